@@ -173,6 +173,17 @@ Status check_writable(const std::filesystem::path& path) {
                                     std::system_category().message(errno));
 }
 
+Status check_free_space(const std::filesystem::path& path, std::uint64_t bytes) {
+    GYM_TRY(const std::filesystem::path target, target_of(path));
+    std::error_code code;
+    const auto space = std::filesystem::space(folder_of(target), code);
+    if (code) return fail(ErrorCode::kIo, "cannot write " + path.string() + ": " + code.message());
+    if (space.available >= bytes) return {};
+    return fail(ErrorCode::kIo, path.string() + " takes " + memory_text(bytes) + ", and its disk " +
+                                    "has " + memory_text(space.available) +
+                                    " free: free some or choose another place");
+}
+
 Status write_file_atomic(const std::filesystem::path& path, ByteView content, unsigned mode) {
     return write_file_atomic(path, std::span(&content, 1), mode);
 }

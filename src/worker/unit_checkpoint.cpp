@@ -19,7 +19,6 @@ namespace {
 constexpr std::uint16_t kFormat = 1;
 constexpr std::uint32_t kHeaderBytesMax = 256U << 20;
 constexpr std::string_view kSuffix = ".checkpoint";
-constexpr int kTimeShare = 20;  // one part saving, this many parts computing
 
 struct Header {
     Digest state_blob;  // root over the state's bytes, names of tensors included
@@ -145,23 +144,20 @@ CheckpointPlan::CheckpointPlan(CheckpointStore& store, const CheckpointKey& key,
                                unsigned threads)
     : store_(store),
       key_(key),
-      every_(every),
       stop_(std::move(stop)),
       threads_(threads),
-      next_(SteadyClock::now() + every) {}
+      pace_(every, SteadyClock::now()) {}
 
 void CheckpointPlan::after_step(const engine::Trainer& trainer,
                                 std::span<const engine::StepRecord> records) {
     // The last step's position is of no use: the result follows at once.
     if (records.size() >= key_.spec.steps) return;
     const auto start = SteadyClock::now();
-    if (start < next_ && !stop_.stop_requested()) return;
+    if (!pace_.due(start) && !stop_.stop_requested()) return;
     const auto state = trainer.state();
     const Status saved =
         state.ok() ? store_.save(key_, **state, records, threads_) : Status(state.error());
-    const auto end = SteadyClock::now();
-    const auto pause = std::max<SteadyClock::duration>(every_, (end - start) * kTimeShare);
-    next_ = end + (every_.count() == 0 ? SteadyClock::duration::zero() : pause);
+    pace_.saved(start, SteadyClock::now());
     if (!saved.ok() && !refused_)
         spdlog::warn("the unit's progress is not saved: {}", saved.error().message);
     refused_ = !saved.ok();

@@ -145,5 +145,15 @@ TEST_F(FileTest, AFullDiskIsAnErrorThatKeepsTheOldFileAndLeavesNoOther) {
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
 }
 
+TEST(FreeSpace, IsAskedOfTheDiskOfAFileThatIsNotThereYet) {
+    const testing::TemporaryFolder folder;
+    EXPECT_TRUE(check_free_space(folder / "new", 1).ok());
+    const Status full = check_free_space(folder / "new", std::uint64_t{1} << 60);
+    ASSERT_FALSE(full.ok());
+    EXPECT_EQ(full.error().code, ErrorCode::kIo);
+    EXPECT_NE(full.error().message.find("free"), std::string::npos) << full.error().message;
+    EXPECT_FALSE(check_free_space(folder / "no folder" / "new", 1).ok());
+}
+
 }  // namespace
 }  // namespace gym

@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <system_error>
@@ -11,6 +13,7 @@
 #include "gym/commit/sha256.hpp"
 #include "gym/common/file.hpp"
 #include "gym/common/memory.hpp"
+#include "gym/engine/saved_run.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
 
@@ -19,6 +22,14 @@ namespace {
 
 constexpr std::uint64_t kPipedTextBytesMax = std::uint64_t{1} << 33;
 constexpr std::string_view kDatasetMagic = "GYMDATA1";
+
+bool begins_as_saved_run(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::array<char, 8> begin{};
+    file.read(begin.data(), begin.size());
+    return file.gcount() == static_cast<std::streamsize>(begin.size()) &&
+           engine::is_saved_run(as_bytes({begin.data(), begin.size()}));
+}
 
 }  // namespace
 
@@ -71,36 +82,68 @@ Status check_memory(const std::string& what, std::uint64_t bytes) {
                                             " is available on this machine");
 }
 
-Result<engine::State> read_state(const std::string& path) {
+namespace {
+
+Result<StateFile> read_state_file(const std::string& path) {
     std::error_code unknown;  // then read_file says what is wrong
     const std::uint64_t size = std::filesystem::file_size(path, unknown);
     if (!unknown) GYM_CHECK(check_memory("reading " + path, 2 * size));
     GYM_TRY(const Bytes content, read_file(path, engine::kStateBytesMax));
-    auto decoded = engine::decode_state(content);
-    if (!decoded.ok()) return decoded.error().in(path);
-    return decoded;
+    if (!engine::is_saved_run(content)) {
+        auto state = engine::decode_state(content);
+        if (!state.ok()) return state.error().in(path);
+        return StateFile{*std::move(state), std::nullopt};
+    }
+    auto run = engine::decode_saved_run(content);
+    if (!run.ok()) return run.error().in(path);
+    StateFile out{std::move(run->state), std::nullopt};
+    out.run = *std::move(run);
+    return out;
 }
 
-Result<engine::State> read_state(const std::string& path, const program::Program& program) {
+/// read_state_file() of a file that is no larger than one of `program` can be.
+Result<StateFile> read_state_file(const std::string& path, const program::Program& program) {
     constexpr std::uint64_t kTensorHeaderBytesMax = 512;  // its name, its shape
     const std::uint64_t size_max =
         program::state_bytes(program) + kTensorHeaderBytesMax * (program.slots().size() + 1);
     std::error_code unknown;
     const std::uint64_t size = std::filesystem::file_size(path, unknown);
-    if (!unknown && size > size_max)
+    // A run's file also holds its records.
+    if (!unknown && size > size_max && !begins_as_saved_run(path))
         return fail(ErrorCode::kOutOfRange,
                     path + " has " + memory_text(size) + ", and a state of this program at most " +
                         memory_text(size_max) + ": is it the state of another program?");
-    return read_state(path);
+    return read_state_file(path);
+}
+
+}  // namespace
+
+Result<engine::State> read_state(const std::string& path) {
+    GYM_TRY(StateFile file, read_state_file(path));
+    return std::move(file.state);
+}
+
+Result<engine::State> read_state(const std::string& path, const program::Program& program) {
+    GYM_TRY(StateFile file, read_state_file(path, program));
+    return std::move(file.state);
+}
+
+Result<StateFile> starting_point(const program::Program& program, const std::string& path,
+                                 const std::string& seed) {
+    if (path.empty()) {
+        GYM_TRY(engine::State state, engine::initial_state(program, parse_seed(seed)));
+        return StateFile{std::move(state), std::nullopt};
+    }
+    GYM_TRY(StateFile file, read_state_file(path, program));
+    if (auto fresh = engine::with_fresh_optimizer(program, file.state); fresh.ok())
+        file.state = *std::move(fresh);
+    return file;
 }
 
 Result<engine::State> starting_state(const program::Program& program, const std::string& path,
                                      const std::string& seed) {
-    if (path.empty()) return engine::initial_state(program, parse_seed(seed));
-    GYM_TRY(engine::State state, read_state(path, program));
-    auto fresh = engine::with_fresh_optimizer(program, state);
-    if (fresh.ok()) return fresh;
-    return state;
+    GYM_TRY(StateFile file, starting_point(program, path, seed));
+    return std::move(file.state);
 }
 
 Digest parse_seed(const std::string& text) {

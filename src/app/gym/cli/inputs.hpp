@@ -1,10 +1,12 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "gym/blob/dataset.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
+#include "gym/engine/saved_run.hpp"
 #include "gym/engine/state.hpp"
 #include "gym/program/program.hpp"
 
@@ -36,6 +38,16 @@ namespace gym::app {
 [[nodiscard]] Result<engine::State> starting_state(const program::Program& program,
                                                    const std::string& path,
                                                    const std::string& seed);
+
+/// A state file's content.
+struct StateFile {
+    engine::State state;
+    /// The run that the state belongs to, without its state; none in the file of a state alone.
+    std::optional<engine::SavedRun> run;
+};
+/// starting_state() together with what the file says of its run.
+[[nodiscard]] Result<StateFile> starting_point(const program::Program& program,
+                                               const std::string& path, const std::string& seed);
 
 /// Success if `path` can be written, or is empty: asked before hours of work, not after.
 /// @errors kIo naming the path.

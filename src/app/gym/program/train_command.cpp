@@ -17,10 +17,12 @@
 #include "cli/record_json.hpp"
 #include "cli/rows.hpp"
 #include "gym/common/file.hpp"
+#include "gym/engine/evaluate.hpp"
 #include "gym/engine/train.hpp"
 #include "gym/program/codec.hpp"
-#include "program/run_resume.hpp"
-#include "program/training_progress.hpp"
+#include "program/loss_curve.hpp"
+#include "program/run_file.hpp"
+#include "program/run_log.hpp"
 
 namespace gym::app {
 namespace {
@@ -32,67 +34,68 @@ struct TrainOptions {
     std::string records;
     std::string state_in;
     std::string state_out;
+    std::string curve;
     std::uint32_t steps = 0;
-    std::uint32_t first_step = 0;
+    std::optional<std::uint32_t> first_step;  ///< absent: as the state of --from says
     std::uint32_t checkpoint_every = 0;
+    std::uint32_t evaluate_every = 0;
+    std::uint32_t evaluate_windows = 64;
+    std::uint32_t log_every = 0;
+    bool restart = false;
     engine::EngineOptions engine;
 };
 
-void print_record(const CliContext& context, const engine::StepRecord& record) {
-    if (context.json) {
-        context.print_json(to_json(record));
-        return;
-    }
-    std::printf("step %5llu  loss %.6f  grad norm %.6f  batch %s",
-                static_cast<unsigned long long>(record.step),
-                static_cast<double>(std::bit_cast<float>(record.loss_bits)),
-                static_cast<double>(std::bit_cast<float>(record.grad_norm_bits)),
-                record.batch_root.hex().substr(0, 18).c_str());
-    if (record.skipped) std::printf("  skipped");
-    if (record.state_root) std::printf("  state %s", record.state_root->hex().c_str());
-    std::printf("\n");
-}
+struct Inputs {
+    program::Program program;
+    blob::Dataset dataset;
+};
 
-/// State of a run.
-struct Run {
-    std::vector<engine::StepRecord> records;
-    std::uint64_t tokens = 0;  ///< of this process, like the seconds
+/// Work of this process, without that of an earlier one.
+struct Work {
+    std::uint64_t tokens = 0;
     double seconds = 0;
 
     [[nodiscard]] double speed() const {
         return static_cast<double>(tokens) / std::max(seconds, 1e-9);
     }
-    [[nodiscard]] std::uint64_t skipped() const {
-        return static_cast<std::uint64_t>(
-            std::ranges::count_if(records, &engine::StepRecord::skipped));
-    }
-    /// The first step whose loss is NaN or infinite.
-    [[nodiscard]] std::optional<std::uint64_t> first_not_finite() const {
-        for (const auto& record : records)
-            if (!std::isfinite(std::bit_cast<float>(record.loss_bits))) return record.step;
-        return std::nullopt;
-    }
 };
 
-void print_run(const CliContext& context, const Run& run, const Digest& final_root) {
-    const auto not_finite = run.first_not_finite();
+std::uint64_t skipped(const engine::SavedRun& run) {
+    return static_cast<std::uint64_t>(
+        std::ranges::count_if(run.records, &engine::StepRecord::skipped));
+}
+
+/// The first step whose loss is NaN or infinite.
+std::optional<std::uint64_t> first_not_finite(const engine::SavedRun& run) {
+    for (const auto& record : run.records)
+        if (!std::isfinite(std::bit_cast<float>(record.loss_bits))) return record.step;
+    return std::nullopt;
+}
+
+void print_run(const CliContext& context, const engine::SavedRun& run, const Work& work,
+               const Digest& final_root) {
+    const auto not_finite = first_not_finite(run);
+    const Digest records_root = engine::records_root(run.records);
     if (context.json) {
         context.print_json({{"final_state_root", final_root.hex()},
-                            {"records_root", engine::records_root(run.records).hex()},
+                            {"records_root", records_root.hex()},
                             {"steps", run.records.size()},
-                            {"skipped", run.skipped()},
+                            {"steps_done", run.steps_done()},
+                            {"steps_wanted", run.steps_wanted},
+                            {"skipped", skipped(run)},
                             {"first_step_not_finite", not_finite ? boost::json::value(*not_finite)
                                                                  : boost::json::value(nullptr)},
-                            {"tokens", run.tokens},
-                            {"seconds", run.seconds},
-                            {"tokens_per_second", run.speed()}});
+                            {"tokens", work.tokens},
+                            {"seconds", work.seconds},
+                            {"tokens_per_second", work.speed()}});
     } else {
-        print_row("records root", "{}", engine::records_root(run.records).hex());
+        print_row("steps", "{} of {}", run.steps_done(), run.steps_wanted);
+        print_row("records root", "{}", records_root.hex());
         print_row("final state root", "{}", final_root.hex());
-        print_row("tokens", "{} in {:.1f} s, {:.0f} per second", run.tokens, run.seconds,
-                  run.speed());
-        if (run.skipped() != 0)
-            print_row("skipped", "{} of {} steps, by the guard", run.skipped(), run.records.size());
+        print_row("tokens", "{} in {:.1f} s, {:.0f} per second", work.tokens, work.seconds,
+                  work.speed());
+        if (skipped(run) != 0)
+            print_row("skipped", "{} of {} steps, by the guard", skipped(run), run.records.size());
     }
     if (!not_finite) return;
     (void)std::fprintf(
@@ -100,7 +103,7 @@ void print_run(const CliContext& context, const Run& run, const Digest& final_ro
         "warning: the loss of step %llu is not finite%s; check the data, the learning rate and the "
         "initial weights\n",
         static_cast<unsigned long long>(*not_finite),
-        run.skipped() != 0 ? "" : ", and `optimizer.guard` does not skip such steps");
+        skipped(run) != 0 ? "" : ", and `optimizer.guard` does not skip such steps");
 }
 
 Status write_records(const std::string& path, const std::vector<engine::StepRecord>& records) {
@@ -110,60 +113,17 @@ Status write_records(const std::string& path, const std::vector<engine::StepReco
     return write_file_atomic(path, as_bytes(lines));
 }
 
-/// The run as a unit of round 0, whose clock starts at 0. It tells saved runs apart.
-engine::UnitSpec spec_of(const program::Program& program, const blob::Dataset& dataset,
-                         const engine::State& start, const TrainOptions& options) {
-    return {parse_seed(options.seed),
-            0,
-            0,
-            options.steps,
-            options.checkpoint_every,
-            program::program_root(program),
-            dataset.root(),
-            engine::state_root(start, options.engine.threads)};
+bool same_origin(const engine::RunOrigin& a, const engine::RunOrigin& b) {
+    return a.program_root == b.program_root && a.dataset_root == b.dataset_root && a.seed == b.seed;
 }
 
-/// Steps until the last one or an interrupt. @param resume nullptr: nothing is saved.
-Status take_steps(const CliContext& context, const TrainOptions& options, engine::Trainer& trainer,
-                  const InterruptGuard& interrupt, RunResume* resume, Run& run) {
-    const std::uint64_t wanted = options.steps - options.first_step;
-    std::stop_source stop;
-    if (resume != nullptr) resume->save_until(stop.get_token());
-    TrainingProgress progress("training");
-    const auto start = std::chrono::steady_clock::now();
-    while (run.records.size() < wanted && !interrupt.interrupted()) {
-        GYM_TRY(const auto record, trainer.step());
-        progress.clear();
-        print_record(context, record);
-        run.records.push_back(record);
-        run.tokens += trainer.tokens_per_step();
-        run.seconds =
-            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-        progress.show(
-            {record.step + 1, options.steps, std::bit_cast<float>(record.loss_bits), run.speed()});
-        if (interrupt.interrupted()) stop.request_stop();
-        if (resume != nullptr) resume->after_step(trainer, run.records);
-    }
-    return {};
-}
-
-/// Everything that can be written is written, whatever cannot.
-Status write_results(const TrainOptions& options, const Run& run, const engine::State& trained) {
-    Status state;
-    if (!options.state_out.empty())
-        state = write_file_atomic(options.state_out, engine::encode_state(trained));
-    Status records;
-    if (!options.records.empty()) records = write_records(options.records, run.records);
-    return state.ok() ? records : state;
-}
-
-Error interrupted(const TrainOptions& options, std::size_t steps) {
-    Error error = fail(ErrorCode::kCancelled,
-                       "interrupted after " + std::to_string(options.first_step + steps) + " of " +
-                           std::to_string(options.steps) + " steps");
-    if (options.state_out.empty())
-        error.message += "; with --state FILE the same command can resume from there";
-    return error;
+/// @errors kInvalidArgument where the state that a run would start from has those steps already.
+Status check_steps(const TrainOptions& options, const std::string& path, std::uint64_t done) {
+    if (done < options.steps) return {};
+    return fail(ErrorCode::kInvalidArgument,
+                "--steps counts from the first step of all: " + path + " has " +
+                    std::to_string(done) + " steps, so --steps must be larger than that, not " +
+                    std::to_string(options.steps));
 }
 
 bool same_file(const std::string& a, const std::string& b) {
@@ -171,55 +131,156 @@ bool same_file(const std::string& a, const std::string& b) {
     return !a.empty() && !b.empty() && std::filesystem::equivalent(a, b, ignored);
 }
 
+/// A run from its first step, or from the state of --from.
+Result<engine::SavedRun> fresh_run(const Inputs& inputs, const TrainOptions& options,
+                                   engine::RunOrigin origin) {
+    engine::SavedRun run;
+    std::optional<std::uint64_t> done;
+    GYM_TRY(StateFile start, starting_point(inputs.program, options.state_in, options.seed));
+    if (start.run && same_origin(start.run->origin, origin)) done = start.run->steps_done();
+    run.state = std::move(start.state);
+    origin.first_step = options.first_step ? *options.first_step : done.value_or(0);
+    GYM_CHECK(check_steps(options, "the state of --from", origin.first_step));
+    origin.start_root = engine::state_root(run.state, options.engine.threads);
+    if (done && !options.first_step)
+        print_notice("", "continuing after step {} of {}", *done, options.state_in);
+    run.origin = origin;
+    return run;
+}
+
+/// The run in the file of --state, which has to be the one that the command asks for.
+Result<engine::SavedRun> continued_run(const RunFile& file, const Inputs& inputs,
+                                       const TrainOptions& options,
+                                       const engine::RunOrigin& origin) {
+    GYM_TRY(engine::SavedRun run, file.load());
+    const auto other = [&](const char* what, const Digest& has, const Digest& wanted) -> Status {
+        if (has == wanted) return {};
+        return fail(ErrorCode::kConflict, options.state_out + " holds a run with another " + what +
+                                              ": choose another --state, start from it with "
+                                              "--from, or pass --restart to overwrite it");
+    };
+    GYM_CHECK(other("program", run.origin.program_root, origin.program_root));
+    GYM_CHECK(other("dataset", run.origin.dataset_root, origin.dataset_root));
+    GYM_CHECK(other("seed", run.origin.seed, origin.seed));
+    if (!options.state_in.empty() && !same_file(options.state_in, options.state_out)) {
+        GYM_TRY(const engine::State start,
+                starting_state(inputs.program, options.state_in, options.seed));
+        GYM_CHECK(other("state of --from", run.origin.start_root,
+                        engine::state_root(start, options.engine.threads)));
+    }
+    if (run.steps_done() > options.steps)
+        GYM_CHECK(check_steps(options, options.state_out, run.steps_done()));
+    if (run.steps_done() == options.steps)
+        print_notice("", "{} has all of its {} steps already", options.state_out, options.steps);
+    else
+        print_notice("", "continuing after step {} of {}", run.steps_done(), options.state_out);
+    return run;
+}
+
+Result<engine::SavedRun> begin_run(const RunFile& file, const Inputs& inputs,
+                                   const TrainOptions& options) {
+    engine::RunOrigin origin;
+    origin.program_root = program::program_root(inputs.program);
+    origin.dataset_root = inputs.dataset.root();
+    origin.seed = parse_seed(options.seed);
+    const bool continues = file.exists() && !options.restart;
+    auto run = continues ? continued_run(file, inputs, options, origin)
+                         : fresh_run(inputs, options, origin);
+    if (!run.ok()) return run;
+    run->steps_wanted = options.steps;
+    run->checkpoint_every = options.checkpoint_every;
+    return run;
+}
+
+Status validate(const Inputs& inputs, const TrainOptions& options, const engine::Trainer& trainer,
+                engine::SavedRun& run, RunLog& log) {
+    GYM_TRY(const engine::State* state, trainer.state());
+    GYM_TRY(const engine::Evaluation result,
+            engine::evaluate(inputs.program, *state, inputs.dataset, options.evaluate_windows,
+                             options.engine));
+    run.validation.push_back({run.steps_done(), std::bit_cast<std::uint32_t>(result.mean_loss)});
+    log.validation(run.validation.back());
+    return {};
+}
+
+/// Steps until the last one or an interrupt.
+Result<Work> take_steps(const CliContext& context, const TrainOptions& options,
+                        const Inputs& inputs, engine::Trainer& trainer, RunFile& file,
+                        engine::SavedRun& run) {
+    const InterruptGuard interrupt;
+    RunLog log(context, options.log_every);
+    Work work;
+    const auto start = std::chrono::steady_clock::now();
+    while (!run.complete() && !interrupt.interrupted()) {
+        GYM_TRY(const auto record, trainer.step());
+        run.records.push_back(record);
+        work.tokens += trainer.tokens_per_step();
+        work.seconds =
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        log.step(record,
+                 {run.steps_done(), run.steps_wanted, std::bit_cast<float>(record.loss_bits),
+                  work.speed()},
+                 run.complete());
+        const bool due = options.evaluate_every != 0 &&
+                         (run.complete() || run.steps_done() % options.evaluate_every == 0);
+        if (due) GYM_CHECK(validate(inputs, options, trainer, run, log));
+        file.after_step(trainer, run);
+    }
+    return work;
+}
+
+/// Everything that can be written is written, whatever cannot.
+Status write_results(const TrainOptions& options, const RunFile& file, const engine::SavedRun& run,
+                     const engine::State& trained) {
+    const Status state = file.save(run, trained);
+    Status records;
+    if (!options.records.empty()) records = write_records(options.records, run.records);
+    Status curve;
+    if (!options.curve.empty())
+        curve =
+            draw_loss_curve(run, std::filesystem::path(options.program).filename(), options.curve);
+    for (const Status& status : {state, records, curve})
+        if (!status.ok()) return status;
+    return {};
+}
+
+Error interrupted(const TrainOptions& options, const engine::SavedRun& run) {
+    return fail(
+        ErrorCode::kCancelled,
+        "interrupted after " + std::to_string(run.steps_done()) + " of " +
+            std::to_string(options.steps) + " steps; " +
+            (options.state_out.empty() ? "with --state FILE the same command can resume from there"
+                                       : "the same command resumes from " + options.state_out));
+}
+
 Status check_options(const TrainOptions& options) {
-    for (const std::string& path : {options.records, options.state_out})
+    for (const std::string& path : {options.records, options.state_out, options.curve})
         GYM_CHECK(check_output(path));
-    if (options.first_step < options.steps) return {};
-    return fail(ErrorCode::kInvalidArgument,
-                "--steps counts from the first step of all: with --first-step " +
-                    std::to_string(options.first_step) + " it must be larger than that, not " +
-                    std::to_string(options.steps));
+    if (options.steps == 0) return fail(ErrorCode::kInvalidArgument, "--steps must be at least 1");
+    if (options.restart && same_file(options.state_in, options.state_out))
+        return fail(ErrorCode::kInvalidArgument,
+                    "--restart would overwrite the state that --from names: choose another "
+                    "--state");
+    return {};
 }
 
 Status train(const CliContext& context, const TrainOptions& options) {
     GYM_CHECK(check_options(options));
-    GYM_TRY(const program::Program program, read_program(options.program));
-    GYM_TRY(const auto dataset, read_dataset(options.data));
-    GYM_TRY(auto state, starting_state(program, options.state_in, options.seed));
-    std::optional<RunResume> resume;
-    if (!options.state_out.empty()) {
-        const std::string kind = "gym program run from " + std::to_string(options.first_step);
-        GYM_TRY(RunResume opened, RunResume::open(kind, spec_of(program, dataset, state, options),
-                                                  options.state_out, options.engine.threads));
-        resume.emplace(std::move(opened));
-    }
-    Run run;
-    if (resume && resume->position() != nullptr) {
-        state = resume->position()->state;
-        run.records = resume->position()->records;
-    }
-    const engine::TrainSpec spec{{parse_seed(options.seed), 0, 0},
-                                 options.steps,
-                                 options.checkpoint_every,
-                                 options.first_step + run.records.size()};
-    GYM_TRY(auto trainer,
-            engine::Trainer::create(program, std::move(state), dataset, spec, options.engine));
-    const InterruptGuard interrupt;
-    RunResume* const saved = resume ? &*resume : nullptr;
-    GYM_CHECK(take_steps(context, options, trainer, interrupt, saved, run));
+    GYM_TRY(program::Program program, read_program(options.program));
+    GYM_TRY(blob::Dataset dataset, read_dataset(options.data));
+    const Inputs inputs{std::move(program), std::move(dataset)};
+    RunFile file(options.state_out, options.engine.threads);
+    GYM_CHECK(file.check_space(inputs.program, options.steps));
+    GYM_TRY(engine::SavedRun run, begin_run(file, inputs, options));
+    const engine::TrainSpec spec{
+        {run.origin.seed, 0, 0}, options.steps, options.checkpoint_every, run.steps_done()};
+    GYM_TRY(auto trainer, engine::Trainer::create(inputs.program, std::move(run.state),
+                                                  inputs.dataset, spec, options.engine));
+    GYM_TRY(const Work work, take_steps(context, options, inputs, trainer, file, run));
     GYM_TRY(const engine::State* trained, trainer.state());
-    const bool complete = options.first_step + run.records.size() == options.steps;
-    // An interrupted run must find what it began with.
-    if (complete || !same_file(options.state_in, options.state_out)) {
-        const Status written = write_results(options, run, *trained);
-        if (!written.ok()) return resume ? resume->explain(written.error()) : written;
-    }
-    print_run(context, run, engine::state_root(*trained, options.engine.threads));
-    if (!complete) {
-        const Error error = interrupted(options, run.records.size());
-        return resume ? resume->explain(error) : error;
-    }
-    if (resume) resume->finish();
+    GYM_CHECK(write_results(options, file, run, *trained));
+    print_run(context, run, work, engine::state_root(*trained, options.engine.threads));
+    if (!run.complete()) return interrupted(options, run);
     return {};
 }
 
@@ -240,13 +301,23 @@ void add_train_command(CLI::App& group, CliContext& context) {
     run->add_option("--records", options->records,
                     "Write the records to this file, one JSON object per line");
     run->add_option("--state", options->state_out,
-                    "Write the final state to this file; progress is saved beside it, so that the "
-                    "same command resumes after an interruption");
+                    "Keep the run in this file. If it holds this run already, continue it: after "
+                    "an interruption, or with more --steps");
+    run->add_flag("--restart", options->restart,
+                  "Start at the first step and overwrite the file of --state");
     run->add_option("--from", options->state_in,
                     "Start from this state of a run, or from parameters alone");
-    run->add_option(
-        "--first-step", options->first_step,
-        "Number of steps behind the state of --from: batches and schedule continue after them");
+    run->add_option("--first-step", options->first_step,
+                    "Number of steps behind the state of --from (default: what its file says, for "
+                    "the same program, data and seed; else 0)");
+    run->add_option("--evaluate-every", options->evaluate_every,
+                    "Print the validation loss every so many steps, and at the end; 0: never");
+    run->add_option("--evaluate-windows", options->evaluate_windows,
+                    "Number of windows to average a validation loss over");
+    run->add_option("--log-every", options->log_every,
+                    "Print the record of every so many steps (default: one a second in a "
+                    "terminal, else all)");
+    run->add_option("--curve", options->curve, "Draw the losses to this SVG file, with gnuplot");
     add_engine_options(*run, options->engine);
     run->callback([&context, options] { context.finish(train(context, *options)); });
 }

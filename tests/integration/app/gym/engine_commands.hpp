@@ -17,7 +17,8 @@ namespace gym::testing {
 
 namespace json = boost::json;
 
-inline constexpr int kOk = 0, kFailed = 1, kUsage = 2, kMismatch = 3, kInterrupted = 130;
+inline constexpr int kOk = 0, kFailed = 1, kUsage = 2, kMismatch = 3, kRejected = 5,
+                     kInterrupted = 130;
 
 inline constexpr const char* kModel =
     "batch: 2\n"

@@ -25,7 +25,7 @@ json::object summary(const Outcome& outcome) {
     return objects(outcome.out).back();
 }
 
-TEST_F(TrainCommand, AnInterruptedRunGoesOnToTheSameRoot) {
+TEST_F(TrainCommand, AnInterruptedRunContinuesToTheSameRoot) {
     const auto arguments = [&](const char* state) {
         return std::vector<std::string>{"program",    "run",       path("p.gym"),   "--data",
                                         path("text"), "--steps",   "6000",          "--state",
@@ -41,32 +41,87 @@ TEST_F(TrainCommand, AnInterruptedRunGoesOnToTheSameRoot) {
     EXPECT_NE(outcome.out.find("the same command resumes from"), std::string::npos) << outcome.out;
 
     const auto rest = gym(arguments("parts"));
-    EXPECT_NE(rest.err.find("resuming after step"), std::string::npos) << rest.err;
+    EXPECT_NE(rest.err.find("continuing after step"), std::string::npos) << rest.err;
     EXPECT_EQ(text_of(summary(rest), "final_state_root"), text_of(whole, "final_state_root"));
     EXPECT_EQ(text_of(summary(rest), "records_root"), text_of(whole, "records_root"));
     EXPECT_EQ(slurp(place_ / "records"), records);
     EXPECT_EQ(slurp(place_ / "parts"), slurp(place_ / "whole"));
-    EXPECT_FALSE(std::filesystem::exists(place_ / "parts.checkpoint"));
 }
 
-TEST_F(TrainCommand, AnotherRunIntoTheSameFileLeavesAnInterruptedOnesProgressAlone) {
-    const auto arguments = [&](const char* steps) {
-        return std::vector<std::string>{"program",     "run",     path("p.gym"), "--data",
-                                        path("text"),  "--steps", steps,         "--state",
-                                        path("state"), "--json"};
+TEST_F(TrainCommand, MoreStepsContinueTheRunInTheFile) {
+    const auto train = [&](const char* state, std::vector<std::string> more) {
+        std::vector<std::string> arguments{"program",    "run",     path("p.gym"), "--data",
+                                           path("text"), "--state", path(state),   "--json"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return gym(arguments);
     };
-    const Command command(place_, arguments("100000"));
-    wait_for_first_step(command);
-    command.send(SIGINT);
-    ASSERT_EQ(command.wait().exit_code, kInterrupted);
-    EXPECT_EQ(gym(arguments("3")).exit_code, kOk);
-    const Command again(place_, arguments("100000"));
-    wait_for_first_step(again);
-    again.send(SIGINT);
-    EXPECT_NE(again.wait().err.find("resuming after step"), std::string::npos);
+    const json::object whole = summary(train("whole", {"--steps", "8"}));
+    EXPECT_EQ(summary(train("parts", {"--steps", "5"})).at("steps_done").as_int64(), 5);
+    const auto rest = train("parts", {"--steps", "8"});
+    EXPECT_NE(rest.err.find("continuing after step 5"), std::string::npos) << rest.err;
+    EXPECT_EQ(text_of(summary(rest), "final_state_root"), text_of(whole, "final_state_root"));
+    EXPECT_EQ(objects(rest.out).size(), 3U + 1U);  // three steps and the summary
+
+    const auto again = train("parts", {"--steps", "8"});
+    EXPECT_EQ(text_of(summary(again), "final_state_root"), text_of(whole, "final_state_root"));
+    EXPECT_NE(again.err.find("has all of its 8 steps already"), std::string::npos) << again.err;
+
+    const auto fewer = train("parts", {"--steps", "5"});
+    EXPECT_EQ(fewer.exit_code, kUsage);
+    EXPECT_NE(fewer.out.find("has 8 steps"), std::string::npos) << fewer.out;
+    EXPECT_EQ(text_of(summary(train("parts", {"--steps", "8", "--restart"})), "final_state_root"),
+              text_of(whole, "final_state_root"));
 }
 
-TEST_F(TrainCommand, ARunFromAStateGoesOnWithItsStepNumbers) {
+TEST_F(TrainCommand, AFileOfAnotherRunIsNotOverwritten) {
+    spill(place_ / "other", "another text, " + text());
+    const auto train = [&](const char* data, std::vector<std::string> more) {
+        std::vector<std::string> arguments{"program",     "run",     path("p.gym"), "--data",
+                                           path(data),    "--steps", "2",           "--state",
+                                           path("state"), "--json"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return gym(arguments);
+    };
+    ASSERT_EQ(train("text", {}).exit_code, kOk);
+    const std::string before = slurp(place_ / "state");
+    const auto other_seed = train("text", {"--seed", "another"});
+    EXPECT_EQ(other_seed.exit_code, kRejected);
+    EXPECT_NE(other_seed.out.find("another seed"), std::string::npos) << other_seed.out;
+    const auto other_text = train("other", {});
+    EXPECT_EQ(other_text.exit_code, kRejected);
+    EXPECT_NE(other_text.out.find("another dataset"), std::string::npos) << other_text.out;
+    ASSERT_EQ(gym({"program", "run", path("p.gym"), "--data", path("text"), "--steps", "1",
+                   "--seed", "another", "--state", path("from")})
+                  .exit_code,
+              kOk);
+    const auto other_start = train("text", {"--from", path("from"), "--first-step", "0"});
+    EXPECT_EQ(other_start.exit_code, kRejected);
+    EXPECT_NE(other_start.out.find("another state of --from"), std::string::npos)
+        << other_start.out;
+    EXPECT_EQ(slurp(place_ / "state"), before);
+    EXPECT_EQ(train("text", {"--seed", "another", "--restart"}).exit_code, kOk);
+    EXPECT_NE(slurp(place_ / "state"), before);
+
+    spill(place_ / "state", "no run at all");
+    EXPECT_EQ(train("text", {}).exit_code, kRejected);
+    EXPECT_EQ(slurp(place_ / "state"), "no run at all");
+}
+
+TEST_F(TrainCommand, ADamagedFileIsSaidToBe) {
+    const std::vector<std::string> arguments{"program", "run",        path("p.gym"),
+                                             "--data",  path("text"), "--steps",
+                                             "2",       "--state",    path("state")};
+    ASSERT_EQ(gym(arguments).exit_code, kOk);
+    std::string file = slurp(place_ / "state");
+    file[file.size() - 10] = static_cast<char>(file[file.size() - 10] ^ 1);
+    spill(place_ / "state", file);
+    const auto outcome = gym(arguments);
+    EXPECT_EQ(outcome.exit_code, kMismatch);
+    EXPECT_NE(outcome.err.find("its state hashes to"), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("--restart"), std::string::npos) << outcome.err;
+}
+
+TEST_F(TrainCommand, ARunFromAStateContinuesItsStepNumbers) {
     const auto root = [&](std::vector<std::string> more) {
         std::vector<std::string> arguments{"program", "run",        path("p.gym"),
                                            "--data",  path("text"), "--json"};
@@ -75,12 +130,45 @@ TEST_F(TrainCommand, ARunFromAStateGoesOnWithItsStepNumbers) {
     };
     const std::string whole = root({"--steps", "8"});
     (void)root({"--steps", "5", "--state", path("five")});
+    EXPECT_EQ(root({"--from", path("five"), "--steps", "8"}), whole);
     EXPECT_EQ(root({"--from", path("five"), "--first-step", "5", "--steps", "8"}), whole);
-    EXPECT_NE(root({"--from", path("five"), "--steps", "3"}), whole);
+    EXPECT_NE(root({"--from", path("five"), "--first-step", "0", "--steps", "3"}), whole);
     const auto outcome = gym({"program", "run", path("p.gym"), "--data", path("text"), "--from",
-                              path("five"), "--first-step", "5", "--steps", "5"});
+                              path("five"), "--steps", "5"});
     EXPECT_EQ(outcome.exit_code, kUsage);
     EXPECT_NE(outcome.err.find("--steps counts from the first step"), std::string::npos);
+}
+
+TEST_F(TrainCommand, ValidationLossesComeEverySoManySteps) {
+    const auto outcome = gym({"program", "run", path("p.gym"), "--data", path("text"), "--steps",
+                              "5", "--evaluate-every", "2", "--evaluate-windows", "4", "--state",
+                              path("state"), "--log-every", "5", "--json"});
+    std::vector<std::int64_t> validated;
+    std::vector<std::int64_t> logged;
+    double last = 0;
+    for (const json::object& line : objects(outcome.out)) {
+        if (line.contains("validation_loss")) {
+            validated.push_back(line.at("steps_done").as_int64());
+            last = line.at("validation_loss").to_number<double>();
+        } else if (line.contains("batch_root")) {
+            logged.push_back(line.at("step").as_int64());
+        }
+    }
+    EXPECT_EQ(validated, (std::vector<std::int64_t>{2, 4, 5}));
+    EXPECT_EQ(logged, (std::vector<std::int64_t>{0, 4}));
+    const auto evaluated = gym({"program", "evaluate", path("p.gym"), "--data", path("text"),
+                                "--state", path("state"), "--windows", "4", "--json"});
+    EXPECT_EQ(summary(evaluated).at("validation_loss").to_number<double>(), last);
+}
+
+TEST_F(TrainCommand, TheLossCurveIsAnSvg) {
+    const auto outcome = gym({"program", "run", path("p.gym"), "--data", path("text"), "--steps",
+                              "6", "--evaluate-every", "3", "--curve", path("curve.svg")});
+    ASSERT_EQ(outcome.exit_code, kOk) << outcome.err;
+    const std::string svg = slurp(place_ / "curve.svg");
+    EXPECT_NE(svg.find("<svg"), std::string::npos);
+    EXPECT_NE(svg.find("p.gym"), std::string::npos);  // the title
+    EXPECT_NE(svg.find("validation"), std::string::npos);
 }
 
 TEST_F(TrainCommand, ALossThatIsNotFiniteIsSaid) {
@@ -118,8 +206,9 @@ TEST_F(TrainCommand, AnInterruptEndsTheStepAndKeepsWholeFiles) {
 
 TEST_F(TrainCommand, AKillLeavesTheOldFile) {
     spill(place_ / "state", "what was there before");
-    const Command command(place_, {"program", "run", path("p.gym"), "--data", path("text"),
-                                   "--steps", "1000000", "--state", path("state"), "--json"});
+    const Command command(
+        place_, {"program", "run", path("p.gym"), "--data", path("text"), "--steps", "1000000",
+                 "--state", path("state"), "--restart", "--json"});
     wait_for_first_step(command);
     command.send(SIGKILL);
     EXPECT_EQ(command.wait().exit_code, kSignal + SIGKILL);

@@ -29,4 +29,8 @@ Status write_file_atomic(const std::filesystem::path& path, std::span<const Byte
 /// @errors kIo, as write_file_atomic's.
 [[nodiscard]] Status check_writable(const std::filesystem::path& path);
 
+/// Whether the file system of `path`, which need not exist yet, has `bytes` free: to be asked
+/// before hours of work. @errors kIo, with what is needed and what there is.
+[[nodiscard]] Status check_free_space(const std::filesystem::path& path, std::uint64_t bytes);
+
 }  // namespace gym

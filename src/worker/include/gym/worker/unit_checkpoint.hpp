@@ -10,6 +10,7 @@
 
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
+#include "gym/common/save_pace.hpp"
 #include "gym/engine/unit.hpp"
 
 namespace gym::worker {
@@ -71,10 +72,9 @@ class CheckpointPlan {
     using SteadyClock = std::chrono::steady_clock;
     CheckpointStore& store_;
     const CheckpointKey key_;
-    const std::chrono::milliseconds every_;
     const std::stop_token stop_;
     const unsigned threads_;
-    SteadyClock::time_point next_;
+    SavePace pace_;
     bool refused_ = false;
 };
 
