@@ -11,6 +11,39 @@ using program::Slot;
 using program::SlotId;
 using program::SlotKind;
 
+/// Of Llama, and of Mistral, which has the same names.
+Naming llama_naming(std::string_view name) {
+    return {name,
+            "model.",
+            {{"token_embedding", {"model.embed_tokens.weight"}},
+             {"blocks.#.norm1.gamma", {"model.layers.#.input_layernorm.weight"}},
+             {"blocks.#.attention.qkv.weight",
+              {"model.layers.#.self_attn.q_proj.weight", "model.layers.#.self_attn.k_proj.weight",
+               "model.layers.#.self_attn.v_proj.weight"},
+              Form::kStackedQkv},
+             {"blocks.#.attention.out.weight", {"model.layers.#.self_attn.o_proj.weight"}},
+             {"blocks.#.norm2.gamma", {"model.layers.#.post_attention_layernorm.weight"}},
+             {"blocks.#.mlp.gate.weight", {"model.layers.#.mlp.gate_proj.weight"}},
+             {"blocks.#.mlp.up.weight", {"model.layers.#.mlp.up_proj.weight"}},
+             {"blocks.#.mlp.down.weight", {"model.layers.#.mlp.down_proj.weight"}},
+             {"final_norm.gamma", {"model.norm.weight"}},
+             {"head", {"lm_head.weight"}}},
+            "token_embedding",
+            "lm_head.weight",
+            {".rotary_emb.inv_freq"}};
+}
+
+/// Of Llama, with biases on queries, keys and values.
+Naming qwen2_naming() {
+    Naming naming = llama_naming("qwen2");
+    naming.rules.push_back(
+        {"blocks.#.attention.qkv.bias",
+         {"model.layers.#.self_attn.q_proj.bias", "model.layers.#.self_attn.k_proj.bias",
+          "model.layers.#.self_attn.v_proj.bias"},
+         Form::kStackedBias});
+    return naming;
+}
+
 std::vector<Naming> make_namings() {
     return {
         {"gpt2",
@@ -39,24 +72,8 @@ std::vector<Naming> make_namings() {
          "token_embedding",
          "lm_head.weight",
          {".attn.bias", ".attn.masked_bias"}},
-        {"llama",
-         "model.",
-         {{"token_embedding", {"model.embed_tokens.weight"}},
-          {"blocks.#.norm1.gamma", {"model.layers.#.input_layernorm.weight"}},
-          {"blocks.#.attention.qkv.weight",
-           {"model.layers.#.self_attn.q_proj.weight", "model.layers.#.self_attn.k_proj.weight",
-            "model.layers.#.self_attn.v_proj.weight"},
-           Form::kStackedQkv},
-          {"blocks.#.attention.out.weight", {"model.layers.#.self_attn.o_proj.weight"}},
-          {"blocks.#.norm2.gamma", {"model.layers.#.post_attention_layernorm.weight"}},
-          {"blocks.#.mlp.gate.weight", {"model.layers.#.mlp.gate_proj.weight"}},
-          {"blocks.#.mlp.up.weight", {"model.layers.#.mlp.up_proj.weight"}},
-          {"blocks.#.mlp.down.weight", {"model.layers.#.mlp.down_proj.weight"}},
-          {"final_norm.gamma", {"model.norm.weight"}},
-          {"head", {"lm_head.weight"}}},
-         "token_embedding",
-         "lm_head.weight",
-         {".rotary_emb.inv_freq"}},
+        llama_naming("llama"),
+        qwen2_naming(),
     };
 }
 
@@ -91,24 +108,45 @@ BoundRule put_in(const NameRule& rule, std::string_view number) {
     return bound;
 }
 
-bool form_fits(Form form, const Slot& slot) {
-    switch (form) {
-        case Form::kTransposed:
-            return slot.dims.size() == 2;
-        case Form::kStackedQkv:
-            return slot.dims.size() == 2 && slot.dims[0] > slot.dims[1] &&
-                   (slot.dims[0] - slot.dims[1]) % 2 == 0;
-        default:
-            return true;
-    }
+/// Rows of `slot` that are queries: as many as the outputs of the program's attention. 0: the slot
+/// is no stack of queries and as many keys as values.
+std::uint64_t query_rows(const Program& program, const Slot& slot) {
+    const auto attention =
+        std::ranges::find(program.ops(), program::Opcode::kAttention, &program::Op::code);
+    if (attention == program.ops().end()) return 0;
+    const std::uint64_t rows = program.slot(attention->outputs[0]).dims.back();
+    const bool fits = slot.dims[0] > rows && (slot.dims[0] - rows) % 2 == 0;
+    return fits ? rows : 0;
 }
 
-std::optional<BoundRule> rule_for(const Naming& naming, const Slot& slot) {
+bool stacked(Form form) {
+    return form == Form::kStackedQkv || form == Form::kStackedBias;
+}
+
+/// Puts the slot into the rule, if it fits.
+bool place(const Program& program, SlotId id, BoundRule& rule) {
+    const Slot& slot = program.slot(id);
+    const bool matrix = rule.form == Form::kTransposed || rule.form == Form::kStackedQkv;
+    if (slot.dims.size() != (matrix ? 2 : rule.form == Form::kSame ? slot.dims.size() : 1))
+        return false;
+    rule.slot = id;
+    if (!stacked(rule.form)) return true;
+    rule.query_rows = query_rows(program, slot);
+    return rule.query_rows != 0;
+}
+
+std::optional<BoundRule> rule_for(const Naming& naming, const Program& program, SlotId id) {
     for (const NameRule& rule : naming.rules) {
-        const auto number = match(rule.ours, slot.name);
-        if (number && form_fits(rule.form, slot)) return put_in(rule, *number);
+        const auto number = match(rule.ours, program.slot(id).name);
+        if (!number) continue;
+        BoundRule bound = put_in(rule, *number);
+        if (place(program, id, bound)) return bound;
     }
     return std::nullopt;
+}
+
+bool is_bias(Form form) {
+    return form == Form::kBias || form == Form::kStackedBias;
 }
 
 /// The biases that stand beside weights of `program` in their software alone.
@@ -121,10 +159,11 @@ void add_missing_biases(const Naming& naming, const Program& program,
         const std::string bias = name.substr(0, name.size() - kWeight.size()) + ".bias";
         if (program.find_slot(bias) != program::kNoSlot) continue;
         for (const NameRule& rule : naming.rules) {
-            const auto number = rule.form == Form::kBias ? match(rule.ours, bias) : std::nullopt;
+            const auto number = is_bias(rule.form) ? match(rule.ours, bias) : std::nullopt;
             if (!number) continue;
             rules.push_back(put_in(rule, *number));
             rules.back().beside = id;
+            if (stacked(rule.form)) rules.back().query_rows = query_rows(program, program.slot(id));
         }
     }
 }
@@ -139,9 +178,8 @@ std::span<const Naming> namings() {
 std::vector<BoundRule> bind(const Naming& naming, const Program& program) {
     std::vector<BoundRule> rules;
     for (const SlotId id : program.slots_of(SlotKind::kParam)) {
-        auto rule = rule_for(naming, program.slot(id));
+        auto rule = rule_for(naming, program, id);
         if (!rule) return {};
-        rule->slot = id;
         rules.push_back(*std::move(rule));
     }
     add_missing_biases(naming, program, rules);

@@ -13,9 +13,10 @@ namespace gym::interchange {
 /// How one of our tensors lies in the other software's.
 enum class Form : std::uint8_t {
     kSame,
-    kTransposed,  ///< theirs is ours transposed (GPT-2's Conv1D)
-    kStackedQkv,  ///< ours holds the rows of three of theirs: the queries are as many as columns
-    kBias,        ///< the same; if ours is missing, theirs must be zero
+    kTransposed,   ///< theirs is ours transposed (GPT-2's Conv1D)
+    kStackedQkv,   ///< ours holds the rows of three of theirs: queries, keys, values
+    kBias,         ///< the same; if ours is missing, theirs must be zero
+    kStackedBias,  ///< kBias of a kStackedQkv
 };
 
 /// "#" in a name stands for the number of a block, the same on both sides.
@@ -44,6 +45,7 @@ struct BoundRule {
     Form form = Form::kSame;
     program::SlotId slot = program::kNoSlot;    ///< none: a bias that the program lacks
     program::SlotId beside = program::kNoSlot;  ///< of such a bias: the slot of its weight
+    std::uint64_t query_rows = 0;               ///< of a stack: the rows of its first part
 };
 
 /// The rules for all parameters of `program` in slot order, then for the biases it lacks. Empty if

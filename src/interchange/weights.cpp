@@ -37,7 +37,7 @@ Result<std::vector<BoundRule>> rules_of(const Program& program, std::string_view
     const auto known = std::ranges::find(namings(), naming, &Naming::name);
     if (known == namings().end())
         return fail(ErrorCode::kInvalidArgument,
-                    "unknown names '" + std::string(naming) + "': gym, gpt2 or llama");
+                    "unknown names '" + std::string(naming) + "': gym, gpt2, llama or qwen2");
     rules = bind(*known, program);
     if (rules.empty())
         return fail(ErrorCode::kInvalidArgument, "the program's parameters are not those of a " +
@@ -62,17 +62,13 @@ Bytes transposed(ByteView bytes, std::uint64_t rows, std::uint64_t columns) {
 }
 
 /// The dims of their tensors that make up ours of `dims`.
-std::vector<Dims> their_dims(Form form, const Dims& dims) {
-    switch (form) {
-        case Form::kTransposed:
-            return {{dims[1], dims[0]}};
-        case Form::kStackedQkv: {
-            const std::uint64_t shared = (dims[0] - dims[1]) / 2;
-            return {{dims[1], dims[1]}, {shared, dims[1]}, {shared, dims[1]}};
-        }
-        default:
-            return {dims};
-    }
+std::vector<Dims> their_dims(const BoundRule& rule, const Dims& dims) {
+    if (rule.form == Form::kTransposed) return {{dims[1], dims[0]}};
+    if (rule.query_rows == 0) return {dims};
+    std::vector<Dims> parts(3, dims);
+    parts[0][0] = rule.query_rows;
+    parts[1][0] = parts[2][0] = (dims[0] - rule.query_rows) / 2;
+    return parts;
 }
 
 Dims dims_of(const Slot& slot) {
@@ -166,7 +162,7 @@ class Source {
 };
 
 Result<Bytes> read_parameter(Source& source, const BoundRule& rule, const Slot& slot) {
-    const std::vector<Dims> dims = their_dims(rule.form, dims_of(slot));
+    const std::vector<Dims> dims = their_dims(rule, dims_of(slot));
     Bytes bytes;
     for (std::size_t part = 0; part < rule.theirs.size(); ++part) {
         GYM_TRY(const Bytes theirs, source.take_f32(rule.theirs[part], dims[part]));
@@ -176,18 +172,23 @@ Result<Bytes> read_parameter(Source& source, const BoundRule& rule, const Slot& 
     return transposed(bytes, dims[0][0], dims[0][1]);
 }
 
+/// The key of a model file that gives the program such a bias.
+std::string bias_key(const BoundRule& rule) {
+    return rule.form == Form::kStackedBias ? "qkv_bias" : "bias";
+}
+
 /// A bias that the program has no place for.
-Status check_zero(Source& source, const BoundRule& rule) {
-    const SafetensorsEntry* tensor = source.take(rule.theirs.front());
+Status check_zero(Source& source, const BoundRule& rule, const std::string& name) {
+    const SafetensorsEntry* tensor = source.take(name);
     if (tensor == nullptr) return {};
     GYM_TRY(const Bytes bytes, as_f32(*tensor));
     for (std::size_t i = 0; i < bytes.size(); i += sizeof(float)) {
         float value = 0;
         std::memcpy(&value, bytes.data() + i, sizeof value);
         if (!(value == 0))
-            return fail(ErrorCode::kMalformed, "tensor '" + tensor->name +
-                                                   "' is not zero, and the program has no '" +
-                                                   rule.ours + "': build it with `bias: true`");
+            return fail(ErrorCode::kMalformed,
+                        "tensor '" + tensor->name + "' is not zero, and the program has no '" +
+                            rule.ours + "': build it with `" + bias_key(rule) + ": true`");
     }
     return {};
 }
@@ -211,7 +212,7 @@ Status check_tied(Source& source, const Naming* naming, const Program& program,
 
 void write_parameter(const BoundRule& rule, const engine::StateTensor& tensor,
                      std::vector<NamedWeights>& out) {
-    const std::vector<Dims> dims = their_dims(rule.form, tensor.dims);
+    const std::vector<Dims> dims = their_dims(rule, tensor.dims);
     std::uint64_t at = 0;
     for (std::size_t part = 0; part < rule.theirs.size(); ++part) {
         const std::uint64_t size = element_count(dims[part]) * sizeof(float);
@@ -249,8 +250,10 @@ Result<std::vector<NamedWeights>> export_weights(const Program& program, const e
             write_parameter(rule, *base.find(rule.ours), weights);
             continue;
         }
-        const std::uint64_t count = program.slot(rule.beside).dims.front();
-        weights.push_back({rule.theirs.front(), {count}, Bytes(count * sizeof(float))});
+        const std::vector<Dims> dims = their_dims(rule, {program.slot(rule.beside).dims.front()});
+        for (std::size_t part = 0; part < dims.size(); ++part)
+            weights.push_back(
+                {rule.theirs[part], dims[part], Bytes(dims[part].front() * sizeof(float))});
     }
     return weights;
 }
@@ -269,7 +272,8 @@ Result<engine::State> import_weights(const Program& program,
     engine::State base;
     for (const BoundRule& rule : rules) {
         if (rule.slot == program::kNoSlot) {
-            GYM_CHECK(check_zero(source, rule));
+            for (const std::string& name : rule.theirs)
+                GYM_CHECK(check_zero(source, rule, name));
             continue;
         }
         const Slot& slot = program.slot(rule.slot);

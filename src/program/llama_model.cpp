@@ -1,3 +1,7 @@
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "model_writer.hpp"
 #include "rotary_tables.hpp"
 
@@ -10,14 +14,41 @@ struct Rotary {
     SlotId sine;
 };
 
+/// The numbers that the tables of a scaled model follow from; empty for one without scaling. No op
+/// reads them: they tell a program's reader.
+std::vector<float> scaling_constant(const RotaryShape& shape) {
+    const RopeScaling& s = shape.scaling;
+    const auto f32 = [](double value) { return static_cast<float>(value); };
+    switch (s.type) {
+        case RopeScaling::Type::kNone:
+            return {};
+        case RopeScaling::Type::kLinear:
+            return {f32(shape.theta), f32(s.factor)};
+        case RopeScaling::Type::kLlama3:
+            return {f32(shape.theta), f32(s.factor), f32(s.low_frequency_factor),
+                    f32(s.high_frequency_factor), f32(s.original_context)};
+    }
+    return {};
+}
+
 Rotary rotary(ModelWriter& w) {
-    const ModelConfig& c = w.config;
-    const RotaryShape shape{c.context, c.width / c.heads / 2, c.rope_theta};
+    const RotaryShape shape = rotary_shape(w.config);
     const Dims dims{shape.positions, shape.frequencies};
-    const SlotId cosine = w.once(
-        "rope.cos", [&] { return w.b.constant("rope.cos", dims, rotary_tables(shape).cosine); });
-    const SlotId sine = w.once(
-        "rope.sin", [&] { return w.b.constant("rope.sin", dims, rotary_tables(shape).sine); });
+    std::optional<RotaryTables> tables;  // later micro-batches use the slots of the first
+    const auto table = [&](const char* name, std::vector<float> RotaryTables::*values) {
+        return w.once(name, [&] {
+            if (!tables) tables = rotary_tables(shape);
+            return w.b.constant(name, dims, *tables.*values);
+        });
+    };
+    const SlotId cosine = table("rope.cos", &RotaryTables::cosine);
+    const SlotId sine = table("rope.sin", &RotaryTables::sine);
+    const std::vector<float> scaling = scaling_constant(shape);
+    const std::string name(kRopeScaling);
+    if (!scaling.empty())
+        w.once(name, [&] {
+            return w.b.constant(name, {static_cast<std::uint32_t>(scaling.size())}, scaling);
+        });
     return {cosine, sine};
 }
 
@@ -29,12 +60,12 @@ SlotId norm(ModelWriter& w, SlotId x, const std::string& name) {
 SlotId attention(ModelWriter& w, const Rotary& tables, SlotId x, const std::string& name) {
     const ModelConfig& c = w.config;
     const std::uint32_t kv_heads = c.kv_heads == 0 ? c.heads : c.kv_heads;
-    const std::uint32_t size = c.width / c.heads;
-    SlotId h = w.linear(x, name + ".qkv", {(c.heads + 2 * kv_heads) * size, c.width}, false);
+    const std::uint32_t size = c.head_width == 0 ? c.width / c.heads : c.head_width;
+    SlotId h = w.linear(x, name + ".qkv", {(c.heads + 2 * kv_heads) * size, c.width}, c.qkv_bias);
     h = w.b.rope(h, tables.cosine, tables.sine, c.heads + kv_heads);
     if (kv_heads != c.heads) h = w.b.repeat_heads(h, c.heads, kv_heads);
     h = w.b.attention(h, c.context, c.heads);
-    return w.linear(h, name + ".out", {c.width, c.width}, false, w.residual_scale());
+    return w.linear(h, name + ".out", {c.width, c.heads * size}, false, w.residual_scale());
 }
 
 SlotId mlp(ModelWriter& w, SlotId x, const std::string& name) {

@@ -19,26 +19,58 @@ Status require(bool condition, const std::string& rule) {
     return fail(ErrorCode::kInvalidArgument, rule);
 }
 
+Status check_rope_scaling(const RopeScaling& s) {
+    if (s.type == RopeScaling::Type::kNone) return {};
+    GYM_CHECK(require(s.factor >= 1 && s.factor <= kRopeFactorMax,
+                      "rope_scaling factor must be 1 to 1e6"));
+    if (s.type == RopeScaling::Type::kLinear) return {};
+    // As f32, since the tables are made of these: two that are almost equal could become one.
+    const auto low = static_cast<float>(s.low_frequency_factor);
+    const auto high = static_cast<float>(s.high_frequency_factor);
+    GYM_CHECK(require(low > 0 && high > low && s.high_frequency_factor <= kRopeFactorMax,
+                      "rope_scaling low_frequency_factor must be above 0 and "
+                      "high_frequency_factor above it, at most 1e6"));
+    return check_between("rope_scaling original_context", s.original_context, 1,
+                         kOriginalContextMax);
+}
+
+/// The columns of a head, and those of all of them.
+Status check_head_width(const ModelConfig& c) {
+    if (c.head_width == 0)
+        return require(c.width / c.heads % 2 == 0,
+                       "width / heads must be even: rotary positions turn pairs");
+    GYM_CHECK(check_between("head_width", c.head_width, 2, kHeadWidthMax));
+    GYM_CHECK(
+        require(c.head_width % 2 == 0, "head_width must be even: rotary positions turn pairs"));
+    return require(std::uint64_t{c.heads} * c.head_width <= kHiddenWidthMax,
+                   "heads * head_width must be at most " + std::to_string(kHiddenWidthMax));
+}
+
 Status check_llama(const ModelConfig& c) {
     GYM_CHECK(check_between("kv_heads", c.kv_heads, 0, c.heads));
     GYM_CHECK(require(c.kv_heads == 0 || c.heads % c.kv_heads == 0,
                       "heads must be a multiple of kv_heads"));
-    GYM_CHECK(require(c.width / c.heads % 2 == 0,
-                      "width / heads must be even: rotary positions turn pairs"));
+    GYM_CHECK(check_head_width(c));
     GYM_CHECK(check_between("hidden_width", c.hidden_width, 0, kHiddenWidthMax));
     // Two tables of rotary positions, made before anything looks at their size.
-    const std::uint64_t table_bytes = std::uint64_t{c.context} * (c.width / c.heads / 2) * 4;
+    const std::uint64_t size = c.head_width == 0 ? c.width / c.heads : c.head_width;
+    const std::uint64_t table_bytes = std::uint64_t{c.context} * (size / 2) * 4;
     GYM_CHECK(require(table_bytes <= kConstantBytesMax / 2,
                       "context * width / heads is too large: its rotary positions take " +
                           std::to_string(2 * table_bytes) +
                           " bytes, a program's constants at most " +
                           std::to_string(kConstantBytesMax)));
-    return require(c.rope_theta >= 1 && c.rope_theta <= 1e12, "rope_theta must be 1 to 1e12");
+    GYM_CHECK(require(c.rope_theta >= 1 && c.rope_theta <= 1e12, "rope_theta must be 1 to 1e12"));
+    return check_rope_scaling(c.rope_scaling);
 }
 
 Status check_decoder(const ModelConfig& c) {
     GYM_CHECK(check_between("heads", c.heads, 1, c.width));
-    GYM_CHECK(require(c.width % c.heads == 0, "width must be a multiple of heads"));
+    const bool own_heads = c.architecture == Architecture::kLlama && c.head_width != 0;
+    GYM_CHECK(require(own_heads || c.width % c.heads == 0,
+                      c.architecture == Architecture::kLlama
+                          ? "width must be a multiple of heads, unless head_width is set"
+                          : "width must be a multiple of heads"));
     GYM_CHECK(require(c.layernorm_epsilon > 0 && c.layernorm_epsilon <= 1,
                       "layernorm_epsilon must be above 0 and at most 1"));
     GYM_CHECK(require(c.dropout >= 0 && c.dropout <= 0.9, "dropout must be 0 to 0.9"));

@@ -1,5 +1,6 @@
 #include "rotary_tables.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace gym::program {
@@ -33,6 +34,16 @@ double exponential(double x) {
     return series;
 }
 
+double scaled(double frequency, const RopeScaling& s) {
+    constexpr double kTurnsPerRadian = 0x1.45f306dc9c883p-3;
+    if (s.type == RopeScaling::Type::kNone) return frequency;
+    if (s.type == RopeScaling::Type::kLinear) return frequency / s.factor;
+    const double turns = s.original_context * frequency * kTurnsPerRadian;
+    const double low = s.low_frequency_factor, high = s.high_frequency_factor;
+    const double kept = std::clamp((turns - low) / (high - low), 0.0, 1.0);
+    return (1 - kept) * frequency / s.factor + kept * frequency;
+}
+
 struct Turn {
     double cosine;
     double sine;
@@ -64,14 +75,33 @@ Turn turn_of(double angle) {
     }
 }
 
+double as_f32(double value) {
+    return double{static_cast<float>(value)};
+}
+
 }  // namespace
+
+RotaryShape rotary_shape(const ModelConfig& c) {
+    const std::uint32_t size = c.head_width == 0 ? c.width / c.heads : c.head_width;
+    RotaryShape shape{c.context, size / 2, c.rope_theta, c.rope_scaling};
+    if (shape.scaling.type == RopeScaling::Type::kNone) return shape;
+    // The program holds these numbers as f32 constants, and its tables follow from them.
+    shape.theta = as_f32(shape.theta);
+    shape.scaling.factor = as_f32(shape.scaling.factor);
+    shape.scaling.low_frequency_factor = as_f32(shape.scaling.low_frequency_factor);
+    shape.scaling.high_frequency_factor = as_f32(shape.scaling.high_frequency_factor);
+    return shape;
+}
 
 RotaryTables rotary_tables(const RotaryShape& shape) {
     const double rate = logarithm(shape.theta);
     std::vector<double> frequencies(shape.frequencies);
     for (std::uint32_t i = 0; i < shape.frequencies; ++i)
-        frequencies[i] = exponential(-(rate * i) / shape.frequencies);
+        frequencies[i] = scaled(exponential(-(rate * i) / shape.frequencies), shape.scaling);
     RotaryTables tables;
+    const std::size_t entries = std::size_t{shape.positions} * shape.frequencies;
+    tables.cosine.reserve(entries);
+    tables.sine.reserve(entries);
     for (std::uint32_t position = 0; position < shape.positions; ++position) {
         for (const double frequency : frequencies) {
             const Turn turn = turn_of(position * frequency);

@@ -1,6 +1,9 @@
 #include "gym/program/train_config_yaml.hpp"
 
 #include <limits>
+#include <optional>
+
+#include "gym/program/presets.hpp"
 
 namespace gym::program {
 namespace {
@@ -17,13 +20,15 @@ struct Range {
 /// are not whole are train_program()'s, which every way of making a program passes.
 class Keys {
   public:
-    explicit Keys(YamlMap& map) : map_(map) {}
+    /// @param preset the fields hold a preset's values: no key is required.
+    explicit Keys(YamlMap& map, bool preset = false) : map_(map), preset_(preset) {}
 
     Keys& integer(std::string_view key, std::uint32_t& field, Range range) {
         keep(map_.integer_or(key, range.min, range.max, field), field);
         return *this;
     }
     Keys& required_integer(std::string_view key, std::uint32_t& field, Range range) {
+        if (preset_) return integer(key, field, range);
         keep(map_.integer(key, range.min, range.max), field);
         return *this;
     }
@@ -50,6 +55,7 @@ class Keys {
             status_ = read.error();
     }
     YamlMap& map_;
+    bool preset_;
     Status status_;
 };
 
@@ -74,10 +80,32 @@ Status read_gpt(Keys keys, ModelConfig& model) {
         .finish();
 }
 
-Status read_llama(Keys keys, ModelConfig& model) {
+Status read_rope_scaling(YamlMap& map, RopeScaling& scaling) {
+    scaling = {};
+    GYM_TRY(const std::string type, map.choice("type", {"none", "linear", "llama3"}));
+    if (type == "none") return map.finish();
+    Keys keys(map);
+    keys.real("factor", scaling.factor);
+    scaling.type = RopeScaling::Type::kLinear;
+    if (type == "linear") return keys.finish();
+    scaling.type = RopeScaling::Type::kLlama3;
+    return keys.real("low_frequency_factor", scaling.low_frequency_factor)
+        .real("high_frequency_factor", scaling.high_frequency_factor)
+        .integer("original_context", scaling.original_context, {1, kOriginalContextMax})
+        .finish();
+}
+
+Status read_llama(YamlMap& map, bool preset, ModelConfig& model) {
+    if (map.has("rope_scaling")) {
+        GYM_TRY(YamlMap scaling, map.map("rope_scaling"));
+        GYM_CHECK(read_rope_scaling(scaling, model.rope_scaling));
+    }
+    Keys keys(map, preset);
     return read_decoder(keys, model)
         .integer("kv_heads", model.kv_heads, {0, kWidthMax})
         .integer("hidden_width", model.hidden_width, {0, kHiddenWidthMax})
+        .integer("head_width", model.head_width, {0, kHeadWidthMax})
+        .boolean("qkv_bias", model.qkv_bias)
         .real("rope_theta", model.rope_theta)
         .real("rmsnorm_epsilon", model.layernorm_epsilon)
         .finish();
@@ -93,20 +121,34 @@ Status read_mlp(Keys keys, ModelConfig& model) {
         .finish();
 }
 
-Status read_model(YamlMap& map, ModelConfig& model) {
-    std::string architecture = "gpt2";
+constexpr std::string_view kGpt = "gpt2", kLlama = "llama", kMlp = "mlp";
+
+std::string_view name_of(Architecture architecture) {
+    return architecture == Architecture::kLlama ? kLlama
+           : architecture == Architecture::kMlp ? kMlp
+                                                : kGpt;
+}
+
+/// @param preset `model` holds a preset's, whose architecture stays.
+Status read_model(YamlMap& map, bool preset, ModelConfig& model) {
+    std::string architecture(name_of(model.architecture));
     if (map.has("architecture")) {
-        GYM_TRY(architecture, map.choice("architecture", {"gpt2", "llama", "mlp"}));
+        GYM_TRY(const std::string chosen, map.choice("architecture", {"gpt2", "llama", "mlp"}));
+        if (preset && chosen != architecture)
+            return map.error_at("architecture", "is " + chosen +
+                                                    ", but the preset is of the architecture " +
+                                                    architecture + ": leave the key out");
+        architecture = chosen;
     }
-    if (architecture == "llama") {
+    if (architecture == kLlama) {
         model.architecture = Architecture::kLlama;
-        return read_llama(Keys(map), model);
+        return read_llama(map, preset, model);
     }
-    if (architecture == "mlp") {
+    if (architecture == kMlp) {
         model.architecture = Architecture::kMlp;
-        return read_mlp(Keys(map), model);
+        return read_mlp(Keys(map, preset), model);
     }
-    return read_gpt(Keys(map), model);
+    return read_gpt(Keys(map, preset), model);
 }
 
 Status read_guard(YamlMap& map, GuardConfig& guard) {
@@ -153,7 +195,7 @@ Status read_outer(YamlMap& map, OuterConfig& outer) {
 }
 
 /// Everything but the model.
-Status read_training(YamlMap& map, TrainConfig& config) {
+Status read_training(YamlMap& map, bool preset, TrainConfig& config) {
     if (map.has("optimizer")) {
         GYM_TRY(YamlMap optimizer, map.map("optimizer"));
         GYM_CHECK(read_optimizer(optimizer, config.optimizer));
@@ -162,19 +204,44 @@ Status read_training(YamlMap& map, TrainConfig& config) {
         GYM_TRY(YamlMap outer, map.map("outer"));
         GYM_CHECK(read_outer(outer, config.outer));
     }
-    return Keys(map)
+    return Keys(map, preset)
         .required_integer("batch", config.batch, {1, kBatchMax})
         .integer("micro_batches", config.micro_batches, {1, kMicroBatchesMax})
         .finish();
 }
 
+/// Of a mapping with the key `preset`. @errors kInvalidArgument at the key.
+Result<TrainConfig> read_preset(YamlMap& map, std::string_view key) {
+    GYM_TRY(const std::string name, map.string(key));
+    auto config = preset_config(name);
+    if (config.ok()) return config;
+    return map.error_at(key, "names no preset: " + config.error().message);
+}
+
 }  // namespace
 
 Result<TrainConfig> read_train_config(YamlMap& map) {
-    TrainConfig config;
-    GYM_TRY(YamlMap model, map.map("model"));
-    GYM_CHECK(read_model(model, config.model));
-    GYM_CHECK(read_training(map, config));
+    std::optional<TrainConfig> preset;
+    std::optional<YamlMap> model;
+    const auto read = [&](YamlMap& from, std::string_view key) -> Status {
+        if (preset) return from.error_at(key, "is a second preset: name one");
+        GYM_TRY(preset, read_preset(from, key));
+        return {};
+    };
+    if (map.has(kPresetKey)) GYM_CHECK(read(map, kPresetKey));
+    if (map.has("model") || !preset) {
+        auto keys = map.map("model");
+        const bool name = !keys.ok() && map.string("model").ok();
+        if (!keys.ok() && !name) return keys.error();
+        if (name)
+            GYM_CHECK(read(map, "model"));
+        else
+            model.emplace(std::move(keys).value());
+    }
+    if (model && model->has(kPresetKey)) GYM_CHECK(read(*model, kPresetKey));
+    TrainConfig config = preset.value_or(TrainConfig{});
+    if (model) GYM_CHECK(read_model(*model, preset.has_value(), config.model));
+    GYM_CHECK(read_training(map, preset.has_value(), config));
     return config;
 }
 
@@ -186,13 +253,15 @@ Result<TrainConfig> load_train_config(const std::string& path,
     if (map.has("model"))
         return fail(ErrorCode::kInvalidArgument,
                     path + ": leave `model` out: the imported program is the model");
-    GYM_CHECK(read_training(map, config));
+    GYM_CHECK(read_training(map, false, config));
     return config;
 }
 
 Result<TrainConfig> load_train_config(const std::string& path) {
-    GYM_TRY(YamlMap map, YamlMap::load_file(path));
-    return read_train_config(map);
+    if (const Preset* preset = find_preset(path)) return preset->config;
+    auto map = YamlMap::load_file(path);
+    if (!map.ok()) return with_presets(map.error(), path);
+    return read_train_config(*map);
 }
 
 Result<TrainConfig> parse_train_config(const std::string& text, const std::string& origin) {

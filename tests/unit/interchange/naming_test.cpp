@@ -30,8 +30,10 @@ Program gpt(bool bias, bool tied) {
 }
 
 /// Two heads, one of keys and values.
-Program llama() {
+Program llama(bool qkv_bias = false, std::uint32_t head_width = 0) {
     program::TrainConfig config;
+    config.model.qkv_bias = qkv_bias;
+    config.model.head_width = head_width;
     config.batch = 2;
     config.model.architecture = program::Architecture::kLlama;
     config.model.vocabulary = 11;
@@ -124,6 +126,53 @@ TEST(Weights, HaveTheNamesAndLayoutOfLlama) {
     entries.push_back({attention + "rotary_emb.inv_freq", "F32", {4}, inverse});  // no weight
     EXPECT_EQ(import_weights(program, entries, "llama").value(), base);
     EXPECT_FALSE(export_weights(program, base, "gpt2").ok());
+}
+
+TEST(Weights, HaveTheNamesAndLayoutOfQwen2) {
+    const Program program = llama(true);
+    EXPECT_EQ(naming_of(program), "qwen2");
+    engine::State base = random_base(program);
+    for (auto& tensor : base.tensors)
+        for (std::size_t i = 0; i < tensor.bytes.size(); i += 4)
+            if (tensor.name.ends_with("qkv.bias"))
+                tensor.bytes[i + 1] = static_cast<std::uint8_t>(i);
+    const auto weights = export_weights(program, base, "qwen2").value();
+    EXPECT_EQ(weights.size(), 15U);
+    const Bytes& bias = base.find("blocks.0.attention.qkv.bias")->bytes;
+    const std::string attention = "model.layers.0.self_attn.";
+    EXPECT_EQ(find(weights, attention + "q_proj.bias").dims, (std::vector<std::uint64_t>{8}));
+    const NamedWeights& k = find(weights, attention + "k_proj.bias");
+    const NamedWeights& v = find(weights, attention + "v_proj.bias");
+    EXPECT_EQ(k.dims, (std::vector<std::uint64_t>{4}));
+    EXPECT_EQ(value_at(k.bytes, 0), value_at(bias, 8));
+    EXPECT_EQ(value_at(v.bytes, 3), value_at(bias, 15));
+    EXPECT_EQ(import_weights(program, entries_of(weights), "qwen2").value(), base);
+    EXPECT_FALSE(export_weights(program, base, "llama").ok()) << "has no place for the biases";
+}
+
+TEST(Weights, OfALlamaAreThoseOfAQwen2WhoseBiasesAreZero) {
+    const Program program = llama();
+    const engine::State base = random_base(program);
+    auto weights = export_weights(program, base, "qwen2").value();
+    EXPECT_EQ(find(weights, "model.layers.0.self_attn.v_proj.bias").bytes, Bytes(16));
+    EXPECT_EQ(import_weights(program, entries_of(weights), "qwen2").value(), base);
+    for (NamedWeights& tensor : weights)
+        if (tensor.name.ends_with("v_proj.bias")) tensor.bytes[7] = 1;
+    EXPECT_NE(
+        import_weights(program, entries_of(weights), "qwen2").error().message.find("qkv_bias"),
+        std::string::npos);
+}
+
+TEST(Weights, OfHeadsWiderThanTheirShareAreCutAtTheQueries) {
+    const Program program = llama(false, 6);
+    EXPECT_EQ(naming_of(program), "llama");
+    const engine::State base = random_base(program);
+    const auto weights = export_weights(program, base, "llama").value();
+    const std::string attention = "model.layers.0.self_attn.";
+    EXPECT_EQ(find(weights, attention + "q_proj.weight").dims, (std::vector<std::uint64_t>{12, 8}));
+    EXPECT_EQ(find(weights, attention + "v_proj.weight").dims, (std::vector<std::uint64_t>{6, 8}));
+    EXPECT_EQ(find(weights, attention + "o_proj.weight").dims, (std::vector<std::uint64_t>{8, 12}));
+    EXPECT_EQ(import_weights(program, entries_of(weights), "llama").value(), base);
 }
 
 TEST(Weights, OfPublishedFilesAreUnderstood) {

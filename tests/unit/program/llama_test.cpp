@@ -49,6 +49,46 @@ TEST(LlamaProgram, SharesNoHeadsWhereEachHasItsOwn) {
     EXPECT_EQ(*train_program(config), *program);
 }
 
+TEST(LlamaProgram, HasBiasesOnQueriesKeysAndValuesAlone) {
+    TrainConfig config = llama_config();
+    config.model.qkv_bias = true;
+    const auto program = train_program(config);
+    ASSERT_TRUE(program.ok()) << program.error().message;
+    EXPECT_EQ(parameter_count(*program), parameter_count(*train_program(llama_config())) + 2 * 32);
+    EXPECT_EQ(program->slot(program->find_slot("blocks.1.attention.qkv.bias")).dims, (Dims{32}));
+    EXPECT_EQ(program->find_slot("blocks.1.attention.out.bias"), kNoSlot);
+}
+
+TEST(LlamaProgram, HeadsHaveTheirOwnWidthIfTheFileSaysSo) {
+    TrainConfig config = llama_config();
+    config.model.head_width = 4;  // width / heads
+    const auto shared = train_program(config);
+    ASSERT_TRUE(shared.ok()) << shared.error().message;
+    EXPECT_EQ(*shared, *train_program(llama_config()));
+    config.model.head_width = 6;
+    config.model.heads = 6;  // does not divide the width
+    const auto program = train_program(config);
+    ASSERT_TRUE(program.ok()) << program.error().message;
+    EXPECT_EQ(program->slot(program->find_slot("blocks.0.attention.qkv.weight")).dims,
+              (Dims{60, 16}));
+    EXPECT_EQ(program->slot(program->find_slot("blocks.0.attention.out.weight")).dims,
+              (Dims{16, 36}));
+}
+
+TEST(LlamaProgram, SaysHowItsRotaryFrequenciesAreScaled) {
+    TrainConfig config = llama_config();
+    EXPECT_EQ(train_program(config)->find_slot(kRopeScaling), kNoSlot);
+    config.model.rope_scaling = {.type = RopeScaling::Type::kLinear, .factor = 2};
+    EXPECT_EQ(train_program(config)->slot(train_program(config)->find_slot(kRopeScaling)).dims,
+              (Dims{2}));
+    config.model.rope_scaling.type = RopeScaling::Type::kLlama3;
+    config.micro_batches = 2;
+    const auto program = train_program(config);
+    ASSERT_TRUE(program.ok()) << program.error().message;
+    EXPECT_EQ(program->slot(program->find_slot(kRopeScaling)).dims, (Dims{5}));
+    EXPECT_EQ(evaluation_program(*program)->find_slot(kRopeScaling), kNoSlot);
+}
+
 TEST(LlamaProgram, ExpandsToLegalPrimitives) {
     const auto program = train_program(llama_config());
     const auto out = expand(*program);
@@ -59,6 +99,7 @@ TEST(LlamaProgram, ExpandsToLegalPrimitives) {
 TEST(LlamaProgram, DecaysLinearWeightsAlone) {
     TrainConfig config = llama_config();
     config.model.tied_embeddings = false;
+    config.model.qkv_bias = true;
     const auto program = train_program(config);
     for (const Op& op : program->ops()) {
         if (op.code != Opcode::kAdamw) continue;
@@ -97,6 +138,31 @@ INSTANTIATE_TEST_SUITE_P(
                       BadConfig{"odd_head", "must be even", [](M& m) { m.width = 12; }},
                       BadConfig{"hidden", "hidden_width", [](M& m) { m.hidden_width = 1U << 21; }},
                       BadConfig{"theta", "rope_theta", [](M& m) { m.rope_theta = 0.5; }},
+                      BadConfig{"heads", "unless head_width", [](M& m) { m.heads = 3; }},
+                      BadConfig{"odd_head_width", "head_width must be even",
+                                [](M& m) { m.head_width = 3; }},
+                      BadConfig{"wide_head", "head_width", [](M& m) { m.head_width = 4098; }},
+                      BadConfig{"wide_heads", "heads * head_width",
+                                [](M& m) {
+                                    m.width = 65536;
+                                    m.heads = 512;
+                                    m.head_width = 4096;
+                                }},
+                      BadConfig{"small_factor", "factor",
+                                [](M& m) {
+                                    m.rope_scaling.type = RopeScaling::Type::kLinear;
+                                    m.rope_scaling.factor = 0.5;
+                                }},
+                      BadConfig{"frequency_factors", "high_frequency_factor",
+                                [](M& m) {
+                                    m.rope_scaling.type = RopeScaling::Type::kLlama3;
+                                    m.rope_scaling.high_frequency_factor = 1;
+                                }},
+                      BadConfig{"original_context", "original_context",
+                                [](M& m) {
+                                    m.rope_scaling.type = RopeScaling::Type::kLlama3;
+                                    m.rope_scaling.original_context = 0;
+                                }},
                       BadConfig{"one_class", "classes", [](M& m) { m.classes = 1; }}),
     [](const auto& test) { return std::string(test.param.name); });
 

@@ -16,7 +16,7 @@ class TorchLlama {
     TorchLlama(const ModelConfig& config, std::map<std::string, torch::Tensor> params)
         : c_(config),
           kv_heads_(config.kv_heads == 0 ? config.heads : config.kv_heads),
-          size_(config.width / config.heads),
+          size_(config.head_width == 0 ? config.width / config.heads : config.head_width),
           params_(std::move(params)) {}
 
     /// @param batch i64 (windows, context + 1).
@@ -50,18 +50,35 @@ class TorchLlama {
         return x * torch::rsqrt(square + c_.layernorm_epsilon) * at(name + ".gamma");
     }
     [[nodiscard]] torch::Tensor linear(const torch::Tensor& x, const std::string& name) const {
-        return x.matmul(at(name + ".weight").t());
+        const torch::Tensor y = x.matmul(at(name + ".weight").t());
+        const auto bias = params_.find(name + ".bias");
+        return bias == params_.end() ? y : y + bias->second;
     }
     [[nodiscard]] torch::Tensor mlp(const torch::Tensor& x, const std::string& name) const {
         const torch::Tensor gate = torch::silu(linear(x, name + ".gate"));
         return linear(gate * linear(x, name + ".up"), name + ".down");
+    }
+    /// Of Transformers' Llama 3: wavelengths that are long against the original context are
+    /// stretched, short ones kept.
+    [[nodiscard]] torch::Tensor scaled(const torch::Tensor& frequencies) const {
+        const RopeScaling& s = c_.rope_scaling;
+        if (s.type == RopeScaling::Type::kNone) return frequencies;
+        if (s.type == RopeScaling::Type::kLinear) return frequencies / s.factor;
+        const double original = s.original_context;
+        const torch::Tensor waves = 2 * M_PI / frequencies;
+        const torch::Tensor smooth = (original / waves - s.low_frequency_factor) /
+                                     (s.high_frequency_factor - s.low_frequency_factor);
+        const torch::Tensor between = (1 - smooth) * frequencies / s.factor + smooth * frequencies;
+        const torch::Tensor slow = waves > original / s.low_frequency_factor;
+        const torch::Tensor fast = waves < original / s.high_frequency_factor;
+        return torch::where(slow, frequencies / s.factor, torch::where(fast, frequencies, between));
     }
     /// @param x (windows, heads, context, size).
     [[nodiscard]] torch::Tensor turned(const torch::Tensor& x) const {
         const std::int64_t half = size_ / 2;
         const auto f64 = torch::kFloat64;
         const torch::Tensor exponents = torch::arange(half, f64) / static_cast<double>(half);
-        const torch::Tensor frequencies = torch::pow(c_.rope_theta, -exponents);
+        const torch::Tensor frequencies = scaled(torch::pow(c_.rope_theta, -exponents));
         const torch::Tensor angles = torch::arange(x.size(2), f64).unsqueeze(1) * frequencies;
         const torch::Tensor first = x.slice(3, 0, half), second = x.slice(3, half);
         return torch::cat({first * angles.cos() - second * angles.sin(),
@@ -81,7 +98,8 @@ class TorchLlama {
         const torch::Tensor future = torch::ones({context, context}, torch::kBool).triu(1);
         scores = scores.masked_fill(future, -std::numeric_limits<double>::infinity());
         const torch::Tensor o = torch::softmax(scores, -1).matmul(v.repeat_interleave(group, 1));
-        return linear(o.permute({0, 2, 1, 3}).reshape({windows, context, c_.width}), name + ".out");
+        return linear(o.permute({0, 2, 1, 3}).reshape({windows, context, heads * size_}),
+                      name + ".out");
     }
 
     ModelConfig c_;

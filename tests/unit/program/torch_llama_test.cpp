@@ -52,6 +52,29 @@ TEST(TorchLlamaParity, LossAndEveryGradientOfAClassifier) {
     expect_parity(config);
 }
 
+TEST(TorchLlamaParity, LossAndEveryGradientWithBiasesOnQueriesKeysAndValues) {
+    TrainConfig config = llama_config();
+    config.model.qkv_bias = true;
+    expect_parity(config);
+}
+
+TEST(TorchLlamaParity, LossAndEveryGradientWithHeadsWiderThanTheirShare) {
+    TrainConfig config = llama_config();
+    config.model.head_width = 10;
+    expect_parity(config);
+}
+
+TEST(TorchLlamaParity, LossAndEveryGradientWithScaledRotaryFrequencies) {
+    TrainConfig config = llama_config();
+    config.model.head_width = 16;
+    config.model.rope_scaling = {.type = RopeScaling::Type::kLinear, .factor = 2.5};
+    expect_parity(config);
+    // Of the eight frequencies some are kept, some divided, and some between.
+    config.model.rope_scaling = {
+        .type = RopeScaling::Type::kLlama3, .factor = 8, .original_context = 64};
+    expect_parity(config);
+}
+
 TEST(TorchLlamaParity, TrainsAlike) {
     testing::expect_equal_training<testing::TorchLlama>(llama_config());
 }

@@ -142,6 +142,30 @@ TEST(ModelFile, KnowsTheKeysOfEachArchitecture) {
     EXPECT_NE(unknown.error().message.find("llama"), std::string::npos) << "names the choices";
 }
 
+TEST(ModelFile, ReadsRotaryScalingAndHeadsOfALlama) {
+    const std::string llama =
+        "batch: 2\nmodel: {architecture: llama, vocabulary: 256, context: 8, layers: 1, heads: 2, "
+        "width: 8";
+    const auto config = parse_train_config(
+        llama +
+            ", head_width: 6, qkv_bias: true, rope_scaling: {type: llama3, factor: 32, "
+            "low_frequency_factor: 2, high_frequency_factor: 5, original_context: 64}}\n",
+        "t");
+    ASSERT_TRUE(config.ok()) << config.error().message;
+    EXPECT_EQ(config->model.head_width, 6U);
+    EXPECT_TRUE(config->model.qkv_bias);
+    EXPECT_EQ(config->model.rope_scaling, (RopeScaling{RopeScaling::Type::kLlama3, 32, 2, 5, 64}));
+    const auto error_of = [&](const char* scaling) {
+        const auto bad = parse_train_config(llama + ", rope_scaling: {" + scaling + "}}\n", "t");
+        return bad.ok() ? std::string() : bad.error().message;
+    };
+    EXPECT_NE(error_of("type: yarn").find("llama3"), std::string::npos);
+    EXPECT_NE(error_of("factor: 2").find("type"), std::string::npos);
+    EXPECT_NE(error_of("type: linear, original_context: 5").find("original_context"),
+              std::string::npos);
+    EXPECT_NE(error_of("type: none, factor: 2").find("factor"), std::string::npos);
+}
+
 const std::string kModel =
     "batch: 2\nmodel: {vocabulary: 256, context: 8, layers: 1, heads: 1, width: 4}\n";
 

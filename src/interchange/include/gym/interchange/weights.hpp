@@ -15,8 +15,8 @@
 /// Parameters of a program under the names that other software uses for them.
 namespace gym::interchange {
 
-/// "gym" (a program's own names), "gpt2" (Hugging Face GPT2LMHeadModel), "llama" (Hugging Face
-/// LlamaForCausalLM).
+/// "gym" (a program's own names), and those of Hugging Face's classes: "gpt2" (GPT2LMHeadModel),
+/// "llama" (LlamaForCausalLM, MistralForCausalLM), "qwen2" (Qwen2ForCausalLM).
 [[nodiscard]] std::vector<std::string> naming_names();
 
 /// The naming that fits all parameters of `program`; "gym" if no other does.
@@ -29,7 +29,8 @@ struct NamedWeights {
 };
 
 /// The parameters in `state` (a training state or a base state) under the names of `naming`.
-/// GPT-2 has biases everywhere: a program without them gets zeros.
+/// GPT-2 has biases everywhere, Qwen2 on queries, keys and values: a program without them gets
+/// zeros.
 /// @errors kInvalidArgument for a naming that does not exist or fit, kShapeMismatch for a state of
 /// another program.
 [[nodiscard]] Result<std::vector<NamedWeights>> export_weights(const program::Program& program,

@@ -11,6 +11,11 @@
 /// gym::program_yaml, so that the engine-only build does without yaml-cpp.
 namespace gym::program {
 
+/// A model file may name a preset (presets.hpp), as `preset: NAME`, `model: NAME` or within
+/// `model`: then every key has the preset's value as its default.
+inline constexpr const char* kPresetKey = "preset";
+
+/// @param path a model file, or the name of a preset.
 /// @errors kIo, kInvalidArgument with file, line and key; unknown keys are errors.
 [[nodiscard]] Result<TrainConfig> load_train_config(const std::string& path);
 /// The same for an imported model: a file without the key `model`. @errors also of
@@ -21,5 +26,9 @@ namespace gym::program {
                                                      const std::string& origin);
 /// Reads the keys of a model file from `map` (a job file has them under a key of its own).
 [[nodiscard]] Result<TrainConfig> read_train_config(YamlMap& map);
+
+/// A model file with every key of the architecture, in the order of docs/PROGRAMS.md, which reads
+/// as `config`. Not for imported models.
+[[nodiscard]] std::string train_config_text(const TrainConfig& config);
 
 }  // namespace gym::program

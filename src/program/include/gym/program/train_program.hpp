@@ -11,9 +11,27 @@ namespace gym::program {
 
 enum class Architecture : std::uint8_t {
     kGpt,       ///< decoder: pre-norm blocks with LayerNorm, learned positions, GELU (GPT-2)
-    kLlama,     ///< decoder: RMSNorm, rotary positions, SwiGLU, grouped-query attention
+    kLlama,     ///< decoder: RMSNorm, rotary positions, SwiGLU, grouped-query attention; so are
+                ///< Mistral and, with qkv_bias, Qwen2
     kMlp,       ///< classifier of rows of numbers: linear layers with GELU between them
     kImported,  ///< a forward pass made elsewhere (imported_model())
+};
+
+/// Rotary frequencies that are lowered, so that a context longer than the pretraining's turns by
+/// the angles which that one knew (docs/PROGRAMS.md, "Rotary tables"). Every number is rounded to
+/// f32.
+struct RopeScaling {
+    enum class Type : std::uint8_t {
+        kNone,
+        kLinear,  ///< all of them, by factor
+        kLlama3,  ///< by factor where they turn slowly, not at all where they turn fast
+    };
+    Type type = Type::kNone;
+    double factor = 1;                      ///< at least 1
+    double low_frequency_factor = 1;        ///< llama3: turns in original_context, above 0
+    double high_frequency_factor = 4;       ///< llama3: above low_frequency_factor
+    std::uint32_t original_context = 8192;  ///< llama3: of the pretraining
+    friend bool operator==(const RopeScaling&, const RopeScaling&) = default;
 };
 
 /// A model. Fields that an architecture does not name are not read.
@@ -22,7 +40,8 @@ struct ModelConfig {
     std::uint32_t context = 128;     ///< tokens per window; mlp: features per row
     std::uint32_t layers = 4;        ///< blocks; mlp: hidden layers
     std::uint32_t heads = 4;         ///< gpt, llama
-    std::uint32_t width = 128;       ///< d_model, a multiple of heads; mlp: of hidden layers
+    std::uint32_t width = 128;       ///< d_model, a multiple of heads unless head_width is set;
+                                     ///< mlp: of hidden layers
     std::uint32_t mlp_ratio = 4;     ///< gpt: hidden width of the MLP = mlp_ratio * width
     bool tied_embeddings = true;     ///< gpt, llama: the output layer is the token embedding
     bool bias = false;       ///< gpt: biases on the linear layers (LayerNorm always has one)
@@ -39,6 +58,9 @@ struct ModelConfig {
     /// training step sets to zero; never in evaluation.
     double dropout = 0;
     std::shared_ptr<const Program> forward;  ///< imported: the model; never null then
+    bool qkv_bias = false;                   ///< llama: biases on queries, keys and values alone
+    std::uint32_t head_width = 0;            ///< llama: columns of a head, even; 0: width / heads
+    RopeScaling rope_scaling;                ///< llama
 };
 
 /// The model that `forward` is: one input, tokens i32 (windows, context); one output, f32 (windows
@@ -98,6 +120,9 @@ inline constexpr std::uint32_t kLayersMax = 256;
 inline constexpr std::uint32_t kWidthMax = 65536;
 inline constexpr std::uint32_t kMlpRatioMax = 64;
 inline constexpr std::uint32_t kHiddenWidthMax = 1U << 20;
+inline constexpr std::uint32_t kHeadWidthMax = 4096;
+inline constexpr std::uint32_t kOriginalContextMax = 1U << 24;  // exact in f32
+inline constexpr double kRopeFactorMax = 1e6;
 inline constexpr std::uint32_t kScheduleStepsMax = 1000000;
 
 struct TrainConfig {
@@ -127,6 +152,9 @@ inline constexpr std::string_view kGradNormOutput = "grad_norm";  ///< f32 (1), 
 inline constexpr std::string_view kLogitsOutput = "logits";
 /// Constant, f32 (1): windows begin at multiples of so many tokens of the dataset; 1 without it.
 inline constexpr std::string_view kBatchStride = "batch.stride";
+/// Constant of a llama with scaled rotary frequencies, f32: theta, factor (2 of them: linear) and
+/// low frequency factor, high frequency factor, original context (5: llama3).
+inline constexpr std::string_view kRopeScaling = "rope.scaling";
 /// Outputs "gradient.<param>" of a train program, before clipping: what a gradient root covers.
 inline constexpr std::string_view kGradientPrefix = "gradient.";
 /// Constants of a train program that the aggregate program is made from.
