@@ -12,6 +12,7 @@ if(NOT GYM_ENGINE_ONLY)
     find_package(yaml-cpp REQUIRED)
     find_package(CLI11 REQUIRED)
     find_package(SQLite3 REQUIRED)
+    find_package(ICU 70 REQUIRED COMPONENTS i18n uc)
     pkg_check_modules(secp256k1 REQUIRED IMPORTED_TARGET libsecp256k1)
     pkg_check_modules(cryptopp REQUIRED IMPORTED_TARGET libcrypto++)
     # Not by pkg-config: that would also link its trainer, which only tests use.

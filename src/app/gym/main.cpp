@@ -30,6 +30,7 @@ int run(int argc, char** argv) {
     gym::app::add_ledger_commands(app, context);
     gym::app::add_operator_commands(app, context);
     gym::app::add_params_commands(app, context);
+    gym::app::add_tokenizer_commands(app, context);
 
     if (const auto code = gym::app::parse_command_line(app, argc, argv)) return *code;
     return static_cast<int>(context.exit_code);

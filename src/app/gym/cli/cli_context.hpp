@@ -55,6 +55,7 @@ void add_dispute_commands(CLI::App& app, CliContext& context);
 void add_ledger_commands(CLI::App& app, CliContext& context);
 void add_operator_commands(CLI::App& app, CliContext& context);
 void add_params_commands(CLI::App& app, CliContext& context);
+void add_tokenizer_commands(CLI::App& app, CliContext& context);
 // Below `gym program`.
 void add_train_command(CLI::App& group, CliContext& context);
 void add_weights_commands(CLI::App& group, CliContext& context);

@@ -15,6 +15,7 @@
 #include "data/tokenizer_process.hpp"
 #include "gym/blob/dataset.hpp"
 #include "gym/common/file.hpp"
+#include "tokenizer/tokenizer_input.hpp"
 
 namespace gym::app {
 namespace {
@@ -22,8 +23,9 @@ namespace {
 struct BuildOptions {
     std::string text;
     std::string output;
-    std::string sentence_piece;  ///< model file; empty: a token is a byte
-    std::uint32_t context = 0;   ///< 0: any length will do
+    std::string sentence_piece;  ///< model file; empty: a token is a byte, or of `tokenizer`
+    TokenizerOptions tokenizer;
+    std::uint32_t context = 0;  ///< 0: any length will do
 };
 
 void print(const CliContext& context, const blob::Dataset& dataset, const std::string& path,
@@ -53,6 +55,13 @@ Status check_windows(const blob::Dataset& dataset, std::uint32_t context) {
     return {};
 }
 
+Result<blob::Dataset> dataset_of(const BuildOptions& options, ByteView text) {
+    if (!options.sentence_piece.empty()) return tokenize(options.sentence_piece, text);
+    if (options.tokenizer.path.empty()) return blob::Dataset::build_from_text(text);
+    GYM_TRY(const auto tokenizer, read_tokenizer(options.tokenizer));
+    return tokenize(tokenizer, text);
+}
+
 Status build(const CliContext& context, const BuildOptions& options) {
     GYM_TRY(const Bytes text, read_text(options.text));
     const std::string name = options.text == "-" ? "standard input" : options.text;
@@ -62,9 +71,7 @@ Status build(const CliContext& context, const BuildOptions& options) {
                     name +
                         " is a token file already (`gym data show` prints what it holds); "
                         "--text takes a text");
-    auto built = options.sentence_piece.empty() ? blob::Dataset::build_from_text(text)
-                                                : tokenize(options.sentence_piece, text);
-    GYM_TRY(const auto dataset, std::move(built));
+    GYM_TRY(const auto dataset, dataset_of(options, text));
     if (options.context > 0) GYM_CHECK(check_windows(dataset, options.context));
     const Bytes file = dataset.encode();
     GYM_CHECK(write_file_atomic(options.output, file));
@@ -73,13 +80,17 @@ Status build(const CliContext& context, const BuildOptions& options) {
 }
 
 void add_build(CLI::App& data, CliContext& context) {
-    CLI::App* command = data.add_subcommand(
-        "build", "Make a token file from a text: a token is a byte, or a piece of --sentencepiece");
+    CLI::App* command = data.add_subcommand("build",
+                                            "Make a token file from a text: a token is a byte, or "
+                                            "one of --tokenizer or --sentencepiece");
     auto options = std::make_shared<BuildOptions>();
     command->add_option("--text", options->text, "Text file, or - for standard input")->required();
     command->add_option("-o,--output", options->output, "Token file to write")->required();
-    command->add_option("--sentencepiece", options->sentence_piece,
-                        "SentencePiece model (spm_train makes one) of at most 65536 pieces");
+    add_tokenizer_options(*command, options->tokenizer);
+    command
+        ->add_option("--sentencepiece", options->sentence_piece,
+                     "SentencePiece model (spm_train makes one) of at most 65536 pieces")
+        ->excludes("--tokenizer");
     command->add_option("--context", options->context,
                         "Refuse a text that is too short for a model with this context");
     command->callback([&context, options] { context.finish(build(context, *options)); });

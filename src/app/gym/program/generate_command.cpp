@@ -1,6 +1,4 @@
 #include <CLI/CLI.hpp>
-#include <boost/json/parse.hpp>
-#include <boost/json/serialize.hpp>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -9,6 +7,7 @@
 #include "cli/inputs.hpp"
 #include "data/tokenizer_process.hpp"
 #include "gym/engine/generate.hpp"
+#include "tokenizer/tokenizer_input.hpp"
 
 namespace gym::app {
 namespace {
@@ -18,12 +17,19 @@ struct GenerateOptions {
     std::string state;
     std::string prompt = "\n";
     std::string seed = "0";
-    std::string sentence_piece;  ///< model file; empty: a token is a byte
+    std::string sentence_piece;  ///< model file; empty: a token is a byte, or of `tokenizer`
+    TokenizerOptions tokenizer;
     engine::GenerateOptions generate;
 };
 
 Result<std::vector<std::int32_t>> prompt_tokens(const GenerateOptions& options) {
     const ByteView bytes = as_bytes(options.prompt);
+    if (!options.tokenizer.path.empty()) {
+        GYM_TRY(const auto tokenizer, read_tokenizer(options.tokenizer));
+        const auto tokens = tokenizer.encode(options.prompt, {.special_tokens = true});
+        if (!tokens.ok()) return tokens.error().in("--prompt");
+        return std::vector<std::int32_t>(tokens->begin(), tokens->end());
+    }
     if (options.sentence_piece.empty())
         return std::vector<std::int32_t>(bytes.begin(), bytes.end());
     const auto prompt = tokenize(options.sentence_piece, bytes);
@@ -39,22 +45,21 @@ Result<std::string> text_of(const GenerateOptions& options, std::vector<std::int
         prompt.insert(prompt.end(), continuation.begin(), continuation.end());
         return detokenize(options.sentence_piece, prompt);
     }
+    if (!options.tokenizer.path.empty()) {
+        GYM_TRY(const auto tokenizer, read_tokenizer(options.tokenizer));
+        prompt.insert(prompt.end(), continuation.begin(), continuation.end());
+        return tokenizer.decode(std::vector<std::uint32_t>(prompt.begin(), prompt.end()));
+    }
     std::string text = options.prompt;
     for (const std::int32_t token : continuation) {
         if (token >= static_cast<std::int32_t>(blob::kByteVocabulary))
             return fail(ErrorCode::kInvalidArgument,
                         "token " + std::to_string(token) +
-                            " is not a byte: name the model's pieces with --sentencepiece");
+                            " is not a byte: name the model's tokenizer with --tokenizer or "
+                            "--sentencepiece");
         text += static_cast<char>(token);
     }
     return text;
-}
-
-/// Bytes that a model writes may be no text, which JSON could not hold.
-bool is_utf8(const std::string& text) {
-    boost::system::error_code error;
-    (void)boost::json::parse(boost::json::serialize(boost::json::value(text)), error);
-    return !error;
 }
 
 Status generate(const CliContext& context, GenerateOptions options) {
@@ -67,7 +72,8 @@ Status generate(const CliContext& context, GenerateOptions options) {
                             {"tokens", boost::json::array(tokens.begin(), tokens.end())}};
     const auto text = text_of(options, prompt, tokens);
     // Tokens of a model of pieces are still tokens without the model that says what they spell.
-    const bool tokens_will_do = context.json && options.sentence_piece.empty();
+    const bool tokens_will_do =
+        context.json && options.sentence_piece.empty() && options.tokenizer.path.empty();
     if (!text.ok() && !tokens_will_do) return text.error();
     if (context.json) {
         if (text.ok() && is_utf8(*text)) out["text"] = *text;
@@ -92,8 +98,10 @@ void add_generate_command(CLI::App& app, CliContext& context) {
                         "Temperature of sampling; 0 always takes the most likely token");
     command->add_option("--top-k", options->generate.top_k,
                         "Sample among the k most likely tokens; 0: all");
-    command->add_option("--sentencepiece", options->sentence_piece,
-                        "SentencePiece model of the data (default: a token is a byte)");
+    add_tokenizer_options(*command, options->tokenizer);
+    command
+        ->add_option("--sentencepiece", options->sentence_piece, "SentencePiece model of the data")
+        ->excludes("--tokenizer");
     command->add_option("--seed", options->seed, "Seed of the sampling");
     add_engine_options(*command, options->generate.engine);
     command->callback([&context, options] { context.finish(generate(context, *options)); });

@@ -1,0 +1,51 @@
+#include "tokenizer/tokenizer_input.hpp"
+
+#include <CLI/CLI.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <string_view>
+#include <vector>
+
+namespace gym::app {
+namespace {
+
+constexpr std::string_view kBytesName = "bytes";
+constexpr std::uint32_t kTokenFileVocabularyMax = 65536;
+
+}  // namespace
+
+void add_tokenizer_options(CLI::App& command, TokenizerOptions& options) {
+    command.add_option("--tokenizer", options.path,
+                       "Byte-level BPE tokenizer: a tokenizer.json, a tiktoken rank file, a folder "
+                       "with one, or bytes (default: a token is a byte)");
+    command.add_option("--encoding", options.encoding,
+                       "Encoding of a rank file whose name does not say it, such as cl100k_base");
+}
+
+Result<tokenizer::Tokenizer> read_tokenizer(const TokenizerOptions& options) {
+    if (options.path == kBytesName) return tokenizer::Tokenizer::bytes();
+    return tokenizer::Tokenizer::load(options.path, {.encoding = options.encoding});
+}
+
+Result<blob::Dataset> tokenize(const tokenizer::Tokenizer& tokenizer, ByteView text) {
+    if (tokenizer.vocabulary() > kTokenFileVocabularyMax)
+        return fail(ErrorCode::kOutOfRange,
+                    "the vocabulary of " + tokenizer.name() + " is " +
+                        std::to_string(tokenizer.vocabulary()) +
+                        ", but token files hold 16 bits a token: use a tokenizer of at most 65536 "
+                        "tokens");
+    GYM_TRY(const auto tokens,
+            tokenizer.encode({reinterpret_cast<const char*>(text.data()), text.size()}));
+    if (tokens.empty())
+        return fail(ErrorCode::kInvalidArgument, "the text gives no token: is it empty?");
+    return blob::Dataset::from_tokens(std::vector<std::uint16_t>(tokens.begin(), tokens.end()),
+                                      tokenizer.vocabulary());
+}
+
+bool is_utf8(const std::string& text) {
+    boost::system::error_code error;
+    (void)boost::json::parse(boost::json::serialize(boost::json::value(text)), error);
+    return !error;
+}
+
+}  // namespace gym::app

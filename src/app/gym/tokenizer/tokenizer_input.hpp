@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+
+#include "gym/blob/dataset.hpp"
+#include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
+#include "gym/tokenizer/tokenizer.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace gym::app {
+
+/// A byte-level tokenizer as commands name it.
+struct TokenizerOptions {
+    std::string path;      ///< a file, a folder or "bytes"; empty: not given
+    std::string encoding;  ///< of a rank file
+};
+
+/// --tokenizer and --encoding.
+void add_tokenizer_options(CLI::App& command, TokenizerOptions& options);
+
+/// @errors those of Tokenizer::load().
+[[nodiscard]] Result<tokenizer::Tokenizer> read_tokenizer(const TokenizerOptions& options);
+
+/// The tokens of `text` as a dataset. @errors kOutOfRange: a vocabulary above 65,536, which token
+/// files cannot hold; kInvalidArgument: an empty text.
+[[nodiscard]] Result<blob::Dataset> tokenize(const tokenizer::Tokenizer& tokenizer, ByteView text);
+
+/// Whether JSON can hold `text`: the bytes that a model writes may be no text.
+[[nodiscard]] bool is_utf8(const std::string& text);
+
+}  // namespace gym::app

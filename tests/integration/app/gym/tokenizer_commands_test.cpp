@@ -1,0 +1,122 @@
+// `gym tokenizer`, and `--tokenizer` of `gym data build` and `gym generate`.
+#include "engine_commands.hpp"
+#include "small_tokenizer.hpp"
+
+namespace gym::testing {
+namespace {
+
+constexpr const char* kTokenizerModel =
+    "batch: 2\n"
+    "model: {vocabulary: 266, context: 16, layers: 1, heads: 2, width: 16}\n";
+
+class TokenizerCommands : public EngineCommands {
+  protected:
+    void SetUp() override {
+        EngineCommands::SetUp();
+        write_tokenizer(small_tokenizer_json(small_merges()));
+    }
+    void write_tokenizer(const json::object& file) const {
+        std::filesystem::create_directories(place_ / "tok");
+        spill(place_ / "tok" / "tokenizer.json", json::serialize(file));
+    }
+    void expect_refusal(std::vector<std::string> arguments, int exit_code,
+                        const std::string& cause) const {
+        const Outcome outcome = gym(std::move(arguments));
+        EXPECT_EQ(outcome.exit_code, exit_code) << outcome.err;
+        EXPECT_NE(outcome.err.find(cause), std::string::npos) << outcome.err;
+    }
+};
+
+TEST_F(TokenizerCommands, ShowPrintsWhatIdentifiesATokenizer) {
+    const auto rows = gym({"tokenizer", "show", path("tok")});
+    ASSERT_EQ(rows.exit_code, kOk) << rows.err;
+    for (const char* const fact : {"tok\n", "266\n", "265 <|endoftext|>\n", "0x"})
+        EXPECT_NE(rows.out.find(fact), std::string::npos) << fact << " is not in\n" << rows.out;
+    const auto with_json = objects(gym({"--json", "tokenizer", "show", path("tok")}).out).at(0);
+    EXPECT_EQ(with_json.at("vocabulary").to_number<int>(), 266);
+    EXPECT_EQ(with_json.at("merges").to_number<int>(), 9);
+    EXPECT_EQ(with_json.at("end_of_text").to_number<int>(), 265);
+    EXPECT_NE(rows.out.find(text_of(with_json, "root")), std::string::npos);
+}
+
+TEST_F(TokenizerCommands, EncodeAndDecodeAreInverse) {
+    spill(place_ / "line", "hello world<|endoftext|>");
+    const auto encoded = gym({"tokenizer", "encode", path("tok"), "--text", path("line")});
+    ASSERT_EQ(encoded.exit_code, kOk) << encoded.err;
+    EXPECT_TRUE(encoded.out.starts_with("259 264 60 ")) << encoded.out;
+    const auto special =
+        gym({"tokenizer", "encode", path("tok"), "--text", path("line"), "--special"});
+    EXPECT_EQ(special.out, "259 264 265\n");
+    for (const auto& outcome : {encoded, special}) {
+        spill(place_ / "ids", outcome.out);
+        const auto decoded = gym({"tokenizer", "decode", path("tok"), "--tokens", path("ids")});
+        EXPECT_EQ(decoded.out, "hello world<|endoftext|>") << decoded.err;
+    }
+    spill(place_ / "ids", "[259, 255]");
+    const auto bytes =
+        objects(gym({"--json", "tokenizer", "decode", path("tok"), "--tokens", path("ids")}).out)
+            .at(0);
+    EXPECT_EQ(text_of(bytes, "bytes"), "68656c6c6fff");
+    EXPECT_FALSE(bytes.contains("text"));
+}
+
+TEST_F(TokenizerCommands, ADatasetOfItTrainsAModelThatContinuesAPrompt) {
+    const auto built = gym({"data", "build", "--text", path("text"), "--tokenizer", path("tok"),
+                            "-o", path("d.gymd"), "--json"});
+    ASSERT_EQ(built.exit_code, kOk) << built.err;
+    EXPECT_EQ(objects(built.out).at(0).at("vocabulary").to_number<int>(), 266);
+    spill(place_ / "model.yaml", kTokenizerModel);
+    ASSERT_EQ(gym({"program", "build", path("model.yaml"), "-o", path("p.gym")}).exit_code, kOk);
+    const auto trained = gym({"program", "run", path("p.gym"), "--data", path("d.gymd"), "--steps",
+                              "2", "--state", path("state")});
+    ASSERT_EQ(trained.exit_code, kOk) << trained.err;
+    const auto generated =
+        gym({"generate", path("p.gym"), "--state", path("state"), "--prompt", "hello world",
+             "--tokens", "5", "--tokenizer", path("tok"), "--json"});
+    ASSERT_EQ(generated.exit_code, kOk) << generated.err;
+    EXPECT_EQ(objects(generated.out).at(0).at("tokens").as_array().size(), 5U);
+    const auto text = gym({"generate", path("p.gym"), "--state", path("state"), "--prompt",
+                           "hello world", "--tokens", "5", "--tokenizer", path("tok")});
+    EXPECT_TRUE(text.out.starts_with("hello world")) << text.out;
+}
+
+TEST_F(TokenizerCommands, BytesAreTheDefault) {
+    const auto build = [&](std::vector<std::string> more) {
+        std::vector<std::string> arguments{"data", "build",        "--text", path("text"),
+                                           "-o",   path("d.gymd"), "--json"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return gym(arguments).out;
+    };
+    const std::string plain = build({});
+    EXPECT_NE(plain.find("\"vocabulary\":256"), std::string::npos) << plain;
+    EXPECT_EQ(build({"--tokenizer", "bytes"}), plain);
+}
+
+TEST_F(TokenizerCommands, WhatCannotBeUsedIsNamed) {
+    const std::vector<std::string> build{"data", "build",        "--text",      path("text"),
+                                         "-o",   path("d.gymd"), "--tokenizer", path("tok")};
+    auto both = build;
+    both.insert(both.end(), {"--sentencepiece", path("other")});
+    expect_refusal(both, kUsage, "excludes");
+    expect_refusal({"tokenizer", "show", path("nothing")}, 1, "nothing");
+    spill(place_ / "ids", "12 x");
+    expect_refusal({"tokenizer", "decode", path("tok"), "--tokens", path("ids")}, kUsage, "\"x\"");
+    spill(place_ / "ids", "300");
+    expect_refusal({"tokenizer", "decode", path("tok"), "--tokens", path("ids")}, kUsage,
+                   "token 300");
+    auto file = small_tokenizer_json(small_merges());
+    // Ids up to 80,000, few enough of which are missing.
+    auto& vocabulary = file["model"].as_object()["vocab"].as_object();
+    for (int id = 266; id < 80'000; ++id)
+        vocabulary["w" + std::to_string(id)] = id;
+    write_tokenizer(file);
+    expect_refusal(build, kUsage, "at most 65536");
+    EXPECT_FALSE(std::filesystem::exists(place_ / "d.gymd"));
+    EXPECT_EQ(gym({"tokenizer", "show", path("tok")}).exit_code, kOk);
+    file["model"].as_object()["type"] = "Unigram";
+    write_tokenizer(file);
+    expect_refusal(build, kUsage, "model is Unigram");
+}
+
+}  // namespace
+}  // namespace gym::testing
