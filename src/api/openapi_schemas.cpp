@@ -359,6 +359,9 @@ void evidence_schemas(json::object& out) {
     out["Fee"] = schema({{"fee_ppm", "count", "of a round's credits"},
                          {"burned_ppm", "count", "of the fee"},
                          {"changed_at_ms", "time"},
+                         {"verification_premium_ppm", "count?",
+                          "a verifier's pay per FLOP, in parts per million of the worker's"},
+                         {"uptime_bonus_max_ppm", "count?", "of a worker's compute credits"},
                          {"cost_bound_ppm", "count?",
                           "the most that compute may cost, verification, bonus and fee included; "
                           "null until the network's services have published it"},

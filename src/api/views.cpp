@@ -417,6 +417,8 @@ json::object to_json(const NetworkTerms& terms) {
     json::object out{{"fee_ppm", terms.fee.fee_ppm},
                      {"burned_ppm", terms.fee.burned_ppm},
                      {"changed_at_ms", terms.fee.changed_at_ms},
+                     {"verification_premium_ppm", or_null(terms.fee.verification_premium_ppm)},
+                     {"uptime_bonus_max_ppm", or_null(terms.fee.uptime_bonus_max_ppm)},
                      {"cost_bound_ppm", nullptr},
                      {"data_bound_ppm", nullptr}};
     if (!terms.bound) return out;

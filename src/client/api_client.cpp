@@ -230,6 +230,20 @@ Result<NetworkFee> ApiClient::fee() const {
     return get("/v1/fee", read_fee);
 }
 
+Result<std::vector<Node>> ApiClient::nodes(records::NodeRole role) const {
+    std::vector<Node> out;
+    std::string after;
+    for (std::size_t page = 0; page < kPagesMax; ++page) {
+        GYM_TRY(auto nodes, get("/v1/nodes?role=" + std::string(records::to_string(role)) +
+                                    "&limit=" + std::to_string(kPageItemsMax) + after,
+                                list_in("nodes", read_node)));
+        out.insert(out.end(), nodes.begin(), nodes.end());
+        if (nodes.size() < kPageItemsMax) return out;
+        after = "&after=" + nodes.back().address.hex();
+    }
+    return fail(ErrorCode::kOutOfRange, "gym-api lists more nodes than a network can have");
+}
+
 Result<Answer<Account>> ApiClient::account(const Address& address) const {
     return get("/v1/accounts/" + address.hex(), with_json(read_account));
 }

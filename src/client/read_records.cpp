@@ -227,10 +227,30 @@ JobBill read_bill(const json::object& object) {
 NetworkFee read_fee(const json::object& object) {
     NetworkFee out;
     out.rates = {number_of<std::uint32_t>(object, "fee_ppm"), ppm_of(object, "burned_ppm")};
+    out.verification_premium_ppm =
+        null_or(object, "verification_premium_ppm", number_of<std::uint32_t>);
+    out.uptime_bonus_max_ppm = null_or(object, "uptime_bonus_max_ppm", number_of<std::uint32_t>);
     if (member_of(object, "cost_bound_ppm").is_null()) return out;
     const auto data = number_of<std::uint32_t>(object, "data_bound_ppm");
     out.bound = protocol::CostRates{count_of(object, "cost_bound_ppm"),
                                     data < kPpm ? 0 : data - std::uint32_t{kPpm}};
+    return out;
+}
+
+Node read_node(const json::object& object) {
+    Node out;
+    out.address = fixed_of<Address>(object, "address");
+    out.role = name_of(object, "role", records::parse_node_role);
+    object_of(object, "hardware", [&](const json::object& hardware) {
+        if (hardware.contains("gpu_type")) out.device = text_of(hardware, "gpu_type");
+        if (hardware.contains("memory_bytes"))
+            out.memory_bytes = count_of(hardware, "memory_bytes");
+        return 0;
+    });
+    out.flops_per_second = count_of(object, "benchmark_flops");
+    out.valid_run = count_of(object, "valid_run");
+    out.live = flag_of(object, "live");
+    out.excluded = flag_of(object, "excluded");
     return out;
 }
 

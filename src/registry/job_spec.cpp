@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::int64_t kDurationMsMax = std::int64_t{30} * 24 * 3600 * 1000;
 constexpr std::int64_t kRoundsMax = 1'000'000;
-/// All step records of a unit travel in one message (coordinator::Options::records_bytes_max).
-constexpr std::int64_t kStepsMax = 32'768;
 constexpr std::int64_t kEvaluateWindowsMax = 65'536;
 constexpr std::int64_t kDrawsMax = 1000;
 constexpr std::size_t kNameBytesMax = 128;
@@ -60,7 +58,7 @@ Status read_terms(YamlMap& map, JobTerms& terms) {
     GYM_TRY(const std::int64_t slots, map.integer("slots", 1, kJobSlotsMax));
     terms.slots_max = static_cast<std::uint32_t>(slots);
     GYM_CHECK(map.read_integer("workers_min", 1, slots, terms.workers_min));
-    GYM_TRY(const std::int64_t steps, map.integer("steps_per_round", 1, kStepsMax));
+    GYM_TRY(const std::int64_t steps, map.integer("steps_per_round", 1, kJobStepsMax));
     terms.steps = static_cast<std::uint32_t>(steps);
     terms.checkpoint_every = terms.steps;
     GYM_CHECK(map.read_integer("checkpoint_every", 1, steps, terms.checkpoint_every));

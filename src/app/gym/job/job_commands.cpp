@@ -2,6 +2,7 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <set>
 #include <thread>
@@ -10,9 +11,12 @@
 #include "cli/find_id.hpp"
 #include "cli/network_options.hpp"
 #include "cli/rows.hpp"
+#include "gym/common/clock.hpp"
 #include "gym/crypto/secret.hpp"
 #include "job/job_file.hpp"
 #include "job/job_print.hpp"
+#include "job/machine_speed.hpp"
+#include "job/plan_print.hpp"
 
 namespace gym::app {
 namespace {
@@ -20,14 +24,16 @@ namespace {
 constexpr std::chrono::milliseconds kJobWatchInterval{1'000};
 
 struct JobOptions {
-    std::string file;
+    JobRequest request;
     std::string id;
     std::string idempotency_key;
     std::string owner;
     std::string amount;
     std::string licence;
     std::string max_data_price;
+    std::string cloud_price;
     bool again = false;
+    bool no_bench = false;
     ApiOptions api;
 };
 
@@ -41,9 +47,24 @@ Result<Digest> job_id(const JobOptions& options) {
     return find_job(options.api.client(), options.id);
 }
 
+/// What the planner is told: the network, and the price of the job's data as far as it is known.
+Result<plan::Facts> planner_facts(const client::ApiClient& api, const ResolvedJob& job) {
+    GYM_TRY(plan::Facts facts, plan::network_facts(api));
+    GYM_TRY(const DataPrice data, data_price(api, job));
+    facts.data_known = data.terms.has_value();
+    if (!data.terms) return facts;
+    facts.data_price_wei_per_mtoken = data.terms->price_wei_per_mtoken;
+    facts.data_quality_ppm = data.terms->quality_ppm;
+    return facts;
+}
+
 /// The job file with what the command line says in the place of its own keys.
 Result<ResolvedJob> asked_job(const JobOptions& options) {
-    GYM_TRY(ResolvedJob job, resolve_job_file(options.file));
+    GYM_TRY(JobText text, job_text(options.request));
+    const client::ApiClient api = options.api.client();
+    GYM_TRY(ResolvedJob job, resolve_job(std::move(text), [&](const ResolvedJob& known) {
+                return planner_facts(api, known);
+            }));
     if (options.max_data_price.empty()) return job;
     const auto price = Amount::parse_tokens(options.max_data_price);
     if (!price.ok())
@@ -53,16 +74,47 @@ Result<ResolvedJob> asked_job(const JobOptions& options) {
     return job;
 }
 
+Result<std::optional<double>> cloud_price(const JobOptions& options) {
+    if (options.cloud_price.empty()) return std::optional<double>();
+    char* end = nullptr;
+    const double price = std::strtod(options.cloud_price.c_str(), &end);
+    if (*end == '\0' && price > 0 && price < 1e9) return std::optional(price);
+    return fail(ErrorCode::kInvalidArgument, "--cloud-price: '" + options.cloud_price +
+                                                 "' is not a price in dollars an hour (like 2.5)");
+}
+
+Result<JobOutlook> outlook_of(const JobOptions& options, const client::ApiClient& api,
+                              const ResolvedJob& job) {
+    JobOutlook out;
+    GYM_TRY(out.cloud_usd_per_hour, cloud_price(options));
+    GYM_TRY(out.facts, planner_facts(api, job));
+    GYM_TRY(const plan::ModelWork work, plan::model_work(job.config));
+    GYM_TRY(out.estimate, plan::estimate(job.terms, work, out.facts));
+    if (options.no_bench) return out;
+    GYM_TRY(const auto file, machine_speed_file());
+    GYM_TRY(const MachineSpeed speed, machine_speed(file, SystemClock().now_ms()));
+    out.machine_flops = speed.flops_per_second;
+    return out;
+}
+
 Status print_quote(const CliContext& context, const JobOptions& options) {
     GYM_TRY(const ResolvedJob job, asked_job(options));
     const client::ApiClient api = options.api.client();
     GYM_TRY(const DataPrice data, data_price(api, job));
     GYM_TRY(const KnownFee fee, network_fee(api));
     GYM_TRY(const JobQuote costs, quote(job, data.terms, fee.bound));
-    if (context.json)
-        context.print_json(quote_json(job, costs, data, fee));
-    else
-        print_quote(job, costs, data, fee);
+    GYM_TRY(const JobOutlook outlook, outlook_of(options, api, job));
+    if (context.json) {
+        auto object = quote_json(job, costs, data, fee);
+        add_outlook(outlook, object);
+        if (job.plan) object["plan"] = plan_json(*job.plan);
+        object["spec"] = job.yaml;
+        context.print_json(object);
+        return {};
+    }
+    print_quote(job, costs, data, fee);
+    if (job.plan) print_plan(*job.plan);
+    print_outlook(outlook);
     return {};
 }
 
@@ -132,6 +184,7 @@ Result<client::Answer<client::Job>> send_once(const JobOptions& options, const s
 
 Status submit(const CliContext& context, const JobOptions& options) {
     GYM_TRY(const ResolvedJob job, asked_job(options));
+    if (job.plan && !context.json) print_plan(*job.plan);
     GYM_TRY(const client::ApiClient api, options.api.client_with_key(kApiRetryFor));
     GYM_TRY(const registry::Dataset dataset, ready_dataset(context, options, job, api));
     GYM_TRY(auto submitted,
@@ -272,13 +325,18 @@ void add_job_commands(CLI::App& app, CliContext& context) {
             "Highest price for a million tokens of text (default: the job file's max_data_price)");
     };
     CLI::App* quote_command = add(
-        "quote", "Print the most that a job can cost; submits nothing", false,
+        "quote", "Print what a job costs and how long it takes; submits nothing", false,
         [](const CliContext& with, const JobOptions& given) { return print_quote(with, given); });
-    quote_command->add_option("file", options->file, "Job file (examples/job.yaml)")->required();
+    options->request.add_to(*quote_command);
     add_data_price(*quote_command);
+    quote_command->add_option("--cloud-price", options->cloud_price,
+                              "Dollars for an hour of the accelerator that the job is compared "
+                              "with (default: a list price)");
+    quote_command->add_flag("--no-bench", options->no_bench,
+                            "Do not measure how long this machine alone would take");
     CLI::App* submit_command =
         add("submit", "Register the dataset, submit the job, lock its budget", true, submit);
-    submit_command->add_option("file", options->file, "Job file (examples/job.yaml)")->required();
+    options->request.add_to(*submit_command);
     add_data_price(*submit_command);
     submit_command->add_option("--licence", options->licence,
                                "Licence (SPDX expression) under which an unregistered text is "

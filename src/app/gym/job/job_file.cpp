@@ -1,7 +1,7 @@
 #include "job/job_file.hpp"
 
-#include <algorithm>
 #include <sstream>
+#include <utility>
 
 #include "cli/inputs.hpp"
 #include "gym/common/file.hpp"
@@ -24,23 +24,6 @@ Result<std::string> read_yaml(const fs::path& path) {
     return std::string(bytes.begin(), bytes.end());
 }
 
-/// Replaces the line of the top-level key `key` by `lines`.
-Result<std::string> replace_key(const std::string& text, const std::string& key,
-                                const std::string& lines) {
-    std::istringstream input(text);
-    std::string line;
-    std::string out;
-    int found = 0;
-    while (std::getline(input, line)) {
-        const bool match = line.starts_with(key + ":") || line.starts_with(key + " :");
-        found += match ? 1 : 0;
-        out += (match ? lines : line) + "\n";
-    }
-    if (found == 1) return out;
-    return fail(ErrorCode::kInvalidArgument,
-                "'" + key + "' must stand on a line of its own, not indented, in the job file");
-}
-
 /// The text two columns to the right, as the value of a key.
 std::string indented(const std::string& text) {
     std::istringstream input(text);
@@ -52,16 +35,16 @@ std::string indented(const std::string& text) {
     return out;
 }
 
-Status inline_model(const fs::path& folder, const std::string& model_file, ResolvedJob& job) {
+Status inline_model(const fs::path& folder, const std::string& model_file, YamlText& job) {
     const fs::path path = folder / model_file;
     GYM_TRY(const std::string text, read_yaml(path));
     // Its own errors name the model file, not the place that it will have in the job file.
     GYM_TRY([[maybe_unused]] const auto config, program::parse_train_config(text, path.string()));
-    GYM_TRY(job.yaml, replace_key(job.yaml, "model", "model:\n" + indented(text)));
-    return {};
+    return job.replace("model", "model:\n" + indented(text));
 }
 
-Status load_dataset(const fs::path& folder, const std::string& dataset, ResolvedJob& job) {
+Status load_dataset(const fs::path& folder, const std::string& dataset, ResolvedJob& job,
+                    YamlText& text) {
     if (const auto root = Digest::parse(dataset); root.ok()) {
         job.dataset_root = *root;
         return {};
@@ -74,8 +57,26 @@ Status load_dataset(const fs::path& folder, const std::string& dataset, Resolved
     job.dataset_root = loaded.root();
     job.dataset_name = path.filename().string().substr(0, 128);
     job.dataset.emplace(std::move(loaded));
-    GYM_TRY(job.yaml,
-            replace_key(job.yaml, "dataset", "dataset: \"" + job.dataset_root.hex() + "\""));
+    return text.replace("dataset", "dataset: \"" + job.dataset_root.hex() + "\"");
+}
+
+/// The terms that the job file leaves open, by the planner's rules.
+Status plan_terms(plan::Draft draft, const JobText& given, const AskFacts& ask_facts,
+                  ResolvedJob& job) {
+    if (!ask_facts)
+        return fail(ErrorCode::kInvalidArgument,
+                    draft.text.origin() + " leaves terms to the network, and none is named");
+    GYM_TRY(auto work, plan::model_work(job.config));
+    if (given.is_preset) {
+        draft.follow_with_warmup_steps = job.config.optimizer.warmup_steps;
+        work.schedule_steps = 0;
+    }
+    GYM_TRY(const plan::Facts facts, ask_facts(job));
+    GYM_TRY(job.plan, plan::make_plan(draft.wishes, draft.fixed, work, facts));
+    GYM_TRY(job.yaml, plan::complete(draft, *job.plan));
+    // As the server will read it.
+    GYM_TRY(auto whole, registry::parse_job_spec(job.yaml, draft.text.origin()));
+    GYM_TRY(job.config, program::read_train_config(*whole.model));
     return {};
 }
 
@@ -116,36 +117,37 @@ Result<KnownFee> network_fee(const client::ApiClient& api) {
                     fee->bound ? "" : "the network's services have not published their rates yet"};
 }
 
-Result<ResolvedJob> resolve_job_file(const fs::path& path) {
+Result<ResolvedJob> resolve_job(JobText given, const AskFacts& ask_facts) {
     ResolvedJob job;
-    GYM_TRY(job.yaml, read_yaml(path));
-    GYM_TRY(const auto spec, registry::parse_job_spec(job.yaml, path.string()));
-    const fs::path folder = path.parent_path();
-    if (!spec.model) GYM_CHECK(inline_model(folder, spec.model_file, job));
+    const std::string origin = given.text.origin();
+    GYM_TRY(plan::Draft draft, plan::read_draft(given.text));
+    if (!draft.spec.model) GYM_CHECK(inline_model(given.folder, draft.spec.model_file, draft.text));
+    GYM_CHECK(set_model_keys(draft.text, given));
     // Read again as the server will, with the model in place.
-    GYM_TRY(auto inlined, registry::parse_job_spec(job.yaml, path.string()));
-    if (!inlined.model)
-        return fail(ErrorCode::kInvalidArgument, path.string() + ": 'model' could not be inlined");
-    GYM_TRY(job.config, program::read_train_config(*inlined.model));
-    GYM_CHECK(inlined.model->finish());
-    GYM_CHECK(load_dataset(folder, inlined.dataset, job));
-    GYM_TRY(const auto submitted, registry::parse_submitted_spec(job.yaml, path.string()));
-    job.name = submitted.spec.name;
+    GYM_TRY(auto inlined, YamlMap::parse(draft.text.text(), origin));
+    GYM_TRY(auto model, inlined.map("model"));
+    GYM_TRY(job.config, program::read_train_config(model));
+    GYM_CHECK(model.finish());
+    GYM_CHECK(load_dataset(given.folder, draft.spec.dataset, job, draft.text));
+    job.name = draft.spec.name;
+    job.yaml = draft.text.text();
+    if (draft.needs_plan()) GYM_CHECK(plan_terms(std::move(draft), given, ask_facts, job));
+    GYM_TRY(const auto submitted, registry::parse_submitted_spec(job.yaml, origin));
     job.terms = submitted.spec.terms;
     job.budget_wei = submitted.spec.budget_wei;
     job.max_data_price_wei = submitted.spec.max_data_price_wei;
     return job;
 }
 
+Result<ResolvedJob> resolve_job_file(const fs::path& path) {
+    GYM_TRY(std::string text, read_yaml(path));
+    return resolve_job({YamlText(std::move(text), path.string()), path.parent_path()}, {});
+}
+
 Status agree_to_data_price(ResolvedJob& job, const Amount& price) {
-    const std::string key = registry::kMaxDataPriceKey;
-    const std::string line = key + ": " + price.to_tokens();
-    GYM_TRY(const YamlMap map, YamlMap::parse(job.yaml, job.name));
-    if (map.has(key)) {
-        GYM_TRY(job.yaml, replace_key(job.yaml, key, line));
-    } else {
-        job.yaml += (job.yaml.ends_with('\n') ? "" : "\n") + line + "\n";
-    }
+    YamlText text(job.yaml, job.name);
+    GYM_CHECK(text.set(registry::kMaxDataPriceKey, price.to_tokens()));
+    job.yaml = text.text();
     job.max_data_price_wei = price;
     return {};
 }

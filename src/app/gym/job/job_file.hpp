@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -10,9 +11,11 @@
 #include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
+#include "gym/plan/plan.hpp"
 #include "gym/program/train_program.hpp"
 #include "gym/protocol/job_cost.hpp"
 #include "gym/registry/jobs.hpp"
+#include "job/job_request.hpp"
 
 namespace gym::app {
 
@@ -27,11 +30,19 @@ struct ResolvedJob {
     Digest dataset_root;
     std::optional<blob::Dataset> dataset;  ///< absent if the file names a registered root
     std::string dataset_name;
+    std::optional<plan::Plan> plan = {};  ///< where terms were left to the planner
 };
 
-/// Reads `path`; the files that it names are relative to its folder. A dataset file may be a token
-/// file or any text. @errors kIo, kNotFound, kMalformed, kInvalidArgument naming file, line and
-/// key.
+/// Asked once model and dataset are known, if the planner is needed.
+using AskFacts = std::function<Result<plan::Facts>(const ResolvedJob& job)>;
+
+/// Puts in what the text names and completes it. A dataset file may be a token file or any text.
+/// @errors those of resolve_job_file(); plan::make_plan(); those of `ask_facts`.
+[[nodiscard]] Result<ResolvedJob> resolve_job(JobText given, const AskFacts& ask_facts);
+
+/// Reads the job file `path`, which must leave nothing to the planner; the files that it names are
+/// relative to its folder. @errors kIo, kNotFound, kMalformed, kInvalidArgument naming file, line
+/// and key.
 [[nodiscard]] Result<ResolvedJob> resolve_job_file(const std::filesystem::path& path);
 
 /// Puts `price` into the text that is submitted, in the place of what the file says.

@@ -1,61 +1,14 @@
 // `gym job` and `gym data` against a real gym-api on a real PostgreSQL.
-#include <boost/json.hpp>
-
-#include "api_fixture.hpp"
-#include "command.hpp"
-#include "gym/api/api.hpp"
-#include "gym/api/server.hpp"
+#include "job_commands_fixture.hpp"
 #include "random_seed.hpp"
 
 namespace gym::api {
 namespace {
 
 namespace json = boost::json;
-using gym::testing::run;
 using gym::testing::spill;
 
-class JobCommandsTest : public testing::ApiDatabaseTest {
-  protected:
-    void SetUp() override {
-        ApiDatabaseTest::SetUp();
-        PostgresBackend::Options options;
-        options.asset = testing::kAsset;
-        storage_.emplace(*api_db_, blobs_, clock_, options);
-        api_.emplace(ApiDependencies{*storage_, *storage_, *storage_, clock_}, ApiOptions{});
-        auto started = Server::start({}, *api_);
-        ASSERT_TRUE(started.ok()) << started.error().message;
-        server_ = std::move(started).value();
-        ::setenv("GYM_API", ("http://127.0.0.1:" + std::to_string(server_->port())).c_str(), 1);
-        ::setenv("GYM_API_KEY", create_key(*api_db_, owner_, "test", 1).value().c_str(), 1);
-        spill(place_ / "model.yaml",
-              "batch: 2\nmodel: {vocabulary: 256, context: 16, layers: 1, heads: 1, width: 16}\n");
-        spill(place_ / "text.txt", std::string(4'000, 'z'));
-        write_job("");
-    }
-    void TearDown() override {
-        server_->stop(1'000);
-        ::unsetenv("GYM_API");
-        ::unsetenv("GYM_API_KEY");
-    }
-    void write_job(const std::string& extra) {
-        spill(place_ / "job.yaml",
-              "name: from the shell\nmodel: model.yaml\ndataset: text.txt\nrounds: 3\nslots: 2\n"
-              "steps_per_round: 4\nprice_per_pflop: 2\nbudget: 40\n" +
-                  extra);
-    }
-    gym::testing::Outcome gym(std::vector<std::string> arguments) {
-        return run(place_, std::move(arguments));
-    }
-    std::string job_file() const { return (place_ / "job.yaml").string(); }
-    static json::object parse_line(const std::string& text) {
-        return json::parse(text.substr(0, text.find('\n'))).as_object();
-    }
-
-    gym::testing::TemporaryFolder place_;
-    std::optional<PostgresBackend> storage_;
-    std::optional<Api> api_;
-    std::unique_ptr<Server> server_;
-};
+using testing::JobCommandsTest;
 
 TEST_F(JobCommandsTest, SubmitUploadsLocksAndIsRepeatable) {
     deposit(owner_, "100", "d1");

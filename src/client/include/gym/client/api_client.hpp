@@ -53,6 +53,8 @@ class ApiClient {
     [[nodiscard]] Status check_health() const;
     [[nodiscard]] Result<Network> network() const;
     [[nodiscard]] Result<NetworkFee> fee() const;
+    /// All registered nodes of a role, ascending by address, live or not; follows pages.
+    [[nodiscard]] Result<std::vector<Node>> nodes(records::NodeRole role) const;
 
     // Money.
 

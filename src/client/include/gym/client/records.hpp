@@ -11,6 +11,7 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/protocol/job_cost.hpp"
+#include "gym/records/node.hpp"
 #include "gym/registry/jobs.hpp"
 #include "gym/registry/units.hpp"
 #include "gym/rewards/claim_proof.hpp"
@@ -121,6 +122,21 @@ struct FeeRates {
 struct NetworkFee {
     FeeRates rates;
     std::optional<protocol::CostRates> bound;  ///< absent: the services have not published theirs
+    // Absent where gym-rewards has not published them.
+    std::optional<std::uint32_t> verification_premium_ppm = {};
+    std::optional<std::uint32_t> uptime_bonus_max_ppm = {};
+};
+
+/// A registered node.
+struct Node {
+    Address address;
+    records::NodeRole role = records::NodeRole::kWorker;
+    std::string device;                  ///< may be empty
+    std::uint64_t memory_bytes = 0;      ///< 0: unknown
+    std::uint64_t flops_per_second = 0;  ///< as it measured itself
+    std::uint64_t valid_run = 0;         ///< units in a row that ended final
+    bool live = false;
+    bool excluded = false;
 };
 
 /// The network as gym-api describes it. The members are texts: they are compared, and shown where

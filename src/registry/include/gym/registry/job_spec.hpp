@@ -16,6 +16,9 @@ inline constexpr const char* kMaxDataPriceKey = "max_data_price";
 /// (protocol::kRoundRecordBytesMax), and less than one aggregate program takes
 /// (program::kDeltasMax). No round with more could be made.
 inline constexpr std::uint32_t kJobSlotsMax = 630;
+/// Inner steps of a unit: all step records of a unit travel in one message
+/// (coordinator::Options::records_bytes_max).
+inline constexpr std::uint32_t kJobStepsMax = 32'768;
 /// The shortest times that leave the other side a chance: a unit whose verifiers cannot report in
 /// time ends unpaid, so a report may take at least half of what the unit may.
 inline constexpr std::int64_t kUnitMsMin = 10'000;

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gym/common/result.hpp"
+#include "gym/plan/draft.hpp"
+#include "gym/plan/facts.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace gym::app {
+
+/// A job as the command line describes it: a job file, options in its place, or both. Options win.
+struct JobRequest {
+    std::string file;
+    std::string name;
+    std::string model;
+    std::string data;
+    std::string tokens;
+    std::string nodes;
+    std::string max_cost;
+    std::string within;
+    std::string price;
+    std::vector<std::string> sets;  ///< KEY=VALUE
+
+    void add_to(CLI::App& command);
+};
+
+/// The text of a job file, complete or not, and what its relative paths are relative to.
+struct JobText {
+    YamlText text;
+    std::filesystem::path folder;
+    /// The model is a preset whose schedule the job's file leaves alone.
+    bool is_preset = false;
+    std::vector<std::string> model_sets = {};  ///< KEY=VALUE below `model`, for when it is inlined
+};
+/// @errors kIo, kNotFound for the file; kInvalidArgument for an option that is not what it should
+/// be, or if neither a job file nor a model and data are named.
+[[nodiscard]] Result<JobText> job_text(const JobRequest& request);
+
+/// Carries out `model_sets`. Precondition: the model is inlined. @errors kInvalidArgument.
+Status set_model_keys(YamlText& text, const JobText& job);
+
+/// "gpt2" -> its model file's text. @errors kNotFound if no preset has this name.
+[[nodiscard]] Result<std::string> preset_text(const std::string& name);
+
+}  // namespace gym::app

@@ -1,0 +1,112 @@
+#include "gym/plan/draft.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "gym/plan/units.hpp"
+#include "gym/program/train_program.hpp"
+
+namespace gym::plan {
+namespace {
+
+/// Terms that a job file must have, with values that refuse nothing else in it.
+struct Placeholder {
+    const char* key;
+    const char* value;
+};
+constexpr std::array<Placeholder, 5> kPlaceholders{{{"rounds", "1"},
+                                                    {"slots", "630"},
+                                                    {"steps_per_round", "32768"},
+                                                    {"price_per_pflop", "1"},
+                                                    {"budget", "1"}}};
+static_assert(registry::kJobSlotsMax == 630 && registry::kJobStepsMax == 32'768);
+
+template <class Parse>
+auto read_with(YamlMap& map, const char* key, Parse parse) -> decltype(parse(std::string())) {
+    GYM_TRY(const std::string text, map.string(key));
+    auto parsed = parse(text);
+    if (parsed.ok()) return parsed;
+    return map.error_at(key, "cannot be used: " + parsed.error().message);
+}
+
+Result<Wishes> read_wishes(YamlMap& map) {
+    Wishes out;
+    if (map.has(kTokensKey)) {
+        GYM_TRY(out.tokens, read_with(map, kTokensKey, parse_count));
+    }
+    if (map.has(kNodesKey)) {
+        if (map.has("slots"))
+            return map.error_at(kNodesKey, "and 'slots' are the same: write one of them");
+        GYM_TRY(const std::int64_t nodes, map.integer(kNodesKey, 1, registry::kJobSlotsMax));
+        out.nodes = static_cast<std::uint32_t>(nodes);
+    }
+    if (map.has(kMaxCostKey)) {
+        GYM_TRY(out.max_cost_wei, read_with(map, kMaxCostKey, [](const std::string& text) {
+                    return Amount::parse_tokens(text);
+                }));
+    }
+    if (map.has(kWithinKey)) {
+        GYM_TRY(out.within_s, read_with(map, kWithinKey, parse_duration_s));
+    }
+    return out;
+}
+
+Result<FixedTerms> fixed_terms(const YamlText& text, const registry::JobSpec& spec) {
+    FixedTerms out;
+    out.rest = spec.terms;
+    const auto take = [&](const char* path, auto& into, const auto& value) -> Status {
+        GYM_TRY(const bool there, text.has(path));
+        if (there) into = value;
+        return {};
+    };
+    const registry::JobTerms& terms = spec.terms;
+    GYM_CHECK(take("rounds", out.rounds, terms.rounds));
+    GYM_CHECK(take("slots", out.slots, terms.slots_max));
+    GYM_CHECK(take("workers_min", out.workers_min, terms.workers_min));
+    GYM_CHECK(take("steps_per_round", out.steps, terms.steps));
+    GYM_CHECK(take("checkpoint_every", out.checkpoint_every, terms.checkpoint_every));
+    GYM_CHECK(take("evaluate_windows", out.evaluate_windows, terms.evaluate_windows));
+    GYM_CHECK(take("price_per_pflop", out.price_wei_per_pflop, terms.price_wei_per_pflop));
+    GYM_CHECK(take("budget", out.budget_wei, spec.budget_wei));
+    GYM_CHECK(take("deadlines.unit_ms", out.unit_ms, terms.lifecycle.unit_ms));
+    GYM_CHECK(take("deadlines.report_ms", out.report_ms, terms.lifecycle.report_ms));
+    return out;
+}
+
+}  // namespace
+
+Result<Draft> read_draft(YamlText text) {
+    GYM_TRY(YamlMap map, YamlMap::parse(text.text(), text.origin()));
+    GYM_TRY(const Wishes wishes, read_wishes(map));
+    for (const char* key : {kTokensKey, kNodesKey, kMaxCostKey, kWithinKey})
+        if (map.has(key)) GYM_CHECK(text.erase(key));
+    // Behind all lines, so that errors name the lines of the file.
+    YamlText whole = text;
+    for (const Placeholder& term : kPlaceholders)
+        if (!map.has(term.key)) GYM_CHECK(whole.set(term.key, term.value));
+    GYM_TRY(registry::JobSpec spec, registry::parse_job_spec(whole.text(), whole.origin()));
+    GYM_TRY(FixedTerms fixed, fixed_terms(text, spec));
+    return Draft{std::move(text), wishes, std::move(fixed), std::move(spec)};
+}
+
+Result<std::string> complete(const Draft& draft, const Plan& plan) {
+    YamlText text = draft.text;
+    for (const Reason& reason : plan.reasons) {
+        const bool is_deadline = reason.term.ends_with("_ms");
+        const std::string path = (is_deadline ? "deadlines." : "") + reason.term;
+        GYM_TRY(const bool there, text.has(path));
+        if (!there) GYM_CHECK(text.set(path, reason.value));
+    }
+    if (!draft.follow_with_warmup_steps) return text.text();
+    constexpr std::uint64_t kWarmupShare = 10;
+    const std::uint64_t steps =
+        std::min<std::uint64_t>(plan.terms.rounds * plan.terms.steps, program::kScheduleStepsMax);
+    const std::uint64_t warmup =
+        std::min<std::uint64_t>(*draft.follow_with_warmup_steps, steps / kWarmupShare);
+    GYM_CHECK(text.set("model.optimizer.total_steps", std::to_string(steps)));
+    GYM_CHECK(text.set("model.optimizer.warmup_steps", std::to_string(warmup)));
+    return text.text();
+}
+
+}  // namespace gym::plan

@@ -1,0 +1,198 @@
+#include "gym/plan/estimate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "gym/common/ppm.hpp"
+#include "gym/program/cost.hpp"
+
+namespace gym::plan {
+namespace {
+
+constexpr std::uint64_t kFlopsPerPflop = 1'000'000'000'000'000;
+constexpr std::uint64_t kMtoken = 1'000'000;
+/// Transactions, a beacon's block, transfers and the aggregate: on a private chain, on a busy one.
+constexpr double kRoundOverheadLowS = 2;
+constexpr double kRoundOverheadHighS = 60;
+
+double unit_flops(const registry::JobTerms& terms, const ModelWork& work) {
+    return static_cast<double>(work.flops_per_step) * terms.steps;
+}
+
+/// Live workers that are drawn in a round.
+double share_drawn(const registry::JobTerms& terms, const Facts& facts) {
+    const auto live = static_cast<double>(facts.workers.size());
+    return live <= terms.slots_max ? 1.0 : terms.slots_max / live;
+}
+
+/// Without a worker, of one that nobody knows yet.
+double mean_over_workers(const registry::JobTerms& terms, const Facts& facts, double lag) {
+    const double participation = share_drawn(terms, facts);
+    const auto one = [&](std::uint64_t valid_run) {
+        return mean_sampling_ppm(terms.sampling, valid_run, terms.rounds, lag, participation);
+    };
+    if (facts.workers.empty()) return one(0);
+    double sum = 0;
+    for (const Machine& worker : facts.workers)
+        sum += one(worker.valid_run);
+    return sum / static_cast<double>(facts.workers.size());
+}
+
+/// Rounds until a unit is final and counts for its worker.
+double lag_of(const registry::JobTerms& terms, double unit_s) {
+    return 1 + std::floor(static_cast<double>(terms.lifecycle.challenge_ms) / 1000 /
+                          (unit_s + kRoundOverheadLowS));
+}
+
+struct Speeds {
+    double fast = 0, slow = 0;
+};
+
+/// Of the machines that run `units` units at a time.
+std::optional<Speeds> speeds_of(const std::vector<Machine>& machines, std::uint64_t units) {
+    const auto fast = slowest_of_fastest(machines, units);
+    if (!fast) return std::nullopt;
+    return Speeds{static_cast<double>(*fast), static_cast<double>(*slowest(machines))};
+}
+
+Result<Amount> multiplied(const Amount& amount, std::uint64_t factor) {
+    return amount.mul_div(Amount(factor), Amount(1));
+}
+
+Result<Amount> share_of(const Amount& amount, std::uint64_t ppm) {
+    return amount.mul_div(Amount(ppm), Amount(kPpm));
+}
+
+/// The share of a round's aggregate, which its verification costs beside that of the units.
+Result<double> aggregate_share(const registry::JobTerms& terms, const ModelWork& work) {
+    GYM_TRY(const std::uint64_t flops, work.aggregate_flops(terms.slots_max));
+    return static_cast<double>(flops) / (unit_flops(terms, work) * terms.slots_max) *
+           terms.sampling.aggregate_ppm / kPpm;
+}
+
+Result<VerificationShare> verification(const registry::JobTerms& terms, const ModelWork& work,
+                                       const Facts& facts) {
+    GYM_TRY(const double aggregates, aggregate_share(terms, work));
+    const auto share = [&](double rate_ppm) {
+        return static_cast<std::uint64_t>(
+            std::ceil((rate_ppm / kPpm + aggregates) * facts.verification_premium_ppm));
+    };
+    const auto known = times_of(terms, work, facts);
+    const double expected = known ? known->mean_sampling_ppm : mean_over_workers(terms, facts, 1.0);
+    return VerificationShare{share(kPpm), share(terms.sampling.floor_ppm), share(expected)};
+}
+
+/// Compute, verification and uptime bonus, data, and the fee on all of them.
+Result<Amount> expected_cost(const Estimate& costs, const Facts& facts) {
+    GYM_TRY(const Amount verification,
+            share_of(costs.compute_wei, costs.verification.expected_ppm));
+    GYM_TRY(const Amount bonus, share_of(costs.compute_wei, facts.uptime_bonus_max_ppm));
+    GYM_TRY(Amount sum, costs.compute_wei.plus(verification));
+    GYM_TRY(sum, sum.plus(bonus));
+    GYM_TRY(sum, sum.plus(costs.data_wei));
+    GYM_TRY(const Amount fee, share_of(sum, facts.fee_ppm));
+    return sum.plus(fee);
+}
+
+Status add_bounds(const registry::JobTerms& terms, const ModelWork& work, const Facts& facts,
+                  Estimate& out) {
+    if (!facts.bound) return {};
+    const protocol::WorkPrice price{terms.price_wei_per_pflop, work.flops_per_step,
+                                    work.tokens_per_step, facts.data_price_wei_per_mtoken,
+                                    facts.data_quality_ppm};
+    GYM_TRY(const std::uint64_t aggregate, work.aggregate_flops(terms.slots_max));
+    const protocol::RoundShape shape{terms.slots_max, terms.steps, aggregate};
+    GYM_TRY(out.most_wei, protocol::rounds_bound(price, *facts.bound, shape, terms.rounds));
+    GYM_TRY(out.round_wei, protocol::rounds_bound(price, *facts.bound, shape, 1));
+    return {};
+}
+
+}  // namespace
+
+Result<ModelWork> model_work(const program::TrainConfig& config) {
+    GYM_TRY(auto train, program::train_program(config));
+    ModelWork out;
+    out.flops_per_step = program::flops_per_step(train);
+    out.tokens_per_step = std::uint64_t{config.batch} * config.model.context;
+    out.parameters = program::parameter_count(train);
+    out.context = config.model.context;
+    out.schedule_steps = config.optimizer.total_steps;
+    // Shared by the copies of the work.
+    const auto shared = std::make_shared<const program::Program>(std::move(train));
+    out.aggregate_flops = [shared](std::uint32_t slots) -> Result<std::uint64_t> {
+        GYM_TRY(const auto aggregate, program::aggregate_program(*shared, slots));
+        return program::flops_per_step(aggregate);
+    };
+    return out;
+}
+
+double mean_sampling_ppm(const protocol::SamplingPolicy& policy, std::uint64_t valid_run,
+                         std::uint64_t rounds, double lag, double participation) {
+    const auto all = static_cast<double>(rounds);
+    double left = all, sum = 0, wait = lag;
+    // At most kPpm / floor streaks have a rate above the floor.
+    for (std::uint64_t streak = valid_run; left > 0; ++streak) {
+        const std::uint32_t rate = protocol::sampling_rate_ppm(streak, policy);
+        const double here =
+            rate <= policy.floor_ppm ? left : std::min(left, wait + 1 / participation);
+        sum += here * rate;
+        left -= here;
+        wait = 0;
+    }
+    return all > 0 ? sum / all : 0;
+}
+
+std::optional<Times> times_of(const registry::JobTerms& terms, const ModelWork& work,
+                              const Facts& facts) {
+    const auto workers = speeds_of(facts.workers, terms.slots_max);
+    if (!workers) return std::nullopt;
+    const double flops = unit_flops(terms, work);
+    Times out;
+    out.unit_s = {flops / workers->fast, flops / workers->slow};
+    out.mean_sampling_ppm = mean_over_workers(terms, facts, lag_of(terms, out.unit_s.low));
+    const double units =
+        std::min<double>(terms.slots_max, static_cast<double>(facts.workers.size()));
+    // Without a verifier's speed: one that is like the workers.
+    const Speeds verifiers = speeds_of(facts.verifiers, facts.verifiers.size()).value_or(*workers);
+    const double at_once = std::max<double>(1, static_cast<double>(facts.verifiers.size()));
+    const double fastest =
+        static_cast<double>(slowest_of_fastest(facts.verifiers, 1)
+                                .value_or(static_cast<std::uint64_t>(verifiers.fast)));
+    out.round_s = {out.unit_s.low + kRoundOverheadLowS +
+                       units * out.mean_sampling_ppm / kPpm / at_once * flops / fastest,
+                   out.unit_s.high + kRoundOverheadHighS +
+                       std::ceil(units / at_once) * flops / verifiers.slow};
+    return out;
+}
+
+Result<Estimate> estimate(const registry::JobTerms& terms, const ModelWork& work,
+                          const Facts& facts) {
+    Estimate out;
+    GYM_TRY(const Amount unit, multiplied(Amount(work.flops_per_step), terms.steps));
+    GYM_TRY(const Amount round, multiplied(unit, terms.slots_max));
+    GYM_TRY(const Amount flops, multiplied(round, terms.rounds));
+    GYM_TRY(out.compute_wei, flops.mul_div(terms.price_wei_per_pflop, Amount(kFlopsPerPflop)));
+    const double steps =
+        static_cast<double>(terms.rounds) * terms.slots_max * static_cast<double>(terms.steps);
+    out.flops = steps * static_cast<double>(work.flops_per_step);
+    GYM_TRY(const Amount all_steps,
+            multiplied(Amount(std::uint64_t{terms.slots_max} * terms.steps), terms.rounds));
+    GYM_TRY(const Amount tokens, multiplied(all_steps, work.tokens_per_step));
+    GYM_TRY(out.tokens, tokens.to_u64());
+    GYM_TRY(const Amount weighted, multiplied(tokens, facts.data_quality_ppm));
+    GYM_TRY(out.data_wei,
+            weighted.mul_div(facts.data_price_wei_per_mtoken, Amount(kPpm * kMtoken)));
+    GYM_TRY(out.verification, verification(terms, work, facts));
+    GYM_TRY(out.expected_wei, expected_cost(out, facts));
+    GYM_CHECK(add_bounds(terms, work, facts, out));
+    if (const auto times = times_of(terms, work, facts)) {
+        out.unit_s = times->unit_s;
+        const auto rounds = static_cast<double>(terms.rounds);
+        out.seconds = SecondsRange{times->round_s.low * rounds, times->round_s.high * rounds};
+    }
+    return out;
+}
+
+}  // namespace gym::plan

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "gym/common/result.hpp"
+#include "gym/common/yaml_text.hpp"
+#include "gym/plan/plan.hpp"
+#include "gym/registry/job_spec.hpp"
+
+/// Job files that leave terms to the planner.
+namespace gym::plan {
+
+// Keys of a job file in the owner's units; no submitted job has them.
+inline constexpr const char* kTokensKey = "tokens";     ///< 1e9
+inline constexpr const char* kNodesKey = "nodes";       ///< 8
+inline constexpr const char* kMaxCostKey = "max_cost";  ///< 50
+inline constexpr const char* kWithinKey = "within";     ///< 6h
+
+struct Draft {
+    YamlText text;  ///< the job file without the wishes
+    Wishes wishes;
+    FixedTerms fixed;
+    /// What is written. Terms that are not stand at some value: `fixed` says which ones count.
+    registry::JobSpec spec;
+    /// Of a model whose learning rate's schedule is to end with the job's last step, as a preset's:
+    /// its warm-up, which becomes a tenth of the job at most. Absent: the model file says all that.
+    std::optional<std::uint32_t> follow_with_warmup_steps = {};
+
+    [[nodiscard]] bool needs_plan() const { return wishes.any() || !fixed.complete(); }
+};
+
+/// @errors as registry::parse_job_spec() for what is written; kInvalidArgument for a wish that is
+/// not one.
+[[nodiscard]] Result<Draft> read_draft(YamlText text);
+
+/// The draft with every term of the plan that it left open: a job file without wishes.
+/// @errors kInvalidArgument for a key that cannot be written.
+[[nodiscard]] Result<std::string> complete(const Draft& draft, const Plan& plan);
+
+}  // namespace gym::plan

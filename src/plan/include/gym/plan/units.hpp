@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "gym/common/result.hpp"
+
+/// Numbers as people write and read them. Pure functions.
+namespace gym::plan {
+
+inline constexpr std::uint64_t kCountMax = 1'000'000'000'000'000'000;  ///< of tokens: 10^18
+
+/// "1e9", "2.5e8", "1000000", "1_000_000", "300M", "1.5B", "2T" (thousands K, millions, billions,
+/// trillions). @errors kInvalidArgument for other text, a fraction, 0, or more than kCountMax.
+[[nodiscard]] Result<std::uint64_t> parse_count(std::string_view text);
+
+/// "90s", "45min", "6h", "2d". @return seconds. @errors kInvalidArgument; at most 10 years.
+[[nodiscard]] Result<std::uint64_t> parse_duration_s(std::string_view text);
+
+/// "8,192"; from 10^7 on with two digits and an exponent: "1.0e9".
+[[nodiscard]] std::string count_text(std::uint64_t count);
+/// "12 s", "3.2 min", "5.1 h", "4.0 days".
+[[nodiscard]] std::string duration_text(double seconds);
+/// "3.2 to 9.0 min": both in the larger one's unit; one value where they read the same.
+[[nodiscard]] std::string duration_text(double low_s, double high_s);
+/// "5.6 %".
+[[nodiscard]] std::string share_text(std::uint64_t ppm);
+
+}  // namespace gym::plan

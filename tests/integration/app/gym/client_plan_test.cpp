@@ -1,0 +1,180 @@
+// `gym job quote` and `gym job submit` in the owner's units, against a real gym-api.
+#include "gym/registry/job_spec.hpp"
+#include "job_commands_fixture.hpp"
+
+namespace gym::api {
+namespace {
+
+namespace json = boost::json;
+using gym::testing::spill;
+using testing::address_of;
+
+class JobPlanTest : public testing::JobCommandsTest {
+  protected:
+    /// Live nodes of 1 GFLOP/s; workers with `valid_run` valid units each.
+    void add_nodes(std::uint8_t workers, std::uint64_t valid_run) {
+        const Status added = database_.owner().transact([&](db::Transaction& tx) -> Status {
+            for (std::uint8_t i = 0; i <= workers; ++i) {
+                registry::NewNode node;
+                node.address = node.owner = address_of(static_cast<std::uint8_t>(100 + i));
+                node.name = "node";
+                node.profile.role =
+                    i == workers ? records::NodeRole::kVerifier : records::NodeRole::kWorker;
+                node.profile.device = "cpu";
+                node.profile.memory_bytes = 1 << 20;
+                node.profile.flops_per_second = 1'000'000'000;
+                GYM_CHECK(registry::register_node(tx, node, clock_.now_ms()));
+            }
+            GYM_CHECK(tx.exec("UPDATE registry.node SET valid_run = $1", {valid_run}));
+            return {};
+        });
+        ASSERT_TRUE(added.ok()) << added.error().message;
+    }
+    std::vector<std::string> wishes(const char* verb) const {
+        return {"job",      verb,
+                "--model",  (place_ / "model.yaml").string(),
+                "--data",   (place_ / "text.txt").string(),
+                "--tokens", "1e6",
+                "--nodes",  "2"};
+    }
+    static std::vector<std::string> with(std::vector<std::string> command,
+                                         const std::vector<std::string>& more) {
+        command.insert(command.end(), more.begin(), more.end());
+        return command;
+    }
+};
+
+TEST_F(JobPlanTest, AJobIsSubmittedWithoutAJobFile) {
+    publish_terms(0);
+    add_nodes(2, 0);
+    deposit(owner_, "100", "d1");
+    const auto submitted = gym(with(
+        wishes("submit"), {"--max-cost", "50", "--price", "20", "--licence", "MIT", "--json"}));
+    ASSERT_EQ(submitted.exit_code, 0) << submitted.err << submitted.out;
+    EXPECT_EQ(parse_line(submitted.out).at("name").as_string(), "model on text.txt");
+    const auto jobs = backend().jobs({}).value();
+    ASSERT_EQ(jobs.size(), 1U);
+    const registry::JobTerms& terms = jobs[0].terms;
+    EXPECT_EQ(terms.slots_max, 2U);
+    EXPECT_EQ(terms.price_wei_per_pflop.to_tokens(), "20");
+    EXPECT_GE(terms.rounds * terms.slots_max * terms.steps * 32, 1'000'000U);
+    EXPECT_LE(jobs[0].budget_wei, Amount::parse_tokens("50").value());
+    EXPECT_EQ(jobs[0].spec_yaml.find((place_ / "").string()), std::string::npos)
+        << "the job says nothing about its owner's disk: " << jobs[0].spec_yaml;
+    EXPECT_TRUE(registry::parse_submitted_spec(jobs[0].spec_yaml, "stored").ok());
+}
+
+TEST_F(JobPlanTest, AQuoteExplainsThePlan) {
+    publish_terms(0);
+    add_nodes(2, 20);
+    const auto quote = gym(with(wishes("quote"), {"--max-cost", "50", "--price", "20"}));
+    ASSERT_EQ(quote.exit_code, 0) << quote.err;
+    for (const char* part :
+         {"plan               1,0", " rounds x 2 workers x 500 steps x 32 tokens",
+          "slots            2             the nodes that you want",
+          "price_per_pflop  20            as you say", "verification       5.",
+          "time               ", "(2 workers live; a unit takes ",
+          "on this machine (0.0500 TFLOP/s by `gym node bench`)", "on one A100 80GB",
+          "(assumed: $5.12 an hour, AWS p4de.24xlarge"})
+        EXPECT_NE(quote.out.find(part), std::string::npos) << part << " in:\n" << quote.out;
+    const json::object machine =
+        parse_line(gym(with(wishes("quote"), {"--max-cost", "50", "--price", "20", "--cloud-price",
+                                              "2.5", "--json"}))
+                       .out);
+    EXPECT_LT(machine.at("verification_ppm").to_number<int>(), 100'000);
+    EXPECT_GT(machine.at("verification_untrusted_ppm").to_number<int>(), 1'100'000);
+    EXPECT_LT(machine.at("minutes_low").to_number<double>(),
+              machine.at("minutes_high").to_number<double>());
+    EXPECT_EQ(machine.at("workers_live").to_number<int>(), 2);
+    EXPECT_EQ(machine.at("cloud").at("usd_per_hour").to_number<double>(), 2.5);
+    EXPECT_EQ(machine.at("machine_flops_per_second").to_number<std::uint64_t>(), 50'000'000'000U);
+    EXPECT_GE(machine.at("training_tokens").to_number<std::uint64_t>(), 1'000'000U);
+    const auto amount = [&](const char* key) {
+        return Amount::parse(std::string(machine.at(key).as_string())).value();
+    };
+    EXPECT_LT(amount("expected_wei"), amount("most_wei"));
+    EXPECT_LE(amount("budget_wei"), Amount::parse_tokens("50").value());
+    EXPECT_EQ(machine.at("plan").at("terms").as_array().size(), 10U);
+    // What is quoted can be kept as a job file, which then needs no plan.
+    spill(place_ / "kept.yaml", std::string(machine.at("spec").as_string()));
+    const json::object kept =
+        parse_line(gym({"job", "quote", (place_ / "kept.yaml").string(), "--json"}).out);
+    EXPECT_EQ(kept.at("most_wei"), machine.at("most_wei"));
+    EXPECT_FALSE(kept.contains("plan"));
+}
+
+TEST_F(JobPlanTest, AJobFileMayUseTheOwnersUnitsAndOptionsOverrideIt) {
+    publish_terms(0);
+    add_nodes(4, 0);
+    spill(place_ / "wishes.yaml",
+          "name: wishes\nmodel: model.yaml\ndataset: text.txt\ntokens: 1e6\nnodes: 4\n"
+          "max_cost: 50\nprice_per_pflop: 20   # mine\ncheckpoint_every: 7\n");
+    const std::string file = (place_ / "wishes.yaml").string();
+    const auto quote = [&](const std::vector<std::string>& more) {
+        const auto outcome = gym(with({"job", "quote", file, "--json"}, more));
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err << outcome.out;
+        return registry::parse_submitted_spec(
+                   std::string(parse_line(outcome.out).at("spec").as_string()), "quoted")
+            .value()
+            .spec;
+    };
+    const auto written = quote({});
+    EXPECT_EQ(written.name, "wishes");
+    EXPECT_EQ(written.terms.slots_max, 4U);
+    EXPECT_EQ(written.terms.checkpoint_every, 7U);
+    const auto changed =
+        quote({"--nodes", "2", "--tokens", "2e6", "--price", "21", "--name", "other: #1", "--set",
+               "deadlines.unit_ms=900000", "--set", "steps_per_round=50", "--set",
+               "model.optimizer.learning_rate=0.5", "--max-cost", "40"});
+    EXPECT_EQ(changed.name, "other: #1");
+    EXPECT_EQ(changed.terms.slots_max, 2U);
+    EXPECT_EQ(changed.terms.steps, 50U);
+    EXPECT_GE(changed.terms.rounds * 2 * 50 * 32, 2'000'000U);
+    EXPECT_EQ(changed.terms.lifecycle.unit_ms, 900'000);
+    EXPECT_EQ(changed.terms.price_wei_per_pflop.to_tokens(), "21");
+    EXPECT_LE(changed.budget_wei, Amount::parse_tokens("40").value());
+    const auto rounds = gym({"job", "quote", job_file(), "--tokens", "1e6", "--json"});
+    ASSERT_EQ(rounds.exit_code, 0) << rounds.err;
+    EXPECT_GT(parse_line(rounds.out).at("rounds").to_number<int>(), 3) << "tokens replace rounds";
+}
+
+TEST_F(JobPlanTest, WishesThatCannotBeHadAreRefusedWithTheirReasons) {
+    publish_terms(0);
+    add_nodes(2, 0);
+    const auto refused = [&](const std::vector<std::string>& more, const char* part) {
+        const auto outcome = gym(with(wishes("submit"), more));
+        EXPECT_EQ(outcome.exit_code, 2) << outcome.err << outcome.out;
+        EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
+    };
+    refused({}, "no price is known and the network has no job to compare with");
+    refused({"--price", "20", "--max-cost", "0.000001"}, "allow more (--max-cost)");
+    refused({"--price", "20", "--tokens", "many"}, "--tokens: 'many' is not a whole number");
+    refused({"--price", "20", "--set", "rounds"}, "is not KEY=VALUE");
+    refused({"--price", "20", "--set", "roundz=3"}, "'roundz' is not a known key");
+    refused({"--price", "20", "--within", "1s"}, "longer than 1.0 s");
+    refused({"--price", "20", "--nodes", "1000"}, "is not a number from 1 to 630");
+    const auto nothing = gym({"job", "submit"});
+    EXPECT_EQ(nothing.exit_code, 2);
+    EXPECT_NE(nothing.err.find("name a job file, or a model and data"), std::string::npos);
+    EXPECT_EQ(gym({"job", "quote", job_file(), "--cloud-price", "cheap"}).exit_code, 2);
+    EXPECT_EQ(count("registry.job"), 0U);
+}
+
+TEST_F(JobPlanTest, ThisMachineIsMeasuredOnceAndNotIfNotWanted) {
+    const auto note = place_ / ".gym/speed.json";
+    std::filesystem::remove(note);
+    const json::object without =
+        parse_line(gym({"job", "quote", job_file(), "--no-bench", "--json"}).out);
+    EXPECT_TRUE(without.at("alone_minutes").is_null());
+    EXPECT_FALSE(std::filesystem::exists(note));
+    const json::object measured = parse_line(gym({"job", "quote", job_file(), "--json"}).out);
+    EXPECT_GT(measured.at("machine_flops_per_second").to_number<std::uint64_t>(), 0U);
+    ASSERT_TRUE(std::filesystem::exists(note));
+    const json::object again = parse_line(gym({"job", "quote", job_file(), "--json"}).out);
+    EXPECT_EQ(again.at("machine_flops_per_second"), measured.at("machine_flops_per_second"));
+    spill(note, "no note");
+    EXPECT_EQ(gym({"job", "quote", job_file(), "--json"}).exit_code, 0) << "it is measured again";
+}
+
+}  // namespace
+}  // namespace gym::api

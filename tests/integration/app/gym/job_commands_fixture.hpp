@@ -1,0 +1,74 @@
+#pragma once
+
+#include <boost/json.hpp>
+#include <string>
+#include <thread>
+
+#include "api_fixture.hpp"
+#include "command.hpp"
+#include "gym/api/api.hpp"
+#include "gym/api/server.hpp"
+#include "gym/common/clock.hpp"
+
+namespace gym::api::testing {
+
+/// `gym` in a process of its own against a real gym-api on a real PostgreSQL, with a job file, a
+/// model and a text in a folder, which is its home, too.
+class JobCommandsTest : public ApiDatabaseTest {
+  protected:
+    void SetUp() override {
+        ApiDatabaseTest::SetUp();
+        PostgresBackend::Options options;
+        options.asset = kAsset;
+        storage_.emplace(*api_db_, blobs_, clock_, options);
+        api_.emplace(ApiDependencies{*storage_, *storage_, *storage_, clock_}, ApiOptions{});
+        auto started = Server::start({}, *api_);
+        ASSERT_TRUE(started.ok()) << started.error().message;
+        server_ = std::move(started).value();
+        ::setenv("GYM_API", ("http://127.0.0.1:" + std::to_string(server_->port())).c_str(), 1);
+        ::setenv("GYM_API_KEY", create_key(*api_db_, owner_, "test", 1).value().c_str(), 1);
+        ::setenv("GYM_HOME", (place_ / ".gym").c_str(), 1);
+        note_speed(50'000'000'000);
+        gym::testing::spill(place_ / "model.yaml",
+                            "batch: 2\nmodel: {vocabulary: 256, context: 16, layers: 1, heads: 1, "
+                            "width: 16}\n");
+        gym::testing::spill(place_ / "text.txt", std::string(4'000, 'z'));
+        write_job("");
+    }
+    void TearDown() override {
+        server_->stop(1'000);
+        ::unsetenv("GYM_API");
+        ::unsetenv("GYM_API_KEY");
+        ::unsetenv("GYM_HOME");
+    }
+    void write_job(const std::string& extra) {
+        gym::testing::spill(
+            place_ / "job.yaml",
+            "name: from the shell\nmodel: model.yaml\ndataset: text.txt\nrounds: 3\nslots: 2\n"
+            "steps_per_round: 4\nprice_per_pflop: 2\nbudget: 40\n" +
+                extra);
+    }
+    /// As if this machine had measured itself.
+    void note_speed(std::uint64_t flops_per_second) {
+        std::filesystem::create_directories(place_ / ".gym");
+        gym::testing::spill(place_ / ".gym/speed.json",
+                            boost::json::serialize(boost::json::object{
+                                {"flops_per_second", flops_per_second},
+                                {"measured_at_ms", SystemClock().now_ms()},
+                                {"cores", std::max(1U, std::thread::hardware_concurrency())}}));
+    }
+    gym::testing::Outcome gym(std::vector<std::string> arguments) {
+        return gym::testing::run(place_, std::move(arguments));
+    }
+    std::string job_file() const { return (place_ / "job.yaml").string(); }
+    static boost::json::object parse_line(const std::string& text) {
+        return boost::json::parse(text.substr(0, text.find('\n'))).as_object();
+    }
+
+    gym::testing::TemporaryFolder place_;
+    std::optional<PostgresBackend> storage_;
+    std::optional<Api> api_;
+    std::unique_ptr<Server> server_;
+};
+
+}  // namespace gym::api::testing

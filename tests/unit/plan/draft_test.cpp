@@ -1,0 +1,107 @@
+#include "gym/plan/draft.hpp"
+
+#include <gtest/gtest.h>
+
+#include "sample_facts.hpp"
+
+namespace gym::plan {
+namespace {
+
+using testing::sample_facts;
+using testing::sample_work;
+
+const std::string kBegin =
+    "# the owner's words\n"
+    "name: wishes\n"
+    "model: {batch: 2}\n"
+    "dataset: text.txt\n";
+
+Result<Draft> draft_of(const std::string& text) {
+    return read_draft(YamlText(text, "job.yaml"));
+}
+
+std::string refusal(const std::string& text) {
+    const auto draft = draft_of(text);
+    return draft.ok() ? "accepted" : draft.error().message;
+}
+
+TEST(Draft, WishesTakeThePlaceOfTerms) {
+    const auto draft =
+        draft_of(kBegin + "tokens: 1e9  # as many\nnodes: 8\nmax_cost: 50.5\nwithin: 12h\n");
+    ASSERT_TRUE(draft.ok()) << draft.error().message;
+    EXPECT_EQ(draft->wishes.tokens, 1'000'000'000U);
+    EXPECT_EQ(draft->wishes.nodes, 8U);
+    EXPECT_EQ(draft->wishes.max_cost_wei->to_tokens(), "50.5");
+    EXPECT_EQ(draft->wishes.within_s, 43'200U);
+    EXPECT_TRUE(draft->needs_plan());
+    EXPECT_FALSE(draft->fixed.rounds || draft->fixed.slots || draft->fixed.budget_wei);
+    EXPECT_NE(draft->text.text().find("# tokens: 1e9"), std::string::npos);
+}
+
+TEST(Draft, ACompletedDraftIsAJobFile) {
+    const auto draft = draft_of(kBegin +
+                                "tokens: 300M\n"
+                                "steps_per_round: 20   # short\n"
+                                "deadlines:\n"
+                                "  unit_ms: 700000   # mine\n"
+                                "\n"
+                                "sampling: {floor_ppm: 60000}\n");
+    ASSERT_TRUE(draft.ok()) << draft.error().message;
+    const auto plan = make_plan(draft->wishes, draft->fixed, sample_work(), sample_facts(8));
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    const auto text = complete(*draft, *plan);
+    ASSERT_TRUE(text.ok()) << text.error().message;
+    const auto spec = registry::parse_job_spec(*text, "completed");
+    ASSERT_TRUE(spec.ok()) << spec.error().message << *text;
+    EXPECT_EQ(spec->terms, plan->terms);
+    EXPECT_EQ(spec->budget_wei, plan->budget_wei);
+    EXPECT_EQ(spec->terms.steps, 20U);
+    EXPECT_EQ(spec->terms.lifecycle.unit_ms, 700'000);
+    EXPECT_EQ(spec->terms.sampling.floor_ppm, 60'000U);
+    EXPECT_NE(text->find("# the owner's words"), std::string::npos);
+    const auto again = draft_of(*text);
+    ASSERT_TRUE(again.ok()) << again.error().message;
+    EXPECT_FALSE(again->needs_plan());
+    EXPECT_EQ(again->text.text(), *text);
+}
+
+TEST(Draft, AFullJobFileNeedsNoPlan) {
+    const std::string full = kBegin +
+                             "rounds: 3\nslots: 2\nsteps_per_round: 4\nprice_per_pflop: 2\n"
+                             "budget: 40\n";
+    const auto draft = draft_of(full);
+    ASSERT_TRUE(draft.ok()) << draft.error().message;
+    EXPECT_FALSE(draft->needs_plan());
+    EXPECT_EQ(draft->text.text(), full);
+}
+
+TEST(Draft, ASchedulesEndFollowsThePlan) {
+    auto draft = draft_of(kBegin + "tokens: 1e9\n").value();
+    draft.follow_with_warmup_steps = 100'000;
+    const auto plan = make_plan(draft.wishes, draft.fixed, sample_work(), sample_facts(8)).value();
+    const auto text = complete(draft, plan);
+    ASSERT_TRUE(text.ok()) << text.error().message;
+    const std::uint64_t steps = plan.terms.rounds * plan.terms.steps;
+    EXPECT_NE(text->find("total_steps: " + std::to_string(steps)), std::string::npos) << *text;
+    EXPECT_NE(text->find("warmup_steps: " + std::to_string(steps / 10)), std::string::npos);
+    EXPECT_NE(text->find("batch: 2"), std::string::npos);
+}
+
+TEST(Draft, MistakesNameTheLineOfTheFile) {
+    EXPECT_NE(refusal(kBegin + "tokens: lots\n").find("job.yaml:5: 'tokens'"), std::string::npos)
+        << refusal(kBegin + "tokens: lots\n");
+    EXPECT_NE(refusal(kBegin + "nodes: 0\n").find("job.yaml:5: 'nodes'"), std::string::npos);
+    EXPECT_NE(refusal(kBegin + "tokens: 5\nslotz: 3\n").find("job.yaml:6: 'slotz'"),
+              std::string::npos)
+        << refusal(kBegin + "tokens: 5\nslotz: 3\n");
+    EXPECT_NE(refusal(kBegin + "nodes: 5\nslots: 3\n").find("'nodes' and 'slots' are the same"),
+              std::string::npos);
+    EXPECT_NE(refusal(kBegin + "max_cost: 1e3\n").find("job.yaml:5: 'max_cost'"),
+              std::string::npos);
+    EXPECT_NE(refusal(kBegin + "within: 5\n").find("is not a time like"), std::string::npos);
+    EXPECT_NE(refusal("name: x\ntokens: 5\n").find("'model' is missing"), std::string::npos)
+        << refusal("name: x\ntokens: 5\n");
+}
+
+}  // namespace
+}  // namespace gym::plan

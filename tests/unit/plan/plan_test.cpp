@@ -1,0 +1,274 @@
+#include "gym/plan/plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "random_seed.hpp"
+#include "sample_facts.hpp"
+
+namespace gym::plan {
+namespace {
+
+using testing::sample_facts;
+using testing::sample_work;
+
+Amount money(const char* tokens) {
+    return Amount::parse_tokens(tokens).value();
+}
+
+Wishes tokens(std::uint64_t count) {
+    Wishes out;
+    out.tokens = count;
+    return out;
+}
+
+std::string refusal(const Wishes& wishes, const FixedTerms& fixed, const Facts& facts) {
+    const auto plan = make_plan(wishes, fixed, sample_work(), facts);
+    if (plan.ok()) return "accepted";
+    EXPECT_EQ(plan.error().code, ErrorCode::kInvalidArgument);
+    return plan.error().message;
+}
+
+#define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+
+std::uint64_t trained(const Plan& plan) {
+    return plan.terms.rounds * plan.terms.slots_max * plan.terms.steps *
+           sample_work().tokens_per_step;
+}
+
+TEST(Plan, TheExampleOfTheManual) {
+    Wishes wishes = tokens(1'000'000'000);
+    wishes.nodes = 8;
+    const auto plan = make_plan(wishes, {}, sample_work(), sample_facts(8));
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_EQ(plan->equation, "1.0e9 tokens = 125 rounds x 8 workers x 123 steps x 8,192 tokens");
+    EXPECT_EQ(plan->terms.workers_min, 4U);
+    EXPECT_EQ(plan->terms.checkpoint_every, 100U);
+    EXPECT_EQ(plan->terms.evaluate_windows, 64U);
+    EXPECT_EQ(plan->terms.lifecycle.unit_ms, 600'000);
+    EXPECT_EQ(plan->terms.price_wei_per_pflop, money("1"));
+    EXPECT_EQ(plan->budget_wei, *plan->estimate.most_wei);
+    EXPECT_TRUE(plan->notes.empty()) << plan->notes.front();
+}
+
+/// Wishes and networks at random; every plan keeps what the header promises.
+TEST(Plan, EveryPlanTrainsTheTokensWithinTheMoney) {
+    std::mt19937_64 random(gym::testing::random_seed());
+    const auto between = [&](double low, double high) {
+        return std::pow(10, std::uniform_real_distribution<double>(low, high)(random));
+    };
+    std::size_t planned = 0;
+    for (std::uint64_t i = 0; i < 300 * gym::testing::test_scale(); ++i) {
+        Facts facts = sample_facts(random() % 40);
+        for (Machine& worker : facts.workers)
+            worker = {static_cast<std::uint64_t>(between(10, 15)), random() % 30};
+        if (random() % 2 == 0) facts.market_wei_per_pflop.reset();
+        ModelWork work = sample_work();
+        work.flops_per_step = static_cast<std::uint64_t>(between(8, 16));
+        work.tokens_per_step = static_cast<std::uint64_t>(between(1, 6));
+        Wishes wishes = tokens(static_cast<std::uint64_t>(between(3, 11)));
+        if (random() % 2 == 0) wishes.nodes = 1 + random() % 64;
+        if (random() % 4 != 0)
+            wishes.max_cost_wei = Amount(static_cast<std::uint64_t>(between(15, 19)));
+        const auto plan = make_plan(wishes, {}, work, facts);
+        if (!plan.ok()) {
+            EXPECT_EQ(plan.error().code, ErrorCode::kInvalidArgument) << plan.error().message;
+            continue;
+        }
+        ++planned;
+        const registry::JobTerms& terms = plan->terms;
+        const std::uint64_t of_all_steps = terms.slots_max * work.tokens_per_step;
+        const std::uint64_t made = terms.rounds * terms.steps * of_all_steps;
+        EXPECT_GE(made, *wishes.tokens);
+        EXPECT_LT(made - *wishes.tokens, (terms.rounds + 1) * of_all_steps);
+        EXPECT_EQ(terms.slots_max, wishes.nodes.value_or(terms.slots_max));
+        EXPECT_LE(plan->budget_wei, wishes.max_cost_wei.value_or(plan->budget_wei));
+        EXPECT_LE(plan->budget_wei, *plan->estimate.most_wei);
+        EXPECT_LE(plan->estimate.expected_wei, plan->budget_wei);
+        EXPECT_GE(plan->budget_wei, *plan->estimate.round_wei);
+        const double unit_s =
+            static_cast<double>(work.flops_per_step) * terms.steps /
+            static_cast<double>(slowest(facts.workers).value_or(kAssumedFlopsPerSecond));
+        constexpr double kMonthMs = 30.0 * 24 * 3600 * 1000;
+        EXPECT_GE(terms.lifecycle.unit_ms + 1.0,
+                  std::min(kMonthMs, kDeadlineFactor * unit_s * 1000));
+        EXPECT_GE(terms.lifecycle.report_ms, terms.lifecycle.unit_ms / 2);
+        EXPECT_LE(terms.workers_min, terms.slots_max);
+        EXPECT_LE(terms.checkpoint_every, terms.steps);
+    }
+    EXPECT_GT(planned, 50U) << "too few of them could be planned";
+}
+
+TEST(Plan, MoreTokensCostMoreAndMoreNodesTakeFewerSteps) {
+    Amount last_cost;
+    for (std::uint64_t count = 1'000'000; count < 1'000'000'000'000; count *= 3) {
+        const auto plan = make_plan(tokens(count), {}, sample_work(), sample_facts(8));
+        ASSERT_TRUE(plan.ok()) << plan.error().message;
+        EXPECT_GE(plan->estimate.compute_wei, last_cost) << count;
+        EXPECT_GE(*plan->estimate.most_wei, plan->estimate.expected_wei);
+        last_cost = plan->estimate.compute_wei;
+    }
+    std::uint64_t last_steps = std::uint64_t{1} << 62;
+    for (std::uint32_t nodes = 1; nodes <= 630; nodes += 17) {
+        Wishes wishes = tokens(1'000'000'000);
+        wishes.nodes = nodes;
+        const auto plan = make_plan(wishes, {}, sample_work(), sample_facts(630));
+        ASSERT_TRUE(plan.ok()) << plan.error().message;
+        EXPECT_LE(plan->terms.rounds * plan->terms.steps, last_steps + plan->terms.rounds);
+        last_steps = plan->terms.rounds * plan->terms.steps;
+    }
+}
+
+TEST(Plan, UnitsOfASlowWorkerAreShorterAndTheirDeadlinesLonger) {
+    Facts facts = sample_facts(8);
+    const auto fast = make_plan(tokens(1'000'000'000), {}, sample_work(), facts).value();
+    facts.workers[3].flops_per_second = 200'000'000'000;  // 25 s a step
+    const auto slow = make_plan(tokens(1'000'000'000), {}, sample_work(), facts).value();
+    EXPECT_EQ(slow.terms.steps, 24U);
+    EXPECT_GT(slow.terms.rounds, fast.terms.rounds);
+    EXPECT_GT(slow.terms.lifecycle.unit_ms, 3 * 24 * 24'000);
+    EXPECT_GT(slow.terms.lifecycle.unit_ms, fast.terms.lifecycle.unit_ms);
+    facts = sample_facts(8);
+    facts.verifiers[0].flops_per_second = 10'000'000'000;
+    const auto report = make_plan(tokens(1'000'000'000), {}, sample_work(), facts).value();
+    EXPECT_GT(report.terms.lifecycle.report_ms, report.terms.lifecycle.unit_ms);
+}
+
+TEST(Plan, ASmallJobStillHasSomeRounds) {
+    const auto plan = make_plan(tokens(8'192 * 40), {}, sample_work(), sample_facts(1)).value();
+    EXPECT_EQ(plan.terms.rounds, kRoundsWanted);
+    EXPECT_EQ(plan.terms.steps, 10U);
+    EXPECT_EQ(make_plan(tokens(1), {}, sample_work(), sample_facts(1))->terms.rounds, 1U);
+}
+
+TEST(Plan, WhatTheOwnerWroteWins) {
+    FixedTerms fixed;
+    fixed.steps = 50;
+    fixed.slots = 3;
+    fixed.workers_min = 3;
+    fixed.checkpoint_every = 7;
+    fixed.evaluate_windows = 9;
+    fixed.unit_ms = 1'234'000;
+    fixed.report_ms = 2'345'000;
+    fixed.price_wei_per_pflop = money("0.5");
+    fixed.rest.sampling.floor_ppm = 70'000;
+    const auto plan = make_plan(tokens(1'000'000'000), fixed, sample_work(), sample_facts(8));
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_EQ(plan->terms.steps, 50U);
+    EXPECT_EQ(plan->terms.slots_max, 3U);
+    EXPECT_EQ(plan->terms.workers_min, 3U);
+    EXPECT_EQ(plan->terms.checkpoint_every, 7U);
+    EXPECT_EQ(plan->terms.evaluate_windows, 9U);
+    EXPECT_EQ(plan->terms.lifecycle.unit_ms, 1'234'000);
+    EXPECT_EQ(plan->terms.lifecycle.report_ms, 2'345'000);
+    EXPECT_EQ(plan->terms.price_wei_per_pflop, money("0.5"));
+    EXPECT_EQ(plan->terms.sampling.floor_ppm, 70'000U);
+    EXPECT_GE(trained(*plan), 1'000'000'000U);
+    fixed.steps.reset();
+    fixed.rounds = 10;
+    const auto few = make_plan(tokens(1'000'000'000), fixed, sample_work(), sample_facts(8));
+    ASSERT_TRUE(few.ok()) << few.error().message;
+    EXPECT_EQ(few->terms.rounds, 10U);
+    EXPECT_GE(trained(*few), 1'000'000'000U);
+    fixed.steps = 50;
+    EXPECT_SAYS(refusal(tokens(1'000'000'000), fixed, sample_facts(8)),
+                "10 rounds of 3 workers and 50 steps do not train 1.0e9 tokens: that takes 40,691 "
+                "steps of each worker in all");
+}
+
+TEST(Plan, WithoutAPriceTheMoneyMakesIt) {
+    Facts facts = sample_facts(8);
+    facts.market_wei_per_pflop.reset();
+    Wishes wishes = tokens(1'000'000'000);
+    EXPECT_SAYS(refusal(wishes, {}, facts), "no price is known");
+    wishes.max_cost_wei = money("50");
+    const auto plan = make_plan(wishes, {}, sample_work(), facts);
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_LE(*plan->estimate.most_wei, money("50"));
+    EXPECT_GT(*plan->estimate.most_wei, money("49.99"));
+    facts.bound.reset();
+    EXPECT_SAYS(refusal(wishes, {}, facts), "no price is known");
+}
+
+TEST(Plan, TooLittleMoneyIsRefusedWithWhatItWouldPay) {
+    Wishes wishes = tokens(1'000'000'000);
+    wishes.max_cost_wei = money("300");  // 600 PFLOP at 1 token
+    const std::string said = refusal(wishes, {}, sample_facts(8));
+    EXPECT_SAYS(said, "more than 300: allow more (--max-cost)");
+    EXPECT_SAYS(said, "or ask for ");
+    // Enough for what is likely and not for the most: the job may pause, and the owner is told.
+    wishes.max_cost_wei = money("1350");
+    const auto plan = make_plan(wishes, {}, sample_work(), sample_facts(8));
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_EQ(plan->budget_wei, money("1350"));
+    ASSERT_EQ(plan->notes.size(), 1U);
+    EXPECT_SAYS(plan->notes[0], "gym job fund");
+    FixedTerms fixed;
+    fixed.budget_wei = money("1400");
+    EXPECT_SAYS(refusal(wishes, fixed, sample_facts(8)),
+                "the budget of 1400 is more than the 1350 that the job may cost");
+}
+
+TEST(Plan, ATimeChoosesTheFewestNodesThatKeepIt) {
+    Wishes wishes = tokens(1'000'000'000);
+    wishes.within_s = 40'000;
+    const Facts facts = [] {
+        Facts out = sample_facts(64);
+        out.verifiers.assign(64, out.verifiers.front());
+        return out;
+    }();
+    const auto plan = make_plan(wishes, {}, sample_work(), facts);
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_LE(plan->estimate.seconds->high, 40'000);
+    ASSERT_GT(plan->terms.slots_max, 1U);
+    Wishes fewer = tokens(1'000'000'000);
+    fewer.nodes = plan->terms.slots_max - 1;
+    EXPECT_GT(make_plan(fewer, {}, sample_work(), facts)->estimate.seconds->high, 40'000);
+    fewer.within_s = 40'000;
+    EXPECT_SAYS(refusal(fewer, {}, facts), "leave --nodes out");
+    wishes.within_s = 60;
+    EXPECT_SAYS(refusal(wishes, {}, facts), "with the 64 live workers this takes up to ");
+    EXPECT_SAYS(refusal(wishes, {}, sample_facts(0)), "no worker is live");
+}
+
+TEST(Plan, WhatIsMissingIsSaid) {
+    EXPECT_SAYS(refusal({}, {}, sample_facts(8)), "how much to train is not said");
+    Wishes crowd = tokens(1);
+    crowd.nodes = 631;
+    EXPECT_SAYS(refusal(crowd, {}, sample_facts(8)), "at least 1, at most 630");
+    Facts offline;
+    offline.unknown = "gym-api does not answer";
+    EXPECT_SAYS(refusal(tokens(1'000), {}, offline), "gym-api does not answer");
+    Wishes paid = tokens(1'000'000);
+    paid.max_cost_wei = money("50");
+    FixedTerms priced;
+    priced.price_wei_per_pflop = money("1");
+    const auto plan = make_plan(paid, priced, sample_work(), offline);
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_EQ(plan->budget_wei, money("50"));
+    ASSERT_EQ(plan->notes.size(), 1U);
+    EXPECT_SAYS(plan->notes[0], "gym-api does not answer");
+    EXPECT_SAYS(refusal(tokens(9'000'000'000'000'000), priced, sample_facts(1)),
+                "ask for more nodes");
+}
+
+TEST(Plan, TheOwnerReadsOfMissingWorkersAndOfASchedulesEnd) {
+    Wishes wishes = tokens(1'000'000'000);
+    wishes.nodes = 8;
+    Facts facts = sample_facts(3);
+    facts.verifiers.clear();
+    ModelWork work = sample_work();
+    work.schedule_steps = 400;
+    const auto plan = make_plan(wishes, {}, work, facts);
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_EQ(plan->terms.workers_min, 3U) << "or it would wait for ever";
+    ASSERT_EQ(plan->notes.size(), 3U);
+    EXPECT_SAYS(plan->notes[0], "3 of the 8 workers are live now");
+    EXPECT_SAYS(plan->notes[1], "no verifier is live");
+    EXPECT_SAYS(plan->notes[2], "ends after 400 steps");
+}
+
+}  // namespace
+}  // namespace gym::plan

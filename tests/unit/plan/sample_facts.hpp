@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+
+#include "gym/plan/estimate.hpp"
+#include "gym/plan/facts.hpp"
+
+namespace gym::plan::testing {
+
+/// A model of 10^8 parameters: 6 operations a parameter and token, 8,192 tokens a step.
+inline ModelWork sample_work() {
+    constexpr std::uint64_t kParameters = 100'000'000;
+    ModelWork out;
+    out.tokens_per_step = 8'192;
+    out.parameters = kParameters;
+    out.flops_per_step = 6 * kParameters * out.tokens_per_step;
+    out.context = 1'024;
+    out.aggregate_flops = [](std::uint32_t slots) -> Result<std::uint64_t> {
+        return (std::uint64_t{slots} + 5) * kParameters;
+    };
+    return out;
+}
+
+/// `workers` workers of 10 TFLOP/s with `valid_run` valid units each, one verifier, no fee, and a
+/// price of 1 token.
+inline Facts sample_facts(std::size_t workers, std::uint64_t valid_run = 0) {
+    constexpr std::uint64_t kSpeed = 10'000'000'000'000;
+    Facts out;
+    out.workers.assign(workers, Machine{kSpeed, valid_run});
+    out.verifiers.assign(1, Machine{kSpeed, 0});
+    out.bound = protocol::CostRates{2'500'000, 0};
+    out.market_wei_per_pflop = Amount::parse_tokens("1").value();
+    out.market_jobs = 3;
+    return out;
+}
+
+}  // namespace gym::plan::testing
