@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # setup.sh [demo]: installs what the project needs on Debian 12: Debian packages, and the npm packages that carry
-# the EVM tools (anvil, forge, cast, solc, solhint, OpenZeppelin). `demo` leaves out the packages that only tests,
-# checks and benchmarks need. Idempotent: skips everything that is already installed.
+# the EVM tools (anvil, forge, cast, solc, solhint, OpenZeppelin) and a reader of Parquet files. `demo` leaves out the
+# packages that only tests, checks and benchmarks need. Idempotent: skips everything that is already installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -39,14 +39,20 @@ else
     say "Debian packages: nothing to do"
 fi
 
-stamp=contracts/node_modules/.installed-lock
-if [[ -L contracts/node_modules ]]; then
-    # `npm ci` would empty the folder that the link points to, which is another tree's.
-    say "npm packages: contracts/node_modules is a link, left as it is"
-elif ! cmp -s contracts/package-lock.json "$stamp" 2>/dev/null; then
-    say "installing npm packages of contracts/ (anvil, forge, cast, solc, solhint, OpenZeppelin)"
-    (cd contracts && npm ci --no-audit --no-fund --loglevel=error)
-    cp contracts/package-lock.json "$stamp"
-else
-    say "npm packages: nothing to do"
-fi
+# install_npm FOLDER WHAT: the packages of FOLDER/package-lock.json.
+install_npm() {
+    local folder=$1 what=$2 stamp=$1/node_modules/.installed-lock
+    if [[ -L $folder/node_modules ]]; then
+        # `npm ci` would empty the folder that the link points to, which is another tree's.
+        say "npm packages: $folder/node_modules is a link, left as it is"
+    elif ! cmp -s "$folder/package-lock.json" "$stamp" 2>/dev/null; then
+        say "installing npm packages of $folder/ ($what)"
+        (cd "$folder" && npm ci --no-audit --no-fund --loglevel=error)
+        cp "$folder/package-lock.json" "$stamp"
+    else
+        say "npm packages of $folder/: nothing to do"
+    fi
+}
+install_npm contracts "anvil, forge, cast, solc, solhint, OpenZeppelin"
+install_npm tools/parquet "a reader of Parquet files"
+[[ ${1:-} == demo ]] || install_npm tests/support/npm "an object store and a writer of Parquet files, for tests"

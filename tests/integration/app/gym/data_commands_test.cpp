@@ -186,15 +186,16 @@ TEST_F(DataCommands, MemoryIsBoundedWhateverTheInputsSize) {
     EXPECT_LT(usage.ru_maxrss, 220 * 1024 + files * 13 * 200) << "KiB";
 }
 
-fs::path tool(const char* name) {
-    return data_folder() / "tools" / "parquet" / name;
+fs::path test_tool(const std::string& name) {
+    return data_folder() / "tests" / "support" / "npm" / name;
 }
-bool has_packages() {
-    return fs::exists(tool("node_modules") / "hyparquet-writer");
+bool has_test_tools() {
+    return fs::exists(test_tool("node_modules")) &&
+           fs::exists(data_folder() / "tools" / "parquet" / "node_modules");
 }
 
 TEST_F(DataCommands, ParquetReadsAsTheSameRowsInJsonLines) {
-    if (!has_packages()) GTEST_SKIP() << "npm packages of tools/parquet are not installed";
+    if (!has_test_tools()) GTEST_SKIP() << "`make setup` installs the npm packages";
     const std::string script =
         "import { parquetWriteFile } from 'hyparquet-writer'\n"
         "import { readFileSync } from 'node:fs'\n"
@@ -208,7 +209,7 @@ TEST_F(DataCommands, ParquetReadsAsTheSameRowsInJsonLines) {
         "  { name: 'id', data: rows.map(r => BigInt(r.id)), type: 'INT64' }] })\n";
     put("a.jsonl", lines(5000));
     // Beside the packages, where Node looks for them.
-    const fs::path file = tool(("write_test_" + std::to_string(::getpid()) + ".mjs").c_str());
+    const fs::path file = test_tool("write_test_" + std::to_string(::getpid()) + ".mjs");
     spill(file, script);
     const auto wrote = run_command({.argv = {"node", file.string()}}, 60'000);
     fs::remove(file);
@@ -230,7 +231,7 @@ class ObjectStore {
   public:
     explicit ObjectStore(const TemporaryFolder& place)
         : log_(place / "s3.log"),
-          child_(Subprocess::start({.argv = {"node", tool("node_modules/s3rver/bin/s3rver.js"),
+          child_(Subprocess::start({.argv = {"node", test_tool("node_modules/s3rver/bin/s3rver.js"),
                                              "-d", (place / "s3").string(), "-a", "127.0.0.1", "-p",
                                              "0", "--configure-bucket", "corpus"},
                                     .env = {},
@@ -265,7 +266,7 @@ class ObjectStore {
 };
 
 TEST_F(DataCommands, ObjectsOfABucketReadAsFilesAndAMissingOneIsContinuedFrom) {
-    if (!fs::exists(tool("node_modules/s3rver"))) GTEST_SKIP() << "npm's s3rver is not installed";
+    if (!has_test_tools()) GTEST_SKIP() << "`make setup` installs the npm packages";
     ::setenv("AWS_ACCESS_KEY_ID", "S3RVER", 1);
     ::setenv("AWS_SECRET_ACCESS_KEY", "S3RVER", 1);
     const ObjectStore store(place_);
