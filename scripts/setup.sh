@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # setup.sh [demo]: installs what the project needs on Debian 12: Debian packages, and the npm packages that carry
-# the EVM tools (anvil, forge, cast, solc, solhint, OpenZeppelin) and the tokenizer's peers. `demo` leaves out the
+# the EVM tools (anvil, forge, cast, solc, solhint, OpenZeppelin) and a reader of Parquet files. `demo` leaves out the
 # packages that only tests, checks and benchmarks need. Idempotent: skips everything that is already installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -54,4 +54,6 @@ install_npm() {
     fi
 }
 install_npm contracts "anvil, forge, cast, solc, solhint, OpenZeppelin"
+install_npm tools/parquet "a reader of Parquet files"
+[[ ${1:-} == demo ]] || install_npm tests/support/npm "an object store and a writer of Parquet files, for tests"
 [[ ${1:-} == demo ]] || install_npm tests/integration/tokenizer "peers of the tokenizer, with their ranks"

@@ -71,9 +71,10 @@ ChildPlan make_plan(const SubprocessOptions& options) {
     } else {
         ::setsid();
     }
-    const int null = ::open("/dev/null", O_RDONLY);
-    if (null < 0 || ::dup2(null, STDIN_FILENO) < 0) give_up();
+    const int input = options.input >= 0 ? options.input : ::open("/dev/null", O_RDONLY);
+    if (input < 0 || ::dup2(input, STDIN_FILENO) < 0) give_up();
     if (log >= 0 && (::dup2(log, STDOUT_FILENO) < 0 || ::dup2(log, STDERR_FILENO) < 0)) give_up();
+    if (options.output >= 0 && ::dup2(options.output, STDOUT_FILENO) < 0) give_up();
     if (!options.folder.empty() && ::chdir(options.folder.c_str()) != 0) give_up();
     sigset_t none;
     sigemptyset(&none);

@@ -72,6 +72,11 @@ std::uint32_t SentencePiece::pieces() const {
     return static_cast<std::uint32_t>(impl_->model.GetPieceSize());
 }
 
+std::optional<std::uint32_t> SentencePiece::end_of_sentence() const {
+    if (impl_->model.eos_id() < 0) return std::nullopt;
+    return static_cast<std::uint32_t>(impl_->model.eos_id());
+}
+
 Result<std::vector<std::uint16_t>> SentencePiece::encode(ByteView text) const {
     std::string_view rest = view_of(text);
     GYM_CHECK(check_utf8(rest));

@@ -28,6 +28,8 @@ class SentencePiece {
     ~SentencePiece();
 
     [[nodiscard]] std::uint32_t pieces() const;
+    /// The piece that ends sentences, if the model has one.
+    [[nodiscard]] std::optional<std::uint32_t> end_of_sentence() const;
     /// @errors kMalformed for a text that is not UTF-8, naming the byte; kInvalidArgument for one
     /// that gives no token.
     [[nodiscard]] Result<std::vector<std::uint16_t>> encode(ByteView text) const;

@@ -1,19 +1,18 @@
 #include <CLI/CLI.hpp>
-#include <cstdio>
-#include <filesystem>
-#include <iostream>
-#include <iterator>
 #include <memory>
 #include <string>
 
 #include "cli/cli_context.hpp"
 #include "cli/inputs.hpp"
-#include "cli/rows.hpp"
+#include "data/build_pipeline.hpp"
+#include "data/build_print.hpp"
+#include "data/data_file_commands.hpp"
 #include "data/data_print.hpp"
 #include "data/data_registry.hpp"
 #include "data/measure_command.hpp"
 #include "data/tokenizer_process.hpp"
 #include "gym/blob/dataset.hpp"
+#include "gym/blob/dataset_writer.hpp"
 #include "gym/common/file.hpp"
 #include "tokenizer/tokenizer_input.hpp"
 
@@ -21,39 +20,11 @@ namespace gym::app {
 namespace {
 
 struct BuildOptions {
-    std::string text;
-    std::string output;
+    std::string text;            ///< the whole of it as it is; empty: `pipeline` says what
     std::string sentence_piece;  ///< model file; empty: a token is a byte, or of `tokenizer`
     TokenizerOptions tokenizer;
-    std::uint32_t context = 0;  ///< 0: any length will do
+    PipelineOptions pipeline;
 };
-
-void print(const CliContext& context, const blob::Dataset& dataset, const std::string& path,
-           std::size_t file_bytes) {
-    const auto train = dataset.tokens(blob::Split::kTrain).size();
-    const auto validation = dataset.tokens(blob::Split::kValidation).size();
-    if (context.json) {
-        context.print_json({{"dataset_root", dataset.root().hex()},
-                            {"tokens", dataset.tokens().size()},
-                            {"train_tokens", train},
-                            {"validation_tokens", validation},
-                            {"vocabulary", dataset.vocabulary()},
-                            {"file", path},
-                            {"file_bytes", file_bytes}});
-        return;
-    }
-    print_row("dataset root", "{}", dataset.root().hex());
-    print_row("tokens", "{} ({} train, {} validation)", dataset.tokens().size(), train, validation);
-    print_row("vocabulary", "{}", dataset.vocabulary());
-    print_row("file", "{} ({} bytes)", path, file_bytes);
-}
-
-/// Each part must hold a window: a model of this context could not train or validate otherwise.
-Status check_windows(const blob::Dataset& dataset, std::uint32_t context) {
-    for (const blob::Split split : {blob::Split::kTrain, blob::Split::kValidation})
-        GYM_CHECK(dataset.window_count(split, std::uint64_t{context} + 1));
-    return {};
-}
 
 Result<blob::Dataset> dataset_of(const BuildOptions& options, ByteView text) {
     if (!options.sentence_piece.empty()) return tokenize(options.sentence_piece, text);
@@ -62,7 +33,8 @@ Result<blob::Dataset> dataset_of(const BuildOptions& options, ByteView text) {
     return tokenize(tokenizer, text);
 }
 
-Status build(const CliContext& context, const BuildOptions& options) {
+/// One text as it is, without steps and manifest.
+Status build_text(const CliContext& context, const BuildOptions& options) {
     GYM_TRY(const Bytes text, read_text(options.text));
     const std::string name = options.text == "-" ? "standard input" : options.text;
     if (text.empty()) return fail(ErrorCode::kInvalidArgument, name + " is empty");
@@ -72,26 +44,56 @@ Status build(const CliContext& context, const BuildOptions& options) {
                         " is a token file already (`gym data show` prints what it holds); "
                         "--text takes a text");
     GYM_TRY(const auto dataset, dataset_of(options, text));
-    if (options.context > 0) GYM_CHECK(check_windows(dataset, options.context));
     const Bytes file = dataset.encode();
-    GYM_CHECK(write_file_atomic(options.output, file));
-    print(context, dataset, options.output, file.size());
+    const blob::DatasetSummary summary{.root = dataset.root(),
+                                       .vocabulary = dataset.vocabulary(),
+                                       .tokens = dataset.tokens().size(),
+                                       .file_bytes = file.size()};
+    // A model of this context could not train or validate otherwise.
+    if (const std::uint32_t length = options.pipeline.context; length > 0)
+        GYM_CHECK(summary.check_windows(std::uint64_t{length} + 1));
+    GYM_CHECK(write_file_atomic(options.pipeline.output, file));
+    print_summary(context, summary, options.pipeline.output);
     return {};
 }
 
+Result<data::EncoderFactory> encoder_of(const BuildOptions& options) {
+    using Made = Result<std::unique_ptr<data::Encoder>>;
+    if (!options.sentence_piece.empty())
+        return data::EncoderFactory(
+            [model = options.sentence_piece] { return data::sentence_piece_encoder(model); });
+    if (options.tokenizer.path.empty())
+        return data::EncoderFactory([]() -> Made { return data::byte_encoder(); });
+    GYM_TRY(const auto tokenizer, read_tokenizer(options.tokenizer));
+    return data::EncoderFactory([tokenizer] { return data::bpe_encoder(tokenizer); });
+}
+
+Status build(const CliContext& context, const BuildOptions& options) {
+    if (options.text.empty() == options.pipeline.inputs.empty())
+        return fail(ErrorCode::kInvalidArgument,
+                    options.text.empty() ? "name files, folders or URLs to build from, or --text"
+                                         : "--text takes one text as it is; leave it out to build "
+                                           "from documents");
+    if (!options.text.empty()) return build_text(context, options);
+    GYM_TRY(const data::EncoderFactory encoder, encoder_of(options));
+    return run_pipeline(context, options.pipeline, encoder);
+}
+
 void add_build(CLI::App& data, CliContext& context) {
-    CLI::App* command = data.add_subcommand("build",
-                                            "Make a token file from a text: a token is a byte, or "
-                                            "one of --tokenizer or --sentencepiece");
+    CLI::App* command = data.add_subcommand(
+        "build",
+        "Make a token file from documents: clean them, drop duplicates, say where each is from");
     auto options = std::make_shared<BuildOptions>();
-    command->add_option("--text", options->text, "Text file, or - for standard input")->required();
-    command->add_option("-o,--output", options->output, "Token file to write")->required();
+    add_pipeline_options(*command, options->pipeline);
+    command->add_option("--text", options->text,
+                        "Instead of documents: one text as it is, or - for standard input");
+    command->add_option("-o,--output", options->pipeline.output, "Token file to write")->required();
     add_tokenizer_options(*command, options->tokenizer);
     command
         ->add_option("--sentencepiece", options->sentence_piece,
                      "SentencePiece model (spm_train makes one) of at most 65536 pieces")
         ->excludes("--tokenizer");
-    command->add_option("--context", options->context,
+    command->add_option("--context", options->pipeline.context,
                         "Refuse a text that is too short for a model with this context");
     command->callback([&context, options] { context.finish(build(context, *options)); });
 }
@@ -99,8 +101,8 @@ void add_build(CLI::App& data, CliContext& context) {
 }  // namespace
 
 Status show_dataset_file(const CliContext& context, const std::string& path) {
-    GYM_TRY(const auto dataset, blob::Dataset::load(path, std::nullopt));
-    print(context, dataset, path, dataset.encode().size());
+    GYM_TRY(const auto summary, blob::scan_dataset(path));
+    print_summary(context, summary, path);
     return {};
 }
 
@@ -108,6 +110,7 @@ void add_data_commands(CLI::App& app, CliContext& context) {
     CLI::App* data = app.add_subcommand("data", "Build, register and measure datasets");
     data->require_subcommand(1);
     add_build(*data, context);
+    add_data_file_commands(*data, context);
     add_data_registry_commands(*data, context);
     add_measure_command(*data, context);
 }

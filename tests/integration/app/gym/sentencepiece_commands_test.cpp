@@ -99,6 +99,33 @@ TEST_F(SentencePieceCommands, ATextThatCannotBeUsedIsSaidToBe) {
     expect_refusal(build(model_, {"--context", "16"}), kUsage, "too short");
 }
 
+TEST_F(SentencePieceCommands, DocumentsAreSeparatedByTheEndOfSentenceAndThreadsChangeNothing) {
+    spill(place_ / "a.jsonl",
+          "{\"text\":\"line 1 of a text to learn\"}\n{\"text\":\"line 2 of a text\\nto learn\"}\n");
+    const auto build_with = [&](const char* threads) {
+        const auto built = gym({"data", "build", path("a.jsonl"), "--sentencepiece", model_, "-o",
+                                path("d.gymd"), "--threads", threads, "--json"});
+        EXPECT_EQ(built.exit_code, kOk) << built.err;
+        return json::parse(built.out).as_object();
+    };
+    const json::object summary = build_with("1");
+    EXPECT_EQ(build_with("3").at("manifest_root"), summary.at("manifest_root"));
+    EXPECT_EQ(gym({"data", "verify", path("d.gymd")}).exit_code, kOk);
+    // The same texts one by one, and the one token between them.
+    std::size_t tokens = 1;
+    for (const char* text : {"line 1 of a text to learn", "line 2 of a text\nto learn"}) {
+        spill(place_ / "text", text);
+        ASSERT_EQ(build(model_).exit_code, kOk);
+        const auto shown = gym({"data", "show", path("d.gymd"), "--json"});
+        tokens += json::parse(shown.out).at("tokens").to_number<std::size_t>();
+    }
+    EXPECT_EQ(summary.at("tokens").to_number<std::size_t>(), tokens);
+    std::filesystem::remove(place_ / "d.gymd");
+    expect_refusal(gym({"data", "build", path("a.jsonl"), "--sentencepiece", path("text"), "-o",
+                        path("d.gymd")}),
+                   kFailed, "text is not a SentencePiece model");
+}
+
 TEST_F(SentencePieceCommands, TokensThatAreNoBytesAskForTheModel) {
     ASSERT_EQ(build(model_).exit_code, kOk);
     // 60,000 tokens, so that hardly any of a fresh model's choices is a byte.

@@ -16,11 +16,13 @@ struct SubprocessOptions {
     std::vector<std::pair<std::string, std::string>> env;  ///< added to the parent's environment
     std::filesystem::path log_file;  ///< stdout and stderr are appended here; empty: inherited
     std::filesystem::path folder;    ///< working folder; empty: inherited
-    bool die_with_parent = true;     ///< SIGKILL from the kernel when the parent thread ends
+    int input = -1;   ///< descriptor for its stdin, which stays the caller's; -1: /dev/null
+    int output = -1;  ///< descriptor for its stdout, likewise; -1: as log_file says
+    bool die_with_parent = true;  ///< SIGKILL from the kernel when the parent thread ends
 };
 
-/// One child process, known by its id. The destructor stops a child that was not released. stdin is
-/// /dev/null. Not thread-safe.
+/// One child process, known by its id. The destructor stops a child that was not released. Not
+/// thread-safe.
 class Subprocess {
   public:
     /// @errors kNotFound when the program does not exist, kIo for the operating system's refusals.

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gym/commit/sha256.hpp"
+
+namespace gym::data {
+
+/// SHA-256 of tokens as u16 little-endian.
+[[nodiscard]] inline Digest tokens_sha256(std::span<const std::uint16_t> tokens) {
+    std::vector<std::uint8_t> bytes(tokens.size() * 2);
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+        bytes[2 * i] = static_cast<std::uint8_t>(tokens[i]);
+        bytes[2 * i + 1] = static_cast<std::uint8_t>(tokens[i] >> 8);
+    }
+    return commit::sha256(bytes);
+}
+
+}  // namespace gym::data
