@@ -9,6 +9,7 @@ namespace {
 /// Up to here, looking at all neighbours for each merge is faster than a heap.
 constexpr std::size_t kShortBytesMax = 64;
 constexpr std::uint32_t kNone = UINT32_MAX;
+constexpr std::size_t kBytes = 256;
 
 std::uint64_t pair_key(std::uint32_t left, std::uint32_t right) {
     return std::uint64_t{left} << 32 | right;
@@ -27,6 +28,9 @@ Merger::Merger(const Definition& definition)
     for (std::size_t rank = 0; rank < merges_.size(); ++rank)
         ranks_.emplace(pair_key(merges_[rank].left, merges_[rank].right),
                        static_cast<std::uint32_t>(rank));
+    byte_pair_ranks_.resize(kBytes * kBytes);
+    for (std::size_t pair = 0; pair < byte_pair_ranks_.size(); ++pair)
+        byte_pair_ranks_[pair] = rank(byte_ids_[pair / kBytes], byte_ids_[pair % kBytes]);
     if (!whole_piece_first_) return;
     whole_pieces_.reserve(definition.tokens.size());
     for (std::size_t id = 0; id < definition.tokens.size(); ++id)
@@ -47,9 +51,15 @@ void Merger::append(std::string_view piece, MergeScratch& scratch,
         const auto found = whole_pieces_.find(piece);
         if (found != whole_pieces_.end()) return out.push_back(found->second);
     }
-    scratch.ids_.clear();
-    for (const char byte : piece)
-        scratch.ids_.push_back(byte_ids_[static_cast<std::uint8_t>(byte)]);
+    scratch.ids_.resize(piece.size());
+    scratch.ranks_.resize(piece.size());
+    std::size_t previous = 0;
+    for (std::size_t i = 0; i < piece.size(); ++i) {
+        const std::size_t byte = static_cast<std::uint8_t>(piece[i]);
+        scratch.ids_[i] = byte_ids_[byte];
+        if (i > 0) scratch.ranks_[i - 1] = byte_pair_ranks_[previous * kBytes + byte];
+        previous = byte;
+    }
     if (piece.size() <= kShortBytesMax) {
         merge_short(scratch);
     } else {
@@ -62,9 +72,7 @@ void Merger::merge_short(MergeScratch& scratch) const {
     auto& ids = scratch.ids_;
     auto& ranks = scratch.ranks_;  // of each token with the next
     if (ids.size() < 2) return;
-    ranks.resize(ids.size() - 1);
-    for (std::size_t i = 0; i + 1 < ids.size(); ++i)
-        ranks[i] = rank(ids[i], ids[i + 1]);
+    ranks.pop_back();
     while (!ranks.empty()) {
         const auto best = std::ranges::min_element(ranks);
         if (*best == kNoRank) return;
@@ -93,7 +101,8 @@ void Merger::merge_long(MergeScratch& scratch) const {
         return found == kNoRank ? UINT64_MAX : std::uint64_t{found} << 32 | at;
     };
     for (std::uint32_t i = 0; i + 1 < count; ++i)
-        if (const auto entry = candidate(i); entry != UINT64_MAX) heap.push_back(entry);
+        if (scratch.ranks_[i] != kNoRank)
+            heap.push_back(std::uint64_t{scratch.ranks_[i]} << 32 | i);
     std::ranges::make_heap(heap, std::greater<>());
     const auto push = [&](std::uint32_t at) {
         const auto entry = candidate(at);

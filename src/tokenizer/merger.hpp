@@ -45,6 +45,7 @@ class Merger {
 
     std::span<const Merge> merges_;
     std::array<std::uint32_t, 256> byte_ids_{};
+    std::vector<std::uint32_t> byte_pair_ranks_;  ///< of left << 8 | right, by bytes: most look-ups
     boost::unordered_flat_map<std::uint64_t, std::uint32_t> ranks_;  ///< of left << 32 | right
     bool whole_piece_first_;
     PieceMap whole_pieces_;

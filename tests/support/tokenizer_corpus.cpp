@@ -209,6 +209,19 @@ std::string TokenizerCorpus::next_line() {
     }
 }
 
+std::string TokenizerCorpus::next_usual_line() {
+    switch (lines_++ % 6) {
+        case 0:
+            return code();
+        case 1:
+            return carried_[lines_ / 6 % carried_.size()] + emoji();
+        case 2:
+            return carried_[lines_ / 6 % carried_.size()];
+        default:
+            return languages();
+    }
+}
+
 std::string english_text(std::size_t bytes) {
     const auto verses = bible(), meanings = definitions();
     std::string out;

@@ -23,6 +23,9 @@ class TokenizerCorpus {
   public:
     explicit TokenizerCorpus(std::uint64_t seed);
     std::string next_line();
+    /// Only kinds that texts mostly consist of: carried lines, names and numbers in many languages,
+    /// code, emoji.
+    std::string next_usual_line();
 
   private:
     std::uint64_t below(std::uint64_t bound) { return random_() % bound; }
