@@ -7,8 +7,10 @@
 #include "gym/common/file.hpp"
 #include "gym/common/ppm.hpp"
 #include "gym/program/cost.hpp"
+#include "gym/program/presets.hpp"
 #include "gym/program/train_config_yaml.hpp"
 #include "gym/registry/job_spec.hpp"
+#include "program/network_limit.hpp"
 
 namespace gym::app {
 namespace {
@@ -52,13 +54,33 @@ std::string indented(const std::string& text) {
     return out;
 }
 
-Status inline_model(const fs::path& folder, const std::string& model_file, ResolvedJob& job) {
-    const fs::path path = folder / model_file;
-    GYM_TRY(const std::string text, read_yaml(path));
-    // Its own errors name the model file, not the place that it will have in the job file.
-    GYM_TRY([[maybe_unused]] const auto config, program::parse_train_config(text, path.string()));
+/// @param model a preset's name or a model file.
+Status inline_model(const fs::path& folder, const std::string& model, ResolvedJob& job) {
+    std::string text;
+    if (program::find_preset(model) != nullptr) {
+        GYM_TRY(text, program::preset_text(model));
+    } else {
+        const fs::path path = folder / model;
+        auto file = read_yaml(path);
+        if (!file.ok()) return program::with_presets(file.error(), model);
+        text = *std::move(file);
+        // Its own errors name the model file, not the place that it will have in the job file.
+        GYM_TRY([[maybe_unused]] const auto config,
+                program::parse_train_config(text, path.string()));
+    }
     GYM_TRY(job.yaml, replace_key(job.yaml, "model", "model:\n" + indented(text)));
     return {};
+}
+
+/// That a network can train the model; what else is wrong with it, the quote and the API say.
+Status check_trainable(const ResolvedJob& job) {
+    const auto program = program::train_program(job.config);
+    if (!program.ok()) return {};
+    const std::string limit = network_limit(*program);
+    if (limit.empty()) return {};
+    return fail(ErrorCode::kInvalidArgument, "no network can train this model: " + limit +
+                                                 "; train it with `gym program run`, or take a "
+                                                 "smaller one (`gym model list`)");
 }
 
 Status load_dataset(const fs::path& folder, const std::string& dataset, ResolvedJob& job) {
@@ -128,6 +150,7 @@ Result<ResolvedJob> resolve_job_file(const fs::path& path) {
         return fail(ErrorCode::kInvalidArgument, path.string() + ": 'model' could not be inlined");
     GYM_TRY(job.config, program::read_train_config(*inlined.model));
     GYM_CHECK(inlined.model->finish());
+    if (Status status = check_trainable(job); !status.ok()) return status.error().in(path.string());
     GYM_CHECK(load_dataset(folder, inlined.dataset, job));
     GYM_TRY(const auto submitted, registry::parse_submitted_spec(job.yaml, path.string()));
     job.name = submitted.spec.name;
