@@ -10,7 +10,7 @@ from program import CONSTANT, NONE, PARAM, STATE, TEMP, Op, Slot
 DEFAULTS = {
     "architecture": "gpt2", "mlp_ratio": 4, "tied_embeddings": True, "bias": False, "init_std": 0.02,
     "layernorm_epsilon": 1e-5, "rmsnorm_epsilon": 1e-5, "kv_heads": 0, "hidden_width": 0, "rope_theta": 10000,
-    "classes": 0, "dropout": 0, "layers": 4,
+    "head_width": 0, "qkv_bias": False, "rope_scaling": None, "classes": 0, "dropout": 0, "layers": 4,
 }
 OPTIMIZER = {
     "learning_rate": 1e-3, "learning_rate_min": 1e-4, "warmup_steps": 20, "total_steps": 1000, "inner_warmup_steps": 5,
@@ -164,19 +164,22 @@ class Model:
     def llama(self, tokens):
         b, m = self.b, self.m
         width, heads, groups = m["width"], m["heads"], m["kv_heads"] or m["heads"]
-        hidden, size, deep = m["hidden_width"] or 4 * width, width // heads, 1.0 / math.sqrt(2.0 * m["layers"])
-        turns = rotary_tables(m["context"], size // 2, m["rope_theta"])
+        hidden, size = m["hidden_width"] or 4 * width, m["head_width"] or width // heads
+        deep, (theta, scaling) = 1.0 / math.sqrt(2.0 * m["layers"]), rope_scaling(m)
+        turns = rotary_tables(m["context"], size // 2, theta, scaling)
         cos, sin = (b.constant(n, (m["context"], size // 2), t) for n, t in zip(("rope.cos", "rope.sin"), turns))
+        if scaling:
+            b.constant("rope.scaling", (1 + len(scaling),), [theta, *scaling])
         table = self.weight("token_embedding", (m["vocabulary"], width), group=EMBEDDING)
         x = self.dropout(b.gather(table, tokens))
         for layer in range(m["layers"]):
             name = f"blocks.{layer}"
             h = self.rmsnorm(x, name + ".norm1")
-            h = self.linear(h, name + ".attention.qkv", ((heads + 2 * groups) * size, width))
+            h = self.linear(h, name + ".attention.qkv", ((heads + 2 * groups) * size, width), m["qkv_bias"])
             h = b.op("rope", (h, cos, sin), b.dims(h), attributes=(heads + groups, 0))
             if groups != heads:
                 h = b.op("repeat_heads", (h,), (b.dims(h)[0], 3 * heads * size), attributes=(heads, groups))
-            h = self.linear(self.attention(h), name + ".attention.out", (width, width), scale=deep)
+            h = self.linear(self.attention(h), name + ".attention.out", (width, heads * size), scale=deep)
             x = b.map("add", x, self.dropout(h))
             h = self.rmsnorm(x, name + ".norm2")
             gate = self.linear(h, name + ".mlp.gate", (hidden, width))
@@ -214,8 +217,30 @@ class Model:
         return b.matmul(x, head), targets
 
 
-def rotary_tables(positions, frequencies, theta):
-    """cos and sin of position * theta^(-i / frequencies), in binary64 and in this order."""
+def rope_scaling(m):
+    """theta, and the numbers that lower the frequencies: none, (factor,) or (factor, low, high, original context)."""
+    given = m["rope_scaling"] or {"type": "none"}
+    if given["type"] == "none":
+        return m["rope_theta"], ()
+    values = [m["rope_theta"], given.get("factor", 1)]
+    if given["type"] == "llama3":
+        values += [given.get("low_frequency_factor", 1), given.get("high_frequency_factor", 4),
+                   given.get("original_context", 8192)]
+    theta, *scaling = (bits.f32(v) for v in values)
+    return theta, tuple(scaling)
+
+
+def scaled(f, scaling):
+    if len(scaling) < 4:
+        return f / scaling[0] if scaling else f
+    factor, low, high, original = scaling
+    turns = original * f * float.fromhex("0x1.45f306dc9c883p-3")
+    kept = min(max((turns - low) / (high - low), 0.0), 1.0)
+    return (1 - kept) * f / factor + kept * f
+
+
+def rotary_tables(positions, frequencies, theta, scaling=()):
+    """cos and sin of position * theta^(-i / frequencies), lowered, in binary64 and in this order."""
     h, f, twos = float.fromhex, float(theta), 0
     while f >= 2:
         f, twos = f / 2, twos + 1
@@ -230,7 +255,7 @@ def rotary_tables(positions, frequencies, theta):
                 series = 1 + y / k * series
             for _ in range(6):
                 series = series * series
-            angle = position * series
+            angle = position * scaled(series, scaling)
             quarters = math.floor(angle * h("0x1.45f306dc9c883p-1") + 0.5)
             y = (angle - quarters * h("0x1.921fb544p+0")) - quarters * h("0x1.0b4611a626331p-34")
             c = s = 1.0

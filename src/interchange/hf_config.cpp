@@ -173,6 +173,10 @@ void check_window(const json::object& config, const Family& family, const ModelC
            std::to_string(window));
 }
 
+float f32_of(const json::object& object, std::string_view name) {
+    return static_cast<float>(json_fields::number_of<double>(object, name));
+}
+
 RopeScaling scaling_of(const json::object& scaling) {
     const char* key = member(scaling, "rope_type") != nullptr ? "rope_type" : "type";
     const std::string type = json_fields::text_of(scaling, key);
@@ -181,10 +185,10 @@ RopeScaling scaling_of(const json::object& scaling) {
     if (type != "linear" && type != "llama3")
         refuse(std::string(key) + " is \"" + type + "\"; a program can have linear and llama3");
     out.type = type == "linear" ? RopeScaling::Type::kLinear : RopeScaling::Type::kLlama3;
-    out.factor = json_fields::number_of<double>(scaling, "factor");
+    out.factor = f32_of(scaling, "factor");
     if (type == "linear") return out;
-    out.low_frequency_factor = json_fields::number_of<double>(scaling, "low_freq_factor");
-    out.high_frequency_factor = json_fields::number_of<double>(scaling, "high_freq_factor");
+    out.low_frequency_factor = f32_of(scaling, "low_freq_factor");
+    out.high_frequency_factor = f32_of(scaling, "high_freq_factor");
     out.original_context =
         json_fields::number_of<std::uint32_t>(scaling, "original_max_position_embeddings");
     return out;

@@ -18,15 +18,15 @@ struct Rotary {
 /// reads them: they tell a program's reader.
 std::vector<float> scaling_constant(const RotaryShape& shape) {
     const RopeScaling& s = shape.scaling;
-    const auto f32 = [](double value) { return static_cast<float>(value); };
+    const auto theta = static_cast<float>(shape.theta);
     switch (s.type) {
         case RopeScaling::Type::kNone:
             return {};
         case RopeScaling::Type::kLinear:
-            return {f32(shape.theta), f32(s.factor)};
+            return {theta, s.factor};
         case RopeScaling::Type::kLlama3:
-            return {f32(shape.theta), f32(s.factor), f32(s.low_frequency_factor),
-                    f32(s.high_frequency_factor), f32(s.original_context)};
+            return {theta, s.factor, s.low_frequency_factor, s.high_frequency_factor,
+                    static_cast<float>(s.original_context)};
     }
     return {};
 }

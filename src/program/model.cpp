@@ -24,10 +24,9 @@ Status check_rope_scaling(const RopeScaling& s) {
     GYM_CHECK(require(s.factor >= 1 && s.factor <= kRopeFactorMax,
                       "rope_scaling factor must be 1 to 1e6"));
     if (s.type == RopeScaling::Type::kLinear) return {};
-    // As f32, since the tables are made of these: two that are almost equal could become one.
-    const auto low = static_cast<float>(s.low_frequency_factor);
-    const auto high = static_cast<float>(s.high_frequency_factor);
-    GYM_CHECK(require(low > 0 && high > low && s.high_frequency_factor <= kRopeFactorMax,
+    GYM_CHECK(require(s.low_frequency_factor > 0 &&
+                          s.high_frequency_factor > s.low_frequency_factor &&
+                          s.high_frequency_factor <= kRopeFactorMax,
                       "rope_scaling low_frequency_factor must be above 0 and "
                       "high_frequency_factor above it, at most 1e6"));
     return check_between("rope_scaling original_context", s.original_context, 1,

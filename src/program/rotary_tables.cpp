@@ -36,12 +36,12 @@ double exponential(double x) {
 
 double scaled(double frequency, const RopeScaling& s) {
     constexpr double kTurnsPerRadian = 0x1.45f306dc9c883p-3;
+    const double factor = s.factor, low = s.low_frequency_factor, high = s.high_frequency_factor;
     if (s.type == RopeScaling::Type::kNone) return frequency;
-    if (s.type == RopeScaling::Type::kLinear) return frequency / s.factor;
+    if (s.type == RopeScaling::Type::kLinear) return frequency / factor;
     const double turns = s.original_context * frequency * kTurnsPerRadian;
-    const double low = s.low_frequency_factor, high = s.high_frequency_factor;
     const double kept = std::clamp((turns - low) / (high - low), 0.0, 1.0);
-    return (1 - kept) * frequency / s.factor + kept * frequency;
+    return (1 - kept) * frequency / factor + kept * frequency;
 }
 
 struct Turn {
@@ -75,21 +75,15 @@ Turn turn_of(double angle) {
     }
 }
 
-double as_f32(double value) {
-    return double{static_cast<float>(value)};
-}
-
 }  // namespace
 
 RotaryShape rotary_shape(const ModelConfig& c) {
     const std::uint32_t size = c.head_width == 0 ? c.width / c.heads : c.head_width;
     RotaryShape shape{c.context, size / 2, c.rope_theta, c.rope_scaling};
-    if (shape.scaling.type == RopeScaling::Type::kNone) return shape;
-    // The program holds these numbers as f32 constants, and its tables follow from them.
-    shape.theta = as_f32(shape.theta);
-    shape.scaling.factor = as_f32(shape.scaling.factor);
-    shape.scaling.low_frequency_factor = as_f32(shape.scaling.low_frequency_factor);
-    shape.scaling.high_frequency_factor = as_f32(shape.scaling.high_frequency_factor);
+    // A program with scaling holds these numbers as f32, and its tables follow from them. The
+    // others are f32 from the start: GCC 12 drops the rounding where it pairs two conversions.
+    if (shape.scaling.type != RopeScaling::Type::kNone)
+        shape.theta = double{static_cast<float>(shape.theta)};
     return shape;
 }
 

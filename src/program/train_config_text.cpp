@@ -1,8 +1,10 @@
 #include <array>
 #include <charconv>
+#include <concepts>
 #include <string>
 
 #include "gym/common/assert.hpp"
+#include "gym/program/presets.hpp"
 #include "gym/program/train_config_yaml.hpp"
 
 namespace gym::program {
@@ -10,7 +12,8 @@ namespace {
 
 /// The shortest digits that read as `value`, in a form that YAML 1.1 takes for a number, too: with
 /// a dot before an exponent.
-std::string text_of(double value) {
+template <std::floating_point T>
+std::string text_of(T value) {
     std::array<char, 32> digits{};
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
     std::string text(digits.data(), end);
@@ -29,6 +32,7 @@ class Writer {
     void end_section() { indent_.resize(indent_.size() - 2); }
     void key(const char* name, std::uint32_t value) { line(name, std::to_string(value)); }
     void key(const char* name, double value) { line(name, text_of(value)); }
+    void key(const char* name, float value) { line(name, text_of(value)); }
     void key(const char* name, bool value) { line(name, value ? "true" : "false"); }
     void key(const char* name, const char* value) { line(name, value); }
     [[nodiscard]] std::string text() && { return std::move(text_); }
@@ -141,6 +145,17 @@ std::string train_config_text(const TrainConfig& config) {
     w.key("momentum", config.outer.momentum);
     w.end_section();
     return std::move(w).text();
+}
+
+Result<std::string> preset_text(std::string_view name) {
+    const Preset* preset = find_preset(name);
+    if (preset == nullptr) return preset_config(name).error();
+    std::string text =
+        "# " + std::string(preset->summary) + ". Shape: " + std::string(preset->source) + ".\n";
+    if (preset->published_vocabulary != 0)
+        text += "# Published with " + std::to_string(preset->published_vocabulary) +
+                " tokens; `vocabulary` is what a dataset's 16-bit tokens can hold.\n";
+    return text + train_config_text(preset->config);
 }
 
 }  // namespace gym::program

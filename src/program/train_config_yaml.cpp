@@ -1,5 +1,6 @@
 #include "gym/program/train_config_yaml.hpp"
 
+#include <concepts>
 #include <limits>
 #include <optional>
 
@@ -32,7 +33,8 @@ class Keys {
         keep(map_.integer(key, range.min, range.max), field);
         return *this;
     }
-    Keys& real(std::string_view key, double& field) {
+    template <std::floating_point T>
+    Keys& real(std::string_view key, T& field) {
         keep(map_.real_or(key, -kAnyReal, kAnyReal, field), field);
         return *this;
     }

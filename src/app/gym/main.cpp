@@ -17,6 +17,7 @@ int run(int argc, char** argv) {
 
     gym::app::add_data_commands(app, context);
     gym::app::add_devnet_commands(app, context);
+    gym::app::add_model_commands(app, context);
     gym::app::add_program_commands(app, context);
     gym::app::add_train_command(*app.get_subcommand("program"), context);
     gym::app::add_unit_commands(app, context);

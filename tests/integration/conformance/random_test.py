@@ -42,6 +42,10 @@ def model():
     if architecture == "gpt2":
         return {**out, **some(0.5, mlp_ratio=rng.randint(1, 4), bias=flags, layernorm_epsilon=["1e-6", 0.001])}
     divisors = [g for g in range(heads + 1) if g == 0 or heads % g == 0]
+    llama3 = {"type": "llama3", **some(0.7, factor=[1, 8.1], low_frequency_factor=[0.5, 1.5],
+                                       high_frequency_factor=[2, 4], original_context=rng.randint(1, 90))}
+    out.update(some(0.4, head_width=[0, 2, 6], qkv_bias=flags,
+                    rope_scaling=[{"type": "none"}, {"type": "linear", "factor": 2.7}, llama3, llama3]))
     return {**out, **some(0.6, kv_heads=divisors, hidden_width=rng.randint(1, 12), rope_theta=[1, 100, 10000.5])}
 
 

@@ -76,6 +76,33 @@ batch: 4
 micro_batches: 2
 )";
 
+constexpr const char* kScaledLlama = R"(model:
+  architecture: llama
+  vocabulary: 9
+  context: 3
+  layers: 1
+  heads: 2
+  width: 4
+  kv_heads: 1
+  head_width: 4
+  hidden_width: 5
+  qkv_bias: true
+  rope_theta: 100
+  rope_scaling:
+    type: llama3
+    factor: 2.5
+    low_frequency_factor: 0.25
+    original_context: 20
+  init_std: 0.6
+optimizer:
+  learning_rate: 0.05
+  learning_rate_min: 0
+  warmup_steps: 1
+  total_steps: 5
+  decay_biases: true
+batch: 2
+)";
+
 constexpr const char* kClassifier = R"(model:
   vocabulary: 6
   context: 3
@@ -150,6 +177,8 @@ std::vector<SampleUnit> sample_units() {
     out.push_back(make("mlp", kMlp, tokens_below(3, 83, 4), {{}, 3, 2, 2, 5, {}, {}, {}}));
     out.push_back(
         make("skipped", kGuardedGpt, text, {{}, 1, 0, 3, 1, {}, {}, {}}, {{0, 20, kLargest}}));
+    out.push_back(
+        make("llama3", kScaledLlama, tokens_below(9, 50, 5), {{}, 0, 1, 3, 2, {}, {}, {}}));
     return out;
 }
 

@@ -139,7 +139,14 @@ std::vector<std::pair<std::string, std::string>> model_files() {
         {"classifier",
          model + kDecoder + "  context: 11\n  heads: 2\n  classes: 200\n  dropout: 0.2\n" + kFull},
         {"mlp", model + "  architecture: mlp\n  levels: 256\n  features: 9\n  layers: 2\n"
-                        "  width: 16\n  classes: 200\nbatch: 4\n"}};
+                        "  width: 16\n  classes: 200\nbatch: 4\n"},
+        {"qwen2", model + kDecoder + kLlama + "  qkv_bias: true\n  rope_theta: 1000000\n" + kPlain},
+        {"wide_heads",
+         model + kDecoder + kLlama + "  head_width: 6\n  tied_embeddings: false\n" + kPlain},
+        {"linear", model + kDecoder + kLlama + "  rope_scaling:\n    type: linear\n" +
+                       "    factor: 2.5\n" + kPlain},
+        {"llama3", model + kDecoder + kLlama + "  head_width: 6\n  rope_scaling:\n" +
+                       "    type: llama3\n    factor: 8\n    original_context: 512\n" + kFull}};
 }
 
 TEST(ConformanceVectors, OfModelFilesAreWhatTheProductMakes) {

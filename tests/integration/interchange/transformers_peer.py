@@ -1,16 +1,17 @@
-"""Hugging Face's GPT-2 and Llama in plain PyTorch, and the safetensors format by hand: what import and
+"""Hugging Face's GPT-2, Llama and Qwen2 in plain PyTorch, and the safetensors format by hand: what import and
 export are compared with.
 
-    transformers_peer.py gpt2|llama FOLDER HEADS CONTEXT
+    transformers_peer.py FOLDER
 
-Reads FOLDER/exported with the names of GPT2LMHeadModel or LlamaForCausalLM, writes a model of its own
-with the same shapes to FOLDER/written (GPT-2 as the published file has it: no prefix, with mask
-buffers; some weights as BF16), and the logits of both for the tokens 0, 1, 2, ... (modulo the
-vocabulary) as f32 to FOLDER/exported.logits and FOLDER/written.logits. Exits with 77 where this
-Python has no torch.
+Reads FOLDER/config.json and FOLDER/exported with the names of GPT2LMHeadModel, LlamaForCausalLM or
+Qwen2ForCausalLM, writes a model of its own with the same shapes to FOLDER/written (GPT-2 as the published
+file has it: no prefix, with mask buffers; some weights as BF16), and the logits of both for the tokens 0, 1,
+2, ... (modulo the vocabulary) as f32 to FOLDER/exported.logits and FOLDER/written.logits. Exits with 77 where
+this Python has no torch.
 """
 
 import json
+import math
 import struct
 import sys
 
@@ -51,12 +52,14 @@ def write_safetensors(path, tensors):
         file.write(struct.pack("<Q", len(text)) + text + b"".join(parts))
 
 
-def gpt2_logits(weights, tokens, heads):
+def gpt2_logits(weights, tokens, config):
+    heads, epsilon = config["n_head"], config["layer_norm_epsilon"]
+
     def at(name):
         return weights[name].float()
 
     def norm(x, name):
-        return torch.layer_norm(x, (x.size(-1),), at(name + ".weight"), at(name + ".bias"), 1e-5)
+        return torch.layer_norm(x, (x.size(-1),), at(name + ".weight"), at(name + ".bias"), epsilon)
 
     def conv1d(x, name):
         return x @ at(name + ".weight") + at(name + ".bias")
@@ -79,12 +82,39 @@ def gpt2_logits(weights, tokens, heads):
     return norm(x, "ln_f") @ at("wte.weight").t()
 
 
-def llama_logits(weights, tokens, heads):
+def rotary_frequencies(config):
+    """LlamaRotaryEmbedding's inverse frequencies: by wavelength, as its documentation has it."""
+    size, scaling = config["head_dim"], config["rope_scaling"]
+    frequencies = config["rope_theta"] ** (-torch.arange(0, size, 2, dtype=torch.float64) / size)
+    if scaling is None:
+        return frequencies
+    factor = scaling["factor"]
+    if scaling["rope_type"] == "linear":
+        return frequencies / factor
+    low, high = scaling["low_freq_factor"], scaling["high_freq_factor"]
+    original = scaling["original_max_position_embeddings"]
+    result = []
+    for f in frequencies.tolist():
+        wavelength = 2 * math.pi / f
+        smooth = (original / wavelength - low) / (high - low)
+        result.append(f if wavelength < original / high else f / factor if wavelength > original / low
+                      else (1 - smooth) * f / factor + smooth * f)
+    assert 0 < sum(a != b for a, b in zip(result, frequencies.tolist())) < len(result), "all alike"
+    return torch.tensor(result, dtype=torch.float64)
+
+
+def llama_logits(weights, tokens, config):
+    heads, size, epsilon = config["num_attention_heads"], config["head_dim"], config["rms_norm_eps"]
+
     def at(name):
         return weights[name].float()
 
     def norm(x, name):
-        return x * torch.rsqrt((x * x).mean(-1, keepdim=True) + 1e-5) * at(name + ".weight")
+        return x * torch.rsqrt((x * x).mean(-1, keepdim=True) + epsilon) * at(name + ".weight")
+
+    def linear(x, name):
+        y = x @ at(name + ".weight").t()
+        return y + at(name + ".bias") if name + ".bias" in weights else y
 
     def split(x):
         return x.reshape(length, -1, size).transpose(0, 1)
@@ -95,26 +125,27 @@ def llama_logits(weights, tokens, heads):
 
     length = len(tokens)
     x = at("embed_tokens.weight")[tokens]
-    size = x.size(-1) // heads
-    angles = torch.arange(length)[:, None] * 10000.0 ** (-torch.arange(0, size, 2) / size)
+    angles = torch.arange(length)[:, None] * rotary_frequencies(config)
     angles = torch.cat([angles, angles], dim=-1)
-    cosine, sine = angles.cos(), angles.sin()
+    cosine, sine = angles.cos().float(), angles.sin().float()
     layer = 0
     while f"layers.{layer}.input_layernorm.weight" in weights:
         block = f"layers.{layer}"
         h = norm(x, block + ".input_layernorm")
-        q, k, v = (split(h @ at(f"{block}.self_attn.{name}_proj.weight").t()) for name in "qkv")
+        q, k, v = (split(linear(h, f"{block}.self_attn.{name}_proj")) for name in "qkv")
+        assert k.size(0) == config["num_key_value_heads"]
         k, v = (part.repeat_interleave(heads // part.size(0), dim=0) for part in (rotated(k), v))
         scores = rotated(q) @ k.transpose(-1, -2) / size ** 0.5
         scores = scores.masked_fill(torch.ones(length, length).triu(1).bool(), float("-inf"))
         o = (scores.softmax(-1) @ v).transpose(0, 1).reshape(length, -1)
-        x = x + o @ at(block + ".self_attn.o_proj.weight").t()
+        x = x + linear(o, block + ".self_attn.o_proj")
         h = norm(x, block + ".post_attention_layernorm")
-        gate = torch.nn.functional.silu(h @ at(block + ".mlp.gate_proj.weight").t())
-        h = gate * (h @ at(block + ".mlp.up_proj.weight").t())
-        x = x + h @ at(block + ".mlp.down_proj.weight").t()
+        h = torch.nn.functional.silu(linear(h, block + ".mlp.gate_proj")) * linear(h, block + ".mlp.up_proj")
+        x = x + linear(h, block + ".mlp.down_proj")
         layer += 1
-    return norm(x, "norm") @ at("lm_head.weight").t()
+    assert layer == config["num_hidden_layers"]
+    head = "embed_tokens.weight" if config["tie_word_embeddings"] else "lm_head.weight"
+    return norm(x, "norm") @ at(head).t()
 
 
 def altered(exported, context):
@@ -132,19 +163,20 @@ def altered(exported, context):
 
 
 def main():
-    architecture, folder, heads, context = sys.argv[1:]
-    heads, context = int(heads), int(context)
-    logits = {"gpt2": gpt2_logits, "llama": llama_logits}[architecture]
-    prefix = {"gpt2": "transformer.", "llama": "model."}[architecture]
+    (folder,) = sys.argv[1:]
+    with open(folder + "/config.json", encoding="utf-8") as file:
+        config = json.load(file)
+    gpt2 = config["model_type"] == "gpt2"
+    logits, prefix = (gpt2_logits, "transformer.") if gpt2 else (llama_logits, "model.")
+    context = config["n_positions" if gpt2 else "max_position_embeddings"]
     exported = {name.removeprefix(prefix): tensor
                 for name, tensor in read_safetensors(folder + "/exported").items()}
     written = altered(exported, context)
     write_safetensors(folder + "/written", written)
-    table = {"gpt2": "wte.weight", "llama": "embed_tokens.weight"}[architecture]
-    tokens = [i % exported[table].size(0) for i in range(context)]
+    tokens = [i % config["vocab_size"] for i in range(context)]
     for name, weights in ("exported", exported), ("written", written):
         with open(f"{folder}/{name}.logits", "wb") as file:
-            file.write(logits(weights, tokens, heads).numpy().tobytes())
+            file.write(logits(weights, tokens, config).numpy().tobytes())
 
 
 main()

@@ -2,12 +2,14 @@
 // FP32.
 #include <gtest/gtest.h>
 
+#include <boost/json.hpp>
 #include <cmath>
 #include <cstring>
 
 #include "gym/commit/sha256.hpp"
 #include "gym/common/file.hpp"
 #include "gym/engine/engine.hpp"
+#include "gym/interchange/hf_config.hpp"
 #include "gym/interchange/weights.hpp"
 #include "gym/program/train_program.hpp"
 #include "python.hpp"
@@ -38,6 +40,29 @@ program::TrainConfig llama_config() {
     config.model.hidden_width = 56;
     config.model.tied_embeddings = false;
     return config;
+}
+
+program::TrainConfig qwen2_config() {
+    program::TrainConfig config = llama_config();
+    config.model.qkv_bias = true;
+    config.model.rope_theta = 1000000;
+    config.model.tied_embeddings = true;
+    return config;
+}
+
+/// Heads wider than their share of the width, and eight rotary frequencies: some of them scaled.
+program::TrainConfig llama3_config() {
+    program::TrainConfig config = llama_config();
+    config.model.head_width = 16;
+    config.model.rope_theta = 500000;
+    config.model.rope_scaling = {
+        .type = program::RopeScaling::Type::kLlama3, .factor = 8, .original_context = 64};
+    return config;
+}
+
+void write_config(const std::filesystem::path& path, const program::ModelConfig& model) {
+    const std::string text = boost::json::serialize(interchange::hf_config_of(model).value());
+    ASSERT_TRUE(write_file_atomic(path, as_bytes(text)).ok());
 }
 
 void write_weights(const std::filesystem::path& path, const Program& program,
@@ -88,10 +113,9 @@ void expect_equal_logits(const std::string& naming, const program::TrainConfig& 
     const auto state = engine::initial_state(program, commit::sha256(as_bytes("exported"))).value();
     const TemporaryFolder place;
     write_weights(place / "exported", program, state, naming);
-    const PythonRun peer =
-        run_python(GYM_SOURCE, "tests/integration/interchange/transformers_peer.py",
-                   {naming, place.path().string(), std::to_string(config.model.heads),
-                    std::to_string(config.model.context)});
+    write_config(place / "config.json", config.model);
+    const PythonRun peer = run_python(
+        GYM_SOURCE, "tests/integration/interchange/transformers_peer.py", {place.path().string()});
     ASSERT_NE(peer.exit_code, kNoTorch) << kTorchRemedy;
     ASSERT_EQ(peer.exit_code, 0) << peer.output;
 
@@ -117,6 +141,17 @@ TEST(TransformersWeights, OfGpt2GiveTheLogitsOfPyTorchBothWays) {
 
 TEST(TransformersWeights, OfLlamaGiveTheLogitsOfPyTorchBothWays) {
     expect_equal_logits("llama", llama_config());
+}
+
+TEST(TransformersWeights, OfQwen2GiveTheLogitsOfPyTorchBothWays) {
+    expect_equal_logits("qwen2", qwen2_config());
+}
+
+TEST(TransformersWeights, OfScaledLlamaGiveTheLogitsOfPyTorchBothWays) {
+    expect_equal_logits("llama", llama3_config());
+    program::TrainConfig linear = llama3_config();
+    linear.model.rope_scaling = {.type = program::RopeScaling::Type::kLinear, .factor = 2.5};
+    expect_equal_logits("llama", linear);
 }
 
 }  // namespace

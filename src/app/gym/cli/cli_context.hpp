@@ -43,6 +43,7 @@ struct CliContext {
 // One function per command group, each in its own file; main() calls them all.
 void add_data_commands(CLI::App& app, CliContext& context);
 void add_devnet_commands(CLI::App& app, CliContext& context);
+void add_model_commands(CLI::App& app, CliContext& context);
 void add_program_commands(CLI::App& app, CliContext& context);
 void add_unit_commands(CLI::App& app, CliContext& context);
 void add_generate_command(CLI::App& app, CliContext& context);

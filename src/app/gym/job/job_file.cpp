@@ -1,5 +1,6 @@
 #include "job/job_file.hpp"
 
+#include <algorithm>
 #include <sstream>
 #include <utility>
 
@@ -7,8 +8,10 @@
 #include "gym/common/file.hpp"
 #include "gym/common/ppm.hpp"
 #include "gym/program/cost.hpp"
+#include "gym/program/presets.hpp"
 #include "gym/program/train_config_yaml.hpp"
 #include "gym/registry/job_spec.hpp"
+#include "program/network_limit.hpp"
 
 namespace gym::app {
 namespace {
@@ -35,12 +38,28 @@ std::string indented(const std::string& text) {
     return out;
 }
 
+/// @param model_file a preset's name, or a model file.
 Status inline_model(const fs::path& folder, const std::string& model_file, YamlText& job) {
+    if (const program::Preset* preset = program::find_preset(model_file))
+        return job.replace("model",
+                           "model:\n" + indented(program::train_config_text(preset->config)));
     const fs::path path = folder / model_file;
-    GYM_TRY(const std::string text, read_yaml(path));
+    const auto text = read_yaml(path);
+    if (!text.ok()) return program::with_presets(text.error(), model_file);
     // Its own errors name the model file, not the place that it will have in the job file.
-    GYM_TRY([[maybe_unused]] const auto config, program::parse_train_config(text, path.string()));
-    return job.replace("model", "model:\n" + indented(text));
+    GYM_TRY([[maybe_unused]] const auto config, program::parse_train_config(*text, path.string()));
+    return job.replace("model", "model:\n" + indented(*text));
+}
+
+/// That a network can train the model; what else is wrong with it, the quote and the API say.
+Status check_trainable(const ResolvedJob& job) {
+    const auto program = program::train_program(job.config);
+    if (!program.ok()) return {};
+    const std::string limit = network_limit(*program);
+    if (limit.empty()) return {};
+    return fail(ErrorCode::kInvalidArgument, "no network can train this model: " + limit +
+                                                 "; train it with `gym program run`, or take a "
+                                                 "smaller one (`gym model list`)");
 }
 
 Status load_dataset(const fs::path& folder, const std::string& dataset, ResolvedJob& job,
@@ -60,6 +79,15 @@ Status load_dataset(const fs::path& folder, const std::string& dataset, Resolved
     return text.replace("dataset", "dataset: \"" + job.dataset_root.hex() + "\"");
 }
 
+/// Whether the job's model is a preset whose schedule nobody set: it then ends with the job.
+bool follows_job(const plan::Draft& draft, const JobText& given) {
+    const auto sets_schedule = [](const std::string& one) {
+        return one.starts_with("model.optimizer.total_steps=");
+    };
+    return program::find_preset(draft.spec.model_file) != nullptr &&
+           std::ranges::none_of(given.model_sets, sets_schedule);
+}
+
 /// The terms that the job file leaves open, by the planner's rules.
 Status plan_terms(plan::Draft draft, const JobText& given, const AskFacts& ask_facts,
                   ResolvedJob& job) {
@@ -67,7 +95,7 @@ Status plan_terms(plan::Draft draft, const JobText& given, const AskFacts& ask_f
         return fail(ErrorCode::kInvalidArgument,
                     draft.text.origin() + " leaves terms to the network, and none is named");
     GYM_TRY(auto work, plan::model_work(job.config));
-    if (given.is_preset) {
+    if (follows_job(draft, given)) {
         draft.follow_with_warmup_steps = job.config.optimizer.warmup_steps;
         work.schedule_steps = 0;
     }
@@ -128,6 +156,7 @@ Result<ResolvedJob> resolve_job(JobText given, const AskFacts& ask_facts) {
     GYM_TRY(auto model, inlined.map("model"));
     GYM_TRY(job.config, program::read_train_config(model));
     GYM_CHECK(model.finish());
+    if (const Status status = check_trainable(job); !status.ok()) return status.error().in(origin);
     GYM_CHECK(load_dataset(given.folder, draft.spec.dataset, job, draft.text));
     job.name = draft.spec.name;
     job.yaml = draft.text.text();

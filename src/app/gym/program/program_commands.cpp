@@ -13,6 +13,7 @@
 #include "gym/program/cost.hpp"
 #include "gym/program/train_config_yaml.hpp"
 #include "program/memory_report.hpp"
+#include "program/network_limit.hpp"
 
 namespace gym::app {
 namespace {
@@ -39,6 +40,7 @@ Status print_summary(const CliContext& context, const Program& program, const st
     const std::uint64_t flops = program::flops_per_step(program);
     const std::uint64_t state_bytes = program::state_bytes(program);
     GYM_TRY(const MemoryReport memory, memory_report(program, config));
+    const std::string limit = network_limit(program);
     if (context.json) {
         boost::json::object json{{"program_root", root.hex()},
                                  {"ops", program.ops().size()},
@@ -47,7 +49,9 @@ Status print_summary(const CliContext& context, const Program& program, const st
                                  {"state_bytes", state_bytes}};
         for (const auto& [key, value] : memory_json(memory))
             json[key] = value;
-        json["file"] = file;
+        json["network_limit"] = nullptr;
+        if (!limit.empty()) json["network_limit"] = limit;
+        if (!file.empty()) json["file"] = file;
         context.print_json(json);
         return {};
     }
@@ -57,6 +61,7 @@ Status print_summary(const CliContext& context, const Program& program, const st
     print_row("FLOPs per step", "{} ({:.3g})", flops, static_cast<double>(flops));
     print_row("state bytes", "{}", state_bytes);
     print_memory(memory);
+    if (!limit.empty()) print_row("network", "cannot train it: {}", limit);
     return {};
 }
 
@@ -76,9 +81,10 @@ Status build(const CliContext& context, const ProgramOptions& options) {
         return error;
     }
     const Program& program = *built;
-    GYM_CHECK(write_file_atomic(options.output, program::encode(program)));
+    if (!options.output.empty())
+        GYM_CHECK(write_file_atomic(options.output, program::encode(program)));
     GYM_CHECK(print_summary(context, program, options.output, &config));
-    if (!context.json) print_row("written", "{}", options.output);
+    if (!context.json && !options.output.empty()) print_row("written", "{}", options.output);
     return {};
 }
 
@@ -128,11 +134,15 @@ void add_program_commands(CLI::App& app, CliContext& context) {
     auto options = std::make_shared<ProgramOptions>();
 
     CLI::App* build_command =
-        group->add_subcommand("build", "Make a train program from a model file");
-    build_command->add_option("model", options->model, "Model file (YAML)")->required();
+        group->add_subcommand("build", "Make a train program from a model file or preset");
+    build_command
+        ->add_option("model", options->model,
+                     "Model file (YAML), or the name of a preset (`gym model list`)")
+        ->required();
     build_command->add_option("--forward", options->forward,
                               "Train this imported program; the model file then has no `model`");
-    build_command->add_option("-o,--output", options->output, "Program file to write")->required();
+    build_command->add_option("-o,--output", options->output,
+                              "Program file to write (default: none, print what it would be)");
     build_command->callback([&context, options] { context.finish(build(context, *options)); });
 
     CLI::App* show_command = group->add_subcommand("show", "Show the contents of a program file");

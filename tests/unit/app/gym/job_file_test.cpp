@@ -82,6 +82,41 @@ TEST_F(JobFileTest, FilesArePutIn) {
     EXPECT_FALSE(again->dataset.has_value());
 }
 
+TEST_F(JobFileTest, APresetIsPutInAsItsModelFile) {
+    std::string text = job_text();
+    text.replace(text.find("model.yaml"), 10, "llama-nano");
+    write("job.yaml", text);
+    const auto job = resolve_job_file(folder_ / "job.yaml");
+    ASSERT_TRUE(job.ok()) << job.error().message;
+    EXPECT_EQ(job->config.model.hidden_width, 128U);
+    EXPECT_NE(job->yaml.find("\n    kv_heads: 2\n"), std::string::npos)
+        << "a network does not depend on the presets of this program";
+    EXPECT_EQ(job->yaml.find("llama-nano"), std::string::npos);
+    text.replace(text.find("llama-nano"), 10, "llama-nan");
+    EXPECT_NE(message_of(text).find("llama-nano"), std::string::npos) << "names the presets";
+}
+
+TEST_F(JobFileTest, ModelsThatNoNetworkCanTrainAreRefused) {
+    std::string text = job_text();
+    text.replace(text.find("model.yaml"), 10, "llama-7b");
+    EXPECT_NE(
+        message_of(text).find("no network can train this model: its parameters take 25.1 GiB"),
+        std::string::npos)
+        << message_of(text);
+}
+
+TEST_F(JobFileTest, KeysOfAPresetAreOverridden) {
+    std::string text = job_text();
+    text.replace(text.find("model: model.yaml   # here"), 26,
+                 "model:\n  preset: llama-nano\n  batch: 3\n  model: {context: 16}");
+    write("job.yaml", text);
+    const auto job = resolve_job_file(folder_ / "job.yaml");
+    ASSERT_TRUE(job.ok()) << job.error().message;
+    EXPECT_EQ(job->config.batch, 3U);
+    EXPECT_EQ(job->config.model.context, 16U);
+    EXPECT_EQ(job->config.model.kv_heads, 2U);
+}
+
 TEST_F(JobFileTest, AnAgreedDataPriceIsPartOfWhatIsSubmitted) {
     const Amount price = Amount::parse_tokens("2.5").value();
     for (const char* extra : {"", "max_data_price: 1   # before\n"}) {

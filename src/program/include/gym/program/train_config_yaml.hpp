@@ -31,4 +31,7 @@ inline constexpr const char* kPresetKey = "preset";
 /// as `config`. Not for imported models.
 [[nodiscard]] std::string train_config_text(const TrainConfig& config);
 
+/// The same of a preset, after comments that say what it is. @errors of preset_config().
+[[nodiscard]] Result<std::string> preset_text(std::string_view name);
+
 }  // namespace gym::program

@@ -18,8 +18,7 @@ enum class Architecture : std::uint8_t {
 };
 
 /// Rotary frequencies that are lowered, so that a context longer than the pretraining's turns by
-/// the angles which that one knew (docs/PROGRAMS.md, "Rotary tables"). Every number is rounded to
-/// f32.
+/// the angles which that one knew (docs/PROGRAMS.md, "Rotary tables").
 struct RopeScaling {
     enum class Type : std::uint8_t {
         kNone,
@@ -27,9 +26,9 @@ struct RopeScaling {
         kLlama3,  ///< by factor where they turn slowly, not at all where they turn fast
     };
     Type type = Type::kNone;
-    double factor = 1;                      ///< at least 1
-    double low_frequency_factor = 1;        ///< llama3: turns in original_context, above 0
-    double high_frequency_factor = 4;       ///< llama3: above low_frequency_factor
+    float factor = 1;                       ///< at least 1
+    float low_frequency_factor = 1;         ///< llama3: turns in original_context, above 0
+    float high_frequency_factor = 4;        ///< llama3: above low_frequency_factor
     std::uint32_t original_context = 8192;  ///< llama3: of the pretraining
     friend bool operator==(const RopeScaling&, const RopeScaling&) = default;
 };
@@ -122,7 +121,7 @@ inline constexpr std::uint32_t kMlpRatioMax = 64;
 inline constexpr std::uint32_t kHiddenWidthMax = 1U << 20;
 inline constexpr std::uint32_t kHeadWidthMax = 4096;
 inline constexpr std::uint32_t kOriginalContextMax = 1U << 24;  // exact in f32
-inline constexpr double kRopeFactorMax = 1e6;
+inline constexpr float kRopeFactorMax = 1e6;
 inline constexpr std::uint32_t kScheduleStepsMax = 1000000;
 
 struct TrainConfig {
