@@ -1,5 +1,6 @@
 #include "job/job_file.hpp"
 
+#include <algorithm>
 #include <sstream>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include "gym/common/file.hpp"
 #include "gym/common/ppm.hpp"
 #include "gym/program/cost.hpp"
+#include "gym/program/presets.hpp"
 #include "gym/program/train_config_yaml.hpp"
 #include "gym/registry/job_spec.hpp"
 
@@ -35,7 +37,11 @@ std::string indented(const std::string& text) {
     return out;
 }
 
+/// @param model_file a preset's name, or a model file.
 Status inline_model(const fs::path& folder, const std::string& model_file, YamlText& job) {
+    if (const program::Preset* preset = program::find_preset(model_file))
+        return job.replace("model",
+                           "model:\n" + indented(program::train_config_text(preset->config)));
     const fs::path path = folder / model_file;
     GYM_TRY(const std::string text, read_yaml(path));
     // Its own errors name the model file, not the place that it will have in the job file.
@@ -60,6 +66,15 @@ Status load_dataset(const fs::path& folder, const std::string& dataset, Resolved
     return text.replace("dataset", "dataset: \"" + job.dataset_root.hex() + "\"");
 }
 
+/// Whether the job's model is a preset whose schedule nobody set: it then ends with the job.
+bool follows_job(const plan::Draft& draft, const JobText& given) {
+    const auto sets_schedule = [](const std::string& one) {
+        return one.starts_with("model.optimizer.total_steps=");
+    };
+    return program::find_preset(draft.spec.model_file) != nullptr &&
+           std::ranges::none_of(given.model_sets, sets_schedule);
+}
+
 /// The terms that the job file leaves open, by the planner's rules.
 Status plan_terms(plan::Draft draft, const JobText& given, const AskFacts& ask_facts,
                   ResolvedJob& job) {
@@ -67,7 +82,7 @@ Status plan_terms(plan::Draft draft, const JobText& given, const AskFacts& ask_f
         return fail(ErrorCode::kInvalidArgument,
                     draft.text.origin() + " leaves terms to the network, and none is named");
     GYM_TRY(auto work, plan::model_work(job.config));
-    if (given.is_preset) {
+    if (follows_job(draft, given)) {
         draft.follow_with_warmup_steps = job.config.optimizer.warmup_steps;
         work.schedule_steps = 0;
     }
