@@ -123,8 +123,9 @@ Result<registry::JobTerms> schedule(const Inputs& in, std::uint32_t slots) {
     GYM_CHECK(choose_rounds(in, slots, terms));
     const auto live = static_cast<std::uint32_t>(
         std::min<std::size_t>(in.facts.workers.size(), registry::kJobSlotsMax));
-    terms.workers_min =
-        in.fixed.workers_min.value_or(std::min((slots + 1) / 2, std::max<std::uint32_t>(live, 1)));
+    const std::uint32_t half = (slots + 1) / 2;
+    terms.workers_min = in.fixed.workers_min.value_or(
+        in.facts.unknown.empty() ? std::min(half, std::max<std::uint32_t>(live, 1)) : half);
     terms.checkpoint_every =
         in.fixed.checkpoint_every.value_or(std::min(terms.steps, kStepsDefault));
     terms.evaluate_windows =

@@ -179,6 +179,49 @@ TEST_F(ClientTest, AMissingMemberIsNamed) {
     check(api::to_json(api::NetworkTerms()), [&] { return client().fee(); });
 }
 
+TEST_F(ClientTest, ReadsNodesToTheEndOfTheirList) {
+    registry::Node node;
+    node.address = address(3);
+    node.profile.device = "rtx4090";
+    node.profile.memory_bytes = 24;
+    node.profile.flops_per_second = 7;
+    node.valid_run = 5;
+    std::vector<std::string> asked;
+    api_.answer = [&](const Request& request) {
+        asked.push_back(request.target);
+        json::array nodes(asked.size() == 1 ? kPageItemsMax : 1, api::to_json(node, true));
+        return with_json({{"nodes", std::move(nodes)}});
+    };
+    const auto nodes = client().nodes(records::NodeRole::kWorker);
+    ASSERT_TRUE(nodes.ok()) << nodes.error().message;
+    ASSERT_EQ(nodes->size(), kPageItemsMax + 1);
+    ASSERT_EQ(asked.size(), 2U);
+    EXPECT_EQ(asked[0], "/v1/nodes?role=worker&limit=1000");
+    EXPECT_EQ(asked[1], "/v1/nodes?role=worker&limit=1000&after=" + address(3).hex());
+    const Node& found = nodes->back();
+    EXPECT_EQ(found.address, address(3));
+    EXPECT_EQ(found.device, "rtx4090");
+    EXPECT_EQ(found.memory_bytes, 24U);
+    EXPECT_EQ(found.flops_per_second, 7U);
+    EXPECT_EQ(found.valid_run, 5U);
+    EXPECT_TRUE(found.live && !found.excluded);
+    node.profile = {};
+    const auto bare = client().nodes(records::NodeRole::kVerifier);
+    ASSERT_TRUE(bare.ok()) << bare.error().message;
+    EXPECT_EQ(bare->back().memory_bytes, 0U) << "a node that says nothing about itself";
+}
+
+TEST_F(ClientTest, TheRatesBehindAFeeMayBeMissing) {
+    api::NetworkTerms terms;
+    answer(api::to_json(terms));
+    EXPECT_FALSE(client().fee()->verification_premium_ppm.has_value());
+    terms.fee.verification_premium_ppm = 1'200'000;
+    terms.fee.uptime_bonus_max_ppm = 40'000;
+    answer(api::to_json(terms));
+    EXPECT_EQ(client().fee()->verification_premium_ppm, 1'200'000U);
+    EXPECT_EQ(client().fee()->uptime_bonus_max_ppm, 40'000U);
+}
+
 TEST_F(ClientTest, ReadsADatasetAndItsMeasurement) {
     registry::Dataset dataset;
     dataset.root = digest(1);

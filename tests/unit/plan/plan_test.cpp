@@ -248,6 +248,7 @@ TEST(Plan, WhatIsMissingIsSaid) {
     const auto plan = make_plan(paid, priced, sample_work(), offline);
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     EXPECT_EQ(plan->budget_wei, money("50"));
+    EXPECT_EQ(plan->terms.workers_min, 4U) << "half of the default";
     ASSERT_EQ(plan->notes.size(), 1U);
     EXPECT_SAYS(plan->notes[0], "gym-api does not answer");
     EXPECT_SAYS(refusal(tokens(9'000'000'000'000'000), priced, sample_facts(1)),

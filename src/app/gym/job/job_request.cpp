@@ -5,6 +5,7 @@
 
 #include "gym/common/file.hpp"
 #include "gym/plan/units.hpp"
+#include "gym/program/presets.hpp"
 #include "gym/registry/job_spec.hpp"
 
 namespace gym::app {
@@ -86,14 +87,11 @@ Status put_model(JobText& job, const std::string& model) {
         GYM_TRY(const std::string path, absolute_path(model));
         return put(job.text, "model", quoted(path));
     }
-    auto preset = preset_text(model);
-    if (!preset.ok()) return in_option("--model", preset.error());
-    job.is_preset = true;
-    std::string lines = "model:\n  " + *preset;
-    for (std::size_t end = lines.find('\n', 7); end != std::string::npos && end + 1 < lines.size();
-         end = lines.find('\n', end + 1))
-        lines.insert(end + 1, "  ");
-    return job.text.replace("model", lines);
+    if (program::find_preset(model) != nullptr) return put(job.text, "model", quoted(model));
+    return in_option("--model",
+                     fail(ErrorCode::kNotFound, "'" + model +
+                                                    "' is neither a file nor a preset: `gym model "
+                                                    "list` prints the presets"));
 }
 
 Status put_data(JobText& job, const std::string& data) {
@@ -130,7 +128,6 @@ Status put_sets(JobText& job, const std::vector<std::string>& sets) {
             job.model_sets.push_back(one);
         else
             GYM_CHECK(put_set(job.text, one));
-        if (one.starts_with("model.optimizer.total_steps=")) job.is_preset = false;
     }
     return {};
 }
@@ -187,12 +184,6 @@ Status set_model_keys(YamlText& text, const JobText& job) {
     for (const std::string& one : job.model_sets)
         GYM_CHECK(put_set(text, one));
     return {};
-}
-
-Result<std::string> preset_text(const std::string& name) {
-    // The table of presets is the place to look; it is not here yet.
-    return fail(ErrorCode::kNotFound,
-                "'" + name + "' is no file: name a model file (examples/gpt-tiny.yaml)");
 }
 
 }  // namespace gym::app

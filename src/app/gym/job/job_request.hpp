@@ -35,18 +35,13 @@ struct JobRequest {
 struct JobText {
     YamlText text;
     std::filesystem::path folder;
-    /// The model is a preset whose schedule the job's file leaves alone.
-    bool is_preset = false;
     std::vector<std::string> model_sets = {};  ///< KEY=VALUE below `model`, for when it is inlined
 };
-/// @errors kIo, kNotFound for the file; kInvalidArgument for an option that is not what it should
-/// be, or if neither a job file nor a model and data are named.
+/// @errors kIo, kNotFound for the file or the preset; kInvalidArgument for an option that is not
+/// what it should be, or if neither a job file nor a model and data are named.
 [[nodiscard]] Result<JobText> job_text(const JobRequest& request);
 
 /// Carries out `model_sets`. Precondition: the model is inlined. @errors kInvalidArgument.
 Status set_model_keys(YamlText& text, const JobText& job);
-
-/// "gpt2" -> its model file's text. @errors kNotFound if no preset has this name.
-[[nodiscard]] Result<std::string> preset_text(const std::string& name);
 
 }  // namespace gym::app

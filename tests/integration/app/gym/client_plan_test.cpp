@@ -30,12 +30,13 @@ class JobPlanTest : public testing::JobCommandsTest {
         });
         ASSERT_TRUE(added.ok()) << added.error().message;
     }
-    std::vector<std::string> wishes(const char* verb) const {
+    std::vector<std::string> wishes(const char* verb, const char* tokens = "1e6",
+                                    const char* nodes = "2") const {
         return {"job",      verb,
                 "--model",  (place_ / "model.yaml").string(),
                 "--data",   (place_ / "text.txt").string(),
-                "--tokens", "1e6",
-                "--nodes",  "2"};
+                "--tokens", tokens,
+                "--nodes",  nodes};
     }
     static std::vector<std::string> with(std::vector<std::string> command,
                                          const std::vector<std::string>& more) {
@@ -70,7 +71,7 @@ TEST_F(JobPlanTest, AQuoteExplainsThePlan) {
     const auto quote = gym(with(wishes("quote"), {"--max-cost", "50", "--price", "20"}));
     ASSERT_EQ(quote.exit_code, 0) << quote.err;
     for (const char* part :
-         {"plan               1,0", " rounds x 2 workers x 500 steps x 32 tokens",
+         {"plan               1,0", " rounds x 2 workers x 489 steps x 32 tokens",
           "slots            2             the nodes that you want",
           "price_per_pflop  20            as you say", "verification       5.",
           "time               ", "(2 workers live; a unit takes ",
@@ -99,7 +100,8 @@ TEST_F(JobPlanTest, AQuoteExplainsThePlan) {
     spill(place_ / "kept.yaml", std::string(machine.at("spec").as_string()));
     const json::object kept =
         parse_line(gym({"job", "quote", (place_ / "kept.yaml").string(), "--json"}).out);
-    EXPECT_EQ(kept.at("most_wei"), machine.at("most_wei"));
+    EXPECT_EQ(kept.at("flops"), machine.at("flops"));
+    EXPECT_EQ(kept.at("budget_wei"), machine.at("budget_wei"));
     EXPECT_FALSE(kept.contains("plan"));
 }
 
@@ -138,21 +140,49 @@ TEST_F(JobPlanTest, AJobFileMayUseTheOwnersUnitsAndOptionsOverrideIt) {
     EXPECT_GT(parse_line(rounds.out).at("rounds").to_number<int>(), 3) << "tokens replace rounds";
 }
 
+TEST_F(JobPlanTest, APresetIsAModelWhoseScheduleEndsWithTheJob) {
+    publish_terms(0);
+    add_nodes(2, 0);
+    const std::vector<std::string> preset{
+        "job",      "quote", "--model", "gpt-nano", "--data",     (place_ / "text.txt").string(),
+        "--tokens", "1e6",   "--price", "20",       "--no-bench", "--json"};
+    const auto total_steps = [&](const std::vector<std::string>& more) {
+        const auto outcome = gym(with(preset, more));
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        const auto spec = registry::parse_submitted_spec(
+            std::string(parse_line(outcome.out).at("spec").as_string()), "quoted");
+        EXPECT_TRUE(spec.ok()) << spec.error().message;
+        auto optimizer = spec->spec.model->map("optimizer");
+        const auto steps = optimizer->integer("total_steps", 1, 1'000'000).value();
+        return std::pair(
+            steps, static_cast<std::int64_t>(spec->spec.terms.rounds * spec->spec.terms.steps));
+    };
+    const auto follows = total_steps({});
+    EXPECT_EQ(follows.first, follows.second);
+    EXPECT_EQ(total_steps({"--set", "model.optimizer.total_steps=77"}).first, 77);
+    const auto unknown = gym({"job", "quote", "--model", "gpt-9", "--data", "text.txt"});
+    EXPECT_EQ(unknown.exit_code, 1);
+    EXPECT_NE(unknown.err.find("'gpt-9' is neither a file nor a preset"), std::string::npos);
+}
+
 TEST_F(JobPlanTest, WishesThatCannotBeHadAreRefusedWithTheirReasons) {
     publish_terms(0);
     add_nodes(2, 0);
-    const auto refused = [&](const std::vector<std::string>& more, const char* part) {
-        const auto outcome = gym(with(wishes("submit"), more));
+    const auto refused_with = [&](const std::vector<std::string>& command, const char* part) {
+        const auto outcome = gym(command);
         EXPECT_EQ(outcome.exit_code, 2) << outcome.err << outcome.out;
         EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
     };
+    const auto refused = [&](const std::vector<std::string>& more, const char* part) {
+        refused_with(with(wishes("submit"), more), part);
+    };
     refused({}, "no price is known and the network has no job to compare with");
     refused({"--price", "20", "--max-cost", "0.000001"}, "allow more (--max-cost)");
-    refused({"--price", "20", "--tokens", "many"}, "--tokens: 'many' is not a whole number");
+    refused_with(wishes("submit", "many"), "--tokens: 'many' is not a whole number");
     refused({"--price", "20", "--set", "rounds"}, "is not KEY=VALUE");
     refused({"--price", "20", "--set", "roundz=3"}, "'roundz' is not a known key");
     refused({"--price", "20", "--within", "1s"}, "longer than 1.0 s");
-    refused({"--price", "20", "--nodes", "1000"}, "is not a number from 1 to 630");
+    refused_with(wishes("submit", "1e6", "1000"), "is not a number from 1 to 630");
     const auto nothing = gym({"job", "submit"});
     EXPECT_EQ(nothing.exit_code, 2);
     EXPECT_NE(nothing.err.find("name a job file, or a model and data"), std::string::npos);
