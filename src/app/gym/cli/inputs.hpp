@@ -53,7 +53,6 @@ struct StateFile {
 /// @errors kIo naming the path.
 [[nodiscard]] Status check_output(const std::string& path);
 
-/// A job seed: 64 hexadecimal digits as they are, any other text by its SHA-256.
-[[nodiscard]] Digest parse_seed(const std::string& text);
+using engine::parse_seed;
 
 }  // namespace gym::app
