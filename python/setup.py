@@ -1,4 +1,5 @@
-"""Packs what CMake built (scripts/python_package.sh); settings are in pyproject.toml."""
+"""Packs what CMake built (scripts/python_package.sh). The rest of the settings is in pyproject.toml, which has no way
+to name a package of stubs."""
 
 from setuptools import Distribution, setup
 
@@ -10,4 +11,9 @@ class BuiltDistribution(Distribution):
         return True
 
 
-setup(distclass=BuiltDistribution)
+setup(
+    distclass=BuiltDistribution,
+    packages=["zoo_gym", "gym-stubs"],
+    py_modules=["gym"],
+    package_data={"zoo_gym": ["*.so", "*.pyi", "py.typed"], "gym-stubs": ["*.pyi"]},
+)

@@ -48,5 +48,5 @@ CONTROL
 find "$root" -type d -exec chmod 755 {} +
 find "$root" -type f -exec chmod 644 {} +
 deb=$output/python3-zoo-gym_${version}_$(dpkg --print-architecture).deb
-dpkg-deb --quiet --root-owner-group --build "$root" "$deb" >/dev/null
+dpkg-deb --root-owner-group --build "$root" "$deb" >/dev/null
 ls -1 "$output"/zoo_gym-"$version"-*.whl "$deb"

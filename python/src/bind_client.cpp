@@ -45,8 +45,7 @@ void bind_job(py::module_& module) {
         .def_property_readonly("dataset_root",
                                [](const Job& self) { return self.dataset_root.hex(); })
         .def_property_readonly("budget", [](const Job& self) { return to_decimal(self.budget); })
-        .def_property_readonly("ended",
-                               [](const Job& self) { return self.ended_at.has_value(); });
+        .def_property_readonly("ended", [](const Job& self) { return self.ended_at.has_value(); });
 }
 
 void bind_job_detail(py::module_& module) {
@@ -62,8 +61,8 @@ void bind_job_detail(py::module_& module) {
                                [](const JobDetail& self) { return to_decimal(self.cost.spent); })
         .def_property_readonly("left",
                                [](const JobDetail& self) { return to_decimal(self.cost.left); })
-        .def_property_readonly(
-            "refunded", [](const JobDetail& self) { return to_decimal(self.cost.refunded); })
+        .def_property_readonly("refunded",
+                               [](const JobDetail& self) { return to_decimal(self.cost.refunded); })
         .def_property_readonly("faults", [](const JobDetail& self) { return self.faults.size(); })
         .def_property_readonly("round_list",
                                [](const JobDetail& self) { return values_of(self.round_list); })
@@ -85,15 +84,15 @@ void bind_dataset_record(py::module_& module) {
         .def_readonly("tokens", &Dataset::tokens)
         .def_readonly("vocabulary", &Dataset::vocabulary)
         .def_property_readonly(
-            "price",
-            [](const Dataset& self) { return to_decimal(self.price_wei_per_mtoken); })
+            "price", [](const Dataset& self) { return to_decimal(self.price_wei_per_mtoken); })
         .def_readonly("quality_ppm", &Dataset::quality_ppm);
 }
 
 void bind_account(py::module_& module) {
     using client::Account;
     auto account = py::class_<Account>(module, "Account");
-    account.def_property_readonly("address", [](const Account& self) { return self.address.hex(); });
+    account.def_property_readonly("address",
+                                  [](const Account& self) { return self.address.hex(); });
     const std::array<std::pair<const char*, Amount Account::*>, 7> amounts{{
         {"available", &Account::available},
         {"escrowed", &Account::escrowed},
@@ -135,8 +134,7 @@ void bind_job_calls(py::class_<ApiClient, std::shared_ptr<ApiClient>>& api) {
             py::arg("owner") = "", py::arg("limit") = 100)
         .def(
             "submit_job",
-            [](const ApiClient& self, const std::string& yaml, const std::string& key,
-               bool again) {
+            [](const ApiClient& self, const std::string& yaml, const std::string& key, bool again) {
                 return unlocked([&] { return self.submit_job(yaml, key, again); }).value;
             },
             py::arg("yaml"), py::arg("key"), py::arg("again") = false)
@@ -147,17 +145,15 @@ void bind_job_calls(py::class_<ApiClient, std::shared_ptr<ApiClient>>& api) {
                  const Amount tokens = parse_amount(amount, "amount");
                  return unlocked([&] { return self.fund_job(job, tokens, key); }).value;
              })
-        .def("ask_job",
-             [](const ApiClient& self, const std::string& id, const std::string& verb) {
-                 const Digest job = parse_digest(id, "job");
-                 return unlocked([&] { return self.ask_job(job, verb); }).value;
-             });
+        .def("ask_job", [](const ApiClient& self, const std::string& id, const std::string& verb) {
+            const Digest job = parse_digest(id, "job");
+            return unlocked([&] { return self.ask_job(job, verb); }).value;
+        });
 }
 
 void bind_dataset_calls(py::class_<ApiClient, std::shared_ptr<ApiClient>>& api) {
     api.def("dataset",
-            [](const ApiClient& self,
-               const std::string& root) -> std::optional<registry::Dataset> {
+            [](const ApiClient& self, const std::string& root) -> std::optional<registry::Dataset> {
                 const Digest digest = parse_digest(root, "dataset");
                 auto found = unlocked([&] { return self.dataset(digest); });
                 if (!found) return std::nullopt;

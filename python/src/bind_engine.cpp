@@ -16,6 +16,7 @@
 #include "gym/engine/device.hpp"
 #include "gym/engine/evaluate.hpp"
 #include "gym/engine/generate.hpp"
+#include "gym/engine/seed.hpp"
 #include "gym/engine/state.hpp"
 #include "gym/engine/step_inputs.hpp"
 #include "gym/interchange/weights.hpp"
@@ -54,8 +55,8 @@ Result<Dataset> read_tokens(const std::string& path) {
     constexpr std::string_view kMagic = "GYMDATA1";
     GYM_TRY(const Bytes content, read_file(path));
     const ByteView magic = as_bytes(kMagic);
-    const bool is_tokens = content.size() >= magic.size() &&
-                           std::equal(magic.begin(), magic.end(), content.begin());
+    const bool is_tokens =
+        content.size() >= magic.size() && std::equal(magic.begin(), magic.end(), content.begin());
     auto dataset =
         is_tokens ? Dataset::decode(content, std::nullopt) : Dataset::build_from_text(content);
     if (!dataset.ok()) return dataset.error().in(path);
@@ -69,20 +70,18 @@ void bind_dataset(py::module_& module) {
                         const ByteView view = view_of(text);
                         return unlocked([&] { return Dataset::build_from_text(view); });
                     })
-        .def_static("load",
-                    [](const std::string& path) {
-                        return unlocked([&] { return read_tokens(path); });
-                    })
+        .def_static(
+            "load",
+            [](const std::string& path) { return unlocked([&] { return read_tokens(path); }); })
         .def("save",
              [](const Dataset& self, const std::string& path) {
                  unlocked([&] { return write_file_atomic(path, self.encode()); });
              })
         .def_property_readonly("root", [](const Dataset& self) { return self.root().hex(); })
         .def_property_readonly("vocabulary", &Dataset::vocabulary)
-        .def_property_readonly("validation_tokens",
-                               [](const Dataset& self) {
-                                   return self.tokens(blob::Split::kValidation).size();
-                               })
+        .def_property_readonly(
+            "validation_tokens",
+            [](const Dataset& self) { return self.tokens(blob::Split::kValidation).size(); })
         .def("__len__", [](const Dataset& self) { return self.tokens().size(); })
         .def("check_windows", [](const Dataset& self, std::uint64_t context) {
             for (const auto split : {blob::Split::kTrain, blob::Split::kValidation})
@@ -108,8 +107,7 @@ void bind_program(py::module_& module) {
                         return unlocked([&] { return program::decode(view); });
                     })
         .def("encode", [](const Program& self) { return to_bytes(program::encode(self)); })
-        .def_property_readonly("root",
-                               [](const Program& self) { return program_root(self).hex(); })
+        .def_property_readonly("root", [](const Program& self) { return program_root(self).hex(); })
         .def_property_readonly("parameters", &program::parameter_count)
         .def_property_readonly("flops_per_step", &program::flops_per_step)
         .def_property_readonly("state_bytes", &program::state_bytes)
@@ -129,8 +127,8 @@ State training_state(const Program& program, const State& state) {
 void write_safetensors(const Program& program, const State& state, const std::string& path) {
     unlocked([&]() -> Status {
         GYM_TRY(const State base, engine::base_of(program, state));
-        GYM_TRY(const auto weights, interchange::export_weights(program, base,
-                                                                interchange::naming_of(program)));
+        GYM_TRY(const auto weights,
+                interchange::export_weights(program, base, interchange::naming_of(program)));
         std::vector<interchange::SafetensorsEntry> entries;
         entries.reserve(weights.size());
         for (const auto& tensor : weights)
@@ -151,8 +149,7 @@ State read_safetensors(const Program& program, const std::string& path) {
         GYM_TRY(const Bytes content, read_file(path));
         const auto file = interchange::parse_safetensors(content);
         if (!file.ok()) return file.error().in(path);
-        return interchange::import_weights(program, file->tensors,
-                                           interchange::naming_of(program));
+        return interchange::import_weights(program, file->tensors, interchange::naming_of(program));
     });
 }
 
@@ -189,10 +186,8 @@ void bind_state(py::module_& module) {
              [](const State& self, const Program& program, const std::string& path) {
                  write_safetensors(program, self, path);
              })
-        .def("base",
-             [](const State& self, const Program& program) {
-                 return unwrap(engine::base_of(program, self));
-             })
+        .def("base", [](const State& self,
+                        const Program& program) { return unwrap(engine::base_of(program, self)); })
         .def_property_readonly("root",
                                [](const State& self) { return engine::state_root(self).hex(); })
         .def_property_readonly("size_bytes", &State::size_bytes)
@@ -234,8 +229,7 @@ void bind_run(py::module_& module) {
              py::arg("program"), py::arg("start"), py::arg("tokens"), py::arg("seed"),
              py::arg("steps"), py::arg("first_step"), py::arg("threads"), py::arg("device"))
         .def("step", [](LocalRun& self) { return unlocked([&] { return self.step(); }); })
-        .def("state",
-             [](const LocalRun& self) { return unlocked([&] { return self.state(); }); })
+        .def("state", [](const LocalRun& self) { return unlocked([&] { return self.state(); }); })
         .def("record",
              [](const LocalRun& self, std::size_t index) {
                  return unlocked([&] { return self.record(index); });

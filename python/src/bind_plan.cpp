@@ -23,7 +23,7 @@ namespace py = pybind11;
 struct Quote {
     std::uint64_t rounds = 0, slots = 0, steps = 0;
     std::uint64_t flops_per_step = 0, tokens_per_step = 0;
-    std::optional<Amount> most;      ///< absent: the network has not published its rates
+    std::optional<Amount> most;        ///< absent: the network has not published its rates
     std::optional<Amount> data_price;  ///< of a million tokens; absent: not registered
 };
 
@@ -37,8 +37,13 @@ Result<Quote> quote(const client::ApiClient& api, const std::string& yaml) {
     GYM_TRY(const auto dataset, api.dataset(submitted.dataset_root));
     GYM_TRY(const auto fee, api.fee());
     const registry::JobTerms& terms = submitted.spec.terms;
-    Quote out{terms.rounds, terms.slots_max, terms.steps, program::flops_per_step(program),
-              std::uint64_t{config.batch} * config.model.context, std::nullopt, std::nullopt};
+    Quote out{terms.rounds,
+              terms.slots_max,
+              terms.steps,
+              program::flops_per_step(program),
+              std::uint64_t{config.batch} * config.model.context,
+              std::nullopt,
+              std::nullopt};
     if (dataset) out.data_price = (*dataset)->price_wei_per_mtoken;
     if (!fee.bound) return out;
     const protocol::WorkPrice price{terms.price_wei_per_pflop, out.flops_per_step,

@@ -11,9 +11,9 @@ void register_errors() {
         } catch (const RaisedError& raised_error) {
             const Error& error = raised_error.error();
             try {
-                const py::object made = py::module_::import("zoo_gym.errors")
-                                            .attr("error_of")(std::string(to_string(error.code)),
-                                                              error.message);
+                const py::object made =
+                    py::module_::import("zoo_gym.errors")
+                        .attr("error_of")(std::string(to_string(error.code)), error.message);
                 PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
             } catch (py::error_already_set& broken) {
                 broken.restore();
@@ -37,9 +37,9 @@ Amount parse_amount(const std::string& tokens, const char* name) {
 Digest parse_digest(const std::string& text, const char* name) {
     const auto digest = Digest::parse(text);
     if (digest.ok()) return *digest;
-    throw RaisedError(
-        fail(ErrorCode::kInvalidArgument, std::string(name) + ": '" + text.substr(0, 80) +
-                                              "' is not 64 hexadecimal digits, with or without 0x"));
+    throw RaisedError(fail(ErrorCode::kInvalidArgument,
+                           std::string(name) + ": '" + text.substr(0, 80) +
+                               "' is not 64 hexadecimal digits, with or without 0x"));
 }
 
 }  // namespace gym::python

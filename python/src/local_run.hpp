@@ -23,9 +23,9 @@ struct LocalRunSpec {
     std::uint64_t first_step = 0;  ///< steps behind `start`
 };
 
-/// A training run in this process: the steps of `gym program run`, one at a time. Keeps the records,
-/// so that an interrupt between a step and what Python does with it loses nothing. Thread-safe: a
-/// call waits for the step in progress.
+/// A training run in this process: the steps of `gym program run`, one at a time. Keeps the
+/// records, so that an interrupt between a step and what Python does with it loses nothing.
+/// Thread-safe: a call waits for the step in progress.
 class LocalRun {
   public:
     /// @param start the training state before step `spec.first_step`. @errors engine::Trainer's.

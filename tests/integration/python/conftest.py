@@ -15,7 +15,7 @@ def run_gym(*arguments: object) -> str:
     done = subprocess.run(
         [BIN / "gym", *map(str, arguments)], capture_output=True, text=True, timeout=300
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stderr + done.stdout
     return done.stdout
 
 

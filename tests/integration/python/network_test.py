@@ -19,7 +19,9 @@ class Devnet:
     """A network with two workers, whose job owner has a deposit and an API key."""
 
     def __init__(self, folder: Path) -> None:
-        self.root = folder / "network"
+        self.folder, self.root = folder, folder / "network"
+
+    def up(self) -> None:
         up = json.loads(run_gym("--json", "devnet", "up", "--root", self.root, "--workers", 2))
         self.api, self.chain, self.deployment = up["api"], up["chain"], up["deployment"]
         self.coordinator = up["coordinator"]
@@ -31,7 +33,7 @@ class Devnet:
              "--owner", owner, "--label", "python"],
             capture_output=True, text=True, check=True, timeout=60,
         ).stdout.strip()  # fmt: skip
-        self.key_file = folder / "api.key"
+        self.key_file = self.folder / "api.key"
         self.key_file.write_text(key + "\n")
         self.key_file.chmod(0o600)
         self.key = key
@@ -49,8 +51,11 @@ def devnet():
     with tempfile.TemporaryDirectory(prefix="gym-python-") as folder:
         os.chmod(folder, 0o755)
         network = Devnet(Path(folder))
-        yield network
-        network.down()
+        try:
+            network.up()
+            yield network
+        finally:
+            network.down()
 
 
 @pytest.fixture
@@ -152,7 +157,7 @@ def test_refusals_say_why_and_leave_nothing_behind(registered, owner, tmp_path, 
         DistributedTrainer("gpt-nano", "zoo", budget_tokens=1e4)
     with pytest.raises(gym.NotFoundError, match="is not registered"):
         Dataset.load("0x" + "ab" * 32)
-    with pytest.raises(gym.InvalidArgumentError, match="unknown key"):
+    with pytest.raises(gym.InvalidArgumentError, match="'round' is not a known key"):
         trainer(job={"round": 3}).quote()
     monkeypatch.setenv("GYM_API_KEY", "wrong")
     with pytest.raises(gym.UnauthenticatedError):

@@ -7,6 +7,7 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/engine/saved_run.hpp"
+#include "gym/engine/seed.hpp"
 #include "gym/engine/state.hpp"
 #include "gym/program/program.hpp"
 
