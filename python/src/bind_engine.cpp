@@ -16,6 +16,7 @@
 #include "gym/engine/device.hpp"
 #include "gym/engine/evaluate.hpp"
 #include "gym/engine/generate.hpp"
+#include "gym/engine/saved_run.hpp"
 #include "gym/engine/seed.hpp"
 #include "gym/engine/state.hpp"
 #include "gym/engine/step_inputs.hpp"
@@ -73,6 +74,10 @@ void bind_dataset(py::module_& module) {
         .def_static(
             "load",
             [](const std::string& path) { return unlocked([&] { return read_tokens(path); }); })
+        .def_static("from_tokens",
+                    [](const std::vector<std::uint16_t>& tokens, std::uint32_t vocabulary) {
+                        return unlocked([&] { return Dataset::from_tokens(tokens, vocabulary); });
+                    })
         .def("save",
              [](const Dataset& self, const std::string& path) {
                  unlocked([&] { return write_file_atomic(path, self.encode()); });
@@ -153,6 +158,19 @@ State read_safetensors(const Program& program, const std::string& path) {
     });
 }
 
+/// A state alone, or that of a run (`gym program run --state`).
+Result<State> read_state(const std::string& path) {
+    GYM_TRY(const Bytes file, read_file(path, engine::kStateBytesMax));
+    if (!engine::is_saved_run(file)) {
+        auto state = engine::decode_state(file);
+        if (!state.ok()) return state.error().in(path);
+        return state;
+    }
+    auto run = engine::decode_saved_run(file);
+    if (!run.ok()) return run.error().in(path);
+    return std::move(run).value().state;
+}
+
 void bind_state(py::module_& module) {
     py::class_<State, std::shared_ptr<State>>(module, "State")
         .def_static("initial",
@@ -161,19 +179,9 @@ void bind_state(py::module_& module) {
                             return engine::initial_state(program, engine::parse_seed(seed));
                         });
                     })
-        .def_static("decode",
-                    [](const py::bytes& file) {
-                        const ByteView view = view_of(file);
-                        return unlocked([&] { return engine::decode_state(view); });
-                    })
         .def_static("load",
                     [](const std::string& path) {
-                        return unlocked([&]() -> Result<State> {
-                            GYM_TRY(const Bytes file, read_file(path, engine::kStateBytesMax));
-                            auto state = engine::decode_state(file);
-                            if (!state.ok()) return state.error().in(path);
-                            return state;
-                        });
+                        return unlocked([&]() -> Result<State> { return read_state(path); });
                     })
         .def_static("read_safetensors", &read_safetensors)
         .def("for_training", [](const State& self,
@@ -217,9 +225,9 @@ void bind_run(py::module_& module) {
     py::class_<LocalRun>(module, "LocalRun")
         .def(py::init([](const Program& program, const State& start,
                          std::shared_ptr<Dataset> dataset, const std::string& seed,
-                         std::uint32_t steps, std::uint64_t first_step, unsigned threads,
-                         const std::string& device) {
-                 const LocalRunSpec spec{engine::parse_seed(seed), steps, 0, first_step};
+                         std::uint32_t steps, unsigned threads, const std::string& device,
+                         const std::string& state_file, bool restart) {
+                 const LocalRunSpec spec{engine::parse_seed(seed), steps, state_file, restart};
                  const auto options = engine_options(threads, device);
                  return unlocked([&] {
                      return LocalRun::create(program, training_state(program, start),
@@ -227,8 +235,11 @@ void bind_run(py::module_& module) {
                  });
              }),
              py::arg("program"), py::arg("start"), py::arg("tokens"), py::arg("seed"),
-             py::arg("steps"), py::arg("first_step"), py::arg("threads"), py::arg("device"))
+             py::arg("steps"), py::arg("threads"), py::arg("device"), py::arg("state_file"),
+             py::arg("restart"))
         .def("step", [](LocalRun& self) { return unlocked([&] { return self.step(); }); })
+        .def("save", [](LocalRun& self) { unlocked([&] { return self.save(); }); })
+        .def("__len__", &LocalRun::records, py::call_guard<py::gil_scoped_release>())
         .def("state", [](const LocalRun& self) { return unlocked([&] { return self.state(); }); })
         .def("record",
              [](const LocalRun& self, std::size_t index) {
@@ -236,7 +247,6 @@ void bind_run(py::module_& module) {
              })
         .def_property_readonly("steps_done", &LocalRun::steps_done,
                                py::call_guard<py::gil_scoped_release>())
-        .def_property_readonly("steps", &LocalRun::steps)
         .def_property_readonly("tokens_per_step", &LocalRun::tokens_per_step);
 }
 

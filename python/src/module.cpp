@@ -6,6 +6,7 @@ PYBIND11_MODULE(_zoo_gym, module) {
     module.attr("__version__") = GYM_VERSION;
     gym::python::register_errors();
     gym::python::bind_engine(module);
+    gym::python::bind_text(module);
     gym::python::bind_client(module);
     gym::python::bind_plan(module);
 }

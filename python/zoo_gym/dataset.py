@@ -12,9 +12,11 @@ from . import _zoo_gym
 from .amounts import Money, decimal_text
 from .errors import ConflictError, InvalidArgumentError, NotFoundError
 from .settings import Network
+from .tokenizer import Tokenizer
 
 _PAGES_MAX = 1000
 _ROOT_CHARACTERS = 66
+_BYTES = 256
 
 
 @dataclass(frozen=True)
@@ -86,28 +88,51 @@ class Dataset:
     Immutable and safe to share between threads.
     """
 
-    def __init__(self, info: DatasetInfo, tokens: _zoo_gym.Tokens | None) -> None:
+    def __init__(
+        self, info: DatasetInfo, tokens: _zoo_gym.Tokens | None, tokenizer: Tokenizer | None = None
+    ) -> None:
         self._info = info
         self._tokens = tokens
+        self._tokenizer = tokenizer
 
     @classmethod
-    def from_text(cls, text: str | bytes, name: str = "text") -> Dataset:
-        """A dataset of the bytes of ``text`` (UTF-8): a token is a byte.
+    def from_text(
+        cls, text: str | bytes, name: str = "text", *, tokenizer: Tokenizer | None = None
+    ) -> Dataset:
+        """A dataset of ``text`` (UTF-8).
+
+        Args:
+            tokenizer: None: a token is a byte.
 
         Raises:
             InvalidArgumentError: for an empty text.
+            OutOfRangeError: for a vocabulary that token files cannot hold.
         """
+        if tokenizer is not None:
+            tokens = _zoo_gym.Tokens.from_tokens(tokenizer.encode(text), tokenizer.vocabulary)
+            return cls._of(tokens, name, tokenizer)
         return cls._of(_zoo_gym.Tokens.from_text(text.encode() if isinstance(text, str) else text), name)
 
     @classmethod
-    def from_file(cls, path: str | os.PathLike[str], name: str | None = None) -> Dataset:
-        """A dataset from a text (a token is a byte) or a token file (``gym data build``).
+    def from_file(
+        cls, path: str | os.PathLike[str], name: str | None = None, *, tokenizer: Tokenizer | None = None
+    ) -> Dataset:
+        """A dataset from a text or a token file (``gym data build``).
+
+        Args:
+            tokenizer: of a text; None: a token is a byte.
 
         Raises:
             NotFoundError, IoError: if the file cannot be read.
             MalformedError, OutOfRangeError: for a damaged token file.
         """
-        return cls._of(_zoo_gym.Tokens.load(os.fspath(path)), name or Path(path).name)
+        chosen = name or Path(path).name
+        if tokenizer is not None:
+            try:
+                return cls.from_text(Path(path).read_bytes(), chosen, tokenizer=tokenizer)
+            except FileNotFoundError:
+                raise NotFoundError(f"{os.fspath(path)}: no such file") from None
+        return cls._of(_zoo_gym.Tokens.load(os.fspath(path)), chosen)
 
     @classmethod
     def load(cls, name_or_root: str, network: str | Network | None = None) -> Dataset:
@@ -130,9 +155,9 @@ class Dataset:
         return cls(_info_of(record), None)
 
     @classmethod
-    def _of(cls, tokens: _zoo_gym.Tokens, name: str) -> Dataset:
+    def _of(cls, tokens: _zoo_gym.Tokens, name: str, tokenizer: Tokenizer | None = None) -> Dataset:
         info = DatasetInfo(tokens.root, len(tokens), tokens.vocabulary, name)
-        return cls(info, tokens)
+        return cls(info, tokens, tokenizer)
 
     @property
     def info(self) -> DatasetInfo:
@@ -162,6 +187,13 @@ class Dataset:
                 "read them with Dataset.from_file"
             )
         return self._tokens
+
+    @property
+    def tokenizer(self) -> Tokenizer | None:
+        """What made the tokens; bytes for a vocabulary of 256; None: not known here."""
+        if self._tokenizer is None and self.vocabulary == _BYTES:
+            return Tokenizer()
+        return self._tokenizer
 
     @property
     def is_here(self) -> bool:
@@ -213,4 +245,4 @@ class Dataset:
         record = found.owner_api().register_dataset(
             self.tokens, name or self._info.name, licence, decimal_text(price, "price")
         )
-        return Dataset(_info_of(record), self._tokens)
+        return Dataset(_info_of(record), self._tokens, self._tokenizer)

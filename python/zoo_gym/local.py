@@ -12,7 +12,6 @@ from .dataset import Dataset
 from .errors import InvalidArgumentError
 from .model import Model
 from .progress import Progress, View, say
-from .tokenizer import Tokenizer
 from .training import Evaluation, Events, Quote, TrainingResult, TrainingStatus
 
 
@@ -29,6 +28,7 @@ class LocalTraining:
         init: _zoo_gym.State | None,
         threads: int,
         device: str,
+        state_file: str,
         view: View,
     ) -> None:
         if steps < 1:
@@ -39,6 +39,7 @@ class LocalTraining:
         self._seed = seed
         self._init = init if init is not None else model.weights
         self._threads, self._device = threads, device
+        self._state_file = state_file
         self._view = view
         self._run: _zoo_gym.LocalRun | None = None
         self._losses: list[Loss] = []
@@ -76,7 +77,7 @@ class LocalTraining:
     def train(self, events: Events, again: bool) -> TrainingResult:
         if again:
             self._run, self._losses = None, []
-        run = self._opened()
+        run = self._opened(restart=again)
         progress = Progress(self._view, "step", run.steps_done, self._steps)
         self._is_running = True
         try:
@@ -89,48 +90,53 @@ class LocalTraining:
             progress.close()
             say(
                 f"interrupted after {run.steps_done} of {self._steps} steps; train() continues from there"
+                + (f", also in another process: {self._state_file}" if self._state_file else "")
             )
             raise
         finally:
             self._is_running = False
             progress.close()
+            run.save()
         return TrainingResult(
             losses=self.losses,
             tokens=self._steps * self.model.tokens_per_step,
             state_root=run.state().root,
         )
 
-    def _opened(self) -> _zoo_gym.LocalRun:
+    def _opened(self, restart: bool) -> _zoo_gym.LocalRun:
         if self._run is None:
-            start = self._init or _zoo_gym.State.initial(self.model.program, self._seed)
+            start = self._start()
             self._run = _zoo_gym.LocalRun(
                 self.model.program,
                 start,
                 self._dataset.tokens,
                 seed=self._seed,
                 steps=self._steps,
-                first_step=0,
                 threads=self._threads,
                 device=self._device,
+                state_file=self._state_file,
+                restart=restart,
             )
+            # What the file has was reported by the process that took the steps.
+            self._losses = [_loss_of(self._run.record(i)) for i in range(len(self._run))]
         return self._run
+
+    def _start(self) -> _zoo_gym.State:
+        if self._init is not None:
+            return self._init
+        return _zoo_gym.State.initial(self.model.program, self._seed)
 
     def _report(self, run: _zoo_gym.LocalRun, events: Events) -> None:
         """What the run has and was not reported; an interrupt between them loses nothing."""
-        while len(self._losses) < run.steps_done:
-            record = run.record(len(self._losses))
-            loss = Loss(record.step + 1, record.loss)
+        while len(self._losses) < len(run):
+            loss = _loss_of(run.record(len(self._losses)))
             self._losses.append(loss)
             events.loss(loss)
 
     @property
     def state(self) -> _zoo_gym.State:
         """The training state after the steps so far."""
-        if self._run is not None:
-            return self._run.state()
-        if self._init is not None:
-            return self._init
-        return _zoo_gym.State.initial(self.model.program, self._seed)
+        return self._start() if self._run is None else self._run.state()
 
     def evaluate(self, windows: int) -> Evaluation:
         found = _zoo_gym.evaluate(
@@ -147,7 +153,12 @@ class LocalTraining:
         planning.write_folder(Path(folder), self.model, self.state)
 
     def generate(self, prompt: str, tokens: int, temperature: float, top_k: int, seed: str) -> str:
-        tokenizer = Tokenizer()
+        tokenizer = self._dataset.tokenizer
+        if tokenizer is None:
+            raise InvalidArgumentError(
+                "the dataset does not say which tokenizer made it: read the text with "
+                "Dataset.from_file(..., tokenizer=Tokenizer.load(...))"
+            )
         made = _zoo_gym.generate(
             self.model.program,
             self.state,
@@ -162,3 +173,7 @@ class LocalTraining:
 
     def cancel(self) -> None:
         raise InvalidArgumentError("a local training ends with Ctrl-C")
+
+
+def _loss_of(record: _zoo_gym.StepRecord) -> Loss:
+    return Loss(record.step + 1, record.loss)

@@ -50,9 +50,9 @@ class Model:
         return self
 
     @staticmethod
-    def presets() -> list[str]:
-        """The names of the built-in models."""
-        return planning.preset_names()
+    def presets() -> dict[str, str]:
+        """The built-in models: names, and a line about each."""
+        return dict(_zoo_gym.presets())
 
     @classmethod
     def from_preset(cls, name: str) -> Model:
@@ -61,7 +61,7 @@ class Model:
         Raises:
             NotFoundError: naming the presets that there are.
         """
-        yaml = planning.preset_yaml(name)
+        yaml = _zoo_gym.preset_text(name)
         return cls._make(name, yaml, _zoo_gym.Program.from_yaml(yaml, name), is_preset=True)
 
     @classmethod
@@ -158,7 +158,7 @@ class Model:
         """A preset with its learning-rate schedule over ``steps`` steps; other models as they are."""
         if not self._is_preset:
             return self
-        yaml = planning.preset_yaml(self._name, steps)
+        yaml = _zoo_gym.preset_text(self._name, steps)
         return self._make(
             self._name,
             yaml,
@@ -177,4 +177,7 @@ def _resolve(name: str) -> Model:
         return Model.from_folder(path)
     if path.suffix in (".yaml", ".yml"):
         return Model.from_yaml(path)
-    return Model.from_preset(name)
+    try:
+        return Model.from_preset(name)
+    except NotFoundError as error:
+        raise NotFoundError(f"{error.message}; '{name}' is no .yaml file and no folder either") from None

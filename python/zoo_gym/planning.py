@@ -1,4 +1,4 @@
-"""The seam between what users say and what a network or the engine takes: presets by name, and the
+"""The seam between what users say and what a network or the engine takes: folders of models, and the
 job file of tokens, nodes and money."""
 
 from __future__ import annotations
@@ -20,57 +20,6 @@ DEFAULT_PRICE_PER_PFLOP = "10"
 _ROUNDS_WANTED = 20
 _STEPS_MIN = 10
 _STEPS_MAX = 500
-_SCHEDULE_STEPS_MAX = 1_000_000
-_WARMUP_STEPS = 20
-
-_PRESETS = {
-    "gpt-nano": """batch: 4
-model:
-  vocabulary: 256
-  context: 64
-  layers: 2
-  heads: 3
-  width: 48
-  init_std: 0.05
-optimizer:
-  learning_rate: 4.0e-3
-  learning_rate_min: 4.0e-4
-  warmup_steps: {warmup}
-  total_steps: {steps}
-""",
-    "llama-nano": """batch: 4
-model:
-  architecture: llama
-  vocabulary: 256
-  context: 64
-  layers: 2
-  heads: 4
-  kv_heads: 2
-  width: 48
-  hidden_width: 128
-  init_std: 0.05
-optimizer:
-  learning_rate: 4.0e-3
-  learning_rate_min: 4.0e-4
-  warmup_steps: {warmup}
-  total_steps: {steps}
-""",
-}
-
-
-def preset_names() -> list[str]:
-    return list(_PRESETS)
-
-
-def preset_yaml(name: str, steps: int = 500) -> str:
-    """The model file of a preset whose schedule ends after ``steps``."""
-    if name not in _PRESETS:
-        raise NotFoundError(
-            f"no model '{name}': it is no preset ({', '.join(_PRESETS)}), no .yaml file and no folder"
-        )
-    last = min(steps, _SCHEDULE_STEPS_MAX)
-    return _PRESETS[name].format(steps=last, warmup=min(_WARMUP_STEPS, last))
-
 
 def read_folder(folder: Path) -> Model:
     from .model import Model

@@ -44,6 +44,8 @@ class DistributedTrainer:
         seed: local training only: 64 hexadecimal digits, or any text; decides weights and batches.
         threads: local training only: 0: all of this machine. Changes no bit.
         device: local training only: "cpu", "cuda" or "cuda:N". Changes no bit.
+        state_file: local training only: keeps the run in this file, as ``gym program run --state``
+            does; the same trainer in another process continues it.
         licence: of a text that is not registered yet (SPDX); it is registered at price 0 then.
         max_data_price: the most for a million tokens of the dataset.
         name: of the job, for people; default: the model's and dataset's.
@@ -75,6 +77,7 @@ class DistributedTrainer:
         seed: str = "0",
         threads: int = 0,
         device: str = "cpu",
+        state_file: str | os.PathLike[str] | None = None,
         licence: str | None = None,
         max_data_price: Money = 0,
         name: str | None = None,
@@ -96,10 +99,11 @@ class DistributedTrainer:
                 init=None if init is None else _read_weights(made, init),
                 threads=threads,
                 device=device,
+                state_file="" if state_file is None else os.fspath(state_file),
                 view=self._view,
             )
             return
-        _refuse("training on a network", steps=steps, init=init)
+        _refuse("training on a network", steps=steps, init=init, state_file=state_file)
         if nodes is not None and nodes < 1:
             raise InvalidArgumentError(f"nodes: {nodes} is less than 1")
         found = Network.find(network, api_key_file)
@@ -149,11 +153,12 @@ class DistributedTrainer:
         submitted before, in this process or another one. Returns when all rounds are done. Ctrl-C
         leaves the job running; the same call follows it again.
 
-        Locally: Ctrl-C ends after the step in progress; the same call on the same trainer continues
-        there, with the bits of a run that was never interrupted.
+        Locally: Ctrl-C ends after the step in progress; the same call on the same trainer (with a
+        ``state_file``: also in another process) continues there, with the bits of a run that was
+        never interrupted.
 
         Args:
-            again: train once more, in a new job.
+            again: train once more: in a new job, or from the first step.
 
         Raises:
             KeyboardInterrupt: at Ctrl-C.

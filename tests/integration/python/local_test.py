@@ -9,7 +9,7 @@ import pytest
 from conftest import run_gym
 
 import gym
-from gym import Callback, Dataset, DistributedTrainer, Model
+from gym import Callback, Dataset, DistributedTrainer, Model, Tokenizer
 
 STEPS = 12
 
@@ -80,6 +80,34 @@ def test_continues_after_ctrl_c_with_the_bits_of_a_run_without_it(text, capsys):
     assert trainer.status.state == "complete"
 
 
+def test_a_state_file_is_continued_by_another_trainer_and_by_gym_program_run(text, tmp_path):
+    whole = make_trainer(text).train()
+    file = tmp_path / "run.state"
+    callback = InterruptAt(5)
+    with pytest.raises(KeyboardInterrupt):
+        make_trainer(text, callbacks=[callback], state_file=file).train()
+
+    other = InterruptAt(0)
+    result = make_trainer(text, callbacks=[other], state_file=file).train()
+    assert result.state_root == whole.state_root and result.losses == whole.losses
+    assert other.seen == list(range(6, STEPS + 1)), "each loss once, whichever process"
+
+    trainer = make_trainer(text, state_file=file)
+    trainer.model.save(tmp_path / "p.gym")
+    arguments = ["program", "run", tmp_path / "p.gym", "--data", text, "--seed", "0", "--state", file]
+    longer = json.loads(run_gym("--json", *arguments, "--steps", STEPS + 3).splitlines()[-1])
+    assert longer["steps_done"] == STEPS + 3, "continued, not started over"
+    with pytest.raises(gym.InvalidArgumentError, match="15 steps, which is more than 12"):
+        trainer.train()
+    assert trainer.train(again=True).state_root == whole.state_root
+    with pytest.raises(gym.ConflictError, match="another seed"):
+        make_trainer(text, seed="1", state_file=file).train()
+    file.write_text("mine")
+    with pytest.raises(gym.ConflictError, match="not the file of a run"):
+        make_trainer(text, state_file=file).train()
+    assert file.read_text() == "mine"
+
+
 def test_again_starts_over(text):
     trainer = make_trainer(text)
     first = trainer.train()
@@ -146,7 +174,7 @@ def test_generates_the_same_text_again(text):
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
-        ({"model": "gpt-nan"}, gym.NotFoundError, "no model 'gpt-nan'"),
+        ({"model": "gpt-nan"}, gym.NotFoundError, "gpt-nan"),
         ({"steps": None}, gym.InvalidArgumentError, "either steps or budget_tokens"),
         ({"budget_tokens": 100}, gym.InvalidArgumentError, "either steps or budget_tokens"),
         ({"steps": 0}, gym.InvalidArgumentError, "at least one step"),
@@ -192,9 +220,44 @@ def test_describes_models_by_presets_and_files(tmp_path):
     nano = Model("gpt-nano")
     assert (nano.parameters, nano.tokens_per_step) == (71_136, 256)
     assert (nano.batch, nano.context, nano.vocabulary) == (4, 64, 256)
-    assert set(Model.presets()) >= {"gpt-nano", "llama-nano"}
+    assert {"gpt-nano", "llama-nano", "gpt2", "llama-7b"} <= set(Model.presets())
     file = tmp_path / "mine.yaml"
     file.write_text(nano.yaml)
     assert Model(file).root == nano.root
     assert nano.scheduled(100).root != nano.root, "another schedule"
+    assert Model("gpt2").parameters == 124_439_808, "the published number"
     assert Model(file).scheduled(100).root == nano.root, "a file is used as it is"
+
+
+def test_a_dataset_of_a_tokenizer_trains_and_speaks_its_text(text, tmp_path):
+    letters = {chr(c): i for i, c in enumerate(range(ord(" "), ord("~") + 1)) if chr(c) != " "}
+    vocabulary = letters | {"Ġ": 0, "Ċ": len(letters) + 1, "an": len(letters) + 2, "and": len(letters) + 3}
+    (tmp_path / "tokenizer.json").write_text(json.dumps({
+        "version": "1.0", "added_tokens": [], "normalizer": None, "post_processor": None,
+        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
+        "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
+        "model": {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None,
+                  "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False,
+                  "vocab": vocabulary, "merges": ["a n", "an d"]},
+    }))  # fmt: skip
+    tokenizer = Tokenizer.load(tmp_path)
+    assert tokenizer.decode(tokenizer.encode("1 and 2\n")) == "1 and 2\n"
+    assert vocabulary["and"] in tokenizer.encode("and")
+    dataset = Dataset.from_file(text, tokenizer=tokenizer)
+    assert dataset.vocabulary == tokenizer.vocabulary < 256
+    assert len(dataset) == len(tokenizer.encode(text.read_text())) < len(Dataset.from_file(text))
+    trainer = make_trainer(dataset)
+    trainer.train()
+    assert trainer.generate("1 and", tokens=5, seed="1")
+    dataset.save(tmp_path / "tokens")
+    unknown = make_trainer(tmp_path / "tokens")
+    with pytest.raises(gym.InvalidArgumentError, match="which tokenizer"):
+        unknown.generate("1", tokens=1)
+
+
+def test_a_tokenizer_of_bytes_is_the_default():
+    assert Tokenizer().encode("né") == list("né".encode())
+    assert Tokenizer().vocabulary == 256
+    assert Tokenizer().decode([110, 233]) == "n\ufffd"
+    with pytest.raises(gym.OutOfRangeError):
+        Tokenizer().decode([256])
