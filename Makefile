@@ -4,7 +4,7 @@ JOBS ?= $(shell nproc)
 # Tests start servers of their own and wait a lot: two at a time use a small machine well.
 TEST_JOBS ?= 2
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test check soak determinism bench parity fmt lint clean
+.PHONY: help setup build demo test python check soak determinism bench parity fmt lint clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' Makefile | column -t -s '|'
@@ -22,6 +22,9 @@ demo: ## train on real text, catch a cheat, pay everyone else on chain
 
 test: build ## run every unit and integration test (real PostgreSQL, anvil, sockets)
 	@ctest --test-dir $(BUILD) --output-on-failure --timeout 300 --parallel $(TEST_JOBS)
+
+python: build ## make the Python package: a wheel and a .deb -> build/python
+	@scripts/python_package.sh $(BUILD)
 
 check: build ## run the larger checks: ten times the counts, fuzzing, sanitizers, contracts, lint
 	@scripts/check.sh

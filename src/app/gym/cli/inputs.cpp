@@ -10,7 +10,6 @@
 #include <iterator>
 #include <system_error>
 
-#include "gym/commit/sha256.hpp"
 #include "gym/common/file.hpp"
 #include "gym/common/memory.hpp"
 #include "gym/engine/saved_run.hpp"
@@ -155,11 +154,6 @@ Result<engine::State> starting_state(const program::Program& program, const std:
                                      const std::string& seed) {
     GYM_TRY(StateFile file, starting_point(program, path, seed));
     return std::move(file.state);
-}
-
-Digest parse_seed(const std::string& text) {
-    if (const auto digest = Digest::parse(text); digest.ok()) return *digest;
-    return commit::sha256(as_bytes(text));
 }
 
 }  // namespace gym::app

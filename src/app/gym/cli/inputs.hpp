@@ -8,6 +8,7 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/engine/saved_run.hpp"
+#include "gym/engine/seed.hpp"
 #include "gym/engine/state.hpp"
 #include "gym/interchange/model_folder.hpp"
 #include "gym/program/program.hpp"
@@ -59,7 +60,6 @@ struct StateFile {
 /// @errors kIo naming the path.
 [[nodiscard]] Status check_output(const std::string& path);
 
-/// A job seed: 64 hexadecimal digits as they are, any other text by its SHA-256.
-[[nodiscard]] Digest parse_seed(const std::string& text);
+using engine::parse_seed;
 
 }  // namespace gym::app

@@ -1,0 +1,199 @@
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "bindings.hpp"
+#include "errors.hpp"
+#include "gym/client/api_client.hpp"
+#include "gym/crypto/secret.hpp"
+
+namespace gym::python {
+namespace {
+
+namespace py = pybind11;
+using client::ApiClient;
+
+template <class T>
+std::vector<T> values_of(client::AnswerList<T> answers) {
+    std::vector<T> out;
+    out.reserve(answers.size());
+    for (auto& answer : answers)
+        out.push_back(std::move(answer.value));
+    return out;
+}
+
+// Records
+
+void bind_job(py::module_& module) {
+    using client::Job;
+    py::class_<Job>(module, "Job")
+        .def_property_readonly("id", [](const Job& self) { return self.id.hex(); })
+        .def_property_readonly("owner", [](const Job& self) { return self.owner.hex(); })
+        .def_readonly("name", &Job::name)
+        .def_property_readonly("status",
+                               [](const Job& self) { return std::string(to_string(self.status)); })
+        .def_readonly("status_reason", &Job::status_reason)
+        .def_readonly("rounds", &Job::rounds)
+        .def_readonly("rounds_done", &Job::rounds_done)
+        .def_readonly("steps_per_round", &Job::steps_per_round)
+        .def_readonly("flops_per_step", &Job::flops_per_step)
+        .def_property_readonly("dataset_root",
+                               [](const Job& self) { return self.dataset_root.hex(); })
+        .def_property_readonly("budget", [](const Job& self) { return to_decimal(self.budget); })
+        .def_property_readonly("ended", [](const Job& self) { return self.ended_at.has_value(); });
+}
+
+void bind_job_detail(py::module_& module) {
+    using client::JobDetail;
+    using client::JobRound;
+    py::class_<JobRound>(module, "JobRound")
+        .def_readonly("round", &JobRound::round)
+        .def_readonly("validation_loss", &JobRound::validation_loss)
+        .def_readonly("commitments", &JobRound::commitment_count);
+    py::class_<JobDetail, client::Job>(module, "JobDetail")
+        .def_readonly("waiting_for", &JobDetail::waiting_for)
+        .def_property_readonly("spent",
+                               [](const JobDetail& self) { return to_decimal(self.cost.spent); })
+        .def_property_readonly("left",
+                               [](const JobDetail& self) { return to_decimal(self.cost.left); })
+        .def_property_readonly("refunded",
+                               [](const JobDetail& self) { return to_decimal(self.cost.refunded); })
+        .def_property_readonly("faults", [](const JobDetail& self) { return self.faults.size(); })
+        .def_property_readonly("round_list",
+                               [](const JobDetail& self) { return values_of(self.round_list); })
+        .def_property_readonly("units", [](const JobDetail& self) {
+            py::dict out;
+            for (const auto& [state, count] : self.units)
+                out[py::str(state)] = count;
+            return out;
+        });
+}
+
+void bind_dataset_record(py::module_& module) {
+    using registry::Dataset;
+    py::class_<Dataset>(module, "DatasetRecord")
+        .def_property_readonly("root", [](const Dataset& self) { return self.root.hex(); })
+        .def_property_readonly("owner", [](const Dataset& self) { return self.owner.hex(); })
+        .def_readonly("name", &Dataset::name)
+        .def_readonly("licence", &Dataset::licence)
+        .def_readonly("tokens", &Dataset::tokens)
+        .def_readonly("vocabulary", &Dataset::vocabulary)
+        .def_property_readonly(
+            "price", [](const Dataset& self) { return to_decimal(self.price_wei_per_mtoken); })
+        .def_readonly("quality_ppm", &Dataset::quality_ppm);
+}
+
+void bind_account(py::module_& module) {
+    using client::Account;
+    auto account = py::class_<Account>(module, "Account");
+    account.def_property_readonly("address",
+                                  [](const Account& self) { return self.address.hex(); });
+    const std::array<std::pair<const char*, Amount Account::*>, 7> amounts{{
+        {"available", &Account::available},
+        {"escrowed", &Account::escrowed},
+        {"withdrawing", &Account::withdrawing},
+        {"pending", &Account::pending},
+        {"earned", &Account::earned},
+        {"payable", &Account::payable},
+        {"claimed", &Account::claimed},
+    }};
+    for (const auto& [name, member] : amounts)
+        account.def_property_readonly(
+            name, [member = member](const Account& self) { return to_decimal(self.*member); });
+}
+
+// Calls
+
+std::shared_ptr<ApiClient> open_api(const std::string& url, std::string key,
+                                    const std::string& key_file, std::uint32_t retry_ms) {
+    if (!key_file.empty()) {
+        const auto secret = unwrap(crypto::read_secret_file(key_file));
+        key.assign(secret.view().begin(), secret.view().end());
+    }
+    return std::make_shared<ApiClient>(client::ApiOptions{
+        .url = url, .key = std::move(key), .retry_for = std::chrono::milliseconds(retry_ms)});
+}
+
+void bind_job_calls(py::class_<ApiClient, std::shared_ptr<ApiClient>>& api) {
+    api.def("job",
+            [](const ApiClient& self, const std::string& id) {
+                const Digest job = parse_digest(id, "job");
+                return unlocked([&] { return self.job(job); }).value;
+            })
+        .def(
+            "jobs",
+            [](const ApiClient& self, const std::string& owner, std::uint32_t limit) {
+                return values_of(
+                    unlocked([&] { return self.jobs({.owner = owner, .limit = limit}); }));
+            },
+            py::arg("owner") = "", py::arg("limit") = 100)
+        .def(
+            "submit_job",
+            [](const ApiClient& self, const std::string& yaml, const std::string& key, bool again) {
+                return unlocked([&] { return self.submit_job(yaml, key, again); }).value;
+            },
+            py::arg("yaml"), py::arg("key"), py::arg("again") = false)
+        .def("fund_job",
+             [](const ApiClient& self, const std::string& id, const std::string& amount,
+                const std::string& key) {
+                 const Digest job = parse_digest(id, "job");
+                 const Amount tokens = parse_amount(amount, "amount");
+                 return unlocked([&] { return self.fund_job(job, tokens, key); }).value;
+             })
+        .def("ask_job", [](const ApiClient& self, const std::string& id, const std::string& verb) {
+            const Digest job = parse_digest(id, "job");
+            return unlocked([&] { return self.ask_job(job, verb); }).value;
+        });
+}
+
+void bind_dataset_calls(py::class_<ApiClient, std::shared_ptr<ApiClient>>& api) {
+    api.def("dataset",
+            [](const ApiClient& self, const std::string& root) -> std::optional<registry::Dataset> {
+                const Digest digest = parse_digest(root, "dataset");
+                auto found = unlocked([&] { return self.dataset(digest); });
+                if (!found) return std::nullopt;
+                return std::move(found->value);
+            })
+        .def(
+            "datasets",
+            [](const ApiClient& self, std::uint32_t limit, std::uint64_t offset) {
+                return values_of(
+                    unlocked([&] { return self.datasets({.limit = limit, .offset = offset}); }));
+            },
+            py::arg("limit") = client::kPageItemsMax, py::arg("offset") = 0)
+        .def("register_dataset",
+             [](const ApiClient& self, const blob::Dataset& tokens, const std::string& name,
+                const std::string& licence, const std::string& price) {
+                 const client::DatasetTerms terms{name, licence, parse_amount(price, "price")};
+                 return unlocked([&] { return self.register_dataset(tokens, terms); }).value;
+             });
+}
+
+}  // namespace
+
+void bind_client(py::module_& module) {
+    bind_job(module);
+    bind_job_detail(module);
+    bind_dataset_record(module);
+    bind_account(module);
+    module.attr("PAGE_ITEMS_MAX") = client::kPageItemsMax;
+    auto api = py::class_<ApiClient, std::shared_ptr<ApiClient>>(module, "Api");
+    api.def(py::init(&open_api), py::arg("url"), py::arg("key") = "", py::arg("key_file") = "",
+            py::arg("retry_ms") = 0);
+    api.def("check_health",
+            [](const ApiClient& self) { unlocked([&] { return self.check_health(); }); });
+    api.def("account", [](const ApiClient& self, const std::string& address) {
+        const auto parsed = Address::parse(address);
+        const Address owner = unwrap(parsed);
+        return unlocked([&] { return self.account(owner); }).value;
+    });
+    bind_job_calls(api);
+    bind_dataset_calls(api);
+}
+
+}  // namespace gym::python

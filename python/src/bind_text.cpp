@@ -1,0 +1,87 @@
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bindings.hpp"
+#include "errors.hpp"
+#include "gym/program/presets.hpp"
+#include "gym/program/train_config_yaml.hpp"
+#include "gym/tokenizer/tokenizer.hpp"
+
+namespace gym::python {
+namespace {
+
+namespace py = pybind11;
+using tokenizer::Tokenizer;
+
+/// Steps of warm-up at most, as a share of all.
+constexpr std::uint32_t kWarmupShare = 10;
+
+/// A preset's model file, its schedule over `steps` steps.
+std::string preset_text(const std::string& name, std::uint64_t steps) {
+    auto config = unwrap(program::preset_config(name));
+    if (steps != 0) {
+        const auto last =
+            static_cast<std::uint32_t>(std::min<std::uint64_t>(steps, program::kScheduleStepsMax));
+        config.optimizer.total_steps = last;
+        config.optimizer.warmup_steps =
+            std::min(config.optimizer.warmup_steps, last / kWarmupShare);
+    }
+    return program::train_config_text(config);
+}
+
+std::vector<std::pair<std::string, std::string>> preset_list() {
+    std::vector<std::pair<std::string, std::string>> out;
+    for (const program::Preset& preset : program::presets())
+        out.emplace_back(preset.name, preset.summary);
+    return out;
+}
+
+void bind_tokenizer(py::module_& module) {
+    py::class_<Tokenizer, std::shared_ptr<Tokenizer>>(module, "Tokenizer")
+        .def_static("bytes", &Tokenizer::bytes)
+        .def_static(
+            "load",
+            [](const std::string& path, const std::string& encoding) {
+                return unlocked([&] { return Tokenizer::load(path, {.encoding = encoding}); });
+            })
+        .def(
+            "encode",
+            [](const Tokenizer& self, const py::bytes& text, bool special_tokens) {
+                const std::string_view view(text);
+                return unlocked(
+                    [&] { return self.encode(view, {.special_tokens = special_tokens}); });
+            },
+            py::arg("text"), py::arg("special_tokens") = false)
+        .def("decode",
+             [](const Tokenizer& self, const std::vector<std::uint32_t>& tokens) {
+                 return py::bytes(unlocked([&] { return self.decode(tokens); }));
+             })
+        .def_property_readonly("vocabulary", &Tokenizer::vocabulary)
+        .def_property_readonly("name", &Tokenizer::name)
+        .def_property_readonly("root", [](const Tokenizer& self) { return self.root().hex(); })
+        .def_property_readonly("end_of_text", &Tokenizer::end_of_text)
+        .def_property_readonly("special_tokens", [](const Tokenizer& self) {
+            py::dict out;
+            for (const auto& token : self.special_tokens())
+                out[py::str(token.text)] = token.id;
+            return out;
+        });
+}
+
+}  // namespace
+
+void bind_text(py::module_& module) {
+    bind_tokenizer(module);
+    module.def("presets", &preset_list);
+    module.def("preset_text", &preset_text, py::arg("name"), py::arg("steps") = 0);
+}
+
+}  // namespace gym::python

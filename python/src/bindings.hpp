@@ -1,0 +1,16 @@
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace gym::python {
+
+/// Datasets, programs, states, local training.
+void bind_engine(pybind11::module_& module);
+/// Presets and tokenizers.
+void bind_text(pybind11::module_& module);
+/// A network's gym-api.
+void bind_client(pybind11::module_& module);
+/// Plans and quotes of jobs.
+void bind_plan(pybind11::module_& module);
+
+}  // namespace gym::python

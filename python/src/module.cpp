@@ -1,0 +1,12 @@
+#include "bindings.hpp"
+#include "errors.hpp"
+
+PYBIND11_MODULE(_zoo_gym, module) {
+    module.doc() = "Gym's engine and client in C++. Use the classes of zoo_gym.";
+    module.attr("__version__") = GYM_VERSION;
+    gym::python::register_errors();
+    gym::python::bind_engine(module);
+    gym::python::bind_text(module);
+    gym::python::bind_client(module);
+    gym::python::bind_plan(module);
+}

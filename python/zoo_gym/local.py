@@ -1,0 +1,179 @@
+"""Training in this process: the steps, and so the bits, of ``gym program run``."""
+
+from __future__ import annotations
+
+import os
+from decimal import Decimal
+from pathlib import Path
+
+from . import _zoo_gym, planning
+from .callbacks import Loss
+from .dataset import Dataset
+from .errors import InvalidArgumentError
+from .model import Model
+from .progress import Progress, View, say
+from .training import Evaluation, Events, Quote, TrainingResult, TrainingStatus
+
+
+class LocalTraining:
+    """Steps of one node, with the seed's or given weights. Not thread-safe."""
+
+    def __init__(
+        self,
+        model: Model,
+        dataset: Dataset,
+        *,
+        steps: int,
+        seed: str,
+        init: _zoo_gym.State | None,
+        threads: int,
+        device: str,
+        state_file: str,
+        view: View,
+    ) -> None:
+        if steps < 1:
+            raise InvalidArgumentError(f"a training takes at least one step, not {steps}")
+        self.model = model.scheduled(steps)
+        self._dataset = dataset
+        self._steps = steps
+        self._seed = seed
+        self._init = init if init is not None else model.weights
+        self._threads, self._device = threads, device
+        self._state_file = state_file
+        self._view = view
+        self._run: _zoo_gym.LocalRun | None = None
+        self._losses: list[Loss] = []
+        self._is_running = False
+
+    def quote(self) -> Quote:
+        tokens = self._steps * self.model.tokens_per_step
+        return Quote(
+            parameters=self.model.parameters,
+            tokens=tokens,
+            flops=self._steps * self.model.flops,
+            nodes=1,
+            rounds=1,
+            steps=self._steps,
+            most=Decimal(0),
+            budget=Decimal(0),
+        )
+
+    @property
+    def losses(self) -> list[Loss]:
+        return list(self._losses)
+
+    @property
+    def status(self) -> TrainingStatus:
+        done = 0 if self._run is None else self._run.steps_done
+        if done == self._steps:
+            state = "complete"
+        elif self._is_running:
+            state = "running"
+        else:
+            state = "interrupted" if done else "new"
+        loss = self._losses[-1].value if self._losses else None
+        return TrainingStatus(state, done, self._steps, loss)
+
+    def train(self, events: Events, again: bool) -> TrainingResult:
+        if again:
+            self._run, self._losses = None, []
+        run = self._opened(restart=again)
+        progress = Progress(self._view, "step", run.steps_done, self._steps)
+        self._is_running = True
+        try:
+            self._report(run, events)
+            while run.steps_done < self._steps:
+                run.step()
+                self._report(run, events)
+                progress.show(run.steps_done, self._losses[-1].value)
+        except KeyboardInterrupt:
+            progress.close()
+            say(
+                f"interrupted after {run.steps_done} of {self._steps} steps; train() continues from there"
+                + (f", also in another process: {self._state_file}" if self._state_file else "")
+            )
+            raise
+        finally:
+            self._is_running = False
+            progress.close()
+            run.save()
+        return TrainingResult(
+            losses=self.losses,
+            tokens=self._steps * self.model.tokens_per_step,
+            state_root=run.state().root,
+        )
+
+    def _opened(self, restart: bool) -> _zoo_gym.LocalRun:
+        if self._run is None:
+            start = self._start()
+            self._run = _zoo_gym.LocalRun(
+                self.model.program,
+                start,
+                self._dataset.tokens,
+                seed=self._seed,
+                steps=self._steps,
+                threads=self._threads,
+                device=self._device,
+                state_file=self._state_file,
+                restart=restart,
+            )
+            # What the file has was reported by the process that took the steps.
+            self._losses = [_loss_of(self._run.record(i)) for i in range(len(self._run))]
+        return self._run
+
+    def _start(self) -> _zoo_gym.State:
+        if self._init is not None:
+            return self._init
+        return _zoo_gym.State.initial(self.model.program, self._seed)
+
+    def _report(self, run: _zoo_gym.LocalRun, events: Events) -> None:
+        """What the run has and was not reported; an interrupt between them loses nothing."""
+        while len(self._losses) < len(run):
+            loss = _loss_of(run.record(len(self._losses)))
+            self._losses.append(loss)
+            events.loss(loss)
+
+    @property
+    def state(self) -> _zoo_gym.State:
+        """The training state after the steps so far."""
+        return self._start() if self._run is None else self._run.state()
+
+    def evaluate(self, windows: int) -> Evaluation:
+        found = _zoo_gym.evaluate(
+            self.model.program,
+            self.state,
+            self._dataset.tokens,
+            windows=windows,
+            threads=self._threads,
+            device=self._device,
+        )
+        return Evaluation(found.loss, found.perplexity, found.windows, found.accuracy)
+
+    def export(self, folder: str | os.PathLike[str]) -> None:
+        planning.write_folder(Path(folder), self.model, self.state)
+
+    def generate(self, prompt: str, tokens: int, temperature: float, top_k: int, seed: str) -> str:
+        tokenizer = self._dataset.tokenizer
+        if tokenizer is None:
+            raise InvalidArgumentError(
+                "the dataset does not say which tokenizer made it: read the text with "
+                "Dataset.from_file(..., tokenizer=Tokenizer.load(...))"
+            )
+        made = _zoo_gym.generate(
+            self.model.program,
+            self.state,
+            tokenizer.encode(prompt),
+            tokens=tokens,
+            temperature=temperature,
+            top_k=top_k,
+            seed=seed,
+            threads=self._threads,
+        )
+        return tokenizer.decode(made)
+
+    def cancel(self) -> None:
+        raise InvalidArgumentError("a local training ends with Ctrl-C")
+
+
+def _loss_of(record: _zoo_gym.StepRecord) -> Loss:
+    return Loss(record.step + 1, record.loss)

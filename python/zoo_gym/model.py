@@ -1,0 +1,183 @@
+"""Models: shape, optimizer and, once read from a folder, weights."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from . import _zoo_gym, planning
+from .errors import NotFoundError
+
+
+class Model:
+    """A model with its optimizer, as training needs it.
+
+    Args:
+        name: a preset (:meth:`presets`), a model file (``.yaml``), or a folder that
+            :meth:`DistributedTrainer.export` wrote.
+
+    Immutable and safe to share between threads. Sizes: a step trains on ``batch`` windows of
+    ``context`` tokens.
+
+    Raises:
+        NotFoundError: for a name that is neither; InvalidArgumentError: for a file with a wrong key.
+    """
+
+    _name: str
+    _yaml: str | None
+    _program: _zoo_gym.Program
+    _weights: _zoo_gym.State | None
+    _is_preset: bool
+
+    def __init__(self, name: str | os.PathLike[str]) -> None:
+        made = _resolve(os.fspath(name))
+        self._name, self._yaml = made._name, made._yaml
+        self._program, self._weights, self._is_preset = made._program, made._weights, made._is_preset
+
+    @classmethod
+    def _make(
+        cls,
+        name: str,
+        yaml: str | None,
+        program: _zoo_gym.Program,
+        *,
+        weights: _zoo_gym.State | None = None,
+        is_preset: bool = False,
+    ) -> Model:
+        self = cls.__new__(cls)
+        self._name, self._yaml, self._program = name, yaml, program
+        self._weights, self._is_preset = weights, is_preset
+        return self
+
+    @staticmethod
+    def presets() -> dict[str, str]:
+        """The built-in models: names, and a line about each."""
+        return dict(_zoo_gym.presets())
+
+    @classmethod
+    def from_preset(cls, name: str) -> Model:
+        """A built-in model. Its schedule follows the length of the training.
+
+        Raises:
+            NotFoundError: naming the presets that there are.
+        """
+        yaml = _zoo_gym.preset_text(name)
+        return cls._make(name, yaml, _zoo_gym.Program.from_yaml(yaml, name), is_preset=True)
+
+    @classmethod
+    def from_yaml(cls, path: str | os.PathLike[str]) -> Model:
+        """A model file (examples/gpt-tiny.yaml explains every key), used as it is.
+
+        Raises:
+            NotFoundError: if the file does not exist; InvalidArgumentError: with line and key.
+        """
+        try:
+            text = Path(path).read_text()
+        except FileNotFoundError:
+            raise NotFoundError(f"no model file {os.fspath(path)}") from None
+        return cls._make(Path(path).stem, text, _zoo_gym.Program.from_yaml(text, os.fspath(path)))
+
+    @classmethod
+    def from_folder(cls, folder: str | os.PathLike[str]) -> Model:
+        """The model and weights in a folder that :meth:`DistributedTrainer.export` wrote.
+
+        Raises:
+            NotFoundError: if it holds no model; MismatchError: if a file was changed.
+        """
+        return planning.read_folder(Path(folder))
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return self._name
+
+    @property
+    def yaml(self) -> str | None:
+        """The text of the model file; None for a model that came as a program."""
+        return self._yaml
+
+    @property
+    def root(self) -> str:
+        """The 0x... commitment to the program: every operation of a training step."""
+        return self._program.root
+
+    @property
+    def parameters(self) -> int:
+        """Numbers that training changes."""
+        return self._program.parameters
+
+    @property
+    def flops(self) -> int:
+        """Floating-point operations of one training step, as a network counts and prices them."""
+        return self._program.flops_per_step
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of parameters and optimizer state."""
+        return self._program.state_bytes
+
+    @property
+    def batch(self) -> int:
+        """Windows of a training step."""
+        return self._program.shape[0]
+
+    @property
+    def context(self) -> int:
+        """Tokens of a window."""
+        return self._program.shape[1]
+
+    @property
+    def tokens_per_step(self) -> int:
+        """Tokens that a training step learns from: batch * context."""
+        return self.batch * self.context
+
+    @property
+    def vocabulary(self) -> int:
+        """The tokens of a dataset must be below this."""
+        return self._program.shape[2]
+
+    @property
+    def program(self) -> _zoo_gym.Program:
+        """The operations of a training step."""
+        return self._program
+
+    @property
+    def weights(self) -> _zoo_gym.State | None:
+        """The weights that training begins with; None: those of the seed."""
+        return self._weights
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the program file that ``gym program run`` takes.
+
+        Raises:
+            OSError: if it cannot be written.
+        """
+        Path(path).write_bytes(self._program.encode())
+
+    def scheduled(self, steps: int) -> Model:
+        """A preset with its learning-rate schedule over ``steps`` steps; other models as they are."""
+        if not self._is_preset:
+            return self
+        yaml = _zoo_gym.preset_text(self._name, steps)
+        return self._make(
+            self._name,
+            yaml,
+            _zoo_gym.Program.from_yaml(yaml, self._name),
+            weights=self._weights,
+            is_preset=True,
+        )
+
+    def __repr__(self) -> str:
+        return f"Model({self._name!r}, {self.parameters} parameters)"
+
+
+def _resolve(name: str) -> Model:
+    path = Path(name)
+    if path.is_dir():
+        return Model.from_folder(path)
+    if path.suffix in (".yaml", ".yml"):
+        return Model.from_yaml(path)
+    try:
+        return Model.from_preset(name)
+    except NotFoundError as error:
+        raise NotFoundError(f"{error.message}; '{name}' is no .yaml file and no folder either") from None

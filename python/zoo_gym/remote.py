@@ -1,0 +1,267 @@
+"""Training on a network: a job that is quoted, submitted, followed."""
+
+from __future__ import annotations
+
+import math
+import os
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+from . import _zoo_gym, planning
+from .amounts import Money, decimal_text
+from .callbacks import Loss
+from .dataset import Dataset
+from .errors import ConflictError, InvalidArgumentError, NotFoundError, UnavailableError
+from .model import Model
+from .progress import Progress, View, say
+from .settings import Network, home
+from .state_file import StateFile, Submission
+from .training import Evaluation, Events, Quote, TrainingResult, TrainingStatus
+
+_POLL_S = 1.0
+_SILENCE_S_MAX = 600.0
+"""How long a gym-api that restarts, or a network that is gone, is asked again."""
+_DEAD = ("cancelled", "failed")
+
+
+@dataclass(frozen=True)
+class JobAsked:
+    """A job in its owner's words.
+
+    Attributes:
+        budget: the most money to lock; None: what the quote says that the job costs at most.
+        max_data_price: the most for a million tokens of text.
+        terms: keys of a job file, in the place of what is planned.
+    """
+
+    name: str
+    tokens: int | None
+    nodes: int | None
+    budget: Money | None
+    max_data_price: Money
+    terms: Mapping[str, Any]
+
+
+class NetworkTraining:
+    """One job of a network. Not thread-safe."""
+
+    def __init__(
+        self, model: Model, dataset: Dataset, network: Network, asked: JobAsked, view: View
+    ) -> None:
+        self.model = model
+        self._dataset = dataset
+        self._network = network
+        self._asked = asked
+        self._view = view
+        self._job: str | None = None
+        self._losses: list[Loss] = []
+        self._reported_rounds = 0
+        self._file = StateFile(
+            home() / "trainings",
+            {
+                "network": network.url,
+                "model": model.root,
+                "dataset": dataset.root,
+                "name": asked.name,
+                "tokens": asked.tokens,
+                "nodes": asked.nodes,
+                "budget": None if asked.budget is None else decimal_text(asked.budget, "budget"),
+                "max_data_price": decimal_text(asked.max_data_price, "max_data_price"),
+                "terms": dict(asked.terms),
+            },
+        )
+        saved = self._file.load()
+        if saved is not None:
+            self._job = saved.job
+
+    # Before
+
+    def quote(self) -> Quote:
+        return self._planned()[0]
+
+    def _planned(self) -> tuple[Quote, str]:
+        """The quote, and the job file that it is of."""
+        request = planning.JobRequest(
+            name=self._asked.name,
+            model=self.model,
+            dataset_root=self._dataset.root,
+            tokens=self._asked.tokens,
+            nodes=self._asked.nodes,
+            max_data_price=decimal_text(self._asked.max_data_price, "max_data_price"),
+            terms=self._asked.terms,
+        )
+        plan = planning.plan_job(request)
+        found = _zoo_gym.quote_job(self._network.api(), planning.job_yaml(request, plan, "1"))
+        if self._asked.budget is not None:
+            budget = Decimal(decimal_text(self._asked.budget, "budget"))
+        elif found.most is not None:
+            budget = found.most
+        else:
+            raise InvalidArgumentError(
+                "the network has not published its rates, so the most that the job can cost is not "
+                "known: pass budget=, the money that it may cost"
+            )
+        steps = plan.rounds * plan.steps
+        quote = Quote(
+            parameters=plan.model.parameters,
+            tokens=steps * plan.slots * found.tokens_per_step,
+            flops=steps * plan.slots * found.flops_per_step,
+            nodes=plan.slots,
+            rounds=plan.rounds,
+            steps=steps,
+            most=found.most,
+            budget=budget,
+        )
+        return quote, planning.job_yaml(request, plan, format(budget, "f"))
+
+    # Submission
+
+    def _submitted(self, again: bool) -> str:
+        """The id of the job, which is submitted unless it was. Nothing is submitted twice."""
+        with self._file.locked():
+            saved = self._file.load()
+            if saved is not None and saved.job is not None:
+                status = self._network.api().job(saved.job).status
+                if status not in _DEAD and not again:
+                    say(f"job {saved.job} was submitted before; train(again=True) submits another")
+                    return saved.job
+                saved = None
+            if saved is None:
+                quote, yaml = self._planned()
+                say(f"quote: {quote}")
+                saved = Submission(self._network.url, secrets.token_hex(16), yaml)
+                self._file.save(saved)
+            job = self._send(saved, again)
+            self._file.save(replace(saved, job=job))
+            say(f"job {job} submitted")
+            return job
+
+    def _send(self, submission: Submission, again: bool) -> str:
+        try:
+            return self._network.owner_api().submit_job(submission.yaml, submission.key, again).id
+        except UnavailableError:
+            raise  # whether it was submitted is not known: the same is sent next time
+        except Exception:
+            self._file.forget()
+            raise
+
+    # Training
+
+    def train(self, events: Events, again: bool) -> TrainingResult:
+        if again:
+            self._losses, self._reported_rounds = [], 0
+        self._job = self._submitted(again)
+        try:
+            detail = self._follow(self._job, events)
+        except KeyboardInterrupt:
+            say(
+                f"the job continues on the network; train() follows it again, cancel() ends it, and so "
+                f"do `gym job watch {self._job}` and `gym job cancel {self._job}`"
+            )
+            raise
+        return TrainingResult(
+            losses=self.losses, tokens=self._tokens(detail), job=self._job, spent=detail.spent
+        )
+
+    def _follow(self, job: str, events: Events) -> _zoo_gym.JobDetail:
+        """Until all rounds are done; its last units may still be checked then."""
+        api = self._network.api()
+        detail = api.job(job)
+        progress = Progress(self._view, "round", detail.rounds_done, detail.rounds)
+        try:
+            while True:
+                self._report(detail, events)
+                loss = self._losses[-1].value if self._losses else None
+                progress.show(detail.rounds_done, loss, _note(detail))
+                if detail.status in _DEAD:
+                    raise ConflictError(f"the job is {detail.status}: {detail.status_reason}")
+                if detail.rounds_done >= detail.rounds and len(self._losses) >= detail.rounds:
+                    return detail
+                if detail.ended:
+                    return detail
+                time.sleep(_POLL_S)
+                detail = _asked_again(api, job)
+        finally:
+            progress.close()
+
+    def _report(self, detail: _zoo_gym.JobDetail, events: Events) -> None:
+        for entry in sorted(detail.round_list, key=lambda entry: entry.round):
+            if entry.validation_loss is None or entry.round <= self._reported_rounds:
+                continue
+            loss = Loss(entry.round, entry.validation_loss)
+            self._losses.append(loss)
+            self._reported_rounds = entry.round
+            events.loss(loss)
+            events.round(entry.round)
+
+    def _tokens(self, detail: _zoo_gym.JobDetail) -> int:
+        slots = int(self._asked.terms.get("slots", self._asked.nodes or planning.DEFAULT_NODES))
+        return detail.rounds * detail.steps_per_round * slots * self.model.tokens_per_step
+
+    # Meanwhile and after
+
+    @property
+    def losses(self) -> list[Loss]:
+        return list(self._losses)
+
+    @property
+    def status(self) -> TrainingStatus:
+        if self._job is None:
+            return TrainingStatus("new", 0, 0)
+        detail = self._network.api().job(self._job)
+        losses = [r.validation_loss for r in detail.round_list if r.validation_loss is not None]
+        state = detail.status
+        if state == "completed":
+            state = "complete"
+        elif state == "running" and detail.rounds_done >= detail.rounds:
+            state = "settling"
+        return TrainingStatus(
+            state=state,
+            done=detail.rounds_done,
+            total=detail.rounds,
+            loss=losses[-1] if losses else None,
+            job=self._job,
+            spent=detail.spent,
+            waiting_for=detail.waiting_for,
+        )
+
+    def evaluate(self, windows: int) -> Evaluation:
+        """The network's own measurement after the newest round."""
+        loss = self.status.loss
+        if loss is None:
+            raise NotFoundError("the job has not finished a round yet")
+        return Evaluation(loss, math.exp(loss))
+
+    def export(self, folder: str | os.PathLike[str]) -> None:
+        raise UnavailableError("this network does not hand out the weights of its jobs")
+
+    def generate(self, prompt: str, tokens: int, temperature: float, top_k: int, seed: str) -> str:
+        raise UnavailableError("this network does not hand out the weights of its jobs")
+
+    def cancel(self) -> None:
+        if self._job is None:
+            raise NotFoundError("no job was submitted")
+        self._network.owner_api().ask_job(self._job, "cancel")
+
+
+def _asked_again(api: _zoo_gym.Api, job: str) -> _zoo_gym.JobDetail:
+    """The job; asks again while gym-api does not answer."""
+    end = time.monotonic() + _SILENCE_S_MAX
+    while True:
+        try:
+            return api.job(job)
+        except UnavailableError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(_POLL_S)
+
+
+def _note(detail: _zoo_gym.JobDetail) -> str:
+    parts = [f"spent {detail.spent:f}"]
+    if detail.waiting_for:
+        parts.append(detail.waiting_for)
+    return "  ".join(parts)

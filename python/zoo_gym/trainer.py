@@ -1,0 +1,282 @@
+"""The trainer: one class for a network and for this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from . import _zoo_gym
+from .amounts import Money
+from .callbacks import Callback, Loss
+from .dataset import Dataset
+from .errors import InvalidArgumentError
+from .local import LocalTraining
+from .model import Model
+from .progress import find_view
+from .remote import JobAsked, NetworkTraining
+from .settings import LOCAL, Network
+from .training import Evaluation, Quote, Training, TrainingResult, TrainingStatus
+
+_TOKENS_MAX = 10**18
+_EVALUATE_WINDOWS = 64
+
+
+class DistributedTrainer:
+    """Trains a model on a network of other people's machines, or on this one.
+
+    Args:
+        model: a :class:`Model`; or the name of a preset, a model file (``.yaml``), an exported folder.
+        dataset: a :class:`Dataset`; or a registered name or 0x... root; for local training also the
+            path of a text or token file.
+        nodes: machines that train at the same time, at most; default 3, locally always 1.
+        budget_tokens: tokens to train on, all nodes together; rounded up to whole steps.
+        budget: the most money that the job may cost; default: the quote's "at most".
+        network: URL of a gym-api; None: ``$GYM_API``, else http://127.0.0.1:8080; ``"local"``: train
+            in this process, with the same bits as ``gym program run``.
+        keystore, passphrase_file: the owner's key, which signs the job's order.
+        api_key_file: file with the API key, mode 0600; None: ``$GYM_API_KEY``.
+        init: weights to begin with: an exported folder, a ``.safetensors`` file, or a state of
+            ``gym program run``; default: drawn from the seed.
+        callbacks: see :class:`Callback`.
+        steps: local training only: steps, in the place of budget_tokens.
+        seed: local training only: 64 hexadecimal digits, or any text; decides weights and batches.
+        threads: local training only: 0: all of this machine. Changes no bit.
+        device: local training only: "cpu", "cuda" or "cuda:N". Changes no bit.
+        state_file: local training only: keeps the run in this file, as ``gym program run --state``
+            does; the same trainer in another process continues it.
+        licence: of a text that is not registered yet (SPDX); it is registered at price 0 then.
+        max_data_price: the most for a million tokens of the dataset.
+        name: of the job, for people; default: the model's and dataset's.
+        job: keys of a job file (examples/job.yaml), in the place of what is planned.
+        progress: False: show nothing.
+
+    Nothing is sent before :meth:`quote` or :meth:`train`, but for looking up a dataset's name.
+
+    Raises:
+        InvalidArgumentError: for arguments that contradict each other.
+        NotFoundError: for a model or dataset that does not exist.
+    """
+
+    def __init__(
+        self,
+        model: Model | str | os.PathLike[str],
+        dataset: Dataset | str | os.PathLike[str],
+        *,
+        nodes: int | None = None,
+        budget_tokens: float | None = None,
+        budget: Money | None = None,
+        network: str | None = None,
+        keystore: str | os.PathLike[str] | None = None,
+        passphrase_file: str | os.PathLike[str] | None = None,
+        api_key_file: str | os.PathLike[str] | None = None,
+        init: str | os.PathLike[str] | None = None,
+        callbacks: Iterable[Callback] = (),
+        steps: int | None = None,
+        seed: str = "0",
+        threads: int = 0,
+        device: str = "cpu",
+        state_file: str | os.PathLike[str] | None = None,
+        licence: str | None = None,
+        max_data_price: Money = 0,
+        name: str | None = None,
+        job: Mapping[str, Any] | None = None,
+        progress: bool = True,
+    ) -> None:
+        self._callbacks = tuple(callbacks)
+        self._view = find_view(progress)
+        made = model if isinstance(model, Model) else Model(model)
+        tokens = None if budget_tokens is None else _whole_tokens(budget_tokens)
+        self._training: Training
+        if network == LOCAL:
+            _refuse("local training", nodes=nodes, budget=budget, job=job)
+            self._training = LocalTraining(
+                made,
+                _local_dataset(dataset),
+                steps=_local_steps(made, steps, tokens),
+                seed=seed,
+                init=None if init is None else _read_weights(made, init),
+                threads=threads,
+                device=device,
+                state_file="" if state_file is None else os.fspath(state_file),
+                view=self._view,
+            )
+            return
+        _refuse("training on a network", steps=steps, init=init, state_file=state_file)
+        if nodes is not None and nodes < 1:
+            raise InvalidArgumentError(f"nodes: {nodes} is less than 1")
+        found = Network.find(network, api_key_file)
+        data = _network_dataset(dataset, found, licence)
+        asked = JobAsked(
+            name=name or f"{made.name} on {data.info.name}"[:128],
+            tokens=tokens,
+            nodes=nodes,
+            budget=budget,
+            max_data_price=max_data_price,
+            terms=dict(job or {}),
+        )
+        self._training = NetworkTraining(made, data, found, asked, self._view)
+
+    @property
+    def model(self) -> Model:
+        """The model; a preset's schedule is over the whole training."""
+        return self._training.model
+
+    @property
+    def losses(self) -> list[Loss]:
+        """The losses so far, in order."""
+        return self._training.losses
+
+    @property
+    def status(self) -> TrainingStatus:
+        """Where the training is; asks the network.
+
+        Raises:
+            UnavailableError: if the network does not answer.
+        """
+        return self._training.status
+
+    def quote(self) -> Quote:
+        """What the training will take; submits nothing.
+
+        Raises:
+            InvalidArgumentError: if neither tokens nor steps are given, or the network has not
+                published its rates and there is no ``budget``.
+        """
+        return self._training.quote()
+
+    def train(self, *, again: bool = False) -> TrainingResult:
+        """Trains to the end and shows the progress.
+
+        On a network: submits the job and locks its budget; or follows the job that this trainer
+        submitted before, in this process or another one. Returns when all rounds are done. Ctrl-C
+        leaves the job running; the same call follows it again.
+
+        Locally: Ctrl-C ends after the step in progress; the same call on the same trainer (with a
+        ``state_file``: also in another process) continues there, with the bits of a run that was
+        never interrupted.
+
+        Args:
+            again: train once more: in a new job, or from the first step.
+
+        Raises:
+            KeyboardInterrupt: at Ctrl-C.
+            InsufficientFundsError: if the deposit does not cover the budget.
+            ConflictError: if the job was cancelled or failed, or the dataset costs more than
+                ``max_data_price``.
+            UnavailableError: if the network does not answer; the same call tries again, and nothing
+                is submitted twice.
+        """
+        result = self._training.train(_Reporter(self, self._callbacks), again)
+        for callback in self._callbacks:
+            callback.on_end(self, result)
+        return result
+
+    def evaluate(self, windows: int = _EVALUATE_WINDOWS) -> Evaluation:
+        """The model on the validation part of the dataset.
+
+        Args:
+            windows: local training only: how many windows of ``model.context`` tokens.
+
+        Raises:
+            NotFoundError: if a job has not finished a round yet.
+        """
+        return self._training.evaluate(windows)
+
+    def export(self, folder: str | os.PathLike[str]) -> None:
+        """Writes the model so far into ``folder``: model.safetensors (F32, Hugging Face's names) and
+        what :meth:`Model.from_folder` needs.
+
+        Raises:
+            IoError: if it cannot be written.
+        """
+        self._training.export(folder)
+
+    def generate(
+        self, prompt: str, tokens: int = 200, *, temperature: float = 0.8, top_k: int = 0, seed: str = "0"
+    ) -> str:
+        """Continues ``prompt``; the same arguments give the same text on every machine.
+
+        Args:
+            tokens: how many to append.
+            temperature: 0: always the most likely token.
+            top_k: sample among so many; 0: among all.
+
+        Returns:
+            the new text alone.
+        """
+        return self._training.generate(prompt, tokens, temperature, top_k, seed)
+
+    def cancel(self) -> None:
+        """Ends a job: units under way are still checked and paid, the rest of the budget returns.
+
+        Raises:
+            NotFoundError: if none was submitted; ConflictError: if it has ended.
+        """
+        self._training.cancel()
+
+
+class _Reporter:
+    """Hands events to the callbacks."""
+
+    def __init__(self, trainer: DistributedTrainer, callbacks: tuple[Callback, ...]) -> None:
+        self._trainer = trainer
+        self._callbacks = callbacks
+
+    def loss(self, loss: Loss) -> None:
+        for callback in self._callbacks:
+            callback.on_loss(self._trainer, loss)
+
+    def round(self, number: int) -> None:
+        for callback in self._callbacks:
+            callback.on_round(self._trainer, number)
+
+
+def _whole_tokens(tokens: float) -> int:
+    if not 1 <= tokens <= _TOKENS_MAX:
+        raise InvalidArgumentError(f"budget_tokens: {tokens} is not between 1 and 1e18")
+    return int(tokens)
+
+
+def _refuse(where: str, **arguments: object) -> None:
+    for name, value in arguments.items():
+        if value is not None:
+            raise InvalidArgumentError(f"{name}: {where} does not take it")
+
+
+def _local_steps(model: Model, steps: int | None, tokens: int | None) -> int:
+    if (steps is None) == (tokens is None):
+        raise InvalidArgumentError("how long is the training? Pass either steps or budget_tokens")
+    if steps is not None:
+        return steps
+    return -(-(tokens or 0) // model.tokens_per_step)
+
+
+def _local_dataset(dataset: Dataset | str | os.PathLike[str]) -> Dataset:
+    return dataset if isinstance(dataset, Dataset) else Dataset.from_file(dataset)
+
+
+def _network_dataset(
+    dataset: Dataset | str | os.PathLike[str], network: Network, licence: str | None
+) -> Dataset:
+    """Registered; a dataset of this machine is, if there is a licence for it."""
+    if not isinstance(dataset, Dataset):
+        return Dataset.load(os.fspath(dataset), network)
+    if network.api().dataset(dataset.root) is not None:
+        return Dataset.load(dataset.root, network)
+    if licence is None:
+        raise InvalidArgumentError(
+            f"dataset '{dataset.info.name}' is not registered: pass licence='CC-BY-4.0' (an SPDX "
+            "expression) to register it at price 0 for everybody to read, or use Dataset.push"
+        )
+    return dataset.push(licence=licence, network=network)
+
+
+def _read_weights(model: Model, init: str | os.PathLike[str]) -> _zoo_gym.State:
+    path = Path(init)
+    if path.is_dir():
+        path = path / "model.safetensors"
+    if path.suffix == ".safetensors":
+        return _zoo_gym.State.read_safetensors(model.program, str(path))
+    return _zoo_gym.State.load(str(path))

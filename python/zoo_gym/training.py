@@ -1,0 +1,137 @@
+"""What a training says about itself, and what a trainer needs of one."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Protocol
+
+from .callbacks import Loss
+from .model import Model
+
+
+@dataclass(frozen=True)
+class Quote:
+    """What a training will take.
+
+    Attributes:
+        parameters: of the model.
+        tokens: that will be trained on, all nodes together.
+        flops: floating-point operations of all training steps.
+        nodes: that train at the same time.
+        rounds: after each of which the nodes' results are averaged; 1 for local training.
+        steps: of each node, in all rounds.
+        most: the most that the job can cost; 0 for local training, None: the network has not
+            published its rates.
+        budget: what the job locks at submission; the rest returns.
+    """
+
+    parameters: int
+    tokens: int
+    flops: int
+    nodes: int
+    rounds: int
+    steps: int
+    most: Decimal | None
+    budget: Decimal
+
+    def __str__(self) -> str:
+        most = "unknown" if self.most is None else f"{self.most:f}"
+        return (
+            f"{self.parameters:,} parameters, {self.tokens:,} tokens, {self.flops / 1e15:.6g} PFLOP; "
+            f"{self.nodes} nodes, {self.rounds} rounds, {self.steps} steps each; "
+            f"at most {most}, budget {self.budget:f}"
+        )
+
+
+@dataclass(frozen=True)
+class TrainingStatus:
+    """Where a training is.
+
+    Attributes:
+        state: "new", "running", "interrupted" or "complete"; of a job also "submitted", "paused",
+            "cancelled", "failed" and "settling" (trained; its last units are being checked).
+        done, total: steps of a local training, rounds of a job.
+        loss: the newest one, see :class:`Loss`.
+        job: id of the job.
+        spent: money so far.
+        waiting_for: what the job waits for; may be empty.
+    """
+
+    state: str
+    done: int
+    total: int
+    loss: float | None = None
+    job: str | None = None
+    spent: Decimal | None = None
+    waiting_for: str = ""
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """A complete training.
+
+    Attributes:
+        losses: all of them, see :class:`Loss`.
+        tokens: trained on.
+        job: id of the job; None for local training.
+        state_root: of a local training: the commitment to the training state, equal for everybody
+            who takes the same steps, on any machine.
+        spent: money so far; the last units of a job are still being checked.
+    """
+
+    losses: list[Loss] = field(repr=False)
+    tokens: int
+    job: str | None = None
+    state_root: str | None = None
+    spent: Decimal | None = None
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How well a model predicts the validation part of a dataset, its last tenth.
+
+    Attributes:
+        loss: nats per token (per row for a classifier).
+        perplexity: exp(loss).
+        windows: how many windows were looked at; None: as many as the job says.
+        accuracy: share of rows predicted right; None unless the model is a classifier.
+    """
+
+    loss: float
+    perplexity: float
+    windows: int | None = None
+    accuracy: float | None = None
+
+
+class Events(Protocol):
+    """What a training reports, in order and once each."""
+
+    def loss(self, loss: Loss) -> None: ...
+
+    def round(self, number: int) -> None: ...
+
+
+class Training(Protocol):
+    """A training on this machine or on a network."""
+
+    model: Model
+
+    @property
+    def losses(self) -> list[Loss]: ...
+
+    @property
+    def status(self) -> TrainingStatus: ...
+
+    def quote(self) -> Quote: ...
+
+    def train(self, events: Events, again: bool) -> TrainingResult: ...
+
+    def evaluate(self, windows: int) -> Evaluation: ...
+
+    def export(self, folder: str | os.PathLike[str]) -> None: ...
+
+    def generate(self, prompt: str, tokens: int, temperature: float, top_k: int, seed: str) -> str: ...
+
+    def cancel(self) -> None: ...

@@ -1,0 +1,263 @@
+"""Local training: the bits of `gym program run`, interrupts, evaluation, weights out and in."""
+
+import json
+import math
+import signal
+import threading
+
+import pytest
+from conftest import run_gym
+
+import gym
+from gym import Callback, Dataset, DistributedTrainer, Model, Tokenizer
+
+STEPS = 12
+
+
+def make_trainer(text, **other) -> DistributedTrainer:
+    arguments = {"model": "gpt-nano", "dataset": text, "steps": STEPS, "network": "local", "progress": False}
+    return DistributedTrainer(**(arguments | other))
+
+
+def test_takes_the_steps_of_gym_program_run(text, tmp_path):
+    trainer = make_trainer(text, seed="any words")
+    trainer.model.save(tmp_path / "p.gym")
+    lines = run_gym(
+        "--json", "program", "run", tmp_path / "p.gym", "--data", text, "--steps", STEPS, "--seed", "any words"
+    ).splitlines()
+    result = trainer.train()
+    records, end = [json.loads(line) for line in lines[:-1]], json.loads(lines[-1])
+    assert result.state_root == end["final_state_root"]
+    assert [loss.index for loss in result.losses] == list(range(1, STEPS + 1))
+    for loss, record in zip(result.losses, records, strict=True):
+        assert math.isclose(loss.value, record["loss"], rel_tol=1e-7), "the same f32"
+
+
+def test_threads_change_no_bit_and_the_seed_changes_all(text):
+    one = make_trainer(text, threads=1).train().state_root
+    assert make_trainer(text, threads=3).train().state_root == one
+    assert make_trainer(text, seed="1").train().state_root != one
+
+
+def test_budget_tokens_are_rounded_up_to_whole_steps(text):
+    per_step = Model("gpt-nano").tokens_per_step
+    quote = make_trainer(text, steps=None, budget_tokens=3 * per_step + 1).quote()
+    assert (quote.steps, quote.tokens) == (4, 4 * per_step)
+    assert quote.flops == 4 * Model("gpt-nano").flops
+
+
+class InterruptAt(Callback):
+    """Presses Ctrl-C after a step; `seen` is every loss that was reported."""
+
+    def __init__(self, step):
+        self.step, self.seen, self.ended = step, [], 0
+
+    def on_loss(self, trainer, loss):
+        self.seen.append(loss.index)
+        if loss.index == self.step:
+            signal.raise_signal(signal.SIGINT)
+
+    def on_end(self, trainer, result):
+        self.ended += 1
+
+
+def test_continues_after_ctrl_c_with_the_bits_of_a_run_without_it(text, capsys):
+    whole = make_trainer(text).train()
+    callback = InterruptAt(5)
+    trainer = make_trainer(text, callbacks=[callback])
+    assert trainer.status.state == "new"
+    with pytest.raises(KeyboardInterrupt):
+        trainer.train()
+    assert (trainer.status.state, trainer.status.done) == ("interrupted", 5)
+    assert "after 5 of 12 steps; train() continues" in capsys.readouterr().err
+    assert callback.ended == 0
+
+    result = trainer.train()
+    assert result.state_root == whole.state_root
+    assert result.losses == whole.losses
+    assert callback.seen == list(range(1, STEPS + 1)), "each loss once"
+    assert callback.ended == 1
+    assert trainer.status.state == "complete"
+
+
+def test_a_state_file_is_continued_by_another_trainer_and_by_gym_program_run(text, tmp_path):
+    whole = make_trainer(text).train()
+    file = tmp_path / "run.state"
+    callback = InterruptAt(5)
+    with pytest.raises(KeyboardInterrupt):
+        make_trainer(text, callbacks=[callback], state_file=file).train()
+
+    other = InterruptAt(0)
+    result = make_trainer(text, callbacks=[other], state_file=file).train()
+    assert result.state_root == whole.state_root and result.losses == whole.losses
+    assert other.seen == list(range(6, STEPS + 1)), "each loss once, whichever process"
+
+    trainer = make_trainer(text, state_file=file)
+    trainer.model.save(tmp_path / "p.gym")
+    arguments = ["program", "run", tmp_path / "p.gym", "--data", text, "--seed", "0", "--state", file]
+    longer = json.loads(run_gym("--json", *arguments, "--steps", STEPS + 3).splitlines()[-1])
+    assert longer["steps_done"] == STEPS + 3, "continued, not started over"
+    with pytest.raises(gym.InvalidArgumentError, match="15 steps, which is more than 12"):
+        trainer.train()
+    assert trainer.train(again=True).state_root == whole.state_root
+    with pytest.raises(gym.ConflictError, match="another seed"):
+        make_trainer(text, seed="1", state_file=file).train()
+    file.write_text("mine")
+    with pytest.raises(gym.ConflictError, match="not the file of a run"):
+        make_trainer(text, state_file=file).train()
+    assert file.read_text() == "mine"
+
+
+def test_again_starts_over(text):
+    trainer = make_trainer(text)
+    first = trainer.train()
+    assert trainer.train(again=True).losses == first.losses
+
+
+def test_other_python_threads_run_during_a_step(text):
+    model = Model("gpt-nano")
+    running = threading.Event()
+    ticks = []
+
+    def count():
+        while not running.is_set():
+            ticks.append(len(ticks))
+            running.wait(0.0005)
+
+    counter = threading.Thread(target=count)
+    trainer = make_trainer(text, model=model, steps=60)
+    counter.start()
+    try:
+        trainer.train()
+    finally:
+        running.set()
+        counter.join()
+    assert len(ticks) > 10
+
+
+def test_an_exported_folder_is_where_training_continues(text, tmp_path):
+    first = make_trainer(text)
+    first.train()
+    first.export(tmp_path / "model")
+    base = first._training.state.base(first.model.program)
+
+    second = make_trainer(text, model=str(tmp_path / "model"), steps=3)
+    assert second.model.root == first.model.root
+    assert second._training.state.base(second.model.program).root == base.root
+    result = second.train()
+    fresh = make_trainer(text, model=Model.from_preset("gpt-nano"), steps=3).train()
+    assert result.losses[0].value < fresh.losses[0].value - 0.3, "trained weights begin lower"
+
+    third = make_trainer(text, init=tmp_path / "model", steps=3, model=second.model)
+    assert third.train().state_root == result.state_root
+
+
+def test_evaluates_the_validation_part(text):
+    trainer = make_trainer(text, steps=30)
+    before = trainer.evaluate(windows=8)
+    trainer.train()
+    after = trainer.evaluate(windows=8)
+    assert after.loss < before.loss - 0.5
+    assert math.isclose(after.perplexity, math.exp(after.loss), rel_tol=1e-5)
+    assert after.windows == 8
+    assert after.accuracy is None
+
+
+def test_generates_the_same_text_again(text):
+    trainer = make_trainer(text)
+    trainer.train()
+    made = trainer.generate("1234 and", tokens=20, seed="7")
+    assert made == trainer.generate("1234 and", tokens=20, seed="7")
+    assert len(made.encode()) >= 20
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"model": "gpt-nan"}, gym.NotFoundError, "gpt-nan"),
+        ({"steps": None}, gym.InvalidArgumentError, "either steps or budget_tokens"),
+        ({"budget_tokens": 100}, gym.InvalidArgumentError, "either steps or budget_tokens"),
+        ({"steps": 0}, gym.InvalidArgumentError, "at least one step"),
+        ({"nodes": 3}, gym.InvalidArgumentError, "nodes: local training"),
+        ({"dataset": "no.txt"}, gym.NotFoundError, "no.txt"),
+        ({"init": "no.safetensors"}, gym.NotFoundError, "no.safetensors"),
+        ({"steps": None, "budget_tokens": float("nan")}, gym.InvalidArgumentError, "budget_tokens"),
+    ],
+)
+def test_refuses_wrong_arguments(text, arguments, error, words):
+    with pytest.raises(error, match=words) as raised:
+        make_trainer(text, **arguments)
+    assert isinstance(raised.value, gym.GymError)
+    assert raised.value.code == error.code
+
+
+def test_refuses_what_does_not_fit_before_the_first_step(tmp_path):
+    short = Dataset.from_text("too short")
+    with pytest.raises(gym.GymError, match="window"):
+        make_trainer(short).train()
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text("batch: 4\nmodel:\n  vocabulary: 256\n  contexts: 64\n")
+    with pytest.raises(gym.InvalidArgumentError, match="wrong.yaml.*contexts") as raised:
+        Model.from_yaml(wrong)
+    assert isinstance(raised.value, ValueError)
+    with pytest.raises(gym.InvalidArgumentError, match="device"):
+        make_trainer(Dataset.from_text("x" * 5000), device="tpu").train()
+
+
+def test_a_token_file_is_the_text_that_it_was_made_of(text, tmp_path):
+    dataset = Dataset.from_file(text)
+    dataset.save(tmp_path / "data.gym")
+    again = Dataset.from_file(tmp_path / "data.gym")
+    assert (again.root, len(again), again.vocabulary) == (dataset.root, len(dataset), 256)
+    assert Dataset.from_text(text.read_text()).root == dataset.root
+    damaged = bytearray((tmp_path / "data.gym").read_bytes()[:-1])
+    (tmp_path / "cut.gym").write_bytes(damaged)
+    with pytest.raises(gym.MalformedError, match="cut.gym"):
+        Dataset.from_file(tmp_path / "cut.gym")
+
+
+def test_describes_models_by_presets_and_files(tmp_path):
+    nano = Model("gpt-nano")
+    assert (nano.parameters, nano.tokens_per_step) == (71_136, 256)
+    assert (nano.batch, nano.context, nano.vocabulary) == (4, 64, 256)
+    assert {"gpt-nano", "llama-nano", "gpt2", "llama-7b"} <= set(Model.presets())
+    file = tmp_path / "mine.yaml"
+    file.write_text(nano.yaml)
+    assert Model(file).root == nano.root
+    assert nano.scheduled(100).root != nano.root, "another schedule"
+    assert Model("gpt2").parameters == 124_439_808, "the published number"
+    assert Model(file).scheduled(100).root == nano.root, "a file is used as it is"
+
+
+def test_a_dataset_of_a_tokenizer_trains_and_speaks_its_text(text, tmp_path):
+    letters = {chr(c): i for i, c in enumerate(range(ord(" "), ord("~") + 1)) if chr(c) != " "}
+    vocabulary = letters | {"Ġ": 0, "Ċ": len(letters) + 1, "an": len(letters) + 2, "and": len(letters) + 3}
+    (tmp_path / "tokenizer.json").write_text(json.dumps({
+        "version": "1.0", "added_tokens": [], "normalizer": None, "post_processor": None,
+        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
+        "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
+        "model": {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None,
+                  "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False,
+                  "vocab": vocabulary, "merges": ["a n", "an d"]},
+    }))  # fmt: skip
+    tokenizer = Tokenizer.load(tmp_path)
+    assert tokenizer.decode(tokenizer.encode("1 and 2\n")) == "1 and 2\n"
+    assert vocabulary["and"] in tokenizer.encode("and")
+    dataset = Dataset.from_file(text, tokenizer=tokenizer)
+    assert dataset.vocabulary == tokenizer.vocabulary < 256
+    assert len(dataset) == len(tokenizer.encode(text.read_text())) < len(Dataset.from_file(text))
+    trainer = make_trainer(dataset)
+    trainer.train()
+    assert trainer.generate("1 and", tokens=5, seed="1")
+    dataset.save(tmp_path / "tokens")
+    unknown = make_trainer(tmp_path / "tokens")
+    with pytest.raises(gym.InvalidArgumentError, match="which tokenizer"):
+        unknown.generate("1", tokens=1)
+
+
+def test_a_tokenizer_of_bytes_is_the_default():
+    assert Tokenizer().encode("né") == list("né".encode())
+    assert Tokenizer().vocabulary == 256
+    assert Tokenizer().decode([110, 233]) == "n\ufffd"
+    with pytest.raises(gym.OutOfRangeError):
+        Tokenizer().decode([256])

@@ -1,0 +1,191 @@
+"""The announced lines on a real network: database, chain, services, verifier and workers of this machine."""
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from conftest import BIN, run_gym
+
+import gym
+from gym import Callback, Dataset, DistributedTrainer, Network, Node
+
+
+class Devnet:
+    """A network with two workers, whose job owner has a deposit and an API key."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.root = folder, folder / "network"
+
+    def up(self) -> None:
+        up = json.loads(run_gym("--json", "devnet", "up", "--root", self.root, "--workers", 2))
+        self.api, self.chain, self.deployment = up["api"], up["chain"], up["deployment"]
+        self.coordinator = up["coordinator"]
+        self.keystore = self.root / "keys" / "job-owner.json"
+        self.passphrase = self.root / "keys" / "job-owner.pass"
+        owner = json.loads(run_gym("--json", "wallet", "show", "--keystore", self.keystore))["address"]
+        key = subprocess.run(
+            [BIN / "gym-api", "--config", self.root / "config" / "api.yaml", "keys", "create",
+             "--owner", owner, "--label", "python"],
+            capture_output=True, text=True, check=True, timeout=60,
+        ).stdout.strip()  # fmt: skip
+        self.key_file = self.folder / "api.key"
+        self.key_file.write_text(key + "\n")
+        self.key_file.chmod(0o600)
+        self.key = key
+        run_gym(
+            "wallet", "deposit", 1000, "--keystore", self.keystore, "--passphrase-file", self.passphrase,
+            "--chain", self.chain, "--deployment", self.deployment, "--api", self.api,
+        )  # fmt: skip
+
+    def down(self) -> None:
+        run_gym("devnet", "down", "--root", self.root)
+
+
+@pytest.fixture(scope="module")
+def devnet():
+    with tempfile.TemporaryDirectory(prefix="gym-python-") as folder:
+        os.chmod(folder, 0o755)
+        network = Devnet(Path(folder))
+        try:
+            network.up()
+            yield network
+        finally:
+            network.down()
+
+
+@pytest.fixture
+def owner(devnet, monkeypatch):
+    """What a user's shell has."""
+    monkeypatch.setenv("GYM_API", devnet.api)
+    monkeypatch.setenv("GYM_API_KEY", devnet.key)
+    return devnet
+
+
+@pytest.fixture
+def registered(owner, text):
+    return Dataset.from_file(text).push("zoo-dataset-v2", licence="CC0-1.0")
+
+
+def test_the_announced_lines_train_a_model(registered, capsys):
+    from gym import DistributedTrainer
+
+    trainer = DistributedTrainer(model="gpt-nano", dataset="zoo-dataset-v2", nodes=2, budget_tokens=2e4)
+    trainer.train()
+
+    assert [loss.index for loss in trainer.losses] == list(range(1, len(trainer.losses) + 1))
+    assert trainer.losses[-1].value < trainer.losses[0].value
+    status = trainer.status
+    assert status.state in ("settling", "complete")
+    assert status.done == status.total == len(trainer.losses)
+    shown = capsys.readouterr().err
+    assert "quote: 71,136 parameters" in shown and f"job {status.job} submitted" in shown
+
+    # The same lines again, as in another process: nothing is paid for twice.
+    again = DistributedTrainer(model="gpt-nano", dataset="zoo-dataset-v2", nodes=2, budget_tokens=2e4)
+    result = again.train()
+    assert result.job == status.job
+    assert again.losses == trainer.losses
+    assert result.spent <= again.quote().most
+
+
+class DetachAfterRound(Callback):
+    def __init__(self):
+        self.rounds, self.ended = [], []
+
+    def on_round(self, trainer, round):
+        self.rounds.append(round)
+        if len(self.rounds) == 1:
+            signal.raise_signal(signal.SIGINT)
+
+    def on_end(self, trainer, result):
+        self.ended.append(result.job)
+
+
+def test_ctrl_c_leaves_the_job_running_and_the_same_call_follows_it(registered, capsys):
+    terms = {"rounds": 3, "steps_per_round": 10}
+    callback = DetachAfterRound()
+    trainer = DistributedTrainer(
+        "llama-nano", registered, nodes=2, job=terms, budget=20, callbacks=[callback], progress=False
+    )
+    with pytest.raises(KeyboardInterrupt):
+        trainer.train()
+    job = trainer.status.job
+    assert f"gym job watch {job}" in capsys.readouterr().err
+    assert callback.ended == []
+
+    other = DetachAfterRound()
+    other.rounds.append(0)  # it does not press Ctrl-C
+    result = DistributedTrainer(
+        "llama-nano", registered, nodes=2, job=terms, budget=20, callbacks=[other], progress=False
+    ).train()
+    assert result.job == job
+    assert other.rounds == [0, 1, 2, 3] and other.ended == [job]
+    assert trainer.train().job == job
+    assert callback.rounds == [1, 2, 3], "each round once"
+    assert trainer.evaluate().loss == trainer.losses[-1].value
+
+
+def test_a_text_is_registered_with_a_licence_and_never_without(owner, tmp_path):
+    dataset = Dataset.from_text("Never seen before. " * 300, name="mine")
+    with pytest.raises(gym.InvalidArgumentError, match="licence"):
+        DistributedTrainer("gpt-nano", dataset, budget_tokens=1e4, network=owner.api)
+    trainer = DistributedTrainer(
+        "gpt-nano", dataset, budget_tokens=1e4, licence="CC0-1.0",
+        network=owner.api, api_key_file=owner.key_file,
+    )  # fmt: skip
+    assert Dataset.load("mine").root == dataset.root
+    info = Dataset.load(dataset.root).info
+    assert (info.licence, info.price, info.tokens) == ("CC0-1.0", Decimal(0), len(dataset))
+    quote = trainer.quote()
+    assert quote.most == quote.budget > 0
+    assert trainer.status.state == "new", "a quote submits nothing"
+
+
+def test_refusals_say_why_and_leave_nothing_behind(registered, owner, tmp_path, monkeypatch):
+    def trainer(**other):
+        arguments = {"nodes": 1, "budget_tokens": 1e4, "progress": False}
+        return DistributedTrainer("gpt-nano", registered, **(arguments | other))
+
+    with pytest.raises(gym.InsufficientFundsError):
+        trainer(budget=10**6).train()
+    with pytest.raises(gym.NotFoundError, match="no dataset is registered under the name 'zoo'"):
+        DistributedTrainer("gpt-nano", "zoo", budget_tokens=1e4)
+    with pytest.raises(gym.NotFoundError, match="is not registered"):
+        Dataset.load("0x" + "ab" * 32)
+    with pytest.raises(gym.InvalidArgumentError, match="'round' is not a known key"):
+        trainer(job={"round": 3}).quote()
+    monkeypatch.setenv("GYM_API_KEY", "wrong")
+    with pytest.raises(gym.UnauthenticatedError):
+        trainer().train()
+    monkeypatch.delenv("GYM_API_KEY")
+    with pytest.raises(gym.UnauthenticatedError, match="api_key_file"):
+        trainer().train()
+    owner.key_file.chmod(0o644)
+    with pytest.raises(gym.PermissionDeniedError):
+        trainer(api_key_file=owner.key_file).train()
+    owner.key_file.chmod(0o600)
+    kept = list((tmp_path / "home" / "trainings").glob("*.json"))
+    assert kept == [], "a refused submission is not remembered"
+
+
+def test_a_network_that_does_not_answer_is_unavailable():
+    with pytest.raises(gym.UnavailableError):
+        Dataset.load("0x" + "ab" * 32, Network("http://127.0.0.1:9"))
+
+
+def test_a_node_is_described_as_by_the_command_line(devnet):
+    node = Node(devnet.root / "config" / "worker-1.yaml")
+    status = node.status()
+    assert status.address == node.address
+    assert status.role == "worker" and status.excluded_because == ""
+    assert 0 <= status.uptime <= 1
+    findings = {finding.check: finding for finding in node.doctor()}
+    assert findings["memory"].ok and findings["coordinator"].ok, findings
+    nobody = Node(data_dir=devnet.root / "nobody")
+    with pytest.raises(gym.NotFoundError):
+        _ = nobody.address

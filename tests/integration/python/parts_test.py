@@ -1,0 +1,165 @@
+"""Parts that need neither a network nor the engine: errors, amounts, progress, plans, state files."""
+
+import io
+import json
+import subprocess
+import sys
+import types
+
+import pytest
+
+import gym
+import zoo_gym
+from zoo_gym import planning, progress
+from zoo_gym.amounts import decimal_text
+from zoo_gym.errors import error_of
+from zoo_gym.state_file import StateFile, Submission
+
+
+def test_both_names_are_the_same_package():
+    assert gym.DistributedTrainer is zoo_gym.DistributedTrainer
+    assert gym.__version__ == zoo_gym.__version__
+    assert sorted(gym.__all__) == list(gym.__all__)
+    assert all(hasattr(gym, name) for name in gym.__all__)
+
+
+def test_importing_the_package_does_not_load_grpc():
+    script = "import gym; print(open('/proc/self/maps').read())"
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert "_zoo_gym.cpython" in loaded
+    assert "grpc" not in loaded and "libtorch" not in loaded
+
+
+def test_every_code_has_a_class_of_its_own():
+    codes = (
+        "invalid_argument malformed shape_mismatch not_found already_exists conflict unauthenticated "
+        "permission_denied insufficient_funds out_of_range mismatch unavailable timeout cancelled io internal"
+    ).split()
+    made = [error_of(code, "why") for code in codes]
+    assert [error.code for error in made] == codes
+    assert len({type(error) for error in made}) == len(codes)
+    assert all(isinstance(error, gym.GymError) and str(error) == "why" for error in made)
+    assert isinstance(error_of("not_found", ""), LookupError)
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"), [(0, "0"), (12.5, "12.5"), ("0.25", "0.25"), (1e-7, "0.0000001"), (0.1, "0.1")]
+)
+def test_amounts_keep_their_digits(amount, text):
+    assert decimal_text(amount, "budget") == text
+
+
+@pytest.mark.parametrize("amount", [-1, "ten", float("nan"), float("inf"), ""])
+def test_refuses_amounts_that_are_none(amount):
+    with pytest.raises(gym.InvalidArgumentError, match="budget"):
+        decimal_text(amount, "budget")
+
+
+def test_a_terminal_shows_one_line_that_is_redrawn():
+    out = io.StringIO()
+    view = progress.TerminalView(out)
+    view.interval_s = 0
+    shown = progress.Progress(view, "step", 0, 4)
+    shown.show(1, 2.5)
+    shown.show(4, 2.25, "note")
+    shown.close()
+    shown.close()
+    text = out.getvalue()
+    assert text.count("\r") == 2 and text.count("\n") == 1
+    assert "step 1/4  loss 2.5000" in text and text.endswith("note\033[K\n")
+    assert "[" + "#" * 24 + "]" in text and "[" + "#" * 6 + "." * 18 + "]" in text
+
+
+def test_progress_is_redrawn_only_when_it_is_due_and_at_the_end():
+    out = io.StringIO()
+    shown = progress.Progress(progress.LinesView(out), "round", 0, 1000)
+    for done in range(1, 1001):
+        shown.show(done, None)
+    assert out.getvalue().count("\n") == 2, "the first and the last"
+
+
+def test_a_notebook_shows_one_element_that_is_redrawn(monkeypatch):
+    updates = []
+    handle = types.SimpleNamespace(update=updates.append)
+    shown = []
+
+    def display(content, display_id):
+        shown.append(content)
+        return handle
+
+    fake = types.ModuleType("IPython")
+    fake.get_ipython = lambda: types.SimpleNamespace(kernel=object())
+    fake.display = types.ModuleType("IPython.display")
+    fake.display.HTML, fake.display.display = str, display
+    monkeypatch.setitem(sys.modules, "IPython", fake)
+    monkeypatch.setitem(sys.modules, "IPython.display", fake.display)
+    view = progress.find_view()
+    view.interval_s = 0
+    line = progress.Progress(view, "step", 0, 2)
+    line.show(1, 2.0, "<b>")
+    line.show(2, 1.5)
+    assert len(shown) == 1 and len(updates) == 1
+    assert "step 1/2" in shown[0] and "&lt;b&gt;" in shown[0], "a note is text, never HTML"
+    assert 'value="1.0000"' in updates[0]
+
+
+def test_ipython_in_a_terminal_is_no_notebook(monkeypatch):
+    fake = types.ModuleType("IPython")
+    fake.get_ipython = lambda: types.SimpleNamespace()
+    monkeypatch.setitem(sys.modules, "IPython", fake)
+    assert not isinstance(progress.find_view(), progress.NotebookView)
+
+
+def request(**other):
+    fields = {
+        "name": 'a "name": with # marks',
+        "model": gym.Model("gpt-nano"),
+        "dataset_root": "0x" + "12" * 32,
+        "tokens": 1_000_000,
+        "nodes": 2,
+        "max_data_price": "0",
+        "terms": {},
+    }
+    return planning.JobRequest(**(fields | other))
+
+
+def test_plans_train_on_at_least_the_tokens_that_were_asked_for():
+    per_step = gym.Model("gpt-nano").tokens_per_step
+    for tokens in (1, per_step, 10_000, 999_999, 10**9):
+        for nodes in (1, 2, 100):
+            plan = planning.plan_job(request(tokens=tokens, nodes=nodes))
+            planned = plan.rounds * plan.slots * plan.steps * per_step
+            assert plan.slots == nodes
+            assert tokens <= planned < tokens + per_step * nodes * (plan.steps + 1)
+
+
+def test_terms_of_the_job_take_the_place_of_the_plan():
+    plan = planning.plan_job(request(tokens=None, terms={"rounds": 3, "steps_per_round": 5, "slots": 4}))
+    assert (plan.rounds, plan.steps, plan.slots) == (3, 5, 4)
+    with pytest.raises(gym.InvalidArgumentError, match="budget_tokens"):
+        planning.plan_job(request(tokens=None))
+
+
+@pytest.fixture
+def state_file(tmp_path):
+    return StateFile(tmp_path / "trainings", {"tokens": 5})
+
+
+def test_a_submission_is_found_again_by_what_was_asked_for(state_file, tmp_path):
+    assert state_file.load() is None
+    with state_file.locked():
+        state_file.save(Submission("http://a", "key", "yaml", "0x12"))
+    same = StateFile(tmp_path / "trainings", {"tokens": 5})
+    assert same.load() == Submission("http://a", "key", "yaml", "0x12")
+    assert StateFile(tmp_path / "trainings", {"tokens": 6}).load() is None
+    assert state_file.path.stat().st_mode & 0o777 == 0o600
+    state_file.forget()
+    assert same.load() is None
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", json.dumps({"version": 2}), json.dumps({"version": 1})])
+def test_a_damaged_state_file_is_an_error_and_never_a_second_job(state_file, content):
+    with state_file.locked():
+        state_file.path.write_text(content)
+    with pytest.raises(gym.MalformedError, match="damaged"):
+        state_file.load()
