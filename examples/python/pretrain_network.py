@@ -34,7 +34,7 @@ def main() -> None:
     )
     print(trainer.quote())
     result = trainer.train()
-    print(f"job {result.job}: {result.tokens:,} tokens, spent {result.spent}")
+    print(f"job {result.job}: loss {result.losses[-1].value:.4f}, spent {result.spent}")
 
 
 if __name__ == "__main__":

@@ -4,77 +4,114 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "bindings.hpp"
 #include "errors.hpp"
 #include "gym/client/api_client.hpp"
-#include "gym/program/cost.hpp"
+#include "gym/common/yaml_text.hpp"
+#include "gym/plan/draft.hpp"
+#include "gym/plan/estimate.hpp"
+#include "gym/plan/facts.hpp"
+#include "gym/plan/plan.hpp"
 #include "gym/program/train_config_yaml.hpp"
-#include "gym/program/train_program.hpp"
-#include "gym/protocol/job_cost.hpp"
-#include "gym/registry/job_spec.hpp"
 
 namespace gym::python {
 namespace {
 
 namespace py = pybind11;
 
-/// The most that a job can cost, by the rule by which a coordinator begins a round.
-struct Quote {
-    std::uint64_t rounds = 0, slots = 0, steps = 0;
-    std::uint64_t flops_per_step = 0, tokens_per_step = 0;
-    std::optional<Amount> most;        ///< absent: the network has not published its rates
-    std::optional<Amount> data_price;  ///< of a million tokens; absent: not registered
+/// A job with every term, ready to be submitted.
+struct PlannedJob {
+    std::string yaml;
+    std::uint64_t parameters = 0;
+    plan::Plan plan;
 };
 
-Result<Quote> quote(const client::ApiClient& api, const std::string& yaml) {
-    GYM_TRY(auto submitted, registry::parse_submitted_spec(yaml, "job"));
-    GYM_TRY(const auto config, program::read_train_config(*submitted.spec.model));
-    GYM_CHECK(submitted.spec.model->finish());
-    GYM_TRY(const auto program, program::train_program(config));
-    GYM_TRY(const auto aggregate,
-            program::aggregate_program(program, submitted.spec.terms.slots_max));
-    GYM_TRY(const auto dataset, api.dataset(submitted.dataset_root));
-    GYM_TRY(const auto fee, api.fee());
-    const registry::JobTerms& terms = submitted.spec.terms;
-    Quote out{terms.rounds,
-              terms.slots_max,
-              terms.steps,
-              program::flops_per_step(program),
-              std::uint64_t{config.batch} * config.model.context,
-              std::nullopt,
-              std::nullopt};
-    if (dataset) out.data_price = (*dataset)->price_wei_per_mtoken;
-    if (!fee.bound) return out;
-    const protocol::WorkPrice price{terms.price_wei_per_pflop, out.flops_per_step,
-                                    out.tokens_per_step, out.data_price.value_or(Amount()),
-                                    dataset ? (*dataset)->quality_ppm : 0};
-    const protocol::RoundShape shape{terms.slots_max, terms.steps,
-                                     program::flops_per_step(aggregate)};
-    GYM_TRY(out.most, protocol::rounds_bound(price, *fee.bound, shape, terms.rounds));
+/// What the network knows, and the price of the job's data.
+Result<plan::Facts> facts_of(const client::ApiClient& api, const Digest& dataset) {
+    GYM_TRY(plan::Facts facts, plan::network_facts(api));
+    GYM_TRY(const auto record, api.dataset(dataset));
+    if (!record)
+        return fail(ErrorCode::kNotFound, "dataset " + dataset.hex() + " is not registered");
+    facts.data_price_wei_per_mtoken = (*record)->price_wei_per_mtoken;
+    facts.data_quality_ppm = (*record)->quality_ppm;
+    return facts;
+}
+
+/// @param text a job file with wishes (tokens, nodes, max_cost), its model inlined and its dataset
+/// a root. @param is_preset whether the model's schedule follows the job's length.
+Result<PlannedJob> plan_job(const client::ApiClient& api, const std::string& text, bool is_preset) {
+    GYM_TRY(plan::Draft draft, plan::read_draft(YamlText(text, "the job")));
+    if (!draft.spec.model)
+        return fail(ErrorCode::kInvalidArgument, "the job's model must be inlined");
+    GYM_TRY(const auto config, program::read_train_config(*draft.spec.model));
+    GYM_CHECK(draft.spec.model->finish());
+    GYM_TRY(const Digest dataset, Digest::parse(draft.spec.dataset));
+    GYM_TRY(auto work, plan::model_work(config));
+    if (is_preset) {
+        draft.follow_with_warmup_steps = config.optimizer.warmup_steps;
+        work.schedule_steps = 0;
+    }
+    GYM_TRY(const plan::Facts facts, facts_of(api, dataset));
+    PlannedJob out;
+    out.parameters = work.parameters;
+    GYM_TRY(out.plan, plan::make_plan(draft.wishes, draft.fixed, work, facts));
+    GYM_TRY(out.yaml, plan::complete(draft, out.plan));
     return out;
 }
 
-py::object or_none(const std::optional<Amount>& amount) {
-    return amount ? to_decimal(*amount) : py::object(py::none());
+using SecondsPair = std::optional<std::pair<double, double>>;
+
+std::vector<std::tuple<std::string, std::string, std::string>> reasons_of(const PlannedJob& job) {
+    std::vector<std::tuple<std::string, std::string, std::string>> out;
+    out.reserve(job.plan.reasons.size());
+    for (const plan::Reason& reason : job.plan.reasons)
+        out.emplace_back(reason.term, reason.value, reason.why);
+    return out;
 }
 
 }  // namespace
 
 void bind_plan(py::module_& module) {
-    py::class_<Quote>(module, "Quote")
-        .def_readonly("rounds", &Quote::rounds)
-        .def_readonly("slots", &Quote::slots)
-        .def_readonly("steps", &Quote::steps)
-        .def_readonly("flops_per_step", &Quote::flops_per_step)
-        .def_readonly("tokens_per_step", &Quote::tokens_per_step)
-        .def_property_readonly("most", [](const Quote& self) { return or_none(self.most); })
-        .def_property_readonly("data_price",
-                               [](const Quote& self) { return or_none(self.data_price); });
-    module.def("quote_job",
-               [](const std::shared_ptr<client::ApiClient>& api, const std::string& yaml) {
-                   return unlocked([&] { return quote(*api, yaml); });
-               });
+    py::class_<PlannedJob>(module, "PlannedJob")
+        .def_readonly("yaml", &PlannedJob::yaml)
+        .def_readonly("parameters", &PlannedJob::parameters)
+        .def_property_readonly("rounds",
+                               [](const PlannedJob& self) { return self.plan.terms.rounds; })
+        .def_property_readonly("slots",
+                               [](const PlannedJob& self) { return self.plan.terms.slots_max; })
+        .def_property_readonly("steps",
+                               [](const PlannedJob& self) { return self.plan.terms.steps; })
+        .def_property_readonly("tokens",
+                               [](const PlannedJob& self) { return self.plan.estimate.tokens; })
+        .def_property_readonly("flops",
+                               [](const PlannedJob& self) { return self.plan.estimate.flops; })
+        .def_property_readonly(
+            "budget", [](const PlannedJob& self) { return to_decimal(self.plan.budget_wei); })
+        .def_property_readonly(
+            "expected",
+            [](const PlannedJob& self) { return to_decimal(self.plan.estimate.expected_wei); })
+        .def_property_readonly("most",
+                               [](const PlannedJob& self) -> py::object {
+                                   const auto& most = self.plan.estimate.most_wei;
+                                   return most ? to_decimal(*most) : py::object(py::none());
+                               })
+        .def_property_readonly("seconds",
+                               [](const PlannedJob& self) -> SecondsPair {
+                                   const auto& seconds = self.plan.estimate.seconds;
+                                   if (!seconds) return std::nullopt;
+                                   return std::pair(seconds->low, seconds->high);
+                               })
+        .def_property_readonly("reasons", &reasons_of)
+        .def_property_readonly("notes", [](const PlannedJob& self) { return self.plan.notes; });
+    module.def(
+        "plan_job",
+        [](const std::shared_ptr<client::ApiClient>& api, const std::string& text, bool is_preset) {
+            return unlocked([&] { return plan_job(*api, text, is_preset); });
+        },
+        py::arg("api"), py::arg("text"), py::arg("is_preset"));
 }
 
 }  // namespace gym::python

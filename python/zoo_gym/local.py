@@ -56,6 +56,7 @@ class LocalTraining:
             steps=self._steps,
             most=Decimal(0),
             budget=Decimal(0),
+            expected=Decimal(0),
         )
 
     @property
@@ -99,7 +100,6 @@ class LocalTraining:
             run.save()
         return TrainingResult(
             losses=self.losses,
-            tokens=self._steps * self.model.tokens_per_step,
             state_root=run.state().root,
         )
 

@@ -92,6 +92,11 @@ class Model:
         return self._name
 
     @property
+    def is_preset(self) -> bool:
+        """Whether the learning-rate schedule follows the length of the training."""
+        return self._is_preset
+
+    @property
     def yaml(self) -> str | None:
         """The text of the model file; None for a model that came as a program."""
         return self._yaml

@@ -8,14 +8,13 @@ import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import Any
 
 from . import _zoo_gym, planning
 from .amounts import Money, decimal_text
 from .callbacks import Loss
 from .dataset import Dataset
-from .errors import ConflictError, InvalidArgumentError, NotFoundError, UnavailableError
+from .errors import ConflictError, NotFoundError, UnavailableError
 from .model import Model
 from .progress import Progress, View, say
 from .settings import Network, home
@@ -85,38 +84,32 @@ class NetworkTraining:
 
     def _planned(self) -> tuple[Quote, str]:
         """The quote, and the job file that it is of."""
-        request = planning.JobRequest(
-            name=self._asked.name,
+        asked = self._asked
+        draft = planning.job_draft(
+            name=asked.name,
             model=self.model,
             dataset_root=self._dataset.root,
-            tokens=self._asked.tokens,
-            nodes=self._asked.nodes,
-            max_data_price=decimal_text(self._asked.max_data_price, "max_data_price"),
-            terms=self._asked.terms,
+            tokens=asked.tokens,
+            nodes=asked.nodes,
+            budget=None if asked.budget is None else decimal_text(asked.budget, "budget"),
+            max_data_price=decimal_text(asked.max_data_price, "max_data_price"),
+            terms=asked.terms,
         )
-        plan = planning.plan_job(request)
-        found = _zoo_gym.quote_job(self._network.api(), planning.job_yaml(request, plan, "1"))
-        if self._asked.budget is not None:
-            budget = Decimal(decimal_text(self._asked.budget, "budget"))
-        elif found.most is not None:
-            budget = found.most
-        else:
-            raise InvalidArgumentError(
-                "the network has not published its rates, so the most that the job can cost is not "
-                "known: pass budget=, the money that it may cost"
-            )
-        steps = plan.rounds * plan.steps
+        plan = _zoo_gym.plan_job(self._network.api(), draft, is_preset=self.model.is_preset)
         quote = Quote(
-            parameters=plan.model.parameters,
-            tokens=steps * plan.slots * found.tokens_per_step,
-            flops=steps * plan.slots * found.flops_per_step,
+            parameters=plan.parameters,
+            tokens=plan.tokens,
+            flops=round(plan.flops),
             nodes=plan.slots,
             rounds=plan.rounds,
-            steps=steps,
-            most=found.most,
-            budget=budget,
+            steps=plan.rounds * plan.steps,
+            most=plan.most,
+            budget=plan.budget,
+            expected=plan.expected,
+            seconds=plan.seconds,
+            notes=tuple(plan.notes),
         )
-        return quote, planning.job_yaml(request, plan, format(budget, "f"))
+        return quote, plan.yaml
 
     # Submission
 
@@ -133,6 +126,8 @@ class NetworkTraining:
             if saved is None:
                 quote, yaml = self._planned()
                 say(f"quote: {quote}")
+                for note in quote.notes:
+                    say(f"note: {note}")
                 saved = Submission(self._network.url, secrets.token_hex(16), yaml)
                 self._file.save(saved)
             job = self._send(saved, again)
@@ -163,9 +158,7 @@ class NetworkTraining:
                 f"do `gym job watch {self._job}` and `gym job cancel {self._job}`"
             )
             raise
-        return TrainingResult(
-            losses=self.losses, tokens=self._tokens(detail), job=self._job, spent=detail.spent
-        )
+        return TrainingResult(losses=self.losses, job=self._job, spent=detail.spent)
 
     def _follow(self, job: str, events: Events) -> _zoo_gym.JobDetail:
         """Until all rounds are done; its last units may still be checked then."""
@@ -197,10 +190,6 @@ class NetworkTraining:
             self._reported_rounds = entry.round
             events.loss(loss)
             events.round(entry.round)
-
-    def _tokens(self, detail: _zoo_gym.JobDetail) -> int:
-        slots = int(self._asked.terms.get("slots", self._asked.nodes or planning.DEFAULT_NODES))
-        return detail.rounds * detail.steps_per_round * slots * self.model.tokens_per_step
 
     # Meanwhile and after
 

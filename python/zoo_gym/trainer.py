@@ -30,9 +30,10 @@ class DistributedTrainer:
         model: a :class:`Model`; or the name of a preset, a model file (``.yaml``), an exported folder.
         dataset: a :class:`Dataset`; or a registered name or 0x... root; for local training also the
             path of a text or token file.
-        nodes: machines that train at the same time, at most; default 3, locally always 1.
+        nodes: machines that train at the same time, at most; default: the live ones, at most 8; locally 1.
         budget_tokens: tokens to train on, all nodes together; rounded up to whole steps.
-        budget: the most money that the job may cost; default: the quote's "at most".
+        budget: the most money that the job may cost; default: what the
+            quote says.
         network: URL of a gym-api; None: ``$GYM_API``, else http://127.0.0.1:8080; ``"local"``: train
             in this process, with the same bits as ``gym program run``.
         keystore, passphrase_file: the owner's key, which signs the job's order.

@@ -25,6 +25,9 @@ class Quote:
         most: the most that the job can cost; 0 for local training, None: the network has not
             published its rates.
         budget: what the job locks at submission; the rest returns.
+        expected: what it costs with the verification that is expected; 0 for local training.
+        seconds: from the fastest to the slowest likely; None: not known.
+        notes: sentences to read before paying.
     """
 
     parameters: int
@@ -35,14 +38,22 @@ class Quote:
     steps: int
     most: Decimal | None
     budget: Decimal
+    expected: Decimal
+    seconds: tuple[float, float] | None = None
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        most = "unknown" if self.most is None else f"{self.most:f}"
-        return (
-            f"{self.parameters:,} parameters, {self.tokens:,} tokens, {self.flops / 1e15:.6g} PFLOP; "
-            f"{self.nodes} nodes, {self.rounds} rounds, {self.steps} steps each; "
-            f"at most {most}, budget {self.budget:f}"
-        )
+        parts = [
+            f"{self.parameters:,} parameters, {self.tokens:,} tokens, {self.flops / 1e15:.6g} PFLOP",
+            f"{self.nodes} nodes, {self.rounds} rounds, {self.steps} steps each",
+        ]
+        if self.seconds is not None:
+            low, high = self.seconds
+            parts.append(f"{low / 60:.1f} to {high / 60:.1f} minutes")
+        if self.budget:
+            most = "unknown" if self.most is None else f"{self.most:f}"
+            parts.append(f"costs about {self.expected:f}, at most {most}, budget {self.budget:f}")
+        return "; ".join(parts)
 
 
 @dataclass(frozen=True)
@@ -74,7 +85,6 @@ class TrainingResult:
 
     Attributes:
         losses: all of them, see :class:`Loss`.
-        tokens: trained on.
         job: id of the job; None for local training.
         state_root: of a local training: the commitment to the training state, equal for everybody
             who takes the same steps, on any machine.
@@ -82,7 +92,6 @@ class TrainingResult:
     """
 
     losses: list[Loss] = field(repr=False)
-    tokens: int
     job: str | None = None
     state_root: str | None = None
     spent: Decimal | None = None

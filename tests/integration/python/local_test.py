@@ -229,28 +229,42 @@ def test_describes_models_by_presets_and_files(tmp_path):
     assert Model(file).scheduled(100).root == nano.root, "a file is used as it is"
 
 
+def byte_alphabet() -> list[str]:
+    """A character for each byte, as byte-level BPE writes them: itself if it can be seen."""
+    seen = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    hidden = [byte for byte in range(256) if byte not in seen]
+    return [chr(byte) if byte in seen else chr(256 + hidden.index(byte)) for byte in range(256)]
+
+
+def write_tokenizer(path) -> None:
+    """Bytes, and the words "an" and "and"."""
+    vocabulary = {piece: i for i, piece in enumerate([*byte_alphabet(), "an", "and"])}
+    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    model = {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None,
+             "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False,
+             "vocab": vocabulary, "merges": ["a n", "an d"]}  # fmt: skip
+    path.write_text(json.dumps({"version": "1.0", "added_tokens": [], "normalizer": None, "post_processor": None,
+                                "pre_tokenizer": level, "decoder": level, "model": model}))  # fmt: skip
+
+
 def test_a_dataset_of_a_tokenizer_trains_and_speaks_its_text(text, tmp_path):
-    letters = {chr(c): i for i, c in enumerate(range(ord(" "), ord("~") + 1)) if chr(c) != " "}
-    vocabulary = letters | {"Ġ": 0, "Ċ": len(letters) + 1, "an": len(letters) + 2, "and": len(letters) + 3}
-    (tmp_path / "tokenizer.json").write_text(json.dumps({
-        "version": "1.0", "added_tokens": [], "normalizer": None, "post_processor": None,
-        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
-        "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
-        "model": {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None,
-                  "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False,
-                  "vocab": vocabulary, "merges": ["a n", "an d"]},
-    }))  # fmt: skip
+    write_tokenizer(tmp_path / "tokenizer.json")
     tokenizer = Tokenizer.load(tmp_path)
-    assert tokenizer.decode(tokenizer.encode("1 and 2\n")) == "1 and 2\n"
-    assert vocabulary["and"] in tokenizer.encode("and")
+    assert (tokenizer.vocabulary, tokenizer.encode("and")) == (258, [257])
+    assert tokenizer.decode(tokenizer.encode("1 and é\n")) == "1 and é\n"
     dataset = Dataset.from_file(text, tokenizer=tokenizer)
-    assert dataset.vocabulary == tokenizer.vocabulary < 256
+    assert dataset.vocabulary == 258
     assert len(dataset) == len(tokenizer.encode(text.read_text())) < len(Dataset.from_file(text))
-    trainer = make_trainer(dataset)
+
+    with pytest.raises(gym.InvalidArgumentError, match="vocabulary"):
+        make_trainer(dataset).train()
+    wide = tmp_path / "wide.yaml"
+    wide.write_text(Model("gpt-nano").yaml.replace("vocabulary: 256", "vocabulary: 258"))
+    trainer = make_trainer(dataset, model=wide)
     trainer.train()
     assert trainer.generate("1 and", tokens=5, seed="1")
     dataset.save(tmp_path / "tokens")
-    unknown = make_trainer(tmp_path / "tokens")
+    unknown = make_trainer(tmp_path / "tokens", model=wide)
     with pytest.raises(gym.InvalidArgumentError, match="which tokenizer"):
         unknown.generate("1", tokens=1)
 

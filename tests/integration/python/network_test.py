@@ -142,7 +142,8 @@ def test_a_text_is_registered_with_a_licence_and_never_without(owner, tmp_path):
     info = Dataset.load(dataset.root).info
     assert (info.licence, info.price, info.tokens) == ("CC0-1.0", Decimal(0), len(dataset))
     quote = trainer.quote()
-    assert quote.most == quote.budget > 0
+    assert 0 < quote.expected <= quote.most <= quote.budget
+    assert quote.tokens >= 1e4 and quote.seconds[0] <= quote.seconds[1]
     assert trainer.status.state == "new", "a quote submits nothing"
 
 

@@ -110,34 +110,38 @@ def test_ipython_in_a_terminal_is_no_notebook(monkeypatch):
     assert not isinstance(progress.find_view(), progress.NotebookView)
 
 
-def request(**other):
+def draft(**other):
     fields = {
         "name": 'a "name": with # marks',
         "model": gym.Model("gpt-nano"),
         "dataset_root": "0x" + "12" * 32,
         "tokens": 1_000_000,
         "nodes": 2,
+        "budget": "12.5",
         "max_data_price": "0",
         "terms": {},
     }
-    return planning.JobRequest(**(fields | other))
+    return planning.job_draft(**(fields | other)).splitlines()
 
 
-def test_plans_train_on_at_least_the_tokens_that_were_asked_for():
-    per_step = gym.Model("gpt-nano").tokens_per_step
-    for tokens in (1, per_step, 10_000, 999_999, 10**9):
-        for nodes in (1, 2, 100):
-            plan = planning.plan_job(request(tokens=tokens, nodes=nodes))
-            planned = plan.rounds * plan.slots * plan.steps * per_step
-            assert plan.slots == nodes
-            assert tokens <= planned < tokens + per_step * nodes * (plan.steps + 1)
+def test_a_job_file_says_what_was_asked_for_and_leaves_the_rest_to_the_planner():
+    lines = draft()
+    assert lines[:6] == [
+        'name: "a \\"name\\": with # marks"',
+        f'dataset: "0x{"12" * 32}"',
+        'max_data_price: "0"',
+        "tokens: 1000000",
+        "nodes: 2",
+        'max_cost: "12.5"',
+    ]
+    assert lines[6] == "model:" and all(line.startswith("  ") for line in lines[7:])
+    assert not [line for line in draft(tokens=None, budget=None) if line.startswith(("tokens", "max_cost"))]
 
 
-def test_terms_of_the_job_take_the_place_of_the_plan():
-    plan = planning.plan_job(request(tokens=None, terms={"rounds": 3, "steps_per_round": 5, "slots": 4}))
-    assert (plan.rounds, plan.steps, plan.slots) == (3, 5, 4)
-    with pytest.raises(gym.InvalidArgumentError, match="budget_tokens"):
-        planning.plan_job(request(tokens=None))
+def test_terms_of_the_job_take_the_place_of_wishes():
+    lines = draft(terms={"rounds": 3, "slots": 4, "deadlines": {"challenge_ms": 1000}})
+    assert "rounds: 3" in lines and "slots: 4" in lines and 'deadlines: {"challenge_ms": 1000}' in lines
+    assert not [line for line in lines if line.startswith(("tokens", "nodes"))]
 
 
 @pytest.fixture
