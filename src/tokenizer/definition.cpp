@@ -41,7 +41,7 @@ Status check_bounds(const Definition& definition) {
     for (const std::string& token : definition.tokens)
         GYM_CHECK(check("bytes of a token", token.size(), kTokenBytesMax));
     for (const AddedToken& token : definition.added)
-        GYM_CHECK(check("bytes of an added token", token.text.size(), kTokenBytesMax));
+        GYM_CHECK(check("bytes of an added token", token.text.size(), kAddedTokenBytesMax));
     return {};
 }
 

@@ -51,6 +51,11 @@ void Merger::append(std::string_view piece, MergeScratch& scratch,
         const auto found = whole_pieces_.find(piece);
         if (found != whole_pieces_.end()) return out.push_back(found->second);
     }
+    if (merges_.empty()) {
+        for (const char byte : piece)
+            out.push_back(byte_ids_[static_cast<std::uint8_t>(byte)]);
+        return;
+    }
     scratch.ids_.resize(piece.size());
     scratch.ranks_.resize(piece.size());
     std::size_t previous = 0;

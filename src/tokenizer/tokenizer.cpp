@@ -10,12 +10,14 @@ namespace gym::tokenizer {
 namespace {
 
 constexpr std::size_t kScratchKeptMax = 64;
+constexpr std::size_t kScratchTextBytesMax = std::size_t{1} << 20;  ///< larger ones grow buffers
 constexpr std::size_t kBytesPerTokenUsual = 4;
 
 /// Scratch for one call; goes back to the tokenizer for the next.
 class ScratchLease {
   public:
-    explicit ScratchLease(const TokenizerData& data) : data_(data) {
+    ScratchLease(const TokenizerData& data, std::size_t text_bytes)
+        : data_(data), keep_(text_bytes <= kScratchTextBytesMax) {
         {
             const std::lock_guard lock(data.scratch_mutex);
             if (!data.scratch.empty()) {
@@ -32,6 +34,7 @@ class ScratchLease {
     ScratchLease(const ScratchLease&) = delete;
     ScratchLease& operator=(const ScratchLease&) = delete;
     ~ScratchLease() {
+        if (!keep_) return;
         const std::lock_guard lock(data_.scratch_mutex);
         if (data_.scratch.size() < kScratchKeptMax) data_.scratch.push_back(std::move(scratch_));
     }
@@ -39,6 +42,7 @@ class ScratchLease {
 
   private:
     const TokenizerData& data_;
+    bool keep_;
     std::unique_ptr<EncodeScratch> scratch_;
 };
 
@@ -178,7 +182,7 @@ Result<std::vector<std::uint32_t>> Tokenizer::encode(std::string_view utf8,
                                                 " bytes cannot be encoded at once (limit " +
                                                 std::to_string(kTextBytesMax) +
                                                 "): encode it in parts");
-    const ScratchLease scratch(*data_);
+    const ScratchLease scratch(*data_, utf8.size());
     return Encoding(*data_, *scratch, options.special_tokens).run(utf8);
 }
 

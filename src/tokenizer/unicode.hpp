@@ -7,12 +7,10 @@
 
 #include "gym/common/function_ref.hpp"
 #include "gym/common/result.hpp"
+#include "gym/tokenizer/tokenizer.hpp"
 
 // What ICU does for us: regular expressions and normalization. No other file includes its headers.
 namespace gym::tokenizer {
-
-/// Of one piece, and of a text whose pattern looks behind itself.
-inline constexpr std::size_t kPieceBytesMax = std::size_t{64} << 20;
 
 /// A compiled pattern. Immutable, thread-safe; copies share it.
 class Pattern {

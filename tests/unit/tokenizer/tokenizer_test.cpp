@@ -162,6 +162,23 @@ TEST(Tokenizer, ATokenThatDoesNotExistIsNamed) {
     }
 }
 
+TEST(Tokenizer, APieceAboveTheLimitIsRefused) {
+    const Tokenizer tokenizer = load(small());
+    const std::string word(kPieceBytesMax + 1, 'a'), ideographs = [] {
+        std::string out;
+        while (out.size() <= kPieceBytesMax)
+            out += "\u4e2d\u4e2d\u4e2d\u4e2d";
+        return out;
+    }();
+    for (const std::string& text : {word, ideographs}) {
+        const auto ids = tokenizer.encode(text);
+        ASSERT_FALSE(ids.ok());
+        EXPECT_EQ(ids.error().code, ErrorCode::kOutOfRange);
+        EXPECT_THAT(ids.error().message, HasSubstr("in parts"));
+    }
+    EXPECT_EQ(must(Tokenizer::bytes().encode(word)).size(), word.size());
+}
+
 TEST(Tokenizer, BytesAreTheirOwnTokens) {
     const Tokenizer tokenizer = Tokenizer::bytes();
     std::string text(256, '\0');

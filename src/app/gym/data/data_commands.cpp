@@ -28,7 +28,8 @@ struct BuildOptions {
 
 Result<blob::Dataset> dataset_of(const BuildOptions& options, ByteView text) {
     if (!options.sentence_piece.empty()) return tokenize(options.sentence_piece, text);
-    if (options.tokenizer.path.empty()) return blob::Dataset::build_from_text(text);
+    if (options.tokenizer.path.empty() || options.tokenizer.path == "bytes")
+        return blob::Dataset::build_from_text(text);
     GYM_TRY(const auto tokenizer, read_tokenizer(options.tokenizer));
     return tokenize(tokenizer, text);
 }

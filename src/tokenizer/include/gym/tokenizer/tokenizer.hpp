@@ -19,10 +19,14 @@ inline constexpr std::uint32_t kVocabularyMax = std::uint32_t{1} << 20;  ///< id
 inline constexpr std::uint32_t kMergesMax = std::uint32_t{1} << 22;
 inline constexpr std::size_t kTokenBytesMax = 4096;
 inline constexpr std::uint32_t kAddedTokensMax = 65536;
+inline constexpr std::size_t kAddedTokenBytesMax = 256;
 inline constexpr std::uint32_t kSplitsMax = 16;  ///< steps of a pre-tokenizer
 inline constexpr std::size_t kPatternBytesMax = 16384;
 inline constexpr std::uint64_t kTokenizerFileBytesMax = std::uint64_t{64} << 20;
 inline constexpr std::uint64_t kTextBytesMax = std::uint64_t{1} << 30;  ///< of one call of encode()
+/// Of one piece of a text, and of a text whose pattern looks behind itself: merging takes 28 bytes
+/// of memory for each.
+inline constexpr std::size_t kPieceBytesMax = std::size_t{16} << 20;
 
 /// A file that a model folder for Transformers contains.
 struct TokenizerFile {
@@ -67,8 +71,8 @@ class Tokenizer {
 
     /// Text to tokens. A byte that is not part of well-formed UTF-8 passes through as its own
     /// bytes; patterns see U+FFFD in its place.
-    /// @errors kOutOfRange: more than kTextBytesMax, or the tokenizer's pattern exceeds its limits
-    /// of time or memory on the text (names the byte).
+    /// @errors kOutOfRange: more than kTextBytesMax or kPieceBytesMax, or the tokenizer's pattern
+    /// exceeds its limits of steps or memory on the text (names the byte).
     [[nodiscard]] Result<std::vector<std::uint32_t>> encode(
         std::string_view utf8, const EncodeOptions& options = {}) const;
     /// Tokens to bytes: exactly the text that was encoded, except that a normalizer (NFC) and a
