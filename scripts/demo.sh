@@ -14,4 +14,4 @@ fi
 exec "$build/bin/gym" devnet demo --root "$folder/network" --text "$text" \
     --licence "${LICENCE:-LicenseRef-public-domain}" \
     --cheating-worker-program "$build/bin/gym-faulty-worker" \
-    --report "$folder/report.json" "${@:2}"
+    --model "$folder/model" --report "$folder/report.json" "${@:2}"

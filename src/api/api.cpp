@@ -42,6 +42,7 @@ struct Api::Impl {
         add_read_routes(router, context);
         add_evidence_routes(router, context);
         add_statement_routes(router, context);
+        add_model_routes(router, context);
         add_write_routes(router, context);
         add_service_routes(router, context);
     }

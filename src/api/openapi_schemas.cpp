@@ -432,11 +432,30 @@ void transfer_proof_schemas(json::object& out) {
                                    {"seal", "Seal"}});
 }
 
+void model_schemas(json::object& out) {
+    out["ModelBlob"] = schema({{"root", "hash", "as round records and chain name it"},
+                               {"blob", "hash", "root of the bytes themselves"},
+                               {"bytes", "count"}});
+    out["ModelData"] =
+        schema({{"root", "hash"}, {"name", "text"}, {"licence", "text"}, {"vocabulary", "count"}});
+    out["ModelLoss"] = schema({{"round", "count"}, {"validation_loss", "real", "nats per token"}});
+    out["Model"] = schema({{"job_id", "hash"},
+                           {"name", "text", "of the job"},
+                           {"round", "count", "after which the weights are; 0: before any"},
+                           {"newest_round", "count", "that has weights"},
+                           {"rounds", "count", "of the whole job"},
+                           {"program", "ModelBlob"},
+                           {"state", "ModelBlob", "the parameters after the round"},
+                           {"datasets", "ModelData[]", "that it is trained on"},
+                           {"losses", "ModelLoss[]", "of the rounds up to this one"}});
+}
+
 }  // namespace
 
 json::object openapi_schemas() {
     json::object out;
     job_schemas(out);
+    model_schemas(out);
     dataset_schemas(out);
     unit_schemas(out);
     credit_schemas(out);

@@ -113,6 +113,10 @@ Result<JobView> PostgresBackend::job(const Digest& id) {
     });
 }
 
+Result<std::unique_ptr<const blob::BlobReader>> PostgresBackend::open_blob(const Digest& root) {
+    return blobs_.open_reader(root);
+}
+
 Result<std::vector<registry::Unit>> PostgresBackend::units(const registry::UnitFilter& filter) {
     return calls::read(database_, options_,
                        [&](db::Transaction& tx) { return registry::list_units(tx, filter); });

@@ -42,6 +42,8 @@ std::string_view phrase(unsigned status) noexcept {
             return "OK";
         case 201:
             return "Created";
+        case 206:
+            return "Partial Content";
         case 400:
             return "Bad Request";
         case 401:
@@ -64,6 +66,8 @@ std::string_view phrase(unsigned status) noexcept {
             return "Content Too Large";
         case 415:
             return "Unsupported Media Type";
+        case 416:
+            return "Range Not Satisfiable";
         case 422:
             return "Unprocessable Content";
         case 431:

@@ -16,6 +16,7 @@ struct RouteContext {
 void add_read_routes(Router& router, RouteContext& context);
 void add_statement_routes(Router& router, RouteContext& context);
 void add_evidence_routes(Router& router, RouteContext& context);
+void add_model_routes(Router& router, RouteContext& context);
 void add_write_routes(Router& router, RouteContext& context);
 void add_service_routes(Router& router, RouteContext& context);
 

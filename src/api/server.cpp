@@ -75,6 +75,12 @@ struct Server::Impl final : SessionHost {
 
     // SessionHost
     asio::thread_pool& pool() override { return workers; }
+    bool stream_begins() override {
+        if (streams >= options.streams_max) return false;
+        ++streams;
+        return true;
+    }
+    void stream_ended() override { --streams; }
     void ended(const std::shared_ptr<Session>& session) override {
         sessions.erase(session);
         handler.connections(static_cast<std::int64_t>(sessions.size()));
@@ -109,6 +115,7 @@ struct Server::Impl final : SessionHost {
     asio::steady_timer accept_pause;
     asio::thread_pool workers;
     std::set<std::shared_ptr<Session>> sessions;
+    std::uint32_t streams = 0;
     bool stopping = false;
     std::thread io_thread;
     bool stopped = false;

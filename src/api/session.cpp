@@ -4,9 +4,11 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <chrono>
@@ -26,6 +28,8 @@ using Milliseconds = std::chrono::milliseconds;
 constexpr std::size_t kRequestIdBytesMax = 64;
 constexpr std::uint32_t kLingerMs = 2'000;
 constexpr std::uint64_t kLingerBytesMax = 1 << 20;
+/// Of a body that is read while it is sent.
+constexpr std::uint64_t kPieceBytes = 256 << 10;
 
 /// The caller's id if it is harmless in a log, else a random one.
 std::string request_id(std::string_view offered) {
@@ -223,6 +227,11 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     }
 
     void respond(Response response) {
+        if (response.stream && !head_only_) {
+            if (!host_.stream_begins())
+                return refuse(503, "too many downloads are under way; try again");
+            stream_body_ = std::move(response.stream);
+        }
         if (++requests_ >= options_.requests_per_connection_max) keep_alive_ = false;
         keep_alive_ = keep_alive_ && !closing_;
         reply_.emplace(static_cast<http::status>(response.status), 11);
@@ -234,8 +243,10 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
         for (const auto& [name, value] : response.headers)
             reply_->set(name, value);
         reply_->keep_alive(keep_alive_);
-        if (head_only_) {
-            reply_->content_length(response.body.size());
+        if (stream_body_) {
+            reply_->content_length(stream_body_->size);
+        } else if (head_only_) {
+            reply_->content_length(response.stream ? response.stream->size : response.body.size());
         } else {
             reply_->body() = std::move(response.body);
             reply_->prepare_payload();
@@ -249,13 +260,56 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
             if (error) return self->close();
             self->on_written();
         };
-        if (!head_only_) return http::async_write(stream_, *reply_, done);
+        if (!head_only_ && !stream_body_) return http::async_write(stream_, *reply_, done);
         head_serializer_.emplace(*reply_);
         http::async_write_header(stream_, *head_serializer_, done);
     }
 
     void on_written() {
         head_serializer_.reset();
+        if (stream_body_) return send_piece();
+        end_of_reply();
+    }
+
+    /// The next piece of the body: read in the pool, because a disk may be slow, then sent. Memory
+    /// and the peer's time are bounded by the piece, whatever the size of the body.
+    void send_piece() {
+        BodyStream& body = *stream_body_;
+        // Who downloads asks for the rest later.
+        if (closing_ && body.size > 0) return close();
+        if (body.size == 0) {
+            end_stream();
+            return end_of_reply();
+        }
+        piece_.resize(std::min(body.size, kPieceBytes));
+        in_pool([this] { piece_read_ = stream_body_->source->read(stream_body_->offset, piece_); },
+                &HttpSession::on_piece);
+    }
+
+    void on_piece() {
+        if (!piece_read_.ok()) {
+            // The head is sent: all that is left is to break off.
+            spdlog::error("request {}: {}", request_.request_id, piece_read_.error().message);
+            return close();
+        }
+        stream_body_->offset += piece_.size();
+        stream_body_->size -= piece_.size();
+        stream_.expires_after(Milliseconds(options_.write_timeout_ms));
+        asio::async_write(stream_, asio::buffer(piece_),
+                          [self = shared_from_this()](beast::error_code error, std::size_t) {
+                              if (error) return self->close();
+                              self->send_piece();
+                          });
+    }
+
+    void end_stream() {
+        if (!stream_body_) return;
+        stream_body_.reset();
+        Bytes().swap(piece_);
+        host_.stream_ended();
+    }
+
+    void end_of_reply() {
         if (!keep_alive_ || closing_) return linger();
         request_ = {};
         admission_ = {};
@@ -285,6 +339,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     void close() {
         if (ended_) return;
         ended_ = true;
+        end_stream();
         end_reading();
         boost::system::error_code ignored;
         stream_.socket().close(ignored);
@@ -304,6 +359,9 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     Request request_;
     Handler::Admission admission_;
     Response response_;
+    std::optional<BodyStream> stream_body_;  // what is left to send
+    Bytes piece_;
+    Status piece_read_;
     std::array<char, 4096> discarded_{};
     std::uint64_t discarded_bytes_ = 0;
     std::uint32_t requests_ = 0;

@@ -24,6 +24,9 @@ class SessionHost {
     virtual ~SessionHost() = default;
     /// Where handlers run.
     virtual boost::asio::thread_pool& pool() = 0;
+    /// Whether one more answer may be read while it is sent; then stream_ended() follows.
+    virtual bool stream_begins() = 0;
+    virtual void stream_ended() = 0;
     /// The session is over; the host lets go of it.
     virtual void ended(const std::shared_ptr<Session>& session) = 0;
 };

@@ -1,8 +1,29 @@
 #include "gym/blob/blob_store.hpp"
 
+#include <algorithm>
 #include <utility>
 
+#include "gym/common/assert.hpp"
+
 namespace gym::blob {
+namespace {
+
+class MemoryReader final : public BlobReader {
+  public:
+    explicit MemoryReader(Bytes bytes) : bytes_(std::move(bytes)) {}
+    [[nodiscard]] std::uint64_t size() const noexcept override { return bytes_.size(); }
+    Status read(std::uint64_t offset, std::span<std::uint8_t> out) const override {
+        GYM_ASSERT(offset <= bytes_.size() && out.size() <= bytes_.size() - offset,
+                   "a read beyond the blob");
+        std::ranges::copy(ByteView(bytes_).subspan(offset, out.size()), out.begin());
+        return {};
+    }
+
+  private:
+    const Bytes bytes_;
+};
+
+}  // namespace
 
 Result<Digest> BlobStore::put(ByteView content) {
     const Digest root = blob_root(content);
@@ -31,6 +52,11 @@ Result<Bytes> MemoryStore::read(const Digest& root) const {
     const auto found = blobs_.find(root);
     if (found == blobs_.end()) return fail(ErrorCode::kNotFound, "no blob " + root.hex());
     return found->second;
+}
+
+Result<std::unique_ptr<const BlobReader>> MemoryStore::open_reader(const Digest& root) const {
+    GYM_TRY(Bytes bytes, read(root));
+    return std::unique_ptr<const BlobReader>(std::make_unique<MemoryReader>(std::move(bytes)));
 }
 
 Result<bool> MemoryStore::has(const Digest& root) const {

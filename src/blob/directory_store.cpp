@@ -1,7 +1,14 @@
 #include "gym/blob/directory_store.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 #include <system_error>
 
+#include "gym/common/assert.hpp"
 #include "gym/common/file.hpp"
 
 namespace gym::blob {
@@ -10,6 +17,35 @@ namespace {
 Error io_error(const std::filesystem::path& path, const std::error_code& code) {
     return fail(ErrorCode::kIo, path.string() + ": " + code.message());
 }
+
+class FileReader final : public BlobReader {
+  public:
+    FileReader(std::filesystem::path path, int file, std::uint64_t size)
+        : path_(std::move(path)), file_(file), size_(size) {}
+    FileReader(const FileReader&) = delete;
+    FileReader& operator=(const FileReader&) = delete;
+    ~FileReader() override { ::close(file_); }
+
+    [[nodiscard]] std::uint64_t size() const noexcept override { return size_; }
+    Status read(std::uint64_t offset, std::span<std::uint8_t> out) const override {
+        GYM_ASSERT(offset <= size_ && out.size() <= size_ - offset, "a read beyond the blob");
+        while (!out.empty()) {
+            const ssize_t got = ::pread(file_, out.data(), out.size(), static_cast<off_t>(offset));
+            if (got < 0 && errno == EINTR) continue;
+            if (got <= 0)
+                return fail(ErrorCode::kIo, path_.string() + ": " +
+                                                (got < 0 ? std::strerror(errno) : "it was cut"));
+            offset += static_cast<std::uint64_t>(got);
+            out = out.subspan(static_cast<std::size_t>(got));
+        }
+        return {};
+    }
+
+  private:
+    const std::filesystem::path path_;
+    const int file_;
+    const std::uint64_t size_;
+};
 
 }  // namespace
 
@@ -45,6 +81,21 @@ Result<Bytes> DirectoryStore::read(const Digest& root) const {
     if (!content.ok() && content.error().code == ErrorCode::kNotFound)
         return fail(ErrorCode::kNotFound, "no blob " + root.hex());
     return content;
+}
+
+Result<std::unique_ptr<const BlobReader>> DirectoryStore::open_reader(const Digest& root) const {
+    const std::filesystem::path path = path_of(root);
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0 && errno == ENOENT) return fail(ErrorCode::kNotFound, "no blob " + root.hex());
+    struct stat info {};
+    const bool regular = file >= 0 && ::fstat(file, &info) == 0 && S_ISREG(info.st_mode);
+    if (!regular) {
+        const int error = errno;
+        if (file >= 0) ::close(file);
+        return io_error(path, std::error_code(file < 0 ? error : EINVAL, std::system_category()));
+    }
+    return std::unique_ptr<const BlobReader>(
+        std::make_unique<FileReader>(path, file, static_cast<std::uint64_t>(info.st_size)));
 }
 
 Result<bool> DirectoryStore::has(const Digest& root) const {

@@ -19,6 +19,8 @@ using http::Reply;
 constexpr std::uint32_t kTimeoutMs = 10'000;
 /// Of one upload: the server compares a hundred million tokens with all others in this time.
 constexpr std::uint32_t kUploadTimeoutMs = 180'000;
+/// Of a piece of a model: 8 MiB at one megabit a second.
+constexpr std::uint32_t kPieceTimeoutMs = 70'000;
 constexpr std::uint64_t kReplyBytesMax = 256U << 20;  // an epoch file of a large network
 /// More than a round of the most slots has of anything, and a node is asked in two months.
 constexpr std::size_t kPagesMax = 1000;
@@ -73,8 +75,8 @@ Error problem_of(const Reply& reply) {
     return fail(code_of(reply.status), "gym-api: " + reason);
 }
 
-/// The body of a success.
-Result<std::string> exchange(const std::string& url, http::Request request,
+/// The reply of a success.
+Result<Reply> exchange_reply(const std::string& url, http::Request request,
                              std::uint32_t timeout_ms) {
     const auto parsed = http::parse_url(url);
     if (!parsed.ok()) return parsed.error().in("gym-api");
@@ -91,7 +93,14 @@ Result<std::string> exchange(const std::string& url, http::Request request,
         return error;
     }
     if (reply->status < 200 || reply->status >= 300) return problem_of(*reply);
-    return std::move(reply->body);
+    return reply;
+}
+
+/// The body of a success.
+Result<std::string> exchange(const std::string& url, http::Request request,
+                             std::uint32_t timeout_ms) {
+    GYM_TRY(Reply reply, exchange_reply(url, std::move(request), timeout_ms));
+    return std::move(reply.body);
 }
 
 /// What `read` makes of an answer that is a JSON object.
@@ -299,6 +308,34 @@ Result<AnswerList<Job>> ApiClient::jobs(const ListPage& page) const {
 
 Result<Answer<JobBill>> ApiClient::bill(const Digest& job) const {
     return get("/v1/jobs/" + job.hex() + "/bill", with_json(read_bill));
+}
+
+Result<Answer<JobModel>> ApiClient::model(const Digest& job,
+                                          std::optional<std::uint64_t> round) const {
+    return get("/v1/jobs/" + job.hex() + "/model" +
+                   (round ? "?round=" + std::to_string(*round) : std::string()),
+               with_json(read_model));
+}
+
+Result<std::string> ApiClient::model_piece(const ModelPiece& piece) const {
+    const std::string part = piece.part == ModelPart::kState ? "state" : "program";
+    http::Request request{.target = "/v1/jobs/" + piece.job.hex() + "/model/" + part +
+                                    "?round=" + std::to_string(piece.round)};
+    request.headers = {{"Authorization", "Bearer " + options_.key},
+                       {"Range", "bytes=" + std::to_string(piece.offset) + "-" +
+                                     std::to_string(piece.offset + piece.size - 1)}};
+    const auto ask = [&]() -> Result<Reply> {
+        auto reply = exchange_reply(options_.url, request, kPieceTimeoutMs);
+        // A line that stands still for a minute may get on with another connection.
+        if (!reply.ok() && reply.error().code == ErrorCode::kTimeout)
+            return fail(ErrorCode::kUnavailable, reply.error().message);
+        return reply;
+    };
+    GYM_TRY(Reply reply, db::with_retry(ask, options_.retry_for));
+    if (reply.body.size() == piece.size) return std::move(reply.body);
+    return fail(ErrorCode::kMalformed, "gym-api sent " + std::to_string(reply.body.size()) +
+                                           " bytes of the " + part + " instead of " +
+                                           std::to_string(piece.size));
 }
 
 Result<Answer<Job>> ApiClient::submit_job(const std::string& yaml,

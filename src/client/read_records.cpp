@@ -343,6 +343,38 @@ UnitReport read_unit_report(const json::object& object) {
     return {fixed_of<Address>(object, "verifier"), flag_of(object, "accepted")};
 }
 
+namespace {
+
+ModelBlob read_model_blob(const json::object& object) {
+    return {fixed_of<Digest>(object, "root"), fixed_of<Digest>(object, "blob"),
+            count_of(object, "bytes")};
+}
+
+ModelData read_model_data(const json::object& object) {
+    return {fixed_of<Digest>(object, "root"), text_of(object, "name"), text_of(object, "licence"),
+            number_of<std::uint32_t>(object, "vocabulary")};
+}
+
+ModelLoss read_model_loss(const json::object& object) {
+    return {count_of(object, "round"), number_of<double>(object, "validation_loss")};
+}
+
+}  // namespace
+
+JobModel read_model(const json::object& object) {
+    JobModel out;
+    out.job = fixed_of<Digest>(object, "job_id");
+    out.name = text_of(object, "name");
+    out.round = count_of(object, "round");
+    out.newest_round = count_of(object, "newest_round");
+    out.rounds = count_of(object, "rounds");
+    out.program = object_of(object, "program", read_model_blob);
+    out.state = object_of(object, "state", read_model_blob);
+    out.datasets = list_of(object, "datasets", read_model_data);
+    out.losses = list_of(object, "losses", read_model_loss);
+    return out;
+}
+
 PublishedRound read_round(const json::object& object) {
     return {read_bytes(object, "record"), null_or(object, "aggregate", read_bytes),
             null_or(object, "beacon_block", count_of)};

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "gym/common/memory.hpp"
 
@@ -21,7 +22,7 @@ Error system_error(const std::filesystem::path& path, const char* action) {
         code, std::string("cannot ") + action + " " + path.string() + ": " + std::strerror(errno));
 }
 
-/// Closes on scope exit; close() reports the error that a destructor cannot.
+/// Closes on scope exit.
 class Descriptor {
   public:
     explicit Descriptor(int value) : value_(value) {}
@@ -31,11 +32,6 @@ class Descriptor {
         if (value_ >= 0) ::close(value_);
     }
     [[nodiscard]] int get() const { return value_; }
-    [[nodiscard]] bool close() {
-        const int value = value_;
-        value_ = -1;
-        return ::close(value) == 0;
-    }
 
   private:
     int value_;
@@ -49,10 +45,6 @@ bool write_all(int descriptor, ByteView content) {
         content = content.subspan(static_cast<std::size_t>(written));
     }
     return true;
-}
-
-bool write_all(int descriptor, std::span<const ByteView> parts) {
-    return std::ranges::all_of(parts, [&](ByteView part) { return write_all(descriptor, part); });
 }
 
 Status sync_folder(const std::filesystem::path& folder) {
@@ -190,24 +182,52 @@ Status write_file_atomic(const std::filesystem::path& path, ByteView content, un
 
 Status write_file_atomic(const std::filesystem::path& path, std::span<const ByteView> parts,
                          unsigned mode) {
-    GYM_TRY(const std::filesystem::path target, target_of(path));
-    const std::filesystem::path folder = folder_of(target);
-    std::string temporary = (folder / ("." + target.filename().string() + ".XXXXXX")).string();
-    Descriptor descriptor(::mkostemp(temporary.data(), O_CLOEXEC));
-    if (descriptor.get() < 0) return system_error(path, "create a temporary file for");
+    GYM_TRY(AtomicFile file, AtomicFile::create(path, mode));
+    for (const ByteView part : parts)
+        GYM_CHECK(file.write(part));
+    return file.commit();
+}
 
-    Status status;
-    if (::fchmod(descriptor.get(), static_cast<mode_t>(mode)) != 0 ||
-        !write_all(descriptor.get(), parts) || ::fsync(descriptor.get()) != 0 ||
-        !descriptor.close())
-        status = system_error(path, "write");
-    else if (::rename(temporary.c_str(), target.c_str()) != 0)
-        status = system_error(path, "rename to");
-    if (!status.ok()) {
-        ::unlink(temporary.c_str());
-        return status;
-    }
-    return sync_folder(folder);
+AtomicFile::AtomicFile(std::filesystem::path path, std::filesystem::path target,
+                       std::string temporary, int descriptor)
+    : path_(std::move(path)),
+      target_(std::move(target)),
+      temporary_(std::move(temporary)),
+      descriptor_(descriptor) {}
+
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      target_(std::move(other.target_)),
+      temporary_(std::exchange(other.temporary_, {})),
+      descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+AtomicFile::~AtomicFile() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+    if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path, unsigned mode) {
+    GYM_TRY(std::filesystem::path target, target_of(path));
+    std::string temporary =
+        (folder_of(target) / ("." + target.filename().string() + ".XXXXXX")).string();
+    const int descriptor = ::mkostemp(temporary.data(), O_CLOEXEC);
+    if (descriptor < 0) return system_error(path, "create a temporary file for");
+    AtomicFile file(path, std::move(target), std::move(temporary), descriptor);
+    if (::fchmod(descriptor, static_cast<mode_t>(mode)) != 0) return system_error(path, "write");
+    return file;
+}
+
+Status AtomicFile::write(ByteView content) {
+    if (!write_all(descriptor_, content)) return system_error(path_, "write");
+    return {};
+}
+
+Status AtomicFile::commit() {
+    if (::fsync(descriptor_) != 0) return system_error(path_, "write");
+    if (::close(std::exchange(descriptor_, -1)) != 0) return system_error(path_, "write");
+    if (::rename(temporary_.c_str(), target_.c_str()) != 0) return system_error(path_, "rename to");
+    temporary_.clear();
+    return sync_folder(folder_of(target_));
 }
 
 }  // namespace gym

@@ -1,6 +1,7 @@
 #include "gym/contracts/commitment_log.hpp"
 
 #include "bindings.hpp"
+#include "gym/crypto/keccak.hpp"
 
 namespace gym::contracts {
 namespace {
@@ -63,6 +64,16 @@ Result<CommitmentLog::Epoch> CommitmentLog::epoch_of(chain::ChainClient& client,
                                          "_(bytes32,uint32,uint64)"));
     Epoch out;
     GYM_CHECK(read_all(values, out.commitments_root, out.count, out.block_number));
+    return out;
+}
+
+Result<bool> CommitmentLog::is_coordinator(chain::ChainClient& client, const Address& account,
+                                           const chain::BlockId& at) const {
+    GYM_TRY(const auto values,
+            call_view(client, address_, at, "hasRole(bytes32,address)",
+                      {crypto::keccak256_text("COORDINATOR_ROLE"), account}, "_(bool)"));
+    bool out = false;
+    GYM_CHECK(read_all(values, out));
     return out;
 }
 

@@ -73,6 +73,38 @@ Status check_prompt(const Program& program, std::span<const std::int32_t> prompt
 /// Runs the model on the last tokens of a text.
 class NextToken {
   public:
+    static Result<NextToken> create(const Program& program, const State& base,
+                                    const EngineOptions& options) {
+        GYM_TRY(const WindowShape shape, window_shape(program));
+        GYM_TRY(State state, parameters_for(program, base));
+        GYM_TRY(Engine engine, Engine::create(program, options));
+        return NextToken(std::move(engine), std::move(state), shape, vocabulary(program));
+    }
+
+    [[nodiscard]] std::uint32_t context() const { return shape_.window_tokens; }
+
+    /// @return those after the last token.
+    Result<std::vector<float>> logits(std::span<const std::int32_t> text) {
+        const std::size_t length = std::min<std::size_t>(text.size(), shape_.window_tokens);
+        return rows(text.last(length), length - 1);
+    }
+
+    /// Those after each token of `text` from `first` on.
+    Result<std::vector<float>> rows(std::span<const std::int32_t> text, std::size_t first) {
+        std::ranges::fill(window_, 0);
+        std::ranges::copy(text, window_.begin());
+        const NamedTensorView input{program::kBatchInput,
+                                    {reinterpret_cast<const std::uint8_t*>(window_.data()),
+                                     window_.size() * sizeof(std::int32_t)}};
+        GYM_CHECK(engine_.run(state_, {&input, 1}));
+        GYM_TRY(const ByteView bytes, engine_.output(program::kLogitsOutput));
+        std::vector<float> out((text.size() - first) * vocabulary_);
+        std::memcpy(out.data(), bytes.data() + first * vocabulary_ * sizeof(float),
+                    out.size() * sizeof(float));
+        return out;
+    }
+
+  private:
     NextToken(Engine engine, State state, WindowShape shape, std::uint32_t vocabulary)
         : engine_(std::move(engine)),
           state_(std::move(state)),
@@ -80,22 +112,6 @@ class NextToken {
           vocabulary_(vocabulary),
           window_(std::size_t{shape.windows} * (shape.window_tokens + 1), 0) {}
 
-    Result<std::vector<float>> logits(std::span<const std::int32_t> text) {
-        const std::size_t length = std::min<std::size_t>(text.size(), shape_.window_tokens);
-        std::ranges::fill(window_, 0);
-        std::ranges::copy(text.last(length), window_.begin());
-        const NamedTensorView input{program::kBatchInput,
-                                    {reinterpret_cast<const std::uint8_t*>(window_.data()),
-                                     window_.size() * sizeof(std::int32_t)}};
-        GYM_CHECK(engine_.run(state_, {&input, 1}));
-        GYM_TRY(const ByteView bytes, engine_.output(program::kLogitsOutput));
-        std::vector<float> row(vocabulary_);
-        const std::size_t row_bytes = row.size() * sizeof(float);
-        std::memcpy(row.data(), bytes.data() + (length - 1) * row_bytes, row_bytes);
-        return row;
-    }
-
-  private:
     Engine engine_;
     State state_;
     WindowShape shape_;
@@ -105,15 +121,25 @@ class NextToken {
 
 }  // namespace
 
+Result<std::vector<float>> logits_of(const Program& train, const State& base,
+                                     std::span<const std::int32_t> text,
+                                     const EngineOptions& options) {
+    GYM_TRY(const Program program, generation_program(train));
+    GYM_CHECK(check_prompt(program, text, {.tokens = 0, .seed = {}, .engine = {}}));
+    GYM_TRY(NextToken model, NextToken::create(program, base, options));
+    if (text.size() > model.context())
+        return fail(ErrorCode::kOutOfRange, "the text has " + std::to_string(text.size()) +
+                                                " tokens, the model's context is " +
+                                                std::to_string(model.context()));
+    return model.rows(text, 0);
+}
+
 Result<std::vector<std::int32_t>> generate(const Program& train, const State& base,
                                            std::span<const std::int32_t> prompt,
                                            const GenerateOptions& options) {
     GYM_TRY(const Program program, generation_program(train));
     GYM_CHECK(check_prompt(program, prompt, options));
-    GYM_TRY(const WindowShape shape, window_shape(program));
-    GYM_TRY(State state, parameters_for(program, base));
-    GYM_TRY(Engine engine, Engine::create(program, options.engine));
-    NextToken model(std::move(engine), std::move(state), shape, vocabulary(program));
+    GYM_TRY(NextToken model, NextToken::create(program, base, options.engine));
     const auto key = kernels::philox_key(options.seed.data.data());
     std::vector<std::int32_t> text(prompt.begin(), prompt.end());
     for (std::uint32_t i = 0; i < options.tokens; ++i) {

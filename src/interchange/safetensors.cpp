@@ -212,7 +212,9 @@ Bytes safetensors_header(std::span<const SafetensorsEntry> tensors,
     }
     std::uint64_t at = 0;
     for (const SafetensorsEntry& tensor : tensors) {
-        const std::uint64_t end = at + tensor.bytes.size();
+        std::uint64_t end = at + safetensors_element_bytes(tensor.dtype);
+        for (const std::uint64_t dim : tensor.dims)
+            end = at + (end - at) * dim;
         header[tensor.name] = {{"dtype", tensor.dtype},
                                {"shape", json::array(tensor.dims.begin(), tensor.dims.end())},
                                {"data_offsets", json::array{at, end}}};

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "gym/common/file.hpp"
 #include "gym/kernels/f32.h"
 #include "naming.hpp"
 
@@ -210,18 +211,58 @@ Status check_tied(Source& source, const Naming* naming, const Program& program,
 
 // Ours -> theirs.
 
-void write_parameter(const BoundRule& rule, const engine::StateTensor& tensor,
-                     std::vector<NamedWeights>& out) {
-    const std::vector<Dims> dims = their_dims(rule, tensor.dims);
-    std::uint64_t at = 0;
-    for (std::size_t part = 0; part < rule.theirs.size(); ++part) {
-        const std::uint64_t size = element_count(dims[part]) * sizeof(float);
-        const ByteView bytes = ByteView(tensor.bytes).subspan(at, size);
-        out.push_back({rule.theirs[part], dims[part], {bytes.begin(), bytes.end()}});
-        at += size;
+/// What parameter `rule` becomes; entries without bytes.
+std::vector<SafetensorsEntry> outline_of(const BoundRule& rule, const Program& program) {
+    const bool missing = rule.slot == program::kNoSlot;
+    const Dims ours =
+        missing ? Dims{program.slot(rule.beside).dims.front()} : dims_of(program.slot(rule.slot));
+    const std::vector<Dims> dims = their_dims(rule, ours);
+    std::vector<SafetensorsEntry> entries;
+    for (std::size_t part = 0; part < rule.theirs.size(); ++part)
+        entries.push_back({rule.theirs[part], "F32", dims[part], {}});
+    return entries;
+}
+
+/// Gives `take` the tensors of outline_of(), one after the other, with their bytes.
+Status give_parameter(const BoundRule& rule, const Program& program, const engine::State& state,
+                      FunctionRef<Status(const SafetensorsEntry&)> take) {
+    std::vector<SafetensorsEntry> entries = outline_of(rule, program);
+    Bytes made;  // what is not in the state as it is
+    ByteView left;
+    if (rule.slot == program::kNoSlot) {
+        made.resize(program.slot(rule.beside).dims.front() * sizeof(float));
+        left = made;
+    } else {
+        left = state.find(rule.ours)->bytes;
+        if (rule.form == Form::kTransposed) {
+            made = transposed(left, entries[0].dims[1], entries[0].dims[0]);
+            left = made;
+        }
     }
-    if (rule.form == Form::kTransposed)
-        out.back().bytes = transposed(tensor.bytes, tensor.dims[0], tensor.dims[1]);
+    for (SafetensorsEntry& entry : entries) {
+        const std::uint64_t size = element_count(entry.dims) * sizeof(float);
+        entry.bytes = left.first(size);
+        left = left.subspan(size);
+        GYM_CHECK(take(entry));
+    }
+    return {};
+}
+
+/// That `state` has the parameters of `program`, whatever else it has.
+Status check_parameters(const Program& program, const engine::State& state) {
+    for (const SlotId id : program.slots_of(SlotKind::kParam)) {
+        const Slot& slot = program.slot(id);
+        const engine::StateTensor* tensor = state.find(slot.name);
+        if (tensor == nullptr)
+            return fail(ErrorCode::kShapeMismatch,
+                        "the state has no tensor '" + slot.name + "': is it of another program?");
+        if (tensor->dtype != slot.dtype || tensor->dims != dims_of(slot) ||
+            tensor->bytes.size() != program::size_bytes(slot))
+            return fail(ErrorCode::kShapeMismatch,
+                        "tensor '" + slot.name + "' of the state is " + text_of(tensor->dims) +
+                            ", the program's is " + text_of(dims_of(slot)));
+    }
+    return {};
 }
 
 }  // namespace
@@ -240,22 +281,49 @@ std::string naming_of(const Program& program) {
     return std::string(kOwnNames);
 }
 
+Result<std::vector<SafetensorsEntry>> outline_weights(const Program& program,
+                                                      std::string_view naming) {
+    GYM_TRY(const auto rules, rules_of(program, naming));
+    std::vector<SafetensorsEntry> entries;
+    for (const BoundRule& rule : rules) {
+        for (SafetensorsEntry& entry : outline_of(rule, program))
+            entries.push_back(std::move(entry));
+    }
+    return entries;
+}
+
+Status for_each_weight(const Program& program, const engine::State& state, std::string_view naming,
+                       FunctionRef<Status(const SafetensorsEntry&)> take) {
+    GYM_TRY(const auto rules, rules_of(program, naming));
+    GYM_CHECK(check_parameters(program, state));
+    for (const BoundRule& rule : rules)
+        GYM_CHECK(give_parameter(rule, program, state, take));
+    return {};
+}
+
 Result<std::vector<NamedWeights>> export_weights(const Program& program, const engine::State& state,
                                                  std::string_view naming) {
-    GYM_TRY(const auto rules, rules_of(program, naming));
-    GYM_TRY(const engine::State base, engine::base_of(program, state));
     std::vector<NamedWeights> weights;
-    for (const BoundRule& rule : rules) {
-        if (rule.slot != program::kNoSlot) {
-            write_parameter(rule, *base.find(rule.ours), weights);
-            continue;
-        }
-        const std::vector<Dims> dims = their_dims(rule, {program.slot(rule.beside).dims.front()});
-        for (std::size_t part = 0; part < dims.size(); ++part)
-            weights.push_back(
-                {rule.theirs[part], dims[part], Bytes(dims[part].front() * sizeof(float))});
-    }
+    const auto keep = [&](const SafetensorsEntry& tensor) -> Status {
+        weights.push_back({tensor.name, tensor.dims, {tensor.bytes.begin(), tensor.bytes.end()}});
+        return {};
+    };
+    GYM_CHECK(for_each_weight(program, state, naming, keep));
     return weights;
+}
+
+Result<std::size_t> write_weights(const std::filesystem::path& path, const Program& program,
+                                  const engine::State& state, std::string_view naming,
+                                  const std::map<std::string, std::string>& metadata) {
+    GYM_TRY(const auto outline, outline_weights(program, naming));
+    GYM_CHECK(check_parameters(program, state));
+    GYM_TRY(AtomicFile file, AtomicFile::create(path));
+    GYM_CHECK(file.write(safetensors_header(outline, metadata)));
+    GYM_CHECK(for_each_weight(program, state, naming, [&](const SafetensorsEntry& tensor) {
+        return file.write(tensor.bytes);
+    }));
+    GYM_CHECK(file.commit());
+    return outline.size();
 }
 
 Result<engine::State> import_weights(const Program& program,

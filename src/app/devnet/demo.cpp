@@ -7,6 +7,7 @@
 #include "gym/devnet/infrastructure.hpp"
 #include "job.hpp"
 #include "measurement.hpp"
+#include "model_export.hpp"
 
 namespace gym::devnet {
 namespace {
@@ -90,7 +91,14 @@ Result<Report> run_demo(const DemoOptions& options, const Announce& announce) {
             submit_job(layout, options.network.programs, dataset, options.job_file));
     announce("training: job " + job_id.hex());
     GYM_CHECK(watch_job(*database, job_id, limits));
+    std::optional<ExportedModel> model;
+    if (!options.model_folder.empty()) {
+        announce("exporting the trained model to " + options.model_folder.string());
+        GYM_TRY(model, export_model(layout, options.network.programs, job_id,
+                                    {options.model_folder, options.logits_script}));
+    }
     GYM_TRY(Report report, end_demo(options, layout, deployment, *database, job_id, announce));
+    report.model = std::move(model);
     const auto wall = std::chrono::steady_clock::now() - started;
     report.wall_s =
         static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(wall).count());

@@ -59,6 +59,32 @@ std::string dispute_text(const DisputeReport& dispute) {
         dispute.reward.to_tokens());
 }
 
+json::value model_json(const std::optional<ExportedModel>& model) {
+    if (!model) return nullptr;
+    json::object out{{"folder", model->folder.string()},      {"names", model->names},
+                     {"state_root", model->state_root.hex()}, {"checked", model->checked},
+                     {"sample", printable(model->sample)},    {"logits", nullptr}};
+    if (model->logits)
+        out["logits"] = json::object{{"count", model->logits->count},
+                                     {"relative_error", model->logits->relative_error},
+                                     {"bound", model->logits->bound}};
+    return out;
+}
+
+std::string model_text(const ExportedModel& model) {
+    std::string out =
+        fmt::format("\nthe trained model, exported to {} with the names of {}\n  {}\n",
+                    model.folder.string(), model.names, model.checked);
+    if (model.logits)
+        out += fmt::format(
+            "  {} logits computed again from the folder in plain Python: relative "
+            "error {:.1e} (at most {:.0e})\n",
+            model.logits->count, model.logits->relative_error, model.logits->bound);
+    else
+        out += "  logits not compared: " + model.logits_skipped + "\n";
+    return out + "it writes, read from the folder:\n" + printable(model.sample);
+}
+
 json::object provider_json(const ProviderSummary& line) {
     return {{"address", line.address.hex()},
             {"name", kProvider},
@@ -151,6 +177,7 @@ std::string to_json(const Report& report, const std::vector<std::string>& failed
                         {"gas_used", report.gas_used},
                         {"dispute", dispute_json(report.dispute)},
                         {"sample", printable(report.sample)},
+                        {"model", model_json(report.model)},
                         {"wall_s", report.wall_s}};
     add_ledger(object, report.ledger);
     return json::serialize(object);
@@ -185,7 +212,10 @@ std::string to_text(const Report& report) {
         report.final_state_root.hex());
     out += credits_text(report);
     if (report.dispute) out += dispute_text(*report.dispute);
-    out += "\nthe trained model writes:\n" + printable(report.sample) + "\n";
+    if (report.model)
+        out += model_text(*report.model);
+    else
+        out += "\nthe trained model writes:\n" + printable(report.sample) + "\n";
     return out;
 }
 
@@ -231,6 +261,13 @@ std::vector<std::string> failed_checks(const Report& report, const Expectations&
                     line.name + " is honest and was not paid");
         }
         require(line.units_pending == 0, line.name + " has units that are not decided");
+    }
+    if (report.model) {
+        require(report.model->state_root == report.final_state_root,
+                "the exported weights are not those of the last round");
+        require(!report.model->logits ||
+                    report.model->logits->relative_error <= report.model->logits->bound,
+                "the exported model's logits differ from those of gym");
     }
     if (!expected.with_cheater) return out;
     require(!report.ledger.credit("verification").is_zero(), "no verifier was credited");

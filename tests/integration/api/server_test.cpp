@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <boost/json.hpp>
 #include <chrono>
@@ -23,6 +24,29 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// Bytes that need no memory: byte i is a function of i. Refuses to be read at `broken_at`.
+class Pattern final : public blob::BlobReader {
+  public:
+    Pattern(std::uint64_t size, std::uint64_t broken_at) : size_(size), broken_at_(broken_at) {}
+    static char at(std::uint64_t i) { return static_cast<char>('a' + i % 23); }
+    [[nodiscard]] std::uint64_t size() const noexcept override { return size_; }
+    Status read(std::uint64_t offset, std::span<std::uint8_t> out) const override {
+        largest_read = std::max<std::uint64_t>(largest_read, out.size());
+        if (offset + out.size() > broken_at_) return fail(ErrorCode::kIo, "the disk is broken");
+        for (std::uint8_t& byte : out)
+            byte = static_cast<std::uint8_t>(at(offset++));
+        return {};
+    }
+    static inline std::atomic<std::uint64_t> largest_read{0};
+
+  private:
+    const std::uint64_t size_, broken_at_;
+};
+
+constexpr std::uint64_t kStreamBytes = 3'000'001;
+/// More than sockets hold for a peer that does not read.
+constexpr std::uint64_t kLargeStreamBytes = std::uint64_t{1} << 30;
+
 class EchoHandler final : public Handler {
   public:
     Admission admit(const Request& head) override {
@@ -35,6 +59,20 @@ class EchoHandler final : public Handler {
             ++running;
             changed.notify_all();
             changed.wait_for(lock, std::chrono::seconds(20), [this] { return released; });
+        }
+        if (request.target.starts_with("/stream")) {
+            const bool broken = request.target == "/stream-broken";
+            const std::uint64_t size =
+                request.target == "/stream-large" ? kLargeStreamBytes : kStreamBytes;
+            Response response{200, "application/octet-stream", {}, {}};
+            response.stream =
+                BodyStream{std::make_shared<Pattern>(size, broken ? 1'000'000 : size), 0, size};
+            if (request.target == "/stream-part") {
+                response.status = 206;
+                response.stream->offset = 700'001;
+                response.stream->size = 5;
+            }
+            return response;
         }
         return {200, "text/plain", {}, request.method + " " + std::to_string(request.body.size())};
     }
@@ -240,6 +278,84 @@ TEST_F(ServerTest, StopLetsARunningRequestEndAndClosesIdleOnes) {
     stopper.join();
     const Peer late(server_->port());
     EXPECT_FALSE(late.connected());
+}
+
+/// The body of one answer on a connection that stays open.
+std::string body_of(const std::string& answer) {
+    const auto at = answer.find("\r\n\r\n");
+    return at == std::string::npos ? std::string() : answer.substr(at + 4);
+}
+
+TEST_F(ServerTest, ALargeBodyIsSentInPiecesAndTheConnectionStays) {
+    start();
+    const Peer peer(server_->port());
+    ASSERT_TRUE(peer.send("GET /stream HTTP/1.1\r\nHost: x\r\n\r\n"));
+    ASSERT_TRUE(peer.send("GET /stream-part HTTP/1.1\r\nHost: x\r\n\r\n"));
+    ASSERT_TRUE(peer.send("HEAD /stream HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"));
+    const std::string all = peer.read_to_end();
+    EXPECT_NE(all.find("Content-Length: 3000001\r\n"), std::string::npos);
+    const std::string first = body_of(all);
+    ASSERT_GT(first.size(), kStreamBytes);
+    for (std::uint64_t i = 0; i < kStreamBytes; ++i)
+        ASSERT_EQ(first[i], Pattern::at(i)) << i;
+    const std::string second = first.substr(kStreamBytes);
+    EXPECT_EQ(second.substr(0, 28), "HTTP/1.1 206 Partial Content");
+    std::string part;
+    for (std::uint64_t i = 700'001; i < 700'006; ++i)
+        part += Pattern::at(i);
+    EXPECT_EQ(body_of(second).substr(0, 5), part);
+    const std::string head = body_of(second).substr(5);
+    EXPECT_EQ(head.substr(0, 15), "HTTP/1.1 200 OK");
+    EXPECT_NE(head.find("Content-Length: 3000001\r\n"), std::string::npos);
+    EXPECT_EQ(body_of(head), "") << "HEAD has no body";
+    EXPECT_LE(Pattern::largest_read.load(), 1U << 20) << "memory is for a piece, not for all";
+}
+
+TEST_F(ServerTest, ABodyThatCannotBeReadIsBrokenOffNotFilledUp) {
+    start();
+    const Peer peer(server_->port());
+    ASSERT_TRUE(peer.send("GET /stream-broken HTTP/1.1\r\nHost: x\r\n\r\n"));
+    const std::string body = body_of(peer.read_to_end());
+    EXPECT_LE(body.size(), 1'000'000U);
+    for (std::size_t i = 0; i < body.size(); ++i)
+        ASSERT_EQ(body[i], Pattern::at(i)) << i;
+}
+
+TEST_F(ServerTest, DownloadsBeyondTheLimitGet503AndTheirPlacesComeBack) {
+    ServerOptions options;
+    options.streams_max = 1;
+    start(options);
+    const auto whole = [&] {
+        const Peer peer(server_->port());
+        EXPECT_TRUE(peer.send("GET /stream HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"));
+        return peer.read_to_end();
+    };
+    {
+        // Does not read: the server's buffers fill up, and its place is taken.
+        const Peer stuck(server_->port());
+        ASSERT_TRUE(stuck.send("GET /stream-large HTTP/1.1\r\nHost: x\r\n\r\n"));
+        EXPECT_EQ(stuck.read_until("\r\n\r\n").substr(0, 15), "HTTP/1.1 200 OK");
+        EXPECT_EQ(whole().substr(0, 12), "HTTP/1.1 503");
+        const Peer other(server_->port());
+        ASSERT_TRUE(other.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n"));
+        EXPECT_NE(other.read_until("GET 0").find("200 OK"), std::string::npos)
+            << "everything else is answered";
+    }
+    std::string answer;
+    for (int i = 0; i < 1'000 && !answer.starts_with("HTTP/1.1 200"); ++i)
+        answer = whole();
+    EXPECT_EQ(body_of(answer).size(), kStreamBytes) << "a peer that left has given its place back";
+}
+
+TEST_F(ServerTest, StopDoesNotWaitForADownload) {
+    start();
+    const Peer peer(server_->port());
+    ASSERT_TRUE(peer.send("GET /stream-large HTTP/1.1\r\nHost: x\r\n\r\n"));
+    EXPECT_EQ(peer.read_until("\r\n\r\n").substr(0, 15), "HTTP/1.1 200 OK");
+    std::thread stopper([this] { server_->stop(60'000); });
+    EXPECT_LT(peer.read_to_end().size(), kLargeStreamBytes)
+        << "who downloads asks for the rest later";
+    stopper.join();
 }
 
 TEST_F(ServerTest, APortInUseIsAnError) {

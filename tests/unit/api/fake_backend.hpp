@@ -30,7 +30,8 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
     bool down = false;
     bool ended = false;                              ///< jobs have completed
     std::function<void(JobView&)> edit_job;          ///< makes job() answer something else
-    std::function<void(AccountView&)> edit_account;  ///< the same of account()
+    std::function<void(RoundView&)> edit_round;      ///< the same of round()
+    std::function<void(AccountView&)> edit_account;  ///< and of account()
     std::map<Digest, registry::Job> stored_jobs;
     registry::NodeFilter last_node_filter;
     int submissions = 0;
@@ -95,6 +96,13 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
         if (edit_job) edit_job(view);
         return view;
     }
+    Result<std::unique_ptr<const blob::BlobReader>> open_blob(const Digest& root) override {
+        if (blobs.has(root).value()) return blobs.open_reader(root);
+        // A state of no tensors.
+        const Digest empty = blobs.put(as_bytes({"GYMSTAT1\0\0\0\0", 12})).value();
+        return blobs.open_reader(empty);
+    }
+    blob::MemoryStore blobs;
     Result<JobBill> bill(const Digest& id) override {
         GYM_CHECK(ping());
         return JobBill{id,
@@ -183,6 +191,7 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
         view.round.round = view.round.record.round = number;
         view.round.beacon = digest_of(3);
         view.aggregate = Bytes{1, 2};
+        if (edit_round) edit_round(view);
         return view;
     }
     Result<std::vector<registry::PublishedCommitment>> commitments(

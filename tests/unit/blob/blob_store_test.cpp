@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "gym/blob/directory_store.hpp"
@@ -42,6 +43,22 @@ class EveryStore : public ::testing::Test {
 };
 using Stores = ::testing::Types<MemoryStore, DirectoryStore>;
 TYPED_TEST_SUITE(EveryStore, Stores);
+
+TYPED_TEST(EveryStore, GivesABlobInPieces) {
+    auto& store = this->holder_.store;
+    Bytes content(100'000);
+    for (std::size_t i = 0; i < content.size(); ++i)
+        content[i] = static_cast<std::uint8_t>(i * 7);
+    const Digest root = store.put(content).value();
+    const auto reader = store.open_reader(root).value();
+    ASSERT_EQ(reader->size(), content.size());
+    Bytes piece(1'000);
+    ASSERT_TRUE(reader->read(99'000, piece).ok());
+    EXPECT_TRUE(std::ranges::equal(piece, ByteView(content).last(1'000)));
+    ASSERT_TRUE(store.remove(root).ok());
+    EXPECT_TRUE(reader->read(0, piece).ok()) << "readers outlive the blob's name";
+    EXPECT_EQ(store.open_reader(root).error().code, ErrorCode::kNotFound);
+}
 
 TYPED_TEST(EveryStore, KeepsAndReturnsWhatWasPut) {
     auto& store = this->holder_.store;

@@ -1,4 +1,5 @@
 #include "gym/common/file.hpp"
+#include "gym/common/mapped_file.hpp"
 #include "gym/common/memory.hpp"
 #include "temporary_folder.hpp"
 
@@ -7,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <fstream>
 #include <string>
@@ -153,6 +155,39 @@ TEST(FreeSpace, IsAskedOfTheDiskOfAFileThatIsNotThereYet) {
     EXPECT_EQ(full.error().code, ErrorCode::kIo);
     EXPECT_NE(full.error().message.find("free"), std::string::npos) << full.error().message;
     EXPECT_FALSE(check_free_space(folder / "no folder" / "new", 1).ok());
+}
+
+TEST_F(FileTest, AFileInPiecesAppearsWholeOrNotAtAll) {
+    const auto files = [&] {
+        return std::distance(std::filesystem::directory_iterator(folder_), {});
+    };
+    {
+        auto file = AtomicFile::create(folder_ / "a");
+        ASSERT_TRUE(file.ok());
+        ASSERT_TRUE(file->write(as_bytes("abandoned")).ok());
+        EXPECT_FALSE(std::filesystem::exists(folder_ / "a"));
+    }
+    EXPECT_EQ(files(), 0) << "an abandoned file leaves nothing";
+    auto file = AtomicFile::create(folder_ / "a", 0600).value();
+    ASSERT_TRUE(file.write(as_bytes("one ")).ok());
+    AtomicFile moved = std::move(file);
+    ASSERT_TRUE(moved.write(as_bytes("two")).ok());
+    ASSERT_TRUE(moved.commit().ok());
+    EXPECT_EQ(read_file(folder_ / "a").value(), Bytes({'o', 'n', 'e', ' ', 't', 'w', 'o'}));
+    EXPECT_EQ(files(), 1);
+    EXPECT_FALSE(AtomicFile::create(folder_ / "none" / "a").ok());
+}
+
+TEST_F(FileTest, AMappedFileHasItsBytes) {
+    const Bytes content(70'000, 9);
+    ASSERT_TRUE(write_file_atomic(folder_ / "a", content).ok());
+    auto file = MappedFile::open(folder_ / "a").value();
+    const MappedFile moved = std::move(file);
+    EXPECT_TRUE(std::ranges::equal(moved.bytes(), content));
+    ASSERT_TRUE(write_file_atomic(folder_ / "empty", {}).ok());
+    EXPECT_TRUE(MappedFile::open(folder_ / "empty").value().bytes().empty());
+    EXPECT_EQ(MappedFile::open(folder_ / "none").error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(MappedFile::open(folder_).error().code, ErrorCode::kIo);
 }
 
 }  // namespace

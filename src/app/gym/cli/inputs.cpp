@@ -21,6 +21,7 @@ namespace gym::app {
 namespace {
 
 constexpr std::uint64_t kPipedTextBytesMax = std::uint64_t{1} << 33;
+constexpr std::uint64_t kTokenizerBytesMax = std::uint64_t{1} << 28;
 constexpr std::string_view kDatasetMagic = "GYMDATA1";
 
 bool begins_as_saved_run(const std::string& path) {
@@ -72,6 +73,16 @@ Result<program::Program> read_program(const std::string& path) {
     if (!decoded.ok())
         return fail(ErrorCode::kInvalidArgument, path + ": " + decoded.error().message);
     return decoded;
+}
+
+Result<std::vector<interchange::NamedFile>> read_tokenizer_files(
+    const std::vector<std::string>& paths) {
+    std::vector<interchange::NamedFile> files;
+    for (const std::string& path : paths) {
+        GYM_TRY(Bytes content, read_file(path, kTokenizerBytesMax));
+        files.push_back({std::filesystem::path(path).filename().string(), std::move(content)});
+    }
+    return files;
 }
 
 Status check_memory(const std::string& what, std::uint64_t bytes) {

@@ -2,12 +2,14 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "gym/blob/dataset.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/engine/saved_run.hpp"
 #include "gym/engine/state.hpp"
+#include "gym/interchange/model_folder.hpp"
 #include "gym/program/program.hpp"
 
 namespace gym::app {
@@ -29,6 +31,10 @@ namespace gym::app {
 [[nodiscard]] Result<engine::State> read_state(const std::string& path);
 [[nodiscard]] Result<engine::State> read_state(const std::string& path,
                                                const program::Program& program);
+
+/// The files of a tokenizer, by the names that they have. @errors those of read_file().
+[[nodiscard]] Result<std::vector<interchange::NamedFile>> read_tokenizer_files(
+    const std::vector<std::string>& paths);
 
 /// @errors kOutOfRange if `what` takes more memory than this machine has left.
 [[nodiscard]] Status check_memory(const std::string& what, std::uint64_t bytes);

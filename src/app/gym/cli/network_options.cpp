@@ -103,6 +103,11 @@ void ChainOptions::add_to(CLI::App& command) {
                        "deployment.json with the contracts' addresses (or set GYM_DEPLOYMENT)");
 }
 
+bool ChainOptions::is_named() const {
+    return !flag_or_environment(url, "GYM_CHAIN").empty() ||
+           !flag_or_environment(deployment, "GYM_DEPLOYMENT").empty();
+}
+
 Result<std::string> ChainOptions::rpc_url() const {
     std::string chosen = flag_or_environment(url, "GYM_CHAIN");
     if (!chosen.empty()) return chosen;

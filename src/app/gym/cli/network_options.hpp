@@ -59,6 +59,8 @@ struct ChainOptions {
     std::string deployment;
 
     void add_to(CLI::App& command);
+    /// Whether a chain or contracts are named at all.
+    [[nodiscard]] bool is_named() const;
     /// --chain, else $GYM_CHAIN. @errors kInvalidArgument without either.
     [[nodiscard]] Result<std::string> rpc_url() const;
     /// Contract addresses come from a file that the user chose, never from the API: whoever names

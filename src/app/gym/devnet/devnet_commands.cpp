@@ -10,6 +10,7 @@
 #include "gym/common/file.hpp"
 #include "gym/devnet/demo.hpp"
 #include "gym/devnet/infrastructure.hpp"
+#include "gym/interchange/model_folder.hpp"
 #include "program/training_progress.hpp"
 
 namespace gym::app {
@@ -147,6 +148,10 @@ Status demo(const CliContext& context, DevnetFlags& flags) {
         flags.demo.job_file = data_folder() / "examples" / "demo-job.yaml";
         flags.demo.expected.final_loss_max = devnet::kDemoJobLossMax;
     }
+    flags.demo.logits_script = data_folder() / "examples" / "exported_logits.py";
+    if (flags.demo.model_folder.empty())
+        flags.demo.model_folder = flags.network.root.lexically_normal().string() + "-model";
+    GYM_CHECK(interchange::check_model_folder(flags.demo.model_folder));
     GYM_CHECK(
         devnet::check_inputs(flags.demo));  // nothing is removed or started for a typing error
     GYM_TRY(auto lock,
@@ -203,6 +208,9 @@ void add_devnet_commands(CLI::App& app, CliContext& context) {
         "Licence of the text, an SPDX expression (default LicenseRef-public-domain)");
     demo_command->add_option("--job", flags->demo.job_file,
                              "Job file (default examples/demo-job.yaml)");
+    demo_command->add_option("--model", flags->demo.model_folder,
+                             "Folder for the exported model (default: the network's folder with "
+                             "-model behind it)");
     demo_command->add_option("--report", flags->report, "Write the report (JSON) to this file");
     demo_command->add_option("--timeout", flags->demo.timeout_s,
                              "Give up after this many seconds without progress (default 900)");

@@ -13,6 +13,7 @@
 #include "cli/rows.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/crypto/secret.hpp"
+#include "job/export_command.hpp"
 #include "job/job_file.hpp"
 #include "job/job_print.hpp"
 #include "job/machine_speed.hpp"
@@ -22,6 +23,7 @@ namespace gym::app {
 namespace {
 
 constexpr std::chrono::milliseconds kJobWatchInterval{1'000};
+constexpr const char *kUntilTrained = "trained", *kUntilSettled = "settled";
 
 struct JobOptions {
     JobRequest request;
@@ -34,6 +36,7 @@ struct JobOptions {
     std::string cloud_price;
     bool again = false;
     bool no_bench = false;
+    std::string until = kUntilTrained;
     ApiOptions api;
 };
 
@@ -258,7 +261,12 @@ void print_news(const CliContext& context, const client::JobDetail& job,
         print_waiting(job);
 }
 
-/// Until the job has ended. A gym-api that restarts meanwhile is asked again.
+/// Whether there is nothing left to watch.
+bool is_watched(const JobOptions& options, const client::JobDetail& job) {
+    return job.ended_at || (options.until == kUntilTrained && is_trained(job));
+}
+
+/// Until the job is trained, or has ended. A gym-api that restarts meanwhile is asked again.
 Status watch_job(const CliContext& context, const JobOptions& options) {
     const client::ApiClient api = options.api.client(kApiRetryFor);
     GYM_TRY(const Digest id, find_job(api, options.id));
@@ -266,12 +274,12 @@ Status watch_job(const CliContext& context, const JobOptions& options) {
     while (true) {
         GYM_TRY(const auto job, api.job(id));
         print_news(context, *job, seen);
-        if (job->ended_at) {
+        if (is_watched(options, *job)) {
             if (context.json)
                 context.print_json(job.json);
             else
                 print_job_detail(*job);
-            if (job->status == registry::JobStatus::kCompleted) return {};
+            if (is_trained(*job) || job->status == registry::JobStatus::kCompleted) return {};
             return fail(ErrorCode::kInternal,
                         "the job ended as " + std::string(to_string(job->status)));
         }
@@ -355,7 +363,15 @@ void add_job_commands(CLI::App& app, CliContext& context) {
     };
     add_one("status", "Show a job's status, rounds, losses, cost and faults", false, status);
     add_one("bill", "Show a job's payments by kind of credit", false, bill);
-    add_one("watch", "Follow a job to its end", false, watch_job);
+    CLI::App* watch_command =
+        add("watch", "Follow a job until all of its rounds are trained", false, watch_job);
+    watch_command->add_option("id", options->id, "Job id, or its first digits")->required();
+    watch_command
+        ->add_option("--until", options->until,
+                     "trained: all rounds are done (default); settled: every unit is final, too, "
+                     "and the job has ended")
+        ->check(CLI::IsMember({kUntilTrained, kUntilSettled}));
+    add_export_command(*job, context);
     CLI::App* fund_command =
         add("fund", "Lock more tokens for a job; a job that paused for want of budget continues",
             true, fund);

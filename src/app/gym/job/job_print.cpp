@@ -116,6 +116,25 @@ void print_data_price(const registry::Dataset& dataset) {
               dataset.licence);
 }
 
+bool is_trained(const client::Job& job) {
+    return job.rounds > 0 && job.rounds_done >= job.rounds;
+}
+
+namespace {
+
+/// What its owner can take away.
+void print_model(const client::JobDetail& job) {
+    if (job.rounds_done == 0) return;
+    const std::string command = "`gym job export " + job.id.hex().substr(0, 10) + " -o FOLDER`";
+    if (is_trained(job))
+        print_row("trained", "all {} rounds; {} writes the model", job.rounds, command);
+    else
+        print_row("model", "{} of {} rounds are trained; {} writes the newest weights",
+                  job.rounds_done, job.rounds, command);
+}
+
+}  // namespace
+
 void print_job(const client::Job& job) {
     print_row("job", "{}", job.id.hex());
     print_row("name", "{}", job.name);
@@ -172,6 +191,7 @@ void print_bill(const client::JobBill& bill) {
 
 void print_job_detail(const client::JobDetail& job) {
     print_job(job);
+    print_model(job);
     if (!job.waiting_for.empty()) print_waiting(job);
     const client::JobCost& cost = job.cost;
     print_row("spent", "{} tokens (`gym job bill`)", cost.spent.to_tokens());

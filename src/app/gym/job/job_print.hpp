@@ -16,6 +16,8 @@ void print_quote(const ResolvedJob& job, const JobQuote& quote, const DataPrice&
 void print_fee(const KnownFee& fee);
 /// Prints the price of a registered dataset's tokens in one line.
 void print_data_price(const registry::Dataset& dataset);
+/// Whether all rounds of the job are aggregated: its model is done, whatever is still to be paid.
+[[nodiscard]] bool is_trained(const client::Job& job);
 void print_job(const client::Job& job);
 void print_job_line(const client::Job& job);
 void print_job_detail(const client::JobDetail& job);

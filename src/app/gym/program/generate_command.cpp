@@ -1,12 +1,17 @@
 #include <CLI/CLI.hpp>
+#include <boost/json.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 
 #include "cli/cli_context.hpp"
 #include "cli/inputs.hpp"
 #include "data/tokenizer_process.hpp"
 #include "gym/engine/generate.hpp"
+#include "gym/interchange/model_folder.hpp"
+#include "gym/program/train_program.hpp"
 #include "tokenizer/tokenizer_input.hpp"
 
 namespace gym::app {
@@ -15,6 +20,8 @@ namespace {
 struct GenerateOptions {
     std::string program;
     std::string state;
+    std::string model;  ///< folder, in the place of program and state
+    bool logits = false;
     std::string prompt = "\n";
     std::string seed = "0";
     std::string sentence_piece;  ///< model file; empty: a token is a byte, or of `tokenizer`
@@ -62,12 +69,68 @@ Result<std::string> text_of(const GenerateOptions& options, std::vector<std::int
     return text;
 }
 
+struct Model {
+    program::Program program;
+    engine::State state;
+};
+
+Result<Model> read_model(const GenerateOptions& options) {
+    const bool files = !options.program.empty() && !options.state.empty();
+    if (options.model.empty() == !files)
+        return fail(ErrorCode::kInvalidArgument,
+                    "name either a program and --state, or --model FOLDER (`gym job export`)");
+    if (!options.model.empty()) {
+        GYM_TRY(auto folder, interchange::read_model_folder(options.model));
+        return Model{std::move(folder.program), std::move(folder.base)};
+    }
+    GYM_TRY(auto program, read_program(options.program));
+    GYM_TRY(auto state, read_state(options.state, program));
+    return Model{std::move(program), std::move(state)};
+}
+
+/// (tokens of the prompt, vocabulary).
+Status print_logits(const CliContext& context, const GenerateOptions& options, const Model& model,
+                    const std::vector<std::int32_t>& prompt) {
+    if (!context.json)
+        return fail(ErrorCode::kInvalidArgument,
+                    "--logits prints numbers for programs: add --json");
+    GYM_TRY(const auto logits,
+            engine::logits_of(model.program, model.state, prompt, options.generate.engine));
+    const std::size_t vocabulary = logits.size() / prompt.size();
+    boost::json::array rows;
+    for (std::size_t row = 0; row < prompt.size(); ++row) {
+        const auto begin = logits.begin() + static_cast<std::ptrdiff_t>(row * vocabulary);
+        rows.push_back(boost::json::array(begin, begin + static_cast<std::ptrdiff_t>(vocabulary)));
+    }
+    context.print_json({{"tokens", boost::json::array(prompt.begin(), prompt.end())},
+                        {"logits", std::move(rows)}});
+    return {};
+}
+
+/// The tokenizer beside an exported model, unless the command line names one; a model of 256 tokens
+/// is one of bytes.
+void use_own_tokenizer(GenerateOptions& options, const Model& model) {
+    const bool named = !options.tokenizer.path.empty() || !options.sentence_piece.empty();
+    const program::SlotId logits = model.program.find_output(program::kLogitsOutput);
+    if (options.model.empty() || named || logits == program::kNoSlot ||
+        model.program.slot(logits).dims.back() == blob::kByteVocabulary)
+        return;
+    const std::filesystem::path folder(options.model);
+    std::error_code ignored;
+    if (std::filesystem::exists(folder / "tokenizer.json", ignored))
+        options.tokenizer.path = options.model;
+    else if (std::filesystem::exists(folder / "tokenizer.model", ignored))
+        options.sentence_piece = (folder / "tokenizer.model").string();
+}
+
 Status generate(const CliContext& context, GenerateOptions options) {
-    GYM_TRY(const auto program, read_program(options.program));
-    GYM_TRY(const auto state, read_state(options.state, program));
+    GYM_TRY(const Model model, read_model(options));
+    use_own_tokenizer(options, model);
     options.generate.seed = parse_seed(options.seed);
     GYM_TRY(const auto prompt, prompt_tokens(options));
-    GYM_TRY(const auto tokens, engine::generate(program, state, prompt, options.generate));
+    if (options.logits) return print_logits(context, options, model, prompt);
+    GYM_TRY(const auto tokens,
+            engine::generate(model.program, model.state, prompt, options.generate));
     boost::json::object out{{"prompt", options.prompt},
                             {"tokens", boost::json::array(tokens.begin(), tokens.end())}};
     const auto text = text_of(options, prompt, tokens);
@@ -90,8 +153,10 @@ Status generate(const CliContext& context, GenerateOptions options) {
 void add_generate_command(CLI::App& app, CliContext& context) {
     CLI::App* command = app.add_subcommand("generate", "Continue a text with a trained model");
     auto options = std::make_shared<GenerateOptions>();
-    command->add_option("program", options->program, "Program file")->required();
-    command->add_option("--state", options->state, "State file")->required();
+    command->add_option("program", options->program, "Program file");
+    command->add_option("--state", options->state, "State file");
+    command->add_option("--model", options->model,
+                        "Folder of an exported model, in the place of program and state");
     command->add_option("--prompt", options->prompt, "Text to continue");
     command->add_option("--tokens", options->generate.tokens, "Number of tokens to append");
     command->add_option("--temperature", options->generate.temperature,
@@ -102,6 +167,9 @@ void add_generate_command(CLI::App& app, CliContext& context) {
     command
         ->add_option("--sentencepiece", options->sentence_piece, "SentencePiece model of the data")
         ->excludes("--tokenizer");
+    command->add_flag("--logits", options->logits,
+                      "Print the scores of the next token after each token of the prompt, instead "
+                      "of a continuation (needs --json)");
     command->add_option("--seed", options->seed, "Seed of the sampling");
     add_engine_options(*command, options->generate.engine);
     command->callback([&context, options] { context.finish(generate(context, *options)); });

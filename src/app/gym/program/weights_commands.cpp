@@ -9,6 +9,7 @@
 #include "cli/inputs.hpp"
 #include "cli/rows.hpp"
 #include "gym/common/file.hpp"
+#include "gym/interchange/model_folder.hpp"
 #include "gym/interchange/weights.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
@@ -46,25 +47,46 @@ Status export_weights(const CliContext& context, const WeightsOptions& options) 
     GYM_CHECK(check_output(options.output));
     GYM_TRY(const auto program, read_program(options.program));
     GYM_TRY(const auto state, read_state(options.state, program));
-    GYM_TRY(const auto base, engine::base_of(program, state));
     const std::string naming =
         options.names == kAutomatic ? interchange::naming_of(program) : options.names;
-    GYM_TRY(const auto weights, interchange::export_weights(program, base, naming));
-    std::vector<SafetensorsEntry> entries;
-    entries.reserve(weights.size());
-    for (const auto& tensor : weights)
-        entries.push_back({tensor.name, "F32", tensor.dims, tensor.bytes});
+    GYM_TRY(const auto base, engine::base_of(program, state));
     const Digest root = engine::state_root(base);
     // Transformers reads files whose format is "pt".
-    const Bytes header = interchange::safetensors_header(
-        entries, {{"format", "pt"},
-                  {"gym.base_root", root.hex()},
-                  {"gym.program_root", program::program_root(program).hex()}});
-    std::vector<ByteView> parts{header};
-    for (const SafetensorsEntry& entry : entries)
-        parts.push_back(entry.bytes);
-    GYM_CHECK(write_file_atomic(options.output, parts, 0644));
-    print_result(context, options, naming, entries.size(), root);
+    GYM_TRY(
+        const std::size_t tensors,
+        interchange::write_weights(options.output, program, base, naming,
+                                   {{"format", "pt"},
+                                    {"gym.base_root", root.hex()},
+                                    {"gym.program_root", program::program_root(program).hex()}}));
+    print_result(context, options, naming, tensors, root);
+    return {};
+}
+
+Status export_folder(const CliContext& context, const WeightsOptions& options) {
+    GYM_CHECK(interchange::check_model_folder(options.output));
+    interchange::ModelFolder folder;
+    GYM_TRY(folder.tokenizer, read_tokenizer_files(options.files));
+    GYM_TRY(const auto program, read_program(options.program));
+    GYM_TRY(const auto state, read_state(options.state, program));
+    GYM_CHECK(interchange::begin_model_folder(options.output));
+    GYM_CHECK(check_free_space(std::filesystem::path(options.output) / "model.safetensors",
+                               interchange::model_folder_bytes(program, folder)));
+    GYM_TRY(const auto written,
+            interchange::write_model_folder(options.output, program, state, folder));
+    if (context.json) {
+        context.print_json({{"names", written.names},
+                            {"tensors", written.tensors},
+                            {"program_root", written.program_root.hex()},
+                            {"base_root", written.state_root.hex()},
+                            {"for_transformers", written.for_transformers},
+                            {"folder", options.output}});
+        return {};
+    }
+    print_row("tensors", "{}, with the names of {}", written.tensors, written.names);
+    if (!written.for_transformers)
+        print_row("", "transformers have no model of this form; `gym` reads the folder");
+    print_row("base state root", "{}", written.state_root.hex());
+    print_row("written", "{}", options.output);
     return {};
 }
 
@@ -131,6 +153,18 @@ void add_common(CLI::App& command, WeightsOptions& options, const char* output) 
 
 void add_weights_commands(CLI::App& group, CliContext& context) {
     auto options = std::make_shared<WeightsOptions>();
+    CLI::App* folder_command = group.add_subcommand(
+        "export", "Write a state's model as a folder that Hugging Face's from_pretrained reads");
+    folder_command->add_option("program", options->program, "Program file")->required();
+    folder_command->add_option("--state", options->state, "State file")->required();
+    folder_command
+        ->add_option("-o,--output", options->output, "Folder to write: new, empty, or of an export")
+        ->required();
+    folder_command->add_option("--tokenizer", options->files,
+                               "Files of the data's tokenizer, to put beside the weights");
+    folder_command->callback(
+        [&context, options] { context.finish(export_folder(context, *options)); });
+
     CLI::App* export_command = group.add_subcommand(
         "export-weights", "Write a state's parameters as safetensors, with Hugging Face names");
     add_common(*export_command, *options, "safetensors file to write");

@@ -2,12 +2,14 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "gym/api/statement.hpp"
+#include "gym/blob/blob_store.hpp"
 #include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/clock.hpp"
@@ -138,6 +140,8 @@ class Queries {
     virtual Result<registry::Node> node(const Address& address) = 0;
     virtual Result<std::vector<registry::Job>> jobs(const registry::JobFilter& filter) = 0;
     virtual Result<JobView> job(const Digest& id) = 0;
+    /// What the coordinator stored under a blob's root, as it is. @errors kNotFound, kIo.
+    virtual Result<std::unique_ptr<const blob::BlobReader>> open_blob(const Digest& root) = 0;
     /// @errors kNotFound.
     virtual Result<JobBill> bill(const Digest& id) = 0;
     virtual Result<std::vector<registry::Unit>> units(const registry::UnitFilter& filter) = 0;

@@ -2,11 +2,14 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "gym/blob/blob_store.hpp"
 
 namespace gym::api {
 
@@ -25,11 +28,19 @@ struct Request {
     }
 };
 
+/// A part of something large, which is read while it is sent: a piece at a time is in memory.
+struct BodyStream {
+    std::shared_ptr<const blob::BlobReader> source;
+    std::uint64_t offset = 0;
+    std::uint64_t size = 0;
+};
+
 struct Response {
     unsigned status = 200;
     std::string content_type = "application/json";
     std::vector<std::pair<std::string, std::string>> headers;
     std::string body;
+    std::optional<BodyStream> stream = {};  ///< in the place of `body`
 };
 
 /// Handler that a server calls. Thread-safe.

@@ -34,6 +34,7 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     Result<registry::Node> node(const Address& address) override;
     Result<std::vector<registry::Job>> jobs(const registry::JobFilter& filter) override;
     Result<JobView> job(const Digest& id) override;
+    Result<std::unique_ptr<const blob::BlobReader>> open_blob(const Digest& root) override;
     Result<std::vector<registry::Unit>> units(const registry::UnitFilter& filter) override;
     Result<UnitView> unit(const Digest& id) override;
     Result<std::vector<rewards::Receipt>> unit_receipts(const Digest& id) override;

@@ -19,7 +19,10 @@ struct ServerOptions {
     std::uint32_t header_bytes_max = 16 << 10;
     std::uint32_t header_timeout_ms = 10'000;  ///< also how long a connection may idle
     std::uint32_t body_timeout_ms = 60'000;
+    /// Of an answer; of each piece of one that is read while it is sent.
     std::uint32_t write_timeout_ms = 30'000;
+    /// Answers that are read while they are sent, at one time; more are refused with 503.
+    std::uint32_t streams_max = 64;
     std::uint32_t requests_per_connection_max = 1'000;
 };
 

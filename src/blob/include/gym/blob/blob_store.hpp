@@ -1,13 +1,27 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <span>
 
 #include "gym/blob/verified_blob.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 
 namespace gym::blob {
+
+/// A stored blob, read piece by piece: for blobs larger than what may be held in memory. The bytes
+/// are as they are stored: the receiver checks them against the root. Thread-safe.
+class BlobReader {
+  public:
+    virtual ~BlobReader() = default;
+    [[nodiscard]] virtual std::uint64_t size() const noexcept = 0;
+    /// Fills `out` with the bytes from `offset` on; offset + out.size() is at most size().
+    /// @errors kIo, also if the blob became shorter; kUnavailable.
+    virtual Status read(std::uint64_t offset, std::span<std::uint8_t> out) const = 0;
+};
 
 /// Content-addressed storage. Every byte is checked against its root on the way in and on the way
 /// out: a store, disk or peer that lies is an error, never data. Implementations are thread-safe.
@@ -22,6 +36,10 @@ class BlobStore {
     [[nodiscard]] Result<VerifiedBlob> load(const Digest& root) const;
     /// The bytes of load().
     [[nodiscard]] Result<Bytes> get(const Digest& root) const;
+    /// The stored bytes, unchecked, for readers that pass them on. They stay readable when the blob
+    /// is removed meanwhile. @errors kNotFound, kIo, kUnavailable.
+    [[nodiscard]] virtual Result<std::unique_ptr<const BlobReader>> open_reader(
+        const Digest& root) const = 0;
     /// Whether something is stored under `root` (its bytes are checked by load()).
     [[nodiscard]] virtual Result<bool> has(const Digest& root) const = 0;
     /// Removes a blob; absent is success. @errors kIo, kUnavailable.
@@ -37,6 +55,8 @@ class BlobStore {
 /// A store in memory, for tests and short-lived tools.
 class MemoryStore final : public BlobStore {
   public:
+    [[nodiscard]] Result<std::unique_ptr<const BlobReader>> open_reader(
+        const Digest& root) const override;
     [[nodiscard]] Result<bool> has(const Digest& root) const override;
     Status remove(const Digest& root) override;
 

@@ -15,6 +15,8 @@ class DirectoryStore final : public BlobStore {
     /// Creates the directory if needed. @errors kIo.
     static Result<DirectoryStore> open(const std::filesystem::path& directory);
 
+    [[nodiscard]] Result<std::unique_ptr<const BlobReader>> open_reader(
+        const Digest& root) const override;
     [[nodiscard]] Result<bool> has(const Digest& root) const override;
     Status remove(const Digest& root) override;
     /// Where a blob lives or would live.

@@ -39,6 +39,19 @@ struct ListPage {
     std::uint64_t offset = 0;
 };
 
+/// What a job's owner may download of its model.
+enum class ModelPart : std::uint8_t { kProgram, kState };
+
+/// A piece of a part.
+struct ModelPiece {
+    Digest job;
+    std::uint64_t round = 0;
+    ModelPart part = ModelPart::kState;
+    std::uint64_t offset = 0;
+    std::uint64_t size = 0;  ///< 1 to kModelPieceBytesMax
+};
+inline constexpr std::uint64_t kModelPieceBytesMax = std::uint64_t{8} << 20;
+
 /// A client of gym-api: one bounded request a call, TLS as http::Connection does it. Safe from many
 /// threads at once.
 /// @errors of every call: kInvalidArgument for another kind of URL; kUnavailable without an answer,
@@ -79,6 +92,12 @@ class ApiClient {
     /// Newest first.
     [[nodiscard]] Result<AnswerList<Job>> jobs(const ListPage& page) const;
     [[nodiscard]] Result<Answer<JobBill>> bill(const Digest& job) const;
+    /// The job's model after `round`; without one, after the newest that is aggregated. Needs the
+    /// key of the job's owner.
+    [[nodiscard]] Result<Answer<JobModel>> model(const Digest& job,
+                                                 std::optional<std::uint64_t> round) const;
+    /// Exactly the bytes of the piece, unchecked. @errors also kMalformed for more or less of them.
+    [[nodiscard]] Result<std::string> model_piece(const ModelPiece& piece) const;
     /// Happens once under one `idempotency_key`. @param again also if the same job is running.
     [[nodiscard]] Result<Answer<Job>> submit_job(const std::string& yaml,
                                                  const std::string& idempotency_key,

@@ -104,6 +104,35 @@ struct JobDetail : Job {
     AnswerList<registry::Unit> faults;
 };
 
+/// Something that a job's owner may download.
+struct ModelBlob {
+    Digest root;  ///< as round records and chain name it
+    Digest blob;  ///< of the bytes themselves
+    std::uint64_t bytes = 0;
+};
+struct ModelData {
+    Digest root;
+    std::string name;
+    std::string licence;
+    std::uint32_t vocabulary = 0;
+};
+struct ModelLoss {
+    std::uint64_t round = 0;
+    double validation_loss = 0;  ///< nats per token
+};
+/// A job's model after one of its rounds.
+struct JobModel {
+    Digest job;
+    std::string name;
+    std::uint64_t round = 0;  ///< 0: before any training
+    std::uint64_t newest_round = 0;
+    std::uint64_t rounds = 0;  ///< of the whole job
+    ModelBlob program;
+    ModelBlob state;
+    std::vector<ModelData> datasets;
+    std::vector<ModelLoss> losses;  ///< of the rounds up to this one
+};
+
 struct BillItem {
     rewards::CreditKind kind = rewards::CreditKind::kCompute;
     std::uint64_t credits = 0;

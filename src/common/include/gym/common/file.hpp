@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string>
 
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
@@ -24,6 +25,30 @@ Status write_file_atomic(const std::filesystem::path& path, ByteView content, un
 /// The same for content in parts, written one after the other.
 Status write_file_atomic(const std::filesystem::path& path, std::span<const ByteView> parts,
                          unsigned mode);
+
+/// A file that is written piece by piece and appears at once: through a temporary file beside it,
+/// fsync and rename. Without commit() nothing is left of it. Not thread-safe.
+class AtomicFile {
+  public:
+    /// Replaces what write_file_atomic() would replace, and refuses what it refuses. @errors kIo.
+    static Result<AtomicFile> create(const std::filesystem::path& path, unsigned mode = 0644);
+    AtomicFile(AtomicFile&& other) noexcept;
+    AtomicFile& operator=(AtomicFile&&) = delete;
+    ~AtomicFile();
+
+    /// Appends. @errors kIo, with the path and the reason.
+    Status write(ByteView content);
+    /// Gives the file its name. Nothing may be written afterwards. @errors kIo.
+    Status commit();
+
+  private:
+    AtomicFile(std::filesystem::path path, std::filesystem::path target, std::string temporary,
+               int descriptor);
+    std::filesystem::path path_;    // as the caller names it, for errors
+    std::filesystem::path target_;  // behind symbolic links
+    std::string temporary_;         // empty: committed, or moved from
+    int descriptor_;
+};
 
 /// Whether write_file_atomic could write there: to be asked before hours of work, not after.
 /// @errors kIo, as write_file_atomic's.

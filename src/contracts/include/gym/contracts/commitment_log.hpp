@@ -60,6 +60,11 @@ class CommitmentLog {
     [[nodiscard]] Result<Epoch> epoch_of(chain::ChainClient& client, std::uint64_t epoch,
                                          const chain::BlockId& at = chain::BlockTag::kLatest) const;
 
+    /// Whether `account` may post rounds: the signer of what a coordinator says.
+    [[nodiscard]] Result<bool> is_coordinator(
+        chain::ChainClient& client, const Address& account,
+        const chain::BlockId& at = chain::BlockTag::kLatest) const;
+
     [[nodiscard]] Result<std::optional<CommitmentEvent>> parse_event(const chain::Log& log) const;
     [[nodiscard]] static std::vector<Digest> topics();
 

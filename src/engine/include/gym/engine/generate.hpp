@@ -28,4 +28,11 @@ struct GenerateOptions {
                                                          std::span<const std::int32_t> prompt,
                                                          const GenerateOptions& options = {});
 
+/// The scores of the next token after each token of `text`, in one run of the model: at most its
+/// context of tokens. @return (tokens, vocabulary), row-major. @errors as generate(); kOutOfRange
+/// for a text longer than the context.
+[[nodiscard]] Result<std::vector<float>> logits_of(const program::Program& train, const State& base,
+                                                   std::span<const std::int32_t> text,
+                                                   const EngineOptions& options = {});
+
 }  // namespace gym::engine

@@ -42,7 +42,8 @@ struct SafetensorsFile {
 [[nodiscard]] Result<SafetensorsFile> parse_safetensors(ByteView bytes);
 
 /// The bytes before the tensors in a file that holds `tensors` in this order: the size, the
-/// header, and spaces up to a multiple of 8.
+/// header, and spaces up to a multiple of 8. Dtypes and dims count, the tensors' bytes are not
+/// read.
 [[nodiscard]] Bytes safetensors_header(std::span<const SafetensorsEntry> tensors,
                                        const std::map<std::string, std::string>& metadata);
 

@@ -1,12 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "gym/common/bytes.hpp"
+#include "gym/common/function_ref.hpp"
 #include "gym/common/result.hpp"
 #include "gym/engine/state.hpp"
 #include "gym/interchange/safetensors.hpp"
@@ -36,6 +39,24 @@ struct NamedWeights {
 [[nodiscard]] Result<std::vector<NamedWeights>> export_weights(const program::Program& program,
                                                                const engine::State& state,
                                                                std::string_view naming);
+
+/// What for_each_weight() gives, in its order: names, dtypes (F32) and dims, without bytes.
+/// @errors kInvalidArgument as above.
+[[nodiscard]] Result<std::vector<SafetensorsEntry>> outline_weights(const program::Program& program,
+                                                                    std::string_view naming);
+
+/// Gives `take` the tensors of export_weights() one after the other; their bytes live as long as
+/// the call. Takes memory for one tensor beside the state. Ends at the first error of `take`.
+/// @errors as export_weights(), those of `take`.
+Status for_each_weight(const program::Program& program, const engine::State& state,
+                       std::string_view naming, FunctionRef<Status(const SafetensorsEntry&)> take);
+
+/// Writes a safetensors file of these tensors, one tensor at a time; all of it appears at once.
+/// @return how many. @errors as export_weights(), kIo.
+Result<std::size_t> write_weights(const std::filesystem::path& path,
+                                  const program::Program& program, const engine::State& state,
+                                  std::string_view naming,
+                                  const std::map<std::string, std::string>& metadata);
 
 /// The base state of `program` with weights of F32, F16 or BF16 (widened exactly); a NaN takes the
 /// encoding of docs/NUMERICS.md. Names with and without "transformer." or "model." are understood;

@@ -78,6 +78,24 @@ struct DisputeReport {
     [[nodiscard]] std::uint64_t burned_ppm() const;
 };
 
+/// Logits of the exported model, computed by other software from its folder alone.
+struct LogitsComparison {
+    std::uint64_t count = 0;
+    double relative_error = 0;  ///< of the norms: difference to logits
+    double bound = 0;
+};
+
+/// What the job's owner took away.
+struct ExportedModel {
+    std::filesystem::path folder;
+    std::string names;  ///< of the weights
+    Digest state_root;
+    std::string checked;  ///< one sentence
+    std::optional<LogitsComparison> logits;
+    std::string logits_skipped;  ///< why there is no comparison
+    std::string sample;          ///< text that the folder's model wrote
+};
+
 /// The results of a finished job. Every figure is read back: from PostgreSQL (registry, ledger),
 /// the chain, or the engine.
 struct Report {
@@ -102,6 +120,7 @@ struct Report {
     std::uint64_t wall_s = 0;
     std::string sample;                    ///< text that the trained model wrote
     std::optional<DisputeReport> dispute;  ///< absent if nobody cheated
+    std::optional<ExportedModel> model;    ///< absent if nothing was exported
 };
 
 struct ReportSources {
@@ -115,8 +134,8 @@ struct ReportSources {
     Address cheater;  ///< zero: nobody cheats
 };
 
-/// Reads everything but `wall_s`. @errors of the sources; kMismatch if the final state's blob does
-/// not hash to the root that the registry names.
+/// Reads everything but `wall_s` and `model`. @errors of the sources; kMismatch if the final
+/// state's blob does not hash to the root that the registry names.
 [[nodiscard]] Result<Report> collect_report(const ReportSources& sources);
 
 [[nodiscard]] Result<LedgerReport> read_ledger_report(db::Transaction& tx);

@@ -1,0 +1,191 @@
+#include <algorithm>
+#include <boost/json/serialize.hpp>
+#include <cmath>
+
+#include "byte_range.hpp"
+#include "gym/registry/datasets.hpp"
+#include "routes.hpp"
+#include "state_file.hpp"
+
+namespace gym::api {
+namespace {
+
+namespace json = boost::json;
+using Reader = std::shared_ptr<const blob::BlobReader>;
+
+constexpr std::uint64_t kRoundMax = 1'000'000;
+
+/// A job's weights after one of its rounds.
+struct Version {
+    JobView view;
+    std::uint64_t round = 0;  ///< 0: before any training
+    std::uint64_t newest = 0;
+    registry::StateRef state;
+};
+
+const registry::Round* aggregated(const JobView& view, std::uint64_t number) {
+    const auto found = std::ranges::find(view.rounds, number, &registry::Round::round);
+    return found == view.rounds.end() || !found->next_base ? nullptr : &*found;
+}
+
+std::uint64_t newest_of(const JobView& view) {
+    std::uint64_t newest = 0;
+    for (const registry::Round& round : view.rounds)
+        if (round.next_base) newest = std::max(newest, round.round);
+    return newest;
+}
+
+/// @errors kPermissionDenied for another owner's job; kConflict before the job has a model;
+/// kNotFound for a round that is not aggregated.
+Result<Version> version_of(RouteContext& context, const Call& call) {
+    GYM_TRY(const Digest id, call.digest("id"));
+    Version out;
+    GYM_TRY(out.view, context.with.queries.job(id));
+    const registry::Job& job = out.view.job;
+    if (job.owner != *call.owner)
+        return fail(ErrorCode::kPermissionDenied, "the weights of a job are its owner's: job " +
+                                                      id.hex() + " belongs to " + job.owner.hex() +
+                                                      ", the API key to " + call.owner->hex());
+    if (!job.artifacts)
+        return fail(ErrorCode::kConflict,
+                    job.ended_at_ms ? "the job ended before it had a model"
+                                    : "the job has no model yet: the coordinator prepares it");
+    out.newest = newest_of(out.view);
+    GYM_TRY(out.round, call.number("round", kRoundMax, out.newest));
+    const registry::Round* round = aggregated(out.view, out.round);
+    if (out.round != 0 && round == nullptr)
+        return fail(ErrorCode::kNotFound, "round " + std::to_string(out.round) +
+                                              " has no weights: the newest are those after round " +
+                                              std::to_string(out.newest) + " of " +
+                                              std::to_string(job.terms.rounds));
+    out.state = round != nullptr ? *round->next_base
+                                 : registry::StateRef{job.artifacts->base_state_root,
+                                                      job.artifacts->base_state_blob};
+    return out;
+}
+
+json::object blob_json(const Digest& root, const Digest& blob, std::uint64_t bytes) {
+    return {{"root", root.hex()}, {"blob", blob.hex()}, {"bytes", bytes}};
+}
+
+json::array losses_json(const Version& version) {
+    json::array out;
+    for (const registry::Round& round : version.view.rounds) {
+        if (round.round > version.round || !round.validation_loss ||
+            !std::isfinite(*round.validation_loss))
+            continue;
+        out.push_back({{"round", round.round}, {"validation_loss", *round.validation_loss}});
+    }
+    return out;
+}
+
+Result<Response> get_model(RouteContext& context, const Call& call) {
+    GYM_TRY(const Version version, version_of(context, call));
+    Queries& queries = context.with.queries;
+    const registry::Job& job = version.view.job;
+    GYM_TRY(const Reader program, queries.open_blob(job.artifacts->program_blob));
+    GYM_TRY(const Reader state, queries.open_blob(version.state.blob));
+    GYM_TRY(const registry::Dataset dataset, queries.dataset(job.dataset_root));
+    const json::object data{{"root", dataset.root.hex()},
+                            {"name", dataset.name},
+                            {"licence", dataset.licence},
+                            {"vocabulary", dataset.vocabulary}};
+    return json_response(
+        200, json::serialize(json::object{
+                 {"job_id", job.id.hex()},
+                 {"name", job.name},
+                 {"round", version.round},
+                 {"newest_round", version.newest},
+                 {"rounds", job.terms.rounds},
+                 {"program", blob_json(job.artifacts->program_root, job.artifacts->program_blob,
+                                       program->size())},
+                 {"state", blob_json(version.state.root, version.state.blob, state->size())},
+                 {"datasets", json::array{data}},
+                 {"losses", losses_json(version)}}));
+}
+
+std::string file_name(const Version& version, const char* what) {
+    return "job-" + version.view.job.id.hex().substr(2, 8) + "-round-" +
+           std::to_string(version.round) + what;
+}
+
+Result<Response> get_program(RouteContext& context, const Call& call) {
+    GYM_TRY(const Version version, version_of(context, call));
+    const Digest& blob = version.view.job.artifacts->program_blob;
+    GYM_TRY(Reader program, context.with.queries.open_blob(blob));
+    return answer_download(call.request,
+                           {std::move(program), blob.hex(), file_name(version, ".gym")});
+}
+
+Result<Response> get_state(RouteContext& context, const Call& call) {
+    GYM_TRY(const Version version, version_of(context, call));
+    GYM_TRY(Reader state, context.with.queries.open_blob(version.state.blob));
+    return answer_download(
+        call.request, {std::move(state), version.state.blob.hex(), file_name(version, ".state")});
+}
+
+Result<Response> get_weights(RouteContext& context, const Call& call) {
+    GYM_TRY(const Version version, version_of(context, call));
+    GYM_TRY(Reader state, context.with.queries.open_blob(version.state.blob));
+    const std::map<std::string, std::string> metadata{
+        {"format", "pt"},
+        {"gym.base_root", version.state.root.hex()},
+        {"gym.program_root", version.view.job.artifacts->program_root.hex()}};
+    GYM_TRY(Reader weights, state_as_safetensors(std::move(state), metadata));
+    // Not a root: the file's own form is part of what a client compares.
+    return answer_download(call.request, {std::move(weights), version.state.blob.hex() + "-weights",
+                                          file_name(version, ".safetensors")});
+}
+
+const std::vector<Parameter> kJobPath{{"id", "The job's id."}};
+const std::vector<Parameter> kRoundQuery{
+    {"round",
+     "After which the weights are (default: the newest that is aggregated); 0: before any "
+     "training."}};
+
+Route download_route(const char* what, const char* id, const char* summary) {
+    return {.method = "GET",
+            .pattern = std::string("/v1/jobs/{id}/model/") + what,
+            .id = id,
+            .summary = summary,
+            .path = kJobPath,
+            .query = kRoundQuery,
+            .needs_key = true,
+            .also_success = {206},
+            .answer_type = "application/octet-stream"};
+}
+
+}  // namespace
+
+void add_model_routes(Router& router, RouteContext& context) {
+    router.add({.method = "GET",
+                .pattern = "/v1/jobs/{id}/model",
+                .id = "getModel",
+                .summary = "A job's model after a round: roots, sizes, data and losses. For the "
+                           "job's owner, also while the job runs; 404 for a round that is not "
+                           "aggregated.",
+                .path = kJobPath,
+                .query = kRoundQuery,
+                .needs_key = true,
+                .schema = "Model",
+                .run = [&context](const Call& call) { return get_model(context, call); }});
+    Route program = download_route(
+        "program", "getModelProgram",
+        "The train program's bytes, as in a .gym file. Answers one Range (RFC 9110) with 206.");
+    program.run = [&context](const Call& call) { return get_program(context, call); };
+    router.add(std::move(program));
+    Route state =
+        download_route("state", "getModelState",
+                       "The base state's bytes (docs/PROTOCOL.md, \"States, deltas, "
+                       "datasets\"). Answers one Range with 206; the ETag is their root.");
+    state.run = [&context](const Call& call) { return get_state(context, call); };
+    router.add(std::move(state));
+    Route weights = download_route("weights.safetensors", "getModelWeights",
+                                   "The same parameters as one safetensors file, with the "
+                                   "program's names (`gym job export` gives them Hugging Face's). "
+                                   "Answers one Range with 206.");
+    weights.run = [&context](const Call& call) { return get_weights(context, call); };
+    router.add(std::move(weights));
+}
+
+}  // namespace gym::api

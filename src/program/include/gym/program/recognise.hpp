@@ -1,0 +1,16 @@
+#pragma once
+
+#include <optional>
+
+#include "gym/program/program.hpp"
+#include "gym/program/train_program.hpp"
+
+namespace gym::program {
+
+/// The decoder that `program` (a train or a logits program) runs, if it is one that
+/// train_program() writes: predicts the next token, and has exactly the ops, parameters and
+/// constants that a GPT or Llama of this configuration has. `init_std` is not recognised. Absent
+/// for every other program, an imported or altered one included.
+[[nodiscard]] std::optional<ModelConfig> recognise_decoder(const Program& program);
+
+}  // namespace gym::program

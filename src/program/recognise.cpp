@@ -1,0 +1,224 @@
+#include "gym/program/recognise.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "little_endian.hpp"
+#include "rotary_tables.hpp"
+
+namespace gym::program {
+namespace {
+
+const Slot* find(const Program& program, const std::string& name) {
+    const SlotId id = program.find_slot(name);
+    return id == kNoSlot ? nullptr : &program.slot(id);
+}
+
+const Op* first_op(const Program& program, Opcode code) {
+    const auto found = std::ranges::find(program.ops(), code, &Op::code);
+    return found == program.ops().end() ? nullptr : &*found;
+}
+
+/// `value` with so many significant decimal digits.
+double rounded(double value, int digits) {
+    const double scale = std::pow(10.0, digits - 1 - std::floor(std::log10(value)));
+    return std::round(value * scale) / scale;
+}
+
+/// The rotary tables of a program, and what it says of them.
+struct Tables {
+    const Slot& cosine;
+    const Slot& sine;
+
+    [[nodiscard]] bool are(const RotaryShape& shape) const {
+        const RotaryTables tables = rotary_tables(shape);
+        return little_endian(tables.cosine) == cosine.value &&
+               little_endian(tables.sine) == sine.value;
+    }
+};
+
+/// Of tables that are not scaled: the base of their frequencies, from the sines of position 1. The
+/// shortest decimal number that gives exactly these tables; the default where nothing depends on
+/// it.
+std::optional<double> unscaled_theta(const Tables& tables) {
+    const RotaryShape any{tables.sine.dims[0], tables.sine.dims[1], ModelConfig{}.rope_theta};
+    const std::uint32_t last = any.frequencies - 1;
+    if (any.positions < 2 || last == 0)
+        return tables.are(any) ? std::optional(any.theta) : std::nullopt;
+    // Its sine has 24 bits, and theta = frequency^(-frequencies / last).
+    const double frequency = std::asin(double{f32_at(tables.sine.value, any.frequencies + last)});
+    const double theta = std::pow(frequency, -static_cast<double>(any.frequencies) / last);
+    constexpr double kTolerance = 1e-6;
+    constexpr int kDigitsMax = 9;
+    if (!(theta > 1 - kTolerance) || !(theta < 1.1e12)) return std::nullopt;
+    double tried = 0;
+    for (int digits = 1; digits <= kDigitsMax; ++digits) {
+        const double candidate = rounded(theta, digits);
+        if (candidate == tried || !(std::abs(candidate / theta - 1) < kTolerance)) continue;
+        tried = candidate;
+        if (tables.are({any.positions, any.frequencies, candidate})) return candidate;
+    }
+    return std::nullopt;
+}
+
+/// Theta and scaling of the constant that scaled tables stand beside.
+bool read_scaling(const Slot& constant, ModelConfig& config) {
+    std::vector<float> numbers;
+    for (std::size_t i = 0; i < constant.value.size() / sizeof(float); ++i)
+        numbers.push_back(f32_at(constant.value, i));
+    RopeScaling& scaling = config.rope_scaling;
+    if (numbers.size() != 2 && numbers.size() != 5) return false;
+    config.rope_theta = numbers[0];
+    scaling.factor = numbers[1];
+    scaling.type = RopeScaling::Type::kLinear;
+    if (numbers.size() == 2) return true;
+    scaling.type = RopeScaling::Type::kLlama3;
+    scaling.low_frequency_factor = numbers[2];
+    scaling.high_frequency_factor = numbers[3];
+    scaling.original_context = static_cast<std::uint32_t>(numbers[4]);
+    return true;
+}
+
+bool read_rotary(const Program& program, ModelConfig& config) {
+    const Slot *cosine = find(program, "rope.cos"), *sine = find(program, "rope.sin");
+    if (cosine == nullptr || sine == nullptr || sine->dims.size() != 2 ||
+        sine->dtype != DType::kF32 || sine->dims != cosine->dims)
+        return false;
+    if (const Slot* constant = find(program, std::string(kRopeScaling)))
+        return read_scaling(*constant, config);  // the tables are compared with the model's
+    const auto theta = unscaled_theta({*cosine, *sine});
+    if (theta) config.rope_theta = *theta;
+    return theta.has_value();
+}
+
+std::uint32_t blocks_of(const Program& program) {
+    std::uint32_t layers = 0;
+    while (find(program, "blocks." + std::to_string(layers) + ".norm1.gamma") != nullptr)
+        ++layers;
+    return layers;
+}
+
+bool read_gpt(const Program& program, ModelConfig& config) {
+    const Slot* up = find(program, "blocks.0.mlp.up.weight");
+    const Op* norm = first_op(program, Opcode::kLayernorm);
+    if (up == nullptr || norm == nullptr || up->dims.size() != 2) return false;
+    config.architecture = Architecture::kGpt;
+    config.mlp_ratio = up->dims[0] / config.width;
+    config.layernorm_epsilon = norm->f32(0);
+    config.bias = find(program, "blocks.0.mlp.up.bias") != nullptr;
+    return true;
+}
+
+bool read_llama(const Program& program, ModelConfig& config) {
+    const Slot* gate = find(program, "blocks.0.mlp.gate.weight");
+    const Slot* qkv = find(program, "blocks.0.attention.qkv.weight");
+    const Slot* out = find(program, "blocks.0.attention.out.weight");
+    const Op* norm = first_op(program, Opcode::kRmsnorm);
+    for (const Slot* weight : {gate, qkv, out})
+        if (weight == nullptr || weight->dims.size() != 2) return false;
+    if (norm == nullptr || !read_rotary(program, config)) return false;
+    const std::uint32_t queries = out->dims[1], size = queries / config.heads;
+    if (size == 0 || qkv->dims[0] <= queries) return false;
+    config.architecture = Architecture::kLlama;
+    config.hidden_width = gate->dims[0];
+    config.layernorm_epsilon = norm->f32(0);
+    config.kv_heads = (qkv->dims[0] - queries) / 2 / size;
+    config.head_width = queries == config.width ? 0 : size;
+    config.qkv_bias = find(program, "blocks.0.attention.qkv.bias") != nullptr;
+    return true;
+}
+
+/// What parameters and ops say. Not checked.
+std::optional<ModelConfig> read_config(const Program& program) {
+    const Slot* table = find(program, "token_embedding");
+    const Op* attention = first_op(program, Opcode::kAttention);
+    if (table == nullptr || table->dims.size() != 2 || attention == nullptr) return std::nullopt;
+    ModelConfig config;
+    config.vocabulary = table->dims[0];
+    config.width = table->dims[1];
+    config.context = static_cast<std::uint32_t>(attention->attributes[0]);
+    config.heads = static_cast<std::uint32_t>(attention->attributes[1]);
+    if (config.heads == 0 || config.heads > config.width) return std::nullopt;
+    config.layers = blocks_of(program);
+    config.tied_embeddings = find(program, "head") == nullptr;
+    if (const Op* mask = first_op(program, Opcode::kRandomMask))
+        config.dropout = static_cast<double>(mask->attributes[1]) * 0x1p-32;
+    if (read_gpt(program, config) || read_llama(program, config)) return config;
+    return std::nullopt;
+}
+
+/// Compares the ops of two programs in order, whatever their slots' numbers.
+class Comparison {
+  public:
+    Comparison(const Program& a, const Program& b) : a_(a), b_(b) {}
+
+    bool equal() {
+        const auto ops_a = computing(a_), ops_b = computing(b_);
+        return ops_a.size() == ops_b.size() && same_params() &&
+               std::ranges::equal(ops_a, ops_b,
+                                  [this](const Op* a, const Op* b) { return same_op(*a, *b); });
+    }
+
+  private:
+    /// All ops but those that cut a micro-batch and its tokens out of the batch.
+    static std::vector<const Op*> computing(const Program& program) {
+        std::vector<const Op*> ops;
+        for (const Op& op : program.ops())
+            if (!cuts_tokens(program, op)) ops.push_back(&op);
+        return ops;
+    }
+    static bool cuts_tokens(const Program& program, const Op& op) {
+        return op.code == Opcode::kStridedCopy && program.slot(op.inputs[0]).dtype == DType::kI32;
+    }
+    [[nodiscard]] bool same_params() const {
+        const auto params_a = a_.slots_of(SlotKind::kParam),
+                   params_b = b_.slots_of(SlotKind::kParam);
+        return std::ranges::equal(params_a, params_b, [this](SlotId a, SlotId b) {
+            return a_.slot(a).name == b_.slot(b).name && a_.slot(a).dims == b_.slot(b).dims;
+        });
+    }
+    bool same_op(const Op& a, const Op& b) {
+        if (a.code != b.code || a.attributes != b.attributes) return false;
+        if (!std::ranges::equal(a.inputs, b.inputs,
+                                [this](SlotId x, SlotId y) { return same_input(x, y); }))
+            return false;
+        if (a.outputs.size() != b.outputs.size()) return false;
+        for (std::size_t i = 0; i < a.outputs.size(); ++i) {
+            if (a_.slot(a.outputs[i]).dims != b_.slot(b.outputs[i]).dims) return false;
+            made_[a.outputs[i]] = b.outputs[i];
+        }
+        return true;
+    }
+    [[nodiscard]] bool same_input(SlotId a, SlotId b) const {
+        const Slot &x = a_.slot(a), &y = b_.slot(b);
+        if (x.dtype != y.dtype) return false;
+        if (x.dtype == DType::kI32 && x.kind != SlotKind::kConstant)
+            return element_count(x.dims) == element_count(y.dims);  // the tokens
+        if (const auto made = made_.find(a); made != made_.end()) return made->second == b;
+        return x.kind == y.kind && x.name == y.name && x.dims == y.dims && x.value == y.value;
+    }
+
+    const Program &a_, &b_;
+    std::map<SlotId, SlotId> made_;  // by an op of a -> by the same op of b
+};
+
+}  // namespace
+
+std::optional<ModelConfig> recognise_decoder(const Program& program) {
+    if (program.find_slot(kBatchStride) != kNoSlot) return std::nullopt;  // a classifier
+    const auto logits = logits_program(program);
+    if (!logits.ok()) return std::nullopt;
+    const auto config = read_config(program);
+    const SlotId out = logits->find_output(kLogitsOutput);
+    if (!config || config->context == 0) return std::nullopt;
+    const std::uint32_t windows = logits->slot(out).dims.front() / config->context;
+    const auto rewritten = logits_program(*config, windows);
+    if (!rewritten.ok() || !Comparison(*logits, *rewritten).equal()) return std::nullopt;
+    return config;
+}
+
+}  // namespace gym::program

@@ -1,0 +1,291 @@
+// `gym job export` against gym-api over a socket and a real chain: what is checked against what,
+// what is written, and what happens when one of them says something else.
+#include <algorithm>
+#include <boost/json.hpp>
+
+#include "gym/commit/sha256.hpp"
+#include "gym/contracts/commitment_log.hpp"
+#include "gym/engine/state.hpp"
+#include "gym/interchange/model_folder.hpp"
+#include "gym/program/codec.hpp"
+#include "gym/program/train_program.hpp"
+#include "gym/protocol/commitment.hpp"
+#include "gym/protocol/round_record.hpp"
+#include "money_fixture.hpp"
+
+namespace gym::api {
+namespace {
+
+namespace json = boost::json;
+using gym::testing::Outcome;
+using testing::digest_of;
+
+constexpr int kOk = 0, kFailed = 1, kUsage = 2, kMismatch = 3, kRejected = 5;
+
+/// A job of two rounds, both aggregated; round 2 is the last, so no record begins from its result.
+class ExportTest : public testing::MoneyCommandsTest {
+  protected:
+    void SetUp() override {
+        MoneyCommandsTest::SetUp();
+        ::setenv("GYM_API_KEY", testing::kGoodKey, 1);
+        program::TrainConfig config;
+        config.batch = 1;
+        config.model.vocabulary = 256;
+        config.model.context = 8;
+        config.model.layers = 1;
+        config.model.heads = 2;
+        config.model.width = 16;
+        program_ = program::train_program(config).value();
+        artifacts_.program_root = program::program_root(program_);
+        artifacts_.program_blob = backend_.blobs.put(program::encode(program_)).value();
+        for (const char* name : {"zero", "one", "two"})
+            states_.push_back(store(name));
+        artifacts_.base_state_root = states_[0].root;
+        artifacts_.base_state_blob = states_[0].blob;
+        backend_.edit_job = [this](JobView& view) { describe(view); };
+        backend_.edit_round = [this](RoundView& view) { describe(view); };
+        post(1, {});
+        post(2, protocol::hash(records_.at(1)));
+        sign(2, states_[2].root, admin_);
+    }
+    void TearDown() override {
+        ::unsetenv("GYM_API_KEY");
+        MoneyCommandsTest::TearDown();
+    }
+
+    registry::StateRef store(const std::string& seed) {
+        const auto state = engine::initial_state(program_, commit::sha256(as_bytes(seed))).value();
+        const auto base = engine::base_of(program_, state).value();
+        return {engine::state_root(base), backend_.blobs.put(engine::encode_state(base)).value()};
+    }
+    void describe(JobView& view) {
+        view.job.terms.rounds = 2;
+        view.job.rounds_done = 2;
+        view.job.status = registry::JobStatus::kRunning;
+        view.job.artifacts = artifacts_;
+        view.rounds.clear();
+        for (std::uint64_t number = 1; number < states_.size(); ++number) {
+            registry::Round round;
+            round.round = number;
+            round.state = registry::RoundState::kAggregated;
+            round.next_base = states_[number];
+            round.validation_loss = 3.0 / static_cast<double>(number);
+            view.rounds.push_back(round);
+        }
+    }
+    void describe(RoundView& view) {
+        const auto record = records_.find(view.round.round);
+        if (record == records_.end()) return;
+        view.round.record = record->second;
+        view.aggregate.reset();
+        const auto aggregate = aggregates_.find(view.round.round);
+        if (aggregate != aggregates_.end()) view.aggregate = aggregate->second;
+    }
+    /// Puts the hash of the record of `round` on chain.
+    void post(std::uint64_t round, const Digest& previous) {
+        protocol::RoundRecord record;
+        record.job_id = digest_of(1);
+        record.round = round;
+        record.previous_record = previous;
+        record.base_state_root = states_[round - 1].root;
+        record.momentum_root = digest_of(9);
+        record.program_root = artifacts_.program_root;
+        record.evaluate_program_root = digest_of(10);
+        record.dataset_root = digest_of(11);
+        record.job_seed = digest_of(12);
+        record.trace_root = digest_of(13);
+        record.initial_state_root = digest_of(14);
+        record.steps = record.checkpoint_every = 1;
+        record.tokens_per_step = record.flops_per_step = 1;
+        record.slots.push_back({0, testing::address_of(4), protocol::kPpm});
+        records_[round] = record;
+        execute(admin_, log().post_round(record.job_id, round, protocol::hash(record)),
+                "round" + std::to_string(round));
+    }
+    /// The coordinator's commitment to the result of `round`.
+    void sign(std::uint64_t round, const Digest& result, const crypto::PrivateKey& key) {
+        protocol::UnitCommitment claim;
+        claim.kind = protocol::UnitKind::kAggregate;
+        claim.round_record = protocol::hash(records_.at(round));
+        claim.slot = protocol::kAggregateSlot;
+        claim.records_root = digest_of(20);
+        claim.final_state_root = result;
+        claim.delta_root = digest_of(21);
+        claim.steps = 1;
+        const auto domain =
+            protocol::signing_domain(deployment_.chain_id, deployment_.commitment_log);
+        aggregates_[round] = protocol::encode(protocol::sign(domain, claim, key));
+    }
+    [[nodiscard]] contracts::CommitmentLog log() const {
+        return contracts::CommitmentLog(deployment_.commitment_log);
+    }
+
+    Outcome run_export(std::vector<std::string> more = {}) {
+        std::vector<std::string> words{"job", "export", digest_of(1).hex(), "-o", folder()};
+        words.insert(words.end(), more.begin(), more.end());
+        return gym::testing::run(place_, std::move(words));
+    }
+    [[nodiscard]] std::string folder() const { return (place_ / "model").string(); }
+    void expect_named(const Outcome& outcome, int exit_code, const std::string& sentence) {
+        EXPECT_EQ(outcome.exit_code, exit_code) << outcome.err << outcome.out;
+        EXPECT_NE(outcome.err.find(sentence), std::string::npos) << outcome.err;
+        EXPECT_FALSE(interchange::read_model_folder(folder()).ok()) << "no model is left behind";
+    }
+
+    program::Program program_ = program::train_program({}).value();
+    registry::JobArtifacts artifacts_;
+    std::vector<registry::StateRef> states_;  ///< after round i
+    std::map<std::uint64_t, protocol::RoundRecord> records_;
+    std::map<std::uint64_t, Bytes> aggregates_;
+};
+
+TEST_F(ExportTest, TheLastRoundIsCheckedAgainstTheCoordinatorsSignatureAboutARecordOnChain) {
+    const Outcome outcome = run_export();
+    ASSERT_EQ(outcome.exit_code, kOk) << outcome.err << outcome.out;
+    EXPECT_NE(outcome.out.find("after round 2 of 2"), std::string::npos) << outcome.out;
+    EXPECT_NE(outcome.out.find("that coordinator " + admin_.address().hex() +
+                               " signed as the "
+                               "result of round 2"),
+              std::string::npos)
+        << outcome.out;
+    EXPECT_NE(outcome.out.find(protocol::hash(records_.at(2)).hex()), std::string::npos);
+    const auto read = interchange::read_model_folder(folder());
+    ASSERT_TRUE(read.ok()) << read.error().message;
+    EXPECT_EQ(read->state_root, states_[2].root);
+    EXPECT_EQ(read->program_root, artifacts_.program_root);
+    EXPECT_EQ(read->job, digest_of(1));
+    EXPECT_EQ(read->round, 2U);
+    EXPECT_FALSE(std::filesystem::exists(place_ / "model" / ".download"));
+    const std::string card = gym::testing::slurp(place_ / "model" / "README.md");
+    for (const char* part : {"| 2 | 1.5000 |", "CC0-1.0", "round | 2 of 2", "signed as the result"})
+        EXPECT_NE(card.find(part), std::string::npos) << part << card;
+}
+
+TEST_F(ExportTest, AnEarlierRoundIsCheckedAgainstTheRecordThatBeginsFromIt) {
+    for (const auto& [round, state] : {std::pair{"1", 1U}, std::pair{"0", 0U}}) {
+        const Outcome outcome = run_export({"--round", round, "--json"});
+        ASSERT_EQ(outcome.exit_code, kOk) << outcome.err << outcome.out;
+        const auto object = json::parse(outcome.out).as_object();
+        EXPECT_TRUE(object.at("checked_on_chain").as_bool());
+        EXPECT_EQ(object.at("state_root").as_string(), states_[state].root.hex());
+        EXPECT_NE(
+            json::serialize(object.at("checks"))
+                .find("the record of round " + std::to_string(state + 1) + " on chain begins from"),
+            std::string::npos)
+            << outcome.out;
+    }
+}
+
+TEST_F(ExportTest, WithoutAChainItSaysThatOnlyTheApiWasBelieved) {
+    ::unsetenv("GYM_CHAIN");
+    ::unsetenv("GYM_DEPLOYMENT");
+    const Outcome outcome = run_export();
+    ASSERT_EQ(outcome.exit_code, kOk) << outcome.err;
+    EXPECT_NE(outcome.out.find("not checked        the bytes have the roots that gym-api named; "
+                               "nothing was compared with a chain"),
+              std::string::npos)
+        << outcome.out;
+    EXPECT_NE(gym::testing::slurp(place_ / "model" / "README.md").find("nothing was compared"),
+              std::string::npos);
+    EXPECT_EQ(run_export({"--chain", anvil_.url()}).exit_code, kUsage)
+        << "a chain without contracts";
+}
+
+TEST_F(ExportTest, WeightsThatTheChainDoesNotNameAreRefused) {
+    // The API serves other weights, with roots and hashes that fit them.
+    const registry::StateRef forged = store("forged");
+    states_[1] = forged;
+    expect_named(run_export({"--round", "1"}), kMismatch,
+                 "the record of round 2 on chain names " + records_.at(2).base_state_root.hex());
+    states_[2] = forged;
+    expect_named(run_export(), kMismatch, "the coordinator signed");
+    sign(2, forged.root, owner_);
+    expect_named(run_export(), kMismatch, "which is no coordinator of CommitmentLog");
+    aggregates_.erase(2);
+    expect_named(run_export(), kMismatch, "the round has no result");
+    records_.at(2).base_state_root = forged.root;
+    expect_named(run_export(), kMismatch, "gym-api's record of round 2 has the hash");
+}
+
+TEST_F(ExportTest, ASignatureAboutAnotherRoundIsRefused) {
+    sign(1, states_[2].root, admin_);
+    aggregates_[2] = aggregates_.at(1);
+    expect_named(run_export(), kMismatch, "is of another round");
+}
+
+TEST_F(ExportTest, ARoundThatChangedNothingKeepsItsBase) {
+    aggregates_.erase(2);
+    states_[2] = states_[1];
+    const Outcome outcome = run_export();
+    ASSERT_EQ(outcome.exit_code, kOk) << outcome.err;
+    EXPECT_NE(outcome.out.find("the round itself changed nothing"), std::string::npos);
+}
+
+TEST_F(ExportTest, AnotherProgramThanTheRecordsIsRefused) {
+    program::TrainConfig config;
+    config.model.layers = 1;
+    const auto other = program::train_program(config).value();
+    artifacts_.program_root = program::program_root(other);
+    artifacts_.program_blob = backend_.blobs.put(program::encode(other)).value();
+    expect_named(run_export(), kMismatch, "the program has the root");
+}
+
+TEST_F(ExportTest, WhatCannotBeExportedHasAReason) {
+    expect_named(run_export({"--round", "3"}), kFailed, "the newest are those after round 2 of 2");
+    ::setenv("GYM_API_KEY", testing::kOtherKey, 1);
+    expect_named(run_export(), kRejected, "the weights of a job are its owner's");
+    ::unsetenv("GYM_API_KEY");
+    expect_named(run_export(), kRejected, "this needs an API key");
+    ::setenv("GYM_API_KEY", testing::kGoodKey, 1);
+    states_[2].root = digest_of(99);
+    expect_named(run_export(), kMismatch, "the downloaded state has the root");
+    states_[2].blob = digest_of(98);
+    expect_named(run_export(), kMismatch, "the download is altered");
+    std::filesystem::create_directory(place_ / "full");
+    gym::testing::spill(place_ / "full" / "thesis.txt", "mine");
+    expect_named(gym::testing::run(place_, {"job", "export", digest_of(1).hex(), "-o",
+                                            (place_ / "full").string()}),
+                 kRejected, "holds files that are no exported model");
+}
+
+TEST_F(ExportTest, AnExportReplacesAnOlderOneAndAFailureLeavesItAlone) {
+    ASSERT_EQ(run_export({"--round", "1"}).exit_code, kOk);
+    EXPECT_EQ(run_export({"--round", "7"}).exit_code, kFailed);
+    EXPECT_EQ(interchange::read_model_folder(folder()).value().round, 1U);
+    ASSERT_EQ(run_export().exit_code, kOk);
+    EXPECT_EQ(interchange::read_model_folder(folder()).value().round, 2U);
+}
+
+TEST_F(ExportTest, StatusAndWatchSayThatTheModelIsTrained) {
+    backend_.edit_job = [this](JobView& view) {
+        describe(view);
+        view.open_units = {3, 3, 1'000};
+    };
+    const std::string told = "trained            all 2 rounds; `gym job export ";
+    const auto status = gym::testing::run(place_, {"job", "status", digest_of(1).hex()});
+    EXPECT_NE(status.out.find(told), std::string::npos) << status.out;
+    const auto watch = gym::testing::run(place_, {"job", "watch", digest_of(1).hex()});
+    EXPECT_EQ(watch.exit_code, kOk) << "the job is running still: " << watch.err;
+    EXPECT_NE(watch.out.find(told), std::string::npos) << watch.out;
+    EXPECT_NE(watch.out.find("settling: 3 units to become final"), std::string::npos) << watch.out;
+    backend_.edit_job = [this](JobView& view) {
+        describe(view);
+        view.job.rounds_done = 1;
+        view.job.status = registry::JobStatus::kCancelled;
+        view.job.ended_at_ms = 5;
+    };
+    const auto cancelled = gym::testing::run(place_, {"job", "watch", digest_of(1).hex()});
+    EXPECT_EQ(cancelled.exit_code, kFailed);
+    EXPECT_NE(cancelled.out.find("1 of 2 rounds are trained"), std::string::npos) << cancelled.out;
+}
+
+TEST_F(ExportTest, AModelGoesFromTheNetworkToAText) {
+    ASSERT_EQ(run_export().exit_code, kOk);
+    const auto text = gym::testing::run(
+        place_, {"generate", "--model", folder(), "--prompt", "ab", "--tokens", "4", "--json"});
+    ASSERT_EQ(text.exit_code, kOk) << text.err;
+    EXPECT_EQ(json::parse(text.out).at("tokens").as_array().size(), 4U);
+}
+
+}  // namespace
+}  // namespace gym::api
