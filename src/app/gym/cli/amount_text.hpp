@@ -1,11 +1,13 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
 #include "gym/common/amount.hpp"
 
-/// Amounts that may be unknown, as text for people. An unknown amount never counts as 0.
+/// Amounts that may be unknown, and times of contracts, as text for people. An unknown amount never
+/// counts as 0.
 namespace gym::app {
 
 /// The sum; absent if one is unknown, or if it is too large.
@@ -13,5 +15,7 @@ namespace gym::app {
                                            const std::optional<Amount>& b);
 /// "12.5", or "unknown".
 [[nodiscard]] std::string tokens_text(const std::optional<Amount>& amount);
+/// The time of a contract, in UTC, or the end of the year 9999 if that is earlier.
+[[nodiscard]] std::string contract_time_text(std::uint64_t unix_s);
 
 }  // namespace gym::app

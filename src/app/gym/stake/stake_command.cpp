@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 
+#include "cli/amount_text.hpp"
 #include "cli/chain_sender.hpp"
 #include "cli/cli_context.hpp"
 #include "cli/network_options.hpp"
@@ -127,11 +128,6 @@ struct StakeOptions {
     bool despite_disputes = false;
 };
 
-std::string time_text(std::uint64_t unix_s) {
-    constexpr std::uint64_t kYear9999S = 253'402'300'799;  // the contract's number may be any
-    return utc_text(static_cast<UnixMs>(std::min(unix_s, kYear9999S)) * 1'000);
-}
-
 std::uint64_t wait_s(const StakeState& state, const OpenThaw& thaw) {
     return thaw.available_at_s > state.chain_time_s ? thaw.available_at_s - state.chain_time_s : 0;
 }
@@ -207,8 +203,8 @@ void print(const Address& owner, const StakeState& state) {
     for (const OpenThaw& thaw : state.thaws) {
         const std::uint64_t wait = wait_s(state, thaw);
         const std::string when = wait == 0 ? "can be withdrawn"
-                                           : "until " + time_text(thaw.available_at_s) + ", in " +
-                                                 std::to_string(wait) + " s";
+                                           : "until " + contract_time_text(thaw.available_at_s) +
+                                                 ", in " + std::to_string(wait) + " s";
         print_line("  {}, {}", worth_text(thaw), when);
     }
     if (!state.slashed.is_zero())
@@ -340,8 +336,9 @@ Status check_withdrawable(const StakeState& state) {
     if (const std::uint64_t wait = wait_s(state, state.thaws.front()); wait > 0)
         return fail(ErrorCode::kConflict,
                     "nothing has thawed yet: " + worth_text(state.thaws.front()) +
-                        ", can be withdrawn from " + time_text(state.thaws.front().available_at_s) +
-                        ", in " + std::to_string(wait) + " s");
+                        ", can be withdrawn from " +
+                        contract_time_text(state.thaws.front().available_at_s) + ", in " +
+                        std::to_string(wait) + " s");
     return {};
 }
 

@@ -68,11 +68,6 @@ std::optional<Free> free_of(const ApiOptions& api, const Address& owner) {
     return free ? std::optional(Free{*free, (*account)->escrowed}) : std::nullopt;
 }
 
-std::string time_text(std::uint64_t unix_s) {
-    constexpr std::uint64_t kYear9999S = 253'402'300'799;  // the contract's number may be any
-    return utc_text(static_cast<UnixMs>(std::min(unix_s, kYear9999S)) * 1'000);
-}
-
 std::uint64_t wait_s(const Pending& pending) {
     return pending.available_at_s > pending.chain_time_s
                ? pending.available_at_s - pending.chain_time_s
@@ -81,7 +76,7 @@ std::uint64_t wait_s(const Pending& pending) {
 
 /// "payable since ..." or "payable at ..., in 30 s".
 std::string when_text(const Pending& pending) {
-    const std::string time = time_text(pending.available_at_s);
+    const std::string time = contract_time_text(pending.available_at_s);
     if (wait_s(pending) == 0) return "payable since " + time;
     return "payable at " + time + ", in " + std::to_string(wait_s(pending)) + " s";
 }
@@ -152,7 +147,7 @@ Status request(const CliContext& context, const WithdrawOptions& options, const 
         print_row("free before", "{} tokens; {} locked in jobs", books->free.to_tokens(),
                   books->locked.to_tokens());
     print_row("available", "{}, in {} s; then run `gym wallet withdraw` again",
-              time_text(after.available_at_s), wait_s(after));
+              contract_time_text(after.available_at_s), wait_s(after));
     print_row("transaction", "{} (final)", hash_of(outcome));
     return {};
 }
@@ -197,9 +192,10 @@ Status complete(const CliContext& context, const ChainSender& sender) {
                     "no withdrawal is waiting: request one with `gym wallet withdraw AMOUNT`, or "
                     "everything requested is locked in jobs");
     if (const std::uint64_t wait = wait_s(pending); wait > 0)
-        return fail(ErrorCode::kConflict,
-                    "the withdrawal of " + pending.amount.to_tokens() + " tokens is available at " +
-                        time_text(pending.available_at_s) + ", in " + std::to_string(wait) + " s");
+        return fail(ErrorCode::kConflict, "the withdrawal of " + pending.amount.to_tokens() +
+                                              " tokens is available at " +
+                                              contract_time_text(pending.available_at_s) + ", in " +
+                                              std::to_string(wait) + " s");
     contracts::Account& account = *sender.account;
     const contracts::GymToken token(account.chain_id(), sender.contracts.token);
     GYM_TRY(const Amount before, token.balance_of(account.client(), account.address()));
