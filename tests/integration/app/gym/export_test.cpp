@@ -4,10 +4,7 @@
 #include <boost/json.hpp>
 
 #include "gym/commit/sha256.hpp"
-<<<<<<< HEAD
-=======
 #include "gym/common/ppm.hpp"
->>>>>>> out
 #include "gym/contracts/commitment_log.hpp"
 #include "gym/engine/state.hpp"
 #include "gym/interchange/model_folder.hpp"
@@ -101,11 +98,7 @@ class ExportTest : public testing::MoneyCommandsTest {
         record.initial_state_root = digest_of(14);
         record.steps = record.checkpoint_every = 1;
         record.tokens_per_step = record.flops_per_step = 1;
-<<<<<<< HEAD
-        record.slots.push_back({0, testing::address_of(4), protocol::kPpm});
-=======
         record.slots.push_back({0, testing::address_of(4), kPpm});
->>>>>>> out
         records_[round] = record;
         execute(admin_, log().post_round(record.job_id, round, protocol::hash(record)),
                 "round" + std::to_string(round));
