@@ -129,26 +129,6 @@ State training_state(const Program& program, const State& state) {
     return fresh.ok() ? std::move(fresh).value() : state;
 }
 
-void write_safetensors(const Program& program, const State& state, const std::string& path) {
-    unlocked([&]() -> Status {
-        GYM_TRY(const State base, engine::base_of(program, state));
-        GYM_TRY(const auto weights,
-                interchange::export_weights(program, base, interchange::naming_of(program)));
-        std::vector<interchange::SafetensorsEntry> entries;
-        entries.reserve(weights.size());
-        for (const auto& tensor : weights)
-            entries.push_back({tensor.name, "F32", tensor.dims, tensor.bytes});
-        const Bytes header = interchange::safetensors_header(
-            entries, {{"format", "pt"},
-                      {"gym.base_root", engine::state_root(base).hex()},
-                      {"gym.program_root", program_root(program).hex()}});
-        std::vector<ByteView> parts{header};
-        for (const auto& entry : entries)
-            parts.push_back(entry.bytes);
-        return write_file_atomic(path, parts, 0644);
-    });
-}
-
 State read_safetensors(const Program& program, const std::string& path) {
     return unlocked([&]() -> Result<State> {
         GYM_TRY(const Bytes content, read_file(path));
@@ -189,10 +169,6 @@ void bind_state(py::module_& module) {
         .def("save",
              [](const State& self, const std::string& path) {
                  unlocked([&] { return write_file_atomic(path, engine::encode_state(self)); });
-             })
-        .def("write_safetensors",
-             [](const State& self, const Program& program, const std::string& path) {
-                 write_safetensors(program, self, path);
              })
         .def("base", [](const State& self,
                         const Program& program) { return unwrap(engine::base_of(program, self)); })

@@ -68,6 +68,16 @@ void bind_tokenizer(py::module_& module) {
         .def_property_readonly("name", &Tokenizer::name)
         .def_property_readonly("root", [](const Tokenizer& self) { return self.root().hex(); })
         .def_property_readonly("end_of_text", &Tokenizer::end_of_text)
+        .def_property_readonly(
+            "files",
+            [](const Tokenizer& self) {
+                std::vector<std::pair<std::string, py::bytes>> out;
+                for (const auto& file : self.files())
+                    out.emplace_back(file.name,
+                                     py::bytes(reinterpret_cast<const char*>(file.bytes.data()),
+                                               file.bytes.size()));
+                return out;
+            })
         .def_property_readonly("special_tokens", [](const Tokenizer& self) {
             py::dict out;
             for (const auto& token : self.special_tokens())

@@ -8,6 +8,8 @@ namespace gym::python {
 void bind_engine(pybind11::module_& module);
 /// Presets and tokenizers.
 void bind_text(pybind11::module_& module);
+/// Models as folders.
+void bind_model(pybind11::module_& module);
 /// A network's gym-api.
 void bind_client(pybind11::module_& module);
 /// Plans and quotes of jobs.

@@ -8,5 +8,6 @@ PYBIND11_MODULE(_zoo_gym, module) {
     gym::python::bind_engine(module);
     gym::python::bind_text(module);
     gym::python::bind_client(module);
+    gym::python::bind_model(module);
     gym::python::bind_plan(module);
 }

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 from decimal import Decimal
-from pathlib import Path
 
-from . import _zoo_gym, planning
+from . import _zoo_gym
 from .callbacks import Loss
 from .dataset import Dataset
 from .errors import InvalidArgumentError
 from .model import Model
 from .progress import Progress, View, say
-from .training import Evaluation, Events, Quote, TrainingResult, TrainingStatus
+from .training import Evaluation, Events, Quote, TrainingResult, TrainingStatus, Wanted, generate
 
 
 class LocalTraining:
@@ -149,27 +148,21 @@ class LocalTraining:
         )
         return Evaluation(found.loss, found.perplexity, found.windows, found.accuracy)
 
-    def export(self, folder: str | os.PathLike[str]) -> None:
-        planning.write_folder(Path(folder), self.model, self.state)
-
-    def generate(self, prompt: str, tokens: int, temperature: float, top_k: int, seed: str) -> str:
-        tokenizer = self._dataset.tokenizer
-        if tokenizer is None:
-            raise InvalidArgumentError(
-                "the dataset does not say which tokenizer made it: read the text with "
-                "Dataset.from_file(..., tokenizer=Tokenizer.load(...))"
-            )
-        made = _zoo_gym.generate(
+    def export(self, folder: str | os.PathLike[str], round: int | None) -> None:
+        if round is not None:
+            raise InvalidArgumentError("round: a local training has no rounds")
+        info, tokenizer = self._dataset.info, self._dataset.tokenizer
+        _zoo_gym.write_folder(
+            os.fspath(folder),
             self.model.program,
             self.state,
-            tokenizer.encode(prompt),
-            tokens=tokens,
-            temperature=temperature,
-            top_k=top_k,
-            seed=seed,
-            threads=self._threads,
+            name=self.model.name,
+            dataset=(info.root, info.name, info.licence or ""),
+            tokenizer=[] if tokenizer is None else tokenizer.files,
         )
-        return tokenizer.decode(made)
+
+    def generate(self, wanted: Wanted) -> str:
+        return generate(self.model.program, self.state, self._dataset.tokenizer, wanted)
 
     def cancel(self) -> None:
         raise InvalidArgumentError("a local training ends with Ctrl-C")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from . import _zoo_gym, planning
+from . import _zoo_gym
 from .errors import NotFoundError
 
 
@@ -79,12 +79,15 @@ class Model:
 
     @classmethod
     def from_folder(cls, folder: str | os.PathLike[str]) -> Model:
-        """The model and weights in a folder that :meth:`DistributedTrainer.export` wrote.
+        """The model and weights in a folder that :meth:`DistributedTrainer.export` or
+        ``gym job export`` wrote.
 
         Raises:
-            NotFoundError: if it holds no model; MismatchError: if a file was changed.
+            NotFoundError: if it holds no model; MismatchError: if a file was changed since;
+            ConflictError: if its writing was interrupted.
         """
-        return planning.read_folder(Path(folder))
+        program, weights, name = _zoo_gym.read_folder(os.fspath(folder))
+        return cls._make(name or Path(folder).name, None, program, weights=weights)
 
     @property
     def name(self) -> str:

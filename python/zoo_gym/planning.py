@@ -1,31 +1,15 @@
-"""The seam between what users say and what a network or the engine takes: folders of models, and the
-job file of tokens, nodes and money."""
+"""From what users say to the job file that the planner completes."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import _zoo_gym
-from .errors import InvalidArgumentError, NotFoundError
+from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from .model import Model
-
-
-def read_folder(folder: Path) -> Model:
-    from .model import Model
-
-    program = folder / "program.gym"
-    weights = folder / "model.safetensors"
-    for path in (program, weights):
-        if not path.is_file():
-            raise NotFoundError(f"{folder} holds no exported model: {path.name} is missing")
-    decoded = _zoo_gym.Program.decode(program.read_bytes())
-    state = _zoo_gym.State.read_safetensors(decoded, str(weights))
-    return Model._make(folder.name, None, decoded, weights=state)
 
 
 def job_draft(
@@ -61,14 +45,3 @@ def job_draft(
     lines = [f"{key}: {json.dumps(value)}" for key, value in (keys | dict(terms)).items()]
     lines += ["model:"] + ["  " + line for line in model.yaml.splitlines()]
     return "\n".join(lines) + "\n"
-
-
-def write_folder(folder: Path, model: Model, state: _zoo_gym.State) -> None:
-    """Weights under Hugging Face's names, and the program that they belong to.
-
-    Raises:
-        IoError: if a file cannot be written.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    state.write_safetensors(model.program, str(folder / "model.safetensors"))
-    model.save(folder / "program.gym")

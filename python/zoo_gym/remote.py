@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import secrets
+import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from .model import Model
 from .progress import Progress, View, say
 from .settings import Network, home
 from .state_file import StateFile, Submission
-from .training import Evaluation, Events, Quote, TrainingResult, TrainingStatus
+from .training import Evaluation, Events, Quote, TrainingResult, TrainingStatus, Wanted, generate
 
 _POLL_S = 1.0
 _SILENCE_S_MAX = 600.0
@@ -225,11 +226,41 @@ class NetworkTraining:
             raise NotFoundError("the job has not finished a round yet")
         return Evaluation(loss, math.exp(loss))
 
-    def export(self, folder: str | os.PathLike[str]) -> None:
-        raise UnavailableError("this network does not hand out the weights of its jobs")
+    def export(self, folder: str | os.PathLike[str], round: int | None) -> None:
+        """Downloads the weights, continuing where an earlier call was cut off."""
+        if self._job is None:
+            raise NotFoundError("no job was submitted")
+        progress: Progress | None = None
 
-    def generate(self, prompt: str, tokens: int, temperature: float, top_k: int, seed: str) -> str:
-        raise UnavailableError("this network does not hand out the weights of its jobs")
+        def show(done: int, total: int) -> None:
+            nonlocal progress
+            if progress is None:
+                progress = Progress(self._view, "MiB", done >> 20, max(1, total >> 20))
+            progress.show(done >> 20, None, "downloaded")
+
+        tokenizer = self._dataset.tokenizer
+        try:
+            done = _zoo_gym.export_job(
+                self._network.owner_api(),
+                self._job,
+                round=round,
+                folder=os.fspath(folder),
+                tokenizer=[] if tokenizer is None else tokenizer.files,
+                chain=self._network.chain or "",
+                deployment=self._network.deployment or "",
+                progress=show,
+            )
+        finally:
+            if progress is not None:
+                progress.close()
+        for sentence in done.checks:
+            say(f"{'checked' if done.on_chain else 'not checked'}: {sentence}")
+
+    def generate(self, wanted: Wanted) -> str:
+        with tempfile.TemporaryDirectory(prefix="zoo-gym-") as folder:
+            self.export(folder, None)
+            program, state, _ = _zoo_gym.read_folder(folder)
+        return generate(program, state, self._dataset.tokenizer, wanted)
 
     def cancel(self) -> None:
         if self._job is None:

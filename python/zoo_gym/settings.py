@@ -25,10 +25,14 @@ class Network:
     Attributes:
         url: http(s)://host:port of gym-api.
         api_key_file: file with the API key, mode 0600; None: ``$GYM_API_KEY``.
+        chain, deployment: endpoint of the network's chain and deployment.json with its contracts, which
+            exported weights are compared with; take the file from the operator's publication.
     """
 
     url: str
     api_key_file: str | None = None
+    chain: str | None = None
+    deployment: str | None = None
 
     @staticmethod
     def find(name: str | None = None, api_key_file: str | os.PathLike[str] | None = None) -> Network:
@@ -42,7 +46,12 @@ class Network:
             raise InvalidArgumentError(
                 f"network: '{url}' is no URL of a gym-api (http(s)://host:port), and not 'local'"
             )
-        return Network(url, None if api_key_file is None else os.fspath(api_key_file))
+        return Network(
+            url,
+            None if api_key_file is None else os.fspath(api_key_file),
+            os.environ.get("GYM_CHAIN"),
+            os.environ.get("GYM_DEPLOYMENT"),
+        )
 
     def api(self) -> _zoo_gym.Api:
         """A client that reads what is public."""

@@ -58,6 +58,11 @@ class Tokenizer:
         """The token between documents."""
         return self._tokenizer.end_of_text
 
+    @property
+    def files(self) -> list[tuple[str, bytes]]:
+        """Names and contents of the files that Hugging Face's tokenizers read."""
+        return self._tokenizer.files
+
     def encode(self, text: str | bytes, *, special_tokens: bool = False) -> list[int]:
         """The tokens of ``text``.
 

@@ -17,7 +17,8 @@ from .model import Model
 from .progress import find_view
 from .remote import JobAsked, NetworkTraining
 from .settings import LOCAL, Network
-from .training import Evaluation, Quote, Training, TrainingResult, TrainingStatus
+from .tokenizer import Tokenizer
+from .training import Evaluation, Quote, Training, TrainingResult, TrainingStatus, Wanted
 
 _TOKENS_MAX = 10**18
 _EVALUATE_WINDOWS = 64
@@ -185,29 +186,47 @@ class DistributedTrainer:
         """
         return self._training.evaluate(windows)
 
-    def export(self, folder: str | os.PathLike[str]) -> None:
-        """Writes the model so far into ``folder``: model.safetensors (F32, Hugging Face's names) and
-        what :meth:`Model.from_folder` needs.
+    def export(self, folder: str | os.PathLike[str], *, round: int | None = None) -> None:
+        """Writes the model so far into ``folder``, which Hugging Face's ``from_pretrained`` and
+        :meth:`Model.from_folder` read: config.json, model.safetensors (F32), a tokenizer, a model card.
+
+        A job's weights are downloaded; a call that was cut off continues where it stopped. They are
+        compared with the chain if ``GYM_CHAIN`` and ``GYM_DEPLOYMENT`` name it.
+
+        Args:
+            folder: new, empty, or one that was exported before.
+            round: of a job: after which the weights are taken; None: the newest; 0: before all.
 
         Raises:
+            AlreadyExistsError: for a folder with other files.
+            MismatchError: if what arrives is not what was trained.
             IoError: if it cannot be written.
         """
-        self._training.export(folder)
+        self._training.export(folder, round)
 
     def generate(
-        self, prompt: str, tokens: int = 200, *, temperature: float = 0.8, top_k: int = 0, seed: str = "0"
+        self,
+        prompt: str,
+        tokens: int = 200,
+        *,
+        temperature: float = 0.8,
+        top_k: int = 0,
+        seed: str = "0",
+        tokenizer: Tokenizer | None = None,
     ) -> str:
-        """Continues ``prompt``; the same arguments give the same text on every machine.
+        """Continues ``prompt`` on this machine; the same arguments give the same text everywhere. A
+        job's newest weights are downloaded for it.
 
         Args:
             tokens: how many to append.
             temperature: 0: always the most likely token.
             top_k: sample among so many; 0: among all.
+            tokenizer: default: the dataset's.
 
         Returns:
             the new text alone.
         """
-        return self._training.generate(prompt, tokens, temperature, top_k, seed)
+        return self._training.generate(Wanted(prompt, tokens, temperature, top_k, seed, tokenizer))
 
     def cancel(self) -> None:
         """Ends a job: units under way are still checked and paid, the rest of the budget returns.
@@ -277,7 +296,7 @@ def _network_dataset(
 def _read_weights(model: Model, init: str | os.PathLike[str]) -> _zoo_gym.State:
     path = Path(init)
     if path.is_dir():
-        path = path / "model.safetensors"
+        return _zoo_gym.read_folder(str(path))[1]
     if path.suffix == ".safetensors":
         return _zoo_gym.State.read_safetensors(model.program, str(path))
     return _zoo_gym.State.load(str(path))

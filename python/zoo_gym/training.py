@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Protocol
 
+from . import _zoo_gym
 from .callbacks import Loss
+from .errors import InvalidArgumentError
 from .model import Model
+from .tokenizer import Tokenizer
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,40 @@ class Evaluation:
     accuracy: float | None = None
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """A text to generate, as :meth:`DistributedTrainer.generate` documents it."""
+
+    prompt: str
+    tokens: int
+    temperature: float
+    top_k: int
+    seed: str
+    tokenizer: Tokenizer | None
+
+
+def generate(
+    program: _zoo_gym.Program, state: _zoo_gym.State, known: Tokenizer | None, wanted: Wanted
+) -> str:
+    """The text, with the tokenizer that is wanted, else the dataset's."""
+    tokenizer = wanted.tokenizer or known
+    if tokenizer is None:
+        raise InvalidArgumentError(
+            "the dataset does not say which tokenizer made it: pass tokenizer=Tokenizer.load(...)"
+        )
+    made = _zoo_gym.generate(
+        program,
+        state,
+        tokenizer.encode(wanted.prompt),
+        tokens=wanted.tokens,
+        temperature=wanted.temperature,
+        top_k=wanted.top_k,
+        seed=wanted.seed,
+        threads=0,
+    )
+    return tokenizer.decode(made)
+
+
 class Events(Protocol):
     """What a training reports, in order and once each."""
 
@@ -139,8 +176,8 @@ class Training(Protocol):
 
     def evaluate(self, windows: int) -> Evaluation: ...
 
-    def export(self, folder: str | os.PathLike[str]) -> None: ...
+    def export(self, folder: str | os.PathLike[str], round: int | None) -> None: ...
 
-    def generate(self, prompt: str, tokens: int, temperature: float, top_k: int, seed: str) -> str: ...
+    def generate(self, wanted: Wanted) -> str: ...
 
     def cancel(self) -> None: ...

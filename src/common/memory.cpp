@@ -63,4 +63,12 @@ std::string memory_text(std::uint64_t bytes) {
     return text.data();
 }
 
+Status check_memory(const std::string& what, std::uint64_t bytes) {
+    GYM_TRY(const std::uint64_t available, available_memory_bytes());
+    if (bytes <= available) return {};
+    return fail(ErrorCode::kOutOfRange, what + " takes " + memory_text(bytes) + " of memory, and " +
+                                            memory_text(available) +
+                                            " is available on this machine");
+}
+
 }  // namespace gym

@@ -141,12 +141,21 @@ def test_an_exported_folder_is_where_training_continues(text, tmp_path):
     first.export(tmp_path / "model")
     base = first._training.state.base(first.model.program)
 
+    assert {"config.json", "model.safetensors", "README.md"} <= {p.name for p in (tmp_path / "model").iterdir()}
     second = make_trainer(text, model=str(tmp_path / "model"), steps=3)
     assert second.model.root == first.model.root
     assert second._training.state.base(second.model.program).root == base.root
     result = second.train()
     fresh = make_trainer(text, model=Model.from_preset("gpt-nano"), steps=3).train()
     assert result.losses[0].value < fresh.losses[0].value - 0.3, "trained weights begin lower"
+
+    weights = bytearray((tmp_path / "model/model.safetensors").read_bytes())
+    weights[len(weights) // 2] ^= 1
+    (tmp_path / "model/model.safetensors").write_bytes(weights)
+    with pytest.raises(gym.MismatchError):
+        Model(tmp_path / "model")
+    weights[len(weights) // 2] ^= 1
+    (tmp_path / "model/model.safetensors").write_bytes(weights)
 
     third = make_trainer(text, init=tmp_path / "model", steps=3, model=second.model)
     assert third.train().state_root == result.state_root
@@ -267,6 +276,9 @@ def test_a_dataset_of_a_tokenizer_trains_and_speaks_its_text(text, tmp_path):
     unknown = make_trainer(tmp_path / "tokens", model=wide)
     with pytest.raises(gym.InvalidArgumentError, match="which tokenizer"):
         unknown.generate("1", tokens=1)
+    unknown.generate("1", tokens=1, tokenizer=tokenizer)
+    trainer.export(tmp_path / "model")
+    assert Tokenizer.load(tmp_path / "model").root == tokenizer.root, "the folder brings it"
 
 
 def test_a_tokenizer_of_bytes_is_the_default():

@@ -12,7 +12,7 @@ import pytest
 from conftest import BIN, run_gym
 
 import gym
-from gym import Callback, Dataset, DistributedTrainer, Network, Node
+from gym import Callback, Dataset, DistributedTrainer, Model, Network, Node
 
 
 class Devnet:
@@ -63,6 +63,8 @@ def owner(devnet, monkeypatch):
     """What a user's shell has."""
     monkeypatch.setenv("GYM_API", devnet.api)
     monkeypatch.setenv("GYM_API_KEY", devnet.key)
+    monkeypatch.setenv("GYM_CHAIN", devnet.chain)
+    monkeypatch.setenv("GYM_DEPLOYMENT", devnet.deployment)
     return devnet
 
 
@@ -71,7 +73,7 @@ def registered(owner, text):
     return Dataset.from_file(text).push("zoo-dataset-v2", licence="CC0-1.0")
 
 
-def test_the_announced_lines_train_a_model(registered, capsys):
+def test_the_announced_lines_train_a_model(registered, text, tmp_path, capsys):
     from gym import DistributedTrainer
 
     trainer = DistributedTrainer(model="gpt-nano", dataset="zoo-dataset-v2", nodes=2, budget_tokens=2e4)
@@ -84,6 +86,17 @@ def test_the_announced_lines_train_a_model(registered, capsys):
     assert status.done == status.total == len(trainer.losses)
     shown = capsys.readouterr().err
     assert "quote: 71,136 parameters" in shown and f"job {status.job} submitted" in shown
+
+    # The weights, compared with the chain, speak.
+    trainer.export(tmp_path / "model")
+    assert "checked: program and weights have the roots" in capsys.readouterr().err
+    model = Model(tmp_path / "model")
+    assert (model.parameters, model.tokens_per_step) == (71_136, 256)
+    local = DistributedTrainer(model, text, steps=1, network="local", progress=False)
+    assert local.evaluate().loss < 5.0, "a model that knows nothing has 5.5"
+    assert trainer.generate("1234 and", tokens=8) == local.generate("1234 and", tokens=8)
+    config = json.loads((tmp_path / "model/config.json").read_text())
+    assert config["model_type"] == "gpt2"
 
     # The same lines again, as in another process: nothing is paid for twice.
     again = DistributedTrainer(model="gpt-nano", dataset="zoo-dataset-v2", nodes=2, budget_tokens=2e4)
@@ -153,7 +166,7 @@ def test_refusals_say_why_and_leave_nothing_behind(registered, owner, tmp_path, 
         return DistributedTrainer("gpt-nano", registered, **(arguments | other))
 
     with pytest.raises(gym.InsufficientFundsError):
-        trainer(budget=10**6).train()
+        trainer(job={"budget": 10**6}).train()
     with pytest.raises(gym.NotFoundError, match="no dataset is registered under the name 'zoo'"):
         DistributedTrainer("gpt-nano", "zoo", budget_tokens=1e4)
     with pytest.raises(gym.NotFoundError, match="is not registered"):

@@ -84,14 +84,6 @@ Result<std::vector<interchange::NamedFile>> read_tokenizer_files(
     return files;
 }
 
-Status check_memory(const std::string& what, std::uint64_t bytes) {
-    GYM_TRY(const std::uint64_t available, available_memory_bytes());
-    if (bytes <= available) return {};
-    return fail(ErrorCode::kOutOfRange, what + " takes " + memory_text(bytes) + " of memory, and " +
-                                            memory_text(available) +
-                                            " is available on this machine");
-}
-
 namespace {
 
 Result<StateFile> read_state_file(const std::string& path) {

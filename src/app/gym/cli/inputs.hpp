@@ -6,6 +6,7 @@
 
 #include "gym/blob/dataset.hpp"
 #include "gym/common/bytes.hpp"
+#include "gym/common/memory.hpp"
 #include "gym/common/result.hpp"
 #include "gym/engine/saved_run.hpp"
 #include "gym/engine/seed.hpp"
@@ -36,9 +37,6 @@ namespace gym::app {
 /// The files of a tokenizer, by the names that they have. @errors those of read_file().
 [[nodiscard]] Result<std::vector<interchange::NamedFile>> read_tokenizer_files(
     const std::vector<std::string>& paths);
-
-/// @errors kOutOfRange if `what` takes more memory than this machine has left.
-[[nodiscard]] Status check_memory(const std::string& what, std::uint64_t bytes);
 
 /// The state in `path` to train or evaluate `program` from; parameters alone (an import's weights,
 /// a round's base state) begin with a fresh optimizer. Without a path: the initial state of `seed`.

@@ -14,4 +14,7 @@ namespace gym {
 /// "1.5 KiB", "12.3 MiB", "1.2 GiB".
 [[nodiscard]] std::string memory_text(std::uint64_t bytes);
 
+/// @errors kOutOfRange if `what` takes more memory than this machine has left.
+[[nodiscard]] Status check_memory(const std::string& what, std::uint64_t bytes);
+
 }  // namespace gym

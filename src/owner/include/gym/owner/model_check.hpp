@@ -7,7 +7,7 @@
 #include "gym/common/result.hpp"
 #include "gym/contracts/deployment.hpp"
 
-namespace gym::app {
+namespace gym::owner {
 
 /// Roots that were computed from downloaded bytes.
 struct ModelRoots {
@@ -28,4 +28,4 @@ struct ModelRoots {
                                                  const client::JobModel& model,
                                                  const ModelRoots& roots);
 
-}  // namespace gym::app
+}  // namespace gym::owner

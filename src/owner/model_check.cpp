@@ -1,4 +1,4 @@
-#include "job/model_check.hpp"
+#include "gym/owner/model_check.hpp"
 
 #include <optional>
 
@@ -7,7 +7,7 @@
 #include "gym/protocol/commitment.hpp"
 #include "gym/protocol/round_record.hpp"
 
-namespace gym::app {
+namespace gym::owner {
 namespace {
 
 /// A round's record whose hash is the one on chain.
@@ -146,4 +146,4 @@ Result<std::string> check_on_chain(const client::ApiClient& api, chain::ChainCli
     return ModelCheck(api, chain, deployment, model, roots).run();
 }
 
-}  // namespace gym::app
+}  // namespace gym::owner
