@@ -141,13 +141,17 @@ class JsonTest : public ::testing::Test {
             {{"dispute", "show"}, with({id}, chain), kUnavailable},
             {{"dispute", "watch"}, chain, kUnavailable},
             {{"job", "quote"}, {path("job.yaml")}},
-            {{"job", "submit"}, {path("job.yaml")}},
+            {{"job", "submit"}, {path("job.yaml"), "--deployment", path("deployment.json")}},
             {{"job", "list"}, {}},
             {{"job", "status"}, {id}},
             {{"job", "bill"}, {id}},
             {{"job", "watch"}, {id}},
+<<<<<<< HEAD
             {{"job", "export"}, {id, "-o", path("exported")}, kMismatch},
             {{"job", "fund"}, {id, "0.000000000000001"}},
+=======
+            {{"job", "fund"}, {id, "0.000000000000001", "--deployment", path("deployment.json")}},
+>>>>>>> 508ac0e (WIP order)
             {{"job", "pause"}, {id}},
             {{"job", "resume"}, {id}},
             {{"job", "cancel"}, {id}},
