@@ -191,7 +191,7 @@ Status submit(const CliContext& context, const JobOptions& options) {
     GYM_TRY(const ResolvedJob job, asked_job(options));
     if (job.plan && !context.json) print_plan(*job.plan);
     GYM_TRY(const client::ApiClient api, options.api.client_with_key(kApiRetryFor));
-    GYM_TRY(const OrderSigner signer, open_order_signer(options.order));
+    GYM_TRY(const plan::OrderSigner signer, open_order_signer(options.order));
     GYM_TRY(const registry::Dataset dataset, ready_dataset(context, options, job, api));
     GYM_TRY(auto submitted,
             send_once(options, "the job was submitted",
@@ -309,7 +309,7 @@ Status fund(const CliContext& context, const JobOptions& options) {
     GYM_TRY(const Digest id, job_id(options));
     GYM_TRY(const Amount amount, tokens_argument(options.amount));
     GYM_TRY(const client::ApiClient api, options.api.client_with_key(kApiRetryFor));
-    GYM_TRY(const OrderSigner signer, open_order_signer(options.order));
+    GYM_TRY(const plan::OrderSigner signer, open_order_signer(options.order));
     GYM_TRY(const auto job,
             send_once(options, "the tokens were added", [&](const std::string& key) {
                 return api.fund_job(id, amount, key,

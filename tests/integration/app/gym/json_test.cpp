@@ -146,12 +146,8 @@ class JsonTest : public ::testing::Test {
             {{"job", "status"}, {id}},
             {{"job", "bill"}, {id}},
             {{"job", "watch"}, {id}},
-<<<<<<< HEAD
             {{"job", "export"}, {id, "-o", path("exported")}, kMismatch},
-            {{"job", "fund"}, {id, "0.000000000000001"}},
-=======
             {{"job", "fund"}, {id, "0.000000000000001", "--deployment", path("deployment.json")}},
->>>>>>> 508ac0e (WIP order)
             {{"job", "pause"}, {id}},
             {{"job", "resume"}, {id}},
             {{"job", "cancel"}, {id}},

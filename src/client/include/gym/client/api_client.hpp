@@ -93,18 +93,14 @@ class ApiClient {
     /// Newest first.
     [[nodiscard]] Result<AnswerList<Job>> jobs(const ListPage& page) const;
     [[nodiscard]] Result<Answer<JobBill>> bill(const Digest& job) const;
-<<<<<<< HEAD
     /// The job's model after `round`; without one, after the newest that is aggregated. Needs the
     /// key of the job's owner.
     [[nodiscard]] Result<Answer<JobModel>> model(const Digest& job,
                                                  std::optional<std::uint64_t> round) const;
     /// Exactly the bytes of the piece, unchecked. @errors also kMalformed for more or less of them.
     [[nodiscard]] Result<std::string> model_piece(const ModelPiece& piece) const;
-    /// Happens once under one `idempotency_key`. @param again also if the same job is running.
-=======
     /// Happens once under one `idempotency_key`. @param seal of the order (registry::job_order)
     /// with records::order_nonce(idempotency_key). @param again also if the same job is running.
->>>>>>> 508ac0e (WIP order)
     [[nodiscard]] Result<Answer<Job>> submit_job(const std::string& yaml,
                                                  const std::string& idempotency_key,
                                                  const records::OrderSeal& seal,
