@@ -914,6 +914,14 @@ BEGIN
         IF NEW.status <> 'submitted' THEN
             RAISE EXCEPTION 'a job begins as submitted' USING ERRCODE = 'P0001';
         END IF;
+        IF NOT EXISTS (
+            SELECT FROM registry.job_order o
+            WHERE o.job_id = NEW.id AND o.owner = NEW.owner AND o.budget_wei = NEW.budget_wei
+              AND o.price_wei_per_pflop = NEW.price_wei_per_pflop
+              AND o.spec = sha256(convert_to(NEW.spec_yaml, 'UTF8'))
+              AND substring(o.datasets FROM 1 FOR 32) = NEW.dataset_root) THEN
+            RAISE EXCEPTION 'no order of its owner covers the job' USING ERRCODE = 'P0001';
+        END IF;
         RETURN NEW;
     END IF;
     IF NEW.status <> OLD.status AND NOT EXISTS (
@@ -924,6 +932,12 @@ BEGIN
     END IF;
     IF NEW.budget_wei < OLD.budget_wei THEN
         RAISE EXCEPTION 'the budget of a job never shrinks' USING ERRCODE = 'P0001';
+    END IF;
+    IF NEW.budget_wei > OLD.budget_wei AND NEW.budget_wei > (
+        SELECT o.budget_wei + coalesce((SELECT sum(f.amount_wei) FROM registry.job_funding f
+                                        WHERE f.job_id = NEW.id AND f.owner = NEW.owner), 0)
+        FROM registry.job_order o WHERE o.job_id = NEW.id) THEN
+        RAISE EXCEPTION 'no order of its owner covers the budget of the job' USING ERRCODE = 'P0001';
     END IF;
     IF NEW.id <> OLD.id OR NEW.owner <> OLD.owner OR NEW.spec_yaml <> OLD.spec_yaml
        OR NEW.price_wei_per_pflop <> OLD.price_wei_per_pflop
@@ -2107,6 +2121,42 @@ CREATE TABLE registry.game_watch (
     window_blocks registry.counter NOT NULL
 );
 
+-- Name: job_funding; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.job_funding (
+    job_id registry.digest NOT NULL,
+    owner registry.address NOT NULL,
+    nonce registry.digest NOT NULL,
+    amount_wei registry.wei NOT NULL,
+    expiry_s registry.counter NOT NULL,
+    chain_id registry.counter NOT NULL,
+    escrow registry.address NOT NULL,
+    signature bytea NOT NULL,
+    received_at_ms bigint NOT NULL,
+    CONSTRAINT job_funding_amount_wei_check CHECK (((amount_wei)::numeric > (0)::numeric)),
+    CONSTRAINT job_funding_signature_check CHECK ((octet_length(signature) = 65))
+);
+
+-- Name: job_order; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.job_order (
+    job_id registry.digest NOT NULL,
+    owner registry.address NOT NULL,
+    nonce registry.digest NOT NULL,
+    spec registry.digest NOT NULL,
+    datasets bytea NOT NULL,
+    budget_wei registry.wei NOT NULL,
+    price_wei_per_pflop registry.wei NOT NULL,
+    max_data_price_wei registry.wei NOT NULL,
+    expiry_s registry.counter NOT NULL,
+    chain_id registry.counter NOT NULL,
+    escrow registry.address NOT NULL,
+    signature bytea NOT NULL,
+    received_at_ms bigint NOT NULL,
+    CONSTRAINT job_order_datasets_check CHECK (((octet_length(datasets) > 0) AND ((octet_length(datasets) % 32) = 0))),
+    CONSTRAINT job_order_signature_check CHECK ((octet_length(signature) = 65))
+);
+
 -- Name: job_transition; Type: TABLE; Schema: registry; Owner: -
 
 CREATE TABLE registry.job_transition (
@@ -2479,6 +2529,26 @@ ALTER TABLE ONLY registry.evaluation
 ALTER TABLE ONLY registry.game_watch
     ADD CONSTRAINT game_watch_pkey PRIMARY KEY (contract);
 
+-- Name: job_funding job_funding_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.job_funding
+    ADD CONSTRAINT job_funding_pkey PRIMARY KEY (owner, nonce);
+
+-- Name: job_order job_order_nonce; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.job_order
+    ADD CONSTRAINT job_order_nonce UNIQUE (owner, nonce);
+
+-- Name: job_order job_order_owner; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.job_order
+    ADD CONSTRAINT job_order_owner UNIQUE (job_id, owner);
+
+-- Name: job_order job_order_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.job_order
+    ADD CONSTRAINT job_order_pkey PRIMARY KEY (job_id);
+
 -- Name: job job_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
 
 ALTER TABLE ONLY registry.job
@@ -2707,6 +2777,10 @@ CREATE INDEX equivocation_unfiled ON registry.equivocation USING btree (received
 
 CREATE INDEX evaluation_vocabulary ON registry.evaluation USING btree (vocabulary, number);
 
+-- Name: job_funding_job; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX job_funding_job ON registry.job_funding USING btree (job_id);
+
 -- Name: job_owner; Type: INDEX; Schema: registry; Owner: -
 
 CREATE INDEX job_owner ON registry.job USING btree (owner, submitted_at_ms);
@@ -2827,6 +2901,14 @@ CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.datas
 
 CREATE TRIGGER append_only BEFORE DELETE OR TRUNCATE ON registry.evaluation FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
 
+-- Name: job_funding append_only; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.job_funding FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
+
+-- Name: job_order append_only; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.job_order FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
+
 -- Name: measurement append_only; Type: TRIGGER; Schema: registry; Owner: -
 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.measurement FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
@@ -2942,6 +3024,16 @@ ALTER TABLE ONLY registry.evaluation
 
 ALTER TABLE ONLY registry.job
     ADD CONSTRAINT job_dataset_root_fkey FOREIGN KEY (dataset_root) REFERENCES registry.dataset(root);
+
+-- Name: job_funding job_funding_job_id_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.job_funding
+    ADD CONSTRAINT job_funding_job_id_fkey FOREIGN KEY (job_id) REFERENCES registry.job(id);
+
+-- Name: job job_has_order; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.job
+    ADD CONSTRAINT job_has_order FOREIGN KEY (id, owner) REFERENCES registry.job_order(job_id, owner);
 
 -- Name: measurement measurement_dataset_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
 
@@ -3780,6 +3872,18 @@ GRANT UPDATE(filed_at_ms) ON TABLE registry.equivocation TO gym_coordinator;
 GRANT SELECT,INSERT,UPDATE ON TABLE registry.game_watch TO gym_coordinator;
 GRANT SELECT ON TABLE registry.game_watch TO gym_rewards;
 GRANT SELECT ON TABLE registry.game_watch TO gym_api;
+
+-- Name: TABLE job_funding; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT ON TABLE registry.job_funding TO gym_coordinator;
+GRANT SELECT ON TABLE registry.job_funding TO gym_rewards;
+GRANT SELECT,INSERT ON TABLE registry.job_funding TO gym_api;
+
+-- Name: TABLE job_order; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT ON TABLE registry.job_order TO gym_coordinator;
+GRANT SELECT ON TABLE registry.job_order TO gym_rewards;
+GRANT SELECT,INSERT ON TABLE registry.job_order TO gym_api;
 
 -- Name: TABLE job_transition; Type: ACL; Schema: registry; Owner: -
 

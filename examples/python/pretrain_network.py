@@ -1,7 +1,7 @@
 """Trains a model on a network: quote, submit, follow. Ctrl-C leaves the job running; the same command follows it
 again.
 
-    export GYM_API=https://HOST GYM_API_KEY=...
+    export GYM_API=https://HOST GYM_API_KEY=... GYM_DEPLOYMENT=deployment.json GYM_PASSPHRASE=...
     python3 examples/python/pretrain_network.py zoo-dataset-v2 [--model MODEL] [--nodes N] [--tokens N] [--budget N]
 """
 

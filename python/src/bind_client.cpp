@@ -3,6 +3,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,7 +11,11 @@
 #include "bindings.hpp"
 #include "errors.hpp"
 #include "gym/client/api_client.hpp"
+#include "gym/common/clock.hpp"
+#include "gym/contracts/deployment.hpp"
+#include "gym/crypto/keystore.hpp"
 #include "gym/crypto/secret.hpp"
+#include "gym/plan/order_signer.hpp"
 
 namespace gym::python {
 namespace {
@@ -119,6 +124,27 @@ std::shared_ptr<ApiClient> open_api(const std::string& url, std::string key,
         .url = url, .key = std::move(key), .retry_for = std::chrono::milliseconds(retry_ms)});
 }
 
+/// The passphrase comes from the file, else from $GYM_PASSPHRASE.
+plan::OrderSigner open_signer(const std::string& keystore, const std::string& passphrase_file,
+                              const std::string& deployment) {
+    const auto network = unwrap(contracts::load_deployment(deployment));
+    const char* const word = std::getenv("GYM_PASSPHRASE");
+    auto passphrase = passphrase_file.empty()
+                          ? crypto::SecretBytes(std::string_view(word == nullptr ? "" : word))
+                          : unwrap(crypto::read_secret_file(passphrase_file));
+    return {unwrap(crypto::load_keystore(keystore, passphrase)),
+            {network.chain_id, network.escrow}};
+}
+
+void bind_signer(py::module_& module) {
+    py::class_<plan::OrderSigner>(module, "OrderSigner")
+        .def(py::init(&open_signer), py::arg("keystore"), py::arg("passphrase_file"),
+             py::arg("deployment"))
+        .def_property_readonly("owner", [](const plan::OrderSigner& self) {
+            return self.key.address().hex();
+        });
+}
+
 void bind_job_calls(py::class_<ApiClient, std::shared_ptr<ApiClient>>& api) {
     api.def("job",
             [](const ApiClient& self, const std::string& id) {
@@ -134,16 +160,20 @@ void bind_job_calls(py::class_<ApiClient, std::shared_ptr<ApiClient>>& api) {
             py::arg("owner") = "", py::arg("limit") = 100)
         .def(
             "submit_job",
-            [](const ApiClient& self, const std::string& yaml, const std::string& key, bool again) {
-                return unlocked([&] { return self.submit_job(yaml, key, again); }).value;
+            [](const ApiClient& self, const std::string& yaml, const std::string& key,
+               const plan::OrderSigner& signer, bool again) {
+                const auto seal = unwrap(signer.seal_job(yaml, key, SystemClock().now_ms()));
+                return unlocked([&] { return self.submit_job(yaml, key, seal, again); }).value;
             },
-            py::arg("yaml"), py::arg("key"), py::arg("again") = false)
+            py::arg("yaml"), py::arg("key"), py::arg("signer"), py::arg("again") = false)
         .def("fund_job",
              [](const ApiClient& self, const std::string& id, const std::string& amount,
-                const std::string& key) {
+                const std::string& key, const plan::OrderSigner& signer) {
                  const Digest job = parse_digest(id, "job");
                  const Amount tokens = parse_amount(amount, "amount");
-                 return unlocked([&] { return self.fund_job(job, tokens, key); }).value;
+                 const auto seal =
+                     signer.seal_funding(job, tokens, key, SystemClock().now_ms());
+                 return unlocked([&] { return self.fund_job(job, tokens, key, seal); }).value;
              })
         .def("ask_job", [](const ApiClient& self, const std::string& id, const std::string& verb) {
             const Digest job = parse_digest(id, "job");
@@ -181,6 +211,7 @@ void bind_client(py::module_& module) {
     bind_job_detail(module);
     bind_dataset_record(module);
     bind_account(module);
+    bind_signer(module);
     module.attr("PAGE_ITEMS_MAX") = client::kPageItemsMax;
     auto api = py::class_<ApiClient, std::shared_ptr<ApiClient>>(module, "Api");
     api.def(py::init(&open_api), py::arg("url"), py::arg("key") = "", py::arg("key_file") = "",

@@ -138,7 +138,9 @@ class NetworkTraining:
 
     def _send(self, submission: Submission, again: bool) -> str:
         try:
-            return self._network.owner_api().submit_job(submission.yaml, submission.key, again).id
+            return self._network.owner_api().submit_job(
+                submission.yaml, submission.key, self._network.signer(), again
+            ).id
         except UnavailableError:
             raise  # whether it was submitted is not known: the same is sent next time
         except Exception:

@@ -37,7 +37,9 @@ class DistributedTrainer:
             quote says.
         network: URL of a gym-api; None: ``$GYM_API``, else http://127.0.0.1:8080; ``"local"``: train
             in this process, with the same bits as ``gym program run``.
-        keystore, passphrase_file: the owner's key, which signs the job's order.
+        keystore, passphrase_file: the owner's key, which signs the job's order for the network of
+            ``$GYM_DEPLOYMENT``; default: ``key.json`` in ``$GYM_HOME`` (else ``~/.gym``), and
+            ``$GYM_PASSPHRASE``.
         api_key_file: file with the API key, mode 0600; None: ``$GYM_API_KEY``.
         init: weights to begin with: an exported folder, a ``.safetensors`` file, or a state of
             ``gym program run``; default: drawn from the seed.
@@ -108,7 +110,7 @@ class DistributedTrainer:
         _refuse("training on a network", steps=steps, init=init, state_file=state_file)
         if nodes is not None and nodes < 1:
             raise InvalidArgumentError(f"nodes: {nodes} is less than 1")
-        found = Network.find(network, api_key_file)
+        found = Network.find(network, api_key_file, keystore, passphrase_file)
         data = _network_dataset(dataset, found, licence)
         asked = JobAsked(
             name=name or f"{made.name} on {data.info.name}"[:128],

@@ -171,6 +171,28 @@ INSERT INTO registry.job_transition VALUES
     ('running', 'paused'), ('running', 'completed'), ('running', 'cancelled'), ('running', 'failed'),
     ('paused', 'running'), ('paused', 'cancelled');
 
+-- Orders: what an owner signed before money was locked (docs/PROTOCOL.md, "Orders"). Each row holds all that the signed
+-- digest is made of, so that anyone who can read it can check the signature again.
+CREATE TABLE registry.job_order (
+    job_id registry.digest PRIMARY KEY,
+    owner registry.address NOT NULL,
+    nonce registry.digest NOT NULL,
+    spec registry.digest NOT NULL,  -- SHA-256 of the job's text
+    datasets bytea NOT NULL CHECK (octet_length(datasets) > 0 AND octet_length(datasets) % 32 = 0),  -- roots, joined
+    budget_wei registry.wei NOT NULL,
+    price_wei_per_pflop registry.wei NOT NULL,
+    max_data_price_wei registry.wei NOT NULL,
+    expiry_s registry.counter NOT NULL,
+    chain_id registry.counter NOT NULL,
+    escrow registry.address NOT NULL,
+    signature bytea NOT NULL CHECK (octet_length(signature) = 65),
+    received_at_ms bigint NOT NULL,
+    CONSTRAINT job_order_nonce UNIQUE (owner, nonce),
+    CONSTRAINT job_order_owner UNIQUE (job_id, owner)
+);
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON registry.job_order
+    FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
+
 CREATE TABLE registry.job (
     id registry.digest PRIMARY KEY,
     owner registry.address NOT NULL,
@@ -223,6 +245,7 @@ CREATE TABLE registry.job (
     -- The price of a job's data is fixed at submission: a later measurement changes the prices of later jobs only.
     data_price_wei_per_mtoken registry.wei NOT NULL,
     data_quality_ppm registry.ppm NOT NULL,
+    CONSTRAINT job_has_order FOREIGN KEY (id, owner) REFERENCES registry.job_order (job_id, owner),
     CONSTRAINT job_request_reason_check CHECK (request IS NOT NULL OR request_reason = ''),
     CHECK (num_nonnulls(seed, program_root, program_blob, evaluate_program_root, evaluate_program_blob,
                         logits_program_root, logits_program_blob, base_state_root, base_state_blob,
@@ -234,11 +257,36 @@ CREATE TABLE registry.job (
 CREATE INDEX job_owner ON registry.job (owner, submitted_at_ms);
 CREATE INDEX job_status ON registry.job (status, submitted_at_ms);
 
+-- The same for money that is added to a job's budget.
+CREATE TABLE registry.job_funding (
+    job_id registry.digest NOT NULL REFERENCES registry.job,
+    owner registry.address NOT NULL,
+    nonce registry.digest NOT NULL,
+    amount_wei registry.wei NOT NULL CHECK (amount_wei > 0),
+    expiry_s registry.counter NOT NULL,
+    chain_id registry.counter NOT NULL,
+    escrow registry.address NOT NULL,
+    signature bytea NOT NULL CHECK (octet_length(signature) = 65),
+    received_at_ms bigint NOT NULL,
+    PRIMARY KEY (owner, nonce)
+);
+CREATE INDEX job_funding_job ON registry.job_funding (job_id);
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON registry.job_funding
+    FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
+
 CREATE FUNCTION registry.guard_job() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'INSERT' THEN
         IF NEW.status <> 'submitted' THEN
             RAISE EXCEPTION 'a job begins as submitted' USING ERRCODE = 'P0001';
+        END IF;
+        IF NOT EXISTS (
+            SELECT FROM registry.job_order o
+            WHERE o.job_id = NEW.id AND o.owner = NEW.owner AND o.budget_wei = NEW.budget_wei
+              AND o.price_wei_per_pflop = NEW.price_wei_per_pflop
+              AND o.spec = sha256(convert_to(NEW.spec_yaml, 'UTF8'))
+              AND substring(o.datasets FROM 1 FOR 32) = NEW.dataset_root) THEN
+            RAISE EXCEPTION 'no order of its owner covers the job' USING ERRCODE = 'P0001';
         END IF;
         RETURN NEW;
     END IF;
@@ -250,6 +298,12 @@ BEGIN
     END IF;
     IF NEW.budget_wei < OLD.budget_wei THEN
         RAISE EXCEPTION 'the budget of a job never shrinks' USING ERRCODE = 'P0001';
+    END IF;
+    IF NEW.budget_wei > OLD.budget_wei AND NEW.budget_wei > (
+        SELECT o.budget_wei + coalesce((SELECT sum(f.amount_wei) FROM registry.job_funding f
+                                        WHERE f.job_id = NEW.id AND f.owner = NEW.owner), 0)
+        FROM registry.job_order o WHERE o.job_id = NEW.id) THEN
+        RAISE EXCEPTION 'no order of its owner covers the budget of the job' USING ERRCODE = 'P0001';
     END IF;
     IF NEW.id <> OLD.id OR NEW.owner <> OLD.owner OR NEW.spec_yaml <> OLD.spec_yaml
        OR NEW.price_wei_per_pflop <> OLD.price_wei_per_pflop
@@ -614,7 +668,8 @@ CREATE VIEW audit.registry_dataset_nearest AS
 -- Privileges ----------------------------------------------------------------------------------------
 GRANT USAGE ON SCHEMA registry TO gym_coordinator, gym_rewards, gym_api, gym_ledger_owner;
 GRANT SELECT ON registry.sequence, registry.node, registry.challenge, registry.dataset, registry.dataset_key,
-    registry.job_transition, registry.job, registry.round, registry.unit_transition, registry.unit, registry.unit_event,
+    registry.job_transition, registry.job_order, registry.job_funding, registry.job, registry.round,
+    registry.unit_transition, registry.unit, registry.unit_event,
     registry.unit_commitment, registry.unit_records, registry.equivocation, registry.report, registry.missed_draw,
     registry.game_watch, registry.disputed_unit TO gym_coordinator, gym_rewards;
 -- When a node is challenged next is known to the coordinator alone.
@@ -632,12 +687,12 @@ GRANT SELECT, INSERT, UPDATE ON registry.cost_rates TO gym_coordinator;
 GRANT UPDATE (request, request_reason) ON registry.job TO gym_rewards;
 -- The API shows everything but step records and audits, submits jobs and datasets, and passes on what owners ask.
 GRANT SELECT ON registry.node, registry.challenge, registry.dataset, registry.dataset_key, registry.job_transition,
-    registry.job, registry.cost_rates, registry.round, registry.unit_transition, registry.unit, registry.unit_event,
+    registry.job_order, registry.job_funding, registry.job, registry.cost_rates, registry.round, registry.unit_transition, registry.unit, registry.unit_event,
     registry.unit_commitment, registry.game_watch, registry.disputed_unit, registry.published_report TO gym_api;
 GRANT SELECT (unit_id, draw, verifier, digest, committed_at_ms, records_root, final_state_root,
               delta_root, is_equal, revealed_at_ms, accepted_seq, accepted_at_ms, found_fault)
     ON registry.report TO gym_api;
-GRANT INSERT ON registry.job, registry.dataset, registry.dataset_key TO gym_api;
+GRANT INSERT ON registry.job_order, registry.job_funding, registry.job, registry.dataset, registry.dataset_key TO gym_api;
 GRANT UPDATE (request, request_reason, budget_wei) ON registry.job TO gym_api;
 -- ledger.require_own_job() looks up whose a job is.
 GRANT SELECT (id, owner) ON registry.job TO gym_ledger_owner;

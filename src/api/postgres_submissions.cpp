@@ -14,6 +14,7 @@
 #include "gym/quality/novelty.hpp"
 #include "gym/registry/job_spec.hpp"
 #include "gym/registry/licence.hpp"
+#include "gym/registry/orders.hpp"
 #include "gym/rewards/accounts.hpp"
 #include "gym/rewards/formulas.hpp"
 #include "postgres_calls.hpp"
@@ -31,6 +32,7 @@ struct CheckedSpec {
     Amount max_data_price_wei;
     std::uint64_t flops_per_step = 0, tokens_per_step = 0;
     protocol::RoundShape shape;
+    records::JobOrder order;  ///< that the owner must have signed
 };
 
 /// Credits are whole base units, rounded down: a price that makes a unit worth less than one is
@@ -74,6 +76,8 @@ Result<CheckedSpec> check_spec(const Submission& submission, const Amount& price
     out.job.terms = submitted.spec.terms;
     out.job.budget_wei = submitted.spec.budget_wei;
     out.max_data_price_wei = submitted.spec.max_data_price_wei;
+    out.order = registry::job_order(submitted, submission.spec_yaml, submission.owner,
+                                    records::order_nonce(submission.idempotency_key));
     return out;
 }
 
@@ -223,6 +227,7 @@ Result<bool> lock_money(db::Transaction& tx, const std::string& asset, const Fun
 
 Result<Submitted> PostgresBackend::submit_job(const Submission& submission) {
     GYM_TRY(const CheckedSpec spec, check_spec(submission, options_.price_per_pflop_min));
+    GYM_CHECK(records::check_seal(options_.network, spec.order, submission.seal));
     const UnixMs now_ms = clock_.now_ms();
     return calls::write(database_, options_, [&](db::Transaction& tx) -> Result<Submitted> {
         Submitted out;
@@ -231,7 +236,10 @@ Result<Submitted> PostgresBackend::submit_job(const Submission& submission) {
             GYM_TRY(out.job, registry::get_job(tx, spec.job.id));
             return out;
         }
+        // Not of a repetition: its order was accepted in time.
+        GYM_CHECK(records::check_expiry(submission.seal, now_ms));
         GYM_CHECK(check_dataset(tx, spec));
+        GYM_CHECK(registry::store_order(tx, spec.job.id, spec.order, submission.seal, now_ms));
         GYM_TRY(out.job, registry::submit_job(tx, spec.job, now_ms));
         // Of the stored job, whose price is fixed: an earlier answer may be out of date.
         GYM_CHECK(check_data_price(out.job, spec.max_data_price_wei));
@@ -256,13 +264,21 @@ Result<registry::Job> PostgresBackend::request_job(const Address& owner, const D
 
 Result<registry::Job> PostgresBackend::fund_job(const Funding& funding) {
     const UnixMs now_ms = clock_.now_ms();
+    const records::JobFunding order{.owner = funding.owner,
+                                    .job = funding.job_id,
+                                    .amount_wei = funding.amount,
+                                    .nonce = records::order_nonce(funding.idempotency_key)};
+    GYM_CHECK(records::check_seal(options_.network, order, funding.seal));
     return calls::write(database_, options_, [&](db::Transaction& tx) -> Result<registry::Job> {
         GYM_TRY(const registry::Job job, registry::get_job(tx, funding.job_id));
         GYM_CHECK(check_steerable(job, funding.owner));
         GYM_TRY(const bool fresh,
                 lock_money(tx, options_.asset, funding, "the sum to add to the job's budget",
                            "job-fund:" + job.id.hex() + ":" + funding.idempotency_key, now_ms));
-        if (fresh) GYM_CHECK(registry::add_budget(tx, job.id, funding.amount));
+        if (!fresh) return registry::get_job(tx, job.id);
+        GYM_CHECK(records::check_expiry(funding.seal, now_ms));
+        GYM_CHECK(registry::store_funding(tx, order, funding.seal, now_ms));
+        GYM_CHECK(registry::add_budget(tx, job.id, funding.amount));
         return registry::get_job(tx, job.id);
     });
 }

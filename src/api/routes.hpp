@@ -25,6 +25,7 @@ void add_service_routes(Router& router, RouteContext& context);
 
 /// Header that names a request once and for all: a retry with the same value does nothing twice.
 inline constexpr const char* kIdempotencyKey = "idempotency-key";
+inline constexpr const char* kOrder = "gym-order";
 inline constexpr std::size_t kIdempotencyKeyBytesMax = 128;
 
 }  // namespace gym::api

@@ -11,6 +11,10 @@ namespace {
 
 namespace json = boost::json;
 
+const Parameter kOrderHeader{
+    "Gym-Order",
+    "JSON: chain_id, escrow, expiry (Unix seconds) and signature (EIP-712, of the order's owner)."};
+
 /// @errors kMalformed.
 Result<std::string> idempotency_key(const Call& call) {
     const std::string_view key = call.request.header(kIdempotencyKey);
@@ -24,12 +28,33 @@ Result<std::string> idempotency_key(const Call& call) {
     return std::string(key);
 }
 
+/// What the owner's signature goes along with. @errors kPermissionDenied without one, kMalformed.
+Result<records::OrderSeal> order_seal(const Call& call) {
+    const std::string_view header = call.request.header(kOrder);
+    if (header.empty())
+        return fail(ErrorCode::kPermissionDenied,
+                    "money is spent by the owner's signature alone, an API key does not do: the "
+                    "header Gym-Order is missing (`gym job submit` and `gym job fund` sign)");
+    try {
+        const json::object object = json::parse(header).as_object();
+        records::OrderSeal seal;
+        seal.network.chain_id = json_fields::number_of(object, "chain_id");
+        seal.network.escrow = json_fields::fixed_of<Address>(object, "escrow");
+        seal.expiry_s = json_fields::number_of(object, "expiry");
+        seal.signature = json_fields::fixed_of<crypto::Signature>(object, "signature");
+        return seal;
+    } catch (const std::exception& error) {
+        return fail(ErrorCode::kMalformed, std::string("the header Gym-Order: ") + error.what());
+    }
+}
+
 Result<Response> submit_job(RouteContext& context, const Call& call) {
     GYM_TRY(std::string key, idempotency_key(call));
     GYM_TRY(const std::uint64_t again, call.number("again", 1, 0));
+    GYM_TRY(const records::OrderSeal seal, order_seal(call));
     GYM_TRY(const Submitted submitted,
             context.with.submissions.submit_job(
-                {*call.owner, std::move(key), call.request.body, again != 0}));
+                {*call.owner, std::move(key), call.request.body, again != 0, seal}));
     Response response =
         json_response(submitted.replayed ? 200 : 201, json::serialize(to_json(submitted.job)));
     response.headers.emplace_back("Location", "/v1/jobs/" + submitted.job.id.hex());
@@ -85,6 +110,7 @@ Result<Response> fund_job(RouteContext& context, const Call& call) {
     funding.owner = *call.owner;
     GYM_TRY(funding.job_id, call.digest("id"));
     GYM_TRY(funding.idempotency_key, idempotency_key(call));
+    GYM_TRY(funding.seal, order_seal(call));
     GYM_TRY(funding.amount, amount_of(call.request.body));
     GYM_TRY(const auto job, context.with.submissions.fund_job(funding));
     return json_response(200, json::serialize(to_json(job)));
@@ -113,7 +139,8 @@ void add_write_routes(Router& router, RouteContext& context) {
     router.add({.method = "POST",
                 .pattern = "/v1/jobs",
                 .id = "submitJob",
-                .summary = "Submits a job file with its model inlined and locks its budget. A "
+                .summary = "Submits a job file with its model inlined and locks its budget, by the "
+                           "owner's signed JobOrder (docs/PROTOCOL.md, Orders). A "
                            "repeated request (same key and body) answers 200 with the same job. "
                            "409: the dataset costs more than the job's max_data_price, or the "
                            "same job is already running.",
@@ -121,7 +148,9 @@ void add_write_routes(Router& router, RouteContext& context) {
                            "1: submit even if a job of the owner with the same body is running "
                            "(default 0)."}},
                 .headers = {{"Idempotency-Key",
-                             "Chosen by the caller, new for each job: 1 to 128 characters."}},
+                             "Chosen by the caller, new for each job: 1 to 128 characters. Its "
+                             "SHA-256 is the order's nonce."},
+                            kOrderHeader},
                 .needs_key = true,
                 .body_type = "application/yaml",
                 .body_bytes_max = 1 << 20,
@@ -132,11 +161,14 @@ void add_write_routes(Router& router, RouteContext& context) {
     router.add({.method = "POST",
                 .pattern = "/v1/jobs/{id}/budget",
                 .id = "fundJob",
-                .summary = "Locks more of the owner's money for the job; a paused job resumes. A "
+                .summary = "Locks more of the owner's money for the job, by the owner's signed "
+                           "JobFunding; a paused job resumes. A "
                            "repeated request (same key and body) adds nothing.",
                 .path = {{"id", "The job's id."}},
                 .headers = {{"Idempotency-Key",
-                             "Chosen by the caller, new for each sum: 1 to 128 characters."}},
+                             "Chosen by the caller, new for each sum: 1 to 128 characters. Its "
+                             "SHA-256 is the order's nonce."},
+                            kOrderHeader},
                 .needs_key = true,
                 .body_type = "application/json",
                 .body_schema = "Funding",

@@ -150,6 +150,14 @@ std::string path_of_round(const Digest& job, std::uint64_t round) {
     return "/v1/jobs/" + job.hex() + "/rounds/" + std::to_string(round);
 }
 
+/// The header that takes an order's signature along.
+std::string text_of(const records::OrderSeal& seal) {
+    return json::serialize(json::object{{"chain_id", seal.network.chain_id},
+                                        {"escrow", seal.network.escrow.hex()},
+                                        {"expiry", seal.expiry_s},
+                                        {"signature", seal.signature.hex()}});
+}
+
 /// Adds a page of at most `wanted` lines. Pages get older, so that there is an end.
 Status add_page(Statement page, std::uint64_t wanted, Statement& out) {
     const bool is_older =
@@ -170,6 +178,7 @@ struct ApiClient::Post {
     std::string content_type = "application/json";
     std::string body = {};
     std::string idempotency_key = {};
+    std::string order = {};
     std::uint32_t timeout_ms = kTimeoutMs;
     bool repeatable = true;
 };
@@ -219,6 +228,7 @@ auto ApiClient::post(const Post& post, Read&& read) const {
                        {"Authorization", "Bearer " + options_.key}};
     if (!post.idempotency_key.empty())
         request.headers.emplace_back("Idempotency-Key", post.idempotency_key);
+    if (!post.order.empty()) request.headers.emplace_back("Gym-Order", post.order);
     const auto body =
         db::with_retry([&] { return exchange(options_.url, request, post.timeout_ms); },
                        post.repeatable ? options_.retry_for : std::chrono::milliseconds(0));
@@ -339,19 +349,23 @@ Result<std::string> ApiClient::model_piece(const ModelPiece& piece) const {
 }
 
 Result<Answer<Job>> ApiClient::submit_job(const std::string& yaml,
-                                          const std::string& idempotency_key, bool again) const {
+                                          const std::string& idempotency_key,
+                                          const records::OrderSeal& seal, bool again) const {
     return post({.path = again ? "/v1/jobs?again=1" : "/v1/jobs",
                  .content_type = "application/yaml",
                  .body = yaml,
-                 .idempotency_key = idempotency_key},
+                 .idempotency_key = idempotency_key,
+                 .order = text_of(seal)},
                 with_json(read_job));
 }
 
 Result<Answer<Job>> ApiClient::fund_job(const Digest& job, const Amount& amount,
-                                        const std::string& idempotency_key) const {
+                                        const std::string& idempotency_key,
+                                        const records::OrderSeal& seal) const {
     return post({.path = "/v1/jobs/" + job.hex() + "/budget",
                  .body = json::serialize(json::object{{"amount_wei", amount.to_string()}}),
-                 .idempotency_key = idempotency_key},
+                 .idempotency_key = idempotency_key,
+                 .order = text_of(seal)},
                 with_json(read_job));
 }
 

@@ -123,4 +123,15 @@ Result<SubmittedSpec> parse_submitted_spec(const std::string& text, const std::s
     return out;
 }
 
+records::JobOrder job_order(const SubmittedSpec& spec, std::string_view text, const Address& owner,
+                            const Digest& nonce) {
+    return {.owner = owner,
+            .spec = records::spec_digest(text),
+            .datasets = {spec.dataset_root},
+            .budget_wei = spec.spec.budget_wei,
+            .price_wei_per_pflop = spec.spec.terms.price_wei_per_pflop,
+            .max_data_price_wei = spec.spec.max_data_price_wei,
+            .nonce = nonce};
+}
+
 }  // namespace gym::registry

@@ -55,6 +55,7 @@ Status serve(const app::ApiConfig& config, const std::stop_token& stop) {
     const SystemClock clock;
     api::PostgresBackend::Options options;
     options.asset = ledger::erc20_asset(deployment.chain_id, deployment.token);
+    options.network = {deployment.chain_id, deployment.escrow};
     options.node_live_ms = config.node_live_ms;
     options.usefulness_default_ppm = config.usefulness_default_ppm;
     options.price_per_pflop_min = config.price_per_pflop_min;
@@ -117,9 +118,7 @@ void add_key_commands(CLI::App& program, app::CliContext& context, Arguments& ar
     keys->require_subcommand(1);
     CLI::App* create =
         keys->add_subcommand("create", "Create a key and print it; it is shown only once");
-    create
-        ->add_option("--owner", arguments.owner,
-                     "Address of the owner whose money the key may spend on jobs")
+    create->add_option("--owner", arguments.owner, "Address of the owner whom the key stands for")
         ->required();
     create->add_option("--label", arguments.label, "Note for people");
     create->callback(

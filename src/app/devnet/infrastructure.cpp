@@ -44,11 +44,14 @@ Status ensure_keys(const Layout& layout) {
     return {};
 }
 
+Result<crypto::PrivateKey> holder_key(const Layout& layout, const std::string& holder) {
+    GYM_TRY(const std::string passphrase, ensure_secret(layout.passphrase(holder)));
+    return crypto::load_keystore(layout.keystore(holder), crypto::SecretBytes(passphrase));
+}
+
 Result<std::unique_ptr<contracts::Account>> open_account(const Layout& layout,
                                                          const std::string& holder) {
-    GYM_TRY(const std::string passphrase, ensure_secret(layout.passphrase(holder)));
-    GYM_TRY(crypto::PrivateKey key,
-            crypto::load_keystore(layout.keystore(holder), crypto::SecretBytes(passphrase)));
+    GYM_TRY(crypto::PrivateKey key, holder_key(layout, holder));
     return contracts::Account::open({.url = layout.chain_url(),
                                      .store = layout.root / (holder + ".sqlite"),
                                      .timeout_ms = kTransactionTimeoutMs},

@@ -12,6 +12,7 @@
 #include "gym/devnet/infrastructure.hpp"
 #include "gym/devnet/progress.hpp"
 #include "gym/ledger/ledger.hpp"
+#include "gym/registry/job_spec.hpp"
 #include "gym/rewards/claim_proof.hpp"
 
 namespace gym::devnet {
@@ -19,6 +20,7 @@ namespace {
 
 constexpr std::uint32_t kPollMs = 300;
 constexpr std::uint32_t kDepositTimeoutS = 60;
+constexpr const char* kSubmission = "demo";  // the idempotency key
 
 /// The progress of something that is waited for.
 struct Stage {
@@ -73,6 +75,18 @@ Result<std::string> fill_in(const std::filesystem::path& job_file, const std::st
     if (at == std::string::npos)
         return fail(ErrorCode::kMalformed, job_file.string() + " has no line '" + word + "'");
     return text.replace(at, word.size(), "dataset: \"" + root + "\"");
+}
+
+/// The job's order, signed by its owner.
+Result<records::OrderSeal> sealed_order(const Layout& layout, const std::string& job) {
+    GYM_TRY(const auto deployment, contracts::load_deployment(layout.deployment()));
+    GYM_TRY(const crypto::PrivateKey owner, holder_key(layout, kJobOwner));
+    GYM_TRY(const auto spec, registry::parse_submitted_spec(job, "the demo's job"));
+    records::JobOrder order =
+        registry::job_order(spec, job, owner.address(), records::order_nonce(kSubmission));
+    order.expiry_s =
+        static_cast<std::uint64_t>(SystemClock().now_ms() / 1000) + records::kOrderLifetimeSeconds;
+    return records::seal_order({deployment.chain_id, deployment.escrow}, order, owner);
 }
 
 Result<Amount> payable_total(db::Transaction& tx) {
@@ -150,7 +164,8 @@ Result<Digest> submit_job(const Layout& layout, const Programs& programs, const 
                           const std::filesystem::path& job_file) {
     GYM_TRY(const std::string key, ensure_api_key(layout, programs, kJobOwner));
     GYM_TRY(const std::string job, fill_in(job_file, dataset.hex()));
-    GYM_TRY(const auto submitted, api_of(layout, key).submit_job(job, "demo"));
+    GYM_TRY(const records::OrderSeal seal, sealed_order(layout, job));
+    GYM_TRY(const auto submitted, api_of(layout, key).submit_job(job, kSubmission, seal));
     return submitted->id;
 }
 

@@ -2,14 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 
 #include "gym/api/postgres.hpp"
 #include "gym/blob/blob_store.hpp"
 #include "gym/blob/dataset.hpp"
+#include "gym/common/assert.hpp"
 #include "gym/common/clock.hpp"
+#include "gym/crypto/key.hpp"
 #include "gym/ledger/ledger.hpp"
 #include "gym/registry/cost_terms.hpp"
+#include "gym/registry/job_spec.hpp"
 #include "gym/rewards/accounting.hpp"
 #include "manual_clock.hpp"
 #include "postgres.hpp"
@@ -18,10 +22,25 @@ namespace gym::api::testing {
 
 inline constexpr const char* kAsset = "erc20:31337:0x00000000000000000000000000000000000000aa";
 
+inline const records::OrderNetwork kNetwork{31'337, Address{{0xee}}};
+
+inline crypto::PrivateKey signing_key(std::uint8_t last) {
+    std::array<std::uint8_t, 32> secret{};
+    secret.back() = last;
+    return crypto::PrivateKey::from_bytes(secret).value();
+}
+/// Of a key that this test holds, so that its owner can sign.
 inline Address address_of(std::uint8_t last) {
-    Address out;
-    out.data.back() = last;
-    return out;
+    return signing_key(last).address();
+}
+/// The key of an address_of().
+inline crypto::PrivateKey signing_key_of(const Address& address) {
+    for (unsigned last = 1; last < 256; ++last) {
+        auto key = signing_key(static_cast<std::uint8_t>(last));
+        if (key.address() == address) return key;
+    }
+    GYM_ASSERT(false, "the address is none of the test's");
+    return crypto::PrivateKey::generate();
 }
 
 /// A job file for a model that no machine has to train: `extra` is appended.
@@ -54,7 +73,34 @@ class ApiDatabaseTest : public ::testing::Test {
     PostgresBackend backend() {
         PostgresBackend::Options options;
         options.asset = kAsset;
+        options.network = kNetwork;
         return PostgresBackend(*api_db_, blobs_, clock_, options);
+    }
+
+    std::uint64_t expiry() const {
+        return static_cast<std::uint64_t>(clock_.now_ms() / 1000) + records::kOrderLifetimeSeconds;
+    }
+    /// With the owner's signature; a text that is no job stays without one.
+    Submission sealed(Submission submission) const {
+        const auto spec = registry::parse_submitted_spec(submission.spec_yaml, "job");
+        if (!spec.ok()) return submission;
+        auto order = registry::job_order(*spec, submission.spec_yaml, submission.owner,
+                                         records::order_nonce(submission.idempotency_key));
+        order.expiry_s = expiry();
+        submission.seal = records::seal_order(kNetwork, order, signing_key_of(submission.owner));
+        return submission;
+    }
+    Funding sealed(Funding funding) const {
+        const records::JobFunding order{funding.owner, funding.job_id, funding.amount,
+                                        records::order_nonce(funding.idempotency_key), expiry()};
+        funding.seal = records::seal_order(kNetwork, order, signing_key_of(funding.owner));
+        return funding;
+    }
+    Result<Submitted> submit(Submission submission) {
+        return backend().submit_job(sealed(std::move(submission)));
+    }
+    Result<registry::Job> fund(Funding funding) {
+        return backend().fund_job(sealed(std::move(funding)));
     }
 
     Result<AddedDataset> add(const Address& owner, const std::string& name, const Bytes& file) {

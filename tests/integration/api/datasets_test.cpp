@@ -278,12 +278,12 @@ TEST_F(DatasetsTest, AJobKeepsTheTermsOfItsSubmission) {
                              .dataset;
     // The fixture's account is asked for nothing before the price is agreed to.
     const std::string agreed = "max_data_price: 0.000000000000001";
-    const auto submit = [&](const std::string& extra) {
-        return backend().submit_job({owner_, "k1", testing::job_spec(dataset.root, "100", extra)});
+    const auto submit_with = [&](const std::string& extra) {
+        return submit({owner_, "k1", testing::job_spec(dataset.root, "100", extra)});
     };
     for (const std::string& extra :
          {std::string(), std::string("max_data_price: 0.000000000000000999\n")}) {
-        const auto refused = submit(extra);
+        const auto refused = submit_with(extra);
         ASSERT_FALSE(refused.ok()) << extra;
         EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
         EXPECT_NE(refused.error().message.find("'" + agreed + "'"), std::string::npos)
@@ -291,7 +291,7 @@ TEST_F(DatasetsTest, AJobKeepsTheTermsOfItsSubmission) {
     }
     EXPECT_EQ(count("registry.job"), 0U);
     EXPECT_EQ(backend().account(owner_).value().available.to_tokens(), "125");
-    const auto first = submit(agreed + "\n").value().job;
+    const auto first = submit_with(agreed + "\n").value().job;
     EXPECT_EQ(first.data_price_wei_per_mtoken, Amount(1'000));
     EXPECT_EQ(first.data_quality_ppm, dataset.quality_ppm);
     EXPECT_EQ(sql(database_.owner(), "UPDATE registry.job SET data_quality_ppm = 1"),

@@ -302,20 +302,17 @@ TEST_F(MeasurementsTest, LaterJobsPayByTheMeasuredQualityAndEarlierOnesKeepTheir
     const auto evaluation = sample_evaluation(dataset_);
     ASSERT_TRUE(publish(evaluation).ok());
     const auto dataset = enter();
-    const auto submit = [&](const char* key) {
-        return backend()
-            .submit_job({owner_, key, testing::job_spec(dataset.root), true})
-            .value()
-            .job;
+    const auto job_of = [&](const char* key) {
+        return submit({owner_, key, testing::job_spec(dataset.root), true}).value().job;
     };
-    const auto first = submit("k1");
+    const auto first = job_of("k1");
     EXPECT_EQ(first.data_quality_ppm, dataset.quality_ppm);
     const auto measured = record(sample_measurement(dataset.root, evaluation.id, 3.5F)).value();
     EXPECT_EQ(measured.usefulness_ppm, 750'000U);
-    EXPECT_EQ(submit("k2").data_quality_ppm, measured.quality_ppm);
+    EXPECT_EQ(job_of("k2").data_quality_ppm, measured.quality_ppm);
     EXPECT_GT(measured.quality_ppm, dataset.quality_ppm);
     EXPECT_EQ(backend().job(first.id)->job.data_quality_ppm, dataset.quality_ppm);
-    EXPECT_EQ(submit("k1").data_quality_ppm, dataset.quality_ppm) << "the same submission again";
+    EXPECT_EQ(job_of("k1").data_quality_ppm, dataset.quality_ppm) << "the same submission again";
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ class QueriesTest : public testing::ApiDatabaseTest {
     void SetUp() override {
         ApiDatabaseTest::SetUp();
         deposit(owner_, "250", "d1");
-        job_ = backend().submit_job({owner_, "k", testing::job_spec(dataset_)}).value().job.id;
+        job_ = submit({owner_, "k", testing::job_spec(dataset_)}).value().job.id;
         const Status seeded =
             database_.owner().transact([&](db::Transaction& tx) { return seed(tx); });
         ASSERT_TRUE(seeded.ok()) << seeded.error().message;

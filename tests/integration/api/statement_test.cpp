@@ -45,7 +45,7 @@ class StatementTest : public testing::ApiDatabaseTest {
     }
 
     Digest submit_job(const Address& owner, const std::string& key) {
-        return backend().submit_job({owner, key, testing::job_spec(dataset_)}).value().job.id;
+        return ApiDatabaseTest::submit({owner, key, testing::job_spec(dataset_)}).value().job.id;
     }
 
     /// The balance that the posted lines give.

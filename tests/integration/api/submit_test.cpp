@@ -15,12 +15,12 @@ class SubmitTest : public testing::ApiDatabaseTest {};
 TEST_F(SubmitTest, LocksTheBudgetOnceAndReplays) {
     deposit(owner_, "250", "d1");
     const std::string spec = job_spec(dataset_);
-    const auto first = backend().submit_job({owner_, "key-1", spec});
+    const auto first = submit({owner_, "key-1", spec});
     ASSERT_TRUE(first.ok()) << first.error().message;
     EXPECT_FALSE(first->replayed);
     EXPECT_EQ(first->job.terms.rounds, 3U);
     EXPECT_EQ(first->job.terms.price_wei_per_pflop, Amount::parse_tokens("1.5").value());
-    const auto again = backend().submit_job({owner_, "key-1", spec});
+    const auto again = submit({owner_, "key-1", spec});
     ASSERT_TRUE(again.ok()) << again.error().message;
     EXPECT_TRUE(again->replayed);
     EXPECT_EQ(again->job.id, first->job.id);
@@ -38,8 +38,8 @@ TEST_F(SubmitTest, LocksTheBudgetOnceAndReplays) {
 TEST_F(SubmitTest, TheRoleCannotPassOneOwnersMoneyToAnother) {
     deposit(owner_, "250", "d1");
     deposit(address_of(2), "250", "d2");
-    const auto mine = backend().submit_job({owner_, "key", job_spec(dataset_)});
-    const auto theirs = backend().submit_job({address_of(2), "key", job_spec(dataset_)});
+    const auto mine = submit({owner_, "key", job_spec(dataset_)});
+    const auto theirs = submit({address_of(2), "key", job_spec(dataset_)});
     ASSERT_TRUE(mine.ok() && theirs.ok());
     const auto move = [&](const ledger::AccountKey& from, const ledger::AccountKey& to) {
         const auto moved = api_db_->transact([&](db::Transaction& tx) -> Status {
@@ -68,7 +68,7 @@ TEST_F(SubmitTest, TheRoleCannotPassOneOwnersMoneyToAnother) {
 
 TEST_F(SubmitTest, WhatAnEndedJobGaveBackWasNotSpent) {
     deposit(owner_, "250", "d1");
-    const Digest id = backend().submit_job({owner_, "key-1", job_spec(dataset_)}).value().job.id;
+    const Digest id = submit({owner_, "key-1", job_spec(dataset_)}).value().job.id;
     const auto escrow = rewards::escrow_account(testing::kAsset, id);
     book(escrow, rewards::earned_account(testing::kAsset, address_of(7)), "30", "a final unit");
     EXPECT_EQ(backend().job(id).value().cost.spent.to_tokens(), "30");
@@ -86,13 +86,13 @@ TEST_F(SubmitTest, WhatAnEndedJobGaveBackWasNotSpent) {
 
 TEST_F(SubmitTest, OneKeyNamesOneRequest) {
     deposit(owner_, "250", "d1");
-    ASSERT_TRUE(backend().submit_job({owner_, "key-1", job_spec(dataset_)}).ok());
-    const auto other = backend().submit_job({owner_, "key-1", job_spec(dataset_, "50")});
+    ASSERT_TRUE(submit({owner_, "key-1", job_spec(dataset_)}).ok());
+    const auto other = submit({owner_, "key-1", job_spec(dataset_, "50")});
     ASSERT_FALSE(other.ok());
     EXPECT_EQ(other.error().code, ErrorCode::kConflict);
     // Another owner's key of the same name is another key.
     deposit(address_of(2), "250", "d2");
-    EXPECT_TRUE(backend().submit_job({address_of(2), "key-1", job_spec(dataset_, "50")}).ok());
+    EXPECT_TRUE(submit({address_of(2), "key-1", job_spec(dataset_, "50")}).ok());
     EXPECT_EQ(count("registry.job"), 2U);
 }
 
@@ -104,7 +104,7 @@ TEST_F(SubmitTest, ConcurrentDuplicatesMakeOneJob) {
     std::vector<std::thread> clients;
     for (int i = 0; i < 8; ++i)
         clients.emplace_back([&] {
-            const auto result = backend().submit_job({owner_, "same", spec});
+            const auto result = submit({owner_, "same", spec});
             ASSERT_TRUE(result.ok()) << result.error().message;
             ++(result->replayed ? replayed : created);
         });
@@ -118,18 +118,18 @@ TEST_F(SubmitTest, ConcurrentDuplicatesMakeOneJob) {
 TEST_F(SubmitTest, TheSameTextUnderAnotherKeyIsRefusedWhileItsJobRuns) {
     deposit(owner_, "250", "d1");
     const std::string spec = job_spec(dataset_);
-    const Digest first = backend().submit_job({owner_, "k1", spec}).value().job.id;
-    const auto second = backend().submit_job({owner_, "k2", spec});
+    const Digest first = submit({owner_, "k1", spec}).value().job.id;
+    const auto second = submit({owner_, "k2", spec});
     ASSERT_FALSE(second.ok());
     EXPECT_EQ(second.error().code, ErrorCode::kConflict);
     EXPECT_NE(second.error().message.find("is submitted: " + first.hex()), std::string::npos)
         << second.error().message;
     EXPECT_EQ(backend().account(owner_).value().available.to_tokens(), "150") << "nothing locked";
     EXPECT_EQ(count("api.idempotency"), 1U);
-    EXPECT_TRUE(backend().submit_job({owner_, "k1", spec}).value().replayed);
-    EXPECT_TRUE(backend().submit_job({owner_, "k2", spec, true}).ok()) << "asked for";
+    EXPECT_TRUE(submit({owner_, "k1", spec}).value().replayed);
+    EXPECT_TRUE(submit({owner_, "k2", spec, true}).ok()) << "asked for";
     deposit(address_of(2), "100", "d2");
-    EXPECT_TRUE(backend().submit_job({address_of(2), "k3", spec}).ok()) << "somebody else's";
+    EXPECT_TRUE(submit({address_of(2), "k3", spec}).ok()) << "somebody else's";
     const Status ended = database_.owner().transact([&](db::Transaction& tx) -> Status {
         GYM_TRY(const auto jobs, registry::list_jobs(tx, {}));
         for (const registry::Job& job : jobs)
@@ -138,7 +138,7 @@ TEST_F(SubmitTest, TheSameTextUnderAnotherKeyIsRefusedWhileItsJobRuns) {
     });
     ASSERT_TRUE(ended.ok()) << ended.error().message;
     deposit(owner_, "100", "d3");
-    EXPECT_TRUE(backend().submit_job({owner_, "k4", spec}).ok()) << "none runs any more";
+    EXPECT_TRUE(submit({owner_, "k4", spec}).ok()) << "none runs any more";
 }
 
 TEST_F(SubmitTest, ConcurrentSubmissionsOfOneTextMakeOneJob) {
@@ -148,7 +148,7 @@ TEST_F(SubmitTest, ConcurrentSubmissionsOfOneTextMakeOneJob) {
     std::vector<std::thread> clients;
     for (int i = 0; i < 8; ++i)
         clients.emplace_back([&, i] {
-            const auto result = backend().submit_job({owner_, "k" + std::to_string(i), spec});
+            const auto result = submit({owner_, "k" + std::to_string(i), spec});
             if (result.ok()) {
                 ++created;
             } else {
@@ -162,7 +162,7 @@ TEST_F(SubmitTest, ConcurrentSubmissionsOfOneTextMakeOneJob) {
 }
 
 TEST_F(SubmitTest, ARefusalLeavesNoTraceAndTheKeyUsable) {
-    const auto poor = backend().submit_job({owner_, "key-1", job_spec(dataset_)});
+    const auto poor = submit({owner_, "key-1", job_spec(dataset_)});
     ASSERT_FALSE(poor.ok());
     EXPECT_EQ(poor.error().code, ErrorCode::kInsufficientFunds);
     EXPECT_NE(poor.error().message.find(
@@ -172,7 +172,7 @@ TEST_F(SubmitTest, ARefusalLeavesNoTraceAndTheKeyUsable) {
     EXPECT_EQ(count("registry.job"), 0U);
     EXPECT_EQ(count("api.idempotency"), 0U);
     deposit(owner_, "100", "d1");
-    EXPECT_TRUE(backend().submit_job({owner_, "key-1", job_spec(dataset_)}).ok());
+    EXPECT_TRUE(submit({owner_, "key-1", job_spec(dataset_)}).ok());
 }
 
 TEST_F(SubmitTest, ABudgetThatCoversNoRoundIsRefusedAndThatOfOneIsNot) {
@@ -182,8 +182,7 @@ TEST_F(SubmitTest, ABudgetThatCoversNoRoundIsRefusedAndThatOfOneIsNot) {
     ASSERT_TRUE(terms.ok() && terms->bound) << "both have said it";
     EXPECT_EQ(terms->bound->cost_bound_ppm, 2'500'000U);
     EXPECT_EQ(terms->bound->fee_ppm, 20'000U);
-    const auto refused =
-        backend().submit_job({owner_, "k", job_spec(dataset_, "0.000000000000000001")});
+    const auto refused = submit({owner_, "k", job_spec(dataset_, "0.000000000000000001")});
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
     const std::string said = refused.error().message;
@@ -194,8 +193,8 @@ TEST_F(SubmitTest, ABudgetThatCoversNoRoundIsRefusedAndThatOfOneIsNot) {
     const std::size_t at = said.find(part) + part.size();
     const std::string one = said.substr(at, said.find(',', at) - at);
     const auto less = Amount::parse_tokens(one).value().minus(Amount(1)).value().to_tokens();
-    EXPECT_FALSE(backend().submit_job({owner_, "k", job_spec(dataset_, less)}).ok());
-    EXPECT_TRUE(backend().submit_job({owner_, "k", job_spec(dataset_, one)}).ok());
+    EXPECT_FALSE(submit({owner_, "k", job_spec(dataset_, less)}).ok());
+    EXPECT_TRUE(submit({owner_, "k", job_spec(dataset_, one)}).ok());
 }
 
 // A premium that the coordinator's bound does not cover would be missing from the quote.
@@ -221,7 +220,7 @@ TEST_F(SubmitTest, TheBoundIsOfWhicheverServiceTakesMore) {
 TEST_F(SubmitTest, TermsThatLeaveNodesNoChanceAreRefused) {
     deposit(owner_, "250", "d1");
     const auto message = [&](const std::string& extra) {
-        const auto result = backend().submit_job({owner_, "key", job_spec(dataset_, "1", extra)});
+        const auto result = submit({owner_, "key", job_spec(dataset_, "1", extra)});
         return result.ok() ? std::string("accepted") : result.error().message;
     };
     const auto has = [](const std::string& text, const std::string& part) {
@@ -235,26 +234,27 @@ TEST_F(SubmitTest, TermsThatLeaveNodesNoChanceAreRefused) {
         << message("deadlines: {unit_ms: 3600000, report_ms: 10000}\n");
     std::string gift = job_spec(dataset_, "1");
     gift.replace(gift.find("1.5"), 3, "0.0");
-    const auto unpaid = backend().submit_job({owner_, "key", gift});
+    const auto unpaid = submit({owner_, "key", gift});
     ASSERT_FALSE(unpaid.ok());
     EXPECT_TRUE(has(unpaid.error().message, "'price_per_pflop' must be above zero"))
         << unpaid.error().message;
     std::string crumbs = job_spec(dataset_, "1");
     crumbs.replace(crumbs.find("1.5"), 3, "0.000000000000000001");
-    const auto rounded = backend().submit_job({owner_, "key", crumbs});
+    const auto rounded = submit({owner_, "key", crumbs});
     ASSERT_FALSE(rounded.ok());
     EXPECT_TRUE(has(rounded.error().message, "would earn less than one base unit"))
         << rounded.error().message;
     PostgresBackend::Options dear;
     dear.asset = kAsset;
+    dear.network = testing::kNetwork;
     dear.price_per_pflop_min = Amount::parse_tokens("1.6").value();
     PostgresBackend floor(*api_db_, blobs_, clock_, dear);
-    const auto cheap = floor.submit_job({owner_, "key", job_spec(dataset_, "1")});
+    const auto cheap = floor.submit_job(sealed(Submission{owner_, "key", job_spec(dataset_, "1")}));
     ASSERT_FALSE(cheap.ok());
     EXPECT_TRUE(has(cheap.error().message, "no job below 1.6")) << cheap.error().message;
     std::string wide = job_spec(dataset_, "1");
     wide.replace(wide.find("slots: 2"), 8, "slots: 631");
-    EXPECT_FALSE(backend().submit_job({owner_, "key", wide}).ok())
+    EXPECT_FALSE(submit({owner_, "key", wide}).ok())
         << "more than a round record has room for: no round could begin";
     EXPECT_EQ(count("registry.job"), 0U);
 }
@@ -262,7 +262,7 @@ TEST_F(SubmitTest, TermsThatLeaveNodesNoChanceAreRefused) {
 TEST_F(SubmitTest, BadJobFilesAreNamedByLineAndKey) {
     deposit(owner_, "250", "d1");
     const auto message = [&](const std::string& spec) {
-        const auto result = backend().submit_job({owner_, "k", spec});
+        const auto result = submit({owner_, "k", spec});
         return result.ok() ? std::string("accepted") : result.error().message;
     };
     EXPECT_NE(message(job_spec(dataset_, "1", "roundz: 3\n")).find("'roundz' is not a known key"),
@@ -296,11 +296,11 @@ TEST_F(SubmitTest, BadJobFilesAreNamedByLineAndKey) {
 
 TEST_F(SubmitTest, ADatasetMustExistAndHoldAWindow) {
     deposit(owner_, "250", "d1");
-    const auto unknown = backend().submit_job({owner_, "k", job_spec(Digest{})});
+    const auto unknown = submit({owner_, "k", job_spec(Digest{})});
     ASSERT_FALSE(unknown.ok());
     EXPECT_EQ(unknown.error().code, ErrorCode::kNotFound);
     const auto tiny = add(owner_, "tiny", dataset_file(std::string(160, 'y'))).value().dataset;
-    const auto short_text = backend().submit_job({owner_, "k", job_spec(tiny.root)});
+    const auto short_text = submit({owner_, "k", job_spec(tiny.root)});
     ASSERT_FALSE(short_text.ok());
     EXPECT_NE(short_text.error().message.find("16 tokens, one window of the model needs 17"),
               std::string::npos)
@@ -324,7 +324,7 @@ TEST_F(SubmitTest, DatasetsAreCheckedAndKeptOnce) {
 
 TEST_F(SubmitTest, OnlyTheOwnerSteersAJob) {
     deposit(owner_, "250", "d1");
-    const auto job = backend().submit_job({owner_, "k", job_spec(dataset_)}).value().job;
+    const auto job = submit({owner_, "k", job_spec(dataset_)}).value().job;
     const auto stranger =
         backend().request_job(address_of(2), job.id, registry::JobRequest::kCancel);
     ASSERT_FALSE(stranger.ok());
@@ -337,41 +337,141 @@ TEST_F(SubmitTest, OnlyTheOwnerSteersAJob) {
 
 TEST_F(SubmitTest, MoreBudgetIsLockedOncePerKey) {
     deposit(owner_, "250", "d1");
-    const Digest job = backend().submit_job({owner_, "k", job_spec(dataset_)}).value().job.id;
+    const Digest job = submit({owner_, "k", job_spec(dataset_)}).value().job.id;
     const Amount forty = Amount::parse_tokens("40").value();
     for (int i = 0; i < 2; ++i) {
-        const auto funded = backend().fund_job({owner_, job, forty, "more"});
+        const auto funded = fund({owner_, job, forty, "more"});
         ASSERT_TRUE(funded.ok()) << funded.error().message;
         EXPECT_EQ(funded->budget_wei.to_tokens(), "140");
     }
     EXPECT_EQ(backend().account(owner_).value().available.to_tokens(), "110");
     EXPECT_EQ(backend().job(job).value().cost.left.to_tokens(), "140");
-    const auto other = backend().fund_job({owner_, job, Amount(1), "more"});
+    const auto other = fund({owner_, job, Amount(1), "more"});
     EXPECT_EQ(other.error().code, ErrorCode::kConflict);
-    const auto poor = backend().fund_job({owner_, job, Amount::parse_tokens("111").value(), "x"});
+    const auto poor = fund({owner_, job, Amount::parse_tokens("111").value(), "x"});
     EXPECT_EQ(poor.error().code, ErrorCode::kInsufficientFunds);
     EXPECT_NE(poor.error().message.find("the sum to add to the job's budget is 111 tokens, 110 are "
                                         "available: deposit 1 more"),
               std::string::npos)
         << poor.error().message;
-    const auto stranger = backend().fund_job({address_of(2), job, Amount(1), "x"});
+    const auto stranger = fund({address_of(2), job, Amount(1), "x"});
     EXPECT_EQ(stranger.error().code, ErrorCode::kPermissionDenied);
     EXPECT_EQ(backend().account(owner_).value().available.to_tokens(), "110");
 }
 
 TEST_F(SubmitTest, AJobThatPausedForBudgetGoesOnWhenFunded) {
     deposit(owner_, "250", "d1");
-    const Digest job = backend().submit_job({owner_, "k", job_spec(dataset_)}).value().job.id;
+    const Digest job = submit({owner_, "k", job_spec(dataset_)}).value().job.id;
     const Status paused = database_.owner().transact([&](db::Transaction& tx) -> Status {
         GYM_CHECK(registry::start_job(tx, job, {}, clock_.now_ms()));
         return registry::set_job_status(tx, job, registry::JobStatus::kPaused, "budget: ...",
                                         clock_.now_ms());
     });
     ASSERT_TRUE(paused.ok()) << paused.error().message;
-    ASSERT_TRUE(backend().fund_job({owner_, job, Amount(1), "more"}).ok());
+    ASSERT_TRUE(fund({owner_, job, Amount(1), "more"}).ok());
     const auto funded =
         database_.owner().transact([&](db::Transaction& tx) { return registry::get_job(tx, job); });
     EXPECT_EQ(funded.value().request, registry::JobRequest::kResume);
+}
+
+TEST_F(SubmitTest, NothingIsSpentWithoutTheOwnersSignature) {
+    deposit(owner_, "250", "d1");
+    const Submission asked{owner_, "k", job_spec(dataset_)};
+    const auto code = [&](const Submission& submission) {
+        const auto result = backend().submit_job(submission);
+        return result.ok() ? ErrorCode::kInternal : result.error().code;
+    };
+    EXPECT_EQ(code(asked), ErrorCode::kMismatch) << "no order at all";
+    const Submission good = sealed(asked);
+    Submission other = good;
+    other.owner = address_of(2);  // somebody else's API key
+    EXPECT_EQ(code(other), ErrorCode::kPermissionDenied);
+    other = good;
+    other.idempotency_key = "l";
+    EXPECT_EQ(code(other), ErrorCode::kPermissionDenied) << "another nonce";
+    other = good;
+    other.spec_yaml += "# more\n";
+    EXPECT_EQ(code(other), ErrorCode::kPermissionDenied) << "another text";
+    other = good;
+    other.seal.signature.data[0] ^= 1;
+    EXPECT_EQ(code(other), ErrorCode::kPermissionDenied);
+    other = good;
+    other.seal.network.chain_id = 1;
+    EXPECT_EQ(code(other), ErrorCode::kMismatch);
+    EXPECT_EQ(count("registry.job"), 0U);
+    EXPECT_EQ(count("registry.job_order"), 0U);
+    EXPECT_EQ(backend().account(owner_).value().available.to_tokens(), "250");
+    EXPECT_EQ(code(good), ErrorCode::kInternal) << "accepted";
+    EXPECT_EQ(count("registry.job_order"), 1U);
+}
+
+TEST_F(SubmitTest, AnExpiredOrderIsRefusedAndItsRepetitionIsNot) {
+    deposit(owner_, "250", "d1");
+    const Submission early = sealed(Submission{owner_, "k", job_spec(dataset_)});
+    clock_.advance_ms(static_cast<std::int64_t>(records::kOrderLifetimeSeconds) * 1'000 + 1'000);
+    const auto late = backend().submit_job(early);
+    ASSERT_FALSE(late.ok());
+    EXPECT_EQ(late.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_NE(late.error().message.find("the order expired at"), std::string::npos)
+        << late.error().message;
+    const Submission fresh = sealed(Submission{owner_, "k", job_spec(dataset_)});
+    ASSERT_TRUE(backend().submit_job(fresh).ok());
+    clock_.advance_ms(static_cast<std::int64_t>(records::kOrderLifetimeSeconds) * 1'000 + 1'000);
+    EXPECT_TRUE(backend().submit_job(fresh).value().replayed) << "it was accepted in time";
+    EXPECT_TRUE(submit({owner_, "k", job_spec(dataset_)}).value().replayed) << "signed again";
+    EXPECT_EQ(submit({owner_, "k", job_spec(dataset_, "50")}).error().code, ErrorCode::kConflict);
+    EXPECT_EQ(count("registry.job_order"), 1U);
+}
+
+TEST_F(SubmitTest, FundingNeedsAnOrderOfItsOwn) {
+    deposit(owner_, "250", "d1");
+    const Digest job = submit({owner_, "k", job_spec(dataset_)}).value().job.id;
+    const Funding good = sealed(Funding{owner_, job, Amount(5), "more"});
+    Funding dearer = good;
+    dearer.amount = Amount(6);
+    EXPECT_EQ(backend().fund_job(dearer).error().code, ErrorCode::kPermissionDenied);
+    Funding unsigned_one = good;
+    unsigned_one.seal = {};
+    EXPECT_EQ(backend().fund_job(unsigned_one).error().code, ErrorCode::kMismatch);
+    EXPECT_EQ(count("registry.job_funding"), 0U);
+    ASSERT_TRUE(backend().fund_job(good).ok());
+    ASSERT_TRUE(backend().fund_job(good).ok()) << "the same again adds nothing";
+    EXPECT_EQ(count("registry.job_funding"), 1U);
+    clock_.advance_ms(static_cast<std::int64_t>(records::kOrderLifetimeSeconds) * 1'000 + 1'000);
+    Funding late = sealed(Funding{owner_, job, Amount(5), "later"});
+    late.seal.expiry_s = good.seal.expiry_s;
+    EXPECT_EQ(backend().fund_job(late).error().code, ErrorCode::kPermissionDenied)
+        << "the expiry is signed, too";
+}
+
+// Whoever takes gym-api over holds its role, which stores no job and no budget that no stored order
+// covers.
+TEST_F(SubmitTest, TheRoleCannotStoreWhatNoOrderCovers) {
+    deposit(owner_, "250", "d1");
+    const Digest job = submit({owner_, "k", job_spec(dataset_)}).value().job.id;
+    const auto refused = [&](const std::string& sql) {
+        const auto done = api_db_->transact([&](db::Transaction& tx) { return tx.exec(sql); });
+        EXPECT_FALSE(done.ok()) << sql;
+        return done.ok() ? std::string() : done.error().message;
+    };
+    const std::string copy =
+        "INSERT INTO registry.job (id, owner, name, spec_yaml, dataset_root, budget_wei, rounds, "
+        "slots_max, workers_min, steps, checkpoint_every, evaluate_windows, price_wei_per_pflop, "
+        "unit_ms, report_ms, reveal_ms, defence_ms, challenge_ms, draws_max, sampling_floor_ppm, "
+        "sampling_aggregate_ppm, submitted_at_ms) SELECT sha256('other'), owner, name, spec_yaml, "
+        "dataset_root, budget_wei, rounds, slots_max, workers_min, steps, checkpoint_every, "
+        "evaluate_windows, price_wei_per_pflop, unit_ms, report_ms, reveal_ms, defence_ms, "
+        "challenge_ms, draws_max, sampling_floor_ppm, sampling_aggregate_ppm, submitted_at_ms "
+        "FROM registry.job";
+    EXPECT_NE(refused(copy).find("no order of its owner covers the job"), std::string::npos);
+    EXPECT_NE(refused("UPDATE registry.job SET budget_wei = budget_wei + 1")
+                  .find("no order of its owner covers the budget"),
+              std::string::npos);
+    refused("UPDATE registry.job_order SET budget_wei = budget_wei + 1");
+    refused("DELETE FROM registry.job_order");
+    ASSERT_TRUE(fund({owner_, job, Amount(5), "more"}).ok());
+    refused("UPDATE registry.job_funding SET amount_wei = amount_wei + 1");
+    refused("UPDATE registry.job SET budget_wei = budget_wei + 1");
 }
 
 }  // namespace

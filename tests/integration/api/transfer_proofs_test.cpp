@@ -91,9 +91,8 @@ TEST_F(TransferProofsTest, AJobsTransfersBelongToItsOwnerAndToWhoEarnedThem) {
     const Address worker = address_of(7);
     deposit(owner_, "250", "d1");
     deposit(stranger_, "250", "d2");
-    const Digest job =
-        backend().submit_job({owner_, "k", testing::job_spec(dataset_)}).value().job.id;
-    ASSERT_TRUE(backend().submit_job({stranger_, "k", testing::job_spec(dataset_)}).ok());
+    const Digest job = submit({owner_, "k", testing::job_spec(dataset_)}).value().job.id;
+    ASSERT_TRUE(submit({stranger_, "k", testing::job_spec(dataset_)}).ok());
     book(rewards::escrow_account(kAsset, job), rewards::earned_account(kAsset, worker), "2",
          "credit");
     seal();

@@ -19,6 +19,7 @@
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/jobs.hpp"
 #include "gym/rpc/client.hpp"
+#include "owner_orders.hpp"
 #include "postgres.hpp"
 
 namespace gym::testing {
@@ -139,7 +140,7 @@ class CoordinatorProcess : public ::testing::Test {
             "    layers: 1\n    heads: 2\n    width: 16\n";
         const auto submitted = database_.owner().transact([&](db::Transaction& tx) -> Status {
             GYM_CHECK(registry::register_dataset(tx, dataset));
-            GYM_CHECK(registry::submit_job(tx, job, clock_.now_ms()));
+            GYM_CHECK(gym::testing::submit_job(tx, job, clock_.now_ms()));
             return {};
         });
         EXPECT_TRUE(submitted.ok());

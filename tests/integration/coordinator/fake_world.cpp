@@ -7,6 +7,7 @@
 #include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/registry/datasets.hpp"
+#include "owner_orders.hpp"
 
 namespace gym::testing {
 namespace {
@@ -197,7 +198,7 @@ Digest World::submit_job(const registry::JobTerms& terms, std::uint64_t budget_w
     job.budget_wei = Amount(budget_wei);
     const auto api = test_database_.as("gym_api");
     const auto submitted = api->transact(
-        [&](db::Transaction& tx) { return registry::submit_job(tx, job, clock.now_ms()); });
+        [&](db::Transaction& tx) { return gym::testing::submit_job(tx, job, clock.now_ms()); });
     GYM_ASSERT(submitted.ok(), submitted.ok() ? "" : submitted.error().message);
     return job.id;
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "fake_world.hpp"
+#include "owner_orders.hpp"
 
 namespace gym::testing {
 namespace {
@@ -26,7 +27,7 @@ TEST(CoordinatorJobs, AJobPausesWithoutBudgetAndResumesWithMore) {
     EXPECT_TRUE(world.rounds(job).empty());
     ASSERT_TRUE(world.owner()
                     .transact([&](db::Transaction& tx) {
-                        return registry::add_budget(tx, job, Amount(500'000));
+                        return gym::testing::add_budget(tx, job, Amount(500'000));
                     })
                     .ok());
     world.settle();
@@ -56,7 +57,7 @@ TEST(CoordinatorJobs, TheFeeOnDataCountsAgainstTheBudget) {
     EXPECT_EQ(world.job(job).status, registry::JobStatus::kPaused);
     EXPECT_TRUE(world.rounds(job).empty());
     const auto add = world.owner().transact(
-        [&](db::Transaction& tx) { return registry::add_budget(tx, job, Amount(8'100)); });
+        [&](db::Transaction& tx) { return gym::testing::add_budget(tx, job, Amount(8'100)); });
     ASSERT_TRUE(add.ok());
     world.settle();
     EXPECT_EQ(world.rounds(job).size(), 1U);
@@ -92,7 +93,7 @@ TEST(CoordinatorJobs, ReportsOnRejectedUnitsCountAgainstTheBudget) {
         << world.job(job).status_reason;
     EXPECT_EQ(world.rounds(job).size(), 2U);
     const auto add = world.owner().transact(
-        [&](db::Transaction& tx) { return registry::add_budget(tx, job, Amount(30'000)); });
+        [&](db::Transaction& tx) { return gym::testing::add_budget(tx, job, Amount(30'000)); });
     ASSERT_TRUE(add.ok());
     world.settle();
     EXPECT_EQ(world.rounds(job).size(), 3U);
@@ -148,7 +149,7 @@ TEST(CoordinatorJobs, APauseThatWasAskedForInTheOwnersPlaceSaysWhy) {
     EXPECT_EQ(world.job(job).status, registry::JobStatus::kPaused);
     EXPECT_EQ(world.job(job).status_reason, "budget: used up");
     const auto fund = [&](db::Transaction& tx) {
-        return registry::add_budget(tx, job, Amount(500'000));
+        return gym::testing::add_budget(tx, job, Amount(500'000));
     };
     write(fund);
     world.settle();
@@ -170,7 +171,7 @@ TEST(CoordinatorJobs, AJobThatCannotRunFailsWithTheReason) {
     job.budget_wei = Amount(1);
     ASSERT_TRUE(world.owner()
                     .transact([&](db::Transaction& tx) {
-                        return registry::submit_job(tx, job, world.clock.now_ms());
+                        return gym::testing::submit_job(tx, job, world.clock.now_ms());
                     })
                     .ok());
     world.settle();

@@ -3,6 +3,7 @@
 
 #include "concurrent_write.hpp"
 #include "fake_world.hpp"
+#include "owner_orders.hpp"
 
 namespace gym::testing {
 namespace {
@@ -53,7 +54,7 @@ TEST_F(CoordinatorRequests, MoneyThatComesWhileAPauseIsCarriedOutTakesItBack) {
         return registry::request_pause_for_owner(tx, job, "budget: used up");
     });
     write_during_tick(
-        [&](db::Transaction& tx) { return registry::add_budget(tx, job, Amount(500'000)); });
+        [&](db::Transaction& tx) { return gym::testing::add_budget(tx, job, Amount(500'000)); });
     world.settle();
     EXPECT_EQ(world.job(job).status, JobStatus::kRunning);
 }
@@ -65,7 +66,7 @@ TEST_F(CoordinatorRequests, MoneyThatComesWhileARoundIsPlannedLeavesTheJobRunnin
     world.tick();  // prepares the job
     ASSERT_EQ(world.job(job).status, JobStatus::kRunning);
     write_during_tick(
-        [&](db::Transaction& tx) { return registry::add_budget(tx, job, Amount(500'000)); });
+        [&](db::Transaction& tx) { return gym::testing::add_budget(tx, job, Amount(500'000)); });
     world.settle();
     EXPECT_EQ(world.job(job).status, JobStatus::kRunning);
     EXPECT_EQ(world.rounds(job).size(), 1U);

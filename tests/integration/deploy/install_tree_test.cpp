@@ -93,8 +93,8 @@ class InstallTree : public ::testing::Test {
         write("text.txt", std::string(4'000, 'a'));
         write("job.yaml", kJob);
         return text_at(
-            network_.gym({"job", "submit", network_.path("job.yaml").string(), "--api-key-file",
-                          network_.path("api-key").string(), "--licence", "CC0-1.0"}),
+            gym_as("owner", {"job", "submit", network_.path("job.yaml").string(), "--api-key-file",
+                             network_.path("api-key").string(), "--licence", "CC0-1.0"}),
             "id");
     }
 

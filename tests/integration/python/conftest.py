@@ -23,7 +23,7 @@ def run_gym(*arguments: object) -> str:
 def private_home(tmp_path, monkeypatch):
     """No test reads or writes the user's own keys, networks and trainings."""
     monkeypatch.setenv("GYM_HOME", str(tmp_path / "home"))
-    for name in ("GYM_API", "GYM_API_KEY", "GYM_CHAIN", "GYM_DEPLOYMENT"):
+    for name in ("GYM_API", "GYM_API_KEY", "GYM_CHAIN", "GYM_DEPLOYMENT", "GYM_PASSPHRASE"):
         monkeypatch.delenv(name, raising=False)
 
 

@@ -65,6 +65,11 @@ def owner(devnet, monkeypatch):
     monkeypatch.setenv("GYM_API_KEY", devnet.key)
     monkeypatch.setenv("GYM_CHAIN", devnet.chain)
     monkeypatch.setenv("GYM_DEPLOYMENT", devnet.deployment)
+    home = Path(os.environ["GYM_HOME"])
+    home.mkdir(exist_ok=True)
+    (home / "key.json").write_bytes(devnet.keystore.read_bytes())
+    (home / "key.json").chmod(0o600)
+    monkeypatch.setenv("GYM_PASSPHRASE", devnet.passphrase.read_text().strip())
     return devnet
 
 

@@ -8,6 +8,7 @@
 #include "gym/registry/nodes.hpp"
 #include "gym/registry/rounds.hpp"
 #include "gym/registry/units.hpp"
+#include "owner_orders.hpp"
 #include "postgres.hpp"
 
 namespace gym::registry::testing {
@@ -81,11 +82,15 @@ class RegistryDatabase : public ::testing::Test {
         job.budget_wei = Amount(1'000);
         return job;
     }
+    /// With an order that covers it.
+    Result<Job> submit(const NewJob& job) {
+        return api->transact(
+            [&](db::Transaction& tx) { return gym::testing::submit_job(tx, job, kNow); });
+    }
     /// A running job with one open round in which workers 1 to 8 have a unit each.
     std::vector<Digest> open_round_with_units() {
         std::vector<Digest> units;
-        const auto submitted =
-            api->transact([&](db::Transaction& tx) { return submit_job(tx, new_job(), kNow); });
+        const auto submitted = submit(new_job());
         EXPECT_TRUE(submitted.ok());
         run([&](db::Transaction& tx) -> Status {
             const Digest job = new_job().id;

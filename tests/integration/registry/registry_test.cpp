@@ -174,24 +174,23 @@ TEST_F(RegistryDatabase, AnExclusionKeepsItsFirstReasonThroughANewRegistration) 
 }
 
 TEST_F(RegistryDatabase, SubmittingTwiceIsOneJobAndOtherContentAConflict) {
-    const auto submit = [&](const NewJob& job) {
-        const auto stored =
-            api->transact([&](db::Transaction& tx) { return submit_job(tx, job, kNow); });
+    const auto code_of = [&](const NewJob& job) {
+        const auto stored = submit(job);
         return stored.ok() ? ErrorCode::kCancelled : stored.error().code;
     };
     NewJob job = new_job();
-    EXPECT_EQ(submit(job), ErrorCode::kCancelled);
-    EXPECT_EQ(submit(job), ErrorCode::kCancelled);
+    EXPECT_EQ(code_of(job), ErrorCode::kCancelled);
+    EXPECT_EQ(code_of(job), ErrorCode::kCancelled);
     job.terms.steps = 7;
-    EXPECT_EQ(submit(job), ErrorCode::kConflict);
+    EXPECT_EQ(code_of(job), ErrorCode::kConflict);
     NewJob no_dataset = new_job();
     no_dataset.id = digest(50);
     no_dataset.dataset_root = digest(51);
-    EXPECT_EQ(submit(no_dataset), ErrorCode::kConflict);
+    EXPECT_EQ(code_of(no_dataset), ErrorCode::kConflict);
     NewJob bad_terms = new_job();
     bad_terms.id = digest(52);
     bad_terms.terms.workers_min = 99;
-    EXPECT_EQ(submit(bad_terms), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(code_of(bad_terms), ErrorCode::kInvalidArgument);
     const auto jobs =
         api->transact([](db::Transaction& tx) { return list_jobs(tx, JobFilter{}); }).value();
     EXPECT_EQ(jobs.size(), 1U);

@@ -11,6 +11,7 @@
 #include "gym/registry/nodes.hpp"
 #include "gym/rewards/accounting.hpp"
 #include "manual_clock.hpp"
+#include "owner_orders.hpp"
 
 namespace gym::testing {
 namespace {
@@ -129,7 +130,7 @@ Digest History::submit_job(db::Database& web, const std::string& asset, const Ad
     job.terms.lifecycle = life_;
     job.budget_wei = budget;
     must(web.transact([&](db::Transaction& tx) -> Status {
-        GYM_CHECK(registry::submit_job(tx, job, clock_.now_ms()));
+        GYM_CHECK(gym::testing::submit_job(tx, job, clock_.now_ms()));
         ledger::TransferRequest lock;
         lock.id = ledger::transfer_id("budget:" + job.id.hex());
         GYM_TRY(lock.debit, ledger::open_account(tx, rewards::available_account(asset, owner)));

@@ -11,6 +11,7 @@
 #include "history.hpp"
 #include "ledger_client.hpp"
 #include "manual_clock.hpp"
+#include "owner_orders.hpp"
 #include "postgres.hpp"
 
 namespace gym::rewards {
@@ -216,7 +217,7 @@ class RewardsTest : public ::testing::Test {
             GYM_TRY(more.credit, ledger::find_account(tx, escrow_account(asset(), job)));
             more.amount = Amount(amount);
             GYM_CHECK(ledger::submit(tx, {&more, 1}, clock_.now_ms()));
-            return registry::add_budget(tx, job, more.amount);
+            return gym::testing::add_budget(tx, job, more.amount);
         });
         ASSERT_TRUE(topped_up.ok()) << topped_up.error().message;
     }

@@ -33,7 +33,8 @@ class ApiTest : public ::testing::Test {
         const std::string& idempotency_key) {
         return {{"authorization", std::string("Bearer ") + testing::kGoodKey},
                 {"content-type", "application/yaml"},
-                {"idempotency-key", idempotency_key}};
+                {"idempotency-key", idempotency_key},
+                {"gym-order", testing::kSealText}};
     }
 
     FakeBackend backend_;
@@ -231,6 +232,23 @@ TEST_F(ApiTest, AWrongMethodNamesTheAllowedOnes) {
     EXPECT_TRUE(allow);
 }
 
+TEST_F(ApiTest, AnApiKeyAloneSpendsNothing) {
+    auto headers = job_headers("k");
+    headers.erase("gym-order");
+    const Response unsigned_job = send("POST", "/v1/jobs", "name: x", headers);
+    EXPECT_EQ(unsigned_job.status, 403U) << unsigned_job.body;
+    EXPECT_NE(unsigned_job.body.find("Gym-Order is missing"), std::string::npos);
+    for (const char* text : {"x", "{}", "[]", R"({"chain_id":1,"escrow":"0x","expiry":1})"}) {
+        headers["gym-order"] = text;
+        EXPECT_EQ(send("POST", "/v1/jobs", "name: x", headers).status, 400U) << text;
+    }
+    EXPECT_EQ(backend_.submissions, 0);
+    headers["gym-order"] = testing::kSealText;
+    EXPECT_EQ(send("POST", "/v1/jobs", "name: x", headers).status, 201U);
+    EXPECT_EQ(backend_.last_seal.network.escrow.data.back(), 0xeeU);
+    EXPECT_EQ(backend_.last_seal.signature.data.front(), 0x11U);
+}
+
 TEST_F(ApiTest, FundingNeedsAKeyAnAmountAndAName) {
     const std::string target = "/v1/jobs/" + digest_of(1).hex() + "/budget";
     auto headers = job_headers("once");
@@ -244,8 +262,13 @@ TEST_F(ApiTest, FundingNeedsAKeyAnAmountAndAName) {
         EXPECT_EQ(send("POST", target, body, headers).status, 400U) << body;
     EXPECT_EQ(send("POST", target, "{\"amount_wei\":\"0\"}", headers).status, 422U);
     EXPECT_EQ(send("POST", target, "{\"amount_wei\":\"1001\"}", headers).status, 402U);
+    EXPECT_EQ(backend_.last_seal.expiry_s, 30U);
+    EXPECT_EQ(backend_.last_seal.network.chain_id, 1U);
     headers.erase("idempotency-key");
     EXPECT_EQ(send("POST", target, "{\"amount_wei\":\"7\"}", headers).status, 400U);
+    headers["idempotency-key"] = "once";
+    headers.erase("gym-order");
+    EXPECT_EQ(send("POST", target, "{\"amount_wei\":\"7\"}", headers).status, 403U);
     headers.erase("authorization");
     EXPECT_EQ(send("POST", target, "{\"amount_wei\":\"7\"}", headers).status, 401U);
 }

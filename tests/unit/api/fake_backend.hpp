@@ -13,6 +13,12 @@ namespace gym::api::testing {
 inline constexpr const char* kGoodKey = "gym_good";    ///< of address 1
 inline constexpr const char* kOtherKey = "gym_other";  ///< of address 2
 
+/// The header Gym-Order of a request whose signature nobody checks.
+inline const std::string kSealText =
+    R"({"chain_id":1,"escrow":"0x00000000000000000000000000000000000000ee","expiry":30,)"
+    R"("signature":"0x)" +
+    std::string(130, '1') + "\"}";
+
 inline Address address_of(std::uint8_t last) {
     Address out;
     out.data.back() = last;
@@ -230,6 +236,7 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
     Result<Submitted> submit_job(const Submission& submission) override {
         GYM_CHECK(ping());
         ++submissions;
+        last_seal = submission.seal;
         if (submission.spec_yaml == "poor")
             return fail(ErrorCode::kInsufficientFunds, "the budget is too large");
         if (submission.spec_yaml == "throw") throw std::runtime_error("unexpected");
@@ -238,6 +245,7 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
         return Submitted{job, submission.idempotency_key == "again"};
     }
     std::string last_funding_key;
+    records::OrderSeal last_seal;
     Result<registry::Job> request_job(const Address& owner, const Digest& id,
                                       registry::JobRequest) override {
         if (owner != address_of(1)) return fail(ErrorCode::kPermissionDenied, "not yours");
@@ -252,6 +260,7 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
         job.id = funding.job_id;
         job.budget_wei = job.budget_wei.plus(funding.amount).value();
         last_funding_key = funding.idempotency_key;
+        last_seal = funding.seal;
         return job;
     }
     Result<AddedDataset> add_dataset(const DatasetOffer& offer) override {

@@ -101,6 +101,7 @@ TEST(OpenApi, EveryAnswerHasTheDocumentedForm) {
         if (route.id == "addDataset") request.target += "?name=n&licence=MIT";
         request.headers["authorization"] = std::string("Bearer ") + testing::kGoodKey;
         request.headers["idempotency-key"] = "k";
+        request.headers["gym-order"] = testing::kSealText;
         if (route.id == "fundJob") request.body = "{\"amount_wei\":\"5\"}";
         const Response response = api.handle(request);
         ASSERT_EQ(response.status, route.success) << route.id << ": " << response.body;

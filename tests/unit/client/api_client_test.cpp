@@ -278,12 +278,13 @@ TEST_F(ClientTest, OnlyWhatMayBeRepeatedIsRepeated) {
     std::vector<std::string> keys;
     api_.answer = [&](const Request& request) {
         const std::scoped_lock lock(mutex);
+        EXPECT_NE(request.header("gym-order").find("\"signature\":\"0x"), std::string_view::npos);
         keys.push_back(std::string(request.header("idempotency-key")));
         if (++calls < 3) return with_body("{}", 503);
         return with_json(api::to_json(registry::Job()));
     };
     const auto retrying = client(std::chrono::seconds(20));
-    ASSERT_TRUE(retrying.fund_job(digest(1), Amount(1), "once").ok());
+    ASSERT_TRUE(retrying.fund_job(digest(1), Amount(1), "once", {}).ok());
     EXPECT_EQ(keys, std::vector<std::string>(3, "once"));
     calls = 0;
     EXPECT_EQ(retrying.ask_job(digest(1), "cancel").error().code, ErrorCode::kUnavailable);

@@ -15,6 +15,7 @@
 #include "gym/crypto/secret.hpp"
 #include "job/export_command.hpp"
 #include "job/job_file.hpp"
+#include "job/job_order.hpp"
 #include "job/job_print.hpp"
 #include "job/machine_speed.hpp"
 #include "job/plan_print.hpp"
@@ -38,6 +39,7 @@ struct JobOptions {
     bool no_bench = false;
     std::string until = kUntilTrained;
     ApiOptions api;
+    OrderOptions order;
 };
 
 std::string random_key() {
@@ -189,11 +191,15 @@ Status submit(const CliContext& context, const JobOptions& options) {
     GYM_TRY(const ResolvedJob job, asked_job(options));
     if (job.plan && !context.json) print_plan(*job.plan);
     GYM_TRY(const client::ApiClient api, options.api.client_with_key(kApiRetryFor));
+    GYM_TRY(const plan::OrderSigner signer, open_order_signer(options.order));
     GYM_TRY(const registry::Dataset dataset, ready_dataset(context, options, job, api));
     GYM_TRY(auto submitted,
-            send_once(options, "the job was submitted", [&](const std::string& key) {
-                return api.submit_job(job.yaml, key, options.again);
-            }));
+            send_once(options, "the job was submitted",
+                      [&](const std::string& key) -> Result<client::Answer<client::Job>> {
+                          GYM_TRY(const records::OrderSeal seal,
+                                  signer.seal_job(job.yaml, key, SystemClock().now_ms()));
+                          return api.submit_job(job.yaml, key, seal, options.again);
+                      }));
     if (context.json) {
         submitted.json["data_licence"] = dataset.licence;  // the price is in the answer
         context.print_json(submitted.json);
@@ -303,9 +309,12 @@ Status fund(const CliContext& context, const JobOptions& options) {
     GYM_TRY(const Digest id, job_id(options));
     GYM_TRY(const Amount amount, tokens_argument(options.amount));
     GYM_TRY(const client::ApiClient api, options.api.client_with_key(kApiRetryFor));
+    GYM_TRY(const plan::OrderSigner signer, open_order_signer(options.order));
     GYM_TRY(const auto job,
-            send_once(options, "the tokens were added",
-                      [&](const std::string& key) { return api.fund_job(id, amount, key); }));
+            send_once(options, "the tokens were added", [&](const std::string& key) {
+                return api.fund_job(id, amount, key,
+                                    signer.seal_funding(id, amount, key, SystemClock().now_ms()));
+            }));
     if (context.json) {
         context.print_json(job.json);
         return {};
@@ -349,6 +358,7 @@ void add_job_commands(CLI::App& app, CliContext& context) {
     submit_command->add_option("--licence", options->licence,
                                "Licence (SPDX expression) under which an unregistered text is "
                                "registered, at price 0 (`gym data register` sets a price)");
+    options->order.add_to(*submit_command);
     submit_command->add_flag("--again", options->again,
                              "Submit the job even if the same job is already running");
     submit_command->add_option(
@@ -377,6 +387,7 @@ void add_job_commands(CLI::App& app, CliContext& context) {
             true, fund);
     fund_command->add_option("id", options->id, "Job id, or its first digits")->required();
     fund_command->add_option("amount", options->amount, "Tokens, like 12.5")->required();
+    options->order.add_to(*fund_command);
     fund_command->add_option("--idempotency-key", options->idempotency_key,
                              "Name of this payment; a repetition with the same name adds nothing");
     for (const auto& [verb, about] :

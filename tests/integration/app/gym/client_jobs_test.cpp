@@ -81,7 +81,7 @@ TEST_F(JobCommandsTest, RefusalsHaveTheirExitCodes) {
 
 TEST_F(JobCommandsTest, WatchFollowsAJobToItsEnd) {
     deposit(owner_, "100", "d1");
-    const auto job = backend().submit_job({owner_, "k", testing::job_spec(dataset_)}).value().job;
+    const auto job = submit({owner_, "k", testing::job_spec(dataset_)}).value().job;
     const gym::testing::Command watching(place_, {"job", "watch", job.id.hex()});
     const Status ended = database_.owner().transact([&](db::Transaction& tx) {
         return registry::set_job_status(tx, job.id, registry::JobStatus::kFailed,
@@ -253,7 +253,7 @@ TEST_F(JobCommandsTest, WhatCanNeverBeChangedNeedsAWordMoreWhereItLooksLikeAMist
 
 TEST_F(JobCommandsTest, TheFirstDigitsOfAnIdAreEnough) {
     deposit(owner_, "100", "d1");
-    const auto job = backend().submit_job({owner_, "k", testing::job_spec(dataset_)}).value().job;
+    const auto job = submit({owner_, "k", testing::job_spec(dataset_)}).value().job;
     const std::string id = job.id.hex();
     for (const std::string& prefix : {id.substr(0, 8), id.substr(2, 6)}) {
         const auto shown = gym({"job", "status", prefix, "--json"});

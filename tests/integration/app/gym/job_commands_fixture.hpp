@@ -9,6 +9,8 @@
 #include "gym/api/api.hpp"
 #include "gym/api/server.hpp"
 #include "gym/common/clock.hpp"
+#include "gym/contracts/deployment.hpp"
+#include "gym/crypto/keystore.hpp"
 
 namespace gym::api::testing {
 
@@ -17,9 +19,12 @@ namespace gym::api::testing {
 class JobCommandsTest : public ApiDatabaseTest {
   protected:
     void SetUp() override {
+        // `gym` signs by the machine's clock.
+        clock_.advance_ms(SystemClock().now_ms() - clock_.now_ms());
         ApiDatabaseTest::SetUp();
         PostgresBackend::Options options;
         options.asset = kAsset;
+        options.network = kNetwork;
         storage_.emplace(*api_db_, blobs_, clock_, options);
         api_.emplace(ApiDependencies{*storage_, *storage_, *storage_, clock_}, ApiOptions{});
         auto started = Server::start({}, *api_);
@@ -29,6 +34,7 @@ class JobCommandsTest : public ApiDatabaseTest {
         ::setenv("GYM_API_KEY", create_key(*api_db_, owner_, "test", 1).value().c_str(), 1);
         ::setenv("GYM_HOME", (place_ / ".gym").c_str(), 1);
         note_speed(50'000'000'000);
+        hold_key(1);
         gym::testing::spill(place_ / "model.yaml",
                             "batch: 2\nmodel: {vocabulary: 256, context: 16, layers: 1, heads: 1, "
                             "width: 16}\n");
@@ -39,7 +45,8 @@ class JobCommandsTest : public ApiDatabaseTest {
         server_->stop(1'000);
         ::unsetenv("GYM_API");
         ::unsetenv("GYM_API_KEY");
-        ::unsetenv("GYM_HOME");
+        for (const char* name : {"GYM_HOME", "GYM_PASSPHRASE", "GYM_DEPLOYMENT"})
+            ::unsetenv(name);
     }
     void write_job(const std::string& extra) {
         gym::testing::spill(
@@ -47,6 +54,21 @@ class JobCommandsTest : public ApiDatabaseTest {
             "name: from the shell\nmodel: model.yaml\ndataset: text.txt\nrounds: 3\nslots: 2\n"
             "steps_per_round: 4\nprice_per_pflop: 2\nbudget: 40\n" +
                 extra);
+    }
+    /// The key of address_of(last) in the data directory, and the network that it signs for.
+    void hold_key(std::uint8_t last) {
+        const auto keystore = place_ / ".gym/key.json";
+        std::filesystem::remove(keystore);
+        ASSERT_TRUE(crypto::save_keystore(keystore, signing_key(last),
+                                          crypto::SecretBytes(std::string_view("pass")),
+                                          crypto::ScryptCost::light())
+                        .ok());
+        ::setenv("GYM_PASSPHRASE", "pass", 1);
+        contracts::Deployment deployment;
+        deployment.chain_id = kNetwork.chain_id;
+        deployment.escrow = kNetwork.escrow;
+        ASSERT_TRUE(contracts::save_deployment(place_ / "deployment.json", deployment).ok());
+        ::setenv("GYM_DEPLOYMENT", (place_ / "deployment.json").c_str(), 1);
     }
     /// As if this machine had measured itself.
     void note_speed(std::uint64_t flops_per_second) {

@@ -16,6 +16,7 @@
 #include "gym/common/result.hpp"
 #include "gym/ledger/proof.hpp"
 #include "gym/protocol/job_cost.hpp"
+#include "gym/records/order.hpp"
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/evaluations.hpp"
 #include "gym/registry/feed.hpp"
@@ -190,7 +191,8 @@ struct Submission {
     Address owner;
     std::string idempotency_key;
     std::string spec_yaml;
-    bool again = false;  ///< submit even if a job with the same text is running
+    bool again = false;            ///< submit even if a job with the same text is running
+    records::OrderSeal seal = {};  ///< of the job's order, whose nonce follows from the key
 };
 struct Submitted {
     registry::Job job;
@@ -216,22 +218,27 @@ struct Funding {
     Digest job_id;
     Amount amount;
     std::string idempotency_key;
+    records::OrderSeal seal = {};  ///< of the funding's order, whose nonce follows from the key
 };
 
 class Submissions {
   public:
     virtual ~Submissions() = default;
-    /// Checks the job, stores it and the idempotency key, and locks its budget, in one transaction.
-    /// @errors kInvalidArgument, kMalformed (the spec); kNotFound (its dataset);
-    /// kInsufficientFunds; kConflict (the key was used with another request, or the dataset costs
-    /// more than the job's max_data_price, or the owner's job with the same text is running).
+    /// Checks the job and its owner's order, stores both with the idempotency key, and locks the
+    /// budget, in one transaction. The same request again, also under a later order, is answered
+    /// with the stored job.
+    /// @errors kMismatch (an order for another network); kPermissionDenied (not signed by the
+    /// owner); kInvalidArgument (an expired order); kInvalidArgument, kMalformed (the spec);
+    /// kNotFound (its dataset); kInsufficientFunds; kConflict (the key was used with another
+    /// request, or the dataset costs more than the job's max_data_price, or the owner's job with
+    /// the same text is running).
     virtual Result<Submitted> submit_job(const Submission& submission) = 0;
     /// @errors kNotFound, kPermissionDenied (another owner's job), kConflict (it has ended).
     virtual Result<registry::Job> request_job(const Address& owner, const Digest& id,
                                               registry::JobRequest request) = 0;
     /// Locks more of the owner's money for a job and resumes it if it is paused. The same request
-    /// again adds nothing. @errors as request_job; kInsufficientFunds; kConflict (the key was used
-    /// with another amount).
+    /// again adds nothing. @errors as request_job; of the order as submit_job; kInsufficientFunds;
+    /// kConflict (the key was used with another amount).
     virtual Result<registry::Job> fund_job(const Funding& funding) = 0;
     /// Keeps a token file and registers it with its novelty against all that was registered
     /// before. A root is registered once: an owner that sends it again, under any name, gets the

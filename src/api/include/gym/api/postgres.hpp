@@ -19,7 +19,8 @@ namespace gym::api {
 class PostgresBackend final : public Queries, public Submissions, public Keys {
   public:
     struct Options {
-        std::string asset;  ///< ledger::erc20_asset() of the network's token
+        std::string asset;              ///< ledger::erc20_asset() of the network's token
+        records::OrderNetwork network;  ///< that orders must be signed for
         std::chrono::milliseconds give_up_after{2'000};
         std::int64_t node_live_ms = 30'000;
         /// Usefulness of datasets that are not measured yet (docs/REWARDS.md, "Usefulness").

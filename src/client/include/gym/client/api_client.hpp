@@ -11,6 +11,7 @@
 #include "gym/client/records.hpp"
 #include "gym/common/result.hpp"
 #include "gym/protocol/uptime.hpp"
+#include "gym/records/order.hpp"
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/evaluations.hpp"
 #include "gym/registry/published.hpp"
@@ -98,13 +99,16 @@ class ApiClient {
                                                  std::optional<std::uint64_t> round) const;
     /// Exactly the bytes of the piece, unchecked. @errors also kMalformed for more or less of them.
     [[nodiscard]] Result<std::string> model_piece(const ModelPiece& piece) const;
-    /// Happens once under one `idempotency_key`. @param again also if the same job is running.
+    /// Happens once under one `idempotency_key`. @param seal of the order (registry::job_order)
+    /// with records::order_nonce(idempotency_key). @param again also if the same job is running.
     [[nodiscard]] Result<Answer<Job>> submit_job(const std::string& yaml,
                                                  const std::string& idempotency_key,
+                                                 const records::OrderSeal& seal,
                                                  bool again = false) const;
-    /// Locks more tokens; happens once under one `idempotency_key`.
+    /// Locks more tokens; happens once under one `idempotency_key`. @param seal of the JobFunding.
     [[nodiscard]] Result<Answer<Job>> fund_job(const Digest& job, const Amount& amount,
-                                               const std::string& idempotency_key) const;
+                                               const std::string& idempotency_key,
+                                               const records::OrderSeal& seal) const;
     /// @param verb "pause", "resume" or "cancel".
     [[nodiscard]] Result<Answer<Job>> ask_job(const Digest& job, const std::string& verb) const;
 

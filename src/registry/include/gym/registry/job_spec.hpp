@@ -6,6 +6,7 @@
 #include "gym/common/amount.hpp"
 #include "gym/common/result.hpp"
 #include "gym/common/yaml.hpp"
+#include "gym/records/order.hpp"
 #include "gym/registry/jobs.hpp"
 
 namespace gym::registry {
@@ -51,5 +52,10 @@ struct SubmittedSpec {
 };
 [[nodiscard]] Result<SubmittedSpec> parse_submitted_spec(const std::string& text,
                                                          const std::string& origin);
+
+/// The order that its owner signs for a submitted text. @param spec what parse_submitted_spec()
+/// makes of `text`.
+[[nodiscard]] records::JobOrder job_order(const SubmittedSpec& spec, std::string_view text,
+                                          const Address& owner, const Digest& nonce);
 
 }  // namespace gym::registry

@@ -7,6 +7,7 @@
 #include "gym/common/result.hpp"
 #include "gym/contracts/account.hpp"
 #include "gym/contracts/deployment.hpp"
+#include "gym/crypto/key.hpp"
 #include "gym/db/database.hpp"
 #include "gym/devnet/layout.hpp"
 #include "gym/devnet/process_table.hpp"
@@ -52,6 +53,9 @@ Result<contracts::Deployment> start_chain(const Layout& layout, ProcessTable& pr
 Status ensure_keys(const Layout& layout);
 /// The address of a key holder. @errors as crypto::keystore_address.
 [[nodiscard]] Result<Address> holder_address(const Layout& layout, const std::string& holder);
+/// A key holder's key. @errors as crypto::load_keystore.
+[[nodiscard]] Result<crypto::PrivateKey> holder_key(const Layout& layout,
+                                                    const std::string& holder);
 /// A key holder's access to the chain, with a transaction store of its own below layout.root.
 /// @errors as crypto::load_keystore and contracts::Account::open.
 [[nodiscard]] Result<std::unique_ptr<contracts::Account>> open_account(const Layout& layout,
