@@ -941,6 +941,7 @@ BEGIN
     END IF;
     IF NEW.id <> OLD.id OR NEW.owner <> OLD.owner OR NEW.spec_yaml <> OLD.spec_yaml
        OR NEW.price_wei_per_pflop <> OLD.price_wei_per_pflop
+       OR (NEW.init_root, NEW.init_blob) IS DISTINCT FROM (OLD.init_root, OLD.init_blob)
        OR (OLD.seed IS NOT NULL AND NEW.seed IS DISTINCT FROM OLD.seed) THEN
         RAISE EXCEPTION 'the terms of a job never change' USING ERRCODE = 'P0001';
     END IF;
@@ -1113,6 +1114,21 @@ CREATE TABLE api.idempotency (
     created_at_ms bigint NOT NULL,
     CONSTRAINT idempotency_key_check CHECK (((octet_length(key) >= 1) AND (octet_length(key) <= 128))),
     CONSTRAINT idempotency_request_hash_check CHECK ((octet_length(request_hash) = 32))
+);
+
+-- Name: upload; Type: TABLE; Schema: api; Owner: -
+
+CREATE TABLE api.upload (
+    owner registry.address NOT NULL,
+    root registry.digest NOT NULL,
+    size_bytes bigint NOT NULL,
+    touched_at_ms bigint NOT NULL,
+    completed_at_ms bigint,
+    state_root registry.digest,
+    state_layout bytea,
+    CONSTRAINT upload_check CHECK ((num_nonnulls(state_root, state_layout) = ANY (ARRAY[0, 2]))),
+    CONSTRAINT upload_check1 CHECK (((completed_at_ms IS NOT NULL) OR (state_root IS NULL))),
+    CONSTRAINT upload_size_bytes_check CHECK ((size_bytes > 0))
 );
 
 -- Name: block; Type: TABLE; Schema: chain; Owner: -
@@ -1794,6 +1810,8 @@ CREATE TABLE registry.job (
     request_reason text DEFAULT ''::text NOT NULL,
     data_price_wei_per_mtoken registry.wei NOT NULL,
     data_quality_ppm registry.ppm NOT NULL,
+    init_root registry.digest,
+    init_blob registry.digest,
     CONSTRAINT job_challenge_ms_check CHECK ((challenge_ms > 0)),
     CONSTRAINT job_check CHECK (((workers_min >= 1) AND (workers_min <= slots_max))),
     CONSTRAINT job_check1 CHECK ((num_nonnulls(seed, program_root, program_blob, evaluate_program_root, evaluate_program_blob, logits_program_root, logits_program_blob, base_state_root, base_state_blob, momentum_root, momentum_blob, tokens_per_step, flops_per_step, parameters, started_at_ms) = ANY (ARRAY[0, 15]))),
@@ -1804,6 +1822,7 @@ CREATE TABLE registry.job (
     CONSTRAINT job_delta_norm_max_check CHECK ((delta_norm_max > (0)::double precision)),
     CONSTRAINT job_draws_max_check CHECK (((draws_max >= 1) AND (draws_max <= 1000))),
     CONSTRAINT job_evaluate_windows_check CHECK ((evaluate_windows >= 1)),
+    CONSTRAINT job_init_check CHECK ((num_nonnulls(init_root, init_blob) = ANY (ARRAY[0, 2]))),
     CONSTRAINT job_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 128))),
     CONSTRAINT job_report_ms_check CHECK ((report_ms > 0)),
     CONSTRAINT job_request_check CHECK ((request = ANY (ARRAY['pause'::text, 'resume'::text, 'cancel'::text]))),
@@ -2404,6 +2423,11 @@ ALTER TABLE ONLY api.api_key
 ALTER TABLE ONLY api.idempotency
     ADD CONSTRAINT idempotency_pkey PRIMARY KEY (owner, key);
 
+-- Name: upload upload_pkey; Type: CONSTRAINT; Schema: api; Owner: -
+
+ALTER TABLE ONLY api.upload
+    ADD CONSTRAINT upload_pkey PRIMARY KEY (owner, root);
+
 -- Name: attempt attempt_hash_key; Type: CONSTRAINT; Schema: chain; Owner: -
 
 ALTER TABLE ONLY chain.attempt
@@ -2708,6 +2732,14 @@ ALTER TABLE ONLY rewards.settlement
 
 ALTER TABLE ONLY rewards."trim"
     ADD CONSTRAINT trim_pkey PRIMARY KEY (id);
+
+-- Name: upload_state; Type: INDEX; Schema: api; Owner: -
+
+CREATE INDEX upload_state ON api.upload USING btree (owner, state_root) WHERE (state_root IS NOT NULL);
+
+-- Name: upload_touched; Type: INDEX; Schema: api; Owner: -
+
+CREATE INDEX upload_touched ON api.upload USING btree (touched_at_ms);
 
 -- Name: block_canonical; Type: INDEX; Schema: chain; Owner: -
 
@@ -3383,6 +3415,10 @@ GRANT UPDATE(revoked_at_ms) ON TABLE api.api_key TO gym_api;
 -- Name: TABLE idempotency; Type: ACL; Schema: api; Owner: -
 
 GRANT SELECT,INSERT ON TABLE api.idempotency TO gym_api;
+
+-- Name: TABLE upload; Type: ACL; Schema: api; Owner: -
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE api.upload TO gym_api;
 
 -- Name: TABLE block; Type: ACL; Schema: chain; Owner: -
 

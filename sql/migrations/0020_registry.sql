@@ -246,6 +246,10 @@ CREATE TABLE registry.job (
     data_price_wei_per_mtoken registry.wei NOT NULL,
     data_quality_ppm registry.ppm NOT NULL,
     CONSTRAINT job_has_order FOREIGN KEY (id, owner) REFERENCES registry.job_order (job_id, owner),
+    -- The base state of round 1, if its owner gave one: the root of its tensors, and of its bytes.
+    init_root registry.digest,
+    init_blob registry.digest,
+    CONSTRAINT job_init_check CHECK (num_nonnulls(init_root, init_blob) IN (0, 2)),
     CONSTRAINT job_request_reason_check CHECK (request IS NOT NULL OR request_reason = ''),
     CHECK (num_nonnulls(seed, program_root, program_blob, evaluate_program_root, evaluate_program_blob,
                         logits_program_root, logits_program_blob, base_state_root, base_state_blob,
@@ -307,6 +311,7 @@ BEGIN
     END IF;
     IF NEW.id <> OLD.id OR NEW.owner <> OLD.owner OR NEW.spec_yaml <> OLD.spec_yaml
        OR NEW.price_wei_per_pflop <> OLD.price_wei_per_pflop
+       OR (NEW.init_root, NEW.init_blob) IS DISTINCT FROM (OLD.init_root, OLD.init_blob)
        OR (OLD.seed IS NOT NULL AND NEW.seed IS DISTINCT FROM OLD.seed) THEN
         RAISE EXCEPTION 'the terms of a job never change' USING ERRCODE = 'P0001';
     END IF;

@@ -22,6 +22,25 @@ CREATE TABLE api.idempotency (
     PRIMARY KEY (owner, key)
 );
 
+-- Blobs that owners send in parts. The bytes lie in files of gym-api; a job that names a complete one takes it over
+-- into the blob store. Of a state, what the job's program is compared with. An upload that nobody touched for long is
+-- forgotten.
+CREATE TABLE api.upload (
+    owner registry.address NOT NULL,
+    root registry.digest NOT NULL,
+    size_bytes bigint NOT NULL CHECK (size_bytes > 0),
+    touched_at_ms bigint NOT NULL,
+    completed_at_ms bigint,
+    state_root registry.digest,
+    state_layout bytea,
+    PRIMARY KEY (owner, root),
+    CHECK (num_nonnulls(state_root, state_layout) IN (0, 2)),
+    CHECK (completed_at_ms IS NOT NULL OR state_root IS NULL)
+);
+CREATE INDEX upload_state ON api.upload (owner, state_root) WHERE state_root IS NOT NULL;
+CREATE INDEX upload_touched ON api.upload (touched_at_ms);
+
 GRANT USAGE ON SCHEMA api TO gym_api;
+GRANT SELECT, INSERT, UPDATE, DELETE ON api.upload TO gym_api;
 GRANT SELECT, INSERT ON api.api_key, api.idempotency TO gym_api;
 GRANT UPDATE (revoked_at_ms) ON api.api_key TO gym_api;

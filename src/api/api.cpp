@@ -44,6 +44,7 @@ struct Api::Impl {
         add_statement_routes(router, context);
         add_model_routes(router, context);
         add_write_routes(router, context);
+        add_upload_routes(router, context);
         add_service_routes(router, context);
     }
 
@@ -89,22 +90,27 @@ const Router& Api::router() const noexcept {
 
 Handler::Admission Api::admit(const Request& head) {
     const auto match = impl_->router.match(head.method, head.target);
-    if (!match.ok()) return {impl_->no_route(match.error(), head), 0};
+    if (!match.ok()) return {impl_->no_route(match.error(), head), 0, {}};
     const Route& route = *match->route;
     // The key is checked before the body, so that strangers cannot make the server hold megabytes.
     const auto owner = impl_->owner_of(route, head);
     if (!owner.ok()) {
         impl_->metrics.request(route.id, http_status(owner.error().code), 0);
-        return {problem(owner.error(), head.request_id), 0};
+        return {problem(owner.error(), head.request_id), 0, {}};
     }
     if (!route.body_type.empty() &&
         !same_media_type(head.header("content-type"), route.body_type)) {
         impl_->metrics.request(route.id, 415, 0);
         return {problem(415, "unsupported_media_type",
                         "the body must be of type " + route.body_type, head.request_id),
-                0};
+                0,
+                {}};
     }
-    return {std::nullopt, route.body_bytes_max};
+    if (!route.begin) return {std::nullopt, route.body_bytes_max, {}};
+    auto sink = route.begin(Call{head, match->path, match->query, *owner});
+    if (sink.ok()) return {std::nullopt, route.body_bytes_max, *std::move(sink)};
+    impl_->metrics.request(route.id, http_status(sink.error().code), 0);
+    return {problem(sink.error(), head.request_id), 0, {}};
 }
 
 Response Api::handle(const Request& request) {
@@ -132,6 +138,11 @@ Response Api::refuse(unsigned status, std::string_view detail, std::string_view 
     for (char& c : code)
         c = c == ' ' ? '_' : static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
     return problem(status, code, detail, request_id);
+}
+
+Response Api::refuse_body(const Error& error, std::string_view request_id) {
+    impl_->metrics.request("none", http_status(error.code), 0);
+    return problem(error, request_id);
 }
 
 void Api::connections(std::int64_t open) {

@@ -95,6 +95,7 @@ Fields job_fields() {
             {"request", "text?", "pause, resume or cancel: requested and not yet carried out"},
             {"request_reason", "text?", "one sentence, unless the owner asked"},
             {"dataset_root", "hash"},
+            {"init_root", "hash?", "of the weights that it begins from; null: drawn at random"},
             {"rounds", "count"},
             {"rounds_done", "count"},
             {"slots", "count", "workers of a round"},
@@ -470,6 +471,12 @@ json::object openapi_schemas() {
                              {"commitment_log", "address"},
                              {"stake", "address"},
                              {"dispute_game", "address"}});
+    out["Upload"] = schema({{"root", "hash"},
+                            {"size_bytes", "count"},
+                            {"received_bytes", "count"},
+                            {"complete", "flag", "all bytes are there and hash to the root"},
+                            {"state_root", "hash?", "of a complete state: a job's `init` names it"},
+                            {"expires_at_ms", "time", "forgotten then, unless more is sent"}});
     out["Funding"] = schema({{"amount_wei", "wei", "above zero"}});
     out["Health"] = schema({{"status", "text"}});
     out["Problem"] = schema({{"type", "text", "urn:gym:problem:<code>"},

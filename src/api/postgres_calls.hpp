@@ -1,6 +1,8 @@
 #pragma once
 
 #include "gym/api/postgres.hpp"
+#include "gym/engine/state_layout.hpp"
+#include "gym/registry/job_spec.hpp"
 
 /// How the backend talks to the database: briefly, because a person waits for the answer.
 namespace gym::api::calls {
@@ -28,6 +30,14 @@ auto write(db::Database& database, const PostgresBackend::Options& options, F&& 
 Result<std::optional<protocol::CostRates>> cost_rates(db::Transaction& tx);
 Result<std::optional<protocol::CostRates>> cost_rates(db::Transaction& tx,
                                                       const rewards::PublishedFee& fee);
+
+/// The weights that a job of `owner` begins from, if it may and they fit.
+/// @param needed the program's parameters.
+/// @errors kNotFound (no such state, job or round); kPermissionDenied (another owner's job); as
+/// engine::Differences.
+Result<registry::StateRef> find_weights(db::Transaction& tx, const Address& owner,
+                                        const registry::InitialWeights& init,
+                                        const engine::StateLayout& needed);
 
 Result<JobCost> cost_of(db::Transaction& tx, const registry::Job& job, const std::string& asset);
 

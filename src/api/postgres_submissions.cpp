@@ -2,9 +2,11 @@
 
 #include <utility>
 
+#include "gym/api/uploads.hpp"
 #include "gym/blob/dataset.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/common/printable.hpp"
+#include "gym/engine/state_layout.hpp"
 #include "gym/ledger/ledger.hpp"
 #include "gym/program/cost.hpp"
 #include "gym/program/train_config_yaml.hpp"
@@ -33,6 +35,8 @@ struct CheckedSpec {
     std::uint64_t flops_per_step = 0, tokens_per_step = 0;
     protocol::RoundShape shape;
     records::JobOrder order;  ///< that the owner must have signed
+    std::optional<registry::InitialWeights> init;
+    engine::StateLayout parameters;
 };
 
 /// Credits are whole base units, rounded down: a price that makes a unit worth less than one is
@@ -78,6 +82,8 @@ Result<CheckedSpec> check_spec(const Submission& submission, const Amount& price
     out.max_data_price_wei = submitted.spec.max_data_price_wei;
     out.order = registry::job_order(submitted, submission.spec_yaml, submission.owner,
                                     records::order_nonce(submission.idempotency_key));
+    out.init = submitted.init;
+    out.parameters = engine::parameter_layout(built);
     return out;
 }
 
@@ -223,6 +229,15 @@ Result<bool> lock_money(db::Transaction& tx, const std::string& asset, const Fun
                 "the ledger refused the job's budget: " + std::string(to_string(status)));
 }
 
+/// Moves an uploaded blob to where the coordinator finds it, if it is not there.
+Status take_over(blob::BlobStore& blobs, const UploadFiles& files, const Address& owner,
+                 const Digest& blob) {
+    const Status adopted = blobs.adopt(blob, files.of(owner, blob));
+    if (adopted.ok() || adopted.error().code != ErrorCode::kNotFound) return adopted;
+    GYM_TRY(const bool there, blobs.has(blob));  // of an earlier job, and the upload has expired
+    return there ? Status() : adopted;
+}
+
 }  // namespace
 
 Result<Submitted> PostgresBackend::submit_job(const Submission& submission) {
@@ -239,8 +254,12 @@ Result<Submitted> PostgresBackend::submit_job(const Submission& submission) {
         // Not of a repetition: its order was accepted in time.
         GYM_CHECK(records::check_expiry(submission.seal, now_ms));
         GYM_CHECK(check_dataset(tx, spec));
-        GYM_CHECK(registry::store_order(tx, spec.job.id, spec.order, submission.seal, now_ms));
-        GYM_TRY(out.job, registry::submit_job(tx, spec.job, now_ms));
+        registry::NewJob job = spec.job;
+        if (spec.init) {
+            GYM_TRY(job.init, calls::find_weights(tx, job.owner, *spec.init, spec.parameters));
+        }
+        GYM_CHECK(registry::store_order(tx, job.id, spec.order, submission.seal, now_ms));
+        GYM_TRY(out.job, registry::submit_job(tx, job, now_ms));
         // Of the stored job, whose price is fixed: an earlier answer may be out of date.
         GYM_CHECK(check_data_price(out.job, spec.max_data_price_wei));
         GYM_CHECK(check_budget(tx, spec, out.job));
@@ -248,6 +267,8 @@ Result<Submitted> PostgresBackend::submit_job(const Submission& submission) {
                              {spec.job.owner, spec.job.id, spec.job.budget_wei, {}},
                              "the job's budget", "job-budget:" + spec.job.id.hex(), now_ms));
         GYM_CHECK(check_not_running(tx, submission, spec.job.id));
+        if (spec.init && !spec.init->job)
+            GYM_CHECK(take_over(blobs_, UploadFiles(options_.uploads), job.owner, job.init->blob));
         return out;
     });
 }

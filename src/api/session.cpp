@@ -26,6 +26,7 @@ namespace http = beast::http;
 using Milliseconds = std::chrono::milliseconds;
 
 constexpr std::size_t kRequestIdBytesMax = 64;
+constexpr std::size_t kPieceBytes = 256 << 10;  // of a streamed body: all of it that is in memory
 constexpr std::uint32_t kLingerMs = 2'000;
 constexpr std::uint64_t kLingerBytesMax = 1 << 20;
 /// Of a body that is read while it is sent.
@@ -122,7 +123,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
         request_ = to_request(parser_->get());
         keep_alive_ = parser_->get().keep_alive();
         head_only_ = parser_->get().method() == http::verb::head;
-        in_pool([this] { admission_ = handler_.admit(request_); }, &HttpSession::on_admitted);
+        in_pool([this] { admission_ = handler_.admit(request_); }, [this] { on_admitted(); });
     }
 
     void on_admitted() {
@@ -134,7 +135,10 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
         const auto length = parser_->content_length();
         if (length && *length > admission_.body_bytes_max) return too_large();
         parser_->body_limit(admission_.body_bytes_max);
+        request_.sink = admission_.sink;
         if (parser_->is_done() || !has_body()) return run();
+        // How long a streamed body may take follows from its size.
+        if (admission_.sink && !length) return refuse(411, "the body needs a Content-Length here");
         if (beast::iequals(parser_->get()[http::field::expect], "100-continue"))
             return send_continue();
         read_body();
@@ -155,6 +159,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     }
 
     void read_body() {
+        if (admission_.sink) return read_streamed_body();
         limit_reading(options_.body_timeout_ms);
         http::async_read(stream_, buffer_, *parser_,
                          [self = shared_from_this()](beast::error_code error, std::size_t) {
@@ -177,9 +182,59 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
         run();
     }
 
+    // A body that goes to a sink: read a piece, write it in the pool, read the next. The peer waits
+    // for the disk; nothing piles up here.
+
+    void read_streamed_body() {
+        streamed_.emplace(std::move(*parser_));
+        piece_.resize(kPieceBytes);
+        body_ms_left_ = options_.body_timeout_ms +
+                        *streamed_->content_length() * 1'000 / options_.body_bytes_per_s_min;
+        read_piece();
+    }
+
+    void read_piece() {
+        streamed_->get().body().data = piece_.data();
+        streamed_->get().body().size = piece_.size();
+        read_began_ = std::chrono::steady_clock::now();
+        limit_reading(body_ms_left_);
+        http::async_read(stream_, buffer_, *streamed_,
+                         [self = shared_from_this()](beast::error_code error, std::size_t) {
+                             self->on_piece(error);
+                         });
+    }
+
+    void on_piece(beast::error_code error) {
+        end_reading();
+        if (error == http::error::need_buffer) error = {};  // the piece is full
+        const std::size_t size = piece_.size() - streamed_->get().body().size;
+        const auto took = std::chrono::duration_cast<Milliseconds>(
+            std::chrono::steady_clock::now() - read_began_);
+        body_ms_left_ -= std::min(body_ms_left_, static_cast<std::uint64_t>(took.count()));
+        const bool late = late_ || body_ms_left_ == 0;
+        // What has arrived is kept, whatever ends the body: the peer can resume behind it.
+        in_pool([this, size] { written_ = request_.sink->write(ByteView(piece_).first(size)); },
+                [this, error, late] { on_piece_written(error, late); });
+    }
+
+    void on_piece_written(beast::error_code error, bool late) {
+        if (!written_.ok()) {
+            keep_alive_ = false;
+            return respond(handler_.refuse_body(written_.error(), request_.request_id));
+        }
+        if (late && !streamed_->is_done())
+            return refuse(408, "the request's body did not arrive in time");
+        if (error && is_protocol_error(error) && error != http::error::partial_message &&
+            error != http::error::end_of_stream)
+            return refuse(400, "the request's body is malformed: " + error.message());
+        if (error) return close();
+        if (!streamed_->is_done()) return read_piece();
+        run();
+    }
+
     /// Ends the read that begins now after `ms`, however much trickles in. Beast's own deadline
     /// would close the socket; this one leaves it open for an answer.
-    void limit_reading(std::uint32_t ms) {
+    void limit_reading(std::uint64_t ms) {
         stream_.expires_never();
         late_ = false;
         deadline_.expires_after(Milliseconds(ms));
@@ -197,21 +252,20 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     }
 
     void run() {
-        in_pool([this] { response_ = handler_.handle(request_); }, &HttpSession::on_handled);
+        in_pool([this] { response_ = handler_.handle(request_); }, [this] { on_handled(); });
     }
 
     void on_handled() { respond(std::move(response_)); }
 
     /// Runs `work` in the pool, then `next` on the sockets' thread. No timer runs meanwhile: the
     /// handler's own deadlines bound it.
-    template <class F>
-    void in_pool(F work, void (HttpSession::*next)()) {
+    template <class F, class Next>
+    void in_pool(F work, Next next) {
         stream_.expires_never();
         asio::post(host_.pool(), [self = shared_from_this(), work, next]() mutable {
             work();
             auto* const raw = self.get();
-            asio::post(raw->stream_.get_executor(),
-                       [self = std::move(self), next] { ((*self).*next)(); });
+            asio::post(raw->stream_.get_executor(), [self = std::move(self), next] { next(); });
         });
     }
 
@@ -313,6 +367,8 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
         if (!keep_alive_ || closing_) return linger();
         request_ = {};
         admission_ = {};
+        streamed_.reset();
+        piece_ = {};
         read_header();
     }
 
@@ -353,6 +409,11 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     SessionHost& host_;
     beast::flat_buffer buffer_;
     std::optional<http::request_parser<http::string_body>> parser_;
+    std::optional<http::request_parser<http::buffer_body>> streamed_;  // in the place of parser_
+    Bytes piece_;
+    std::uint64_t body_ms_left_ = 0;  // of a streamed body, without the time that writing takes
+    std::chrono::steady_clock::time_point read_began_;
+    Status written_;
     std::optional<http::response<http::empty_body>> continue_;
     std::optional<http::response<http::string_body>> reply_;
     std::optional<http::response_serializer<http::string_body>> head_serializer_;

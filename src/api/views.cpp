@@ -195,6 +195,7 @@ json::object to_json(const registry::Job& job) {
             {"request", job.request ? json::value(to_string(*job.request)) : json::value(nullptr)},
             {"request_reason", or_null(job.request_reason)},
             {"dataset_root", job.dataset_root.hex()},
+            {"init_root", job.init ? json::value(job.init->root.hex()) : json::value(nullptr)},
             {"rounds", terms.rounds},
             {"rounds_done", job.rounds_done},
             {"slots", terms.slots_max},
@@ -208,6 +209,15 @@ json::object to_json(const registry::Job& job) {
             {"submitted_at_ms", job.submitted_at_ms},
             {"started_at_ms", or_null(job.started_at_ms)},
             {"ended_at_ms", or_null(job.ended_at_ms)}};
+}
+
+json::object to_json(const Upload& upload) {
+    return {{"root", upload.root.hex()},
+            {"size_bytes", upload.size_bytes},
+            {"received_bytes", upload.received_bytes},
+            {"complete", upload.complete},
+            {"state_root", or_null(upload.state_root)},
+            {"expires_at_ms", upload.expires_at_ms}};
 }
 
 json::object to_json(const JobView& view) {

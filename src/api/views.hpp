@@ -32,6 +32,7 @@ namespace gym::api {
 [[nodiscard]] boost::json::object to_json(const protocol::PublishedChallenge& published);
 [[nodiscard]] boost::json::object to_json(const NetworkTerms& terms);
 [[nodiscard]] boost::json::object to_json(const StatementLine& line);
+[[nodiscard]] boost::json::object to_json(const Upload& upload);
 
 /// Explains in one sentence why a job waits. An ended job waits until the rest of its budget has
 /// returned. Empty when status_reason says it.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "gym/common/assert.hpp"
+#include "gym/common/file.hpp"
 
 namespace gym::blob {
 namespace {
@@ -39,6 +40,12 @@ Result<VerifiedBlob> BlobStore::load(const Digest& root) const {
 Result<Bytes> BlobStore::get(const Digest& root) const {
     GYM_TRY(VerifiedBlob blob, load(root));
     return std::move(blob).take();
+}
+
+Status BlobStore::adopt(const Digest& root, const std::filesystem::path& file) {
+    GYM_TRY(Bytes content, read_file(file));
+    GYM_TRY(const VerifiedBlob blob, VerifiedBlob::check(root, std::move(content)));
+    return put(blob);
 }
 
 Status MemoryStore::write(const Digest& root, ByteView content) {

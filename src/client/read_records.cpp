@@ -121,6 +121,7 @@ void read_job_into(const json::object& object, Job& job) {
     job.request = text_or_empty(object, "request");
     job.request_reason = text_or_empty(object, "request_reason");
     job.dataset_root = fixed_of<Digest>(object, "dataset_root");
+    job.init_root = null_or(object, "init_root", fixed_of<Digest>);
     job.rounds = count_of(object, "rounds");
     job.rounds_done = count_of(object, "rounds_done");
     job.steps_per_round = count_of(object, "steps_per_round");
@@ -222,6 +223,16 @@ JobDetail read_job_detail(const json::object& object) {
 
 JobBill read_bill(const json::object& object) {
     return {amount_of(object, "spent_wei"), list_of(object, "kinds", read_bill_item)};
+}
+
+Upload read_upload(const json::object& object) {
+    Upload out;
+    out.root = fixed_of<Digest>(object, "root");
+    out.size_bytes = count_of(object, "size_bytes");
+    out.received_bytes = count_of(object, "received_bytes");
+    out.complete = flag_of(object, "complete");
+    out.state_root = null_or(object, "state_root", fixed_of<Digest>);
+    return out;
 }
 
 NetworkFee read_fee(const json::object& object) {

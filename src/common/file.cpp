@@ -70,6 +70,11 @@ const char* kind_of(mode_t mode) {
     }
 }
 
+Error irregular(const std::filesystem::path& path, mode_t mode) {
+    return fail(ErrorCode::kIo, "cannot read " + path.string() + ": it is " + kind_of(mode) +
+                                    ", and only a regular file is read here");
+}
+
 Error too_large(const std::filesystem::path& path, std::uint64_t size_bytes_max) {
     return fail(ErrorCode::kOutOfRange, path.string() + " is larger than the limit of " +
                                             std::to_string(size_bytes_max) + " bytes");
@@ -84,10 +89,7 @@ constexpr std::uint64_t kSmallFileBytes = std::uint64_t{1} << 26;
 Status check_readable(const std::filesystem::path& path, const struct stat& info,
                       std::uint64_t size_bytes_max) {
     if (S_ISFIFO(info.st_mode) && size_bytes_max <= kPipeBytesMax) return {};
-    if (!S_ISREG(info.st_mode))
-        return fail(ErrorCode::kIo, "cannot read " + path.string() + ": it is " +
-                                        kind_of(info.st_mode) +
-                                        ", and only a regular file is read here");
+    if (!S_ISREG(info.st_mode)) return irregular(path, info.st_mode);
     const auto size = static_cast<std::uint64_t>(info.st_size);
     if (size > size_bytes_max) return too_large(path, size_bytes_max);
     if (size < kSmallFileBytes) return {};
@@ -143,6 +145,27 @@ Result<Bytes> read_file(const std::filesystem::path& path, std::uint64_t size_by
         if (used > size_bytes_max) return too_large(path, size_bytes_max);
         if (used == out.size()) out.resize(out.size() + std::max(out.size(), kStepBytes));
         const ssize_t got = ::read(descriptor.get(), out.data() + used, out.size() - used);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return system_error(path, "read");
+        if (got == 0) break;
+        used += static_cast<std::size_t>(got);
+    }
+    out.resize(used);
+    return out;
+}
+
+Result<Bytes> read_range(const std::filesystem::path& path, std::uint64_t offset,
+                         std::size_t size_bytes) {
+    struct stat info {};
+    if (::stat(path.c_str(), &info) != 0) return system_error(path, "open");
+    if (!S_ISREG(info.st_mode)) return irregular(path, info.st_mode);
+    const Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (descriptor.get() < 0) return system_error(path, "open");
+    Bytes out(size_bytes);
+    std::size_t used = 0;
+    while (used < size_bytes) {
+        const ssize_t got = ::pread(descriptor.get(), out.data() + used, size_bytes - used,
+                                    static_cast<off_t>(offset + used));
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return system_error(path, "read");
         if (got == 0) break;
@@ -228,6 +251,43 @@ Status AtomicFile::commit() {
     if (::rename(temporary_.c_str(), target_.c_str()) != 0) return system_error(path_, "rename to");
     temporary_.clear();
     return sync_folder(folder_of(target_));
+}
+
+Result<FileAppender> FileAppender::open(const std::filesystem::path& path, unsigned mode) {
+    const int descriptor =
+        ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, static_cast<mode_t>(mode));
+    if (descriptor < 0) return system_error(path, "open");
+    struct stat info {};
+    if (::fstat(descriptor, &info) != 0) {
+        const Error error = system_error(path, "stat");
+        ::close(descriptor);
+        return error;
+    }
+    return FileAppender(path, descriptor, static_cast<std::uint64_t>(info.st_size));
+}
+
+FileAppender::~FileAppender() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Status FileAppender::append(ByteView content) {
+    while (!content.empty()) {
+        const ssize_t written = ::write(descriptor_, content.data(), content.size());
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) {
+            Error error = system_error(path_, "write");
+            if (errno == ENOSPC || errno == EDQUOT) error.code = ErrorCode::kOutOfRange;
+            return error;
+        }
+        content = content.subspan(static_cast<std::size_t>(written));
+        size_bytes_ += static_cast<std::uint64_t>(written);
+    }
+    return {};
+}
+
+Status FileAppender::sync() {
+    if (::fsync(descriptor_) != 0) return system_error(path_, "sync");
+    return {};
 }
 
 }  // namespace gym

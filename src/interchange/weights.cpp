@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <optional>
 #include <set>
 
 #include "gym/common/file.hpp"
+#include "gym/engine/state_layout.hpp"
 #include "gym/kernels/f32.h"
 #include "naming.hpp"
 
@@ -132,23 +132,20 @@ class Source {
         used_.insert(found->first);
         return found->second;
     }
-    Result<Bytes> take_f32(const std::string& name, const Dims& dims) {
+    /// Notes if a tensor of these dims is not there.
+    void expect(const std::string& name, const Dims& dims, engine::Differences& differences) {
         const SafetensorsEntry* tensor = take(name);
         if (tensor == nullptr)
-            return fail(ErrorCode::kNotFound, "the file has no tensor '" + name + "' " +
-                                                  text_of(dims) + ", which the program needs");
-        if (tensor->dims != dims)
-            return fail(ErrorCode::kShapeMismatch, "tensor '" + tensor->name + "' is " +
-                                                       text_of(tensor->dims) +
-                                                       ", the program needs " + text_of(dims));
-        return as_f32(*tensor);
+            differences.missing(name, text_of(dims));
+        else if (tensor->dims != dims)
+            differences.reshaped(tensor->name, text_of(tensor->dims), text_of(dims));
     }
-    /// The first tensor that was not taken and is not a buffer.
-    [[nodiscard]] std::optional<std::string> left_over() const {
+    /// Notes the tensors that were not taken and are no buffers.
+    void note_left_over(engine::Differences& differences) const {
         for (const auto& [name, tensor] : by_name_) {
-            if (!used_.contains(name) && !is_buffer(name)) return name;
+            if (!used_.contains(name) && !is_buffer(name))
+                differences.extra(name, tensor->dtype + " " + text_of(tensor->dims));
         }
-        return std::nullopt;
     }
 
   private:
@@ -162,11 +159,12 @@ class Source {
     std::set<std::string> used_;
 };
 
+/// @pre check_tensors() found the rule's tensors.
 Result<Bytes> read_parameter(Source& source, const BoundRule& rule, const Slot& slot) {
     const std::vector<Dims> dims = their_dims(rule, dims_of(slot));
     Bytes bytes;
     for (std::size_t part = 0; part < rule.theirs.size(); ++part) {
-        GYM_TRY(const Bytes theirs, source.take_f32(rule.theirs[part], dims[part]));
+        GYM_TRY(const Bytes theirs, as_f32(*source.take(rule.theirs[part])));
         bytes.insert(bytes.end(), theirs.begin(), theirs.end());
     }
     if (rule.form != Form::kTransposed) return bytes;
@@ -176,6 +174,25 @@ Result<Bytes> read_parameter(Source& source, const BoundRule& rule, const Slot& 
 /// The key of a model file that gives the program such a bias.
 std::string bias_key(const BoundRule& rule) {
     return rule.form == Form::kStackedBias ? "qkv_bias" : "bias";
+}
+
+/// Every tensor that the rules name is there with its dims, and no other.
+Status check_tensors(Source& source, const Naming* naming, const Program& program,
+                     std::span<const BoundRule> rules) {
+    engine::Differences differences;
+    for (const BoundRule& rule : rules) {
+        if (rule.slot == program::kNoSlot) {
+            for (const std::string& name : rule.theirs)
+                (void)source.take(name);  // check_zero() looks at it
+            continue;
+        }
+        const std::vector<Dims> dims = their_dims(rule, dims_of(program.slot(rule.slot)));
+        for (std::size_t part = 0; part < rule.theirs.size(); ++part)
+            source.expect(rule.theirs[part], dims[part], differences);
+    }
+    if (naming != nullptr) (void)source.take(std::string(naming->tied_theirs));  // check_tied()
+    source.note_left_over(differences);
+    return differences.status();
 }
 
 /// A bias that the program has no place for.
@@ -337,6 +354,7 @@ Result<engine::State> import_weights(const Program& program,
     }
     const Naming* table = naming_by_name(naming);
     Source source(tensors, table);
+    GYM_CHECK(check_tensors(source, table, program, rules));
     engine::State base;
     for (const BoundRule& rule : rules) {
         if (rule.slot == program::kNoSlot) {
@@ -349,8 +367,6 @@ Result<engine::State> import_weights(const Program& program,
         base.tensors.push_back({slot.name, slot.dtype, dims_of(slot), std::move(bytes)});
     }
     GYM_CHECK(check_tied(source, table, program, base));
-    if (const auto name = source.left_over())
-        return fail(ErrorCode::kMalformed, "the program has no place for tensor '" + *name + "'");
     return base;
 }
 

@@ -1,5 +1,6 @@
 #include "gym/registry/job_spec.hpp"
 
+#include <charconv>
 #include <limits>
 
 #include "gym/common/printable.hpp"
@@ -94,6 +95,9 @@ Result<JobSpec> parse_job_spec(const std::string& text, const std::string& origi
         GYM_TRY(spec.model_file, map.string("model"));
     }
     GYM_TRY(spec.dataset, map.string("dataset"));
+    GYM_TRY(spec.init, map.string_or(kInitKey, ""));
+    if (map.has(kInitKey) && spec.init.empty())
+        return map.error_at(kInitKey, "must name weights; leave the key out for random ones");
     GYM_CHECK(read_terms(map, spec.terms));
     GYM_TRY(spec.budget_wei, tokens(map, "budget"));
     if (spec.budget_wei.is_zero()) return map.error_at("budget", "must be above zero");
@@ -108,6 +112,40 @@ Result<JobSpec> parse_job_spec(const std::string& text, const std::string& origi
     return spec;
 }
 
+Result<InitialWeights> parse_init(std::string_view text) {
+    const auto refused = [&] {
+        return fail(ErrorCode::kInvalidArgument,
+                    "'" + std::string(text) +
+                        "' must be the 0x... root of an uploaded state, job:ID or job:ID@ROUND");
+    };
+    InitialWeights out;
+    if (!text.starts_with(kInitJobPrefix)) {
+        const auto root = Digest::parse(text);
+        if (!root.ok()) return refused();
+        out.root = *root;
+        return out;
+    }
+    text.remove_prefix(kInitJobPrefix.size());
+    const std::size_t at = text.find('@');
+    const auto job = Digest::parse(text.substr(0, at));
+    if (!job.ok()) return refused();
+    out.job = *job;
+    if (at == std::string_view::npos) return out;
+    const std::string_view number = text.substr(at + 1);
+    std::uint64_t round = 0;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), round);
+    if (error != std::errc{} || end != number.data() + number.size() || number.empty())
+        return refused();
+    out.round = round;
+    return out;
+}
+
+std::string to_string(const InitialWeights& init) {
+    if (!init.job) return init.root.hex();
+    return std::string(kInitJobPrefix) + init.job->hex() +
+           (init.round ? "@" + std::to_string(*init.round) : "");
+}
+
 Result<SubmittedSpec> parse_submitted_spec(const std::string& text, const std::string& origin) {
     GYM_TRY(JobSpec spec, parse_job_spec(text, origin));
     if (!spec.model)
@@ -119,7 +157,11 @@ Result<SubmittedSpec> parse_submitted_spec(const std::string& text, const std::s
                     origin +
                         ": 'dataset' must be the 0x... root of a registered dataset in a "
                         "submitted job");
-    SubmittedSpec out{std::move(spec), *root};
+    SubmittedSpec out{std::move(spec), *root, {}};
+    if (out.spec.init.empty()) return out;
+    auto init = parse_init(out.spec.init);
+    if (!init.ok()) return init.error().in(origin + ": 'init' in a submitted job");
+    out.init = *init;
     return out;
 }
 

@@ -75,6 +75,8 @@ Result<Job> to_job(const db::Row& row) {
     job.dataset_root = row.get<Digest>("dataset_root");
     job.terms = to_terms(row);
     job.budget_wei = row.get<Amount>("budget_wei");
+    if (!row.is_null("init_root"))
+        job.init = StateRef{row.get<Digest>("init_root"), row.get<Digest>("init_blob")};
     job.data_price_wei_per_mtoken = row.get<Amount>("data_price_wei_per_mtoken");
     job.data_quality_ppm = row.get<std::uint32_t>("data_quality_ppm");
     GYM_TRY(job.status, parse_job_status(row.get<std::string>("status")));
@@ -92,7 +94,7 @@ Result<Job> to_job(const db::Row& row) {
 bool same_submission(const Job& stored, const NewJob& job) {
     return stored.owner == job.owner && stored.name == job.name &&
            stored.spec_yaml == job.spec_yaml && stored.dataset_root == job.dataset_root &&
-           stored.terms == job.terms;
+           stored.terms == job.terms && stored.init == job.init;
 }
 
 Status expect_changed(const db::Rows& rows, const Digest& id) {
@@ -125,14 +127,20 @@ Digest make_job_id(const Address& owner, std::string_view idempotency_key) {
 Result<Job> submit_job(db::Transaction& tx, const NewJob& job, UnixMs now_ms) {
     const JobTerms& terms = job.terms;
     const protocol::LifecycleParams& life = terms.lifecycle;
+    std::optional<Digest> init_root, init_blob;
+    if (job.init) {
+        init_root = job.init->root;
+        init_blob = job.init->blob;
+    }
     GYM_TRY(
         const db::Rows inserted,
         tx.exec("INSERT INTO registry.job (id, owner, name, spec_yaml, dataset_root, budget_wei, "
                 "rounds, slots_max, workers_min, steps, checkpoint_every, evaluate_windows, "
                 "delta_norm_max, price_wei_per_pflop, unit_ms, report_ms, reveal_ms, "
                 "defence_ms, challenge_ms, draws_max, sampling_floor_ppm, "
-                "sampling_aggregate_ppm, submitted_at_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, "
-                "$8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23) "
+                "sampling_aggregate_ppm, submitted_at_ms, init_root, init_blob) VALUES ($1, $2, "
+                "$3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, "
+                "$20, $21, $22, $23, $24, $25) "
                 "ON CONFLICT (id) DO NOTHING",
                 {job.id,
                  job.owner,
@@ -156,7 +164,9 @@ Result<Job> submit_job(db::Transaction& tx, const NewJob& job, UnixMs now_ms) {
                  life.draws_max,
                  terms.sampling.floor_ppm,
                  terms.sampling.aggregate_ppm,
-                 now_ms}));
+                 now_ms,
+                 init_root,
+                 init_blob}));
     GYM_TRY(Job stored, get_job(tx, job.id));
     if (inserted.affected() == 0 && !same_submission(stored, job))
         return fail(ErrorCode::kConflict,

@@ -6,6 +6,7 @@ namespace gym::app {
 namespace {
 
 constexpr std::int64_t kTimeoutMsMax = 3'600'000;
+constexpr std::int64_t kKeepMsMax = std::int64_t{366} * 24 * 3'600 * 1'000;
 
 Status read_listen(YamlMap map, ApiConfig& config) {
     api::ServerOptions& listen = config.listen;
@@ -16,8 +17,23 @@ Status read_listen(YamlMap map, ApiConfig& config) {
     GYM_CHECK(map.read_integer("connections_max", 1, 65'536, listen.connections_max));
     GYM_CHECK(map.read_integer("header_timeout_ms", 100, kTimeoutMsMax, listen.header_timeout_ms));
     GYM_CHECK(map.read_integer("body_timeout_ms", 100, kTimeoutMsMax, listen.body_timeout_ms));
+    GYM_CHECK(map.read_integer("body_bytes_per_s_min", 1, std::int64_t{1} << 30,
+                               listen.body_bytes_per_s_min));
     GYM_TRY(config.port_file, map.string_or("port_file", ""));
     return map.finish();
+}
+
+Status read_uploads(YamlMap& map, ApiConfig& config) {
+    config.uploads = config.blobs + "/.uploads";
+    if (!map.has("uploads")) return {};
+    GYM_TRY(YamlMap uploads, map.map("uploads"));
+    api::UploadLimits& limits = config.upload_limits;
+    GYM_TRY(config.uploads, uploads.string_or("folder", config.uploads));
+    GYM_CHECK(uploads.read_integer("bytes_max", 1, std::int64_t{1} << 50, limits.bytes_max));
+    GYM_CHECK(
+        uploads.read_integer("owner_bytes_max", 1, std::int64_t{1} << 50, limits.owner_bytes_max));
+    GYM_CHECK(uploads.read_integer("keep_ms", 1'000, kKeepMsMax, limits.keep_ms));
+    return uploads.finish();
 }
 
 }  // namespace
@@ -40,6 +56,7 @@ Result<ApiConfig> load_api_config(const std::string& path) {
     GYM_CHECK(map.read_integer("node_live_ms", 1, kTimeoutMsMax, config.node_live_ms));
     GYM_CHECK(
         map.read_integer("dataset_bytes_max", 1, std::int64_t{1} << 40, config.dataset_bytes_max));
+    GYM_CHECK(read_uploads(map, config));
     GYM_CHECK(
         map.read_integer("usefulness_default_ppm", 0, 1'000'000, config.usefulness_default_ppm));
     GYM_TRY(const std::string price, map.string_or("price_per_pflop_min", "0"));

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "gym/api/server.hpp"
+#include "gym/api/uploads.hpp"
 #include "gym/common/amount.hpp"
 #include "gym/common/result.hpp"
 #include "gym/db/config.hpp"
@@ -18,6 +19,8 @@ struct ApiConfig {
     std::string blobs;
     std::int64_t node_live_ms = 30'000;
     std::uint64_t dataset_bytes_max = std::uint64_t{256} << 20;
+    std::string uploads;  ///< folder
+    api::UploadLimits upload_limits;
     std::uint32_t usefulness_default_ppm = 500'000;
     Amount price_per_pflop_min;
     std::string log_level = "info";

@@ -45,6 +45,7 @@ api::ApiOptions api_options(const app::ApiConfig& config, const contracts::Deplo
                        .dispute_game = deployment.dispute_game};
     options.node_live_ms = config.node_live_ms;
     options.dataset_bytes_max = config.dataset_bytes_max;
+    options.upload_bytes_max = config.upload_limits.bytes_max;
     return options;
 }
 
@@ -59,8 +60,11 @@ Status serve(const app::ApiConfig& config, const std::stop_token& stop) {
     options.node_live_ms = config.node_live_ms;
     options.usefulness_default_ppm = config.usefulness_default_ppm;
     options.price_per_pflop_min = config.price_per_pflop_min;
+    options.uploads = config.uploads;
     api::PostgresBackend backend(*database, blobs, clock, std::move(options));
-    api::Api handler({backend, backend, backend, clock}, api_options(config, deployment));
+    api::PostgresUploads uploads(*database, api::UploadFiles(config.uploads), clock,
+                                 config.upload_limits);
+    api::Api handler({backend, backend, backend, clock, &uploads}, api_options(config, deployment));
     GYM_TRY(const auto server, api::Server::start(config.listen, handler));
     GYM_CHECK(app::write_port_file(config.port_file, server->port()));
     app::log_ready("listening on " + config.listen.address + ":" + std::to_string(server->port()));

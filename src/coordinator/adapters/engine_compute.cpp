@@ -9,6 +9,7 @@
 #include "gym/engine/dataset_check.hpp"
 #include "gym/engine/evaluate.hpp"
 #include "gym/engine/record.hpp"
+#include "gym/engine/state_layout.hpp"
 #include "gym/execution/run.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
@@ -29,6 +30,22 @@ RootedBytes rooted(const engine::State& value) {
     return {engine::state_root(value), engine::encode_state(value)};
 }
 
+/// The base state of round 1.
+Result<engine::State> first_base(const program::Program& train, const Digest& job_seed,
+                                 const std::optional<Compute::GivenState>& given) {
+    if (!given) {
+        GYM_TRY(const engine::State initial, engine::initial_state(train, job_seed));
+        return engine::base_of(train, initial);
+    }
+    GYM_TRY(engine::State base, engine::decode_state(given->bytes));
+    GYM_CHECK(engine::check_layout(engine::parameter_layout(train), engine::layout_of(base)));
+    GYM_CHECK(engine::check_finite(base));
+    const Digest root = engine::state_root(base);
+    if (root == given->root) return base;
+    return fail(ErrorCode::kMismatch, "the weights have the root " + root.hex() +
+                                          ", the job begins from " + given->root.hex());
+}
+
 class EngineDelta final : public Compute::Delta {
   public:
     explicit EngineDelta(engine::Delta delta) : delta_(std::move(delta)) {}
@@ -47,7 +64,8 @@ class EngineCompute final : public Compute {
     }
 
     Result<Prepared> prepare(const std::string& spec_yaml, ByteView dataset,
-                             const Digest& dataset_root, const Digest& job_seed) override {
+                             const Digest& dataset_root, const Digest& job_seed,
+                             const std::optional<GivenState>& given) override {
         GYM_TRY(auto submitted, registry::parse_submitted_spec(spec_yaml, "job file"));
         GYM_TRY(const program::TrainConfig config,
                 program::read_train_config(*submitted.spec.model));
@@ -56,8 +74,7 @@ class EngineCompute final : public Compute {
         GYM_TRY(const program::Program logits, program::logits_program(config.model, 1));
         GYM_TRY(const auto tokens, decode_dataset(dataset, dataset_root));
         GYM_CHECK(engine::check_dataset(train, *tokens));
-        GYM_TRY(const engine::State initial, engine::initial_state(train, job_seed));
-        GYM_TRY(const engine::State base, engine::base_of(train, initial));
+        GYM_TRY(const engine::State base, first_base(train, job_seed, given));
         Prepared out;
         out.program = rooted(train);
         out.evaluate_program = rooted(evaluation);

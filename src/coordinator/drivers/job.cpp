@@ -46,8 +46,17 @@ Result<registry::JobArtifacts> make_artifacts(const Context& context, const regi
     if (!tokens.ok()) return tokens.error().in("dataset " + dataset.name);
     registry::JobArtifacts out;
     out.seed = job_seed(job.id);
-    GYM_TRY(const Compute::Prepared prepared,
-            context.deps.compute.prepare(job.spec_yaml, *tokens, job.dataset_root, out.seed));
+    Bytes weights;
+    std::optional<Compute::GivenState> given;
+    if (job.init) {
+        auto stored = context.deps.blobs.get(job.init->blob);
+        if (!stored.ok()) return stored.error().in("the weights that the job begins from");
+        weights = std::move(stored).value();
+        given = Compute::GivenState{job.init->root, weights};
+    }
+    GYM_TRY(
+        const Compute::Prepared prepared,
+        context.deps.compute.prepare(job.spec_yaml, *tokens, job.dataset_root, out.seed, given));
     out.program_root = prepared.program.root;
     GYM_TRY(out.program_blob, keep(context, prepared.program.bytes));
     out.evaluate_program_root = prepared.evaluate_program.root;

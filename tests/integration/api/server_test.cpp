@@ -47,11 +47,29 @@ constexpr std::uint64_t kStreamBytes = 3'000'001;
 /// More than sockets hold for a peer that does not read.
 constexpr std::uint64_t kLargeStreamBytes = std::uint64_t{1} << 30;
 
+/// Counts a body's bytes; refuses the one with a '!'.
+class CountingSink final : public BodySink {
+  public:
+    Status write(ByteView piece) override {
+        if (std::ranges::find(piece, '!') != piece.end())
+            return fail(ErrorCode::kOutOfRange, "no room");
+        bytes += piece.size();
+        largest = std::max(largest.load(), piece.size());
+        return {};
+    }
+    std::atomic<std::size_t> bytes{0};
+    std::atomic<std::size_t> largest{0};
+};
+
 class EchoHandler final : public Handler {
   public:
     Admission admit(const Request& head) override {
-        if (head.target == "/refused") return {Response{401, "text/plain", {}, "no"}, 0};
-        return {std::nullopt, head.target == "/big" ? std::uint64_t{1} << 20 : 1024};
+        if (head.target == "/sink") {
+            sink = std::make_shared<CountingSink>();
+            return {std::nullopt, std::uint64_t{64} << 20, sink};
+        }
+        if (head.target == "/refused") return {Response{401, "text/plain", {}, "no"}, 0, {}};
+        return {std::nullopt, head.target == "/big" ? std::uint64_t{1} << 20 : 1024, {}};
     }
     Response handle(const Request& request) override {
         if (request.target == "/slow") {
@@ -60,6 +78,8 @@ class EchoHandler final : public Handler {
             changed.notify_all();
             changed.wait_for(lock, std::chrono::seconds(20), [this] { return released; });
         }
+        if (request.sink)
+            return {200, "text/plain", {}, "streamed " + std::to_string(sink->bytes.load())};
         if (request.target.starts_with("/stream")) {
             const bool broken = request.target == "/stream-broken";
             const std::uint64_t size =
@@ -76,10 +96,25 @@ class EchoHandler final : public Handler {
         }
         return {200, "text/plain", {}, request.method + " " + std::to_string(request.body.size())};
     }
+    Response refuse_body(const Error& error, std::string_view) override {
+        return {422, "text/plain", {}, error.message};
+    }
+    std::shared_ptr<CountingSink> sink;  // of the last streamed request
     Response refuse(unsigned status, std::string_view detail, std::string_view) override {
         return {status, "text/plain", {}, std::string(detail)};
     }
-    void connections(std::int64_t open) override { open_connections = open; }
+    void connections(std::int64_t open) override {
+        const std::lock_guard lock(mutex);
+        open_connections = open;
+        had_connection = had_connection || open > 0;
+        changed.notify_all();
+    }
+    /// Until a connection has come and all have ended.
+    void wait_ended() {
+        std::unique_lock lock(mutex);
+        ASSERT_TRUE(changed.wait_for(lock, std::chrono::seconds(20),
+                                     [this] { return had_connection && open_connections == 0; }));
+    }
 
     void wait_running() {
         std::unique_lock lock(mutex);
@@ -97,6 +132,7 @@ class EchoHandler final : public Handler {
     int running = 0;
     bool released = false;
     std::atomic<std::int64_t> open_connections{0};
+    bool had_connection = false;
 };
 
 /// A plain socket, so that tests can send what no client library would.
@@ -197,6 +233,60 @@ TEST_F(ServerTest, TheBodyOfARefusedRequestIsNotRead) {
     const std::string answer = peer.read_to_end();
     EXPECT_EQ(answer.substr(0, 12), "HTTP/1.1 401");
     EXPECT_NE(answer.find("Connection: close"), std::string::npos);
+}
+
+TEST_F(ServerTest, AStreamedBodyIsNeverHeldAsAWhole) {
+    start();
+    const std::size_t size = std::size_t{5} << 20;
+    const Peer peer(server_->port());
+    ASSERT_TRUE(peer.send(
+        "PUT /sink HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(size) + "\r\n\r\n"));
+    ASSERT_TRUE(peer.send(std::string(size, 'x')));
+    const std::string expected = "streamed " + std::to_string(size);
+    EXPECT_NE(peer.read_until(expected).find(expected), std::string::npos);
+    EXPECT_LE(handler_.sink->largest, std::size_t{1} << 20);
+    // The connection serves the next request.
+    ASSERT_TRUE(peer.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n"));
+    EXPECT_NE(peer.read_until("GET 0").find("GET 0"), std::string::npos);
+}
+
+TEST_F(ServerTest, WhatArrivedOfACutBodyReachesTheSink) {
+    start();
+    {
+        const Peer peer(server_->port());
+        ASSERT_TRUE(peer.send("PUT /sink HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n"));
+        ASSERT_TRUE(peer.send(std::string(600, 'x')));
+    }
+    handler_.wait_ended();
+    ASSERT_NE(handler_.sink, nullptr);
+    EXPECT_EQ(handler_.sink->bytes, 600U);
+}
+
+TEST_F(ServerTest, ASinkThatRefusesItsBodyAnswers) {
+    start();
+    const Peer peer(server_->port());
+    ASSERT_TRUE(peer.send("PUT /sink HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab!de"));
+    const std::string answer = peer.read_to_end();
+    EXPECT_EQ(answer.substr(0, 12), "HTTP/1.1 422");
+    EXPECT_NE(answer.find("no room"), std::string::npos);
+}
+
+TEST_F(ServerTest, AStreamedBodyNeedsALengthAndMustArriveInTime) {
+    ServerOptions options;
+    options.body_timeout_ms = 200;
+    options.body_bytes_per_s_min = 1 << 20;
+    start(options);
+    const Peer chunked(server_->port());
+    ASSERT_TRUE(
+        chunked.send("PUT /sink HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"));
+    EXPECT_EQ(chunked.read_to_end().substr(0, 12), "HTTP/1.1 411");
+    const Peer slow(server_->port());
+    ASSERT_TRUE(slow.send("PUT /sink HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nab"));
+    EXPECT_EQ(slow.read_to_end().substr(0, 12), "HTTP/1.1 408");
+    EXPECT_EQ(handler_.sink->bytes, 2U);
+    const Peer large(server_->port());
+    ASSERT_TRUE(large.send("PUT /sink HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n"));
+    EXPECT_EQ(large.read_to_end().substr(0, 12), "HTTP/1.1 413");
 }
 
 TEST_F(ServerTest, Expect100ContinueIsHonoured) {

@@ -31,15 +31,16 @@ coordinator::RootedBytes rooted(std::string_view tag, ByteView content) {
 
 }  // namespace
 
-Result<coordinator::Compute::Prepared> FakeCompute::prepare(const std::string& spec_yaml,
-                                                            ByteView dataset, const Digest&,
-                                                            const Digest& job_seed) {
+Result<coordinator::Compute::Prepared> FakeCompute::prepare(
+    const std::string& spec_yaml, ByteView dataset, const Digest&, const Digest& job_seed,
+    const std::optional<GivenState>& given) {
     if (spec_yaml == "broken") return fail(ErrorCode::kInvalidArgument, "model: zero layers");
     Prepared out;
     out.program = rooted("program", as_bytes(spec_yaml));
     out.evaluate_program = rooted("evaluate", as_bytes(spec_yaml));
     out.logits_program = rooted("logits", as_bytes(spec_yaml));
     out.base = rooted("base", job_seed.view());
+    if (given) out.base = {given->root, {given->bytes.begin(), given->bytes.end()}};
     out.momentum = rooted("momentum", dataset);
     out.tokens_per_step = 64;
     out.flops_per_step = 1'000'000;
@@ -187,7 +188,8 @@ registry::JobTerms World::terms() {
     return out;
 }
 
-Digest World::submit_job(const registry::JobTerms& terms, std::uint64_t budget_wei) {
+Digest World::submit_job(const registry::JobTerms& terms, std::uint64_t budget_wei,
+                         const std::optional<registry::StateRef>& init) {
     registry::NewJob job;
     job.owner = key.address();
     job.name = "a job";
@@ -196,6 +198,7 @@ Digest World::submit_job(const registry::JobTerms& terms, std::uint64_t budget_w
     job.dataset_root = dataset_root_;
     job.terms = terms;
     job.budget_wei = Amount(budget_wei);
+    job.init = init;
     const auto api = test_database_.as("gym_api");
     const auto submitted = api->transact(
         [&](db::Transaction& tx) { return gym::testing::submit_job(tx, job, clock.now_ms()); });

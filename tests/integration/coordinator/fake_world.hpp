@@ -70,7 +70,8 @@ class FakeStake final : public coordinator::StakePort {
 class FakeCompute final : public coordinator::Compute {
   public:
     Result<Prepared> prepare(const std::string& spec_yaml, ByteView dataset,
-                             const Digest& dataset_root, const Digest& job_seed) override;
+                             const Digest& dataset_root, const Digest& job_seed,
+                             const std::optional<GivenState>& given) override;
     Result<RoundRoots> round_roots(ByteView program, ByteView base) override;
     Result<DeltaPtr> check_delta(ByteView program, const blob::VerifiedBlob& delta) override;
     Result<Aggregated> aggregate(ByteView program, ByteView base, ByteView momentum,
@@ -120,7 +121,8 @@ class World {
     void settle();
     coordinator::TickSummary tick();
 
-    Digest submit_job(const registry::JobTerms& terms, std::uint64_t budget_wei = 1'000'000'000);
+    Digest submit_job(const registry::JobTerms& terms, std::uint64_t budget_wei = 1'000'000'000,
+                      const std::optional<registry::StateRef>& init = {});
     FakeNode add_node(records::NodeRole role);
     void beat(const std::vector<const FakeNode*>& nodes);
     /// Moves the clock past every deadline of the default terms but a unit's, with `nodes` still

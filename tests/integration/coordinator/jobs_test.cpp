@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "fake_world.hpp"
+#include "gym/commit/sha256.hpp"
 #include "owner_orders.hpp"
 
 namespace gym::testing {
@@ -157,6 +158,51 @@ TEST(CoordinatorJobs, APauseThatWasAskedForInTheOwnersPlaceSaysWhy) {
     write(pause);
     write(fund);
     EXPECT_EQ(world.job(job).request, std::nullopt) << "money came before the coordinator acted";
+}
+
+// The base state's root is in the round's record, whose hash is on chain: a dispute of a unit of
+// round 1 is about the given weights.
+TEST(CoordinatorJobs, AJobWithGivenWeightsRecordsTheirRootAndItsUnitsAreVerified) {
+    World world;
+    const FakeNode worker = world.add_node(NodeRole::kWorker);
+    const FakeNode verifier = world.add_node(NodeRole::kVerifier);
+    const Bytes weights{7, 7, 7};
+    const registry::StateRef given{commit::sha256(as_bytes("their root")),
+                                   world.blobs.put(weights).value()};
+    const Digest job = world.submit_job(World::terms(), 1'000'000'000, given);
+    world.settle();
+    ASSERT_EQ(world.rounds(job).size(), 1U);
+    const registry::Round round = world.rounds(job).front();
+    EXPECT_EQ(round.base.root, given.root);
+    EXPECT_EQ(round.base.blob, given.blob);
+    EXPECT_EQ(round.record.base_state_root, given.root);
+    EXPECT_EQ(round.record.initial_state_root, commit::sha256(weights));
+    EXPECT_TRUE(world.chain.round_posted(job, 1, protocol::hash(round.record)).value());
+    EXPECT_EQ(world.job(job).artifacts->base_state_root, given.root);
+
+    const auto ack = world.commit(worker, world.work(worker));
+    ASSERT_TRUE(ack.ok()) << ack.error().message;
+    world.settle();
+    ASSERT_TRUE(world.verify(verifier));
+    while (world.verify(verifier)) {
+    }
+    world.pass_deadline({&worker, &verifier});
+    while (world.verify(verifier)) {
+    }
+    world.pass_deadline({&worker, &verifier});
+    EXPECT_EQ(world.unit(ack->unit).status.state, UnitState::kFinal);
+    EXPECT_EQ(world.job(job).status, registry::JobStatus::kCompleted);
+}
+
+TEST(CoordinatorJobs, AJobWhoseWeightsAreGoneFailsWithTheReason) {
+    World world;
+    const registry::StateRef lost{commit::sha256(as_bytes("root")), commit::sha256(as_bytes("no"))};
+    const Digest job = world.submit_job(World::terms(), 1'000'000'000, lost);
+    world.settle();
+    EXPECT_EQ(world.job(job).status, registry::JobStatus::kFailed);
+    EXPECT_NE(world.job(job).status_reason.find("the weights that the job begins from"),
+              std::string::npos)
+        << world.job(job).status_reason;
 }
 
 TEST(CoordinatorJobs, AJobThatCannotRunFailsWithTheReason) {

@@ -15,8 +15,9 @@ class WrongAggregates final : public Compute {
     explicit WrongAggregates(std::unique_ptr<Compute> engine) : engine_(std::move(engine)) {}
 
     Result<Prepared> prepare(const std::string& spec_yaml, ByteView dataset,
-                             const Digest& dataset_root, const Digest& job_seed) override {
-        return engine_->prepare(spec_yaml, dataset, dataset_root, job_seed);
+                             const Digest& dataset_root, const Digest& job_seed,
+                             const std::optional<GivenState>& given) override {
+        return engine_->prepare(spec_yaml, dataset, dataset_root, job_seed, given);
     }
     Result<RoundRoots> round_roots(ByteView program, ByteView base) override {
         return engine_->round_roots(program, base);

@@ -39,8 +39,71 @@ class ApiTest : public ::testing::Test {
 
     FakeBackend backend_;
     gym::testing::ManualClock clock_{20'000};
-    Api api_{{backend_, backend_, backend_, clock_}, {}};
+    Api api_{{backend_, backend_, backend_, clock_, &backend_}, {}};
 };
+
+/// Sends parts of blobs as the server does: admitted, the body to the sink, then handled.
+class UploadRoutes : public ApiTest {
+  protected:
+    Response put(const std::string& range, const std::string& body,
+                 const std::string& key = testing::kGoodKey) {
+        Request request{"PUT", "/v1/blobs/" + digest_of(3).hex(), {}, {}, "req"};
+        request.headers = {{"authorization", "Bearer " + key},
+                           {"content-type", "application/octet-stream"},
+                           {"content-length", std::to_string(body.size())}};
+        if (!range.empty()) request.headers["content-range"] = range;
+        auto admission = api_.admit(request);
+        if (admission.refused) return *admission.refused;
+        request.sink = admission.sink;
+        const Status written = request.sink->write(as_bytes(body));
+        return written.ok() ? api_.handle(request) : api_.refuse_body(written.error(), "req");
+    }
+};
+
+TEST_F(UploadRoutes, PartsFollowOneAnother) {
+    EXPECT_EQ(put("bytes 0-1/5", "ab").status, 200U);
+    EXPECT_EQ(backend_.last_part.owner, address_of(1));
+    EXPECT_EQ(backend_.last_part.root, digest_of(3));
+    EXPECT_EQ(backend_.last_part.size_bytes, 5U);
+    EXPECT_EQ(backend_.last_part.length_bytes, 2U);
+    EXPECT_EQ(put("bytes 0-1/5", "ab").status, 409U);
+    const Response whole = put("bytes 2-4/5", "cde");
+    EXPECT_EQ(whole.status, 201U) << whole.body;
+    EXPECT_EQ(backend_.uploaded, "abcde");
+    EXPECT_TRUE(object_of(whole).at("complete").as_bool());
+    EXPECT_EQ(put("bytes */5", "").status, 201U) << "asks to check what is there";
+    EXPECT_EQ(backend_.last_part.offset, std::nullopt);
+}
+
+TEST_F(UploadRoutes, ABodyWithoutARangeIsTheWholeBlob) {
+    EXPECT_EQ(put("", "abcde").status, 201U);
+    EXPECT_EQ(backend_.last_part.offset, 0U);
+    EXPECT_EQ(backend_.last_part.size_bytes, 5U);
+}
+
+TEST_F(UploadRoutes, RangesThatMakeNoSenseAreRefused) {
+    for (const char* range :
+         {"bytes 0-2/5", "bytes 1-0/5", "bytes 4-5/5", "bytes 0-1", "bytes a-b/5", "bytes 0-1/*",
+          "0-1/5", "bytes */5", "bytes -1/5", "bytes 0-1/99999999999999999999999"}) {
+        const Response response = put(range, "ab");
+        EXPECT_EQ(response.status, 400U) << range << ": " << response.body;
+    }
+    EXPECT_EQ(backend_.uploaded, "");
+}
+
+TEST_F(UploadRoutes, OnlyTheKeysOwnerUploads) {
+    EXPECT_EQ(put("", "abcde", "gym_stranger").status, 401U);
+    EXPECT_EQ(put("", "ab!de").status, 422U) << "the sink's own error";
+    EXPECT_EQ(send("GET", "/v1/blobs/" + digest_of(3).hex()).status, 401U);
+    EXPECT_EQ(Api({backend_, backend_, backend_, clock_}, {})
+                  .handle({"GET",
+                           "/v1/blobs/" + digest_of(3).hex(),
+                           {{"authorization", std::string("Bearer ") + testing::kGoodKey}},
+                           {},
+                           "req"})
+                  .status,
+              503U);
+}
 
 TEST_F(ApiTest, AccountsHaveBalancesAndCredits) {
     const Response response = get("/v1/accounts/" + address_of(3).hex());

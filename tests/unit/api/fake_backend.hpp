@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <string>
@@ -31,7 +32,7 @@ inline Digest digest_of(std::uint8_t last) {
 }
 
 /// Answers from memory; `down` stands for a database that does not answer.
-class FakeBackend final : public Queries, public Submissions, public Keys {
+class FakeBackend final : public Queries, public Submissions, public Keys, public Uploads {
   public:
     bool down = false;
     bool ended = false;                              ///< jobs have completed
@@ -274,6 +275,27 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
         return AddedDataset{dataset, offer.name != "known"};
     }
     std::optional<Digest> last_offer_root;
+
+    /// What uploads sent, one after the other, and the part that began last.
+    std::string uploaded;
+    UploadPart last_part;
+    Result<std::shared_ptr<UploadSink>> begin(const UploadPart& part) override {
+        GYM_CHECK(ping());
+        if (part.offset.value_or(uploaded.size()) != uploaded.size())
+            return fail(ErrorCode::kConflict, "continue at " + std::to_string(uploaded.size()));
+        last_part = part;
+        return std::shared_ptr<UploadSink>(std::make_shared<FakeSink>(*this));
+    }
+    Result<Upload> upload(const Address&, const Digest& root) override {
+        GYM_CHECK(ping());
+        return Upload{root, 5, uploaded.size(), uploaded.size() == 5, {}, 9};
+    }
+    Result<Upload> forget(const Address& owner, const Digest& root) override {
+        GYM_TRY(const Upload before, upload(owner, root));
+        uploaded.clear();
+        return before;
+    }
+
     Result<Address> authenticate(std::string_view key) override {
         GYM_CHECK(ping());
         if (key == kGoodKey) return address_of(1);
@@ -318,6 +340,27 @@ class FakeBackend final : public Queries, public Submissions, public Keys {
     }
 
   private:
+    class FakeSink final : public UploadSink {
+      public:
+        explicit FakeSink(FakeBackend& backend) : backend_(backend) {}
+        Status write(ByteView piece) override {
+            if (std::ranges::find(piece, '!') != piece.end())
+                return fail(ErrorCode::kOutOfRange, "the disk is full");
+            backend_.uploaded.append(piece.begin(), piece.end());
+            return {};
+        }
+        Result<Upload> finish() override {
+            return Upload{backend_.last_part.root,
+                          backend_.last_part.size_bytes,
+                          backend_.uploaded.size(),
+                          backend_.uploaded.size() == backend_.last_part.size_bytes,
+                          {},
+                          9};
+        }
+
+      private:
+        FakeBackend& backend_;
+    };
     static registry::Node sample_node() {
         registry::Node node;
         node.address = address_of(9);

@@ -294,6 +294,67 @@ TEST_F(ClientTest, OnlyWhatMayBeRepeatedIsRepeated) {
     EXPECT_EQ(calls, 1);
 }
 
+/// A gym-api that takes a few bytes of each part and then breaks off.
+class BreakingUploads {
+  public:
+    explicit BreakingUploads(std::size_t bytes_a_part) : bytes_a_part_(bytes_a_part) {}
+    Response operator()(const Request& request) {
+        const std::scoped_lock lock(mutex_);
+        if (request.method == "GET") {
+            if (received.empty()) return with_body("{}", 404);
+            return with_json(state(false));
+        }
+        ++parts;
+        ranges.push_back(std::string(request.header("content-range")));
+        const std::string begin = "bytes " + std::to_string(received.size()) + "-";
+        if (!request.body.empty() && !ranges.back().starts_with(begin)) return with_body("{}", 409);
+        received += request.body.substr(0, bytes_a_part_);
+        if (request.body.size() > bytes_a_part_ || bytes_a_part_ == 0) return with_body("{}", 503);
+        return with_json(state(true));
+    }
+    std::string received;
+    std::vector<std::string> ranges;
+    int parts = 0;
+
+  private:
+    json::object state(bool complete) const {
+        return api::to_json(api::Upload{digest(5), 10, received.size(), complete, digest(6), 1});
+    }
+    const std::size_t bytes_a_part_;
+    std::mutex mutex_;
+};
+
+TEST_F(ClientTest, ACutUploadContinuesWhereItWasCut) {
+    BreakingUploads uploads(4);
+    uploads.received = "ab";  // of an earlier call
+    api_.answer = [&](const Request& request) { return uploads(request); };
+    const std::string blob = "abcdefghij";
+    std::vector<std::uint64_t> seen;
+    const auto sent = client(std::chrono::seconds(20))
+                          .upload_blob(digest(5), source_of(as_bytes(blob)),
+                                       [&](std::uint64_t done, std::uint64_t all) {
+                                           EXPECT_EQ(all, 10U);
+                                           seen.push_back(done);
+                                       });
+    ASSERT_TRUE(sent.ok()) << sent.error().message;
+    EXPECT_TRUE((*sent)->complete);
+    EXPECT_EQ((*sent)->state_root, digest(6));
+    EXPECT_EQ(uploads.received, blob);
+    EXPECT_EQ(uploads.ranges, (std::vector<std::string>{"bytes 2-9/10", "bytes 6-9/10"}));
+    EXPECT_EQ(seen, (std::vector<std::uint64_t>{6, 10}));
+}
+
+TEST_F(ClientTest, AnUploadWithoutProgressEnds) {
+    BreakingUploads uploads(0);
+    uploads.received = "ab";
+    api_.answer = [&](const Request& request) { return uploads(request); };
+    const auto sent = client(std::chrono::milliseconds(250))
+                          .upload_blob(digest(5), source_of(as_bytes("abcdefghij")));
+    ASSERT_FALSE(sent.ok());
+    EXPECT_EQ(sent.error().code, ErrorCode::kUnavailable);
+    EXPECT_GE(uploads.parts, 2);
+}
+
 TEST_F(ClientTest, ListsAreReadToTheirEnd) {
     const std::size_t count = kPageItemsMax + 1;
     api_.answer = [&](const Request& request) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 
 #include "gym/blob/dataset.hpp"
 #include "gym/commit/sha256.hpp"
@@ -39,9 +40,23 @@ std::string job_yaml(const Digest& dataset, const std::string& model_lines) {
 class EngineComputeTest : public ::testing::Test {
   protected:
     Result<Compute::Prepared> prepare(const blob::Dataset& dataset,
-                                      const std::string& model_lines = "    width: 16\n") {
+                                      const std::string& model_lines = "    width: 16\n",
+                                      const std::optional<Compute::GivenState>& given = {}) {
         return compute->prepare(job_yaml(dataset.root(), model_lines), dataset.encode(),
-                                dataset.root(), commit::sha256(as_bytes("seed")));
+                                dataset.root(), commit::sha256(as_bytes("seed")), given);
+    }
+    /// The base state that prepare() would draw, with every weight doubled.
+    engine::State other_weights() {
+        engine::State base = engine::decode_state(prepare(tokens)->base.bytes).value();
+        for (engine::StateTensor& tensor : base.tensors) {
+            for (std::size_t i = 0; i < tensor.bytes.size(); i += sizeof(float)) {
+                float value = 0;
+                std::memcpy(&value, tensor.bytes.data() + i, sizeof value);
+                value *= 2;
+                std::memcpy(tensor.bytes.data() + i, &value, sizeof value);
+            }
+        }
+        return base;
     }
     /// The record of round 1 of a prepared job.
     protocol::RoundRecord record(const Compute::Prepared& prepared) const {
@@ -103,12 +118,58 @@ TEST_F(EngineComputeTest, RefusesJobsThatCannotRun) {
     EXPECT_FALSE(too_short.ok()) << "the validation split is shorter than a window";
     Bytes altered = tokens.encode();
     altered[altered.size() - 2] ^= 1;  // the low byte: still a token of the vocabulary
-    EXPECT_EQ(
-        compute
-            ->prepare(job_yaml(tokens.root(), "    width: 16\n"), altered, tokens.root(), Digest{})
-            .error()
-            .code,
-        ErrorCode::kMismatch);
+    EXPECT_EQ(compute
+                  ->prepare(job_yaml(tokens.root(), "    width: 16\n"), altered, tokens.root(),
+                            Digest{}, {})
+                  .error()
+                  .code,
+              ErrorCode::kMismatch);
+}
+
+TEST_F(EngineComputeTest, AJobBeginsFromTheGivenWeights) {
+    const engine::State weights = other_weights();
+    const Bytes bytes = engine::encode_state(weights);
+    const Digest root = engine::state_root(weights);
+    const auto prepared = prepare(tokens, "    width: 16\n", Compute::GivenState{root, bytes});
+    ASSERT_TRUE(prepared.ok()) << prepared.error().message;
+    EXPECT_EQ(prepared->base.root, root);
+    EXPECT_EQ(prepared->base.bytes, bytes);
+    EXPECT_NE(prepared->base.root, prepare(tokens)->base.root);
+    EXPECT_EQ(prepared->program.root, prepare(tokens)->program.root);
+    // A worker's unit from them, and the referee's.
+    const protocol::RoundRecord round = record(*prepared);
+    EXPECT_EQ(round.base_state_root, root);
+    const auto again = compute->run_unit(round, 1, prepared->program.bytes, prepared->base.bytes,
+                                         tokens.encode(), nullptr);
+    ASSERT_TRUE(again.ok()) << again.error().message;
+    EXPECT_EQ(again->roots.delta, work(*prepared, 1).delta.root());
+}
+
+TEST_F(EngineComputeTest, RefusesWeightsThatDoNotFit) {
+    const std::string width = "    width: 16\n";
+    engine::State weights = other_weights();
+    const auto error = [&](const engine::State& state, const Digest& root) {
+        const Bytes bytes = engine::encode_state(state);
+        const auto prepared = prepare(tokens, width, Compute::GivenState{root, bytes});
+        return prepared.ok() ? Error{} : prepared.error();
+    };
+    const Digest root = engine::state_root(weights);
+    EXPECT_EQ(error(weights, commit::sha256(as_bytes("another"))).code, ErrorCode::kMismatch);
+    engine::State nan = weights;
+    nan.tensors[2].bytes[3] = 0x7F;
+    nan.tensors[2].bytes[2] = 0xC0;
+    EXPECT_NE(
+        error(nan, engine::state_root(nan))
+            .message.find("'" + nan.tensors[2].name + "' has 1 value that is NaN or infinite"),
+        std::string::npos);
+    engine::State wrong = weights;
+    std::swap(wrong.tensors[0].dims[0], wrong.tensors[0].dims[1]);
+    wrong.tensors.pop_back();
+    const Error two = error(wrong, root);
+    EXPECT_EQ(two.code, ErrorCode::kShapeMismatch);
+    EXPECT_NE(two.message.find("in 2 places"), std::string::npos) << two.message;
+    EXPECT_NE(two.message.find(weights.tensors.front().name), std::string::npos) << two.message;
+    EXPECT_NE(two.message.find(weights.tensors.back().name), std::string::npos) << two.message;
 }
 
 /// A class that the model lacks would stop a round that evaluates the row, and workers that draw

@@ -13,6 +13,7 @@
 #include "gym/common/file.hpp"
 #include "gym/common/memory.hpp"
 #include "gym/engine/saved_run.hpp"
+#include "gym/interchange/weights_file.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
 
@@ -146,6 +147,11 @@ Result<engine::State> starting_state(const program::Program& program, const std:
                                      const std::string& seed) {
     GYM_TRY(StateFile file, starting_point(program, path, seed));
     return std::move(file.state);
+}
+
+Result<engine::State> state_from_weights(const program::Program& program, const std::string& path) {
+    GYM_TRY(const auto weights, interchange::load_weights(path, program));
+    return engine::with_fresh_optimizer(program, weights.base);
 }
 
 }  // namespace gym::app

@@ -54,6 +54,11 @@ struct StateFile {
 [[nodiscard]] Result<StateFile> starting_point(const program::Program& program,
                                                const std::string& path, const std::string& seed);
 
+/// The state that begins with the weights in `path` (interchange::load_weights) and a fresh
+/// optimizer.
+[[nodiscard]] Result<engine::State> state_from_weights(const program::Program& program,
+                                                       const std::string& path);
+
 /// Success if `path` can be written, or is empty: asked before hours of work, not after.
 /// @errors kIo naming the path.
 [[nodiscard]] Status check_output(const std::string& path);

@@ -15,6 +15,7 @@
 #include "gym/crypto/secret.hpp"
 #include "job/export_command.hpp"
 #include "job/job_file.hpp"
+#include "job/job_init.hpp"
 #include "job/job_order.hpp"
 #include "job/job_print.hpp"
 #include "job/machine_speed.hpp"
@@ -188,9 +189,10 @@ Result<client::Answer<client::Job>> send_once(const JobOptions& options, const s
 }
 
 Status submit(const CliContext& context, const JobOptions& options) {
-    GYM_TRY(const ResolvedJob job, asked_job(options));
+    GYM_TRY(ResolvedJob job, asked_job(options));
     if (job.plan && !context.json) print_plan(*job.plan);
     GYM_TRY(const client::ApiClient api, options.api.client_with_key(kApiRetryFor));
+    GYM_CHECK(resolve_init(api, job));
     GYM_TRY(const plan::OrderSigner signer, open_order_signer(options.order));
     GYM_TRY(const registry::Dataset dataset, ready_dataset(context, options, job, api));
     GYM_TRY(auto submitted,

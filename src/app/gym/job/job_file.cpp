@@ -108,6 +108,22 @@ Status plan_terms(plan::Draft draft, const JobText& given, const AskFacts& ask_f
     return {};
 }
 
+/// What `init` names, if it is there: weights are read when the job is submitted.
+Status find_init(const fs::path& folder, const std::string& init, ResolvedJob& job) {
+    job.init = init;
+    if (init.empty() || init.starts_with(registry::kInitJobPrefix) ||
+        registry::parse_init(init).ok())
+        return {};
+    const fs::path path = folder / init;
+    std::error_code ignored;
+    job.init = path.string();
+    if (fs::exists(path, ignored)) return {};
+    return fail(ErrorCode::kNotFound,
+                "'init' names " + path.string() +
+                    ": no such file or folder. It must be a folder or file of weights, job:ID, "
+                    "job:ID@ROUND, or the 0x... root of an uploaded state");
+}
+
 /// Of all units of all rounds, rounded down once.
 Result<Amount> data_cost(const ResolvedJob& job, const DataTerms& data) {
     const registry::JobTerms& terms = job.terms;
@@ -158,19 +174,29 @@ Result<ResolvedJob> resolve_job(JobText given, const AskFacts& ask_facts) {
     GYM_CHECK(model.finish());
     if (const Status status = check_trainable(job); !status.ok()) return status.error().in(origin);
     GYM_CHECK(load_dataset(given.folder, draft.spec.dataset, job, draft.text));
+    GYM_CHECK(find_init(given.folder, draft.spec.init, job));
     job.name = draft.spec.name;
     job.yaml = draft.text.text();
     if (draft.needs_plan()) GYM_CHECK(plan_terms(std::move(draft), given, ask_facts, job));
-    GYM_TRY(const auto submitted, registry::parse_submitted_spec(job.yaml, origin));
-    job.terms = submitted.spec.terms;
-    job.budget_wei = submitted.spec.budget_wei;
-    job.max_data_price_wei = submitted.spec.max_data_price_wei;
+    GYM_TRY(const auto whole, registry::parse_job_spec(job.yaml, origin));
+    job.terms = whole.terms;
+    job.budget_wei = whole.budget_wei;
+    job.max_data_price_wei = whole.max_data_price_wei;
     return job;
 }
 
 Result<ResolvedJob> resolve_job_file(const fs::path& path) {
     GYM_TRY(std::string text, read_yaml(path));
     return resolve_job({YamlText(std::move(text), path.string()), path.parent_path()}, {});
+}
+
+Status begin_from(ResolvedJob& job, const std::string& init) {
+    const std::string key(registry::kInitKey);
+    YamlText text(job.yaml, job.name);
+    GYM_CHECK(text.replace(key, key + ": \"" + init + "\""));
+    job.yaml = text.text();
+    job.init = init;
+    return {};
 }
 
 Status agree_to_data_price(ResolvedJob& job, const Amount& price) {

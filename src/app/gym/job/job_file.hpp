@@ -22,7 +22,9 @@ namespace gym::app {
 /// A job file with everything that it names on disk put in, ready to be submitted.
 struct ResolvedJob {
     std::string name;
-    std::string yaml;  ///< self-contained: the model inlined, the dataset by its root
+    /// Self-contained: the model inlined, the dataset by its root; `init` after resolve_init().
+    std::string yaml;
+    std::string init;  ///< what parse_init() reads, with a job's id cut; or weights on disk
     program::TrainConfig config;
     registry::JobTerms terms;
     Amount budget_wei;
@@ -48,6 +50,10 @@ using AskFacts = std::function<Result<plan::Facts>(const ResolvedJob& job)>;
 /// Puts `price` into the text that is submitted, in the place of what the file says.
 /// @errors kInvalidArgument for a key that cannot be replaced.
 Status agree_to_data_price(ResolvedJob& job, const Amount& price);
+
+/// Puts `init` into the text that is submitted. @errors kInvalidArgument for a key that cannot be
+/// replaced.
+Status begin_from(ResolvedJob& job, const std::string& init);
 
 /// Price of the tokens that a job consumes.
 struct DataTerms {

@@ -27,6 +27,7 @@ json::object quote_json(const ResolvedJob& job, const JobQuote& quote, const Dat
     const bool has_data = quote.data.has_value(), has_fee = fee.rates.has_value();
     return {{"name", job.name},
             {"dataset_root", job.dataset_root.hex()},
+            {"init", known(!job.init.empty(), [&] { return job.init; })},
             {"parameters", quote.parameters},
             {"flops_per_step", quote.flops_per_step},
             {"flops", quote.flops.to_string()},
@@ -88,6 +89,7 @@ void print_quote(const ResolvedJob& job, const JobQuote& quote, const DataPrice&
     const double pflop = std::strtod(quote.flops.to_string().c_str(), nullptr) / kFlopsPerPflop;
     print_row("job", "{}", job.name);
     print_row("dataset root", "{}", job.dataset_root.hex());
+    if (!job.init.empty()) print_row("begins from", "{}", job.init);
     print_row("parameters", "{}", quote.parameters);
     print_row("flops per step", "{}", quote.flops_per_step);
     print_row("work", "{:.6g} PFLOP ({} rounds, {} workers, {} steps)", pflop, job.terms.rounds,
@@ -143,6 +145,7 @@ void print_job(const client::Job& job) {
     if (!job.request.empty())
         print_row("", "asked to {}, not done yet{}", job.request,
                   job.request_reason.empty() ? "" : ": " + job.request_reason);
+    if (job.init_root) print_row("begins from", "{}", job.init_root->hex());
     print_row("budget", "{} tokens", job.budget.to_tokens());
 }
 

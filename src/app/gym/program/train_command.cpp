@@ -32,6 +32,7 @@ struct TrainOptions {
     std::string data;
     std::string seed = "0";
     std::string records;
+    std::string init;
     std::string state_in;
     std::string state_out;
     std::string curve;
@@ -131,12 +132,19 @@ bool same_file(const std::string& a, const std::string& b) {
     return !a.empty() && !b.empty() && std::filesystem::equivalent(a, b, ignored);
 }
 
+/// What --from or --init name, or the initial state of the seed.
+Result<StateFile> beginning(const Inputs& inputs, const TrainOptions& options) {
+    if (options.init.empty()) return starting_point(inputs.program, options.state_in, options.seed);
+    GYM_TRY(engine::State state, state_from_weights(inputs.program, options.init));
+    return StateFile{std::move(state), std::nullopt};
+}
+
 /// A run from its first step, or from the state of --from.
 Result<engine::SavedRun> fresh_run(const Inputs& inputs, const TrainOptions& options,
                                    engine::RunOrigin origin) {
     engine::SavedRun run;
     std::optional<std::uint64_t> done;
-    GYM_TRY(StateFile start, starting_point(inputs.program, options.state_in, options.seed));
+    GYM_TRY(StateFile start, beginning(inputs, options));
     if (start.run && same_origin(start.run->origin, origin)) done = start.run->steps_done();
     run.state = std::move(start.state);
     origin.first_step = options.first_step ? *options.first_step : done.value_or(0);
@@ -167,6 +175,11 @@ Result<engine::SavedRun> continued_run(const RunFile& file, const Inputs& inputs
                 starting_state(inputs.program, options.state_in, options.seed));
         GYM_CHECK(other("state of --from", run.origin.start_root,
                         engine::state_root(start, options.engine.threads)));
+    }
+    if (!options.init.empty()) {
+        GYM_TRY(const StateFile start, beginning(inputs, options));
+        GYM_CHECK(other("state of --init", run.origin.start_root,
+                        engine::state_root(start.state, options.engine.threads)));
     }
     if (run.steps_done() > options.steps)
         GYM_CHECK(check_steps(options, options.state_out, run.steps_done()));
@@ -261,6 +274,9 @@ Status check_options(const TrainOptions& options) {
         return fail(ErrorCode::kInvalidArgument,
                     "--restart would overwrite the state that --from names: choose another "
                     "--state");
+    if (same_file(options.init, options.state_out))
+        return fail(ErrorCode::kInvalidArgument,
+                    "--init and --state name the same file: choose another --state");
     return {};
 }
 
@@ -305,8 +321,12 @@ void add_train_command(CLI::App& group, CliContext& context) {
                     "an interruption, or with more --steps");
     run->add_flag("--restart", options->restart,
                   "Start at the first step and overwrite the file of --state");
-    run->add_option("--from", options->state_in,
-                    "Start from this state of a run, or from parameters alone");
+    CLI::Option* from = run->add_option("--from", options->state_in,
+                                        "Start from this state of a run, or from parameters alone");
+    run->add_option("--init", options->init,
+                    "Start from given weights: a folder in Hugging Face form, a safetensors file, "
+                    "or a state, of which the parameters are taken")
+        ->excludes(from);
     run->add_option("--first-step", options->first_step,
                     "Number of steps behind the state of --from (default: what its file says, for "
                     "the same program, data and seed; else 0)");

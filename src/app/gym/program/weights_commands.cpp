@@ -11,6 +11,7 @@
 #include "gym/common/file.hpp"
 #include "gym/interchange/model_folder.hpp"
 #include "gym/interchange/weights.hpp"
+#include "gym/interchange/weights_file.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
 
@@ -90,17 +91,6 @@ Status export_folder(const CliContext& context, const WeightsOptions& options) {
     return {};
 }
 
-/// The naming whose names a file has: the program's own, or else that of its architecture.
-std::string choose_naming(const program::Program& program,
-                          const std::vector<SafetensorsEntry>& entries) {
-    for (const SafetensorsEntry& entry : entries) {
-        const program::SlotId slot = program.find_slot(entry.name);
-        if (slot != program::kNoSlot && program.slot(slot).kind == program::SlotKind::kParam)
-            return "gym";
-    }
-    return interchange::naming_of(program);
-}
-
 /// Whether this machine can hold the files, the state made of them and that state's file.
 /// @return what a single file may have: every weight in F64 at most, and room for what else the
 /// files of others hold (masks, a second copy of tied embeddings).
@@ -132,7 +122,7 @@ Status import_weights(const CliContext& context, const WeightsOptions& options) 
             entries.push_back(std::move(entry));
     }
     const std::string naming =
-        options.names == kAutomatic ? choose_naming(program, entries) : options.names;
+        options.names == kAutomatic ? interchange::naming_in(program, entries) : options.names;
     GYM_TRY(const auto base, interchange::import_weights(program, entries, naming));
     GYM_TRY(const auto state, engine::with_fresh_optimizer(program, base));
     GYM_CHECK(write_file_atomic(options.output, engine::encode_state(state)));

@@ -1,10 +1,14 @@
 // `gym job` and `gym data` against a real gym-api on a real PostgreSQL.
+#include <filesystem>
+
+#include "gym/engine/state.hpp"
 #include "job_commands_fixture.hpp"
 #include "random_seed.hpp"
 
 namespace gym::api {
 namespace {
 
+namespace fs = std::filesystem;
 namespace json = boost::json;
 using gym::testing::spill;
 
@@ -40,6 +44,63 @@ TEST_F(JobCommandsTest, SubmitUploadsLocksAndIsRepeatable) {
     const auto steered = database_.owner().transact(
         [&](db::Transaction& tx) { return registry::get_job(tx, Digest::parse(id).value()); });
     EXPECT_EQ(steered.value().request, registry::JobRequest::kCancel);
+}
+
+TEST_F(JobCommandsTest, AJobBeginsFromExportedWeights) {
+    deposit(owner_, "200", "d1");
+    // A state as a run leaves it, and its weights as others read them.
+    const std::string program = (place_ / "p.gym").string(), state = (place_ / "s").string();
+    const fs::path folder = place_ / "weights";
+    fs::create_directory(folder);
+    const std::string weights = (folder / "model.safetensors").string();
+    ASSERT_EQ(gym({"program", "build", (place_ / "model.yaml").string(), "-o", program}).exit_code,
+              0);
+    ASSERT_EQ(gym({"program", "run", program, "--data", (place_ / "text.txt").string(), "--steps",
+                   "2", "--state", state})
+                  .exit_code,
+              0);
+    const auto exported =
+        gym({"program", "export-weights", program, "--state", state, "-o", weights, "--json"});
+    ASSERT_EQ(exported.exit_code, 0) << exported.err;
+    const std::string root(parse_line(exported.out).at("base_root").as_string());
+
+    write_job("init: weights\n");
+    const auto lacking = gym({"job", "submit", job_file(), "--licence", "MIT"});
+    EXPECT_NE(lacking.exit_code, 0);
+    EXPECT_NE(lacking.err.find("no config.json"), std::string::npos) << lacking.err;
+    spill(folder / "config.json", R"({"model_type": "gpt2", "n_head": 1})");
+    const auto first = gym({"job", "submit", job_file(), "--licence", "MIT", "--json"});
+    ASSERT_EQ(first.exit_code, 0) << first.err << first.out;
+    EXPECT_EQ(parse_line(first.out).at("init_root").as_string(), root);
+    EXPECT_NE(first.err.find("uploading the weights"), std::string::npos) << first.err;
+    const auto job = backend().jobs({}).value().front();
+    ASSERT_TRUE(job.init);
+    EXPECT_EQ(job.init->root.hex(), root);
+    const Bytes kept = blobs_.get(job.init->blob).value();
+    EXPECT_EQ(engine::state_root(engine::decode_state(kept).value()).hex(), root);
+    EXPECT_NE(job.spec_yaml.find("init: \"" + root + "\""), std::string::npos) << job.spec_yaml;
+
+    // The state that the run left has the same weights: nothing is uploaded again.
+    write_job("init: s   # of the run\n");
+    const auto again = gym({"job", "submit", job_file(), "--again", "--json"});
+    ASSERT_EQ(again.exit_code, 0) << again.err;
+    EXPECT_EQ(parse_line(again.out).at("init_root").as_string(), root);
+    EXPECT_EQ(again.err.find("uploading"), std::string::npos) << again.err;
+    EXPECT_EQ(count("api.upload"), 1U);
+}
+
+TEST_F(JobCommandsTest, WeightsThatAreNotThereAreSaidBeforeAnythingIsSent) {
+    deposit(owner_, "100", "d1");
+    write_job("init: nowhere\n");
+    for (const char* command : {"quote", "submit"}) {
+        const auto outcome = gym({"job", command, job_file(), "--json"});
+        EXPECT_NE(outcome.exit_code, 0);
+        EXPECT_NE(outcome.out.find("'init' names"), std::string::npos) << outcome.out;
+    }
+    write_job("init: job:abcd\n");
+    EXPECT_NE(gym({"job", "submit", job_file(), "--licence", "MIT"}).err.find("abcd"),
+              std::string::npos);
+    EXPECT_EQ(count("registry.dataset"), 1U);
 }
 
 TEST_F(JobCommandsTest, TheStoredJobIsSelfContained) {

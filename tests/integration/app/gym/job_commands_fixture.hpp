@@ -8,6 +8,7 @@
 #include "command.hpp"
 #include "gym/api/api.hpp"
 #include "gym/api/server.hpp"
+#include "gym/api/uploads.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/contracts/deployment.hpp"
 #include "gym/crypto/keystore.hpp"
@@ -25,8 +26,12 @@ class JobCommandsTest : public ApiDatabaseTest {
         PostgresBackend::Options options;
         options.asset = kAsset;
         options.network = kNetwork;
+        options.uploads = place_ / "uploads";
         storage_.emplace(*api_db_, blobs_, clock_, options);
-        api_.emplace(ApiDependencies{*storage_, *storage_, *storage_, clock_}, ApiOptions{});
+        uploads_.emplace(*api_db_, UploadFiles(options.uploads), clock_);
+        ApiDependencies dependencies{*storage_, *storage_, *storage_, clock_};
+        dependencies.uploads = &*uploads_;
+        api_.emplace(dependencies, ApiOptions{});
         auto started = Server::start({}, *api_);
         ASSERT_TRUE(started.ok()) << started.error().message;
         server_ = std::move(started).value();
@@ -89,6 +94,7 @@ class JobCommandsTest : public ApiDatabaseTest {
 
     gym::testing::TemporaryFolder place_;
     std::optional<PostgresBackend> storage_;
+    std::optional<PostgresUploads> uploads_;
     std::optional<Api> api_;
     std::unique_ptr<Server> server_;
 };

@@ -171,6 +171,38 @@ TEST_F(TrainCommand, TheLossCurveIsAnSvg) {
     EXPECT_NE(svg.find("validation"), std::string::npos);
 }
 
+TEST_F(TrainCommand, ARunBeginsFromGivenWeights) {
+    ASSERT_EQ(gym({"program", "run", path("p.gym"), "--data", path("text"), "--steps", "3",
+                   "--state", path("three")})
+                  .exit_code,
+              kOk);
+    std::filesystem::create_directory(place_ / "folder");
+    ASSERT_EQ(gym({"program", "export-weights", path("p.gym"), "--state", path("three"), "-o",
+                   path("folder/model.safetensors")})
+                  .exit_code,
+              kOk);
+    const auto run = [&](std::vector<std::string> more) {
+        std::vector<std::string> arguments{"program",    "run",     path("p.gym"), "--data",
+                                           path("text"), "--steps", "2",           "--json"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return gym(arguments);
+    };
+    const auto without = run({"--init", path("folder")});
+    EXPECT_EQ(without.exit_code, kFailed);
+    EXPECT_NE(without.out.find("no config.json"), std::string::npos) << without.out;
+    spill(place_ / "folder/config.json", "{}");
+    const std::string from_folder =
+        text_of(summary(run({"--init", path("folder")})), "final_state_root");
+    // Of a training state the parameters are taken; the optimizer begins anew.
+    EXPECT_EQ(text_of(summary(run({"--init", path("three")})), "final_state_root"), from_folder);
+    EXPECT_EQ(
+        text_of(summary(run({"--init", path("folder/model.safetensors")})), "final_state_root"),
+        from_folder);
+    EXPECT_NE(text_of(summary(run({"--from", path("three")})), "final_state_root"), from_folder);
+    EXPECT_NE(text_of(summary(run({})), "final_state_root"), from_folder);
+    EXPECT_EQ(run({"--init", path("folder"), "--from", path("three")}).exit_code, kUsage);
+}
+
 TEST_F(TrainCommand, ALossThatIsNotFiniteIsSaid) {
     spill(place_ / "wild.yaml",
           "batch: 2\n"

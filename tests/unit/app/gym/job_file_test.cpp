@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "gym/commit/sha256.hpp"
 #include "gym/common/file.hpp"
 #include "gym/registry/job_spec.hpp"
 
@@ -132,6 +133,54 @@ TEST_F(JobFileTest, AnAgreedDataPriceIsPartOfWhatIsSubmitted) {
     }
 }
 
+TEST_F(JobFileTest, WeightsToBeginFromAreFoundBesideTheJobFile) {
+    const auto init_of = [&](const std::string& init) {
+        write("job.yaml", job_text("init: " + init + "\n"));
+        const auto job = resolve_job_file(folder_ / "job.yaml");
+        return job.ok() ? job->init : job.error().message;
+    };
+    EXPECT_NE(init_of("weights").find((folder_ / "weights").string() + ": no such file or folder"),
+              std::string::npos)
+        << init_of("weights");
+    write("weights", "x");
+    EXPECT_EQ(init_of("weights"), (folder_ / "weights").string());
+    EXPECT_EQ(init_of("job:ab12@3"), "job:ab12@3");
+    const std::string root = commit::sha256(as_bytes("root")).hex();
+    EXPECT_EQ(init_of("\"" + root + "\""), root);
+    EXPECT_EQ(init_of(root), root);
+    EXPECT_NE(init_of("\"\"").find("leave the key out"), std::string::npos) << init_of("\"\"");
+}
+
+// A job whose weights were not resolved would otherwise train from random ones.
+TEST_F(JobFileTest, AJobWithWeightsOnDiskCannotBeSubmittedAsItIs) {
+    write("weights", "x");
+    write("job.yaml", job_text("init: weights   # a comment\n"));
+    auto job = resolve_job_file(folder_ / "job.yaml");
+    ASSERT_TRUE(job.ok()) << job.error().message;
+    EXPECT_FALSE(registry::parse_submitted_spec(job->yaml, "submitted").ok());
+    const Digest root = commit::sha256(as_bytes("root"));
+    ASSERT_TRUE(begin_from(*job, root.hex()).ok());
+    const auto submitted = registry::parse_submitted_spec(job->yaml, "submitted");
+    ASSERT_TRUE(submitted.ok()) << submitted.error().message;
+    EXPECT_EQ(submitted->init, (registry::InitialWeights{root, {}, {}}));
+}
+
+TEST(ParseInit, ReadsRootsAndJobs) {
+    const Digest id = commit::sha256(as_bytes("job"));
+    EXPECT_EQ(registry::parse_init(id.hex())->root, id);
+    const auto job = registry::parse_init("job:" + id.hex());
+    EXPECT_EQ(job->job, id);
+    EXPECT_EQ(job->round, std::nullopt);
+    EXPECT_EQ(registry::parse_init("job:" + id.hex() + "@12")->round, 12U);
+    for (const std::string& text : {"job:" + id.hex(), "job:" + id.hex() + "@0", id.hex()})
+        EXPECT_EQ(to_string(registry::parse_init(text).value()), text);
+    for (const std::string& text :
+         {std::string(), std::string("job:"), std::string("job:ab"), "job:" + id.hex() + "@",
+          "job:" + id.hex() + "@-1", "job:" + id.hex() + "@1x", id.hex() + "@1",
+          "job:" + id.hex() + "@99999999999999999999", std::string("./weights")})
+        EXPECT_FALSE(registry::parse_init(text).ok()) << text;
+}
+
 TEST_F(JobFileTest, MistakesNameFileLineAndKey) {
     EXPECT_NE(message_of(job_text("roundz: 3\n")).find("job.yaml:10: 'roundz'"), std::string::npos);
     EXPECT_NE(message_of(job_text("rounds: 4\n")).find("twice"), std::string::npos);
@@ -211,18 +260,21 @@ TEST_F(JobFileTest, ASmallBudgetCoversFewerRounds) {
     EXPECT_EQ(covered(costs.round_wei->minus(Amount(1)).value()), 0U);
 }
 
-TEST_F(JobFileTest, TheExampleIsValid) {
+TEST_F(JobFileTest, TheExamplesAreValid) {
     const char* const source = std::getenv("GYM_SOURCE_DIR");
     ASSERT_NE(source, nullptr) << "set by ctest";
-    for (const char* name : {"job.yaml", "gpt-demo.yaml"})
+    for (const char* name : {"job.yaml", "continue-job.yaml", "gpt-demo.yaml"})
         fs::copy_file(fs::path(source) / "examples" / name, folder_ / name,
                       fs::copy_options::overwrite_existing);
     write("kjv.txt", std::string(20'000, 'a'));
-    const auto job = resolve_job_file(folder_ / "job.yaml");
-    ASSERT_TRUE(job.ok()) << job.error().message;
-    const auto costs = quote(*job, kFree, kBound);
-    ASSERT_TRUE(costs.ok()) << costs.error().message;
-    EXPECT_EQ(costs->rounds_covered, job->terms.rounds) << "the example's budget is too small";
+    fs::create_directory(folder_ / "exported");
+    for (const char* name : {"job.yaml", "continue-job.yaml"}) {
+        const auto job = resolve_job_file(folder_ / name);
+        ASSERT_TRUE(job.ok()) << job.error().message;
+        const auto costs = quote(*job, kFree, kBound);
+        ASSERT_TRUE(costs.ok()) << costs.error().message;
+        EXPECT_EQ(costs->rounds_covered, job->terms.rounds) << "its budget is too small: " << name;
+    }
 }
 
 }  // namespace

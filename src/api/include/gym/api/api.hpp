@@ -13,6 +13,7 @@ struct ApiOptions {
     Network network;
     std::int64_t node_live_ms = 30'000;  ///< a node seen so recently counts as live
     std::uint64_t dataset_bytes_max = std::uint64_t{256} << 20;
+    std::uint64_t upload_bytes_max = std::uint64_t{64} << 30;  ///< of a blob
 };
 
 struct ApiDependencies {
@@ -20,6 +21,7 @@ struct ApiDependencies {
     Submissions& submissions;
     Keys& keys;
     const Clock& clock;
+    Uploads* uploads = nullptr;  ///< nullptr: requests to upload are answered with 503
 };
 
 /// All routes of gym-api behind one Handler: authentication, routing, answers, metrics. Holds no
@@ -34,6 +36,7 @@ class Api final : public Handler {
     [[nodiscard]] Response handle(const Request& request) override;
     [[nodiscard]] Response refuse(unsigned status, std::string_view detail,
                                   std::string_view request_id) override;
+    [[nodiscard]] Response refuse_body(const Error& error, std::string_view request_id) override;
     void connections(std::int64_t open) override;
     [[nodiscard]] const Router& router() const noexcept;
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gym/api/http.hpp"
 #include "gym/api/statement.hpp"
 #include "gym/blob/blob_store.hpp"
 #include "gym/common/amount.hpp"
@@ -228,8 +229,10 @@ class Submissions {
     /// budget, in one transaction. The same request again, also under a later order, is answered
     /// with the stored job.
     /// @errors kMismatch (an order for another network); kPermissionDenied (not signed by the
-    /// owner); kInvalidArgument (an expired order); kInvalidArgument, kMalformed (the spec);
-    /// kNotFound (its dataset); kInsufficientFunds; kConflict (the key was used with another
+    /// owner, or weights of another owner's job); kInvalidArgument (an expired order);
+    /// kInvalidArgument, kMalformed (the spec); kNotFound (its dataset or weights); all tensors of
+    /// the weights that do not fit, as engine::Differences; kInsufficientFunds; kConflict (the key
+    /// was used with another
     /// request, or the dataset costs more than the job's max_data_price, or the owner's job with
     /// the same text is running).
     virtual Result<Submitted> submit_job(const Submission& submission) = 0;
@@ -247,6 +250,48 @@ class Submissions {
     /// or licence); kOutOfRange (the price); kConflict (it belongs to another owner, or was
     /// registered with other terms).
     virtual Result<AddedDataset> add_dataset(const DatasetOffer& offer) = 0;
+};
+
+/// A blob that its owner sends in parts, before a job names it.
+struct Upload {
+    Digest root;
+    std::uint64_t size_bytes = 0;
+    std::uint64_t received_bytes = 0;
+    bool complete = false;             ///< all bytes are there and hash to `root`
+    std::optional<Digest> state_root;  ///< of a complete blob that is a state
+    UnixMs expires_at_ms = 0;          ///< forgotten then, unless more is sent
+};
+
+/// Where a request's body belongs in a blob.
+struct UploadPart {
+    Address owner;
+    Digest root;                          ///< of the whole blob
+    std::uint64_t size_bytes = 0;         ///< of the whole blob
+    std::optional<std::uint64_t> offset;  ///< absent: the request only asks to check the blob
+    std::uint64_t length_bytes = 0;
+};
+
+class UploadSink : public BodySink {
+  public:
+    /// After the part's last byte. Checks a blob of which this was the last part.
+    /// @errors kMismatch, kMalformed, kInvalidArgument: the blob is not what its root says, or a
+    /// state that no job can begin from; it is removed. kUnavailable: another one is being checked.
+    [[nodiscard]] virtual Result<Upload> finish() = 0;
+};
+
+/// Uploads of one owner are not seen by others, not even by who knows a root.
+class Uploads {
+  public:
+    virtual ~Uploads() = default;
+    /// Room for a part; what of it arrives is kept, also if the rest never does.
+    /// @errors kOutOfRange (an absurd size, the owner's quota, a full disk); kConflict (a part that
+    /// does not begin where the upload ends, another size than before, a complete upload, or
+    /// another request that sends the same blob).
+    virtual Result<std::shared_ptr<UploadSink>> begin(const UploadPart& part) = 0;
+    /// @errors kNotFound.
+    virtual Result<Upload> upload(const Address& owner, const Digest& root) = 0;
+    /// Forgets an upload; a job that began from it keeps its weights. @errors kNotFound.
+    virtual Result<Upload> forget(const Address& owner, const Digest& root) = 0;
 };
 
 class Keys {

@@ -10,8 +10,18 @@
 #include <vector>
 
 #include "gym/blob/blob_store.hpp"
+#include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
 
 namespace gym::api {
+
+/// Takes the body of a request piece by piece, as it arrives. Called from one thread at a time.
+class BodySink {
+  public:
+    virtual ~BodySink() = default;
+    /// The next bytes. After an error nothing more comes; the request is answered with it.
+    [[nodiscard]] virtual Status write(ByteView piece) = 0;
+};
 
 /// An HTTP request as handlers see it; no socket behind it.
 struct Request {
@@ -21,6 +31,7 @@ struct Request {
     std::map<std::string, std::string, std::less<>> headers;
     std::string body;
     std::string request_id;
+    std::shared_ptr<BodySink> sink = {};  ///< took the body, if the admission named one
 
     [[nodiscard]] std::string_view header(std::string_view lower_case_name) const {
         const auto found = headers.find(lower_case_name);
@@ -53,6 +64,8 @@ class Handler {
     struct Admission {
         std::optional<Response> refused;
         std::uint64_t body_bytes_max = 0;
+        /// Takes the body in the place of Request::body, so that no body is held in memory.
+        std::shared_ptr<BodySink> sink = {};
     };
     [[nodiscard]] virtual Admission admit(const Request& head) = 0;
     /// Answers a request that was admitted. Never throws.
@@ -60,6 +73,10 @@ class Handler {
     /// A request that never reached handle(): too large, too slow, or not HTTP.
     [[nodiscard]] virtual Response refuse(unsigned status, std::string_view detail,
                                           std::string_view request_id) = 0;
+    /// A request whose sink refused its body.
+    [[nodiscard]] virtual Response refuse_body(const Error& error, std::string_view request_id) {
+        return refuse(500, error.message, request_id);
+    }
     /// Connections that are open now, for the metrics.
     virtual void connections(std::int64_t open) = 0;
 };

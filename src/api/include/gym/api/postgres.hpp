@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,6 +27,8 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
         /// Usefulness of datasets that are not measured yet (docs/REWARDS.md, "Usefulness").
         std::uint32_t usefulness_default_ppm = 500'000;
         Amount price_per_pflop_min;  ///< a job that pays less is refused
+        /// Of the files of PostgresUploads; empty: no job can begin from uploaded weights.
+        std::filesystem::path uploads = {};
     };
     PostgresBackend(db::Database& database, blob::BlobStore& blobs, const Clock& clock,
                     Options options);

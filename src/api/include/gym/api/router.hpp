@@ -57,6 +57,8 @@ struct Route {
     std::string schema = {};                  ///< of the answer; empty: JSON of its own, or no JSON
     std::string answer_type = "application/json";
     std::function<Result<Response>(const Call&)> run = {};
+    /// Of a route that streams its body: who takes it, decided before a byte of it is read.
+    std::function<Result<std::shared_ptr<BodySink>>(const Call&)> begin = {};
 };
 
 /// Finds the route of a request. Immutable after set-up, so thread-safe.

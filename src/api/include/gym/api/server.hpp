@@ -19,6 +19,8 @@ struct ServerOptions {
     std::uint32_t header_bytes_max = 16 << 10;
     std::uint32_t header_timeout_ms = 10'000;  ///< also how long a connection may idle
     std::uint32_t body_timeout_ms = 60'000;
+    /// A body that is streamed to a sink has body_timeout_ms, and the time that this rate takes.
+    std::uint32_t body_bytes_per_s_min = 32 << 10;
     /// Of an answer; of each piece of one that is read while it is sent.
     std::uint32_t write_timeout_ms = 30'000;
     /// Answers that are read while they are sent, at one time; more are refused with 503.

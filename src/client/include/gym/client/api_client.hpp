@@ -3,6 +3,8 @@
 #include <boost/json/fwd.hpp>
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +32,19 @@ struct DatasetTerms {
     std::string licence;  ///< an SPDX license expression
     Amount price_wei_per_mtoken;
 };
+
+/// The bytes of a blob that is sent.
+struct BlobSource {
+    std::uint64_t size_bytes = 0;
+    /// The bytes from `offset`, as many as asked for.
+    std::function<Result<Bytes>(std::uint64_t offset, std::size_t size_bytes)> read;
+};
+/// `bytes` must outlive it.
+[[nodiscard]] BlobSource source_of(ByteView bytes);
+/// @errors kNotFound, kIo.
+[[nodiscard]] Result<BlobSource> source_of(const std::filesystem::path& file);
+
+using UploadProgress = std::function<void(std::uint64_t sent_bytes, std::uint64_t size_bytes)>;
 
 inline constexpr std::uint32_t kPageItemsMax = 1'000;
 
@@ -126,6 +141,18 @@ class ApiClient {
     /// Newest first.
     [[nodiscard]] Result<AnswerList<registry::Evaluation>> evaluations() const;
 
+    // Blobs, which jobs name by their roots.
+
+    /// What gym-api has of a blob that the key's owner sends; absent if nothing.
+    [[nodiscard]] Result<std::optional<Answer<Upload>>> upload(const Digest& root) const;
+    /// Sends a blob in parts, from where an earlier call stopped, until gym-api has all of it and
+    /// has found its root. A part that is cut is sent again from where it was cut, as long as
+    /// something arrives or ApiOptions::retry_for lasts.
+    /// @param progress may be empty; called after each part.
+    /// @errors kMismatch if the source does not have the root; also the source's.
+    [[nodiscard]] Result<Answer<Upload>> upload_blob(const Digest& root, const BlobSource& source,
+                                                     const UploadProgress& progress = {}) const;
+
     // Inputs of audits.
 
     [[nodiscard]] Result<PublishedRound> round(const Digest& job, std::uint64_t round) const;
@@ -148,6 +175,8 @@ class ApiClient {
     auto get(const std::string& path, Read&& read) const;
     template <class Read>
     auto get_pages(const std::string& path, const char* name, Read&& read) const;
+    [[nodiscard]] Result<Answer<Upload>> put_part(const Digest& root, const BlobSource& source,
+                                                  std::uint64_t offset) const;
     struct Post;
     template <class Read>
     auto post(const Post& post, Read&& read) const;

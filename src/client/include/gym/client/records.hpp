@@ -74,6 +74,7 @@ struct Job {
     std::string request;         ///< "pause", "cancel"; empty: none is open
     std::string request_reason;  ///< may be empty
     Digest dataset_root;
+    std::optional<Digest> init_root;  ///< of the weights that it begins from; absent: random ones
     std::uint64_t rounds = 0;
     std::uint64_t rounds_done = 0;
     std::uint64_t steps_per_round = 0;
@@ -141,6 +142,15 @@ struct BillItem {
 struct JobBill {
     Amount spent;
     std::vector<BillItem> kinds;
+};
+
+/// A blob that its owner sends in parts.
+struct Upload {
+    Digest root;
+    std::uint64_t size_bytes = 0;
+    std::uint64_t received_bytes = 0;
+    bool complete = false;             ///< gym-api has all bytes and found their root
+    std::optional<Digest> state_root;  ///< of a complete blob that is a state
 };
 
 /// The network's fee on top of the cost of a job's work.

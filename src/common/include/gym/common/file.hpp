@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
@@ -16,6 +17,11 @@ namespace gym {
 /// `size_bytes_max` or what memory the machine has left.
 [[nodiscard]] Result<Bytes> read_file(const std::filesystem::path& path,
                                       std::uint64_t size_bytes_max = std::uint64_t{1} << 40);
+
+/// The `size_bytes` bytes of a regular file from `offset`; fewer where the file ends.
+/// @errors kNotFound, kIo (also for devices, pipes, folders and sockets).
+[[nodiscard]] Result<Bytes> read_range(const std::filesystem::path& path, std::uint64_t offset,
+                                       std::size_t size_bytes);
 
 /// Writes through a temporary file, fsync and rename, so that a reader (or a crash) sees the old
 /// content or the new, never a part. A symbolic link stays, and the file it names is replaced;
@@ -48,6 +54,32 @@ class AtomicFile {
     std::filesystem::path target_;  // behind symbolic links
     std::string temporary_;         // empty: committed, or moved from
     int descriptor_;
+};
+
+/// A file that grows at its end. Not thread-safe.
+class FileAppender {
+  public:
+    /// Makes the file unless it is there. @errors kIo.
+    static Result<FileAppender> open(const std::filesystem::path& path, unsigned mode = 0644);
+    FileAppender(FileAppender&& other) noexcept
+        : path_(std::move(other.path_)),
+          descriptor_(std::exchange(other.descriptor_, -1)),
+          size_bytes_(other.size_bytes_) {}
+    FileAppender& operator=(FileAppender&&) = delete;
+    ~FileAppender();
+
+    [[nodiscard]] std::uint64_t size_bytes() const { return size_bytes_; }
+    /// @errors kIo; kOutOfRange for a disk that is full. What fitted is there.
+    Status append(ByteView content);
+    /// Returns when the disk has it. @errors kIo.
+    Status sync();
+
+  private:
+    FileAppender(std::filesystem::path path, int descriptor, std::uint64_t size_bytes)
+        : path_(std::move(path)), descriptor_(descriptor), size_bytes_(size_bytes) {}
+    std::filesystem::path path_;
+    int descriptor_;
+    std::uint64_t size_bytes_;
 };
 
 /// Whether write_file_atomic could write there: to be asked before hours of work, not after.

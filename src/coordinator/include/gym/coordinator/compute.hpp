@@ -35,11 +35,20 @@ class Compute {
         std::uint64_t flops_per_step = 0;
         std::uint64_t parameters = 0;
     };
+    /// Weights that a job's owner gave.
+    struct GivenState {
+        Digest root;
+        ByteView bytes;
+    };
     /// Builds the programs and the initial state of a job from its job file.
-    /// @errors kInvalidArgument, kMalformed: what is wrong with the job file or the dataset for it.
+    /// @param given what round 1 begins from; absent: parameters drawn from `job_seed`.
+    /// @errors kInvalidArgument, kMalformed: what is wrong with the job file, or with the dataset
+    /// or the weights for it; kMismatch for weights of another root; all tensors of the weights
+    /// that do not fit, as engine::Differences.
     [[nodiscard]] virtual Result<Prepared> prepare(const std::string& spec_yaml, ByteView dataset,
                                                    const Digest& dataset_root,
-                                                   const Digest& job_seed) = 0;
+                                                   const Digest& job_seed,
+                                                   const std::optional<GivenState>& given) = 0;
 
     struct RoundRoots {
         Digest trace_root;

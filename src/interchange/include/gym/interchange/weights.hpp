@@ -62,9 +62,9 @@ Result<std::size_t> write_weights(const std::filesystem::path& path,
 /// encoding of docs/NUMERICS.md. Names with and without "transformer." or "model." are understood;
 /// buffers that hold no weights are passed over; an output layer that repeats tied embeddings must
 /// equal them.
-/// @errors kInvalidArgument as above; kNotFound for missing tensors; kMalformed for tensors that
-/// the program has no use for, dtypes that are no weights, and biases other than zero that the
-/// program has no place for; kShapeMismatch. Each names the tensor.
+/// @errors kInvalidArgument as above; all missing, reshaped and unused tensors together, as
+/// engine::Differences; kMalformed for dtypes that are no weights, and biases other than zero that
+/// the program has no place for. Each names the tensor.
 [[nodiscard]] Result<engine::State> import_weights(const program::Program& program,
                                                    std::span<const SafetensorsEntry> tensors,
                                                    std::string_view naming);

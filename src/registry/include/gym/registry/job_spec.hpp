@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "gym/common/amount.hpp"
 #include "gym/common/result.hpp"
@@ -34,6 +35,7 @@ struct JobSpec {
     std::optional<YamlMap> model;  ///< for program::read_train_config(); absent: `model_file`
     std::string model_file;
     std::string dataset;  ///< "0x..." root, or a file
+    std::string init;     ///< what the parameters begin as (parse_init()), or a file; empty: random
     JobTerms terms;
     Amount budget_wei;
     /// The most that the owner pays for a million tokens of text; zero unless the file says it.
@@ -44,11 +46,29 @@ struct JobSpec {
 /// line and key; kOutOfRange for a text longer than kJobSpecBytesMax.
 [[nodiscard]] Result<JobSpec> parse_job_spec(const std::string& text, const std::string& origin);
 
-/// The same for a submitted file: `model` is present and `dataset` is a root.
-/// @errors also kInvalidArgument where it names files.
+/// Weights that a network has: a state that its owner uploaded, by its root, or the base state of a
+/// job after a round.
+struct InitialWeights {
+    Digest root;  ///< zero if `job` is given
+    std::optional<Digest> job;
+    std::optional<std::uint64_t> round;  ///< of `job`; 0: before the first; absent: the last one
+
+    friend bool operator==(const InitialWeights&, const InitialWeights&) = default;
+};
+inline constexpr std::string_view kInitKey = "init";
+inline constexpr std::string_view kInitJobPrefix = "job:";
+
+/// Reads "0x..." (a state's root), "job:ID" or "job:ID@ROUND". @errors kInvalidArgument.
+[[nodiscard]] Result<InitialWeights> parse_init(std::string_view text);
+/// What parse_init() reads.
+[[nodiscard]] std::string to_string(const InitialWeights& init);
+
+/// The same for a submitted file: `model` is present, `dataset` is a root, and `init` names weights
+/// that the network has. @errors also kInvalidArgument where it names files.
 struct SubmittedSpec {
     JobSpec spec;
     Digest dataset_root;
+    std::optional<InitialWeights> init;
 };
 [[nodiscard]] Result<SubmittedSpec> parse_submitted_spec(const std::string& text,
                                                          const std::string& origin);

@@ -46,6 +46,13 @@ struct JobTerms {
 enum class JobRequest : std::uint8_t { kPause, kResume, kCancel };
 [[nodiscard]] std::string_view to_string(JobRequest request) noexcept;
 
+/// A state blob: what it hashes to as tensors, and where its bytes are.
+struct StateRef {
+    Digest root;
+    Digest blob;
+    friend bool operator==(const StateRef&, const StateRef&) = default;
+};
+
 struct NewJob {
     Digest id;  ///< make_job_id()
     Address owner;
@@ -54,6 +61,7 @@ struct NewJob {
     Digest dataset_root;    ///< must be registered
     JobTerms terms;
     Amount budget_wei;  ///< locked in the job's escrow account by the caller's transaction
+    std::optional<StateRef> init;  ///< base state that round 1 begins from; absent: drawn at random
 };
 
 /// The blobs of a prepared job and what was counted from its programs.
@@ -77,6 +85,7 @@ struct Job {
     Digest dataset_root;
     JobTerms terms;
     Amount budget_wei;
+    std::optional<StateRef> init;  ///< as submitted
     /// Price of the dataset's tokens for this job, as registered when the job was submitted.
     Amount data_price_wei_per_mtoken;
     std::uint32_t data_quality_ppm = 0;

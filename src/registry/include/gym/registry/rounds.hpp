@@ -10,6 +10,7 @@
 #include "gym/common/clock.hpp"
 #include "gym/db/database.hpp"
 #include "gym/protocol/round_record.hpp"
+#include "gym/registry/jobs.hpp"
 
 namespace gym::registry {
 
@@ -24,13 +25,6 @@ enum class RoundState : std::uint8_t {
 };
 [[nodiscard]] std::string_view to_string(RoundState state) noexcept;
 [[nodiscard]] Result<RoundState> parse_round_state(std::string_view name);
-
-/// A state blob: what it hashes to as tensors, and where its bytes are.
-struct StateRef {
-    Digest root;
-    Digest blob;
-    friend bool operator==(const StateRef&, const StateRef&) = default;
-};
 
 struct Round {
     Digest job_id;
