@@ -22,7 +22,6 @@ if(NOT GYM_ENGINE_ONLY)
     # The data pipeline: decompression, downloads, Unicode, languages, hashes, patterns.
     find_package(ZLIB REQUIRED)
     find_package(CURL REQUIRED)
-    find_package(ICU REQUIRED COMPONENTS uc)
     pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
     pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
     find_library(GYM_CLD2_LIBRARY cld2 REQUIRED)

@@ -32,6 +32,9 @@ echo "bench: ledger -> build/bench/ledger.json"
 echo "bench: settlement -> build/bench/settlement.json"
 rm -f build/bench/settlement.json
 "$build/bin/bench_settlement" --output build/bench/settlement.json
+echo "bench: data pipeline -> build/bench/data.json"
+rm -f build/bench/data.json
+"$build/bin/bench_data" --output build/bench/data.json
 echo "bench: disputes -> build/bench/dispute.json"
 rm -f build/bench/dispute.json
 "$build/bin/bench_dispute" --output build/bench/dispute.json

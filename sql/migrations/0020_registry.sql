@@ -160,6 +160,40 @@ CREATE TABLE registry.dataset_key (
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON registry.dataset_key
     FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
 
+-- Names of datasets: a name belongs to the owner who used it first; its versions follow each other and never change.
+CREATE TABLE registry.dataset_name (
+    -- Not hexadecimal: roots are, or begin so.
+    name text PRIMARY KEY CHECK (char_length(name) <= 64 AND name ~ '^[a-z0-9][a-z0-9._-]*$'
+                                 AND name !~ '^(0x)?[0-9a-f]*$'),
+    owner registry.address NOT NULL,
+    registered_at_ms bigint NOT NULL
+);
+CREATE TABLE registry.dataset_version (
+    name text NOT NULL REFERENCES registry.dataset_name,
+    version integer NOT NULL CHECK (version BETWEEN 1 AND 1000000),
+    root registry.digest NOT NULL REFERENCES registry.dataset,
+    registered_at_ms bigint NOT NULL,
+    PRIMARY KEY (name, version)
+);
+CREATE FUNCTION registry.guard_dataset_version() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NEW.version <> (SELECT coalesce(max(version), 0) + 1 FROM registry.dataset_version WHERE name = NEW.name) THEN
+        RAISE EXCEPTION 'the versions of a name follow each other' USING ERRCODE = 'P0001';
+    END IF;
+    IF (SELECT owner FROM registry.dataset WHERE root = NEW.root)
+       IS DISTINCT FROM (SELECT owner FROM registry.dataset_name WHERE name = NEW.name) THEN
+        RAISE EXCEPTION 'a name stands for datasets of its owner' USING ERRCODE = 'P0001';
+    END IF;
+    RETURN NEW;
+END
+$$;
+CREATE TRIGGER guard_dataset_version BEFORE INSERT ON registry.dataset_version
+    FOR EACH ROW EXECUTE FUNCTION registry.guard_dataset_version();
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON registry.dataset_name
+    FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON registry.dataset_version
+    FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
+
 -- Jobs ----------------------------------------------------------------------------------------------
 CREATE TABLE registry.job_transition (
     from_status text NOT NULL,
@@ -691,13 +725,15 @@ GRANT SELECT, INSERT, UPDATE ON registry.cost_rates TO gym_coordinator;
 -- A job without budget is paused the way its owner would pause it.
 GRANT UPDATE (request, request_reason) ON registry.job TO gym_rewards;
 -- The API shows everything but step records and audits, submits jobs and datasets, and passes on what owners ask.
-GRANT SELECT ON registry.node, registry.challenge, registry.dataset, registry.dataset_key, registry.job_transition,
+GRANT SELECT ON registry.node, registry.challenge, registry.dataset, registry.dataset_key, registry.dataset_name,
+    registry.dataset_version, registry.job_transition,
     registry.job_order, registry.job_funding, registry.job, registry.cost_rates, registry.round, registry.unit_transition, registry.unit, registry.unit_event,
     registry.unit_commitment, registry.game_watch, registry.disputed_unit, registry.published_report TO gym_api;
 GRANT SELECT (unit_id, draw, verifier, digest, committed_at_ms, records_root, final_state_root,
               delta_root, is_equal, revealed_at_ms, accepted_seq, accepted_at_ms, found_fault)
     ON registry.report TO gym_api;
-GRANT INSERT ON registry.job_order, registry.job_funding, registry.job, registry.dataset, registry.dataset_key TO gym_api;
+GRANT INSERT ON registry.job_order, registry.job_funding, registry.job, registry.dataset, registry.dataset_key,
+    registry.dataset_name, registry.dataset_version TO gym_api;
 GRANT UPDATE (request, request_reason, budget_wei) ON registry.job TO gym_api;
 -- ledger.require_own_job() looks up whose a job is.
 GRANT SELECT (id, owner) ON registry.job TO gym_ledger_owner;

@@ -43,6 +43,7 @@ struct Api::Impl {
         add_evidence_routes(router, context);
         add_statement_routes(router, context);
         add_model_routes(router, context);
+        add_dataset_name_routes(router, context);
         add_write_routes(router, context);
         add_upload_routes(router, context);
         add_service_routes(router, context);

@@ -186,6 +186,12 @@ void dataset_schemas(json::object& out) {
                 {"registered_at_ms", "time"}});
     out["NearestDataset"] = schema(
         {{"root", "hash"}, {"ppm", "count", "of the sampled tokens that are like some of it"}});
+    out["DatasetVersion"] = schema({{"name", "text"},
+                                    {"version", "count", "of the name, from 1"},
+                                    {"root", "hash", "of the dataset, for good"},
+                                    {"owner", "address", "of the name"},
+                                    {"registered_at_ms", "time"}});
+    out["DatasetVersionList"] = schema({{"versions", "DatasetVersion[]"}});
     out["DatasetList"] = schema({{"datasets", "Dataset[]"}});
     out["Measurement"] =
         schema({{"evaluation", "hash", "the evaluation that measured it"},

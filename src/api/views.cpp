@@ -350,6 +350,14 @@ json::object to_json(const registry::Dataset& dataset) {
             {"registered_at_ms", dataset.registered_at_ms}};
 }
 
+json::object to_json(const registry::DatasetVersion& version) {
+    return {{"name", version.name},
+            {"version", version.version},
+            {"root", version.root.hex()},
+            {"owner", version.owner.hex()},
+            {"registered_at_ms", version.registered_at_ms}};
+}
+
 json::object to_json(const registry::Evaluation& evaluation) {
     return {{"id", evaluation.id.hex()},
             {"number", evaluation.number},

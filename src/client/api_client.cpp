@@ -406,6 +406,28 @@ Result<Answer<registry::Dataset>> ApiClient::register_dataset(const blob::Datase
     return this->post(post, with_json(read_dataset));
 }
 
+Result<Answer<registry::DatasetVersion>> ApiClient::name_dataset(
+    const registry::DatasetReference& reference, const Digest& root) const {
+    const std::string version =
+        reference.version ? "&version=" + std::to_string(*reference.version) : "";
+    return post({.path = "/v1/dataset-names/" + encode_query(reference.name) +
+                         "/versions?root=" + root.hex() + version},
+                with_json(read_dataset_version));
+}
+
+Result<Answer<registry::DatasetVersion>> ApiClient::dataset_version(
+    const registry::DatasetReference& reference) const {
+    const std::string version = reference.version ? std::to_string(*reference.version) : "latest";
+    return get("/v1/dataset-names/" + encode_query(reference.name) + "/versions/" + version,
+               with_json(read_dataset_version));
+}
+
+Result<AnswerList<registry::DatasetVersion>> ApiClient::dataset_versions(
+    const std::string& name) const {
+    return get("/v1/dataset-names/" + encode_query(name),
+               list_in("versions", with_json(read_dataset_version)));
+}
+
 Result<AnswerList<registry::Evaluation>> ApiClient::evaluations() const {
     return get("/v1/evaluations?limit=1000", list_in("evaluations", with_json(read_evaluation)));
 }

@@ -304,6 +304,12 @@ registry::Dataset read_dataset(const json::object& object) {
     return out;
 }
 
+registry::DatasetVersion read_dataset_version(const json::object& object) {
+    return {text_of(object, "name"), number_of<std::uint32_t>(object, "version"),
+            fixed_of<Digest>(object, "root"), fixed_of<Address>(object, "owner"),
+            number_of<UnixMs>(object, "registered_at_ms")};
+}
+
 registry::Evaluation read_evaluation(const json::object& object) {
     registry::Evaluation out;
     out.id = fixed_of<Digest>(object, "id");

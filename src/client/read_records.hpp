@@ -4,6 +4,7 @@
 
 #include "gym/client/records.hpp"
 #include "gym/protocol/uptime.hpp"
+#include "gym/registry/dataset_names.hpp"
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/evaluations.hpp"
 #include "gym/registry/published.hpp"
@@ -24,6 +25,7 @@ namespace gym::client {
 [[nodiscard]] Node read_node(const boost::json::object& object);
 [[nodiscard]] Network read_network(const boost::json::object& object);
 [[nodiscard]] registry::Dataset read_dataset(const boost::json::object& object);
+[[nodiscard]] registry::DatasetVersion read_dataset_version(const boost::json::object& object);
 [[nodiscard]] registry::Evaluation read_evaluation(const boost::json::object& object);
 [[nodiscard]] registry::Unit read_unit(const boost::json::object& object);
 [[nodiscard]] UnitReport read_unit_report(const boost::json::object& object);

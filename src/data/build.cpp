@@ -152,6 +152,7 @@ class Builder {
     }
 
     Status start_encoders() {
+        encoders_.reserve(options_.threads);
         for (unsigned i = 0; i < options_.threads; ++i) {
             GYM_TRY(auto encoder, options_.encoder());
             encoders_.push_back(std::move(encoder));
@@ -439,6 +440,7 @@ Result<std::vector<Input>> expand_inputs(const BuildOptions& options) {
 
 std::vector<std::string> stages_of(const StepOptions& options) {
     std::vector<std::string> out{"read", "opt-out", "licence"};
+    out.reserve(out.size() + options.steps.size());
     for (const Step step : options.steps)
         out.emplace_back(name_of(step));
     return out;

@@ -41,7 +41,9 @@ ManifestHead head_of(const json::object& object) {
     ManifestHead out;
     out.tokenizer = text_of(object, "tokenizer");
     out.vocabulary = number_of<std::uint32_t>(object, "vocabulary");
-    for (const json::value& token : json_fields::member_of(object, "separator").as_array())
+    const json::array& separator = json_fields::member_of(object, "separator").as_array();
+    out.separator.reserve(separator.size());
+    for (const json::value& token : separator)
         out.separator.push_back(token.to_number<std::uint16_t>());
     out.options = json::serialize(json_fields::member_of(object, "options"));
     return out;

@@ -185,6 +185,7 @@ class Mixer {
         if (error)
             return fail(ErrorCode::kIo,
                         "cannot write " + options_.output.string() + ": " + error.message());
+        out.shares.reserve(sources_.size());
         for (const MixSource& source : sources_)
             out.shares.push_back(source.share());
         return out;

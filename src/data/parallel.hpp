@@ -18,6 +18,7 @@ inline void for_each_index(std::size_t count, unsigned threads,
             work(thread, i);
     };
     std::vector<std::jthread> pool;
+    pool.reserve(threads);
     for (unsigned thread = 1; thread < threads && thread < count; ++thread)
         pool.emplace_back(run, thread);
     run(0);

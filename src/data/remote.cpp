@@ -212,7 +212,9 @@ struct Remote::Impl {
         set(CURLOPT_NOPROGRESS, 0L);
         if (const std::string file = environment({"SSL_CERT_FILE"}); !file.empty())
             set(CURLOPT_CAINFO, file.c_str());
-        if (!s3) {
+        if (!s3 && !options.bearer.empty()) {
+            headers.add("Authorization: Bearer " + options.bearer);  // and no redirections with it
+        } else if (!s3) {
             set(CURLOPT_FOLLOWLOCATION, 1L);
             set(CURLOPT_MAXREDIRS, kRedirectsMax);
         } else if (!options.s3_key.empty()) {
@@ -397,6 +399,7 @@ Result<std::vector<Input>> Remote::expand(const std::string& url, const ReaderOp
     }
     GYM_TRY(const auto objects, impl_->list(*s3, url));
     std::vector<Input> out;
+    out.reserve(objects.size());
     for (const S3Object& object : objects) {
         if (object.key.ends_with('/')) continue;  // a folder's mark
         GYM_TRY(Input input, one("s3://" + s3->bucket + "/" + object.key));

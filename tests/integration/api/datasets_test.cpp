@@ -75,6 +75,57 @@ TEST_F(DatasetsTest, ANewTextIsNovelAndOfTheDefaultUsefulness) {
     EXPECT_EQ(dataset.licence, "CC0-1.0");
 }
 
+TEST_F(DatasetsTest, ANameBelongsToItsFirstOwnerAndItsVersionsFollowEachOther) {
+    const Digest first = enter(prose(random_, 3'000), 1).root;
+    const Digest second = enter(prose(random_, 3'000), 1).root;
+    const Digest foreign = enter(prose(random_, 3'000), 2).root;
+    const auto name = [&](std::uint8_t owner, const std::string& reference, const Digest& root) {
+        return backend().name_dataset(address_of(owner),
+                                      registry::parse_dataset_reference(reference).value(), root);
+    };
+    EXPECT_EQ(name(1, "zoo", first)->version.version, 1U);
+    EXPECT_FALSE(name(1, "zoo", first)->is_new) << "a repeated request";
+    EXPECT_FALSE(name(1, "zoo@1", first)->is_new);
+    EXPECT_EQ(name(1, "zoo@3", second).error().code, ErrorCode::kConflict);
+    EXPECT_EQ(name(1, "zoo@1", second).error().code, ErrorCode::kConflict);
+    EXPECT_EQ(name(1, "zoo@2", second)->version.version, 2U);
+    EXPECT_EQ(name(1, "zoo", first)->version.version, 3U) << "back to an earlier one";
+    EXPECT_EQ(name(2, "zoo", foreign).error().code, ErrorCode::kPermissionDenied);
+    EXPECT_EQ(name(1, "zoo", foreign).error().code, ErrorCode::kPermissionDenied);
+    EXPECT_EQ(name(1, "zoo", Digest()).error().code, ErrorCode::kNotFound);
+    const auto find = [&](const std::string& reference) {
+        return backend().dataset_version(registry::parse_dataset_reference(reference).value());
+    };
+    EXPECT_EQ(find("zoo@2")->root, second);
+    EXPECT_EQ(find("zoo")->version, 3U);
+    EXPECT_EQ(find("zoo")->owner, address_of(1));
+    EXPECT_EQ(find("zoo@4").error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(find("other").error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(backend().dataset_versions("zoo")->size(), 3U);
+}
+
+TEST_F(DatasetsTest, TheDatabaseItselfKeepsNamesAndVersions) {
+    const Digest root = enter(prose(random_, 3'000), 1).root;
+    ASSERT_TRUE(backend().name_dataset(address_of(1), {.name = "zoo"}, root).ok());
+    const std::string mine = "decode('" + to_hex(root.view()) + "', 'hex')";
+    auto& owner = database_.owner();
+    EXPECT_EQ(sql(owner, "INSERT INTO registry.dataset_version VALUES ('zoo', 3, " + mine + ", 1)"),
+              ErrorCode::kConflict);
+    EXPECT_EQ(sql(owner, "UPDATE registry.dataset_version SET version = 2"), ErrorCode::kConflict);
+    EXPECT_EQ(sql(owner, "DELETE FROM registry.dataset_name"), ErrorCode::kConflict);
+    EXPECT_EQ(sql(owner, "WITH n AS (INSERT INTO registry.dataset_name VALUES ('theirs', decode('" +
+                             std::string(40, '2') + "', 'hex'), 1)) SELECT 1"),
+              ErrorCode::kCancelled);
+    EXPECT_EQ(
+        sql(owner, "INSERT INTO registry.dataset_version VALUES ('theirs', 1, " + mine + ", 1)"),
+        ErrorCode::kConflict);
+    for (const char* bad : {"'abcdef12'", "'0x12'", "'Zoo'", "'-zoo'", "''"})
+        EXPECT_NE(sql(owner, std::string("INSERT INTO registry.dataset_name SELECT ") + bad +
+                                 ", owner, 1 FROM registry.dataset LIMIT 1"),
+                  ErrorCode::kCancelled)
+            << bad;
+}
+
 TEST_F(DatasetsTest, ADuplicateUnderAnotherRootEarnsNothing) {
     const Tokens text = prose(random_, 100'000);
     const auto original = enter(text, 1);

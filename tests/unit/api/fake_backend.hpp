@@ -144,6 +144,16 @@ class FakeBackend final : public Queries, public Submissions, public Keys, publi
         return out;
     }
     bool unknown_dataset = false;
+    Result<registry::DatasetVersion> dataset_version(
+        const registry::DatasetReference& reference) override {
+        if (unknown_dataset) return fail(ErrorCode::kNotFound, "no name " + reference.name);
+        return registry::DatasetVersion{reference.name, reference.version.value_or(3), digest_of(4),
+                                        address_of(1), 1'000};
+    }
+    Result<std::vector<registry::DatasetVersion>> dataset_versions(
+        const std::string& name) override {
+        return std::vector<registry::DatasetVersion>{{name, 3, digest_of(4), address_of(1), 1'000}};
+    }
     Result<std::vector<registry::Evaluation>> evaluations(std::uint32_t) override {
         GYM_CHECK(ping());
         registry::Evaluation retired = sample_evaluation();
@@ -296,6 +306,13 @@ class FakeBackend final : public Queries, public Submissions, public Keys, publi
         return before;
     }
 
+    Result<registry::NamedDataset> name_dataset(const Address& owner,
+                                                const registry::DatasetReference& reference,
+                                                const Digest& root) override {
+        return registry::NamedDataset{
+            {reference.name, reference.version.value_or(3), root, owner, 1'000},
+            reference.name != "known"};
+    }
     Result<Address> authenticate(std::string_view key) override {
         GYM_CHECK(ping());
         if (key == kGoodKey) return address_of(1);

@@ -75,6 +75,11 @@ Result<Digest> find_job(const client::ApiClient& api, const std::string& text) {
 }
 
 Result<Digest> find_dataset(const client::ApiClient& api, const std::string& text) {
+    if (!is_id_prefix(text))
+        if (const auto reference = registry::parse_dataset_reference(text); reference.ok()) {
+            GYM_TRY(const auto version, api.dataset_version(*reference));
+            return version->root;
+        }
     return find_id("dataset", text,
                    [&](const client::ListPage& page) -> Result<std::vector<Digest>> {
                        GYM_TRY(const auto datasets, api.datasets(page));

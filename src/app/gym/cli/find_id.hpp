@@ -15,6 +15,7 @@ namespace gym::app {
 /// without a request. @errors kInvalidArgument: no digits of an id, or of several; kNotFound; those
 /// of client::ApiClient.
 [[nodiscard]] Result<Digest> find_job(const client::ApiClient& api, const std::string& text);
+/// Also by its name: NAME, or NAME@VERSION.
 [[nodiscard]] Result<Digest> find_dataset(const client::ApiClient& api, const std::string& text);
 
 }  // namespace gym::app

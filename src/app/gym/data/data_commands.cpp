@@ -10,6 +10,7 @@
 #include "data/data_print.hpp"
 #include "data/data_registry.hpp"
 #include "data/measure_command.hpp"
+#include "data/pull_command.hpp"
 #include "data/tokenizer_process.hpp"
 #include "gym/blob/dataset.hpp"
 #include "gym/blob/dataset_writer.hpp"
@@ -114,6 +115,7 @@ void add_data_commands(CLI::App& app, CliContext& context) {
     add_data_file_commands(*data, context);
     add_data_registry_commands(*data, context);
     add_measure_command(*data, context);
+    add_pull_command(*data, context);
 }
 
 }  // namespace gym::app

@@ -83,6 +83,7 @@ Status verify_file(const CliContext& context, const FileOptions& options) {
 
 Status mix_files(const CliContext& context, const FileOptions& options) {
     data::MixOptions mix;
+    mix.inputs.reserve(options.inputs.size());
     for (const std::string& input : options.inputs) {
         GYM_TRY(data::MixInput parsed, data::parse_mix_input(input));
         mix.inputs.push_back(std::move(parsed));

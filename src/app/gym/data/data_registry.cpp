@@ -26,6 +26,7 @@ struct RegistryOptions {
     std::string licence;
     std::string price = "0";
     std::string owner;
+    std::string as;       ///< a name that the dataset gets, or its next version
     std::string dataset;  ///< a root or its first digits, or a token file's path
     bool yes = false;
     ApiOptions api;
@@ -70,15 +71,23 @@ Status register_file(const CliContext& context, const RegistryOptions& options) 
     terms.licence = options.licence;
     terms.name = options.name.empty() ? std::filesystem::path(options.file).filename().string()
                                       : options.name;
+    std::optional<registry::DatasetReference> reference;
+    if (!options.as.empty()) {
+        GYM_TRY(reference, registry::parse_dataset_reference(options.as));
+    }
     GYM_TRY(const client::ApiClient api, options.api.client_with_key(kApiRetryFor));
     GYM_TRY(const blob::Dataset dataset, read_dataset(options.file));
     GYM_CHECK(check_terms(options, terms, dataset));
     GYM_TRY(const auto record, api.register_dataset(dataset, terms));
     warn_of_no_worth(*record, terms);
-    if (context.json)
-        context.print_json(record.json);
-    else
-        print_dataset(*record);
+    boost::json::object out = record.json;
+    if (!context.json) print_dataset(*record);
+    if (reference) {
+        GYM_TRY(const auto version, api.name_dataset(*reference, record->root));
+        out["named"] = version.json;
+        if (!context.json) print_row("named", "{}@{}", version->name, version->version);
+    }
+    if (context.json) context.print_json(out);
     return {};
 }
 
@@ -92,6 +101,18 @@ Status list_evaluations(const CliContext& context, const RegistryOptions& option
     }
     if (!context.json && evaluations.empty())
         print_line("no evaluations: the usefulness of all datasets is the network's default");
+    return {};
+}
+
+Status list_versions(const CliContext& context, const RegistryOptions& options) {
+    GYM_TRY(const auto reference, registry::parse_dataset_reference(options.name));
+    GYM_TRY(const auto versions, options.api.client().dataset_versions(reference.name));
+    for (const auto& version : versions) {
+        if (context.json)
+            context.print_json(version.json);
+        else
+            print_line("{}@{}  {}", version->name, version->version, version->root.hex());
+    }
     return {};
 }
 
@@ -112,7 +133,9 @@ Status list_datasets(const CliContext& context, const RegistryOptions& options) 
 Status show_dataset(const CliContext& context, const RegistryOptions& options) {
     std::error_code error;
     const bool is_file = std::filesystem::exists(options.dataset, error);
-    if (is_file || !is_id_prefix(options.dataset))
+    const bool is_name = registry::parse_dataset_reference(options.dataset).ok();
+    // A word that could be a name is one only where a network is named.
+    if (is_file || !(is_id_prefix(options.dataset) || (is_name && options.api.named_url())))
         return show_dataset_file(context, options.dataset);
     const client::ApiClient api = options.api.client();
     GYM_TRY(const Digest root, find_dataset(api, options.dataset));
@@ -150,6 +173,9 @@ void add_data_registry_commands(CLI::App& data, CliContext& context) {
     enter->add_option("--price", options->price,
                       "Price of a million tokens of text in final units, before the quality "
                       "factor; can never change (default 0)");
+    enter->add_option("--as", options->as,
+                      "Also make it the next version of this name, NAME or NAME@VERSION, which is "
+                      "yours if you use it first");
     enter->add_flag("--yes", options->yes,
                     "Register even with an uncommon licence, or with a price on a text that is too "
                     "short to earn anything");
@@ -157,12 +183,16 @@ void add_data_registry_commands(CLI::App& data, CliContext& context) {
         ->add_option("--owner", options->owner, "List only datasets of this address");
     add("evaluations", "List the evaluations that measure the usefulness of datasets, newest first",
         false, list_evaluations);
+    add("versions", "List the versions of a dataset's name, newest first", false, list_versions)
+        ->add_option("name", options->name, "Name, such as zoo-dataset-v2")
+        ->required();
     add("show",
         "Show a token file's root, size and vocabulary, or a registered dataset's price and "
-        "quality by its root",
+        "quality by its root or name",
         false, show_dataset)
-        ->add_option("dataset", options->dataset,
-                     "Token file, or the root of a registered dataset (first digits suffice)")
+        ->add_option(
+            "dataset", options->dataset,
+            "Token file, or the root (first digits suffice) or name of a registered dataset")
         ->required();
 }
 

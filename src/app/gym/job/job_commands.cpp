@@ -68,9 +68,12 @@ Result<plan::Facts> planner_facts(const client::ApiClient& api, const ResolvedJo
 Result<ResolvedJob> asked_job(const JobOptions& options) {
     GYM_TRY(JobText text, job_text(options.request));
     const client::ApiClient api = options.api.client();
-    GYM_TRY(ResolvedJob job, resolve_job(std::move(text), [&](const ResolvedJob& known) {
-                return planner_facts(api, known);
-            }));
+    const auto facts = [&](const ResolvedJob& known) { return planner_facts(api, known); };
+    const auto lookup = [&](const registry::DatasetReference& reference) -> Result<Digest> {
+        GYM_TRY(const auto version, api.dataset_version(reference));
+        return version->root;
+    };
+    GYM_TRY(ResolvedJob job, resolve_job(std::move(text), facts, lookup));
     if (options.max_data_price.empty()) return job;
     const auto price = Amount::parse_tokens(options.max_data_price);
     if (!price.ok())

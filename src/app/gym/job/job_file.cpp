@@ -62,13 +62,29 @@ Status check_trainable(const ResolvedJob& job) {
                                                  "smaller one (`gym model list`)");
 }
 
-Status load_dataset(const fs::path& folder, const std::string& dataset, ResolvedJob& job,
-                    YamlText& text) {
+/// The job file names the root that a name stands for now: the name's next version changes nothing.
+Status look_up_dataset(const fs::path& path, const registry::DatasetReference& reference,
+                       const DatasetLookup& lookup, ResolvedJob& job, YamlText& text) {
+    const auto root = lookup(reference);
+    if (!root.ok())
+        return root.error().in("there is no file " + path.string() + ", and as a dataset's name");
+    job.dataset_root = *root;
+    job.dataset_name =
+        reference.name + (reference.version ? "@" + std::to_string(*reference.version) : "");
+    return text.replace("dataset", "dataset: \"" + job.dataset_root.hex() + "\"");
+}
+
+Status load_dataset(const fs::path& folder, const std::string& dataset, const DatasetLookup& lookup,
+                    ResolvedJob& job, YamlText& text) {
     if (const auto root = Digest::parse(dataset); root.ok()) {
         job.dataset_root = *root;
         return {};
     }
     const fs::path path = folder / dataset;
+    std::error_code unknown;
+    if (const auto reference = registry::parse_dataset_reference(dataset);
+        lookup && reference.ok() && !fs::exists(path, unknown))
+        return look_up_dataset(path, *reference, lookup, job, text);
     GYM_TRY(auto loaded, read_dataset(path.string()));
     const std::uint64_t window = std::uint64_t{job.config.model.context} + 1;
     GYM_TRY([[maybe_unused]] const auto windows,
@@ -161,7 +177,8 @@ Result<KnownFee> network_fee(const client::ApiClient& api) {
                     fee->bound ? "" : "the network's services have not published their rates yet"};
 }
 
-Result<ResolvedJob> resolve_job(JobText given, const AskFacts& ask_facts) {
+Result<ResolvedJob> resolve_job(JobText given, const AskFacts& ask_facts,
+                                const DatasetLookup& lookup) {
     ResolvedJob job;
     const std::string origin = given.text.origin();
     GYM_TRY(plan::Draft draft, plan::read_draft(given.text));
@@ -173,7 +190,7 @@ Result<ResolvedJob> resolve_job(JobText given, const AskFacts& ask_facts) {
     GYM_TRY(job.config, program::read_train_config(model));
     GYM_CHECK(model.finish());
     if (const Status status = check_trainable(job); !status.ok()) return status.error().in(origin);
-    GYM_CHECK(load_dataset(given.folder, draft.spec.dataset, job, draft.text));
+    GYM_CHECK(load_dataset(given.folder, draft.spec.dataset, lookup, job, draft.text));
     GYM_CHECK(find_init(given.folder, draft.spec.init, job));
     job.name = draft.spec.name;
     job.yaml = draft.text.text();
@@ -185,9 +202,9 @@ Result<ResolvedJob> resolve_job(JobText given, const AskFacts& ask_facts) {
     return job;
 }
 
-Result<ResolvedJob> resolve_job_file(const fs::path& path) {
+Result<ResolvedJob> resolve_job_file(const fs::path& path, const DatasetLookup& lookup) {
     GYM_TRY(std::string text, read_yaml(path));
-    return resolve_job({YamlText(std::move(text), path.string()), path.parent_path()}, {});
+    return resolve_job({YamlText(std::move(text), path.string()), path.parent_path()}, {}, lookup);
 }
 
 Status begin_from(ResolvedJob& job, const std::string& init) {

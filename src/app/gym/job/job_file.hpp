@@ -14,6 +14,7 @@
 #include "gym/plan/plan.hpp"
 #include "gym/program/train_program.hpp"
 #include "gym/protocol/job_cost.hpp"
+#include "gym/registry/dataset_names.hpp"
 #include "gym/registry/jobs.hpp"
 #include "job/job_request.hpp"
 
@@ -38,14 +39,20 @@ struct ResolvedJob {
 /// Asked once model and dataset are known, if the planner is needed.
 using AskFacts = std::function<Result<plan::Facts>(const ResolvedJob& job)>;
 
-/// Puts in what the text names and completes it. A dataset file may be a token file or any text.
+/// Looks up a dataset's name. @return its root.
+using DatasetLookup = std::function<Result<Digest>(const registry::DatasetReference&)>;
+
+/// Puts in what the text names and completes it. A dataset file may be a token file or any text;
+/// what is no file is looked up as a name, if it can be one and there is a `lookup`.
 /// @errors those of resolve_job_file(); plan::make_plan(); those of `ask_facts`.
-[[nodiscard]] Result<ResolvedJob> resolve_job(JobText given, const AskFacts& ask_facts);
+[[nodiscard]] Result<ResolvedJob> resolve_job(JobText given, const AskFacts& ask_facts,
+                                              const DatasetLookup& lookup = {});
 
 /// Reads the job file `path`, which must leave nothing to the planner; the files that it names are
 /// relative to its folder. @errors kIo, kNotFound, kMalformed, kInvalidArgument naming file, line
 /// and key.
-[[nodiscard]] Result<ResolvedJob> resolve_job_file(const std::filesystem::path& path);
+[[nodiscard]] Result<ResolvedJob> resolve_job_file(const std::filesystem::path& path,
+                                                   const DatasetLookup& lookup = {});
 
 /// Puts `price` into the text that is submitted, in the place of what the file says.
 /// @errors kInvalidArgument for a key that cannot be replaced.

@@ -88,7 +88,8 @@ void print_quote(const ResolvedJob& job, const JobQuote& quote, const DataPrice&
                  const KnownFee& fee) {
     const double pflop = std::strtod(quote.flops.to_string().c_str(), nullptr) / kFlopsPerPflop;
     print_row("job", "{}", job.name);
-    print_row("dataset root", "{}", job.dataset_root.hex());
+    print_row("dataset root", "{}{}", job.dataset_root.hex(),
+              job.dataset_name.empty() ? "" : " (" + job.dataset_name + ")");
     if (!job.init.empty()) print_row("begins from", "{}", job.init);
     print_row("parameters", "{}", quote.parameters);
     print_row("flops per step", "{}", quote.flops_per_step);

@@ -193,6 +193,42 @@ TEST_F(JobFileTest, MistakesNameFileLineAndKey) {
     EXPECT_NE(message_of(job_text()).find("text.txt"), std::string::npos);
 }
 
+TEST_F(JobFileTest, ANameIsSubmittedAsTheRootThatItStandsFor) {
+    std::string text = job_text();
+    text.replace(text.find("text.txt"), 8, "zoo-dataset-v2@3");
+    write("job.yaml", text);
+    const Digest root = Digest::parse(std::string(64, '7')).value();
+    std::optional<std::uint32_t> asked;
+    const auto lookup = [&](const registry::DatasetReference& reference) -> Result<Digest> {
+        EXPECT_EQ(reference.name, "zoo-dataset-v2");
+        asked = reference.version;
+        return root;
+    };
+    const auto job = resolve_job_file(folder_ / "job.yaml", lookup);
+    ASSERT_TRUE(job.ok()) << job.error().message;
+    EXPECT_EQ(asked, 3U);
+    EXPECT_EQ(job->dataset_root, root);
+    EXPECT_FALSE(job->dataset);
+    EXPECT_EQ(job->dataset_name, "zoo-dataset-v2@3");
+    EXPECT_EQ(registry::parse_submitted_spec(job->yaml, "job").value().spec.dataset_root, root);
+    const auto nobody = [](const registry::DatasetReference&) -> Result<Digest> {
+        return fail(ErrorCode::kNotFound, "no dataset has the name");
+    };
+    const auto refused = resolve_job_file(folder_ / "job.yaml", nobody);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kNotFound);
+    EXPECT_NE(refused.error().message.find("there is no file"), std::string::npos);
+}
+
+TEST_F(JobFileTest, AFileIsTakenBeforeAName) {
+    write("job.yaml", job_text());
+    const auto never = [](const registry::DatasetReference&) -> Result<Digest> {
+        ADD_FAILURE();
+        return Digest();
+    };
+    EXPECT_TRUE(resolve_job_file(folder_ / "job.yaml", never).ok());
+}
+
 TEST_F(JobFileTest, AKeyThatCannotBeReplacedIsAnError) {
     std::string flow =
         "{name: t, model: model.yaml, dataset: text.txt, rounds: 3, slots: 2, "

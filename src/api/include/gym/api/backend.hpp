@@ -18,6 +18,7 @@
 #include "gym/ledger/proof.hpp"
 #include "gym/protocol/job_cost.hpp"
 #include "gym/records/order.hpp"
+#include "gym/registry/dataset_names.hpp"
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/evaluations.hpp"
 #include "gym/registry/feed.hpp"
@@ -154,6 +155,12 @@ class Queries {
         const registry::DatasetFilter& filter) = 0;
     /// @errors kNotFound.
     virtual Result<registry::Dataset> dataset(const Digest& root) = 0;
+    /// @errors kNotFound.
+    virtual Result<registry::DatasetVersion> dataset_version(
+        const registry::DatasetReference& reference) = 0;
+    /// Of a name, newest first. @errors kNotFound for a name without any.
+    virtual Result<std::vector<registry::DatasetVersion>> dataset_versions(
+        const std::string& name) = 0;
     /// The evaluations that datasets are measured with, newest first.
     virtual Result<std::vector<registry::Evaluation>> evaluations(std::uint32_t limit) = 0;
     /// @errors kNotFound.
@@ -250,6 +257,10 @@ class Submissions {
     /// or licence); kOutOfRange (the price); kConflict (it belongs to another owner, or was
     /// registered with other terms).
     virtual Result<AddedDataset> add_dataset(const DatasetOffer& offer) = 0;
+    /// As registry::name_dataset().
+    virtual Result<registry::NamedDataset> name_dataset(const Address& owner,
+                                                        const registry::DatasetReference& reference,
+                                                        const Digest& root) = 0;
 };
 
 /// A blob that its owner sends in parts, before a job names it.

@@ -45,6 +45,10 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     Result<JobBill> bill(const Digest& id) override;
     Result<std::vector<registry::Dataset>> datasets(const registry::DatasetFilter& filter) override;
     Result<registry::Dataset> dataset(const Digest& root) override;
+    Result<registry::DatasetVersion> dataset_version(
+        const registry::DatasetReference& reference) override;
+    Result<std::vector<registry::DatasetVersion>> dataset_versions(
+        const std::string& name) override;
     Result<std::vector<registry::Evaluation>> evaluations(std::uint32_t limit) override;
     Result<registry::Evaluation> evaluation(const Digest& id) override;
     Result<rewards::ClaimProof> proof(const Address& earner) override;
@@ -71,6 +75,9 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
                                       registry::JobRequest request) override;
     Result<registry::Job> fund_job(const Funding& funding) override;
     Result<AddedDataset> add_dataset(const DatasetOffer& offer) override;
+    Result<registry::NamedDataset> name_dataset(const Address& owner,
+                                                const registry::DatasetReference& reference,
+                                                const Digest& root) override;
 
     Result<Address> authenticate(std::string_view key) override;
 

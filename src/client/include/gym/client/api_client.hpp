@@ -14,6 +14,7 @@
 #include "gym/common/result.hpp"
 #include "gym/protocol/uptime.hpp"
 #include "gym/records/order.hpp"
+#include "gym/registry/dataset_names.hpp"
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/evaluations.hpp"
 #include "gym/registry/published.hpp"
@@ -138,6 +139,15 @@ class ApiClient {
     /// @return the record as it stands. @errors kConflict: another owner, or other terms.
     [[nodiscard]] Result<Answer<registry::Dataset>> register_dataset(
         const blob::Dataset& dataset, const DatasetTerms& terms) const;
+    /// Makes a dataset of the key's owner the next version of a name.
+    [[nodiscard]] Result<Answer<registry::DatasetVersion>> name_dataset(
+        const registry::DatasetReference& reference, const Digest& root) const;
+    /// The newest version, or that of the reference. @errors kNotFound.
+    [[nodiscard]] Result<Answer<registry::DatasetVersion>> dataset_version(
+        const registry::DatasetReference& reference) const;
+    /// Newest first. @errors kNotFound.
+    [[nodiscard]] Result<AnswerList<registry::DatasetVersion>> dataset_versions(
+        const std::string& name) const;
     /// Newest first.
     [[nodiscard]] Result<AnswerList<registry::Evaluation>> evaluations() const;
 

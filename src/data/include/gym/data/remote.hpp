@@ -17,6 +17,7 @@ struct RemoteOptions {
     std::string s3_endpoint;  ///< http(s)://host[:port]; empty: https://s3.REGION.amazonaws.com
     std::string s3_region = "us-east-1";
     std::string s3_key, s3_secret, s3_token;      ///< empty: requests are not signed
+    std::string bearer;                           ///< API key for https:// URLs; empty: none
     unsigned attempts_max = 5;                    ///< of a request that a server does not finish
     std::chrono::milliseconds retry_pause{1000};  ///< before the second one; then twice as long
     std::function<bool()> stopped;                ///< asked while bytes arrive; may be empty

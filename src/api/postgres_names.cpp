@@ -1,0 +1,28 @@
+#include "gym/common/clock.hpp"
+#include "gym/registry/dataset_names.hpp"
+#include "postgres_calls.hpp"
+
+namespace gym::api {
+
+Result<registry::NamedDataset> PostgresBackend::name_dataset(
+    const Address& owner, const registry::DatasetReference& reference, const Digest& root) {
+    const UnixMs now_ms = clock_.now_ms();
+    return calls::write(database_, options_, [&](db::Transaction& tx) {
+        return registry::name_dataset(tx, reference, root, owner, now_ms);
+    });
+}
+
+Result<registry::DatasetVersion> PostgresBackend::dataset_version(
+    const registry::DatasetReference& reference) {
+    return calls::read(database_, options_, [&](db::Transaction& tx) {
+        return registry::get_dataset_version(tx, reference);
+    });
+}
+
+Result<std::vector<registry::DatasetVersion>> PostgresBackend::dataset_versions(
+    const std::string& name) {
+    return calls::read(database_, options_,
+                       [&](db::Transaction& tx) { return registry::dataset_versions(tx, name); });
+}
+
+}  // namespace gym::api

@@ -1,0 +1,204 @@
+// The steps of `gym data build`, one by one on one thread, and whole builds, in MB/s of text.
+//
+// Peers, from the same run: Python 3 (json, unicodedata, re, hashlib), which is what pipelines such
+// as DataTrove are made of, and `sort -u` for exact duplicates. DataTrove itself is not in Debian;
+// steps without a peer here (Gopher's rules, MinHash, languages) have none.
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+#include <thread>
+
+#include "bench_must.hpp"
+#include "bench_support.hpp"
+#include "gym/common/file.hpp"
+#include "gym/common/subprocess.hpp"
+#include "gym/common/temporary_folder.hpp"
+#include "gym/data/build.hpp"
+#include "gym/data/filters.hpp"
+
+namespace {
+
+using namespace gym;
+using gym::bench::must;
+
+constexpr std::size_t kDocuments = 12'000;
+constexpr int kPeerMsMax = 600'000;
+
+/// Sentences of words whose frequencies fall as in natural text; every tenth document is a copy,
+/// and some have addresses.
+std::vector<std::string> corpus() {
+    std::mt19937_64 random(1);
+    const std::vector<std::string> common{"the", "of",   "and",  "to",       "in",  "a",
+                                          "is",  "that", "be",   "it",       "for", "was",
+                                          "on",  "with", "have", "caf\u00e9"};
+    std::vector<std::string> out;
+    out.reserve(kDocuments);
+    for (std::size_t i = 0; i < kDocuments; ++i) {
+        if (i % 10 == 9) {
+            out.push_back(out[random() % out.size()]);
+            continue;
+        }
+        std::string text;
+        for (int w = 0; w < 400; ++w) {
+            const std::uint64_t pick = random();
+            if (pick % 5 < 2) {
+                text += common[pick / 8 % common.size()];
+            } else {
+                const double u = static_cast<double>(pick >> 11) * 0x1p-53;
+                text += "word" + std::to_string(static_cast<std::uint64_t>(1.0 / (u + 1e-5)));
+            }
+            text += w % 12 == 11 ? ".\n" : " ";
+        }
+        if (i % 7 == 0)
+            text += "Write to someone@example.org or call +49 30 901820 from 10.0.0.1.\n";
+        out.push_back(std::move(text));
+    }
+    return out;
+}
+
+std::string json_line(const std::string& text) {
+    std::string out = R"({"text":")";
+    for (const char c : text)
+        out += c == '\n' ? std::string("\\n") : std::string(1, c);
+    return out + "\"}\n";
+}
+
+/// Seconds that a Python program prints, which times itself without its start.
+double python_seconds(const std::string& setup, const std::string& body, const std::string& file) {
+    const std::string program =
+        "import time, json, re, hashlib, unicodedata\n"
+        "texts = [json.loads(l)['text'] for l in open('" +
+        file + "', encoding='utf-8')]\n" + setup + "\nstart = time.perf_counter()\n" + body +
+        "\nprint(time.perf_counter() - start)\n";
+    const auto said = must(run_command({.argv = {"/usr/bin/python3", "-c", program}}, kPeerMsMax));
+    return std::strtod(said.c_str(), nullptr);
+}
+
+struct Case {
+    std::string name;
+    std::string peer_name;  ///< empty: none
+    std::function<void(std::string&)> ours;
+    std::string peer_setup, peer_body;
+};
+
+std::vector<Case> cases() {
+    return {
+        {"normalise", "Python unicodedata and re",
+         [](std::string& text) { (void)data::normalise(text); },
+         "controls = re.compile('[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\ufeff]')\n"
+         "ends = re.compile('[ \\t]+$', re.M)\nblank = re.compile('\\n{3,}')",
+         "for t in texts:\n"
+         "  t = unicodedata.normalize('NFC', controls.sub('', t.replace('\\r\\n', '\\n')))\n"
+         "  t = blank.sub('\\n\\n', ends.sub('', t)).strip()"},
+        {"gopher-quality", "", [](std::string& text) { (void)data::gopher_quality(text); }, "", ""},
+        {"gopher-repetition", "", [](std::string& text) { (void)data::gopher_repetition(text); },
+         "", ""},
+        {"language", "", [](std::string& text) { (void)data::language_of(text); }, "", ""},
+        {"minhash", "", [](std::string& text) { (void)data::band_keys(text, 1); }, "", ""},
+        {"mask", "Python re, e-mail and IPv4 only",
+         [](std::string& text) { (void)data::mask(text); },
+         "email = re.compile(r'[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\\.[A-Za-z]{2,}')\n"
+         "ip = re.compile(r'\\b(?:\\d{1,3}\\.){3}\\d{1,3}\\b')",
+         "for t in texts:\n  t = ip.sub('<ip>', email.sub('<email>', t))"},
+    };
+}
+
+void report(const bench::Options& options, const std::string& name, double bytes, double seconds,
+            double peer_seconds, const std::string& peer, int threads, const std::string& note) {
+    bench::report(options, {.name = "data/" + name,
+                            .ours = bytes / seconds * 1e-6,
+                            .peer = bytes / peer_seconds * 1e-6,
+                            .ratio = peer_seconds / seconds,
+                            .unit = "MB/s",
+                            .threads = threads,
+                            .isa = "",
+                            .peer_name = peer,
+                            .note = note});
+}
+
+double step_seconds(const Case& one, const std::vector<std::string>& texts) {
+    std::vector<std::string> copies = texts;
+    const double start = bench::seconds_now();
+    for (std::string& text : copies)
+        one.ours(text);
+    return bench::seconds_now() - start;
+}
+
+double build_seconds(const std::string& steps, const std::filesystem::path& input,
+                     const std::filesystem::path& output, int threads) {
+    data::BuildOptions build;
+    build.inputs = {input.string()};
+    build.output = output;
+    build.steps.steps = must(data::parse_steps(steps));
+    build.encoder = []() -> Result<std::unique_ptr<data::Encoder>> { return data::byte_encoder(); };
+    build.threads = static_cast<unsigned>(threads);
+    const double start = bench::seconds_now();
+    (void)must(data::build(build));
+    return bench::seconds_now() - start;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    bench::Options options = bench::parse_options(argc, argv);
+    if (options.output == bench::Options().output) options.output = "build/bench/data.json";
+    const TemporaryFolder place = must(TemporaryFolder::create("gym-bench-data"));
+    const std::vector<std::string> texts = corpus();
+    std::string lines;
+    double bytes = 0;
+    for (const std::string& text : texts) {
+        lines += json_line(text);
+        bytes += static_cast<double>(text.size());
+    }
+    const std::string file = (place / "corpus.jsonl").string();
+    must(write_file_atomic(file, as_bytes(lines)));
+    const auto median = [&](auto&& seconds) {
+        std::vector<double> all;
+        for (int i = 0; i < options.repeats; ++i)
+            all.push_back(seconds());
+        return bench::median(all);
+    };
+    for (const Case& one : cases()) {
+        if (!options.wants(one.name)) continue;
+        std::vector<double> ours, peer;
+        for (int i = 0; i < options.repeats; ++i) {  // in turns
+            ours.push_back(step_seconds(one, texts));
+            if (!one.peer_name.empty())
+                peer.push_back(python_seconds(one.peer_setup, one.peer_body, file));
+        }
+        report(options, one.name, bytes, bench::median(ours),
+               peer.empty() ? std::nan("") : bench::median(peer), one.peer_name, 1, "");
+    }
+    if (options.wants("exact-dedup")) {
+        const double ours =
+            median([&] { return build_seconds("exact-dedup", file, place / "out", 1); });
+        const double sorted = median([&] {
+            const double start = bench::seconds_now();
+            (void)must(run_command({.argv = {"sh", "-c",
+                                             "LC_ALL=C sort -u '" + file + "' -o '" +
+                                                 (place / "sorted").string() + "'"}},
+                                   kPeerMsMax));
+            return bench::seconds_now() - start;
+        });
+        report(options, "exact-dedup", bytes, ours, sorted, "sort -u of the lines", 1,
+               "a whole build with this step: JSON read, tokens and manifest written");
+        const double hashed = median([&] {
+            return python_seconds("",
+                                  "seen = set()\nfor l in open('" + file +
+                                      "', 'rb'):\n  seen.add(hashlib.sha256("
+                                      "json.loads(l)['text'].encode()).digest())",
+                                  file);
+        });
+        report(options, "exact-dedup/python", bytes, ours, hashed, "Python json and hashlib", 1,
+               "the peer writes nothing");
+    }
+    for (const char* preset : {"none", "default", "web"}) {
+        if (!options.wants("build")) break;
+        for (const int threads : options.threads)
+            report(options, std::string("build/") + preset, bytes,
+                   median([&] { return build_seconds(preset, file, place / "out", threads); }),
+                   std::nan(""), "", threads, "from JSON lines to tokens, manifest and roots");
+    }
+    return 0;
+}
