@@ -39,6 +39,25 @@ std::string unavailable_reason() {
     return devices > 0 ? check_device(0) : "no CUDA device";
 }
 
+std::vector<DeviceInfo> list_devices(std::string& reason) {
+    int count = 0;
+    const cudaError_t counted = cudaGetDeviceCount(&count);
+    if (counted != cudaSuccess) reason = cudaGetErrorString(counted);
+    if (counted == cudaSuccess && count == 0) reason = "no CUDA device";
+    std::vector<DeviceInfo> out;
+    for (int index = 0; counted == cudaSuccess && index < count; ++index) {
+        DeviceInfo info;
+        cudaDeviceProp properties;
+        if (cudaGetDeviceProperties(&properties, index) == cudaSuccess) {
+            info.name = properties.name;
+            info.memory_bytes = properties.totalGlobalMem;
+        }
+        info.unusable_because = check_device(index);
+        out.push_back(info);
+    }
+    return out;
+}
+
 std::unique_ptr<Device> Device::open(int index, std::string& error) {
     int devices = 0;
     const cudaError_t counted = cudaGetDeviceCount(&devices);

@@ -457,6 +457,30 @@ void model_schemas(json::object& out) {
                            {"losses", "ModelLoss[]", "of the rounds up to this one"}});
 }
 
+void network_profile_schema(json::object& out) {
+    out["NetworkProfileContracts"] = schema({{"token", "address"},
+                                             {"distributor", "address"},
+                                             {"escrow", "address"},
+                                             {"commitment_log", "address"},
+                                             {"stake", "address"},
+                                             {"dispute_game", "address"}});
+    out["NetworkProfile"] =
+        schema({{"version", "count", "of this form: 1"},
+                {"name", "text", "for people"},
+                {"issued_at_ms", "time"},
+                {"coordinator", "text", "host:port"},
+                {"coordinator_ca", "text", "certificates (PEM), \"system\" or \"none\""},
+                {"chain_id", "count"},
+                {"chain_rpc", "text[]", "JSON-RPC endpoints of the chain"},
+                {"start_block", "count", "no contract is older"},
+                {"contracts", "NetworkProfileContracts"},
+                {"api", "text"},
+                {"minimum_stake_wei", "wei", "of a worker"},
+                {"fee_address", "address", "zero: not named"},
+                {"operator", "address", "whose key signed"},
+                {"signature", "bytes", "EIP-712, 65 bytes; gym/profile/profile.hpp has the type"}});
+}
+
 }  // namespace
 
 json::object openapi_schemas() {
@@ -483,6 +507,7 @@ json::object openapi_schemas() {
                             {"complete", "flag", "all bytes are there and hash to the root"},
                             {"state_root", "hash?", "of a complete state: a job's `init` names it"},
                             {"expires_at_ms", "time", "forgotten then, unless more is sent"}});
+    network_profile_schema(out);
     out["Funding"] = schema({{"amount_wei", "wei", "above zero"}});
     out["Health"] = schema({{"status", "text"}});
     out["Problem"] = schema({{"type", "text", "urn:gym:problem:<code>"},

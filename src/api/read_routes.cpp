@@ -511,6 +511,19 @@ void add_service_routes(Router& router, RouteContext& context) {
                     return json_response(200, json::serialize(to_json(context.options.network)));
                 }});
     router.add({.method = "GET",
+                .pattern = "/v1/network/profile",
+                .id = "getNetworkProfile",
+                .summary = "What a user needs to join the network, signed by its operator: for "
+                           "`gym network add`.",
+                .schema = "NetworkProfile",
+                .run = [&context](const Call&) -> Result<Response> {
+                    if (context.options.network_profile.empty())
+                        return fail(ErrorCode::kNotFound,
+                                    "this network publishes no profile: ask its operator for the "
+                                    "coordinator and deployment.json");
+                    return json_response(200, context.options.network_profile);
+                }});
+    router.add({.method = "GET",
                 .pattern = "/healthz",
                 .id = "health",
                 .summary = "200 if the service and its database answer, else 503.",

@@ -18,7 +18,19 @@ Result<std::string> cuda_model(int index) {
     if (!device) return fail(ErrorCode::kUnavailable, "CUDA device: " + error);
     return device->name();
 }
+CudaDevices list_cuda() {
+    CudaDevices out{.built_in = true, .devices = {}, .none_because = {}};
+    int index = 0;
+    for (auto& found : kernels::cuda::list_devices(out.none_because))
+        out.devices.push_back({index++, std::move(found.name), found.memory_bytes,
+                               std::move(found.unusable_because)});
+    return out;
+}
 #else
+CudaDevices list_cuda() {
+    return {};
+}
+
 Result<std::string> cuda_model(int) {
     return fail(
         ErrorCode::kInvalidArgument,
@@ -41,6 +53,10 @@ Result<DeviceChoice> parse_device(std::string_view name) {
         return fail(ErrorCode::kInvalidArgument,
                     "unknown device '" + std::string(name) + "': cpu, cuda or cuda:N");
     return DeviceChoice{true, index};
+}
+
+CudaDevices cuda_devices() {
+    return list_cuda();
 }
 
 Result<std::string> device_model(std::string_view name) {

@@ -1,6 +1,7 @@
 #include "gym/http/connection.hpp"
 
 #include <openssl/ssl.h>
+#include <openssl/x509_vfy.h>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -128,8 +129,12 @@ class BeastConnection final : public Connection {
         beast::error_code error;
         secure_->async_handshake(ssl::stream_base::client, note(error));
         run();
-        if (error) return describe(error, "making a TLS connection");
-        return {};
+        if (!error) return {};
+        Error described = describe(error, "making a TLS connection");
+        const long verdict = SSL_get_verify_result(secure_->native_handle());
+        if (verdict != X509_V_OK)
+            described.message += ": " + std::string(X509_verify_cert_error_string(verdict));
+        return described;
     }
 
     beast::tcp_stream& lowest() { return secure_ ? beast::get_lowest_layer(*secure_) : *plain_; }

@@ -9,6 +9,7 @@
 #include "gym/crypto/keystore.hpp"
 #include "gym/node/benchmark.hpp"
 #include "gym/node/chain_view.hpp"
+#include "gym/node/funding.hpp"
 #include "gym/node/machine.hpp"
 #include "gym/rpc/client.hpp"
 
@@ -29,11 +30,12 @@ Finding good(std::string check, std::string detail) {
 }
 
 Finding check_memory(const NodeConfig& config) {
-    const auto memory = machine_memory_bytes();
+    const auto memory = device_memory_bytes(config);
     if (!memory.ok()) return bad("memory", memory.error().message);
-    const std::string text = std::to_string(*memory >> 20) + " MiB";
+    const std::string text =
+        std::to_string(*memory >> 20) + " MiB" + (config.device == "cpu" ? "" : " on the GPU");
     if (*memory < config.memory_bytes)
-        return bad("memory", "this machine has " + text + ": set `memory` to less than that");
+        return good("memory", text + "; `memory` asks for more, all of it is lent");
     return good("memory", text);
 }
 
@@ -91,8 +93,9 @@ Finding check_chain(rpc::Coordinator& coordinator, const NodeConfig& config) {
                              std::to_string(network->chain_id));
 }
 
-/// Registration and, of a worker, its stake.
-std::vector<Finding> check_standing(const Result<records::NodeStatus>& status) {
+/// Registration and, of a worker, its stake. @param advice which stake and gas are missing.
+std::vector<Finding> check_standing(const Result<records::NodeStatus>& status,
+                                    const std::string& advice) {
     if (!status.ok()) return {bad("registration", status.error().message)};
     if (!status->excluded_because.empty())
         return {bad("registration", "excluded: " + status->excluded_because)};
@@ -100,7 +103,8 @@ std::vector<Finding> check_standing(const Result<records::NodeStatus>& status) {
     if (status->role == records::NodeRole::kVerifier) return out;
     out.push_back(status->stake_because.empty()
                       ? good("stake", "this network's requirement for workers")
-                      : bad("stake", status->stake_because));
+                      : bad("stake", advice.empty() ? status->stake_because
+                                                    : status->stake_because + "; " + advice));
     return out;
 }
 
@@ -139,9 +143,11 @@ Finding check_disputes(const NodeConfig& config, const records::NetworkDescripti
 std::vector<Finding> check_as(rpc::Coordinator& coordinator, const NodeConfig& config,
                               const Address& self) {
     const auto status = coordinator.node_status(std::nullopt);
-    std::vector<Finding> out = check_standing(status);
-    const bool verifies = status.ok() && status->role == records::NodeRole::kVerifier;
     const auto network = coordinator.network();
+    const bool needs_stake = status.ok() && !status->stake_because.empty();
+    std::vector<Finding> out = check_standing(
+        status, needs_stake && network.ok() ? funding_advice(config, *network, self) : "");
+    const bool verifies = status.ok() && status->role == records::NodeRole::kVerifier;
     out.push_back(
         network.ok()
             ? check_disputes(config, *network,

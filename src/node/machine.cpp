@@ -18,6 +18,15 @@ Result<std::string> device_of(const NodeConfig& config) {
                     "configuration; cpu always works), then look with `gym node doctor`");
 }
 
+Result<std::uint64_t> device_memory_bytes(const NodeConfig& config) {
+    GYM_TRY(const engine::DeviceChoice choice, engine::parse_device(config.device));
+    if (!choice.cuda) return machine_memory_bytes();
+    for (const engine::CudaDevice& device : engine::cuda_devices().devices)
+        if (device.index == choice.index) return device.memory_bytes;
+    GYM_CHECK(device_of(config));
+    return fail(ErrorCode::kNotFound, "the memory of device " + config.device + " is not known");
+}
+
 Result<std::uint64_t> machine_memory_bytes() {
     std::ifstream file("/proc/meminfo");
     std::string name;

@@ -23,12 +23,8 @@ std::filesystem::path expand_home(const std::string& text) {
     return std::filesystem::path(home) / text.substr(2);
 }
 
-std::filesystem::path default_data_dir() {
-    const char* gym_home = std::getenv("GYM_HOME");
-    return gym_home != nullptr && *gym_home != '\0' ? gym_home : expand_home("~/.gym");
-}
-
 Status read_keys(YamlMap& yaml, NodeConfig& config) {
+    GYM_TRY(config.network, yaml.string_or("network", config.network));
     GYM_TRY(config.coordinator, yaml.string_or("coordinator", config.coordinator));
     GYM_TRY(config.tls_ca_file, yaml.string_or("tls_ca_file", config.tls_ca_file));
     GYM_TRY(config.api, yaml.string_or("api", config.api));
@@ -50,7 +46,7 @@ Status read_keys(YamlMap& yaml, NodeConfig& config) {
     config.threads = static_cast<unsigned>(threads);
     GYM_TRY(config.isa, yaml.string_or("isa", config.isa));
     GYM_TRY(config.device, yaml.string_or("device", config.device));
-    GYM_TRY(const std::string memory, yaml.string_or("memory", "8GB"));
+    GYM_TRY(const std::string memory, yaml.string_or("memory", "0"));
     auto bytes = parse_size(memory);
     if (!bytes.ok()) return yaml.error_at("memory", bytes.error().message);
     config.memory_bytes = *bytes;
@@ -98,7 +94,9 @@ unsigned NodeConfig::threads_used() const {
 }
 
 engine::EngineOptions NodeConfig::engine() const {
-    return {threads_used(), isa, memory_bytes, device};
+    // 0 is all of a GPU's memory.
+    const bool by_default = memory_bytes == 0 && device == "cpu";
+    return {threads_used(), isa, by_default ? kCpuMemoryBytes : memory_bytes, device};
 }
 
 rpc::ClientConfig NodeConfig::client(const std::stop_token& stop) const {
@@ -109,6 +107,11 @@ rpc::ClientConfig NodeConfig::client(const std::stop_token& stop) const {
     client.chain_id = chain_id;
     client.stop = stop;
     return client;
+}
+
+std::filesystem::path default_data_dir() {
+    const char* gym_home = std::getenv("GYM_HOME");
+    return gym_home != nullptr && *gym_home != '\0' ? gym_home : expand_home("~/.gym");
 }
 
 Result<NodeConfig> load_node_config(const std::string& file) {

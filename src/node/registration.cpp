@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -9,6 +10,7 @@
 
 #include "gym/crypto/keystore.hpp"
 #include "gym/node/benchmark.hpp"
+#include "gym/node/funding.hpp"
 #include "gym/node/machine.hpp"
 #include "gym/rpc/client.hpp"
 
@@ -44,37 +46,34 @@ Result<std::pair<crypto::PrivateKey, bool>> key_of(const NodeConfig& config) {
     return std::pair(std::move(key), is_new);
 }
 
-/// @return what the network is told about the device.
-Result<std::string> check_device(const NodeConfig& config, const std::string& claimed) {
-    GYM_TRY(std::string model, device_of(config));
-    if (claimed.empty()) return model;
-    if (config.device == "cpu" && claimed != "cpu")
-        return fail(ErrorCode::kInvalidArgument,
-                    claimed +
-                        " would stay idle: this node is set to compute on the CPU; add "
-                        "--device cuda, or register without --gpu-type");
-    return claimed;
+/// What is lent: all that exists, if more was asked for, which is then told.
+Result<std::uint64_t> offered_memory(const NodeConfig& config, const RegisterOptions& options) {
+    GYM_TRY(const std::uint64_t existing, device_memory_bytes(config));
+    const std::uint64_t asked =
+        options.memory_bytes != 0 ? options.memory_bytes : config.memory_bytes;
+    if (asked == 0) return config.device == "cpu" ? std::min(kCpuMemoryBytes, existing) : existing;
+    if (asked <= existing) return asked;
+    if (options.tell)
+        options.tell(std::string(config.device == "cpu" ? "this machine" : "the GPU") + " has " +
+                     std::to_string(existing >> 20) + " MiB of memory, not " +
+                     std::to_string(asked >> 20) + " MiB: registering " +
+                     std::to_string(existing >> 20) + " MiB");
+    return existing;
 }
 
-Status check_memory(const RegisterOptions& options) {
-    GYM_TRY(const std::uint64_t memory, machine_memory_bytes());
-    if (options.memory_bytes > memory)
-        return fail(ErrorCode::kInvalidArgument,
-                    "this machine has " + std::to_string(memory >> 20) +
-                        " MiB of memory, less than the " +
-                        std::to_string(options.memory_bytes >> 20) + " MiB to be registered");
-    return {};
-}
+struct FirstAnswer {
+    std::int64_t round_trip_ms = 0;  ///< of dialling and the answer
+    records::NetworkDescription network;
+};
 
 /// Before there is a key: this question is not signed.
-/// @return how long dialling and the first answer took, in milliseconds.
-Result<std::int64_t> check_network(const NodeConfig& config, const Clock& clock) {
+Result<FirstAnswer> check_network(const NodeConfig& config, const Clock& clock) {
     using SteadyClock = std::chrono::steady_clock;
     rpc::ClientConfig client = config.client({});
     client.attempts_max = kAttemptsBeforeWork;
     GYM_TRY(const auto coordinator, rpc::connect(client, crypto::PrivateKey::generate(), clock));
     const auto start = SteadyClock::now();
-    GYM_TRY(const records::NetworkDescription network, coordinator->network());
+    GYM_TRY(records::NetworkDescription network, coordinator->network());
     const auto round_trip =
         std::chrono::duration_cast<std::chrono::milliseconds>(SteadyClock::now() - start);
     const std::int64_t skew_ms = clock.now_ms() - network.server_ms;
@@ -82,7 +81,7 @@ Result<std::int64_t> check_network(const NodeConfig& config, const Clock& clock)
         return fail(ErrorCode::kInvalidArgument,
                     "this machine's clock is " + std::to_string(skew_ms / 1000) +
                         " s off the coordinator's: set it (for example with chrony)");
-    return round_trip.count();
+    return FirstAnswer{round_trip.count(), std::move(network)};
 }
 
 }  // namespace
@@ -97,22 +96,26 @@ void leave_network(const NodeConfig& config, const crypto::PrivateKey& key, cons
 }
 
 Result<Registration> register_node(const NodeConfig& config, const RegisterOptions& options) {
-    GYM_CHECK(check_memory(options));
-    GYM_TRY(const std::string device, check_device(config, options.device));
     const SystemClock clock;
     Registration out;
-    GYM_TRY(out.round_trip_ms, check_network(config, clock));
+    GYM_TRY(out.device, device_of(config));
+    GYM_TRY(out.memory_bytes, offered_memory(config, options));
+    GYM_TRY(const FirstAnswer answer, check_network(config, clock));
+    out.round_trip_ms = answer.round_trip_ms;
     GYM_TRY(auto key_and_origin, key_of(config));
     auto& [key, key_created] = key_and_origin;
     out.address = key.address();
     out.key_created = key_created;
+    if (options.role == records::NodeRole::kWorker)
+        out.missing = funding_advice(config, answer.network, out.address);
+    if (options.tell && !out.missing.empty()) options.tell(out.missing);
     GYM_TRY(const auto coordinator, rpc::connect(config.client({}), key.clone(), clock));
     GYM_TRY(const Benchmark benchmark, run_benchmark(config.engine(), kBenchmarkMs));
     out.flops_per_second = benchmark.flops_per_second;
     records::NodeProfile profile;
     profile.role = options.role;
-    profile.device = device;
-    profile.memory_bytes = options.memory_bytes;
+    profile.device = out.device;
+    profile.memory_bytes = out.memory_bytes;
     profile.flops_per_second = benchmark.flops_per_second;
     profile.software_version = kSoftwareVersion;
     GYM_TRY(out.is_new, coordinator->register_node(profile));

@@ -7,6 +7,7 @@
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509_vfy.h>
 
@@ -15,16 +16,35 @@
 #include <memory>
 #include <string_view>
 
+#include "endpoint.hpp"
+
 namespace gym::rpc {
 namespace {
 
 constexpr int kProbeSecondsMax = 3;
 constexpr int kProbePauseMs = 20;
+constexpr int kCertificatesMax = 64;
 
 struct Free {
     void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
     void operator()(BIO* bio) const { BIO_free_all(bio); }
+    void operator()(X509* certificate) const { X509_free(certificate); }
 };
+
+/// Trusts the certificates in `pem`. @return 1 if there is one, as OpenSSL's functions.
+int trust_certificates(SSL_CTX* context, const std::string& pem) {
+    const std::unique_ptr<BIO, Free> text(
+        BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+    int count = 0;
+    while (text && count < kCertificatesMax) {
+        const std::unique_ptr<X509, Free> certificate(
+            PEM_read_bio_X509(text.get(), nullptr, nullptr, nullptr));
+        if (!certificate) break;
+        X509_STORE_add_cert(SSL_CTX_get_cert_store(context), certificate.get());
+        ++count;
+    }
+    return count > 0 ? 1 : 0;
+}
 
 std::string host_of(const std::string& target) {
     std::string host = target.substr(0, target.rfind(':'));
@@ -40,6 +60,8 @@ std::unique_ptr<SSL_CTX, Free> make_context(const std::string& ca_file) {
     SSL_CTX_set_verify(context.get(), SSL_VERIFY_NONE, nullptr);
     const int loaded = ca_file.empty() || ca_file == "system"
                            ? SSL_CTX_set_default_verify_paths(context.get())
+                       : is_pem_text(ca_file)
+                           ? trust_certificates(context.get(), ca_file)
                            : SSL_CTX_load_verify_locations(context.get(), ca_file.c_str(), nullptr);
     return loaded == 1 ? std::move(context) : nullptr;
 }
@@ -86,7 +108,9 @@ std::string explain_verdict(long verdict, const std::string& target, const std::
             return "its certificate is not valid yet: is this machine's clock right?";
         default:
             return "its certificate is not signed by " +
-                   (ca_file == "system" ? std::string("an authority of this system") : ca_file) +
+                   (ca_file == "system"    ? std::string("an authority of this system")
+                    : is_pem_text(ca_file) ? std::string("the CA of the network's profile")
+                                           : ca_file) +
                    " (" + reason + "): name the CA of this coordinator with --tls-ca";
     }
 }

@@ -10,7 +10,7 @@ namespace gym::rpc {
 
 /// Why a connection does not become a conversation, as far as TLS is the reason: one sentence, or
 /// empty. Nothing is sent but the handshake. Takes at most a few seconds.
-/// @param ca_file as ClientConfig::tls_ca_file.
+/// @param ca_file as ClientConfig::tls_ca_file, which may be PEM text.
 [[nodiscard]] std::string explain_tls(const std::string& target, const std::string& ca_file);
 
 }  // namespace gym::rpc

@@ -3,11 +3,17 @@
 #include "gym/common/file.hpp"
 
 namespace gym::rpc {
+
+bool is_pem_text(const std::string& text) {
+    return text.find("-----BEGIN ") != std::string::npos;
+}
+
 namespace {
 
 constexpr std::uint64_t kPemBytesMax = 1U << 20;
 
 Result<std::string> read_pem(const std::string& path) {
+    if (is_pem_text(path)) return path;
     GYM_TRY(const Bytes content, read_file(path, kPemBytesMax));
     return std::string(content.begin(), content.end());
 }
@@ -88,7 +94,9 @@ Result<std::shared_ptr<grpc::ChannelCredentials>> channel_credentials(const std:
     if (ca_file != "system") {
         GYM_TRY(options.pem_root_certs, read_pem(ca_file));
         if (options.pem_root_certs.find("-----BEGIN CERTIFICATE-----") == std::string::npos)
-            return fail(ErrorCode::kInvalidArgument, ca_file + " holds no certificate (PEM)");
+            return fail(ErrorCode::kInvalidArgument,
+                        (is_pem_text(ca_file) ? "the network's CA" : ca_file) +
+                            std::string(" holds no certificate (PEM)"));
     }
     return grpc::SslCredentials(options);
 }

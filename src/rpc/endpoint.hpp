@@ -13,6 +13,9 @@ namespace gym::rpc {
 /// Whether "host:port" names this machine itself (127.0.0.0/8, ::1, localhost).
 [[nodiscard]] bool is_loopback(const std::string& endpoint);
 
+/// Whether a `ca_file` is certificates themselves (PEM), not the name of a file with them.
+[[nodiscard]] bool is_pem_text(const std::string& text);
+
 /// Credentials of a server: TLS when both files are named, plain only on loopback.
 /// @errors kInvalidArgument, kIo.
 [[nodiscard]] Result<std::shared_ptr<grpc::ServerCredentials>> server_credentials(

@@ -13,7 +13,6 @@ Status start_verifier(const node::NodeConfig& config,
                       const std::stop_token& stop) {
     node::RegisterOptions role;
     role.role = records::NodeRole::kVerifier;
-    role.memory_bytes = config.memory_bytes;
     GYM_TRY(const node::Registration registration, node::register_node(config, role));
     GYM_TRY(const auto session,
             node::Session::open(config, player::Role::kChallenge, on_dispute, stop));

@@ -4,11 +4,21 @@
 
 #include <chrono>
 
+#include "gym/node/funding.hpp"
 #include "gym/node/machine.hpp"
 #include "gym/node/session.hpp"
 
 namespace gym::worker {
 namespace {
+
+/// Before anything is downloaded: a worker without stake gets no units, one without gas can lose
+/// its stake.
+Status tell_missing_money(const node::NodeConfig& config, node::Session& session) {
+    GYM_TRY(const records::NetworkDescription network, session.coordinator().network());
+    const std::string advice = node::funding_advice(config, network, session.key().address());
+    if (!advice.empty()) spdlog::warn("stake and gas: {}", advice);
+    return {};
+}
 
 WorkerOptions options_of(const node::NodeConfig& config, const WorkerHooks& hooks,
                          node::Session& session) {
@@ -35,6 +45,7 @@ Status start_worker(const node::NodeConfig& config, const WorkerHooks& hooks,
     GYM_TRY(const std::string device, node::device_of(config));
     GYM_TRY(const auto session,
             node::Session::open(config, player::Role::kDefend, hooks.on_dispute, stop));
+    GYM_CHECK(tell_missing_money(config, *session));
     const WorkerOptions options = options_of(config, hooks, *session);
     GYM_TRY(const auto worker,
             Worker::open(session->coordinator(), session->key(), session->clock(), options));

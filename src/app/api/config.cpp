@@ -52,6 +52,7 @@ Result<ApiConfig> load_api_config(const std::string& path) {
     brief.connect_timeout = std::chrono::seconds(2);
     GYM_TRY(config.database, db::ConnectionConfig::from_yaml(std::move(database), brief));
     GYM_TRY(config.deployment, map.string("deployment"));
+    GYM_TRY(config.network_profile, map.string_or("network_profile", ""));
     GYM_TRY(config.blobs, map.string("blobs"));
     GYM_CHECK(map.read_integer("node_live_ms", 1, kTimeoutMsMax, config.node_live_ms));
     GYM_CHECK(

@@ -16,6 +16,7 @@ struct ApiConfig {
     std::string port_file;  ///< empty: none
     db::ConnectionConfig database;
     std::string deployment;
+    std::string network_profile;  ///< file; empty: none is published
     std::string blobs;
     std::int64_t node_live_ms = 30'000;
     std::uint64_t dataset_bytes_max = std::uint64_t{256} << 20;

@@ -10,11 +10,13 @@
 #include "gym/api/postgres.hpp"
 #include "gym/api/server.hpp"
 #include "gym/blob/directory_store.hpp"
+#include "gym/common/file.hpp"
 #include "gym/common/stop.hpp"
 #include "gym/contracts/deployment.hpp"
 #include "gym/crypto/key.hpp"
 #include "gym/db/database.hpp"
 #include "gym/ledger/types.hpp"
+#include "gym/profile/profile.hpp"
 #include "service_main.hpp"
 
 namespace {
@@ -49,8 +51,24 @@ api::ApiOptions api_options(const app::ApiConfig& config, const contracts::Deplo
     return options;
 }
 
+/// The published profile as text, or none. One of another network would lead its users astray.
+Result<std::string> load_profile(const std::string& path, const contracts::Deployment& deployment) {
+    if (path.empty()) return std::string();
+    GYM_TRY(const Bytes content, read_file(path, profile::kProfileBytesMax));
+    std::string text(content.begin(), content.end());
+    const auto parsed = profile::parse_profile(text);
+    if (!parsed.ok()) return parsed.error().in(path);
+    if (parsed->profile.contracts == deployment) return profile::to_json(*parsed);
+    return fail(ErrorCode::kMismatch,
+                path +
+                    " names another chain or other contracts than the deployment: sign it anew "
+                    "(`gym operator sign-profile`)");
+}
+
 Status serve(const app::ApiConfig& config, const std::stop_token& stop) {
     GYM_TRY(const contracts::Deployment deployment, contracts::load_deployment(config.deployment));
+    api::ApiOptions of_api = api_options(config, deployment);
+    GYM_TRY(of_api.network_profile, load_profile(config.network_profile, deployment));
     GYM_TRY(auto blobs, blob::DirectoryStore::open(config.blobs));
     GYM_TRY(const auto database, open_database(config, stop));
     const SystemClock clock;
@@ -64,7 +82,7 @@ Status serve(const app::ApiConfig& config, const std::stop_token& stop) {
     api::PostgresBackend backend(*database, blobs, clock, std::move(options));
     api::PostgresUploads uploads(*database, api::UploadFiles(config.uploads), clock,
                                  config.upload_limits);
-    api::Api handler({backend, backend, backend, clock, &uploads}, api_options(config, deployment));
+    api::Api handler({backend, backend, backend, clock, &uploads}, std::move(of_api));
     GYM_TRY(const auto server, api::Server::start(config.listen, handler));
     GYM_CHECK(app::write_port_file(config.port_file, server->port()));
     app::log_ready("listening on " + config.listen.address + ":" + std::to_string(server->port()));

@@ -7,9 +7,11 @@
 #include <thread>
 
 #include "gym/client/api_client.hpp"
+#include "gym/common/clock.hpp"
 #include "gym/common/file.hpp"
 #include "gym/contracts/deployment.hpp"
 #include "gym/devnet/infrastructure.hpp"
+#include "gym/profile/profile.hpp"
 
 namespace gym::devnet {
 
@@ -57,20 +59,47 @@ Result<std::string> rewards_config(const Layout& layout) {
 Result<std::string> api_config(const Layout& layout) {
     GYM_TRY(const std::string database, database_section(layout, kDbApi));
     return fmt::format(
-        "listen:\n  address: 127.0.0.1\n  port: {}\n  port_file: {}\n{}deployment: {}\nblobs: "
-        "{}\nnode_live_ms: "
-        "15000\n",
+        "listen:\n  address: 127.0.0.1\n  port: {}\n  port_file: {}\n{}deployment: {}\n"
+        "network_profile: {}\nblobs: {}\nnode_live_ms: 15000\n",
         layout.api_port, layout.port_file("api").string(), database, layout.deployment().string(),
-        layout.blobs().string());
+        layout.profile().string(), layout.blobs().string());
 }
 
 Status write(const Layout& layout, const std::string& name, const std::string& text) {
     return write_file_atomic(layout.config() / (name + ".yaml"), as_bytes(text));
 }
 
+Result<profile::NetworkProfile> profile_of(const Layout& layout) {
+    profile::NetworkProfile out;
+    out.name = "devnet";
+    out.coordinator = layout.grpc_address();
+    out.coordinator_ca = profile::kNoTls;
+    out.chain_rpc = {layout.chain_url()};
+    GYM_TRY(out.contracts, contracts::load_deployment(layout.deployment()));
+    out.api = layout.api_url();
+    GYM_TRY(out.minimum_stake, Amount::parse_tokens(kStakeTokens));
+    return out;
+}
+
+/// A newer one that says the same would only make its users fetch it.
+Status write_profile(const Layout& layout) {
+    GYM_TRY(profile::NetworkProfile profile, profile_of(layout));
+    const auto content = read_file(layout.profile(), profile::kProfileBytesMax);
+    if (content.ok()) {
+        const auto there = profile::parse_profile(std::string(content->begin(), content->end()));
+        if (there.ok()) profile.issued_at_ms = there->profile.issued_at_ms;
+        if (there.ok() && there->profile == profile) return {};
+    }
+    profile.issued_at_ms = SystemClock().now_ms();
+    GYM_TRY(const crypto::PrivateKey key, holder_key(layout, kDeployer));
+    const std::string text = profile::to_json(profile::sign(std::move(profile), key)) + "\n";
+    return write_file_atomic(layout.profile(), as_bytes(text));
+}
+
 }  // namespace
 
 Status write_configs(const Layout& layout) {
+    GYM_CHECK(write_profile(layout));
     GYM_TRY(const std::string coordinator, coordinator_config(layout));
     GYM_TRY(const std::string rewards, rewards_config(layout));
     GYM_TRY(const std::string api, api_config(layout));

@@ -1,10 +1,30 @@
 #include <CLI/CLI.hpp>
-#include <cstdio>
+#include <initializer_list>
 
 #include "cli/cli_context.hpp"
 #include "cli/program_main.hpp"
+#include "node/node_register.hpp"
+#include "node/node_start.hpp"
 
 namespace {
+
+/// Headings in `gym --help`.
+struct Heading {
+    const char* text;
+    std::initializer_list<const char*> commands;
+};
+const Heading kHeadings[] = {
+    {"Lend this machine", {"register", "start", "node"}},
+    {"Networks", {"network", "devnet"}},
+    {"Train models", {"data", "tokenizer", "model", "program", "generate", "job", "unit"}},
+    {"Money", {"wallet", "stake", "rewards"}},
+    {"Check and operate", {"dispute", "ledger", "params", "operator"}}};
+
+void set_headings(CLI::App& app) {
+    for (const Heading& heading : kHeadings)
+        for (const char* command : heading.commands)
+            app.get_subcommand(command)->group(heading.text);
+}
 
 int run(int argc, char** argv) {
     gym::app::CliContext context;
@@ -15,6 +35,8 @@ int run(int argc, char** argv) {
     app.fallthrough();
     app.add_flag("--json", context.json, "Print one JSON object per line instead of text");
 
+    gym::app::add_register_command(app, context);
+    gym::app::add_start_command(app, context);
     gym::app::add_data_commands(app, context);
     gym::app::add_devnet_commands(app, context);
     gym::app::add_model_commands(app, context);
@@ -23,6 +45,7 @@ int run(int argc, char** argv) {
     gym::app::add_unit_commands(app, context);
     gym::app::add_generate_command(app, context);
     gym::app::add_node_commands(app, context);
+    gym::app::add_network_commands(app, context);
     gym::app::add_job_commands(app, context);
     gym::app::add_wallet_commands(app, context);
     gym::app::add_rewards_commands(app, context);
@@ -32,6 +55,7 @@ int run(int argc, char** argv) {
     gym::app::add_operator_commands(app, context);
     gym::app::add_params_commands(app, context);
     gym::app::add_tokenizer_commands(app, context);
+    set_headings(app);
 
     if (const auto code = gym::app::parse_command_line(app, argc, argv)) return *code;
     return static_cast<int>(context.exit_code);

@@ -51,7 +51,7 @@ Status verify(const app::CliContext& context, const node::NodeConfig& config,
 }
 
 Status start(const app::CliContext& context, const app::NodeOptions& options) {
-    GYM_TRY(const node::NodeConfig config, options.resolve());
+    GYM_TRY(const node::NodeConfig config, options.resolve({.remembered = false}));
     return app::run_service(
         {.name = kName, .log_level = options.log_level},
         [&](const std::stop_token& stop) { return verify(context, config, stop); });

@@ -15,6 +15,7 @@
 #include "gym/common/subprocess.hpp"
 #include "gym/contracts/deployment.hpp"
 #include "postgres.hpp"
+#include "sample_profile.hpp"
 
 namespace gym::api {
 namespace {
@@ -157,6 +158,30 @@ TEST_F(ApiProgramTest, AnUnknownConfigurationKeyIsAnError) {
     ASSERT_FALSE(result.ok());
     EXPECT_NE(result.error().message.find("'lisen' is not a known key"), std::string::npos)
         << result.error().message;
+}
+
+TEST_F(ApiProgramTest, ServesTheProfileOfItsOwnNetworkAndOfNoOther) {
+    const auto publish = [&](const contracts::Deployment& contracts) {
+        profile::NetworkProfile profile = profile::testing::sample_profile();
+        profile.contracts = contracts;
+        const std::string text =
+            profile::to_json(profile::sign(profile, profile::testing::operator_key()));
+        const std::string named = "network_profile: " + (folder_ / "profile.json").string() + "\n";
+        EXPECT_TRUE(write_file_atomic(folder_ / "profile.json", as_bytes(text)).ok());
+        EXPECT_TRUE(write_file_atomic(folder_ / "api.yaml", as_bytes(config_text() + named)).ok());
+        return text;
+    };
+    contracts::Deployment other = deployment();
+    other.token.data.back() = 0xbb;
+    publish(other);
+    const auto refused = run_command(command({}), kStartTimeoutMs);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_NE(refused.error().message.find("names another chain or other contracts"),
+              std::string::npos)
+        << refused.error().message;
+    const std::string text = publish(deployment());
+    start();
+    EXPECT_NE(get(port_, "/v1/network/profile").find(text), std::string::npos);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "gym/common/file.hpp"
 #include "gym/crypto/secret.hpp"
 #include "gym/node/node_config.hpp"
+#include "operator/profile_file.hpp"
 #include "rewards_config.hpp"
 
 namespace gym::app {
@@ -44,6 +45,7 @@ const std::vector<Shipped>& shipped() {
                                           {"worker.yaml", loader(node::load_node_config)},
                                           {"verifier.yaml", loader(node::load_node_config)},
                                           {"evaluation.yaml", loader(load_evaluation_file)},
+                                          {"profile.yaml", loader(load_profile_file)},
                                           {"contracts.yaml", loader(load_contracts_file)}};
     return all;
 }
@@ -157,7 +159,7 @@ TEST_F(ConfigsTest, SecretsAreWhereTheUnitsPutThem) {
         const std::string program = fs::path(config.file).stem();
         const auto unit_bytes = read_file(config_folder().parent_path() / "systemd" /
                                           ("gym-" + program + ".service.in"));
-        if (program == "contracts" || program == "evaluation") continue;
+        if (program == "contracts" || program == "evaluation" || program == "profile") continue;
         ASSERT_TRUE(unit_bytes.ok());
         const std::string unit(unit_bytes->begin(), unit_bytes->end());
         const std::string folder = "/run/credentials/gym-" + program + ".service/";

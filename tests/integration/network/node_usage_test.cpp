@@ -232,7 +232,8 @@ TEST_F(NodeUsageTest, ConfigurationMistakesNameTheLine) {
     expect(with("checkpoint_seconds: -1\n"), kUsage, "node.yaml:1: 'checkpoint_seconds'");
     expect(node({"start", "--log-level", "loud"}), kUsage, "log level 'loud'");
     expect(node({"register", "--memory", "8XB"}), kUsage, "'8XB' is not a size");
-    expect(node({"register", "--gpu-type", "rtx4090"}), kUsage, "--device cuda");
+    expect(node({"register", "--gpu-type", "rtx9999"}), kUsage,
+           "or leave --gpu-type out to register the CPU");
     expect(node({"register", "--device", "tpu"}), kUsage, "cpu, cuda or cuda:N");
 }
 
@@ -290,8 +291,35 @@ TEST_F(NodeUsageTest, RegisteringSaysHowToStartAndRefusesMemoryWithoutAUnit) {
     EXPECT_NE(little.text.find("--memory 8 is 8 bytes"), std::string::npos) << little.text;
     const Ended done = node({"register", "--memory", "1GB"});
     EXPECT_EQ(done.code, 0) << done.text;
-    EXPECT_NE(done.text.find("start it with: gym node start --"), std::string::npos) << done.text;
-    EXPECT_NE(done.text.find("--coordinator 127.0.0.1:"), std::string::npos) << done.text;
+    EXPECT_NE(done.text.find("start it with: gym start --data-dir " + dir_.path().string() + "\n"),
+              std::string::npos)
+        << done.text;
+    const Ended status =
+        run({.argv = {program("gym"), "node", "status", "--data-dir", dir_.path().string()}});
+    EXPECT_EQ(status.code, 0) << "the other options are remembered: " << status.text;
+}
+
+TEST_F(NodeUsageTest, MoreMemoryThanThereIsMeansAllOfIt) {
+    const Ended much = node({"register", "--memory", "900TB"});
+    EXPECT_EQ(much.code, 0) << much.text;
+    EXPECT_NE(much.text.find("MiB of memory, not 943718400 MiB: registering "), std::string::npos)
+        << much.text;
+    const std::uint64_t registered = handler_.profiles.at(key_.address()).memory_bytes;
+    EXPECT_GT(registered, std::uint64_t{64} << 20);
+    EXPECT_LT(registered, std::uint64_t{900} << 40);
+}
+
+TEST_F(NodeUsageTest, TheShortFormsAreTheSameCommands) {
+    for (const char* sub : {"register", "start"}) {
+        const Ended brief = run({.argv = {program("gym"), sub, "--help"}});
+        const Ended full = run({.argv = {program("gym"), "node", sub, "--help"}});
+        EXPECT_EQ(brief.code, 0);
+        const auto options = [](const std::string& text) {
+            return text.substr(std::min(text.find("Options:"), text.size()));
+        };
+        EXPECT_NE(options(brief.text), "");
+        EXPECT_EQ(options(brief.text), options(full.text));
+    }
 }
 
 TEST_F(NodeUsageTest, StatusShowsWhatItKnowsWhenTheApiIsAway) {

@@ -101,6 +101,22 @@ TEST_F(TlsTest, TheRightAuthorityIsEnough) {
     EXPECT_EQ(received, content);
 }
 
+TEST_F(TlsTest, TheAuthorityMayBeGivenAsText) {
+    const auto text_of = [&](const std::string& authority) {
+        const Bytes pem = read_file(path(authority + ".pem")).value();
+        return std::string(pem.begin(), pem.end());
+    };
+    ClientConfig config = client_config("ca");
+    config.tls_ca_file = text_of("ca");
+    EXPECT_TRUE(heartbeat(config).ok());
+    make_authority("other");
+    handler_.calls.clear();
+    config.tls_ca_file = text_of("other");
+    const std::string message = refusal(config);
+    EXPECT_NE(message.find("the CA of the network's profile"), std::string::npos) << message;
+    EXPECT_TRUE(handler_.calls.empty());
+}
+
 TEST_F(TlsTest, AnotherAuthorityIsRefusedAndNamed) {
     make_authority("other");
     const std::string message = refusal(client_config("other"));

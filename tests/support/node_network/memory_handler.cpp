@@ -25,9 +25,11 @@ Result<bool> MemoryHandler::is_registered(const Address& address) {
     return registered.contains(address);
 }
 
-Result<bool> MemoryHandler::register_node(const Address& caller, const records::NodeProfile&) {
+Result<bool> MemoryHandler::register_node(const Address& caller,
+                                          const records::NodeProfile& profile) {
     const std::scoped_lock lock(mutex);
     GYM_CHECK(enter("register_node"));
+    profiles[caller] = profile;
     return registered.insert(caller).second;
 }
 

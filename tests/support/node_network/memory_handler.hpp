@@ -52,6 +52,7 @@ class MemoryHandler final : public rpc::NodeHandler {
     records::NetworkDescription info = network_info();  ///< change it before a server asks for it
     blob::MemoryStore blobs;
     std::set<Address> registered;
+    std::map<Address, records::NodeProfile> profiles;  ///< as last registered
     std::map<Address, records::Task> tasks;  ///< handed out until the unit is committed or revealed
     std::map<Digest, records::UnitReceipt> units;
     std::vector<protocol::RoundRecord> records;  ///< of rounds that no task is of

@@ -7,6 +7,7 @@
 
 #include "fake_backend.hpp"
 #include "manual_clock.hpp"
+#include "sample_profile.hpp"
 
 namespace gym::api {
 namespace {
@@ -92,7 +93,10 @@ std::string filled(std::string pattern) {
 TEST(OpenApi, EveryAnswerHasTheDocumentedForm) {
     FakeBackend backend;
     gym::testing::ManualClock clock(1);
-    Api api({backend, backend, backend, clock, &backend}, {});
+    ApiOptions options;
+    options.network_profile = profile::to_json(
+        profile::sign(profile::testing::sample_profile(), profile::testing::operator_key()));
+    Api api({backend, backend, backend, clock, &backend}, options);
     const auto document = json::parse(openapi_json(api.router())).as_object();
     Validator validator(document);
     int checked = 0;
@@ -165,6 +169,15 @@ TEST(OpenApi, EveryRouteStandsInTheDocumentWithItsSchemas) {
         EXPECT_EQ(operation.at("parameters").as_array().size(),
                   route.path.size() + route.query.size() + route.headers.size());
     }
+}
+
+TEST(OpenApi, ANetworkWithoutAProfileSaysSo) {
+    FakeBackend backend;
+    gym::testing::ManualClock clock(1);
+    Api api({backend, backend, backend, clock}, {});
+    const Response response = api.handle({"GET", "/v1/network/profile", {}, "", "r"});
+    EXPECT_EQ(response.status, 404U);
+    EXPECT_NE(response.body.find("publishes no profile"), std::string::npos) << response.body;
 }
 
 TEST(OpenApi, ProblemsHaveTheDocumentedForm) {

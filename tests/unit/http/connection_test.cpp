@@ -134,6 +134,21 @@ TEST_F(HttpsTest, ACertificateThatNobodyVouchesForIsRefused) {
         << reply.error().message;
 }
 
+TEST_F(HttpsTest, AnExpiredCertificateIsRefusedAndSaidToBe) {
+    const auto made = run_command(
+        {.argv = {"openssl", "x509", "-in", (place_ / "certificate").string(), "-signkey",
+                  (place_ / "key").string(), "-days", "-1", "-out", (place_ / "expired").string()}},
+        30'000);
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    ::setenv("SSL_CERT_FILE", (place_ / "expired").c_str(), 1);
+    server_ = std::make_unique<TlsServer>(place_ / "expired", place_ / "key");
+    const auto reply = connect("https://localhost")->exchange({.target = "/a"});
+    ASSERT_FALSE(reply.ok());
+    EXPECT_EQ(reply.error().code, ErrorCode::kUnavailable);
+    EXPECT_NE(reply.error().message.find("certificate has expired"), std::string::npos)
+        << reply.error().message;
+}
+
 TEST_F(HttpsTest, ACertificateOfAnotherNameIsRefused) {
     const auto reply = connect("https://127.0.0.1")->exchange({.target = "/a"});
     ASSERT_FALSE(reply.ok());

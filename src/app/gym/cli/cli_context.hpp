@@ -48,6 +48,7 @@ void add_program_commands(CLI::App& app, CliContext& context);
 void add_unit_commands(CLI::App& app, CliContext& context);
 void add_generate_command(CLI::App& app, CliContext& context);
 void add_node_commands(CLI::App& app, CliContext& context);
+void add_network_commands(CLI::App& app, CliContext& context);
 void add_job_commands(CLI::App& app, CliContext& context);
 void add_wallet_commands(CLI::App& app, CliContext& context);
 void add_rewards_commands(CLI::App& app, CliContext& context);

@@ -1,8 +1,8 @@
 #include "cli/network_options.hpp"
 
 #include <CLI/CLI.hpp>
-#include <cstdlib>
 
+#include "cli/rows.hpp"
 #include "gym/contracts/deployment.hpp"
 #include "gym/crypto/key.hpp"
 
@@ -12,13 +12,6 @@ namespace {
 constexpr const char* kDefaultApi = "http://127.0.0.1:8080";
 constexpr std::size_t kShownMax = 80;
 constexpr std::size_t kTokenDecimals = 18;
-
-/// The flag's value, else the environment's, else empty.
-std::string flag_or_environment(const std::string& flag, const char* variable) {
-    if (!flag.empty()) return flag;
-    const char* const value = std::getenv(variable);
-    return value == nullptr ? "" : value;
-}
 
 /// Of an amount that is refused.
 std::string what_is_wrong(const std::string& text, const Result<Amount>& amount) {
@@ -37,6 +30,7 @@ std::string what_is_wrong(const std::string& text, const Result<Amount>& amount)
 
 void ApiOptions::add_to(CLI::App& command, bool with_key) {
     command.add_option("--api", url, "gym-api, http(s)://host:port (or set GYM_API)");
+    network.add_to(command);
     if (with_key)
         command.add_option("--api-key-file", key_file,
                            "File with the API key, mode 0600 (or set GYM_API_KEY)");
@@ -47,9 +41,11 @@ std::string ApiOptions::base_url() const {
 }
 
 std::optional<std::string> ApiOptions::named_url() const {
-    std::string chosen = flag_or_environment(url, "GYM_API");
-    if (chosen.empty()) return std::nullopt;
-    return chosen;
+    const auto chosen = network.pick(
+        url, "GYM_API", [](const profile::StoredNetwork& stored) { return stored.profile().api; });
+    if (!chosen.ok()) print_notice("network", "not used: {}", chosen.error().message);
+    if (!chosen.ok() || chosen->empty()) return std::nullopt;
+    return *chosen;
 }
 
 Result<std::string> ApiOptions::key() const {
@@ -58,7 +54,7 @@ Result<std::string> ApiOptions::key() const {
         const ByteView bytes = secret.view();
         return std::string(bytes.begin(), bytes.end());
     }
-    const std::string value = flag_or_environment("", "GYM_API_KEY");
+    const std::string value = NetworkChoice::environment("GYM_API_KEY");
     if (!value.empty()) return value;
     return fail(ErrorCode::kUnauthenticated,
                 "this needs an API key: --api-key-file or GYM_API_KEY (`gym-api keys create` makes "
@@ -101,26 +97,37 @@ void ChainOptions::add_to(CLI::App& command) {
     command.add_option("--chain", url, "JSON-RPC endpoint, http(s)://host:port (or set GYM_CHAIN)");
     command.add_option("--deployment", deployment,
                        "deployment.json with the contracts' addresses (or set GYM_DEPLOYMENT)");
+    network.add_to(command);
 }
 
 bool ChainOptions::is_named() const {
-    return !flag_or_environment(url, "GYM_CHAIN").empty() ||
-           !flag_or_environment(deployment, "GYM_DEPLOYMENT").empty();
+    const auto stored = network.load();
+    return !url.empty() || !deployment.empty() || !stored.ok() || *stored ||
+           !NetworkChoice::environment("GYM_CHAIN").empty() ||
+           !NetworkChoice::environment("GYM_DEPLOYMENT").empty();
 }
 
 Result<std::string> ChainOptions::rpc_url() const {
-    std::string chosen = flag_or_environment(url, "GYM_CHAIN");
+    GYM_TRY(std::string chosen,
+            network.pick(url, "GYM_CHAIN", [](const auto& stored) { return stored.chain_rpc; }));
     if (!chosen.empty()) return chosen;
     return fail(ErrorCode::kInvalidArgument,
-                "no chain is named: use --chain http://host:port or GYM_CHAIN");
+                "no chain is named: add the network (`gym network add NAME URL`), or use --chain "
+                "http://host:port or GYM_CHAIN");
 }
 
 Result<contracts::Deployment> ChainOptions::contracts() const {
-    const std::string chosen = flag_or_environment(deployment, "GYM_DEPLOYMENT");
-    if (chosen.empty())
-        return fail(ErrorCode::kInvalidArgument,
-                    "no contracts are named: use --deployment deployment.json or GYM_DEPLOYMENT");
-    return contracts::load_deployment(chosen);
+    std::optional<contracts::Deployment> stored;
+    GYM_TRY(const std::string file,
+            network.pick(deployment, "GYM_DEPLOYMENT", [&](const profile::StoredNetwork& chosen) {
+                stored = chosen.profile().contracts;
+                return std::string();
+            }));
+    if (stored) return *stored;
+    if (!file.empty()) return contracts::load_deployment(file);
+    return fail(ErrorCode::kInvalidArgument,
+                "no contracts are named: add the network (`gym network add NAME URL`), or use "
+                "--deployment deployment.json or GYM_DEPLOYMENT");
 }
 
 CLI::Validator not_empty() {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/network_choice.hpp"
 #include "gym/client/api_client.hpp"
 #include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
@@ -25,11 +26,13 @@ inline constexpr std::chrono::seconds kApiRetryFor{20};
 struct ApiOptions {
     std::string url;
     std::string key_file;
+    NetworkChoice network;
 
     void add_to(CLI::App& command, bool with_key);
-    /// --api, else $GYM_API, else http://127.0.0.1:8080.
+    /// named_url(), else http://127.0.0.1:8080.
     [[nodiscard]] std::string base_url() const;
-    /// --api, else $GYM_API; absent without either.
+    /// --api, else --network's, else $GYM_API, else the default network's; absent without any. A
+    /// default network that cannot be read is a notice on standard error.
     [[nodiscard]] std::optional<std::string> named_url() const;
     /// From --api-key-file (mode 0600), else $GYM_API_KEY. @errors kUnauthenticated without either.
     [[nodiscard]] Result<std::string> key() const;
@@ -57,14 +60,18 @@ struct KeyOptions {
 struct ChainOptions {
     std::string url;
     std::string deployment;
+    NetworkChoice network;
 
     void add_to(CLI::App& command);
-    /// Whether a chain or contracts are named at all.
+    /// Whether a chain or contracts are named at all, by option, variable or network.
     [[nodiscard]] bool is_named() const;
-    /// --chain, else $GYM_CHAIN. @errors kInvalidArgument without either.
+    /// --chain, else --network's, else $GYM_CHAIN, else the default network's.
+    /// @errors kInvalidArgument without any; as NetworkChoice::load.
     [[nodiscard]] Result<std::string> rpc_url() const;
-    /// Contract addresses come from a file that the user chose, never from the API: whoever names
-    /// the contract receives the money. --deployment, else $GYM_DEPLOYMENT.
+    /// Contract addresses come from a file that the user chose, or from a profile that the
+    /// network's operator signed with the key that the user accepted; never from the API: whoever
+    /// names the contract receives the money. --deployment, else --network's, else $GYM_DEPLOYMENT,
+    /// else the default network's. @errors as rpc_url(), contracts::load_deployment.
     [[nodiscard]] Result<contracts::Deployment> contracts() const;
 };
 

@@ -8,6 +8,7 @@
 #include "cli/rows.hpp"
 #include "gym/common/data_folder.hpp"
 #include "gym/common/file.hpp"
+#include "gym/crypto/key.hpp"
 #include "gym/devnet/demo.hpp"
 #include "gym/devnet/infrastructure.hpp"
 #include "gym/interchange/model_folder.hpp"
@@ -62,7 +63,11 @@ Status up(const CliContext& context, DevnetFlags& flags) {
     devnet::ProcessTable processes(layout.run());
     GYM_TRY(const auto entries, processes.list());
     GYM_TRY(const std::string books, devnet::auditor_access(layout));
+    GYM_TRY(const Address network_operator, devnet::holder_address(layout, devnet::kDeployer));
+    const std::string join = "gym network add devnet " + layout.api_url() + " --operator " +
+                             crypto::to_checksum(network_operator);
     boost::json::object out{{"root", layout.root.string()},
+                            {"join", join},
                             {"api", layout.api_url()},
                             {"coordinator", layout.grpc_address()},
                             {"chain", layout.chain_url()},
@@ -87,6 +92,7 @@ Status up(const CliContext& context, DevnetFlags& flags) {
     std::printf(
         "\nFor the commands that use it:\n  export GYM_API=%s GYM_CHAIN=%s GYM_DEPLOYMENT=%s\n",
         layout.api_url().c_str(), layout.chain_url().c_str(), layout.deployment().c_str());
+    std::printf("or, also for nodes that join it:\n  %s\n", join.c_str());
     std::printf("For `gym ledger`, which reads the books:\n  export %s\n", books.c_str());
     std::printf("`gym devnet down%s` stops and removes all of it.\n", root_flag(flags).c_str());
     return {};

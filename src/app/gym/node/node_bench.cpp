@@ -66,7 +66,7 @@ Result<std::optional<Price>> find_price(const BenchOptions& options, const std::
 }
 
 Result<Bench> run_bench(const BenchOptions& options) {
-    GYM_TRY(const node::NodeConfig config, options.node.resolve());
+    GYM_TRY(const node::NodeConfig config, options.node.resolve({.network = false}));
     Bench bench;
     GYM_TRY(bench.device, engine::device_model(config.device));
     GYM_TRY(bench.price, find_price(options, config.api));  // before the seconds of work

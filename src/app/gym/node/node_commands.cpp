@@ -9,9 +9,9 @@
 #include "gym/client/api_client.hpp"
 #include "gym/crypto/keystore.hpp"
 #include "gym/node/doctor.hpp"
-#include "gym/node/registration.hpp"
 #include "node/node_bench.hpp"
 #include "node/node_options.hpp"
+#include "node/node_register.hpp"
 #include "node/node_start.hpp"
 
 namespace gym::app {
@@ -19,48 +19,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::uint64_t kMemoryBytesMin = std::uint64_t{64} << 20;
 constexpr std::int64_t kSilentAfterMs = 60'000;  // a node that works is heard of every few seconds
-
-struct RegisterFlags {
-    NodeOptions node;
-    std::string device;
-    std::string memory;
-};
-
-Status register_command(const CliContext& context, const RegisterFlags& flags) {
-    GYM_TRY(const node::NodeConfig config, flags.node.resolve());
-    node::RegisterOptions options;
-    options.device = flags.device;
-    options.memory_bytes = config.memory_bytes;
-    if (!flags.memory.empty()) {
-        GYM_TRY(options.memory_bytes, node::parse_size(flags.memory));
-    }
-    if (options.memory_bytes < kMemoryBytesMin)
-        return fail(ErrorCode::kInvalidArgument,
-                    "--memory " + flags.memory + " is " + std::to_string(options.memory_bytes) +
-                        " bytes, too little for any program; add a unit, such as 8GB");
-    GYM_TRY(const node::Registration done, node::register_node(config, options));
-    if (context.json) {
-        context.print_json({{"address", done.address.hex()},
-                            {"key_created", done.key_created},
-                            {"new", done.is_new},
-                            {"keystore", config.keystore_path().string()},
-                            {"flops_per_second", done.flops_per_second},
-                            {"round_trip_ms", done.round_trip_ms}});
-        return {};
-    }
-    print_row("address", "{}", crypto::to_checksum(done.address));
-    print_row("key", "{}{}", config.keystore_path().string(),
-              done.key_created ? " (new: keep this file and its passphrase)" : "");
-    print_row("coordinator", "{}, answered in {} ms", config.coordinator, done.round_trip_ms);
-    print_row("benchmark", "{:.2f} GFLOP/s with {} threads",
-              static_cast<double>(done.flops_per_second) / 1e9, config.threads_used());
-    print_line("{}; start it with: gym node start{}",
-               done.is_new ? "registered" : "registered before, now up to date",
-               flags.node.given());
-    return {};
-}
 
 json::object unit_json(const records::UnitSummary& unit) {
     return {{"unit", unit.id.hex()},
@@ -194,23 +153,14 @@ void add_node_commands(CLI::App& app, CliContext& context) {
         app.add_subcommand("node", "Lend this machine: register, start, status, doctor, bench");
     node->require_subcommand(1);
 
-    CLI::App* registering = node->add_subcommand(
-        "register", "Register this machine: make a key if needed, check hardware and network");
-    auto flags = std::make_shared<RegisterFlags>();
-    flags->node.add_to(*registering);
-    registering->add_option("--gpu-type", flags->device,
-                            "Name of the device, such as rtx4090 (default: the device's own name)");
-    registering->add_option("--memory", flags->memory,
-                            "Memory to lend, such as 8GB or 512MB; at most the machine's");
-    registering->callback([&context, flags] { context.finish(register_command(context, *flags)); });
-
+    add_register_command(*node, context);
+    add_start_command(*node, context);
     const auto add = [&](const char* name, const char* help, auto command) {
         CLI::App* sub = node->add_subcommand(name, help);
         auto options = std::make_shared<NodeOptions>();
         options->add_to(*sub);
         sub->callback([&context, options, command] { context.finish(command(context, *options)); });
     };
-    add("start", "Work until stopped", start_node);
     add("status", "Show identity, balance and units, and why the node is idle or excluded",
         status_command);
     add("doctor", "Check everything a node needs and print the remedy for what is missing",

@@ -3,10 +3,15 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <boost/json/serialize.hpp>
 #include <cctype>
 #include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <variant>
+
+#include "cli/network_choice.hpp"
+#include "gym/common/file.hpp"
 
 namespace gym::app {
 namespace {
@@ -16,36 +21,40 @@ using node::NodeConfig;
 using Member = std::variant<std::string NodeConfig::*, std::filesystem::path NodeConfig::*,
                             std::uint32_t NodeConfig::*, bool NodeConfig::*>;
 
-/// An option and the member of the configuration that it sets.
+constexpr const char* kRememberedFile = "node.yaml";  // in the data directory
+
+/// An option, its key in a configuration file, and the member that both set.
 struct NodeOption {
     const char* flag;
+    const char* key;
     Member member;
     const char* help;
 };
 
 const std::array<NodeOption, 14> kNodeOptions{{
-    {"--coordinator", &NodeConfig::coordinator, "Coordinator to dial, host:port"},
-    {"--tls-ca", &NodeConfig::tls_ca_file,
+    {"--coordinator", "coordinator", &NodeConfig::coordinator, "Coordinator to dial, host:port"},
+    {"--tls-ca", "tls_ca_file", &NodeConfig::tls_ca_file,
      "PEM file with the CA of the coordinator's certificate, or \"system\""},
-    {"--insecure", &NodeConfig::insecure,
+    {"--insecure", "insecure", &NodeConfig::insecure,
      "Dial another machine without TLS: anyone on the path can read and alter the traffic"},
-    {"--chain-rpc", &NodeConfig::chain_rpc,
+    {"--chain-rpc", "chain_rpc", &NodeConfig::chain_rpc,
      "JSON-RPC endpoint of the chain, http(s)://host:port, to check the coordinator against"},
-    {"--commitment-log", &NodeConfig::commitment_log,
+    {"--commitment-log", "commitment_log", &NodeConfig::commitment_log,
      "CommitmentLog contract (default: the one that the coordinator names)"},
-    {"--dispute-game", &NodeConfig::dispute_game,
+    {"--dispute-game", "dispute_game", &NodeConfig::dispute_game,
      "DisputeGame contract; required for a worker with stake"},
-    {"--checkpoint-seconds", &NodeConfig::checkpoint_s,
+    {"--checkpoint-seconds", "checkpoint_seconds", &NodeConfig::checkpoint_s,
      "Save a unit's progress every so many seconds; 0: after every step"},
-    {"--data-dir", &NodeConfig::data_dir,
+    {"--data-dir", "data_dir", &NodeConfig::data_dir,
      "Folder for the key, blobs and commitments (default ~/.gym)"},
-    {"--keystore", &NodeConfig::keystore_file, "Keystore file, relative to the data directory"},
-    {"--passphrase-file", &NodeConfig::passphrase_file,
+    {"--keystore", "keystore_file", &NodeConfig::keystore_file,
+     "Keystore file, relative to the data directory"},
+    {"--passphrase-file", "passphrase_file", &NodeConfig::passphrase_file,
      "File with the key's passphrase, mode 0600 (or set GYM_PASSPHRASE)"},
-    {"--threads", &NodeConfig::threads, "Number of compute threads; 0: all"},
-    {"--isa", &NodeConfig::isa, "Instruction set: auto, scalar, avx2, avx512 or amx"},
-    {"--device", &NodeConfig::device, "Device to compute on: cpu, cuda or cuda:N"},
-    {"--api", &NodeConfig::api, "gym-api to ask for balances, http://host:port"},
+    {"--threads", "threads", &NodeConfig::threads, "Number of compute threads; 0: all"},
+    {"--isa", "isa", &NodeConfig::isa, "Instruction set: auto, scalar, avx2, avx512 or amx"},
+    {"--device", "device", &NodeConfig::device, "Device to compute on: cpu, cuda or cuda:N"},
+    {"--api", "api", &NodeConfig::api, "gym-api to ask for balances, http://host:port"},
 }};
 
 template <class... F>
@@ -85,6 +94,7 @@ std::string command_text(const NodeOption& option, const NodeConfig& values) {
 
 void NodeOptions::add_to(CLI::App& command) {
     command.add_option("--config", config_file, "Node configuration (YAML)");
+    add_network_option(command)->each([this](const std::string& name) { network = name; });
     for (std::size_t i = 0; i < kNodeOptions.size(); ++i) {
         const NodeOption& option = kNodeOptions[i];
         const auto keep = [this, i](auto member) {
@@ -118,16 +128,117 @@ void NodeOptions::add_to(CLI::App& command) {
 std::string NodeOptions::given() const {
     std::string out;
     if (!config_file.empty()) out = " --config " + shell_word(config_file);
+    if (!network.empty()) out += " --network " + shell_word(network);
     for (const std::size_t i : given_)
         out += command_text(kNodeOptions[i], values_);
     return out;
 }
 
-Result<node::NodeConfig> NodeOptions::resolve() const {
-    GYM_TRY(NodeConfig config, node::load_node_config(config_file));
+bool NodeOptions::has(std::string_view flag) const {
+    return std::ranges::any_of(given_, [&](std::size_t i) { return kNodeOptions[i].flag == flag; });
+}
+
+std::string NodeOptions::shell_option(std::string_view flag) const {
+    for (const std::size_t i : given_)
+        if (kNodeOptions[i].flag == flag) return command_text(kNodeOptions[i], values_);
+    return {};
+}
+
+Result<node::NodeConfig> NodeOptions::load(bool remembered) const {
+    std::string file = config_file;
+    if (file.empty() && remembered) {
+        const std::filesystem::path folder =
+            has("--data-dir") ? values_.data_dir : node::default_data_dir();
+        std::error_code ignored;
+        if (std::filesystem::exists(folder / kRememberedFile, ignored))
+            file = folder / kRememberedFile;
+    }
+    GYM_TRY(NodeConfig config, node::load_node_config(file));
     for (const std::size_t i : given_)
         std::visit([&](auto member) { config.*member = values_.*member; }, kNodeOptions[i].member);
     return config;
+}
+
+Status NodeOptions::use_network(NodeConfig& config) const {
+    const profile::Store store = network_store(config.data_dir);
+    if (!network.empty()) config.network = network;
+    std::optional<profile::StoredNetwork> stored;
+    if (!config.network.empty()) {
+        GYM_TRY(stored, store.find(config.network));
+    } else if (config.coordinator.empty()) {
+        GYM_TRY(stored, store.find_default());
+    }
+    if (!stored) return {};
+    config.network = stored->name;
+    const profile::NetworkProfile& profile = stored->profile();
+    // --network is an option: it outranks the file's keys, and not the other options.
+    const auto missing = [&](const char* flag, bool in_file) {
+        return !has(flag) && (!network.empty() || !in_file);
+    };
+    if (missing("--coordinator", !config.coordinator.empty())) {
+        config.coordinator = profile.coordinator;
+        if (!has("--tls-ca"))
+            config.tls_ca_file =
+                profile.coordinator_ca == profile::kNoTls ? "" : profile.coordinator_ca;
+    }
+    if (missing("", config.chain_id != 0)) config.chain_id = profile.contracts.chain_id;
+    if (missing("--chain-rpc", !config.chain_rpc.empty())) config.chain_rpc = stored->chain_rpc;
+    if (missing("--commitment-log", !config.commitment_log.empty()))
+        config.commitment_log = profile.contracts.commitment_log.hex();
+    if (missing("--dispute-game", !config.dispute_game.empty()))
+        config.dispute_game = profile.contracts.dispute_game.hex();
+    if (missing("--api", !config.api.empty())) config.api = profile.api;
+    return {};
+}
+
+Result<node::NodeConfig> NodeOptions::resolve(const NodeSources& sources) const {
+    GYM_TRY(NodeConfig config, load(sources.remembered));
+    GYM_CHECK(use_network(config));
+    if (!sources.network || !config.coordinator.empty()) return config;
+    return fail(ErrorCode::kInvalidArgument,
+                "no network is named: add one with `gym network add NAME URL --operator 0xADDRESS` "
+                "(its operator publishes both), then run `gym register` and `gym start`; or name "
+                "its coordinator with --coordinator HOST:PORT or in a --config file");
+}
+
+Status NodeOptions::remember(const NodeConfig& resolved) const {
+    const auto quoted = [](const std::string& text) {
+        return boost::json::serialize(boost::json::string(text));  // a YAML text, too
+    };
+    const auto absolute = [&](const std::string& path) {
+        std::error_code ignored;
+        return quoted(std::filesystem::absolute(path, ignored).string());
+    };
+    std::string out =
+        "# Written by `gym node register`, read by the other commands of this node.\n";
+    const auto add = [&](const std::string& key, const std::string& value) {
+        out += key + ": " + value + "\n";
+    };
+    if (!resolved.network.empty()) add("network", quoted(resolved.network));
+    add("device", quoted(resolved.device));
+    add("memory", quoted(std::to_string(resolved.memory_bytes)));
+    for (std::size_t i = 0; i < kNodeOptions.size(); ++i) {
+        const NodeOption& option = kNodeOptions[i];
+        const std::string_view flag = option.flag;
+        if (!has(flag) || flag == "--data-dir" || flag == "--device") continue;
+        std::visit(Overloaded{[&](std::string NodeConfig::*member) {
+                                  const std::string& text = values_.*member;
+                                  const bool is_file = flag == "--tls-ca" && text != "system";
+                                  add(option.key, is_file ? absolute(text) : quoted(text));
+                              },
+                              [&](std::filesystem::path NodeConfig::*member) {
+                                  // The keystore is relative to the data directory.
+                                  const std::string text = (values_.*member).string();
+                                  add(option.key,
+                                      flag == "--keystore" ? quoted(text) : absolute(text));
+                              },
+                              [&](std::uint32_t NodeConfig::*member) {
+                                  add(option.key, std::to_string(values_.*member));
+                              },
+                              [&](bool NodeConfig::*) { add(option.key, "true"); }},
+                   option.member);
+    }
+    return write_file_atomic(resolved.data_dir / kRememberedFile, as_bytes(out), 0600);
 }
 
 }  // namespace gym::app

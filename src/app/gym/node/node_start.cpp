@@ -2,9 +2,14 @@
 
 #include <spdlog/spdlog.h>
 
+#include <CLI/CLI.hpp>
 #include <chrono>
+#include <filesystem>
+#include <memory>
 
+#include "cli/rows.hpp"
 #include "gym/worker/worker_program.hpp"
+#include "node/node_register.hpp"
 #include "service_main.hpp"
 
 namespace gym::app {
@@ -31,10 +36,23 @@ void print_dispute(const CliContext& context, const player::PlayerEvent& event) 
                         {"detail", event.detail}});
 }
 
+/// A machine without a key has never been registered. With a stored network all that registering
+/// needs is known, so that one command joins.
+Status join_network(const CliContext& context, const NodeOptions& options,
+                    const node::NodeConfig& config) {
+    std::error_code ignored;
+    if (std::filesystem::exists(config.keystore_path(), ignored) || config.network.empty())
+        return {};
+    print_notice("registering", "there is no key at {}: registering at network {} first",
+                 config.keystore_path().string(), config.network);
+    return register_node(context, {.node = options, .gpu_type = {}, .memory = {}});
+}
+
 }  // namespace
 
 Status start_node(const CliContext& context, const NodeOptions& options) {
-    GYM_TRY(const node::NodeConfig config, options.resolve());
+    GYM_TRY(node::NodeConfig config, options.resolve());
+    GYM_CHECK(join_network(context, options, config));
     worker::WorkerHooks hooks;
     if (context.json) {
         hooks.on_event = [&context](const worker::WorkerEvent& event) {
@@ -54,6 +72,14 @@ Status start_node(const CliContext& context, const NodeOptions& options) {
     return run_service(
         {.name = "gym-node", .log_level = options.log_level},
         [&](const std::stop_token& stop) { return worker::start_worker(config, hooks, stop); });
+}
+
+void add_start_command(CLI::App& parent, CliContext& context) {
+    CLI::App* command = parent.add_subcommand(
+        "start", "Work until stopped; a machine without a key is registered first");
+    auto options = std::make_shared<NodeOptions>();
+    options->add_to(*command);
+    command->callback([&context, options] { context.finish(start_node(context, *options)); });
 }
 
 }  // namespace gym::app

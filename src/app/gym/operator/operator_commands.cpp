@@ -17,6 +17,7 @@
 #include "gym/contracts/deployment.hpp"
 #include "gym/crypto/key.hpp"
 #include "gym/db/migrate.hpp"
+#include "operator/sign_profile.hpp"
 
 namespace gym::app {
 namespace {
@@ -135,11 +136,12 @@ void add_deploy_contracts(CLI::App& group, CliContext& context) {
 }  // namespace
 
 void add_operator_commands(CLI::App& app, CliContext& context) {
-    CLI::App* group =
-        app.add_subcommand("operator", "Set a network up: its database, contracts and evaluations");
+    CLI::App* group = app.add_subcommand(
+        "operator", "Set a network up: its database, contracts, profile and evaluations");
     group->require_subcommand(1);
     add_migrate(*group, context);
     add_deploy_contracts(*group, context);
+    add_sign_profile_command(*group, context);
     add_evaluation_commands(*group, context);
 }
 

@@ -23,14 +23,19 @@ struct Case {
     int exit_code = kOk;
 };
 
-/// The words below "Subcommands:" in a help text.
+/// The commands in a help text, below "Subcommands:" or another heading of commands.
 std::vector<std::string> subcommands(const std::string& help) {
     std::vector<std::string> out;
-    std::istringstream lines(help.substr(std::min(help.find("Subcommands:"), help.size())));
-    std::string line;
-    std::getline(lines, line);
-    while (std::getline(lines, line) && !line.empty())
-        if (line.size() > 2 && line[2] != ' ') out.push_back(line.substr(2, line.find(' ', 2) - 2));
+    std::istringstream lines(help);
+    std::string heading;
+    for (std::string line; std::getline(lines, line);) {
+        if (line.empty()) heading.clear();
+        if (!line.empty() && line[0] != ' ' && line.back() == ':') heading = line;
+        const bool of_commands =
+            !heading.empty() && heading != "Options:" && heading != "Positionals:";
+        if (of_commands && line.size() > 2 && line[0] == ' ' && line[2] != ' ')
+            out.push_back(line.substr(2, line.find(' ', 2) - 2));
+    }
     return out;
 }
 
@@ -151,6 +156,19 @@ class JsonTest : public ::testing::Test {
             {{"job", "pause"}, {id}},
             {{"job", "resume"}, {id}},
             {{"job", "cancel"}, {id}},
+            {{"network", "add"}, {"main", nobody}, kUsage},
+            {{"network", "add"}, {"../main", "http://" + nobody}, kUsage},
+            {{"network", "add"}, {"main", "http://" + nobody}, kUnavailable},
+            {{"network", "list"}, {}},
+            {{"network", "show"}, {}, kFailed},
+            {{"network", "update"}, {"main"}, kFailed},
+            {{"network", "use"}, {"main"}, kFailed},
+            {{"network", "remove"}, {"main"}, kFailed},
+            {{"wallet", "balance"}, {"--network", "main"}, kUsage},
+            {{"register"}, {"--coordinator", nobody}, kUnavailable},
+            {{"register"}, {"--network", "main"}, kFailed},
+            {{"start"}, {}, kUsage},
+            {{"start"}, {"--coordinator", nobody, "--threads", "x"}, kUsage},
             {{"node", "register"}, {"--coordinator", nobody}, kUnavailable},
             {{"node", "start"}, {"--coordinator", nobody, "--threads", "x"}, kUsage},
             {{"node", "status"}, {"--coordinator", nobody}, kUnavailable},
@@ -174,6 +192,7 @@ class JsonTest : public ::testing::Test {
              {path("evaluation.yaml"), "--host", "127.0.0.1", "--port", "1"},
              kUnavailable},
             {{"operator", "deploy-contracts"}, {path("none.yaml")}, kFailed},
+            {{"operator", "sign-profile"}, {path("none.yaml")}, kFailed},
             {{"params", "check"}, {}},
             {{"params", "check"}, {path("refused.yaml")}, kRejected},
         };

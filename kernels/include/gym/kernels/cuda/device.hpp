@@ -6,12 +6,22 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace gym::kernels::cuda {
 
 /// Empty if the machine has a device that can run the kernels (compute capability 8.0 or newer),
 /// else why not.
 [[nodiscard]] std::string unavailable_reason();
+
+/// A device of this machine.
+struct DeviceInfo {
+    std::string name;
+    std::size_t memory_bytes = 0;
+    std::string unusable_because;  ///< empty: it can run the kernels
+};
+/// All devices, by index; if there are none, why, in `reason`.
+[[nodiscard]] std::vector<DeviceInfo> list_devices(std::string& reason);
 
 /// Everything that is asked of a device runs in one order, on its stream. The first failure is kept
 /// and makes every later call a no-op: callers look at error() where they would wait anyway

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "gym/api/backend.hpp"
 #include "gym/api/http.hpp"
@@ -11,6 +12,7 @@ namespace gym::api {
 
 struct ApiOptions {
     Network network;
+    std::string network_profile;  ///< JSON that the operator signed; empty: none is published
     std::int64_t node_live_ms = 30'000;  ///< a node seen so recently counts as live
     std::uint64_t dataset_bytes_max = std::uint64_t{256} << 20;
     std::uint64_t upload_bytes_max = std::uint64_t{64} << 30;  ///< of a blob

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gym/common/result.hpp"
 
@@ -20,5 +22,22 @@ struct DeviceChoice {
 /// @errors as parse_device(); also kInvalidArgument for a build without CUDA;
 /// kUnavailable: no such device.
 [[nodiscard]] Result<std::string> device_model(std::string_view name);
+
+/// A CUDA device of this machine.
+struct CudaDevice {
+    int index = 0;
+    std::string model;  ///< "NVIDIA GeForce RTX 4090"
+    std::uint64_t memory_bytes = 0;
+    std::string unusable_because;  ///< empty: this build can compute on it
+
+    [[nodiscard]] std::string name() const { return "cuda:" + std::to_string(index); }
+};
+struct CudaDevices {
+    bool built_in = false;            ///< whether this build has CUDA code at all
+    std::vector<CudaDevice> devices;  ///< by index
+    std::string none_because;         ///< if there are none, in the driver's words
+};
+/// What the driver shows. No device is opened, and no program is run.
+[[nodiscard]] CudaDevices cuda_devices();
 
 }  // namespace gym::engine

@@ -14,6 +14,10 @@ namespace gym::node {
 /// kNotFound: this machine has no such device. Both say what to change.
 [[nodiscard]] Result<std::string> device_of(const NodeConfig& config);
 
+/// The memory in bytes of the device that the node is configured to compute on: this machine's, or
+/// the GPU's. @errors as device_of(); kIo.
+[[nodiscard]] Result<std::uint64_t> device_memory_bytes(const NodeConfig& config);
+
 /// This machine's memory in bytes. @errors kIo.
 [[nodiscard]] Result<std::uint64_t> machine_memory_bytes();
 

@@ -13,11 +13,15 @@
 
 namespace gym::node {
 
+/// What a node lends of a CPU's memory unless told otherwise.
+inline constexpr std::uint64_t kCpuMemoryBytes = std::uint64_t{8} << 30;
+
 /// The configuration of a node (worker or verifier): a YAML file (deploy/config/worker.yaml
 /// explains every key), most keys of which a flag may override.
 struct NodeConfig {
-    std::string coordinator = "127.0.0.1:7600";
-    std::string tls_ca_file;
+    std::string network;      ///< name of a stored network profile; empty: the default one
+    std::string coordinator;  ///< empty: not named
+    std::string tls_ca_file;  ///< as rpc::ClientConfig::tls_ca_file
     bool insecure = false;
     std::uint64_t chain_id = 0;
     std::string chain_rpc;
@@ -32,7 +36,7 @@ struct NodeConfig {
     unsigned threads = 0;
     std::string isa = "auto";
     std::string device = "cpu";
-    std::uint64_t memory_bytes = std::uint64_t{8} << 30;
+    std::uint64_t memory_bytes = 0;  ///< to lend; 0: 8 GiB, or all of a GPU's
     std::uint32_t checkpoint_s = 30;
     bool defend_disputes = true;
 
@@ -42,8 +46,11 @@ struct NodeConfig {
     [[nodiscard]] rpc::ClientConfig client(const std::stop_token& stop) const;
 };
 
-/// The defaults (data_dir: $GYM_HOME, else ~/.gym), then what `file` says (empty: nothing). @errors
-/// kInvalidArgument, kIo, kMalformed.
+/// Where keys, stored networks and a node's files are unless another folder is named: $GYM_HOME,
+/// else ~/.gym.
+[[nodiscard]] std::filesystem::path default_data_dir();
+
+/// The defaults, then what `file` says (empty: nothing). @errors kInvalidArgument, kIo, kMalformed.
 [[nodiscard]] Result<NodeConfig> load_node_config(const std::string& file);
 
 /// "8GB", "512MB", "24GiB" or plain bytes. GB is 2^30 here, as on the box of a GPU.

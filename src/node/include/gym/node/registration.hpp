@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "gym/common/clock.hpp"
@@ -12,21 +13,27 @@ namespace gym::node {
 
 struct RegisterOptions {
     records::NodeRole role = records::NodeRole::kWorker;
-    std::string device;  ///< the name to register it under; empty: the device's own
-    std::uint64_t memory_bytes = 0;
+    std::uint64_t memory_bytes = 0;  ///< to lend at most; 0: as NodeConfig::memory_bytes
+    /// Told what the user should know, as it is found: less memory than asked for, missing money.
+    /// May be empty.
+    std::function<void(const std::string& note)> tell;
 };
 
 struct Registration {
     Address address;
     bool key_created = false;
     bool is_new = false;
+    std::string device;              ///< its own name
+    std::uint64_t memory_bytes = 0;  ///< registered
+    std::string missing;             ///< stake and gas to send, and where to; empty: nothing
     std::uint64_t flops_per_second = 0;
     std::int64_t round_trip_ms = 0;
 };
 
 /// Registers the node with the coordinator. Checks the hardware, tests the network, creates the key
-/// if there is none, runs the benchmark and registers, in this order: nothing is created, measured
-/// or sent before the cheaper check passed.
+/// if there is none, says which stake and gas are missing, runs the benchmark and registers, in
+/// this order: nothing is created, measured or sent before the cheaper check passed. More memory
+/// than there is counts as all that there is.
 [[nodiscard]] Result<Registration> register_node(const NodeConfig& config,
                                                  const RegisterOptions& options);
 

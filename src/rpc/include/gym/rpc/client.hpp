@@ -13,8 +13,9 @@
 namespace gym::rpc {
 
 struct ClientConfig {
-    std::string target;            ///< host:port
-    std::string tls_ca_file;       ///< PEM; "system" for the system's roots; empty: plaintext
+    std::string target;  ///< host:port
+    /// PEM file, or PEM text itself; "system" for the system's roots; empty: plaintext.
+    std::string tls_ca_file;
     bool allow_plaintext = false;  ///< also to another machine: anyone between may read and alter
     std::uint64_t chain_id = 0;    ///< refuse another network; 0 accepts what the server says
     std::int64_t call_ms_max = 10'000;

@@ -42,6 +42,8 @@ struct Layout {
     [[nodiscard]] std::filesystem::path epochs() const { return root / "epochs"; }
     [[nodiscard]] std::filesystem::path nodes() const { return root / "nodes"; }
     [[nodiscard]] std::filesystem::path deployment() const { return root / "deployment.json"; }
+    /// The network's profile, signed by kDeployer, its operator.
+    [[nodiscard]] std::filesystem::path profile() const { return root / "profile.json"; }
     [[nodiscard]] std::filesystem::path keystore(const std::string& holder) const {
         return keys() / (holder + ".json");
     }

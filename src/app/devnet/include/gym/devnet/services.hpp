@@ -22,7 +22,8 @@ struct Programs {
     }
 };
 
-/// Writes the configuration files of the services into layout.config().
+/// Writes the configuration files of the services into layout.config(), and the network's profile,
+/// unless one that says the same is there.
 Status write_configs(const Layout& layout);
 
 struct NodeTraits {
