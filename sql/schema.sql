@@ -904,6 +904,23 @@ BEGIN
 END
 $$;
 
+-- Name: guard_dataset_version(); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.guard_dataset_version() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF NEW.version <> (SELECT coalesce(max(version), 0) + 1 FROM registry.dataset_version WHERE name = NEW.name) THEN
+        RAISE EXCEPTION 'the versions of a name follow each other' USING ERRCODE = 'P0001';
+    END IF;
+    IF (SELECT owner FROM registry.dataset WHERE root = NEW.root)
+       IS DISTINCT FROM (SELECT owner FROM registry.dataset_name WHERE name = NEW.name) THEN
+        RAISE EXCEPTION 'a name stands for datasets of its owner' USING ERRCODE = 'P0001';
+    END IF;
+    RETURN NEW;
+END
+$$;
+
 -- Name: guard_job(); Type: FUNCTION; Schema: registry; Owner: -
 
 CREATE FUNCTION registry.guard_job() RETURNS trigger
@@ -2108,6 +2125,25 @@ CREATE TABLE registry.dataset_key (
     dataset bigint NOT NULL
 );
 
+-- Name: dataset_name; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.dataset_name (
+    name text NOT NULL,
+    owner registry.address NOT NULL,
+    registered_at_ms bigint NOT NULL,
+    CONSTRAINT dataset_name_name_check CHECK (((char_length(name) <= 64) AND (name ~ '^[a-z0-9][a-z0-9._-]*$'::text) AND (name !~ '^(0x)?[0-9a-f]*$'::text)))
+);
+
+-- Name: dataset_version; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.dataset_version (
+    name text NOT NULL,
+    version integer NOT NULL,
+    root registry.digest NOT NULL,
+    registered_at_ms bigint NOT NULL,
+    CONSTRAINT dataset_version_version_check CHECK (((version >= 1) AND (version <= 1000000)))
+);
+
 -- Name: disputed_unit; Type: TABLE; Schema: registry; Owner: -
 
 CREATE TABLE registry.disputed_unit (
@@ -2518,6 +2554,11 @@ ALTER TABLE ONLY registry.cost_rates
 ALTER TABLE ONLY registry.dataset_key
     ADD CONSTRAINT dataset_key_pkey PRIMARY KEY (key);
 
+-- Name: dataset_name dataset_name_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.dataset_name
+    ADD CONSTRAINT dataset_name_pkey PRIMARY KEY (name);
+
 -- Name: dataset dataset_number; Type: CONSTRAINT; Schema: registry; Owner: -
 
 ALTER TABLE ONLY registry.dataset
@@ -2527,6 +2568,11 @@ ALTER TABLE ONLY registry.dataset
 
 ALTER TABLE ONLY registry.dataset
     ADD CONSTRAINT dataset_pkey PRIMARY KEY (root);
+
+-- Name: dataset_version dataset_version_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.dataset_version
+    ADD CONSTRAINT dataset_version_pkey PRIMARY KEY (name, version);
 
 -- Name: disputed_unit disputed_unit_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
 
@@ -2929,6 +2975,14 @@ CREATE TRIGGER only_forward BEFORE UPDATE ON ledger.account FOR EACH ROW WHEN ((
 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.dataset_key FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
 
+-- Name: dataset_name append_only; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.dataset_name FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
+
+-- Name: dataset_version append_only; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.dataset_version FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
+
 -- Name: evaluation append_only; Type: TRIGGER; Schema: registry; Owner: -
 
 CREATE TRIGGER append_only BEFORE DELETE OR TRUNCATE ON registry.evaluation FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
@@ -2976,6 +3030,10 @@ CREATE TRIGGER fix_data_terms BEFORE INSERT OR UPDATE ON registry.job FOR EACH R
 -- Name: dataset guard_dataset; Type: TRIGGER; Schema: registry; Owner: -
 
 CREATE TRIGGER guard_dataset BEFORE DELETE OR UPDATE ON registry.dataset FOR EACH ROW EXECUTE FUNCTION registry.guard_dataset();
+
+-- Name: dataset_version guard_dataset_version; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER guard_dataset_version BEFORE INSERT ON registry.dataset_version FOR EACH ROW EXECUTE FUNCTION registry.guard_dataset_version();
 
 -- Name: job guard_job; Type: TRIGGER; Schema: registry; Owner: -
 
@@ -3036,6 +3094,16 @@ ALTER TABLE ONLY registry.dataset_key
 
 ALTER TABLE ONLY registry.dataset
     ADD CONSTRAINT dataset_nearest_fkey FOREIGN KEY (nearest) REFERENCES registry.dataset(root);
+
+-- Name: dataset_version dataset_version_name_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.dataset_version
+    ADD CONSTRAINT dataset_version_name_fkey FOREIGN KEY (name) REFERENCES registry.dataset_name(name);
+
+-- Name: dataset_version dataset_version_root_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.dataset_version
+    ADD CONSTRAINT dataset_version_root_fkey FOREIGN KEY (root) REFERENCES registry.dataset(root);
 
 -- Name: disputed_unit disputed_unit_contract_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
 
@@ -3887,6 +3955,14 @@ GRANT SELECT ON TABLE registry.cost_rates TO gym_api;
 GRANT SELECT ON TABLE registry.dataset_key TO gym_coordinator;
 GRANT SELECT ON TABLE registry.dataset_key TO gym_rewards;
 GRANT SELECT,INSERT ON TABLE registry.dataset_key TO gym_api;
+
+-- Name: TABLE dataset_name; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT ON TABLE registry.dataset_name TO gym_api;
+
+-- Name: TABLE dataset_version; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT ON TABLE registry.dataset_version TO gym_api;
 
 -- Name: TABLE disputed_unit; Type: ACL; Schema: registry; Owner: -
 
