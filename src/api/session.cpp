@@ -26,11 +26,10 @@ namespace http = beast::http;
 using Milliseconds = std::chrono::milliseconds;
 
 constexpr std::size_t kRequestIdBytesMax = 64;
-constexpr std::size_t kPieceBytes = 256 << 10;  // of a streamed body: all of it that is in memory
+/// Of a body that is read or sent in pieces: all of it that is in memory.
+constexpr std::uint64_t kPieceBytes = 256 << 10;
 constexpr std::uint32_t kLingerMs = 2'000;
 constexpr std::uint64_t kLingerBytesMax = 1 << 20;
-/// Of a body that is read while it is sent.
-constexpr std::uint64_t kPieceBytes = 256 << 10;
 
 /// The caller's id if it is harmless in a log, else a random one.
 std::string request_id(std::string_view offered) {
@@ -200,11 +199,11 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
         limit_reading(body_ms_left_);
         http::async_read(stream_, buffer_, *streamed_,
                          [self = shared_from_this()](beast::error_code error, std::size_t) {
-                             self->on_piece(error);
+                             self->on_piece_received(error);
                          });
     }
 
-    void on_piece(beast::error_code error) {
+    void on_piece_received(beast::error_code error) {
         end_reading();
         if (error == http::error::need_buffer) error = {};  // the piece is full
         const std::size_t size = piece_.size() - streamed_->get().body().size;
@@ -337,10 +336,10 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
         }
         piece_.resize(std::min(body.size, kPieceBytes));
         in_pool([this] { piece_read_ = stream_body_->source->read(stream_body_->offset, piece_); },
-                &HttpSession::on_piece);
+                [this] { on_piece_read(); });
     }
 
-    void on_piece() {
+    void on_piece_read() {
         if (!piece_read_.ok()) {
             // The head is sent: all that is left is to break off.
             spdlog::error("request {}: {}", request_.request_id, piece_read_.error().message);
@@ -421,7 +420,6 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     Handler::Admission admission_;
     Response response_;
     std::optional<BodyStream> stream_body_;  // what is left to send
-    Bytes piece_;
     Status piece_read_;
     std::array<char, 4096> discarded_{};
     std::uint64_t discarded_bytes_ = 0;

@@ -149,7 +149,7 @@ TEST_F(JobPlanTest, APresetIsAModelWhoseScheduleEndsWithTheJob) {
     const auto total_steps = [&](const std::vector<std::string>& more) {
         const auto outcome = gym(with(preset, more));
         EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-        const auto spec = registry::parse_submitted_spec(
+        auto spec = registry::parse_submitted_spec(
             std::string(parse_line(outcome.out).at("spec").as_string()), "quoted");
         EXPECT_TRUE(spec.ok()) << spec.error().message;
         auto optimizer = spec->spec.model->map("optimizer");
