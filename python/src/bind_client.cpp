@@ -140,9 +140,8 @@ void bind_signer(py::module_& module) {
     py::class_<plan::OrderSigner>(module, "OrderSigner")
         .def(py::init(&open_signer), py::arg("keystore"), py::arg("passphrase_file"),
              py::arg("deployment"))
-        .def_property_readonly("owner", [](const plan::OrderSigner& self) {
-            return self.key.address().hex();
-        });
+        .def_property_readonly(
+            "owner", [](const plan::OrderSigner& self) { return self.key.address().hex(); });
 }
 
 void bind_job_calls(py::class_<ApiClient, std::shared_ptr<ApiClient>>& api) {
@@ -171,8 +170,7 @@ void bind_job_calls(py::class_<ApiClient, std::shared_ptr<ApiClient>>& api) {
                 const std::string& key, const plan::OrderSigner& signer) {
                  const Digest job = parse_digest(id, "job");
                  const Amount tokens = parse_amount(amount, "amount");
-                 const auto seal =
-                     signer.seal_funding(job, tokens, key, SystemClock().now_ms());
+                 const auto seal = signer.seal_funding(job, tokens, key, SystemClock().now_ms());
                  return unlocked([&] { return self.fund_job(job, tokens, key, seal); }).value;
              })
         .def("ask_job", [](const ApiClient& self, const std::string& id, const std::string& verb) {

@@ -15,8 +15,8 @@ Result<records::OrderSeal> OrderSigner::seal_job(const std::string& yaml,
                                                  const std::string& idempotency_key,
                                                  UnixMs now_ms) const {
     GYM_TRY(const auto spec, registry::parse_submitted_spec(yaml, "job"));
-    records::JobOrder order = registry::job_order(spec, yaml, key.address(),
-                                                  records::order_nonce(idempotency_key));
+    records::JobOrder order =
+        registry::job_order(spec, yaml, key.address(), records::order_nonce(idempotency_key));
     order.expiry_s = expiry(now_ms);
     return records::seal_order(network, order, key);
 }

@@ -210,7 +210,7 @@ TEST_F(JobFileTest, ANameIsSubmittedAsTheRootThatItStandsFor) {
     EXPECT_EQ(job->dataset_root, root);
     EXPECT_FALSE(job->dataset);
     EXPECT_EQ(job->dataset_name, "zoo-dataset-v2@3");
-    EXPECT_EQ(registry::parse_submitted_spec(job->yaml, "job").value().spec.dataset_root, root);
+    EXPECT_EQ(registry::parse_submitted_spec(job->yaml, "job").value().dataset_root, root);
     const auto nobody = [](const registry::DatasetReference&) -> Result<Digest> {
         return fail(ErrorCode::kNotFound, "no dataset has the name");
     };

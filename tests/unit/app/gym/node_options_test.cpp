@@ -90,7 +90,9 @@ class StoredNetworks : public ::testing::Test {
         network.signed_profile = profile::sign(profile, profile::testing::operator_key());
         const profile::Store store({data_dir});
         ASSERT_TRUE(store.save(network).ok());
-        if (as_default) ASSERT_TRUE(store.set_default(name).ok());
+        if (as_default) {
+            ASSERT_TRUE(store.set_default(name).ok());
+        }
     }
     std::string config_file(const std::string& text) {
         EXPECT_TRUE(write_file_atomic(place_ / "node.yaml", as_bytes(text)).ok());
