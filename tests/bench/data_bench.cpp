@@ -3,11 +3,14 @@
 // Peers, from the same run: Python 3 (json, unicodedata, re, hashlib), which is what pipelines such
 // as DataTrove are made of, and `sort -u` for exact duplicates. DataTrove itself is not in Debian;
 // steps without a peer here (Gopher's rules, MinHash, languages) have none.
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <random>
-#include <thread>
+#include <string>
+#include <vector>
 
 #include "bench_must.hpp"
 #include "bench_support.hpp"
