@@ -101,12 +101,15 @@ def check_program(name, vector, program):
 
 
 def check_programs(folder):
-    """Larger programs, from their model files; their trace roots are the golden ones of trace_roots.txt, too."""
+    """Larger programs, from their model files; the golden trace roots of trace_roots.txt are those of some of them."""
     with open(os.path.join(folder, "trace_roots.txt"), encoding="utf-8") as file:
         golden = dict(line.split() for line in file)
-    for vector in read(folder, "programs")["programs"]:
+    vectors = read(folder, "programs")["programs"]
+    for vector in vectors:
         check_program(vector["name"], vector, training.train_program(vector["yaml"]))
-        expect(f"{vector['name']}: golden trace root", vector["trace_root"], golden[vector["name"]])
+    roots = {vector["name"]: vector["trace_root"] for vector in vectors}
+    for name, root in golden.items():
+        expect(f"{name}: golden trace root", roots.get(name), root)
 
 
 def base_of(program, unit):
