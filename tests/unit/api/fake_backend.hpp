@@ -141,9 +141,11 @@ class FakeBackend final : public Queries, public Submissions, public Keys, publi
         if (unknown_dataset) return fail(ErrorCode::kNotFound, "no dataset " + root.hex());
         registry::Dataset out = sample_dataset();
         out.root = root;
+        if (edit_dataset) edit_dataset(out);
         return out;
     }
     bool unknown_dataset = false;
+    std::function<void(registry::Dataset&)> edit_dataset;
     Result<registry::DatasetVersion> dataset_version(
         const registry::DatasetReference& reference) override {
         if (unknown_dataset) return fail(ErrorCode::kNotFound, "no name " + reference.name);

@@ -92,6 +92,9 @@ std::string filled(std::string pattern) {
 
 TEST(OpenApi, EveryAnswerHasTheDocumentedForm) {
     FakeBackend backend;
+    backend.edit_dataset = [](registry::Dataset& dataset) {
+        dataset.price_wei_per_mtoken = Amount();  // whose tokens everybody may read
+    };
     gym::testing::ManualClock clock(1);
     ApiOptions options;
     options.network_profile = profile::to_json(
