@@ -134,10 +134,11 @@ TEST_F(ApiProgramTest, ServesRefusesAndEndsOnSigterm) {
     const std::string bearer = "Authorization: Bearer " + key->substr(0, key->find('\n')) + "\r\n";
     EXPECT_EQ(talk(port_, head + bearer + "Content-Length: 1073741824\r\n\r\nabc").substr(0, 12),
               "HTTP/1.1 413");
-    const std::string bad = "name: x\nroundz: 3\n";
+    const std::string job = "name: x\nrounds: 3\n";
     const std::string refused = talk(
-        port_, head + bearer + "Content-Length: " + std::to_string(bad.size()) + "\r\n\r\n" + bad);
-    EXPECT_EQ(refused.substr(0, 12), "HTTP/1.1 422") << refused;
+        port_, head + bearer + "Content-Length: " + std::to_string(job.size()) + "\r\n\r\n" + job);
+    EXPECT_EQ(refused.substr(0, 12), "HTTP/1.1 403") << "a key alone spends nothing: " << refused;
+    EXPECT_NE(refused.find("Gym-Order"), std::string::npos) << refused;
     EXPECT_NE(refused.find("application/problem+json"), std::string::npos);
 
     const auto begin = std::chrono::steady_clock::now();

@@ -49,6 +49,7 @@ class UploadsTest : public testing::ApiDatabaseTest {
         uploads_.emplace(*api_db_, UploadFiles(place_ / "uploads"), clock_, limits_);
         PostgresBackend::Options options;
         options.asset = testing::kAsset;
+        options.network = testing::kNetwork;
         options.uploads = place_ / "uploads";
         backend_.emplace(*api_db_, *store_, clock_, options);
     }
@@ -64,8 +65,8 @@ class UploadsTest : public testing::ApiDatabaseTest {
     Result<Upload> put(const Bytes& blob) { return put(blob, 0, blob.size()); }
     Result<Submitted> submit(const std::string& init, const std::string& key = "k",
                              const std::optional<Address>& owner = {}) {
-        return backend_->submit_job(
-            {owner.value_or(owner_), key, job_spec(dataset_, "100", "init: \"" + init + "\"\n")});
+        return backend_->submit_job(sealed(
+            {owner.value_or(owner_), key, job_spec(dataset_, "100", "init: \"" + init + "\"\n")}));
     }
     gym::testing::TemporaryFolder place_;
     std::optional<blob::DirectoryStore> store_;
@@ -233,7 +234,8 @@ TEST_F(UploadsTest, WeightsThatDoNotFitAreRefusedBeforeMoneyIsLocked) {
 }
 
 TEST_F(UploadsTest, AJobContinuesWhatAnotherOfTheSameOwnerTrained) {
-    const auto before = backend_->submit_job({owner_, "first", job_spec(dataset_)}).value().job;
+    const auto before =
+        backend_->submit_job(sealed({owner_, "first", job_spec(dataset_)})).value().job;
     const std::string name = "job:" + before.id.hex();
     const auto early = submit(name);
     ASSERT_FALSE(early.ok());
@@ -282,7 +284,8 @@ TEST_F(UploadsTest, AJobContinuesWhatAnotherOfTheSameOwnerTrained) {
     EXPECT_EQ(other.error().code, ErrorCode::kPermissionDenied);
     std::string wide = job_spec(dataset_, "100", "init: \"" + name + "\"\n");
     wide.replace(wide.find("width: 16"), 9, "width: 32");
-    EXPECT_EQ(backend_->submit_job({owner_, "wide", wide}).error().code, ErrorCode::kShapeMismatch);
+    EXPECT_EQ(backend_->submit_job(sealed({owner_, "wide", wide})).error().code,
+              ErrorCode::kShapeMismatch);
 }
 
 }  // namespace

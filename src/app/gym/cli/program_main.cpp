@@ -39,15 +39,19 @@ std::size_t distance(std::string_view from, std::string_view to) {
     return row.back();
 }
 
-/// "; did you mean 'start'?", or what there is.
+/// "; did you mean 'start'?" with the nearest commands, or what there is.
 std::string suggestion(const CLI::App& group, const std::string& command, std::string_view word) {
     std::string near, all;
+    std::size_t nearest = kEditsMax;
     for (const CLI::App* sub : group.get_subcommands(nullptr)) {
         const std::string& name = sub->get_name();
         all += (all.empty() ? "" : ", ") + name;
         const bool begins = word.size() > 1 && name.starts_with(word);
-        if (begins || distance(word, name) <= std::min(kEditsMax, name.size() / 2))
-            near += (near.empty() ? "'" : " or '") + name + "'";
+        const std::size_t edits = begins ? 0 : distance(word, name);
+        if (edits > std::min(nearest, name.size() / 2)) continue;
+        if (edits < nearest) near.clear();
+        nearest = edits;
+        near += (near.empty() ? "'" : " or '") + name + "'";
     }
     return near.empty() ? "; it has " + all + " (`" + command + " --help`)"
                         : "; did you mean " + near + "?";

@@ -57,6 +57,7 @@ class JsonTest : public ::testing::Test {
                   testing::digest_of(1).hex() + "\"\n");
         spill(place_ / "reference", std::string(2'000, 'z') + std::string(2'000, 'a'));
         spill(place_ / "held-out", std::string(200, 'z'));
+        spill(place_ / "ids", "97 98");
         spill(place_ / "job.yaml",
               "name: j\nmodel: model.yaml\ndataset: text\nrounds: 1\nslots: 1\n"
               "steps_per_round: 2\nprice_per_pflop: 2\nbudget: 40\nmax_data_price: 1\n");
@@ -96,6 +97,19 @@ class JsonTest : public ::testing::Test {
             R"("dispute_game":"0x1111111111111111111111111111111111111111"})");
         return {
             {{"data", "build"}, {"--text", text, "-o", path("data.bin")}},
+            {{"data", "build"}, {text, "--steps", "none", "-o", path("docs.bin")}},
+            {{"data", "verify"}, {path("docs.bin")}},
+            {{"data", "mix"},
+             {path("docs.bin") + ":1", path("data.bin") + ":1", "-o", path("mix")}},
+            {{"data", "steps"}, {}},
+            {{"data", "versions"}, {"sample"}},
+            {{"data", "pull"}, {id, "-o", path("pulled")}, kRejected},
+            {{"tokenizer", "show"}, {"bytes"}},
+            {{"tokenizer", "encode"}, {"bytes", "--text", text}},
+            {{"tokenizer", "decode"}, {"bytes", "--tokens", path("ids")}},
+            {{"model", "list"}, {}},
+            {{"model", "show"}, {"gpt-nano"}},
+            {{"model", "show"}, {"gpt-9"}, kFailed},
             {{"data", "show"}, {path("data.bin")}},
             {{"data", "show"}, {id}},
             {{"data", "register"}, {text, "--licence", "CC0-1.0", "--price", "0.5"}},
