@@ -191,7 +191,7 @@ class Builder {
             const auto from = read_checkpoint({text->begin(), text->end()});
             same = from.ok() && from->identity == identity_;
             if (same) {
-                const Status resumed = resume(*from);
+                Status resumed = resume(*from);
                 if (resumed.ok() || resumed.error().code == ErrorCode::kOutOfRange) return resumed;
             }
         }

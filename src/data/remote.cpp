@@ -380,8 +380,8 @@ Remote::Remote(Remote&&) noexcept = default;
 Remote::~Remote() = default;
 
 Result<std::vector<Input>> Remote::expand(const std::string& url, const ReaderOptions& options) {
-    const auto one = [&](std::string name) -> Result<Input> {
-        Input out{.name = name, .path = {}, .url = std::move(name)};
+    const auto one = [&](const std::string& name) -> Result<Input> {
+        Input out{.name = name, .path = {}, .url = name};
         // A query says nothing about the format.
         GYM_TRY(out.format, format_of(out.name.substr(0, out.name.find_first_of("?#")), options));
         return out;

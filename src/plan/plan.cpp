@@ -301,8 +301,8 @@ std::vector<Reason> reasons_of(const Inputs& in, const Plan& plan, const Priced&
     const FixedTerms& fixed = in.fixed;
     const registry::JobTerms& terms = plan.terms;
     const std::string given = "as you say";
-    const auto why = [&](bool is_fixed, std::string rule) {
-        return is_fixed ? given : std::move(rule);
+    const auto why = [&](bool is_fixed, const std::string& rule) {
+        return is_fixed ? given : rule;
     };
     const std::string length = unit_length(in, terms);
     std::string nodes = fmt::format("{} workers are live", in.facts.workers.size());

@@ -71,7 +71,7 @@ struct OrderSeal {
                                    const crypto::PrivateKey& key);
 
 /// How long ahead an order may expire, and how long ours are valid.
-inline constexpr std::uint64_t kOrderLifetimeSecondsMax = 7 * 24 * 3'600;
+inline constexpr std::uint64_t kOrderLifetimeSecondsMax = 604'800;  // a week
 inline constexpr std::uint64_t kOrderLifetimeSeconds = 3'600;
 
 /// That the seal is the owner's over this order on this network. Says nothing about time.
