@@ -224,12 +224,12 @@ TEST_F(NodeUsageTest, WhoIsExcludedIsToldWhyAndNotToStake) {
 
 TEST_F(NodeUsageTest, ConfigurationMistakesNameTheLine) {
     const auto with = [&](const std::string& text) {
-        EXPECT_TRUE(write_file_atomic(dir_.path() / "node.yaml", as_bytes(text)).ok());
-        return node({"start", "--config", path("node.yaml")});
+        EXPECT_TRUE(write_file_atomic(dir_.path() / "mistakes.yaml", as_bytes(text)).ok());
+        return node({"start", "--config", path("mistakes.yaml")});
     };
-    expect(with("coordinater: x\n"), kUsage, "node.yaml:1: 'coordinater' is not a known key");
-    expect(with("isa: auto\nthreads: many\n"), kUsage, "node.yaml:2: 'threads'");
-    expect(with("checkpoint_seconds: -1\n"), kUsage, "node.yaml:1: 'checkpoint_seconds'");
+    expect(with("coordinater: x\n"), kUsage, "mistakes.yaml:1: 'coordinater' is not a known key");
+    expect(with("isa: auto\nthreads: many\n"), kUsage, "mistakes.yaml:2: 'threads'");
+    expect(with("checkpoint_seconds: -1\n"), kUsage, "mistakes.yaml:1: 'checkpoint_seconds'");
     expect(node({"start", "--log-level", "loud"}), kUsage, "log level 'loud'");
     expect(node({"register", "--memory", "8XB"}), kUsage, "'8XB' is not a size");
     expect(node({"register", "--gpu-type", "rtx9999"}), kUsage,
