@@ -76,12 +76,16 @@ class Validator {
 };
 
 std::string filled(std::string pattern) {
-    for (const char* name : {"{address}", "{id}", "{root}", "{epoch}", "{round}"}) {
+    for (const char* name :
+         {"{address}", "{id}", "{root}", "{epoch}", "{round}", "{name}", "{version}"}) {
         const auto position = pattern.find(name);
         if (position == std::string::npos) continue;
         const std::string value =
             std::string_view(name) == "{address}" ? testing::address_of(1).hex()
-            : std::string_view(name) == "{epoch}" || std::string_view(name) == "{round}" ? "1"
+            : std::string_view(name) == "{epoch}" || std::string_view(name) == "{round}" ||
+                    std::string_view(name) == "{version}"
+                ? "1"
+            : std::string_view(name) == "{name}" ? "zoo-dataset-v2"
             : pattern.starts_with("/v1/transfers/")
                 ? ledger::to_uuid(testing::sample_transfer_proof().transfer.id)
                 : testing::digest_of(1).hex();
@@ -106,6 +110,7 @@ TEST(OpenApi, EveryAnswerHasTheDocumentedForm) {
     for (const Route& route : api.router().routes()) {
         Request request{route.method, filled(route.pattern), {}, "x", "r"};
         if (route.id == "addDataset") request.target += "?name=n&licence=MIT";
+        if (route.id == "nameDataset") request.target += "?root=" + testing::digest_of(1).hex();
         request.headers["authorization"] = std::string("Bearer ") + testing::kGoodKey;
         request.headers["idempotency-key"] = "k";
         request.headers["gym-order"] = testing::kSealText;

@@ -63,6 +63,22 @@ class SchemaRules : public ::testing::Test {
                std::to_string(number) + ", 'CC0-1.0', " + std::to_string(novelty_ppm) +
                ", 1000000, 0, 1, 1000)";
     }
+    /// The owner's order of job(); who signed it, the database does not check.
+    static std::string order(char id, char root) {
+        return "INSERT INTO registry.job_order (job_id, owner, nonce, spec, datasets, budget_wei, "
+               "price_wei_per_pflop, max_data_price_wei, expiry_s, chain_id, escrow, signature, "
+               "received_at_ms) VALUES (" +
+               bytes(id, 32) + ", " + bytes('e', 20) + ", " + bytes(id, 32) +
+               ", sha256('{}'), " + bytes(root, 32) + ", 5, 1, 0, 1, 1, " + bytes('f', 20) + ", " +
+               bytes('9', 65) + ", 1)";
+    }
+    static std::string funding(char id, int amount) {
+        return "INSERT INTO registry.job_funding (job_id, owner, nonce, amount_wei, expiry_s, "
+               "chain_id, escrow, signature, received_at_ms) VALUES (" +
+               bytes(id, 32) + ", " + bytes('e', 20) + ", " + bytes('7', 32) + ", " +
+               std::to_string(amount) + ", 1, 1, " + bytes('f', 20) + ", " + bytes('9', 65) +
+               ", 1)";
+    }
     static std::string job(char id, char root) {
         return "INSERT INTO registry.job (id, owner, name, spec_yaml, dataset_root, budget_wei, "
                "rounds, slots_max, workers_min, steps, checkpoint_every, evaluate_windows, "
@@ -86,6 +102,8 @@ class SchemaRules : public ::testing::Test {
 
 TEST_F(SchemaRules, DatasetsAndTermsOfJobsNeverChange) {
     must(dataset('b', 1, 250'000, 7));
+    expect_refused(job('5', 'b'), ErrorCode::kConflict);  // without an order
+    must(order('5', 'b'));
     must(job('5', 'b'));
     EXPECT_EQ(rows("SELECT data_price_wei_per_mtoken, data_quality_ppm FROM registry.job"),
               std::vector<std::string>{"(7,250000)"})
@@ -95,7 +113,10 @@ TEST_F(SchemaRules, DatasetsAndTermsOfJobsNeverChange) {
     expect_refused("UPDATE registry.dataset SET price_wei_per_mtoken = 1", ErrorCode::kConflict);
     expect_refused("UPDATE registry.dataset SET novelty_ppm = 1", ErrorCode::kConflict);
     expect_refused("UPDATE registry.dataset SET usefulness_ppm = 400000", ErrorCode::kConflict);
+    expect_refused("UPDATE registry.job SET budget_wei = 6", ErrorCode::kConflict);
+    must(funding('5', 1));
     must("UPDATE registry.job SET budget_wei = 6");
+    expect_refused("UPDATE registry.job SET budget_wei = 7", ErrorCode::kConflict);
     expect_refused("UPDATE registry.job SET budget_wei = 5", ErrorCode::kConflict);
 }
 
