@@ -87,6 +87,7 @@ TEST_F(JobFileTest, APresetIsPutInAsItsModelFile) {
     std::string text = job_text();
     text.replace(text.find("model.yaml"), 10, "llama-nano");
     write("job.yaml", text);
+    write("text.txt", std::string(1000, 'a'));  // a window of 65 tokens in its last tenth
     const auto job = resolve_job_file(folder_ / "job.yaml");
     ASSERT_TRUE(job.ok()) << job.error().message;
     EXPECT_EQ(job->config.model.hidden_width, 128U);
