@@ -68,9 +68,9 @@ class SchemaRules : public ::testing::Test {
         return "INSERT INTO registry.job_order (job_id, owner, nonce, spec, datasets, budget_wei, "
                "price_wei_per_pflop, max_data_price_wei, expiry_s, chain_id, escrow, signature, "
                "received_at_ms) VALUES (" +
-               bytes(id, 32) + ", " + bytes('e', 20) + ", " + bytes(id, 32) +
-               ", sha256('{}'), " + bytes(root, 32) + ", 5, 1, 0, 1, 1, " + bytes('f', 20) + ", " +
-               bytes('9', 65) + ", 1)";
+               bytes(id, 32) + ", " + bytes('e', 20) + ", " + bytes(id, 32) + ", sha256('{}'), " +
+               bytes(root, 32) + ", 5, 1, 0, 1, 1, " + bytes('f', 20) + ", " + bytes('9', 65) +
+               ", 1)";
     }
     static std::string funding(char id, int amount) {
         return "INSERT INTO registry.job_funding (job_id, owner, nonce, amount_wei, expiry_s, "
