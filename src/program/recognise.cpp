@@ -212,7 +212,7 @@ std::optional<ModelConfig> recognise_decoder(const Program& program) {
     if (program.find_slot(kBatchStride) != kNoSlot) return std::nullopt;  // a classifier
     const auto logits = logits_program(program);
     if (!logits.ok()) return std::nullopt;
-    const auto config = read_config(program);
+    auto config = read_config(program);
     const SlotId out = logits->find_output(kLogitsOutput);
     if (!config || config->context == 0) return std::nullopt;
     const std::uint32_t windows = logits->slot(out).dims.front() / config->context;
