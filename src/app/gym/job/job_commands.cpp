@@ -195,8 +195,9 @@ Status submit(const CliContext& context, const JobOptions& options) {
     GYM_TRY(ResolvedJob job, asked_job(options));
     if (job.plan && !context.json) print_plan(*job.plan);
     GYM_TRY(const client::ApiClient api, options.api.client_with_key(kApiRetryFor));
-    GYM_CHECK(resolve_init(api, job));
+    // First, so that a wrong passphrase shows before a long upload.
     GYM_TRY(const plan::OrderSigner signer, open_order_signer(options.order));
+    GYM_CHECK(resolve_init(api, job));
     GYM_TRY(const registry::Dataset dataset, ready_dataset(context, options, job, api));
     GYM_TRY(auto submitted,
             send_once(options, "the job was submitted",
