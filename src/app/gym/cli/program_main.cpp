@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <exception>
 #include <numeric>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -58,17 +59,21 @@ std::string suggestion(const CLI::App& group, const std::string& command, std::s
 }
 
 /// Which word stands where a subcommand belongs; empty if that is not what is wrong. CLI11 says
-/// only that a subcommand is missing.
-std::string unknown_subcommand(const CLI::App& program) {
+/// only that a subcommand is missing, or that a word was not expected.
+std::string unknown_subcommand(const CLI::App& program, std::span<char* const> words) {
+    const std::vector<std::string> left = program.remaining(true);
+    if (left.empty() || left[0].starts_with('-')) return {};
+    const auto unknown = std::ranges::find(words, std::string_view(left[0]));
     const CLI::App* group = &program;
     std::string command = program.get_name();
     while (!group->get_subcommands().empty()) {
-        group = group->get_subcommands().front();
+        const CLI::App* next = group->get_subcommands().front();
+        // In `gym nod start`, `start` is a command, and yet `nod` is the word that is wrong.
+        if (unknown < std::ranges::find(words, std::string_view(next->get_name()))) break;
+        group = next;
         command += " " + group->get_name();
     }
-    const std::vector<std::string> left = program.remaining(true);
-    if (group->get_require_subcommand_min() == 0 || left.empty() || left[0].starts_with('-'))
-        return {};
+    if (group->get_require_subcommand_min() == 0) return {};
     return "'" + left[0] + "' is not a command of `" + command + "`" +
            suggestion(*group, command, left[0]);
 }
@@ -78,8 +83,9 @@ std::string unknown_subcommand(const CLI::App& program) {
 std::optional<int> parse_command_line(CLI::App& program, int argc, char** argv) {
     program.set_version_flag("--version", program.get_name() + " " GYM_VERSION);
     // Like every other error line of the program.
-    program.failure_message([&program](const CLI::App* failed, const CLI::Error& error) {
-        const std::string unknown = unknown_subcommand(program);
+    const std::span<char* const> words(argv, static_cast<std::size_t>(argc));
+    program.failure_message([&program, words](const CLI::App* failed, const CLI::Error& error) {
+        const std::string unknown = unknown_subcommand(program, words);
         if (!unknown.empty()) return program.get_name() + ": " + unknown + "\n";
         return program.get_name() + ": " + CLI::FailureMessage::simple(failed, error);
     });
@@ -90,7 +96,7 @@ std::optional<int> parse_command_line(CLI::App& program, int argc, char** argv) 
         // --help comes this way too, with the code 0.
         if (error.get_exit_code() != 0 && asks_for_json(argc, argv)) {
             CliContext context{.json = true};
-            const std::string unknown = unknown_subcommand(program);
+            const std::string unknown = unknown_subcommand(program, words);
             context.finish(
                 fail(ErrorCode::kInvalidArgument, unknown.empty() ? error.what() : unknown));
             return static_cast<int>(context.exit_code);
