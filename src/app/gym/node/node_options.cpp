@@ -21,7 +21,7 @@ using node::NodeConfig;
 using Member = std::variant<std::string NodeConfig::*, std::filesystem::path NodeConfig::*,
                             std::uint32_t NodeConfig::*, bool NodeConfig::*>;
 
-constexpr const char* kRememberedFile = "node.yaml";  // in the data directory
+constexpr const char* kRememberedFile = "registered.yaml";  // in the data directory
 
 /// An option, its key in a configuration file, and the member that both set.
 struct NodeOption {

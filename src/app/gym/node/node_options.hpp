@@ -45,7 +45,7 @@ struct NodeOptions {
     [[nodiscard]] Result<node::NodeConfig> resolve(const NodeSources& sources = {}) const;
 
     /// Writes the options that were given, and what `resolved` has of device, memory and network,
-    /// to DATA_DIR/node.yaml, from where the node's next commands take them. @errors kIo.
+    /// to DATA_DIR/registered.yaml, from where the node's next commands take them. @errors kIo.
     [[nodiscard]] Status remember(const node::NodeConfig& resolved) const;
 
   private:
