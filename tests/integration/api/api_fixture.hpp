@@ -80,7 +80,7 @@ class ApiDatabaseTest : public ::testing::Test {
     std::uint64_t expiry() const {
         return static_cast<std::uint64_t>(clock_.now_ms() / 1000) + records::kOrderLifetimeSeconds;
     }
-    /// With the owner's signature; a text that is no job stays without one.
+    /// Signs the submission as its owner. Leaves a text that does not parse as a job unsigned.
     Submission sealed(Submission submission) const {
         const auto spec = registry::parse_submitted_spec(submission.spec_yaml, "job");
         if (!spec.ok()) return submission;

@@ -1,4 +1,4 @@
-// What a worker is told about stake and gas that it lacks.
+// Messages about missing stake and gas.
 
 #include "gym/node/funding.hpp"
 

@@ -39,6 +39,26 @@ Status check_output(const std::string& path) {
     return check_writable(path);
 }
 
+bool same_file(const std::string& a, const std::string& b) {
+    std::error_code ignored;
+    return !a.empty() && !b.empty() && std::filesystem::equivalent(a, b, ignored);
+}
+
+Status check_output(const std::string& path, std::span<const std::string> inputs) {
+    for (const std::string& input : inputs)
+        if (same_file(path, input))
+            return fail(ErrorCode::kInvalidArgument,
+                        "the output " + path + " is also an input: choose another name");
+    return check_output(path);
+}
+
+Status check_holds_no_run(const std::string& path) {
+    if (begins_as_saved_run(path))
+        return fail(ErrorCode::kConflict,
+                    path + " holds a training run: choose another name, or remove it first");
+    return check_output(path);
+}
+
 Result<Bytes> read_text(const std::string& path) {
     if (path != "-") return read_file(path);
     Bytes text;
@@ -104,7 +124,7 @@ Result<StateFile> read_state_file(const std::string& path) {
     return out;
 }
 
-/// read_state_file() of a file that is no larger than one of `program` can be.
+/// read_state_file(), for files up to the size of a state of `program`.
 Result<StateFile> read_state_file(const std::string& path, const program::Program& program) {
     constexpr std::uint64_t kTensorHeaderBytesMax = 512;  // its name, its shape
     const std::uint64_t size_max =

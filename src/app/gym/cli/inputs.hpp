@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,13 @@ struct StateFile {
 /// Success if `path` can be written, or is empty: asked before hours of work, not after.
 /// @errors kIo naming the path.
 [[nodiscard]] Status check_output(const std::string& path);
+/// check_output(), and that `path` is none of the files that the command reads: it would destroy
+/// what it was made from. Empty names are passed over. @errors kIo; kInvalidArgument.
+[[nodiscard]] Status check_output(const std::string& path, std::span<const std::string> inputs);
+/// check_output(), and that no training run is in the file. @errors kIo; kConflict.
+[[nodiscard]] Status check_holds_no_run(const std::string& path);
+/// Whether both name one file that exists.
+[[nodiscard]] bool same_file(const std::string& a, const std::string& b);
 
 using engine::parse_seed;
 

@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "cli/cli_context.hpp"
@@ -37,6 +38,7 @@ Result<blob::Dataset> dataset_of(const BuildOptions& options, ByteView text) {
 
 /// One text as it is, without steps and manifest.
 Status build_text(const CliContext& context, const BuildOptions& options) {
+    GYM_CHECK(check_output(options.pipeline.output, std::span(&options.text, 1)));
     GYM_TRY(const Bytes text, read_text(options.text));
     const std::string name = options.text == "-" ? "standard input" : options.text;
     if (text.empty()) return fail(ErrorCode::kInvalidArgument, name + " is empty");
@@ -77,6 +79,7 @@ Status build(const CliContext& context, const BuildOptions& options) {
                                          : "--text takes one text as it is; leave it out to build "
                                            "from documents");
     if (!options.text.empty()) return build_text(context, options);
+    GYM_CHECK(check_output(options.pipeline.output, options.pipeline.inputs));
     GYM_TRY(const data::EncoderFactory encoder, encoder_of(options));
     return run_pipeline(context, options.pipeline, encoder);
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/cli_context.hpp"
+#include "cli/inputs.hpp"
 #include "cli/rows.hpp"
 #include "data/build_print.hpp"
 #include "gym/data/manifest.hpp"
@@ -84,10 +85,14 @@ Status verify_file(const CliContext& context, const FileOptions& options) {
 Status mix_files(const CliContext& context, const FileOptions& options) {
     data::MixOptions mix;
     mix.inputs.reserve(options.inputs.size());
+    std::vector<std::string> files;
+    files.reserve(options.inputs.size());
     for (const std::string& input : options.inputs) {
         GYM_TRY(data::MixInput parsed, data::parse_mix_input(input));
+        files.push_back(parsed.path.string());
         mix.inputs.push_back(std::move(parsed));
     }
+    GYM_CHECK(check_output(options.output, files));
     mix.output = options.output;
     mix.tokens_max = options.tokens;
     GYM_TRY(const data::MixReport report, data::mix(mix));

@@ -8,7 +8,8 @@ void OrderOptions::add_to(CLI::App& command) {
     keys.add_to(command, true);
     command.add_option("--deployment", chain.deployment,
                        "deployment.json of the network that the order is signed for (or set "
-                       "GYM_DEPLOYMENT)");
+                       "GYM_DEPLOYMENT; default: the stored network)");
+    chain.network.add_to(command);
 }
 
 Result<plan::OrderSigner> open_order_signer(const OrderOptions& options) {

@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cli/cli_context.hpp"
 #include "cli/inputs.hpp"
@@ -73,6 +74,8 @@ Result<program::TrainConfig> read_config(const ProgramOptions& options) {
 }
 
 Status build(const CliContext& context, const ProgramOptions& options) {
+    const std::vector<std::string> inputs{options.model, options.forward};
+    GYM_CHECK(check_output(options.output, inputs));
     GYM_TRY(const auto config, read_config(options));
     const auto built = program::train_program(config);
     if (!built.ok()) {

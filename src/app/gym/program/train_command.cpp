@@ -127,11 +127,6 @@ Status check_steps(const TrainOptions& options, const std::string& path, std::ui
                     std::to_string(options.steps));
 }
 
-bool same_file(const std::string& a, const std::string& b) {
-    std::error_code ignored;
-    return !a.empty() && !b.empty() && std::filesystem::equivalent(a, b, ignored);
-}
-
 /// What --from or --init name, or the initial state of the seed.
 Result<StateFile> beginning(const Inputs& inputs, const TrainOptions& options) {
     if (options.init.empty()) return starting_point(inputs.program, options.state_in, options.seed);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "cli/cli_context.hpp"
 #include "cli/inputs.hpp"
@@ -45,7 +46,8 @@ void print_result(const CliContext& context, const WeightsOptions& options,
 }
 
 Status export_weights(const CliContext& context, const WeightsOptions& options) {
-    GYM_CHECK(check_output(options.output));
+    const std::vector<std::string> inputs{options.program, options.state};
+    GYM_CHECK(check_output(options.output, inputs));
     GYM_TRY(const auto program, read_program(options.program));
     GYM_TRY(const auto state, read_state(options.state, program));
     const std::string naming =
@@ -108,8 +110,11 @@ Result<std::uint64_t> check_weight_files(const program::Program& program,
 }
 
 Status import_weights(const CliContext& context, const WeightsOptions& options) {
+    std::vector<std::string> inputs = options.files;
+    inputs.push_back(options.program);
+    GYM_CHECK(check_output(options.output, inputs));
+    GYM_CHECK(check_holds_no_run(options.output));
     GYM_TRY(const auto program, read_program(options.program));
-    GYM_CHECK(check_output(options.output));
     GYM_TRY(const std::uint64_t file_bytes_max, check_weight_files(program, options.files));
     std::vector<Bytes> contents;  // entries borrow from these
     std::vector<SafetensorsEntry> entries;

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/cli_context.hpp"
 #include "cli/inputs.hpp"
@@ -79,8 +80,9 @@ UnitFile file_of(const engine::UnitSpec& spec, const engine::UnitResult& result)
 }
 
 Status run(const CliContext& context, const UnitOptions& options) {
+    const std::vector<std::string> inputs{options.program, options.data, options.base};
     for (const std::string& path : {options.unit, options.delta_out, options.state_out})
-        GYM_CHECK(check_output(path));
+        GYM_CHECK(check_output(path, inputs));
     GYM_TRY(const Program program, read_program(options.program));
     GYM_TRY(const auto dataset, read_dataset(options.data));
     const Digest seed = parse_seed(options.seed);

@@ -2,8 +2,10 @@
 #include <filesystem>
 
 #include "gym/engine/state.hpp"
+#include "gym/profile/store.hpp"
 #include "job_commands_fixture.hpp"
 #include "random_seed.hpp"
+#include "sample_profile.hpp"
 
 namespace gym::api {
 namespace {
@@ -44,6 +46,31 @@ TEST_F(JobCommandsTest, SubmitUploadsLocksAndIsRepeatable) {
     const auto steered = database_.owner().transact(
         [&](db::Transaction& tx) { return registry::get_job(tx, Digest::parse(id).value()); });
     EXPECT_EQ(steered.value().request, registry::JobRequest::kCancel);
+}
+
+TEST_F(JobCommandsTest, OrdersAreSignedForTheStoredNetwork) {
+    ::unsetenv("GYM_API");
+    ::unsetenv("GYM_DEPLOYMENT");
+    auto profile = profile::testing::sample_profile();
+    profile.contracts.chain_id = testing::kNetwork.chain_id;
+    profile.contracts.escrow = testing::kNetwork.escrow;
+    profile.api = "http://127.0.0.1:" + std::to_string(server_->port());
+    profile::StoredNetwork network;
+    network.name = "mine";
+    network.url = profile.api;
+    network.chain_rpc = profile.chain_rpc[0];
+    network.signed_profile = profile::sign(profile, profile::testing::operator_key());
+    const profile::Store store({place_ / ".gym"});
+    ASSERT_TRUE(store.save(network).ok());
+    deposit(owner_, "100", "d1");
+    const auto submitted =
+        gym({"job", "submit", job_file(), "--licence", "CC0-1.0", "--network", "mine", "--json"});
+    ASSERT_EQ(submitted.exit_code, 0) << submitted.err << submitted.out;
+    const std::string id(parse_line(submitted.out).at("id").as_string());
+    EXPECT_EQ(gym({"job", "fund", id, "1", "--network", "mine"}).exit_code, 0);
+    ASSERT_TRUE(store.set_default("mine").ok());
+    const auto by_default = gym({"job", "fund", id, "1"});
+    EXPECT_EQ(by_default.exit_code, 0) << by_default.err;
 }
 
 TEST_F(JobCommandsTest, AJobBeginsFromExportedWeights) {

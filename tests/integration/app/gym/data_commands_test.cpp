@@ -186,6 +186,31 @@ TEST_F(DataCommands, MemoryIsBoundedWhateverTheInputsSize) {
     EXPECT_LT(usage.ru_maxrss, 220 * 1024 + files * 13 * 200) << "KiB";
 }
 
+TEST_F(DataCommands, AnOutputThatIsAnInputIsRefused) {
+    put("a.txt", "a text to keep");
+    put("b.txt", "another text to keep");
+    const auto refused = [&](std::vector<std::string> arguments) {
+        const auto outcome = gym(std::move(arguments));
+        EXPECT_EQ(outcome.exit_code, 2) << outcome.out << outcome.err;
+        EXPECT_NE((outcome.out + outcome.err).find("is also an input"), std::string::npos)
+            << outcome.out << outcome.err;
+    };
+    refused({"data", "build", "--text", path("a.txt"), "-o", path("a.txt")});
+    refused(
+        {"data", "build", path("a.txt"), path("b.txt"), "--steps", "none", "-o", path("b.txt")});
+    EXPECT_EQ(slurp(path("a.txt")), "a text to keep");
+    EXPECT_EQ(slurp(path("b.txt")), "another text to keep");
+    for (const char* name : {"a", "b"})
+        ASSERT_EQ(gym({"data", "build", "--text", path(std::string(name) + ".txt"), "-o",
+                       path(std::string(name) + ".tokens")})
+                      .exit_code,
+                  0);
+    const std::string before = slurp(path("a.tokens"));
+    refused(
+        {"data", "mix", path("a.tokens") + ":1", path("b.tokens") + ":1", "-o", path("a.tokens")});
+    EXPECT_EQ(slurp(path("a.tokens")), before);
+}
+
 fs::path test_tool(const std::string& name) {
     return data_folder() / "tests" / "support" / "npm" / name;
 }
@@ -195,7 +220,7 @@ bool has_test_tools() {
 }
 
 TEST_F(DataCommands, ParquetReadsAsTheSameRowsInJsonLines) {
-    if (!has_test_tools()) GTEST_SKIP() << "`make setup` installs the npm packages";
+    ASSERT_TRUE(has_test_tools()) << "`make setup` installs the npm packages";
     const std::string script =
         "import { parquetWriteFile } from 'hyparquet-writer'\n"
         "import { readFileSync } from 'node:fs'\n"
@@ -266,7 +291,7 @@ class ObjectStore {
 };
 
 TEST_F(DataCommands, ObjectsOfABucketReadAsFilesAndAMissingOneIsContinuedFrom) {
-    if (!has_test_tools()) GTEST_SKIP() << "`make setup` installs the npm packages";
+    ASSERT_TRUE(has_test_tools()) << "`make setup` installs the npm packages";
     ::setenv("AWS_ACCESS_KEY_ID", "S3RVER", 1);
     ::setenv("AWS_SECRET_ACCESS_KEY", "S3RVER", 1);
     const ObjectStore store(place_);

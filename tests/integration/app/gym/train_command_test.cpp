@@ -107,6 +107,35 @@ TEST_F(TrainCommand, AFileOfAnotherRunIsNotOverwritten) {
     EXPECT_EQ(slurp(place_ / "state"), "no run at all");
 }
 
+TEST_F(TrainCommand, OtherCommandsDoNotOverwriteARunOrTheirInputs) {
+    ASSERT_EQ(gym({"program", "run", path("p.gym"), "--data", path("text"), "--steps", "2",
+                   "--state", path("state")})
+                  .exit_code,
+              kOk);
+    ASSERT_EQ(gym({"program", "export-weights", path("p.gym"), "--state", path("state"), "-o",
+                   path("w.safetensors")})
+                  .exit_code,
+              kOk);
+    const std::string run = slurp(place_ / "state"), program = slurp(place_ / "p.gym");
+    const auto over_run = gym(
+        {"program", "import-weights", path("p.gym"), path("w.safetensors"), "-o", path("state")});
+    EXPECT_EQ(over_run.exit_code, kRejected);
+    EXPECT_NE(over_run.err.find("holds a training run"), std::string::npos) << over_run.err;
+    EXPECT_EQ(slurp(place_ / "state"), run);
+    const std::vector<std::vector<std::string>> over_inputs{
+        {"program", "import-weights", path("p.gym"), path("w.safetensors"), "-o", path("p.gym")},
+        {"program", "export-weights", path("p.gym"), "--state", path("state"), "-o", path("state")},
+        {"unit", "run", path("p.gym"), "--data", path("text"), "--steps", "2", "-o",
+         path("p.gym")}};
+    for (const auto& arguments : over_inputs) {
+        const auto outcome = gym(arguments);
+        EXPECT_EQ(outcome.exit_code, kUsage) << outcome.err;
+        EXPECT_NE(outcome.err.find("is also an input"), std::string::npos) << outcome.err;
+    }
+    EXPECT_EQ(slurp(place_ / "p.gym"), program);
+    EXPECT_EQ(slurp(place_ / "state"), run);
+}
+
 TEST_F(TrainCommand, ADamagedFileIsSaidToBe) {
     const std::vector<std::string> arguments{"program", "run",        path("p.gym"),
                                              "--data",  path("text"), "--steps",
