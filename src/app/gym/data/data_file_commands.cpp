@@ -1,6 +1,7 @@
 #include "data/data_file_commands.hpp"
 
 #include <CLI/CLI.hpp>
+#include <boost/json/parse.hpp>
 #include <memory>
 #include <string>
 #include <vector>
