@@ -11,6 +11,7 @@
 #include "gym/program/presets.hpp"
 #include "gym/program/train_config_yaml.hpp"
 #include "gym/registry/job_spec.hpp"
+#include "gym/rewards/formulas.hpp"
 #include "program/network_limit.hpp"
 
 namespace gym::app {
@@ -18,7 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kFlopsPerPflop = 1'000'000'000'000'000;
 constexpr std::uint64_t kSecondsPerDay = 86'400;
 constexpr std::uint64_t kMtoken = 1'000'000;
 
@@ -256,7 +256,8 @@ Result<JobQuote> quote(const ResolvedJob& job, const std::optional<DataTerms>& d
     GYM_TRY(const Amount unit_flops, Amount(out.flops_per_step).mul_div(Amount(terms.steps), one));
     GYM_TRY(const Amount round_flops, unit_flops.mul_div(Amount(terms.slots_max), one));
     GYM_TRY(out.flops, round_flops.mul_div(Amount(terms.rounds), one));
-    GYM_TRY(out.compute_wei, out.flops.mul_div(terms.price_wei_per_pflop, Amount(kFlopsPerPflop)));
+    GYM_TRY(out.compute_wei,
+            out.flops.mul_div(terms.price_wei_per_pflop, Amount(rewards::kFlopsPerPflop)));
     GYM_TRY(out.pflop_day_wei, terms.price_wei_per_pflop.mul_div(Amount(kSecondsPerDay), one));
     out.data = data;
     if (data) {

@@ -6,13 +6,12 @@
 #include "cli/amount_text.hpp"
 #include "cli/rows.hpp"
 #include "data/dataset_print.hpp"
+#include "gym/rewards/formulas.hpp"
 
 namespace gym::app {
 namespace {
 
 namespace json = boost::json;
-
-constexpr double kFlopsPerPflop = 1e15;
 
 }  // namespace
 
@@ -86,7 +85,8 @@ void print_most(const ResolvedJob& job, const JobQuote& quote, const KnownFee& f
 
 void print_quote(const ResolvedJob& job, const JobQuote& quote, const DataPrice& data,
                  const KnownFee& fee) {
-    const double pflop = std::strtod(quote.flops.to_string().c_str(), nullptr) / kFlopsPerPflop;
+    const double pflop = std::strtod(quote.flops.to_string().c_str(), nullptr) /
+                         static_cast<double>(rewards::kFlopsPerPflop);
     print_row("job", "{}", job.name);
     print_row("dataset root", "{}{}", job.dataset_root.hex(),
               job.dataset_name.empty() ? "" : " (" + job.dataset_name + ")");

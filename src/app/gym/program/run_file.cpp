@@ -11,7 +11,6 @@
 namespace gym::app {
 namespace {
 
-constexpr std::chrono::seconds kSaveEvery{30};
 constexpr std::uint64_t kRecordBytesMax = 128;
 constexpr std::uint64_t kHeaderBytesMax = 64 << 10;
 

@@ -11,6 +11,9 @@
 
 namespace gym::app {
 
+/// How much of a run a kill may cost.
+inline constexpr std::chrono::seconds kSaveEvery{30};
+
 /// The file of a local training run: its progress while it runs, its result at the end. Saved every
 /// half minute, so that a kill costs no more. Not thread-safe.
 class RunFile {

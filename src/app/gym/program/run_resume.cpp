@@ -8,14 +8,9 @@
 #include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/common/log.hpp"
+#include "program/run_file.hpp"
 
 namespace gym::app {
-namespace {
-
-constexpr std::chrono::seconds kSaveEvery{30};
-
-}  // namespace
-
 RunResume::RunResume(std::filesystem::path folder, worker::CheckpointStore store,
                      const worker::CheckpointKey& key, unsigned threads)
     : folder_(std::move(folder)), store_(std::move(store)), key_(key), threads_(threads) {}
