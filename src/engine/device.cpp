@@ -15,7 +15,9 @@ constexpr std::string_view kCuda = "cuda";
 Result<std::string> cuda_model(int index) {
     std::string error;
     const auto device = kernels::cuda::Device::open(index, error);
-    if (!device) return fail(ErrorCode::kUnavailable, "CUDA device: " + error);
+    if (!device)
+        return fail(ErrorCode::kNotFound,
+                    "CUDA device: " + error + "; leave --device out to compute on the CPU");
     return device->name();
 }
 CudaDevices list_cuda() {

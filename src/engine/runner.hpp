@@ -35,7 +35,7 @@ class Runner {
 };
 
 /// A runner on options.device. @errors kInvalidArgument (options, or a build without
-/// CUDA), kOutOfRange (memory), kShapeMismatch (state), kUnavailable (no such device).
+/// CUDA), kOutOfRange (memory), kShapeMismatch (state), kNotFound (no such device).
 [[nodiscard]] Result<std::unique_ptr<Runner>> make_runner(const program::Program& program,
                                                           State state,
                                                           const EngineOptions& options);

@@ -142,7 +142,7 @@ std::string cuda_unavailable_reason() {
 Result<CudaEngine> CudaEngine::create(const Program& program, const CudaOptions& options) {
     std::string error;
     auto device = cuda::Device::open(options.device, error);
-    if (!device) return fail(ErrorCode::kUnavailable, "CUDA device: " + error);
+    if (!device) return fail(ErrorCode::kNotFound, "CUDA device: " + error);
     auto impl = std::make_unique<Impl>(program);
     impl->device = std::move(device);
     impl->plan = plan_memory(program);

@@ -8,7 +8,9 @@
 #include <exception>
 #include <numeric>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/cli_context.hpp"
@@ -78,6 +80,18 @@ std::string unknown_subcommand(const CLI::App& program, std::span<char* const> w
            suggestion(*group, command, left[0]);
 }
 
+/// Words as they are meant: `help job submit` is `job submit --help`, `version` is `--version`.
+std::vector<std::string> meant_words(int argc, char** argv) {
+    std::vector<std::string> words(argv + 1, argv + argc);
+    if (words.empty()) return words;
+    if (words.front() == "version") words.front() = "--version";
+    if (words.front() == "help") {
+        words.erase(words.begin());
+        words.emplace_back("--help");
+    }
+    return words;
+}
+
 }  // namespace
 
 std::optional<int> parse_command_line(CLI::App& program, int argc, char** argv) {
@@ -90,7 +104,9 @@ std::optional<int> parse_command_line(CLI::App& program, int argc, char** argv) 
         return program.get_name() + ": " + CLI::FailureMessage::simple(failed, error);
     });
     try {
-        program.parse(argc, argv);
+        std::vector<std::string> meant = meant_words(argc, argv);
+        std::ranges::reverse(meant);  // as CLI11 takes them
+        program.parse(std::move(meant));
         return std::nullopt;
     } catch (const CLI::ParseError& error) {
         // --help comes this way too, with the code 0.

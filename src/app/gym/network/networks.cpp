@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include "cli/cli_context.hpp"
 #include "cli/network_choice.hpp"
@@ -91,9 +92,8 @@ Status ask(const profile::SignedProfile& found) {
 
 /// The first time, the user decides whose key it has to be.
 Status check_operator(const CliContext& context, const NetworkFlags& flags,
-                      const profile::SignedProfile& found) {
+                      const std::optional<Address>& expected, const profile::SignedProfile& found) {
     const std::string signer = crypto::to_checksum(found.signer);
-    GYM_TRY(const auto expected, address_option("--operator", flags.signer));
     if (expected && *expected == found.signer) return {};
     if (expected)
         return fail(ErrorCode::kMismatch, "the network profile at " + flags.url + " is signed by " +
@@ -124,6 +124,7 @@ Result<profile::StoredNetwork> make_stored(const NetworkFlags& flags,
 
 Status add(const CliContext& context, const NetworkFlags& flags) {
     GYM_CHECK(profile::check_name(flags.name));
+    GYM_TRY(const auto signer, address_option("--operator", flags.signer));
     const profile::Store store = flags.store();
     const auto existing = store.find(flags.name);
     if (existing.ok() || existing.error().code != ErrorCode::kNotFound)
@@ -133,7 +134,7 @@ Status add(const CliContext& context, const NetworkFlags& flags) {
                                                    flags.name + "` makes room");
     GYM_TRY(profile::SignedProfile found,
             profile::fetch_profile(flags.url, SystemClock().now_ms()));
-    GYM_CHECK(check_operator(context, flags, found));
+    GYM_CHECK(check_operator(context, flags, signer, found));
     GYM_TRY(const profile::StoredNetwork network, make_stored(flags, std::move(found)));
     GYM_TRY(const auto chosen, store.default_name());
     GYM_CHECK(store.save(network));

@@ -42,6 +42,25 @@ TEST_F(Usage, AWordThatIsNoCommandIsNamedWithWhatWasMeant) {
     EXPECT_EQ(gym({"wallet", "show", "much"}).err.find("not a command"), std::string::npos);
 }
 
+TEST_F(Usage, HelpAndVersionAreAlsoAskedForByName) {
+    const Outcome version = gym({"version"});
+    EXPECT_EQ(version.exit_code, kOk) << version.err;
+    EXPECT_EQ(version.out, gym({"--version"}).out);
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{}, {"stake"}, {"job", "submit"}}) {
+        std::vector<std::string> by_name = command, by_flag = command;
+        by_name.insert(by_name.begin(), "help");
+        by_flag.emplace_back("--help");
+        EXPECT_EQ(gym(by_name).exit_code, kOk);
+        EXPECT_EQ(gym(by_name).out, gym(by_flag).out);
+    }
+}
+
+TEST_F(Usage, AWrongOperatorIsFoundBeforeTheNetworkIsAsked) {
+    expect({"network", "add", "zoo", "http://127.0.0.1:1", "--operator", "0x12"}, kUsage,
+           "--operator");
+}
+
 TEST_F(Usage, EveryWrongAddressIsAMistakeOfUsageThatNamesItsFlag) {
     for (const std::vector<std::string>& command :
          {std::vector<std::string>{"stake", "add", "1", "--owner"},

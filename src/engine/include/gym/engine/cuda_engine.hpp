@@ -27,7 +27,7 @@ struct CudaOptions {
 /// from run to run; nothing waits for the host inside a run. Not thread-safe.
 class CudaEngine {
   public:
-    /// @errors kUnavailable (no device), kOutOfRange (memory), kInvalidArgument (an op that has no
+    /// @errors kNotFound (no device), kOutOfRange (memory), kInvalidArgument (an op that has no
     /// device kernel).
     static Result<CudaEngine> create(const program::Program& program,
                                      const CudaOptions& options = {});

@@ -20,7 +20,7 @@ struct DeviceChoice {
 
 /// The device's own name: "cpu", "NVIDIA H100 80GB HBM3".
 /// @errors as parse_device(); also kInvalidArgument for a build without CUDA;
-/// kUnavailable: no such device.
+/// kNotFound: no such device.
 [[nodiscard]] Result<std::string> device_model(std::string_view name);
 
 /// A CUDA device of this machine.

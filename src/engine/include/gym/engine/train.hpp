@@ -29,7 +29,7 @@ class Trainer {
   public:
     /// `dataset` must outlive the trainer.
     /// @errors kInvalidArgument: not a train program, zero steps, the dataset's vocabulary is
-    /// larger than the program's. kUnavailable: no such device. kOutOfRange: the dataset is shorter
+    /// larger than the program's. kNotFound: no such device. kOutOfRange: the dataset is shorter
     /// than one window; round, slot or steps beyond their bounds. kShapeMismatch: `state` is not
     /// the program's training state.
     static Result<Trainer> create(const program::Program& train, State state,
