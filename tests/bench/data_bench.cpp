@@ -2,7 +2,7 @@
 //
 // Peers, from the same run: Python 3 (json, unicodedata, re, hashlib), which is what pipelines such
 // as DataTrove are made of, and `sort -u` for exact duplicates. DataTrove itself is not in Debian;
-// steps without a peer here (Gopher's rules, MinHash, languages) have none.
+// MinHash and languages have no peer.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -94,9 +94,22 @@ std::vector<Case> cases() {
          "for t in texts:\n"
          "  t = unicodedata.normalize('NFC', controls.sub('', t.replace('\\r\\n', '\\n')))\n"
          "  t = blank.sub('\\n\\n', ends.sub('', t)).strip()"},
-        {"gopher-quality", "", [](std::string& text) { (void)data::gopher_quality(text); }, "", ""},
-        {"gopher-repetition", "", [](std::string& text) { (void)data::gopher_repetition(text); },
-         "", ""},
+        {"gopher-quality", "Python str.split and sums of the same rules",
+         [](std::string& text) { (void)data::gopher_quality(text); },
+         "stop = {'the', 'be', 'to', 'of', 'and', 'that', 'have', 'with'}",
+         "for t in texts:\n"
+         "  w = t.split()\n  lines = t.split('\\n')\n"
+         "  sum(map(len, w)) / len(w); (t.count('#') + t.count('...')) / len(w)\n"
+         "  sum(l.startswith(('-', '*', '\u2022')) for l in lines)\n"
+         "  sum(l.endswith(('...', '\u2026')) for l in lines)\n"
+         "  sum(any(c.isalpha() for c in x) for x in w); len(stop.intersection(w))"},
+        {"gopher-repetition", "Python collections.Counter of the same n-grams",
+         [](std::string& text) { (void)data::gopher_repetition(text); },
+         "from collections import Counter",
+         "for t in texts:\n"
+         "  w = t.split()\n  Counter(t.split('\\n')); Counter(t.split('\\n\\n'))\n"
+         "  for n in range(2, 11):\n"
+         "    Counter(zip(*[w[i:] for i in range(n)])).most_common(1)"},
         {"language", "", [](std::string& text) { (void)data::language_of(text); }, "", ""},
         {"minhash", "", [](std::string& text) { (void)data::band_keys(text, 1); }, "", ""},
         {"mask", "Python re, e-mail and IPv4 only",

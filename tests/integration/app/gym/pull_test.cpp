@@ -92,5 +92,56 @@ TEST_F(PullTest, WhatCannotBeFetchedIsToldWhyAndLeavesNothing) {
     EXPECT_NE((done.err + done.out).find("key"), std::string::npos) << done.err << done.out;
 }
 
+TEST_F(PullTest, AJobTrainsOnAMixOfRegisteredDatasetsAndFiles) {
+    const Registered first = enter('a', {"--licence", "MIT", "--as", "first"});
+    const Registered second = enter('b', {"--licence", "CC0-1.0"});
+    spill(place_ / "mine.txt", std::string(3'000, 'c'));
+    const auto write = [&](const std::string& data) {
+        spill(place_ / "mix.yaml",
+              "name: on a mix\nmodel: model.yaml\n" + data +
+                  "\nrounds: 3\nslots: 2\nsteps_per_round: 4\nprice_per_pflop: 2\nbudget: 40\n");
+    };
+    write("data:\n  - {dataset: first@1, weight: 0.5}\n  - {root: \"" + second.root +
+          "\", weight: 0.3}\n  - {dataset: mine.txt, weight: 0.2}");
+    deposit(owner_, "100", "d1");
+    const std::string file = (place_ / "mix.yaml").string();
+    const auto submitted = gym({"job", "submit", file, "--licence", "MIT"});
+    ASSERT_EQ(submitted.exit_code, 0) << submitted.err << submitted.out;
+    EXPECT_NE(submitted.err.find("50.0"), std::string::npos) << submitted.err;
+    EXPECT_NE(submitted.err.find("first@1 (MIT)"), std::string::npos) << submitted.err;
+    const auto jobs = backend().jobs({}).value();
+    ASSERT_EQ(jobs.size(), 1U);
+    const auto pulled_mix = pull(jobs[0].dataset_root.hex());
+    ASSERT_EQ(pulled_mix.exit_code, 0) << pulled_mix.err;
+    const std::string tokens = slurp(pulled());
+    const auto share = [&](const char letter) {
+        return static_cast<double>(std::ranges::count(tokens, letter)) /
+               static_cast<double>(tokens.size() / 2);
+    };
+    EXPECT_NEAR(share('c'), 0.2, 0.001);
+    // The same files give the same dataset: its registration is found.
+    const auto again = gym({"job", "quote", file, "--json"});
+    ASSERT_EQ(again.exit_code, 0) << again.err;
+    EXPECT_NE(again.out.find(jobs[0].dataset_root.hex()), std::string::npos);
+
+    for (const auto& [data, words] : std::vector<std::pair<std::string, std::string>>{
+             {"data: [{dataset: first, weight: 1}]", "2 to"},
+             {"data: [{dataset: first, weight: 1}, {dataset: nowhere, weight: 1}]", "nowhere"},
+             {"data: [{dataset: first, weight: 0}, {dataset: mine.txt, weight: 1}]", "weight"},
+             {"data: [{dataset: first, wieght: 1}, {dataset: mine.txt, weight: 1}]", "weight"},
+             {"dataset: first\ndata: [{dataset: first, weight: 1}, {dataset: mine.txt, weight: 1}]",
+              "one of them"}}) {
+        write(data);
+        const auto refused = gym({"job", "submit", file, "--licence", "MIT"});
+        EXPECT_NE(refused.exit_code, 0) << data;
+        EXPECT_NE(refused.err.find(words), std::string::npos) << data << ": " << refused.err;
+    }
+    enter('d', {"--licence", "MIT", "--price", "1", "--as", "sold"});
+    ::setenv("GYM_API_KEY", create_key(*api_db_, address_of(2), "other", 1).value().c_str(), 1);
+    write("data: [{dataset: sold, weight: 1}, {dataset: mine.txt, weight: 1}]");
+    const auto refused = gym({"job", "quote", file});
+    EXPECT_NE(refused.err.find("has a price"), std::string::npos) << refused.err;
+}
+
 }  // namespace
 }  // namespace gym::api
