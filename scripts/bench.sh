@@ -24,17 +24,15 @@ if [ -x "$build/bin/bench_cuda" ]; then
 else
     echo "bench: bench_cuda was not built: it needs nvcc and cuBLAS"
 fi
-echo "bench: tokenizer -> build/bench/data.json"
+echo "bench: tokenizer and data pipeline -> build/bench/data.json"
 rm -f build/bench/data.json
 "$build/bin/bench_tokenizer" --output build/bench/data.json
+"$build/bin/bench_data" --output build/bench/data.json
 echo "bench: ledger -> build/bench/ledger.json"
 "$build/bin/bench_ledger" build/bench/ledger.json
 echo "bench: settlement -> build/bench/settlement.json"
 rm -f build/bench/settlement.json
 "$build/bin/bench_settlement" --output build/bench/settlement.json
-echo "bench: data pipeline -> build/bench/data.json"
-rm -f build/bench/data.json
-"$build/bin/bench_data" --output build/bench/data.json
 echo "bench: disputes -> build/bench/dispute.json"
 rm -f build/bench/dispute.json
 "$build/bin/bench_dispute" --output build/bench/dispute.json

@@ -16,6 +16,8 @@
 #include "gym/crypto/keystore.hpp"
 #include "gym/crypto/secret.hpp"
 #include "gym/plan/order_signer.hpp"
+#include "gym/registry/dataset_names.hpp"
+#include "gym/registry/job_spec.hpp"
 
 namespace gym::python {
 namespace {
@@ -49,6 +51,11 @@ void bind_job(py::module_& module) {
         .def_readonly("flops_per_step", &Job::flops_per_step)
         .def_property_readonly("dataset_root",
                                [](const Job& self) { return self.dataset_root.hex(); })
+        .def_property_readonly("init_root",
+                               [](const Job& self) -> std::optional<std::string> {
+                                   if (!self.init_root) return std::nullopt;
+                                   return self.init_root->hex();
+                               })
         .def_property_readonly("budget", [](const Job& self) { return to_decimal(self.budget); })
         .def_property_readonly("ended", [](const Job& self) { return self.ended_at.has_value(); });
 }
@@ -93,6 +100,16 @@ void bind_dataset_record(py::module_& module) {
         .def_readonly("quality_ppm", &Dataset::quality_ppm);
 }
 
+void bind_dataset_version(py::module_& module) {
+    using registry::DatasetVersion;
+    py::class_<DatasetVersion>(module, "DatasetVersion")
+        .def_readonly("name", &DatasetVersion::name)
+        .def_readonly("version", &DatasetVersion::version)
+        .def_property_readonly("root", [](const DatasetVersion& self) { return self.root.hex(); })
+        .def_property_readonly("owner",
+                               [](const DatasetVersion& self) { return self.owner.hex(); });
+}
+
 void bind_account(py::module_& module) {
     using client::Account;
     auto account = py::class_<Account>(module, "Account");
@@ -126,8 +143,7 @@ std::shared_ptr<ApiClient> open_api(const std::string& url, std::string key,
 
 /// The passphrase comes from the file, else from $GYM_PASSPHRASE.
 plan::OrderSigner open_signer(const std::string& keystore, const std::string& passphrase_file,
-                              const std::string& deployment) {
-    const auto network = unwrap(contracts::load_deployment(deployment));
+                              const contracts::Deployment& network) {
     const char* const word = std::getenv("GYM_PASSPHRASE");
     auto passphrase = passphrase_file.empty()
                           ? crypto::SecretBytes(std::string_view(word == nullptr ? "" : word))
@@ -139,7 +155,7 @@ plan::OrderSigner open_signer(const std::string& keystore, const std::string& pa
 void bind_signer(py::module_& module) {
     py::class_<plan::OrderSigner>(module, "OrderSigner")
         .def(py::init(&open_signer), py::arg("keystore"), py::arg("passphrase_file"),
-             py::arg("deployment"))
+             py::arg("contracts"))
         .def_property_readonly(
             "owner", [](const plan::OrderSigner& self) { return self.key.address().hex(); });
 }
@@ -199,7 +215,17 @@ void bind_dataset_calls(py::class_<ApiClient, std::shared_ptr<ApiClient>>& api) 
                 const std::string& licence, const std::string& price) {
                  const client::DatasetTerms terms{name, licence, parse_amount(price, "price")};
                  return unlocked([&] { return self.register_dataset(tokens, terms); }).value;
-             });
+             })
+        .def("name_dataset",
+             [](const ApiClient& self, const std::string& reference, const std::string& root) {
+                 const auto name = unwrap(registry::parse_dataset_reference(reference));
+                 const Digest digest = parse_digest(root, "dataset");
+                 return unlocked([&] { return self.name_dataset(name, digest); }).value;
+             })
+        .def("dataset_version", [](const ApiClient& self, const std::string& reference) {
+            const auto name = unwrap(registry::parse_dataset_reference(reference));
+            return unlocked([&] { return self.dataset_version(name); }).value;
+        });
 }
 
 }  // namespace
@@ -208,9 +234,16 @@ void bind_client(py::module_& module) {
     bind_job(module);
     bind_job_detail(module);
     bind_dataset_record(module);
+    bind_dataset_version(module);
     bind_account(module);
     bind_signer(module);
     module.attr("PAGE_ITEMS_MAX") = client::kPageItemsMax;
+    module.def("parse_init", [](const std::string& text) {
+        return registry::to_string(unwrap(registry::parse_init(text)));
+    });
+    module.def("parse_dataset_name", [](const std::string& text) {
+        return unwrap(registry::parse_dataset_reference(text)).name;
+    });
     auto api = py::class_<ApiClient, std::shared_ptr<ApiClient>>(module, "Api");
     api.def(py::init(&open_api), py::arg("url"), py::arg("key") = "", py::arg("key_file") = "",
             py::arg("retry_ms") = 0);

@@ -19,6 +19,7 @@
 #include "gym/contracts/deployment.hpp"
 #include "gym/interchange/model_folder.hpp"
 #include "gym/owner/export_model.hpp"
+#include "gym/owner/upload_weights.hpp"
 
 /// Models as folders that Hugging Face's from_pretrained() reads.
 namespace gym::python {
@@ -94,16 +95,15 @@ class Callbacks {
 /// What to compare a download with.
 struct ChainPlace {
     std::string url;  ///< empty: nothing
-    std::string deployment_file;
+    std::optional<contracts::Deployment> contracts;
 };
 
 Result<owner::Exported> run_export(const client::ApiClient& api, owner::ExportRequest request,
                                    const ChainPlace& place) {
-    if (place.url.empty()) return owner::export_model(api, request);
-    GYM_TRY(const auto deployment, contracts::load_deployment(place.deployment_file));
+    if (place.url.empty() || !place.contracts) return owner::export_model(api, request);
     GYM_TRY(const auto chain, chain::make_http_client(place.url));
     request.check = [&](const client::JobModel& model, const owner::ModelRoots& roots) {
-        return owner::check_on_chain(api, *chain, deployment, model, roots);
+        return owner::check_on_chain(api, *chain, *place.contracts, model, roots);
     };
     return owner::export_model(api, request);
 }
@@ -111,7 +111,8 @@ Result<owner::Exported> run_export(const client::ApiClient& api, owner::ExportRe
 owner::Exported export_job(const std::shared_ptr<client::ApiClient>& api, const std::string& job,
                            std::optional<std::uint64_t> round, const std::string& folder,
                            const Files& tokenizer, const std::string& chain,
-                           const std::string& deployment, Progress progress) {
+                           const std::optional<contracts::Deployment>& contracts,
+                           Progress progress) {
     Callbacks callbacks(std::move(progress));
     owner::ExportRequest request{parse_digest(job, "job"), round, folder, named_files(tokenizer)};
     request.progress = [&](std::uint64_t done, std::uint64_t total) {
@@ -120,10 +121,27 @@ owner::Exported export_job(const std::shared_ptr<client::ApiClient>& api, const 
     request.interrupted = [&] { return callbacks.interrupted(); };
     auto result = [&] {
         const py::gil_scoped_release release;
-        return run_export(*api, std::move(request), {chain, deployment});
+        return run_export(*api, std::move(request), {chain, contracts});
     }();
     callbacks.rethrow();
     return unwrap(std::move(result));
+}
+
+/// @return the root of the uploaded state.
+std::string upload_weights(const std::shared_ptr<client::ApiClient>& api, const Program& program,
+                           const std::string& path, Progress progress) {
+    Callbacks callbacks(std::move(progress));
+    auto result = [&] {
+        const py::gil_scoped_release release;
+        return owner::upload_weights(
+            *api, program,
+            {.weights = path,
+             .progress = [&](std::uint64_t done,
+                             std::uint64_t total) { callbacks.progress(done, total); },
+             .interrupted = [&] { return callbacks.interrupted(); }});
+    }();
+    callbacks.rethrow();
+    return unwrap(std::move(result)).hex();
 }
 
 }  // namespace
@@ -147,8 +165,10 @@ void bind_model(py::module_& module) {
                py::arg("name"), py::arg("dataset"), py::arg("tokenizer"));
     module.def("read_folder", &read_folder, py::arg("path"));
     module.def("export_job", &export_job, py::arg("api"), py::arg("job"), py::arg("round"),
-               py::arg("folder"), py::arg("tokenizer"), py::arg("chain"), py::arg("deployment"),
+               py::arg("folder"), py::arg("tokenizer"), py::arg("chain"), py::arg("contracts"),
                py::arg("progress"));
+    module.def("upload_weights", &upload_weights, py::arg("api"), py::arg("program"),
+               py::arg("path"), py::arg("progress"));
 }
 
 }  // namespace gym::python

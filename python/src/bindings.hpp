@@ -10,6 +10,10 @@ void bind_engine(pybind11::module_& module);
 void bind_text(pybind11::module_& module);
 /// Models as folders.
 void bind_model(pybind11::module_& module);
+/// Mixes of token files.
+void bind_data(pybind11::module_& module);
+/// Stored networks.
+void bind_network(pybind11::module_& module);
 /// A network's gym-api.
 void bind_client(pybind11::module_& module);
 /// Plans and quotes of jobs.

@@ -10,7 +10,7 @@ docs/PYTHON.md is the manual.
 
 from ._zoo_gym import __version__
 from .callbacks import Callback, Loss
-from .dataset import Dataset, DatasetInfo
+from .dataset import Dataset, DatasetInfo, MixShare
 from .errors import (
     AlreadyExistsError,
     CancelledError,
@@ -55,6 +55,7 @@ __all__ = [
     "Loss",
     "MalformedError",
     "MismatchError",
+    "MixShare",
     "Model",
     "Network",
     "Node",

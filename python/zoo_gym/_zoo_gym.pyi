@@ -169,6 +169,8 @@ class Job:
     @property
     def dataset_root(self) -> str: ...
     @property
+    def init_root(self) -> str | None: ...
+    @property
     def budget(self) -> Decimal: ...
     @property
     def ended(self) -> bool: ...
@@ -245,10 +247,68 @@ class Api:
     def dataset(self, root: str) -> DatasetRecord | None: ...
     def datasets(self, limit: int = ..., offset: int = 0) -> list[DatasetRecord]: ...
     def register_dataset(self, tokens: Tokens, name: str, licence: str, price: str) -> DatasetRecord: ...
+    def name_dataset(self, reference: str, root: str) -> DatasetVersion: ...
+    def dataset_version(self, reference: str) -> DatasetVersion: ...
+
+class DatasetVersion:
+    @property
+    def name(self) -> str: ...
+    @property
+    def version(self) -> int: ...
+    @property
+    def root(self) -> str: ...
+    @property
+    def owner(self) -> str: ...
+
+MIX_INPUTS_MAX: int
+
+class MixedInput:
+    @property
+    def path(self) -> str: ...
+    @property
+    def root(self) -> str: ...
+    @property
+    def taken(self) -> int: ...
+    @property
+    def asked_ppm(self) -> int: ...
+    @property
+    def achieved_ppm(self) -> int: ...
+
+def mix(
+    inputs: list[tuple[str, int]], output: str, tokens: int, whole_documents: bool, best_effort: bool
+) -> list[MixedInput]:
+    """Token files with their weights in millionths; tokens 0: as many as the shares allow."""
+
+def parse_dataset_name(text: str) -> str:
+    """The name in NAME or NAME@VERSION."""
+
+def parse_init(text: str) -> str:
+    """A root, job:ID or job:ID@ROUND, as a job file has it."""
+
+class Deployment:
+    @staticmethod
+    def load(path: str) -> Deployment: ...
+    @property
+    def chain_id(self) -> int: ...
+    @property
+    def escrow(self) -> str: ...
+
+class StoredNetwork:
+    @property
+    def name(self) -> str: ...
+    @property
+    def api(self) -> str: ...
+    @property
+    def chain(self) -> str: ...
+    @property
+    def contracts(self) -> Deployment: ...
+
+def find_network(name: str, data_dir: str) -> StoredNetwork | None:
+    """A network that was stored with `gym network add`; without a name the default one."""
 
 class OrderSigner:
     owner: str
-    def __init__(self, keystore: str, passphrase_file: str, deployment: str) -> None: ...
+    def __init__(self, keystore: str, passphrase_file: str, contracts: Deployment) -> None: ...
 
 class WrittenFolder:
     @property
@@ -290,9 +350,14 @@ def export_job(
     folder: str,
     tokenizer: list[tuple[str, bytes]],
     chain: str,
-    deployment: str,
+    contracts: Deployment | None,
     progress: Callable[[int, int], None],
 ) -> Exported: ...
+def upload_weights(
+    api: Api, program: Program, path: str, progress: Callable[[int, int], None]
+) -> str:
+    """The root of the uploaded state."""
+
 
 class PlannedJob:
     @property

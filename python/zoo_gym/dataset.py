@@ -3,20 +3,40 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
 from . import _zoo_gym
 from .amounts import Money, decimal_text
-from .errors import ConflictError, InvalidArgumentError, NotFoundError
+from .errors import InvalidArgumentError, NotFoundError
 from .settings import Network
 from .tokenizer import Tokenizer
 
-_PAGES_MAX = 1000
 _ROOT_CHARACTERS = 66
 _BYTES = 256
+_PPM = 1_000_000
+_TOKEN_FILE = b"GYMDATA"
+
+
+@dataclass(frozen=True)
+class MixShare:
+    """What an input gave to a mix.
+
+    Attributes:
+        name: of the input.
+        root: 0x... commitment to its tokens.
+        tokens: of the mix that are its own, with the separators before its documents.
+        asked, achieved: its share of the mix's tokens; those of all inputs add up to 1.
+    """
+
+    name: str
+    root: str
+    tokens: int
+    asked: float
+    achieved: float
 
 
 @dataclass(frozen=True)
@@ -27,10 +47,11 @@ class DatasetInfo:
         root: 0x... commitment to the tokens; names the dataset everywhere.
         tokens: how many tokens.
         vocabulary: tokens are below this.
-        name: for people; a network's names need not be unique.
+        name: of a text or file for people; of a registered dataset the one that it was found by.
         licence: SPDX expression; None: not registered.
         price: of a million tokens, in the network's money; None: not registered.
         owner: address of the owner; None: not registered.
+        version: of the name; None: the name is only a label.
     """
 
     root: str
@@ -40,6 +61,7 @@ class DatasetInfo:
     licence: str | None = None
     price: Decimal | None = None
     owner: str | None = None
+    version: int | None = None
 
 
 def _info_of(record: _zoo_gym.DatasetRecord) -> DatasetInfo:
@@ -54,32 +76,35 @@ def _info_of(record: _zoo_gym.DatasetRecord) -> DatasetInfo:
     )
 
 
-def _is_root(text: str) -> bool:
+def _named(record: _zoo_gym.DatasetRecord, version: _zoo_gym.DatasetVersion) -> DatasetInfo:
+    return replace(_info_of(record), name=version.name, version=version.version)
+
+
+def is_root(text: str) -> bool:
     digits = text.removeprefix("0x")
     return len(digits) == _ROOT_CHARACTERS - 2 and all(c in "0123456789abcdefABCDEF" for c in digits)
 
 
-def _records(api: _zoo_gym.Api) -> Iterator[_zoo_gym.DatasetRecord]:
-    """All registered datasets, newest first."""
-    for page in range(_PAGES_MAX):
-        records = api.datasets(_zoo_gym.PAGE_ITEMS_MAX, page * _zoo_gym.PAGE_ITEMS_MAX)
-        yield from records
-        if len(records) < _zoo_gym.PAGE_ITEMS_MAX:
-            return
-
-
-def _find(api: _zoo_gym.Api, name: str) -> _zoo_gym.DatasetRecord:
-    """The newest dataset of this name, which no second owner uses."""
-    found = [record for record in _records(api) if record.name == name]
-    if not found:
+def _find(api: _zoo_gym.Api, reference: str) -> tuple[_zoo_gym.DatasetRecord, _zoo_gym.DatasetVersion]:
+    """The dataset of NAME or NAME@VERSION."""
+    try:
+        version = api.dataset_version(reference)
+    except NotFoundError:
         raise NotFoundError(
-            f"no dataset is registered under the name '{name}': `gym data list` shows the names; "
-            "Dataset.from_file(...).push(...) registers one"
-        )
-    if len({record.owner for record in found}) > 1:
-        roots = ", ".join(record.root for record in found)
-        raise ConflictError(f"several owners have a dataset named '{name}': name it by its root: {roots}")
-    return found[0]
+            f"no dataset is registered under the name '{reference}': Dataset.from_file(...).push(NAME) or "
+            "`gym data register FILE --as NAME` registers one"
+        ) from None
+    record = api.dataset(version.root)
+    if record is None:
+        raise NotFoundError(f"{reference} is dataset {version.root}, which is not registered")
+    return record, version
+
+
+def _ppm_of(weight: float) -> int:
+    ppm = round(weight * _PPM) if 0 < weight <= 100 else 0
+    if ppm < 1:
+        raise InvalidArgumentError(f"weight: {weight} is not above 0 and at most 100")
+    return ppm
 
 
 class Dataset:
@@ -89,9 +114,14 @@ class Dataset:
     """
 
     def __init__(
-        self, info: DatasetInfo, tokens: _zoo_gym.Tokens | None, tokenizer: Tokenizer | None = None
+        self,
+        info: DatasetInfo,
+        tokens: _zoo_gym.Tokens | None,
+        tokenizer: Tokenizer | None = None,
+        shares: Sequence[MixShare] = (),
     ) -> None:
         self._info = info
+        self._shares = tuple(shares)
         self._tokens = tokens
         self._tokenizer = tokenizer
 
@@ -135,24 +165,66 @@ class Dataset:
         return cls._of(_zoo_gym.Tokens.load(os.fspath(path)), chosen)
 
     @classmethod
+    def mix(
+        cls,
+        parts: Sequence[tuple[Dataset | str | os.PathLike[str], float]],
+        path: str | os.PathLike[str],
+        *,
+        tokens: int | None = None,
+        whole_documents: bool = False,
+        best_effort: bool = False,
+    ) -> Dataset:
+        """A token file of several, in shares of its tokens, as ``gym data mix`` makes it: the same parts
+        give the same root. docs/DATA.md has the rule. ``.shares`` says what came out.
+
+        Args:
+            parts: texts, token files or datasets, with their weights: ``[("a.tokens", 0.7), (b, 0.3)]``.
+            path: of the token file that is written.
+            tokens: exactly so many; None: as many as the shares allow.
+            whole_documents: split no document.
+            best_effort: accept shares that differ by more than a percentage point.
+
+        Raises:
+            InvalidArgumentError: for shares that cannot be met, a weight that is not above 0, other
+                tokenizers or vocabularies, or fewer than two parts.
+            NotFoundError, IoError: if a file cannot be read or written.
+        """
+        with tempfile.TemporaryDirectory(prefix="zoo-gym-") as folder:
+            inputs = [
+                (_token_file(part, Path(folder), str(index)), _ppm_of(weight))
+                for index, (part, weight) in enumerate(parts)
+            ]
+            mixed = _zoo_gym.mix(inputs, os.fspath(path), tokens or 0, whole_documents, best_effort)
+        names = [part.info.name if isinstance(part, Dataset) else Path(part).name for part, _ in parts]
+        shares = [
+            MixShare(name, m.root, m.taken, m.asked_ppm / _PPM, m.achieved_ppm / _PPM)
+            for name, m in zip(names, mixed, strict=True)
+        ]
+        made = cls.from_file(path)
+        tokenizer = next((part.tokenizer for part, _ in parts if isinstance(part, Dataset)), None)
+        return cls(made._info, made._tokens, tokenizer, shares)
+
+    @classmethod
     def load(cls, name_or_root: str, network: str | Network | None = None) -> Dataset:
         """A dataset that is registered with a network: its record, without its tokens.
 
         Args:
-            name_or_root: the 0x... root, or a name that one owner alone uses: the newest of it.
-            network: URL of gym-api, or None for the default (:meth:`Network.find`).
+            name_or_root: the 0x... root; NAME, which is its newest version; or NAME@VERSION.
+            network: a stored network, the URL of a gym-api, or None for the default
+                (:meth:`Network.find`).
 
         Raises:
-            NotFoundError: if there is none; ConflictError: if several owners use the name.
+            NotFoundError: if there is none; InvalidArgumentError: for what can be no name.
         """
         found = network if isinstance(network, Network) else Network.find(network)
         api = found.api()
-        if not _is_root(name_or_root):
-            return cls(_info_of(_find(api, name_or_root)), None)
-        record = api.dataset(name_or_root)
-        if record is None:
+        if not is_root(name_or_root):
+            record, version = _find(api, name_or_root)
+            return cls(_named(record, version), None)
+        registered = api.dataset(name_or_root)
+        if registered is None:
             raise NotFoundError(f"dataset {name_or_root} is not registered at {found.url}")
-        return cls(_info_of(record), None)
+        return cls(_info_of(registered), None)
 
     @classmethod
     def _of(cls, tokens: _zoo_gym.Tokens, name: str, tokenizer: Tokenizer | None = None) -> Dataset:
@@ -196,6 +268,11 @@ class Dataset:
         return self._tokenizer
 
     @property
+    def shares(self) -> tuple[MixShare, ...]:
+        """What :meth:`mix` made it of; empty for other datasets."""
+        return self._shares
+
+    @property
     def is_here(self) -> bool:
         """Whether the tokens are on this machine."""
         return self._tokens is not None
@@ -227,7 +304,9 @@ class Dataset:
         read it.
 
         Args:
-            name: 1 to 128 bytes; default: the file's name. Doing it again changes nothing.
+            name: the dataset becomes its next version; NAME@VERSION insists on the number. A name belongs
+                to the owner who uses it first. Default: none, only the file's name as a label. Doing it
+                again changes nothing.
             licence: SPDX expression such as ``"CC-BY-4.0"``.
             price: for a million tokens, in the network's money; it can never change.
             network, api_key_file: as in :meth:`Network.find`.
@@ -236,13 +315,30 @@ class Dataset:
             the dataset with its terms.
 
         Raises:
-            ConflictError: if it is registered under another owner or other terms.
-            InvalidArgumentError: for terms that the network refuses.
+            ConflictError: if it is registered under another owner or other terms, or the version is not
+                the next one.
+            InvalidArgumentError: for a name or terms that the network refuses.
+            PermissionDeniedError: if the name belongs to another owner.
         """
         if not licence:
             raise InvalidArgumentError("licence: name one, such as 'CC-BY-4.0'")
+        label = self._info.name if name is None else _zoo_gym.parse_dataset_name(name)
         found = network if isinstance(network, Network) else Network.find(network, api_key_file)
-        record = found.owner_api().register_dataset(
-            self.tokens, name or self._info.name, licence, decimal_text(price, "price")
-        )
-        return Dataset(_info_of(record), self._tokens, self._tokenizer)
+        api = found.owner_api()
+        record = api.register_dataset(self.tokens, label, licence, decimal_text(price, "price"))
+        info = _info_of(record) if name is None else _named(record, api.name_dataset(name, record.root))
+        return Dataset(info, self._tokens, self._tokenizer)
+
+
+def _token_file(part: Dataset | str | os.PathLike[str], folder: Path, name: str) -> str:
+    """The path of a token file; what is none becomes one in ``folder``."""
+    if not isinstance(part, Dataset):
+        try:
+            with Path(part).open("rb") as file:
+                if file.read(len(_TOKEN_FILE)) == _TOKEN_FILE:
+                    return os.fspath(part)
+        except FileNotFoundError:
+            raise NotFoundError(f"{os.fspath(part)}: no such file") from None
+        part = Dataset.from_file(part)
+    part.save(folder / name)
+    return str(folder / name)

@@ -21,12 +21,14 @@ def job_draft(
     nodes: int | None,
     budget: str | None,
     max_data_price: str,
+    init: str | None,
     terms: Mapping[str, Any],
 ) -> str:
     """A job file (examples/job.yaml explains every key) that leaves the rest to the planner.
 
     Args:
         budget, max_data_price: decimal texts.
+        init: weights that the network has, as a job file names them; None: random ones.
         terms: other keys of a job file; they win.
 
     Raises:
@@ -34,9 +36,12 @@ def job_draft(
     """
     if model.yaml is None:
         raise InvalidArgumentError(
-            f"model '{model.name}' is a program without a model file, which a network cannot train yet"
+            f"model '{model.name}' is a program without a model file, which a network cannot train: name "
+            "its preset or model file, and its weights with init=FOLDER"
         )
     keys: dict[str, Any] = {"name": name, "dataset": dataset_root, "max_data_price": max_data_price}
+    if init is not None:
+        keys["init"] = init
     wishes = (("tokens", tokens, "rounds"), ("nodes", nodes, "slots"), ("max_cost", budget, "budget"))
     for key, value, instead in wishes:
         if value is not None and instead not in terms:

@@ -7,8 +7,10 @@ import os
 import secrets
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from . import _zoo_gym, planning
@@ -33,6 +35,8 @@ class JobAsked:
     """A job in its owner's words.
 
     Attributes:
+        init: weights to begin with: what the network has of them, as a job file names it, or their path
+            on this machine; None: random ones.
         budget: the most money to lock; None: what the quote says that the job costs at most.
         max_data_price: the most for a million tokens of text.
         terms: keys of a job file, in the place of what is planned.
@@ -43,6 +47,7 @@ class JobAsked:
     nodes: int | None
     budget: Money | None
     max_data_price: Money
+    init: str | Path | None
     terms: Mapping[str, Any]
 
 
@@ -72,7 +77,8 @@ class NetworkTraining:
                 "budget": None if asked.budget is None else decimal_text(asked.budget, "budget"),
                 "max_data_price": decimal_text(asked.max_data_price, "max_data_price"),
                 "terms": dict(asked.terms),
-            },
+            }
+            | ({} if asked.init is None else {"init": _identity(asked.init)}),
         )
         saved = self._file.load()
         if saved is not None:
@@ -81,9 +87,10 @@ class NetworkTraining:
     # Before
 
     def quote(self) -> Quote:
-        return self._planned()[0]
+        init = self._asked.init
+        return self._planned(None if isinstance(init, Path) else init)[0]
 
-    def _planned(self) -> tuple[Quote, str]:
+    def _planned(self, init: str | None) -> tuple[Quote, str]:
         """The quote, and the job file that it is of."""
         asked = self._asked
         draft = planning.job_draft(
@@ -94,6 +101,7 @@ class NetworkTraining:
             nodes=asked.nodes,
             budget=None if asked.budget is None else decimal_text(asked.budget, "budget"),
             max_data_price=decimal_text(asked.max_data_price, "max_data_price"),
+            init=init,
             terms=asked.terms,
         )
         plan = _zoo_gym.plan_job(self._network.api(), draft, is_preset=self.model.is_preset)
@@ -125,7 +133,8 @@ class NetworkTraining:
                     return saved.job
                 saved = None
             if saved is None:
-                quote, yaml = self._planned()
+                self._network.signer()  # so that a wrong passphrase shows before a long upload
+                quote, yaml = self._planned(self._init())
                 say(f"quote: {quote}")
                 for note in quote.notes:
                     say(f"note: {note}")
@@ -135,6 +144,33 @@ class NetworkTraining:
             self._file.save(replace(saved, job=job))
             say(f"job {job} submitted")
             return job
+
+    def _init(self) -> str | None:
+        """Weights that the network has. Those of this machine are uploaded; a call after an interruption
+        continues."""
+        init = self._asked.init
+        if not isinstance(init, Path):
+            return init
+        self._planned(None)  # so that a job that cannot be is refused before the upload
+        with self._transfer("uploaded") as show:
+            return _zoo_gym.upload_weights(self._network.owner_api(), self.model.program, str(init), show)
+
+    @contextmanager
+    def _transfer(self, note: str) -> Iterator[Callable[[int, int], None]]:
+        """Shows bytes that are up- or downloaded."""
+        progress: Progress | None = None
+
+        def show(done: int, total: int) -> None:
+            nonlocal progress
+            if progress is None:
+                progress = Progress(self._view, "MiB", done >> 20, max(1, total >> 20))
+            progress.show(done >> 20, None, note)
+
+        try:
+            yield show
+        finally:
+            if progress is not None:
+                progress.close()
 
     def _send(self, submission: Submission, again: bool) -> str:
         try:
@@ -232,16 +268,8 @@ class NetworkTraining:
         """Downloads the weights, continuing where an earlier call was cut off."""
         if self._job is None:
             raise NotFoundError("no job was submitted")
-        progress: Progress | None = None
-
-        def show(done: int, total: int) -> None:
-            nonlocal progress
-            if progress is None:
-                progress = Progress(self._view, "MiB", done >> 20, max(1, total >> 20))
-            progress.show(done >> 20, None, "downloaded")
-
         tokenizer = self._dataset.tokenizer
-        try:
+        with self._transfer("downloaded") as show:
             done = _zoo_gym.export_job(
                 self._network.owner_api(),
                 self._job,
@@ -249,12 +277,9 @@ class NetworkTraining:
                 folder=os.fspath(folder),
                 tokenizer=[] if tokenizer is None else tokenizer.files,
                 chain=self._network.chain or "",
-                deployment=self._network.deployment or "",
+                contracts=self._network.contracts(),
                 progress=show,
             )
-        finally:
-            if progress is not None:
-                progress.close()
         for sentence in done.checks:
             say(f"{'checked' if done.on_chain else 'not checked'}: {sentence}")
 
@@ -280,6 +305,14 @@ def _asked_again(api: _zoo_gym.Api, job: str) -> _zoo_gym.JobDetail:
             if time.monotonic() > end:
                 raise
             time.sleep(_POLL_S)
+
+
+def _identity(init: str | Path) -> list[str | int]:
+    """What tells weights from others: of a path also when it was written."""
+    if not isinstance(init, Path):
+        return [init]
+    files = [init, *sorted(init.iterdir())] if init.is_dir() else [init]
+    return [str(init.resolve()), max(file.stat().st_mtime_ns for file in files)]
 
 
 def _note(detail: _zoo_gym.JobDetail) -> str:

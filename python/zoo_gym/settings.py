@@ -25,8 +25,9 @@ class Network:
     Attributes:
         url: http(s)://host:port of gym-api.
         api_key_file: file with the API key, mode 0600; None: ``$GYM_API_KEY``.
-        chain, deployment: endpoint of the network's chain and deployment.json with its contracts, which
-            exported weights are compared with; take the file from the operator's publication.
+        chain, deployment: endpoint of the network's chain and its contracts: a deployment.json from the
+            operator's publication, or those of a stored network. Orders are signed for these contracts,
+            and exported weights are compared with them.
         keystore: the owner's key, which signs orders; None: ``key.json`` in ``home()``.
         passphrase_file: file with its passphrase, mode 0600; None: ``$GYM_PASSPHRASE``.
     """
@@ -34,7 +35,7 @@ class Network:
     url: str
     api_key_file: str | None = None
     chain: str | None = None
-    deployment: str | None = None
+    deployment: str | _zoo_gym.Deployment | None = None
     keystore: str | None = None
     passphrase_file: str | None = None
 
@@ -45,23 +46,32 @@ class Network:
         keystore: str | os.PathLike[str] | None = None,
         passphrase_file: str | os.PathLike[str] | None = None,
     ) -> Network:
-        """The network ``name``: a URL; without a name ``$GYM_API``, else http://127.0.0.1:8080.
+        """The network that the command line works with: each of gym-api, chain and contracts is that
+        of the network ``name``, else of ``$GYM_API``, ``$GYM_CHAIN`` and ``$GYM_DEPLOYMENT``, else of the
+        default network (``gym network use``); gym-api else http://127.0.0.1:8080.
+
+        Args:
+            name: a network that was stored with ``gym network add``, or the URL of a gym-api.
 
         Raises:
-            InvalidArgumentError: for a name that is no URL.
+            NotFoundError: for a name that is neither; it says which networks are stored.
         """
-        url = name or os.environ.get("GYM_API") or _DEFAULT_API
-        if not url.startswith(("http://", "https://")):
-            raise InvalidArgumentError(
-                f"network: '{url}' is no URL of a gym-api (http(s)://host:port), and not 'local'"
-            )
+        url = name if name and "://" in name else None
+        named = _zoo_gym.find_network(name, os.fspath(home())) if name and url is None else None
+        if url is not None and not url.startswith(("http://", "https://")):
+            raise InvalidArgumentError(f"network: '{url}' is no URL of a gym-api (http(s)://host:port)")
+        values = [None if named else os.environ.get(key) for key in ("GYM_API", "GYM_CHAIN", "GYM_DEPLOYMENT")]
+        api, chain, deployment = (url or values[0], values[1], values[2])
+        stored = named
+        if stored is None and not (api and chain and deployment):
+            stored = _zoo_gym.find_network("", os.fspath(home()))
         return Network(
-            url,
-            None if api_key_file is None else os.fspath(api_key_file),
-            os.environ.get("GYM_CHAIN"),
-            os.environ.get("GYM_DEPLOYMENT"),
-            None if keystore is None else os.fspath(keystore),
-            None if passphrase_file is None else os.fspath(passphrase_file),
+            url=api or (stored.api if stored else _DEFAULT_API),
+            api_key_file=None if api_key_file is None else os.fspath(api_key_file),
+            chain=chain or (stored.chain if stored else None),
+            deployment=deployment or (stored.contracts if stored else None),
+            keystore=None if keystore is None else os.fspath(keystore),
+            passphrase_file=None if passphrase_file is None else os.fspath(passphrase_file),
         )
 
     def api(self) -> _zoo_gym.Api:
@@ -85,18 +95,28 @@ class Network:
             )
         return _zoo_gym.Api(self.url, key=key)
 
-    def signer(self) -> _zoo_gym.OrderSigner:
-        """Who signs the orders by which money is spent, for the network of ``$GYM_DEPLOYMENT``.
+    def contracts(self) -> _zoo_gym.Deployment | None:
+        """The network's contracts; None: nobody names them.
 
         Raises:
-            InvalidArgumentError: if ``$GYM_DEPLOYMENT`` names no file.
+            NotFoundError, MalformedError: for a file that is not there or no deployment.json.
+        """
+        if isinstance(self.deployment, str):
+            return _zoo_gym.Deployment.load(self.deployment)
+        return self.deployment
+
+    def signer(self) -> _zoo_gym.OrderSigner:
+        """Who signs the orders by which money is spent.
+
+        Raises:
+            InvalidArgumentError: if nobody names the network's contracts.
             UnauthenticatedError: if the passphrase is not the keystore's.
         """
-        deployment = os.environ.get("GYM_DEPLOYMENT")
-        if not deployment:
+        contracts = self.contracts()
+        if contracts is None:
             raise InvalidArgumentError(
-                "submitting a job needs the network's contracts, for which the order is signed: set "
-                "GYM_DEPLOYMENT to its deployment.json"
+                "submitting a job needs the network's contracts, for which the order is signed: store the "
+                "network with `gym network add NAME URL`, or set GYM_DEPLOYMENT to its deployment.json"
             )
         keystore = self.keystore or str(home() / "key.json")
-        return _zoo_gym.OrderSigner(keystore, self.passphrase_file or "", deployment)
+        return _zoo_gym.OrderSigner(keystore, self.passphrase_file or "", contracts)

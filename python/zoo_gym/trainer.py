@@ -10,8 +10,8 @@ from typing import Any
 from . import _zoo_gym
 from .amounts import Money
 from .callbacks import Callback, Loss
-from .dataset import Dataset
-from .errors import InvalidArgumentError
+from .dataset import Dataset, is_root
+from .errors import InvalidArgumentError, NotFoundError
 from .local import LocalTraining
 from .model import Model
 from .progress import find_view
@@ -35,14 +35,16 @@ class DistributedTrainer:
         budget_tokens: tokens to train on, all nodes together; rounded up to whole steps.
         budget: the most money that the job may cost; default: what the
             quote says.
-        network: URL of a gym-api; None: ``$GYM_API``, else http://127.0.0.1:8080; ``"local"``: train
-            in this process, with the same bits as ``gym program run``.
-        keystore, passphrase_file: the owner's key, which signs the job's order for the network of
-            ``$GYM_DEPLOYMENT``; default: ``key.json`` in ``$GYM_HOME`` (else ``~/.gym``), and
+        network: a network that was stored with ``gym network add``, or the URL of a gym-api; None:
+            ``$GYM_API``, else the default network (:meth:`Network.find`); ``"local"``: train in this
+            process, with the same bits as ``gym program run``.
+        keystore, passphrase_file: the owner's key, which signs the job's order; default: ``key.json`` in ``$GYM_HOME`` (else ``~/.gym``), and
             ``$GYM_PASSPHRASE``.
         api_key_file: file with the API key, mode 0600; None: ``$GYM_API_KEY``.
         init: weights to begin with: an exported folder, a ``.safetensors`` file, or a state of
-            ``gym program run``; default: drawn from the seed.
+            ``gym program run``, which are uploaded when the job is submitted; on a network also
+            ``"job:ID"`` or ``"job:ID@ROUND"`` of a job of yours, or the 0x... root of a state that you
+            uploaded before. Default: random ones.
         callbacks: see :class:`Callback`.
         steps: local training only: steps, in the place of budget_tokens.
         seed: local training only: 64 hexadecimal digits, or any text; decides weights and batches.
@@ -107,7 +109,7 @@ class DistributedTrainer:
                 view=self._view,
             )
             return
-        _refuse("training on a network", steps=steps, init=init, state_file=state_file)
+        _refuse("training on a network", steps=steps, state_file=state_file)
         if nodes is not None and nodes < 1:
             raise InvalidArgumentError(f"nodes: {nodes} is less than 1")
         found = Network.find(network, api_key_file, keystore, passphrase_file)
@@ -118,6 +120,7 @@ class DistributedTrainer:
             nodes=nodes,
             budget=budget,
             max_data_price=max_data_price,
+            init=None if init is None else _network_weights(init),
             terms=dict(job or {}),
         )
         self._training = NetworkTraining(made, data, found, asked, self._view)
@@ -293,6 +296,19 @@ def _network_dataset(
             "expression) to register it at price 0 for everybody to read, or use Dataset.push"
         )
     return dataset.push(licence=licence, network=network)
+
+
+def _network_weights(init: str | os.PathLike[str]) -> str | Path:
+    """What the network has, by its name there; what is on this machine, by its path."""
+    text = os.fspath(init)
+    if text.startswith("job:") or is_root(text):
+        return _zoo_gym.parse_init(text)
+    if not Path(text).exists():
+        raise NotFoundError(
+            f"init: {text}: no such file or folder; it may also be 'job:ID', 'job:ID@ROUND', or the 0x... "
+            "root of an uploaded state"
+        )
+    return Path(text)
 
 
 def _read_weights(model: Model, init: str | os.PathLike[str]) -> _zoo_gym.State:

@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <boost/json.hpp>
 #include <charconv>
+#include <numeric>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "gym/common/file.hpp"
+#include "gym/common/ppm.hpp"
 #include "gym/data/manifest.hpp"
-#include "token_hash.hpp"
-#include "token_pieces.hpp"
+#include "mix_shares.hpp"
+#include "mix_source.hpp"
 
 namespace gym::data {
 namespace {
@@ -17,89 +20,12 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-constexpr std::uint64_t kPpm = 1'000'000;
+__extension__ using Wide = unsigned __int128;
+
 constexpr std::size_t kPlaces = 6;
-
-struct Piece {
-    ManifestDocument about;  ///< its place is that in the input
-    std::vector<std::uint16_t> tokens;
-    bool is_document = false;
-};
-
-/// One input while pieces are taken from it.
-class MixSource {
-  public:
-    static Result<MixSource> open(const MixInput& input) {
-        GYM_TRY(const auto summary, blob::scan_dataset(input.path));
-        GYM_TRY(TokenFile tokens, TokenFile::open(input.path));
-        MixSource out(input, summary, std::move(tokens));
-        std::error_code error;
-        const fs::path manifest = manifest_path(input.path);
-        if (fs::exists(manifest, error)) GYM_CHECK(out.open_manifest(manifest));
-        return out;
-    }
-
-    [[nodiscard]] const blob::DatasetSummary& summary() const { return summary_; }
-    [[nodiscard]] const fs::path& path() const { return input_.path; }
-    [[nodiscard]] const std::optional<Manifest>& manifest() const { return manifest_; }
-    [[nodiscard]] std::uint64_t taken() const { return taken_; }
-    /// Whether less has been taken of it than of `other`, by their shares.
-    [[nodiscard]] bool lags_behind(const MixSource& other) const {
-        // Below 2^36 tokens times 10^8.
-        return taken_ * other.input_.weight_ppm < other.taken_ * input_.weight_ppm;
-    }
-    [[nodiscard]] MixShare share() const {
-        return {input_.path, summary_.root, summary_.tokens, taken_};
-    }
-
-    /// @return false where nothing is left.
-    Result<bool> take(Piece& piece) {
-        piece.is_document = documents_.has_value();
-        if (documents_) {
-            GYM_TRY(const bool more, documents_->next(piece.about));
-            if (!more) return false;
-        } else {
-            if (at_ == summary_.tokens) return false;
-            piece.about = {.first = at_,
-                           .tokens = std::min(kMixBlockTokens, summary_.tokens - at_),
-                           .source = std::to_string(at_)};
-            at_ += piece.about.tokens;
-        }
-        piece.about.source = input_.path.filename().string() + ":" + piece.about.source;
-        GYM_CHECK(tokens_.read(piece.about.first, piece.about.tokens, piece.tokens));
-        const Digest found = tokens_sha256(piece.tokens);
-        if (documents_ && found != piece.about.tokens_sha256)
-            return fail(ErrorCode::kMismatch,
-                        piece.about.source + ": its tokens are not those of the manifest");
-        piece.about.tokens_sha256 = found;
-        taken_ += piece.about.tokens;
-        return true;
-    }
-
-  private:
-    MixSource(MixInput input, const blob::DatasetSummary& summary, TokenFile tokens)
-        : input_(std::move(input)), summary_(summary), tokens_(std::move(tokens)) {}
-
-    Status open_manifest(const fs::path& path) {
-        GYM_TRY(manifest_, read_manifest(path, [](const ManifestDocument&) { return Status(); }));
-        if (manifest_->end.dataset_root != summary_.root)
-            return fail(ErrorCode::kMismatch, path.string() +
-                                                  " is the manifest of another dataset "
-                                                  "than " +
-                                                  input_.path.string());
-        GYM_TRY(ManifestReader reader, ManifestReader::open(path));
-        documents_.emplace(std::move(reader));
-        return {};
-    }
-
-    MixInput input_;
-    blob::DatasetSummary summary_;
-    TokenFile tokens_;
-    std::optional<Manifest> manifest_;
-    std::optional<ManifestReader> documents_;
-    std::uint64_t at_ = 0;  ///< of an input without documents
-    std::uint64_t taken_ = 0;
-};
+/// Short mixes are of shorter pieces, so that they are even, too.
+constexpr std::uint64_t kPiecesMin = 512;
+constexpr std::uint64_t kPieceTokensMin = 256;
 
 /// Files under their final names only when they are whole.
 struct PartFiles {
@@ -115,6 +41,15 @@ struct PartFiles {
     fs::path tokens, manifest;
 };
 
+/// How far a share is from what was asked for, at the most.
+std::uint64_t deviation_ppm(std::span<const std::uint64_t> asked,
+                            std::span<const std::uint64_t> achieved) {
+    std::uint64_t out = 0;
+    for (std::size_t i = 0; i < asked.size(); ++i)
+        out = std::max(out, std::max(asked[i], achieved[i]) - std::min(asked[i], achieved[i]));
+    return out;
+}
+
 /// The head of a mix, from those of its inputs, which must go together.
 Result<ManifestHead> head_of(const std::vector<MixSource>& sources, const MixOptions& options) {
     ManifestHead out{.tokenizer = "unknown", .vocabulary = sources[0].summary().vocabulary};
@@ -124,8 +59,8 @@ Result<ManifestHead> head_of(const std::vector<MixSource>& sources, const MixOpt
         const MixSource& source = sources[i];
         const auto refuse = [&](const std::string& what) {
             return fail(ErrorCode::kInvalidArgument,
-                        source.path().string() + " has another " + what + " than " +
-                            sources[0].path().string() + ": build both with one tokenizer");
+                        source.input().path.string() + " has another " + what + " than " +
+                            sources[0].input().path.string() + ": build both with one tokenizer");
         };
         if (source.summary().vocabulary != out.vocabulary) return refuse("vocabulary");
         json::object about{{"dataset_root", source.summary().root.hex()},
@@ -145,37 +80,51 @@ Result<ManifestHead> head_of(const std::vector<MixSource>& sources, const MixOpt
     return out;
 }
 
+/// What one input has given to the mix so far.
+struct Given {
+    std::uint64_t quota = 0;
+    std::uint64_t taken = 0;  ///< with the separators before its pieces
+    bool closed = false;      ///< gives no more
+
+    [[nodiscard]] bool is_open() const { return !closed && taken < quota; }
+    /// Whether less has been taken of it than of `other`, by their quotas.
+    [[nodiscard]] bool lags_behind(const Given& other) const {
+        return Wide{taken} * other.quota < Wide{other.taken} * quota;
+    }
+};
+
 class Mixer {
   public:
-    Mixer(const MixOptions& options, std::vector<MixSource> sources, ManifestHead head)
+    Mixer(const MixOptions& options, std::vector<MixSource> sources,
+          std::span<const std::uint64_t> quotas, ManifestHead head)
         : options_(options),
           sources_(std::move(sources)),
+          given_(sources_.size()),
           head_(std::move(head)),
-          files_(options.output) {}
+          files_(options.output) {
+        std::uint64_t total = 0;
+        for (std::size_t i = 0; i < given_.size(); ++i) {
+            given_[i].quota = quotas[i];
+            total += quotas[i];
+        }
+        piece_tokens_max_ = std::clamp(total / kPiecesMin, kPieceTokensMin, kMixPieceTokensMax);
+    }
 
     Result<MixReport> run() {
         GYM_TRY(blob::DatasetWriter writer,
                 blob::DatasetWriter::create(files_.tokens, head_.vocabulary));
         GYM_TRY(ManifestWriter manifest, ManifestWriter::create(files_.manifest));
         GYM_CHECK(manifest.append(to_line(head_)));
-        ManifestEnd end;
-        Piece piece;
-        while (options_.tokens_max == 0 || writer.tokens() < options_.tokens_max) {
-            const auto source = std::ranges::min_element(
-                sources_, [](const MixSource& a, const MixSource& b) { return a.lags_behind(b); });
-            GYM_TRY(const bool more, source->take(piece));
-            if (!more) break;
-            GYM_CHECK(separate(writer, piece, *source));
-            piece.about.first = writer.tokens();
-            GYM_CHECK(writer.append(piece.tokens));
-            GYM_CHECK(manifest.append(to_line(piece.about)));
-            ++end.documents;
-        }
-        MixReport out;
+        while (const auto next = furthest_behind())
+            GYM_CHECK(add_piece(*next, writer, manifest));
+        for (MixSource& source : sources_)
+            GYM_CHECK(source.finish());
+        MixReport out = shares();
+        GYM_CHECK(check_deviation(out));
         GYM_TRY(out.dataset, writer.finish(files_.tokens));
-        end.dataset_root = out.dataset.root;
-        end.tokens = out.dataset.tokens;
-        GYM_CHECK(manifest.append(to_line(end)));
+        end_.dataset_root = out.dataset.root;
+        end_.tokens = out.dataset.tokens;
+        GYM_CHECK(manifest.append(to_line(end_)));
         GYM_CHECK(manifest.sync());
         out.manifest_root = manifest.root();
         out.manifest = manifest_path(options_.output);
@@ -185,27 +134,152 @@ class Mixer {
         if (error)
             return fail(ErrorCode::kIo,
                         "cannot write " + options_.output.string() + ": " + error.message());
-        out.shares.reserve(sources_.size());
-        for (const MixSource& source : sources_)
-            out.shares.push_back(source.share());
         return out;
     }
 
   private:
-    /// Between pieces, but not between blocks that follow each other in their input.
-    Status separate(blob::DatasetWriter& writer, const Piece& piece, const MixSource& source) {
-        const bool follows = !piece.is_document && last_ == &source;
-        last_ = &source;
-        if (writer.tokens() == 0 || follows) return {};
-        return writer.append(head_.separator);
+    /// The input that lags furthest behind its quota; nothing once the mix is whole.
+    [[nodiscard]] std::optional<std::size_t> furthest_behind() const {
+        std::optional<std::size_t> out;
+        for (std::size_t i = 0; i < given_.size(); ++i)
+            if (given_[i].is_open() && (!out || given_[i].lags_behind(given_[*out]))) out = i;
+        return out;
+    }
+
+    Status add_piece(std::size_t index, blob::DatasetWriter& writer, ManifestWriter& manifest) {
+        MixSource& source = sources_[index];
+        Given& given = given_[index];
+        GYM_TRY(const std::uint64_t left, source.left());
+        const bool follows = last_ == index && source.continues();
+        last_ = index;
+        const std::span<const std::uint16_t> separator =
+            writer.tokens() == 0 || follows ? std::span<const std::uint16_t>() : head_.separator;
+        const std::uint64_t room = given.quota - given.taken;
+        const bool whole = options_.whole_documents && source.has_documents();
+        given.closed = left == 0 || (whole && left + separator.size() > room);
+        if (given.closed) return {};
+        if (room <= separator.size()) {  // the end of its quota
+            given.taken += room;
+            return writer.append(separator.first(room));
+        }
+        const std::uint64_t size =
+            whole ? left : std::min({left, room - separator.size(), piece_tokens_max_});
+        GYM_CHECK(writer.append(separator));
+        GYM_CHECK(source.take(size, piece_));
+        piece_.about.first = writer.tokens();
+        given.taken += separator.size() + size;
+        ++end_.documents;
+        GYM_CHECK(writer.append(piece_.tokens));
+        return manifest.append(to_line(piece_.about));
+    }
+
+    /// A report of the shares alone.
+    [[nodiscard]] MixReport shares() const {
+        std::vector<std::uint64_t> weights, taken;
+        weights.reserve(given_.size());
+        taken.reserve(given_.size());
+        for (std::size_t i = 0; i < given_.size(); ++i) {
+            weights.push_back(options_.inputs[i].weight_ppm);
+            taken.push_back(given_[i].taken);
+        }
+        const bool nothing = std::ranges::count(taken, 0U) == std::ssize(taken);
+        const auto asked = apportion(weights, kPpm);
+        const auto achieved =
+            nothing ? std::vector<std::uint64_t>(taken.size()) : apportion(taken, kPpm);
+        MixReport out{.deviation_ppm = deviation_ppm(asked, achieved)};
+        out.shares.reserve(sources_.size());
+        for (std::size_t i = 0; i < sources_.size(); ++i)
+            out.shares.push_back({.path = sources_[i].input().path,
+                                  .dataset_root = sources_[i].summary().root,
+                                  .tokens = sources_[i].summary().tokens,
+                                  .taken = taken[i],
+                                  .asked_ppm = asked[i],
+                                  .achieved_ppm = achieved[i]});
+        return out;
+    }
+
+    /// Only whole documents can be uneven here: quotas were checked before.
+    [[nodiscard]] Status check_deviation(const MixReport& report) const {
+        if (!options_.whole_documents || options_.best_effort ||
+            report.deviation_ppm <= kMixDeviationPpmMax)
+            return {};
+        return fail(ErrorCode::kInvalidArgument,
+                    "whole documents give " + shares_text(report.shares) +
+                        ": leave --whole-documents out to split long ones, or accept these shares "
+                        "with --best-effort");
     }
 
     const MixOptions& options_;
     std::vector<MixSource> sources_;
+    std::vector<Given> given_;
     const ManifestHead head_;
     const PartFiles files_;
-    const MixSource* last_ = nullptr;
+    std::uint64_t piece_tokens_max_ = 0;
+    std::optional<std::size_t> last_;
+    MixPiece piece_;
+    ManifestEnd end_;
 };
+
+Status check_inputs(const MixOptions& options) {
+    if (options.inputs.size() < 2 || options.inputs.size() > kMixInputsMax)
+        return fail(ErrorCode::kInvalidArgument,
+                    "a mix is of 2 to " + std::to_string(kMixInputsMax) + " token files");
+    for (const MixInput& input : options.inputs)
+        if (input.weight_ppm == 0)
+            return fail(ErrorCode::kInvalidArgument, input.path.string() + ": its weight is 0");
+    return check_writable(options.output);
+}
+
+Result<std::vector<MixSource>> open_sources(const MixOptions& options) {
+    std::vector<MixSource> out;
+    out.reserve(options.inputs.size());
+    for (const MixInput& input : options.inputs) {
+        GYM_TRY(MixSource source, MixSource::open(input));
+        const auto same = std::ranges::find(
+            out, source.summary().root, [](const MixSource& one) { return one.summary().root; });
+        if (same != out.end())
+            return fail(ErrorCode::kInvalidArgument,
+                        input.path.string() + " has the tokens of " + same->input().path.string() +
+                            ": name it once, with the sum of both weights");
+        out.push_back(std::move(source));
+    }
+    return out;
+}
+
+/// How many tokens each input gives. @errors kInvalidArgument for shares that cannot be met.
+Result<std::vector<std::uint64_t>> find_quotas(const MixOptions& options,
+                                               const std::vector<MixSource>& sources) {
+    std::vector<std::uint64_t> weights, available;
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+        weights.push_back(options.inputs[i].weight_ppm);
+        available.push_back(sources[i].available());
+    }
+    const std::uint64_t most = most_in_shares(weights, available);
+    const std::uint64_t total = options.tokens == 0 ? most : options.tokens;
+    auto out = quotas(weights, available, total);
+    const std::uint64_t given = std::accumulate(out.begin(), out.end(), std::uint64_t{0});
+    if (given == 0)
+        return fail(ErrorCode::kInvalidArgument, "the inputs are too short for these shares");
+    if (options.best_effort) return out;
+    if (given < total)
+        return fail(ErrorCode::kInvalidArgument,
+                    "all inputs together have " + std::to_string(given) + " tokens, not " +
+                        std::to_string(total) + "; in these shares " + std::to_string(most) +
+                        ", which is what a mix without --tokens has");
+    const auto asked = apportion(weights, kPpm), achieved = apportion(out, kPpm);
+    // A mix of a few tokens is as close to the weights as whole tokens can be.
+    const bool all_have_it = out == apportion(weights, total);
+    if (all_have_it || deviation_ppm(asked, achieved) <= kMixDeviationPpmMax) return out;
+    std::size_t shortest = 0;
+    for (std::size_t i = 0; i < out.size(); ++i)
+        if (asked[i] + achieved[shortest] > achieved[i] + asked[shortest]) shortest = i;
+    return fail(ErrorCode::kInvalidArgument,
+                options.inputs[shortest].path.string() + " has " +
+                    std::to_string(available[shortest]) + " tokens, which are " +
+                    percent_text(achieved[shortest]) + " of " + std::to_string(total) +
+                    " and not " + percent_text(asked[shortest]) + ": ask for at most --tokens " +
+                    std::to_string(most) + ", or fill up from the others with --best-effort");
+}
 
 }  // namespace
 
@@ -235,19 +309,26 @@ Result<MixInput> parse_mix_input(const std::string& text) {
     return out;
 }
 
+std::string percent_text(std::uint64_t ppm) {
+    std::string places = std::to_string(ppm % 10'000);
+    places.insert(0, 4 - places.size(), '0');
+    return std::to_string(ppm / 10'000) + "." + places + " %";
+}
+
+std::string shares_text(const std::vector<MixShare>& shares) {
+    std::string out;
+    for (const MixShare& share : shares)
+        out += (out.empty() ? "" : ", ") + share.path.string() + " " +
+               percent_text(share.achieved_ppm) + " instead of " + percent_text(share.asked_ppm);
+    return out;
+}
+
 Result<MixReport> mix(const MixOptions& options) {
-    if (options.inputs.size() < 2 || options.inputs.size() > kMixInputsMax)
-        return fail(ErrorCode::kInvalidArgument,
-                    "a mix is of 2 to " + std::to_string(kMixInputsMax) + " token files");
-    GYM_CHECK(check_writable(options.output));
-    std::vector<MixSource> sources;
-    sources.reserve(options.inputs.size());
-    for (const MixInput& input : options.inputs) {
-        GYM_TRY(MixSource source, MixSource::open(input));
-        sources.push_back(std::move(source));
-    }
+    GYM_CHECK(check_inputs(options));
+    GYM_TRY(std::vector<MixSource> sources, open_sources(options));
     GYM_TRY(ManifestHead head, head_of(sources, options));
-    return Mixer(options, std::move(sources), std::move(head)).run();
+    GYM_TRY(const auto quotas, find_quotas(options, sources));
+    return Mixer(options, std::move(sources), quotas, std::move(head)).run();
 }
 
 }  // namespace gym::data

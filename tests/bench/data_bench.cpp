@@ -2,7 +2,7 @@
 //
 // Peers, from the same run: Python 3 (json, unicodedata, re, hashlib), which is what pipelines such
 // as DataTrove are made of, and `sort -u` for exact duplicates. DataTrove itself is not in Debian;
-// steps without a peer here (Gopher's rules, MinHash, languages) have none.
+// MinHash and languages have no peer.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -94,9 +94,22 @@ std::vector<Case> cases() {
          "for t in texts:\n"
          "  t = unicodedata.normalize('NFC', controls.sub('', t.replace('\\r\\n', '\\n')))\n"
          "  t = blank.sub('\\n\\n', ends.sub('', t)).strip()"},
-        {"gopher-quality", "", [](std::string& text) { (void)data::gopher_quality(text); }, "", ""},
-        {"gopher-repetition", "", [](std::string& text) { (void)data::gopher_repetition(text); },
-         "", ""},
+        {"gopher-quality", "Python str.split and sums of the same rules",
+         [](std::string& text) { (void)data::gopher_quality(text); },
+         "stop = {'the', 'be', 'to', 'of', 'and', 'that', 'have', 'with'}",
+         "for t in texts:\n"
+         "  w = t.split()\n  lines = t.split('\\n')\n"
+         "  sum(map(len, w)) / len(w); (t.count('#') + t.count('...')) / len(w)\n"
+         "  sum(l.startswith(('-', '*', '\u2022')) for l in lines)\n"
+         "  sum(l.endswith(('...', '\u2026')) for l in lines)\n"
+         "  sum(any(c.isalpha() for c in x) for x in w); len(stop.intersection(w))"},
+        {"gopher-repetition", "Python collections.Counter of the same n-grams",
+         [](std::string& text) { (void)data::gopher_repetition(text); },
+         "from collections import Counter",
+         "for t in texts:\n"
+         "  w = t.split()\n  Counter(t.split('\\n')); Counter(t.split('\\n\\n'))\n"
+         "  for n in range(2, 11):\n"
+         "    Counter(zip(*[w[i:] for i in range(n)])).most_common(1)"},
         {"language", "", [](std::string& text) { (void)data::language_of(text); }, "", ""},
         {"minhash", "", [](std::string& text) { (void)data::band_keys(text, 1); }, "", ""},
         {"mask", "Python re, e-mail and IPv4 only",
@@ -115,7 +128,7 @@ void report(const bench::Options& options, const std::string& name, double bytes
                             .ratio = peer_seconds / seconds,
                             .unit = "MB/s",
                             .threads = threads,
-                            .isa = "",
+                            .isa = std::string(kernels::isa_name(options.isa)),
                             .peer_name = peer,
                             .note = note});
 }
@@ -141,67 +154,107 @@ double build_seconds(const std::string& steps, const std::filesystem::path& inpu
     return bench::seconds_now() - start;
 }
 
+/// The texts, in memory and as a file of JSON lines.
+struct Corpus {
+    std::vector<std::string> texts = corpus();
+    double bytes = 0;
+    std::filesystem::path folder;
+    std::string file;
+};
+
+template <class Seconds>
+double median_of(const bench::Options& options, Seconds&& seconds) {
+    std::vector<double> all;
+    for (int i = 0; i < options.repeats; ++i)
+        all.push_back(seconds());
+    return bench::median(all);
+}
+
+void measure_steps(const bench::Options& options, const Corpus& corpus) {
+    for (const Case& one : cases()) {
+        if (!options.wants(one.name)) continue;
+        std::vector<double> ours, peer;
+        for (int i = 0; i < options.repeats; ++i) {  // in turns
+            ours.push_back(step_seconds(one, corpus.texts));
+            if (!one.peer_name.empty())
+                peer.push_back(python_seconds(one.peer_setup, one.peer_body, corpus.file));
+        }
+        report(options, one.name, corpus.bytes, bench::median(ours),
+               peer.empty() ? std::nan("") : bench::median(peer), one.peer_name, 1, "");
+    }
+}
+
+void measure_exact_dedup(const bench::Options& options, const Corpus& corpus) {
+    if (!options.wants("exact-dedup")) return;
+    const double ours = median_of(options, [&] {
+        return build_seconds("exact-dedup", corpus.file, corpus.folder / "out", 1);
+    });
+    const double sorted = median_of(options, [&] {
+        const double start = bench::seconds_now();
+        (void)must(run_command({.argv = {"sh", "-c",
+                                         "LC_ALL=C sort -u '" + corpus.file + "' -o '" +
+                                             (corpus.folder / "sorted").string() + "'"}},
+                               kPeerMsMax));
+        return bench::seconds_now() - start;
+    });
+    report(options, "exact-dedup", corpus.bytes, ours, sorted, "sort -u of the lines", 1,
+           "a whole build with this step: JSON read, tokens and manifest written");
+    const double hashed = median_of(options, [&] {
+        return python_seconds("",
+                              "seen = set()\nfor l in open('" + corpus.file +
+                                  "', 'rb'):\n  seen.add(hashlib.sha256("
+                                  "json.loads(l)['text'].encode()).digest())",
+                              corpus.file);
+    });
+    report(options, "exact-dedup/python", corpus.bytes, ours, hashed, "Python json and hashlib", 1,
+           "the peer writes nothing");
+}
+
+/// What a build without steps does, less the manifest and the tokens' root: read, encode, hash,
+/// write.
+double python_build_seconds(const Corpus& corpus) {
+    return python_seconds("import array",
+                          "with open('" + (corpus.folder / "peer").string() +
+                              "', 'wb') as out:\n  for l in open('" + corpus.file +
+                              "', 'rb'):\n    b = json.loads(l)['text'].encode()\n"
+                              "    t = array.array('H')\n    t.extend(b)\n    t = t.tobytes()\n"
+                              "    hashlib.sha256(b).digest(); hashlib.sha256(t).digest()\n"
+                              "    out.write(t)",
+                          corpus.file);
+}
+
+void measure_builds(const bench::Options& options, const Corpus& corpus) {
+    if (!options.wants("build")) return;
+    const double python = median_of(options, [&] { return python_build_seconds(corpus); });
+    for (const std::string preset : {"none", "default", "web"})
+        for (const int threads : options.threads) {
+            const bool has_peer = preset == "none" && threads == 1;
+            const double ours = median_of(options, [&] {
+                return build_seconds(preset, corpus.file, corpus.folder / "out", threads);
+            });
+            report(options, "build/" + preset, corpus.bytes, ours, has_peer ? python : std::nan(""),
+                   has_peer ? "Python json, array and hashlib" : "", threads,
+                   "from JSON lines to tokens, manifest and roots");
+        }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     bench::Options options = bench::parse_options(argc, argv);
     if (options.output == bench::Options().output) options.output = "build/bench/data.json";
     const TemporaryFolder place = must(TemporaryFolder::create("gym-bench-data"));
-    const std::vector<std::string> texts = corpus();
+    Corpus corpus;
+    corpus.folder = place.path();
+    corpus.file = (place / "corpus.jsonl").string();
     std::string lines;
-    double bytes = 0;
-    for (const std::string& text : texts) {
+    for (const std::string& text : corpus.texts) {
         lines += json_line(text);
-        bytes += static_cast<double>(text.size());
+        corpus.bytes += static_cast<double>(text.size());
     }
-    const std::string file = (place / "corpus.jsonl").string();
-    must(write_file_atomic(file, as_bytes(lines)));
-    const auto median = [&](auto&& seconds) {
-        std::vector<double> all;
-        for (int i = 0; i < options.repeats; ++i)
-            all.push_back(seconds());
-        return bench::median(all);
-    };
-    for (const Case& one : cases()) {
-        if (!options.wants(one.name)) continue;
-        std::vector<double> ours, peer;
-        for (int i = 0; i < options.repeats; ++i) {  // in turns
-            ours.push_back(step_seconds(one, texts));
-            if (!one.peer_name.empty())
-                peer.push_back(python_seconds(one.peer_setup, one.peer_body, file));
-        }
-        report(options, one.name, bytes, bench::median(ours),
-               peer.empty() ? std::nan("") : bench::median(peer), one.peer_name, 1, "");
-    }
-    if (options.wants("exact-dedup")) {
-        const double ours =
-            median([&] { return build_seconds("exact-dedup", file, place / "out", 1); });
-        const double sorted = median([&] {
-            const double start = bench::seconds_now();
-            (void)must(run_command({.argv = {"sh", "-c",
-                                             "LC_ALL=C sort -u '" + file + "' -o '" +
-                                                 (place / "sorted").string() + "'"}},
-                                   kPeerMsMax));
-            return bench::seconds_now() - start;
-        });
-        report(options, "exact-dedup", bytes, ours, sorted, "sort -u of the lines", 1,
-               "a whole build with this step: JSON read, tokens and manifest written");
-        const double hashed = median([&] {
-            return python_seconds("",
-                                  "seen = set()\nfor l in open('" + file +
-                                      "', 'rb'):\n  seen.add(hashlib.sha256("
-                                      "json.loads(l)['text'].encode()).digest())",
-                                  file);
-        });
-        report(options, "exact-dedup/python", bytes, ours, hashed, "Python json and hashlib", 1,
-               "the peer writes nothing");
-    }
-    for (const char* preset : {"none", "default", "web"}) {
-        if (!options.wants("build")) break;
-        for (const int threads : options.threads)
-            report(options, std::string("build/") + preset, bytes,
-                   median([&] { return build_seconds(preset, file, place / "out", threads); }),
-                   std::nan(""), "", threads, "from JSON lines to tokens, manifest and roots");
-    }
+    must(write_file_atomic(corpus.file, as_bytes(lines)));
+    measure_steps(options, corpus);
+    measure_exact_dedup(options, corpus);
+    measure_builds(options, corpus);
     return 0;
 }

@@ -1,7 +1,9 @@
 """Shared by the tests of the Python package; ctest sets PYTHONPATH to the built package."""
 
+import json
 import os
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -33,3 +35,66 @@ def text(tmp_path) -> Path:
     path = tmp_path / "text.txt"
     path.write_text("".join(f"{n * 7919 % 100_000} and then comes {n}.\n" for n in range(2000)))
     return path
+
+
+class Devnet:
+    """A network with two workers, whose job owner has a deposit and an API key."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.root = folder, folder / "network"
+
+    def up(self) -> None:
+        up = json.loads(run_gym("--json", "devnet", "up", "--root", self.root, "--workers", 2))
+        self.api, self.chain, self.deployment = up["api"], up["chain"], up["deployment"]
+        self.coordinator = up["coordinator"]
+        self.keystore = self.root / "keys" / "job-owner.json"
+        self.passphrase = self.root / "keys" / "job-owner.pass"
+        self.operator = up["join"].split()[-1]
+        self.address = owner = self.address_of(self.keystore)
+        key = subprocess.run(
+            [BIN / "gym-api", "--config", self.root / "config" / "api.yaml", "keys", "create",
+             "--owner", owner, "--label", "python"],
+            capture_output=True, text=True, check=True, timeout=60,
+        ).stdout.strip()  # fmt: skip
+        self.key_file = self.folder / "api.key"
+        self.key_file.write_text(key + "\n")
+        self.key_file.chmod(0o600)
+        self.key = key
+        run_gym(
+            "wallet", "deposit", 1000, "--keystore", self.keystore, "--passphrase-file", self.passphrase,
+            "--chain", self.chain, "--deployment", self.deployment, "--api", self.api,
+        )  # fmt: skip
+
+    @staticmethod
+    def address_of(keystore: Path) -> str:
+        return json.loads(run_gym("--json", "wallet", "show", "--keystore", keystore))["address"]
+
+    def down(self) -> None:
+        run_gym("devnet", "down", "--root", self.root)
+
+
+@pytest.fixture(scope="session")
+def devnet():
+    with tempfile.TemporaryDirectory(prefix="gym-python-") as folder:
+        os.chmod(folder, 0o755)
+        network = Devnet(Path(folder))
+        try:
+            network.up()
+            yield network
+        finally:
+            network.down()
+
+
+@pytest.fixture
+def owner(devnet, monkeypatch, private_home):
+    """What a user's shell has."""
+    monkeypatch.setenv("GYM_API", devnet.api)
+    monkeypatch.setenv("GYM_API_KEY", devnet.key)
+    monkeypatch.setenv("GYM_CHAIN", devnet.chain)
+    monkeypatch.setenv("GYM_DEPLOYMENT", devnet.deployment)
+    home = Path(os.environ["GYM_HOME"])
+    home.mkdir(exist_ok=True)
+    (home / "key.json").write_bytes(devnet.keystore.read_bytes())
+    (home / "key.json").chmod(0o600)
+    monkeypatch.setenv("GYM_PASSPHRASE", devnet.passphrase.read_text().strip())
+    return devnet

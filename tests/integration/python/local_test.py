@@ -225,6 +225,33 @@ def test_a_token_file_is_the_text_that_it_was_made_of(text, tmp_path):
         Dataset.from_file(tmp_path / "cut.gym")
 
 
+def test_a_mix_has_the_shares_and_the_root_of_the_command_line(text, tmp_path):
+    other = tmp_path / "other.txt"
+    other.write_text("Other words. " * 4000)
+    made = Dataset.mix([(text, 0.7), (Dataset.from_file(other), 0.3)], tmp_path / "mix.tokens")
+    first, second = made.shares
+    assert first.asked + second.asked == first.achieved + second.achieved == 1
+    assert abs(first.achieved - 0.7) < 1e-4
+    assert first.tokens + second.tokens == len(made)
+    assert (first.name, second.name) == ("text.txt", "other.txt")
+    for name in ("text", "other"):
+        run_gym("data", "build", "--text", tmp_path / f"{name}.txt", "-o", tmp_path / f"{name}.tokens")
+    files = [f"{tmp_path}/text.tokens:7", f"{tmp_path}/other.tokens:3"]
+    told = json.loads(run_gym("--json", "data", "mix", *files, "-o", tmp_path / "again.tokens"))
+    assert told["dataset_root"] == made.root
+    parts = [(tmp_path / "text.tokens", 7), (tmp_path / "other.tokens", 3)]
+    assert len(Dataset.mix(parts, tmp_path / "cut.tokens", tokens=1000)) == 1000
+    make_trainer(made, steps=1).train()
+
+    with pytest.raises(gym.InvalidArgumentError, match="best-effort"):
+        Dataset.mix([(text, 3), (other, 1)], tmp_path / "no.tokens", tokens=100_000)
+    with pytest.raises(gym.InvalidArgumentError, match="weight: 0"):
+        Dataset.mix([(text, 0), (other, 1)], tmp_path / "no.tokens")
+    with pytest.raises(gym.NotFoundError, match="nowhere"):
+        Dataset.mix([(tmp_path / "nowhere", 1), (other, 1)], tmp_path / "no.tokens")
+    assert not (tmp_path / "no.tokens").exists()
+
+
 def test_describes_models_by_presets_and_files(tmp_path):
     nano = Model("gpt-nano")
     assert (nano.parameters, nano.tokens_per_step) == (71_136, 256)

@@ -1,76 +1,15 @@
 """The announced lines on a real network: database, chain, services, verifier and workers of this machine."""
 
 import json
-import os
 import signal
-import subprocess
-import tempfile
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from conftest import BIN, run_gym
+from conftest import run_gym
 
 import gym
 from gym import Callback, Dataset, DistributedTrainer, Model, Network, Node
-
-
-class Devnet:
-    """A network with two workers, whose job owner has a deposit and an API key."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.root = folder, folder / "network"
-
-    def up(self) -> None:
-        up = json.loads(run_gym("--json", "devnet", "up", "--root", self.root, "--workers", 2))
-        self.api, self.chain, self.deployment = up["api"], up["chain"], up["deployment"]
-        self.coordinator = up["coordinator"]
-        self.keystore = self.root / "keys" / "job-owner.json"
-        self.passphrase = self.root / "keys" / "job-owner.pass"
-        owner = json.loads(run_gym("--json", "wallet", "show", "--keystore", self.keystore))["address"]
-        key = subprocess.run(
-            [BIN / "gym-api", "--config", self.root / "config" / "api.yaml", "keys", "create",
-             "--owner", owner, "--label", "python"],
-            capture_output=True, text=True, check=True, timeout=60,
-        ).stdout.strip()  # fmt: skip
-        self.key_file = self.folder / "api.key"
-        self.key_file.write_text(key + "\n")
-        self.key_file.chmod(0o600)
-        self.key = key
-        run_gym(
-            "wallet", "deposit", 1000, "--keystore", self.keystore, "--passphrase-file", self.passphrase,
-            "--chain", self.chain, "--deployment", self.deployment, "--api", self.api,
-        )  # fmt: skip
-
-    def down(self) -> None:
-        run_gym("devnet", "down", "--root", self.root)
-
-
-@pytest.fixture(scope="module")
-def devnet():
-    with tempfile.TemporaryDirectory(prefix="gym-python-") as folder:
-        os.chmod(folder, 0o755)
-        network = Devnet(Path(folder))
-        try:
-            network.up()
-            yield network
-        finally:
-            network.down()
-
-
-@pytest.fixture
-def owner(devnet, monkeypatch):
-    """What a user's shell has."""
-    monkeypatch.setenv("GYM_API", devnet.api)
-    monkeypatch.setenv("GYM_API_KEY", devnet.key)
-    monkeypatch.setenv("GYM_CHAIN", devnet.chain)
-    monkeypatch.setenv("GYM_DEPLOYMENT", devnet.deployment)
-    home = Path(os.environ["GYM_HOME"])
-    home.mkdir(exist_ok=True)
-    (home / "key.json").write_bytes(devnet.keystore.read_bytes())
-    (home / "key.json").chmod(0o600)
-    monkeypatch.setenv("GYM_PASSPHRASE", devnet.passphrase.read_text().strip())
-    return devnet
 
 
 @pytest.fixture
@@ -156,13 +95,97 @@ def test_a_text_is_registered_with_a_licence_and_never_without(owner, tmp_path):
         "gpt-nano", dataset, budget_tokens=1e4, licence="CC0-1.0",
         network=owner.api, api_key_file=owner.key_file,
     )  # fmt: skip
-    assert Dataset.load("mine").root == dataset.root
+    with pytest.raises(gym.NotFoundError):
+        Dataset.load("mine")  # a label, no name
     info = Dataset.load(dataset.root).info
     assert (info.licence, info.price, info.tokens) == ("CC0-1.0", Decimal(0), len(dataset))
     quote = trainer.quote()
     assert 0 < quote.expected <= quote.most <= quote.budget
     assert quote.tokens >= 1e4 and quote.seconds[0] <= quote.seconds[1]
     assert trainer.status.state == "new", "a quote submits nothing"
+
+
+def test_a_name_has_versions_which_never_change(owner):
+    first = Dataset.from_text("The first text. " * 300).push("versions", licence="CC0-1.0")
+    second = Dataset.from_text("The second text. " * 300).push("versions@2", licence="CC0-1.0")
+    assert (first.info.name, first.info.version, second.info.version) == ("versions", 1, 2)
+    assert Dataset.load("versions").root == second.root
+    assert Dataset.load("versions@1").root == first.root
+    trainer = DistributedTrainer("gpt-nano", "versions@1", budget_tokens=1e4)
+    assert trainer._training._dataset.root == first.root
+    again = Dataset.from_text("The second text. " * 300).push("versions", licence="CC0-1.0")
+    assert again.info.version == 2, "the same changes nothing"
+    third = Dataset.from_text("The third text. " * 300)
+    with pytest.raises(gym.ConflictError):
+        third.push("versions@7", licence="CC0-1.0")
+    with pytest.raises(gym.InvalidArgumentError, match="lower-case"):
+        third.push("My Corpus", licence="CC0-1.0")
+    with pytest.raises(gym.NotFoundError, match="versions@9"):
+        Dataset.load("versions@9")
+
+
+def test_a_stored_network_takes_the_place_of_all_variables(registered, owner, monkeypatch):
+    run_gym("network", "add", "devnet", owner.api, "--operator", owner.operator, "--yes")
+    for name in ("GYM_API", "GYM_CHAIN", "GYM_DEPLOYMENT"):
+        monkeypatch.delenv(name)
+    found = Network.find("devnet")
+    assert (found.url, found.chain) == (owner.api, owner.chain)
+    published = json.loads(Path(owner.deployment).read_text())
+    assert found.contracts().escrow == published["escrow"].lower()
+    assert found.signer().owner == owner.address.lower()
+    trainer = DistributedTrainer("gpt-nano", "zoo-dataset-v2", budget_tokens=1e4, network="devnet")
+    assert trainer.quote().tokens >= 1e4
+
+    with pytest.raises(gym.NotFoundError, match="there are devnet"):
+        Network.find("mainnet")
+    run_gym("network", "use", "devnet")
+    assert Network.find().url == owner.api, "the default network"
+    monkeypatch.setenv("GYM_API", "http://127.0.0.1:9")
+    assert Network.find().url == "http://127.0.0.1:9"
+    assert Network.find().contracts().escrow == published["escrow"].lower()
+    assert Network.find("devnet").url == owner.api, "a name outranks the variables"
+
+
+def test_a_job_begins_from_weights_of_this_machine_or_of_another_job(registered, owner, text, tmp_path):
+    terms = {"rounds": 1, "steps_per_round": 30}
+
+    def train(**other):
+        trainer = DistributedTrainer(
+            "gpt-nano", "zoo-dataset-v2", nodes=1, job=terms, budget=20, progress=False, **other
+        )
+        trainer.train()
+        return trainer
+
+    local = DistributedTrainer("gpt-nano", text, steps=40, network="local", progress=False)
+    local.train()
+    local.export(tmp_path / "weights")
+    trained = local.evaluate().loss
+    first = train(init=tmp_path / "weights")
+    assert first.losses[0].value < trained, "the network continues what was trained here"
+    api = Network.find().api()
+    uploaded = api.job(first.status.job).init_root
+    assert uploaded is not None
+    assert train(init=tmp_path / "weights").status.job == first.status.job, "the same call follows it"
+
+    second = train(init=f"job:{first.status.job}@1", name="continued")
+    assert second.losses[0].value < first.losses[0].value
+    assert api.job(second.status.job).init_root not in (None, uploaded)
+    third = DistributedTrainer("gpt-nano", registered, nodes=1, job=terms, budget=20, init=uploaded)
+    assert third.quote().tokens > 0
+
+    def refused(**other):
+        return DistributedTrainer("gpt-nano", registered, budget_tokens=1e4, progress=False, **other)
+
+    with pytest.raises(gym.NotFoundError, match="init: nowhere: no such file"):
+        refused(init="nowhere")
+    with pytest.raises(gym.InvalidArgumentError, match="job:"):
+        refused(init="job:12")
+    other = DistributedTrainer("llama-nano", registered, budget_tokens=1e4, budget=20, progress=False,
+                               init=tmp_path / "weights")  # fmt: skip
+    with pytest.raises(gym.GymError, match="config.json"):
+        other.train()
+    with pytest.raises(gym.InvalidArgumentError, match="init=FOLDER"):
+        DistributedTrainer(tmp_path / "weights", registered, budget_tokens=1e4).quote()
 
 
 def test_refusals_say_why_and_leave_nothing_behind(registered, owner, tmp_path, monkeypatch):

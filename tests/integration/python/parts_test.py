@@ -119,6 +119,7 @@ def draft(**other):
         "nodes": 2,
         "budget": "12.5",
         "max_data_price": "0",
+        "init": None,
         "terms": {},
     }
     return planning.job_draft(**(fields | other)).splitlines()
@@ -135,6 +136,8 @@ def test_a_job_file_says_what_was_asked_for_and_leaves_the_rest_to_the_planner()
         'max_cost: "12.5"',
     ]
     assert lines[6] == "model:" and all(line.startswith("  ") for line in lines[7:])
+    assert not [line for line in lines if line.startswith("init")]
+    assert 'init: "job:0x12@3"' in draft(init="job:0x12@3")
     assert not [line for line in draft(tokens=None, budget=None) if line.startswith(("tokens", "max_cost"))]
 
 

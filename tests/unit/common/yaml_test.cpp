@@ -1,4 +1,5 @@
 #include "gym/common/yaml.hpp"
+#include "gym/common/yaml_list.hpp"
 
 #include <gtest/gtest.h>
 
@@ -25,6 +26,21 @@ TEST(YamlMap, ReadsTypedKeys) {
 TEST(YamlMap, ReadsLists) {
     YamlMap map = parse("names: [a, b]\n");
     EXPECT_EQ(map.list_of_strings("names").value(), (std::vector<std::string>{"a", "b"}));
+}
+
+TEST(YamlMap, ReadsMappingsInAListStrictly) {
+    const auto maps = [](const std::string& text) {
+        return list_of_maps(text, "job.yaml", "data");
+    };
+    auto found = maps("name: a\ndata:\n  - {dataset: \"0x12\", weight: 0.7}\n  - dataset: b\n");
+    ASSERT_TRUE(found.ok()) << found.error().message;
+    ASSERT_EQ(found->size(), 2U);
+    EXPECT_EQ((*found)[0].string("dataset").value(), "0x12");
+    EXPECT_DOUBLE_EQ((*found)[0].real("weight", 0, 1).value(), 0.7);
+    EXPECT_EQ((*found)[1].string("dataset").value(), "b");
+    EXPECT_EQ((*found)[1].real("weight", 0, 1).error().message.substr(0, 11), "job.yaml:4 ");
+    for (const char* bad : {"name: a\n", "data: 1\n", "data: [1]\n", "data: [", "data: {a: 1}\n"})
+        EXPECT_EQ(maps(bad).error().code, ErrorCode::kInvalidArgument) << bad;
 }
 
 TEST(YamlMap, AnUnknownKeyIsNamedWithItsLine) {

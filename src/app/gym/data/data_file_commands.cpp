@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <boost/json/parse.hpp>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "cli/inputs.hpp"
 #include "cli/rows.hpp"
 #include "data/build_print.hpp"
+#include "gym/blob/dataset_writer.hpp"
 #include "gym/data/manifest.hpp"
 #include "gym/data/mix.hpp"
 #include "gym/data/steps.hpp"
@@ -26,6 +28,8 @@ struct FileOptions {
     std::string root;
     std::string output;
     std::uint64_t tokens = 0;
+    bool whole_documents = false;
+    bool best_effort = false;
 };
 
 Status list_steps(const CliContext& context, const FileOptions&) {
@@ -51,9 +55,38 @@ Status list_steps(const CliContext& context, const FileOptions&) {
     return {};
 }
 
+/// Of a token file without a manifest only the root says which tokens it should have.
+Status verify_tokens(const CliContext& context, const FileOptions& options,
+                     const std::string& manifest_file) {
+    GYM_TRY(const auto dataset, blob::scan_dataset(options.file));
+    if (options.root.empty())
+        return fail(ErrorCode::kNotFound,
+                    options.file + " is whole, with the dataset root " + dataset.root.hex() +
+                        ", but there is no manifest " + manifest_file +
+                        " to check it against (`gym data build --text` writes none): name the root "
+                        "that it must have with --root, or the manifest with --manifest");
+    GYM_TRY(const Digest expected, Digest::parse(options.root));
+    if (expected != dataset.root)
+        return fail(ErrorCode::kMismatch, options.root + " is not the dataset's root, " +
+                                              dataset.root.hex() + "; there is no manifest " +
+                                              manifest_file);
+    if (context.json) {
+        json::object out = to_json(dataset, options.file);
+        out["manifest_root"] = nullptr;
+        context.print_json(out);
+        return {};
+    }
+    print_summary(context, dataset, options.file);
+    print_row("manifest", "none: only the root was checked");
+    return {};
+}
+
 Status verify_file(const CliContext& context, const FileOptions& options) {
     const std::string manifest_file =
         options.manifest.empty() ? data::manifest_path(options.file).string() : options.manifest;
+    std::error_code unknown;
+    if (options.manifest.empty() && !std::filesystem::exists(manifest_file, unknown))
+        return verify_tokens(context, options, manifest_file);
     GYM_TRY(const data::Manifest manifest, data::verify(options.file, manifest_file));
     if (!options.root.empty()) {
         GYM_TRY(const Digest expected, Digest::parse(options.root));
@@ -83,6 +116,37 @@ Status verify_file(const CliContext& context, const FileOptions& options) {
     return {};
 }
 
+void print_mix(const CliContext& context, const data::MixReport& report,
+               const std::string& output) {
+    if (context.json) {
+        json::object out = to_json(report.dataset, output);
+        out["manifest"] = report.manifest.string();
+        out["manifest_root"] = report.manifest_root.hex();
+        json::array inputs;
+        for (const data::MixShare& share : report.shares)
+            inputs.push_back({{"file", share.path.string()},
+                              {"dataset_root", share.dataset_root.hex()},
+                              {"tokens", share.tokens},
+                              {"taken", share.taken},
+                              {"asked_ppm", share.asked_ppm},
+                              {"achieved_ppm", share.achieved_ppm}});
+        out["inputs"] = std::move(inputs);
+        context.print_json(out);
+        return;
+    }
+    print_line("{:>10} {:>10} {:>14} {:>14}  {}", "asked", "achieved", "tokens", "of", "input");
+    for (const data::MixShare& share : report.shares)
+        print_line("{:>10} {:>10} {:>14} {:>14}  {}", data::percent_text(share.asked_ppm),
+                   data::percent_text(share.achieved_ppm), share.taken, share.tokens,
+                   share.path.string());
+    if (report.deviation_ppm > data::kMixDeviationPpmMax)
+        print_line("warning: the shares differ by up to {} from those that were asked for",
+                   data::percent_text(report.deviation_ppm));
+    print_summary(context, report.dataset, output);
+    print_row("manifest", "{}", report.manifest.string());
+    print_row("manifest root", "{}", report.manifest_root.hex());
+}
+
 Status mix_files(const CliContext& context, const FileOptions& options) {
     data::MixOptions mix;
     mix.inputs.reserve(options.inputs.size());
@@ -95,30 +159,11 @@ Status mix_files(const CliContext& context, const FileOptions& options) {
     }
     GYM_CHECK(check_output(options.output, files));
     mix.output = options.output;
-    mix.tokens_max = options.tokens;
+    mix.tokens = options.tokens;
+    mix.whole_documents = options.whole_documents;
+    mix.best_effort = options.best_effort;
     GYM_TRY(const data::MixReport report, data::mix(mix));
-    if (context.json) {
-        json::object out = to_json(report.dataset, options.output);
-        out["manifest"] = report.manifest.string();
-        out["manifest_root"] = report.manifest_root.hex();
-        json::array inputs;
-        for (const data::MixShare& share : report.shares)
-            inputs.push_back({{"file", share.path.string()},
-                              {"dataset_root", share.dataset_root.hex()},
-                              {"tokens", share.tokens},
-                              {"taken", share.taken}});
-        out["inputs"] = std::move(inputs);
-        context.print_json(out);
-        return {};
-    }
-    for (const data::MixShare& share : report.shares)
-        print_line(
-            "{}: {} of {} tokens, {:.2f} % of the mix", share.path.string(), share.taken,
-            share.tokens,
-            100.0 * static_cast<double>(share.taken) / static_cast<double>(report.dataset.tokens));
-    print_summary(context, report.dataset, options.output);
-    print_row("manifest", "{}", report.manifest.string());
-    print_row("manifest root", "{}", report.manifest_root.hex());
+    print_mix(context, report, options.output);
     return {};
 }
 
@@ -132,7 +177,8 @@ void add_data_file_commands(CLI::App& data, CliContext& context) {
         return command;
     };
     add("steps", "List the steps of `gym data build` with their rules and sources", list_steps);
-    CLI::App* verify = add("verify", "Check a token file against its manifest", verify_file);
+    CLI::App* verify =
+        add("verify", "Check a token file against its manifest or its root", verify_file);
     verify->add_option("file", options->file, "Token file")->required();
     verify->add_option("--manifest", options->manifest, "Manifest (default: FILE.manifest.jsonl)");
     verify->add_option("--root", options->root, "Root that the dataset or the manifest must have");
@@ -142,7 +188,11 @@ void add_data_file_commands(CLI::App& data, CliContext& context) {
     mix->add_option("inputs", options->inputs, "FILE:WEIGHT, two or more")->required();
     mix->add_option("-o,--output", options->output, "Token file to write")->required();
     mix->add_option("--tokens", options->tokens,
-                    "End with so many tokens (default: when a file is used up)");
+                    "Write exactly so many tokens (default: as many as the shares allow)");
+    mix->add_flag("--whole-documents", options->whole_documents,
+                  "Split no document; without it, long ones are split so that the shares hold");
+    mix->add_flag("--best-effort", options->best_effort,
+                  "Accept shares that differ by more than a percentage point from WEIGHT");
 }
 
 }  // namespace gym::app

@@ -35,21 +35,30 @@ std::string key_of(const ApiOptions& api) {
 Status pull(const CliContext& context, const PullOptions& options) {
     GYM_CHECK(check_writable(options.output));
     GYM_TRY(const Digest root, find_dataset(options.api.client(kApiRetryFor), options.dataset));
+    GYM_TRY(const auto summary, pull_dataset(options.api, root, options.output));
+    print_summary(context, summary, options.output);
+    return {};
+}
+
+}  // namespace
+
+Result<blob::DatasetSummary> pull_dataset(const ApiOptions& api, const Digest& root,
+                                          const fs::path& output) {
     const InterruptGuard interrupt;
     data::RemoteOptions remote_options;
-    remote_options.bearer = key_of(options.api);
+    remote_options.bearer = key_of(api);
     remote_options.stopped = [&interrupt] { return interrupt.interrupted(); };
     data::Remote remote(std::move(remote_options));
-    std::string base = options.api.base_url();
+    std::string base = api.base_url();
     while (base.ends_with('/'))
         base.pop_back();
     // The root is in the name, so that what is left of another dataset is not continued.
-    const fs::path copy = options.output + "." + root.hex().substr(2, 8);
+    const fs::path copy = output.string() + "." + root.hex().substr(2, 8);
     GYM_CHECK(remote.download({.name = "dataset " + root.hex(),
                                .path = {},
                                .url = base + "/v1/datasets/" + root.hex() + "/tokens"},
                               copy));
-    const auto summary = blob::scan_dataset(copy);
+    auto summary = blob::scan_dataset(copy);
     std::error_code error;
     if (!summary.ok() || summary->root != root) {
         fs::remove(copy, error);
@@ -58,14 +67,11 @@ Status pull(const CliContext& context, const PullOptions& options) {
                         (summary.ok() ? ": their root is " + summary->root.hex()
                                       : ": " + summary.error().message));
     }
-    fs::rename(copy, options.output, error);
+    fs::rename(copy, output, error);
     if (error)
-        return fail(ErrorCode::kIo, "cannot write " + options.output + ": " + error.message());
-    print_summary(context, *summary, options.output);
-    return {};
+        return fail(ErrorCode::kIo, "cannot write " + output.string() + ": " + error.message());
+    return summary;
 }
-
-}  // namespace
 
 void add_pull_command(CLI::App& data, CliContext& context) {
     auto options = std::make_shared<PullOptions>();

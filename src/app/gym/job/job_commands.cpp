@@ -16,6 +16,7 @@
 #include "job/export_command.hpp"
 #include "job/job_file.hpp"
 #include "job/job_init.hpp"
+#include "job/job_mix.hpp"
 #include "job/job_order.hpp"
 #include "job/job_print.hpp"
 #include "job/machine_speed.hpp"
@@ -65,8 +66,9 @@ Result<plan::Facts> planner_facts(const client::ApiClient& api, const ResolvedJo
 }
 
 /// The job file with what the command line says in the place of its own keys.
-Result<ResolvedJob> asked_job(const JobOptions& options) {
+Result<ResolvedJob> asked_job(const CliContext& context, const JobOptions& options) {
     GYM_TRY(JobText text, job_text(options.request));
+    GYM_CHECK(resolve_mix(options.api, text, context.json));
     const client::ApiClient api = options.api.client();
     const auto facts = [&](const ResolvedJob& known) { return planner_facts(api, known); };
     const auto lookup = [&](const registry::DatasetReference& reference) -> Result<Digest> {
@@ -107,7 +109,7 @@ Result<JobOutlook> outlook_of(const JobOptions& options, const client::ApiClient
 }
 
 Status print_quote(const CliContext& context, const JobOptions& options) {
-    GYM_TRY(const ResolvedJob job, asked_job(options));
+    GYM_TRY(const ResolvedJob job, asked_job(context, options));
     const client::ApiClient api = options.api.client();
     GYM_TRY(const DataPrice data, data_price(api, job));
     GYM_TRY(const KnownFee fee, network_fee(api));
@@ -192,7 +194,7 @@ Result<client::Answer<client::Job>> send_once(const JobOptions& options, const s
 }
 
 Status submit(const CliContext& context, const JobOptions& options) {
-    GYM_TRY(ResolvedJob job, asked_job(options));
+    GYM_TRY(ResolvedJob job, asked_job(context, options));
     if (job.plan && !context.json) print_plan(*job.plan);
     GYM_TRY(const client::ApiClient api, options.api.client_with_key(kApiRetryFor));
     // First, so that a wrong passphrase shows before a long upload.

@@ -8,10 +8,8 @@
 #include <utility>
 
 #include "cli/find_id.hpp"
-#include "gym/blob/verified_blob.hpp"
 #include "gym/common/memory.hpp"
-#include "gym/engine/state.hpp"
-#include "gym/interchange/weights_file.hpp"
+#include "gym/owner/upload_weights.hpp"
 #include "gym/program/train_program.hpp"
 #include "gym/registry/job_spec.hpp"
 
@@ -59,21 +57,11 @@ Result<std::string> complete_job(const client::ApiClient& api, const std::string
 /// @return the root of the uploaded state.
 Result<Digest> upload_weights(const client::ApiClient& api, const ResolvedJob& job) {
     GYM_TRY(const auto program, program::train_program(job.config));
-    GYM_TRY(const auto weights, interchange::load_weights(job.init, program));
-    const Digest root = engine::state_root(weights.base);
-    const Bytes bytes = engine::encode_state(weights.base);
     UploadLine line;  // nothing of it is seen if gym-api has the state
-    auto sent =
-        api.upload_blob(blob::blob_root(bytes), client::source_of(ByteView(bytes)),
-                        [&](std::uint64_t done, std::uint64_t all) { line.show(done, all); });
-    if (!sent.ok()) {
-        Error error = sent.error().in("uploading " + job.init);
-        error.message += "; the same command continues the upload";
-        return error;
-    }
-    if ((*sent)->state_root == root) return root;
-    return fail(ErrorCode::kMismatch,
-                "gym-api found another root of the uploaded weights than " + root.hex());
+    return owner::upload_weights(
+        api, program, {.weights = job.init, .progress = [&](std::uint64_t done, std::uint64_t all) {
+                           line.show(done, all);
+                       }});
 }
 
 }  // namespace

@@ -95,9 +95,9 @@ Status put_model(JobText& job, const std::string& model) {
 }
 
 Status put_data(JobText& job, const std::string& data) {
-    if (!is_file(data)) return put(job.text, "dataset", quoted(data));
+    if (!is_file(data)) return put(job.text, "dataset", quoted(data), {"data"});
     GYM_TRY(const std::string path, absolute_path(data));
-    return put(job.text, "dataset", quoted(path));
+    return put(job.text, "dataset", quoted(path), {"data"});
 }
 
 /// "gpt2 on corpus.txt"

@@ -300,12 +300,13 @@ TEST_F(JobFileTest, ASmallBudgetCoversFewerRounds) {
 TEST_F(JobFileTest, TheExamplesAreValid) {
     const char* const source = std::getenv("GYM_SOURCE_DIR");
     ASSERT_NE(source, nullptr) << "set by ctest";
-    for (const char* name : {"job.yaml", "continue-job.yaml", "gpt-demo.yaml"})
+    for (const char* name : {"job.yaml", "continue-job.yaml", "mix-job.yaml", "gpt-demo.yaml"})
         fs::copy_file(fs::path(source) / "examples" / name, folder_ / name,
                       fs::copy_options::overwrite_existing);
     write("kjv.txt", std::string(20'000, 'a'));
+    write("mix.tokens", std::string(20'000, 'b'));
     fs::create_directory(folder_ / "exported");
-    for (const char* name : {"job.yaml", "continue-job.yaml"}) {
+    for (const char* name : {"job.yaml", "continue-job.yaml", "mix-job.yaml"}) {
         const auto job = resolve_job_file(folder_ / name);
         ASSERT_TRUE(job.ok()) << job.error().message;
         const auto costs = quote(*job, kFree, kBound);

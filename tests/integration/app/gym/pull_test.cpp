@@ -1,0 +1,147 @@
+// `gym data pull` against a real gym-api.
+#include <algorithm>
+#include <filesystem>
+
+#include "job_commands_fixture.hpp"
+
+namespace gym::api {
+namespace {
+
+namespace fs = std::filesystem;
+using gym::testing::slurp;
+using gym::testing::spill;
+using testing::address_of;
+
+class PullTest : public testing::JobCommandsTest {
+  protected:
+    struct Registered {
+        fs::path file;
+        std::string root;
+    };
+    /// A token file of a text of its own, registered under the given options.
+    Registered enter(char letter, std::vector<std::string> options) {
+        const fs::path text = place_ / (std::string(1, letter) + ".txt");
+        const fs::path file = place_ / (std::string(1, letter) + ".tokens");
+        std::string content;
+        for (int i = 0; i < 400; ++i)
+            content += std::string(1, letter) + " line " + std::to_string(i) + "\n";
+        spill(text, content);
+        succeed({"data", "build", "--text", text.string(), "-o", file.string()});
+        options.insert(options.begin(), {"data", "register", file.string(), "--yes", "--json"});
+        const auto root = parse_line(succeed(options)).at("root").as_string();
+        return {file, std::string(root)};
+    }
+    std::string succeed(const std::vector<std::string>& arguments) {
+        const auto done = gym(arguments);
+        EXPECT_EQ(done.exit_code, 0) << done.err << done.out;
+        return done.out;
+    }
+    gym::testing::Outcome pull(const std::string& dataset) {
+        return gym({"data", "pull", dataset, "-o", pulled().string(), "--json"});
+    }
+    fs::path pulled() const { return place_ / "pulled"; }
+    /// Files in the folder whose names begin like the output's.
+    std::ptrdiff_t outputs() const {
+        return std::ranges::count_if(fs::directory_iterator(place_ / ""), [](const auto& entry) {
+            return entry.path().filename().string().starts_with("pulled");
+        });
+    }
+};
+
+TEST_F(PullTest, ADatasetIsFetchedByRootByNameAndByVersion) {
+    const Registered first = enter('a', {"--licence", "MIT", "--as", "corpus"});
+    const Registered second = enter('b', {"--licence", "MIT", "--as", "corpus"});
+    ASSERT_NE(slurp(first.file), slurp(second.file));
+    const std::vector<std::pair<std::string, const Registered*>> names{
+        {"corpus", &second},
+        {"corpus@1", &first},
+        {"corpus@2", &second},
+        {first.root, &first},
+        {second.root.substr(0, 12), &second}};
+    for (const auto& [name, expected] : names) {
+        const auto done = pull(name);
+        ASSERT_EQ(done.exit_code, 0) << name << ": " << done.err;
+        EXPECT_EQ(parse_line(done.out).at("dataset_root").as_string(), expected->root) << name;
+        EXPECT_EQ(slurp(pulled()), slurp(expected->file)) << name;
+        EXPECT_EQ(outputs(), 1) << name;
+    }
+    // What was fetched is what a job can train on.
+    succeed({"data", "verify", pulled().string(), "--root", second.root});
+}
+
+TEST_F(PullTest, WhatCannotBeFetchedIsToldWhyAndLeavesNothing) {
+    const Registered kept = enter('a', {"--licence", "LicenseRef-private", "--as", "kept"});
+    const Registered sold = enter('b', {"--licence", "MIT", "--price", "1", "--as", "sold"});
+    ASSERT_EQ(pull("kept").exit_code, 0) << "its owner may";
+    fs::remove(pulled());
+    ::setenv("GYM_API_KEY", create_key(*api_db_, address_of(2), "other", 1).value().c_str(), 1);
+    const std::vector<std::pair<std::string, std::string>> refusals{{"kept", "is private"},
+                                                                    {sold.root, "has a price"},
+                                                                    {"nothing", "nothing"},
+                                                                    {"kept@9", "kept"},
+                                                                    {"0x1234", "0x1234"}};
+    for (const auto& [name, words] : refusals) {
+        const auto done = pull(name);
+        EXPECT_NE(done.exit_code, 0) << name;
+        EXPECT_NE((done.err + done.out).find(words), std::string::npos) << done.err << done.out;
+        EXPECT_EQ(outputs(), 0) << name;
+    }
+    ::unsetenv("GYM_API_KEY");
+    const auto done = pull("sold");
+    EXPECT_NE(done.exit_code, 0);
+    EXPECT_NE((done.err + done.out).find("key"), std::string::npos) << done.err << done.out;
+}
+
+TEST_F(PullTest, AJobTrainsOnAMixOfRegisteredDatasetsAndFiles) {
+    const Registered first = enter('a', {"--licence", "MIT", "--as", "first"});
+    const Registered second = enter('b', {"--licence", "CC0-1.0"});
+    spill(place_ / "mine.txt", std::string(3'000, 'c'));
+    const auto write = [&](const std::string& data) {
+        spill(place_ / "mix.yaml",
+              "name: on a mix\nmodel: model.yaml\n" + data +
+                  "\nrounds: 3\nslots: 2\nsteps_per_round: 4\nprice_per_pflop: 2\nbudget: 40\n");
+    };
+    write("data:\n  - {dataset: first@1, weight: 0.5}\n  - {root: \"" + second.root +
+          "\", weight: 0.3}\n  - {dataset: mine.txt, weight: 0.2}");
+    deposit(owner_, "100", "d1");
+    const std::string file = (place_ / "mix.yaml").string();
+    const auto submitted = gym({"job", "submit", file, "--licence", "MIT"});
+    ASSERT_EQ(submitted.exit_code, 0) << submitted.err << submitted.out;
+    EXPECT_NE(submitted.err.find("50.0"), std::string::npos) << submitted.err;
+    EXPECT_NE(submitted.err.find("first@1 (MIT)"), std::string::npos) << submitted.err;
+    const auto jobs = backend().jobs({}).value();
+    ASSERT_EQ(jobs.size(), 1U);
+    const auto pulled_mix = pull(jobs[0].dataset_root.hex());
+    ASSERT_EQ(pulled_mix.exit_code, 0) << pulled_mix.err;
+    const std::string tokens = slurp(pulled());
+    const auto share = [&](const char letter) {
+        return static_cast<double>(std::ranges::count(tokens, letter)) /
+               static_cast<double>(tokens.size() / 2);
+    };
+    EXPECT_NEAR(share('c'), 0.2, 0.001);
+    // The same files give the same dataset: its registration is found.
+    const auto again = gym({"job", "quote", file, "--json"});
+    ASSERT_EQ(again.exit_code, 0) << again.err;
+    EXPECT_NE(again.out.find(jobs[0].dataset_root.hex()), std::string::npos);
+
+    for (const auto& [data, words] : std::vector<std::pair<std::string, std::string>>{
+             {"data: [{dataset: first, weight: 1}]", "2 to"},
+             {"data: [{dataset: first, weight: 1}, {dataset: nowhere, weight: 1}]", "nowhere"},
+             {"data: [{dataset: first, weight: 0}, {dataset: mine.txt, weight: 1}]", "weight"},
+             {"data: [{dataset: first, wieght: 1}, {dataset: mine.txt, weight: 1}]", "weight"},
+             {"dataset: first\ndata: [{dataset: first, weight: 1}, {dataset: mine.txt, weight: 1}]",
+              "one of them"}}) {
+        write(data);
+        const auto refused = gym({"job", "submit", file, "--licence", "MIT"});
+        EXPECT_NE(refused.exit_code, 0) << data;
+        EXPECT_NE(refused.err.find(words), std::string::npos) << data << ": " << refused.err;
+    }
+    enter('d', {"--licence", "MIT", "--price", "1", "--as", "sold"});
+    ::setenv("GYM_API_KEY", create_key(*api_db_, address_of(2), "other", 1).value().c_str(), 1);
+    write("data: [{dataset: sold, weight: 1}, {dataset: mine.txt, weight: 1}]");
+    const auto refused = gym({"job", "quote", file});
+    EXPECT_NE(refused.err.find("has a price"), std::string::npos) << refused.err;
+}
+
+}  // namespace
+}  // namespace gym::api

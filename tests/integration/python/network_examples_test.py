@@ -1,0 +1,95 @@
+"""The examples for a network, in YAML and in Python, run small one after the other on one devnet."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import BIN, SOURCE, run_gym
+
+from gym import Dataset
+
+SMALL = (
+    "rounds=1 slots=2 workers_min=1 steps_per_round=4 checkpoint_every=2 evaluate_windows=4 budget=5 model.batch=2 "
+    "model.model.layers=1 model.model.context=64"
+).split()
+
+
+@pytest.fixture
+def folder(tmp_path, text) -> Path:
+    """A copy of examples/ with two texts, which do not overlap."""
+    place = tmp_path / "examples"
+    shutil.copytree(SOURCE / "examples", place, ignore=shutil.ignore_patterns("conformance", "torch"))
+    shutil.copy(text, place / "kjv.txt")
+    words = ("seven", "ships", "sail", "for", "silver", "shores", "and", "salt")
+    lines = (" ".join(words[n * step % 8] for step in range(1, 9)) + f" {n}" for n in range(1200))
+    (place / "other.txt").write_text(".\n".join(lines))
+    return place
+
+
+def submit(owner, folder: Path, name: str) -> str:
+    """The id of the job in a file, which was trained when this returns."""
+    sets = [argument for one in SMALL for argument in ("--set", one)]
+    answer = json.loads(
+        run_gym("--json", "job", "submit", folder / name, *sets, "--licence", "CC0-1.0",
+                "--keystore", owner.keystore, "--passphrase-file", owner.passphrase)
+    )  # fmt: skip
+    run_gym("job", "watch", answer["id"])
+    return answer["id"]
+
+
+def losses(job: str) -> list[float]:
+    detail = json.loads(run_gym("--json", "job", "status", job))
+    return [entry["validation_loss"] for entry in detail["round_list"]]
+
+
+def commands_in(file: Path) -> list[list[str]]:
+    """The commands that the comment of an example names."""
+    lines = file.read_text().splitlines()
+    return [line.split()[2:] for line in lines if line.startswith("#   gym ")]
+
+
+def test_job_files_pretrain_continue_and_train_on_a_mix(owner, folder):
+    first = submit(owner, folder, "job.yaml")
+    run_gym("job", "export", first, "-o", folder / "exported")
+    second = submit(owner, folder, "continue-job.yaml")
+    assert losses(second)[0] < losses(first)[0], "it begins where the first one ended"
+
+    commands = commands_in(folder / "mix-job.yaml")
+    assert [command[1] for command in commands] == ["build", "build", "mix"]
+    for command in commands:
+        subprocess.run([BIN / "gym", *command], cwd=folder, check=True, capture_output=True, timeout=60)
+    third = submit(owner, folder, "mix-job.yaml")
+    assert len(losses(third)) == 1
+    mixed = json.loads(run_gym("--json", "data", "show", folder / "mix.tokens"))
+    assert json.loads(run_gym("--json", "job", "status", third))["dataset_root"] == mixed["dataset_root"]
+
+
+def run_example(folder: Path, name: str, *arguments: object) -> str:
+    done = subprocess.run(
+        ["/usr/bin/python3", folder / "python" / name, *map(str, arguments), "--tokens", "4000"],
+        cwd=folder, env=os.environ, capture_output=True, text=True, timeout=200,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr + done.stdout
+    return done.stdout
+
+
+def loss_in(output: str) -> float:
+    return float(output.split(": loss ")[1].split(",")[0])
+
+
+def test_python_pretrains_continues_and_trains_on_a_mix(owner, folder):
+    Dataset.from_file(folder / "kjv.txt").push("examples-text", licence="CC0-1.0")
+    first = run_example(folder, "pretrain_network.py", "examples-text")
+    job = first.split("job ")[1].split(":")[0]
+    run_gym("job", "export", job, "-o", folder / "exported")
+    second = run_example(folder, "continue_network.py", "exported", "examples-text", "--export", "again")
+    assert loss_in(second) < loss_in(first)
+    assert (folder / "again" / "model.safetensors").exists()
+
+    third = run_example(folder, "mix_network.py", "kjv.txt", "other.txt", "--licence", "CC0-1.0")
+    assert "kjv.txt: " in third and "70.00% of the mix, asked 70.00%" in third
+    assert "registered as my-mix@1" in third
+    assert loss_in(third) < 5.6
