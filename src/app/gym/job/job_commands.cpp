@@ -78,7 +78,7 @@ Result<ResolvedJob> asked_job(const JobOptions& options) {
     const auto price = Amount::parse_tokens(options.max_data_price);
     if (!price.ok())
         return fail(ErrorCode::kInvalidArgument, "--max-data-price: '" + options.max_data_price +
-                                                     "' is not an amount of tokens (like 0.25)");
+                                                     "' is not an amount of GYM (like 0.25)");
     GYM_CHECK(agree_to_data_price(job, *price));
     return job;
 }
@@ -135,7 +135,7 @@ Status check_offer(const JobOptions& options, const ResolvedJob& job,
     if (dataset.price_wei_per_mtoken > job.max_data_price_wei)
         return fail(ErrorCode::kConflict,
                     "dataset " + job.dataset_root.hex() + " costs " + price +
-                        " tokens per million tokens of text, the job agrees to " +
+                        " GYM per million tokens of text, the job agrees to " +
                         (job.max_data_price_wei.is_zero()
                              ? "none"
                              : job.max_data_price_wei.to_tokens() + " at the most") +
@@ -316,8 +316,7 @@ Status fund(const CliContext& context, const JobOptions& options) {
     GYM_TRY(const Amount amount, tokens_argument(options.amount));
     GYM_TRY(const client::ApiClient api, options.api.client_with_key(kApiRetryFor));
     GYM_TRY(const plan::OrderSigner signer, open_order_signer(options.order));
-    GYM_TRY(const auto job,
-            send_once(options, "the tokens were added", [&](const std::string& key) {
+    GYM_TRY(const auto job, send_once(options, "the money was added", [&](const std::string& key) {
                 return api.fund_job(id, amount, key,
                                     signer.seal_funding(id, amount, key, SystemClock().now_ms()));
             }));
@@ -345,7 +344,7 @@ void add_job_commands(CLI::App& app, CliContext& context) {
     const auto add_data_price = [&](CLI::App& command) {
         command.add_option(
             "--max-data-price", options->max_data_price,
-            "Highest price for a million tokens of text (default: the job file's max_data_price)");
+            "Most GYM for a million tokens of text (default: the job file's max_data_price)");
     };
     CLI::App* quote_command = add(
         "quote", "Print what a job costs and how long it takes; submits nothing", false,
@@ -389,10 +388,10 @@ void add_job_commands(CLI::App& app, CliContext& context) {
         ->check(CLI::IsMember({kUntilTrained, kUntilSettled}));
     add_export_command(*job, context);
     CLI::App* fund_command =
-        add("fund", "Lock more tokens for a job; a job that paused for want of budget continues",
-            true, fund);
+        add("fund", "Lock more GYM for a job; a job that paused for want of budget continues", true,
+            fund);
     fund_command->add_option("id", options->id, "Job id, or its first digits")->required();
-    fund_command->add_option("amount", options->amount, "Tokens, like 12.5")->required();
+    fund_command->add_option("amount", options->amount, "GYM, like 12.5")->required();
     options->order.add_to(*fund_command);
     fund_command->add_option("--idempotency-key", options->idempotency_key,
                              "Name of this payment; a repetition with the same name adds nothing");

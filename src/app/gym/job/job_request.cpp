@@ -58,7 +58,7 @@ Status put_wishes(YamlText& text, const JobRequest& request) {
         if (!money.ok() || money->is_zero())
             return fail(ErrorCode::kInvalidArgument,
                         "--max-cost: '" + request.max_cost +
-                            "' is not an amount of tokens above zero (like 12.5)");
+                            "' is not an amount of GYM above zero (like 12.5)");
         GYM_CHECK(put(text, plan::kMaxCostKey, request.max_cost, {"budget"}));
     }
     if (!request.within.empty()) {
@@ -148,12 +148,13 @@ void JobRequest::add_to(CLI::App& command) {
     command.add_option("--tokens", tokens,
                        "Training tokens, like 1e9 or 300M; rounds and steps follow");
     command.add_option("--nodes", nodes, "Workers of a round (default: the live ones, at most 8)");
-    command.add_option("--max-cost", max_cost, "Most tokens of money that the job may cost");
+    command.add_option("--max-cost", max_cost, "Most GYM that the job may cost");
     command.add_option("--within", within,
                        "Plan for as many workers as finish in this time, like 6h or 2d");
-    command.add_option("--price", price,
-                       "Price of 10^15 operations in tokens (default: the median of the network's "
-                       "jobs)");
+    command.add_option(
+        "--price", price,
+        "GYM for 10^15 operations (default: what the network's latest job paid, else "
+        "10; less if --max-cost does not pay that)");
     command.add_option("--name", name, "Label of the job (default: MODEL on DATA)");
     command
         .add_option("--set", sets,

@@ -73,7 +73,8 @@ TEST_F(JobPlanTest, AQuoteExplainsThePlan) {
     for (const char* part :
          {"plan               1,0", " rounds x 2 workers x 489 steps x 32 tokens",
           "slots            2             the nodes that you want",
-          "price_per_pflop  20            as you say", "verification       5.",
+          "price_per_pflop  20 GYM        as you say",
+          "price              20 GYM per PFLOP (as you say)", "verification       5.",
           "time               ", "(2 workers live; a unit takes ",
           "on this machine (0.0500 TFLOP/s by `gym node bench`)", "on one A100 80GB",
           "(assumed: $5.12 an hour, AWS p4de.24xlarge"})
@@ -176,8 +177,7 @@ TEST_F(JobPlanTest, WishesThatCannotBeHadAreRefusedWithTheirReasons) {
     const auto refused = [&](const std::vector<std::string>& more, const char* part) {
         refused_with(with(wishes("submit"), more), part);
     };
-    refused({}, "no price is known and the network has no job to compare with");
-    refused({"--price", "20", "--max-cost", "0.000001"}, "allow more (--max-cost)");
+    refused({"--price", "20", "--max-cost", "0.000001"}, "allow --max-cost ");
     refused_with(wishes("submit", "many"), "--tokens: 'many' is not a whole number");
     refused({"--price", "20", "--set", "rounds"}, "is not KEY=VALUE");
     refused({"--price", "20", "--set", "roundz=3"}, "'roundz' is not a known key");
@@ -188,6 +188,49 @@ TEST_F(JobPlanTest, WishesThatCannotBeHadAreRefusedWithTheirReasons) {
     EXPECT_NE(nothing.err.find("name a job file, or a model and data"), std::string::npos);
     EXPECT_EQ(gym({"job", "quote", job_file(), "--cloud-price", "cheap"}).exit_code, 2);
     EXPECT_EQ(count("registry.job"), 0U);
+}
+
+TEST_F(JobPlanTest, AQuoteSaysWhereThePriceComesFrom) {
+    publish_terms(0);
+    add_nodes(2, 0);
+    const auto price = [&](const std::vector<std::string>& more) {
+        const auto outcome = gym(with(wishes("quote"), with({"--json", "--no-bench"}, more)));
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        return parse_line(outcome.out).at("price").as_object();
+    };
+    EXPECT_EQ(price({}).at("from").as_string(), "default");
+    EXPECT_EQ(price({}).at("wei_per_pflop").as_string(), "10000000000000000000");
+    EXPECT_EQ(price({"--price", "3"}).at("from").as_string(), "owner");
+    const json::object low = price({"--max-cost", "0.01"});
+    EXPECT_EQ(low.at("lowered_from_wei").as_string(), "10000000000000000000");
+    EXPECT_NE(gym(with(wishes("quote"), {"--no-bench", "--max-cost", "0.01"}))
+                  .out.find("(lowered to what your money pays for sure from 10, the default"),
+              std::string::npos);
+    // A job that workers took makes the price; one that nobody trained does not.
+    deposit(owner_, "100", "d1");
+    ASSERT_EQ(gym({"job", "submit", job_file(), "--licence", "MIT"}).exit_code, 0);
+    EXPECT_EQ(price({}).at("from").as_string(), "default");
+    const Status trained = database_.owner().transact([](db::Transaction& tx) -> Status {
+        return tx.exec("UPDATE registry.job SET rounds_done = 1").ok()
+                   ? Status()
+                   : Status(fail(ErrorCode::kInternal, "not updated"));
+    });
+    ASSERT_TRUE(trained.ok());
+    EXPECT_EQ(price({}).at("from").as_string(), "latest job");
+    EXPECT_EQ(price({}).at("wei_per_pflop").as_string(), "2000000000000000000");
+}
+
+TEST_F(JobPlanTest, AnApiThatDoesNotAnswerIsSaidWithItsExitCode) {
+    const auto silent = gym(with(wishes("quote"), {"--api", "http://127.0.0.1:1", "--no-bench"}));
+    EXPECT_EQ(silent.exit_code, 4) << silent.err;
+    EXPECT_NE(silent.err.find("the network's prices are not known: "), std::string::npos)
+        << silent.err;
+    EXPECT_NE(silent.err.find("127.0.0.1:1"), std::string::npos) << silent.err;
+    EXPECT_EQ(gym(with(wishes("quote"), {"--api", "http://127.0.0.1:1", "--no-bench", "--price",
+                                         "2", "--max-cost", "50"}))
+                  .exit_code,
+              0)
+        << "with a price and money nothing of the network is needed";
 }
 
 TEST_F(JobPlanTest, ThisMachineIsMeasuredOnceAndNotIfNotWanted) {
