@@ -49,7 +49,7 @@ json::object quote_json(const ResolvedJob& job, const JobQuote& quote, const Dat
             {"flops_per_step", quote.flops_per_step},
             {"flops", quote.flops.to_string()},
             {"compute_wei", quote.compute_wei.to_string()},
-            {"data_registered", known(has_data, [&] { return data.registered; })},
+            {"data_registered", known(has_data, [&] { return data.registered(); })},
             {"data_price_wei_per_mtoken",
              known(has_data, [&] { return quote.data->price_wei_per_mtoken.to_string(); })},
             {"max_data_price_wei", job.max_data_price_wei.to_string()},
@@ -62,6 +62,7 @@ json::object quote_json(const ResolvedJob& job, const JobQuote& quote, const Dat
             {"price", price_json(job)},
             {"price_wei_per_pflop_day", quote.pflop_day_wei.to_string()},
             {"budget_wei", job.budget_wei.to_string()},
+            {"warnings", json::array(job.warnings.begin(), job.warnings.end())},
             {"rounds", job.terms.rounds},
             {"rounds_covered",
              known(quote.rounds_covered.has_value(), [&] { return *quote.rounds_covered; })}};
@@ -74,7 +75,7 @@ void print_data(const ResolvedJob& job, const JobQuote& quote, const DataPrice& 
         print_row("data", "price unknown: {}", data.unknown);
         return;
     }
-    if (!data.registered) {
+    if (!data.registered()) {
         print_row("data", "not registered: costs nothing if the job registers it (--licence)");
         return;
     }
@@ -123,6 +124,8 @@ void print_quote(const ResolvedJob& job, const JobQuote& quote, const DataPrice&
               job.plan ? job.plan->price.why : "as you say", plan::money_text(quote.pflop_day_wei));
     print_row("budget", "{}", plan::money_text(job.budget_wei));
     print_most(job, quote, fee);
+    for (const std::string& warning : job.warnings)
+        print_row("warning", "{}", warning);
 }
 
 void print_fee(const KnownFee& fee) {
@@ -215,10 +218,10 @@ void print_bill(const client::JobBill& bill) {
     print_row("spent", "{}", exact_money(bill.spent));
 }
 
-void print_job_detail(const client::JobDetail& job) {
+void print_job_detail(const client::JobDetail& job, bool with_history) {
     print_job(job);
     print_model(job);
-    if (!job.waiting_for.empty()) print_waiting(job);
+    if (with_history && !job.waiting_for.empty()) print_waiting(job);
     const client::JobCost& cost = job.cost;
     print_row("spent", "{} (`gym job bill`)", plan::money_text(cost.spent));
     print_row("in its escrow", "{} GYM, {} of them reserved for units that are not final",
@@ -232,6 +235,7 @@ void print_job_detail(const client::JobDetail& job) {
     for (const auto& [state, count] : job.units)
         units += (units.empty() ? "" : ", ") + state + " " + std::to_string(count);
     print_row("units", "{}", units.empty() ? "-" : units);
+    if (!with_history) return;
     for (const auto& round : job.round_list)
         if (round->validation_loss) print_round(*round, job);
     for (const auto& unit : job.faults)

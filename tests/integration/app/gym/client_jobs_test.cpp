@@ -320,8 +320,9 @@ TEST_F(JobCommandsTest, WhatCanNeverBeChangedNeedsAWordMoreWhereItLooksLikeAMist
     const auto mine = [&] { return gym({"data", "list", "--owner", owner_.hex()}).out; };
     const std::string before = mine();
     const auto mistyped = gym({"data", "register", text, "--licence", "CC0-1.0 OR MTI"});
-    EXPECT_EQ(mistyped.exit_code, 5) << mistyped.out;
-    EXPECT_NE(mistyped.err.find("'MTI' is not a common SPDX id"), std::string::npos)
+    EXPECT_EQ(mistyped.exit_code, 2) << mistyped.out;
+    EXPECT_NE(mistyped.err.find("'MTI' is not an SPDX identifier; near ones are MIT"),
+              std::string::npos)
         << mistyped.err;
     spill(place_ / "short.txt", "abc");
     const auto worthless = gym(
@@ -329,7 +330,7 @@ TEST_F(JobCommandsTest, WhatCanNeverBeChangedNeedsAWordMoreWhereItLooksLikeAMist
     EXPECT_EQ(worthless.exit_code, 5) << worthless.out;
     EXPECT_NE(worthless.err.find("its quality is 0 %"), std::string::npos) << worthless.err;
     EXPECT_EQ(mine(), before);
-    EXPECT_EQ(gym({"data", "register", (place_ / "short.txt").string(), "--licence", "MTI",
+    EXPECT_EQ(gym({"data", "register", (place_ / "short.txt").string(), "--licence", "MIT",
                    "--price", "5", "--yes"})
                   .exit_code,
               0);
@@ -369,6 +370,7 @@ TEST_F(JobCommandsTest, BadOffersAreRefusedWithTheirReasons) {
     refused({text}, 2, "--licence is required");
     refused({text, "--licence", "MIT OR"}, 2, "no licence identifier: the end");
     refused({text, "--licence", "MIT", "--price", "cheap"}, 2, "is not an amount of tokens");
+    refused({text, "--licence", "banana"}, 2, "'banana' is not an SPDX identifier");
     refused({text, "--licence", "MIT", "--price", "-1"}, 2, "");
     refused({text, "--licence", "MIT", "--price", "1000000000001"}, 2, "at most 1000000000000");
     refused({text, "--licence", "MIT", "--name", std::string(129, 'n')}, 2, "1 to 128 bytes");

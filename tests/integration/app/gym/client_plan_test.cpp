@@ -163,7 +163,9 @@ TEST_F(JobPlanTest, APresetIsAModelWhoseScheduleEndsWithTheJob) {
     EXPECT_EQ(total_steps({"--set", "model.optimizer.total_steps=77"}).first, 77);
     const auto unknown = gym({"job", "quote", "--model", "gpt-9", "--data", "text.txt"});
     EXPECT_EQ(unknown.exit_code, 1);
-    EXPECT_NE(unknown.err.find("'gpt-9' is neither a file nor a preset"), std::string::npos);
+    EXPECT_NE(
+        unknown.err.find("--model: 'gpt-9' is neither a preset nor a file; did you mean gpt2"),
+        std::string::npos);
 }
 
 TEST_F(JobPlanTest, WishesThatCannotBeHadAreRefusedWithTheirReasons) {
@@ -231,6 +233,83 @@ TEST_F(JobPlanTest, AnApiThatDoesNotAnswerIsSaidWithItsExitCode) {
                   .exit_code,
               0)
         << "with a price and money nothing of the network is needed";
+}
+
+TEST_F(JobPlanTest, AFolderIsBuiltAndSubmittedWithoutAJobFile) {
+    publish_terms(0);
+    add_nodes(2, 0);
+    deposit(owner_, "100", "d1");
+    std::filesystem::create_directories(place_ / "corpus");
+    spill(place_ / "corpus/a.txt", std::string(3'000, 'a') + " and so on");
+    spill(place_ / "corpus/b.jsonl", "{\"text\":\"" + std::string(900, 'b') + "\"}\n");
+    const std::vector<std::string> job{"--model",    (place_ / "model.yaml").string(),
+                                       "--data",     (place_ / "corpus/").string(),
+                                       "--tokens",   "1e6",
+                                       "--max-cost", "50",
+                                       "--no-bench", "--json"};
+    const auto quote = gym(with({"job", "quote"}, job));
+    ASSERT_EQ(quote.exit_code, 0) << quote.err;
+    auto order = with({"job", "submit"}, job);
+    std::erase(order, "--no-bench");
+    const auto submitted = gym(with(order, {"--licence", "private"}));
+    ASSERT_EQ(submitted.exit_code, 0) << submitted.err << submitted.out;
+    const json::object made = parse_line(submitted.out);
+    EXPECT_EQ(made.at("name").as_string(), "model on corpus");
+    EXPECT_EQ(made.at("data_licence").as_string(), "LicenseRef-private");
+    EXPECT_EQ(made.at("dataset_root"), parse_line(quote.out).at("dataset_root"));
+    const auto dataset = backend().datasets({}).value().front();
+    EXPECT_EQ(dataset.name, "corpus");
+    EXPECT_EQ(dataset.tokens, 3'010U + 2 + 900) << "no JSON among them";
+}
+
+TEST_F(JobPlanTest, AQuoteWarnsOfALicenceAndTheSubmissionIsRefused) {
+    publish_terms(0);
+    add_nodes(2, 0);
+    deposit(owner_, "100", "d1");
+    const Digest root = backend()
+                            .add_dataset({.owner = address_of(2),
+                                          .name = "theirs",
+                                          .licence = "CC-BY-NC-4.0",
+                                          .file = dataset_file(std::string(2'000, 'n'))})
+                            .value()
+                            .dataset.root;
+    const std::vector<std::string> job{"--model",  (place_ / "model.yaml").string(),
+                                       "--data",   root.hex(),
+                                       "--tokens", "1e6",
+                                       "--price",  "1"};
+    const auto warned = gym(with({"job", "quote", "--no-bench"}, job));
+    ASSERT_EQ(warned.exit_code, 0) << warned.err;
+    EXPECT_NE(warned.out.find("warning            the data is under CC-BY-NC-4.0, and CC-BY-NC-4.0 "
+                              "forbids commercial use: the job is refused unless its owner"),
+              std::string::npos)
+        << warned.out;
+    const auto refused = gym(with({"job", "submit"}, job));
+    EXPECT_EQ(refused.exit_code, 5) << refused.err;
+    EXPECT_NE(refused.err.find("(theirs) is under CC-BY-NC-4.0"), std::string::npos) << refused.err;
+    EXPECT_EQ(backend().account(owner_).value().available.to_tokens(), "100") << "nothing locked";
+    const auto other = with(job, {"--use", "non-commercial", "--json"});
+    EXPECT_TRUE(parse_line(gym(with({"job", "quote", "--no-bench"}, other)).out)
+                    .at("warnings")
+                    .as_array()
+                    .empty());
+    EXPECT_EQ(gym(with({"job", "submit"}, other)).exit_code, 0);
+}
+
+TEST_F(JobPlanTest, DataOfAnotherVocabularyIsWarnedOfOrRefused) {
+    publish_terms(0);
+    add_nodes(2, 0);
+    const std::vector<std::string> wide = with(
+        wishes("quote"), {"--no-bench", "--price", "1", "--set", "model.model.vocabulary=50257"});
+    EXPECT_NE(gym(wide).out.find("warning            a token of the data is a byte, and the model "
+                                 "has 50,257 tokens"),
+              std::string::npos);
+    const auto narrow =
+        gym({"job", "quote", "--model", (place_ / "model.yaml").string(), "--data", dataset_.hex(),
+             "--set", "model.model.vocabulary=200", "--tokens", "1e6", "--price", "1"});
+    EXPECT_EQ(narrow.exit_code, 2) << narrow.out;
+    EXPECT_NE(narrow.err.find("(text) has a vocabulary of 256 tokens, the model one of 200"),
+              std::string::npos)
+        << narrow.err;
 }
 
 TEST_F(JobPlanTest, ThisMachineIsMeasuredOnceAndNotIfNotWanted) {
