@@ -40,33 +40,16 @@ Result<plan::Facts> facts_of(const client::ApiClient& api, const Digest& dataset
     return facts;
 }
 
-/// Of 10^15 operations, where neither the owner nor the network names a price: examples/job.yaml's.
-constexpr const char* kFirstPrice = "10";
-
-/// A job with a price if it has to have one. @return a note if this chose it.
-Result<std::string> choose_price(YamlText& text, const plan::Draft& draft,
-                                 const plan::Facts& facts) {
-    if (draft.fixed.price_wei_per_pflop || draft.wishes.max_cost_wei || facts.market_wei_per_pflop)
-        return std::string();
-    GYM_CHECK(text.set("price_per_pflop", kFirstPrice));
-    return "the network has no job to compare with: the job pays " + std::string(kFirstPrice) +
-           " for 10^15 operations; job={'price_per_pflop': ...} sets another price";
-}
-
 /// @param text a job file with wishes (tokens, nodes, max_cost), its model inlined and its dataset
 /// a root. @param is_preset whether the model's schedule follows the job's length.
 Result<PlannedJob> plan_job(const client::ApiClient& api, YamlText text, bool is_preset) {
-    GYM_TRY(plan::Draft draft, plan::read_draft(text));
+    GYM_TRY(plan::Draft draft, plan::read_draft(std::move(text)));
     if (!draft.spec.model)
         return fail(ErrorCode::kInvalidArgument, "the job's model must be inlined");
     GYM_TRY(const auto config, program::read_train_config(*draft.spec.model));
     GYM_CHECK(draft.spec.model->finish());
     GYM_TRY(const Digest dataset, Digest::parse(draft.spec.dataset));
     GYM_TRY(const plan::Facts facts, facts_of(api, dataset));
-    GYM_TRY(std::string note, choose_price(text, draft, facts));
-    if (!note.empty()) {
-        GYM_TRY(draft, plan::read_draft(text));
-    }
     GYM_TRY(auto work, plan::model_work(config));
     if (is_preset) {
         draft.follow_with_warmup_steps = config.optimizer.warmup_steps;
@@ -76,7 +59,6 @@ Result<PlannedJob> plan_job(const client::ApiClient& api, YamlText text, bool is
     out.parameters = work.parameters;
     GYM_TRY(out.plan, plan::make_plan(draft.wishes, draft.fixed, work, facts));
     GYM_TRY(out.yaml, plan::complete(draft, out.plan));
-    if (!note.empty()) out.plan.notes.push_back(std::move(note));
     return out;
 }
 

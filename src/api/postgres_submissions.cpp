@@ -6,8 +6,10 @@
 #include "gym/blob/dataset.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/common/printable.hpp"
+#include "gym/dispute/network_limit.hpp"
 #include "gym/engine/state_layout.hpp"
 #include "gym/ledger/ledger.hpp"
+#include "gym/licence/licence.hpp"
 #include "gym/program/cost.hpp"
 #include "gym/program/train_config_yaml.hpp"
 #include "gym/program/train_program.hpp"
@@ -15,7 +17,6 @@
 #include "gym/quality/nearest.hpp"
 #include "gym/quality/novelty.hpp"
 #include "gym/registry/job_spec.hpp"
-#include "gym/registry/licence.hpp"
 #include "gym/registry/orders.hpp"
 #include "gym/rewards/accounts.hpp"
 #include "gym/rewards/formulas.hpp"
@@ -37,6 +38,7 @@ struct CheckedSpec {
     records::JobOrder order;  ///< that the owner must have signed
     std::optional<registry::InitialWeights> init;
     engine::StateLayout parameters;
+    licence::Use use = licence::Use::kCommercial;
 };
 
 /// Credits are whole base units, rounded down: a price that makes a unit worth less than one is
@@ -64,6 +66,11 @@ Result<CheckedSpec> check_spec(const Submission& submission, const Amount& price
     // Building the program checks everything that a model file can get wrong.
     GYM_TRY(const auto built, program::train_program(config));
     GYM_CHECK(check_price(submitted.spec.terms, built, price_min));
+    if (const std::string limit = dispute::network_limit(built); !limit.empty())
+        return fail(ErrorCode::kInvalidArgument,
+                    "no network can train this model: " + limit +
+                        "; train it with `gym program run`, or take a smaller one (`gym model "
+                        "list`)");
     const registry::JobTerms& terms = submitted.spec.terms;
     GYM_TRY(const auto aggregate, program::aggregate_program(built, terms.slots_max));
     CheckedSpec out;
@@ -84,7 +91,25 @@ Result<CheckedSpec> check_spec(const Submission& submission, const Amount& price
                                     records::order_nonce(submission.idempotency_key));
     out.init = submitted.init;
     out.parameters = engine::parameter_layout(built);
+    out.use = submitted.spec.use;
     return out;
+}
+
+/// Others than its owner may train on a dataset as far as its licence permits the job's use.
+Status check_licence(const registry::Dataset& dataset, const Address& submitter, licence::Use use) {
+    if (dataset.owner == submitter) return {};
+    const std::string why = licence::forbidden(dataset.licence, use);
+    if (why.empty()) return {};
+    const bool other_use =
+        use == licence::Use::kCommercial &&
+        licence::forbidden(dataset.licence, licence::Use::kNonCommercial).empty();
+    return fail(ErrorCode::kPermissionDenied,
+                "dataset " + dataset.root.hex() + " (" + dataset.name + ") is under " +
+                    dataset.licence + ", and " + why + ": only its owner, " + dataset.owner.hex() +
+                    ", can submit this job" +
+                    (other_use ? "; for a job that is not commercial, write 'use: non-commercial' "
+                                 "in the job file or pass --use non-commercial"
+                               : "; choose other data (`gym data list`)"));
 }
 
 /// The dataset exists and has a window for training and one for validation.
@@ -97,6 +122,7 @@ Status check_dataset(db::Transaction& tx, const CheckedSpec& spec) {
             "dataset " + spec.job.dataset_root.hex() +
                 " is not registered; register it with `gym data register` or POST /v1/datasets");
     }
+    GYM_CHECK(check_licence(*dataset, spec.job.owner, spec.use));
     const std::uint64_t validation = dataset->tokens / 10;
     if (validation < spec.window_tokens)
         return fail(ErrorCode::kInvalidArgument, "the dataset's validation tenth has " +
@@ -116,7 +142,7 @@ Status check_data_price(const registry::Job& job, const Amount& most) {
     if (price <= most) return {};
     return fail(ErrorCode::kConflict,
                 "dataset " + job.dataset_root.hex() + " costs " + price.to_tokens() +
-                    " tokens per million tokens of text, the job agrees to " +
+                    " GYM per million tokens of text, the job agrees to " +
                     (most.is_zero() ? "none" : most.to_tokens() + " at the most") +
                     ": to accept the price, write 'max_data_price: " + price.to_tokens() +
                     "' in the job file or pass --max-data-price to `gym job submit`");
@@ -134,7 +160,7 @@ Status check_budget(db::Transaction& tx, const CheckedSpec& spec, const registry
     GYM_TRY(const Amount all, protocol::rounds_bound(price, *rates, spec.shape, job.terms.rounds));
     return fail(ErrorCode::kInvalidArgument,
                 "'budget' is " + job.budget_wei.to_tokens() +
-                    " tokens and covers no round: one may "
+                    " GYM and covers no round: one may "
                     "cost " +
                     one.to_tokens() + ", all " + std::to_string(job.terms.rounds) + " " +
                     all.to_tokens() + " (`gym job quote`); the unspent rest returns");
@@ -195,7 +221,7 @@ Error insufficient(db::Transaction& tx, const ledger::AccountKey& available,
     const auto missing = amount.minus(held);
     if (!missing.ok()) return missing.error();
     return fail(ErrorCode::kInsufficientFunds,
-                what + " is " + amount.to_tokens() + " tokens, " + held.to_tokens() +
+                what + " is " + amount.to_tokens() + " GYM, " + held.to_tokens() +
                     " are available: deposit " + missing->to_tokens() +
                     " more (`gym wallet deposit`) and wait until the deposit is final (`gym wallet "
                     "balance`), or lower the sum");
@@ -319,7 +345,6 @@ Status check_offer(const DatasetOffer& offer) {
     if (!is_printable(offer.name))
         return fail(ErrorCode::kInvalidArgument,
                     "the dataset's name has a control character: others read it on a terminal");
-    GYM_CHECK(registry::check_licence(offer.licence));
     const Amount most = registry::dataset_price_max();
     if (offer.price_wei_per_mtoken <= most) return {};
     return fail(ErrorCode::kOutOfRange, "the price is " + offer.price_wei_per_mtoken.to_tokens() +
@@ -327,12 +352,13 @@ Status check_offer(const DatasetOffer& offer) {
                                             most.to_tokens());
 }
 
-registry::Dataset record_of(const DatasetOffer& offer, const blob::Dataset& decoded) {
+registry::Dataset record_of(const DatasetOffer& offer, std::string licence,
+                            const blob::Dataset& decoded) {
     registry::Dataset out;
     out.root = decoded.root();
     out.owner = offer.owner;
     out.name = offer.name;
-    out.licence = offer.licence;
+    out.licence = std::move(licence);
     out.price_wei_per_mtoken = offer.price_wei_per_mtoken;
     out.tokens = decoded.tokens().size();
     out.vocabulary = decoded.vocabulary();
@@ -392,8 +418,9 @@ Result<AddedDataset> add_new(db::Transaction& tx, const quality::DatasetSketch& 
 
 Result<AddedDataset> PostgresBackend::add_dataset(const DatasetOffer& offer) {
     GYM_CHECK(check_offer(offer));
+    GYM_TRY(std::string licence, licence::canonical(offer.licence));
     GYM_TRY(const auto decoded, blob::Dataset::decode(offer.file, offer.root));
-    registry::Dataset dataset = record_of(offer, decoded);
+    registry::Dataset dataset = record_of(offer, std::move(licence), decoded);
     dataset.usefulness_ppm = options_.usefulness_default_ppm;
     dataset.registered_at_ms = clock_.now_ms();
     // Before the row that promises the bytes; also if the row is there, in case they were lost.

@@ -3,13 +3,13 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 #include <sstream>
 #include <utility>
 #include <vector>
 
 #include "gym/common/file.hpp"
+#include "gym/common/near_words.hpp"
 
 namespace gym {
 namespace {
@@ -24,21 +24,6 @@ std::string join(const std::vector<std::string>& words) {
 }
 
 constexpr std::size_t kTypingErrorEditsMax = 2;
-
-/// Levenshtein's distance: letters to insert, remove or replace.
-std::size_t edits_between(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        std::size_t diagonal = std::exchange(row[0], i + 1);
-        for (std::size_t j = 0; j < b.size(); ++j) {
-            const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-            diagonal = row[j + 1];
-            row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
-        }
-    }
-    return row.back();
-}
 
 }  // namespace
 

@@ -358,14 +358,35 @@ class Builder {
                            .tokens = writer_->tokens()});
     }
 
+    /// What to do if this stage removed most of the documents.
+    static std::string advice_on(const std::string& stage, const StepCount& count) {
+        if (stage == "opt-out")
+            return "their records, --opt-out or their licence reserve them: take other documents";
+        if (stage == "licence") return "none is under one of --licences: name theirs";
+        if (stage == name_of(Step::kLanguage))
+            return "none is in one of --languages: name theirs, or leave the step language out";
+        if (stage != "read") return "choose other --steps than " + stage;
+        if (count.reasons.contains("malformed"))
+            return "most records cannot be read: --format says what they are";
+        if (count.reasons.contains("too long")) return "most documents are too long: split them";
+        return "most documents are empty: --text-key names the member that holds the text";
+    }
+
     [[nodiscard]] Error nothing_left() const {
-        std::string by;
-        for (const auto& [name, count] : counts_.steps)
-            if (count.removed > 0)
-                by += (by.empty() ? "" : ", ") + name + " removed " + std::to_string(count.removed);
+        std::string by, advice = "the inputs hold none";
+        std::uint64_t most = 0;
+        for (const std::string& name : stages_of(options_.steps)) {
+            const auto found = counts_.steps.find(name);
+            if (found == counts_.steps.end() || found->second.removed == 0) continue;
+            const std::uint64_t removed = found->second.removed;
+            by += (by.empty() ? "" : ", ") + name + " removed " + std::to_string(removed);
+            if (removed <= most) continue;
+            most = removed;
+            advice = advice_on(name, found->second);
+        }
         return fail(ErrorCode::kInvalidArgument,
                     "no document is left of " + std::to_string(counts_.documents_read) +
-                        (by.empty() ? "" : " (" + by + ")") + "; choose other --steps");
+                        (by.empty() ? "" : " (" + by + ")") + "; " + advice);
     }
 
     Result<BuildReport> finish() {

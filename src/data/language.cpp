@@ -26,4 +26,18 @@ std::string_view language_of(std::string_view text) {
     return CLD2::LanguageCode(first[0]);
 }
 
+const std::vector<std::string_view>& language_codes() {
+    static const std::vector<std::string_view> all = [] {
+        std::vector<std::string_view> out;
+        out.reserve(CLD2::NUM_LANGUAGES);
+        for (int i = 0; i < CLD2::NUM_LANGUAGES; ++i)
+            out.emplace_back(CLD2::LanguageCode(static_cast<CLD2::Language>(i)));
+        std::ranges::sort(out);
+        const auto [first, last] = std::ranges::unique(out);
+        out.erase(first, last);
+        return out;
+    }();
+    return all;
+}
+
 }  // namespace gym::data

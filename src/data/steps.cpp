@@ -7,6 +7,7 @@
 
 #include "gym/commit/sha256.hpp"
 #include "gym/data/filters.hpp"
+#include "gym/licence/licence.hpp"
 
 namespace gym::data {
 namespace {
@@ -166,14 +167,26 @@ Result<std::vector<Step>> parse_steps(const std::string& list) {
 std::string_view judge_consent(Document& document, const Consent& consent) {
     Provenance& from = document.provenance;
     if (from.licence.empty()) from.licence = consent.default_licence;
-    if (from.opted_out) return "opt-out";
+    if (from.opted_out || licence::opts_out(from.licence)) return "opt-out";
     if (!consent.opted_out.empty() &&
         (consent.opted_out.contains(from.id) || consent.opted_out.contains(from.url) ||
          names_host(consent.opted_out, host_of(from.url))))
         return "opt-out";
-    if (!consent.licences.empty() && !consent.licences.contains(from.licence)) return "licence";
-    return {};
+    if (consent.licences.empty() || consent.licences.contains(from.licence)) return {};
+    const auto known = licence::canonical(from.licence);
+    return known.ok() && consent.licences.contains(*known) ? "" : "licence";
 }
+
+namespace {
+
+Status check_licence(const std::string& text) {
+    if (text.empty()) return {};
+    GYM_TRY(const std::string canonical, licence::canonical(text));
+    if (canonical == text) return {};
+    return fail(ErrorCode::kInvalidArgument, "write the licence " + text + " as " + canonical);
+}
+
+}  // namespace
 
 Status check(const StepOptions& options) {
     const bool asked = std::ranges::find(options.steps, Step::kLanguage) != options.steps.end();
@@ -183,6 +196,14 @@ Status check(const StepOptions& options) {
     if (!asked && !options.languages.empty())
         return fail(ErrorCode::kInvalidArgument,
                     "--languages needs the step language: --steps default,language");
+    for (const std::string& code : options.languages)
+        if (!std::ranges::binary_search(language_codes(), std::string_view(code)))
+            return fail(
+                ErrorCode::kInvalidArgument,
+                "--languages: '" + code + "' is not the code of a language, such as en, de or zh");
+    GYM_CHECK(check_licence(options.consent.default_licence));
+    for (const std::string& one : options.consent.licences)
+        GYM_CHECK(check_licence(one));
     return {};
 }
 

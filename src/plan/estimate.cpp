@@ -174,6 +174,7 @@ Result<Estimate> estimate(const registry::JobTerms& terms, const ModelWork& work
     GYM_TRY(const Amount round, multiplied(unit, terms.slots_max));
     GYM_TRY(const Amount flops, multiplied(round, terms.rounds));
     GYM_TRY(out.compute_wei, flops.mul_div(terms.price_wei_per_pflop, Amount(kFlopsPerPflop)));
+    GYM_TRY(out.unit_wei, unit.mul_div(terms.price_wei_per_pflop, Amount(kFlopsPerPflop)));
     const double steps =
         static_cast<double>(terms.rounds) * terms.slots_max * static_cast<double>(terms.steps);
     out.flops = steps * static_cast<double>(work.flops_per_step);

@@ -22,16 +22,13 @@ Result<std::vector<Machine>> live_machines(const client::ApiClient& api, records
     return out;
 }
 
-Status add_prices(const client::ApiClient& api, Facts& facts) {
+/// A price counts if workers took it: a job that never trained shows only what somebody offered.
+Status add_price(const client::ApiClient& api, Facts& facts) {
     GYM_TRY(const auto jobs, api.jobs({}));
-    std::vector<Amount> prices;
-    prices.reserve(jobs.size());
-    for (const auto& job : jobs)
-        prices.push_back(job->price_wei_per_pflop);
-    facts.market_jobs = prices.size();
-    if (prices.empty()) return {};
-    std::ranges::sort(prices);
-    facts.market_wei_per_pflop = prices[prices.size() / 2];
+    const auto paid =
+        std::ranges::find_if(jobs, [](const auto& job) { return job->rounds_done > 0; });
+    if (paid != jobs.end())
+        facts.latest_price = PaidPrice{(*paid)->price_wei_per_pflop, (*paid)->id};
     return {};
 }
 
@@ -51,7 +48,7 @@ Status add_all(const client::ApiClient& api, Facts& facts) {
     GYM_TRY(facts.workers, live_machines(api, records::NodeRole::kWorker));
     GYM_TRY(facts.verifiers, live_machines(api, records::NodeRole::kVerifier));
     GYM_CHECK(add_fee(api, facts));
-    return add_prices(api, facts);
+    return add_price(api, facts);
 }
 
 }  // namespace
@@ -63,6 +60,7 @@ Result<Facts> network_facts(const client::ApiClient& api) {
     if (read.error().code == ErrorCode::kMalformed) return read.error();
     Facts none;
     none.unknown = read.error().message;
+    none.unknown_code = read.error().code;
     return none;
 }
 

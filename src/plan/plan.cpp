@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <memory>
 
 #include "gym/plan/units.hpp"
 #include "gym/registry/job_spec.hpp"
+#include "money.hpp"
 
 namespace gym::plan {
 namespace {
@@ -15,7 +18,6 @@ constexpr std::uint64_t kMinuteMs = 60'000;
 constexpr std::uint64_t kRoundsMax = 1'000'000;  // of a job file
 constexpr std::uint64_t kDeadlineMsMax = 30ULL * 24 * 3600 * 1000;
 constexpr std::uint32_t kEvaluateWindowsMin = 16, kEvaluateWindowsMax = 256;
-constexpr std::uint64_t kPriceTriesMax = 64;
 
 std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) {
     return a / b + (a % b == 0 ? 0 : 1);
@@ -145,10 +147,10 @@ std::uint32_t nodes_by_default(const Facts& facts) {
 Result<double> slow_seconds(const Inputs& in, const registry::JobTerms& terms) {
     const auto times = times_of(terms, in.work, in.facts);
     if (times) return times->round_s.high * static_cast<double>(terms.rounds);
-    return refused(
-        "no worker is live that measured its speed, so that nothing can be planned "
-        "within a time: leave it out" +
-        (in.facts.unknown.empty() ? "" : " (" + in.facts.unknown + ")"));
+    return fail(in.facts.unknown.empty() ? ErrorCode::kInvalidArgument : in.facts.unknown_code,
+                "no worker is live that measured its speed, so that nothing can be planned "
+                "within a time: leave it out" +
+                    (in.facts.unknown.empty() ? "" : " (" + in.facts.unknown + ")"));
 }
 
 /// The fewest slots that are done in time.
@@ -184,102 +186,6 @@ Result<registry::JobTerms> choose_terms(const Inputs& in) {
         *nodes, duration_text(seconds), duration_text(static_cast<double>(*in.wishes.within_s))));
 }
 
-// Money.
-
-Result<Estimate> estimate_at(const Inputs& in, registry::JobTerms& terms, const Amount& price) {
-    terms.price_wei_per_pflop = price;
-    return estimate(terms, in.work, in.facts);
-}
-
-/// The highest price at which the job costs at most `money`.
-Result<Amount> price_within(const Inputs& in, registry::JobTerms terms, const Amount& money) {
-    Amount low, high(1);
-    for (std::uint64_t i = 0; i < 4 * kPriceTriesMax; ++i) {  // doubles: 256 bits at the most
-        GYM_TRY(const Estimate costs, estimate_at(in, terms, high));
-        if (*costs.most_wei > money) break;
-        low = high;
-        GYM_TRY(high, high.plus(high));
-    }
-    if (low.is_zero())
-        return refused(money.to_tokens() +
-                       " tokens of money pay no price above zero for this job: "
-                       "raise --max-cost, or ask for fewer tokens");
-    // Halves the interval until price and bound agree to 1 part in 10^6: nobody pays finer.
-    for (std::uint64_t i = 0; i < kPriceTriesMax; ++i) {
-        GYM_TRY(const Amount width, high.minus(low));
-        GYM_TRY(const Amount fine, low.mul_div(Amount(1), Amount(1'000'000)));
-        if (width <= fine || width <= Amount(1)) break;
-        GYM_TRY(const Amount half, width.mul_div(Amount(1), Amount(2)));
-        GYM_TRY(const Amount middle, low.plus(half));
-        GYM_TRY(const Estimate costs, estimate_at(in, terms, middle));
-        (*costs.most_wei <= money ? low : high) = middle;
-    }
-    return low;
-}
-
-struct Priced {
-    Amount wei_per_pflop;
-    std::string why;
-};
-
-Result<Priced> choose_price(const Inputs& in, const registry::JobTerms& terms) {
-    if (in.fixed.price_wei_per_pflop) return Priced{*in.fixed.price_wei_per_pflop, "as you say"};
-    if (in.facts.market_wei_per_pflop)
-        return Priced{
-            *in.facts.market_wei_per_pflop,
-            fmt::format("the median of the network's {} newest jobs", in.facts.market_jobs)};
-    if (in.wishes.max_cost_wei && in.facts.bound) {
-        GYM_TRY(const Amount price, price_within(in, terms, *in.wishes.max_cost_wei));
-        return Priced{price, "what the money pays at most: the network has no job to compare with"};
-    }
-    return refused("no price is known" +
-                   (in.facts.unknown.empty() ? " and the network has no job to compare with"
-                                             : " (" + in.facts.unknown + ")") +
-                   ": say what you pay for 10^15 operations (--price, or `price_per_pflop`)");
-}
-
-/// Tokens that the money lasts for, of those wished.
-std::string affordable(const Inputs& in, const Estimate& costs, const Amount& money) {
-    const auto tokens = Amount(costs.tokens).mul_div(money, costs.expected_wei);
-    if (!in.wishes.tokens || !tokens.ok()) return "";
-    const auto count = tokens->to_u64();
-    return count.ok() && *count > 0 ? ", or ask for " + count_text(*count) + " tokens" : "";
-}
-
-struct Budgeted {
-    Amount wei;
-    std::string why;
-};
-
-Result<Budgeted> choose_budget(const Inputs& in, const Estimate& costs) {
-    const auto& most_money = in.wishes.max_cost_wei;
-    Budgeted out;
-    if (in.fixed.budget_wei) {
-        out = {*in.fixed.budget_wei, "as you say"};
-    } else if (costs.most_wei && (!most_money || *costs.most_wei <= *most_money)) {
-        out = {*costs.most_wei, "the most that the job can cost"};
-    } else if (most_money) {
-        out = {*most_money, "the most money that you allow"};
-    } else {
-        return refused("what the job costs at most is not known" +
-                       (in.facts.unknown.empty() ? "" : " (" + in.facts.unknown + ")") +
-                       ": say what it may cost (--max-cost, or `budget`)");
-    }
-    if (most_money && out.wei > *most_money)
-        return refused("the budget of " + out.wei.to_tokens() + " is more than the " +
-                       most_money->to_tokens() + " that the job may cost");
-    if (costs.expected_wei > out.wei)
-        return refused("the job costs about " + costs.expected_wei.to_tokens() +
-                       " tokens of money, more than " + out.wei.to_tokens() +
-                       ": allow more (--max-cost), pay less for the work (--price)" +
-                       affordable(in, costs, out.wei));
-    if (costs.round_wei && *costs.round_wei > out.wei)
-        return refused("one round may cost " + costs.round_wei->to_tokens() +
-                       " tokens of money, more than " + out.wei.to_tokens() +
-                       ": allow more (--max-cost), or ask for fewer nodes or steps_per_round");
-    return out;
-}
-
 // Words.
 
 std::string equation_of(const Inputs& in, const registry::JobTerms& terms) {
@@ -296,8 +202,7 @@ std::string unit_length(const Inputs& in, const registry::JobTerms& terms) {
                                       : " on a small machine; no worker is live");
 }
 
-std::vector<Reason> reasons_of(const Inputs& in, const Plan& plan, const Priced& price,
-                               const Budgeted& budget) {
+std::vector<Reason> reasons_of(const Inputs& in, const Plan& plan, const BudgetChoice& budget) {
     const FixedTerms& fixed = in.fixed;
     const registry::JobTerms& terms = plan.terms;
     const std::string given = "as you say";
@@ -325,7 +230,7 @@ std::vector<Reason> reasons_of(const Inputs& in, const Plan& plan, const Priced&
          why(fixed.unit_ms.has_value(), deadline)},
         {"report_ms", std::to_string(terms.lifecycle.report_ms),
          why(fixed.report_ms.has_value(), "the same of the slowest live verifier")},
-        {"price_per_pflop", terms.price_wei_per_pflop.to_tokens(), price.why},
+        {"price_per_pflop", terms.price_wei_per_pflop.to_tokens(), plan.price.why},
         {"budget", plan.budget_wei.to_tokens(), budget.why},
     };
 }
@@ -352,28 +257,87 @@ std::vector<std::string> notes_of(const Inputs& in, const Plan& plan) {
             fmt::format("the learning rate's schedule ends after {} steps, the job makes "
                         "{}: --set model.optimizer.total_steps={} makes them agree",
                         count_text(in.work.schedule_steps), count_text(steps), steps));
+    if (plan.price.lowered_from_wei)
+        out.push_back("at " + money_text(plan.price.wei_per_pflop) +
+                      " for 10^15 operations workers earn less than at the usual " +
+                      money_number(*plan.price.lowered_from_wei) + ": --max-cost " +
+                      money_number(plan.price.enough_wei, Rounding::kUp) + " pays that price");
     if (plan.estimate.most_wei && *plan.estimate.most_wei > plan.budget_wei)
         out.push_back("if everything is verified the job can cost " +
-                      plan.estimate.most_wei->to_tokens() +
+                      money_text(*plan.estimate.most_wei, Rounding::kUp) +
                       ": it then pauses when the budget is used up (`gym job fund` continues it)");
     return out;
+}
+
+/// Without counting the same aggregate at every price.
+ModelWork remembered(const ModelWork& work) {
+    ModelWork out = work;
+    out.aggregate_flops = [count = work.aggregate_flops,
+                           known = std::make_shared<std::map<std::uint32_t, std::uint64_t>>()](
+                              std::uint32_t slots) -> Result<std::uint64_t> {
+        if (const auto found = known->find(slots); found != known->end()) return found->second;
+        GYM_TRY(const std::uint64_t flops, count(slots));
+        known->emplace(slots, flops);
+        return flops;
+    };
+    return out;
+}
+
+Result<Plan> plan_once(const Inputs& in, bool advise);
+
+/// The price and the tokens that the money pays for, each tried before it is told.
+std::string advice_for(const Inputs& in, const CostAt& cost_at, const Amount& money) {
+    std::string out;
+    if (in.fixed.price_wei_per_pflop) {
+        const auto price = price_within(cost_at, *in.fixed.price_wei_per_pflop, money, least_money);
+        if (price.ok() && !price->is_zero()) out += ", pay --price " + price->to_tokens();
+    }
+    const auto at_price = cost_at(in.fixed.price_wei_per_pflop.value_or(Amount()));
+    if (!in.wishes.tokens || !at_price.ok() || least_money(*at_price).is_zero()) return out;
+    const auto share = Amount(*in.wishes.tokens).mul_div(money, least_money(*at_price));
+    const auto most = share.ok() ? share->to_u64() : share.error();
+    constexpr std::uint64_t kTriesMax = 10;
+    for (std::uint64_t i = 0; most.ok() && i < kTriesMax; ++i) {
+        Wishes fewer = in.wishes;
+        const std::string text = count_option(*most >> i);
+        const auto count = parse_count(text);
+        if (!count.ok()) break;
+        fewer.tokens = *count;
+        if (plan_once({fewer, in.fixed, in.work, in.facts}, false).ok())
+            return out + ", or train --tokens " + text;
+    }
+    return out;
+}
+
+Result<Plan> plan_once(const Inputs& in, bool advise) {
+    Plan plan;
+    GYM_TRY(plan.terms, choose_terms(in));
+    const CostAt cost_at = [&in, terms = plan.terms](const Amount& price) {
+        registry::JobTerms priced = terms;
+        priced.price_wei_per_pflop = price;
+        return estimate(priced, in.work, in.facts);
+    };
+    GYM_TRY(plan.price, choose_price(in.wishes, in.fixed, in.facts, cost_at));
+    plan.terms.price_wei_per_pflop = plan.price.wei_per_pflop;
+    GYM_TRY(plan.estimate, cost_at(plan.price.wei_per_pflop));
+    const Advice advice = [&](const Amount& money) {
+        return advise ? advice_for(in, cost_at, money) : std::string();
+    };
+    GYM_TRY(const BudgetChoice budget,
+            choose_budget(in.wishes, in.fixed, in.facts, plan.estimate, advice));
+    plan.budget_wei = budget.wei;
+    plan.equation = equation_of(in, plan.terms);
+    plan.reasons = reasons_of(in, plan, budget);
+    plan.notes = notes_of(in, plan);
+    return plan;
 }
 
 }  // namespace
 
 Result<Plan> make_plan(const Wishes& wishes, const FixedTerms& fixed, const ModelWork& work,
                        const Facts& facts) {
-    const Inputs in{wishes, fixed, work, facts};
-    Plan plan;
-    GYM_TRY(plan.terms, choose_terms(in));
-    GYM_TRY(const Priced price, choose_price(in, plan.terms));
-    GYM_TRY(plan.estimate, estimate_at(in, plan.terms, price.wei_per_pflop));
-    GYM_TRY(const Budgeted budget, choose_budget(in, plan.estimate));
-    plan.budget_wei = budget.wei;
-    plan.equation = equation_of(in, plan.terms);
-    plan.reasons = reasons_of(in, plan, price, budget);
-    plan.notes = notes_of(in, plan);
-    return plan;
+    const ModelWork counted = remembered(work);
+    return plan_once({wishes, fixed, counted, facts}, true);
 }
 
 }  // namespace gym::plan

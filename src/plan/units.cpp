@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -96,6 +97,41 @@ std::string count_text(std::uint64_t count) {
         out.insert(at, ",");
     }
     return out;
+}
+
+std::string count_option(std::uint64_t count) {
+    constexpr std::uint64_t kPlainBelow = 100'000;
+    std::uint64_t unit = 1;
+    int exponent = 0;
+    for (; count / unit >= 100; unit *= 10)
+        ++exponent;
+    const std::uint64_t digits = count / unit;  // two
+    if (digits * unit < kPlainBelow) return std::to_string(digits * unit);
+    return fmt::format("{}.{}e{}", digits / 10, digits % 10, exponent + 1);
+}
+
+Amount rounded_money(const Amount& amount, Rounding rounding) {
+    constexpr std::size_t kDigits = 6;
+    constexpr std::size_t kDroppedMax = 12;  // of 18 decimals
+    const std::size_t length = amount.to_string().size();
+    std::uint64_t unit = 1;
+    for (std::size_t i = kDigits; i < std::min(length, kDigits + kDroppedMax); ++i)
+        unit *= 10;
+    const auto rest = amount.mul_mod(Amount(1), Amount(unit));
+    if (!rest.ok() || rest->is_zero()) return amount;
+    const bool up =
+        rounding == Rounding::kUp || (rounding == Rounding::kNearest && *rest >= Amount(unit / 2));
+    const auto down = amount.minus(*rest);
+    const auto out = up && down.ok() ? down->plus(Amount(unit)) : down;
+    return out.ok() ? *out : amount;
+}
+
+std::string money_number(const Amount& amount, Rounding rounding) {
+    return rounded_money(amount, rounding).to_tokens();
+}
+
+std::string money_text(const Amount& amount, Rounding rounding) {
+    return money_number(amount, rounding) + " " + kMoneyUnit;
 }
 
 std::string duration_text(double seconds) {

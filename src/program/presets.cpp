@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "gym/common/near_words.hpp"
+
 namespace gym::program {
 namespace {
 
@@ -171,18 +173,41 @@ const Preset* find_preset(std::string_view name) {
     return found == presets().end() ? nullptr : &*found;
 }
 
+namespace {
+
+/// "; did you mean gpt2? There are gpt-nano, ..."
+std::string preset_advice(std::string_view name) {
+    constexpr std::size_t kNearMax = 3;
+    std::vector<std::string_view> known;
+    known.reserve(presets().size());
+    std::string names, near;
+    for (const Preset& preset : presets()) {
+        known.push_back(preset.name);
+        names += (names.empty() ? "" : ", ") + std::string(preset.name);
+    }
+    for (const std::string_view one : near_words(name, known, kNearMax))
+        near += (near.empty() ? "; did you mean " : " or ") + std::string(one);
+    return near + (near.empty() ? "; there are " : "? There are ") + names;
+}
+
+}  // namespace
+
 Result<TrainConfig> preset_config(std::string_view name) {
     if (const Preset* preset = find_preset(name)) return preset->config;
-    std::string names;
-    for (const Preset& preset : presets())
-        names += (names.empty() ? "" : ", ") + std::string(preset.name);
     return fail(ErrorCode::kNotFound,
-                "there is no preset '" + std::string(name) + "'; there are " + names);
+                "there is no preset '" + std::string(name) + "'" + preset_advice(name));
 }
 
 Error with_presets(Error error, std::string_view name) {
-    if (error.code == ErrorCode::kNotFound && find_preset(name) == nullptr)
-        error.message += "; and " + preset_config(name).error().message;
+    if (error.code != ErrorCode::kNotFound || find_preset(name) != nullptr) return error;
+    const bool is_path = name.find('/') != std::string_view::npos || name.ends_with(".yaml") ||
+                         name.ends_with(".yml");
+    if (is_path) {
+        error.message += "; there is no such preset, either (`gym model list`)";
+        return error;
+    }
+    error.message =
+        "'" + std::string(name) + "' is neither a preset nor a file" + preset_advice(name);
     return error;
 }
 

@@ -24,7 +24,7 @@ Result<Amount> tokens(YamlMap& map, std::string_view key) {
     GYM_TRY(const std::string text, map.string(key));
     auto amount = Amount::parse_tokens(text);
     if (amount.ok()) return amount;
-    return map.error_at(key, "must be an amount of tokens like 12.5 with at most 18 decimals");
+    return map.error_at(key, "must be an amount of GYM like 12.5 with at most 18 decimals");
 }
 
 Status read_deadlines(YamlMap& map, protocol::LifecycleParams& out) {
@@ -103,6 +103,12 @@ Result<JobSpec> parse_job_spec(const std::string& text, const std::string& origi
     if (spec.budget_wei.is_zero()) return map.error_at("budget", "must be above zero");
     if (map.has(kMaxDataPriceKey)) {
         GYM_TRY(spec.max_data_price_wei, tokens(map, kMaxDataPriceKey));
+    }
+    if (map.has(kUseKey)) {
+        GYM_TRY(const std::string use, map.string(kUseKey));
+        const auto known = licence::parse_use(use);
+        if (!known.ok()) return map.error_at(kUseKey, known.error().message);
+        spec.use = *known;
     }
     if (map.has("on_fraud")) {
         // Rounds are never rewound: the clip on deltas bounds what one wrong delta can do.

@@ -241,6 +241,7 @@ TEST_F(DatasetsTest, BadOffersAreRefusedWithoutATrace) {
     EXPECT_EQ(code([](auto& offer) { offer.licence = "MIT OR"; }), kInvalidArgument);
     EXPECT_EQ(code([](auto& offer) { offer.licence = "NOASSERTION"; }), kInvalidArgument);
     EXPECT_EQ(code([](auto& offer) { offer.licence = ""; }), kInvalidArgument);
+    EXPECT_EQ(code([](auto& offer) { offer.licence = "banana"; }), kInvalidArgument);
     EXPECT_EQ(code([](auto& offer) { offer.name = std::string(129, 'n'); }), kInvalidArgument);
     EXPECT_EQ(code([](auto& offer) { offer.name = ""; }), kInvalidArgument);
     EXPECT_EQ(code([](auto& offer) { offer.name = "two\nlines"; }), kInvalidArgument);
@@ -368,6 +369,11 @@ TEST_F(DatasetsTest, RefusalsAreProblemsThatSayWhatIsWrong) {
     const auto odd = post("name=n&licence=MIT%20AND");
     EXPECT_EQ(odd.status, 422U);
     EXPECT_NE(odd.body.find("no licence identifier: the end"), std::string::npos) << odd.body;
+    const auto mistyped = post("name=n&licence=CC-BY-4");
+    EXPECT_EQ(mistyped.status, 422U);
+    EXPECT_NE(mistyped.body.find("'CC-BY-4' is not an SPDX identifier; near ones are CC-BY-4.0"),
+              std::string::npos)
+        << mistyped.body;
     const auto root = post("name=n&licence=MIT&root=" + std::string(64, '1'));
     EXPECT_EQ(root.status, 422U);
     EXPECT_NE(root.body.find("the dataset's root is"), std::string::npos) << root.body;

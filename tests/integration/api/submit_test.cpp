@@ -165,9 +165,9 @@ TEST_F(SubmitTest, ARefusalLeavesNoTraceAndTheKeyUsable) {
     const auto poor = submit({owner_, "key-1", job_spec(dataset_)});
     ASSERT_FALSE(poor.ok());
     EXPECT_EQ(poor.error().code, ErrorCode::kInsufficientFunds);
-    EXPECT_NE(poor.error().message.find(
-                  "the job's budget is 100 tokens, 0 are available: deposit 100 more"),
-              std::string::npos)
+    EXPECT_NE(
+        poor.error().message.find("the job's budget is 100 GYM, 0 are available: deposit 100 more"),
+        std::string::npos)
         << poor.error().message;
     EXPECT_EQ(count("registry.job"), 0U);
     EXPECT_EQ(count("api.idempotency"), 0U);
@@ -269,7 +269,7 @@ TEST_F(SubmitTest, BadJobFilesAreNamedByLineAndKey) {
               std::string::npos);
     EXPECT_NE(message(job_spec(dataset_, "0")).find("'budget' must be above zero"),
               std::string::npos);
-    EXPECT_NE(message(job_spec(dataset_, "1.5e3")).find("'budget' must be an amount of tokens"),
+    EXPECT_NE(message(job_spec(dataset_, "1.5e3")).find("'budget' must be an amount of GYM"),
               std::string::npos);
     EXPECT_NE(message(job_spec(dataset_, "1", "checkpoint_every: 5\n")).find("between 1 and 4"),
               std::string::npos);
@@ -292,6 +292,72 @@ TEST_F(SubmitTest, BadJobFilesAreNamedByLineAndKey) {
     EXPECT_NE(message(file_model).find("'model' must be a mapping"), std::string::npos);
     EXPECT_EQ(count("api.idempotency"), 0U);
     EXPECT_EQ(message(job_spec(dataset_, "1", "on_fraud: continue\n")), "accepted");
+}
+
+TEST_F(SubmitTest, AModelThatNoGameCanDecideIsRefusedBeforeMoneyIsLocked) {
+    deposit(owner_, "250", "d1");
+    std::string large = job_spec(dataset_);
+    const std::string model = "{vocabulary: 256, context: 16, layers: 1, heads: 1, width: 16}";
+    large.replace(large.find(model), model.size(),
+                  "{vocabulary: 65536, context: 16, layers: 1, heads: 1, width: 16384}");
+    const auto refused = submit({owner_, "k", large});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_TRUE(has(refused.error().message,
+                    "no network can train this model: its parameters "
+                    "take "))
+        << refused.error().message;
+    EXPECT_EQ(backend().account(owner_).value().available.to_tokens(), "250");
+}
+
+TEST_F(SubmitTest, ALicenceForbidsOthersWhatItSays) {
+    deposit(owner_, "250", "d1");
+    deposit(address_of(2), "250", "d2");
+    const auto offer = [&](const std::string& licence, char letter) {
+        return backend()
+            .add_dataset({.owner = address_of(2),
+                          .name = "theirs",
+                          .licence = licence,
+                          .file = dataset_file(std::string(2'000, letter))})
+            .value()
+            .dataset;
+    };
+    const auto trains = [&](const registry::Dataset& data, const Address& who,
+                            const std::string& more = "") {
+        const auto job =
+            submit({who, data.name + data.licence + more, job_spec(data.root, "1", more)});
+        if (job.ok()) return std::string("yes");
+        EXPECT_EQ(job.error().code, ErrorCode::kPermissionDenied) << job.error().message;
+        return job.error().message;
+    };
+    const std::string other = "use: non-commercial\n";
+    const auto nc = offer("cc-by-nc-4.0", 'a');
+    EXPECT_EQ(nc.licence, "CC-BY-NC-4.0") << "as SPDX spells it";
+    EXPECT_TRUE(has(trains(nc, owner_), "dataset " + nc.root.hex() +
+                                            " (theirs) is under CC-BY-NC-4.0, and CC-BY-NC-4.0 "
+                                            "forbids commercial use"))
+        << trains(nc, owner_);
+    EXPECT_TRUE(has(trains(nc, owner_), "--use non-commercial"));
+    EXPECT_EQ(trains(nc, owner_, other), "yes");
+    EXPECT_EQ(trains(nc, address_of(2)), "yes") << "its owner needs no licence";
+    const auto nd = offer("CC-BY-ND-4.0", 'b');
+    EXPECT_TRUE(has(trains(nd, owner_, other), "forbids derivatives"));
+    EXPECT_FALSE(has(trains(nd, owner_, other), "--use")) << "no other use is permitted";
+    const auto secret = offer("private", 'c');
+    EXPECT_TRUE(has(trains(secret, owner_, other), "lets only its owner train"));
+    EXPECT_EQ(trains(secret, address_of(2)), "yes");
+    const auto reserved = offer("no-training", 'd');
+    EXPECT_TRUE(has(trains(reserved, owner_, other), "reserves training to its owner"));
+    EXPECT_EQ(trains(offer("private OR CC-BY-4.0", 'e'), owner_), "yes");
+    EXPECT_EQ(count("registry.job"), 4U);
+    EXPECT_EQ(backend().account(owner_).value().available.to_tokens(), "248");
+}
+
+TEST_F(SubmitTest, AUseIsOneOfTwoWords) {
+    const auto odd = submit({owner_, "k", job_spec(dataset_, "1", "use: research\n")});
+    ASSERT_FALSE(odd.ok());
+    EXPECT_TRUE(has(odd.error().message, "'use' 'research' must be commercial or non-commercial"))
+        << odd.error().message;
 }
 
 TEST_F(SubmitTest, ADatasetMustExistAndHoldAWindow) {

@@ -140,6 +140,34 @@ TEST_F(BuildTest, EveryStepIsCountedInTheReportAndTheManifest) {
     EXPECT_EQ(documents().at(0).licence, "CC0-1.0");
 }
 
+TEST_F(BuildTest, WhatRemovedAllDocumentsIsNamedWithWhatToDo) {
+    const auto refusal = [&](const std::string& records, const std::string& steps,
+                             const auto& change) {
+        put("a.jsonl", records);
+        auto with = options(steps);
+        change(with);
+        const auto built = build(with);
+        return built.ok() ? std::string("built") : built.error().message;
+    };
+    const auto expect = [](const std::string& said, const std::string& part) {
+        EXPECT_NE(said.find(part), std::string::npos) << said;
+    };
+    const auto nothing = [](BuildOptions&) {};
+    const std::string text = "{\"text\":\"a text\",\"licence\":\"MIT\"}\n";
+    expect(refusal(text, "none", [](BuildOptions& with) { with.steps.consent.licences = {"ISC"}; }),
+           "(licence removed 1); none is under one of --licences: name theirs");
+    expect(refusal("no record\n", "none", [](BuildOptions& with) { with.skip_malformed = true; }),
+           "(read removed 1); most records cannot be read: --format");
+    expect(refusal("{\"text\":\"\"}\n", "none", nothing), "most documents are empty: --text-key");
+    expect(refusal(text, "language", [](BuildOptions& with) { with.steps.languages = {"zh"}; }),
+           "(language removed 1); none is in one of --languages");
+    expect(refusal("{\"text\":\"a\",\"noai\":true}\n", "none", nothing),
+           "(opt-out removed 1); their records, --opt-out or their licence");
+    expect(refusal(text, "gopher", nothing), "choose other --steps than gopher-quality");
+    expect(refusal(text + "{\"text\":\"\"}\n{\"text\":\"\"}\n", "gopher", nothing),
+           "(read removed 2, gopher-quality removed 1); most documents are empty");
+}
+
 TEST_F(BuildTest, ThreadsAndBatchesDoNotChangeABit) {
     put_corpus(3000);
     auto with = options("default");

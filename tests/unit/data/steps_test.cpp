@@ -83,6 +83,40 @@ TEST(Consent, OnlyListedLicencesStayAndADefaultFillsGaps) {
     EXPECT_EQ(document.provenance.licence, "CC0-1.0");
 }
 
+TEST(Consent, ALicenceThatReservesTrainingIsAnOptOut) {
+    EXPECT_EQ(verdict(from("", "no-training"), {}), "opt-out");
+    EXPECT_EQ(verdict(from("", "LicenseRef-no-training"), {}), "opt-out");
+    EXPECT_EQ(verdict(from("", "private"), {}), "");
+}
+
+TEST(Consent, LicencesAreComparedAsSpdxSpellsThem) {
+    Consent consent;
+    consent.licences = {"CC-BY-4.0"};
+    EXPECT_EQ(verdict(from("", "cc-by-4.0"), consent), "");
+    EXPECT_EQ(verdict(from("", "cc-by-3.0"), consent), "licence");
+    EXPECT_EQ(verdict(from("", "what it says"), consent), "licence");
+}
+
+TEST(Steps, UnknownLanguagesAndLicencesAreRefused) {
+    StepOptions options;
+    options.steps = must(parse_steps("language"));
+    for (const char* code : {"en", "de", "zh", "un"}) {
+        options.languages = {code};
+        EXPECT_TRUE(check(options).ok()) << code;
+    }
+    options.languages = {"en", "xx"};
+    EXPECT_NE(check(options).error().message.find("'xx' is not the code of a language"),
+              std::string::npos);
+    options.languages = {"en"};
+    options.consent.default_licence = "banana";
+    EXPECT_NE(check(options).error().message.find("not an SPDX identifier"), std::string::npos);
+    options.consent.default_licence = "MIT";
+    EXPECT_TRUE(check(options).ok());
+    options.consent.licences = {"mit"};
+    EXPECT_NE(check(options).error().message.find("write the licence mit as MIT"),
+              std::string::npos);
+}
+
 TEST(Prepare, SaysWhichStepChangedOrRemovedADocument) {
     StepOptions options;
     options.steps = must(parse_steps("default"));

@@ -64,7 +64,7 @@ TEST(Plan, EveryPlanTrainsTheTokensWithinTheMoney) {
         Facts facts = sample_facts(random() % 40);
         for (Machine& worker : facts.workers)
             worker = {static_cast<std::uint64_t>(between(10, 15)), random() % 30};
-        if (random() % 2 == 0) facts.market_wei_per_pflop.reset();
+        if (random() % 2 == 0) facts.latest_price.reset();
         ModelWork work = sample_work();
         work.flops_per_step = static_cast<std::uint64_t>(between(8, 16));
         work.tokens_per_step = static_cast<std::uint64_t>(between(1, 6));
@@ -178,39 +178,6 @@ TEST(Plan, WhatTheOwnerWroteWins) {
                 "steps of each worker in all");
 }
 
-TEST(Plan, WithoutAPriceTheMoneyMakesIt) {
-    Facts facts = sample_facts(8);
-    facts.market_wei_per_pflop.reset();
-    Wishes wishes = tokens(1'000'000'000);
-    EXPECT_SAYS(refusal(wishes, {}, facts), "no price is known");
-    wishes.max_cost_wei = money("50");
-    const auto plan = make_plan(wishes, {}, sample_work(), facts);
-    ASSERT_TRUE(plan.ok()) << plan.error().message;
-    EXPECT_LE(*plan->estimate.most_wei, money("50"));
-    EXPECT_GT(*plan->estimate.most_wei, money("49.99"));
-    facts.bound.reset();
-    EXPECT_SAYS(refusal(wishes, {}, facts), "no price is known");
-}
-
-TEST(Plan, TooLittleMoneyIsRefusedWithWhatItWouldPay) {
-    Wishes wishes = tokens(1'000'000'000);
-    wishes.max_cost_wei = money("300");  // 600 PFLOP at 1 token
-    const std::string said = refusal(wishes, {}, sample_facts(8));
-    EXPECT_SAYS(said, "more than 300: allow more (--max-cost)");
-    EXPECT_SAYS(said, "or ask for ");
-    // Enough for what is likely and not for the most: the job may pause, and the owner is told.
-    wishes.max_cost_wei = money("1350");
-    const auto plan = make_plan(wishes, {}, sample_work(), sample_facts(8));
-    ASSERT_TRUE(plan.ok()) << plan.error().message;
-    EXPECT_EQ(plan->budget_wei, money("1350"));
-    ASSERT_EQ(plan->notes.size(), 1U);
-    EXPECT_SAYS(plan->notes[0], "gym job fund");
-    FixedTerms fixed;
-    fixed.budget_wei = money("1400");
-    EXPECT_SAYS(refusal(wishes, fixed, sample_facts(8)),
-                "the budget of 1400 is more than the 1350 that the job may cost");
-}
-
 TEST(Plan, ATimeChoosesTheFewestNodesThatKeepIt) {
     Wishes wishes = tokens(1'000'000'000);
     wishes.within_s = 40'000;
@@ -240,7 +207,6 @@ TEST(Plan, WhatIsMissingIsSaid) {
     EXPECT_SAYS(refusal(crowd, {}, sample_facts(8)), "at least 1, at most 630");
     Facts offline;
     offline.unknown = "gym-api does not answer";
-    EXPECT_SAYS(refusal(tokens(1'000), {}, offline), "gym-api does not answer");
     Wishes paid = tokens(1'000'000);
     paid.max_cost_wei = money("50");
     FixedTerms priced;

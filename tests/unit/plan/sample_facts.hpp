@@ -22,15 +22,14 @@ inline ModelWork sample_work() {
 }
 
 /// `workers` workers of 10 TFLOP/s with `valid_run` valid units each, one verifier, no fee, and a
-/// price of 1 token.
+/// latest job that paid 1 GYM.
 inline Facts sample_facts(std::size_t workers, std::uint64_t valid_run = 0) {
     constexpr std::uint64_t kSpeed = 10'000'000'000'000;
     Facts out;
     out.workers.assign(workers, Machine{kSpeed, valid_run});
     out.verifiers.assign(1, Machine{kSpeed, 0});
     out.bound = protocol::CostRates{2'500'000, 0};
-    out.market_wei_per_pflop = Amount::parse_tokens("1").value();
-    out.market_jobs = 3;
+    out.latest_price = PaidPrice{Amount::parse_tokens("1").value(), Digest()};
     return out;
 }
 

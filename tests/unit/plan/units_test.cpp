@@ -45,5 +45,34 @@ TEST(Units, NumbersAreWrittenShortly) {
     EXPECT_EQ(share_text(56'000), "5.6 %");
 }
 
+TEST(Units, ASuggestedCountIsReadBackAndNeverLarger) {
+    EXPECT_EQ(count_option(0), "0");
+    EXPECT_EQ(count_option(99'999), "99000");
+    EXPECT_EQ(count_option(100'000), "1.0e5");
+    EXPECT_EQ(count_option(1'299'999'999), "1.2e9");
+    for (std::uint64_t count = 1; count < kCountMax / 7; count = count * 7 + 3) {
+        const std::uint64_t read = parse_count(count_option(count)).value();
+        EXPECT_LE(read, count);
+        EXPECT_GE(read, count - count / 10) << "two digits are kept";
+    }
+}
+
+TEST(Units, MoneyIsToldInSixDigitsAfterThePointAndNamed) {
+    const auto gym = [](const char* text) { return Amount::parse_tokens(text).value(); };
+    EXPECT_EQ(money_text(gym("0")), "0 GYM");
+    EXPECT_EQ(money_text(gym("12.5")), "12.5 GYM");
+    EXPECT_EQ(money_text(gym("388489.1234565")), "388489.123457 GYM");
+    EXPECT_EQ(money_text(gym("0.000000123456789")), "0.000000123457 GYM");
+    EXPECT_EQ(money_number(gym("1.9999999"), Rounding::kDown), "1.999999");
+    EXPECT_EQ(money_number(gym("1.9999999"), Rounding::kUp), "2");
+    EXPECT_EQ(money_number(gym("1.0000000000000001"), Rounding::kUp), "1.000001");
+    EXPECT_EQ(money_number(Amount(7), Rounding::kUp), "0.000000000000000007");
+    const Amount all =
+        Amount::from_be32({0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
+                           0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
+                           0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF});
+    EXPECT_EQ(rounded_money(all, Rounding::kUp), all) << "nothing larger exists";
+}
+
 }  // namespace
 }  // namespace gym::plan

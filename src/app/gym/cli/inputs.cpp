@@ -16,6 +16,7 @@
 #include "gym/interchange/weights_file.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
+#include "gym/program/presets.hpp"
 
 namespace gym::app {
 namespace {
@@ -23,6 +24,11 @@ namespace {
 constexpr std::uint64_t kPipedTextBytesMax = std::uint64_t{1} << 33;
 constexpr std::uint64_t kTokenizerBytesMax = std::uint64_t{1} << 28;
 constexpr std::string_view kDatasetMagic = "GYMDATA1";
+
+std::string how_to_build(const std::string& model) {
+    return "`gym program build " + model + " -o " + std::filesystem::path(model).stem().string() +
+           ".gym` makes a program of it";
+}
 
 bool begins_as_saved_run(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
@@ -87,12 +93,19 @@ Result<blob::Dataset> read_dataset(const std::string& path) {
 }
 
 Result<program::Program> read_program(const std::string& path) {
-    GYM_TRY(const Bytes content, read_file(path, program::kProgramBytesMax));
-    auto decoded = program::decode(content);
+    const auto content = read_file(path, program::kProgramBytesMax);
+    const bool is_preset = program::find_preset(path) != nullptr;
+    if (!content.ok() && content.error().code == ErrorCode::kNotFound && is_preset)
+        return fail(ErrorCode::kNotFound,
+                    path + " is a preset, and no program file is so called: " + how_to_build(path));
+    if (!content.ok()) return content.error();
+    auto decoded = program::decode(*content);
+    if (decoded.ok()) return decoded;
+    const bool is_model = path.ends_with(".yaml") || path.ends_with(".yml");
     // One code, so one exit code, whichever rule the program breaks (docs/PROGRAMS.md).
-    if (!decoded.ok())
-        return fail(ErrorCode::kInvalidArgument, path + ": " + decoded.error().message);
-    return decoded;
+    return fail(ErrorCode::kInvalidArgument,
+                path + ": " + decoded.error().message +
+                    (is_model ? "; it looks like a model file: " + how_to_build(path) : ""));
 }
 
 Result<std::vector<interchange::NamedFile>> read_tokenizer_files(

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,32 +13,18 @@
 #include <vector>
 
 #include "cli/cli_context.hpp"
+#include "gym/common/near_words.hpp"
 
 namespace gym::app {
 namespace {
 
 constexpr std::size_t kEditsMax = 2;  // of a mistyped word
+constexpr std::size_t kNearMax = 3;
 
 /// Looked for by hand: a command line that does not parse has set no flag.
 bool asks_for_json(int argc, char** argv) {
     return std::any_of(argv, argv + argc,
                        [](const char* word) { return std::string_view(word) == "--json"; });
-}
-
-/// Edits (insert, delete, replace) that make one word of the other (Levenshtein).
-std::size_t distance(std::string_view from, std::string_view to) {
-    std::vector<std::size_t> row(to.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 0; i < from.size(); ++i) {
-        std::size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (std::size_t j = 0; j < to.size(); ++j) {
-            const std::size_t replaced = diagonal + (from[i] == to[j] ? 0 : 1);
-            diagonal = row[j + 1];
-            row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-        }
-    }
-    return row.back();
 }
 
 /// "; did you mean 'start'?" with the nearest commands, or what there is.
@@ -50,7 +35,7 @@ std::string suggestion(const CLI::App& group, const std::string& command, std::s
         const std::string& name = sub->get_name();
         all += (all.empty() ? "" : ", ") + name;
         const bool begins = word.size() > 1 && name.starts_with(word);
-        const std::size_t edits = begins ? 0 : distance(word, name);
+        const std::size_t edits = begins ? 0 : edits_between(word, name);
         if (edits > std::min(nearest, name.size() / 2)) continue;
         if (edits < nearest) near.clear();
         nearest = edits;
@@ -92,6 +77,40 @@ std::vector<std::string> meant_words(int argc, char** argv) {
     return words;
 }
 
+/// Which word looks like an option and is none; empty if that is not what is wrong. CLI11 asks for
+/// required options first, of which the mistyped one may be one.
+std::string unknown_option(const CLI::App& program) {
+    const std::vector<std::string> left = program.remaining(true);
+    const auto unknown = std::ranges::find_if(
+        left, [](const std::string& word) { return word.size() > 1 && word.starts_with('-'); });
+    if (unknown == left.end()) return {};
+    const std::string word = unknown->substr(0, unknown->find('='));
+    const CLI::App* group = &program;
+    std::string command = program.get_name();
+    while (!group->get_subcommands().empty()) {
+        group = group->get_subcommands().front();
+        command += " " + group->get_name();
+    }
+    std::vector<std::string> names;
+    for (const CLI::App* app : {&program, group})
+        for (const CLI::Option* option : app->get_options())
+            for (const std::string& name : option->get_lnames())
+                names.push_back("--" + name);
+    const std::vector<std::string_view> known(names.begin(), names.end());
+    std::string near;
+    for (const std::string_view one : near_words(word, known, kNearMax))
+        if (near.find(one) == std::string::npos)
+            near += (near.empty() ? "; did you mean " : " or ") + std::string(one);
+    return "'" + word + "' is not an option of `" + command + "`" +
+           (near.empty() ? "; `" + command + " --help` lists them" : near + "?");
+}
+
+/// What is wrong with a command line, where CLI11 says it less clearly; empty: CLI11 says it.
+std::string plain_reason(const CLI::App& program, std::span<char* const> words) {
+    const std::string command = unknown_subcommand(program, words);
+    return command.empty() ? unknown_option(program) : command;
+}
+
 }  // namespace
 
 std::optional<int> parse_command_line(CLI::App& program, int argc, char** argv) {
@@ -99,7 +118,7 @@ std::optional<int> parse_command_line(CLI::App& program, int argc, char** argv) 
     // Like every other error line of the program.
     const std::span<char* const> words(argv, static_cast<std::size_t>(argc));
     program.failure_message([&program, words](const CLI::App* failed, const CLI::Error& error) {
-        const std::string unknown = unknown_subcommand(program, words);
+        const std::string unknown = plain_reason(program, words);
         if (!unknown.empty()) return program.get_name() + ": " + unknown + "\n";
         return program.get_name() + ": " + CLI::FailureMessage::simple(failed, error);
     });
@@ -112,7 +131,7 @@ std::optional<int> parse_command_line(CLI::App& program, int argc, char** argv) 
         // --help comes this way too, with the code 0.
         if (error.get_exit_code() != 0 && asks_for_json(argc, argv)) {
             CliContext context{.json = true};
-            const std::string unknown = unknown_subcommand(program, words);
+            const std::string unknown = plain_reason(program, words);
             context.finish(
                 fail(ErrorCode::kInvalidArgument, unknown.empty() ? error.what() : unknown));
             return static_cast<int>(context.exit_code);

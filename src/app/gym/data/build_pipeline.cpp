@@ -17,6 +17,7 @@
 #include "gym/common/file.hpp"
 #include "gym/common/memory.hpp"
 #include "gym/data/build.hpp"
+#include "gym/licence/licence.hpp"
 #include "program/training_progress.hpp"
 
 namespace gym::app {
@@ -102,6 +103,12 @@ Result<std::set<std::string>> names_in(const std::string& path) {
     return out;
 }
 
+Result<std::string> licence_of(const char* option, const std::string& text) {
+    auto licence = licence::canonical(text);
+    if (!licence.ok()) return licence.error().in(option);
+    return licence;
+}
+
 Result<data::BuildOptions> build_options(const PipelineOptions& options) {
     data::BuildOptions out;
     out.inputs = options.inputs;
@@ -115,8 +122,13 @@ Result<data::BuildOptions> build_options(const PipelineOptions& options) {
     GYM_TRY(out.steps.steps, data::parse_steps(options.steps));
     out.steps.languages = {options.languages.begin(), options.languages.end()};
     out.steps.seed = options.seed;
-    out.steps.consent.default_licence = options.licence;
-    out.steps.consent.licences = {options.licences.begin(), options.licences.end()};
+    if (!options.licence.empty()) {
+        GYM_TRY(out.steps.consent.default_licence, licence_of("--licence", options.licence));
+    }
+    for (const std::string& one : options.licences) {
+        GYM_TRY(std::string licence, licence_of("--licences", one));
+        out.steps.consent.licences.insert(std::move(licence));
+    }
     GYM_TRY(out.steps.consent.opted_out, names_in(options.opt_out_file));
     out.skip_malformed = options.skip_malformed;
     if (options.context > 0) out.window_tokens = std::uint64_t{options.context} + 1;
@@ -174,19 +186,28 @@ void add_pipeline_options(CLI::App& command, PipelineOptions& options) {
                        "$AWS_ACCESS_KEY_ID and $AWS_SECRET_ACCESS_KEY");
 }
 
-Status run_pipeline(const CliContext& context, const PipelineOptions& options,
-                    const data::EncoderFactory& encoder) {
+Result<Built> build_dataset(const PipelineOptions& options, const data::EncoderFactory& encoder,
+                            bool quiet) {
     GYM_TRY(data::BuildOptions build, build_options(options));
     const InterruptGuard interrupt;
-    BuildLine line(context.json);
+    BuildLine line(quiet);
     build.encoder = encoder;
     build.progress = [&line](const data::BuildProgress& at) { line.show(at); };
     build.stopped = [&interrupt] { return interrupt.interrupted(); };
     build.remote.stopped = build.stopped;
     // A file size limit is then an error of write(2), like a full disk.
     std::signal(SIGXFSZ, SIG_IGN);
-    GYM_TRY(const data::BuildReport report, data::build(build));
-    print_build(context, build, report);
+    GYM_TRY(data::BuildReport report, data::build(build));
+    // They are of this call.
+    build.progress = {};
+    build.stopped = build.remote.stopped = {};
+    return Built{std::move(build), std::move(report)};
+}
+
+Status run_pipeline(const CliContext& context, const PipelineOptions& options,
+                    const data::EncoderFactory& encoder) {
+    GYM_TRY(const Built built, build_dataset(options, encoder, context.json));
+    print_build(context, built.options, built.report);
     return {};
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gym/common/result.hpp"
+#include "gym/data/build.hpp"
 #include "gym/data/encoder.hpp"
 
 namespace CLI {
@@ -37,7 +38,17 @@ struct PipelineOptions {
 /// Adds the inputs and all options but -o and --context.
 void add_pipeline_options(CLI::App& command, PipelineOptions& options);
 
-/// Builds, with a progress line on standard error, and prints what every step removed.
+/// What was built, and from what.
+struct Built {
+    data::BuildOptions options;
+    data::BuildReport report;
+};
+/// Builds. @param quiet without a progress line on standard error. @errors those of data::build();
+/// kInvalidArgument naming the option that cannot be used.
+[[nodiscard]] Result<Built> build_dataset(const PipelineOptions& options,
+                                          const data::EncoderFactory& encoder, bool quiet);
+
+/// build_dataset(), and prints what every step removed.
 [[nodiscard]] Status run_pipeline(const CliContext& context, const PipelineOptions& options,
                                   const data::EncoderFactory& encoder);
 

@@ -14,8 +14,8 @@
 #include "data/data_print.hpp"
 #include "data/dataset_print.hpp"
 #include "data/evaluation_records.hpp"
+#include "gym/licence/licence.hpp"
 #include "gym/quality/chunker.hpp"
-#include "job/licence_check.hpp"
 
 namespace gym::app {
 namespace {
@@ -43,12 +43,6 @@ Result<Amount> price_argument(const std::string& text) {
 Status check_terms(const RegistryOptions& options, const client::DatasetTerms& terms,
                    const blob::Dataset& dataset) {
     if (options.yes) return {};
-    if (const std::string id = uncommon_licence(terms.licence); !id.empty())
-        return fail(ErrorCode::kConflict,
-                    "'" + id +
-                        "' is not a common SPDX id, and a licence can never be changed: correct "
-                        "it, write LicenseRef-" +
-                        id + " for a licence of your own, or confirm it with --yes");
     if (!terms.price_wei_per_mtoken.is_zero() && dataset.tokens().size() < quality::kShingleTokens)
         return fail(ErrorCode::kConflict,
                     "a text of " + std::to_string(dataset.tokens().size()) +
@@ -68,7 +62,9 @@ void warn_of_no_worth(const registry::Dataset& record, const client::DatasetTerm
 Status register_file(const CliContext& context, const RegistryOptions& options) {
     client::DatasetTerms terms;
     GYM_TRY(terms.price_wei_per_mtoken, price_argument(options.price));
-    terms.licence = options.licence;
+    auto licence = licence::canonical(options.licence);
+    if (!licence.ok()) return licence.error().in("--licence");
+    terms.licence = *std::move(licence);
     terms.name = options.name.empty() ? std::filesystem::path(options.file).filename().string()
                                       : options.name;
     std::optional<registry::DatasetReference> reference;
@@ -166,7 +162,8 @@ void add_data_registry_commands(CLI::App& data, CliContext& context) {
     enter->add_option("file", options->file, "Text (a token is a byte) or token file")->required();
     enter
         ->add_option("--licence", options->licence,
-                     "SPDX expression: CC-BY-4.0, CC0-1.0 OR MIT, LicenseRef-name")
+                     "SPDX expression like CC-BY-4.0 or LicenseRef-name; or private, proprietary, "
+                     "no-training, public-domain")
         ->required();
     enter->add_option("--name", options->name,
                       "Name that is shown in lists (default: the file's name)");
@@ -177,8 +174,7 @@ void add_data_registry_commands(CLI::App& data, CliContext& context) {
                       "Also make it the next version of this name, NAME or NAME@VERSION, which is "
                       "yours if you use it first");
     enter->add_flag("--yes", options->yes,
-                    "Register even with an uncommon licence, or with a price on a text that is too "
-                    "short to earn anything");
+                    "Register even with a price on a text that is too short to earn anything");
     add("list", "List registered datasets, newest first", false, list_datasets)
         ->add_option("--owner", options->owner, "List only datasets of this address");
     add("evaluations", "List the evaluations that measure the usefulness of datasets, newest first",

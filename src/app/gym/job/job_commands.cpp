@@ -13,7 +13,9 @@
 #include "cli/rows.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/crypto/secret.hpp"
+#include "gym/licence/licence.hpp"
 #include "job/export_command.hpp"
+#include "job/job_data.hpp"
 #include "job/job_file.hpp"
 #include "job/job_init.hpp"
 #include "job/job_mix.hpp"
@@ -68,6 +70,7 @@ Result<plan::Facts> planner_facts(const client::ApiClient& api, const ResolvedJo
 /// The job file with what the command line says in the place of its own keys.
 Result<ResolvedJob> asked_job(const CliContext& context, const JobOptions& options) {
     GYM_TRY(JobText text, job_text(options.request));
+    text.quiet = context.json;
     GYM_CHECK(resolve_mix(options.api, text, context.json));
     const client::ApiClient api = options.api.client();
     const auto facts = [&](const ResolvedJob& known) { return planner_facts(api, known); };
@@ -80,7 +83,7 @@ Result<ResolvedJob> asked_job(const CliContext& context, const JobOptions& optio
     const auto price = Amount::parse_tokens(options.max_data_price);
     if (!price.ok())
         return fail(ErrorCode::kInvalidArgument, "--max-data-price: '" + options.max_data_price +
-                                                     "' is not an amount of tokens (like 0.25)");
+                                                     "' is not an amount of GYM (like 0.25)");
     GYM_CHECK(agree_to_data_price(job, *price));
     return job;
 }
@@ -109,9 +112,13 @@ Result<JobOutlook> outlook_of(const JobOptions& options, const client::ApiClient
 }
 
 Status print_quote(const CliContext& context, const JobOptions& options) {
-    GYM_TRY(const ResolvedJob job, asked_job(context, options));
+    GYM_TRY(ResolvedJob job, asked_job(context, options));
     const client::ApiClient api = options.api.client();
     GYM_TRY(const DataPrice data, data_price(api, job));
+    if (data.record) {
+        GYM_TRY(const auto warnings, data_warnings(job, *data.record));
+        job.warnings.insert(job.warnings.end(), warnings.begin(), warnings.end());
+    }
     GYM_TRY(const KnownFee fee, network_fee(api));
     GYM_TRY(const JobQuote costs, quote(job, data.terms, fee.bound));
     GYM_TRY(const JobOutlook outlook, outlook_of(options, api, job));
@@ -129,6 +136,12 @@ Status print_quote(const CliContext& context, const JobOptions& options) {
     return {};
 }
 
+Result<std::string> licence_of(const JobOptions& options) {
+    auto licence = licence::canonical(options.licence);
+    if (!licence.ok()) return licence.error().in("--licence");
+    return licence;
+}
+
 /// The owner agreed to what the dataset costs, and knows its licence. gym-api checks the price once
 /// more, of the job that it stores.
 Status check_offer(const JobOptions& options, const ResolvedJob& job,
@@ -137,17 +150,19 @@ Status check_offer(const JobOptions& options, const ResolvedJob& job,
     if (dataset.price_wei_per_mtoken > job.max_data_price_wei)
         return fail(ErrorCode::kConflict,
                     "dataset " + job.dataset_root.hex() + " costs " + price +
-                        " tokens per million tokens of text, the job agrees to " +
+                        " GYM per million tokens of text, the job agrees to " +
                         (job.max_data_price_wei.is_zero()
                              ? "none"
                              : job.max_data_price_wei.to_tokens() + " at the most") +
                         ": --max-data-price " + price +
                         " (or max_data_price in the job file) accepts it; `gym job quote` prints "
                         "the job's cost");
-    if (options.licence.empty() || options.licence == dataset.licence) return {};
-    return fail(ErrorCode::kConflict,
-                "dataset " + job.dataset_root.hex() + " is registered under " + dataset.licence +
-                    ", not under " + options.licence + ": leave --licence out");
+    if (options.licence.empty()) return {};
+    GYM_TRY(const std::string licence, licence_of(options));
+    if (licence == dataset.licence) return {};
+    return fail(ErrorCode::kConflict, "dataset " + job.dataset_root.hex() +
+                                          " is registered under " + dataset.licence +
+                                          ", not under " + licence + ": leave --licence out");
 }
 
 /// The dataset's record; it is there when this returns, if it can be. Says what it costs before
@@ -165,12 +180,14 @@ Result<registry::Dataset> ready_dataset(const CliContext& context, const JobOpti
             return fail(ErrorCode::kInvalidArgument,
                         job.dataset_name + " (" + job.dataset_root.hex() +
                             ") is not registered: say under which licence with --licence (an SPDX "
-                            "expression like CC-BY-4.0, or LicenseRef-private), or offer it for a "
-                            "price with `gym data register`");
-        GYM_TRY(record,
-                api.register_dataset(*job.dataset, {job.dataset_name, options.licence, Amount()}));
+                            "expression like CC-BY-4.0; private: only your own jobs train on it), "
+                            "or offer it for a price with `gym data register`");
+        GYM_TRY(const std::string licence, licence_of(options));
+        GYM_TRY(record, api.register_dataset(*job.dataset, {job.dataset_name, licence, Amount()}));
     }
     const registry::Dataset& dataset = record->value;
+    GYM_CHECK(check_vocabulary("dataset " + dataset.root.hex(), dataset.vocabulary,
+                               job.config.model.vocabulary));
     GYM_CHECK(check_offer(options, job, dataset));
     if (context.json) return dataset;
     print_data_price(dataset);
@@ -195,6 +212,8 @@ Result<client::Answer<client::Job>> send_once(const JobOptions& options, const s
 
 Status submit(const CliContext& context, const JobOptions& options) {
     GYM_TRY(ResolvedJob job, asked_job(context, options));
+    for (const std::string& warning : job.warnings)
+        if (!context.json) print_notice("warning", "{}", warning);
     if (job.plan && !context.json) print_plan(*job.plan);
     GYM_TRY(const client::ApiClient api, options.api.client_with_key(kApiRetryFor));
     // First, so that a wrong passphrase shows before a long upload.
@@ -292,7 +311,7 @@ Status watch_job(const CliContext& context, const JobOptions& options) {
             if (context.json)
                 context.print_json(job.json);
             else
-                print_job_detail(*job);
+                print_job_detail(*job, false);
             if (is_trained(*job) || job->status == registry::JobStatus::kCompleted) return {};
             return fail(ErrorCode::kInternal,
                         "the job ended as " + std::string(to_string(job->status)));
@@ -318,8 +337,7 @@ Status fund(const CliContext& context, const JobOptions& options) {
     GYM_TRY(const Amount amount, tokens_argument(options.amount));
     GYM_TRY(const client::ApiClient api, options.api.client_with_key(kApiRetryFor));
     GYM_TRY(const plan::OrderSigner signer, open_order_signer(options.order));
-    GYM_TRY(const auto job,
-            send_once(options, "the tokens were added", [&](const std::string& key) {
+    GYM_TRY(const auto job, send_once(options, "the money was added", [&](const std::string& key) {
                 return api.fund_job(id, amount, key,
                                     signer.seal_funding(id, amount, key, SystemClock().now_ms()));
             }));
@@ -347,7 +365,7 @@ void add_job_commands(CLI::App& app, CliContext& context) {
     const auto add_data_price = [&](CLI::App& command) {
         command.add_option(
             "--max-data-price", options->max_data_price,
-            "Highest price for a million tokens of text (default: the job file's max_data_price)");
+            "Most GYM for a million tokens of text (default: the job file's max_data_price)");
     };
     CLI::App* quote_command = add(
         "quote", "Print what a job costs and how long it takes; submits nothing", false,
@@ -364,8 +382,9 @@ void add_job_commands(CLI::App& app, CliContext& context) {
     options->request.add_to(*submit_command);
     add_data_price(*submit_command);
     submit_command->add_option("--licence", options->licence,
-                               "Licence (SPDX expression) under which an unregistered text is "
-                               "registered, at price 0 (`gym data register` sets a price)");
+                               "Licence under which an unregistered text is registered, at price 0 "
+                               "(`gym data register` sets a price): an SPDX expression, or "
+                               "private, proprietary, no-training, public-domain");
     options->order.add_to(*submit_command);
     submit_command->add_flag("--again", options->again,
                              "Submit the job even if the same job is already running");
@@ -391,10 +410,10 @@ void add_job_commands(CLI::App& app, CliContext& context) {
         ->check(CLI::IsMember({kUntilTrained, kUntilSettled}));
     add_export_command(*job, context);
     CLI::App* fund_command =
-        add("fund", "Lock more tokens for a job; a job that paused for want of budget continues",
-            true, fund);
+        add("fund", "Lock more GYM for a job; a job that paused for want of budget continues", true,
+            fund);
     fund_command->add_option("id", options->id, "Job id, or its first digits")->required();
-    fund_command->add_option("amount", options->amount, "Tokens, like 12.5")->required();
+    fund_command->add_option("amount", options->amount, "GYM, like 12.5")->required();
     options->order.add_to(*fund_command);
     fund_command->add_option("--idempotency-key", options->idempotency_key,
                              "Name of this payment; a repetition with the same name adds nothing");

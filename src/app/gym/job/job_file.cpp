@@ -4,15 +4,15 @@
 #include <sstream>
 #include <utility>
 
-#include "cli/inputs.hpp"
 #include "gym/common/file.hpp"
 #include "gym/common/ppm.hpp"
+#include "gym/dispute/network_limit.hpp"
 #include "gym/program/cost.hpp"
 #include "gym/program/presets.hpp"
 #include "gym/program/train_config_yaml.hpp"
 #include "gym/registry/job_spec.hpp"
 #include "gym/rewards/formulas.hpp"
-#include "program/network_limit.hpp"
+#include "job/job_data.hpp"
 
 namespace gym::app {
 namespace {
@@ -55,7 +55,7 @@ Status inline_model(const fs::path& folder, const std::string& model_file, YamlT
 Status check_trainable(const ResolvedJob& job) {
     const auto program = program::train_program(job.config);
     if (!program.ok()) return {};
-    const std::string limit = network_limit(*program);
+    const std::string limit = dispute::network_limit(*program);
     if (limit.empty()) return {};
     return fail(ErrorCode::kInvalidArgument, "no network can train this model: " + limit +
                                                  "; train it with `gym program run`, or take a "
@@ -74,23 +74,33 @@ Status look_up_dataset(const fs::path& path, const registry::DatasetReference& r
     return text.replace("dataset", "dataset: \"" + job.dataset_root.hex() + "\"");
 }
 
-Status load_dataset(const fs::path& folder, const std::string& dataset, const DatasetLookup& lookup,
-                    ResolvedJob& job, YamlText& text) {
+/// @param spec names the dataset, and weights that may have the model's tokenizer beside them.
+Status load_dataset(const JobText& given, const registry::JobSpec& spec,
+                    const DatasetLookup& lookup, ResolvedJob& job, YamlText& text) {
+    const std::string& dataset = spec.dataset;
     if (const auto root = Digest::parse(dataset); root.ok()) {
         job.dataset_root = *root;
         return {};
     }
-    const fs::path path = folder / dataset;
+    const fs::path path = given.folder / dataset;
     std::error_code unknown;
     if (const auto reference = registry::parse_dataset_reference(dataset);
         lookup && reference.ok() && !fs::exists(path, unknown))
         return look_up_dataset(path, *reference, lookup, job, text);
-    GYM_TRY(auto loaded, read_dataset(path.string()));
+    const fs::path beside = spec.init.empty() ? fs::path() : given.folder / spec.init;
+    const std::uint32_t vocabulary = job.config.model.vocabulary;
+    GYM_TRY(auto loaded, load_job_data(path, {.tokenizer = given.tokenizer,
+                                              .beside = beside.string(),
+                                              .vocabulary = vocabulary,
+                                              .quiet = given.quiet}));
+    if (std::string warning = vocabulary_warning(loaded.vocabulary(), vocabulary); !warning.empty())
+        job.warnings.push_back(std::move(warning));
     const std::uint64_t window = std::uint64_t{job.config.model.context} + 1;
     GYM_TRY([[maybe_unused]] const auto windows,
             loaded.window_count(blob::Split::kValidation, window));
     job.dataset_root = loaded.root();
-    job.dataset_name = path.filename().string().substr(0, 128);
+    const fs::path trimmed = path.has_filename() ? path : path.parent_path();
+    job.dataset_name = trimmed.filename().string().substr(0, 128);
     job.dataset.emplace(std::move(loaded));
     return text.replace("dataset", "dataset: \"" + job.dataset_root.hex() + "\"");
 }
@@ -160,11 +170,26 @@ Result<DataPrice> data_price(const client::ApiClient& api, const ResolvedJob& jo
         if (record.error().code == ErrorCode::kMalformed) return record.error();
         return DataPrice{std::nullopt, record.error().message};
     }
-    if (!*record && job.dataset) return DataPrice{DataTerms{}, {}, false};
+    if (!*record && job.dataset) return DataPrice{DataTerms{}};
     if (!*record)
         return DataPrice{std::nullopt, "dataset " + job.dataset_root.hex() + " is not registered"};
     const registry::Dataset& dataset = (*record)->value;
-    return DataPrice{DataTerms{dataset.price_wei_per_mtoken, dataset.quality_ppm}};
+    return DataPrice{DataTerms{dataset.price_wei_per_mtoken, dataset.quality_ppm}, {}, dataset};
+}
+
+Result<std::vector<std::string>> data_warnings(const ResolvedJob& job,
+                                               const registry::Dataset& dataset) {
+    const std::uint32_t vocabulary = job.config.model.vocabulary;
+    GYM_CHECK(check_vocabulary("dataset " + dataset.root.hex() + " (" + dataset.name + ")",
+                               dataset.vocabulary, vocabulary));
+    std::vector<std::string> out;
+    std::string bytes = vocabulary_warning(dataset.vocabulary, vocabulary);
+    if (!bytes.empty() && !job.dataset) out.push_back(std::move(bytes));  // else it is said already
+    if (const std::string why = licence::forbidden(dataset.licence, job.use); !why.empty())
+        out.push_back("the data is under " + dataset.licence + ", and " + why +
+                      ": the job is refused unless its owner " + dataset.owner.hex() +
+                      " submits it");
+    return out;
 }
 
 Result<KnownFee> network_fee(const client::ApiClient& api) {
@@ -190,13 +215,14 @@ Result<ResolvedJob> resolve_job(JobText given, const AskFacts& ask_facts,
     GYM_TRY(job.config, program::read_train_config(model));
     GYM_CHECK(model.finish());
     if (const Status status = check_trainable(job); !status.ok()) return status.error().in(origin);
-    GYM_CHECK(load_dataset(given.folder, draft.spec.dataset, lookup, job, draft.text));
+    GYM_CHECK(load_dataset(given, draft.spec, lookup, job, draft.text));
     GYM_CHECK(find_init(given.folder, draft.spec.init, job));
     job.name = draft.spec.name;
     job.yaml = draft.text.text();
     if (draft.needs_plan()) GYM_CHECK(plan_terms(std::move(draft), given, ask_facts, job));
     GYM_TRY(const auto whole, registry::parse_job_spec(job.yaml, origin));
     job.terms = whole.terms;
+    job.use = whole.use;
     job.budget_wei = whole.budget_wei;
     job.max_data_price_wei = whole.max_data_price_wei;
     return job;

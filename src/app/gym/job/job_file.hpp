@@ -5,16 +5,19 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "gym/blob/dataset.hpp"
 #include "gym/client/api_client.hpp"
 #include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
+#include "gym/licence/licence.hpp"
 #include "gym/plan/plan.hpp"
 #include "gym/program/train_program.hpp"
 #include "gym/protocol/job_cost.hpp"
 #include "gym/registry/dataset_names.hpp"
+#include "gym/registry/datasets.hpp"
 #include "gym/registry/jobs.hpp"
 #include "job/job_request.hpp"
 
@@ -28,12 +31,14 @@ struct ResolvedJob {
     std::string init;  ///< what parse_init() reads, with a job's id cut; or weights on disk
     program::TrainConfig config;
     registry::JobTerms terms;
+    licence::Use use = licence::Use::kCommercial;
     Amount budget_wei;
     Amount max_data_price_wei;  ///< for a million tokens of text
     Digest dataset_root;
     std::optional<blob::Dataset> dataset;  ///< absent if the file names a registered root
     std::string dataset_name;
-    std::optional<plan::Plan> plan = {};  ///< where terms were left to the planner
+    std::vector<std::string> warnings = {};  ///< sentences that the owner should read
+    std::optional<plan::Plan> plan = {};     ///< where terms were left to the planner
 };
 
 /// Asked once model and dataset are known, if the planner is needed.
@@ -42,9 +47,10 @@ using AskFacts = std::function<Result<plan::Facts>(const ResolvedJob& job)>;
 /// Looks up a dataset's name. @return its root.
 using DatasetLookup = std::function<Result<Digest>(const registry::DatasetReference&)>;
 
-/// Puts in what the text names and completes it. A dataset file may be a token file or any text;
-/// what is no file is looked up as a name, if it can be one and there is a `lookup`.
-/// @errors those of resolve_job_file(); plan::make_plan(); those of `ask_facts`.
+/// Puts in what the text names and completes it. A dataset may be a token file, any text or a
+/// folder (load_job_data()); what is no file is looked up as a name, if it can be one and there is
+/// a `lookup`. @errors those of resolve_job_file(); load_job_data(); plan::make_plan(); those of
+/// `ask_facts`.
 [[nodiscard]] Result<ResolvedJob> resolve_job(JobText given, const AskFacts& ask_facts,
                                               const DatasetLookup& lookup = {});
 
@@ -72,10 +78,16 @@ struct DataTerms {
 struct DataPrice {
     std::optional<DataTerms> terms;
     std::string unknown = {};  ///< why there are no terms
-    bool registered = true;
+    std::optional<registry::Dataset> record = {};
+    [[nodiscard]] bool registered() const { return record.has_value(); }
 };
 /// Asks gym-api; without an answer the price is not known. @errors kMalformed for a wrong answer.
 [[nodiscard]] Result<DataPrice> data_price(const client::ApiClient& api, const ResolvedJob& job);
+
+/// What is to be said of a job on this dataset before anything is paid: its licence, and what of
+/// the model's vocabulary it uses. @errors kInvalidArgument if the model cannot train on it.
+[[nodiscard]] Result<std::vector<std::string>> data_warnings(const ResolvedJob& job,
+                                                             const registry::Dataset& dataset);
 
 /// The network's fee, as far as it is known.
 struct KnownFee {

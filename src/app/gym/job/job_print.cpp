@@ -6,12 +6,30 @@
 #include "cli/amount_text.hpp"
 #include "cli/rows.hpp"
 #include "data/dataset_print.hpp"
+#include "gym/plan/units.hpp"
 #include "gym/rewards/formulas.hpp"
 
 namespace gym::app {
 namespace {
 
 namespace json = boost::json;
+
+/// A bill adds up, to the last digit.
+std::string exact_money(const Amount& amount) {
+    return amount.to_tokens() + " " + plan::kMoneyUnit;
+}
+
+json::object price_json(const ResolvedJob& job) {
+    plan::PriceChoice price{.wei_per_pflop = job.terms.price_wei_per_pflop, .why = "as you say"};
+    if (job.plan) price = job.plan->price;
+    const auto& lowered = price.lowered_from_wei;
+    return {
+        {"wei_per_pflop", price.wei_per_pflop.to_string()},
+        {"from", std::string(to_string(price.source))},
+        {"job", price.job ? json::value(price.job->hex()) : json::value(nullptr)},
+        {"lowered_from_wei", lowered ? json::value(lowered->to_string()) : json::value(nullptr)},
+        {"why", price.why}};
+}
 
 }  // namespace
 
@@ -31,7 +49,7 @@ json::object quote_json(const ResolvedJob& job, const JobQuote& quote, const Dat
             {"flops_per_step", quote.flops_per_step},
             {"flops", quote.flops.to_string()},
             {"compute_wei", quote.compute_wei.to_string()},
-            {"data_registered", known(has_data, [&] { return data.registered; })},
+            {"data_registered", known(has_data, [&] { return data.registered(); })},
             {"data_price_wei_per_mtoken",
              known(has_data, [&] { return quote.data->price_wei_per_mtoken.to_string(); })},
             {"max_data_price_wei", job.max_data_price_wei.to_string()},
@@ -41,8 +59,10 @@ json::object quote_json(const ResolvedJob& job, const JobQuote& quote, const Dat
             {"fee_burned_ppm", known(has_fee, [&] { return fee.rates->burned_ppm; })},
             {"most_wei", wei(quote.most_wei)},
             {"most_of_a_round_wei", wei(quote.round_wei)},
+            {"price", price_json(job)},
             {"price_wei_per_pflop_day", quote.pflop_day_wei.to_string()},
             {"budget_wei", job.budget_wei.to_string()},
+            {"warnings", json::array(job.warnings.begin(), job.warnings.end())},
             {"rounds", job.terms.rounds},
             {"rounds_covered",
              known(quote.rounds_covered.has_value(), [&] { return *quote.rounds_covered; })}};
@@ -55,16 +75,17 @@ void print_data(const ResolvedJob& job, const JobQuote& quote, const DataPrice& 
         print_row("data", "price unknown: {}", data.unknown);
         return;
     }
-    if (!data.registered) {
+    if (!data.registered()) {
         print_row("data", "not registered: costs nothing if the job registers it (--licence)");
         return;
     }
     const Amount& price = quote.data->price_wei_per_mtoken;
-    print_row("data", "{} tokens ({} per million tokens of text, quality {})",
-              quote.data_wei.to_tokens(), price.to_tokens(), percent(quote.data->quality_ppm));
+    print_row("data", "{} ({} per million tokens of text, quality {})",
+              plan::money_text(quote.data_wei), plan::money_text(price),
+              percent(quote.data->quality_ppm));
     if (price > job.max_data_price_wei)
         print_row("", "the job accepts {} per million: it is refused without --max-data-price {}",
-                  job.max_data_price_wei.to_tokens(), price.to_tokens());
+                  plan::money_text(job.max_data_price_wei), price.to_tokens());
 }
 
 void print_most(const ResolvedJob& job, const JobQuote& quote, const KnownFee& fee) {
@@ -74,10 +95,10 @@ void print_most(const ResolvedJob& job, const JobQuote& quote, const KnownFee& f
         return;
     }
     print_row("at most",
-              "{} tokens (every unit verified or rejected, every aggregate verified, full uptime "
+              "{} (every unit verified or rejected, every aggregate verified, full uptime "
               "bonus, fee)",
-              quote.most_wei->to_tokens());
-    print_row("", "{} for one round", quote.round_wei->to_tokens());
+              plan::money_text(*quote.most_wei, plan::Rounding::kUp));
+    print_row("", "{} for one round", plan::money_text(*quote.round_wei, plan::Rounding::kUp));
     print_row("rounds", "the budget covers {} of {}", *quote.rounds_covered, job.terms.rounds);
 }
 
@@ -95,12 +116,16 @@ void print_quote(const ResolvedJob& job, const JobQuote& quote, const DataPrice&
     print_row("flops per step", "{}", quote.flops_per_step);
     print_row("work", "{:.6g} PFLOP ({} rounds, {} workers, {} steps)", pflop, job.terms.rounds,
               job.terms.slots_max, job.terms.steps);
-    print_row("compute", "{} tokens", quote.compute_wei.to_tokens());
+    print_row("compute", "{}", plan::money_text(quote.compute_wei));
     print_data(job, quote, data);
     print_fee(fee);
-    print_row("price", "{} tokens per PFLOP-day", quote.pflop_day_wei.to_tokens());
-    print_row("budget", "{} tokens", job.budget_wei.to_tokens());
+    print_row("price", "{} per PFLOP ({}), {} per PFLOP-day",
+              plan::money_text(job.terms.price_wei_per_pflop),
+              job.plan ? job.plan->price.why : "as you say", plan::money_text(quote.pflop_day_wei));
+    print_row("budget", "{}", plan::money_text(job.budget_wei));
     print_most(job, quote, fee);
+    for (const std::string& warning : job.warnings)
+        print_row("warning", "{}", warning);
 }
 
 void print_fee(const KnownFee& fee) {
@@ -114,9 +139,9 @@ void print_fee(const KnownFee& fee) {
 }
 
 void print_data_price(const registry::Dataset& dataset) {
-    print_row("data", "{} tokens per million tokens of text, quality {} ({}, {})",
-              dataset.price_wei_per_mtoken.to_tokens(), percent(dataset.quality_ppm), dataset.name,
-              dataset.licence);
+    print_row("data", "{} per million tokens of text, quality {} ({}, {})",
+              plan::money_text(dataset.price_wei_per_mtoken), percent(dataset.quality_ppm),
+              dataset.name, dataset.licence);
 }
 
 bool is_trained(const client::Job& job) {
@@ -147,7 +172,7 @@ void print_job(const client::Job& job) {
         print_row("", "asked to {}, not done yet{}", job.request,
                   job.request_reason.empty() ? "" : ": " + job.request_reason);
     if (job.init_root) print_row("begins from", "{}", job.init_root->hex());
-    print_row("budget", "{} tokens", job.budget.to_tokens());
+    print_row("budget", "{}", plan::money_text(job.budget));
 }
 
 void print_job_line(const client::Job& job) {
@@ -182,34 +207,35 @@ void print_bill(const client::JobBill& bill) {
     std::optional<Amount> total = Amount();
     for (const client::BillItem& item : bill.kinds) {
         std::string open;
-        if (!item.pending.is_zero()) open = ", " + item.pending.to_tokens() + " pending";
+        if (!item.pending.is_zero()) open = ", " + exact_money(item.pending) + " pending";
         if (!item.unfunded.is_zero())
-            open += ", " + item.unfunded.to_tokens() + " waits for budget";
-        print_row(rewards::to_string(item.kind), "{} tokens, {} credits{}", item.posted.to_tokens(),
+            open += ", " + exact_money(item.unfunded) + " waits for budget";
+        print_row(rewards::to_string(item.kind), "{}, {} credits{}", exact_money(item.posted),
                   item.credits, open);
         total = sum_of(total, item.posted);
     }
-    print_row("in all", "{} tokens", tokens_text(total));
-    print_row("spent", "{} tokens", bill.spent.to_tokens());
+    print_row("in all", "{} GYM", tokens_text(total));
+    print_row("spent", "{}", exact_money(bill.spent));
 }
 
-void print_job_detail(const client::JobDetail& job) {
+void print_job_detail(const client::JobDetail& job, bool with_history) {
     print_job(job);
     print_model(job);
-    if (!job.waiting_for.empty()) print_waiting(job);
+    if (with_history && !job.waiting_for.empty()) print_waiting(job);
     const client::JobCost& cost = job.cost;
-    print_row("spent", "{} tokens (`gym job bill`)", cost.spent.to_tokens());
-    print_row("in its escrow", "{} tokens, {} of them reserved for units that are not final",
-              tokens_text(sum_of(cost.left, cost.reserved)), cost.reserved.to_tokens());
+    print_row("spent", "{} (`gym job bill`)", plan::money_text(cost.spent));
+    print_row("in its escrow", "{} GYM, {} of them reserved for units that are not final",
+              tokens_text(sum_of(cost.left, cost.reserved)), plan::money_number(cost.reserved));
     if (cost.committed && !cost.committed->is_zero())
-        print_row("still to pay", "at most {} tokens for the units under way",
-                  cost.committed->to_tokens());
+        print_row("still to pay", "at most {} for the units under way",
+                  plan::money_text(*cost.committed, plan::Rounding::kUp));
     if (!cost.refunded.is_zero())
-        print_row("returned", "{} tokens to the owner", cost.refunded.to_tokens());
+        print_row("returned", "{} to the owner", plan::money_text(cost.refunded));
     std::string units;
     for (const auto& [state, count] : job.units)
         units += (units.empty() ? "" : ", ") + state + " " + std::to_string(count);
     print_row("units", "{}", units.empty() ? "-" : units);
+    if (!with_history) return;
     for (const auto& round : job.round_list)
         if (round->validation_loss) print_round(*round, job);
     for (const auto& unit : job.faults)

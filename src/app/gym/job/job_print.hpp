@@ -20,7 +20,8 @@ void print_data_price(const registry::Dataset& dataset);
 [[nodiscard]] bool is_trained(const client::Job& job);
 void print_job(const client::Job& job);
 void print_job_line(const client::Job& job);
-void print_job_detail(const client::JobDetail& job);
+/// @param with_history rounds, faults and what the job waits for, which a watch has shown.
+void print_job_detail(const client::JobDetail& job, bool with_history = true);
 void print_bill(const client::JobBill& bill);
 /// A line of a round that has a validation loss.
 void print_round(const client::JobRound& round, const client::Job& job);

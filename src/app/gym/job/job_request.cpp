@@ -58,7 +58,7 @@ Status put_wishes(YamlText& text, const JobRequest& request) {
         if (!money.ok() || money->is_zero())
             return fail(ErrorCode::kInvalidArgument,
                         "--max-cost: '" + request.max_cost +
-                            "' is not an amount of tokens above zero (like 12.5)");
+                            "' is not an amount of GYM above zero (like 12.5)");
         GYM_CHECK(put(text, plan::kMaxCostKey, request.max_cost, {"budget"}));
     }
     if (!request.within.empty()) {
@@ -88,10 +88,10 @@ Status put_model(JobText& job, const std::string& model) {
         return put(job.text, "model", quoted(path));
     }
     if (program::find_preset(model) != nullptr) return put(job.text, "model", quoted(model));
-    return in_option("--model",
-                     fail(ErrorCode::kNotFound, "'" + model +
-                                                    "' is neither a file nor a preset: `gym model "
-                                                    "list` prints the presets"));
+    return in_option(
+        "--model",
+        program::with_presets(fail(ErrorCode::kNotFound, "cannot open " + model + ": no such file"),
+                              model));
 }
 
 Status put_data(JobText& job, const std::string& data) {
@@ -144,16 +144,25 @@ Result<JobText> begin(const JobRequest& request) {
 void JobRequest::add_to(CLI::App& command) {
     command.add_option("file", file, "Job file (examples/job.yaml); options override its keys");
     command.add_option("--model", model, "Model: a preset's name or a model file");
-    command.add_option("--data", data, "Dataset: a text, a token file, a registered root or name");
+    command.add_option("--data", data,
+                       "Dataset: a text, a folder of documents (`gym data build` by its default "
+                       "steps), a token file, or a registered name, NAME@VERSION or root");
+    add_tokenizer_options(command, tokenizer);
     command.add_option("--tokens", tokens,
                        "Training tokens, like 1e9 or 300M; rounds and steps follow");
     command.add_option("--nodes", nodes, "Workers of a round (default: the live ones, at most 8)");
-    command.add_option("--max-cost", max_cost, "Most tokens of money that the job may cost");
+    command.add_option("--max-cost", max_cost, "Most GYM that the job may cost");
     command.add_option("--within", within,
                        "Plan for as many workers as finish in this time, like 6h or 2d");
-    command.add_option("--price", price,
-                       "Price of 10^15 operations in tokens (default: the median of the network's "
-                       "jobs)");
+    command.add_option(
+        "--price", price,
+        "GYM for 10^15 operations (default: what the network's latest job paid, else "
+        "10; less if --max-cost does not pay that)");
+    command
+        .add_option("--use", use,
+                    "What the trained weights are for: commercial (default) or non-commercial; the "
+                    "data's licence must permit it")
+        ->check(CLI::IsMember({"commercial", "non-commercial"}));
     command.add_option("--name", name, "Label of the job (default: MODEL on DATA)");
     command
         .add_option("--set", sets,
@@ -168,6 +177,7 @@ Result<JobText> job_text(const JobRequest& request) {
                     "name a job file, or a model and data: --model gpt2 --data corpus.txt --tokens "
                     "1e9 --max-cost 50");
     GYM_TRY(JobText job, begin(request));
+    job.tokenizer = request.tokenizer;
     if (!request.name.empty())
         GYM_CHECK(put(job.text, "name", quoted(request.name)));
     else if (request.file.empty())
@@ -175,6 +185,7 @@ Result<JobText> job_text(const JobRequest& request) {
     if (!request.model.empty()) GYM_CHECK(put_model(job, request.model));
     if (!request.data.empty()) GYM_CHECK(put_data(job, request.data));
     if (!request.price.empty()) GYM_CHECK(put(job.text, "price_per_pflop", request.price));
+    if (!request.use.empty()) GYM_CHECK(put(job.text, registry::kUseKey, request.use));
     GYM_CHECK(put_wishes(job.text, request));
     GYM_CHECK(put_sets(job, request.sets));
     return job;

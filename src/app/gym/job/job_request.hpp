@@ -8,6 +8,7 @@
 #include "gym/common/result.hpp"
 #include "gym/plan/draft.hpp"
 #include "gym/plan/facts.hpp"
+#include "tokenizer/tokenizer_input.hpp"
 
 namespace CLI {
 class App;
@@ -21,11 +22,13 @@ struct JobRequest {
     std::string name;
     std::string model;
     std::string data;
+    TokenizerOptions tokenizer;
     std::string tokens;
     std::string nodes;
     std::string max_cost;
     std::string within;
     std::string price;
+    std::string use;                ///< what the weights are for
     std::vector<std::string> sets;  ///< KEY=VALUE
 
     void add_to(CLI::App& command);
@@ -36,6 +39,8 @@ struct JobText {
     YamlText text;
     std::filesystem::path folder;
     std::vector<std::string> model_sets = {};  ///< KEY=VALUE below `model`, for when it is inlined
+    TokenizerOptions tokenizer = {};           ///< of a dataset that is a text
+    bool quiet = false;                        ///< no lines on standard error
 };
 /// @errors kIo, kNotFound for the file or the preset; kInvalidArgument for an option that is not
 /// what it should be, or if neither a job file nor a model and data are named.

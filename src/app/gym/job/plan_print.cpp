@@ -46,12 +46,19 @@ json::value minutes_or_null(const std::optional<plan::SecondsRange>& seconds,
     return seconds ? json::value((*seconds).*end / kSecondsPerMinute) : json::value(nullptr);
 }
 
+/// Money is rounded for people; a job file has all of its digits.
+std::string shown_value(const plan::Plan& plan, const plan::Reason& reason) {
+    if (reason.term == "price_per_pflop") return plan::money_text(plan.price.wei_per_pflop);
+    if (reason.term == "budget") return plan::money_text(plan.budget_wei, plan::Rounding::kUp);
+    return reason.value;
+}
+
 }  // namespace
 
 void print_plan(const plan::Plan& plan) {
     print_row("plan", "{}", plan.equation);
     for (const plan::Reason& reason : plan.reasons)
-        print_line("  {:<17}{:<12}  {}", reason.term, reason.value, reason.why);
+        print_line("  {:<17}{:<12}  {}", reason.term, shown_value(plan, reason), reason.why);
     for (const std::string& note : plan.notes)
         print_row("note", "{}", note);
 }
@@ -71,8 +78,8 @@ void print_outlook(const JobOutlook& outlook) {
     const plan::Estimate& estimate = outlook.estimate;
     print_time(outlook);
     if (outlook.facts.money_known())
-        print_row("expected", "{} tokens (compute, verification, full uptime bonus, data, fee)",
-                  estimate.expected_wei.to_tokens());
+        print_row("expected", "{} (compute, verification, full uptime bonus, data, fee)",
+                  plan::money_text(estimate.expected_wei));
     else
         print_row("expected", "unknown: the network's rates or the data's price are missing");
     print_verification(estimate.verification);

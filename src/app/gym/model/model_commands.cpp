@@ -4,11 +4,11 @@
 
 #include "cli/cli_context.hpp"
 #include "cli/rows.hpp"
+#include "gym/dispute/network_limit.hpp"
 #include "gym/engine/memory.hpp"
 #include "gym/program/cost.hpp"
 #include "gym/program/presets.hpp"
 #include "gym/program/train_config_yaml.hpp"
-#include "program/network_limit.hpp"
 
 namespace gym::app {
 namespace {
@@ -30,7 +30,7 @@ Result<Size> size_of(const Preset& preset) {
     const std::uint64_t tokens = std::uint64_t{preset.config.batch} * preset.config.model.context;
     size.flops_per_token = program::flops_per_step(program) / tokens;
     GYM_TRY(size.memory, engine::memory_need(program));
-    size.network_limit = network_limit(program);
+    size.network_limit = dispute::network_limit(program);
     return size;
 }
 

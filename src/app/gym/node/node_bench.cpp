@@ -50,7 +50,9 @@ Result<std::optional<Price>> market_price(const std::string& api) {
         prices.push_back(job->price_wei_per_pflop);
     if (prices.empty()) return std::optional<Price>();
     std::ranges::sort(prices);
-    const std::string source = "the median of " + std::to_string(prices.size()) + " jobs";
+    const std::string source = prices.size() == 1
+                                   ? "of the only job"
+                                   : "the median of " + std::to_string(prices.size()) + " jobs";
     return std::optional<Price>({prices[prices.size() / 2], source});
 }
 
@@ -100,7 +102,7 @@ void print(const CliContext& context, const Bench& bench) {
               static_cast<double>(bench.memory_bytes_per_second) / 1e9);
     print_row("final root", "{} (the same on every machine)", bench.compute.final_state_root.hex());
     if (bench.price)
-        print_row("earnings", "{} tokens an hour when always busy, at {} tokens per PFLOP ({})",
+        print_row("earnings", "{} GYM an hour when always busy, at {} GYM per PFLOP ({})",
                   bench.wei_per_hour.to_tokens(), bench.price->wei_per_pflop.to_tokens(),
                   bench.price->source);
     else

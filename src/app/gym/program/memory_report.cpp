@@ -36,7 +36,7 @@ std::uint32_t longest_context(program::TrainConfig config, std::uint64_t bytes) 
 
 /// Advice on a config whose program is not legal or does not fit into `bytes`.
 std::string size_advice(const program::TrainConfig& config, std::uint64_t bytes) {
-    const std::string here = " on this machine, with " + engine::memory_text(bytes) + " available";
+    const std::string here = " on this machine";
     const BatchSplit largest = largest_split(config, bytes);
     if (largest.batch == 0) {
         const std::uint32_t context = longest_context(config, bytes);
@@ -82,7 +82,8 @@ Error with_size_advice(Error error, const program::TrainConfig& config) {
     error.message += ": " + std::to_string(config.batch / config.micro_batches) + " windows of " +
                      std::to_string(config.model.context) +
                      " tokens at once are more than a program can hold; " +
-                     size_advice(config, *available);
+                     size_advice(config, *available) + " (" + engine::memory_text(*available) +
+                     " of memory available)";
     return error;
 }
 
@@ -126,17 +127,16 @@ void print_memory(const MemoryReport& report) {
     print_row("memory", "{}: state {}, activations and gradients {}, workspace {}",
               text(report.need.total()), text(report.need.state), text(report.need.temps),
               text(report.need.workspace));
+    const bool fits = report.need.total() <= report.available;
     std::string room;
-    if (report.largest_batch && *report.largest_batch > 0)
+    if (!fits)
+        room = ", too little: " + (report.advice.empty()
+                                       ? std::string("lower `batch`, or raise `micro_batches`")
+                                       : report.advice);
+    else if (report.largest_batch && *report.largest_batch > 0)
         room =
             ", enough for batches of up to " + std::to_string(*report.largest_batch) + " windows";
-    else if (report.largest_batch)
-        room = ", not enough even for one window in each micro-batch";
     print_row("memory available", "{}{}", text(report.available), room);
-    if (report.need.total() > report.available)
-        print_row("", "too little for this program on this machine: {}",
-                  report.advice.empty() ? "lower `batch`, or raise `micro_batches`"
-                                        : report.advice.c_str());
 }
 
 boost::json::object memory_json(const MemoryReport& report) {

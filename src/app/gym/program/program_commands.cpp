@@ -10,11 +10,11 @@
 #include "cli/rows.hpp"
 #include "data/evaluation_report.hpp"
 #include "gym/common/file.hpp"
+#include "gym/dispute/network_limit.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
 #include "gym/program/train_config_yaml.hpp"
 #include "program/memory_report.hpp"
-#include "program/network_limit.hpp"
 
 namespace gym::app {
 namespace {
@@ -41,7 +41,7 @@ Status print_summary(const CliContext& context, const Program& program, const st
     const std::uint64_t flops = program::flops_per_step(program);
     const std::uint64_t state_bytes = program::state_bytes(program);
     GYM_TRY(const MemoryReport memory, memory_report(program, config));
-    const std::string limit = network_limit(program);
+    const std::string limit = dispute::network_limit(program);
     if (context.json) {
         boost::json::object json{{"program_root", root.hex()},
                                  {"ops", program.ops().size()},

@@ -73,7 +73,8 @@ TEST_F(JobPlanTest, AQuoteExplainsThePlan) {
     for (const char* part :
          {"plan               1,0", " rounds x 2 workers x 489 steps x 32 tokens",
           "slots            2             the nodes that you want",
-          "price_per_pflop  20            as you say", "verification       5.",
+          "price_per_pflop  20 GYM        as you say",
+          "price              20 GYM per PFLOP (as you say)", "verification       5.",
           "time               ", "(2 workers live; a unit takes ",
           "on this machine (0.0500 TFLOP/s by `gym node bench`)", "on one A100 80GB",
           "(assumed: $5.12 an hour, AWS p4de.24xlarge"})
@@ -162,7 +163,9 @@ TEST_F(JobPlanTest, APresetIsAModelWhoseScheduleEndsWithTheJob) {
     EXPECT_EQ(total_steps({"--set", "model.optimizer.total_steps=77"}).first, 77);
     const auto unknown = gym({"job", "quote", "--model", "gpt-9", "--data", "text.txt"});
     EXPECT_EQ(unknown.exit_code, 1);
-    EXPECT_NE(unknown.err.find("'gpt-9' is neither a file nor a preset"), std::string::npos);
+    EXPECT_NE(
+        unknown.err.find("--model: 'gpt-9' is neither a preset nor a file; did you mean gpt2"),
+        std::string::npos);
 }
 
 TEST_F(JobPlanTest, WishesThatCannotBeHadAreRefusedWithTheirReasons) {
@@ -176,8 +179,7 @@ TEST_F(JobPlanTest, WishesThatCannotBeHadAreRefusedWithTheirReasons) {
     const auto refused = [&](const std::vector<std::string>& more, const char* part) {
         refused_with(with(wishes("submit"), more), part);
     };
-    refused({}, "no price is known and the network has no job to compare with");
-    refused({"--price", "20", "--max-cost", "0.000001"}, "allow more (--max-cost)");
+    refused({"--price", "20", "--max-cost", "0.000001"}, "allow --max-cost ");
     refused_with(wishes("submit", "many"), "--tokens: 'many' is not a whole number");
     refused({"--price", "20", "--set", "rounds"}, "is not KEY=VALUE");
     refused({"--price", "20", "--set", "roundz=3"}, "'roundz' is not a known key");
@@ -188,6 +190,126 @@ TEST_F(JobPlanTest, WishesThatCannotBeHadAreRefusedWithTheirReasons) {
     EXPECT_NE(nothing.err.find("name a job file, or a model and data"), std::string::npos);
     EXPECT_EQ(gym({"job", "quote", job_file(), "--cloud-price", "cheap"}).exit_code, 2);
     EXPECT_EQ(count("registry.job"), 0U);
+}
+
+TEST_F(JobPlanTest, AQuoteSaysWhereThePriceComesFrom) {
+    publish_terms(0);
+    add_nodes(2, 0);
+    const auto price = [&](const std::vector<std::string>& more) {
+        const auto outcome = gym(with(wishes("quote"), with({"--json", "--no-bench"}, more)));
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        return parse_line(outcome.out).at("price").as_object();
+    };
+    EXPECT_EQ(price({}).at("from").as_string(), "default");
+    EXPECT_EQ(price({}).at("wei_per_pflop").as_string(), "10000000000000000000");
+    EXPECT_EQ(price({"--price", "3"}).at("from").as_string(), "owner");
+    const json::object low = price({"--max-cost", "0.01"});
+    EXPECT_EQ(low.at("lowered_from_wei").as_string(), "10000000000000000000");
+    EXPECT_NE(gym(with(wishes("quote"), {"--no-bench", "--max-cost", "0.01"}))
+                  .out.find("(lowered to what your money pays for sure from 10, the default"),
+              std::string::npos);
+    // A job that workers took makes the price; one that nobody trained does not.
+    deposit(owner_, "100", "d1");
+    ASSERT_EQ(gym({"job", "submit", job_file(), "--licence", "MIT"}).exit_code, 0);
+    EXPECT_EQ(price({}).at("from").as_string(), "default");
+    const Status trained = database_.owner().transact([](db::Transaction& tx) -> Status {
+        return tx.exec("UPDATE registry.job SET rounds_done = 1").ok()
+                   ? Status()
+                   : Status(fail(ErrorCode::kInternal, "not updated"));
+    });
+    ASSERT_TRUE(trained.ok());
+    EXPECT_EQ(price({}).at("from").as_string(), "latest job");
+    EXPECT_EQ(price({}).at("wei_per_pflop").as_string(), "2000000000000000000");
+}
+
+TEST_F(JobPlanTest, AnApiThatDoesNotAnswerIsSaidWithItsExitCode) {
+    const auto silent = gym(with(wishes("quote"), {"--api", "http://127.0.0.1:1", "--no-bench"}));
+    EXPECT_EQ(silent.exit_code, 4) << silent.err;
+    EXPECT_NE(silent.err.find("the network's prices are not known: "), std::string::npos)
+        << silent.err;
+    EXPECT_NE(silent.err.find("127.0.0.1:1"), std::string::npos) << silent.err;
+    EXPECT_EQ(gym(with(wishes("quote"), {"--api", "http://127.0.0.1:1", "--no-bench", "--price",
+                                         "2", "--max-cost", "50"}))
+                  .exit_code,
+              0)
+        << "with a price and money nothing of the network is needed";
+}
+
+TEST_F(JobPlanTest, AFolderIsBuiltAndSubmittedWithoutAJobFile) {
+    publish_terms(0);
+    add_nodes(2, 0);
+    deposit(owner_, "100", "d1");
+    std::filesystem::create_directories(place_ / "corpus");
+    spill(place_ / "corpus/a.txt", std::string(3'000, 'a') + " and so on");
+    spill(place_ / "corpus/b.jsonl", "{\"text\":\"" + std::string(900, 'b') + "\"}\n");
+    const std::vector<std::string> job{"--model",    (place_ / "model.yaml").string(),
+                                       "--data",     (place_ / "corpus/").string(),
+                                       "--tokens",   "1e6",
+                                       "--max-cost", "50",
+                                       "--no-bench", "--json"};
+    const auto quote = gym(with({"job", "quote"}, job));
+    ASSERT_EQ(quote.exit_code, 0) << quote.err;
+    auto order = with({"job", "submit"}, job);
+    std::erase(order, "--no-bench");
+    const auto submitted = gym(with(order, {"--licence", "private"}));
+    ASSERT_EQ(submitted.exit_code, 0) << submitted.err << submitted.out;
+    const json::object made = parse_line(submitted.out);
+    EXPECT_EQ(made.at("name").as_string(), "model on corpus");
+    EXPECT_EQ(made.at("data_licence").as_string(), "LicenseRef-private");
+    EXPECT_EQ(made.at("dataset_root"), parse_line(quote.out).at("dataset_root"));
+    const auto dataset = backend().datasets({}).value().front();
+    EXPECT_EQ(dataset.name, "corpus");
+    EXPECT_EQ(dataset.tokens, 3'010U + 2 + 900) << "no JSON among them";
+}
+
+TEST_F(JobPlanTest, AQuoteWarnsOfALicenceAndTheSubmissionIsRefused) {
+    publish_terms(0);
+    add_nodes(2, 0);
+    deposit(owner_, "100", "d1");
+    const Digest root = backend()
+                            .add_dataset({.owner = address_of(2),
+                                          .name = "theirs",
+                                          .licence = "CC-BY-NC-4.0",
+                                          .file = dataset_file(std::string(2'000, 'n'))})
+                            .value()
+                            .dataset.root;
+    const std::vector<std::string> job{"--model",  (place_ / "model.yaml").string(),
+                                       "--data",   root.hex(),
+                                       "--tokens", "1e6",
+                                       "--price",  "1"};
+    const auto warned = gym(with({"job", "quote", "--no-bench"}, job));
+    ASSERT_EQ(warned.exit_code, 0) << warned.err;
+    EXPECT_NE(warned.out.find("warning            the data is under CC-BY-NC-4.0, and CC-BY-NC-4.0 "
+                              "forbids commercial use: the job is refused unless its owner"),
+              std::string::npos)
+        << warned.out;
+    const auto refused = gym(with({"job", "submit"}, job));
+    EXPECT_EQ(refused.exit_code, 5) << refused.err;
+    EXPECT_NE(refused.err.find("(theirs) is under CC-BY-NC-4.0"), std::string::npos) << refused.err;
+    EXPECT_EQ(backend().account(owner_).value().available.to_tokens(), "100") << "nothing locked";
+    const auto other = with(job, {"--use", "non-commercial", "--json"});
+    EXPECT_TRUE(parse_line(gym(with({"job", "quote", "--no-bench"}, other)).out)
+                    .at("warnings")
+                    .as_array()
+                    .empty());
+    EXPECT_EQ(gym(with({"job", "submit"}, other)).exit_code, 0);
+}
+
+TEST_F(JobPlanTest, DataOfAnotherVocabularyIsWarnedOfOrRefused) {
+    publish_terms(0);
+    add_nodes(2, 0);
+    const std::vector<std::string> wide = with(
+        wishes("quote"), {"--no-bench", "--price", "1", "--set", "model.model.vocabulary=50257"});
+    EXPECT_NE(gym(wide).out.find("warning            a token of the data is a byte, and the model "
+                                 "has 50,257 tokens"),
+              std::string::npos);
+    const auto narrow =
+        gym({"job", "quote", "--model", (place_ / "model.yaml").string(), "--data", dataset_.hex(),
+             "--set", "model.model.vocabulary=200", "--tokens", "1e6", "--price", "1"});
+    EXPECT_EQ(narrow.exit_code, 2) << narrow.out;
+    EXPECT_NE(narrow.err.find("(text) has a vocabulary of 256 tokens, the model one of 200"),
+              std::string::npos)
+        << narrow.err;
 }
 
 TEST_F(JobPlanTest, ThisMachineIsMeasuredOnceAndNotIfNotWanted) {

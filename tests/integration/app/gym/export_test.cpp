@@ -269,6 +269,13 @@ TEST_F(ExportTest, StatusAndWatchSayThatTheModelIsTrained) {
     EXPECT_EQ(watch.exit_code, kOk) << "the job is running still: " << watch.err;
     EXPECT_NE(watch.out.find(told), std::string::npos) << watch.out;
     EXPECT_NE(watch.out.find("settling: 3 units to become final"), std::string::npos) << watch.out;
+    for (const char* line : {"round 1 of 2", "round 2 of 2", "settling: 3 units", "trained   "}) {
+        const std::size_t first = watch.out.find(line);
+        EXPECT_NE(first, std::string::npos) << line;
+        EXPECT_EQ(watch.out.find(line, first + 1), std::string::npos)
+            << line << " is there twice:\n"
+            << watch.out;
+    }
     backend_.edit_job = [this](JobView& view) {
         describe(view);
         view.job.rounds_done = 1;

@@ -34,5 +34,34 @@ TEST(ProgramMain, AWrongCommandLineIsAnErrorLineOfTheProgram) {
     EXPECT_TRUE(said.starts_with("gym-x: --count is required")) << said;
 }
 
+/// What a program with one command, which needs --count, says to these words.
+std::string said_to(std::vector<std::string> words) {
+    CLI::App program{"about", "gym-x"};
+    CLI::App* sub = program.add_subcommand("sub", "about");
+    sub->add_option("--count")->required();
+    sub->add_option("--max-cost");
+    sub->add_flag("--json");
+    words.insert(words.begin(), {"gym-x", "sub"});
+    std::vector<char*> arguments;
+    for (std::string& word : words)
+        arguments.push_back(word.data());
+    testing::internal::CaptureStderr();
+    testing::internal::CaptureStdout();
+    EXPECT_EQ(parse_command_line(program, static_cast<int>(arguments.size()), arguments.data()), 2);
+    return testing::internal::GetCapturedStderr() + testing::internal::GetCapturedStdout();
+}
+
+TEST(ProgramMain, AnUnknownOptionIsNamedBeforeAMissingOneWithWhatMayBeMeant) {
+    EXPECT_TRUE(said_to({"--cuont", "3"})
+                    .starts_with("gym-x: '--cuont' is not an option of `gym-x sub`; did you mean "
+                                 "--count?"))
+        << said_to({"--cuont", "3"});
+    EXPECT_NE(said_to({"--max-csot=5"}).find("did you mean --max-cost?"), std::string::npos);
+    EXPECT_NE(said_to({"--count", "3", "--banana"}).find("`gym-x sub --help` lists them"),
+              std::string::npos);
+    EXPECT_NE(said_to({"--cuont", "3", "--json"}).find("did you mean --count?"), std::string::npos)
+        << "in JSON, too";
+}
+
 }  // namespace
 }  // namespace gym::app

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// The pure steps that look at one document. Each takes UTF-8. Safe from any thread; the same on
 /// every machine, for one version of ICU and CLD2.
@@ -36,6 +37,8 @@ using Reason = std::string_view;
 
 /// The language of a text as CLD2 sees it: an ISO 639 code ("en"), "un" where it is not sure.
 [[nodiscard]] std::string_view language_of(std::string_view text);
+/// Every code that language_of() can give, sorted.
+[[nodiscard]] const std::vector<std::string_view>& language_codes();
 
 /// How many of each were replaced.
 struct Masked {

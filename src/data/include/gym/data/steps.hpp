@@ -47,12 +47,15 @@ struct Preset {
 
 /// Which documents are left out whatever their text.
 struct Consent {
+    // As licence::canonical() writes them.
     std::string default_licence;     ///< of documents that name none
     std::set<std::string> licences;  ///< that are taken; empty: all
     /// Ids, URLs and host names ("example.org", which covers hosts below it) that opted out.
     std::set<std::string> opted_out;
 };
-/// "opt-out", "licence" or nothing. @post the document has the default licence if it named none.
+/// "opt-out", "licence" or nothing. A licence that reserves training is an opt-out; licences are
+/// compared as licence::canonical() writes them. @post the document has the default licence if it
+/// named none.
 [[nodiscard]] std::string_view judge_consent(Document& document, const Consent& consent);
 
 /// How the steps are set.
@@ -62,7 +65,8 @@ struct StepOptions {
     std::uint64_t seed = 1;           ///< of kMinhash
     Consent consent;
 };
-/// @errors kInvalidArgument where the step `language` has no languages, or languages no step.
+/// @errors kInvalidArgument where the step `language` has no languages, or languages no step; for a
+/// language that CLD2 does not know, and a licence that is not canonical.
 [[nodiscard]] Status check(const StepOptions& options);
 
 /// A document after the steps that need no other document.

@@ -45,6 +45,7 @@ struct Estimate {
     double flops = 0;          ///< of all training units
     std::uint64_t tokens = 0;  ///< that they train on
     Amount compute_wei;
+    Amount unit_wei;  ///< compute of one unit, as a worker is paid: 0 is work for nothing
     Amount data_wei;
     Amount expected_wei;              ///< with the expected verification, full uptime bonus, fee
     std::optional<Amount> most_wei;   ///< nothing costs more; absent: the rates are not known

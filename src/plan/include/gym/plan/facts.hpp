@@ -7,6 +7,7 @@
 
 #include "gym/client/api_client.hpp"
 #include "gym/common/amount.hpp"
+#include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/protocol/job_cost.hpp"
 
@@ -18,6 +19,12 @@ struct Machine {
     std::uint64_t valid_run = 0;         ///< units in a row that ended final
 };
 
+/// What a job paid for its work.
+struct PaidPrice {
+    Amount wei_per_pflop;
+    Digest job;
+};
+
 /// What plans and estimates need to know about a network. The defaults are those of a network that
 /// has published nothing.
 struct Facts {
@@ -27,19 +34,20 @@ struct Facts {
     std::uint32_t fee_ppm = 0;
     std::uint32_t verification_premium_ppm = 1'100'000;
     std::uint32_t uptime_bonus_max_ppm = 50'000;
-    std::optional<Amount> market_wei_per_pflop;  ///< median of `market_jobs` jobs
-    std::size_t market_jobs = 0;
-    Amount data_price_wei_per_mtoken;  ///< of the job's dataset; zero for the owner's own
+    std::optional<PaidPrice> latest_price;  ///< absent: no job of the network has trained a round
+    Amount data_price_wei_per_mtoken;       ///< of the job's dataset; zero for the owner's own
     std::uint32_t data_quality_ppm = 0;
     bool data_known = true;  ///< the two above
     std::string unknown;     ///< why gym-api's facts are missing; empty if they are here
+    ErrorCode unknown_code = ErrorCode::kUnavailable;  ///< the same as a code
 
     /// Whether costs can be told at all.
     [[nodiscard]] bool money_known() const { return unknown.empty() && data_known; }
 };
 
-/// What gym-api knows: live nodes with their benchmarks, rates, prices of its newest jobs. Without
-/// an answer the facts are unknown, which is no error. The dataset's price is not among them.
+/// What gym-api knows: live nodes with their benchmarks, rates, and the price of the newest job
+/// that has trained a round, of the newest 100. Without an answer the facts are unknown, which is
+/// no error. The dataset's price is not among them.
 /// @errors kMalformed for a wrong answer.
 [[nodiscard]] Result<Facts> network_facts(const client::ApiClient& api);
 

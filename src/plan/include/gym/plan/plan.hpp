@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gym/common/amount.hpp"
+#include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/plan/estimate.hpp"
 #include "gym/plan/facts.hpp"
@@ -25,6 +27,10 @@ inline constexpr std::uint64_t kDeadlineFactor = 3;    ///< of a unit's time on 
 inline constexpr std::uint64_t kEvaluateTokens = 65'536;  ///< of a round's validation
 /// Speed that deadlines are made for where no worker is live: a small CPU machine.
 inline constexpr std::uint64_t kAssumedFlopsPerSecond = 20'000'000'000;
+
+/// GYM for 10^15 operations, where neither the owner nor a job of the network names a price.
+inline constexpr std::uint64_t kDefaultPriceGym = 10;
+[[nodiscard]] Amount default_price_wei_per_pflop();
 
 /// What the owner asks for. Absent: the rules decide.
 struct Wishes {
@@ -57,8 +63,28 @@ struct Reason {
     std::string why;
 };
 
+enum class PriceSource : std::uint8_t {
+    kOwner,      ///< wrote it
+    kLatestJob,  ///< the network's newest job that has trained a round paid it
+    kDefault,    ///< kDefaultPriceGym
+};
+[[nodiscard]] std::string_view to_string(PriceSource source) noexcept;
+
+/// The one rule of prices: the owner's; else what the latest job paid; else the default. A price
+/// that the owner did not write is lowered until the most that the job can cost is within the
+/// money.
+struct PriceChoice {
+    Amount wei_per_pflop = {};
+    PriceSource source = PriceSource::kOwner;
+    std::optional<Digest> job = {};               ///< of kLatestJob
+    std::optional<Amount> lowered_from_wei = {};  ///< the source's own price, if it is too high
+    Amount enough_wei = {};  ///< money that pays that price for sure; of a lowered one
+    std::string why = {};    ///< all of this in words
+};
+
 struct Plan {
     registry::JobTerms terms;
+    PriceChoice price;
     Amount budget_wei;
     Estimate estimate;
     std::string equation;            ///< "1.0e9 tokens = 153 rounds x 8 workers x 100 steps x ..."
@@ -68,10 +94,12 @@ struct Plan {
 
 /// The plan's guarantees: rounds * slots * steps * tokens per step >= wishes.tokens, and less than
 /// one step of every slot of every round more; budget <= max_cost, and enough for a round; the
-/// expected cost is within the budget; unit_ms holds kDeadlineFactor units of the slowest live
-/// worker. Deterministic.
+/// expected cost is within the budget; an amount that a refusal suggests is accepted when it is
+/// given as max_cost in the place of the budget, and so are the tokens that it suggests; unit_ms
+/// holds kDeadlineFactor units of the slowest live worker. Deterministic.
 /// @errors kInvalidArgument saying which wish or term stands against which, with the number that
-/// would do; kOutOfRange for amounts beyond 256 bits.
+/// would do; kOutOfRange for amounts beyond 256 bits; the facts' `unknown_code` where the network's
+/// facts are needed and unknown.
 [[nodiscard]] Result<Plan> make_plan(const Wishes& wishes, const FixedTerms& fixed,
                                      const ModelWork& work, const Facts& facts);
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "gym/common/amount.hpp"
 #include "gym/common/result.hpp"
 
 /// Numbers as people write and read them. Pure functions.
@@ -24,6 +25,22 @@ inline constexpr std::uint64_t kCountMax = 1'000'000'000'000'000'000;  ///< of t
 [[nodiscard]] std::string duration_text(double seconds);
 /// "3.2 to 9.0 min": both in the larger one's unit; one value where they read the same.
 [[nodiscard]] std::string duration_text(double low_s, double high_s);
+/// "--tokens" of about `count`: "400", "12000", "1.2e9". At most `count`, to two digits, and what
+/// parse_count() reads.
+[[nodiscard]] std::string count_option(std::uint64_t count);
+
+// Money is counted in GYM, the network's token; "tokens" are those of a text.
+
+inline constexpr const char* kMoneyUnit = "GYM";
+enum class Rounding { kDown, kNearest, kUp };
+/// To 6 decimals; amounts below 1 GYM to 6 significant digits.
+[[nodiscard]] Amount rounded_money(const Amount& amount, Rounding rounding = Rounding::kNearest);
+/// "12.345679": rounded_money() as an option takes it.
+[[nodiscard]] std::string money_number(const Amount& amount,
+                                       Rounding rounding = Rounding::kNearest);
+/// "12.345679 GYM".
+[[nodiscard]] std::string money_text(const Amount& amount, Rounding rounding = Rounding::kNearest);
+
 /// "5.6 %".
 [[nodiscard]] std::string share_text(std::uint64_t ppm);
 

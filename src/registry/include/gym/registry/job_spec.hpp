@@ -7,6 +7,7 @@
 #include "gym/common/amount.hpp"
 #include "gym/common/result.hpp"
 #include "gym/common/yaml.hpp"
+#include "gym/licence/licence.hpp"
 #include "gym/records/order.hpp"
 #include "gym/registry/jobs.hpp"
 
@@ -14,6 +15,7 @@ namespace gym::registry {
 
 inline constexpr std::size_t kJobSpecBytesMax = 1 << 20;
 inline constexpr const char* kMaxDataPriceKey = "max_data_price";
+inline constexpr const char* kUseKey = "use";
 /// Slots of a round: what a round record has room for with a delta of each slot of the round before
 /// (protocol::kRoundRecordBytesMax), and less than one aggregate program takes
 /// (program::kDeltasMax). No round with more could be made.
@@ -40,6 +42,8 @@ struct JobSpec {
     Amount budget_wei;
     /// The most that the owner pays for a million tokens of text; zero unless the file says it.
     Amount max_data_price_wei;
+    /// What the trained weights are for: the data's licences must permit it.
+    licence::Use use = licence::Use::kCommercial;
 };
 
 /// Reads all keys but those inside `model`. @errors kInvalidArgument, kMalformed naming `origin`,
