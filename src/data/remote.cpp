@@ -23,7 +23,7 @@ namespace {
 
 constexpr long kConnectSeconds = 20, kSilentSeconds = 60, kRedirectsMax = 5;
 constexpr std::size_t kAnswerBytesMax = std::size_t{16} << 20;  // of lists and error messages
-constexpr std::size_t kSaidBytesMax = 300;
+constexpr std::size_t kReasonBytesMax = 300;
 constexpr unsigned kPagesMax = 100'000;
 
 std::string environment(std::initializer_list<const char*> names) {
@@ -251,7 +251,7 @@ struct Remote::Impl {
     static std::optional<Failure> status_failure(const std::string& name, const Answer& answer) {
         const long status = answer.status();
         if (status >= 200 && status < 300) return std::nullopt;
-        std::string said = answer.body.substr(0, kSaidBytesMax);
+        std::string said = answer.body.substr(0, kReasonBytesMax);
         std::ranges::replace_if(
             said, [](char c) { return c < ' ' || c > '~'; }, ' ');
         const std::string what = name + ": HTTP status " + std::to_string(status);
@@ -332,7 +332,7 @@ struct Remote::Impl {
                : input.url;
         const Descriptor file(::open(part.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
         if (file.value < 0) return Failure{file_error(part, errno)};
-        const auto known = read_file(tag_file, kSaidBytesMax);
+        const auto known = read_file(tag_file, kReasonBytesMax);
         const off_t have = ::lseek(file.value, 0, SEEK_END);
         Headers headers;
         Answer answer;
@@ -417,7 +417,15 @@ Status Remote::download(const Input& input, const std::filesystem::path& to) {
     std::error_code error;
     if (std::filesystem::exists(to, error)) return {};
     const std::filesystem::path part = to.string() + ".part", tag = to.string() + ".etag";
-    GYM_CHECK(impl_->repeat([&] { return impl_->fetch(input, part, tag); }));
+    const Status fetched = impl_->repeat([&] { return impl_->fetch(input, part, tag); });
+    if (!fetched.ok()) {
+        const auto size = std::filesystem::file_size(part, error);
+        if (!error && size == 0) {  // nothing that could be continued
+            std::filesystem::remove(part, error);
+            std::filesystem::remove(tag, error);
+        }
+        return fetched;
+    }
     std::filesystem::rename(part, to, error);
     if (error) return file_error(to, error.value());
     std::filesystem::remove(tag, error);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint32_t kNone = 0xffffffff;
 constexpr std::uint64_t kModelBytesMax = std::uint64_t{1} << 30;
-constexpr int kEndMsMax = 10'000;
+constexpr int kEncoderEndMsMax = 10'000;
 
 /// A gym-tokenizer process that answers texts with tokens (`gym-tokenizer serve`): a frame is a
 /// count, u32 of this machine, and so many bytes or u16 tokens. One end of a socket pair is its
@@ -55,7 +55,7 @@ class SentencePieceEncoder final : public Encoder {
     SentencePieceEncoder& operator=(const SentencePieceEncoder&) = delete;
     ~SentencePieceEncoder() override {
         ::close(socket_);  // the child ends
-        (void)child_.wait(kEndMsMax);
+        (void)child_.wait(kEncoderEndMsMax);
     }
 
     [[nodiscard]] std::string name() const override { return name_; }
@@ -107,7 +107,7 @@ class SentencePieceEncoder final : public Encoder {
     /// The process's own message; its library logs lines before it.
     Error ended() {
         constexpr std::string_view kBegin = "gym-tokenizer: ";
-        const auto code = child_.wait(kEndMsMax);
+        const auto code = child_.wait(kEncoderEndMsMax);
         const auto said = read_file(folder_ / "log");
         std::string text = said.ok() ? std::string(said->begin(), said->end()) : std::string();
         while (text.ends_with('\n'))
