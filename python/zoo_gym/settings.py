@@ -60,8 +60,9 @@ class Network:
         named = _zoo_gym.find_network(name, os.fspath(home())) if name and url is None else None
         if url is not None and not url.startswith(("http://", "https://")):
             raise InvalidArgumentError(f"network: '{url}' is no URL of a gym-api (http(s)://host:port)")
-        values = [None if named else os.environ.get(key) for key in ("GYM_API", "GYM_CHAIN", "GYM_DEPLOYMENT")]
-        api, chain, deployment = (url or values[0], values[1], values[2])
+        names = ("GYM_API", "GYM_CHAIN", "GYM_DEPLOYMENT")
+        api, chain, deployment = (None if named else os.environ.get(name) for name in names)
+        api = url or api
         stored = named
         if stored is None and not (api and chain and deployment):
             stored = _zoo_gym.find_network("", os.fspath(home()))

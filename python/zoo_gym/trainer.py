@@ -38,8 +38,8 @@ class DistributedTrainer:
         network: a network that was stored with ``gym network add``, or the URL of a gym-api; None:
             ``$GYM_API``, else the default network (:meth:`Network.find`); ``"local"``: train in this
             process, with the same bits as ``gym program run``.
-        keystore, passphrase_file: the owner's key, which signs the job's order; default: ``key.json`` in ``$GYM_HOME`` (else ``~/.gym``), and
-            ``$GYM_PASSPHRASE``.
+        keystore, passphrase_file: the owner's key, which signs the job's order; default: ``key.json`` in
+            ``$GYM_HOME`` (else ``~/.gym``), and ``$GYM_PASSPHRASE``.
         api_key_file: file with the API key, mode 0600; None: ``$GYM_API_KEY``.
         init: weights to begin with: an exported folder, a ``.safetensors`` file, or a state of
             ``gym program run``, which are uploaded when the job is submitted; on a network also
