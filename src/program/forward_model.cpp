@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string>
 
+#include "gym/program/recognise.hpp"
 #include "model_writer.hpp"
 
 namespace gym::program {
@@ -29,6 +30,13 @@ Result<std::uint32_t> tokens_known(const Program& forward) {
 
 }  // namespace
 
+bool reads_both_ways(const Program& program) {
+    constexpr std::size_t kBidirectional = 3;  // attribute of attention
+    return std::ranges::any_of(program.ops(), [](const Op& op) {
+        return op.code == Opcode::kAttention && op.attributes[kBidirectional] == 1;
+    });
+}
+
 Result<ModelConfig> imported_model(std::shared_ptr<const Program> forward) {
     const std::vector<SlotId> inputs = forward->slots_of(SlotKind::kInput);
     GYM_CHECK(require(inputs.size() == 1 && forward->slot(inputs[0]).dtype == DType::kI32 &&
@@ -45,6 +53,9 @@ Result<ModelConfig> imported_model(std::shared_ptr<const Program> forward) {
                       "must return a score for every token of the vocabulary at every position, "
                       "or for every class of each window, not " +
                           to_string(logits.dims) + " for tokens " + to_string(tokens.dims)));
+    GYM_CHECK(require(classifies || !reads_both_ways(*forward),
+                      "reads the tokens that it is to predict: its attention needs a causal mask; "
+                      "only classifiers read both ways"));
     ModelConfig config;
     config.architecture = Architecture::kImported;
     config.vocabulary = logits.dims.back();
