@@ -114,15 +114,19 @@ def join(e, x, shape, to=None):
     return e.copy(four, (b * t, h * k), 0, (h * k, 1), to)
 
 
+def masked(e, a, x, value):
+    return x if a[3] else e.causal_fill(x, value)
+
+
 def numerators(e, a, qkv, shape, m, m_output):
     d = shape[1] * shape[3]
     q, k, v = (split(e, qkv, shape, 3 * d, part * d) for part in range(3))
     qs = e.map("mul", q, e.fill(a[2]))
-    masked = e.causal_fill(e.product(qs, k), MINUS_INFINITY)
+    seen = masked(e, a, e.product(qs, k), MINUS_INFINITY)
     if m_output is not None:
-        m = e.reduce("block_max", masked, m_output)
-    grown = e.map("exp", e.map("sub", masked, m))
-    return qs, k, v, e.causal_fill(grown, 0)
+        m = e.reduce("block_max", seen, m_output)
+    grown = e.map("exp", e.map("sub", seen, m))
+    return qs, k, v, masked(e, a, grown, 0)
 
 
 def attention(e, a, qkv, o, m, l):
@@ -141,7 +145,7 @@ def attention_grad(e, a, qkv, o, m, l, do, dqkv):
     of, dof = split(e, o, shape, d, 0), split(e, do, shape, d, 0)
     g = e.map("div", dof, l)
     delta = e.exact_sum(e.map("mul", g, of))
-    ds = e.causal_fill(e.map("mul", p, e.map("sub", e.product(g, v), delta)), 0)
+    ds = masked(e, a, e.map("mul", p, e.map("sub", e.product(g, v), delta)), 0)
     dq = e.map("mul", e.product(ds, e.transpose(k)), s2)
     dst = e.transpose(ds)
     dk = e.product(dst, e.transpose(qs))

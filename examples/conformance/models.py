@@ -10,7 +10,8 @@ from program import CONSTANT, NONE, PARAM, STATE, TEMP, Op, Slot
 DEFAULTS = {
     "architecture": "gpt2", "mlp_ratio": 4, "tied_embeddings": True, "bias": False, "init_std": 0.02,
     "layernorm_epsilon": 1e-5, "rmsnorm_epsilon": 1e-5, "kv_heads": 0, "hidden_width": 0, "rope_theta": 10000,
-    "head_width": 0, "qkv_bias": False, "rope_scaling": None, "classes": 0, "dropout": 0, "layers": 4,
+    "head_width": 0, "qkv_bias": False, "qk_norm": False, "rope_scaling": None, "classes": 0, "dropout": 0, "layers": 4,
+    "task": "masked", "pooling": "first", "passages": 1, "mask_rate": 0.15, "mask_token": 0, "temperature": 0.05,
 }
 OPTIMIZER = {
     "learning_rate": 1e-3, "learning_rate_min": 1e-4, "warmup_steps": 20, "total_steps": 1000, "inner_warmup_steps": 5,
@@ -114,13 +115,16 @@ class Model:
         y = self.b.matmul(x, self.weight(name + ".weight", dims, scale))
         return self.b.map("add", y, self.param(name + ".bias", dims[:1], 1, 0.0, BIAS)) if bias else y
 
+    def random_mask(self, dims, p, value):
+        attributes = ((1 << 23) + self.dropouts, int(p * 2.0 ** 32), bits_of(value))
+        self.dropouts += 1
+        return self.b.op("random_mask", (self.random,), dims, attributes=attributes)
+
     def dropout(self, x):
         p = self.m["dropout"]
         if p == 0 or self.random is None:
             return x
-        attributes = ((1 << 23) + self.dropouts, int(p * 2.0 ** 32), bits_of(1.0 / (1.0 - p)))
-        self.dropouts += 1
-        return self.b.map("mul", x, self.b.op("random_mask", (self.random,), self.b.dims(x), attributes=attributes))
+        return self.b.map("mul", x, self.random_mask(self.b.dims(x), p, 1.0 / (1.0 - p)))
 
     def layernorm(self, x, name):
         width, rows = self.m["width"], self.b.dims(x)[0]
@@ -134,12 +138,29 @@ class Model:
         return self.b.op("rmsnorm", (x, gamma), self.b.dims(x), (self.b.dims(x)[0], 1),
                          attributes=(bits_of(self.m["rmsnorm_epsilon"]),))
 
-    def attention(self, qkv):
-        t, h = self.m["context"], self.m["heads"]
+    def attention(self, qkv, bidirectional=0):
+        t, h = sequence_tokens(self.m), self.m["heads"]
         rows, columns = self.b.dims(qkv)
         row = (rows // t, h, t, 1)
         scale = bits_of(1.0 / math.sqrt(columns // 3 // h))
-        return self.b.op("attention", (qkv,), (rows, columns // 3), row, row, attributes=(t, h, scale))
+        return self.b.op("attention", (qkv,), (rows, columns // 3), row, row, attributes=(t, h, scale, bidirectional))
+
+    def normed_heads(self, y, name, size):
+        rows, columns = self.b.dims(y)
+        gamma = self.param(name + ".gamma", (size,), 1, 1.0, NORM)
+        heads = self.b.copy(y, (rows * (columns // size), size), 0, (size, 1))
+        y = self.b.op("rmsnorm", (heads, gamma), self.b.dims(heads), (self.b.dims(heads)[0], 1),
+                      attributes=(bits_of(self.m["rmsnorm_epsilon"]),))
+        return self.b.copy(y, (rows, columns), 0, (columns, 1))
+
+    def queries_keys_values(self, h, name, groups, size):
+        width, heads, bias = self.m["width"], self.m["heads"], self.m["qkv_bias"]
+        if not self.m["qk_norm"]:
+            return self.linear(h, name + ".qkv", ((heads + 2 * groups) * size, width), bias)
+        q = self.normed_heads(self.linear(h, name + ".q", (heads * size, width), bias), name + ".q_norm", size)
+        k = self.normed_heads(self.linear(h, name + ".k", (groups * size, width), bias), name + ".k_norm", size)
+        v = self.linear(h, name + ".v", (groups * size, width), bias)
+        return self.b.op("concat", (q, k, v), (self.b.dims(q)[0], (heads + 2 * groups) * size))
 
     def gpt(self, tokens):
         b, m = self.b, self.m
@@ -175,7 +196,7 @@ class Model:
         for layer in range(m["layers"]):
             name = f"blocks.{layer}"
             h = self.rmsnorm(x, name + ".norm1")
-            h = self.linear(h, name + ".attention.qkv", ((heads + 2 * groups) * size, width), m["qkv_bias"])
+            h = self.queries_keys_values(h, name + ".attention", groups, size)
             h = b.op("rope", (h, cos, sin), b.dims(h), attributes=(heads + groups, 0))
             if groups != heads:
                 h = b.op("repeat_heads", (h,), (b.dims(h)[0], 3 * heads * size), attributes=(heads, groups))
@@ -197,15 +218,126 @@ class Model:
             x = b.map("gelu", self.linear(x, f"layers.{layer}", (m["width"], b.dims(x)[1]), True))
         return self.linear(x, "head", (m["classes"], b.dims(x)[1]), True)
 
+    def numbers(self, name, count, step):
+        return self.b.constant(name, (count,), [i * step for i in range(count)], 2)
+
+    def hidden_rows(self, rows):
+        """[rows, 1]: 1 where a token is hidden, else 0."""
+        b, share = self.b, int(self.m["mask_rate"] * 2.0 ** 32)
+        spread = [1.0 if (i + 1) * share >> 32 > i * share >> 32 else 4.0 for i in range(rows)]
+        seen = b.constant("hidden_in_evaluation", (rows, 1), spread)
+        if self.random is not None:
+            seen = b.map("mul", seen, self.random_mask((rows, 1), self.m["mask_rate"], 2.0))
+        bound = b.scalar(2.0)
+        kept = b.map("less_equal", bound, seen)
+        return b.map("sub", b.scalar(1.0), kept)
+
+    def bert(self, tokens):
+        """The rows behind the blocks, the table, and the hidden rows of the task masked."""
+        b, m, t, hidden = self.b, self.m, sequence_tokens(self.m), None
+        width, inner = m["width"], m["hidden_width"] or 4 * m["width"]
+        table = self.weight("token_embedding", (m["vocabulary"], width), group=EMBEDDING)
+        positions = self.weight("position_embedding", (t, width), group=EMBEDDING)
+        x = b.gather(table, tokens)
+        if m["task"] == "masked":
+            hidden = self.hidden_rows(b.dims(x)[0])
+            row = b.gather(table, b.constant("mask_token", (1,), [m["mask_token"] or m["vocabulary"] - 1], 2))
+            shown = b.map("sub", b.scalar(1.0), hidden)
+            x = b.map("fma", hidden, row, b.map("mul", x, shown))
+        x = self.dropout(self.layernorm(b.map("add", x, positions), "embedding_norm"))
+        for layer in range(m["layers"]):
+            name = f"blocks.{layer}"
+            h = self.attention(self.linear(x, name + ".attention.qkv", (3 * width, width), True), 1)
+            h = self.linear(h, name + ".attention.out", (width, width), True)
+            x = self.layernorm(b.map("add", x, self.dropout(h)), name + ".norm1")
+            h = b.map("gelu", self.linear(x, name + ".mlp.up", (inner, width), True))
+            h = self.linear(h, name + ".mlp.down", (width, inner), True)
+            x = self.layernorm(b.map("add", x, self.dropout(h)), name + ".norm2")
+        return x, table, hidden
+
+    def pooled(self, x):
+        b, t, width = self.b, sequence_tokens(self.m), self.m["width"]
+        n = b.dims(x)[0] // t
+        if self.m["pooling"] == "first":
+            return b.gather(x, self.numbers("first_tokens", n, t))
+        columns = b.copy(x, (n, width, t), 0, (t * width, 1, width))
+        sums = b.op("row_sum", (columns,), (n, width, 1))
+        return b.copy(b.map("div", sums, b.scalar(float(t))), (n, width), 0, (width, 1))
+
+    def pooler(self, x):
+        b, width = self.b, self.m["width"]
+        p = self.linear(x, "pooler", (width, width), True)
+        two = b.scalar(2.0)
+        d = b.map("mul", b.map("sigmoid", b.map("mul", p, two)), two)
+        return self.dropout(b.map("sub", d, b.scalar(1.0)))
+
+    def similarities(self, x):
+        b, m = self.b, self.m
+        width, group = m["width"], m["passages"] + 1
+        u = self.pooled_units(x, b.constant, width)
+        n = b.dims(u)[0] // group
+        q = b.gather(u, self.numbers("queries", n, group))
+        others = [i for i in range(n * group) if i % group]
+        p = b.gather(u, b.constant("passages", (len(others),), others, 2))
+        return b.map("mul", b.matmul(q, p), b.scalar(1.0 / m["temperature"]))
+
+    def pooled_units(self, x, constant, width):
+        unit = constant("unit_length", (width,), [1.0 / math.sqrt(width)] * width)
+        y = self.pooled(x)
+        return self.b.op("rmsnorm", (y, unit), self.b.dims(y), (self.b.dims(y)[0], 1), attributes=(bits_of(1e-12),))
+
+    def bert_logits(self, tokens, rows):
+        b, m, width = self.b, self.m, self.m["width"]
+        x, table, self.hidden = self.bert(tokens)
+        if m["task"] == "masked":
+            h = b.map("gelu", self.linear(x, "transform", (width, width), True))
+            h = self.layernorm(h, "transform_norm")
+            head = table if m["tied_embeddings"] else self.weight("head", (m["vocabulary"], width))
+            scores = b.matmul(h, head)
+            return b.map("add", scores, self.param("head.bias", (m["vocabulary"],), 1, 0.0, BIAS))
+        if m["task"] == "embed":
+            return self.similarities(x)
+        p = self.pooler(self.pooled(x))
+        if m["task"] == "classify":
+            return self.linear(p, "head", (m["classes"], width), True)
+        scores = b.matmul(p, self.weight("head", (1, width)))
+        return b.copy(scores, (rows, m["passages"]), 0, (m["passages"], 1))
+
+    def loss(self, windows):
+        """Loss and logits of windows [windows, context + 1]."""
+        b = self.b
+        logits, targets = self.logits(windows)
+        rows, columns = b.dims(logits)
+        entropy = lambda x: b.op("cross_entropy", (x, targets), (1,), (rows, 1), (rows, 1))
+        if self.hidden is None:
+            return entropy(logits), logits
+        mean = entropy(b.map("mul", logits, self.hidden))
+        count = b.scalar(float(rows))
+        n = b.op("column_sum", (self.hidden,), (1,))
+        each = b.map("log", b.scalar(float(columns)))
+        others = b.map("mul", b.map("sub", count, n), each)
+        total = b.map("sub", b.map("mul", mean, count), others)
+        return b.map("div", total, b.map("add", n, b.scalar(1e-5))), logits
+
     def logits(self, windows):
         """Logits and targets of windows [windows, context + 1]."""
         b, m = self.b, self.m
         rows, length = b.dims(windows)
+        self.hidden = None
         tokens = b.copy(windows, (rows, length - 1), 0, (length, 1))
-        targets = b.copy(windows, (rows,), length - 1, (length,)) if m["classes"] else \
-            b.copy(windows, (rows, length - 1), 1, (length, 1))
-        if m["classes"]:
+        task = m["task"] if m["architecture"] == "bert" else None
+        label = m["classes"] or task in ("embed", "rerank")
+        if task == "masked":
+            targets = tokens
+        elif task != "embed":
+            targets = b.copy(windows, (rows,), length - 1, (length,)) if label else \
+                b.copy(windows, (rows, length - 1), 1, (length, 1))
+        if label:
             b.constant("batch.stride", (1,), [float(length)])
+        if task == "embed":
+            targets = self.numbers("relevant", rows, m["passages"])
+        if task:
+            return self.bert_logits(tokens, rows), targets
         if m["architecture"] == "mlp":
             return self.mlp(tokens), targets
         x, table = (self.llama if m["architecture"] == "llama" else self.gpt)(tokens)
@@ -215,6 +347,13 @@ class Model:
             return b.matmul(b.gather(x, last), head), targets
         head = table if m["tied_embeddings"] else self.weight("head", (m["vocabulary"], m["width"]))
         return b.matmul(x, head), targets
+
+
+def sequence_tokens(m):
+    """Tokens of one of the sequences that share a window's context."""
+    if m["architecture"] != "bert" or m["task"] not in ("embed", "rerank"):
+        return m["context"]
+    return m["context"] // (m["passages"] + (m["task"] == "embed"))
 
 
 def rope_scaling(m):

@@ -11,6 +11,10 @@ from program import INPUT, STATE, TEMP, Program
 LARGEST = bits.from_bits(0x7F7FFFFF)
 
 
+def row_major(dims):
+    return [prod(dims[k + 1:]) for k in range(len(dims))]
+
+
 class Backward:
     """The gradients of a loss: the ops so far, differentiated from the last to the first."""
 
@@ -48,10 +52,31 @@ class Backward:
         if name == "add":
             self.contribute(x[0], dy)
             self.contribute(x[1], dy)
-        elif name == "mul":
+        elif name == "sub":
+            self.contribute(x[0], dy)
+            if x[1] in self.needed:
+                self.contribute(x[1], b.map("mul", dy, b.scalar(-1.0)))
+        elif name in ("mul", "fma"):
             for this, other in ((x[0], x[1]), (x[1], x[0])):
                 if this in self.needed:
                     self.contribute(this, b.map("mul", dy, other))
+            if name == "fma":
+                self.contribute(x[2], dy)
+        elif name == "sigmoid":
+            rest = b.map("sub", b.scalar(1.0), op.outputs[0])
+            self.contribute(x[0], b.map("mul", dy, b.map("mul", op.outputs[0], rest)))
+        elif name == "row_sum":
+            ones = b.op("fill", (), b.dims(x[0]), attributes=(bits_of(1.0),))
+            self.contribute(x[0], b.map("mul", ones, dy))
+        elif name == "concat":
+            first, columns = 0, b.dims(dy)[-1]
+            for part in x:
+                rows, own = b.dims(part)
+                if part in self.needed:
+                    self.contribute(part, b.copy(dy, (rows, own), first, (columns, 1)))
+                first += own
+        elif name == "strided_copy":
+            self.contribute(x[0], self.arranged_back(op, dy))
         elif name == "div":  # of a loss by the number of micro-batches
             self.contribute(x[0], b.map("div", dy, x[1]))
         elif name == "matmul":  # in models, of plain operands
@@ -78,11 +103,20 @@ class Backward:
             assert name == "cross_entropy"
             self.through("cross_entropy_grad", (x[0], x[1], *op.outputs[1:], dy), x[:1])
 
+    def arranged_back(self, op, dy):
+        """dy as the operand of a copy that has each of its elements once lies."""
+        b, own, dims = self.b, self.b.dims(op.inputs[0]), self.b.dims(op.outputs[0])
+        order = sorted(range(len(dims)), key=lambda k: -op.attributes[1 + k])
+        if order != sorted(order):
+            strides = row_major(dims)
+            dy = b.copy(dy, [dims[k] for k in order], 0, [strides[k] for k in order])
+        return dy if b.dims(dy) == own else b.copy(dy, own, 0, row_major(own))
+
     def of(self, slot):
         dims, found = self.b.dims(slot), self.flow[slot]
         if self.b.dims(found) == dims:
             return found
-        return self.b.copy(found, dims, 0, [prod(dims[k + 1:]) for k in range(len(dims))])
+        return self.b.copy(found, dims, 0, row_major(dims))
 
 
 def decay(value):
@@ -126,14 +160,14 @@ class Training:
         b, dropouts, losses, gradients, logits = self.b, 0, [], [], None
         length = self.m["features" if self.m["architecture"] == "mlp" else "context"] + 1
         batch = b.slot(INPUT, 2, (self.batch, length), "batch")
-        random = b.slot(INPUT, 2, (5,), "random") if self.m["dropout"] else None
+        masked = self.m["architecture"] == "bert" and self.m["task"] == "masked"
+        random = b.slot(INPUT, 2, (5,), "random") if self.m["dropout"] or masked else None
         share = self.batch // self.parts
         for part in range(self.parts):
             windows = batch if self.parts == 1 else b.copy(batch, (share, length), part * share * length, (length, 1))
             model = Model(b, self.m, self.params, random, dropouts)
-            found, targets = model.logits(windows)
-            logits, dropouts, rows = found if logits is None else logits, model.dropouts, b.dims(found)[0]
-            loss = b.op("cross_entropy", (found, targets), (1,), (rows, 1), (rows, 1))
+            loss, found = model.loss(windows)
+            logits, dropouts = found if logits is None else logits, model.dropouts
             losses.append(loss)
             if self.parts > 1:
                 loss = b.map("div", loss, b.scalar(float(self.parts)))

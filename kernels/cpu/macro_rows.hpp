@@ -46,14 +46,20 @@ GYM_DECLARE_KERNEL(void adamw_kept_range(const AdamwStep& call, MacroRange range
 GYM_DECLARE_KERNEL(void random_mask_blocks(const int32_t* position, const RandomMask& mask,
                                            float* out, int64_t count, MacroRange blocks))
 
-/// Scores (T, T) of one head into numerators: columns above the diagonal become +0, row i's maximum
-/// and sum go to m[i] and l[i].
-GYM_DECLARE_KERNEL(void softmax_causal(float* scores, int64_t length, float* m, float* l))
+/// The scores (T, T) of one head: of causal ones those above the diagonal count for nothing.
+struct ScoresShape {
+    int64_t length;
+    bool causal;
+};
+/// Scores of one head into numerators: what counts for nothing becomes +0, row i's maximum and sum
+/// go to m[i] and l[i].
+GYM_DECLARE_KERNEL(void softmax_rows(float* scores, ScoresShape shape, float* m, float* l))
 /// The same with given maxima, and no sums.
-GYM_DECLARE_KERNEL(void numerators_causal(float* scores, int64_t length, const float* m))
-/// d_scores[i, j] = numerators[i, j] * (d_scores[i, j] - delta[i]) for j <= i, else +0.
-GYM_DECLARE_KERNEL(void scores_grad_causal(const float* numerators, const float* delta,
-                                           int64_t length, float* d_scores))
+GYM_DECLARE_KERNEL(void numerator_rows(float* scores, ScoresShape shape, const float* m))
+/// d_scores[i, j] = numerators[i, j] * (d_scores[i, j] - delta[i]), +0 where the score counts for
+/// nothing.
+GYM_DECLARE_KERNEL(void scores_grad_rows(const float* numerators, const float* delta,
+                                         ScoresShape shape, float* d_scores))
 
 /// A block of a matrix inside a larger one.
 struct MacroBlock {

@@ -47,6 +47,11 @@ inline __attribute__((always_inline)) int64_t clamped(int32_t index, int64_t cou
     return low < count ? low : count - 1;
 }
 
+/// The scores of a row that count.
+inline __attribute__((always_inline)) int64_t counting(const ScoresShape& shape, int64_t row) {
+    return shape.causal ? row + 1 : shape.length;
+}
+
 /// Causal rows are worked on up to a whole vector: half of them would spend more time on the rest
 /// than on vectors. What is computed right of the diagonal is cleared afterwards.
 inline __attribute__((always_inline)) int64_t padded(int64_t count, int64_t length) {
@@ -63,38 +68,41 @@ inline __attribute__((always_inline)) void pad(float* row, int64_t count, int64_
 
 }  // namespace
 
-void softmax_causal(float* scores, int64_t length, float* m, float* l) {
+void softmax_rows(float* scores, ScoresShape shape, float* m, float* l) {
+    const int64_t length = shape.length;
     for (int64_t i = 0; i < length; ++i) {
         float* row = scores + i * length;
-        const int64_t end = padded(i + 1, length);
-        pad(row, i + 1, end);
+        const int64_t count = counting(shape, i), end = padded(count, length);
+        pad(row, count, end);
         m[i] = row_max(row, end);
         exp_below(row, m[i], row, end);
-        clear(row, i + 1, length);
+        clear(row, count, length);
         l[i] = sum_of_numerators(row, end);
     }
 }
 
-void numerators_causal(float* scores, int64_t length, const float* m) {
+void numerator_rows(float* scores, ScoresShape shape, const float* m) {
+    const int64_t length = shape.length;
     for (int64_t i = 0; i < length; ++i) {
         float* row = scores + i * length;
-        const int64_t end = padded(i + 1, length);
-        pad(row, i + 1, end);
+        const int64_t count = counting(shape, i), end = padded(count, length);
+        pad(row, count, end);
         exp_below(row, m[i], row, end);
-        clear(row, i + 1, length);
+        clear(row, count, length);
     }
 }
 
-void scores_grad_causal(const float* p, const float* delta, int64_t length, float* d_scores) {
+void scores_grad_rows(const float* p, const float* delta, ScoresShape shape, float* d_scores) {
+    const int64_t length = shape.length;
     for (int64_t i = 0; i < length; ++i) {
         const float* numerator = p + i * length;
         float* row = d_scores + i * length;
         const float shift = delta[i];
-        const int64_t end = padded(i + 1, length);
+        const int64_t count = counting(shape, i), end = padded(count, length);
         GYM_VECTOR_LOOP
         for (int64_t j = 0; j < end; ++j)
             row[j] = f32::mul(numerator[j], row[j] - shift);
-        clear(row, i + 1, length);
+        clear(row, count, length);
     }
 }
 

@@ -1,4 +1,4 @@
-// Causal attention, one head of one window after another: everything of a head stays in the
+// Attention, one head of one window after another: everything of a head stays in the
 // second-level cache. Heads are shared out over the threads.
 #include "cpu/macro_rows.hpp"
 #include "gym/kernels/macros.hpp"
@@ -30,6 +30,15 @@ MatrixView part(const AttentionShape& shape, const float* data, int64_t stride) 
 /// Buffers of MacroWorkspace::Thread.
 enum Buffer { kQueries, kScores, kScoresGrad, kValues, kDelta };
 
+ScoresShape scores_shape(const AttentionShape& shape) {
+    return {shape.context, shape.causal};
+}
+
+/// `zeros` of causal attention; the others have none.
+Q14Zeros zeros_of(const AttentionShape& shape, Q14Zeros zeros) {
+    return shape.causal ? zeros : Q14Zeros::kNone;
+}
+
 struct Products {
     Isa isa;
     MacroWorkspace::Thread& thread;
@@ -58,7 +67,7 @@ Scores scores_of(Isa isa, MacroWorkspace::Thread& thread, const AttentionShape& 
     (qkv, shape.scale, out.queries, {length, shape.size, stride, shape.size});
     Products{isa, thread}(part(shape, out.queries, shape.size), Along::kRows,
                           part(shape, qkv + shape.width(), stride), Along::kRows,
-                          {out.scores, length}, Q14Zeros::kOutputRightOfDiagonal);
+                          {out.scores, length}, zeros_of(shape, Q14Zeros::kOutputRightOfDiagonal));
     return out;
 }
 
@@ -71,10 +80,11 @@ void forward_head(Isa isa, MacroWorkspace::Thread& thread, const AttentionForwar
     float* l = call.l + head.row;
     float* o = call.o + head.wide;
     const Scores s = scores_of(isa, thread, shape, qkv);
-    GYM_SELECT_KERNEL(isa, softmax_causal)(s.scores, length, call.m + head.row, l);
+    GYM_SELECT_KERNEL(isa, softmax_rows)(s.scores, scores_shape(shape), call.m + head.row, l);
     Products{isa, thread}({s.scores, length, length, length}, Along::kRows,
                           part(shape, qkv + 2 * shape.width(), stride), Along::kColumns,
-                          {o, shape.width()}, Q14Zeros::kRightOfDiagonal, kNumeratorExponent);
+                          {o, shape.width()}, zeros_of(shape, Q14Zeros::kRightOfDiagonal),
+                          kNumeratorExponent);
     GYM_SELECT_KERNEL(isa, divide_block)
     (o, l, o, {length, shape.size, shape.width(), shape.width()});
 }
@@ -91,7 +101,7 @@ void backward_head(Isa isa, MacroWorkspace::Thread& thread, const AttentionBackw
 
     const Scores s = scores_of(isa, thread, shape, qkv);
     float* p = s.scores;
-    GYM_SELECT_KERNEL(isa, numerators_causal)(p, length, call.m + head.row);
+    GYM_SELECT_KERNEL(isa, numerator_rows)(p, scores_shape(shape), call.m + head.row);
 
     float* g = thread.floats(kValues, length * size);
     float* delta = thread.floats(kDelta, length);
@@ -102,18 +112,19 @@ void backward_head(Isa isa, MacroWorkspace::Thread& thread, const AttentionBackw
     float* ds = thread.floats(kScoresGrad, length * length);
     const MatrixView g_view = part(shape, g, size);
     product(g_view, Along::kRows, part(shape, qkv + 2 * width, stride), Along::kRows, {ds, length},
-            Q14Zeros::kOutputRightOfDiagonal);
-    GYM_SELECT_KERNEL(isa, scores_grad_causal)(p, delta, length, ds);
+            zeros_of(shape, Q14Zeros::kOutputRightOfDiagonal));
+    GYM_SELECT_KERNEL(isa, scores_grad_rows)(p, delta, scores_shape(shape), ds);
 
     const MatrixView ds_view{ds, length, length, length};
     product(ds_view, Along::kRows, part(shape, qkv + width, stride), Along::kColumns,
-            {d_qkv, stride}, Q14Zeros::kRightOfDiagonal);
+            {d_qkv, stride}, zeros_of(shape, Q14Zeros::kRightOfDiagonal));
     GYM_SELECT_KERNEL(isa, scale_block)
     (d_qkv, shape.scale, d_qkv, {length, size, stride, stride});
+    const Q14Zeros above = zeros_of(shape, Q14Zeros::kLeftOfDiagonal);
     product(ds_view, Along::kColumns, part(shape, s.queries, size), Along::kColumns,
-            {d_qkv + width, stride}, Q14Zeros::kLeftOfDiagonal);
+            {d_qkv + width, stride}, above);
     product({p, length, length, length}, Along::kColumns, g_view, Along::kColumns,
-            {d_qkv + 2 * width, stride}, Q14Zeros::kLeftOfDiagonal, kNumeratorExponent);
+            {d_qkv + 2 * width, stride}, above, kNumeratorExponent);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Causal attention: products over all heads of all windows at once, as many as fit in a bounded
+// Attention: products over all heads of all windows at once, as many as fit in a bounded
 // workspace.
 #include "gym/kernels/cuda/macros.hpp"
 #include "gym/kernels/cuda/product.hpp"
@@ -72,25 +72,28 @@ struct DivideElement {
     }
 };
 
-/// Scores become numerators, with their maximum and their sum; zeros right of the diagonal.
+/// Scores become numerators, with their maximum and their sum; of causal ones zeros right of the
+/// diagonal.
 struct SoftmaxRow {
     float* scores;
     int64_t length;
+    bool causal;
     float* m;
     float* l;
 
     __device__ void operator()() const {
         const int64_t item_row = blockIdx.x, row = item_row % length;
         float* x = scores + item_row * length;
+        const int64_t count = causal ? row + 1 : length;
         float best = -f32::from_bits(f32::kInfinityBits);
-        for (int64_t j = threadIdx.x; j <= row; j += kRowThreads)
+        for (int64_t j = threadIdx.x; j < count; j += kRowThreads)
             best = f32::max(best, x[j]);
         const float maximum = block_reduce<kRowThreads>(best, F32Maximum());
         for (int64_t j = threadIdx.x; j < length; j += kRowThreads)
-            x[j] = j <= row ? f32::exp(f32::sub(x[j], maximum)) : 0.0f;
+            x[j] = j < count ? f32::exp(f32::sub(x[j], maximum)) : 0.0f;
         // Each thread reads what it wrote itself.
-        const float sum = block_sum_with_exponent(row + 1, kNumeratorSumExponent,
-                                                  [&](int64_t j) { return x[j]; });
+        const float sum =
+            block_sum_with_exponent(count, kNumeratorSumExponent, [&](int64_t j) { return x[j]; });
         if (threadIdx.x != 0) return;
         m[item_row] = maximum;
         l[item_row] = sum;
@@ -100,11 +103,12 @@ struct SoftmaxRow {
 struct NumeratorElement {
     float* scores;
     int64_t length;
+    bool causal;
     const float* m;
 
     __device__ void operator()(int64_t i) const {
         const int64_t column = i % length, item_row = i / length;
-        const bool kept = column <= item_row % length;
+        const bool kept = !causal || column <= item_row % length;
         scores[i] = kept ? f32::exp(f32::sub(scores[i], m[item_row])) : 0.0f;
     }
 };
@@ -113,11 +117,12 @@ struct ScoresGradElement {
     const float* numerators;
     const float* delta;
     int64_t length;
+    bool causal;
     float* d_scores;
 
     __device__ void operator()(int64_t i) const {
         const int64_t column = i % length, item_row = i / length;
-        const bool kept = column <= item_row % length;
+        const bool kept = !causal || column <= item_row % length;
         d_scores[i] = kept ? f32::mul(numerators[i], f32::sub(d_scores[i], delta[item_row])) : 0.0f;
     }
 };
@@ -160,6 +165,8 @@ struct Heads {
           scores(device.scratch_of<float>(kScratchMacro1, items * s.context * s.context)) {
         own_layout.heads = 1;
     }
+    /// `zeros` of causal attention; the others have none.
+    Q14Zeros zeros(Q14Zeros of_causal) const { return shape.causal ? of_causal : Q14Zeros::kNone; }
     int64_t rows() const { return items * shape.context; }
     int64_t values() const { return rows() * shape.size; }
     Batch qkv_batch() const { return qkv_layout.batch(items / shape.heads); }
@@ -170,7 +177,7 @@ struct Heads {
         return {data, shape.context, shape.context, shape.context};
     }
 
-    /// queries = q * scale; scores = queries * k^T left of the diagonal and on it.
+    /// queries = q * scale; scores = queries * k^T, of causal ones left of the diagonal and on it.
     void compute_scores(Device& device, const float* qkv) const {
         for_each(device, values(), ScaleElement{qkv, qkv_layout, shape.scale, queries, own_layout});
         const Digits q =
@@ -178,7 +185,7 @@ struct Heads {
         const Digits k = quantise(device, OperandPlace::kB, qkv_layout.view(qkv + shape.width()),
                                   Along::kRows, qkv_batch());
         multiply(device, q, k, {scores, shape.context}, scores_batch(),
-                 Q14Zeros::kOutputRightOfDiagonal);
+                 zeros(Q14Zeros::kOutputRightOfDiagonal));
     }
 };
 
@@ -192,13 +199,14 @@ void forward_part(Device& device, const AttentionForward& call, Part part) {
     heads.compute_scores(device, qkv);
     launch<kRowThreads>(
         device, {heads.rows()},
-        SoftmaxRow{heads.scores, shape.context, call.m + first_row * shape.heads, l});
+        SoftmaxRow{heads.scores, shape.context, shape.causal, call.m + first_row * shape.heads, l});
     const Digits p = quantise(device, OperandPlace::kA, heads.scores_view(heads.scores),
                               Along::kRows, heads.scores_batch(), kNumeratorExponent);
     const Digits v =
         quantise(device, OperandPlace::kB, heads.qkv_layout.view(qkv + 2 * shape.width()),
                  Along::kColumns, heads.qkv_batch());
-    multiply(device, p, v, {o, shape.width()}, heads.wide_batch(), Q14Zeros::kRightOfDiagonal);
+    multiply(device, p, v, {o, shape.width()}, heads.wide_batch(),
+             heads.zeros(Q14Zeros::kRightOfDiagonal));
     for_each(device, heads.values(), DivideElement{o, heads.wide_layout, l, o, heads.wide_layout});
 }
 
@@ -214,7 +222,7 @@ void backward_part(Device& device, const AttentionBackward& call, Part part) {
     heads.compute_scores(device, qkv);
     float* p = heads.scores;
     const int64_t cells = heads.rows() * length;
-    for_each(device, cells, NumeratorElement{p, length, call.m + first_head_row});
+    for_each(device, cells, NumeratorElement{p, length, shape.causal, call.m + first_head_row});
 
     float* g = device.scratch_of<float>(kScratchMacro2, heads.values() + heads.rows());
     float* delta = g + heads.values();
@@ -235,23 +243,23 @@ void backward_part(Device& device, const AttentionBackward& call, Part part) {
     };
     multiply(device, operand_a(g_view, Along::kRows, heads.own_batch()),
              operand_b(heads.qkv_layout.view(qkv + 2 * width), Along::kRows, heads.qkv_batch()),
-             {ds, length}, heads.scores_batch(), Q14Zeros::kOutputRightOfDiagonal);
-    for_each(device, cells, ScoresGradElement{p, delta, length, ds});
+             {ds, length}, heads.scores_batch(), heads.zeros(Q14Zeros::kOutputRightOfDiagonal));
+    for_each(device, cells, ScoresGradElement{p, delta, length, shape.causal, ds});
 
     const MatrixView ds_view = heads.scores_view(ds);
     multiply(device, operand_a(ds_view, Along::kRows, heads.scores_batch()),
              operand_b(heads.qkv_layout.view(qkv + width), Along::kColumns, heads.qkv_batch()),
-             {d_qkv, 3 * width}, heads.qkv_batch(), Q14Zeros::kRightOfDiagonal);
+             {d_qkv, 3 * width}, heads.qkv_batch(), heads.zeros(Q14Zeros::kRightOfDiagonal));
     for_each(device, heads.values(),
              ScaleElement{d_qkv, heads.qkv_layout, shape.scale, d_qkv, heads.qkv_layout});
     multiply(device, operand_a(ds_view, Along::kColumns, heads.scores_batch()),
              operand_b(heads.own_layout.view(heads.queries), Along::kColumns, heads.own_batch()),
-             {d_qkv + width, 3 * width}, heads.qkv_batch(), Q14Zeros::kLeftOfDiagonal);
+             {d_qkv + width, 3 * width}, heads.qkv_batch(), heads.zeros(Q14Zeros::kLeftOfDiagonal));
     multiply(
         device,
         operand_a(heads.scores_view(p), Along::kColumns, heads.scores_batch(), kNumeratorExponent),
         operand_b(g_view, Along::kColumns, heads.own_batch()), {d_qkv + 2 * width, 3 * width},
-        heads.qkv_batch(), Q14Zeros::kLeftOfDiagonal);
+        heads.qkv_batch(), heads.zeros(Q14Zeros::kLeftOfDiagonal));
 }
 
 template <typename Call>

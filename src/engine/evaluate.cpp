@@ -43,17 +43,31 @@ std::string logits_name(std::size_t part) {
     return "part." + std::to_string(part);
 }
 
+/// A program of which every row of scores can be seen.
+struct Scored {
+    Program program;
+    std::size_t parts = 0;
+    /// By row, where the program itself says what counts as right; empty: the row's last token.
+    std::vector<std::int32_t> wanted = {};
+};
+
 /// `evaluation` with the scores that each of its losses is made from as outputs: they change no
-/// bit of the loss. @return it, and how many there are.
-Result<std::pair<Program, std::size_t>> with_logits(const Program& evaluation) {
+/// bit of the loss.
+Result<Scored> with_logits(const Program& evaluation) {
     program::ProgramParts parts{evaluation.numerics_version(), evaluation.slots(), evaluation.ops(),
                                 evaluation.outputs()};
     std::size_t count = 0;
-    for (const program::Op& op : evaluation.ops())
-        if (op.code == program::Opcode::kCrossEntropy)
-            parts.outputs.push_back({logits_name(count++), op.inputs[0]});
+    std::vector<std::int32_t> wanted;
+    for (const program::Op& op : evaluation.ops()) {
+        if (op.code != program::Opcode::kCrossEntropy) continue;
+        parts.outputs.push_back({logits_name(count++), op.inputs[0]});
+        const program::Slot& targets = evaluation.slot(op.inputs[1]);
+        const std::size_t before = wanted.size();
+        wanted.resize(before + targets.value.size() / sizeof(std::int32_t));
+        std::memcpy(wanted.data() + before, targets.value.data(), targets.value.size());
+    }
     GYM_TRY(Program program, Program::create(std::move(parts)));
-    return std::pair(std::move(program), count);
+    return Scored{std::move(program), count, std::move(wanted)};
 }
 
 /// The first of the largest; a NaN is never larger.
@@ -66,16 +80,18 @@ std::uint32_t largest_of(const float* scores, std::uint32_t count) {
 }
 
 /// Rows of the batch that `runner` has just run whose class it scored highest.
-Result<std::uint32_t> correct_rows(Runner& runner, std::size_t parts, const WindowShape& shape,
+Result<std::uint32_t> correct_rows(Runner& runner, const Scored& scored, const WindowShape& shape,
                                    const Batch& batch) {
     std::uint32_t correct = 0;
     std::size_t row = 0;
-    for (std::size_t part = 0; part < parts; ++part) {
+    for (std::size_t part = 0; part < scored.parts; ++part) {
         GYM_TRY(const Bytes bytes, runner.output(logits_name(part)));
         std::vector<float> scores(bytes.size() / sizeof(float));
         std::memcpy(scores.data(), bytes.data(), scores.size() * sizeof(float));
         for (std::size_t at = 0; at + shape.classes <= scores.size(); at += shape.classes, ++row) {
-            const std::int32_t wanted = batch.tokens.at(row * shape.stride + shape.window_tokens);
+            const std::int32_t wanted =
+                scored.wanted.empty() ? batch.tokens.at(row * shape.stride + shape.window_tokens)
+                                      : scored.wanted.at(row);
             const std::uint32_t chosen = largest_of(scores.data() + at, shape.classes);
             correct += chosen == static_cast<std::uint32_t>(wanted) ? 1 : 0;
         }
@@ -122,11 +138,11 @@ Result<Evaluation> evaluate(const Program& train, const State& base, const blob:
     const Digest parameters_root = state_root(state, options.threads);
     GYM_TRY(const std::uint32_t batches, batch_count(dataset, split, shape, windows_max));
     const bool classifies = shape.classes != 0;
-    std::pair<Program, std::size_t> scored{evaluation, 0};
+    Scored scored{evaluation};
     if (classifies) {
         GYM_TRY(scored, with_logits(evaluation));
     }
-    GYM_TRY(const auto runner, make_runner(scored.first, std::move(state), options));
+    GYM_TRY(const auto runner, make_runner(scored.program, std::move(state), options));
     const std::uint32_t total = batches * shape.windows;
     std::vector<float> losses;
     Evaluation result;
@@ -138,8 +154,7 @@ Result<Evaluation> evaluate(const Program& train, const State& base, const blob:
         GYM_TRY(const float loss, loss_of(*runner, batch));
         losses.push_back(loss);
         if (classifies) {
-            GYM_TRY(const std::uint32_t correct,
-                    correct_rows(*runner, scored.second, shape, batch));
+            GYM_TRY(const std::uint32_t correct, correct_rows(*runner, scored, shape, batch));
             result.correct += correct;
         }
         if (progress && !progress((i + 1) * shape.windows, total, loss))

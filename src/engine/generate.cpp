@@ -10,6 +10,7 @@
 #include "gym/kernels/philox.h"
 #include "gym/kernels/programs.h"
 #include "gym/program/program.hpp"
+#include "gym/program/recognise.hpp"
 #include "gym/program/train_program.hpp"
 #include "program_shape.hpp"
 #include "state_of_program.hpp"
@@ -55,6 +56,9 @@ Status check_prompt(const Program& program, std::span<const std::int32_t> prompt
     if (program.find_slot(program::kBatchStride) != program::kNoSlot)
         return fail(ErrorCode::kInvalidArgument,
                     "the program classifies rows: there is no text to continue");
+    if (program::reads_both_ways(program))
+        return fail(ErrorCode::kInvalidArgument,
+                    "the program reads its whole window, as encoders do: it continues no text");
     if (prompt.empty()) return fail(ErrorCode::kInvalidArgument, "the prompt is empty");
     if (options.tokens > kGenerateTokensMax)
         return fail(ErrorCode::kOutOfRange, "at most 2^20 tokens");

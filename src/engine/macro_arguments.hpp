@@ -119,7 +119,8 @@ kernels::AttentionShape attention_shape(const Call& call) {
     const program::Dims& qkv = call.input_slot(0).dims;
     const auto context = static_cast<std::int64_t>(call.op.attributes[0]);
     const auto heads = static_cast<std::int64_t>(call.op.attributes[1]);
-    return {qkv[0] / context, context, heads, qkv[1] / (3 * heads), call.op.f32(2)};
+    return {qkv[0] / context,     context,        heads,
+            qkv[1] / (3 * heads), call.op.f32(2), call.op.attributes[3] == 0};
 }
 
 template <class Call>

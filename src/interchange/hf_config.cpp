@@ -317,8 +317,12 @@ Result<ModelConfig> parse_hf_config(std::string_view text, std::uint32_t context
 Result<json::object> hf_config_of(const ModelConfig& model) {
     const bool gpt = model.architecture == Architecture::kGpt;
     if (!gpt && model.architecture != Architecture::kLlama)
+        return fail(
+            ErrorCode::kInvalidArgument,
+            "only gpt2 and llama models have a config.json, not bert, mlp or imported ones");
+    if (model.qk_norm)
         return fail(ErrorCode::kInvalidArgument,
-                    "only gpt2 and llama models have a config.json, not mlp or imported ones");
+                    "a model with qk_norm has no config.json yet: its folder is gym's own");
     if (model.classes != 0)
         return fail(
             ErrorCode::kInvalidArgument,

@@ -17,10 +17,12 @@ Status check_number(const char* what, std::uint32_t value, std::uint32_t least,
 }
 
 Status check_numbers(const EvaluationInputs& inputs) {
-    if (inputs.model.model.classes != 0 ||
-        inputs.model.model.architecture == program::Architecture::kMlp)
+    const program::ModelConfig& model = inputs.model.model;
+    if (model.classes != 0 || model.architecture == program::Architecture::kMlp ||
+        model.architecture == program::Architecture::kEncoder)
         return fail(ErrorCode::kInvalidArgument,
-                    "an evaluation's model predicts the next token; a classifier does not");
+                    "an evaluation's model predicts the next token; a classifier or an encoder "
+                    "does not");
     GYM_CHECK(check_number("base_steps", inputs.base_steps, 0, kEvaluationStepsMax));
     GYM_CHECK(check_number("steps", inputs.steps, 1, kEvaluationStepsMax));
     // Whole batches: fewer windows than a batch would be more than requested.

@@ -157,20 +157,24 @@ SlotId Builder::layernorm(SlotId x, SlotId gamma, SlotId beta, float epsilon) {
     return y;
 }
 
-SlotId Builder::attention(SlotId qkv, std::uint32_t context, std::uint32_t heads) {
+SlotId Builder::attention(SlotId qkv, std::uint32_t context, std::uint32_t heads, Reads reads) {
     // sqrt and / are correctly rounded, so every compiler finds the same scale.
     const std::uint32_t head_size = dim_or_one(slot(qkv).dims, 1) / 3 / heads;
-    return attention(qkv, context, heads, 1.0 / std::sqrt(static_cast<double>(head_size)));
+    return attention(qkv, context, heads, 1.0 / std::sqrt(static_cast<double>(head_size)), reads);
 }
 
-SlotId Builder::attention(SlotId qkv, std::uint32_t context, std::uint32_t heads, double scale) {
+SlotId Builder::attention(SlotId qkv, std::uint32_t context, std::uint32_t heads, double scale,
+                          Reads reads) {
     const std::uint32_t rows = slot(qkv).dims[0], width = dim_or_one(slot(qkv).dims, 1) / 3;
     const Dims row_dims{rows / context, heads, context, 1};
     const SlotId o = temp(DType::kF32, {rows, width});
     const SlotId m = temp(DType::kF32, row_dims);
     const SlotId l = temp(DType::kF32, row_dims);
     const std::uint32_t bits = f32_bits(static_cast<float>(scale));
-    append({Opcode::kAttention, {qkv}, {o, m, l}, {context, heads, bits}});
+    append({Opcode::kAttention,
+            {qkv},
+            {o, m, l},
+            {context, heads, bits, reads == Reads::kAll ? 1U : 0U}});
     return o;
 }
 

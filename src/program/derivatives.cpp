@@ -1,4 +1,7 @@
+#include <algorithm>
+#include <numeric>
 #include <string>
+#include <vector>
 
 #include "backward.hpp"
 
@@ -90,6 +93,43 @@ void differentiate_gather_rows(Backward& back, const Op& op, SlotId dy) {
     back.contribute(table, d_table);
 }
 
+std::vector<std::uint64_t> row_major(const Dims& dims) {
+    std::vector<std::uint64_t> strides(dims.size(), 1);
+    for (std::size_t i = dims.size() - 1; i > 0; --i)
+        strides[i - 1] = strides[i] * dims[i];
+    return strides;
+}
+
+/// A copy that has every element once, whatever their order: dy is copied back.
+Status differentiate_strided_copy(Backward& back, const Op& op, SlotId dy) {
+    const SlotId x = op.inputs[0];
+    const Dims own = back.b.slot(x).dims, dims = back.b.slot(op.outputs[0]).dims;
+    std::vector<std::size_t> order(dims.size());  // of the dims, as they lie in x
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+        return op.attributes[1 + a] > op.attributes[1 + b];
+    });
+    const std::vector<std::uint64_t> strides = row_major(dims);
+    Dims laid;
+    std::vector<std::uint64_t> back_strides;
+    for (const std::size_t k : order) {
+        laid.push_back(dims[k]);
+        back_strides.push_back(strides[k]);
+    }
+    const std::vector<std::uint64_t> wanted = row_major(laid);
+    bool whole = op.attributes[0] == 0 && element_count(dims) == element_count(own);
+    for (std::size_t i = 0; i < order.size(); ++i)
+        whole = whole && (laid[i] == 1 || op.attributes[1 + order[i]] == wanted[i]);
+    if (!whole)
+        return fail(ErrorCode::kInvalidArgument,
+                    "no derivative of a strided_copy that leaves elements out or repeats them");
+    SlotId dx = dy;
+    if (!std::ranges::is_sorted(order)) dx = back.b.strided_copy(dy, laid, 0, back_strides);
+    if (back.b.slot(dx).dims != own) dx = back.b.strided_copy(dx, own, 0, row_major(own));
+    back.contribute(x, dx);
+    return {};
+}
+
 /// Each part gets its columns.
 void differentiate_concat(Backward& back, const Op& op, SlotId dy) {
     const std::uint64_t row = back.b.slot(dy).dims.back();
@@ -111,6 +151,7 @@ Status differentiate_primitive(Backward& back, const Op& op, SlotId dy) {
         differentiate_concat(back, op, dy);
         return {};
     }
+    if (op.code == Opcode::kStridedCopy) return differentiate_strided_copy(back, op, dy);
     if (op.code != Opcode::kGatherRows) return differentiate_elementwise(back, op, dy);
     differentiate_gather_rows(back, op, dy);
     return {};

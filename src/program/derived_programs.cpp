@@ -110,6 +110,7 @@ Result<Program> logits_program(const ModelConfig& config, std::uint32_t windows)
     if (windows < 1 || windows > 65536)
         return fail(ErrorCode::kInvalidArgument, "windows must be 1 to 65536");
     GYM_CHECK(check_windows(config, windows));
+    if (config.architecture == Architecture::kImported) GYM_CHECK(check_imported(config, windows));
     Builder builder;
     const Model model = write_model(builder, config, batch_input(builder, config, windows));
     builder.output(std::string(kLogitsOutput), model.logits);

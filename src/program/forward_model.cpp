@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string>
 
+#include "gym/program/recognise.hpp"
 #include "model_writer.hpp"
 
 namespace gym::program {
@@ -19,7 +20,22 @@ Status require(bool condition, const std::string& rule) {
     return fail(ErrorCode::kInvalidArgument, "the imported model " + rule);
 }
 
+/// Of a classifier: the tokens that its first table has rows for.
+Result<std::uint32_t> tokens_known(const Program& forward) {
+    for (const Op& op : forward.ops())
+        if (op.code == Opcode::kGatherRows) return forward.slot(op.inputs[0]).dims.front();
+    return fail(ErrorCode::kInvalidArgument,
+                "the imported model must look its tokens up in a table");
+}
+
 }  // namespace
+
+bool reads_both_ways(const Program& program) {
+    constexpr std::size_t kBidirectional = 3;  // attribute of attention
+    return std::ranges::any_of(program.ops(), [](const Op& op) {
+        return op.code == Opcode::kAttention && op.attributes[kBidirectional] == 1;
+    });
+}
 
 Result<ModelConfig> imported_model(std::shared_ptr<const Program> forward) {
     const std::vector<SlotId> inputs = forward->slots_of(SlotKind::kInput);
@@ -31,13 +47,22 @@ Result<ModelConfig> imported_model(std::shared_ptr<const Program> forward) {
     const Slot& tokens = forward->slot(inputs[0]);
     const Slot& logits = forward->slot(forward->outputs()[0].slot);
     const Dims wanted{tokens.dims[0] * tokens.dims[1], logits.dims.back()};
-    GYM_CHECK(require(logits.dtype == DType::kF32 && logits.dims == wanted,
+    const Dims by_class{tokens.dims[0], logits.dims.back()};
+    const bool classifies = logits.dims != wanted && logits.dims == by_class;
+    GYM_CHECK(require(logits.dtype == DType::kF32 && (logits.dims == wanted || classifies),
                       "must return a score for every token of the vocabulary at every position, "
-                      "not " +
+                      "or for every class of each window, not " +
                           to_string(logits.dims) + " for tokens " + to_string(tokens.dims)));
+    GYM_CHECK(require(classifies || !reads_both_ways(*forward),
+                      "reads the tokens that it is to predict: its attention needs a causal mask; "
+                      "only classifiers read both ways"));
     ModelConfig config;
     config.architecture = Architecture::kImported;
     config.vocabulary = logits.dims.back();
+    if (classifies) {
+        config.classes = logits.dims.back();
+        GYM_TRY(config.vocabulary, tokens_known(*forward));
+    }
     config.context = tokens.dims[1];
     config.forward = std::move(forward);
     return config;

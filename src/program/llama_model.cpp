@@ -57,11 +57,35 @@ SlotId norm(ModelWriter& w, SlotId x, const std::string& name) {
     return w.b.rmsnorm(x, gamma, static_cast<float>(w.config.layernorm_epsilon));
 }
 
+/// Heads of queries or keys, each normalised by itself: (rows, heads * size).
+SlotId normed_heads(ModelWriter& w, SlotId x, const std::string& name, std::uint32_t size) {
+    const Dims dims = w.b.slot(x).dims;
+    const std::uint32_t heads = dims[1] / size;
+    const SlotId gamma = w.vector(name + ".gamma", size, 1.0F, ParamGroup::kNorm);
+    const SlotId rows = w.b.strided_copy(x, {dims[0] * heads, size}, 0, {size, 1});
+    const SlotId y = w.b.rmsnorm(rows, gamma, static_cast<float>(w.config.layernorm_epsilon));
+    return w.b.strided_copy(y, dims, 0, {dims[1], 1});
+}
+
+/// Queries, keys and values beside each other: (rows, (heads + 2 kv_heads) * size).
+SlotId queries_keys_values(ModelWriter& w, SlotId x, const std::string& name,
+                           std::uint32_t kv_heads, std::uint32_t size) {
+    const ModelConfig& c = w.config;
+    if (!c.qk_norm)
+        return w.linear(x, name + ".qkv", {(c.heads + 2 * kv_heads) * size, c.width}, c.qkv_bias);
+    SlotId q = w.linear(x, name + ".q", {c.heads * size, c.width}, c.qkv_bias);
+    q = normed_heads(w, q, name + ".q_norm", size);
+    SlotId k = w.linear(x, name + ".k", {kv_heads * size, c.width}, c.qkv_bias);
+    k = normed_heads(w, k, name + ".k_norm", size);
+    const SlotId v = w.linear(x, name + ".v", {kv_heads * size, c.width}, c.qkv_bias);
+    return w.b.concat({q, k, v});
+}
+
 SlotId attention(ModelWriter& w, const Rotary& tables, SlotId x, const std::string& name) {
     const ModelConfig& c = w.config;
     const std::uint32_t kv_heads = c.kv_heads == 0 ? c.heads : c.kv_heads;
     const std::uint32_t size = c.head_width == 0 ? c.width / c.heads : c.head_width;
-    SlotId h = w.linear(x, name + ".qkv", {(c.heads + 2 * kv_heads) * size, c.width}, c.qkv_bias);
+    SlotId h = queries_keys_values(w, x, name, kv_heads, size);
     h = w.b.rope(h, tables.cosine, tables.sine, c.heads + kv_heads);
     if (kv_heads != c.heads) h = w.b.repeat_heads(h, c.heads, kv_heads);
     h = w.b.attention(h, c.context, c.heads);

@@ -70,6 +70,11 @@ struct Row {
     SlotId max_target;  ///< where to write it, if computed
 };
 
+/// Right of the diagonal `value`, unless every token reads all of its window.
+SlotId masked(Expander& e, const Op& op, SlotId x, float value) {
+    return op.attributes[3] == 1 ? x : e.causal_fill(x, value);
+}
+
 Scores scores(Expander& e, const Op& op, const Heads& heads, Row& row) {
     const SlotId qkv = op.inputs[0];
     const SlotId q = e.copy(qkv, heads.of_qkv(0));
@@ -77,11 +82,11 @@ Scores scores(Expander& e, const Op& op, const Heads& heads, Row& row) {
     const SlotId v = e.copy(qkv, heads.of_qkv(2));
     const SlotId scale = e.number_bits(static_cast<std::uint32_t>(op.attributes[2]));
     const SlotId q_scaled = e.mul(q, scale);
-    const SlotId masked =
-        e.causal_fill(e.product(q_scaled, k), -std::numeric_limits<float>::infinity());
-    if (row.max == kNoSlot) row.max = e.reduce(Opcode::kBlockMax, masked, row.max_target);
-    const SlotId grown = e.map(Opcode::kExp, {e.sub(masked, row.max)});
-    return {q_scaled, k, v, e.causal_fill(grown, 0.0F)};
+    const SlotId seen =
+        masked(e, op, e.product(q_scaled, k), -std::numeric_limits<float>::infinity());
+    if (row.max == kNoSlot) row.max = e.reduce(Opcode::kBlockMax, seen, row.max_target);
+    const SlotId grown = e.map(Opcode::kExp, {e.sub(seen, row.max)});
+    return {q_scaled, k, v, masked(e, op, grown, 0.0F)};
 }
 
 SlotId joined(Expander& e, SlotId x, const Heads& heads, SlotId target = kNoSlot) {
@@ -109,7 +114,7 @@ void expand_attention_grad(Expander& e, const Op& op) {
     const SlotId g = e.div(d_out, op.inputs[3]);
     const SlotId delta = e.exact_sum(e.mul(g, o));
     const SlotId d_scores =
-        e.causal_fill(e.mul(s.numerators, e.sub(e.product(g, s.v), delta)), 0.0F);
+        masked(e, op, e.mul(s.numerators, e.sub(e.product(g, s.v), delta)), 0.0F);
     const SlotId dq = e.mul(e.product(d_scores, e.transpose(s.k)), scale);
     // One call a line wherever two operands are computed: C++ leaves the order of arguments open,
     // and the order of ops is part of the definition.

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "encoder_model.hpp"
 #include "model_writer.hpp"
 
 namespace gym::program {
@@ -63,6 +64,37 @@ Status check_llama(const ModelConfig& c) {
     return check_rope_scaling(c.rope_scaling);
 }
 
+/// That the sequences of a window share its context.
+Status check_passages(const ModelConfig& c, std::uint32_t passages_min, std::uint32_t sequences) {
+    GYM_CHECK(check_between("passages", c.passages, passages_min, kPassagesMax));
+    return require(c.context % sequences == 0,
+                   "context, the tokens of a whole row, must be a multiple of its " +
+                       std::to_string(sequences) + " sequences, not " + std::to_string(c.context));
+}
+
+Status check_encoder(const ModelConfig& c) {
+    GYM_CHECK(check_between("hidden_width", c.hidden_width, 0, kHiddenWidthMax));
+    if (c.task != Task::kClassify)
+        GYM_CHECK(require(c.classes == 0, "classes are of the task classify alone"));
+    switch (c.task) {
+        case Task::kMasked:
+            GYM_CHECK(require(c.mask_rate >= 0.01 && c.mask_rate <= 0.9,
+                              "mask_rate must be 0.01 to 0.9"));
+            GYM_CHECK(require(c.mask_rate * c.context >= 1,
+                              "mask_rate * context must be at least 1: a window hides a token"));
+            return require(c.mask_token < c.vocabulary, "mask_token must be below vocabulary");
+        case Task::kClassify:
+            return check_between("classes", c.classes, 2, kVocabularyMax);
+        case Task::kEmbed:
+            GYM_CHECK(require(c.temperature >= 1e-3 && c.temperature <= 100,
+                              "temperature must be 0.001 to 100"));
+            return check_passages(c, 1, c.passages + 1);
+        case Task::kRerank:
+            return check_passages(c, 2, c.passages);
+    }
+    return {};
+}
+
 Status check_decoder(const ModelConfig& c) {
     GYM_CHECK(check_between("heads", c.heads, 1, c.width));
     const bool own_heads = c.architecture == Architecture::kLlama && c.head_width != 0;
@@ -74,14 +106,21 @@ Status check_decoder(const ModelConfig& c) {
                       "layernorm_epsilon must be above 0 and at most 1"));
     GYM_CHECK(require(c.dropout >= 0 && c.dropout <= 0.9, "dropout must be 0 to 0.9"));
     if (c.architecture == Architecture::kLlama) return check_llama(c);
+    if (c.architecture == Architecture::kEncoder) return check_encoder(c);
     return check_between("mlp_ratio", c.mlp_ratio, 1, kMlpRatioMax);
 }
 
-/// The targets: the tokens after the inputs or, of a classifier, the last of each window.
+/// Whether a window is a row of the dataset, whose last token is its label.
+bool has_label(const ModelConfig& c) {
+    const bool encodes = c.architecture == Architecture::kEncoder;
+    return c.classes != 0 || (encodes && (c.task == Task::kEmbed || c.task == Task::kRerank));
+}
+
+/// The targets: the tokens after the inputs or, of a row with a label, the last of each window.
 SlotId targets_of(Builder& b, const ModelConfig& c, SlotId batch) {
     const std::uint32_t windows = b.slot(batch).dims[0];
     const std::uint64_t row = std::uint64_t{c.context} + 1;
-    if (c.classes != 0) return b.strided_copy(batch, {windows}, c.context, {row});
+    if (has_label(c)) return b.strided_copy(batch, {windows}, c.context, {row});
     return b.strided_copy(batch, {windows, c.context}, 1, {row, 1});
 }
 
@@ -98,7 +137,8 @@ SlotId last_positions(ModelWriter& w, SlotId x, std::uint32_t windows) {
 
 SlotId logits_of(ModelWriter& w, const Body& body, std::uint32_t windows) {
     const ModelConfig& c = w.config;
-    if (c.architecture == Architecture::kImported) return body.rows;
+    if (c.architecture == Architecture::kImported || c.architecture == Architecture::kEncoder)
+        return body.rows;
     if (c.architecture == Architecture::kMlp) {
         const std::uint32_t inputs = w.b.slot(body.rows).dims[1];
         return w.linear(body.rows, "head", {c.classes, inputs}, true);
@@ -114,6 +154,33 @@ SlotId logits_of(ModelWriter& w, const Body& body, std::uint32_t windows) {
 }
 
 }  // namespace
+
+bool is_random(const ModelConfig& config) {
+    const bool encodes = config.architecture == Architecture::kEncoder;
+    return config.dropout != 0 || (encodes && config.task == Task::kMasked);
+}
+
+std::uint32_t sequence_tokens(const ModelConfig& config) {
+    switch (config.task) {
+        case Task::kMasked:
+        case Task::kClassify:
+            return config.context;
+        case Task::kEmbed:
+            return config.context / (config.passages + 1);
+        case Task::kRerank:
+            return config.context / config.passages;
+    }
+    return config.context;
+}
+
+std::uint32_t mask_token(const ModelConfig& config) {
+    return config.mask_token == 0 ? config.vocabulary - 1 : config.mask_token;
+}
+
+SlotId loss_of(Builder& builder, const Model& model) {
+    if (model.hidden == kNoSlot) return builder.cross_entropy(model.logits, model.targets);
+    return masked_loss(builder, model);
+}
 
 Status check_model(const ModelConfig& config) {
     if (config.architecture == Architecture::kImported) return {};  // check_imported() is asked
@@ -146,9 +213,13 @@ Model write_model(Builder& builder, const ModelConfig& config, SlotId batch, Pas
     const SlotId tokens = builder.strided_copy(batch, {windows, config.context}, 0,
                                                {config.context + std::uint64_t{1}, 1});
     Model model;
-    model.targets = targets_of(builder, config, batch);
+    const bool encodes = config.architecture == Architecture::kEncoder;
+    const bool masked = encodes && config.task == Task::kMasked;
+    const bool in_batch = encodes && config.task == Task::kEmbed;
+    if (masked) model.targets = tokens;
+    if (!masked && !in_batch) model.targets = targets_of(builder, config, batch);
     ModelWriter writer(builder, config, std::move(pass));
-    if (config.classes != 0) {
+    if (has_label(config)) {
         const std::string stride(kBatchStride);
         writer.once(stride, [&] {
             return builder.constant(stride, {1}, {static_cast<float>(config.context + 1)});
@@ -168,6 +239,13 @@ Model write_model(Builder& builder, const ModelConfig& config, SlotId batch, Pas
         case Architecture::kImported:
             body.rows = write_forward(writer, tokens);
             break;
+        case Architecture::kEncoder: {
+            if (in_batch) model.targets = relevant_passages(writer, windows);
+            const Encoded encoded = write_encoder(writer, tokens);
+            model.hidden = encoded.hidden;
+            body.rows = encoder_logits(writer, encoded);
+            break;
+        }
     }
     model.logits = logits_of(writer, body, windows);
     model.dropouts = writer.dropouts();

@@ -22,6 +22,7 @@ struct Model {
     std::vector<ModelParam> params;  ///< in slot order
     SlotId targets = kNoSlot;        ///< i32, one for each row of the logits
     SlotId logits = kNoSlot;
+    SlotId hidden = kNoSlot;     ///< masked tokens: 1 for each row whose target counts, else 0
     std::uint32_t dropouts = 0;  ///< in this pass and those before it
 };
 
@@ -39,6 +40,17 @@ struct Pass {
     SlotId random = kNoSlot;            ///< input "random"; kNoSlot: no dropout
     std::uint32_t dropouts_before = 0;  ///< in earlier passes
 };
+
+/// Whether training draws random numbers.
+[[nodiscard]] bool is_random(const ModelConfig& config);
+/// Of an encoder: the tokens of one of the sequences in a window's context, which share it evenly.
+[[nodiscard]] std::uint32_t sequence_tokens(const ModelConfig& config);
+[[nodiscard]] std::uint32_t mask_token(const ModelConfig& config);
+
+/// The loss of a pass. Precondition: model.hidden, if there is one, is (rows, 1).
+[[nodiscard]] SlotId loss_of(Builder& builder, const Model& model);
+/// loss_of() where only hidden tokens count.
+[[nodiscard]] SlotId masked_loss(Builder& builder, const Model& model);
 
 /// Writes the model over windows of `batch` (windows, context + 1). `config` must have passed
 /// check_model().

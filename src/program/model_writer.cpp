@@ -31,17 +31,23 @@ SlotId ModelWriter::linear(SlotId x, const std::string& name, const Dims& dims, 
     return b.add(y, vector(name + ".bias", dims[0], 0.0F, ParamGroup::kBias));
 }
 
-SlotId ModelWriter::dropout(SlotId x) {
-    if (pass_.random == kNoSlot || config.dropout == 0) return x;
-    const auto threshold = static_cast<std::uint64_t>(config.dropout * 0x1p32);
-    const auto kept = static_cast<float>(1.0 / (1.0 - config.dropout));
-    const SlotId mask = b.temp(DType::kF32, b.slot(x).dims);
+SlotId ModelWriter::random_mask(const Dims& dims, double rate, float value) {
+    if (pass_.random == kNoSlot) return kNoSlot;
+    const auto threshold = static_cast<std::uint64_t>(rate * 0x1p32);
+    const SlotId mask = b.temp(DType::kF32, dims);
     b.append({Opcode::kRandomMask,
               {pass_.random},
               {mask},
               {kRandomOpDropoutFirst + pass_.dropouts_before++, threshold,
-               std::bit_cast<std::uint32_t>(kept)}});
-    return b.mul(x, mask);
+               std::bit_cast<std::uint32_t>(value)}});
+    return mask;
+}
+
+SlotId ModelWriter::dropout(SlotId x) {
+    if (pass_.random == kNoSlot || config.dropout == 0) return x;
+    const auto kept = static_cast<float>(1.0 / (1.0 - config.dropout));
+    const Dims dims = b.slot(x).dims;
+    return b.mul(x, random_mask(dims, config.dropout, kept));
 }
 
 SlotId ModelWriter::once(const std::string& name, const std::function<SlotId()>& make) {

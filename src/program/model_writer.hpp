@@ -23,6 +23,8 @@ class ModelWriter {
                   double scale = 1.0);
     /// x with a share of its values zero and the others larger, in a training pass with dropout.
     SlotId dropout(SlotId x);
+    /// f32 of these dims: +0 with probability `rate`, else `value`; kNoSlot without random numbers.
+    SlotId random_mask(const Dims& dims, double rate, float value);
     [[nodiscard]] std::uint32_t dropouts() const { return pass_.dropouts_before; }
     /// The slot of this name, which `make` writes at the first request.
     SlotId once(const std::string& name, const std::function<SlotId()>& make);

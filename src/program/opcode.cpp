@@ -21,8 +21,8 @@ constexpr std::array<AttributeInfo, 1> kExponent{{{"exponent", kInteger}}};
 constexpr std::array<AttributeInfo, 2> kTransposes{
     {{"transpose_a", kFlag}, {"transpose_b", kFlag}}};
 constexpr std::array<AttributeInfo, 1> kEpsilon{{{"epsilon", kF32Bits}}};
-constexpr std::array<AttributeInfo, 3> kHeads{
-    {{"context", kInteger}, {"heads", kInteger}, {"scale", kF32Bits}}};
+constexpr std::array<AttributeInfo, 4> kHeads{
+    {{"context", kInteger}, {"heads", kInteger}, {"scale", kF32Bits}, {"bidirectional", kFlag}}};
 constexpr std::array<AttributeInfo, 3> kMask{
     {{"op", kInteger}, {"threshold", kInteger}, {"value", kF32Bits}}};
 constexpr std::array<AttributeInfo, 2> kRotation{{{"heads", kInteger}, {"inverse", kFlag}}};

@@ -150,6 +150,76 @@ void add_relatives(std::vector<Preset>& out) {
     out.push_back({"qwen2-0.5b", "Qwen2 0.5B with fewer tokens",
                    "Yang et al. 2024, table 1; Qwen/Qwen2-0.5B",
                    training(qwen, large_optimizer({4e-4, 4e-5}), 4), 151936});
+
+    ModelConfig qwen3 = llama(65536, 2048, {28, 16, 1024}, {8, 3072});
+    qwen3.qk_norm = true;
+    qwen3.head_width = 128;
+    qwen3.rope_theta = 1000000;
+    qwen3.layernorm_epsilon = 1e-6;
+    out.push_back({"qwen3-0.6b", "Qwen3 0.6B with fewer tokens",
+                   "Yang et al. 2025, table 1; Qwen/Qwen3-0.6B",
+                   training(qwen3, large_optimizer({4e-4, 4e-5}), 4), 151936});
+}
+
+ModelConfig encoder(std::uint32_t vocabulary, std::uint32_t context, const Shape& shape,
+                    Task task) {
+    ModelConfig model = gpt(vocabulary, context, shape);
+    model.architecture = Architecture::kEncoder;
+    model.task = task;
+    return model;
+}
+
+/// As BERT's uncased English models, which have 30,522 tokens; [MASK] is number 103.
+ModelConfig bert(std::uint32_t context, const Shape& shape, Task task) {
+    constexpr std::uint32_t kVocabulary = 30522, kMask = 103;
+    ModelConfig model = encoder(kVocabulary, context, shape, task);
+    model.layernorm_epsilon = 1e-12;
+    model.mask_token = kMask;
+    model.dropout = 0.1;
+    return model;
+}
+
+void add_encoders(std::vector<Preset>& out) {
+    constexpr std::uint32_t kBytesAndMask = 257, kTokens = 512;
+    ModelConfig nano = encoder(kBytesAndMask, 64, {2, 4, 48}, Task::kMasked);
+    nano.init_std = 0.05;
+    nano.mask_token = kBytesAndMask - 1;
+    out.push_back({"bert-nano", "the smallest encoder, over bytes, with masked tokens",
+                   "examples/bert-nano.yaml",
+                   training(nano, small_optimizer({4e-3, 4e-4}, 500), 8)});
+    out.push_back(
+        {"bert-mini", "BERT mini, 11 M, with masked tokens",
+         "Turc et al. 2019; google/bert_uncased_L-4_H-256_A-4",
+         training(bert(kTokens, {4, 4, 256}, Task::kMasked), large_optimizer({5e-4, 5e-5}), 16)});
+    out.push_back(
+        {"bert-base", "BERT base, 110 M, with masked tokens",
+         "Devlin et al. 2019; google-bert/bert-base-uncased",
+         training(bert(kTokens, {12, 12, 768}, Task::kMasked), large_optimizer({1e-4, 1e-5}), 8)});
+
+    // Of a row: a query and the passage that answers it.
+    ModelConfig bge = bert(2 * kTokens, {12, 12, 384}, Task::kEmbed);
+    bge.temperature = 0.02;
+    out.push_back({"bge-small", "embeddings: a query is near to its passage",
+                   "Xiao et al. 2023; BAAI/bge-small-en-v1.5",
+                   training(bge, large_optimizer({2e-4, 2e-5}), 8)});
+    constexpr std::uint32_t kPassages = 4;
+    ModelConfig minilm = bert(kPassages * kTokens, {6, 12, 384}, Task::kRerank);
+    minilm.passages = kPassages;
+    out.push_back({"minilm-reranker", "a reranker: scores of a query's passages",
+                   "Wang et al. 2020; cross-encoder/ms-marco-MiniLM-L6-v2",
+                   training(minilm, large_optimizer({1e-4, 1e-5}), 4)});
+}
+
+void add_classifiers(std::vector<Preset>& out) {
+    ModelConfig mlp;
+    mlp.architecture = Architecture::kMlp;
+    mlp.context = 784;
+    mlp.classes = 10;
+    mlp.layers = 2;
+    mlp.width = 256;
+    mlp.init_std = 0.05;
+    out.push_back({"mlp-mnist", "a classifier of images of 28 x 28 bytes", "LeCun et al. 1998",
+                   training(mlp, small_optimizer({1e-3, 1e-4}, 5000), 64)});
 }
 
 std::vector<Preset> make_presets() {
@@ -158,6 +228,8 @@ std::vector<Preset> make_presets() {
     add_gpt2(out);
     add_llama(out);
     add_relatives(out);
+    add_encoders(out);
+    add_classifiers(out);
     return out;
 }
 

@@ -77,13 +77,43 @@ void write_llama(Writer& w, const ModelConfig& m) {
     w.key("hidden_width", m.hidden_width);
     w.key("head_width", m.head_width);
     w.key("qkv_bias", m.qkv_bias);
+    if (m.qk_norm) w.key("qk_norm", m.qk_norm);
     w.key("rope_theta", m.rope_theta);
     w.key("rmsnorm_epsilon", m.layernorm_epsilon);
     write_rope_scaling(w, m.rope_scaling);
 }
 
+const char* name_of(Task task) {
+    switch (task) {
+        case Task::kMasked:
+            return "masked";
+        case Task::kClassify:
+            return "classify";
+        case Task::kEmbed:
+            return "embed";
+        case Task::kRerank:
+            return "rerank";
+    }
+    return "masked";
+}
+
+void write_encoder(Writer& w, const ModelConfig& m) {
+    w.key("architecture", "bert");
+    w.key("task", name_of(m.task));
+    w.key("init_std", m.init_std);
+    write_decoder(w, m);
+    w.key("hidden_width", m.hidden_width);
+    w.key("layernorm_epsilon", m.layernorm_epsilon);
+    w.key("pooling", m.pooling == Pooling::kFirst ? "first" : "mean");
+    w.key("passages", m.passages);
+    w.key("mask_rate", m.mask_rate);
+    w.key("mask_token", m.mask_token);
+    w.key("temperature", m.temperature);
+}
+
 void write_model(Writer& w, const ModelConfig& m) {
     if (m.architecture == Architecture::kLlama) return write_llama(w, m);
+    if (m.architecture == Architecture::kEncoder) return write_encoder(w, m);
     if (m.architecture == Architecture::kMlp) {
         w.key("architecture", "mlp");
         w.key("init_std", m.init_std);

@@ -4,7 +4,9 @@
 #include <limits>
 #include <optional>
 
+#include "gym/program/codec.hpp"
 #include "gym/program/presets.hpp"
+#include "gym/program/program_text.hpp"
 
 namespace gym::program {
 namespace {
@@ -108,9 +110,65 @@ Status read_llama(YamlMap& map, bool preset, ModelConfig& model) {
         .integer("hidden_width", model.hidden_width, {0, kHiddenWidthMax})
         .integer("head_width", model.head_width, {0, kHeadWidthMax})
         .boolean("qkv_bias", model.qkv_bias)
+        .boolean("qk_norm", model.qk_norm)
         .real("rope_theta", model.rope_theta)
         .real("rmsnorm_epsilon", model.layernorm_epsilon)
         .finish();
+}
+
+Status read_encoder(YamlMap& map, bool preset, ModelConfig& model) {
+    if (map.has("task")) {
+        GYM_TRY(const std::string task,
+                map.choice("task", {"masked", "classify", "embed", "rerank"}));
+        model.task = task == "masked"     ? Task::kMasked
+                     : task == "classify" ? Task::kClassify
+                     : task == "embed"    ? Task::kEmbed
+                                          : Task::kRerank;
+    }
+    if (map.has("pooling")) {
+        GYM_TRY(const std::string pooling, map.choice("pooling", {"first", "mean"}));
+        model.pooling = pooling == "first" ? Pooling::kFirst : Pooling::kMean;
+    }
+    Keys keys(map, preset);
+    return read_decoder(keys, model)
+        .integer("hidden_width", model.hidden_width, {0, kHiddenWidthMax})
+        .real("layernorm_epsilon", model.layernorm_epsilon)
+        .integer("passages", model.passages, {1, kPassagesMax})
+        .real("mask_rate", model.mask_rate)
+        .integer("mask_token", model.mask_token, {0, kVocabularyMax - 1})
+        .real("temperature", model.temperature)
+        .finish();
+}
+
+/// `forward` and `context` are for the one who imports the file; of what a network is given, only
+/// the program counts.
+Status read_imported(YamlMap& map, ModelConfig& model) {
+    GYM_TRY(const std::string forward, map.string_or("forward", ""));
+    if (!map.has("program"))
+        return map.error_at("program",
+                            forward.empty()
+                                ? "is missing: a model file names `forward`, a TorchScript file or "
+                                  "an imported program, and `gym job submit` puts it in"
+                                : "is missing: `gym job submit` imports " + forward +
+                                      "; here, `gym program import` and `gym program build "
+                                      "--forward` do");
+    GYM_TRY(const std::string text, map.string("program"));
+    auto program = parse_program_text(text);
+    if (!program.ok()) return map.error_at("program", "cannot be used: " + program.error().message);
+    const std::string root = program_root(*program).hex();
+    GYM_TRY(const std::string named, map.string_or("root", root));
+    if (named != root)
+        return map.error_at("root", "is " + named + ", but the program's is " + root);
+    auto config = imported_model(std::make_shared<const Program>(*std::move(program)));
+    if (!config.ok())
+        return map.error_at("program", "cannot be trained: " + config.error().message);
+    model = *std::move(config);
+    GYM_TRY(const std::int64_t context, map.integer_or("context", 1, kContextMax, model.context));
+    if (context != model.context)
+        return map.error_at("context", "is " + std::to_string(context) +
+                                           ", but the program reads " +
+                                           std::to_string(model.context) + " tokens at a time");
+    return map.finish();
 }
 
 Status read_mlp(Keys keys, ModelConfig& model) {
@@ -123,19 +181,30 @@ Status read_mlp(Keys keys, ModelConfig& model) {
         .finish();
 }
 
-constexpr std::string_view kGpt = "gpt2", kLlama = "llama", kMlp = "mlp";
+constexpr std::string_view kGpt = "gpt2", kLlama = "llama", kMlp = "mlp", kEncoder = "bert",
+                           kImported = "imported";
 
 std::string_view name_of(Architecture architecture) {
-    return architecture == Architecture::kLlama ? kLlama
-           : architecture == Architecture::kMlp ? kMlp
-                                                : kGpt;
+    switch (architecture) {
+        case Architecture::kLlama:
+            return kLlama;
+        case Architecture::kMlp:
+            return kMlp;
+        case Architecture::kEncoder:
+            return kEncoder;
+        case Architecture::kImported:
+            return kImported;
+        default:
+            return kGpt;
+    }
 }
 
 /// @param preset `model` holds a preset's, whose architecture stays.
 Status read_model(YamlMap& map, bool preset, ModelConfig& model) {
     std::string architecture(name_of(model.architecture));
     if (map.has("architecture")) {
-        GYM_TRY(const std::string chosen, map.choice("architecture", {"gpt2", "llama", "mlp"}));
+        GYM_TRY(const std::string chosen,
+                map.choice("architecture", {"gpt2", "llama", "bert", "mlp", "imported"}));
         if (preset && chosen != architecture)
             return map.error_at("architecture", "is " + chosen +
                                                     ", but the preset is of the architecture " +
@@ -145,6 +214,11 @@ Status read_model(YamlMap& map, bool preset, ModelConfig& model) {
     if (architecture == kLlama) {
         model.architecture = Architecture::kLlama;
         return read_llama(map, preset, model);
+    }
+    if (architecture == kImported) return read_imported(map, model);
+    if (architecture == kEncoder) {
+        model.architecture = Architecture::kEncoder;
+        return read_encoder(map, preset, model);
     }
     if (architecture == kMlp) {
         model.architecture = Architecture::kMlp;

@@ -91,14 +91,14 @@ class TrainWriter {
     Status write_passes() {
         const std::uint32_t parts = config_.micro_batches;
         const SlotId batch = batch_input(b_, config_.model, config_.batch);
-        const SlotId random = config_.model.dropout == 0 ? kNoSlot
-                                                         : b_.input(std::string(kRandomInput),
-                                                                    DType::kI32, {kRandomWords});
+        const SlotId random = is_random(config_.model)
+                                  ? b_.input(std::string(kRandomInput), DType::kI32, {kRandomWords})
+                                  : kNoSlot;
         for (std::uint32_t part = 0; part < parts; ++part) {
             model_ = write_model(b_, config_.model, windows_of(batch, part),
                                  {model_.params, random, model_.dropouts});
             if (part == 0) logits_ = model_.logits;
-            const SlotId loss = b_.cross_entropy(model_.logits, model_.targets);
+            const SlotId loss = loss_of(b_, model_);
             losses_.push_back(loss);
             const SlotId share =
                 parts == 1 ? loss : b_.div(loss, b_.scalar(static_cast<float>(parts)));
@@ -275,6 +275,11 @@ Result<Program> train_program(const TrainConfig& config) {
                           config.batch % config.micro_batches == 0,
                       "micro_batches must be 1 to 12 and divide batch"));
     GYM_CHECK(check_windows(config.model, config.batch));
+    const bool contrasts = config.model.architecture == Architecture::kEncoder &&
+                           config.model.task == Task::kEmbed && config.model.passages == 1;
+    GYM_CHECK(require(!contrasts || config.batch / config.micro_batches >= 2,
+                      "batch must be at least 2 (times micro_batches): a query is compared with "
+                      "the passages of the other rows"));
     if (config.model.architecture == Architecture::kImported)
         GYM_CHECK(check_imported(config.model, config.batch / config.micro_batches));
     return TrainWriter(config).write();

@@ -4,8 +4,8 @@ namespace gym::torch_import {
 namespace {
 
 constexpr const char* kAccepted =
-    "; attention is read as q @ k.transpose(-2, -1), times a number, a causal mask of -inf, "
-    "softmax(dim=-1), @ v, or as torch.ops.gym.attention (docs/TORCH.md)";
+    "; attention is read as q @ k.transpose(-2, -1), times a number, no mask or a causal "
+    "one of -inf, softmax(dim=-1), @ v, or as torch.ops.gym.attention (docs/TORCH.md)";
 
 Scores scores_at(const Symbols& symbols, const Tensor& tensor) {
     const Scores* scores = symbols.scores_of(tensor);
@@ -102,8 +102,7 @@ Tensor add_to_scores(Symbols& symbols, const Tensor& scores, const Tensor& bias)
 
 Tensor softmax_scores(Symbols& symbols, const Tensor& scores) {
     Scores shares = scores_at(symbols, scores);
-    TORCH_CHECK(shares.causal && !shares.softmax,
-                "softmax of attention scores without a causal mask", kAccepted);
+    TORCH_CHECK(!shares.softmax, "softmax of a softmax of attention scores", kAccepted);
     shares.softmax = true;
     return symbols.make_scores(std::move(shares));
 }
@@ -115,8 +114,9 @@ Tensor end_attention(Symbols& symbols, const Tensor& scores, const Tensor& v) {
                 shares.q.sizes(), " over v ", v.sizes(), kAccepted);
     const Tensor q = by_token(shares.q);
     const SlotId qkv = packed(symbols, q, by_token(shares.k), by_token(v));
-    const SlotId out =
-        symbols.builder().attention(qkv, narrow(q.size(1)), narrow(q.size(2)), shares.scale);
+    const SlotId out = symbols.builder().attention(
+        qkv, narrow(q.size(1)), narrow(q.size(2)), shares.scale,
+        shares.causal ? Builder::Reads::kEarlier : Builder::Reads::kAll);
     const Tensor tokens = symbols.make(out, q.sizes());
     return v.dim() == 3 ? tokens.squeeze(2) : tokens.transpose(1, 2);
 }

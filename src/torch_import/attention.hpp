@@ -1,7 +1,7 @@
 #pragma once
 
-// Causal softmax attention as people write it, op by op: q @ k^T, a factor, a mask, softmax, @ v.
-// Programs have it as one op, so scores are only remembered, by the storage of the tensor that
+// Softmax attention as people write it, op by op: q @ k^T, a factor, no or a causal mask, softmax,
+// @ v. Programs have it as one op, so scores are only remembered, by the storage of the tensor that
 // stands for them, until the product with v. Whatever else reads them ends the import.
 
 #include <ATen/core/ivalue.h>

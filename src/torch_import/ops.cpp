@@ -213,8 +213,10 @@ IValue repeat_heads(Symbols& symbols, const Arguments& a) {
 IValue attention(Symbols& symbols, const Arguments& a) {
     const Tensor qkv = a[0].toTensor();
     TORCH_CHECK(qkv.dim() == 3, "attention of ", qkv.sizes());
-    const SlotId out = symbols.builder().attention(symbols.dense_f32("qkv", qkv),
-                                                   narrow(qkv.size(1)), narrow(a[1].toInt()));
+    const bool causal = a.size() < 3 || a[2].toBool();
+    const SlotId out = symbols.builder().attention(
+        symbols.dense_f32("qkv", qkv), narrow(qkv.size(1)), narrow(a[1].toInt()),
+        causal ? program::Builder::Reads::kEarlier : program::Builder::Reads::kAll);
     return symbols.make(out, {qkv.size(0), qkv.size(1), qkv.size(2) / 3});
 }
 
@@ -302,15 +304,15 @@ Tensor row_sum(Symbols& symbols, const Tensor& x) {
     return symbols.make(symbols.builder().row_sum(symbols.dense_f32("the operand", x)), sizes);
 }
 
-/// sum or mean over the last dim: (self, dims, keepdim, dtype).
-IValue over_last_dim(Symbols& symbols, const Arguments& a, bool mean) {
-    const Tensor x = a[0].toTensor();
+/// sum or mean over one dim: (self, dims, keepdim, dtype).
+IValue over_one_dim(Symbols& symbols, const Arguments& a, bool mean) {
     TORCH_CHECK(a.size() == 4 && a[1].isIntList() && a[1].toIntVector().size() == 1,
-                "a sum over all or several dims; programs have the last dim");
-    require_last(x, a[1].toIntVector()[0], "a sum");
+                "a sum over all or several dims; programs have one dim");
+    const std::int64_t dim = a[1].toIntVector()[0];
+    const Tensor x = a[0].toTensor().movedim(dim, -1);
     Tensor y = row_sum(symbols, x);
     if (mean) y = binary(symbols, Opcode::kDiv, y, number(static_cast<double>(x.size(-1))));
-    return a[2].toBool() ? y : y.squeeze(-1);
+    return a[2].toBool() ? y.movedim(-1, dim) : y.squeeze(-1);
 }
 
 IValue gym_row_sum(Symbols& symbols, const Arguments& a) {
@@ -362,8 +364,8 @@ std::map<std::string, Translator> make_translators() {
         {"aten::embedding", embedding},
         {"aten::softmax", softmax},
         {"aten::cat", cat},
-        {"aten::sum", [](auto& s, const auto& a) { return over_last_dim(s, a, false); }},
-        {"aten::mean", [](auto& s, const auto& a) { return over_last_dim(s, a, true); }},
+        {"aten::sum", [](auto& s, const auto& a) { return over_one_dim(s, a, false); }},
+        {"aten::mean", [](auto& s, const auto& a) { return over_one_dim(s, a, true); }},
         {"gym::add", binary_op(Opcode::kAdd)},
         {"gym::sub", binary_op(Opcode::kSub)},
         {"gym::mul", binary_op(Opcode::kMul)},

@@ -111,7 +111,7 @@ Tensor Symbols::param(const std::string& name, const Tensor& value) {
 
 SlotId Symbols::slot_of(const Tensor& tensor) const {
     TORCH_CHECK(scores_of(tensor) == nullptr,
-                "a batched product that is not causal attention: see docs/TORCH.md for the "
+                "a batched product that is not attention: see docs/TORCH.md for the "
                 "accepted forms, or use torch.ops.gym.attention");
     return slots_.at(storage_of(tensor));
 }
@@ -126,6 +126,33 @@ SlotId Symbols::constant(const Tensor& value) {
                              values);
 }
 
+/// Whole rows of a matrix are looked up, which has a gradient.
+SlotId Symbols::some_rows(SlotId slot, const Tensor& tensor) {
+    const Dims own = builder_.slot(slot).dims;
+    const std::int64_t columns = tensor.dim() == 0 ? 0 : tensor.size(-1);
+    const bool fits = tensor.scalar_type() == at::kFloat && own.size() == 2 && columns > 1 &&
+                      own[1] == static_cast<std::uint64_t>(columns) && tensor.stride(-1) == 1 &&
+                      tensor.storage_offset() % columns == 0 &&
+                      tensor.numel() != static_cast<std::int64_t>(program::element_count(own));
+    if (!fits) return program::kNoSlot;
+    for (std::int64_t i = 0; i + 1 < tensor.dim(); ++i)
+        if (tensor.stride(i) % columns != 0) return program::kNoSlot;
+    const std::int64_t rows = tensor.numel() / columns;
+    // The places that libtorch itself finds through a view like this one.
+    const Tensor numbers = at::arange(static_cast<std::int64_t>(own[0]), at::kInt);
+    std::vector<std::int64_t> sizes = tensor.sizes().vec(), strides = tensor.strides().vec();
+    sizes.pop_back();
+    strides.pop_back();
+    for (std::int64_t& stride : strides)
+        stride /= columns;
+    const Tensor places =
+        numbers.as_strided(sizes, strides, tensor.storage_offset() / columns).contiguous();
+    const auto* first = places.data_ptr<std::int32_t>();
+    const SlotId indices = builder_.indices("rows" + std::to_string(constants_++), {narrow(rows)},
+                                            std::vector<std::int32_t>(first, first + rows));
+    return builder_.gather_rows(slot, indices);
+}
+
 SlotId Symbols::dense(const Tensor& tensor) {
     if (!is_symbolic(tensor)) {
         TORCH_CHECK(tensor.is_floating_point(), "a constant of ", tensor.scalar_type(),
@@ -137,6 +164,9 @@ SlotId Symbols::dense(const Tensor& tensor) {
                        static_cast<std::uint64_t>(tensor.numel()) ==
                            program::element_count(builder_.slot(slot).dims);
     if (whole) return shaped(tensor, slot_dims(tensor.sizes()));
+    const SlotId rows_of_it = some_rows(slot, tensor);
+    if (rows_of_it != program::kNoSlot)
+        return shaped(make(rows_of_it, tensor.sizes()), slot_dims(tensor.sizes()));
     const Dims dims = exact_dims(tensor.sizes());
     std::vector<std::uint64_t> strides(tensor.strides().begin(), tensor.strides().end());
     if (strides.empty()) strides.push_back(1);

@@ -74,6 +74,8 @@ class Symbols {
 
   private:
     SlotId slot_of(const Tensor& tensor) const;
+    /// kNoSlot if `tensor`, a view of `slot`, is not some of the rows of a matrix.
+    SlotId some_rows(SlotId slot, const Tensor& tensor);
     SlotId constant(const Tensor& value);
 
     Builder builder_;

@@ -85,7 +85,8 @@ struct Layernorm : Function<Layernorm> {
 };
 
 struct Attention : Function<Attention> {
-    static Tensor forward(AutogradContext* context, const Tensor& qkv, std::int64_t heads) {
+    static Tensor forward(AutogradContext* context, const Tensor& qkv, std::int64_t heads,
+                          bool causal) {
         require_f32("attention", "qkv", qkv);
         TORCH_CHECK(qkv.dim() == 3, "gym::attention: qkv ", qkv.sizes(),
                     " must be (batch, context, 3 * width)");
@@ -94,9 +95,9 @@ struct Attention : Function<Attention> {
         const std::int64_t batch = qkv.size(0), length = qkv.size(1), width = qkv.size(2) / 3;
         // sqrt and / are correctly rounded: the scale is the engine's.
         const double scale = 1.0 / std::sqrt(static_cast<double>(width / heads));
-        const std::uint64_t attributes[] = {static_cast<std::uint64_t>(length),
-                                            static_cast<std::uint64_t>(heads),
-                                            f32_attribute(static_cast<float>(scale))};
+        const std::uint64_t attributes[] = {
+            static_cast<std::uint64_t>(length), static_cast<std::uint64_t>(heads),
+            f32_attribute(static_cast<float>(scale)), causal ? std::uint64_t{0} : std::uint64_t{1}};
         const Tensor o = empty_f32({batch, length, width});
         const Tensor m = empty_f32({batch, heads, length, 1}), l = empty_f32(m.sizes());
         run("attention", Opcode::kAttention, {as_rows(qkv)}, {as_rows(o), m, l}, attributes);
@@ -114,7 +115,7 @@ struct Attention : Function<Attention> {
         run("attention", Opcode::kAttentionGrad,
             {as_rows(saved[0]), as_rows(saved[1]), saved[2], saved[3], as_rows(d_o)},
             {as_rows(d_qkv)}, attributes);
-        return {d_qkv, Tensor()};
+        return {d_qkv, Tensor(), Tensor()};
     }
 };
 
@@ -167,8 +168,8 @@ Tensor layernorm(const Tensor& input, const Tensor& gamma, const Tensor& beta, d
     return Layernorm::apply(input, gamma, beta, epsilon);
 }
 
-Tensor attention(const Tensor& qkv, std::int64_t heads) {
-    return Attention::apply(qkv, heads);
+Tensor attention(const Tensor& qkv, std::int64_t heads, bool causal) {
+    return Attention::apply(qkv, heads, causal);
 }
 
 Tensor embedding(const Tensor& weight, const Tensor& indices) {

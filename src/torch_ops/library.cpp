@@ -22,7 +22,7 @@ TORCH_LIBRARY(gym, m) {
     m.def("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", &ops::linear);
     m.def("layernorm(Tensor input, Tensor gamma, Tensor beta, float epsilon=1e-05) -> Tensor",
           &ops::layernorm);
-    m.def("attention(Tensor qkv, int heads) -> Tensor", &ops::attention);
+    m.def("attention(Tensor qkv, int heads, bool causal=True) -> Tensor", &ops::attention);
     m.def("rmsnorm(Tensor input, Tensor gamma, float epsilon=1e-05) -> Tensor", &ops::rmsnorm);
     m.def("swiglu(Tensor gate, Tensor up) -> Tensor", &ops::swiglu);
     m.def("rope(Tensor x, Tensor cosine, Tensor sine, int heads) -> Tensor", &ops::rope);

@@ -31,9 +31,9 @@ Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a, bool transpose
 Tensor linear(const Tensor& input, const Tensor& weight, const c10::optional<Tensor>& bias);
 /// Over the last dim. gamma, beta (D).
 Tensor layernorm(const Tensor& input, const Tensor& gamma, const Tensor& beta, double epsilon);
-/// Causal attention: qkv (batch, context, 3 D) -> (batch, context, D); a row of qkv holds q, then
-/// k, then v, each `heads` heads of D / heads values.
-Tensor attention(const Tensor& qkv, std::int64_t heads);
+/// Attention: qkv (batch, context, 3 D) -> (batch, context, D); a row of qkv holds q, then k, then
+/// v, each `heads` heads of D / heads values. Causal: no token reads a later one.
+Tensor attention(const Tensor& qkv, std::int64_t heads, bool causal);
 /// Over the last dim. gamma (D).
 Tensor rmsnorm(const Tensor& input, const Tensor& gamma, double epsilon);
 /// silu(gate) * up, of equal dims.

@@ -71,7 +71,10 @@ class EngineCompute final : public Compute {
                 program::read_train_config(*submitted.spec.model));
         GYM_TRY(const program::Program train, program::train_program(config));
         GYM_TRY(const program::Program evaluation, program::evaluation_program(train));
-        GYM_TRY(const program::Program logits, program::logits_program(config.model, 1));
+        // An imported model has its number of windows built in.
+        const bool imported = config.model.architecture == program::Architecture::kImported;
+        GYM_TRY(const program::Program logits, imported ? program::logits_program(train)
+                                                        : program::logits_program(config.model, 1));
         GYM_TRY(const auto tokens, decode_dataset(dataset, dataset_root));
         GYM_CHECK(engine::check_dataset(train, *tokens));
         GYM_TRY(const engine::State base, first_base(train, job_seed, given));

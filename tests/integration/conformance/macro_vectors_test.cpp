@@ -144,10 +144,23 @@ std::vector<Case> primitives() {
     };
 }
 
+/// After all others: the operands of a case follow from its number.
+std::vector<Case> bidirectional() {
+    const Dims qkv{6, 24}, values{6, 8}, rows{2, 2, 3, 1};
+    return {
+        {"attention.all", Opcode::kAttention, {{qkv}}, {values, rows, rows}, {3, 2, kHalf, 1}},
+        {"attention_grad.all",
+         Opcode::kAttentionGrad,
+         {{qkv}, {values}, {rows}, {rows}, {values}},
+         {qkv},
+         {3, 2, kHalf, 1}},
+    };
+}
+
 std::vector<Case> all_cases() {
     std::vector<Case> cases;
     for (auto* part : {sums_and_products, norms_and_activations, attention_and_heads,
-                       loss_and_optimizer, primitives})
+                       loss_and_optimizer, primitives, bidirectional})
         for (Case& one : part())
             cases.push_back(std::move(one));
     return cases;

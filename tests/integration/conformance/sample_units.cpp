@@ -136,6 +136,84 @@ outer:
 batch: 3
 )";
 
+constexpr const char* kMasked = R"(model:
+  architecture: bert
+  vocabulary: 9
+  context: 5
+  layers: 1
+  heads: 2
+  width: 4
+  hidden_width: 5
+  mask_rate: 0.4
+  mask_token: 3
+  dropout: 0.25
+  init_std: 0.6
+optimizer:
+  learning_rate: 0.05
+  warmup_steps: 1
+  total_steps: 5
+batch: 4
+micro_batches: 2
+)";
+
+constexpr const char* kEmbed = R"(model:
+  architecture: bert
+  task: embed
+  vocabulary: 9
+  context: 6
+  passages: 2
+  layers: 1
+  heads: 1
+  width: 4
+  hidden_width: 5
+  temperature: 0.25
+  pooling: mean
+  init_std: 0.6
+optimizer:
+  learning_rate: 0.05
+  warmup_steps: 1
+  total_steps: 5
+batch: 3
+)";
+
+constexpr const char* kRerank = R"(model:
+  architecture: bert
+  task: rerank
+  vocabulary: 9
+  context: 6
+  passages: 3
+  layers: 1
+  heads: 2
+  width: 4
+  hidden_width: 5
+  init_std: 0.6
+optimizer:
+  learning_rate: 0.05
+  warmup_steps: 1
+  total_steps: 5
+  decay_biases: true
+batch: 2
+)";
+
+constexpr const char* kNormedHeads = R"(model:
+  architecture: llama
+  vocabulary: 9
+  context: 3
+  layers: 1
+  heads: 2
+  width: 4
+  kv_heads: 1
+  head_width: 4
+  hidden_width: 5
+  qk_norm: true
+  init_std: 0.6
+optimizer:
+  learning_rate: 0.05
+  warmup_steps: 1
+  total_steps: 5
+batch: 2
+)";
+
 blob::Dataset tokens_below(std::uint32_t vocabulary, std::size_t count, std::uint64_t seed) {
     Pattern pattern(seed);
     std::vector<std::uint16_t> tokens;
@@ -179,6 +257,12 @@ std::vector<SampleUnit> sample_units() {
         make("skipped", kGuardedGpt, text, {{}, 1, 0, 3, 1, {}, {}, {}}, {{0, 20, kLargest}}));
     out.push_back(
         make("llama3", kScaledLlama, tokens_below(9, 50, 5), {{}, 0, 1, 3, 2, {}, {}, {}}));
+    out.push_back(make("masked", kMasked, tokens_below(9, 80, 6), {{}, 1, 2, 3, 2, {}, {}, {}}));
+    // Rows of a query and two passages, of three passages: the last token is one of so many.
+    out.push_back(make("embed", kEmbed, tokens_below(6, 140, 7), {{}, 1, 0, 2, 1, {}, {}, {}}));
+    out.push_back(make("rerank", kRerank, tokens_below(3, 140, 8), {{}, 1, 0, 2, 1, {}, {}, {}}));
+    out.push_back(
+        make("qwen3", kNormedHeads, tokens_below(9, 50, 9), {{}, 0, 1, 2, 2, {}, {}, {}}));
     return out;
 }
 

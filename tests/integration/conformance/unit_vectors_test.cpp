@@ -130,6 +130,9 @@ constexpr const char* kPlain = "optimizer:\n  learning_rate: 0.003\nbatch: 2\n";
 constexpr const char* kLlama =
     "  architecture: llama\n  context: 12\n  heads: 6\n  kv_heads: 2\n  hidden_width: 40\n";
 
+constexpr const char* kEncoder =
+    "  architecture: bert\n  context: 12\n  heads: 2\n  hidden_width: 40\n";
+
 std::vector<std::pair<std::string, std::string>> model_files() {
     const std::string model = "model:\n";
     return {
@@ -146,7 +149,14 @@ std::vector<std::pair<std::string, std::string>> model_files() {
         {"linear", model + kDecoder + kLlama + "  rope_scaling:\n    type: linear\n" +
                        "    factor: 2.5\n" + kPlain},
         {"llama3", model + kDecoder + kLlama + "  head_width: 6\n  rope_scaling:\n" +
-                       "    type: llama3\n    factor: 8\n    original_context: 512\n" + kFull}};
+                       "    type: llama3\n    factor: 8\n    original_context: 512\n" + kFull},
+        {"masked", model + kDecoder + kEncoder + "  dropout: 0.2\n" + kFull},
+        {"embed",
+         model + kDecoder + kEncoder + "  task: embed\n  passages: 2\n  dropout: 0.2\n" + kFull},
+        {"rerank", model + kDecoder + kEncoder +
+                       "  task: rerank\n  passages: 3\n  pooling: mean\n  dropout: 0.2\n" + kFull},
+        {"classify", model + kDecoder + kEncoder + "  task: classify\n  classes: 5\n" + kPlain},
+        {"qk_norm", model + kDecoder + kLlama + "  qk_norm: true\n" + kPlain}};
 }
 
 TEST(ConformanceVectors, OfModelFilesAreWhatTheProductMakes) {

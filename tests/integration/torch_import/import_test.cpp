@@ -135,8 +135,29 @@ TEST_F(TorchImport, AttentionAsPeopleWriteItComputesTheSame) {
     }
 }
 
-TEST_F(TorchImport, ABatchedProductThatIsNoCausalAttentionIsRefused) {
-    expect_refused("no_mask", "f32[2,7,24]", {"without a causal mask", "docs/TORCH.md"});
+TEST_F(TorchImport, AttentionWithoutAMaskReadsBothWays) {
+    for (const char* model : {"no_mask", "no_mask_traced"}) {
+        expect_close("no_mask", model, "f32[2,7,24]");
+        const auto program = program::decode(read_file(path("p.gym")).value()).value();
+        EXPECT_TRUE(std::ranges::any_of(program.ops(), [](const program::Op& op) {
+            return op.code == program::Opcode::kAttention && op.attributes[3] == 1;
+        })) << model;
+    }
+}
+
+TEST_F(TorchImport, RowsAreCutOutAndSumsAreOverAnyDim) {
+    expect_close("pooled", "pooled", "f32[2,7,24]");
+    expect_close("pooled", "pooled_traced", "f32[2,7,24]");
+}
+
+TEST_F(TorchImport, AModelThatReadsWhatItPredictsIsNotTrained) {
+    const auto model = import("both_ways", "i64[4,16]");
+    ASSERT_EQ(model.exit_code, 0) << model.out;
+    EXPECT_NE(model.out.find("\"trainable\":false"), std::string::npos) << model.out;
+    EXPECT_NE(model.out.find("needs a causal mask"), std::string::npos) << model.out;
+}
+
+TEST_F(TorchImport, ABatchedProductThatIsNoAttentionIsRefused) {
     expect_refused("wrong_mask", "f32[2,7,24]", {"not causal", "models.py"});
 }
 

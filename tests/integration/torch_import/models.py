@@ -174,6 +174,26 @@ class NoMask(nn.Module):
         return torch.softmax(x @ x.transpose(-2, -1), -1) @ x
 
 
+class Pooled(nn.Module):
+    """Cuts out rows, and sums over dims that are not the last one."""
+
+    def forward(self, x):
+        first, tail = x[:, 0], x[:, -3:]
+        return first + x.mean(dim=1) + tail.sum(1) + x[:, 1:6:2].sum(dim=1, keepdim=True).squeeze(1)
+
+
+class BothWays(nn.Module):
+    """Scores of the next byte that see it."""
+
+    def __init__(self):
+        super().__init__()
+        self.tokens, self.head = nn.Embedding(256, 8), nn.Linear(8, 256)
+
+    def forward(self, tokens):
+        x = self.tokens(tokens)
+        return self.head(torch.softmax(x @ x.transpose(-2, -1), -1) @ x)
+
+
 class WrongMask(nn.Module):
     def forward(self, x):
         first = torch.ones(x.size(1), x.size(1), dtype=torch.bool).triu(2)
@@ -249,9 +269,11 @@ def main():
         model = Attention(form).eval()
         write(folder, "attention_" + form, model, sequence)
     write(folder, "attention_one", OneHead(), sequence)
+    write(folder, "no_mask", NoMask(), sequence)
+    write(folder, "pooled", Pooled(), sequence)
     for name, model in [("attention_bytes", AttentionBytes("packed")),
                         ("attention_parts", AttentionBytes("separate")),
-                        ("no_mask", NoMask()), ("wrong_mask", WrongMask()),
+                        ("both_ways", BothWays()), ("wrong_mask", WrongMask()),
                         ("bytes", ByteModel()), ("lacking", Lacking()), ("erf", ErfGelu()), ("values", DependsOnValues()),
                         ("pair", Pair()), ("batched", Batched()), ("double", Lacking().double())]:
         torch.jit.script(model).save(os.path.join(folder, name + ".pt"))

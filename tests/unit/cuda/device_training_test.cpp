@@ -58,6 +58,20 @@ TEST_F(DeviceTraining, AUnitHasTheRecordsOfTheCpu) {
     EXPECT_EQ(device->delta.root(), host->delta.root());
 }
 
+TEST_F(DeviceTraining, AnEncoderHasTheRecordsOfTheCpu) {
+    program::TrainConfig config = testing::full_training_config();
+    config.model.architecture = program::Architecture::kEncoder;
+    config.model.heads = 2;
+    program_ = program::train_program(config).value();
+    base_ = base_of(program_, initial_state(program_, seed_of("device")).value()).value();
+    const auto host = unit("cpu");
+    const auto device = unit("cuda");
+    ASSERT_TRUE(host.ok()) << host.error().message;
+    ASSERT_TRUE(device.ok()) << device.error().message;
+    EXPECT_EQ(device->records, host->records);
+    EXPECT_EQ(device->delta.root(), host->delta.root());
+}
+
 TEST_F(DeviceTraining, AUnitMovesBetweenDevices) {
     const auto whole = unit("cpu");
     ASSERT_TRUE(whole.ok());

@@ -29,6 +29,8 @@ class MacroTraceOf : public ::testing::TestWithParam<testing::Sample> {
 };
 INSTANTIATE_TEST_SUITE_P(Samples, MacroTraceOf, ::testing::ValuesIn(kSamples),
                          [](const auto& test) { return std::string(test.param.name); });
+INSTANTIATE_TEST_SUITE_P(Later, MacroTraceOf, ::testing::ValuesIn(testing::kLaterSamples),
+                         [](const auto& test) { return std::string(test.param.name); });
 
 /// create() compares the outputs with the fused kernels' itself.
 TEST_P(MacroTraceOf, EveryMacroOpOfAStepHasTheFusedBits) {

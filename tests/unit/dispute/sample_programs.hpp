@@ -38,6 +38,35 @@ inline program::TrainConfig mlp() {
     return config;
 }
 
+/// An encoder that reads both ways; two micro-batches, dropout and a guard.
+inline program::TrainConfig encoder(program::Task task) {
+    program::TrainConfig config = full();
+    config.model.architecture = program::Architecture::kEncoder;
+    config.model.heads = 2;
+    config.model.task = task;
+    return config;
+}
+inline program::TrainConfig masked() {
+    return encoder(program::Task::kMasked);
+}
+inline program::TrainConfig embed() {
+    program::TrainConfig config = encoder(program::Task::kEmbed);
+    config.model.passages = 2;
+    return config;
+}
+inline program::TrainConfig rerank() {
+    program::TrainConfig config = encoder(program::Task::kRerank);
+    config.model.passages = 3;
+    config.model.pooling = program::Pooling::kMean;
+    return config;
+}
+/// RMSNorm on the heads of queries and keys.
+inline program::TrainConfig qk_norm() {
+    program::TrainConfig config = llama();
+    config.model.qk_norm = true;
+    return config;
+}
+
 struct Sample {
     const char* name;
     program::TrainConfig (*config)();
@@ -45,6 +74,19 @@ struct Sample {
 inline constexpr std::array kSamples{Sample{"gpt", gpt}, Sample{"llama", llama},
                                      Sample{"full", full}, Sample{"classifier", classifier},
                                      Sample{"mlp", mlp}};
+
+/// Those that came later, for the tests of traces; games are played on the ones above.
+inline constexpr std::array kLaterSamples{Sample{"masked", masked}, Sample{"embed", embed},
+                                          Sample{"rerank", rerank}, Sample{"qk_norm", qk_norm}};
+
+/// What a row is one of: its classes, or the passages that it is compared with.
+inline std::uint32_t classes_of(const program::TrainConfig& config) {
+    const program::ModelConfig& model = config.model;
+    if (model.architecture != program::Architecture::kEncoder) return model.classes;
+    if (model.task == program::Task::kRerank) return model.passages;
+    if (model.task != program::Task::kEmbed) return model.classes;
+    return config.batch / config.micro_batches * model.passages;
+}
 
 inline program::Program program_of(const Sample& sample) {
     auto program = program::train_program(sample.config());

@@ -11,7 +11,7 @@ struct SampleUnit {
 
     program::Program program;
     TraceProgram trace = trace_program(program).value();
-    blob::Dataset dataset = engine::testing::counting_dataset(5000);
+    blob::Dataset dataset = text_for(trace.header.classes);
     Digest seed = engine::testing::seed_of("sample unit");
     engine::State base = engine::testing::initial_base(program, seed);
     engine::UnitSpec spec{.job_seed = seed,
@@ -23,6 +23,17 @@ struct SampleUnit {
                           .dataset_root = dataset.root(),
                           .base_state_root = engine::state_root(base)};
 
+    /// Of rows with few classes every token is one of them.
+    static blob::Dataset text_for(std::uint32_t classes) {
+        constexpr std::uint32_t kLetters = 128;
+        blob::Dataset text = engine::testing::counting_dataset(5000);
+        if (classes == 0 || classes >= kLetters) return text;
+        const auto all = text.tokens();
+        std::vector<std::uint16_t> tokens(all.begin(), all.end());
+        for (std::uint16_t& token : tokens)
+            token = static_cast<std::uint16_t>(token % classes);
+        return blob::Dataset::from_tokens(std::move(tokens), classes).value();
+    }
     [[nodiscard]] engine::Unit unit() const { return {program, base, dataset, spec}; }
     [[nodiscard]] StepTrace step(std::uint64_t step, const engine::EngineOptions& options = {},
                                  const LeafSink& sink = {}) const {

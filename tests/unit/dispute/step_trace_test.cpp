@@ -20,6 +20,8 @@ class StepTraceOf : public ::testing::TestWithParam<testing::Sample> {
 };
 INSTANTIATE_TEST_SUITE_P(Samples, StepTraceOf, ::testing::ValuesIn(kSamples),
                          [](const auto& test) { return std::string(test.param.name); });
+INSTANTIATE_TEST_SUITE_P(Later, StepTraceOf, ::testing::ValuesIn(testing::kLaterSamples),
+                         [](const auto& test) { return std::string(test.param.name); });
 
 TEST_P(StepTraceOf, StatesAndRecordsAreThoseOfTheUnit) {
     engine::RunOptions run;

@@ -101,7 +101,7 @@ class MacroCase {
             out(row);
             out(row);
         }
-        op_.attributes = {context, heads};
+        op_.attributes = {context, heads, 0, size(0, 1)};
         constant(2, 0.35355339F);
     }
     void rope() {

@@ -76,6 +76,46 @@ TEST(Autodiff, SaysWhichOpHasNoDerivative) {
     EXPECT_EQ(result.error().message, "no derivative of min");
 }
 
+TEST(Autodiff, CopiesBackWhatACopyOnlyArranges) {
+    const auto dims_of = [](const Dims& dims, const std::vector<std::uint64_t>& strides) {
+        Fixture f;
+        const SlotId copy = f.b.strided_copy(f.x, dims, 0, strides);
+        const auto result = f.gradients_of(f.total(f.b.unary(Opcode::kExp, copy)), {f.x});
+        EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().message);
+        EXPECT_TRUE(f.b.build().ok());
+        return result.ok() ? f.b.slot((*result)[0]).dims : Dims{};
+    };
+    const Dims whole{2, 3};
+    EXPECT_EQ(dims_of({3, 2}, {1, 3}), whole) << "a transpose";
+    EXPECT_EQ(dims_of({6}, {1}), whole) << "other dims";
+    EXPECT_EQ(dims_of({3, 1, 2, 1}, {1, 7, 3, 0}), whole) << "dims of 1 may have any stride";
+    Fixture f;
+    const Op& last = [&]() -> const Op& {
+        const SlotId copy = f.b.strided_copy(f.x, {3, 2}, 0, {1, 3});
+        EXPECT_TRUE(f.gradients_of(f.total(copy), {f.x}).ok());
+        return f.b.ops().back();
+    }();
+    EXPECT_EQ(last.code, Opcode::kStridedCopy);
+    EXPECT_EQ(last.attributes[1], 1U) << "element (i, j) of x is (j, i) of the copy";
+    EXPECT_EQ(last.attributes[2], 2U);
+}
+
+TEST(Autodiff, RefusesCopiesThatLeaveOutOrRepeat) {
+    const auto expect_refused = [](const Dims& dims, std::uint64_t offset,
+                                   const std::vector<std::uint64_t>& strides) {
+        Fixture f;
+        const SlotId copy = f.b.strided_copy(f.x, dims, offset, strides);
+        const auto result = f.gradients_of(f.total(copy), {f.x});
+        ASSERT_FALSE(result.ok());
+        EXPECT_NE(result.error().message.find("leaves elements out or repeats them"),
+                  std::string::npos);
+    };
+    expect_refused({2, 2}, 1, {3, 1});
+    expect_refused({2, 2}, 0, {3, 1});
+    expect_refused({2, 3}, 0, {0, 1});
+    expect_refused({3, 2}, 0, {1, 1});
+}
+
 TEST(Autodiff, SaysWhichSlotTheLossDoesNotDependOn) {
     Fixture f;
     const auto result = f.gradients_of(f.total(f.x), {f.x, f.w});

@@ -59,10 +59,17 @@ TEST(Presets, HaveAsManyParametersAsPublished) {
     EXPECT_EQ(parameters_of("llama-7b"), 6738415616U);
     EXPECT_EQ(parameters_of("mistral-7b"), 7241732096U);
     EXPECT_EQ(parameters_of("qwen2-0.5b"), 494032768U - (151936U - 65536U) * 896U);
+    EXPECT_EQ(parameters_of("qwen3-0.6b"), 596049920U - (151936U - 65536U) * 1024U);
+    // Without the embeddings of token types, which are added to the positions.
+    EXPECT_EQ(parameters_of("bert-base"), 109514298U - 2U * 768U);
+    // Nor with a pooler, which these embeddings do not use.
+    EXPECT_EQ(parameters_of("bge-small"), 33360000U - 2U * 384U - (384U * 384U + 384U));
+    // Nor with a bias on the score, which changes no order.
+    EXPECT_EQ(parameters_of("minilm-reranker"), 22713601U - 2U * 384U - 1U);
 }
 
 TEST(Presets, OfExamplesAreTheExamples) {
-    for (const char* name : {"gpt-nano", "llama-nano", "gpt-tiny", "gpt-demo"}) {
+    for (const char* name : {"gpt-nano", "llama-nano", "gpt-tiny", "gpt-demo", "bert-nano"}) {
         const auto example =
             load_train_config(source_path("examples/" + std::string(name) + ".yaml"));
         ASSERT_TRUE(example.ok()) << example.error().message;

@@ -218,7 +218,7 @@ inline void Sample::attention(bool gradient) {
         out(row);
         out(row);
     }
-    op_.attributes = {context, heads, 0x3F000000};
+    op_.attributes = {context, heads, 0x3F000000, size(0, 1)};
 }
 
 inline void Sample::macros(Opcode code) {

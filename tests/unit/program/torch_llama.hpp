@@ -85,10 +85,20 @@ class TorchLlama {
                            second * angles.cos() + first * angles.sin()},
                           3);
     }
+    /// (windows, context, heads, size), each head normalised by itself where it is asked for.
+    [[nodiscard]] torch::Tensor headed(const torch::Tensor& x, const std::string& name,
+                                       bool normed) const {
+        const torch::Tensor y = linear(x, name).reshape({x.size(0), x.size(1), -1, size_});
+        return normed ? norm(y, name + "_norm") : y;
+    }
     [[nodiscard]] torch::Tensor attention(const torch::Tensor& x, const std::string& name) const {
         const std::int64_t windows = x.size(0), context = x.size(1), heads = c_.heads;
         const torch::Tensor parts =
-            linear(x, name + ".qkv").reshape({windows, context, -1, size_}).permute({0, 2, 1, 3});
+            (c_.qk_norm ? torch::cat({headed(x, name + ".q", true), headed(x, name + ".k", true),
+                                      headed(x, name + ".v", false)},
+                                     2)
+                        : linear(x, name + ".qkv").reshape({windows, context, -1, size_}))
+                .permute({0, 2, 1, 3});
         const std::int64_t group = heads / kv_heads_;
         const torch::Tensor q = turned(parts.slice(1, 0, heads));
         const torch::Tensor k = turned(parts.slice(1, heads, heads + kv_heads_));

@@ -75,6 +75,15 @@ TEST(TorchLlamaParity, LossAndEveryGradientWithScaledRotaryFrequencies) {
     expect_parity(config);
 }
 
+TEST(TorchLlamaParity, LossAndEveryGradientWithNormsOnHeads) {
+    TrainConfig config = llama_config();
+    config.model.qk_norm = true;
+    expect_parity(config);
+    config.model.head_width = 10;
+    config.model.qkv_bias = true;
+    expect_parity(config);
+}
+
 TEST(TorchLlamaParity, TrainsAlike) {
     testing::expect_equal_training<testing::TorchLlama>(llama_config());
 }

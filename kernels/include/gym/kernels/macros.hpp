@@ -203,6 +203,7 @@ struct AttentionShape {
     int64_t heads;    // H
     int64_t size;     // values of a head, K
     float scale;
+    bool causal = true;  // else every token reads all of its window
     [[nodiscard]] int64_t width() const { return heads * size; }
 };
 struct AttentionForward {

@@ -1,7 +1,6 @@
 #include "job/job_file.hpp"
 
 #include <algorithm>
-#include <sstream>
 #include <utility>
 
 #include "gym/common/file.hpp"
@@ -13,6 +12,7 @@
 #include "gym/registry/job_spec.hpp"
 #include "gym/rewards/formulas.hpp"
 #include "job/job_data.hpp"
+#include "job/job_model.hpp"
 
 namespace gym::app {
 namespace {
@@ -27,32 +27,8 @@ Result<std::string> read_yaml(const fs::path& path) {
     return std::string(bytes.begin(), bytes.end());
 }
 
-/// The text two columns to the right, as the value of a key.
-std::string indented(const std::string& text) {
-    std::istringstream input(text);
-    std::string line;
-    std::string out;
-    while (std::getline(input, line))
-        out += line.empty() ? "\n" : "  " + line + "\n";
-    if (!out.empty()) out.pop_back();
-    return out;
-}
-
-/// @param model_file a preset's name, or a model file.
-Status inline_model(const fs::path& folder, const std::string& model_file, YamlText& job) {
-    if (const program::Preset* preset = program::find_preset(model_file))
-        return job.replace("model",
-                           "model:\n" + indented(program::train_config_text(preset->config)));
-    const fs::path path = folder / model_file;
-    const auto text = read_yaml(path);
-    if (!text.ok()) return program::with_presets(text.error(), model_file);
-    // Its own errors name the model file, not the place that it will have in the job file.
-    GYM_TRY([[maybe_unused]] const auto config, program::parse_train_config(*text, path.string()));
-    return job.replace("model", "model:\n" + indented(*text));
-}
-
 /// That a network can train the model; what else is wrong with it, the quote and the API say.
-Status check_trainable(const ResolvedJob& job) {
+Status check_network(const ResolvedJob& job) {
     const auto program = program::train_program(job.config);
     if (!program.ok()) return {};
     const std::string limit = dispute::network_limit(*program);
@@ -209,14 +185,16 @@ Result<ResolvedJob> resolve_job(JobText given, const AskFacts& ask_facts,
     GYM_TRY(plan::Draft draft, plan::read_draft(given.text));
     if (!draft.spec.model) GYM_CHECK(inline_model(given.folder, draft.spec.model_file, draft.text));
     GYM_CHECK(set_model_keys(draft.text, given));
+    GYM_TRY(job.imported, import_model(given.folder, draft.text));
     // Read again as the server will, with the model in place.
     GYM_TRY(auto inlined, YamlMap::parse(draft.text.text(), origin));
     GYM_TRY(auto model, inlined.map("model"));
     GYM_TRY(job.config, program::read_train_config(model));
     GYM_CHECK(model.finish());
-    if (const Status status = check_trainable(job); !status.ok()) return status.error().in(origin);
+    if (const Status status = check_network(job); !status.ok()) return status.error().in(origin);
     GYM_CHECK(load_dataset(given, draft.spec, lookup, job, draft.text));
     GYM_CHECK(find_init(given.folder, draft.spec.init, job));
+    if (job.imported && job.init.empty()) job.init = weights_in(*job.imported).string();
     job.name = draft.spec.name;
     job.yaml = draft.text.text();
     if (draft.needs_plan()) GYM_CHECK(plan_terms(std::move(draft), given, ask_facts, job));

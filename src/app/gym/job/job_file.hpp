@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
+#include "gym/common/temporary_folder.hpp"
 #include "gym/licence/licence.hpp"
 #include "gym/plan/plan.hpp"
 #include "gym/program/train_program.hpp"
@@ -38,7 +40,9 @@ struct ResolvedJob {
     std::optional<blob::Dataset> dataset;  ///< absent if the file names a registered root
     std::string dataset_name;
     std::vector<std::string> warnings = {};  ///< sentences that the owner should read
-    std::optional<plan::Plan> plan = {};     ///< where terms were left to the planner
+    /// The weights of a model that was imported for this job: `init` names them.
+    std::shared_ptr<const TemporaryFolder> imported = {};
+    std::optional<plan::Plan> plan = {};  ///< where terms were left to the planner
 };
 
 /// Asked once model and dataset are known, if the planner is needed.

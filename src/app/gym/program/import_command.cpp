@@ -1,28 +1,18 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <string>
 
 #include "cli/cli_context.hpp"
 #include "cli/inputs.hpp"
 #include "cli/rows.hpp"
-#include "gym/common/data_folder.hpp"
-#include "gym/common/file.hpp"
-#include "gym/common/subprocess.hpp"
-#include "gym/common/temporary_folder.hpp"
 #include "gym/engine/state.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
-#include "gym/program/train_program.hpp"
+#include "program/torch_importer.hpp"
 
 namespace gym::app {
 namespace {
-
-namespace fs = std::filesystem;
-
-constexpr int kImportTimeoutMs = 600'000;
-constexpr int kUnfit = 2;  // gym-torch-import: the model cannot be a program
 
 struct ImportOptions {
     std::string model;
@@ -31,59 +21,8 @@ struct ImportOptions {
     std::string state;
 };
 
-/// libgym_ops.so, for models made of its ops: in the build folder, or where it is installed.
-fs::path ops_library() {
-    for (const char* place :
-         {"../lib/libgym_ops.so", "../" GYM_INSTALL_LIBDIR "/gym/libgym_ops.so"}) {
-        if (fs::path path = program_folder() / place; fs::exists(path)) return path;
-    }
-    return "none";
-}
-
-/// Output of a process in `log`, without its last line break.
-std::string message_in(const fs::path& log) {
-    const auto content = read_file(log);
-    if (!content.ok()) return "gym-torch-import ended without an answer";
-    std::string message(content->begin(), content->end());
-    while (message.ends_with('\n'))
-        message.pop_back();
-    return message;
-}
-
-/// Runs the importer, which alone is linked with libtorch.
-Status run_importer(const ImportOptions& options) {
-    SubprocessOptions process;
-    process.argv = {(program_folder() / "gym-torch-import").string(), options.model, options.output,
-                    options.state, ops_library().string()};
-    process.argv.insert(process.argv.end(), options.samples.begin(), options.samples.end());
-    GYM_TRY(const TemporaryFolder folder, TemporaryFolder::create("gym-import"));
-    const fs::path log = folder / "log";
-    process.log_file = log;
-    auto started = Subprocess::start(process);
-    if (!started.ok())
-        return fail(ErrorCode::kNotFound, process.argv[0] + " cannot be started (" +
-                                              started.error().message +
-                                              "): was gym built without libtorch?");
-    const auto code = started->wait(kImportTimeoutMs);
-    if (!code.ok()) return code.error().in("gym-torch-import");
-    if (*code == 0) return {};
-    return fail(*code == kUnfit ? ErrorCode::kInvalidArgument : ErrorCode::kMalformed,
-                message_in(log));
-}
-
 std::string shape_of(const program::Slot& slot) {
     return std::string(commit::to_string(slot.dtype)) + " " + program::to_string(slot.dims);
-}
-
-/// Success if `gym program build --forward` can make a train program of `forward`, with the windows
-/// that it was imported for.
-Status trainable(const program::Program& forward) {
-    program::TrainConfig config;
-    GYM_TRY(config.model,
-            program::imported_model(std::make_shared<const program::Program>(forward)));
-    config.batch = forward.slot(forward.slots_of(program::SlotKind::kInput).front()).dims.front();
-    const auto built = program::train_program(config);
-    return built.ok() ? Status() : built.error();
 }
 
 /// Prints the commands that run the program; none runs a model that cannot be trained.
@@ -101,11 +40,11 @@ void print_use(const Status& training, const ImportOptions& options) {
 Status import_model(const CliContext& context, const ImportOptions& options) {
     GYM_CHECK(check_output(options.output));
     GYM_CHECK(check_output(options.state));
-    GYM_CHECK(run_importer(options));
+    GYM_CHECK(import_torchscript(options.model, options.samples, options.output, options.state));
     GYM_TRY(const auto program, read_program(options.output));
     GYM_TRY(const auto weights, read_state(options.state));
     const Digest root = program::program_root(program), base_root = engine::state_root(weights);
-    const Status training = trainable(program);
+    const Status training = check_trainable(program);
     const auto& output = program.slot(program.outputs().front().slot);
     if (context.json) {
         boost::json::array inputs;

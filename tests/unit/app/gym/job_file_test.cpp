@@ -8,6 +8,9 @@
 
 #include "gym/commit/sha256.hpp"
 #include "gym/common/file.hpp"
+#include "gym/program/builder.hpp"
+#include "gym/program/codec.hpp"
+#include "gym/program/train_config_yaml.hpp"
 #include "gym/registry/job_spec.hpp"
 
 namespace gym::app {
@@ -59,6 +62,54 @@ class JobFileTest : public ::testing::Test {
     }
     fs::path folder_;
 };
+
+/// A forward pass as an import writes it: scores of the next byte, looked up.
+Bytes imported_program(std::uint32_t windows) {
+    program::Builder b;
+    const auto tokens = b.input("input0", program::DType::kI32, {windows, 16});
+    const auto table = b.param("table", {256, 256}, {program::Init::Kind::kNormal, 0x3DCCCCCD});
+    b.output("output", b.gather_rows(table, tokens));
+    return program::encode(b.build().value());
+}
+
+TEST_F(JobFileTest, AnImportedProgramIsPutIn) {
+    ASSERT_TRUE(write_file_atomic(folder_ / "p.gym", imported_program(8)).ok());
+    std::string text = job_text();
+    text.replace(text.find("model.yaml"), 10, "p.gym");
+    write("job.yaml", text);
+    const auto job = resolve_job_file(folder_ / "job.yaml");
+    ASSERT_TRUE(job.ok()) << job.error().message;
+    EXPECT_EQ(job->config.model.architecture, program::Architecture::kImported);
+    EXPECT_EQ(job->config.batch, 8U);
+    EXPECT_TRUE(job->init.empty()) << "a program has no weights";
+    EXPECT_EQ(job->yaml.find(folder_.string()), std::string::npos);
+    // The submitted text makes the same program without the file.
+    fs::remove(folder_ / "p.gym");
+    auto submitted = registry::parse_submitted_spec(job->yaml, "submitted");
+    ASSERT_TRUE(submitted.ok()) << submitted.error().message;
+    const auto config = program::read_train_config(*submitted->spec.model);
+    ASSERT_TRUE(config.ok()) << config.error().message;
+    EXPECT_EQ(program::program_root(program::train_program(*config).value()),
+              program::program_root(program::train_program(job->config).value()));
+    EXPECT_NE(message_of(text).find("p.gym"), std::string::npos) << "no such file";
+}
+
+TEST_F(JobFileTest, AModelFileMayNameAnImportedProgramBesideIt) {
+    fs::create_directories(folder_ / "models");
+    ASSERT_TRUE(write_file_atomic(folder_ / "models/p.gym", imported_program(2)).ok());
+    write("model.yaml", kModel);
+    write("models/train.yaml",
+          "batch: 4\nmicro_batches: 2\nmodel: {architecture: imported, forward: p.gym}\n");
+    std::string text = job_text();
+    text.replace(text.find("model.yaml"), 10, "models/train.yaml");
+    write("job.yaml", text);
+    const auto job = resolve_job_file(folder_ / "job.yaml");
+    ASSERT_TRUE(job.ok()) << job.error().message;
+    EXPECT_EQ(job->config.micro_batches, 2U);
+    EXPECT_EQ(job->config.model.context, 16U);
+    write("models/train.yaml", "batch: 4\nmodel: {architecture: imported, forward: none.gym}\n");
+    EXPECT_NE(message_of(text).find("none.gym: no such file"), std::string::npos);
+}
 
 TEST_F(JobFileTest, FilesArePutIn) {
     const auto job = resolve_job_file(folder_ / "job.yaml");

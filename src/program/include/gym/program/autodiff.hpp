@@ -13,7 +13,8 @@ namespace gym::program {
 /// order. Ops are visited from the last to the first; a slot used several times gets its
 /// contributions added elementwise in that order (later uses first), each sum rounded to f32.
 /// @errors kInvalidArgument if `loss` does not depend on a slot of `wrt`, or depends on it through
-/// an op without a derivative (min, concat, strided_copy, one_hot, ... and every *_grad).
+/// an op without a derivative (min, one_hot, a strided_copy that leaves elements out or repeats
+/// them, ... and every *_grad).
 [[nodiscard]] Result<std::vector<SlotId>> gradients(Builder& builder, SlotId loss,
                                                     std::span<const SlotId> wrt);
 

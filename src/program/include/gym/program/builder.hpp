@@ -53,9 +53,16 @@ class Builder {
     SlotId sum_tensors(const std::vector<SlotId>& parts);
     SlotId matmul(SlotId a, SlotId b, bool transpose_a = false, bool transpose_b = false);
     SlotId layernorm(SlotId x, SlotId gamma, SlotId beta, float epsilon);
-    SlotId attention(SlotId qkv, std::uint32_t context, std::uint32_t heads);
+    /// Who reads whom in a window.
+    enum class Reads : std::uint8_t {
+        kEarlier,  ///< each token itself and those before it
+        kAll,      ///< each token all of them
+    };
+    SlotId attention(SlotId qkv, std::uint32_t context, std::uint32_t heads,
+                     Reads reads = Reads::kEarlier);
     /// The same with scores times `scale` instead of 1 / sqrt(size of a head).
-    SlotId attention(SlotId qkv, std::uint32_t context, std::uint32_t heads, double scale);
+    SlotId attention(SlotId qkv, std::uint32_t context, std::uint32_t heads, double scale,
+                     Reads reads = Reads::kEarlier);
     SlotId rmsnorm(SlotId x, SlotId gamma, float epsilon);
     /// Turns the first `heads` heads of each row of x by the angles of the tables.
     SlotId rope(SlotId x, SlotId cosine, SlotId sine, std::uint32_t heads);

@@ -13,4 +13,7 @@ namespace gym::program {
 /// for every other program, an imported or altered one included.
 [[nodiscard]] std::optional<ModelConfig> recognise_decoder(const Program& program);
 
+/// Whether a token of `program` may read later ones: it predicts none of them.
+[[nodiscard]] bool reads_both_ways(const Program& program);
+
 }  // namespace gym::program

@@ -15,6 +15,21 @@ enum class Architecture : std::uint8_t {
                 ///< Mistral and, with qkv_bias, Qwen2
     kMlp,       ///< classifier of rows of numbers: linear layers with GELU between them
     kImported,  ///< a forward pass made elsewhere (imported_model())
+    kEncoder,   ///< bidirectional, post-norm blocks with LayerNorm, learned positions, GELU (BERT)
+};
+
+/// What an encoder learns, and so what a window is (docs/PROGRAMS.md, "Encoders").
+enum class Task : std::uint8_t {
+    kMasked,    ///< the tokens of a text that are hidden from it
+    kClassify,  ///< the class of a row
+    kEmbed,     ///< vectors: a query's passage is nearer to it than all others of the batch
+    kRerank,    ///< scores: of the passages of a row the relevant one has the highest
+};
+
+/// One vector for a sequence of tokens.
+enum class Pooling : std::uint8_t {
+    kFirst,  ///< the first token's
+    kMean,   ///< the mean over all tokens
 };
 
 /// Rotary frequencies that are lowered, so that a context longer than the pretraining's turns by
@@ -36,7 +51,8 @@ struct RopeScaling {
 /// A model. Fields that an architecture does not name are not read.
 struct ModelConfig {
     std::uint32_t vocabulary = 256;  ///< tokens; mlp: values that a feature can have
-    std::uint32_t context = 128;     ///< tokens per window; mlp: features per row
+    std::uint32_t context = 128;     ///< tokens per window (of all its sequences together); mlp:
+                                     ///< features per row
     std::uint32_t layers = 4;        ///< blocks; mlp: hidden layers
     std::uint32_t heads = 4;         ///< gpt, llama
     std::uint32_t width = 128;       ///< d_model, a multiple of heads unless head_width is set;
@@ -48,22 +64,33 @@ struct ModelConfig {
     double layernorm_epsilon = 1e-5;  ///< gpt, llama: of LayerNorm or RMSNorm
     Architecture architecture = Architecture::kGpt;
     std::uint32_t kv_heads = 0;      ///< llama: heads of keys and values; 0: as many as heads
-    std::uint32_t hidden_width = 0;  ///< llama: of the MLP; 0: 4 * width
+    std::uint32_t hidden_width = 0;  ///< llama, encoder: of the MLP; 0: 4 * width
     double rope_theta = 10000;       ///< llama: base of the rotary frequencies
     /// 0: predicts the next token at every position. Else a classifier of so many classes: a window
     /// is one row of the dataset, `context` tokens and then the row's class. mlp: at least 2.
     std::uint32_t classes = 0;
-    /// gpt, llama: share of the values of embeddings and of each block's two outputs that a
-    /// training step sets to zero; never in evaluation.
+    /// gpt, llama, encoder: share of the values of embeddings and of each block's two outputs that
+    /// a training step sets to zero; never in evaluation.
     double dropout = 0;
     std::shared_ptr<const Program> forward;  ///< imported: the model; never null then
     bool qkv_bias = false;                   ///< llama: biases on queries, keys and values alone
     std::uint32_t head_width = 0;            ///< llama: columns of a head, even; 0: width / heads
     RopeScaling rope_scaling;                ///< llama
+    /// llama: RMSNorm on every head of queries and keys (Qwen3); q, k and v are linears of their
+    /// own then.
+    bool qk_norm = false;
+    Task task = Task::kMasked;          ///< encoder
+    Pooling pooling = Pooling::kFirst;  ///< encoder: of classify, embed and rerank
+    /// encoder: passages of a row. embed: a query, then the relevant one, then others. rerank:
+    /// each with its query; the label says which is relevant.
+    std::uint32_t passages = 1;
+    double mask_rate = 0.15;       ///< encoder, masked: share of the tokens that are hidden
+    std::uint32_t mask_token = 0;  ///< encoder, masked: stands for them; 0: the last one
+    double temperature = 0.05;     ///< encoder, embed: cosines are divided by it
 };
 
 /// The model that `forward` is: one input, tokens i32 (windows, context); one output, f32 (windows
-/// * context, vocabulary). Training takes its parameters, names and initial values; weights of rank
+/// * context, vocabulary) or, of a classifier, (windows, classes). Training takes its parameters, names and initial values; weights of rank
 /// 2 and more decay, embedding tables do not.
 /// @errors kInvalidArgument saying what else `forward` is.
 [[nodiscard]] Result<ModelConfig> imported_model(std::shared_ptr<const Program> forward);
@@ -120,6 +147,7 @@ inline constexpr std::uint32_t kWidthMax = 65536;
 inline constexpr std::uint32_t kMlpRatioMax = 64;
 inline constexpr std::uint32_t kHiddenWidthMax = 1U << 20;
 inline constexpr std::uint32_t kHeadWidthMax = 4096;
+inline constexpr std::uint32_t kPassagesMax = 256;
 inline constexpr std::uint32_t kOriginalContextMax = 1U << 24;  // exact in f32
 inline constexpr float kRopeFactorMax = 1e6;
 inline constexpr std::uint32_t kScheduleStepsMax = 1000000;
