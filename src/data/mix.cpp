@@ -22,7 +22,7 @@ constexpr std::size_t kPlaces = 6;
 
 struct Piece {
     ManifestDocument about;  ///< its place is that in the input
-    std::vector<std::uint16_t> tokens;
+    std::vector<std::uint32_t> tokens;
     bool is_document = false;
 };
 
@@ -67,7 +67,7 @@ class MixSource {
         }
         piece.about.source = input_.path.filename().string() + ":" + piece.about.source;
         GYM_CHECK(tokens_.read(piece.about.first, piece.about.tokens, piece.tokens));
-        const Digest found = tokens_sha256(piece.tokens);
+        const Digest found = tokens_sha256(summary_.tokenization(), piece.tokens);
         if (documents_ && found != piece.about.tokens_sha256)
             return fail(ErrorCode::kMismatch,
                         piece.about.source + ": its tokens are not those of the manifest");
@@ -128,6 +128,8 @@ Result<ManifestHead> head_of(const std::vector<MixSource>& sources, const MixOpt
                             sources[0].path().string() + ": build both with one tokenizer");
         };
         if (source.summary().vocabulary != out.vocabulary) return refuse("vocabulary");
+        if (source.summary().tokenizer != sources[0].summary().tokenizer)
+            return refuse("tokenizer");
         json::object about{{"dataset_root", source.summary().root.hex()},
                            {"weight_ppm", options.inputs[i].weight_ppm}};
         if (source.manifest()) {
@@ -155,7 +157,7 @@ class Mixer {
 
     Result<MixReport> run() {
         GYM_TRY(blob::DatasetWriter writer,
-                blob::DatasetWriter::create(files_.tokens, head_.vocabulary));
+                blob::DatasetWriter::create(files_.tokens, sources_[0].summary().tokenization()));
         GYM_TRY(ManifestWriter manifest, ManifestWriter::create(files_.manifest));
         GYM_CHECK(manifest.append(to_line(head_)));
         ManifestEnd end;

@@ -1,20 +1,15 @@
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <vector>
-
+#include "gym/blob/dataset_header.hpp"
 #include "gym/commit/sha256.hpp"
 
 namespace gym::data {
 
-/// SHA-256 of tokens as u16 little-endian.
-[[nodiscard]] inline Digest tokens_sha256(std::span<const std::uint16_t> tokens) {
-    std::vector<std::uint8_t> bytes(tokens.size() * 2);
-    for (std::size_t i = 0; i < tokens.size(); ++i) {
-        bytes[2 * i] = static_cast<std::uint8_t>(tokens[i]);
-        bytes[2 * i + 1] = static_cast<std::uint8_t>(tokens[i] >> 8);
-    }
+/// SHA-256 of tokens as a file of this tokenization has them: u16 or u32, little-endian.
+[[nodiscard]] inline Digest tokens_sha256(const blob::Tokenization& tokenization,
+                                          TokenView tokens) {
+    Bytes bytes;
+    blob::append_tokens({tokenization, 0}, tokens, bytes);
     return commit::sha256(bytes);
 }
 

@@ -46,6 +46,18 @@ inline constexpr std::array kSamples{Sample{"gpt", gpt}, Sample{"llama", llama},
                                      Sample{"full", full}, Sample{"classifier", classifier},
                                      Sample{"mlp", mlp}};
 
+/// More tokens than 16 bits name. Not among kSamples: its tensors are large.
+inline program::TrainConfig wide() {
+    program::TrainConfig config = gpt();
+    config.model.vocabulary = 70'000;
+    config.model.context = 3;
+    config.model.heads = 1;
+    config.model.width = 4;
+    config.batch = 1;
+    return config;
+}
+inline constexpr Sample kWideSample{"wide", wide};
+
 inline program::Program program_of(const Sample& sample) {
     auto program = program::train_program(sample.config());
     EXPECT_TRUE(program.ok()) << (program.ok() ? "" : program.error().message);

@@ -92,6 +92,7 @@ Status load_dataset(const fs::path& folder, const std::string& dataset, const Da
     job.dataset_root = loaded.root();
     job.dataset_name = path.filename().string().substr(0, 128);
     job.dataset.emplace(std::move(loaded));
+    job.dataset_file = path;
     return text.replace("dataset", "dataset: \"" + job.dataset_root.hex() + "\"");
 }
 

@@ -32,6 +32,7 @@ struct ResolvedJob {
     Amount max_data_price_wei;  ///< for a million tokens of text
     Digest dataset_root;
     std::optional<blob::Dataset> dataset;  ///< absent if the file names a registered root
+    std::filesystem::path dataset_file;    ///< of `dataset`
     std::string dataset_name;
     std::optional<plan::Plan> plan = {};  ///< where terms were left to the planner
 };
