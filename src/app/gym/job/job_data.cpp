@@ -11,9 +11,9 @@
 #include "data/build_pipeline.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/data/input.hpp"
-#include "gym/data/manifest.hpp"
 #include "gym/node/node_config.hpp"
 #include "gym/plan/units.hpp"
+#include "tokenizer/tokenizer_bundle.hpp"
 
 namespace gym::app {
 namespace {
@@ -64,19 +64,25 @@ Result<std::string> build_name(const fs::path& path, const std::string& tokenize
     return commit::sha256(as_bytes(text)).hex().substr(2, 32);
 }
 
-Result<blob::Dataset> build(const fs::path& path, const TextReading& reading) {
+/// Of data that was made here. @errors kIo.
+Result<fs::path> kept_folder() {
+    GYM_TRY(const node::NodeConfig config, node::load_node_config(""));
+    fs::path folder = config.data_dir / "datasets";
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (!error) return folder;
+    return fail(ErrorCode::kIo,
+                "cannot make the folder " + folder.string() + ": " + error.message());
+}
+
+Result<JobData> build(const fs::path& path, const TextReading& reading) {
     GYM_TRY(const auto tokenizer, tokenizer_of(reading));
     GYM_TRY(const auto encoder, encoder_of(tokenizer));
     GYM_TRY(const std::string name, build_name(path, encoder->name()));
-    GYM_TRY(const node::NodeConfig config, node::load_node_config(""));
-    const fs::path folder = config.data_dir / "datasets";
+    GYM_TRY(const fs::path folder, kept_folder());
     const fs::path file = folder / (name + ".tokens");
     std::error_code error;
     if (!fs::exists(file, error)) {
-        fs::create_directories(folder, error);
-        if (error)
-            return fail(ErrorCode::kIo,
-                        "cannot make the folder " + folder.string() + ": " + error.message());
         PipelineOptions options;
         options.inputs = {path.string()};
         options.output = file.string();
@@ -88,7 +94,22 @@ Result<blob::Dataset> build(const fs::path& path, const TextReading& reading) {
                          built.report.counts.documents_kept, built.report.counts.documents_read,
                          path.string());
     }
-    return blob::Dataset::load(file.string(), std::nullopt);
+    if (tokenizer) GYM_CHECK(write_bundle(file, *tokenizer));
+    GYM_TRY(auto dataset, blob::Dataset::load(file.string(), std::nullopt));
+    return JobData{std::move(dataset), file};
+}
+
+/// The tokens of a text as it is.
+Result<JobData> tokens_of(const fs::path& path, ByteView text, const TextReading& reading) {
+    GYM_TRY(const auto tokenizer, tokenizer_of(reading));
+    auto dataset = tokenizer ? tokenize(*tokenizer, text) : blob::Dataset::build_from_text(text);
+    if (!dataset.ok()) return dataset.error().in(path.string());
+    GYM_CHECK(check_vocabulary(path.string(), dataset->vocabulary(), reading.vocabulary));
+    if (!tokenizer) return JobData{*std::move(dataset), path};
+    GYM_TRY(const fs::path folder, kept_folder());
+    fs::path file = folder / (dataset->root().hex().substr(2) + ".tokens");
+    GYM_CHECK(write_bundle(file, *tokenizer));
+    return JobData{*std::move(dataset), std::move(file)};
 }
 
 /// That a token file is of the tokenizer that the owner names.
@@ -97,24 +118,20 @@ Status check_tokenizer(const fs::path& path, const blob::Dataset& dataset,
     if (reading.tokenizer.path.empty()) return {};
     GYM_TRY(const auto tokenizer, tokenizer_of(reading));
     GYM_TRY(const auto encoder, encoder_of(tokenizer));
-    std::error_code error;
-    const fs::path manifest = data::manifest_path(path);
-    std::string made_by;
-    if (fs::exists(manifest, error)) {
-        GYM_TRY(const auto reader, data::ManifestReader::open(manifest));
-        made_by = reader.head().tokenizer;
-    }
-    const bool same = made_by.empty() ? dataset.vocabulary() == encoder->vocabulary()
-                                      : made_by == encoder->name();
+    const Digest made_by = dataset.tokenizer();
+    // Bytes, and token files of the first format, name none.
+    const bool same = made_by.is_zero()
+                          ? dataset.vocabulary() == encoder->vocabulary()
+                          : tokenizer && made_by == tokenizer::dataset_root(tokenizer->root());
     if (same) return {};
-    return fail(
-        ErrorCode::kInvalidArgument,
-        path.string() + " was made by " +
-            (made_by.empty() ? "a tokenizer of " + std::to_string(dataset.vocabulary()) + " tokens"
-                             : "the tokenizer " + made_by) +
-            ", not by " + encoder->name() +
-            ": build it again with `gym data build "
-            "--tokenizer`, or leave --tokenizer out");
+    return fail(ErrorCode::kInvalidArgument,
+                path.string() + " was made by " +
+                    (made_by.is_zero()
+                         ? "a tokenizer of " + std::to_string(dataset.vocabulary()) + " tokens"
+                         : "the tokenizer " + made_by.hex()) +
+                    ", not by " + encoder->name() +
+                    ": build it again with `gym data build "
+                    "--tokenizer`, or leave --tokenizer out");
 }
 
 }  // namespace
@@ -137,22 +154,17 @@ std::string vocabulary_warning(std::uint32_t data_vocabulary, std::uint32_t voca
            "makes tokens of a text";
 }
 
-Result<blob::Dataset> load_job_data(const fs::path& path, const TextReading& reading) {
+Result<JobData> load_job_data(const fs::path& path, const TextReading& reading) {
     if (needs_build(path)) return build(path, reading);
     GYM_TRY(const Bytes content, read_text(path.string()));
-    if (is_token_file(content)) {
+    if (blob::is_token_file(content)) {
         auto dataset = blob::Dataset::decode(content, std::nullopt);
         if (!dataset.ok()) return dataset.error().in(path.string());
         GYM_CHECK(check_vocabulary(path.string(), dataset->vocabulary(), reading.vocabulary));
         GYM_CHECK(check_tokenizer(path, *dataset, reading));
-        return dataset;
+        return JobData{*std::move(dataset), path};
     }
-    GYM_TRY(const auto tokenizer, tokenizer_of(reading));
-    auto dataset =
-        tokenizer ? tokenize(*tokenizer, content) : blob::Dataset::build_from_text(content);
-    if (!dataset.ok()) return dataset.error().in(path.string());
-    GYM_CHECK(check_vocabulary(path.string(), dataset->vocabulary(), reading.vocabulary));
-    return dataset;
+    return tokens_of(path, content, reading);
 }
 
 }  // namespace gym::app

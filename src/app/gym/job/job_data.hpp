@@ -19,14 +19,20 @@ struct TextReading {
     bool quiet = false;            ///< no lines on standard error
 };
 
+/// The data, and where its tokenizer's files lie (find_bundle()) if it has any.
+struct JobData {
+    blob::Dataset dataset;
+    std::filesystem::path token_file;
+};
+
 /// Reads a token file; makes tokens of a text as it is; builds a folder, and files of JSON lines,
 /// Parquet or compressed text, by the default steps of `gym data build`. What was built is kept
 /// below the data directory (`datasets`), for as long as the files stay as they are: a quote and
 /// its submission build it once, and an interrupted build continues.
 /// @errors those of data::build() and Tokenizer::load(); kInvalidArgument if the tokens are not of
 /// the tokenizer that is named, or beyond the model's vocabulary.
-[[nodiscard]] Result<blob::Dataset> load_job_data(const std::filesystem::path& path,
-                                                  const TextReading& reading);
+[[nodiscard]] Result<JobData> load_job_data(const std::filesystem::path& path,
+                                            const TextReading& reading);
 
 /// Whether a model of `vocabulary` tokens can train on data of `data_vocabulary`. @param data names
 /// it. @errors kInvalidArgument.

@@ -69,15 +69,17 @@ Status load_dataset(const JobText& given, const registry::JobSpec& spec,
                                               .beside = beside.string(),
                                               .vocabulary = vocabulary,
                                               .quiet = given.quiet}));
-    if (std::string warning = vocabulary_warning(loaded.vocabulary(), vocabulary); !warning.empty())
+    blob::Dataset& tokens = loaded.dataset;
+    if (std::string warning = vocabulary_warning(tokens.vocabulary(), vocabulary); !warning.empty())
         job.warnings.push_back(std::move(warning));
     const std::uint64_t window = std::uint64_t{job.config.model.context} + 1;
     GYM_TRY([[maybe_unused]] const auto windows,
-            loaded.window_count(blob::Split::kValidation, window));
-    job.dataset_root = loaded.root();
+            tokens.window_count(blob::Split::kValidation, window));
+    job.dataset_root = tokens.root();
     const fs::path trimmed = path.has_filename() ? path : path.parent_path();
     job.dataset_name = trimmed.filename().string().substr(0, 128);
-    job.dataset.emplace(std::move(loaded));
+    job.dataset.emplace(std::move(tokens));
+    job.dataset_file = std::move(loaded.token_file);
     return text.replace("dataset", "dataset: \"" + job.dataset_root.hex() + "\"");
 }
 
