@@ -154,8 +154,8 @@ class Mixer {
         GYM_TRY(const std::uint64_t left, source.left());
         const bool follows = last_ == index && source.continues();
         last_ = index;
-        const std::span<const std::uint32_t> separator =
-            writer.tokens() == 0 || follows ? std::span<const std::uint32_t>() : head_.separator;
+        const TokenView separator =
+            writer.tokens() == 0 || follows ? TokenView() : TokenView(head_.separator);
         const std::uint64_t room = given.quota - given.taken;
         const bool whole = options_.whole_documents && source.has_documents();
         given.closed = left == 0 || (whole && left + separator.size() > room);

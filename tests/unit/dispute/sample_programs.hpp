@@ -87,6 +87,7 @@ inline std::uint32_t classes_of(const program::TrainConfig& config) {
     if (model.task != program::Task::kEmbed) return model.classes;
     return config.batch / config.micro_batches * model.passages;
 }
+
 /// More tokens than 16 bits name. Not among kSamples: its tensors are large.
 inline program::TrainConfig wide() {
     program::TrainConfig config = gpt();

@@ -58,7 +58,7 @@ Result<std::unique_ptr<data::Encoder>> encoder_of(
 /// Names what was built of these files, as they are now, by this tokenizer.
 Result<std::string> build_name(const fs::path& path, const std::string& tokenizer) {
     GYM_TRY(const auto inputs, data::expand_local(path, {}));
-    std::string text = "gym job data 1\n" + tokenizer + "\n";
+    std::string text = "gym job data 2\n" + tokenizer + "\n";
     for (const data::Input& input : inputs)
         text += input.name + "\n" + std::to_string(input.size_bytes) + "\n" + input.version + "\n";
     return commit::sha256(as_bytes(text)).hex().substr(2, 32);
@@ -122,7 +122,7 @@ Status check_tokenizer(const fs::path& path, const blob::Dataset& dataset,
     // Bytes, and token files of the first format, name none.
     const bool same = made_by.is_zero()
                           ? dataset.vocabulary() == encoder->vocabulary()
-                          : tokenizer && made_by == tokenizer::dataset_root(tokenizer->root());
+                          : made_by == encoder->tokenizer_root();
     if (same) return {};
     return fail(ErrorCode::kInvalidArgument,
                 path.string() + " was made by " +
