@@ -1523,6 +1523,7 @@ CREATE TABLE registry.dataset (
     name text NOT NULL,
     tokens bigint NOT NULL,
     vocabulary integer NOT NULL,
+    tokenizer registry.digest,
     price_wei_per_mtoken registry.wei NOT NULL,
     registered_at_ms bigint NOT NULL,
     number bigint NOT NULL,
@@ -1548,7 +1549,7 @@ CREATE TABLE registry.dataset (
     CONSTRAINT dataset_sketch_chunks_check CHECK (((sketch_chunks >= 0) AND (sketch_chunks <= 65536))),
     CONSTRAINT dataset_sketch_level_check CHECK (((sketch_level >= 0) AND (sketch_level <= 64))),
     CONSTRAINT dataset_tokens_check CHECK ((tokens > 0)),
-    CONSTRAINT dataset_vocabulary_check CHECK (((vocabulary >= 1) AND (vocabulary <= 65536)))
+    CONSTRAINT dataset_vocabulary_check CHECK (((vocabulary >= 1) AND (vocabulary <= 1048576)))
 );
 
 -- Name: registry_dataset_nearest; Type: VIEW; Schema: audit; Owner: -
@@ -1654,7 +1655,7 @@ CREATE TABLE registry.evaluation (
     CONSTRAINT evaluation_model_yaml_check CHECK (((octet_length(model_yaml) >= 1) AND (octet_length(model_yaml) <= 65536))),
     CONSTRAINT evaluation_number_check CHECK ((number >= 1)),
     CONSTRAINT evaluation_steps_check CHECK (((steps >= 1) AND (steps <= 1048576))),
-    CONSTRAINT evaluation_vocabulary_check CHECK (((vocabulary >= 2) AND (vocabulary <= 65536))),
+    CONSTRAINT evaluation_vocabulary_check CHECK (((vocabulary >= 2) AND (vocabulary <= 1048576))),
     CONSTRAINT evaluation_windows_check CHECK (((windows >= 1) AND (windows <= 65536)))
 );
 
@@ -2134,6 +2135,16 @@ CREATE TABLE registry.dataset_name (
     CONSTRAINT dataset_name_name_check CHECK (((char_length(name) <= 64) AND (name ~ '^[a-z0-9][a-z0-9._-]*$'::text) AND (name !~ '^(0x)?[0-9a-f]*$'::text)))
 );
 
+-- Name: dataset_tokenizer; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.dataset_tokenizer (
+    dataset registry.digest NOT NULL,
+    blob registry.digest NOT NULL,
+    bytes bigint NOT NULL,
+    added_at_ms bigint NOT NULL,
+    CONSTRAINT dataset_tokenizer_bytes_check CHECK ((bytes > 0))
+);
+
 -- Name: dataset_version; Type: TABLE; Schema: registry; Owner: -
 
 CREATE TABLE registry.dataset_version (
@@ -2569,6 +2580,11 @@ ALTER TABLE ONLY registry.dataset
 ALTER TABLE ONLY registry.dataset
     ADD CONSTRAINT dataset_pkey PRIMARY KEY (root);
 
+-- Name: dataset_tokenizer dataset_tokenizer_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.dataset_tokenizer
+    ADD CONSTRAINT dataset_tokenizer_pkey PRIMARY KEY (dataset);
+
 -- Name: dataset_version dataset_version_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
 
 ALTER TABLE ONLY registry.dataset_version
@@ -2979,6 +2995,10 @@ CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.datas
 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.dataset_name FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
 
+-- Name: dataset_tokenizer append_only; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.dataset_tokenizer FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
+
 -- Name: dataset_version append_only; Type: TRIGGER; Schema: registry; Owner: -
 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.dataset_version FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
@@ -3094,6 +3114,11 @@ ALTER TABLE ONLY registry.dataset_key
 
 ALTER TABLE ONLY registry.dataset
     ADD CONSTRAINT dataset_nearest_fkey FOREIGN KEY (nearest) REFERENCES registry.dataset(root);
+
+-- Name: dataset_tokenizer dataset_tokenizer_dataset_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.dataset_tokenizer
+    ADD CONSTRAINT dataset_tokenizer_dataset_fkey FOREIGN KEY (dataset) REFERENCES registry.dataset(root);
 
 -- Name: dataset_version dataset_version_name_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
 
@@ -3959,6 +3984,10 @@ GRANT SELECT,INSERT ON TABLE registry.dataset_key TO gym_api;
 -- Name: TABLE dataset_name; Type: ACL; Schema: registry; Owner: -
 
 GRANT SELECT,INSERT ON TABLE registry.dataset_name TO gym_api;
+
+-- Name: TABLE dataset_tokenizer; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT ON TABLE registry.dataset_tokenizer TO gym_api;
 
 -- Name: TABLE dataset_version; Type: ACL; Schema: registry; Owner: -
 

@@ -7,7 +7,7 @@ import macros
 import primitives
 import program as programs
 from expander import CODES
-from program import CONSTANT, DTYPES, INPUT, PARAM, STATE, merkle_root, sha, tensor_root
+from program import CONSTANT, DTYPES, INPUT, PARAM, STATE, chunk_leaves, merkle_root, sha, tensor_root
 
 
 def batch_shape(program):
@@ -74,11 +74,21 @@ def initial_state(program, seed):
 
 class Dataset:
     def __init__(self, data):
-        assert data[:8] == b"GYMDATA1"
-        self.vocabulary, count = struct.unpack_from(">IQ", data, 8)
-        assert len(data) == 20 + 2 * count
-        self.tokens = primitives.from_bytes(DTYPES["u16"], data[20:])
-        self.root = tensor_root(DTYPES["u16"], [count], data[20:])
+        assert data[:8] in (b"GYMDATA1", b"GYMDATA2")
+        if data[:8] == b"GYMDATA1":
+            self.vocabulary, count = struct.unpack_from(">IQ", data, 8)
+            width, head = 2, 20
+        else:
+            width, self.vocabulary, chunk, zero, count = struct.unpack_from(">IIIIQ", data, 8)
+            head, self.tokenizer = 64, data[32:64]
+            assert (chunk, zero, width) == (1024, 0, 2 if self.vocabulary <= 65536 else 4)
+            assert width == 4 or any(self.tokenizer)
+        assert len(data) == head + width * count
+        dtype = DTYPES["u16" if width == 2 else "u32"]
+        self.tokens = primitives.from_bytes(dtype, data[head:])
+        self.root = tensor_root(dtype, [count], data[head:])
+        if head == 64:
+            self.root = merkle_root([*chunk_leaves(data[:64]), self.root])
         self.training = count - count // 10
 
 

@@ -25,6 +25,7 @@
 #include "gym/program/cost.hpp"
 #include "gym/program/train_config_yaml.hpp"
 #include "gym/program/train_program.hpp"
+#include "gym/tokenizer/tokenizer.hpp"
 #include "local_run.hpp"
 
 namespace gym::python {
@@ -53,15 +54,22 @@ engine::EngineOptions engine_options(unsigned threads, const std::string& device
 
 /// A token file, or any other file's bytes as a text.
 Result<Dataset> read_tokens(const std::string& path) {
-    constexpr std::string_view kMagic = "GYMDATA1";
     GYM_TRY(const Bytes content, read_file(path));
-    const ByteView magic = as_bytes(kMagic);
-    const bool is_tokens =
-        content.size() >= magic.size() && std::equal(magic.begin(), magic.end(), content.begin());
-    auto dataset =
-        is_tokens ? Dataset::decode(content, std::nullopt) : Dataset::build_from_text(content);
+    auto dataset = blob::is_token_file(content) ? Dataset::decode(content, std::nullopt)
+                                                : Dataset::build_from_text(content);
     if (!dataset.ok()) return dataset.error().in(path);
     return dataset;
+}
+
+/// @param tokenizer its root; empty: not named.
+Result<Dataset> tokens_of(const std::vector<std::uint32_t>& tokens, std::uint32_t vocabulary,
+                          const std::string& tokenizer) {
+    blob::Tokenization as{vocabulary, {}};
+    if (!tokenizer.empty()) {
+        GYM_TRY(const Digest root, Digest::parse(tokenizer));
+        as.tokenizer = tokenizer::dataset_root(root);
+    }
+    return Dataset::from_tokens(tokens, as);
 }
 
 void bind_dataset(py::module_& module) {
@@ -74,10 +82,13 @@ void bind_dataset(py::module_& module) {
         .def_static(
             "load",
             [](const std::string& path) { return unlocked([&] { return read_tokens(path); }); })
-        .def_static("from_tokens",
-                    [](const std::vector<std::uint16_t>& tokens, std::uint32_t vocabulary) {
-                        return unlocked([&] { return Dataset::from_tokens(tokens, vocabulary); });
-                    })
+        .def_static(
+            "from_tokens",
+            [](const std::vector<std::uint32_t>& tokens, std::uint32_t vocabulary,
+               const std::string& tokenizer) {
+                return unlocked([&] { return tokens_of(tokens, vocabulary, tokenizer); });
+            },
+            py::arg("tokens"), py::arg("vocabulary"), py::arg("tokenizer") = "")
         .def("save",
              [](const Dataset& self, const std::string& path) {
                  unlocked([&] { return write_file_atomic(path, self.encode()); });

@@ -139,7 +139,9 @@ class Dataset:
             OutOfRangeError: for a vocabulary that token files cannot hold.
         """
         if tokenizer is not None:
-            tokens = _zoo_gym.Tokens.from_tokens(tokenizer.encode(text), tokenizer.vocabulary)
+            tokens = _zoo_gym.Tokens.from_tokens(
+                tokenizer.encode(text), tokenizer.vocabulary, tokenizer.root
+            )
             return cls._of(tokens, name, tokenizer)
         return cls._of(_zoo_gym.Tokens.from_text(text.encode() if isinstance(text, str) else text), name)
 

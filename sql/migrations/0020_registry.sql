@@ -107,7 +107,9 @@ CREATE TABLE registry.dataset (
     owner registry.address NOT NULL,
     name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 128),
     tokens bigint NOT NULL CHECK (tokens > 0),
-    vocabulary integer NOT NULL CHECK (vocabulary BETWEEN 1 AND 65536),
+    vocabulary integer NOT NULL CHECK (vocabulary BETWEEN 1 AND 1048576),
+    -- Root of the tokenizer that the token file names; NULL: a token is a byte, or nobody said.
+    tokenizer registry.digest,
     price_wei_per_mtoken registry.wei NOT NULL,
     registered_at_ms bigint NOT NULL,
     -- Order of registration: each dataset is compared with those before it.
@@ -158,6 +160,16 @@ CREATE TABLE registry.dataset_key (
     dataset bigint NOT NULL REFERENCES registry.dataset (number)
 );
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON registry.dataset_key
+    FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
+
+-- The files of a dataset's tokenizer (docs/TOKENIZERS.md, "Files"), as the dataset's owner gave them.
+CREATE TABLE registry.dataset_tokenizer (
+    dataset registry.digest PRIMARY KEY REFERENCES registry.dataset,
+    blob registry.digest NOT NULL,
+    bytes bigint NOT NULL CHECK (bytes > 0),
+    added_at_ms bigint NOT NULL
+);
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON registry.dataset_tokenizer
     FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
 
 -- Names of datasets: a name belongs to the owner who used it first; its versions follow each other and never change.
@@ -726,14 +738,14 @@ GRANT SELECT, INSERT, UPDATE ON registry.cost_rates TO gym_coordinator;
 GRANT UPDATE (request, request_reason) ON registry.job TO gym_rewards;
 -- The API shows everything but step records and audits, submits jobs and datasets, and passes on what owners ask.
 GRANT SELECT ON registry.node, registry.challenge, registry.dataset, registry.dataset_key, registry.dataset_name,
-    registry.dataset_version, registry.job_transition,
+    registry.dataset_version, registry.dataset_tokenizer, registry.job_transition,
     registry.job_order, registry.job_funding, registry.job, registry.cost_rates, registry.round, registry.unit_transition, registry.unit, registry.unit_event,
     registry.unit_commitment, registry.game_watch, registry.disputed_unit, registry.published_report TO gym_api;
 GRANT SELECT (unit_id, draw, verifier, digest, committed_at_ms, records_root, final_state_root,
               delta_root, is_equal, revealed_at_ms, accepted_seq, accepted_at_ms, found_fault)
     ON registry.report TO gym_api;
 GRANT INSERT ON registry.job_order, registry.job_funding, registry.job, registry.dataset, registry.dataset_key,
-    registry.dataset_name, registry.dataset_version TO gym_api;
+    registry.dataset_name, registry.dataset_version, registry.dataset_tokenizer TO gym_api;
 GRANT UPDATE (request, request_reason, budget_wei) ON registry.job TO gym_api;
 -- ledger.require_own_job() looks up whose a job is.
 GRANT SELECT (id, owner) ON registry.job TO gym_ledger_owner;

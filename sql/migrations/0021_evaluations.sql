@@ -10,7 +10,7 @@ CREATE TABLE registry.evaluation (
     -- The parts of the id (measure::EvaluationTerms).
     program_root registry.digest NOT NULL,
     seed registry.digest NOT NULL,
-    vocabulary integer NOT NULL CHECK (vocabulary BETWEEN 2 AND 65536),
+    vocabulary integer NOT NULL CHECK (vocabulary BETWEEN 2 AND 1048576),
     base_steps integer NOT NULL CHECK (base_steps BETWEEN 0 AND 1048576),
     steps integer NOT NULL CHECK (steps BETWEEN 1 AND 1048576),
     windows integer NOT NULL CHECK (windows BETWEEN 1 AND 65536),

@@ -86,10 +86,12 @@ Result<Response> get_model(RouteContext& context, const Call& call) {
     GYM_TRY(const Reader program, queries.open_blob(job.artifacts->program_blob));
     GYM_TRY(const Reader state, queries.open_blob(version.state.blob));
     GYM_TRY(const registry::Dataset dataset, queries.dataset(job.dataset_root));
-    const json::object data{{"root", dataset.root.hex()},
-                            {"name", dataset.name},
-                            {"licence", dataset.licence},
-                            {"vocabulary", dataset.vocabulary}};
+    json::object data{{"root", dataset.root.hex()},
+                      {"name", dataset.name},
+                      {"licence", dataset.licence},
+                      {"vocabulary", dataset.vocabulary},
+                      {"tokenizer", nullptr}};
+    if (dataset.tokenizer) data["tokenizer"] = dataset.tokenizer->hex();
     return json_response(
         200, json::serialize(json::object{
                  {"job_id", job.id.hex()},

@@ -176,6 +176,7 @@ void dataset_schemas(json::object& out) {
                 {"licence", "text", "an SPDX license expression"},
                 {"tokens", "count"},
                 {"vocabulary", "count"},
+                {"tokenizer", "hash?", "that the token file names; null: none"},
                 {"price_wei_per_mtoken", "wei", "per million tokens, times quality"},
                 {"novelty_ppm", "count", "of its tokens, not registered before"},
                 {"usefulness_ppm", "count", "measured, or the network's default"},
@@ -186,6 +187,11 @@ void dataset_schemas(json::object& out) {
                 {"registered_at_ms", "time"}});
     out["NearestDataset"] = schema(
         {{"root", "hash"}, {"ppm", "count", "of the sampled tokens that are like some of it"}});
+    out["DatasetTokenizer"] =
+        schema({{"dataset", "hash"},
+                {"blob", "hash", "of the files (docs/TOKENIZERS.md, \"Files\")"},
+                {"bytes", "count"},
+                {"added_at_ms", "time"}});
     out["DatasetVersion"] = schema({{"name", "text"},
                                     {"version", "count", "of the name, from 1"},
                                     {"root", "hash", "of the dataset, for good"},
@@ -443,8 +449,11 @@ void model_schemas(json::object& out) {
     out["ModelBlob"] = schema({{"root", "hash", "as round records and chain name it"},
                                {"blob", "hash", "root of the bytes themselves"},
                                {"bytes", "count"}});
-    out["ModelData"] =
-        schema({{"root", "hash"}, {"name", "text"}, {"licence", "text"}, {"vocabulary", "count"}});
+    out["ModelData"] = schema({{"root", "hash"},
+                               {"name", "text"},
+                               {"licence", "text"},
+                               {"vocabulary", "count"},
+                               {"tokenizer", "hash?", "that the dataset names; null: none"}});
     out["ModelLoss"] = schema({{"round", "count"}, {"validation_loss", "real", "nats per token"}});
     out["Model"] = schema({{"job_id", "hash"},
                            {"name", "text", "of the job"},

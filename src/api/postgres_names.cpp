@@ -4,6 +4,23 @@
 
 namespace gym::api {
 
+Result<registry::AddedTokenizer> PostgresBackend::add_dataset_tokenizer(const Digest& dataset,
+                                                                        ByteView files) {
+    registry::DatasetTokenizer given{dataset, {}, files.size(), clock_.now_ms()};
+    // Before the row that promises the bytes.
+    GYM_TRY(given.blob, blobs_.put(files));
+    return calls::write(database_, options_, [&](db::Transaction& tx) {
+        return registry::add_dataset_tokenizer(tx, given);
+    });
+}
+
+Result<std::optional<registry::DatasetTokenizer>> PostgresBackend::dataset_tokenizer(
+    const Digest& dataset) {
+    return calls::read(database_, options_, [&](db::Transaction& tx) {
+        return registry::find_dataset_tokenizer(tx, dataset);
+    });
+}
+
 Result<registry::NamedDataset> PostgresBackend::name_dataset(
     const Address& owner, const registry::DatasetReference& reference, const Digest& root) {
     const UnixMs now_ms = clock_.now_ms();

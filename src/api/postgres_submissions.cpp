@@ -136,6 +136,20 @@ Status check_dataset(db::Transaction& tx, const CheckedSpec& spec) {
     return {};
 }
 
+/// A job that continues another one reads tokens as that one did, as far as their data says.
+Status check_tokenizer(db::Transaction& tx, const CheckedSpec& spec) {
+    if (!spec.init->job) return {};
+    GYM_TRY(const registry::Job before, registry::get_job(tx, *spec.init->job));
+    GYM_TRY(const auto old_data, registry::get_dataset(tx, before.dataset_root));
+    GYM_TRY(const auto new_data, registry::get_dataset(tx, spec.job.dataset_root));
+    if (!old_data.tokenizer || !new_data.tokenizer || *old_data.tokenizer == *new_data.tokenizer)
+        return {};
+    return fail(ErrorCode::kMismatch,
+                "'init': job " + before.id.hex() + " was trained on tokens of the tokenizer " +
+                    old_data.tokenizer->hex() + ", and dataset " + new_data.root.hex() +
+                    " was made with " + new_data.tokenizer->hex());
+}
+
 /// The owner has agreed to the price that the job now has.
 Status check_data_price(const registry::Job& job, const Amount& most) {
     const Amount& price = job.data_price_wei_per_mtoken;
@@ -283,6 +297,7 @@ Result<Submitted> PostgresBackend::submit_job(const Submission& submission) {
         registry::NewJob job = spec.job;
         if (spec.init) {
             GYM_TRY(job.init, calls::find_weights(tx, job.owner, *spec.init, spec.parameters));
+            GYM_CHECK(check_tokenizer(tx, spec));
         }
         GYM_CHECK(registry::store_order(tx, job.id, spec.order, submission.seal, now_ms));
         GYM_TRY(out.job, registry::submit_job(tx, job, now_ms));
@@ -362,6 +377,7 @@ registry::Dataset record_of(const DatasetOffer& offer, std::string licence,
     out.price_wei_per_mtoken = offer.price_wei_per_mtoken;
     out.tokens = decoded.tokens().size();
     out.vocabulary = decoded.vocabulary();
+    if (!decoded.tokenizer().is_zero()) out.tokenizer = decoded.tokenizer();
     return out;
 }
 

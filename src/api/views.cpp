@@ -332,6 +332,13 @@ json::value retirement_json(const std::optional<registry::Retirement>& retired) 
 
 }  // namespace
 
+json::object to_json(const registry::DatasetTokenizer& tokenizer) {
+    return {{"dataset", tokenizer.dataset.hex()},
+            {"blob", tokenizer.blob.hex()},
+            {"bytes", tokenizer.bytes},
+            {"added_at_ms", tokenizer.added_at_ms}};
+}
+
 json::object to_json(const registry::Dataset& dataset) {
     return {{"root", dataset.root.hex()},
             {"blob", dataset.blob.hex()},
@@ -340,6 +347,7 @@ json::object to_json(const registry::Dataset& dataset) {
             {"licence", dataset.licence},
             {"tokens", dataset.tokens},
             {"vocabulary", dataset.vocabulary},
+            {"tokenizer", or_null(dataset.tokenizer)},
             {"price_wei_per_mtoken", dataset.price_wei_per_mtoken.to_string()},
             {"novelty_ppm", dataset.novelty_ppm},
             {"usefulness_ppm", dataset.usefulness_ppm},

@@ -7,50 +7,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "gym/blob/dataset.hpp"
-#include "gym/commit/codec.hpp"
-
 namespace gym::blob {
 namespace {
 
-constexpr std::string_view kMagic = "GYMDATA1";
-constexpr std::uint32_t kVocabularyMax = 65536;  // what u16 tokens can name
-constexpr std::size_t kHeaderBytes = 8 + 4 + 8;
 constexpr std::size_t kPartTokens = std::size_t{1} << 16;
-
-Bytes header(std::uint32_t vocabulary, std::uint64_t tokens) {
-    commit::Encoder out;
-    out.raw(as_bytes(kMagic)).u32(vocabulary).u64(tokens);
-    return out.take();
-}
-
-struct Header {
-    std::uint32_t vocabulary = 0;
-    std::uint64_t tokens = 0;
-};
-
-Result<Header> read_header(ByteView bytes) {
-    if (bytes.empty()) return fail(ErrorCode::kMalformed, "the token file is empty");
-    if (bytes.size() < kMagic.size() ||
-        !std::ranges::equal(bytes.first(kMagic.size()), as_bytes(kMagic)))
-        return fail(ErrorCode::kMalformed, "not a token file (it does not start with GYMDATA1)");
-    commit::Decoder in(bytes.subspan(kMagic.size()));
-    Header out;
-    GYM_TRY(out.vocabulary, in.u32());
-    GYM_TRY(out.tokens, in.u64());
-    return out;
-}
-
-Status check_vocabulary(std::uint32_t vocabulary) {
-    if (vocabulary > 0 && vocabulary <= kVocabularyMax) return {};
-    return fail(ErrorCode::kOutOfRange, "vocabulary " + std::to_string(vocabulary) +
-                                            " is outside [1, " + std::to_string(kVocabularyMax) +
-                                            "], which token files of 16 bits can hold");
-}
 
 Error system_error_of(const std::filesystem::path& path, const char* action) {
     const int reason = errno;
@@ -64,13 +29,14 @@ Error system_error_of(const std::filesystem::path& path, const char* action) {
 class Descriptor {
   public:
     explicit Descriptor(int value) : value_(value) {}
+    Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
+    Descriptor& operator=(Descriptor&&) = delete;
     Descriptor(const Descriptor&) = delete;
     Descriptor& operator=(const Descriptor&) = delete;
     ~Descriptor() {
         if (value_ >= 0) ::close(value_);
     }
     [[nodiscard]] int get() const { return value_; }
-    [[nodiscard]] int release() { return std::exchange(value_, -1); }
 
   private:
     int value_;
@@ -90,39 +56,61 @@ Result<std::size_t> read_full(int file, std::span<std::uint8_t> out,
     return used;
 }
 
-using Visit = FunctionRef<Status(ByteView, std::span<const std::uint16_t>)>;
+using Visit = FunctionRef<Status(ByteView, TokenView)>;
 
-/// Calls `visit` with the next `count` tokens, a part at a time.
-Status read_tokens(int file, const std::filesystem::path& path, std::uint64_t count, Visit visit) {
-    Bytes bytes(kPartTokens * 2);
-    std::vector<std::uint16_t> tokens(kPartTokens);
-    for (std::uint64_t done = 0; done < count;) {
-        const std::size_t part = std::min<std::uint64_t>(kPartTokens, count - done);
-        const std::span<std::uint8_t> body = std::span(bytes).first(part * 2);
+/// Calls `visit` with the next header.tokens tokens, a part at a time.
+Status read_tokens(int file, const std::filesystem::path& path, const DatasetHeader& header,
+                   Visit visit) {
+    Bytes bytes(kPartTokens * header.token_bytes());
+    std::vector<std::uint32_t> tokens(kPartTokens);
+    for (std::uint64_t done = 0; done < header.tokens;) {
+        const std::size_t part = std::min<std::uint64_t>(kPartTokens, header.tokens - done);
+        const std::span<std::uint8_t> body = std::span(bytes).first(part * header.token_bytes());
         GYM_TRY(const std::size_t got, read_full(file, body, path));
         if (got != body.size())
             return fail(ErrorCode::kMalformed, "the token file ends within its tokens");
         for (std::size_t i = 0; i < part; ++i)
-            tokens[i] = static_cast<std::uint16_t>(body[2 * i] | body[2 * i + 1] << 8);
-        GYM_CHECK(visit(body, std::span(tokens).first(part)));
+            tokens[i] = token_at(header, body, i);
+        GYM_CHECK(visit(body, std::span<const std::uint32_t>(tokens).first(part)));
         done += part;
     }
     return {};
 }
 
-Status check_tokens(std::span<const std::uint16_t> tokens, std::uint32_t vocabulary,
-                    std::uint64_t first) {
-    const auto largest = std::ranges::max_element(tokens);
-    if (tokens.empty() || *largest < vocabulary) return {};
-    return fail(ErrorCode::kOutOfRange,
-                "token " +
-                    std::to_string(first + static_cast<std::uint64_t>(largest - tokens.begin())) +
-                    " is " + std::to_string(*largest) + ", the vocabulary has " +
-                    std::to_string(vocabulary));
+/// The head at the start of an open file, which is then at the first token.
+Result<DatasetHeader> read_header(int file, const std::filesystem::path& path,
+                                  std::uint64_t file_bytes) {
+    Bytes first(kDatasetHeaderBytesMax);
+    GYM_TRY(const std::size_t got, read_full(file, first, path));
+    GYM_TRY(const DatasetHeader header,
+            read_dataset_header(ByteView(first).first(got), file_bytes));
+    if (::lseek(file, static_cast<off_t>(header.size_bytes()), SEEK_SET) < 0)
+        return system_error_of(path, "read");
+    return header;
 }
 
-Digest root_of(std::uint64_t tokens, const commit::ChunkTreeHasher& hasher) {
-    return commit::tensor_digest(commit::DType::kU16, {&tokens, 1}, hasher.root());
+struct OpenFile {
+    Descriptor descriptor;
+    std::uint64_t bytes = 0;
+};
+
+Result<OpenFile> open_file(const std::filesystem::path& path) {
+    struct stat info {};
+    OpenFile out{Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC))};
+    if (out.descriptor.get() < 0 || ::fstat(out.descriptor.get(), &info) != 0)
+        return system_error_of(path, "open");
+    if (!S_ISREG(info.st_mode))
+        return fail(ErrorCode::kIo, "cannot read " + path.string() + ": it is not a regular file");
+    out.bytes = static_cast<std::uint64_t>(info.st_size);
+    return out;
+}
+
+DatasetSummary summary_of(const DatasetHeader& header, const commit::ChunkTreeHasher& hasher) {
+    return {.root = header.root(hasher.root()),
+            .vocabulary = header.tokenization.vocabulary,
+            .tokens = header.tokens,
+            .file_bytes = header.file_bytes(),
+            .tokenizer = header.tokenization.tokenizer};
 }
 
 }  // namespace
@@ -139,14 +127,13 @@ Status DatasetSummary::check_windows(std::uint64_t length) const {
     return check("validation", validation_tokens());
 }
 
-DatasetWriter::DatasetWriter(int file, std::filesystem::path path, std::uint32_t vocabulary)
-    : file_(file), path_(std::move(path)), vocabulary_(vocabulary) {}
+DatasetWriter::DatasetWriter(int file, std::filesystem::path path, const Tokenization& tokenization)
+    : file_(file), path_(std::move(path)), header_{tokenization, 0} {}
 
 DatasetWriter::DatasetWriter(DatasetWriter&& other) noexcept
     : file_(std::exchange(other.file_, -1)),
       path_(std::move(other.path_)),
-      vocabulary_(other.vocabulary_),
-      tokens_(other.tokens_),
+      header_(other.header_),
       hasher_(std::move(other.hasher_)),
       buffer_(std::move(other.buffer_)) {}
 
@@ -159,33 +146,42 @@ Error DatasetWriter::system_error(const char* action) const {
 }
 
 Result<DatasetWriter> DatasetWriter::create(const std::filesystem::path& path,
-                                            std::uint32_t vocabulary) {
-    GYM_CHECK(check_vocabulary(vocabulary));
+                                            const Tokenization& tokenization) {
+    GYM_CHECK(check_tokenization(tokenization));
     const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (file < 0) return system_error_of(path, "create");
-    DatasetWriter out(file, path, vocabulary);
-    GYM_CHECK(out.write(header(vocabulary, 0)));
+    DatasetWriter out(file, path, tokenization);
+    GYM_CHECK(out.write(out.header_.encode()));
     return out;
 }
 
+Result<DatasetWriter> DatasetWriter::create(const std::filesystem::path& path,
+                                            std::uint32_t vocabulary) {
+    GYM_CHECK(check_narrow_vocabulary(vocabulary));
+    return create(path, Tokenization{vocabulary, {}});
+}
+
 Result<DatasetWriter> DatasetWriter::resume(const std::filesystem::path& path,
-                                            std::uint32_t vocabulary, std::uint64_t tokens) {
-    GYM_CHECK(check_vocabulary(vocabulary));
+                                            const Tokenization& tokenization,
+                                            std::uint64_t tokens) {
+    GYM_CHECK(check_tokenization(tokenization));
     const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
     if (file < 0) return system_error_of(path, "open");
-    DatasetWriter out(file, path, vocabulary);
-    Bytes first(kHeaderBytes);
+    DatasetWriter out(file, path, tokenization);
+    Bytes first(out.header_.size_bytes());
     GYM_TRY(const std::size_t got, read_full(file, first, path));
-    GYM_TRY(const Header found, read_header(ByteView(first).first(got)));
-    if (found.vocabulary != vocabulary)
-        return fail(ErrorCode::kMalformed, path.string() + " has another vocabulary");
-    GYM_CHECK(read_tokens(file, path, tokens,
-                          [&](ByteView body, std::span<const std::uint16_t>) -> Status {
-                              out.hasher_.update(body);
-                              return {};
-                          }));
-    out.tokens_ = tokens;
-    if (::ftruncate(file, static_cast<off_t>(kHeaderBytes + tokens * 2)) != 0)
+    GYM_TRY(const DatasetHeader found, read_unfinished_header(ByteView(first).first(got)));
+    if (found.tokenization != tokenization)
+        return fail(ErrorCode::kMalformed,
+                    path.string() + " was begun with another vocabulary or tokenizer");
+    DatasetHeader kept = out.header_;
+    kept.tokens = tokens;
+    GYM_CHECK(read_tokens(file, path, kept, [&](ByteView body, TokenView) -> Status {
+        out.hasher_.update(body);
+        return {};
+    }));
+    out.header_ = kept;
+    if (::ftruncate(file, static_cast<off_t>(kept.file_bytes())) != 0)
         return out.system_error("cut");
     return out;
 }
@@ -200,22 +196,19 @@ Status DatasetWriter::write(ByteView bytes) {
     return {};
 }
 
-Status DatasetWriter::append(std::span<const std::uint16_t> tokens) {
-    GYM_CHECK(check_tokens(tokens, vocabulary_, tokens_));
-    if (tokens.size() > kDatasetTokensMax - tokens_)
+Status DatasetWriter::append(TokenView tokens) {
+    GYM_CHECK(check_tokens(tokens, header_.tokenization.vocabulary, header_.tokens));
+    if (tokens.size() > kDatasetTokensMax - header_.tokens)
         return fail(ErrorCode::kOutOfRange,
                     "a dataset has at most " + std::to_string(kDatasetTokensMax) + " tokens");
     while (!tokens.empty()) {
-        const auto part = tokens.first(std::min(tokens.size(), kPartTokens));
-        buffer_.resize(part.size() * 2);
-        for (std::size_t i = 0; i < part.size(); ++i) {
-            buffer_[2 * i] = static_cast<std::uint8_t>(part[i]);
-            buffer_[2 * i + 1] = static_cast<std::uint8_t>(part[i] >> 8);
-        }
+        const TokenView part = tokens.first(std::min(tokens.size(), kPartTokens));
+        buffer_.clear();
+        append_tokens(header_, part, buffer_);
         GYM_CHECK(write(buffer_));
         hasher_.update(buffer_);
-        tokens_ += part.size();
-        tokens = tokens.subspan(part.size());
+        header_.tokens += part.size();
+        tokens = tokens.last(tokens.size() - part.size());
     }
     return {};
 }
@@ -226,57 +219,41 @@ Status DatasetWriter::sync() {
 }
 
 Result<DatasetSummary> DatasetWriter::finish(const std::filesystem::path& final_path) {
-    if (tokens_ == 0)
+    if (header_.tokens == 0)
         return fail(ErrorCode::kInvalidArgument, "a dataset needs at least one token");
-    const Bytes first = header(vocabulary_, tokens_);
+    const Bytes first = header_.encode();
     if (::pwrite(file_, first.data(), first.size(), 0) != static_cast<ssize_t>(first.size()) ||
         ::fsync(file_) != 0 || ::close(std::exchange(file_, -1)) != 0)
         return system_error("write");
     if (::rename(path_.c_str(), final_path.c_str()) != 0)
         return system_error_of(final_path, "rename the finished file to");
-    return DatasetSummary{.root = root_of(tokens_, hasher_),
-                          .vocabulary = vocabulary_,
-                          .tokens = tokens_,
-                          .file_bytes = kHeaderBytes + tokens_ * 2};
+    return summary_of(header_, hasher_);
 }
 
-Result<DatasetSummary> scan_dataset(
-    const std::filesystem::path& path,
-    std::optional<FunctionRef<Status(std::span<const std::uint16_t>)>> visit) {
-    struct stat info {};
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (file.get() < 0 || ::fstat(file.get(), &info) != 0) return system_error_of(path, "open");
-    if (!S_ISREG(info.st_mode))
-        return fail(ErrorCode::kIo, "cannot read " + path.string() + ": it is not a regular file");
+Result<DatasetSummary> scan_dataset(const std::filesystem::path& path,
+                                    std::optional<FunctionRef<Status(TokenView)>> visit) {
+    GYM_TRY(const OpenFile file, open_file(path));
     const auto in = [&](const Error& error) { return error.in(path.string()); };
-    Bytes first(kHeaderBytes);
-    GYM_TRY(const std::size_t got, read_full(file.get(), first, path));
-    const auto header = read_header(ByteView(first).first(got));
+    const auto header = read_header(file.descriptor.get(), path, file.bytes);
     if (!header.ok()) return in(header.error());
-    const auto body_bytes = static_cast<std::uint64_t>(info.st_size) - kHeaderBytes;
-    if (header->tokens > kDatasetTokensMax || body_bytes != header->tokens * 2)
-        return in(fail(ErrorCode::kMalformed,
-                       "the token file declares " + std::to_string(header->tokens) +
-                           " tokens and holds " + std::to_string(body_bytes) + " bytes of them"));
-    if (header->tokens == 0)
-        return in(fail(ErrorCode::kInvalidArgument, "a dataset needs at least one token"));
-    if (const Status fits = check_vocabulary(header->vocabulary); !fits.ok())
-        return in(fits.error());
     commit::ChunkTreeHasher hasher;
     std::uint64_t done = 0;
-    const Status read =
-        read_tokens(file.get(), path, header->tokens,
-                    [&](ByteView body, std::span<const std::uint16_t> tokens) -> Status {
-                        GYM_CHECK(check_tokens(tokens, header->vocabulary, done));
-                        hasher.update(body);
-                        done += tokens.size();
-                        return visit ? (*visit)(tokens) : Status();
-                    });
+    const Status read = read_tokens(
+        file.descriptor.get(), path, *header, [&](ByteView body, TokenView tokens) -> Status {
+            GYM_CHECK(check_tokens(tokens, header->tokenization.vocabulary, done));
+            hasher.update(body);
+            done += tokens.size();
+            return visit ? (*visit)(tokens) : Status();
+        });
     if (!read.ok()) return in(read.error());
-    return DatasetSummary{.root = root_of(header->tokens, hasher),
-                          .vocabulary = header->vocabulary,
-                          .tokens = header->tokens,
-                          .file_bytes = static_cast<std::uint64_t>(info.st_size)};
+    return summary_of(*header, hasher);
+}
+
+Result<DatasetHeader> peek_dataset(const std::filesystem::path& path) {
+    GYM_TRY(const OpenFile file, open_file(path));
+    auto header = read_header(file.descriptor.get(), path, file.bytes);
+    if (!header.ok()) return header.error().in(path.string());
+    return header;
 }
 
 }  // namespace gym::blob

@@ -406,6 +406,27 @@ Result<Answer<registry::Dataset>> ApiClient::register_dataset(const blob::Datase
     return this->post(post, with_json(read_dataset));
 }
 
+Status ApiClient::give_tokenizer(const Digest& dataset, ByteView files) const {
+    http::Request request{.method = "PUT",
+                          .target = "/v1/datasets/" + dataset.hex() + "/tokenizer",
+                          .body = std::string(files.begin(), files.end())};
+    request.headers = {{"Content-Type", "application/octet-stream"},
+                       {"Authorization", "Bearer " + options_.key}};
+    const auto body = db::with_retry(
+        [&] { return exchange(options_.url, request, kUploadTimeoutMs); }, options_.retry_for);
+    return body.ok() ? Status() : Status(body.error());
+}
+
+Result<std::optional<Bytes>> ApiClient::tokenizer_files(const Digest& dataset) const {
+    const http::Request request{.target = "/v1/datasets/" + dataset.hex() + "/tokenizer",
+                                .headers = {{"Authorization", "Bearer " + options_.key}}};
+    const auto body = db::with_retry(
+        [&] { return exchange(options_.url, request, kUploadTimeoutMs); }, options_.retry_for);
+    if (body.ok()) return std::optional(Bytes(body->begin(), body->end()));
+    if (body.error().code == ErrorCode::kNotFound) return std::optional<Bytes>();
+    return body.error();
+}
+
 Result<Answer<registry::DatasetVersion>> ApiClient::name_dataset(
     const registry::DatasetReference& reference, const Digest& root) const {
     const std::string version =

@@ -293,6 +293,7 @@ registry::Dataset read_dataset(const json::object& object) {
     out.licence = text_of(object, "licence");
     out.tokens = count_of(object, "tokens");
     out.vocabulary = number_of<std::uint32_t>(object, "vocabulary");
+    read_value(object, "tokenizer", out.tokenizer);
     out.price_wei_per_mtoken = amount_of(object, "price_wei_per_mtoken");
     out.novelty_ppm = ppm_of(object, "novelty_ppm");
     out.usefulness_ppm = ppm_of(object, "usefulness_ppm");
@@ -368,8 +369,13 @@ ModelBlob read_model_blob(const json::object& object) {
 }
 
 ModelData read_model_data(const json::object& object) {
-    return {fixed_of<Digest>(object, "root"), text_of(object, "name"), text_of(object, "licence"),
-            number_of<std::uint32_t>(object, "vocabulary")};
+    ModelData out{fixed_of<Digest>(object, "root"),
+                  text_of(object, "name"),
+                  text_of(object, "licence"),
+                  number_of<std::uint32_t>(object, "vocabulary"),
+                  {}};
+    read_value(object, "tokenizer", out.tokenizer);
+    return out;
 }
 
 ModelLoss read_model_loss(const json::object& object) {

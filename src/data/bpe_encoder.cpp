@@ -5,8 +5,6 @@
 namespace gym::data {
 namespace {
 
-constexpr std::uint32_t kVocabularyMax = 65536;  // of u16 tokens
-
 class BpeEncoder final : public Encoder {
   public:
     explicit BpeEncoder(tokenizer::Tokenizer tokenizer) : tokenizer_(std::move(tokenizer)) {}
@@ -14,14 +12,15 @@ class BpeEncoder final : public Encoder {
         return tokenizer_.name() + " " + tokenizer_.root().hex();
     }
     [[nodiscard]] std::uint32_t vocabulary() const override { return tokenizer_.vocabulary(); }
+    [[nodiscard]] Digest tokenizer_root() const override {
+        return tokenizer::dataset_root(tokenizer_.root());
+    }
     [[nodiscard]] std::optional<std::uint32_t> end_of_text() const override {
         return tokenizer_.end_of_text();
     }
-    Status encode(std::string_view text, std::vector<std::uint16_t>& tokens) override {
+    Status encode(std::string_view text, std::vector<std::uint32_t>& tokens) override {
         GYM_TRY(const std::vector<std::uint32_t> ids, tokenizer_.encode(text));
-        tokens.reserve(tokens.size() + ids.size());
-        for (const std::uint32_t id : ids)
-            tokens.push_back(static_cast<std::uint16_t>(id));
+        tokens.insert(tokens.end(), ids.begin(), ids.end());
         return {};
     }
 
@@ -31,12 +30,8 @@ class BpeEncoder final : public Encoder {
 
 }  // namespace
 
-Result<std::unique_ptr<Encoder>> bpe_encoder(const tokenizer::Tokenizer& tokenizer) {
-    if (tokenizer.vocabulary() > kVocabularyMax)
-        return fail(ErrorCode::kOutOfRange,
-                    tokenizer.name() + " has " + std::to_string(tokenizer.vocabulary()) +
-                        " tokens, and token files hold at most 65536: choose a smaller tokenizer");
-    return std::unique_ptr<Encoder>(std::make_unique<BpeEncoder>(tokenizer));
+std::unique_ptr<Encoder> bpe_encoder(const tokenizer::Tokenizer& tokenizer) {
+    return std::make_unique<BpeEncoder>(tokenizer);
 }
 
 }  // namespace gym::data

@@ -102,7 +102,7 @@ struct Item {
     std::optional<Error> malformed;
     std::optional<Error> not_encoded;
     Prepared prepared;
-    std::vector<std::uint16_t> tokens;
+    std::vector<std::uint32_t> tokens;
 };
 
 class Builder {
@@ -160,8 +160,9 @@ class Builder {
         Encoder& first = *encoders_.front();
         head_.tokenizer = first.name();
         head_.vocabulary = first.vocabulary();
+        tokenization_ = {first.vocabulary(), first.tokenizer_root()};
         if (const auto end = first.end_of_text())
-            head_.separator = {static_cast<std::uint16_t>(*end)};
+            head_.separator = {*end};
         else
             GYM_CHECK(first.encode(kSeparatorText, head_.separator));
         head_.options = json::serialize(options_json(options_));
@@ -172,7 +173,7 @@ class Builder {
     /// What an earlier build left, if it is one of ours and whole.
     Status resume(const Checkpoint& from) {
         GYM_TRY(auto tokens,
-                blob::DatasetWriter::resume(files_.tokens(), head_.vocabulary, from.tokens));
+                blob::DatasetWriter::resume(files_.tokens(), tokenization_, from.tokens));
         GYM_TRY(auto manifest, ManifestWriter::resume(files_.manifest(), from.manifest_bytes));
         GYM_TRY(auto journal, IndexJournal::resume(files_.journal(), from.index_entries, *index_));
         writer_.emplace(std::move(tokens));
@@ -199,7 +200,7 @@ class Builder {
         std::error_code ignored;
         fs::remove(files_.checkpoint(), ignored);
         index_ = std::make_unique<DuplicateIndex>(exact_, near_, options_.index_bytes_max);
-        GYM_TRY(auto tokens, blob::DatasetWriter::create(files_.tokens(), head_.vocabulary));
+        GYM_TRY(auto tokens, blob::DatasetWriter::create(files_.tokens(), tokenization_));
         GYM_TRY(auto manifest, ManifestWriter::create(files_.manifest()));
         GYM_TRY(auto journal, IndexJournal::create(files_.journal()));
         writer_.emplace(std::move(tokens));
@@ -314,16 +315,16 @@ class Builder {
         }
         if (writer_->tokens() > 0) GYM_CHECK(writer_->append(head_.separator));
         const Provenance& from = at.document.provenance;
-        GYM_CHECK(
-            manifest_->append(to_line(ManifestDocument{.first = writer_->tokens(),
-                                                       .tokens = item.tokens.size(),
-                                                       .text_sha256 = at.text_sha256,
-                                                       .tokens_sha256 = tokens_sha256(item.tokens),
-                                                       .source = from.source,
-                                                       .id = from.id,
-                                                       .url = from.url,
-                                                       .licence = from.licence,
-                                                       .language = at.language})));
+        GYM_CHECK(manifest_->append(
+            to_line(ManifestDocument{.first = writer_->tokens(),
+                                     .tokens = item.tokens.size(),
+                                     .text_sha256 = at.text_sha256,
+                                     .tokens_sha256 = tokens_sha256(tokenization_, item.tokens),
+                                     .source = from.source,
+                                     .id = from.id,
+                                     .url = from.url,
+                                     .licence = from.licence,
+                                     .language = at.language})));
         GYM_CHECK(writer_->append(item.tokens));
         ++counts_.documents_kept;
         counts_.text_bytes_kept += at.document.text.size();
@@ -430,6 +431,7 @@ class Builder {
     std::unique_ptr<DuplicateIndex> index_;
     std::vector<std::unique_ptr<Encoder>> encoders_;
     ManifestHead head_;
+    blob::Tokenization tokenization_;
     std::string identity_;
     std::optional<blob::DatasetWriter> writer_;
     std::optional<ManifestWriter> manifest_;

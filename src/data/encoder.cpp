@@ -9,8 +9,9 @@ class ByteEncoder final : public Encoder {
   public:
     [[nodiscard]] std::string name() const override { return "bytes"; }
     [[nodiscard]] std::uint32_t vocabulary() const override { return blob::kByteVocabulary; }
+    [[nodiscard]] Digest tokenizer_root() const override { return {}; }
     [[nodiscard]] std::optional<std::uint32_t> end_of_text() const override { return std::nullopt; }
-    Status encode(std::string_view text, std::vector<std::uint16_t>& tokens) override {
+    Status encode(std::string_view text, std::vector<std::uint32_t>& tokens) override {
         tokens.reserve(tokens.size() + text.size());
         for (const char c : text)
             tokens.push_back(static_cast<unsigned char>(c));

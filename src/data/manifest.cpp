@@ -44,7 +44,7 @@ ManifestHead head_of(const json::object& object) {
     const json::array& separator = json_fields::member_of(object, "separator").as_array();
     out.separator.reserve(separator.size());
     for (const json::value& token : separator)
-        out.separator.push_back(token.to_number<std::uint16_t>());
+        out.separator.push_back(token.to_number<std::uint32_t>());
     out.options = json::serialize(json_fields::member_of(object, "options"));
     return out;
 }

@@ -63,6 +63,8 @@ Result<ManifestHead> head_of(const std::vector<MixSource>& sources, const MixOpt
                             sources[0].input().path.string() + ": build both with one tokenizer");
         };
         if (source.summary().vocabulary != out.vocabulary) return refuse("vocabulary");
+        if (source.summary().tokenizer != sources[0].summary().tokenizer)
+            return refuse("tokenizer");
         json::object about{{"dataset_root", source.summary().root.hex()},
                            {"weight_ppm", options.inputs[i].weight_ppm}};
         if (source.manifest()) {
@@ -112,7 +114,7 @@ class Mixer {
 
     Result<MixReport> run() {
         GYM_TRY(blob::DatasetWriter writer,
-                blob::DatasetWriter::create(files_.tokens, head_.vocabulary));
+                blob::DatasetWriter::create(files_.tokens, sources_[0].summary().tokenization()));
         GYM_TRY(ManifestWriter manifest, ManifestWriter::create(files_.manifest));
         GYM_CHECK(manifest.append(to_line(head_)));
         while (const auto next = furthest_behind())
@@ -152,8 +154,8 @@ class Mixer {
         GYM_TRY(const std::uint64_t left, source.left());
         const bool follows = last_ == index && source.continues();
         last_ = index;
-        const std::span<const std::uint16_t> separator =
-            writer.tokens() == 0 || follows ? std::span<const std::uint16_t>() : head_.separator;
+        const TokenView separator =
+            writer.tokens() == 0 || follows ? TokenView() : TokenView(head_.separator);
         const std::uint64_t room = given.quota - given.taken;
         const bool whole = options_.whole_documents && source.has_documents();
         given.closed = left == 0 || (whole && left + separator.size() > room);

@@ -67,7 +67,7 @@ Status MixSource::take(std::uint64_t tokens, MixPiece& piece) {
     piece.about = document_;
     piece.about.first += done_;
     piece.about.tokens = tokens;
-    piece.about.tokens_sha256 = tokens_sha256(piece.tokens);
+    piece.about.tokens_sha256 = tokens_sha256(summary_.tokenization(), piece.tokens);
     std::string part;
     if (!documents_)
         part = std::to_string(done_);
@@ -79,7 +79,7 @@ Status MixSource::take(std::uint64_t tokens, MixPiece& piece) {
     piece.about.source = input_.path.filename().string() + ":" + part;
     done_ += tokens;
     if (!documents_) return {};
-    update_hash(hasher_, piece.tokens);
+    update_hash(hasher_, summary_.tokenization(), piece.tokens);
     return done_ == document_.tokens ? check_document() : Status();
 }
 
@@ -91,11 +91,11 @@ Status MixSource::check_document() {
 
 Status MixSource::finish() {
     if (!documents_ || done_ == 0 || done_ == document_.tokens) return {};
-    std::vector<std::uint16_t> tokens;
+    std::vector<std::uint32_t> tokens;
     while (done_ < document_.tokens) {
         const std::uint64_t count = std::min(kReadTokens, document_.tokens - done_);
         GYM_CHECK(tokens_.read(document_.first + done_, count, tokens));
-        update_hash(hasher_, tokens);
+        update_hash(hasher_, summary_.tokenization(), tokens);
         done_ += count;
     }
     return check_document();

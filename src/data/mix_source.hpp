@@ -17,7 +17,7 @@ namespace gym::data {
 /// Tokens that follow each other in an input.
 struct MixPiece {
     ManifestDocument about;  ///< its place is that in the input
-    std::vector<std::uint16_t> tokens;
+    std::vector<std::uint32_t> tokens;
 };
 
 /// One input of a mix while pieces are taken from it, in its order. Checks every document that it

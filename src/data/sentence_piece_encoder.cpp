@@ -22,7 +22,7 @@ constexpr std::uint64_t kModelBytesMax = std::uint64_t{1} << 30;
 constexpr int kEncoderEndMsMax = 10'000;
 
 /// A gym-tokenizer process that answers texts with tokens (`gym-tokenizer serve`): a frame is a
-/// count, u32 of this machine, and so many bytes or u16 tokens. One end of a socket pair is its
+/// count, u32 of this machine, and so many bytes or u32 tokens. One end of a socket pair is its
 /// standard input and output.
 class SentencePieceEncoder final : public Encoder {
   public:
@@ -44,9 +44,8 @@ class SentencePieceEncoder final : public Encoder {
             ::close(ends[0]);
             return child.error();
         }
-        auto out = std::unique_ptr<SentencePieceEncoder>(
-            new SentencePieceEncoder(std::move(*child), std::move(folder), ends[0],
-                                     "sentencepiece " + commit::sha256(file).hex()));
+        auto out = std::unique_ptr<SentencePieceEncoder>(new SentencePieceEncoder(
+            std::move(*child), std::move(folder), ends[0], commit::sha256(file)));
         GYM_CHECK(out->read(&out->vocabulary_, sizeof out->vocabulary_));
         GYM_CHECK(out->read(&out->end_of_text_, sizeof out->end_of_text_));
         return std::unique_ptr<Encoder>(std::move(out));
@@ -58,12 +57,13 @@ class SentencePieceEncoder final : public Encoder {
         (void)child_.wait(kEncoderEndMsMax);
     }
 
-    [[nodiscard]] std::string name() const override { return name_; }
+    [[nodiscard]] std::string name() const override { return "sentencepiece " + root_.hex(); }
+    [[nodiscard]] Digest tokenizer_root() const override { return root_; }
     [[nodiscard]] std::uint32_t vocabulary() const override { return vocabulary_; }
     [[nodiscard]] std::optional<std::uint32_t> end_of_text() const override {
         return end_of_text_ == kNone ? std::nullopt : std::optional(end_of_text_);
     }
-    Status encode(std::string_view text, std::vector<std::uint16_t>& tokens) override {
+    Status encode(std::string_view text, std::vector<std::uint32_t>& tokens) override {
         const auto size = static_cast<std::uint32_t>(text.size());
         GYM_CHECK(write(&size, sizeof size));
         GYM_CHECK(write(text.data(), text.size()));
@@ -74,15 +74,12 @@ class SentencePieceEncoder final : public Encoder {
             return fail(ErrorCode::kInternal, "gym-tokenizer answers more tokens than bytes");
         const std::size_t used = tokens.size();
         tokens.resize(used + count);
-        return read(tokens.data() + used, count * sizeof(std::uint16_t));
+        return read(tokens.data() + used, count * sizeof(std::uint32_t));
     }
 
   private:
-    SentencePieceEncoder(Subprocess child, TemporaryFolder folder, int socket, std::string name)
-        : child_(std::move(child)),
-          folder_(std::move(folder)),
-          socket_(socket),
-          name_(std::move(name)) {}
+    SentencePieceEncoder(Subprocess child, TemporaryFolder folder, int socket, const Digest& root)
+        : child_(std::move(child)), folder_(std::move(folder)), socket_(socket), root_(root) {}
 
     Status write(const void* data, std::size_t size) {
         for (const char* at = static_cast<const char*>(data); size > 0;) {
@@ -122,7 +119,7 @@ class SentencePieceEncoder final : public Encoder {
     Subprocess child_;
     TemporaryFolder folder_;
     int socket_;
-    std::string name_;
+    Digest root_;
     std::uint32_t vocabulary_ = 0;
     std::uint32_t end_of_text_ = kNone;
 };

@@ -1,31 +1,24 @@
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <vector>
-
+#include "gym/blob/dataset_header.hpp"
 #include "gym/commit/sha256.hpp"
 
 namespace gym::data {
 
-/// Tokens as u16 little-endian.
-[[nodiscard]] inline std::vector<std::uint8_t> token_bytes(std::span<const std::uint16_t> tokens) {
-    std::vector<std::uint8_t> bytes(tokens.size() * 2);
-    for (std::size_t i = 0; i < tokens.size(); ++i) {
-        bytes[2 * i] = static_cast<std::uint8_t>(tokens[i]);
-        bytes[2 * i + 1] = static_cast<std::uint8_t>(tokens[i] >> 8);
-    }
-    return bytes;
-}
-
-/// SHA-256 of token_bytes().
-[[nodiscard]] inline Digest tokens_sha256(std::span<const std::uint16_t> tokens) {
-    return commit::sha256(token_bytes(tokens));
+/// SHA-256 of tokens as a file of this tokenization has them: u16 or u32, little-endian.
+[[nodiscard]] inline Digest tokens_sha256(const blob::Tokenization& tokenization,
+                                          TokenView tokens) {
+    Bytes bytes;
+    blob::append_tokens({tokenization, 0}, tokens, bytes);
+    return commit::sha256(bytes);
 }
 
 /// The same of tokens in parts, for Hasher::finish().
-inline void update_hash(commit::Hasher& hasher, std::span<const std::uint16_t> tokens) {
-    hasher.update(token_bytes(tokens));
+inline void update_hash(commit::Hasher& hasher, const blob::Tokenization& tokenization,
+                        TokenView tokens) {
+    Bytes bytes;
+    blob::append_tokens({tokenization, 0}, tokens, bytes);
+    hasher.update(bytes);
 }
 
 }  // namespace gym::data

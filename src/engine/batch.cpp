@@ -21,7 +21,8 @@ Result<Batch> gather(const blob::Dataset& dataset, blob::Split split,
     batch.tokens.reserve(starts.size() * (std::size_t{window_tokens} + 1));
     for (const std::uint64_t start : starts) {
         GYM_TRY(const auto window, dataset.window(split, start, window_tokens + 1));
-        batch.tokens.insert(batch.tokens.end(), window.begin(), window.end());
+        for (const std::uint32_t token : window)
+            batch.tokens.push_back(static_cast<std::int32_t>(token));
     }
     const std::uint64_t dims[] = {starts.size(), std::uint64_t{window_tokens} + 1};
     batch.root = commit::tensor_root(commit::DType::kI32, dims,

@@ -222,9 +222,12 @@ std::uint64_t RerunWork::dataset_tokens() const {
 }
 
 Result<ChunksOpening> RerunWork::dataset_chunk(std::uint64_t token) {
-    const auto tokens = unit_.dataset.tokens();
-    const ByteView bytes(reinterpret_cast<const std::uint8_t*>(tokens.data()), tokens.size_bytes());
-    return dispute::open_chunk(bytes, token * sizeof tokens[0], options_.engine.threads);
+    const blob::DatasetHeader& header = unit_.dataset.header();
+    GYM_TRY(ChunksOpening opening,
+            dispute::open_chunk(unit_.dataset.token_bytes(), token * header.token_bytes(),
+                                options_.engine.threads));
+    if (const auto leaf = header.leaf()) opening.path = {*leaf};
+    return opening;
 }
 
 }  // namespace gym::game

@@ -18,7 +18,6 @@ namespace {
 
 using dispute::TraceHeader;
 
-constexpr std::uint64_t kTokenBytes = 2;
 /// The last tenth of the tokens, rounded down, validates.
 constexpr std::uint64_t kValidationShare = 10;
 /// Beyond what any tree has room for.
@@ -45,15 +44,24 @@ Result<std::uint64_t> position_of(const move::ProveToken& m, const TraceHeader& 
     return start * header.stride + m.element % length;
 }
 
-/// Token number `token` of the dataset, whose root is over u16 [tokens].
+/// Token number `token` of the dataset. Its root is that of its tokens as a tensor u16, or, with a
+/// path of one node, the tree of a head and of its tokens as a tensor u16 or u32: whichever leads
+/// to the root.
 Result<std::uint64_t> token_at(const move::ProveToken& m, std::uint64_t token) {
-    const Digest root =
-        commit::tensor_digest(program::DType::kU16, {&m.tokens, 1}, m.dataset.tree_root);
-    if (root != m.facts.dataset_root || !m.dataset.path.empty())
+    const auto& path = m.dataset.path;
+    const Digest& root = m.facts.dataset_root;
+    if (path.size() > 1)
         return fail(ErrorCode::kMismatch, "the tokens are not the round's dataset");
+    const auto tensor_of = [&](program::DType dtype) {
+        return commit::tensor_digest(dtype, {&m.tokens, 1}, m.dataset.tree_root);
+    };
+    program::DType dtype = program::DType::kU16;
+    if (path.size() == 1 && commit::merkle_node(path[0], tensor_of(dtype)) != root)
+        dtype = program::DType::kU32;
+    GYM_CHECK(commit::merkle_verify(root, {path.size(), path.size() + 1}, tensor_of(dtype), path));
+    const std::uint64_t size = commit::size_bytes(dtype);
     GYM_TRY(const Bytes bytes,
-            dispute::check_chunks(m.dataset,
-                                  {m.tokens * kTokenBytes, token * kTokenBytes, kTokenBytes}));
+            dispute::check_chunks(m.dataset, {m.tokens * size, token * size, size}));
     return little_endian(bytes);
 }
 

@@ -11,6 +11,7 @@
 #include "gym/common/mapped_file.hpp"
 #include "gym/common/memory.hpp"
 #include "gym/program/codec.hpp"
+#include "gym/tokenizer/bundle.hpp"
 
 namespace gym::owner {
 namespace {
@@ -117,6 +118,26 @@ class ModelDownload {
     const DownloadFolder& parts_;
 };
 
+/// The files of the tokenizer that the job's data names, checked against its root; none if nobody
+/// gave them.
+Result<std::vector<interchange::NamedFile>> fetch_tokenizer(const client::ApiClient& api,
+                                                            const client::JobModel& model) {
+    std::vector<interchange::NamedFile> out;
+    if (model.datasets.empty() || !model.datasets.front().tokenizer) return out;
+    const client::ModelData& data = model.datasets.front();
+    GYM_TRY(const auto files, api.tokenizer_files(data.root));
+    if (!files) return out;
+    GYM_TRY(tokenizer::Bundle bundle, tokenizer::read_bundle(*files));
+    if (bundle.root != *data.tokenizer)
+        return fail(ErrorCode::kMismatch, "gym-api sent the files of tokenizer " +
+                                              bundle.root.hex() + ", dataset " + data.root.hex() +
+                                              " names " + data.tokenizer->hex());
+    out.reserve(bundle.files.size());
+    for (tokenizer::TokenizerFile& file : bundle.files)
+        out.push_back({std::move(file.name), std::move(file.bytes)});
+    return out;
+}
+
 /// The parts, and then the folder beside them.
 Status check_space(const fs::path& folder, const client::JobModel& model,
                    const DownloadFolder& parts) {
@@ -153,6 +174,9 @@ Result<Exported> export_model(const client::ApiClient& api, const ExportRequest&
     }
     folder.card.checks = out.checks;
     folder.tokenizer = request.tokenizer;
+    if (folder.tokenizer.empty()) {
+        GYM_TRY(folder.tokenizer, fetch_tokenizer(api, out.model));
+    }
     GYM_TRY(out.written, interchange::write_model_folder(request.folder, downloaded.program,
                                                          downloaded.state, folder));
     parts.remove();

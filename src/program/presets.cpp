@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::uint32_t kGpt2Vocabulary = 50257;
 constexpr std::uint32_t kLlama2Vocabulary = 32000;
+constexpr std::uint32_t kLlama3Vocabulary = 128256;
 
 struct Shape {
     std::uint32_t layers, heads, width;
@@ -136,6 +137,27 @@ void add_llama(std::vector<Preset>& out) {
                    training(seven, large_optimizer({3e-4, 3e-5}), 1)});
 }
 
+void add_llama3(std::vector<Preset>& out) {
+    ModelConfig nano = llama(kLlama3Vocabulary, 64, {2, 4, 48}, {2, 128});
+    nano.init_std = 0.05;
+    out.push_back({"llama3-nano", "the smallest Llama with Llama 3's tokens",
+                   "examples/llama-nano.yaml",
+                   training(nano, small_optimizer({4e-3, 4e-4}, 500), 4)});
+
+    ModelConfig one = llama(kLlama3Vocabulary, 2048, {16, 32, 2048}, {8, 8192});
+    one.rope_theta = 500000;
+    out.push_back({"llama3-1b", "Llama 3.2 1B within 2,048 tokens",
+                   "Llama 3.2 model card; meta-llama/Llama-3.2-1B",
+                   training(one, large_optimizer({3e-4, 3e-5}), 4)});
+
+    ModelConfig eight = llama(kLlama3Vocabulary, 4096, {32, 32, 4096}, {8, 14336});
+    eight.rope_theta = 500000;
+    eight.tied_embeddings = false;
+    out.push_back({"llama3-8b", "Llama 3 8B within 4,096 tokens",
+                   "Grattafiori et al. 2024; meta-llama/Meta-Llama-3-8B",
+                   training(eight, large_optimizer({3e-4, 3e-5}), 1)});
+}
+
 void add_relatives(std::vector<Preset>& out) {
     ModelConfig mistral = llama(kLlama2Vocabulary, 4096, {32, 32, 4096}, {8, 14336});
     mistral.tied_embeddings = false;
@@ -227,6 +249,7 @@ std::vector<Preset> make_presets() {
     add_small(out);
     add_gpt2(out);
     add_llama(out);
+    add_llama3(out);
     add_relatives(out);
     add_encoders(out);
     add_classifiers(out);

@@ -32,11 +32,11 @@ Chunker::Chunker(Sink sink) : sink_(std::move(sink)) {
     chunk_.reserve(kChunkTokensMax);
 }
 
-void Chunker::add(std::span<const std::uint16_t> tokens) {
+void Chunker::add(TokenView tokens) {
     const RollingSeeds& with = seeds();
-    for (const std::uint16_t token : tokens) {
+    for (const std::uint32_t token : tokens) {
         // Token 0 must count, or a run of them would hash like any shorter one.
-        std::uint16_t& slot = last_tokens_[tokens_ % kShingleTokens];
+        std::uint32_t& slot = last_tokens_[tokens_ % kShingleTokens];
         const std::uint64_t leaving = tokens_ < kShingleTokens ? 0 : std::uint64_t{slot} + 1;
         rolling_ = rolling_ * with.base + (std::uint64_t{token} + 1) - leaving * with.oldest;
         slot = token;

@@ -32,7 +32,7 @@ DatasetSketch Sketcher::finish() {
     return std::move(sketch_);
 }
 
-DatasetSketch sketch(std::span<const std::uint16_t> tokens) {
+DatasetSketch sketch(TokenView tokens) {
     Sketcher sketcher;
     sketcher.add(tokens);
     return sketcher.finish();

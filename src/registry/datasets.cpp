@@ -10,7 +10,7 @@ constexpr std::uint32_t kDatasetListMax = 1000;
 constexpr std::int64_t kRegistrationLock = 0x67796d5f64617461;  // "gym_data"
 
 constexpr std::string_view kDatasetColumns =
-    "SELECT d.root, d.blob, d.owner, d.name, d.licence, d.tokens, d.vocabulary, "
+    "SELECT d.root, d.blob, d.owner, d.name, d.licence, d.tokens, d.vocabulary, d.tokenizer, "
     "d.price_wei_per_mtoken, d.novelty_ppm, d.usefulness_ppm, d.quality_ppm, d.sketch_level, "
     "d.sketch_chunks, d.compared_tokens, d.nearest, d.nearest_ppm, d.number, d.registered_at_ms, "
     "m.evaluation, m.state_root, m.before_bits, m.after_bits, m.baseline_bits, m.measured_at_ms "
@@ -33,6 +33,7 @@ Dataset to_dataset(const db::Row& row) {
     out.licence = row.get<std::string>("licence");
     out.tokens = row.get<std::uint64_t>("tokens");
     out.vocabulary = row.get<std::uint32_t>("vocabulary");
+    if (!row.is_null("tokenizer")) out.tokenizer = row.get<Digest>("tokenizer");
     out.price_wei_per_mtoken = row.get<Amount>("price_wei_per_mtoken");
     out.novelty_ppm = row.get<std::uint32_t>("novelty_ppm");
     out.usefulness_ppm = row.get<std::uint32_t>("usefulness_ppm");
@@ -71,9 +72,9 @@ Result<bool> register_dataset(db::Transaction& tx, const Dataset& dataset) {
         tx.exec(
             "INSERT INTO registry.dataset (number, root, blob, owner, name, licence, tokens, "
             "vocabulary, price_wei_per_mtoken, novelty_ppm, usefulness_ppm, sketch_level, "
-            "sketch_chunks, compared_tokens, nearest, nearest_ppm, registered_at_ms) "
+            "sketch_chunks, compared_tokens, nearest, nearest_ppm, registered_at_ms, tokenizer) "
             "VALUES ((SELECT coalesce(max(number), 0) + 1 FROM registry.dataset), $1, $2, $3, "
-            "$4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) "
+            "$4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) "
             "ON CONFLICT (root) DO NOTHING",
             {dataset.root, dataset.blob, dataset.owner, dataset.name, dataset.licence,
              dataset.tokens, dataset.vocabulary, dataset.price_wei_per_mtoken, dataset.novelty_ppm,
@@ -81,7 +82,8 @@ Result<bool> register_dataset(db::Transaction& tx, const Dataset& dataset) {
              sample ? Number(sample->chunks) : Number(),
              sample ? Number(sample->compared_tokens) : Number(),
              nearest ? std::optional<Digest>(nearest->root) : std::optional<Digest>(),
-             nearest ? Number(nearest->ppm) : Number(), dataset.registered_at_ms}));
+             nearest ? Number(nearest->ppm) : Number(), dataset.registered_at_ms,
+             dataset.tokenizer}));
     if (inserted.affected() == 1) return true;
     GYM_TRY(const Dataset stored, get_dataset(tx, dataset.root));
     GYM_CHECK(check_same_offer(stored, dataset));

@@ -85,12 +85,21 @@ Status apply_config(const std::vector<TokenizerFile>& files, Definition& definit
     return {};
 }
 
+/// @param files among them a tokenizer.json.
+Result<std::shared_ptr<const TokenizerData>> data_of(std::string name,
+                                                     std::vector<TokenizerFile> files) {
+    const auto json = std::ranges::find(files, kJsonName, &TokenizerFile::name);
+    if (json == files.end())
+        return fail(ErrorCode::kInvalidArgument, "there is no tokenizer.json among the files");
+    GYM_TRY(Definition definition, read_tokenizer_json(text_of(json->bytes)));
+    GYM_CHECK(apply_config(files, definition));
+    return TokenizerData::make(std::move(definition), std::move(name), std::move(files));
+}
+
 Result<std::shared_ptr<const TokenizerData>> load_json(const fs::path& file, Bytes bytes) {
-    GYM_TRY(Definition definition, read_tokenizer_json(text_of(bytes)));
     std::vector<TokenizerFile> files{{std::string(kJsonName), std::move(bytes)}};
     if (file.filename() == kJsonName) GYM_CHECK(read_companions(file.parent_path(), files));
-    GYM_CHECK(apply_config(files, definition));
-    return TokenizerData::make(std::move(definition), name_of(file), std::move(files));
+    return data_of(name_of(file), std::move(files));
 }
 
 Result<std::shared_ptr<const TokenizerData>> load_ranks(const fs::path& file, const Bytes& bytes,
@@ -137,6 +146,11 @@ Result<Tokenizer> Tokenizer::load(const fs::path& file_or_folder, const LoadOpti
                                                                     : data.error().in(path);
     }
     return Tokenizer(*std::move(data));
+}
+
+Result<Tokenizer> Tokenizer::from_files(const std::string& name, std::vector<TokenizerFile> files) {
+    GYM_TRY(auto data, data_of(name, std::move(files)));
+    return Tokenizer(std::move(data));
 }
 
 }  // namespace gym::tokenizer

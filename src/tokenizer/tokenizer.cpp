@@ -234,6 +234,10 @@ const Digest& Tokenizer::root() const {
     return data_->root;
 }
 
+Digest dataset_root(const Digest& tokenizer_root) {
+    return tokenizer_root == Tokenizer::bytes().root() ? Digest() : tokenizer_root;
+}
+
 const std::vector<TokenizerFile>& Tokenizer::files() const {
     std::call_once(data_->files_made, [&] {
         const auto add = [&](const char* name, const auto& make) {

@@ -169,7 +169,7 @@ struct ElementProof {
 /// @notice One token of a step's windows with the one that it must be.
 /// @param op The cursor's frame. @param step That it names. @param facts That the step names. @param header Of the trace program.
 /// @param element Row-major. @param chunk That the asserter posted. @param tokens Of the dataset.
-/// @param dataset The chunk that has the right one, and the dataset's tree root.
+/// @param dataset The chunk that has the right one, and the dataset's tree root; the path is the leaf of its head, if it has one.
 struct TokenProof {
     OpFrame op;
     StepFrame step;

@@ -35,8 +35,9 @@ contract ElementRules {
 
     uint256 private constant GATHER_ROWS = 34;
     uint256 private constant PICK = 35;
-    uint256 private constant TOKEN_BYTES = 2;
+    uint256 private constant NARROW_BYTES = 2;
     uint256 private constant U16 = 6;
+    uint256 private constant U32 = 7;
     /// @dev The last tenth of the tokens, rounded down, validates.
     uint256 private constant VALIDATION_SHARE = 10;
     uint256 private constant WORD_BYTES = 4;
@@ -216,19 +217,31 @@ contract ElementRules {
         return start * h.stride + proof.element % length;
     }
 
-    /// @dev Token number `token` of the dataset, whose root is over u16 [tokens].
-    function _token(TokenProof calldata proof, uint256 token) private view returns (uint256) {
+    /// @dev Token number `token` of the dataset. Its root is that of its tokens as a tensor u16, or, with a path of one node, the
+    /// tree of a head and of its tokens as a tensor u16 or u32: whichever leads to the root.
+    function _token(TokenProof calldata proof, uint256 token) private view returns (uint256 id) {
         TensorProof calldata dataset = proof.dataset;
-        bytes32 computed = sha256(
-            // forge-lint: disable-next-line(unsafe-typecast)
-            abi.encodePacked(uint8(2), uint8(U16), uint8(1), proof.tokens, dataset.treeRoot)
-        );
         bytes32 root = proof.facts.datasetRoot;
-        if (computed != root) revert MerkleSha256.RootMismatch(computed, root);
-        if (dataset.path.length != 0) revert MerkleSha256.BadProofLength(dataset.path.length, 0);
-        uint256 total = uint256(proof.tokens) * TOKEN_BYTES;
-        bytes memory two = Operands.range(dataset, Span(0, total, token * TOKEN_BYTES, TOKEN_BYTES));
-        return uint256(uint8(two[0])) | (uint256(uint8(two[1])) << 8);
+        uint256 head = dataset.path.length;
+        if (head > 1) revert MerkleSha256.BadProofLength(head, 1);
+        bytes32 tensor = _tokens(proof, U16);
+        uint256 size = NARROW_BYTES;
+        if (head == 1 && MerkleSha256.node(dataset.path[0], tensor) != root) {
+            (tensor, size) = (_tokens(proof, U32), WORD_BYTES);
+        }
+        MerkleSha256.verify(root, head, head + 1, tensor, dataset.path);
+        Span memory span = Span(0, uint256(proof.tokens) * size, token * size, size);
+        bytes memory bits = Operands.range(dataset, span);
+        for (uint256 i = size; i > 0; --i) {
+            id = (id << 8) | uint8(bits[i - 1]);
+        }
+    }
+
+    /// @dev The root of the dataset's tokens as a tensor.
+    function _tokens(TokenProof calldata proof, uint256 dtype) private pure returns (bytes32) {
+        bytes32 tree = proof.dataset.treeRoot;
+        // forge-lint: disable-next-line(unsafe-typecast)
+        return sha256(abi.encodePacked(uint8(2), uint8(dtype), uint8(1), proof.tokens, tree));
     }
 
     /// @dev A word of the delta before its first parameter: magic, codec and number of parameters.

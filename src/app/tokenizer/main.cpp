@@ -6,12 +6,14 @@
 #include "cli/cli_context.hpp"
 #include "cli/program_main.hpp"
 #include "gym/blob/dataset.hpp"
+#include "gym/commit/sha256.hpp"
 #include "gym/common/file.hpp"
 #include "sentence_piece.hpp"
 
 namespace gym::app {
 namespace {
 
+constexpr std::uint64_t kModelBytesMax = std::uint64_t{1} << 30;
 constexpr std::uint64_t kTextBytesMax = std::uint64_t{1} << 33;
 
 struct Options {
@@ -23,8 +25,11 @@ struct Options {
 Status encode(const Options& options) {
     GYM_TRY(const auto model, SentencePiece::load(options.model));
     GYM_TRY(const Bytes text, read_file(options.input, kTextBytesMax));
-    GYM_TRY(std::vector<std::uint16_t> tokens, model.encode(text));
-    GYM_TRY(const auto dataset, blob::Dataset::from_tokens(std::move(tokens), model.pieces()));
+    GYM_TRY(const std::vector<std::uint32_t> tokens, model.encode(text));
+    GYM_TRY(const Bytes model_file, read_file(options.model, kModelBytesMax));
+    GYM_TRY(const auto dataset,
+            blob::Dataset::from_tokens(
+                tokens, blob::Tokenization{model.pieces(), commit::sha256(model_file)}));
     return write_file_atomic(options.output, dataset.encode());
 }
 
@@ -43,7 +48,7 @@ bool read_whole(void* data, std::size_t size) {
 /// Answers texts with tokens until standard input ends: src/data's encoder is at the other end.
 /// First the vocabulary and the end of sentence, or 2^32 - 1; then for each text its size and its
 /// bytes are read, and the number of tokens and the tokens written. Numbers as this machine has
-/// them: u32, and u16 for tokens.
+/// them, u32.
 Status serve(const Options& options) {
     constexpr std::uint32_t kServedTextBytesMax = 1U << 26;
     GYM_TRY(const auto model, SentencePiece::load(options.model));
@@ -60,11 +65,11 @@ Status serve(const Options& options) {
         auto tokens = model.encode(text);
         if (!tokens.ok() && tokens.error().code != ErrorCode::kInvalidArgument)
             return tokens.error();
-        const std::vector<std::uint16_t> found =
-            tokens.ok() ? std::move(*tokens) : std::vector<std::uint16_t>();
+        const std::vector<std::uint32_t> found =
+            tokens.ok() ? std::move(*tokens) : std::vector<std::uint32_t>();
         const auto count = static_cast<std::uint32_t>(found.size());
         std::fwrite(&count, sizeof count, 1, stdout);
-        std::fwrite(found.data(), sizeof(std::uint16_t), found.size(), stdout);
+        std::fwrite(found.data(), sizeof(std::uint32_t), found.size(), stdout);
         if (std::fflush(stdout) != 0) return {};  // nobody listens any more
     }
     return {};

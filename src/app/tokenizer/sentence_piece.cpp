@@ -12,7 +12,7 @@
 namespace gym::app {
 namespace {
 
-constexpr int kPiecesMax = 65536;  // token files hold u16
+constexpr int kPiecesMax = 1 << 20;  // of token files
 constexpr std::uint64_t kModelBytesMax = std::uint64_t{1} << 30;
 
 std::string_view view_of(ByteView bytes) {
@@ -62,7 +62,7 @@ Result<SentencePiece> SentencePiece::load(const std::string& model_path) {
     if (impl->model.GetPieceSize() > kPiecesMax)
         return fail(ErrorCode::kOutOfRange,
                     model_path + " has " + std::to_string(impl->model.GetPieceSize()) +
-                        " pieces; tokens of 16 bits name at most " + std::to_string(kPiecesMax) +
+                        " pieces; token files name at most " + std::to_string(kPiecesMax) +
                         ": train it with a smaller --vocab_size");
     impl->line_end = line_end_of(impl->model);
     return SentencePiece(std::move(impl));
@@ -77,10 +77,10 @@ std::optional<std::uint32_t> SentencePiece::end_of_sentence() const {
     return static_cast<std::uint32_t>(impl_->model.eos_id());
 }
 
-Result<std::vector<std::uint16_t>> SentencePiece::encode(ByteView text) const {
+Result<std::vector<std::uint32_t>> SentencePiece::encode(ByteView text) const {
     std::string_view rest = view_of(text);
     GYM_CHECK(check_utf8(rest));
-    std::vector<std::uint16_t> tokens;
+    std::vector<std::uint32_t> tokens;
     std::vector<int> line_tokens;
     while (!rest.empty()) {
         const std::size_t end = rest.find('\n');
@@ -88,7 +88,7 @@ Result<std::vector<std::uint16_t>> SentencePiece::encode(ByteView text) const {
         if (!status.ok()) return fail(ErrorCode::kInternal, status.ToString());
         tokens.insert(tokens.end(), line_tokens.begin(), line_tokens.end());
         if (end == std::string_view::npos) break;
-        if (impl_->line_end) tokens.push_back(static_cast<std::uint16_t>(*impl_->line_end));
+        if (impl_->line_end) tokens.push_back(static_cast<std::uint32_t>(*impl_->line_end));
         rest.remove_prefix(end + 1);
     }
     if (tokens.empty())
@@ -96,12 +96,13 @@ Result<std::vector<std::uint16_t>> SentencePiece::encode(ByteView text) const {
     return tokens;
 }
 
-Result<std::string> SentencePiece::decode(std::span<const std::uint16_t> tokens) const {
+Result<std::string> SentencePiece::decode(TokenView tokens) const {
     std::string text;
     auto begin = tokens.begin();
     while (true) {
-        const auto end =
-            std::find_if(begin, tokens.end(), [&](int id) { return id == impl_->line_end; });
+        const auto end = std::ranges::find_if(begin, tokens.end(), [&](std::uint32_t id) {
+            return impl_->line_end && id == static_cast<std::uint32_t>(*impl_->line_end);
+        });
         const std::vector<int> line(begin, end);
         if (const auto bad = std::ranges::find_if(
                 line, [&](int id) { return id >= impl_->model.GetPieceSize(); });

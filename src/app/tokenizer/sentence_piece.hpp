@@ -3,12 +3,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
+#include "gym/common/token_view.hpp"
 
 namespace gym::app {
 
@@ -21,7 +21,7 @@ namespace gym::app {
 class SentencePiece {
   public:
     /// @errors kNotFound, kIo: the file cannot be read. kMalformed: it is not a model. kOutOfRange:
-    /// more pieces than 16-bit tokens can name.
+    /// more pieces than token files can name.
     static Result<SentencePiece> load(const std::string& model_path);
     SentencePiece(SentencePiece&&) noexcept;
     SentencePiece& operator=(SentencePiece&&) noexcept;
@@ -32,9 +32,9 @@ class SentencePiece {
     [[nodiscard]] std::optional<std::uint32_t> end_of_sentence() const;
     /// @errors kMalformed for a text that is not UTF-8, naming the byte; kInvalidArgument for one
     /// that gives no token.
-    [[nodiscard]] Result<std::vector<std::uint16_t>> encode(ByteView text) const;
+    [[nodiscard]] Result<std::vector<std::uint32_t>> encode(ByteView text) const;
     /// @errors kOutOfRange for a token that is not a piece of the model.
-    [[nodiscard]] Result<std::string> decode(std::span<const std::uint16_t> tokens) const;
+    [[nodiscard]] Result<std::string> decode(TokenView tokens) const;
 
   private:
     struct Impl;

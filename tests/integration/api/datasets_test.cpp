@@ -75,6 +75,34 @@ TEST_F(DatasetsTest, ANewTextIsNovelAndOfTheDefaultUsefulness) {
     EXPECT_EQ(dataset.licence, "CC0-1.0");
 }
 
+TEST_F(DatasetsTest, OneOfManyTokensIsRegisteredWithItsTokenizer) {
+    const Digest tokenizer = commit::sha256(as_bytes("tokenizer"));
+    std::vector<std::uint32_t> tokens;
+    for (const std::uint16_t token : prose(random_, 5'000))
+        tokens.push_back(std::uint32_t{token} * 500);
+    const auto made =
+        blob::Dataset::from_tokens(tokens, blob::Tokenization{128'256, tokenizer}).value();
+    const auto added = add(address_of(1), "wide", made.encode());
+    ASSERT_TRUE(added.ok()) << added.error().message;
+    EXPECT_EQ(added->dataset.root, made.root());
+    const auto stored = backend().dataset(made.root()).value();
+    EXPECT_EQ(stored.vocabulary, 128'256U);
+    EXPECT_EQ(stored.tokenizer, tokenizer);
+    EXPECT_GT(stored.novelty_ppm, 900'000U);
+    EXPECT_FALSE(enter(prose(random_, 2'000)).tokenizer);
+
+    EXPECT_FALSE(backend().dataset_tokenizer(made.root()).value());
+    const auto given = backend().add_dataset_tokenizer(made.root(), as_bytes("files"));
+    ASSERT_TRUE(given.ok()) << given.error().message;
+    EXPECT_TRUE(given->is_new);
+    EXPECT_FALSE(backend().add_dataset_tokenizer(made.root(), as_bytes("files"))->is_new);
+    EXPECT_EQ(backend().add_dataset_tokenizer(made.root(), as_bytes("others")).error().code,
+              ErrorCode::kConflict);
+    EXPECT_EQ(backend().dataset_tokenizer(made.root()).value()->blob, given->tokenizer.blob);
+    EXPECT_EQ(sql(database_.owner(), "UPDATE registry.dataset_tokenizer SET bytes = 1"),
+              ErrorCode::kConflict);
+}
+
 TEST_F(DatasetsTest, ANameBelongsToItsFirstOwnerAndItsVersionsFollowEachOther) {
     const Digest first = enter(prose(random_, 3'000), 1).root;
     const Digest second = enter(prose(random_, 3'000), 1).root;

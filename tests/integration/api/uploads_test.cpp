@@ -234,8 +234,15 @@ TEST_F(UploadsTest, WeightsThatDoNotFitAreRefusedBeforeMoneyIsLocked) {
 }
 
 TEST_F(UploadsTest, AJobContinuesWhatAnotherOfTheSameOwnerTrained) {
+    const auto digest = [](const char* text) { return commit::sha256(as_bytes(text)); };
+    const auto tokens_of = [&](const char* tokenizer) {
+        const std::vector<std::uint32_t> tokens(20'000, 'a');
+        const auto made =
+            blob::Dataset::from_tokens(tokens, blob::Tokenization{256, digest(tokenizer)}).value();
+        return add(owner_, tokenizer, made.encode()).value().dataset.root;
+    };
     const auto before =
-        backend_->submit_job(sealed({owner_, "first", job_spec(dataset_)})).value().job;
+        backend_->submit_job(sealed({owner_, "first", job_spec(tokens_of("one"))})).value().job;
     const std::string name = "job:" + before.id.hex();
     const auto early = submit(name);
     ASSERT_FALSE(early.ok());
@@ -243,7 +250,6 @@ TEST_F(UploadsTest, AJobContinuesWhatAnotherOfTheSameOwnerTrained) {
     EXPECT_NE(early.error().message.find("finished no round"), std::string::npos)
         << early.error().message;
 
-    const auto digest = [](const char* text) { return commit::sha256(as_bytes(text)); };
     const registry::StateRef base{digest("base"), digest("base blob")};
     const registry::StateRef next{digest("next"), digest("next blob")};
     const registry::StateRef momentum{digest("momentum"), digest("momentum blob")};
@@ -282,6 +288,18 @@ TEST_F(UploadsTest, AJobContinuesWhatAnotherOfTheSameOwnerTrained) {
     const auto other = submit(name, "k", address_of(2));
     ASSERT_FALSE(other.ok());
     EXPECT_EQ(other.error().code, ErrorCode::kPermissionDenied);
+    // The first job's data name a tokenizer: others are refused, data without one are not compared.
+    const auto continued = [&](const char* tokenizer) {
+        return backend_->submit_job(
+            sealed({owner_, tokenizer,
+                    job_spec(tokens_of(tokenizer), "100", "init: \"" + name + "\"\n")}));
+    };
+    EXPECT_TRUE(continued("one").ok());
+    const auto mixed = continued("two");
+    ASSERT_FALSE(mixed.ok());
+    EXPECT_EQ(mixed.error().code, ErrorCode::kMismatch);
+    EXPECT_NE(mixed.error().message.find(digest("one").hex()), std::string::npos)
+        << mixed.error().message;
     std::string wide = job_spec(dataset_, "100", "init: \"" + name + "\"\n");
     wide.replace(wide.find("width: 16"), 9, "width: 32");
     EXPECT_EQ(backend_->submit_job(sealed({owner_, "wide", wide})).error().code,

@@ -93,6 +93,9 @@ def check_unit(place, program):
     count, below = 30 * (tokens + 1), min(vocabulary, classes or vocabulary)
     words = [rng.randrange(below) for _ in range(count)]
     data = b"GYMDATA1" + struct.pack(">IQ", vocabulary, count) + struct.pack(f"<{count}H", *words)
+    if rng.random() < 0.5:  # the other format, with a tokenizer
+        head = struct.pack(">IIIIQ", 2, vocabulary, 1024, 0, count) + rng.randbytes(32)
+        data = b"GYMDATA2" + head + data[20:]
     (place / "data").write_bytes(data)
     seed = rng.randbytes(32)
     spec = {"round": rng.randint(0, 9), "slot": rng.randint(0, 65535), "steps": 2,

@@ -43,17 +43,16 @@ std::vector<Digest> children_of(const MerkleTree& tree, const Cursor& c, unsigne
     return children;
 }
 
-TracedUnit::TracedUnit(const dispute::testing::Sample& kind)
-    : sample(kind),
+TracedUnit::TracedUnit(dispute::testing::SampleUnit kind)
+    : sample(std::move(kind)),
       records(sample.trace),
       header(dispute::encode(sample.trace.header)),
       work_(must(RerunWork::create(sample.unit()))) {
     for (std::uint64_t i = 0; i < sample.spec.steps; ++i)
         steps.push_back(sample.step(i));
-    for (const std::uint16_t token : sample.dataset.tokens()) {
-        tokens.push_back(static_cast<std::uint8_t>(token));
-        tokens.push_back(static_cast<std::uint8_t>(token >> 8));
-    }
+    for (const std::uint32_t token : sample.dataset.tokens())
+        for (std::size_t k = 0; k < sample.dataset.header().token_bytes(); ++k)
+            tokens.push_back(static_cast<std::uint8_t>(token >> (8 * k)));
 }
 
 dispute::MacroTrace& TracedUnit::macro(std::uint32_t step, std::uint32_t leaf) {

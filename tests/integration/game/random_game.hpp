@@ -29,7 +29,7 @@ struct Case {
 /// A sample unit with its traces, computed once.
 class TracedUnit {
   public:
-    explicit TracedUnit(const dispute::testing::Sample& sample);
+    explicit TracedUnit(dispute::testing::SampleUnit sample);
 
     dispute::testing::SampleUnit sample;
     dispute::TraceTrees records;

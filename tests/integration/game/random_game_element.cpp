@@ -44,7 +44,7 @@ void RandomGame::descend_to_token() {
                            unit_.header,
                            element,
                            transcript_->chunk(),
-                           unit_.tokens.size() / 2,
+                           unit_.sample.dataset.tokens().size(),
                            {}};
     const std::uint32_t length = unit_.sample.trace.header.window_tokens + 1;
     const std::uint32_t stride = unit_.sample.trace.header.stride;
@@ -58,7 +58,8 @@ void RandomGame::descend_to_token() {
             stride +
         element % length;
     const MerkleTree dataset(commit::chunk_leaves(unit_.tokens));
-    const std::uint64_t chunk = token * 2 / commit::kChunkBytes;
+    const blob::DatasetHeader& head = unit_.sample.dataset.header();
+    const std::uint64_t chunk = token * head.token_bytes() / commit::kChunkBytes;
     const std::uint64_t begin = chunk * commit::kChunkBytes;
     const std::uint64_t end =
         std::min<std::uint64_t>(begin + commit::kChunkBytes, unit_.tokens.size());
@@ -66,6 +67,7 @@ void RandomGame::descend_to_token() {
     proof.dataset.chunks.push_back({Bytes(unit_.tokens.begin() + static_cast<std::ptrdiff_t>(begin),
                                           unit_.tokens.begin() + static_cast<std::ptrdiff_t>(end)),
                                     must(dataset.prove(chunk))});
+    if (head.leaf()) proof.dataset.path = {*head.leaf()};
     cases_.push_back({transcript_->at(), proof});
 }
 

@@ -15,6 +15,7 @@
 namespace gym::game::testing {
 namespace {
 
+using dispute::testing::SampleUnit;
 using gym::testing::Evm;
 using gym::testing::EvmAnswer;
 using gym::testing::random_seed;
@@ -128,8 +129,13 @@ class RulesDifferential : public ::testing::Test {
 TEST_F(RulesDifferential, GamesOfRealUnitsAndWhatIsAlmostAMove) {
     Rng rng(random_seed());
     std::vector<std::unique_ptr<TracedUnit>> units;
+    // Datasets of every format, in turn.
+    const Digest tokenizer = engine::testing::seed_of("tokenizer");
     for (const auto& sample : dispute::testing::kSamples)
-        units.push_back(std::make_unique<TracedUnit>(sample));
+        units.push_back(std::make_unique<TracedUnit>(
+            units.size() % 2 == 0 ? SampleUnit(sample) : SampleUnit(sample, {256, tokenizer})));
+    units.push_back(std::make_unique<TracedUnit>(
+        SampleUnit(dispute::testing::kWideSample, {70'000, tokenizer})));
     std::vector<std::unique_ptr<TracedOuter>> aggregates;
     for (const auto& sample : dispute::testing::kSamples)
         aggregates.push_back(std::make_unique<TracedOuter>(sample, chain().domain()));

@@ -144,6 +144,20 @@ class FakeBackend final : public Queries, public Submissions, public Keys, publi
         if (edit_dataset) edit_dataset(out);
         return out;
     }
+    Result<std::optional<registry::DatasetTokenizer>> dataset_tokenizer(
+        const Digest& dataset) override {
+        const auto found = tokenizers.find(dataset);
+        if (found == tokenizers.end()) return std::optional<registry::DatasetTokenizer>();
+        return std::optional(found->second);
+    }
+    Result<registry::AddedTokenizer> add_dataset_tokenizer(const Digest& dataset,
+                                                           ByteView files) override {
+        GYM_TRY(const Digest blob, blobs.put(files));
+        const auto [at, is_new] = tokenizers.try_emplace(
+            dataset, registry::DatasetTokenizer{dataset, blob, files.size(), 3});
+        return registry::AddedTokenizer{at->second, is_new};
+    }
+    std::map<Digest, registry::DatasetTokenizer> tokenizers;
     bool unknown_dataset = false;
     std::function<void(registry::Dataset&)> edit_dataset;
     Result<registry::DatasetVersion> dataset_version(

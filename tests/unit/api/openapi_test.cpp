@@ -6,6 +6,7 @@
 #include <set>
 
 #include "fake_backend.hpp"
+#include "gym/tokenizer/bundle.hpp"
 #include "manual_clock.hpp"
 #include "sample_profile.hpp"
 
@@ -96,8 +97,11 @@ std::string filled(std::string pattern) {
 
 TEST(OpenApi, EveryAnswerHasTheDocumentedForm) {
     FakeBackend backend;
-    backend.edit_dataset = [](registry::Dataset& dataset) {
+    const auto bundle = tokenizer::make_bundle({{"tokenizer.model", Bytes{1}}}).value();
+    backend.edit_dataset = [&](registry::Dataset& dataset) {
         dataset.price_wei_per_mtoken = Amount();  // whose tokens everybody may read
+        dataset.owner = testing::address_of(1);
+        dataset.tokenizer = bundle.root;
     };
     gym::testing::ManualClock clock(1);
     ApiOptions options;
@@ -114,6 +118,10 @@ TEST(OpenApi, EveryAnswerHasTheDocumentedForm) {
         request.headers["authorization"] = std::string("Bearer ") + testing::kGoodKey;
         request.headers["idempotency-key"] = "k";
         request.headers["gym-order"] = testing::kSealText;
+        if (route.id == "putDatasetTokenizer") {
+            const Bytes files = tokenizer::encode_bundle(bundle);
+            request.body.assign(files.begin(), files.end());
+        }
         if (route.id == "fundJob") request.body = "{\"amount_wei\":\"5\"}";
         if (route.begin) {  // the body goes to a sink
             request.headers["content-length"] = "1";

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gym/blob/dataset.hpp"
+#include "gym/commit/sha256.hpp"
 #include "gym/common/file.hpp"
 #include "must.hpp"
 #include "temporary_folder.hpp"
@@ -47,6 +48,32 @@ TEST_F(DatasetWriterTest, AStreamedFileIsTheOneThatADatasetEncodes) {
     }
 }
 
+TEST_F(DatasetWriterTest, ADescribedFileIsTheOneThatADatasetEncodes) {
+    const Digest tokenizer = commit::sha256(as_bytes("a tokenizer"));
+    for (const Tokenization& as :
+         {Tokenization{50'000, tokenizer}, Tokenization{128'256, tokenizer}}) {
+        std::vector<std::uint32_t> tokens(70'001);
+        for (std::size_t i = 0; i < tokens.size(); ++i)
+            tokens[i] = static_cast<std::uint32_t>(i * 2654435761U >> 7) % as.vocabulary;
+        const auto dataset = must(Dataset::from_tokens(tokens, as));
+        {
+            auto writer = must(DatasetWriter::create(part_, as));
+            must(writer.append(std::span<const std::uint32_t>(tokens).first(66'000)));
+        }
+        EXPECT_EQ(DatasetWriter::resume(part_, {as.vocabulary, {}}, 9).error().code,
+                  ErrorCode::kMalformed);
+        auto writer = must(DatasetWriter::resume(part_, as, 65'000));
+        must(writer.append(std::span<const std::uint32_t>(tokens).subspan(65'000)));
+        const auto summary = must(writer.finish(final_));
+        EXPECT_EQ(summary.root, dataset.root());
+        EXPECT_EQ(summary.tokenization(), as);
+        EXPECT_EQ(must(read_file(final_)), dataset.encode());
+        EXPECT_EQ(summary.file_bytes, dataset.encode().size());
+        EXPECT_EQ(must(scan_dataset(final_)), summary);
+        EXPECT_EQ(must(peek_dataset(final_)), dataset.header());
+    }
+}
+
 TEST_F(DatasetWriterTest, PartsThatAreTooShortForAWindowAreNamedAsADatasetNamesThem) {
     const auto dataset = must(Dataset::from_tokens(some_tokens(95), 50'000));
     const DatasetSummary summary{.tokens = 95};
@@ -67,7 +94,7 @@ TEST_F(DatasetWriterTest, AResumedFileDropsWhatIsBehindItsTokens) {
         auto writer = must(DatasetWriter::create(part_, 50'000));
         must(writer.append(tokens));  // of which only 60,001 count
     }
-    auto writer = must(DatasetWriter::resume(part_, 50'000, 60'001));
+    auto writer = must(DatasetWriter::resume(part_, {50'000, {}}, 60'001));
     EXPECT_EQ(writer.tokens(), 60'001U);
     must(writer.append(std::span(tokens).subspan(60'001)));
     EXPECT_EQ(must(writer.finish(final_)).root, must(Dataset::from_tokens(tokens, 50'000)).root());
@@ -78,9 +105,9 @@ TEST_F(DatasetWriterTest, AFileThatCannotBeContinuedIsRefused) {
         auto writer = must(DatasetWriter::create(part_, 300));
         must(writer.append(std::vector<std::uint16_t>{1, 2, 3}));
     }
-    EXPECT_EQ(DatasetWriter::resume(part_, 300, 4).error().code, ErrorCode::kMalformed);
-    EXPECT_EQ(DatasetWriter::resume(part_, 301, 3).error().code, ErrorCode::kMalformed);
-    EXPECT_EQ(DatasetWriter::resume(final_, 300, 0).error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(DatasetWriter::resume(part_, {300, {}}, 4).error().code, ErrorCode::kMalformed);
+    EXPECT_EQ(DatasetWriter::resume(part_, {301, {}}, 3).error().code, ErrorCode::kMalformed);
+    EXPECT_EQ(DatasetWriter::resume(final_, {300, {}}, 0).error().code, ErrorCode::kNotFound);
 }
 
 TEST_F(DatasetWriterTest, TokensOutsideTheVocabularyAreNamedAndNotWritten) {

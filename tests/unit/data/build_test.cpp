@@ -23,12 +23,13 @@ class WordEncoder final : public Encoder {
   public:
     [[nodiscard]] std::string name() const override { return "words"; }
     [[nodiscard]] std::uint32_t vocabulary() const override { return 1000; }
+    [[nodiscard]] Digest tokenizer_root() const override { return {}; }
     [[nodiscard]] std::optional<std::uint32_t> end_of_text() const override { return 999; }
-    Status encode(std::string_view text, std::vector<std::uint16_t>& tokens) override {
+    Status encode(std::string_view text, std::vector<std::uint32_t>& tokens) override {
         std::istringstream words{std::string(text)};
         for (std::string word; words >> word;) {
             if (word == "poison") return fail(ErrorCode::kMalformed, "poison");
-            tokens.push_back(static_cast<std::uint16_t>(word.size()));
+            tokens.push_back(static_cast<std::uint32_t>(word.size()));
         }
         return {};
     }
@@ -55,7 +56,7 @@ class BuildTest : public ::testing::Test {
     std::string text_of_output() {
         std::string out;
         const auto dataset = must(blob::Dataset::load(place_ / "out", {}));
-        for (const std::uint16_t token : dataset.tokens())
+        for (const std::uint32_t token : dataset.tokens())
             out += static_cast<char>(token);
         return out;
     }
@@ -113,7 +114,7 @@ TEST_F(BuildTest, AnEndOfTextTokenStandsBetweenDocumentsAndNowhereElse) {
     const auto report = must(build(with));
     const auto tokens = must(blob::Dataset::load(place_ / "out", {}));
     EXPECT_EQ(std::vector(tokens.tokens().begin(), tokens.tokens().end()),
-              (std::vector<std::uint16_t>{1, 2, 999, 3}));
+              (std::vector<std::uint32_t>{1, 2, 999, 3}));
     EXPECT_EQ(report.counts.steps.at("read").reasons.at("no tokens"), 1U);
     EXPECT_EQ(must(verify(place_ / "out", report.manifest)).root, report.manifest_root);
 }

@@ -59,7 +59,7 @@ class MixTest : public ::testing::Test {
     std::string text_of(const std::filesystem::path& path) {
         std::string out;
         const auto dataset = must(blob::Dataset::load(path, {}));
-        for (const std::uint16_t token : dataset.tokens())
+        for (const std::uint32_t token : dataset.tokens())
             out += static_cast<char>(token);
         return out;
     }

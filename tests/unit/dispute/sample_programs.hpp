@@ -88,6 +88,18 @@ inline std::uint32_t classes_of(const program::TrainConfig& config) {
     return config.batch / config.micro_batches * model.passages;
 }
 
+/// More tokens than 16 bits name. Not among kSamples: its tensors are large.
+inline program::TrainConfig wide() {
+    program::TrainConfig config = gpt();
+    config.model.vocabulary = 70'000;
+    config.model.context = 3;
+    config.model.heads = 1;
+    config.model.width = 4;
+    config.batch = 1;
+    return config;
+}
+inline constexpr Sample kWideSample{"wide", wide};
+
 inline program::Program program_of(const Sample& sample) {
     auto program = program::train_program(sample.config());
     EXPECT_TRUE(program.ok()) << (program.ok() ? "" : program.error().message);

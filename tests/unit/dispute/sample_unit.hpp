@@ -8,6 +8,10 @@ namespace gym::dispute::testing {
 /// A short unit over a sample program and a text.
 struct SampleUnit {
     explicit SampleUnit(const Sample& sample) : program(program_of(sample)) {}
+    /// Over a dataset of this tokenization.
+    SampleUnit(const Sample& sample, const blob::Tokenization& tokenization)
+        : program(program_of(sample)),
+          dataset(engine::testing::counting_dataset_as(tokenization, 5000)) {}
 
     program::Program program;
     TraceProgram trace = trace_program(program).value();

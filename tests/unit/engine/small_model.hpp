@@ -89,6 +89,20 @@ inline Digest seed_of(std::string_view text) {
     return commit::sha256(as_bytes(text));
 }
 
+/// The same text in tokens of another vocabulary, spread over all of it.
+inline blob::Dataset counting_dataset_as(const blob::Tokenization& tokenization,
+                                         std::size_t size_bytes) {
+    constexpr std::uint32_t kLetters = 'z' + 1;
+    const std::uint32_t apart =
+        tokenization.vocabulary <= 256 ? 1 : tokenization.vocabulary / kLetters;
+    std::vector<std::uint32_t> tokens;
+    for (const char byte : counting_text(size_bytes))
+        tokens.push_back(static_cast<unsigned char>(byte) * apart);
+    auto dataset = blob::Dataset::from_tokens(tokens, tokenization);
+    EXPECT_TRUE(dataset.ok());
+    return std::move(dataset).value();
+}
+
 inline State initial_base(const program::Program& program, const Digest& seed) {
     auto state = initial_state(program, seed);
     EXPECT_TRUE(state.ok());

@@ -39,6 +39,45 @@ TEST(Unit, IsAPureFunctionOfItsInputs) {
     EXPECT_EQ(find_first_difference(first->records, second->records), std::nullopt);
 }
 
+TEST(Unit, TheFormatOfItsDatasetChangesNoBit) {
+    const SmallUnit plain;
+    SmallUnit described;
+    described.dataset = testing::counting_dataset_as({256, testing::seed_of("tokenizer")}, 60000);
+    described.spec.dataset_root = described.dataset.root();
+    EXPECT_NE(described.spec.dataset_root, plain.spec.dataset_root);
+    const auto a = plain.run(), b = described.run();
+    ASSERT_TRUE(a.ok() && b.ok());
+    EXPECT_EQ(a->records_root, b->records_root);
+    EXPECT_EQ(a->final_state_root, b->final_state_root);
+}
+
+/// A model of more tokens than 16 bits name learns of them, and of no others.
+TEST(Unit, TrainsOnTokensBeyondSixteenBits) {
+    constexpr std::uint32_t kTokens = 128'256;
+    program::TrainConfig config = testing::small_llama_config();
+    config.model.vocabulary = kTokens;
+    config.model.width = 12;
+    config.model.tied_embeddings = false;
+    config.optimizer.warmup_steps = 0;
+    config.optimizer.inner_warmup_steps = 0;
+    SmallUnit unit{.program = program::train_program(config).value(),
+                   .dataset = testing::counting_dataset_as({kTokens, {}}, 3000)};
+    unit.base = testing::initial_base(unit.program, unit.seed);
+    unit.spec.program_root = program::program_root(unit.program);
+    unit.spec.dataset_root = unit.dataset.root();
+    unit.spec.base_state_root = state_root(unit.base);
+    unit.spec.steps = 2;
+    unit.spec.checkpoint_every = 1;
+    const TokenView tokens = unit.dataset.tokens();
+    EXPECT_GT(*std::ranges::max_element(tokens), 65'535U);
+    const auto result = unit.run();
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    EXPECT_LT(std::abs(std::bit_cast<float>(result->records[0].loss_bits) - std::log(128'256.0F)),
+              0.5F);
+    const auto again = unit.run();
+    EXPECT_EQ(again->records_root, result->records_root);
+}
+
 TEST(Unit, DependsOnSeedRoundAndSlot) {
     const SmallUnit unit;
     const auto reference = unit.run();

@@ -142,6 +142,27 @@ TEST(RerunWork, OpensTheDatasetsTokens) {
     EXPECT_FALSE(work->dataset_chunk(5000).ok());
 }
 
+TEST(RerunWork, OpensTheTokensOfADatasetWithAHead) {
+    const Digest tokenizer = engine::testing::seed_of("tokenizer");
+    const SampleUnit narrow(kSamples[0], {256, tokenizer});
+    const SampleUnit wide(dispute::testing::kWideSample, {70'000, tokenizer});
+    for (const SampleUnit* unit : {&narrow, &wide}) {
+        const auto work = testing::rerun(*unit);
+        const blob::DatasetHeader& header = unit->dataset.header();
+        const std::uint64_t count = 5000, bytes = header.token_bytes();
+        for (const std::uint64_t token : {0U, 512U, 4999U}) {
+            const auto opening = must(work->dataset_chunk(token));
+            const Digest tensor =
+                commit::tensor_digest(header.dtype(), {&count, 1}, opening.tree_root);
+            EXPECT_TRUE(
+                commit::merkle_verify(unit->dataset.root(), {1, 2}, tensor, opening.path).ok());
+            const auto content =
+                must(dispute::check_chunks(opening, {count * bytes, token * bytes, bytes}));
+            EXPECT_EQ(blob::token_at(header, content, 0), unit->dataset.tokens()[token]);
+        }
+    }
+}
+
 TEST(RerunWork, SaysWhatAUnitDoesNotHave) {
     const SampleUnit unit(kSamples[0]);
     const auto work = testing::rerun(unit);

@@ -196,7 +196,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"inner", kGpt2, R"({"n_inner": 1000})", "n_inner"},
         Refused{"quantised", kLlama, R"({"quantization_config": {"bits": 4}})",
                 "quantization_config"},
-        Refused{"tokens", kLlama, R"({"vocab_size": 128256})", "vocab_size"},
+        Refused{"tokens", kLlama, R"({"vocab_size": 1048577})", "vocab_size"},
         Refused{"text", kLlama, R"({"hidden_size": "4096"})", "hidden_size"},
         Refused{"negative", kLlama, R"({"num_hidden_layers": -1})", "num_hidden_layers"},
         Refused{"missing", kLlama, R"({"num_hidden_layers": null})", "num_hidden_layers"}),

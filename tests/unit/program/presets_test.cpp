@@ -57,6 +57,8 @@ TEST(Presets, HaveAsManyParametersAsPublished) {
     EXPECT_EQ(parameters_of("llama-1b"), 1235814400U - (128256U - 32000U) * 2048U);
     EXPECT_EQ(parameters_of("tinyllama-1.1b"), 1100048384U);
     EXPECT_EQ(parameters_of("llama-7b"), 6738415616U);
+    EXPECT_EQ(parameters_of("llama3-1b"), 1235814400U);
+    EXPECT_EQ(parameters_of("llama3-8b"), 8030261248U);
     EXPECT_EQ(parameters_of("mistral-7b"), 7241732096U);
     EXPECT_EQ(parameters_of("qwen2-0.5b"), 494032768U - (151936U - 65536U) * 896U);
     EXPECT_EQ(parameters_of("qwen3-0.6b"), 596049920U - (151936U - 65536U) * 1024U);

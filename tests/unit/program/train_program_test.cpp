@@ -183,7 +183,8 @@ INSTANTIATE_TEST_SUITE_P(
                       c.model.width = 65536;
                   }},
         BadConfig{"vocabulary", "vocabulary", [](C& c) { c.model.vocabulary = 1; }},
-        BadConfig{"vocabulary_large", "vocabulary", [](C& c) { c.model.vocabulary = 70000; }},
+        BadConfig{"vocabulary_large", "vocabulary",
+                  [](C& c) { c.model.vocabulary = (1U << 20) + 1; }},
         BadConfig{"context", "context", [](C& c) { c.model.context = 0; }},
         BadConfig{"layers", "layers", [](C& c) { c.model.layers = 0; }},
         BadConfig{"heads", "heads", [](C& c) { c.model.heads = 0; }},

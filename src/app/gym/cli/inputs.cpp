@@ -23,7 +23,6 @@ namespace {
 
 constexpr std::uint64_t kPipedTextBytesMax = std::uint64_t{1} << 33;
 constexpr std::uint64_t kTokenizerBytesMax = std::uint64_t{1} << 28;
-constexpr std::string_view kDatasetMagic = "GYMDATA1";
 
 std::string how_to_build(const std::string& model) {
     return "`gym program build " + model + " -o " + std::filesystem::path(model).stem().string() +
@@ -78,16 +77,10 @@ Result<Bytes> read_text(const std::string& path) {
     return text;
 }
 
-bool is_token_file(ByteView content) {
-    const ByteView magic = as_bytes(kDatasetMagic);
-    return content.size() >= magic.size() &&
-           std::equal(magic.begin(), magic.end(), content.begin());
-}
-
 Result<blob::Dataset> read_dataset(const std::string& path) {
     GYM_TRY(const Bytes content, read_text(path));
-    auto dataset = is_token_file(content) ? blob::Dataset::decode(content, std::nullopt)
-                                          : blob::Dataset::build_from_text(content);
+    auto dataset = blob::is_token_file(content) ? blob::Dataset::decode(content, std::nullopt)
+                                                : blob::Dataset::build_from_text(content);
     if (!dataset.ok()) return dataset.error().in(path == "-" ? "standard input" : path);
     return dataset;
 }

@@ -20,9 +20,6 @@ namespace gym::app {
 /// A file's bytes, or standard input's for "-".
 [[nodiscard]] Result<Bytes> read_text(const std::string& path);
 
-/// Whether a file's bytes begin like a token file, which no text is taken for.
-[[nodiscard]] bool is_token_file(ByteView content);
-
 /// A dataset from a token file, or from a raw text (anything that does not begin like a token
 /// file).
 [[nodiscard]] Result<blob::Dataset> read_dataset(const std::string& path);

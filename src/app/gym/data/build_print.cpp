@@ -58,13 +58,16 @@ void print_steps(const data::BuildOptions& options, const data::BuildReport& rep
 }  // namespace
 
 json::object to_json(const blob::DatasetSummary& dataset, const std::string& path) {
-    return {{"dataset_root", dataset.root.hex()},
-            {"tokens", dataset.tokens},
-            {"train_tokens", dataset.train_tokens()},
-            {"validation_tokens", dataset.validation_tokens()},
-            {"vocabulary", dataset.vocabulary},
-            {"file", path},
-            {"file_bytes", dataset.file_bytes}};
+    json::object out{{"dataset_root", dataset.root.hex()},
+                     {"tokens", dataset.tokens},
+                     {"train_tokens", dataset.train_tokens()},
+                     {"validation_tokens", dataset.validation_tokens()},
+                     {"vocabulary", dataset.vocabulary},
+                     {"bits_per_token", 8 * dataset.header().token_bytes()},
+                     {"file", path},
+                     {"file_bytes", dataset.file_bytes}};
+    if (!dataset.tokenizer.is_zero()) out["tokenizer"] = dataset.tokenizer.hex();
+    return out;
 }
 
 void print_summary(const CliContext& context, const blob::DatasetSummary& dataset,
@@ -76,7 +79,9 @@ void print_summary(const CliContext& context, const blob::DatasetSummary& datase
     print_row("dataset root", "{}", dataset.root.hex());
     print_row("tokens", "{} ({} train, {} validation)", dataset.tokens, dataset.train_tokens(),
               dataset.validation_tokens());
-    print_row("vocabulary", "{}", dataset.vocabulary);
+    print_row("vocabulary", "{} ({} bits a token)", dataset.vocabulary,
+              8 * dataset.header().token_bytes());
+    if (!dataset.tokenizer.is_zero()) print_row("tokenizer", "{}", dataset.tokenizer.hex());
     print_row("file", "{} ({} bytes)", path, dataset.file_bytes);
 }
 

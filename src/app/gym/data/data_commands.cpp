@@ -16,6 +16,7 @@
 #include "gym/blob/dataset.hpp"
 #include "gym/blob/dataset_writer.hpp"
 #include "gym/common/file.hpp"
+#include "tokenizer/tokenizer_bundle.hpp"
 #include "tokenizer/tokenizer_input.hpp"
 
 namespace gym::app {
@@ -42,7 +43,7 @@ Status build_text(const CliContext& context, const BuildOptions& options) {
     GYM_TRY(const Bytes text, read_text(options.text));
     const std::string name = options.text == "-" ? "standard input" : options.text;
     if (text.empty()) return fail(ErrorCode::kInvalidArgument, name + " is empty");
-    if (is_token_file(text))
+    if (blob::is_token_file(text))
         return fail(ErrorCode::kInvalidArgument,
                     name +
                         " is a token file already (`gym data show` prints what it holds); "
@@ -52,11 +53,13 @@ Status build_text(const CliContext& context, const BuildOptions& options) {
     const blob::DatasetSummary summary{.root = dataset.root(),
                                        .vocabulary = dataset.vocabulary(),
                                        .tokens = dataset.tokens().size(),
-                                       .file_bytes = file.size()};
+                                       .file_bytes = file.size(),
+                                       .tokenizer = dataset.tokenizer()};
     // A model of this context could not train or validate otherwise.
     if (const std::uint32_t length = options.pipeline.context; length > 0)
         GYM_CHECK(summary.check_windows(std::uint64_t{length} + 1));
     GYM_CHECK(write_file_atomic(options.pipeline.output, file));
+    GYM_CHECK(write_bundle(options.pipeline.output, options.tokenizer, options.sentence_piece));
     print_summary(context, summary, options.pipeline.output);
     return {};
 }
@@ -66,10 +69,10 @@ Result<data::EncoderFactory> encoder_of(const BuildOptions& options) {
     if (!options.sentence_piece.empty())
         return data::EncoderFactory(
             [model = options.sentence_piece] { return data::sentence_piece_encoder(model); });
-    if (options.tokenizer.path.empty())
+    if (options.tokenizer.path.empty() || options.tokenizer.path == "bytes")
         return data::EncoderFactory([]() -> Made { return data::byte_encoder(); });
     GYM_TRY(const auto tokenizer, read_tokenizer(options.tokenizer));
-    return data::EncoderFactory([tokenizer] { return data::bpe_encoder(tokenizer); });
+    return data::EncoderFactory([tokenizer]() -> Made { return data::bpe_encoder(tokenizer); });
 }
 
 Status build(const CliContext& context, const BuildOptions& options) {
@@ -81,7 +84,8 @@ Status build(const CliContext& context, const BuildOptions& options) {
     if (!options.text.empty()) return build_text(context, options);
     GYM_CHECK(check_output(options.pipeline.output, options.pipeline.inputs));
     GYM_TRY(const data::EncoderFactory encoder, encoder_of(options));
-    return run_pipeline(context, options.pipeline, encoder);
+    GYM_CHECK(run_pipeline(context, options.pipeline, encoder));
+    return write_bundle(options.pipeline.output, options.tokenizer, options.sentence_piece);
 }
 
 void add_build(CLI::App& data, CliContext& context) {
@@ -96,7 +100,7 @@ void add_build(CLI::App& data, CliContext& context) {
     add_tokenizer_options(*command, options->tokenizer);
     command
         ->add_option("--sentencepiece", options->sentence_piece,
-                     "SentencePiece model (spm_train makes one) of at most 65536 pieces")
+                     "SentencePiece model (spm_train makes one)")
         ->excludes("--tokenizer");
     command->add_option("--context", options->pipeline.context,
                         "Refuse a text that is too short for a model with this context");

@@ -16,6 +16,8 @@
 #include "data/evaluation_records.hpp"
 #include "gym/licence/licence.hpp"
 #include "gym/quality/chunker.hpp"
+#include "job/job_tokenizer.hpp"
+#include "tokenizer/tokenizer_bundle.hpp"
 
 namespace gym::app {
 namespace {
@@ -59,6 +61,18 @@ void warn_of_no_worth(const registry::Dataset& record, const client::DatasetTerm
                  "useless: it earns nothing at any price");
 }
 
+/// What lies beside the token file; a job's export has it then.
+Status give_files(const client::ApiClient& api, const RegistryOptions& options,
+                  const registry::Dataset& dataset) {
+    GYM_TRY(const bool given, give_tokenizer(api, options.file, dataset));
+    if (given || !dataset.tokenizer) return {};
+    print_notice("warning",
+                 "there is no {}: models that are trained on this dataset are exported without its "
+                 "tokenizer; `gym data build` writes the file",
+                 bundle_path(options.file).string());
+    return {};
+}
+
 Status register_file(const CliContext& context, const RegistryOptions& options) {
     client::DatasetTerms terms;
     GYM_TRY(terms.price_wei_per_mtoken, price_argument(options.price));
@@ -76,6 +90,7 @@ Status register_file(const CliContext& context, const RegistryOptions& options) 
     GYM_CHECK(check_terms(options, terms, dataset));
     GYM_TRY(const auto record, api.register_dataset(dataset, terms));
     warn_of_no_worth(*record, terms);
+    GYM_CHECK(give_files(api, options, *record));
     boost::json::object out = record.json;
     if (!context.json) print_dataset(*record);
     if (reference) {

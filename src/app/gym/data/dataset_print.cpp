@@ -28,6 +28,7 @@ void print_dataset(const registry::Dataset& dataset) {
     print_row("owner", "{}", dataset.owner.hex());
     print_row("licence", "{}", dataset.licence);
     print_row("tokens", "{}, of a vocabulary of {}", dataset.tokens, dataset.vocabulary);
+    if (dataset.tokenizer) print_row("tokenizer", "{}", dataset.tokenizer->hex());
     print_row("price", "{} tokens per million tokens of text, times the quality",
               dataset.price_wei_per_mtoken.to_tokens());
     print_row("novelty", "{}", percent(dataset.novelty_ppm));

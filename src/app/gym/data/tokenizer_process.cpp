@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <utility>
+#include <vector>
 
 #include "cli/cli_context.hpp"
 #include "gym/common/data_folder.hpp"
@@ -13,7 +14,6 @@ namespace gym::app {
 namespace {
 
 constexpr int kTokenizeMsMax = 12 * 3600 * 1000;  // 8 GiB of text take about half an hour
-constexpr std::uint32_t kVocabularyMax = 65536;
 
 /// A folder of our own for the files that go to and fro.
 class Exchange {
@@ -70,8 +70,9 @@ Result<blob::Dataset> tokenize(const std::string& model, ByteView text) {
 Result<std::string> detokenize(const std::string& model, std::span<const std::int32_t> tokens) {
     if (tokens.empty()) return std::string();
     GYM_TRY(const Exchange exchange, Exchange::create());
+    const std::vector<std::uint32_t> ids(tokens.begin(), tokens.end());
     GYM_TRY(const auto dataset,
-            blob::Dataset::from_tokens({tokens.begin(), tokens.end()}, kVocabularyMax));
+            blob::Dataset::from_tokens(ids, blob::Tokenization{blob::kVocabularyMax, {}}));
     GYM_CHECK(write_file_atomic(exchange.input(), dataset.encode(), 0600));
     GYM_CHECK(exchange.run("decode", model));
     GYM_TRY(const Bytes text, read_file(exchange.output()));

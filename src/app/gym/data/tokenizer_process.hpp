@@ -13,7 +13,7 @@
 namespace gym::app {
 
 /// The tokens of a UTF-8 text by the model in the file `model`; their vocabulary is the model's.
-/// @errors kInvalidArgument: more pieces than 65,536, an empty text. kIo: the model cannot be read
+/// @errors kInvalidArgument: more pieces than 2^20, an empty text. kIo: the model cannot be read
 /// or is none, the text is not UTF-8. kNotFound: there is no gym-tokenizer beside this program.
 [[nodiscard]] Result<blob::Dataset> tokenize(const std::string& model, ByteView text);
 

@@ -21,6 +21,7 @@
 #include "job/job_mix.hpp"
 #include "job/job_order.hpp"
 #include "job/job_print.hpp"
+#include "job/job_tokenizer.hpp"
 #include "job/machine_speed.hpp"
 #include "job/plan_print.hpp"
 
@@ -184,6 +185,8 @@ Result<registry::Dataset> ready_dataset(const CliContext& context, const JobOpti
                             "or offer it for a price with `gym data register`");
         GYM_TRY(const std::string licence, licence_of(options));
         GYM_TRY(record, api.register_dataset(*job.dataset, {job.dataset_name, licence, Amount()}));
+        GYM_TRY([[maybe_unused]] const bool given,
+                give_tokenizer(api, job.dataset_file, record->value));
     }
     const registry::Dataset& dataset = record->value;
     GYM_CHECK(check_vocabulary("dataset " + dataset.root.hex(), dataset.vocabulary,
@@ -218,8 +221,10 @@ Status submit(const CliContext& context, const JobOptions& options) {
     GYM_TRY(const client::ApiClient api, options.api.client_with_key(kApiRetryFor));
     // First, so that a wrong passphrase shows before a long upload.
     GYM_TRY(const plan::OrderSigner signer, open_order_signer(options.order));
+    GYM_TRY(const auto tokenizer, tokenizer_of_weights(job.init));
     GYM_CHECK(resolve_init(api, job));
     GYM_TRY(const registry::Dataset dataset, ready_dataset(context, options, job, api));
+    GYM_CHECK(check_tokenizer(tokenizer, dataset));
     GYM_TRY(auto submitted,
             send_once(options, "the job was submitted",
                       [&](const std::string& key) -> Result<client::Answer<client::Job>> {

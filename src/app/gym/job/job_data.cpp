@@ -58,7 +58,7 @@ Result<std::unique_ptr<data::Encoder>> encoder_of(
 /// Names what was built of these files, as they are now, by this tokenizer.
 Result<std::string> build_name(const fs::path& path, const std::string& tokenizer) {
     GYM_TRY(const auto inputs, data::expand_local(path, {}));
-    std::string text = "gym job data 1\n" + tokenizer + "\n";
+    std::string text = "gym job data 2\n" + tokenizer + "\n";
     for (const data::Input& input : inputs)
         text += input.name + "\n" + std::to_string(input.size_bytes) + "\n" + input.version + "\n";
     return commit::sha256(as_bytes(text)).hex().substr(2, 32);
@@ -104,9 +104,12 @@ Status check_tokenizer(const fs::path& path, const blob::Dataset& dataset,
         GYM_TRY(const auto reader, data::ManifestReader::open(manifest));
         made_by = reader.head().tokenizer;
     }
-    const bool same = made_by.empty() ? dataset.vocabulary() == encoder->vocabulary()
-                                      : made_by == encoder->name();
+    const bool named = !dataset.tokenizer().is_zero();
+    const bool same = named             ? dataset.tokenizer() == encoder->tokenizer_root()
+                      : made_by.empty() ? dataset.vocabulary() == encoder->vocabulary()
+                                        : made_by == encoder->name();
     if (same) return {};
+    if (named && made_by.empty()) made_by = dataset.tokenizer().hex();
     return fail(
         ErrorCode::kInvalidArgument,
         path.string() + " was made by " +
@@ -140,7 +143,7 @@ std::string vocabulary_warning(std::uint32_t data_vocabulary, std::uint32_t voca
 Result<blob::Dataset> load_job_data(const fs::path& path, const TextReading& reading) {
     if (needs_build(path)) return build(path, reading);
     GYM_TRY(const Bytes content, read_text(path.string()));
-    if (is_token_file(content)) {
+    if (blob::is_token_file(content)) {
         auto dataset = blob::Dataset::decode(content, std::nullopt);
         if (!dataset.ok()) return dataset.error().in(path.string());
         GYM_CHECK(check_vocabulary(path.string(), dataset->vocabulary(), reading.vocabulary));

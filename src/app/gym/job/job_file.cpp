@@ -78,6 +78,7 @@ Status load_dataset(const JobText& given, const registry::JobSpec& spec,
     const fs::path trimmed = path.has_filename() ? path : path.parent_path();
     job.dataset_name = trimmed.filename().string().substr(0, 128);
     job.dataset.emplace(std::move(loaded));
+    job.dataset_file = path;
     return text.replace("dataset", "dataset: \"" + job.dataset_root.hex() + "\"");
 }
 

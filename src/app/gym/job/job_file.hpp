@@ -38,6 +38,7 @@ struct ResolvedJob {
     Amount max_data_price_wei;  ///< for a million tokens of text
     Digest dataset_root;
     std::optional<blob::Dataset> dataset;  ///< absent if the file names a registered root
+    std::filesystem::path dataset_file;    ///< of `dataset`
     std::string dataset_name;
     std::vector<std::string> warnings = {};  ///< sentences that the owner should read
     /// The weights of a model that was imported for this job: `init` names them.

@@ -10,7 +10,6 @@ namespace gym::app {
 namespace {
 
 constexpr std::string_view kBytesName = "bytes";
-constexpr std::uint32_t kTokenFileVocabularyMax = 65536;
 
 }  // namespace
 
@@ -28,18 +27,13 @@ Result<tokenizer::Tokenizer> read_tokenizer(const TokenizerOptions& options) {
 }
 
 Result<blob::Dataset> tokenize(const tokenizer::Tokenizer& tokenizer, ByteView text) {
-    if (tokenizer.vocabulary() > kTokenFileVocabularyMax)
-        return fail(ErrorCode::kOutOfRange,
-                    "the vocabulary of " + tokenizer.name() + " is " +
-                        std::to_string(tokenizer.vocabulary()) +
-                        ", but token files hold 16 bits a token: use a tokenizer of at most 65536 "
-                        "tokens");
     GYM_TRY(const auto tokens,
             tokenizer.encode({reinterpret_cast<const char*>(text.data()), text.size()}));
     if (tokens.empty())
         return fail(ErrorCode::kInvalidArgument, "the text gives no token: is it empty?");
-    return blob::Dataset::from_tokens(std::vector<std::uint16_t>(tokens.begin(), tokens.end()),
-                                      tokenizer.vocabulary());
+    return blob::Dataset::from_tokens(
+        tokens,
+        blob::Tokenization{tokenizer.vocabulary(), tokenizer::dataset_root(tokenizer.root())});
 }
 
 bool is_utf8(const std::string& text) {

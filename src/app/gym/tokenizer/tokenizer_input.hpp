@@ -25,8 +25,8 @@ void add_tokenizer_options(CLI::App& command, TokenizerOptions& options);
 /// @errors those of Tokenizer::load().
 [[nodiscard]] Result<tokenizer::Tokenizer> read_tokenizer(const TokenizerOptions& options);
 
-/// The tokens of `text` as a dataset. @errors kOutOfRange: a vocabulary above 65,536, which token
-/// files cannot hold; kInvalidArgument: an empty text.
+/// The tokens of `text` as a dataset that names the tokenizer. @errors kInvalidArgument: an empty
+/// text.
 [[nodiscard]] Result<blob::Dataset> tokenize(const tokenizer::Tokenizer& tokenizer, ByteView text);
 
 /// Whether JSON can hold `text`: the bytes that a model writes may be no text.

@@ -4,6 +4,7 @@
 #include <boost/json.hpp>
 
 #include "gym/commit/sha256.hpp"
+#include "gym/common/file.hpp"
 #include "gym/common/ppm.hpp"
 #include "gym/contracts/commitment_log.hpp"
 #include "gym/engine/state.hpp"
@@ -12,6 +13,7 @@
 #include "gym/program/train_program.hpp"
 #include "gym/protocol/commitment.hpp"
 #include "gym/protocol/round_record.hpp"
+#include "gym/tokenizer/bundle.hpp"
 #include "money_fixture.hpp"
 
 namespace gym::api {
@@ -190,6 +192,27 @@ TEST_F(ExportTest, WithoutAChainItSaysThatOnlyTheApiWasBelieved) {
               std::string::npos);
     EXPECT_EQ(run_export({"--chain", anvil_.url()}).exit_code, kUsage)
         << "a chain without contracts";
+}
+
+TEST_F(ExportTest, TheTokenizerOfTheDataComesAlong) {
+    const ByteView model = as_bytes("a SentencePiece model");
+    const auto bundle =
+        tokenizer::make_bundle({{"tokenizer.model", Bytes(model.begin(), model.end())}}).value();
+    const Bytes files = tokenizer::encode_bundle(bundle);
+    Digest named = bundle.root;
+    backend_.edit_dataset = [&](registry::Dataset& dataset) { dataset.tokenizer = named; };
+    const Outcome without = run_export();
+    ASSERT_EQ(without.exit_code, kOk) << without.err;
+    EXPECT_FALSE(std::filesystem::exists(folder() + "/tokenizer.model")) << "nobody gave it";
+    const Digest dataset = backend_.job(digest_of(1)).value().job.dataset_root;
+    ASSERT_TRUE(backend_.add_dataset_tokenizer(dataset, files).ok());
+    const Outcome with = run_export();
+    ASSERT_EQ(with.exit_code, kOk) << with.err;
+    EXPECT_EQ(read_file(folder() + "/tokenizer.model").value(), Bytes(model.begin(), model.end()));
+    named = digest_of(99);
+    const Outcome wrong = run_export();
+    EXPECT_EQ(wrong.exit_code, kMismatch) << wrong.err;
+    EXPECT_NE(wrong.err.find(bundle.root.hex()), std::string::npos) << wrong.err;
 }
 
 TEST_F(ExportTest, WeightsThatTheChainDoesNotNameAreRefused) {

@@ -92,6 +92,42 @@ TEST_F(TokenizerCommands, BytesAreTheDefault) {
     EXPECT_EQ(build({"--tokenizer", "bytes"}), plain);
 }
 
+TEST_F(TokenizerCommands, AVocabularyBeyondSixteenBitsIsTrainedOn) {
+    auto file = small_tokenizer_json(small_merges());
+    // Ids up to 80,000, few enough of which are missing.
+    auto& vocabulary = file["model"].as_object()["vocab"].as_object();
+    for (int id = 266; id < 80'000; ++id)
+        vocabulary["w" + std::to_string(id)] = id;
+    write_tokenizer(file);
+    std::string words;
+    for (int i = 0; i < 60; ++i)
+        words += "hello world " + std::to_string(i) + "\n";
+    spill(place_ / "text", words);
+    const auto built = gym({"data", "build", "--text", path("text"), "-o", path("d.gymd"),
+                            "--tokenizer", path("tok"), "--json"});
+    ASSERT_EQ(built.exit_code, kOk) << built.err;
+    const auto out = json::parse(built.out).as_object();
+    EXPECT_EQ(out.at("bits_per_token"), 32);
+    EXPECT_EQ(out.at("vocabulary"), 80'000);
+    EXPECT_EQ(json::parse(gym({"data", "show", path("d.gymd"), "--json"}).out), out);
+    const auto shown = gym({"tokenizer", "show", path("tok"), "--json"});
+    EXPECT_EQ(out.at("tokenizer"), json::parse(shown.out).as_object().at("root"));
+    EXPECT_TRUE(std::filesystem::exists(place_ / "d.gymd.tokenizer"));
+    const auto train = [&](int tokens) {
+        spill(place_ / "m.yaml", "batch: 2\nmodel: {vocabulary: " + std::to_string(tokens) +
+                                     ", context: 8, layers: 1, heads: 1, width: 4}\n");
+        EXPECT_EQ(gym({"program", "build", path("m.yaml"), "-o", path("m.gym")}).exit_code, kOk);
+        return gym({"program", "run", path("m.gym"), "--data", path("d.gymd"), "--steps", "2",
+                    "--state", path("state")});
+    };
+    const auto refused = train(79'999);
+    EXPECT_EQ(refused.exit_code, kUsage);
+    EXPECT_NE(refused.err.find("vocabulary (80000 tokens) is larger"), std::string::npos)
+        << refused.err;
+    const auto trained = train(80'000);
+    EXPECT_EQ(trained.exit_code, kOk) << trained.err;
+}
+
 TEST_F(TokenizerCommands, WhatCannotBeUsedIsNamed) {
     const std::vector<std::string> build{"data", "build",        "--text",      path("text"),
                                          "-o",   path("d.gymd"), "--tokenizer", path("tok")};
@@ -105,14 +141,6 @@ TEST_F(TokenizerCommands, WhatCannotBeUsedIsNamed) {
     expect_refusal({"tokenizer", "decode", path("tok"), "--tokens", path("ids")}, kUsage,
                    "token 300");
     auto file = small_tokenizer_json(small_merges());
-    // Ids up to 80,000, few enough of which are missing.
-    auto& vocabulary = file["model"].as_object()["vocab"].as_object();
-    for (int id = 266; id < 80'000; ++id)
-        vocabulary["w" + std::to_string(id)] = id;
-    write_tokenizer(file);
-    expect_refusal(build, kUsage, "at most 65536");
-    EXPECT_FALSE(std::filesystem::exists(place_ / "d.gymd"));
-    EXPECT_EQ(gym({"tokenizer", "show", path("tok")}).exit_code, kOk);
     file["model"].as_object()["type"] = "Unigram";
     write_tokenizer(file);
     expect_refusal(build, kUsage, "model is Unigram");

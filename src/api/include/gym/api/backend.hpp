@@ -19,6 +19,7 @@
 #include "gym/protocol/job_cost.hpp"
 #include "gym/records/order.hpp"
 #include "gym/registry/dataset_names.hpp"
+#include "gym/registry/dataset_tokenizers.hpp"
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/evaluations.hpp"
 #include "gym/registry/feed.hpp"
@@ -155,6 +156,8 @@ class Queries {
         const registry::DatasetFilter& filter) = 0;
     /// @errors kNotFound.
     virtual Result<registry::Dataset> dataset(const Digest& root) = 0;
+    virtual Result<std::optional<registry::DatasetTokenizer>> dataset_tokenizer(
+        const Digest& dataset) = 0;
     /// @errors kNotFound.
     virtual Result<registry::DatasetVersion> dataset_version(
         const registry::DatasetReference& reference) = 0;
@@ -257,6 +260,10 @@ class Submissions {
     /// or licence); kOutOfRange (the price); kConflict (it belongs to another owner, or was
     /// registered with other terms).
     virtual Result<AddedDataset> add_dataset(const DatasetOffer& offer) = 0;
+    /// Keeps the files of a dataset's tokenizer. @param files checked, tokenizer::encode_bundle().
+    /// @errors kConflict (the dataset has others).
+    virtual Result<registry::AddedTokenizer> add_dataset_tokenizer(const Digest& dataset,
+                                                                   ByteView files) = 0;
     /// As registry::name_dataset().
     virtual Result<registry::NamedDataset> name_dataset(const Address& owner,
                                                         const registry::DatasetReference& reference,

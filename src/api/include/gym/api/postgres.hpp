@@ -45,6 +45,8 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     Result<JobBill> bill(const Digest& id) override;
     Result<std::vector<registry::Dataset>> datasets(const registry::DatasetFilter& filter) override;
     Result<registry::Dataset> dataset(const Digest& root) override;
+    Result<std::optional<registry::DatasetTokenizer>> dataset_tokenizer(
+        const Digest& dataset) override;
     Result<registry::DatasetVersion> dataset_version(
         const registry::DatasetReference& reference) override;
     Result<std::vector<registry::DatasetVersion>> dataset_versions(
@@ -75,6 +77,8 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
                                       registry::JobRequest request) override;
     Result<registry::Job> fund_job(const Funding& funding) override;
     Result<AddedDataset> add_dataset(const DatasetOffer& offer) override;
+    Result<registry::AddedTokenizer> add_dataset_tokenizer(const Digest& dataset,
+                                                           ByteView files) override;
     Result<registry::NamedDataset> name_dataset(const Address& owner,
                                                 const registry::DatasetReference& reference,
                                                 const Digest& root) override;

@@ -139,6 +139,11 @@ class ApiClient {
     /// @return the record as it stands. @errors kConflict: another owner, or other terms.
     [[nodiscard]] Result<Answer<registry::Dataset>> register_dataset(
         const blob::Dataset& dataset, const DatasetTerms& terms) const;
+    /// Gives the files of a dataset's tokenizer. @param files tokenizer::encode_bundle().
+    /// @errors kConflict: the dataset has others.
+    [[nodiscard]] Status give_tokenizer(const Digest& dataset, ByteView files) const;
+    /// The files as their owner gave them, unchecked; absent if nobody did. Needs a key.
+    [[nodiscard]] Result<std::optional<Bytes>> tokenizer_files(const Digest& dataset) const;
     /// Makes a dataset of the key's owner the next version of a name.
     [[nodiscard]] Result<Answer<registry::DatasetVersion>> name_dataset(
         const registry::DatasetReference& reference, const Digest& root) const;

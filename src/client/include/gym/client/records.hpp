@@ -116,6 +116,7 @@ struct ModelData {
     std::string name;
     std::string licence;
     std::uint32_t vocabulary = 0;
+    std::optional<Digest> tokenizer;  ///< root; absent: a token is a byte, or nobody said
 };
 struct ModelLoss {
     std::uint64_t round = 0;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/tokenizer/tokenizer.hpp"
 
@@ -20,11 +21,13 @@ class Encoder {
     /// The tokenizer in the manifest: what it is and, if it has files, their hash.
     [[nodiscard]] virtual std::string name() const = 0;
     [[nodiscard]] virtual std::uint32_t vocabulary() const = 0;
+    /// The root by which token files name the tokenizer; zero: they do not, a token is a byte.
+    [[nodiscard]] virtual Digest tokenizer_root() const = 0;
     /// The token that stands between documents, if the tokenizer has one.
     [[nodiscard]] virtual std::optional<std::uint32_t> end_of_text() const = 0;
     /// Appends the tokens of one document. @errors kMalformed for a text that it cannot take.
     [[nodiscard]] virtual Status encode(std::string_view text,
-                                        std::vector<std::uint16_t>& tokens) = 0;
+                                        std::vector<std::uint32_t>& tokens) = 0;
 };
 
 /// Makes an encoder; a build has one for each of its threads.
@@ -34,12 +37,11 @@ using EncoderFactory = std::function<Result<std::unique_ptr<Encoder>>()>;
 [[nodiscard]] std::unique_ptr<Encoder> byte_encoder();
 
 /// A byte-level tokenizer, whose end of text stands between documents.
-/// @errors kOutOfRange: a vocabulary of more than 65,536, which token files cannot hold.
-[[nodiscard]] Result<std::unique_ptr<Encoder>> bpe_encoder(const tokenizer::Tokenizer& tokenizer);
+[[nodiscard]] std::unique_ptr<Encoder> bpe_encoder(const tokenizer::Tokenizer& tokenizer);
 
 /// A SentencePiece model in a gym-tokenizer process. Ends of lines as `gym-tokenizer encode` has
 /// them; the end of text is the model's end of sentence. The process ends with the thread that made
-/// the encoder. @errors kNotFound; kMalformed: not a model; kOutOfRange: more than 65,536 pieces.
+/// the encoder. @errors kNotFound; kMalformed: not a model; kOutOfRange: more than 2^20 pieces.
 [[nodiscard]] Result<std::unique_ptr<Encoder>> sentence_piece_encoder(const std::string& model);
 
 }  // namespace gym::data

@@ -27,7 +27,7 @@ inline constexpr std::size_t kManifestLineBytesMax = std::size_t{1} << 20;
 struct ManifestHead {
     std::string tokenizer;  ///< Encoder::name()
     std::uint32_t vocabulary = 0;
-    std::vector<std::uint16_t> separator;  ///< tokens between documents
+    std::vector<std::uint32_t> separator;  ///< tokens between documents
     std::string options;                   ///< what else the content follows from, as JSON
     friend bool operator==(const ManifestHead&, const ManifestHead&) = default;
 };
@@ -36,7 +36,7 @@ struct ManifestDocument {
     std::uint64_t first = 0;   ///< position of its first token
     std::uint64_t tokens = 0;  ///< their number
     Digest text_sha256;        ///< of the text that was made into tokens
-    Digest tokens_sha256;      ///< of its tokens, u16 little-endian
+    Digest tokens_sha256;      ///< of its tokens as the file has them
     std::string source;
     std::string id;
     std::string url;

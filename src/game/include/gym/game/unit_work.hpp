@@ -42,7 +42,7 @@ class UnitWork {
         dispute::ChunksOpening final, base;
     };
     virtual Result<SlotElement> slot_element(std::uint32_t slot, std::uint64_t element) = 0;
-    /// The dataset's tokens, and the chunk that holds token `token` with its path.
+    /// The dataset's tokens, and the chunk that holds token `token`, up to the dataset's root.
     virtual Result<dispute::ChunksOpening> dataset_chunk(std::uint64_t token) = 0;
     [[nodiscard]] virtual std::uint64_t dataset_tokens() const = 0;
 };

@@ -18,6 +18,7 @@ struct ExportRequest {
     Digest job;
     std::optional<std::uint64_t> round;  ///< absent: the newest; 0: the initial weights
     std::filesystem::path folder;        ///< new, empty, or of an export
+    /// Empty: the files that came with the job's dataset, if any did.
     std::vector<interchange::NamedFile> tokenizer;
     std::function<void(std::uint64_t done, std::uint64_t total)> progress = {};  ///< bytes
     std::function<bool()> interrupted = {};  ///< asked between pieces; empty: never

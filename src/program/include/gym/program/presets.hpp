@@ -16,7 +16,7 @@ struct Preset {
     std::string_view summary;  ///< one line
     std::string_view source;   ///< the paper or published configuration that the shape is from
     TrainConfig config;
-    /// Tokens of the published model where it has more than token files can hold; else 0.
+    /// Tokens of the published model where the preset has fewer; else 0.
     std::uint32_t published_vocabulary = 0;
 };
 

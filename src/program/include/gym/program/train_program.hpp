@@ -140,7 +140,7 @@ struct OuterConfig {
 // The largest values of settings.
 inline constexpr std::uint32_t kBatchMax = 65536;
 inline constexpr std::uint32_t kMicroBatchesMax = kOpInputsMax;  // their gradients: one sum
-inline constexpr std::uint32_t kVocabularyMax = 65536;           // token files hold u16
+inline constexpr std::uint32_t kVocabularyMax = 1U << 20;        // a product's length; token files
 inline constexpr std::uint32_t kContextMax = 65536;
 inline constexpr std::uint32_t kLayersMax = 256;
 inline constexpr std::uint32_t kWidthMax = 65536;

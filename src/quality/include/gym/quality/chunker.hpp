@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "gym/common/token_view.hpp"
+
 /// Cuts a token stream into chunks by its content, so that the same passage is cut at the same
 /// places wherever it stands.
 ///
@@ -42,7 +44,7 @@ class Chunker {
     using Sink = std::function<void(std::span<const std::uint64_t>)>;
     explicit Chunker(Sink sink);
 
-    void add(std::span<const std::uint16_t> tokens);
+    void add(TokenView tokens);
 
     /// Tokens so far, edges included.
     [[nodiscard]] std::uint64_t tokens() const { return tokens_; }
@@ -64,7 +66,7 @@ class Chunker {
     Sink sink_;
     std::uint64_t tokens_ = 0;
     std::uint64_t rolling_ = 0;
-    std::array<std::uint16_t, kShingleTokens> last_tokens_{};
+    std::array<std::uint32_t, kShingleTokens> last_tokens_{};
     std::array<std::uint64_t, kRing> hashes_{};  ///< of the windows that are not decided
     std::array<Candidate, kRing> candidates_{};  ///< ascending ranks; the front is the smallest
     std::uint64_t front_ = 0;

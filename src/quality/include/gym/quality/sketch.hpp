@@ -43,7 +43,7 @@ class Sketcher {
     Sketcher(const Sketcher&) = delete;
     Sketcher& operator=(const Sketcher&) = delete;
 
-    void add(std::span<const std::uint16_t> tokens) { chunker_.add(tokens); }
+    void add(TokenView tokens) { chunker_.add(tokens); }
     /// The sketch of everything that was added; the sketcher is spent.
     [[nodiscard]] DatasetSketch finish();
 
@@ -56,7 +56,7 @@ class Sketcher {
 };
 
 /// The sketch of tokens in memory.
-[[nodiscard]] DatasetSketch sketch(std::span<const std::uint16_t> tokens);
+[[nodiscard]] DatasetSketch sketch(TokenView tokens);
 
 /// Every band key of the sketch once, ascending: what a registry keeps.
 [[nodiscard]] std::vector<std::uint64_t> distinct_keys(const DatasetSketch& sketch);

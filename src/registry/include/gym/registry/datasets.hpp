@@ -38,7 +38,7 @@ struct DatasetMeasurement {
 };
 
 struct Dataset {
-    Digest root;  ///< tensor root of the tokens (blob::Dataset::root)
+    Digest root;  ///< blob::Dataset::root
     Digest blob;  ///< blob root of the token file
     Address owner;
     std::string name;
@@ -46,6 +46,7 @@ struct Dataset {
                           ///< required
     std::uint64_t tokens = 0;
     std::uint32_t vocabulary = 0;
+    std::optional<Digest> tokenizer;  ///< root that the token file names; absent: it names none
     Amount price_wei_per_mtoken;  ///< per million tokens consumed by final units; zero: free
     std::uint32_t novelty_ppm = kPpm;
     std::uint32_t usefulness_ppm = kPpm;

@@ -66,6 +66,9 @@ class Tokenizer {
     /// tokenizer of a kind that is not supported, or a rank file without a known encoding.
     static Result<Tokenizer> load(const std::filesystem::path& file_or_folder,
                                   const LoadOptions& options = {});
+    /// Of files in memory, among them a tokenizer.json: what load() makes of a folder with them.
+    /// @errors those of load() but kNotFound and kIo.
+    static Result<Tokenizer> from_files(const std::string& name, std::vector<TokenizerFile> files);
     /// A token is a byte; the vocabulary is 256.
     static Tokenizer bytes();
 
@@ -108,5 +111,9 @@ class Tokenizer {
     explicit Tokenizer(std::shared_ptr<const TokenizerData> data);
     std::shared_ptr<const TokenizerData> data_;
 };
+
+/// By which datasets name the tokenizer with this root: the root itself, but zero of bytes, which
+/// they do not name.
+[[nodiscard]] Digest dataset_root(const Digest& tokenizer_root);
 
 }  // namespace gym::tokenizer

@@ -1,0 +1,87 @@
+#include "gym/tokenizer/bundle.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "gym/commit/codec.hpp"
+#include "gym/commit/sha256.hpp"
+
+namespace gym::tokenizer {
+namespace {
+
+constexpr std::string_view kMagic = "GYMTOKN1";
+constexpr std::string_view kJson = "tokenizer.json";
+constexpr std::string_view kModel = "tokenizer.model";
+/// Names are written into the folders of others.
+constexpr std::array<std::string_view, 8> kNames{
+    kJson,        kModel,       "tokenizer_config.json", "special_tokens_map.json",
+    "vocab.json", "merges.txt", "added_tokens.json",     "chat_template.jinja"};
+constexpr std::uint32_t kNameBytesMax = 32;
+
+Result<Digest> root_of(const std::vector<TokenizerFile>& files) {
+    if (std::ranges::find(files, kJson, &TokenizerFile::name) != files.end()) {
+        GYM_TRY(const Tokenizer tokenizer, Tokenizer::from_files("tokenizer", files));
+        return tokenizer.root();
+    }
+    const auto model = std::ranges::find(files, kModel, &TokenizerFile::name);
+    if (model != files.end()) return commit::sha256(model->bytes);
+    return fail(ErrorCode::kInvalidArgument,
+                "a tokenizer has a tokenizer.json or a tokenizer.model among its files");
+}
+
+}  // namespace
+
+Result<Bundle> make_bundle(std::vector<TokenizerFile> files) {
+    if (files.size() > kBundleFilesMax)
+        return fail(ErrorCode::kOutOfRange,
+                    "a tokenizer has at most " + std::to_string(kBundleFilesMax) + " files");
+    std::uint64_t bytes = 0;
+    for (const TokenizerFile& file : files) {
+        if (std::ranges::find(kNames, file.name) == kNames.end())
+            return fail(ErrorCode::kInvalidArgument, "no tokenizer has a file of this name");
+        bytes += file.bytes.size();
+    }
+    if (bytes > kBundleBytesMax - (std::uint64_t{1} << 10))
+        return fail(ErrorCode::kOutOfRange, "the tokenizer's files have " + std::to_string(bytes) +
+                                                " bytes, which is too many");
+    std::ranges::sort(files, {}, &TokenizerFile::name);
+    if (std::ranges::adjacent_find(files, {}, &TokenizerFile::name) != files.end())
+        return fail(ErrorCode::kInvalidArgument, "two files of a tokenizer have one name");
+    GYM_TRY(const Digest root, root_of(files));
+    return Bundle{std::move(files), root};
+}
+
+Bytes encode_bundle(const Bundle& bundle) {
+    commit::Encoder out;
+    out.raw(as_bytes(kMagic)).u32(static_cast<std::uint32_t>(bundle.files.size()));
+    for (const TokenizerFile& file : bundle.files)
+        out.string(file.name).bytes(file.bytes);
+    return out.take();
+}
+
+Result<Bundle> read_bundle(ByteView bytes) {
+    if (bytes.size() < kMagic.size() ||
+        !std::ranges::equal(bytes.first(kMagic.size()), as_bytes(kMagic)))
+        return fail(ErrorCode::kMalformed,
+                    "not a tokenizer's files (they do not start with GYMTOKN1)");
+    if (bytes.size() > kBundleBytesMax)
+        return fail(ErrorCode::kOutOfRange, "a tokenizer's files have at most " +
+                                                std::to_string(kBundleBytesMax) + " bytes");
+    commit::Decoder in(bytes.subspan(kMagic.size()));
+    GYM_TRY(const std::uint32_t count, in.count(kBundleFilesMax));
+    std::vector<TokenizerFile> files(count);
+    for (TokenizerFile& file : files) {
+        GYM_TRY(file.name, in.string(kNameBytesMax));
+        GYM_TRY(const ByteView content, in.bytes(static_cast<std::uint32_t>(kBundleBytesMax)));
+        file.bytes.assign(content.begin(), content.end());
+    }
+    GYM_CHECK(in.expect_end());
+    if (!std::ranges::is_sorted(files, {}, &TokenizerFile::name))
+        return fail(ErrorCode::kMalformed,
+                    "a tokenizer's files are not in the order of their names");
+    return make_bundle(std::move(files));
+}
+
+}  // namespace gym::tokenizer

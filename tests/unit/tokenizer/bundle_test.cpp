@@ -1,0 +1,74 @@
+// A tokenizer's files as one blob.
+
+#include "gym/tokenizer/bundle.hpp"
+
+#include <gtest/gtest.h>
+
+#include "gym/commit/sha256.hpp"
+#include "gym/common/file.hpp"
+#include "must.hpp"
+#include "small_tokenizer.hpp"
+#include "temporary_folder.hpp"
+
+namespace gym::tokenizer {
+namespace {
+
+using testing::must;
+
+Bytes bytes_of(std::string_view text) {
+    const ByteView view = as_bytes(text);
+    return {view.begin(), view.end()};
+}
+
+TokenizerFile small_json() {
+    return {
+        "tokenizer.json",
+        bytes_of(boost::json::serialize(testing::small_tokenizer_json(testing::small_merges())))};
+}
+const TokenizerFile kConfig{"tokenizer_config.json", bytes_of("{\"eos_token\": null}")};
+
+TEST(TokenizerBundle, ComesBackWithItsFilesAndTheTokenizersRoot) {
+    const testing::TemporaryFolder place;
+    must(write_file_atomic(place / "tokenizer.json", small_json().bytes));
+    const Tokenizer tokenizer = must(Tokenizer::load(place / "tokenizer.json"));
+    const Bundle made = must(make_bundle({kConfig, small_json()}));
+    EXPECT_EQ(made.root, tokenizer.root());
+    const Bundle read = must(read_bundle(encode_bundle(made)));
+    EXPECT_EQ(read.root, tokenizer.root());
+    ASSERT_EQ(read.files.size(), 2U);
+    EXPECT_EQ(read.files[0].name, "tokenizer.json");
+    EXPECT_EQ(read.files[0].bytes, small_json().bytes);
+    EXPECT_EQ(read.files[1].bytes, kConfig.bytes);
+    EXPECT_EQ(encode_bundle(must(make_bundle(tokenizer.files()))).at(7), '1')
+        << "what a tokenizer says its files are is a bundle";
+}
+
+TEST(TokenizerBundle, OfASentencePieceModelHasTheModelsHash) {
+    const Bundle made = must(make_bundle({{"tokenizer.model", bytes_of("a model")}}));
+    EXPECT_EQ(made.root, commit::sha256(as_bytes("a model")));
+    EXPECT_EQ(must(read_bundle(encode_bundle(made))).root, made.root);
+}
+
+TEST(TokenizerBundle, RefusesWhatIsNoTokenizersFile) {
+    for (const std::string name : {"../tokenizer.json", "config.json", "model.safetensors", ""})
+        EXPECT_EQ(make_bundle({small_json(), {name, {}}}).error().code, ErrorCode::kInvalidArgument)
+            << name;
+    EXPECT_EQ(make_bundle({kConfig}).error().code, ErrorCode::kInvalidArgument);
+    EXPECT_EQ(make_bundle({}).error().code, ErrorCode::kInvalidArgument);
+    EXPECT_EQ(make_bundle({small_json(), small_json()}).error().code, ErrorCode::kInvalidArgument);
+    EXPECT_FALSE(make_bundle({{"tokenizer.json", bytes_of("{")}}).ok());
+}
+
+TEST(TokenizerBundle, EveryTruncationExtensionAndOtherOrderIsAnError) {
+    const Bytes good = encode_bundle(must(make_bundle({kConfig, small_json()})));
+    for (std::size_t size = 0; size < good.size(); size += size < 64 ? 1 : 131)
+        EXPECT_FALSE(read_bundle(ByteView(good).first(size)).ok()) << size;
+    Bytes longer = good;
+    longer.push_back(0);
+    EXPECT_EQ(read_bundle(longer).error().code, ErrorCode::kMalformed);
+    const Bundle swapped{{kConfig, small_json()}, {}};
+    EXPECT_EQ(read_bundle(encode_bundle(swapped)).error().code, ErrorCode::kMalformed);
+}
+
+}  // namespace
+}  // namespace gym::tokenizer
