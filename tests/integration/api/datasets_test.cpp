@@ -4,6 +4,7 @@
 
 #include "api_fixture.hpp"
 #include "gym/api/api.hpp"
+#include "gym/commit/sha256.hpp"
 #include "gym/quality/usefulness.hpp"
 #include "gym/rewards/formulas.hpp"
 #include "random_seed.hpp"
