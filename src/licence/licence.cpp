@@ -17,6 +17,10 @@ constexpr std::string_view kHint =
     "of your own";
 constexpr std::size_t kDepthMax = 16;  // of parentheses
 constexpr std::size_t kNearMax = 3;
+/// Of equally near identifiers these are named first.
+constexpr std::array<std::string_view, 8> kCommon{"CC-BY-4.0",    "CC-BY-SA-4.0", "CC-BY-NC-4.0",
+                                                  "CC0-1.0",      "MIT",          "Apache-2.0",
+                                                  "BSD-3-Clause", "ODC-By-1.0"};
 constexpr std::string_view kReference = "LicenseRef-";
 constexpr std::string_view kDocument = "DocumentRef-";
 
@@ -81,7 +85,9 @@ std::optional<std::string_view> find_id(std::string_view id) {
 
 /// "; near ones are CC-BY-4.0, CC-BY-3.0", or what could be meant at all.
 std::string near_ids(std::string_view word) {
-    std::vector<std::string_view> known(spdx_ids().begin(), spdx_ids().end());
+    std::vector<std::string_view> known(kCommon.begin(), kCommon.end());
+    for (const std::string_view id : spdx_ids())
+        if (std::ranges::find(kCommon, id) == kCommon.end()) known.push_back(id);
     for (const Word& one : kWords)
         known.push_back(one.word);
     std::string out;

@@ -210,7 +210,9 @@ std::vector<Reason> reasons_of(const Inputs& in, const Plan& plan, const BudgetC
         return is_fixed ? given : rule;
     };
     const std::string length = unit_length(in, terms);
-    std::string nodes = fmt::format("{} workers are live", in.facts.workers.size());
+    std::string nodes = in.facts.workers.empty()
+                            ? std::string("the default where no worker is known")
+                            : fmt::format("{} workers are live", in.facts.workers.size());
     if (in.wishes.within_s) nodes = "the fewest that are done in time";
     if (in.wishes.nodes) nodes = "the nodes that you want";
     const std::string deadline =
