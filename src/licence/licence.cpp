@@ -127,14 +127,14 @@ Value value_of(std::string_view id) {
     return out;
 }
 
-Value either(Value a, Value b) {
+Value either(const Value& a, const Value& b) {
     Value out{a.text + " OR " + b.text, {}};
     for (std::size_t i = 0; i < out.forbidden.size(); ++i)
         if (!b.forbidden[i].empty()) out.forbidden[i] = a.forbidden[i];
     return out;
 }
 
-Value both(Value a, Value b) {
+Value both(const Value& a, const Value& b) {
     Value out{a.text + " AND " + b.text, {}};
     for (std::size_t i = 0; i < out.forbidden.size(); ++i)
         out.forbidden[i] = a.forbidden[i].empty() ? b.forbidden[i] : a.forbidden[i];
@@ -157,8 +157,8 @@ class Parser {
         GYM_TRY(Value out, conjunction(depth));
         while (word_ == "OR") {
             advance();
-            GYM_TRY(Value next, conjunction(depth));
-            out = either(std::move(out), std::move(next));
+            GYM_TRY(const Value next, conjunction(depth));
+            out = either(out, next);
         }
         return out;
     }
@@ -167,8 +167,8 @@ class Parser {
         GYM_TRY(Value out, operand(depth));
         while (word_ == "AND") {
             advance();
-            GYM_TRY(Value next, operand(depth));
-            out = both(std::move(out), std::move(next));
+            GYM_TRY(const Value next, operand(depth));
+            out = both(out, next);
         }
         return out;
     }

@@ -292,7 +292,7 @@ std::string advice_for(const Inputs& in, const CostAt& cost_at, const Amount& mo
     std::string out;
     if (in.fixed.price_wei_per_pflop) {
         const auto price = price_within(cost_at, *in.fixed.price_wei_per_pflop, money, least_money);
-        if (price.ok() && !price->is_zero()) out += ", pay --price " + price->to_tokens();
+        if (price.ok() && !price->is_zero()) out = ", pay --price " + price->to_tokens();
     }
     const auto at_price = cost_at(in.fixed.price_wei_per_pflop.value_or(Amount()));
     if (!in.wishes.tokens || !at_price.ok() || least_money(*at_price).is_zero()) return out;
@@ -306,7 +306,7 @@ std::string advice_for(const Inputs& in, const CostAt& cost_at, const Amount& mo
         if (!count.ok()) break;
         fewer.tokens = *count;
         if (plan_once({fewer, in.fixed, in.work, in.facts}, false).ok())
-            return out + ", or train --tokens " + text;
+            return out.append(", or train --tokens ").append(text);
     }
     return out;
 }
