@@ -17,6 +17,10 @@ constexpr std::string_view kHint =
     "of your own";
 constexpr std::size_t kDepthMax = 16;  // of parentheses
 constexpr std::size_t kNearMax = 3;
+/// Of equally near identifiers these are named first.
+constexpr std::array<std::string_view, 8> kCommon{"CC-BY-4.0",    "CC-BY-SA-4.0", "CC-BY-NC-4.0",
+                                                  "CC0-1.0",      "MIT",          "Apache-2.0",
+                                                  "BSD-3-Clause", "ODC-By-1.0"};
 constexpr std::string_view kReference = "LicenseRef-";
 constexpr std::string_view kDocument = "DocumentRef-";
 
@@ -81,7 +85,9 @@ std::optional<std::string_view> find_id(std::string_view id) {
 
 /// "; near ones are CC-BY-4.0, CC-BY-3.0", or what could be meant at all.
 std::string near_ids(std::string_view word) {
-    std::vector<std::string_view> known(spdx_ids().begin(), spdx_ids().end());
+    std::vector<std::string_view> known(kCommon.begin(), kCommon.end());
+    for (const std::string_view id : spdx_ids())
+        if (std::ranges::find(kCommon, id) == kCommon.end()) known.push_back(id);
     for (const Word& one : kWords)
         known.push_back(one.word);
     std::string out;
@@ -121,14 +127,14 @@ Value value_of(std::string_view id) {
     return out;
 }
 
-Value either(Value a, Value b) {
+Value either(const Value& a, const Value& b) {
     Value out{a.text + " OR " + b.text, {}};
     for (std::size_t i = 0; i < out.forbidden.size(); ++i)
         if (!b.forbidden[i].empty()) out.forbidden[i] = a.forbidden[i];
     return out;
 }
 
-Value both(Value a, Value b) {
+Value both(const Value& a, const Value& b) {
     Value out{a.text + " AND " + b.text, {}};
     for (std::size_t i = 0; i < out.forbidden.size(); ++i)
         out.forbidden[i] = a.forbidden[i].empty() ? b.forbidden[i] : a.forbidden[i];
@@ -151,8 +157,8 @@ class Parser {
         GYM_TRY(Value out, conjunction(depth));
         while (word_ == "OR") {
             advance();
-            GYM_TRY(Value next, conjunction(depth));
-            out = either(std::move(out), std::move(next));
+            GYM_TRY(const Value next, conjunction(depth));
+            out = either(out, next);
         }
         return out;
     }
@@ -161,8 +167,8 @@ class Parser {
         GYM_TRY(Value out, operand(depth));
         while (word_ == "AND") {
             advance();
-            GYM_TRY(Value next, operand(depth));
-            out = both(std::move(out), std::move(next));
+            GYM_TRY(const Value next, operand(depth));
+            out = both(out, next);
         }
         return out;
     }

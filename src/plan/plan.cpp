@@ -210,7 +210,9 @@ std::vector<Reason> reasons_of(const Inputs& in, const Plan& plan, const BudgetC
         return is_fixed ? given : rule;
     };
     const std::string length = unit_length(in, terms);
-    std::string nodes = fmt::format("{} workers are live", in.facts.workers.size());
+    std::string nodes = in.facts.workers.empty()
+                            ? std::string("the default where no worker is known")
+                            : fmt::format("{} workers are live", in.facts.workers.size());
     if (in.wishes.within_s) nodes = "the fewest that are done in time";
     if (in.wishes.nodes) nodes = "the nodes that you want";
     const std::string deadline =
@@ -290,7 +292,7 @@ std::string advice_for(const Inputs& in, const CostAt& cost_at, const Amount& mo
     std::string out;
     if (in.fixed.price_wei_per_pflop) {
         const auto price = price_within(cost_at, *in.fixed.price_wei_per_pflop, money, least_money);
-        if (price.ok() && !price->is_zero()) out += ", pay --price " + price->to_tokens();
+        if (price.ok() && !price->is_zero()) out = ", pay --price " + price->to_tokens();
     }
     const auto at_price = cost_at(in.fixed.price_wei_per_pflop.value_or(Amount()));
     if (!in.wishes.tokens || !at_price.ok() || least_money(*at_price).is_zero()) return out;
@@ -304,7 +306,7 @@ std::string advice_for(const Inputs& in, const CostAt& cost_at, const Amount& mo
         if (!count.ok()) break;
         fewer.tokens = *count;
         if (plan_once({fewer, in.fixed, in.work, in.facts}, false).ok())
-            return out + ", or train --tokens " + text;
+            return out.append(", or train --tokens ").append(text);
     }
     return out;
 }

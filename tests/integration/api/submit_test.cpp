@@ -10,6 +10,10 @@ using testing::address_of;
 using testing::job_spec;
 using testing::kAsset;
 
+bool has(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
 class SubmitTest : public testing::ApiDatabaseTest {};
 
 TEST_F(SubmitTest, LocksTheBudgetOnceAndReplays) {
@@ -223,9 +227,6 @@ TEST_F(SubmitTest, TermsThatLeaveNodesNoChanceAreRefused) {
         const auto result = submit({owner_, "key", job_spec(dataset_, "1", extra)});
         return result.ok() ? std::string("accepted") : result.error().message;
     };
-    const auto has = [](const std::string& text, const std::string& part) {
-        return text.find(part) != std::string::npos;
-    };
     EXPECT_TRUE(has(message("deadlines: {report_ms: 1}\n"), "report_ms"));
     EXPECT_TRUE(has(message("deadlines: {unit_ms: 1}\n"), "unit_ms"));
     EXPECT_TRUE(has(message("deadlines: {reveal_ms: 1}\n"), "reveal_ms"));
@@ -416,7 +417,7 @@ TEST_F(SubmitTest, MoreBudgetIsLockedOncePerKey) {
     EXPECT_EQ(other.error().code, ErrorCode::kConflict);
     const auto poor = fund({owner_, job, Amount::parse_tokens("111").value(), "x"});
     EXPECT_EQ(poor.error().code, ErrorCode::kInsufficientFunds);
-    EXPECT_NE(poor.error().message.find("the sum to add to the job's budget is 111 tokens, 110 are "
+    EXPECT_NE(poor.error().message.find("the sum to add to the job's budget is 111 GYM, 110 are "
                                         "available: deposit 1 more"),
               std::string::npos)
         << poor.error().message;

@@ -46,6 +46,7 @@ TEST(Licence, UnknownIdentifiersAreRefusedWithNearOnes) {
     expect_refused("CC-BY-4", "near ones are CC-BY-4.0");
     expect_refused("CC0-1.0 OR MTI", "'MTI' is not an SPDX identifier; near ones are MIT");
     expect_refused("Apache2.0", "Apache-2.0");
+    expect_refused("cc-by", "near ones are CC-BY-4.0, CC-BY-SA-4.0, CC-BY-NC-4.0;");
     expect_refused("privat", "near ones are private");
 }
 
