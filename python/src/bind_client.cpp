@@ -131,12 +131,14 @@ void bind_account(py::module_& module) {
 
 // Calls
 
+std::string read_key(const std::string& file) {
+    const auto secret = unwrap(crypto::read_secret_file(file));
+    return {secret.view().begin(), secret.view().end()};
+}
+
 std::shared_ptr<ApiClient> open_api(const std::string& url, std::string key,
                                     const std::string& key_file, std::uint32_t retry_ms) {
-    if (!key_file.empty()) {
-        const auto secret = unwrap(crypto::read_secret_file(key_file));
-        key.assign(secret.view().begin(), secret.view().end());
-    }
+    if (!key_file.empty()) key = read_key(key_file);
     return std::make_shared<ApiClient>(client::ApiOptions{
         .url = url, .key = std::move(key), .retry_for = std::chrono::milliseconds(retry_ms)});
 }
@@ -238,6 +240,7 @@ void bind_client(py::module_& module) {
     bind_account(module);
     bind_signer(module);
     module.attr("PAGE_ITEMS_MAX") = client::kPageItemsMax;
+    module.def("read_key", &read_key);
     module.def("parse_init", [](const std::string& text) {
         return registry::to_string(unwrap(registry::parse_init(text)));
     });

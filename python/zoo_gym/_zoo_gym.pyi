@@ -279,8 +279,14 @@ def mix(
 ) -> list[MixedInput]:
     """Token files with their weights in millionths; tokens 0: as many as the shares allow."""
 
+def pull_dataset(url: str, key: str, root: str, output: str) -> Tokens:
+    """Downloads a token file and checks its root."""
+
 def parse_dataset_name(text: str) -> str:
     """The name in NAME or NAME@VERSION."""
+
+def read_key(file: str) -> str:
+    """What a file of mode 0600 holds."""
 
 def parse_init(text: str) -> str:
     """A root, job:ID or job:ID@ROUND, as a job file has it."""

@@ -229,6 +229,32 @@ class Dataset:
         return cls(_info_of(registered), None)
 
     @classmethod
+    def pull(
+        cls,
+        name_or_root: str,
+        path: str | os.PathLike[str],
+        *,
+        network: str | Network | None = None,
+        api_key_file: str | os.PathLike[str] | None = None,
+    ) -> Dataset:
+        """Downloads a registered dataset as a token file, as ``gym data pull`` does, and checks it. A call
+        that was cut off continues.
+
+        Args:
+            name_or_root: as in :meth:`load`.
+            path: of the token file.
+
+        Raises:
+            PermissionDeniedError: without a key, and for a dataset that only its owner may download.
+            MismatchError: if other tokens arrive; NotFoundError: as in :meth:`load`.
+        """
+        found = network if isinstance(network, Network) else Network.find(network, api_key_file)
+        known = cls.load(name_or_root, found)
+        url = f"{found.url.rstrip('/')}/v1/datasets/{known.root}/tokens"
+        tokens = _zoo_gym.pull_dataset(url, found.api_key() or "", known.root, os.fspath(path))
+        return cls(known._info, tokens)
+
+    @classmethod
     def _of(cls, tokens: _zoo_gym.Tokens, name: str, tokenizer: Tokenizer | None = None) -> Dataset:
         info = DatasetInfo(tokens.root, len(tokens), tokens.vocabulary, name)
         return cls(info, tokens, tokenizer)
@@ -258,7 +284,7 @@ class Dataset:
         if self._tokens is None:
             raise NotFoundError(
                 f"the tokens of dataset '{self._info.name}' ({self.root}) are not on this machine: "
-                "read them with Dataset.from_file"
+                "download them with Dataset.pull"
             )
         return self._tokens
 

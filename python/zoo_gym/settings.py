@@ -79,6 +79,16 @@ class Network:
         """A client that reads what is public."""
         return _zoo_gym.Api(self.url)
 
+    def api_key(self) -> str | None:
+        """The owner's key, if there is one.
+
+        Raises:
+            PermissionDeniedError: if others may read the key's file.
+        """
+        if self.api_key_file is not None:
+            return _zoo_gym.read_key(self.api_key_file)
+        return os.environ.get("GYM_API_KEY")
+
     def owner_api(self) -> _zoo_gym.Api:
         """A client with the owner's key.
 
@@ -86,9 +96,7 @@ class Network:
             UnauthenticatedError: if there is no key.
             PermissionDeniedError: if others may read the key's file.
         """
-        if self.api_key_file is not None:
-            return _zoo_gym.Api(self.url, key_file=self.api_key_file)
-        key = os.environ.get("GYM_API_KEY")
+        key = self.api_key()
         if not key:
             raise UnauthenticatedError(
                 "submitting a job needs an API key: pass api_key_file=FILE or set GYM_API_KEY "

@@ -105,7 +105,7 @@ def test_a_text_is_registered_with_a_licence_and_never_without(owner, tmp_path):
     assert trainer.status.state == "new", "a quote submits nothing"
 
 
-def test_a_name_has_versions_which_never_change(owner):
+def test_a_name_has_versions_which_never_change(owner, tmp_path, monkeypatch):
     first = Dataset.from_text("The first text. " * 300).push("versions", licence="CC0-1.0")
     second = Dataset.from_text("The second text. " * 300).push("versions@2", licence="CC0-1.0")
     assert (first.info.name, first.info.version, second.info.version) == ("versions", 1, 2)
@@ -122,6 +122,13 @@ def test_a_name_has_versions_which_never_change(owner):
         third.push("My Corpus", licence="CC0-1.0")
     with pytest.raises(gym.NotFoundError, match="versions@9"):
         Dataset.load("versions@9")
+    pulled = Dataset.pull("versions@1", tmp_path / "pulled.tokens")
+    assert (pulled.root, len(pulled)) == (first.root, len(first))
+    assert Dataset.from_file(tmp_path / "pulled.tokens").root == first.root
+    monkeypatch.delenv("GYM_API_KEY")
+    with pytest.raises(gym.PermissionDeniedError):
+        Dataset.pull("versions", tmp_path / "none.tokens")
+    assert [path.name for path in tmp_path.glob("*.tokens*")] == ["pulled.tokens"]
 
 
 def test_a_stored_network_takes_the_place_of_all_variables(registered, owner, monkeypatch):

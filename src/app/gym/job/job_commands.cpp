@@ -72,7 +72,7 @@ Result<plan::Facts> planner_facts(const client::ApiClient& api, const ResolvedJo
 Result<ResolvedJob> asked_job(const CliContext& context, const JobOptions& options) {
     GYM_TRY(JobText text, job_text(options.request));
     text.quiet = context.json;
-    GYM_CHECK(resolve_mix(options.api, text, context.json));
+    GYM_TRY(MixedFrom mixed_from, resolve_mix(options.api, text, context.json));
     const client::ApiClient api = options.api.client();
     const auto facts = [&](const ResolvedJob& known) { return planner_facts(api, known); };
     const auto lookup = [&](const registry::DatasetReference& reference) -> Result<Digest> {
@@ -80,6 +80,7 @@ Result<ResolvedJob> asked_job(const CliContext& context, const JobOptions& optio
         return version->root;
     };
     GYM_TRY(ResolvedJob job, resolve_job(std::move(text), facts, lookup));
+    job.mixed_from = std::move(mixed_from);
     if (options.max_data_price.empty()) return job;
     const auto price = Amount::parse_tokens(options.max_data_price);
     if (!price.ok())
@@ -137,8 +138,16 @@ Status print_quote(const CliContext& context, const JobOptions& options) {
     return {};
 }
 
-Result<std::string> licence_of(const JobOptions& options) {
-    auto licence = licence::canonical(options.licence);
+/// --licence, and with it those of all registered parts of a mix.
+Result<std::string> licence_of(const JobOptions& options, const ResolvedJob& job) {
+    std::set<std::string> all = job.mixed_from.licences;
+    if (!options.licence.empty()) all.insert(options.licence);
+    std::string text;
+    for (const std::string& one : all) {
+        const bool composed = all.size() > 1 && one.find(' ') != std::string::npos;
+        text += (text.empty() ? "" : " AND ") + (composed ? "(" + one + ")" : one);
+    }
+    auto licence = licence::canonical(text);
     if (!licence.ok()) return licence.error().in("--licence");
     return licence;
 }
@@ -159,7 +168,7 @@ Status check_offer(const JobOptions& options, const ResolvedJob& job,
                         " (or max_data_price in the job file) accepts it; `gym job quote` prints "
                         "the job's cost");
     if (options.licence.empty()) return {};
-    GYM_TRY(const std::string licence, licence_of(options));
+    GYM_TRY(const std::string licence, licence_of(options, job));
     if (licence == dataset.licence) return {};
     return fail(ErrorCode::kConflict, "dataset " + job.dataset_root.hex() +
                                           " is registered under " + dataset.licence +
@@ -177,13 +186,14 @@ Result<registry::Dataset> ready_dataset(const CliContext& context, const JobOpti
             "dataset " + job.dataset_root.hex() +
                 " is not registered: name its text in the job file, or see `gym data list`");
     if (!record) {
-        if (options.licence.empty())
+        const bool says_itself = !job.mixed_from.licences.empty() && !job.mixed_from.has_files;
+        if (options.licence.empty() && !says_itself)
             return fail(ErrorCode::kInvalidArgument,
                         job.dataset_name + " (" + job.dataset_root.hex() +
                             ") is not registered: say under which licence with --licence (an SPDX "
                             "expression like CC-BY-4.0; private: only your own jobs train on it), "
                             "or offer it for a price with `gym data register`");
-        GYM_TRY(const std::string licence, licence_of(options));
+        GYM_TRY(const std::string licence, licence_of(options, job));
         GYM_TRY(record, api.register_dataset(*job.dataset, {job.dataset_name, licence, Amount()}));
         GYM_TRY([[maybe_unused]] const bool given,
                 give_tokenizer(api, job.dataset_file, record->value));

@@ -21,6 +21,7 @@
 #include "gym/registry/dataset_names.hpp"
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/jobs.hpp"
+#include "job/job_mix.hpp"
 #include "job/job_request.hpp"
 
 namespace gym::app {
@@ -40,6 +41,7 @@ struct ResolvedJob {
     std::optional<blob::Dataset> dataset;  ///< absent if the file names a registered root
     std::filesystem::path dataset_file;  ///< where the tokenizer of `dataset` lies (find_bundle())
     std::string dataset_name;
+    MixedFrom mixed_from = {};               ///< where the job file has `data`
     std::vector<std::string> warnings = {};  ///< sentences that the owner should read
     /// The weights of a model that was imported for this job: `init` names them.
     std::shared_ptr<const TemporaryFolder> imported = {};

@@ -18,6 +18,8 @@
 #include "gym/common/yaml_list.hpp"
 #include "gym/data/manifest.hpp"
 #include "gym/data/mix.hpp"
+#include "gym/licence/licence.hpp"
+#include "gym/registry/job_spec.hpp"
 
 namespace gym::app {
 namespace {
@@ -74,10 +76,20 @@ bool holds(const fs::path& file, const Digest& root) {
     return found.ok() && found->root == root;
 }
 
+/// What the job file declares about the weights, as registry::parse_job_spec() reads it.
+Result<licence::Use> use_of(const JobText& job) {
+    GYM_TRY(auto map, YamlMap::parse(job.text.text(), job.text.origin()));
+    if (!map.has(registry::kUseKey)) return licence::Use::kCommercial;
+    GYM_TRY(const std::string word, map.string(registry::kUseKey));
+    return licence::parse_use(word);
+}
+
 class MixBuilder {
   public:
-    MixBuilder(const ApiOptions& api, fs::path store, bool quiet)
-        : api_(api), store_(std::move(store)), quiet_(quiet) {}
+    MixBuilder(const ApiOptions& api, licence::Use use, fs::path store, bool quiet)
+        : api_(api), use_(use), store_(std::move(store)), quiet_(quiet) {}
+
+    [[nodiscard]] const MixedFrom& mixed_from() const { return from_; }
 
     /// A token file with the part's tokens.
     Result<fs::path> fetch(const Part& part, const fs::path& folder) {
@@ -87,7 +99,9 @@ class MixBuilder {
         const client::ApiClient client = api_.client(kApiRetryFor);
         GYM_TRY(const Digest root, find_dataset(client, part.dataset));
         GYM_TRY(const auto record, client.dataset(root));
-        licences_.push_back(record ? record->value.licence : std::string("not registered"));
+        if (!record)
+            return fail(ErrorCode::kNotFound, "dataset " + root.hex() + " is not registered");
+        GYM_CHECK(permit(part, record->value));
         const fs::path kept = store_ / (root.hex().substr(2) + ".tokens");
         if (!holds(kept, root)) {
             if (!quiet_) print_notice("data", "fetching {}", part.dataset);
@@ -116,9 +130,20 @@ class MixBuilder {
     }
 
   private:
+    /// The mix would be the job owner's own dataset, which no licence is checked of.
+    Status permit(const Part& part, const registry::Dataset& dataset) {
+        shown_.push_back(dataset.licence);
+        from_.licences.insert(dataset.licence);
+        const std::string why = licence::forbidden(dataset.licence, use_);
+        if (why.empty()) return {};
+        return fail(ErrorCode::kConflict,
+                    part.dataset + " is under " + dataset.licence + ", and " + why +
+                        ": leave it out of 'data', or name its file if it is your own");
+    }
     /// A text becomes one, a token a byte.
     Result<fs::path> token_file(const fs::path& file) {
-        licences_.emplace_back("your file");
+        shown_.emplace_back("your file");
+        from_.has_files = true;
         const auto known = blob::scan_dataset(file);
         if (known.ok()) return file;
         GYM_TRY(const auto dataset, read_dataset(file.string()));
@@ -131,23 +156,26 @@ class MixBuilder {
         for (std::size_t i = 0; i < parts.size(); ++i)
             print_notice(i == 0 ? "mix" : "", "{} of {} tokens: {} ({})",
                          data::percent_text(report.shares[i].achieved_ppm), report.dataset.tokens,
-                         parts[i].dataset, licences_[i]);
+                         parts[i].dataset, shown_[i]);
     }
 
     const ApiOptions& api_;
+    const licence::Use use_;
     const fs::path store_;
     const bool quiet_;
-    std::vector<std::string> licences_;
+    std::vector<std::string> shown_;  ///< about each part
+    MixedFrom from_;
 };
 
 }  // namespace
 
-Status resolve_mix(const ApiOptions& api, JobText& job, bool quiet) {
+Result<MixedFrom> resolve_mix(const ApiOptions& api, JobText& job, bool quiet) {
     GYM_TRY(const bool there, job.text.has(kDataKey));
-    if (!there) return {};
+    if (!there) return MixedFrom();
     GYM_TRY(const std::vector<Part> parts, parts_of(job));
     GYM_TRY(fs::path kept, store());
-    MixBuilder builder(api, std::move(kept), quiet);
+    GYM_TRY(const licence::Use use, use_of(job));
+    MixBuilder builder(api, use, std::move(kept), quiet);
     std::vector<fs::path> files;
     files.reserve(parts.size());
     for (const Part& part : parts) {
@@ -159,7 +187,8 @@ Status resolve_mix(const ApiOptions& api, JobText& job, bool quiet) {
     const fs::path whole = fs::absolute(mixed, error);
     if (error) return fail(ErrorCode::kIo, mixed.string() + ": " + error.message());
     GYM_CHECK(job.text.erase(kDataKey));
-    return job.text.set(kDatasetKey, "\"" + whole.string() + "\"");
+    GYM_CHECK(job.text.set(kDatasetKey, "\"" + whole.string() + "\""));
+    return builder.mixed_from();
 }
 
 }  // namespace gym::app

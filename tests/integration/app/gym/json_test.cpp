@@ -97,7 +97,7 @@ class JsonTest : public ::testing::Test {
             R"("dispute_game":"0x1111111111111111111111111111111111111111"})");
         return {
             {{"data", "build"}, {"--text", text, "-o", path("data.bin")}},
-            {{"data", "build"}, {text, "--steps", "none", "-o", path("docs.bin")}},
+            {{"data", "build"}, {path("reference"), "--steps", "none", "-o", path("docs.bin")}},
             {{"data", "verify"}, {path("docs.bin")}},
             {{"data", "mix"},
              {path("docs.bin") + ":1", path("data.bin") + ":1", "-o", path("mix")}},

@@ -111,6 +111,8 @@ TEST_F(PullTest, AJobTrainsOnAMixOfRegisteredDatasetsAndFiles) {
     EXPECT_NE(submitted.err.find("first@1 (MIT)"), std::string::npos) << submitted.err;
     const auto jobs = backend().jobs({}).value();
     ASSERT_EQ(jobs.size(), 1U);
+    const auto registered = backend().dataset(jobs[0].dataset_root).value();
+    EXPECT_EQ(registered.licence, "CC0-1.0 AND MIT") << "of all parts";
     const auto pulled_mix = pull(jobs[0].dataset_root.hex());
     ASSERT_EQ(pulled_mix.exit_code, 0) << pulled_mix.err;
     const std::string tokens = slurp(pulled());
@@ -136,6 +138,17 @@ TEST_F(PullTest, AJobTrainsOnAMixOfRegisteredDatasetsAndFiles) {
         EXPECT_NE(refused.exit_code, 0) << data;
         EXPECT_NE(refused.err.find(words), std::string::npos) << data << ": " << refused.err;
     }
+    enter('e', {"--licence", "CC-BY-NC-4.0", "--as", "not-for-sale"});
+    write("data: [{dataset: not-for-sale, weight: 1}, {dataset: first, weight: 1}]");
+    const auto forbidden = gym({"job", "submit", file});
+    EXPECT_NE(forbidden.exit_code, 0);
+    EXPECT_NE(forbidden.err.find("forbids commercial use"), std::string::npos) << forbidden.err;
+    write(
+        "use: non-commercial\ndata: [{dataset: not-for-sale, weight: 1}, {dataset: first, "
+        "weight: 1}]");
+    const auto permitted = gym({"job", "submit", file, "--json"});
+    ASSERT_EQ(permitted.exit_code, 0) << permitted.err;
+    EXPECT_EQ(parse_line(permitted.out).at("data_licence").as_string(), "CC-BY-NC-4.0 AND MIT");
     enter('d', {"--licence", "MIT", "--price", "1", "--as", "sold"});
     ::setenv("GYM_API_KEY", create_key(*api_db_, address_of(2), "other", 1).value().c_str(), 1);
     write("data: [{dataset: sold, weight: 1}, {dataset: mine.txt, weight: 1}]");
