@@ -109,7 +109,7 @@ TEST_F(DeviceEngine, RefusesWhatDoesNotFit) {
     EXPECT_EQ(CudaEngine::create(program, {.memory_bytes_max = 1000}).error().code,
               ErrorCode::kOutOfRange);
     EXPECT_EQ(CudaEngine::create(program, {.device = 1 << 20}).error().code,
-              ErrorCode::kUnavailable);
+              ErrorCode::kNotFound);
     auto device = CudaEngine::create(program);
     ASSERT_TRUE(device.ok());
     EXPECT_EQ(device->load(State{}).error().code, ErrorCode::kShapeMismatch);

@@ -97,7 +97,7 @@ TEST_F(DeviceTraining, EvaluatesLikeTheCpu) {
 
 TEST_F(DeviceTraining, DevicesAreNamedOrRefused) {
     EXPECT_FALSE(device_model("cuda").value().empty());
-    EXPECT_EQ(unit("cuda:99").error().code, ErrorCode::kUnavailable);
+    EXPECT_EQ(unit("cuda:99").error().code, ErrorCode::kNotFound);
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ Result<ResolvedJob> asked_job(const CliContext& context, const JobOptions& optio
         GYM_TRY(const auto version, api.dataset_version(reference));
         return version->root;
     };
-    GYM_TRY(ResolvedJob job, resolve_job(std::move(text), facts, lookup));
+    GYM_TRY(ResolvedJob job, resolve_job(text, facts, lookup));
     job.mixed_from = std::move(mixed_from);
     if (options.max_data_price.empty()) return job;
     const auto price = Amount::parse_tokens(options.max_data_price);

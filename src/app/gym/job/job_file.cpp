@@ -180,7 +180,7 @@ Result<KnownFee> network_fee(const client::ApiClient& api) {
                     fee->bound ? "" : "the network's services have not published their rates yet"};
 }
 
-Result<ResolvedJob> resolve_job(JobText given, const AskFacts& ask_facts,
+Result<ResolvedJob> resolve_job(const JobText& given, const AskFacts& ask_facts,
                                 const DatasetLookup& lookup) {
     ResolvedJob job;
     const std::string origin = given.text.origin();

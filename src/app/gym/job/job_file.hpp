@@ -58,7 +58,7 @@ using DatasetLookup = std::function<Result<Digest>(const registry::DatasetRefere
 /// folder (load_job_data()); what is no file is looked up as a name, if it can be one and there is
 /// a `lookup`. @errors those of resolve_job_file(); load_job_data(); plan::make_plan(); those of
 /// `ask_facts`.
-[[nodiscard]] Result<ResolvedJob> resolve_job(JobText given, const AskFacts& ask_facts,
+[[nodiscard]] Result<ResolvedJob> resolve_job(const JobText& given, const AskFacts& ask_facts,
                                               const DatasetLookup& lookup = {});
 
 /// Reads the job file `path`, which must leave nothing to the planner; the files that it names are

@@ -90,8 +90,8 @@ struct ModelConfig {
 };
 
 /// The model that `forward` is: one input, tokens i32 (windows, context); one output, f32 (windows
-/// * context, vocabulary) or, of a classifier, (windows, classes). Training takes its parameters, names and initial values; weights of rank
-/// 2 and more decay, embedding tables do not.
+/// * context, vocabulary) or, of a classifier, (windows, classes). Training takes its parameters,
+/// names and initial values; weights of rank 2 and more decay, embedding tables do not.
 /// @errors kInvalidArgument saying what else `forward` is.
 [[nodiscard]] Result<ModelConfig> imported_model(std::shared_ptr<const Program> forward);
 
