@@ -120,9 +120,8 @@ Status check_tokenizer(const fs::path& path, const blob::Dataset& dataset,
     GYM_TRY(const auto encoder, encoder_of(tokenizer));
     const Digest made_by = dataset.tokenizer();
     // Bytes, and token files of the first format, name none.
-    const bool same = made_by.is_zero()
-                          ? dataset.vocabulary() == encoder->vocabulary()
-                          : made_by == encoder->tokenizer_root();
+    const bool same = made_by.is_zero() ? dataset.vocabulary() == encoder->vocabulary()
+                                        : made_by == encoder->tokenizer_root();
     if (same) return {};
     return fail(ErrorCode::kInvalidArgument,
                 path.string() + " was made by " +
