@@ -46,6 +46,7 @@ struct Bench {
 Result<std::optional<Price>> market_price(const std::string& api) {
     GYM_TRY(const auto jobs, client::ApiClient({.url = api, .key = {}}).jobs({}));
     std::vector<Amount> prices;
+    prices.reserve(jobs.size());
     for (const auto& job : jobs)
         prices.push_back(job->price_wei_per_pflop);
     if (prices.empty()) return std::optional<Price>();

@@ -12,6 +12,7 @@
 
 #include "cli/network_choice.hpp"
 #include "gym/common/file.hpp"
+#include "gym/common/overloaded.hpp"
 #include "gym/common/yaml_text.hpp"
 
 namespace gym::app {
@@ -58,11 +59,6 @@ const std::array<NodeOption, 14> kNodeOptions{{
     {"--api", "api", &NodeConfig::api, "gym-api to ask for balances, http://host:port"},
 }};
 
-template <class... F>
-struct Overloaded : F... {
-    using F::operator()...;
-};
-
 std::string shell_word(const std::string& text) {
     const auto plain = [](char c) {
         return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
@@ -77,7 +73,7 @@ std::string shell_word(const std::string& text) {
 
 /// " --flag value", or " --flag" for one without.
 std::string command_text(const NodeOption& option, const NodeConfig& values) {
-    const std::string flag = std::string(" ") + option.flag;
+    std::string flag = std::string(" ") + option.flag;
     return std::visit(Overloaded{[&](std::string NodeConfig::*member) {
                                      return flag + " " + shell_word(values.*member);
                                  },
