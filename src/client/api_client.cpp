@@ -136,6 +136,26 @@ auto list_in(const char* name, Read read) {
     };
 }
 
+/// The body of a change of visibility.
+std::string access_body(const registry::Access& access) {
+    json::array allowed;
+    for (const Address& account : access.allowed)
+        allowed.emplace_back(account.hex());
+    return json::serialize(json::object{{"visibility", registry::to_string(access.visibility)},
+                                        {"allowed", std::move(allowed)}});
+}
+
+/// A text that is not public does not leave this machine in the clear. @errors kInvalidArgument.
+Status check_confidential(const std::string& url, registry::Visibility visibility) {
+    if (visibility == registry::Visibility::kPublic) return {};
+    GYM_TRY(const http::Url parsed, http::parse_url(url));
+    if (parsed.tls || http::is_loopback(parsed.host)) return {};
+    return fail(ErrorCode::kInvalidArgument,
+                url +
+                    " is plain HTTP, where everyone between can read the text: use https://, or "
+                    "register the text as public");
+}
+
 /// Percent-encodes all but letters, digits and "-._".
 std::string encode_query(const std::string& text) {
     std::string out;
@@ -182,6 +202,7 @@ Status add_page(Statement page, std::uint64_t wanted, Statement& out) {
 }  // namespace
 
 struct ApiClient::Post {
+    std::string method = "POST";
     std::string path;
     std::string content_type = "application/json";
     std::string body = {};
@@ -231,7 +252,7 @@ auto ApiClient::get_pages(const std::string& path, const char* name, Read&& read
 template <class Read>
 auto ApiClient::post(const Post& post, Read&& read) const {
     using Value = std::decay_t<decltype(read(std::declval<const json::object&>()))>;
-    http::Request request{.method = "POST", .target = post.path, .body = post.body};
+    http::Request request{.method = post.method, .target = post.path, .body = post.body};
     request.headers = {{"Content-Type", post.content_type},
                        {"Authorization", "Bearer " + options_.key}};
     if (!post.idempotency_key.empty())
@@ -241,7 +262,7 @@ auto ApiClient::post(const Post& post, Read&& read) const {
         db::with_retry([&] { return exchange(options_.url, request, post.timeout_ms); },
                        post.repeatable ? options_.retry_for : std::chrono::milliseconds(0));
     if (!body.ok()) return Result<Value>(body.error());
-    return read_body("POST " + options_.url + post.path, *body, read);
+    return read_body(post.method + " " + options_.url + post.path, *body, read);
 }
 
 Status ApiClient::check_health() const {
@@ -251,6 +272,10 @@ Status ApiClient::check_health() const {
 
 Result<Network> ApiClient::network() const {
     return get("/v1/network", read_network);
+}
+
+Result<Market> ApiClient::market() const {
+    return get("/v1/market", read_market);
 }
 
 Result<NetworkFee> ApiClient::fee() const {
@@ -396,14 +421,37 @@ Result<AnswerList<registry::Dataset>> ApiClient::datasets(const ListPage& page) 
 
 Result<Answer<registry::Dataset>> ApiClient::register_dataset(const blob::Dataset& dataset,
                                                               const DatasetTerms& terms) const {
+    const registry::Visibility visibility =
+        terms.access ? terms.access->visibility : registry::default_visibility(terms.licence);
+    GYM_CHECK(check_confidential(options_.url, visibility));
     const Bytes file = dataset.encode();
     Post post{.path = "/v1/datasets?name=" + encode_query(terms.name) +
                       "&licence=" + encode_query(terms.licence) + "&price_wei_per_mtoken=" +
-                      terms.price_wei_per_mtoken.to_string() + "&root=" + dataset.root().hex(),
+                      terms.price_wei_per_mtoken.to_string() + "&root=" + dataset.root().hex() +
+                      (terms.access ? "&visibility=" + std::string(to_string(visibility)) : ""),
               .content_type = "application/octet-stream",
               .timeout_ms = kUploadTimeoutMs};
     post.body.assign(file.begin(), file.end());
-    return this->post(post, with_json(read_dataset));
+    auto registered = this->post(post, with_json(read_dataset));
+    // A list does not fit into a URL; until it is there, the dataset is its owner's alone.
+    if (!registered.ok() || !terms.access || terms.access->allowed.empty()) return registered;
+    return set_dataset_access(dataset.root(), *terms.access);
+}
+
+Result<Answer<registry::Dataset>> ApiClient::set_dataset_access(
+    const Digest& root, const registry::Access& access) const {
+    return post({.method = "PUT",
+                 .path = "/v1/datasets/" + root.hex() + "/visibility",
+                 .body = access_body(access)},
+                with_json(read_dataset));
+}
+
+Result<Answer<Job>> ApiClient::set_job_access(const Digest& job,
+                                              const registry::Access& access) const {
+    return post({.method = "PUT",
+                 .path = "/v1/jobs/" + job.hex() + "/visibility",
+                 .body = access_body(access)},
+                with_json(read_job));
 }
 
 Status ApiClient::give_tokenizer(const Digest& dataset, ByteView files) const {

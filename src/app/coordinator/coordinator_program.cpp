@@ -177,7 +177,7 @@ Status serve(const CoordinatorFile& file, const WrapCompute& wrap_compute,
                                    player ? &player->claims() : nullptr},
                                   core_options(file, deployment));
     coordinator::GrpcService service(core, *database, blobs, clock,
-                                     describe_network(file, deployment));
+                                     describe_network(file, deployment), file.tasks_kept_ms);
     GYM_TRY(const auto server, rpc::Server::start(file.server, service, clock));
     GYM_CHECK(write_port_file(file.port_file, server->port()));
     log_ready(fmt::format("coordinating as {} on chain {}, port {}, database {}",

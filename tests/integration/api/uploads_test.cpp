@@ -287,7 +287,14 @@ TEST_F(UploadsTest, AJobContinuesWhatAnotherOfTheSameOwnerTrained) {
     deposit(address_of(2), "1000", "d2");
     const auto other = submit(name, "k", address_of(2));
     ASSERT_FALSE(other.ok());
-    EXPECT_EQ(other.error().code, ErrorCode::kPermissionDenied);
+    EXPECT_EQ(other.error().code, ErrorCode::kNotFound) << "the model is its owner's alone";
+    const auto allow = [&](registry::Access access) {
+        return backend_->set_job_access(owner_, before.id, access).ok();
+    };
+    ASSERT_TRUE(allow({registry::Visibility::kAllowList, {address_of(3)}}));
+    EXPECT_EQ(submit(name, "k", address_of(2)).error().message, other.error().message);
+    ASSERT_TRUE(allow({registry::Visibility::kAllowList, {address_of(2)}}));
+    EXPECT_EQ(submit(name, "k", address_of(2))->job.init, next);
     // The first job's data name a tokenizer: others are refused, data without one are not compared.
     const auto continued = [&](const char* tokenizer) {
         return backend_->submit_job(

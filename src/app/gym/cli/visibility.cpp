@@ -1,0 +1,160 @@
+#include "cli/visibility.hpp"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <boost/json.hpp>
+#include <memory>
+
+#include "cli/find_id.hpp"
+#include "cli/rows.hpp"
+
+namespace gym::app {
+namespace {
+
+using registry::Visibility;
+
+std::string whom(const registry::Access& access) {
+    switch (access.visibility) {
+        case Visibility::kPublic:
+            return "everybody";
+        case Visibility::kAllowList:
+            return fmt::format("you and {} account{}", access.allowed.size(),
+                               access.allowed.size() == 1 ? "" : "s");
+        case Visibility::kPrivate:
+            break;
+    }
+    return "you alone";
+}
+
+std::string which_nodes(std::optional<std::uint64_t> nodes) {
+    return nodes ? fmt::format("any of the {} registered nodes", *nodes)
+                 : std::string("any registered node");
+}
+
+struct Options {
+    std::string subject;
+    VisibilityOptions visibility;
+    ApiOptions api;
+};
+
+/// Of the command, where it may not be left out.
+Result<registry::Access> said(const Options& options) {
+    GYM_TRY(const auto access, options.visibility.access());
+    if (access) return *access;
+    return fail(ErrorCode::kInvalidArgument,
+                "say who may see it: public, allow-list with --allow ADDRESS, or private");
+}
+
+Status set_data(const CliContext& context, const Options& options) {
+    GYM_TRY(const registry::Access access, said(options));
+    GYM_TRY(const client::ApiClient api, options.api.client_with_key());
+    GYM_TRY(const Digest root, find_dataset(api, options.subject));
+    GYM_TRY(auto dataset, api.set_dataset_access(root, access));
+    const std::string sees = who_sees_data(dataset->access, count_nodes(api));
+    if (context.json) {
+        dataset.json["who_sees"] = sees;
+        context.print_json(dataset.json);
+        return {};
+    }
+    print_row("dataset root", "{}", root.hex());
+    print_row("visibility", "{}", to_string(dataset->access.visibility));
+    print_row("who sees it", "{}", sees);
+    return {};
+}
+
+Status set_job(const CliContext& context, const Options& options) {
+    GYM_TRY(const registry::Access access, said(options));
+    GYM_TRY(const client::ApiClient api, options.api.client_with_key());
+    GYM_TRY(const Digest id, find_job(api, options.subject));
+    GYM_TRY(auto job, api.set_job_access(id, access));
+    const std::string sees = who_sees_model(job->access, count_nodes(api));
+    if (context.json) {
+        job.json["who_sees"] = sees;
+        context.print_json(job.json);
+        return {};
+    }
+    print_row("job", "{}", id.hex());
+    print_row("visibility", "{}", to_string(job->access.visibility));
+    print_row("who sees it", "{}", sees);
+    return {};
+}
+
+template <class Run>
+void add_command(CLI::App& parent, CliContext& context, const char* about, const char* subject,
+                 Run run) {
+    auto options = std::make_shared<Options>();
+    CLI::App* command = parent.add_subcommand("visibility", about);
+    options->api.add_to(*command, true);
+    command->add_option("subject", options->subject, subject)->required();
+    command
+        ->add_option("visibility", options->visibility.visibility,
+                     "public, allow-list or private; what others fetched before stays with them")
+        ->check(CLI::IsMember({"public", "allow-list", "private"}));
+    command->add_option("--allow", options->visibility.allowed,
+                        "Account on the allow-list; repeat it for several. The list takes the "
+                        "place of an earlier one");
+    command->callback([&context, options, run] { context.finish(run(context, *options)); });
+}
+
+}  // namespace
+
+void VisibilityOptions::add_to(CLI::App& command, const char* about) {
+    command.add_option("--visibility", visibility, about)
+        ->check(CLI::IsMember({"public", "allow-list", "private"}));
+    command.add_option("--allow", allowed,
+                       "Account on the allow-list; repeat it for several accounts");
+}
+
+Result<std::optional<registry::Access>> VisibilityOptions::access() const {
+    if (visibility.empty() && allowed.empty()) return std::optional<registry::Access>();
+    GYM_TRY(registry::Access access,
+            registry::make_access(visibility.empty() ? to_string(Visibility::kAllowList)
+                                                     : std::string_view(visibility),
+                                  allowed));
+    return std::optional(std::move(access));
+}
+
+std::string who_sees_data(const registry::Access& access, std::optional<std::uint64_t> nodes) {
+    if (access.visibility == Visibility::kPublic)
+        return "everybody can list it, train on it and, if it costs nothing, download it";
+    return fmt::format(
+        "{} can list it and train on it; {} may hold a task of such a job and then sees the text "
+        "in the clear, as does the network's operator; a dispute shows single tokens on chain",
+        whom(access), which_nodes(nodes));
+}
+
+std::string who_sees_model(const registry::Access& access, std::optional<std::uint64_t> nodes) {
+    if (access.visibility == Visibility::kPublic)
+        return "everybody can list the job, download its weights and train on from them";
+    return fmt::format(
+        "{} can list the job and download its weights; {} may hold a task of it and then sees "
+        "weights and text in the clear, as does the network's operator; a dispute shows single "
+        "numbers on chain; roots, losses and payments are open to everybody",
+        whom(access), which_nodes(nodes));
+}
+
+std::optional<std::uint64_t> count_nodes(const client::ApiClient& api) {
+    std::uint64_t count = 0;
+    for (const auto role : {records::NodeRole::kWorker, records::NodeRole::kVerifier}) {
+        const auto nodes = api.nodes(role);
+        if (!nodes.ok()) return std::nullopt;
+        for (const client::Node& node : *nodes)
+            count += node.excluded ? 0 : 1;
+    }
+    return count;
+}
+
+void add_data_visibility_command(CLI::App& data, CliContext& context) {
+    add_command(data, context, "Say who may see a dataset of yours",
+                "Root of a registered dataset (first digits suffice), or NAME[@VERSION]",
+                [](const CliContext& with, const Options& given) { return set_data(with, given); });
+}
+
+void add_job_visibility_command(CLI::App& job, CliContext& context) {
+    add_command(job, context, "Say who may see the model of a job of yours",
+                "Job id, or its first digits",
+                [](const CliContext& with, const Options& given) { return set_job(with, given); });
+}
+
+}  // namespace gym::app

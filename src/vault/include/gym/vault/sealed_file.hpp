@@ -1,0 +1,71 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+
+#include "gym/blob/blob_store.hpp"
+#include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
+#include "gym/vault/store_key.hpp"
+
+/// A blob in a file, encrypted and authenticated piece by piece, so that no more than a piece of it
+/// is in memory.
+///
+/// Header, 64 bytes: "GYMSEAL1" | id of the store key, 8 | size of the blob u64 | salt, 32 |
+/// size of a piece u32 | zero u32 (numbers big-endian). Then a record for each piece of 65,536
+/// bytes, of which the last is shorter: nonce, 12 | AES-256-GCM ciphertext | tag, 16. The key is
+/// HKDF(store key, salt, "gym.blob.v1" | root): one for each file. What is authenticated with a
+/// piece is the header and the piece's number, so no piece can be moved, left out or put into
+/// another file.
+///
+/// Nonces are random, 96 bits for every record that is written, under a key that writes at most
+/// 2^36 / 2^16 pieces and a rewritten end now and then: a repeated nonce is less likely than 2^-50.
+namespace gym::vault {
+
+inline constexpr std::size_t kPieceBytes = std::size_t{1} << 16;
+inline constexpr std::size_t kSealHeaderBytes = 64;
+inline constexpr std::size_t kSealRecordExtra = 12 + 16;
+inline constexpr std::uint64_t kSealedBytesMax = std::uint64_t{1} << 44;
+
+/// The file's size for a blob of `size_bytes`.
+[[nodiscard]] std::uint64_t sealed_size(std::uint64_t size_bytes);
+
+/// Writes a sealed file, or continues one that was not completed. Not thread-safe.
+class SealWriter {
+  public:
+    /// Begins `path` anew. @errors kIo; kOutOfRange for a size above kSealedBytesMax.
+    [[nodiscard]] static Result<SealWriter> create(const std::filesystem::path& path,
+                                                   const StoreKey& key, const Digest& root,
+                                                   std::uint64_t size_bytes);
+    /// Continues behind what a writer left. @errors kNotFound; kMalformed, kMismatch for a file
+    /// that is none of this blob, of this key, or whose end is not whole; kIo.
+    [[nodiscard]] static Result<SealWriter> resume(const std::filesystem::path& path,
+                                                   const StoreKey& key, const Digest& root);
+    SealWriter(SealWriter&&) noexcept;
+    SealWriter& operator=(SealWriter&&) noexcept;
+    ~SealWriter();
+
+    [[nodiscard]] std::uint64_t size_bytes() const;      ///< of the whole blob
+    [[nodiscard]] std::uint64_t received_bytes() const;  ///< appended so far
+    /// @errors kOutOfRange for more than the blob has, nothing is written then; kIo.
+    Status append(ByteView bytes);
+    /// Everything so far is in the file: a writer that continues it has lost nothing. @errors kIo.
+    Status flush();
+    /// Completes the file and has it on the disk. @errors kMismatch if bytes are missing; kIo.
+    Status finish();
+
+  private:
+    struct Impl;
+    explicit SealWriter(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+/// A reader of a complete sealed file. Each read decrypts and authenticates the pieces that it
+/// touches. Thread-safe.
+/// @errors kNotFound; kMismatch: altered, cut, of another blob, or sealed with another key; kIo.
+[[nodiscard]] Result<std::unique_ptr<const blob::BlobReader>> open_sealed(
+    const std::filesystem::path& path, const StoreKey& key, const Digest& root);
+
+}  // namespace gym::vault

@@ -1,0 +1,73 @@
+// Private text and weights over the real program's gRPC: for the node that holds a task, and for no
+// other that is registered.
+#include "coordinator_peers.hpp"
+
+namespace gym::testing {
+namespace {
+
+class PrivateBlobs : public PeersTest {
+  protected:
+    Result<Bytes> fetch(Peer& peer, const Digest& root) {
+        Bytes out;
+        const Status done =
+            peer.coordinator->get_blob(root, 0, [&](ByteView part, std::uint64_t) -> Status {
+                out.insert(out.end(), part.begin(), part.end());
+                return {};
+            });
+        if (!done.ok()) return done.error();
+        return out;
+    }
+    void set_visibility(const std::string& what, const std::string& visibility) {
+        const auto done = database_.owner().transact([&](db::Transaction& tx) -> Status {
+            GYM_CHECK(tx.exec("UPDATE registry." + what + " SET visibility = $1", {visibility}));
+            return {};
+        });
+        ASSERT_TRUE(done.ok()) << done.error().message;
+    }
+    std::uint64_t refused_to(const Peer& peer) {
+        return database_.owner()
+            .transact([&](db::Transaction& tx) {
+                return tx.exec_one("SELECT refused_blobs FROM registry.node WHERE address = $1",
+                                   {peer.key.address()});
+            })
+            ->get<std::uint64_t>(0);
+    }
+};
+
+TEST_F(PrivateBlobs, TheNodeWithTheTaskGetsThemAndNoOther) {
+    ASSERT_NO_FATAL_FAILURE(start_with(1));
+    set_visibility("dataset", "private");  // the model is, unless its owner says another
+    Peer& worker = peers_[0];
+    Peer idle;
+    ASSERT_NO_FATAL_FAILURE(join(idle));
+    const records::UnitInputs& inputs = worker.task.inputs;
+    for (const Digest& root : {*inputs.dataset_blob, inputs.base_state_blob, inputs.program_blob}) {
+        const auto mine = fetch(worker, root);
+        ASSERT_TRUE(mine.ok()) << mine.error().message;
+        EXPECT_EQ(blob::blob_root(*mine), root);
+        const auto theirs = fetch(idle, root);
+        ASSERT_FALSE(theirs.ok());
+        EXPECT_EQ(theirs.error().code, ErrorCode::kNotFound);
+        std::string message = theirs.error().message;
+        const Digest absent = blob::blob_root(as_bytes("nobody's"));
+        message.replace(message.find(root.hex()), absent.hex().size(), absent.hex());
+        EXPECT_EQ(message, fetch(idle, absent).error().message) << "as if it did not exist";
+    }
+    EXPECT_EQ(refused_to(idle), 6U);
+    EXPECT_EQ(refused_to(worker), 0U);
+    EXPECT_NE(text_of(folder() / "coordinator.log").find("refused blob"), std::string::npos);
+
+    const PeerWork work = train(worker);  // the whole task runs on what it may fetch
+    ASSERT_TRUE(upload(worker, work).ok());
+    ASSERT_TRUE(worker.coordinator->submit_commitment(work.submission).ok());
+    EXPECT_TRUE(fetch(worker, *inputs.dataset_blob).ok()) << "it may have to defend the unit";
+    EXPECT_FALSE(fetch(idle, work.submission.commitment.commitment.delta_root).ok());
+
+    set_visibility("dataset", "public");
+    set_visibility("job", "public");
+    EXPECT_TRUE(fetch(idle, *inputs.dataset_blob).ok());
+    EXPECT_TRUE(fetch(idle, inputs.base_state_blob).ok());
+}
+
+}  // namespace
+}  // namespace gym::testing
