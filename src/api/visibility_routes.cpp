@@ -61,8 +61,8 @@ void add_visibility_routes(Router& router, RouteContext& context) {
     router.add({.method = "PUT",
                 .pattern = "/v1/datasets/{root}/visibility",
                 .id = "setDatasetVisibility",
-                .summary = "Sets who may see a dataset of the owner from now on. What was fetched "
-                           "before stays where it is, and running jobs continue.",
+                .summary = "Sets the visibility of a dataset of the owner. Copies that others have "
+                           "fetched stay with them, and running jobs continue.",
                 .path = {{"root", "The root of its tokens."}},
                 .needs_key = true,
                 .body_type = "application/json",
@@ -73,7 +73,7 @@ void add_visibility_routes(Router& router, RouteContext& context) {
     router.add({.method = "PUT",
                 .pattern = "/v1/jobs/{id}/visibility",
                 .id = "setJobVisibility",
-                .summary = "Sets who may see the model of a job of the owner from now on.",
+                .summary = "Sets the visibility of the model of a job of the owner.",
                 .path = {{"id", "The job's id."}},
                 .needs_key = true,
                 .body_type = "application/json",

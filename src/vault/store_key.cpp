@@ -12,6 +12,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "gym/common/assert.hpp"
 #include "gym/common/file.hpp"
@@ -35,10 +36,12 @@ void hkdf(ByteView secret, ByteView salt, ByteView info, std::span<std::uint8_t>
                                                  bytes.size());  // NOLINT
     };
     char digest[] = "SHA256";
-    const std::array<OSSL_PARAM, 5> parameters{
+    std::vector<OSSL_PARAM> parameters{
         OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, digest, 0),
-        octets(OSSL_KDF_PARAM_KEY, secret), octets(OSSL_KDF_PARAM_SALT, salt),
-        octets(OSSL_KDF_PARAM_INFO, info), OSSL_PARAM_construct_end()};
+        octets(OSSL_KDF_PARAM_KEY, secret), octets(OSSL_KDF_PARAM_INFO, info)};
+    // OpenSSL takes no salt of no bytes; without one, it is zeros, as RFC 5869 has it.
+    if (!salt.empty()) parameters.push_back(octets(OSSL_KDF_PARAM_SALT, salt));
+    parameters.push_back(OSSL_PARAM_construct_end());
     const int done =
         context ? EVP_KDF_derive(context.get(), out.data(), out.size(), parameters.data()) : 0;
     GYM_ASSERT(done == 1, "HKDF failed");

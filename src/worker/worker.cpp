@@ -463,7 +463,8 @@ Result<std::unique_ptr<Worker>> Worker::open(rpc::Coordinator& coordinator,
     GYM_TRY(SignatureLog signatures, SignatureLog::open(options.data_dir / "signed"));
     GYM_TRY(CheckpointStore checkpoints, CheckpointStore::open(options.data_dir / "checkpoints"));
     WorkerImpl::Files files{std::move(journal), std::move(signatures), std::move(checkpoints)};
-    GYM_TRY(rpc::BlobCache cache, rpc::BlobCache::open(options.data_dir / "blobs", coordinator));
+    GYM_TRY(rpc::BlobCache cache, rpc::BlobCache::open(options.data_dir / "blobs", coordinator,
+                                                       vault::StoreKey::of(key)));
     return std::unique_ptr<Worker>(std::make_unique<WorkerImpl>(
         coordinator, key, clock, std::move(options), std::move(cache), std::move(files)));
 }

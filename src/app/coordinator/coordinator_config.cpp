@@ -87,6 +87,7 @@ Result<CoordinatorFile> load_coordinator_file(const std::string& path) {
     GYM_TRY(YamlMap key, map.map("operator"));
     GYM_CHECK(read_operator(std::move(key), file));
     GYM_TRY(file.blob_folder, map.string("blobs"));
+    GYM_TRY(file.blob_key_file, map.string_or("blob_key_file", ""));
     GYM_TRY(file.disputes_folder, map.string_or("disputes_folder", ""));
     GYM_CHECK(read_engine(map, file));
     GYM_CHECK(map.read_integer("tick_interval_ms", 10, 60'000, file.tick_interval_ms));

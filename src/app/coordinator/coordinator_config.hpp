@@ -29,6 +29,7 @@ struct CoordinatorFile {
     std::string keystore_file;
     std::string passphrase_file;
     std::string blob_folder;
+    std::string blob_key_file;    ///< empty: BLOBS.key, made if there is none
     std::string disputes_folder;  ///< empty: it plays no games
     unsigned engine_threads = 1;
     std::string engine_isa = "auto";

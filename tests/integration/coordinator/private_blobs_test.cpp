@@ -1,6 +1,9 @@
 // Private text and weights over the real program's gRPC: for the node that holds a task, and for no
 // other that is registered.
+#include <algorithm>
+
 #include "coordinator_peers.hpp"
+#include "gym/common/file.hpp"
 
 namespace gym::testing {
 namespace {
@@ -33,6 +36,25 @@ class PrivateBlobs : public PeersTest {
             ->get<std::uint64_t>(0);
     }
 };
+
+TEST_F(PrivateBlobs, NoDiskShowsTheText) {
+    ASSERT_NO_FATAL_FAILURE(start_with(1));
+    (void)train(peers_[0]);  // fills the worker's cache
+    const Bytes text = blob::Dataset::build_from_text(Bytes(64, std::uint8_t{'a'}))->encode();
+    const ByteView tokens = ByteView(text).last(2 * 64);
+    for (const auto& place :
+         {folder() / "blobs", folder() / ("cache-" + peers_[0].key.address().hex())}) {
+        std::size_t files = 0;
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(place)) {
+            if (!entry.is_regular_file()) continue;
+            ++files;
+            EXPECT_EQ(entry.path().extension(), ".sealed") << entry.path();
+            const Bytes stored = read_file(entry.path()).value();
+            EXPECT_TRUE(std::ranges::search(stored, tokens).empty()) << entry.path();
+        }
+        EXPECT_GE(files, 3U) << "text, program and base state in " << place;
+    }
+}
 
 TEST_F(PrivateBlobs, TheNodeWithTheTaskGetsThemAndNoOther) {
     ASSERT_NO_FATAL_FAILURE(start_with(1));

@@ -43,7 +43,7 @@ Result<registry::Access> said(const Options& options) {
     GYM_TRY(const auto access, options.visibility.access());
     if (access) return *access;
     return fail(ErrorCode::kInvalidArgument,
-                "say who may see it: public, allow-list with --allow ADDRESS, or private");
+                "name a visibility: public, allow-list with --allow ADDRESS, or private");
 }
 
 Status set_data(const CliContext& context, const Options& options) {
@@ -53,13 +53,13 @@ Status set_data(const CliContext& context, const Options& options) {
     GYM_TRY(auto dataset, api.set_dataset_access(root, access));
     const std::string sees = who_sees_data(dataset->access, count_nodes(api));
     if (context.json) {
-        dataset.json["who_sees"] = sees;
+        dataset.json["visible_to"] = sees;
         context.print_json(dataset.json);
         return {};
     }
     print_row("dataset root", "{}", root.hex());
     print_row("visibility", "{}", to_string(dataset->access.visibility));
-    print_row("who sees it", "{}", sees);
+    print_row("visible to", "{}", sees);
     return {};
 }
 
@@ -70,13 +70,13 @@ Status set_job(const CliContext& context, const Options& options) {
     GYM_TRY(auto job, api.set_job_access(id, access));
     const std::string sees = who_sees_model(job->access, count_nodes(api));
     if (context.json) {
-        job.json["who_sees"] = sees;
+        job.json["visible_to"] = sees;
         context.print_json(job.json);
         return {};
     }
     print_row("job", "{}", id.hex());
     print_row("visibility", "{}", to_string(job->access.visibility));
-    print_row("who sees it", "{}", sees);
+    print_row("visible to", "{}", sees);
     return {};
 }
 
@@ -88,8 +88,9 @@ void add_command(CLI::App& parent, CliContext& context, const char* about, const
     options->api.add_to(*command, true);
     command->add_option("subject", options->subject, subject)->required();
     command
-        ->add_option("visibility", options->visibility.visibility,
-                     "public, allow-list or private; what others fetched before stays with them")
+        ->add_option(
+            "visibility", options->visibility.visibility,
+            "public, allow-list or private; copies that others have fetched stay with them")
         ->check(CLI::IsMember({"public", "allow-list", "private"}));
     command->add_option("--allow", options->visibility.allowed,
                         "Account on the allow-list; repeat it for several. The list takes the "
@@ -146,13 +147,13 @@ std::optional<std::uint64_t> count_nodes(const client::ApiClient& api) {
 }
 
 void add_data_visibility_command(CLI::App& data, CliContext& context) {
-    add_command(data, context, "Say who may see a dataset of yours",
+    add_command(data, context, "Set the visibility of a dataset of yours",
                 "Root of a registered dataset (first digits suffice), or NAME[@VERSION]",
                 [](const CliContext& with, const Options& given) { return set_data(with, given); });
 }
 
 void add_job_visibility_command(CLI::App& job, CliContext& context) {
-    add_command(job, context, "Say who may see the model of a job of yours",
+    add_command(job, context, "Set the visibility of the model of a job of yours",
                 "Job id, or its first digits",
                 [](const CliContext& with, const Options& given) { return set_job(with, given); });
 }

@@ -11,7 +11,7 @@
 
 namespace gym::app {
 
-/// The flags that say who may see a dataset or a model.
+/// The flags for the visibility of a dataset or a model.
 struct VisibilityOptions {
     std::string visibility;            ///< empty: not said
     std::vector<std::string> allowed;  ///< accounts, as text
@@ -22,7 +22,8 @@ struct VisibilityOptions {
     [[nodiscard]] Result<std::optional<registry::Access>> access() const;
 };
 
-/// In plain words: who can list and download something, and that nodes see a text in the clear.
+/// In plain words: the accounts that can list and download something, and that nodes see it in the
+/// clear.
 /// @param nodes registered and not excluded; absent: not known.
 [[nodiscard]] std::string who_sees_data(const registry::Access& access,
                                         std::optional<std::uint64_t> nodes);

@@ -96,10 +96,10 @@ Status register_file(const CliContext& context, const RegistryOptions& options) 
     GYM_CHECK(give_files(api, options, *record));
     boost::json::object out = record.json;
     const std::string sees = who_sees_data(record->access, count_nodes(api));
-    out["who_sees"] = sees;
+    out["visible_to"] = sees;
     if (!context.json) {
         print_dataset(*record);
-        print_row("who sees it", "{}", sees);
+        print_row("visible to", "{}", sees);
     }
     if (reference) {
         GYM_TRY(const auto version, api.name_dataset(*reference, record->root));
@@ -200,7 +200,7 @@ void add_data_registry_commands(CLI::App& data, CliContext& context) {
                     "Register even with a price on a text that is too short to earn anything");
     options->visibility.add_to(
         *enter,
-        "Who may see it: public, allow-list or private (default: public; private under "
+        "Let others see it: public, allow-list or private (default: public; private under "
         "LicenseRef-private). `gym data visibility` changes it later");
     add_data_visibility_command(data, context);
     add("list", "List registered datasets that you may see, newest first", true, list_datasets)

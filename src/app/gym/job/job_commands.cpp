@@ -129,7 +129,7 @@ Status print_quote(const CliContext& context, const JobOptions& options) {
     if (context.json) {
         auto object = quote_json(job, costs, data, fee);
         object["visibility"] = to_string(job.access.visibility);
-        object["who_sees"] = sees;
+        object["visible_to"] = sees;
         add_outlook(outlook, object);
         if (job.plan) object["plan"] = plan_json(*job.plan);
         object["spec"] = job.yaml;
@@ -139,7 +139,7 @@ Status print_quote(const CliContext& context, const JobOptions& options) {
     print_quote(job, costs, data, fee);
     if (job.plan) print_plan(*job.plan);
     print_outlook(outlook);
-    print_row("who sees it", "{}", sees);
+    print_row("visible to", "{}", sees);
     return {};
 }
 
@@ -252,11 +252,11 @@ Status submit(const CliContext& context, const JobOptions& options) {
     const std::string sees = who_sees_model(submitted->access, count_nodes(api));
     if (context.json) {
         submitted.json["data_licence"] = dataset.licence;  // the price is in the answer
-        submitted.json["who_sees"] = sees;
+        submitted.json["visible_to"] = sees;
         context.print_json(submitted.json);
     } else {
         print_job(*submitted);
-        print_row("who sees it", "{}", sees);
+        print_row("visible to", "{}", sees);
     }
     return {};
 }
