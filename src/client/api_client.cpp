@@ -7,6 +7,7 @@
 #include <system_error>
 #include <thread>
 
+#include "access.hpp"
 #include "gym/common/file.hpp"
 #include "gym/common/json_fields.hpp"
 #include "gym/common/printable.hpp"
@@ -134,26 +135,6 @@ auto list_in(const char* name, Read read) {
     return [name, read](const json::object& object) {
         return json_fields::list_of(object, name, read);
     };
-}
-
-/// The body of a change of visibility.
-std::string access_body(const registry::Access& access) {
-    json::array allowed;
-    for (const Address& account : access.allowed)
-        allowed.emplace_back(account.hex());
-    return json::serialize(json::object{{"visibility", registry::to_string(access.visibility)},
-                                        {"allowed", std::move(allowed)}});
-}
-
-/// A text that is not public does not leave this machine in the clear. @errors kInvalidArgument.
-Status check_confidential(const std::string& url, registry::Visibility visibility) {
-    if (visibility == registry::Visibility::kPublic) return {};
-    GYM_TRY(const http::Url parsed, http::parse_url(url));
-    if (parsed.tls || http::is_loopback(parsed.host)) return {};
-    return fail(ErrorCode::kInvalidArgument,
-                url +
-                    " is plain HTTP, where everyone between can read the text: use https://, or "
-                    "register the text as public");
 }
 
 /// Percent-encodes all but letters, digits and "-._".

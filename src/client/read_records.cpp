@@ -50,8 +50,12 @@ registry::Access read_access(const json::object& object) {
     registry::Access out;
     out.visibility = name_of(object, "visibility", registry::parse_visibility);
     std::vector<std::string> allowed;
-    for (const json::value& one : object.at("allowed").as_array())
-        allowed.emplace_back(one.as_string());
+    const json::value& list = member_of(object, "allowed");
+    if (!list.is_array()) throw std::runtime_error("allowed: expected a list");
+    for (const json::value& one : list.get_array()) {
+        if (!one.is_string()) throw std::runtime_error("allowed: expected accounts as text");
+        allowed.emplace_back(one.get_string());
+    }
     return take("allowed", registry::make_access(registry::to_string(out.visibility), allowed));
 }
 
