@@ -86,7 +86,7 @@ TEST_F(DatasetsTest, OneOfManyTokensIsRegisteredWithItsTokenizer) {
     const auto added = add(address_of(1), "wide", made.encode());
     ASSERT_TRUE(added.ok()) << added.error().message;
     EXPECT_EQ(added->dataset.root, made.root());
-    const auto stored = backend().dataset(made.root()).value();
+    const auto stored = backend().dataset(made.root(), registry::Viewer::service()).value();
     EXPECT_EQ(stored.vocabulary, 128'256U);
     EXPECT_EQ(stored.tokenizer, tokenizer);
     EXPECT_GT(stored.novelty_ppm, 900'000U);
