@@ -79,7 +79,7 @@ TEST_F(DatasetsTest, ANewTextIsNovelAndOfTheDefaultUsefulness) {
 TEST_F(DatasetsTest, OneOfManyTokensIsRegisteredWithItsTokenizer) {
     const Digest tokenizer = commit::sha256(as_bytes("tokenizer"));
     std::vector<std::uint32_t> tokens;
-    for (const std::uint16_t token : prose(random_, 5'000))
+    for (const std::uint16_t token : prose(random_, 40'000))
         tokens.push_back(std::uint32_t{token} * 500);
     const auto made =
         blob::Dataset::from_tokens(tokens, blob::Tokenization{128'256, tokenizer}).value();

@@ -98,12 +98,23 @@ TEST(HuggingFaceConfig, OfPublishedModelsGivesTheirPresets) {
     EXPECT_EQ(root_of(plain), root_of_preset("llama-1b"));
 }
 
+/// Encoders, classifiers and norms on heads are exported in gym's own form.
+bool has_hf_form(const ModelConfig& model) {
+    return (model.architecture == Architecture::kGpt ||
+            model.architecture == Architecture::kLlama) &&
+           !model.qk_norm;
+}
+
 TEST(HuggingFaceConfig, ComesBackAsItWent) {
     for (const program::Preset& preset : program::presets()) {
         ModelConfig model = preset.config.model;
         if (model.architecture == Architecture::kGpt) model.bias = true;  // theirs always have them
         model.context = std::min(model.context, 512U);
         const auto config = hf_config_of(model);
+        if (!has_hf_form(model)) {
+            EXPECT_FALSE(config.ok()) << preset.name;
+            continue;
+        }
         ASSERT_TRUE(config.ok()) << preset.name << ": " << config.error().message;
         EXPECT_EQ(root_of_file(boost::json::serialize(*config)), root_of(model)) << preset.name;
     }

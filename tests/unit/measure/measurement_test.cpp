@@ -182,7 +182,8 @@ TEST(EvaluationTest, BadOnesAreRefused) {
     refused("steps of an evaluation: 0", [](EvaluationInputs& bad) { bad.steps = 0; });
     refused("windows of an evaluation: 7 is outside [8, ",
             [](EvaluationInputs& bad) { bad.windows = 7; });
-    refused("a classifier does not", [](EvaluationInputs& bad) { bad.model.model.classes = 4; });
+    refused("a classifier or an encoder does not",
+            [](EvaluationInputs& bad) { bad.model.model.classes = 4; });
     refused("the reference text: its vocabulary",
             [](EvaluationInputs& bad) { bad.model.model.vocabulary = 300; });
     refused("the held-out text: the text is too short: it has 3 tokens, one window needs 17",

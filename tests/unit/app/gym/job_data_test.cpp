@@ -7,10 +7,11 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "gym/commit/sha256.hpp"
 #include "gym/common/file.hpp"
-#include "gym/data/manifest.hpp"
 #include "small_tokenizer.hpp"
 #include "temporary_folder.hpp"
+#include "tokenizer/tokenizer_bundle.hpp"
 
 namespace gym::app {
 namespace {
@@ -71,12 +72,15 @@ TEST_F(JobDataTest, AFolderIsBuiltOnceForAsLongAsItStaysAsItIs) {
     ASSERT_TRUE(built.ok()) << built.error().message;
     const std::string whole = "hello world, hello\n\nworld";  // one duplicate is dropped
     EXPECT_EQ(std::string(built->dataset.tokens().begin(), built->dataset.tokens().end()), whole);
-    EXPECT_EQ(load_job_data(place_ / "corpus", reading(256))->dataset.root(), built->dataset.root());
+    EXPECT_EQ(load_job_data(place_ / "corpus", reading(256))->dataset.root(),
+              built->dataset.root());
     EXPECT_EQ(kept(), 1);
-    EXPECT_NE(load_job_data(place_ / "corpus", reading(266, tokenizer()))->dataset.root(), built->dataset.root());
+    EXPECT_NE(load_job_data(place_ / "corpus", reading(266, tokenizer()))->dataset.root(),
+              built->dataset.root());
     EXPECT_EQ(kept(), 2) << "another tokenizer";
     write("corpus/c.md", "more");
-    EXPECT_NE(load_job_data(place_ / "corpus", reading(256))->dataset.root(), built->dataset.root());
+    EXPECT_NE(load_job_data(place_ / "corpus", reading(256))->dataset.root(),
+              built->dataset.root());
     EXPECT_EQ(kept(), 3) << "another folder";
     const auto records = load_job_data(place_ / "corpus/b.jsonl", reading(256));
     ASSERT_TRUE(records.ok()) << records.error().message;
@@ -107,9 +111,10 @@ TEST_F(JobDataTest, OtherTokensThanTheModelsAreRefused) {
     EXPECT_EQ(refusal("words", reading(300, tokenizer())), "accepted");
     EXPECT_NE(refusal("words", reading(265)).find("/words has a vocabulary of 266"),
               std::string::npos);
-    EXPECT_NE(refusal("words", reading(300, "bytes"))
-                  .find("was made by the tokenizer " + words.dataset.tokenizer().hex() + ", not by"),
-              std::string::npos)
+    EXPECT_NE(
+        refusal("words", reading(300, "bytes"))
+            .find("was made by the tokenizer " + words.dataset.tokenizer().hex() + ", not by"),
+        std::string::npos)
         << refusal("words", reading(300, "bytes"));
     // Even where the vocabularies are alike.
     const Digest other = commit::sha256(as_bytes(std::string("other")));
