@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <exception>
+#include <utility>
 
 #include "gym/api/problem.hpp"
 #include "routes.hpp"
@@ -38,7 +39,7 @@ Response json_response(unsigned status, const std::string& serialized) {
 
 struct Api::Impl {
     Impl(ApiDependencies dependencies, ApiOptions options)
-        : context{dependencies, options, metrics} {
+        : context{dependencies, std::move(options), metrics} {
         add_read_routes(router, context);
         add_evidence_routes(router, context);
         add_statement_routes(router, context);
@@ -86,7 +87,7 @@ struct Api::Impl {
 };
 
 Api::Api(ApiDependencies dependencies, ApiOptions options)
-    : impl_(std::make_unique<Impl>(dependencies, options)) {}
+    : impl_(std::make_unique<Impl>(dependencies, std::move(options))) {}
 Api::~Api() = default;
 
 const Router& Api::router() const noexcept {

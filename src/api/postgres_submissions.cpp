@@ -275,7 +275,7 @@ Result<bool> lock_money(db::Transaction& tx, const std::string& asset, const Fun
 /// Moves an uploaded blob to where the coordinator finds it, if it is not there.
 Status take_over(blob::BlobStore& blobs, const UploadFiles& files, const Address& owner,
                  const Digest& blob) {
-    const Status adopted = blobs.adopt(blob, files.of(owner, blob));
+    Status adopted = blobs.adopt(blob, files.of(owner, blob));
     if (adopted.ok() || adopted.error().code != ErrorCode::kNotFound) return adopted;
     GYM_TRY(const bool there, blobs.has(blob));  // of an earlier job, and the upload has expired
     return there ? Status() : adopted;

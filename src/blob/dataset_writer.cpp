@@ -12,35 +12,20 @@
 #include <utility>
 #include <vector>
 
+#include "gym/common/descriptor.hpp"
+
 namespace gym::blob {
 namespace {
 
 constexpr std::size_t kPartTokens = std::size_t{1} << 16;
 
+/// A token file may be large: says what helps where the disk is full.
 Error system_error_of(const std::filesystem::path& path, const char* action) {
-    const int reason = errno;
-    std::string message =
-        std::string("cannot ") + action + " " + path.string() + ": " + std::strerror(reason);
-    if (reason == ENOSPC || reason == EDQUOT || reason == EFBIG)
-        message += "; make room and run the command again";
-    return fail(reason == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo, std::move(message));
+    const bool full = errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
+    Error error = system_error(path, action);
+    if (full) error.message += "; make room and run the command again";
+    return error;
 }
-
-class Descriptor {
-  public:
-    explicit Descriptor(int value) : value_(value) {}
-    Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
-    Descriptor& operator=(Descriptor&&) = delete;
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() {
-        if (value_ >= 0) ::close(value_);
-    }
-    [[nodiscard]] int get() const { return value_; }
-
-  private:
-    int value_;
-};
 
 /// Fills `out` as far as the file reaches.
 Result<std::size_t> read_full(int file, std::span<std::uint8_t> out,

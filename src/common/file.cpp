@@ -11,10 +11,10 @@
 #include <system_error>
 #include <utility>
 
+#include "gym/common/descriptor.hpp"
 #include "gym/common/memory.hpp"
 
 namespace gym {
-namespace {
 
 Error system_error(const std::filesystem::path& path, const char* action) {
     const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo;
@@ -22,20 +22,7 @@ Error system_error(const std::filesystem::path& path, const char* action) {
         code, std::string("cannot ") + action + " " + path.string() + ": " + std::strerror(errno));
 }
 
-/// Closes on scope exit.
-class Descriptor {
-  public:
-    explicit Descriptor(int value) : value_(value) {}
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() {
-        if (value_ >= 0) ::close(value_);
-    }
-    [[nodiscard]] int get() const { return value_; }
-
-  private:
-    int value_;
-};
+namespace {
 
 bool write_all(int descriptor, ByteView content) {
     while (!content.empty()) {

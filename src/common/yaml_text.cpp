@@ -150,6 +150,15 @@ Status YamlText::replace(std::string_view key, std::string_view lines) {
     return {};
 }
 
+std::string yaml_quoted(std::string_view text) {
+    std::string out = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\') out += '\\';
+        out += c;
+    }
+    return out + "\"";
+}
+
 Status YamlText::set(std::string_view path, std::string_view value) {
     GYM_TRY(const auto keys, keys_of(path));
     try {

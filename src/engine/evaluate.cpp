@@ -62,6 +62,7 @@ Result<Scored> with_logits(const Program& evaluation) {
         if (op.code != program::Opcode::kCrossEntropy) continue;
         parts.outputs.push_back({logits_name(count++), op.inputs[0]});
         const program::Slot& targets = evaluation.slot(op.inputs[1]);
+        if (targets.value.empty()) continue;  // the row's last token
         const std::size_t before = wanted.size();
         wanted.resize(before + targets.value.size() / sizeof(std::int32_t));
         std::memcpy(wanted.data() + before, targets.value.data(), targets.value.size());

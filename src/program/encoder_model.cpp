@@ -9,23 +9,17 @@
 namespace gym::program {
 namespace {
 
-SlotId norm(ModelWriter& w, SlotId x, const std::string& name) {
-    const SlotId gamma = w.vector(name + ".gamma", w.config.width, 1.0F, ParamGroup::kNorm);
-    const SlotId beta = w.vector(name + ".beta", w.config.width, 0.0F, ParamGroup::kNorm);
-    return w.b.layernorm(x, gamma, beta, static_cast<float>(w.config.layernorm_epsilon));
-}
-
 SlotId block(ModelWriter& w, SlotId x, const std::string& name) {
     const ModelConfig& c = w.config;
     const std::uint32_t width = c.width, hidden = c.hidden_width == 0 ? 4 * width : c.hidden_width;
     SlotId h = w.linear(x, name + ".attention.qkv", {3 * width, width}, true);
     h = w.b.attention(h, sequence_tokens(c), c.heads, Builder::Reads::kAll);
     h = w.linear(h, name + ".attention.out", {width, width}, true);
-    x = norm(w, w.b.add(x, w.dropout(h)), name + ".norm1");
+    x = w.layernorm(w.b.add(x, w.dropout(h)), name + ".norm1");
     h = w.linear(x, name + ".mlp.up", {hidden, width}, true);
     h = w.b.unary(Opcode::kGelu, h);
     h = w.linear(h, name + ".mlp.down", {width, hidden}, true);
-    return norm(w, w.b.add(x, w.dropout(h)), name + ".norm2");
+    return w.layernorm(w.b.add(x, w.dropout(h)), name + ".norm2");
 }
 
 /// Which tokens an evaluation hides: `mask_rate` of them, evenly spread. 1 for those, else 4.
@@ -69,7 +63,7 @@ SlotId with_masks(ModelWriter& w, SlotId x, SlotId table, SlotId hidden) {
 SlotId masked_head(ModelWriter& w, const Encoded& x) {
     const ModelConfig& c = w.config;
     SlotId h = w.linear(x.rows, "transform", {c.width, c.width}, true);
-    h = norm(w, w.b.unary(Opcode::kGelu, h), "transform_norm");
+    h = w.layernorm(w.b.unary(Opcode::kGelu, h), "transform_norm");
     const SlotId head = c.tied_embeddings ? x.table : w.weight("head", {c.vocabulary, c.width});
     const SlotId scores = w.b.matmul(h, head);
     return w.b.add(scores, w.vector("head.bias", c.vocabulary, 0.0F, ParamGroup::kBias));
@@ -153,7 +147,7 @@ Encoded write_encoder(ModelWriter& w, SlotId tokens) {
         out.hidden = hidden_rows(w, w.b.slot(x).dims[0]);
         x = with_masks(w, x, out.table, out.hidden);
     }
-    x = w.dropout(norm(w, w.b.add(x, positions), "embedding_norm"));
+    x = w.dropout(w.layernorm(w.b.add(x, positions), "embedding_norm"));
     for (std::uint32_t layer = 0; layer < c.layers; ++layer)
         x = block(w, x, "blocks." + std::to_string(layer));
     out.rows = x;

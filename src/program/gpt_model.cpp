@@ -3,21 +3,15 @@
 namespace gym::program {
 namespace {
 
-SlotId norm(ModelWriter& w, SlotId x, const std::string& name) {
-    const SlotId gamma = w.vector(name + ".gamma", w.config.width, 1.0F, ParamGroup::kNorm);
-    const SlotId beta = w.vector(name + ".beta", w.config.width, 0.0F, ParamGroup::kNorm);
-    return w.b.layernorm(x, gamma, beta, static_cast<float>(w.config.layernorm_epsilon));
-}
-
 SlotId block(ModelWriter& w, SlotId x, const std::string& name) {
     const std::uint32_t width = w.config.width, hidden = w.config.mlp_ratio * width;
     const bool bias = w.config.bias;
-    SlotId h = norm(w, x, name + ".norm1");
+    SlotId h = w.layernorm(x, name + ".norm1");
     h = w.linear(h, name + ".attention.qkv", {3 * width, width}, bias);
     h = w.b.attention(h, w.config.context, w.config.heads);
     h = w.linear(h, name + ".attention.out", {width, width}, bias, w.residual_scale());
     x = w.b.add(x, w.dropout(h));
-    h = norm(w, x, name + ".norm2");
+    h = w.layernorm(x, name + ".norm2");
     h = w.linear(h, name + ".mlp.up", {hidden, width}, bias);
     h = w.b.unary(Opcode::kGelu, h);
     h = w.linear(h, name + ".mlp.down", {width, hidden}, bias, w.residual_scale());
@@ -35,7 +29,7 @@ Body write_gpt(ModelWriter& w, SlotId tokens) {
     SlotId x = w.dropout(w.b.add(w.b.gather_rows(table, tokens), positions));
     for (std::uint32_t layer = 0; layer < c.layers; ++layer)
         x = block(w, x, "blocks." + std::to_string(layer));
-    return {norm(w, x, "final_norm"), table};
+    return {w.layernorm(x, "final_norm"), table};
 }
 
 }  // namespace gym::program

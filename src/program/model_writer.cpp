@@ -31,6 +31,12 @@ SlotId ModelWriter::linear(SlotId x, const std::string& name, const Dims& dims, 
     return b.add(y, vector(name + ".bias", dims[0], 0.0F, ParamGroup::kBias));
 }
 
+SlotId ModelWriter::layernorm(SlotId x, const std::string& name) {
+    const SlotId gamma = vector(name + ".gamma", config.width, 1.0F, ParamGroup::kNorm);
+    const SlotId beta = vector(name + ".beta", config.width, 0.0F, ParamGroup::kNorm);
+    return b.layernorm(x, gamma, beta, static_cast<float>(config.layernorm_epsilon));
+}
+
 SlotId ModelWriter::random_mask(const Dims& dims, double rate, float value) {
     if (pass_.random == kNoSlot) return kNoSlot;
     const auto threshold = static_cast<std::uint64_t>(rate * 0x1p32);

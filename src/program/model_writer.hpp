@@ -21,6 +21,8 @@ class ModelWriter {
     /// x weight^T [+ bias].
     SlotId linear(SlotId x, const std::string& name, const Dims& dims, bool bias,
                   double scale = 1.0);
+    /// LayerNorm with parameters NAME.gamma and NAME.beta.
+    SlotId layernorm(SlotId x, const std::string& name);
     /// x with a share of its values zero and the others larger, in a training pass with dropout.
     SlotId dropout(SlotId x);
     /// f32 of these dims: +0 with probability `rate`, else `value`; kNoSlot without random numbers.

@@ -1,6 +1,8 @@
 #include "chain_adapter.hpp"
 
 #include <optional>
+
+#include "gym/common/overloaded.hpp"
 #include "gym/contracts/call.hpp"
 #include "gym/contracts/deployment.hpp"
 #include "gym/contracts/job_escrow.hpp"
@@ -24,13 +26,6 @@ chain::FollowerOptions follower_options(const contracts::Deployment& deployment)
     options.filter.topics.insert(options.filter.topics.end(), more.begin(), more.end());
     return options;
 }
-
-template <class... F>
-struct Overloaded : F... {
-    using F::operator()...;
-};
-template <class... F>
-Overloaded(F...) -> Overloaded<F...>;  // clang 14 asks for it
 
 What translate(const contracts::EscrowEvent& event) {
     return std::visit(Overloaded{[](const contracts::Deposited& e) -> What {

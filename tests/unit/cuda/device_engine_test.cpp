@@ -108,8 +108,7 @@ TEST_F(DeviceEngine, RefusesWhatDoesNotFit) {
     const auto program = testing::small_program();
     EXPECT_EQ(CudaEngine::create(program, {.memory_bytes_max = 1000}).error().code,
               ErrorCode::kOutOfRange);
-    EXPECT_EQ(CudaEngine::create(program, {.device = 1 << 20}).error().code,
-              ErrorCode::kNotFound);
+    EXPECT_EQ(CudaEngine::create(program, {.device = 1 << 20}).error().code, ErrorCode::kNotFound);
     auto device = CudaEngine::create(program);
     ASSERT_TRUE(device.ok());
     EXPECT_EQ(device->load(State{}).error().code, ErrorCode::kShapeMismatch);

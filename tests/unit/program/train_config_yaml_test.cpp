@@ -43,8 +43,8 @@ std::uint64_t parameters_in_header(const std::string& name) {
 
 TEST(Examples, HeadersSayHowManyParametersThereAre) {
     for (const char* name : {"classifier-nano.yaml", "gpt-demo.yaml", "gpt-nano.yaml",
-                             "gpt-tiny.yaml", "llama-nano.yaml", "mlp-nano.yaml",
-                             "bert-nano.yaml", "embedding-nano.yaml", "reranker-nano.yaml"})
+                             "gpt-tiny.yaml", "llama-nano.yaml", "mlp-nano.yaml", "bert-nano.yaml",
+                             "embedding-nano.yaml", "reranker-nano.yaml"})
         EXPECT_EQ(parameters_in_header(name), parameter_count(program_of(name))) << name;
 }
 

@@ -83,13 +83,12 @@ check_of(const ExportOptions& options, const client::ApiClient& api) {
         std::function<Result<std::string>(const client::JobModel&, const owner::ModelRoots&)>;
     if (!options.chain.is_named()) return Check();
     GYM_TRY(const std::string url, options.chain.rpc_url());
-    GYM_TRY(contracts::Deployment deployment, options.chain.contracts());
-    return Check(
-        [&api, url, deployment = std::move(deployment)](
-            const client::JobModel& model, const owner::ModelRoots& roots) -> Result<std::string> {
-            GYM_TRY(const auto chain, chain::make_http_client(url));
-            return owner::check_on_chain(api, *chain, deployment, model, roots);
-        });
+    GYM_TRY(const contracts::Deployment deployment, options.chain.contracts());
+    return Check([&api, url, deployment](const client::JobModel& model,
+                                         const owner::ModelRoots& roots) -> Result<std::string> {
+        GYM_TRY(const auto chain, chain::make_http_client(url));
+        return owner::check_on_chain(api, *chain, deployment, model, roots);
+    });
 }
 
 void print(const CliContext& context, const ExportOptions& options, const owner::Exported& done) {

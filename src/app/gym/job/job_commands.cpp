@@ -375,6 +375,14 @@ Status fund(const CliContext& context, const JobOptions& options) {
     return {};
 }
 
+void add_fund_options(CLI::App& command, JobOptions& options) {
+    command.add_option("id", options.id, "Job id, or its first digits")->required();
+    command.add_option("amount", options.amount, "GYM, like 12.5")->required();
+    options.order.add_to(command);
+    command.add_option("--idempotency-key", options.idempotency_key,
+                       "Name of this payment; a repetition with the same name adds nothing");
+}
+
 }  // namespace
 
 void add_job_commands(CLI::App& app, CliContext& context) {
@@ -438,11 +446,7 @@ void add_job_commands(CLI::App& app, CliContext& context) {
     CLI::App* fund_command =
         add("fund", "Lock more GYM for a job; a job that paused for want of budget continues", true,
             fund);
-    fund_command->add_option("id", options->id, "Job id, or its first digits")->required();
-    fund_command->add_option("amount", options->amount, "GYM, like 12.5")->required();
-    options->order.add_to(*fund_command);
-    fund_command->add_option("--idempotency-key", options->idempotency_key,
-                             "Name of this payment; a repetition with the same name adds nothing");
+    add_fund_options(*fund_command, *options);
     for (const auto& [verb, about] :
          {std::pair{"pause", "Pause a job after the current round, until `gym job resume`"},
           std::pair{"resume", "Resume a paused job, or withdraw a request to pause"},

@@ -24,7 +24,7 @@ constexpr const char* kTokenizerFile = "tokenizer.json";
 /// Bytes and some tokens beside them are no waste.
 constexpr std::uint32_t kWideVocabulary = 2 * blob::kByteVocabulary;
 
-/// Whether the tokens of `path` need the pipeline: a folder, or a file that is no plain text.
+/// Whether the tokens of `path` need the pipeline: a folder, or a file that is not plain text.
 bool needs_build(const fs::path& path) {
     std::error_code error;
     if (fs::is_directory(path, error)) return true;
@@ -113,16 +113,15 @@ Result<JobData> tokens_of(const fs::path& path, ByteView text, const TextReading
 }
 
 /// That a token file is of the tokenizer that the owner names.
-Status check_tokenizer(const fs::path& path, const blob::Dataset& dataset,
-                       const TextReading& reading) {
+Status check_made_by(const fs::path& path, const blob::Dataset& dataset,
+                     const TextReading& reading) {
     if (reading.tokenizer.path.empty()) return {};
     GYM_TRY(const auto tokenizer, tokenizer_of(reading));
     GYM_TRY(const auto encoder, encoder_of(tokenizer));
     const Digest made_by = dataset.tokenizer();
     // Bytes, and token files of the first format, name none.
-    const bool same = made_by.is_zero()
-                          ? dataset.vocabulary() == encoder->vocabulary()
-                          : made_by == encoder->tokenizer_root();
+    const bool same = made_by.is_zero() ? dataset.vocabulary() == encoder->vocabulary()
+                                        : made_by == encoder->tokenizer_root();
     if (same) return {};
     return fail(ErrorCode::kInvalidArgument,
                 path.string() + " was made by " +
@@ -161,7 +160,7 @@ Result<JobData> load_job_data(const fs::path& path, const TextReading& reading) 
         auto dataset = blob::Dataset::decode(content, std::nullopt);
         if (!dataset.ok()) return dataset.error().in(path.string());
         GYM_CHECK(check_vocabulary(path.string(), dataset->vocabulary(), reading.vocabulary));
-        GYM_CHECK(check_tokenizer(path, *dataset, reading));
+        GYM_CHECK(check_made_by(path, *dataset, reading));
         return JobData{*std::move(dataset), path};
     }
     return tokens_of(path, content, reading);

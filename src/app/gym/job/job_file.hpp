@@ -56,9 +56,9 @@ using AskFacts = std::function<Result<plan::Facts>(const ResolvedJob& job)>;
 using DatasetLookup = std::function<Result<Digest>(const registry::DatasetReference&)>;
 
 /// Puts in what the text names and completes it. A dataset may be a token file, any text or a
-/// folder (load_job_data()); what is no file is looked up as a name, if it can be one and there is
-/// a `lookup`. @errors those of resolve_job_file(); load_job_data(); plan::make_plan(); those of
-/// `ask_facts`.
+/// folder (load_job_data()); without such a file it is looked up as a name, if it can be one and
+/// there is a `lookup`. @errors those of resolve_job_file(); load_job_data(); plan::make_plan();
+/// those of `ask_facts`.
 [[nodiscard]] Result<ResolvedJob> resolve_job(const JobText& given, const AskFacts& ask_facts,
                                               const DatasetLookup& lookup = {});
 

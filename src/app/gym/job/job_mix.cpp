@@ -16,6 +16,7 @@
 #include "gym/common/file.hpp"
 #include "gym/common/ppm.hpp"
 #include "gym/common/yaml_list.hpp"
+#include "gym/common/yaml_text.hpp"
 #include "gym/data/manifest.hpp"
 #include "gym/data/mix.hpp"
 #include "gym/licence/licence.hpp"
@@ -187,7 +188,7 @@ Result<MixedFrom> resolve_mix(const ApiOptions& api, JobText& job, bool quiet) {
     const fs::path whole = fs::absolute(mixed, error);
     if (error) return fail(ErrorCode::kIo, mixed.string() + ": " + error.message());
     GYM_CHECK(job.text.erase(kDataKey));
-    GYM_CHECK(job.text.set(kDatasetKey, "\"" + whole.string() + "\""));
+    GYM_CHECK(job.text.set(kDatasetKey, yaml_quoted(whole.string())));
     return builder.mixed_from();
 }
 

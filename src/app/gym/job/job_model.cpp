@@ -37,15 +37,6 @@ std::string indented(const std::string& text) {
     return out;
 }
 
-std::string in_quotes(const std::string& text) {
-    std::string out = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\') out += '\\';
-        out += c;
-    }
-    return out + "\"";
-}
-
 bool begins_with(const fs::path& path, std::string_view magic) {
     std::ifstream file(path, std::ios::binary);
     std::array<char, 8> first{};
@@ -117,7 +108,7 @@ Status use_path_of(const fs::path& folder, YamlText& file) {
     GYM_TRY(YamlMap model, map.map("model"));
     GYM_TRY(const std::string forward, model.string("forward"));
     GYM_TRY(const std::string path, absolute_path(folder / forward));
-    return file.set("model.forward", in_quotes(path));
+    return file.set("model.forward", yaml_quoted(path));
 }
 
 }  // namespace
@@ -134,7 +125,7 @@ Status inline_model(const fs::path& folder, const std::string& model, YamlText& 
     if (is_torchscript(path) || is_program(path)) {
         GYM_TRY(const std::string whole, absolute_path(path));
         return job.replace(
-            "model", "model:\n  model: {architecture: imported, forward: " + in_quotes(whole) +
+            "model", "model:\n  model: {architecture: imported, forward: " + yaml_quoted(whole) +
                          "}\n  batch: " + std::to_string(kImportBatch));
     }
     const auto bytes = read_file(path, registry::kJobSpecBytesMax);
@@ -175,9 +166,9 @@ Result<std::shared_ptr<const TemporaryFolder>> import_model(const fs::path& fold
         return status.error().in(path.string() + " cannot be trained");
     auto text = program::program_text(*forward);
     if (!text.ok()) return text.error().in(path.string());
-    GYM_CHECK(job.set(kForwardPath, in_quotes(path.filename().string())));
-    GYM_CHECK(job.set("model.model.root", in_quotes(program::program_root(*forward).hex())));
-    GYM_CHECK(job.set(kProgramPath, in_quotes(*text)));
+    GYM_CHECK(job.set(kForwardPath, yaml_quoted(path.filename().string())));
+    GYM_CHECK(job.set("model.model.root", yaml_quoted(program::program_root(*forward).hex())));
+    GYM_CHECK(job.set(kProgramPath, yaml_quoted(*text)));
     return imported;
 }
 

@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "gym/common/file.hpp"
+#include "gym/common/yaml_text.hpp"
 #include "gym/plan/units.hpp"
 #include "gym/program/presets.hpp"
 #include "gym/registry/job_spec.hpp"
@@ -15,15 +16,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kNameBytesMax = 128;
 constexpr const char* kOptionsOrigin = "the job";
-
-std::string quoted(const std::string& text) {
-    std::string out = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\') out += '\\';
-        out += c;
-    }
-    return out + "\"";
-}
 
 /// Sets `key`, and removes what `key` takes the place of.
 Status put(YamlText& text, const char* key, const std::string& value,
@@ -85,9 +77,9 @@ bool is_file(const std::string& path) {
 Status put_model(JobText& job, const std::string& model) {
     if (is_file(model)) {
         GYM_TRY(const std::string path, absolute_path(model));
-        return put(job.text, "model", quoted(path));
+        return put(job.text, "model", yaml_quoted(path));
     }
-    if (program::find_preset(model) != nullptr) return put(job.text, "model", quoted(model));
+    if (program::find_preset(model) != nullptr) return put(job.text, "model", yaml_quoted(model));
     return in_option(
         "--model",
         program::with_presets(fail(ErrorCode::kNotFound, "cannot open " + model + ": no such file"),
@@ -95,9 +87,9 @@ Status put_model(JobText& job, const std::string& model) {
 }
 
 Status put_data(JobText& job, const std::string& data) {
-    if (!is_file(data)) return put(job.text, "dataset", quoted(data), {"data"});
+    if (!is_file(data)) return put(job.text, "dataset", yaml_quoted(data), {"data"});
     GYM_TRY(const std::string path, absolute_path(data));
-    return put(job.text, "dataset", quoted(path), {"data"});
+    return put(job.text, "dataset", yaml_quoted(path), {"data"});
 }
 
 /// "gpt2 on corpus.txt"
@@ -179,9 +171,9 @@ Result<JobText> job_text(const JobRequest& request) {
     GYM_TRY(JobText job, begin(request));
     job.tokenizer = request.tokenizer;
     if (!request.name.empty())
-        GYM_CHECK(put(job.text, "name", quoted(request.name)));
+        GYM_CHECK(put(job.text, "name", yaml_quoted(request.name)));
     else if (request.file.empty())
-        GYM_CHECK(put(job.text, "name", quoted(default_name(request))));
+        GYM_CHECK(put(job.text, "name", yaml_quoted(default_name(request))));
     if (!request.model.empty()) GYM_CHECK(put_model(job, request.model));
     if (!request.data.empty()) GYM_CHECK(put_data(job, request.data));
     if (!request.price.empty()) GYM_CHECK(put(job.text, "price_per_pflop", request.price));

@@ -12,6 +12,7 @@
 #include "gym/engine/device.hpp"
 #include "gym/kernels/memory_bandwidth.hpp"
 #include "gym/node/benchmark.hpp"
+#include "gym/rewards/formulas.hpp"
 #include "node/node_options.hpp"
 
 namespace gym::app {
@@ -21,7 +22,6 @@ namespace json = boost::json;
 
 constexpr std::int64_t kBenchmarkMs = 5'000;
 constexpr std::uint64_t kSecondsPerHour = 3'600;
-const Amount kFlopsPerPflop(1'000'000'000'000'000);
 
 struct BenchOptions {
     NodeOptions node;
@@ -74,7 +74,8 @@ Result<Bench> run_bench(const BenchOptions& options) {
     if (!bench.price) return bench;
     // A machine's FLOPs of an hour fit into 64 bits; the product with a price is checked.
     const Amount flops(bench.compute.flops_per_second * kSecondsPerHour);
-    GYM_TRY(bench.wei_per_hour, bench.price->wei_per_pflop.mul_div(flops, kFlopsPerPflop));
+    GYM_TRY(bench.wei_per_hour,
+            bench.price->wei_per_pflop.mul_div(flops, Amount(rewards::kFlopsPerPflop)));
     return bench;
 }
 

@@ -12,6 +12,8 @@
 
 #include "cli/network_choice.hpp"
 #include "gym/common/file.hpp"
+#include "gym/common/overloaded.hpp"
+#include "gym/common/yaml_text.hpp"
 
 namespace gym::app {
 namespace {
@@ -57,11 +59,6 @@ const std::array<NodeOption, 14> kNodeOptions{{
     {"--api", "api", &NodeConfig::api, "gym-api to ask for balances, http://host:port"},
 }};
 
-template <class... F>
-struct Overloaded : F... {
-    using F::operator()...;
-};
-
 std::string shell_word(const std::string& text) {
     const auto plain = [](char c) {
         return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
@@ -76,7 +73,7 @@ std::string shell_word(const std::string& text) {
 
 /// " --flag value", or " --flag" for one without.
 std::string command_text(const NodeOption& option, const NodeConfig& values) {
-    const std::string flag = std::string(" ") + option.flag;
+    std::string flag = std::string(" ") + option.flag;
     return std::visit(Overloaded{[&](std::string NodeConfig::*member) {
                                      return flag + " " + shell_word(values.*member);
                                  },
@@ -202,21 +199,18 @@ Result<node::NodeConfig> NodeOptions::resolve(const NodeSources& sources) const 
 }
 
 Status NodeOptions::remember(const NodeConfig& resolved) const {
-    const auto quoted = [](const std::string& text) {
-        return boost::json::serialize(boost::json::string(text));  // a YAML text, too
-    };
     const auto absolute = [&](const std::string& path) {
         std::error_code ignored;
-        return quoted(std::filesystem::absolute(path, ignored).string());
+        return yaml_quoted(std::filesystem::absolute(path, ignored).string());
     };
     std::string out =
         "# Written by `gym node register`, read by the other commands of this node.\n";
     const auto add = [&](const std::string& key, const std::string& value) {
         out += key + ": " + value + "\n";
     };
-    if (!resolved.network.empty()) add("network", quoted(resolved.network));
-    add("device", quoted(resolved.device));
-    add("memory", quoted(std::to_string(resolved.memory_bytes)));
+    if (!resolved.network.empty()) add("network", yaml_quoted(resolved.network));
+    add("device", yaml_quoted(resolved.device));
+    add("memory", yaml_quoted(std::to_string(resolved.memory_bytes)));
     for (std::size_t i = 0; i < kNodeOptions.size(); ++i) {
         const NodeOption& option = kNodeOptions[i];
         const std::string_view flag = option.flag;
@@ -224,13 +218,13 @@ Status NodeOptions::remember(const NodeConfig& resolved) const {
         std::visit(Overloaded{[&](std::string NodeConfig::*member) {
                                   const std::string& text = values_.*member;
                                   const bool is_file = flag == "--tls-ca" && text != "system";
-                                  add(option.key, is_file ? absolute(text) : quoted(text));
+                                  add(option.key, is_file ? absolute(text) : yaml_quoted(text));
                               },
                               [&](std::filesystem::path NodeConfig::*member) {
                                   // The keystore is relative to the data directory.
                                   const std::string text = (values_.*member).string();
                                   add(option.key,
-                                      flag == "--keystore" ? quoted(text) : absolute(text));
+                                      flag == "--keystore" ? yaml_quoted(text) : absolute(text));
                               },
                               [&](std::uint32_t NodeConfig::*member) {
                                   add(option.key, std::to_string(values_.*member));

@@ -13,7 +13,7 @@ namespace gym::app {
 /// @param samples an argument of forward() each, like "i64[8,128]".
 /// Writes the program to `program` and its parameters to `state`.
 /// @errors kInvalidArgument naming the first op that programs do not have, and its place in the
-/// source; kMalformed for a file that is no TorchScript; kNotFound if gym was built without
+/// source; kMalformed for a file that is not TorchScript; kNotFound if gym was built without
 /// libtorch.
 Status import_torchscript(const std::string& model, const std::vector<std::string>& samples,
                           const std::string& program, const std::string& state);

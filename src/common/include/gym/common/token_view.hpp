@@ -36,12 +36,12 @@ class TokenView {
         Iterator& operator-=(difference_type n) { return *this += -n; }
         Iterator& operator++() { return *this += 1; }
         Iterator& operator--() { return *this += -1; }
-        Iterator operator++(int) {
+        Iterator operator++(int) {  // NOLINT(cert-dcl21-cpp): iterators return a value
             Iterator before = *this;
             ++*this;
             return before;
         }
-        Iterator operator--(int) {
+        Iterator operator--(int) {  // NOLINT(cert-dcl21-cpp): iterators return a value
             Iterator before = *this;
             --*this;
             return before;

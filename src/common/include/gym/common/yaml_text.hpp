@@ -7,6 +7,9 @@
 
 namespace gym {
 
+/// `text` as a YAML value in double quotes. @pre printable text, as names and paths are.
+[[nodiscard]] std::string yaml_quoted(std::string_view text);
+
 /// The text of a YAML file whose top level is a mapping in block style, edited key by key: all that
 /// is not edited, comments included, stays as it is written, and no line before an edit moves.
 /// Not thread-safe.

@@ -19,7 +19,8 @@ inline constexpr std::size_t kProgramTextBytesMax = std::size_t{768} << 10;
 /// @errors kOutOfRange for one that is too large, saying by how much and what is large in it.
 [[nodiscard]] Result<std::string> program_text(const Program& program);
 
-/// @errors kMalformed for what is no such text; kOutOfRange; the errors of decode().
+/// @errors kMalformed for a text that program_text() did not write; kOutOfRange; the errors of
+/// decode().
 [[nodiscard]] Result<Program> parse_program_text(std::string_view text);
 
 }  // namespace gym::program
