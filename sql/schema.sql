@@ -2212,6 +2212,14 @@ CREATE TABLE registry.dataset_version (
     CONSTRAINT dataset_version_version_check CHECK (((version >= 1) AND (version <= 1000000)))
 );
 
+-- Name: delta_upload; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.delta_upload (
+    worker registry.address NOT NULL,
+    root registry.digest NOT NULL,
+    at_ms bigint NOT NULL
+);
+
 -- Name: disputed_unit; Type: TABLE; Schema: registry; Owner: -
 
 CREATE TABLE registry.disputed_unit (
@@ -2647,6 +2655,11 @@ ALTER TABLE ONLY registry.dataset_tokenizer
 
 ALTER TABLE ONLY registry.dataset_version
     ADD CONSTRAINT dataset_version_pkey PRIMARY KEY (name, version);
+
+-- Name: delta_upload delta_upload_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.delta_upload
+    ADD CONSTRAINT delta_upload_pkey PRIMARY KEY (worker, root);
 
 -- Name: disputed_unit disputed_unit_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
 
@@ -3219,6 +3232,11 @@ ALTER TABLE ONLY registry.dataset_version
 
 ALTER TABLE ONLY registry.dataset_version
     ADD CONSTRAINT dataset_version_root_fkey FOREIGN KEY (root) REFERENCES registry.dataset(root);
+
+-- Name: delta_upload delta_upload_worker_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.delta_upload
+    ADD CONSTRAINT delta_upload_worker_fkey FOREIGN KEY (worker) REFERENCES registry.node(address);
 
 -- Name: disputed_unit disputed_unit_contract_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
 
@@ -4098,6 +4116,10 @@ GRANT SELECT,INSERT ON TABLE registry.dataset_tokenizer TO gym_api;
 -- Name: TABLE dataset_version; Type: ACL; Schema: registry; Owner: -
 
 GRANT SELECT,INSERT ON TABLE registry.dataset_version TO gym_api;
+
+-- Name: TABLE delta_upload; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE registry.delta_upload TO gym_coordinator;
 
 -- Name: TABLE disputed_unit; Type: ACL; Schema: registry; Owner: -
 

@@ -685,6 +685,15 @@ CREATE TABLE registry.missed_draw (
 );
 CREATE INDEX missed_draw_by ON registry.missed_draw (verifier);
 
+-- Deltas whose bytes a worker has sent, its newest ones. A worker commits to one of these alone: a commitment to a root
+-- that it merely knows would make another job's delta one of its own job, whose nodes may fetch it.
+CREATE TABLE registry.delta_upload (
+    worker registry.address NOT NULL REFERENCES registry.node,
+    root registry.digest NOT NULL,
+    at_ms bigint NOT NULL,
+    PRIMARY KEY (worker, root)
+);
+
 -- Games on chain (docs/PROTOCOL.md, "Disputes") -----------------------------------------------------
 -- A unit is not final while its window on chain is open, nor while a game about any unit of its worker is; a proven
 -- fault slashes the unit and ends its worker.
@@ -791,6 +800,7 @@ GRANT SELECT ON registry.sequence, registry.node, registry.challenge, registry.d
     registry.game_watch, registry.disputed_unit TO gym_coordinator, gym_rewards;
 -- When a node is challenged next is known to the coordinator alone.
 GRANT SELECT, INSERT, UPDATE, DELETE ON registry.challenge_schedule, registry.challenge_pass TO gym_coordinator;
+GRANT SELECT, INSERT, UPDATE, DELETE ON registry.delta_upload TO gym_coordinator;
 GRANT INSERT, DELETE, UPDATE (answered_at_ms, signature, late_at_ms, withdrawn) ON registry.challenge TO gym_coordinator;
 GRANT INSERT, UPDATE ON registry.node, registry.round, registry.unit, registry.report TO gym_coordinator;
 GRANT INSERT ON registry.unit_commitment, registry.unit_records, registry.equivocation, registry.missed_draw

@@ -32,6 +32,7 @@ Result<Response> put_tokenizer(RouteContext& context, const Call& call) {
     if (dataset.owner != *call.owner)
         return fail(ErrorCode::kPermissionDenied,
                     "dataset " + root.hex() + " belongs to " + dataset.owner.hex());
+    GYM_CHECK(check_confidential(context, dataset.access.visibility));
     const ByteView files = as_bytes(call.request.body);
     GYM_CHECK(check_files(dataset, files));
     GYM_TRY(const auto added, context.with.submissions.add_dataset_tokenizer(root, files));

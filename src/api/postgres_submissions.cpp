@@ -272,13 +272,18 @@ Result<bool> lock_money(db::Transaction& tx, const std::string& asset, const Fun
                 "the ledger refused the job's budget: " + std::string(to_string(status)));
 }
 
-/// Moves an uploaded blob to where the coordinator finds it, if it is not there.
-Status take_over(blob::BlobStore& blobs, const UploadFiles& files, const Address& owner,
-                 const Digest& blob) {
-    Status adopted = blobs.adopt(blob, files.of(owner, blob));
-    if (adopted.ok() || adopted.error().code != ErrorCode::kNotFound) return adopted;
+/// Puts an uploaded blob to where the coordinator finds it, if it is not there.
+Status take_over(blob::BlobStore& blobs, const std::optional<UploadFiles>& files,
+                 const Address& owner, const Digest& blob) {
+    Error gone = fail(ErrorCode::kNotFound, "this gym-api takes no uploads");
+    if (files) {
+        const auto file = files->open(owner, blob);
+        if (file.ok()) return blobs.adopt(blob, **file);
+        gone = file.error();
+    }
+    if (gone.code != ErrorCode::kNotFound) return gone;
     GYM_TRY(const bool there, blobs.has(blob));  // of an earlier job, and the upload has expired
-    return there ? Status() : adopted;
+    return there ? Status() : Status(gone);
 }
 
 }  // namespace
@@ -312,7 +317,7 @@ Result<Submitted> PostgresBackend::submit_job(const Submission& submission) {
                              "the job's budget", "job-budget:" + spec.job.id.hex(), now_ms));
         GYM_CHECK(check_not_running(tx, submission, spec.job.id));
         if (spec.init && !spec.init->job)
-            GYM_CHECK(take_over(blobs_, UploadFiles(options_.uploads), job.owner, job.init->blob));
+            GYM_CHECK(take_over(blobs_, options_.uploads, job.owner, job.init->blob));
         return out;
     });
 }
@@ -363,12 +368,8 @@ Status check_offer(const DatasetOffer& offer) {
     if (!is_printable(offer.name))
         return fail(ErrorCode::kInvalidArgument,
                     "the dataset's name has a control character: others read it on a terminal");
-    if (offer.access && offer.access->visibility == registry::Visibility::kPublic &&
-        registry::default_visibility(offer.licence) == registry::Visibility::kPrivate)
-        return fail(ErrorCode::kInvalidArgument,
-                    "the licence " + offer.licence +
-                        " says that the text is private, the visibility that it is public: change "
-                        "one of them");
+    if (offer.access)
+        GYM_CHECK(registry::check_visibility(offer.licence, offer.access->visibility));
     const Amount most = registry::dataset_price_max();
     if (offer.price_wei_per_mtoken <= most) return {};
     return fail(ErrorCode::kOutOfRange, "the price is " + offer.price_wei_per_mtoken.to_tokens() +

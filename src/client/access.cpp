@@ -22,8 +22,8 @@ Status check_confidential(const std::string& url, registry::Visibility visibilit
     if (parsed.tls || http::is_loopback(parsed.host)) return {};
     return fail(ErrorCode::kInvalidArgument,
                 url +
-                    " is plain HTTP, where everyone between can read the text: use https://, or "
-                    "register the text as public");
+                    " is plain HTTP, where everyone between can read along: nothing that is not "
+                    "public is sent there; use https://");
 }
 
 }  // namespace gym::client

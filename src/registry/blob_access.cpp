@@ -29,4 +29,25 @@ Status count_refused_blob(db::Transaction& tx, const Address& node) {
     return {};
 }
 
+Status note_upload(db::Transaction& tx, const Address& worker, const Digest& root, UnixMs now_ms) {
+    GYM_CHECK(
+        tx.exec("INSERT INTO registry.delta_upload (worker, root, at_ms) "
+                "SELECT n.address, $2, $3 FROM registry.node n WHERE n.address = $1 "
+                "ON CONFLICT (worker, root) DO UPDATE SET at_ms = excluded.at_ms",
+                {worker, root, now_ms}));
+    GYM_CHECK(
+        tx.exec("DELETE FROM registry.delta_upload WHERE worker = $1 AND root NOT IN (SELECT "
+                "root FROM registry.delta_upload WHERE worker = $1 ORDER BY at_ms DESC, root "
+                "LIMIT $2)",
+                {worker, kUploadsKept}));
+    return {};
+}
+
+Result<bool> has_uploaded(db::Transaction& tx, const Address& worker, const Digest& root) {
+    GYM_TRY(const db::Row row, tx.exec_one("SELECT EXISTS (SELECT FROM registry.delta_upload "
+                                           "WHERE worker = $1 AND root = $2)",
+                                           {worker, root}));
+    return row.get<bool>(0);
+}
+
 }  // namespace gym::registry

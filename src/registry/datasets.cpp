@@ -140,6 +140,7 @@ Status set_dataset_access(db::Transaction& tx, const Digest& root, const Address
     if (stored.owner != owner)
         return fail(ErrorCode::kPermissionDenied,
                     "dataset " + root.hex() + " belongs to " + stored.owner.hex());
+    GYM_CHECK(check_visibility(stored.licence, access.visibility));
     GYM_CHECK(
         tx.exec("UPDATE registry.dataset SET visibility = $2, allowed = $3::registry.address[] "
                 "WHERE root = $1",

@@ -37,6 +37,15 @@ Visibility default_visibility(std::string_view licence) {
     return Visibility::kPublic;
 }
 
+Status check_visibility(std::string_view licence, Visibility visibility) {
+    if (visibility != Visibility::kPublic || default_visibility(licence) == Visibility::kPublic)
+        return {};
+    return fail(ErrorCode::kInvalidArgument,
+                "the licence " + std::string(licence) +
+                    " says that the text is private, the visibility that it is public: change one "
+                    "of them");
+}
+
 Result<Access> make_access(std::string_view visibility, std::span<const std::string> allowed) {
     Access out;
     GYM_TRY(out.visibility, parse_visibility(visibility));

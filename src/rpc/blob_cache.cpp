@@ -51,8 +51,15 @@ Status BlobCache::download(const Digest& root, const std::filesystem::path& path
                     vault::SealWriter::create(path, store_.key(), root, size_bytes));
             file.emplace(std::move(begun));
         }
-        GYM_CHECK(file->append(chunk));
-        GYM_CHECK(file->flush());
+        if (chunk.size() > size_bytes - file->received_bytes())
+            return fail(ErrorCode::kMismatch, "blob " + root.hex() + " is longer than its size");
+        Status kept = file->append(chunk);
+        if (kept.ok()) kept = file->flush();
+        if (!kept.ok()) {  // of this disk, not of the coordinator's answer
+            Error error = kept.error();
+            error.code = ErrorCode::kIo;
+            return error;
+        }
         if (progress) progress(file->received_bytes(), size_bytes);
         return {};
     };

@@ -13,6 +13,7 @@
 
 #include "gym/commit/codec.hpp"
 #include "gym/common/assert.hpp"
+#include "gym/common/descriptor.hpp"
 
 namespace gym::vault {
 namespace {
@@ -124,23 +125,10 @@ class PieceCipher {
     Bytes header_;
 };
 
-class Descriptor {
-  public:
-    explicit Descriptor(int value) : value_(value) {}
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() {
-        if (value_ >= 0) ::close(value_);
-    }
-    [[nodiscard]] int get() const { return value_; }
-
-  private:
-    const int value_;
-};
-
 Error io_error(const fs::path& path) {
-    return fail(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo,
-                path.string() + ": " + std::strerror(errno));
+    ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo;
+    if (errno == ENOSPC || errno == EDQUOT) code = ErrorCode::kOutOfRange;
+    return fail(code, path.string() + ": " + std::strerror(errno));
 }
 
 Error altered(const fs::path& path, const char* how) {
@@ -193,14 +181,63 @@ std::uint64_t record_at(std::uint64_t piece) {
     return kSealHeaderBytes + piece * kRecordBytes;
 }
 
+/// What a writer left of a blob: whole pieces, and the beginning of the one behind them.
+struct Kept {
+    std::uint64_t whole = 0;
+    Bytes tail;
+
+    [[nodiscard]] std::uint64_t bytes() const { return whole * kPieceBytes + tail.size(); }
+};
+
+/// Reads the end of an incomplete file. The record that a crash tore, or that is being written, is
+/// the last one: it is left out. @errors kMismatch if the one before is not authentic either.
+Result<Kept> read_kept(int file, const fs::path& path, std::uint64_t size_bytes,
+                       const PieceCipher& cipher) {
+    GYM_TRY(const std::uint64_t size, size_of(file, path));
+    const std::uint64_t records = size - std::min<std::uint64_t>(size, kSealHeaderBytes);
+    Kept out;
+    out.whole = records / kRecordBytes;
+    if (size > sealed_size(size_bytes)) return altered(path, "it is too long");
+    Bytes record(static_cast<std::size_t>(records % kRecordBytes));
+    bool torn = !record.empty();
+    if (record.size() > kSealRecordExtra) {
+        out.tail.resize(record.size() - kSealRecordExtra);
+        GYM_CHECK(read_at(file, path, record_at(out.whole), record));
+        if (cipher.open(out.whole, record, out.tail)) return out;
+        out.tail.clear();
+    }
+    Bytes plain(kPieceBytes);
+    record.resize(kRecordBytes);
+    while (out.whole > 0) {
+        GYM_CHECK(read_at(file, path, record_at(out.whole - 1), record));
+        if (cipher.open(out.whole - 1, record, plain)) break;
+        if (torn) return altered(path, "its end was altered");
+        torn = true;
+        --out.whole;
+    }
+    return out;
+}
+
 class SealReader final : public blob::BlobReader {
   public:
-    SealReader(fs::path path, std::unique_ptr<Descriptor> file, std::uint64_t size_bytes,
-               PieceCipher cipher)
+    SealReader(fs::path path, std::unique_ptr<Descriptor> file, const Header& header,
+               const StoreKey& key, const Digest& root)
         : path_(std::move(path)),
           file_(std::move(file)),
-          size_bytes_(size_bytes),
-          cipher_(std::move(cipher)) {}
+          size_bytes_(header.size_bytes),
+          key_id_(header.key_id),
+          root_(root),
+          cipher_(key, root, header) {}
+
+    /// Whether the file is of this key and root.
+    [[nodiscard]] bool is_of(const StoreKey& key, const Digest& root) const {
+        return key_id_ == key.id() && root_ == root;
+    }
+    /// The file that is open, whatever its path leads to by now. @return false on another disk.
+    [[nodiscard]] bool link_to(const fs::path& name) const {
+        const std::string opened = "/proc/self/fd/" + std::to_string(file_->get());
+        return ::linkat(AT_FDCWD, opened.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+    }
 
     [[nodiscard]] std::uint64_t size() const noexcept override { return size_bytes_; }
 
@@ -240,6 +277,8 @@ class SealReader final : public blob::BlobReader {
     const fs::path path_;
     const std::unique_ptr<Descriptor> file_;
     const std::uint64_t size_bytes_;
+    const std::array<std::uint8_t, 8> key_id_;
+    const Digest root_;
     const PieceCipher cipher_;
 };
 
@@ -300,22 +339,25 @@ Result<SealWriter> SealWriter::resume(const fs::path& path, const StoreKey& key,
     GYM_TRY(const Header header, read_header(descriptor, path, key));
     impl->size_bytes = header.size_bytes;
     impl->cipher = PieceCipher(key, root, header);
-    GYM_TRY(const std::uint64_t size, size_of(descriptor, path));
-    const std::uint64_t records = size - kSealHeaderBytes;
-    impl->whole = records / kRecordBytes;
-    Bytes record(static_cast<std::size_t>(records % kRecordBytes));
-    if (impl->whole > header.size_bytes / kPieceBytes ||
-        (!record.empty() && record.size() < kSealRecordExtra))
-        return altered(path, "it ends within a piece");
-    if (record.empty()) return SealWriter(std::move(impl));
-    GYM_CHECK(read_at(descriptor, path, record_at(impl->whole), record));
-    impl->tail.resize(record.size() - kSealRecordExtra);
-    if (!impl->cipher.open(impl->whole, record, impl->tail))
-        return altered(path, "its end was altered");
-    impl->is_tail_written = true;
-    SealWriter out(std::move(impl));
-    if (out.received_bytes() > out.size_bytes()) return altered(path, "it is too long");
-    return out;
+    GYM_TRY(Kept kept, read_kept(descriptor, path, header.size_bytes, impl->cipher));
+    // What a crash tore goes, so that no later reader takes its length for that of a piece.
+    const std::uint64_t end =
+        record_at(kept.whole) + (kept.tail.empty() ? 0 : kept.tail.size() + kSealRecordExtra);
+    if (::ftruncate(descriptor, static_cast<off_t>(end)) != 0) return io_error(path);
+    impl->whole = kept.whole;
+    impl->is_tail_written = !kept.tail.empty();
+    impl->tail.assign(kept.tail.begin(), kept.tail.end());  // keeps what is reserved
+    return SealWriter(std::move(impl));
+}
+
+Result<std::uint64_t> received_bytes(const fs::path& path, const StoreKey& key,
+                                     const Digest& root) {
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (file.get() < 0) return io_error(path);
+    GYM_TRY(const Header header, read_header(file.get(), path, key));
+    GYM_TRY(const Kept kept,
+            read_kept(file.get(), path, header.size_bytes, PieceCipher(key, root, header)));
+    return kept.bytes();
 }
 
 std::uint64_t SealWriter::size_bytes() const {
@@ -349,15 +391,19 @@ Status SealWriter::flush() {
     return impl_->write_tail();
 }
 
+Status SealWriter::sync() {
+    GYM_CHECK(flush());
+    if (::fsync(impl_->file.get()) != 0) return io_error(impl_->path);
+    return {};
+}
+
 Status SealWriter::finish() {
     if (received_bytes() != size_bytes())
         return fail(ErrorCode::kMismatch, impl_->path.string() + " has " +
                                               std::to_string(received_bytes()) + " of " +
                                               std::to_string(size_bytes()) + " bytes");
-    GYM_CHECK(flush());
     if (size_bytes() == 0) GYM_CHECK(impl_->write_tail());
-    if (::fsync(impl_->file.get()) != 0) return io_error(impl_->path);
-    return {};
+    return sync();
 }
 
 Result<std::unique_ptr<const blob::BlobReader>> open_sealed(const fs::path& path,
@@ -369,10 +415,15 @@ Result<std::unique_ptr<const blob::BlobReader>> open_sealed(const fs::path& path
     GYM_TRY(const std::uint64_t size, size_of(file->get(), path));
     GYM_TRY(const Header header, read_header(file->get(), path, key));
     if (size != sealed_size(header.size_bytes)) return altered(path, "it was cut or extended");
-    auto reader = std::make_unique<SealReader>(path, std::move(file), header.size_bytes,
-                                               PieceCipher(key, root, header));
+    auto reader = std::make_unique<SealReader>(path, std::move(file), header, key, root);
     GYM_CHECK(reader->check_empty());
     return std::unique_ptr<const blob::BlobReader>(std::move(reader));
+}
+
+bool link_sealed(const blob::BlobReader& reader, const StoreKey& key, const Digest& root,
+                 const fs::path& name) {
+    const auto* const sealed = dynamic_cast<const SealReader*>(&reader);
+    return sealed != nullptr && sealed->is_of(key, root) && sealed->link_to(name);
 }
 
 }  // namespace gym::vault

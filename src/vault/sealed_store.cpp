@@ -8,7 +8,6 @@
 #include <system_error>
 #include <utility>
 
-#include "gym/common/file.hpp"
 #include "gym/vault/sealed_file.hpp"
 
 namespace gym::vault {
@@ -113,20 +112,18 @@ Status SealedStore::write(const Digest& root, ByteView content) {
     return put_in_place(root, temporary.path());
 }
 
-Status SealedStore::adopt(const Digest& root, const fs::path& file) {
-    std::error_code code;
-    const std::uint64_t size = fs::file_size(file, code);
-    if (code == std::errc::no_such_file_or_directory)
-        return fail(ErrorCode::kNotFound, file.string() + ": " + code.message());
-    if (code) return io_error(file, code);
+Status SealedStore::adopt(const Digest& root, const blob::BlobReader& reader) {
     GYM_TRY(const fs::path path, place_for(root));
     const Temporary temporary(beside(path));
-    GYM_TRY(SealWriter writer, SealWriter::create(temporary.path(), *key_, root, size));
-    for (std::uint64_t at = 0; at < size;) {
-        GYM_TRY(const Bytes part, read_range(file, at, kCopiedBytes));
-        if (part.empty()) return fail(ErrorCode::kIo, file.string() + " became shorter");
+    if (link_sealed(reader, *key_, root, temporary.path()))
+        return put_in_place(root, temporary.path());
+    GYM_TRY(SealWriter writer, SealWriter::create(temporary.path(), *key_, root, reader.size()));
+    Bytes part;
+    for (std::uint64_t at = 0; at < reader.size(); at += part.size()) {
+        part.resize(
+            static_cast<std::size_t>(std::min<std::uint64_t>(kCopiedBytes, reader.size() - at)));
+        GYM_CHECK(reader.read(at, part));
         GYM_CHECK(writer.append(part));
-        at += part.size();
     }
     GYM_CHECK(writer.finish());
     return put_in_place(root, temporary.path());

@@ -82,10 +82,9 @@ Status serve(const app::ApiConfig& config, const std::stop_token& stop) {
     options.node_live_ms = config.node_live_ms;
     options.usefulness_default_ppm = config.usefulness_default_ppm;
     options.price_per_pflop_min = config.price_per_pflop_min;
-    options.uploads = config.uploads;
+    options.uploads.emplace(config.uploads, blobs.key());
+    api::PostgresUploads uploads(*database, *options.uploads, clock, config.upload_limits);
     api::PostgresBackend backend(*database, blobs, clock, std::move(options));
-    api::PostgresUploads uploads(*database, api::UploadFiles(config.uploads), clock,
-                                 config.upload_limits);
     api::Api handler({backend, backend, backend, clock, &uploads}, std::move(of_api));
     GYM_TRY(const auto server, api::Server::start(config.listen, handler));
     GYM_CHECK(app::write_port_file(config.port_file, server->port()));

@@ -1,4 +1,5 @@
 // Data and models that are not public, over the API, with the keys of two accounts.
+#include <algorithm>
 #include <boost/json.hpp>
 
 #include "api_fixture.hpp"
@@ -79,6 +80,48 @@ TEST_F(PrivateTest, APrivateDatasetDoesNotExistForOthers) {
         EXPECT_EQ(count(get("/v1/datasets?owner=" + owner_.hex(), who), "datasets"), 1U);
     }
     EXPECT_EQ(get("/v1/datasets", owner_).body.find("gym_"), std::string::npos);
+}
+
+/// Every route, also one that is added later: what it says to others of private things.
+TEST_F(PrivateTest, NoRouteTellsAStrangerWhatIsPrivate) {
+    deposit(owner_, "1000", "d1");
+    std::string spec = job_spec(hidden_);
+    spec.replace(spec.find("name: test"), 10, "name: secret job");
+    const Digest job = submit({owner_, "k", spec})->job.id;
+    ASSERT_TRUE(backend().name_dataset(owner_, {.name = "hidden-name"}, hidden_).ok());
+    const auto record = backend().dataset(hidden_, registry::Viewer::account(owner_)).value();
+    const std::vector<std::string> secrets{"diary", "secret job", "LicenseRef-mine",
+                                           record.blob.hex(), "yyyyyyyy"};
+    const std::map<std::string, std::string> values{
+        {"{root}", hidden_.hex()}, {"{id}", job.hex()},         {"{name}", "hidden-name"},
+        {"{version}", "1"},        {"{address}", owner_.hex()}, {"{round}", "1"},
+        {"{epoch}", "1"}};
+    PostgresBackend on_database = backend();
+    const Api api({on_database, on_database, on_database, clock_}, {});
+    std::size_t told_to_owner = 0;
+    for (const Route& route : api.router().routes()) {
+        if (route.begin) continue;  // takes bytes; of uploads nobody sees another owner's
+        std::string target = route.pattern;
+        for (const auto& [name, value] : values)
+            if (const auto at = target.find(name); at != std::string::npos)
+                target.replace(at, name.size(), value);
+        ASSERT_EQ(target.find('{'), std::string::npos) << target << ": a value for the test";
+        const bool writes = route.method != "GET";
+        for (const auto& who : {std::optional(other_), std::optional<Address>()}) {
+            const Response answer = ask(route.method, target, who, writes ? "{}" : "");
+            for (const std::string& secret : secrets)
+                EXPECT_EQ(answer.body.find(secret), std::string::npos)
+                    << route.method << " " << target << ": " << answer.body;
+            EXPECT_FALSE(answer.stream.has_value()) << target;
+            if (writes) EXPECT_GE(answer.status, 400U) << route.method << " " << target;
+        }
+        if (writes) continue;
+        const Response own = ask(route.method, target, owner_);
+        told_to_owner += std::ranges::any_of(secrets, [&](const std::string& secret) {
+            return own.body.find(secret) != std::string::npos;
+        });
+    }
+    EXPECT_GE(told_to_owner, 4U) << "datasets, dataset, jobs, job: or the search proves nothing";
 }
 
 TEST_F(PrivateTest, AWrongKeyIsNotNoKey) {
@@ -170,7 +213,11 @@ TEST_F(PrivateTest, ALicenceThatSaysPrivateIsNotPublishedForNothing) {
     const auto added = backend().add_dataset(offer);
     ASSERT_TRUE(added.ok()) << added.error().message;
     EXPECT_EQ(added->dataset.access.visibility, registry::Visibility::kPrivate);
-    EXPECT_EQ(get("/v1/datasets/" + added->dataset.root.hex(), other_).status, 404U);
+    const std::string at = "/v1/datasets/" + added->dataset.root.hex();
+    EXPECT_EQ(get(at, other_).status, 404U);
+    const Response opened = ask("PUT", at + "/visibility", owner_, R"({"visibility":"public"})");
+    EXPECT_EQ(opened.status, 422U) << "the licence does not change: " << opened.body;
+    EXPECT_EQ(get(at, other_).status, 404U);
 }
 
 TEST_F(PrivateTest, RegisteringAgainChangesNoVisibilityByAccident) {

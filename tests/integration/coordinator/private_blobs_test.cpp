@@ -91,5 +91,40 @@ TEST_F(PrivateBlobs, TheNodeWithTheTaskGetsThemAndNoOther) {
     EXPECT_TRUE(fetch(idle, inputs.base_state_blob).ok());
 }
 
+// The delta would be one of both jobs then, and with it the nodes of the second could fetch it.
+TEST_F(PrivateBlobs, AKnownRootOfAnotherWorkersDeltaIsNoDeltaOfOnesOwn) {
+    ASSERT_NO_FATAL_FAILURE(start_with(2));
+    Peer &victim = peers_[0], &thief = peers_[1];
+    const PeerWork work = train(victim), own = train(thief);
+    ASSERT_TRUE(upload(victim, work).ok());
+    ASSERT_TRUE(victim.coordinator->submit_commitment(work.submission).ok());
+    const Digest& stolen = work.submission.commitment.commitment.delta_root;
+    const PeerWork claim =
+        changed(own, thief, [&](protocol::UnitCommitment& c) { c.delta_root = stolen; });
+    EXPECT_EQ(refused(thief, claim), ErrorCode::kNotFound);
+    const PeerWork guess =
+        changed(own, thief, [](protocol::UnitCommitment& c) { c.delta_root.data[0] ^= 1; });
+    EXPECT_EQ(refused(thief, guess), ErrorCode::kNotFound) << "as one that nobody stored";
+    EXPECT_EQ(unit(thief).status.state, protocol::UnitState::kAssigned);
+    ASSERT_TRUE(upload(thief, own).ok());
+    EXPECT_TRUE(thief.coordinator->submit_commitment(own.submission).ok());
+}
+
+TEST_F(PrivateBlobs, AnUploadDoesNotTellWhatOthersHaveStored) {
+    ASSERT_NO_FATAL_FAILURE(start_with(1));
+    set_visibility("dataset", "private");
+    const Bytes text = fetch(peers_[0], *peers_[0].task.inputs.dataset_blob).value();
+    const Bytes other(text.size(), 1);
+    Peer idle;
+    ASSERT_NO_FATAL_FAILURE(join(idle));
+    const auto sent = [&](const Bytes& blob) {
+        return idle.coordinator->put_blob(blob::blob_root(blob), blob);
+    };
+    const Status stored = sent(text), unknown = sent(other);
+    ASSERT_FALSE(stored.ok());
+    EXPECT_EQ(stored.error().code, ErrorCode::kPermissionDenied);
+    EXPECT_EQ(stored.error().message, unknown.error().message);
+}
+
 }  // namespace
 }  // namespace gym::testing

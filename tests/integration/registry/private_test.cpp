@@ -201,6 +201,28 @@ TEST_F(PrivateData, ATextWithAPriceIsForNodesWithATaskToo) {
     EXPECT_FALSE(may_fetch(1, digest(81))) << "nobody bought it";
 }
 
+TEST_F(PrivateData, AWorkersNewestUploadsAreKnown) {
+    const auto has = [&](std::uint8_t worker, const Digest& root) {
+        return *coordinator->transact(
+            [&](db::Transaction& tx) { return has_uploaded(tx, address(worker), root); });
+    };
+    const auto send = [&](std::uint8_t worker, std::uint64_t n, UnixMs at) {
+        run([&](db::Transaction& tx) { return note_upload(tx, address(worker), digest(n), at); });
+    };
+    send(1, 100, kNow);
+    EXPECT_TRUE(has(1, digest(100)));
+    EXPECT_FALSE(has(2, digest(100))) << "another worker's";
+    for (std::uint32_t i = 1; i < kUploadsKept; ++i)
+        send(1, 100 + i, kNow + i);
+    send(1, 100, kNow + 100);  // again: it is among the newest
+    send(1, 200, kNow + 101);
+    EXPECT_TRUE(has(1, digest(100)));
+    EXPECT_FALSE(has(1, digest(101)));
+    EXPECT_TRUE(has(1, digest(102)));
+    send(99, 100, kNow);
+    EXPECT_FALSE(has(99, digest(100))) << "not registered";
+}
+
 TEST_F(PrivateData, RefusalsAreCounted) {
     run([&](db::Transaction& tx) -> Status {
         GYM_CHECK(count_refused_blob(tx, address(9)));

@@ -26,6 +26,14 @@ class SealedFile : public ::testing::Test {
         auto writer = SealWriter::create(path_, key_, root_, content.size());
         ASSERT_TRUE(writer.ok() && writer->append(content).ok() && writer->finish().ok());
     }
+    /// A blob of `size` bytes of which `received` have arrived.
+    Bytes begin(std::size_t size, std::size_t received) {
+        Bytes content = text(size);
+        root_ = blob::blob_root(content);
+        auto writer = SealWriter::create(path_, key_, root_, size).value();
+        EXPECT_TRUE(writer.append(ByteView(content).first(received)).ok() && writer.flush().ok());
+        return content;
+    }
     Result<Bytes> open(const StoreKey& key) const {
         GYM_TRY(const auto reader, open_sealed(path_, key, root_));
         Bytes out(reader->size());
@@ -148,22 +156,79 @@ TEST_F(SealedFile, AWriterContinuesWhereAnotherStopped) {
     EXPECT_EQ(open(key_).value(), content);
 }
 
-TEST_F(SealedFile, AnIncompleteFileIsNoBlobAndACutEndIsFound) {
-    const Bytes content = text(kPieceBytes + 500);
-    root_ = blob::blob_root(content);
-    {
-        auto writer = SealWriter::create(path_, key_, root_, content.size()).value();
-        ASSERT_TRUE(writer.append(ByteView(content).first(kPieceBytes + 100)).ok());
-        ASSERT_TRUE(writer.flush().ok());
-        EXPECT_EQ(writer.finish().error().code, ErrorCode::kMismatch);
-    }
+TEST_F(SealedFile, AnIncompleteFileIsNoBlob) {
+    begin(kPieceBytes + 500, kPieceBytes + 100);
     EXPECT_EQ(open(key_).error().code, ErrorCode::kMismatch);
-    Bytes cut = file();
-    cut.pop_back();
-    put(cut);
-    EXPECT_EQ(SealWriter::resume(path_, key_, root_).error().code, ErrorCode::kMismatch);
+    EXPECT_EQ(received_bytes(path_, key_, root_).value(), kPieceBytes + 100);
+    EXPECT_EQ(SealWriter::resume(path_, key_, root_)->finish().error().code, ErrorCode::kMismatch);
     put(Bytes(100, 0xee));
     EXPECT_EQ(SealWriter::resume(path_, key_, root_).error().code, ErrorCode::kMismatch);
+    EXPECT_EQ(received_bytes(path_, key_, root_).error().code, ErrorCode::kMismatch);
+    std::filesystem::remove(path_);
+    EXPECT_EQ(SealWriter::resume(path_, key_, root_).error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(received_bytes(path_, key_, root_).error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(SealedFile, ATornEndIsLeftOutAndComesAgain) {
+    const Bytes content = begin(3 * kPieceBytes, 2 * kPieceBytes + 100);
+    const Bytes whole = file();
+    struct Torn {
+        std::size_t cut;       ///< bytes missing at the end
+        std::size_t flipped;   ///< byte altered, counted from the end; 0: none
+        std::uint64_t pieces;  ///< that are left
+    };
+    const std::size_t tail = 100 + kSealRecordExtra;
+    for (const Torn& torn : {Torn{1, 0, 2}, Torn{tail - 1, 0, 2}, Torn{tail, 0, 2}, Torn{0, 5, 2},
+                             Torn{tail, 9, 1}, Torn{tail + 1, 0, 1}}) {
+        Bytes bad(whole.begin(), whole.end() - static_cast<std::ptrdiff_t>(torn.cut));
+        if (torn.flipped != 0) bad[bad.size() - torn.flipped] ^= 1;
+        put(bad);
+        EXPECT_EQ(received_bytes(path_, key_, root_).value(), torn.pieces * kPieceBytes);
+        EXPECT_EQ(file(), bad) << "to look alters nothing";
+        auto writer = SealWriter::resume(path_, key_, root_).value();
+        ASSERT_EQ(writer.received_bytes(), torn.pieces * kPieceBytes) << torn.cut;
+        ASSERT_TRUE(writer.append(ByteView(content).subspan(writer.received_bytes())).ok());
+        ASSERT_TRUE(writer.finish().ok());
+        EXPECT_EQ(open(key_).value(), content);
+    }
+}
+
+TEST_F(SealedFile, WhatNoCrashDoesIsFoundInAnIncompleteFile) {
+    begin(4 * kPieceBytes, 3 * kPieceBytes);
+    const Bytes good = file();
+    const auto piece = [&](std::size_t i) {
+        return static_cast<std::ptrdiff_t>(kSealHeaderBytes + i * (kPieceBytes + kSealRecordExtra));
+    };
+    Bytes swapped(good.begin(), good.begin() + piece(1));
+    swapped.insert(swapped.end(), good.begin() + piece(2), good.end());
+    swapped.insert(swapped.end(), good.begin() + piece(1), good.begin() + piece(2));
+    put(swapped);
+    EXPECT_EQ(SealWriter::resume(path_, key_, root_).error().code, ErrorCode::kMismatch);
+    put(good);
+    Digest other = root_;
+    other.data[0] ^= 1;
+    EXPECT_EQ(SealWriter::resume(path_, key_, other).error().code, ErrorCode::kMismatch);
+    EXPECT_EQ(SealWriter::resume(path_, StoreKey::random(), root_).error().code,
+              ErrorCode::kMismatch);
+    EXPECT_EQ(file(), good) << "a refusal alters nothing";
+    Bytes longer = good;
+    longer.resize(sealed_size(4 * kPieceBytes) + 1);
+    put(longer);
+    EXPECT_EQ(SealWriter::resume(path_, key_, root_).error().code, ErrorCode::kMismatch);
+}
+
+TEST_F(SealedFile, AReadersFileIsLinkedForItsKeyAndRootAlone) {
+    seal(text(100));
+    const auto reader = open_sealed(path_, key_, root_).value();
+    const auto name = dir_.path() / "link";
+    EXPECT_FALSE(link_sealed(*reader, StoreKey::random(), root_, name));
+    EXPECT_FALSE(link_sealed(*reader, key_, Digest{}, name));
+    blob::MemoryStore memory;
+    const Digest stored = memory.put(text(100)).value();
+    EXPECT_FALSE(link_sealed(*memory.open_reader(stored).value(), key_, stored, name));
+    EXPECT_FALSE(std::filesystem::exists(name));
+    EXPECT_TRUE(link_sealed(*reader, key_, root_, name));
+    EXPECT_TRUE(std::filesystem::equivalent(path_, name));
 }
 
 TEST_F(SealedFile, AKeyFileIsMadeOnceAndForItsOwnerAlone) {

@@ -67,15 +67,34 @@ TEST_F(SealedStoreTest, AnAlteredFileIsAnErrorAndStoringAgainRepairsIt) {
     EXPECT_TRUE(store_.get(root_).ok());
 }
 
-TEST_F(SealedStoreTest, TakesAFileOverInPieces) {
-    const fs::path file = dir_.path() / "upload";
+TEST_F(SealedStoreTest, TakesABlobOverInPieces) {
+    blob::MemoryStore other;
     const Bytes content(2 * (std::size_t{1} << 20) + 5, 'x');
-    ASSERT_TRUE(write_file_atomic(file, content).ok());
-    const Digest root = blob::blob_root(content);
-    ASSERT_TRUE(store_.adopt(root, file).ok());
+    const Digest root = other.put(content).value();
+    ASSERT_TRUE(store_.adopt(root, *other.open_reader(root).value()).ok());
     EXPECT_EQ(store_.get(root).value(), content);
     EXPECT_EQ(files_with("xxxxxxxx"), 0U);
-    EXPECT_EQ(store_.adopt(root, dir_.path() / "none").error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(SealedStoreTest, LinksAFileThatIsSealedWithItsKeyAndSealsAnotherKeysAgain) {
+    const Bytes content(100, 'x');
+    const Digest root = blob::blob_root(content);
+    for (const bool own : {true, false}) {
+        const StoreKey key = own ? key_.clone() : StoreKey::random();
+        const fs::path file = dir_.path() / "upload";
+        auto writer = SealWriter::create(file, key, root, content.size()).value();
+        ASSERT_TRUE(writer.append(content).ok() && writer.finish().ok());
+        const auto reader = open_sealed(file, key, root).value();
+        ASSERT_TRUE(store_.adopt(root, *reader).ok());
+        EXPECT_EQ(store_.get(root).value(), content) << own;
+        EXPECT_EQ(fs::equivalent(file, store_.path_of(root)), own);
+        ASSERT_TRUE(store_.adopt(root, *reader).ok()) << "again";
+        fs::remove(file);
+        EXPECT_EQ(store_.get(root).value(), content) << own;
+        ASSERT_TRUE(store_.remove(root).ok());
+        EXPECT_EQ(store_.adopt(root, *reader).ok(), true) << "what is open is what counts";
+        EXPECT_EQ(store_.get(root).value(), content) << own;
+    }
 }
 
 TEST_F(SealedStoreTest, ASealedFileIsTakenOverOnlyIfItsContentHasTheRoot) {

@@ -1,6 +1,5 @@
 #include "cli/visibility.hpp"
 
-#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <boost/json.hpp>
@@ -8,29 +7,12 @@
 
 #include "cli/find_id.hpp"
 #include "cli/rows.hpp"
+#include "gym/owner/visible_to.hpp"
 
 namespace gym::app {
 namespace {
 
 using registry::Visibility;
-
-std::string whom(const registry::Access& access) {
-    switch (access.visibility) {
-        case Visibility::kPublic:
-            return "everybody";
-        case Visibility::kAllowList:
-            return fmt::format("you and {} account{}", access.allowed.size(),
-                               access.allowed.size() == 1 ? "" : "s");
-        case Visibility::kPrivate:
-            break;
-    }
-    return "you alone";
-}
-
-std::string which_nodes(std::optional<std::uint64_t> nodes) {
-    return nodes ? fmt::format("any of the {} registered nodes", *nodes)
-                 : std::string("any registered node");
-}
 
 struct Options {
     std::string subject;
@@ -51,7 +33,7 @@ Status set_data(const CliContext& context, const Options& options) {
     GYM_TRY(const client::ApiClient api, options.api.client_with_key());
     GYM_TRY(const Digest root, find_dataset(api, options.subject));
     GYM_TRY(auto dataset, api.set_dataset_access(root, access));
-    const std::string sees = who_sees_data(dataset->access, count_nodes(api));
+    const std::string sees = owner::who_sees_data(dataset->access, owner::count_nodes(api));
     if (context.json) {
         dataset.json["visible_to"] = sees;
         context.print_json(dataset.json);
@@ -68,7 +50,7 @@ Status set_job(const CliContext& context, const Options& options) {
     GYM_TRY(const client::ApiClient api, options.api.client_with_key());
     GYM_TRY(const Digest id, find_job(api, options.subject));
     GYM_TRY(auto job, api.set_job_access(id, access));
-    const std::string sees = who_sees_model(job->access, count_nodes(api));
+    const std::string sees = owner::who_sees_model(job->access, owner::count_nodes(api));
     if (context.json) {
         job.json["visible_to"] = sees;
         context.print_json(job.json);
@@ -114,36 +96,6 @@ Result<std::optional<registry::Access>> VisibilityOptions::access() const {
                                                      : std::string_view(visibility),
                                   allowed));
     return std::optional(std::move(access));
-}
-
-std::string who_sees_data(const registry::Access& access, std::optional<std::uint64_t> nodes) {
-    if (access.visibility == Visibility::kPublic)
-        return "everybody can list it, train on it and, if it costs nothing, download it";
-    return fmt::format(
-        "{} can list it and train on it; {} may hold a task of such a job and then sees the text "
-        "in the clear, as does the network's operator; a dispute shows single tokens on chain",
-        whom(access), which_nodes(nodes));
-}
-
-std::string who_sees_model(const registry::Access& access, std::optional<std::uint64_t> nodes) {
-    if (access.visibility == Visibility::kPublic)
-        return "everybody can list the job, download its weights and train on from them";
-    return fmt::format(
-        "{} can list the job and download its weights; {} may hold a task of it and then sees "
-        "weights and text in the clear, as does the network's operator; a dispute shows single "
-        "numbers on chain; roots, losses and payments are open to everybody",
-        whom(access), which_nodes(nodes));
-}
-
-std::optional<std::uint64_t> count_nodes(const client::ApiClient& api) {
-    std::uint64_t count = 0;
-    for (const auto role : {records::NodeRole::kWorker, records::NodeRole::kVerifier}) {
-        const auto nodes = api.nodes(role);
-        if (!nodes.ok()) return std::nullopt;
-        for (const client::Node& node : *nodes)
-            count += node.excluded ? 0 : 1;
-    }
-    return count;
 }
 
 void add_data_visibility_command(CLI::App& data, CliContext& context) {

@@ -16,6 +16,7 @@
 #include "data/dataset_print.hpp"
 #include "data/evaluation_records.hpp"
 #include "gym/licence/licence.hpp"
+#include "gym/owner/visible_to.hpp"
 #include "gym/quality/chunker.hpp"
 #include "job/job_tokenizer.hpp"
 #include "tokenizer/tokenizer_bundle.hpp"
@@ -95,7 +96,7 @@ Status register_file(const CliContext& context, const RegistryOptions& options) 
     warn_of_no_worth(*record, terms);
     GYM_CHECK(give_files(api, options, *record));
     boost::json::object out = record.json;
-    const std::string sees = who_sees_data(record->access, count_nodes(api));
+    const std::string sees = owner::who_sees_data(record->access, owner::count_nodes(api));
     out["visible_to"] = sees;
     if (!context.json) {
         print_dataset(*record);

@@ -15,6 +15,7 @@
 #include "gym/common/clock.hpp"
 #include "gym/crypto/secret.hpp"
 #include "gym/licence/licence.hpp"
+#include "gym/owner/visible_to.hpp"
 #include "job/export_command.hpp"
 #include "job/job_data.hpp"
 #include "job/job_file.hpp"
@@ -125,7 +126,7 @@ Status print_quote(const CliContext& context, const JobOptions& options) {
     GYM_TRY(const KnownFee fee, network_fee(api));
     GYM_TRY(const JobQuote costs, quote(job, data.terms, fee.bound));
     GYM_TRY(const JobOutlook outlook, outlook_of(options, api, job));
-    const std::string sees = who_sees_model(job.access, count_nodes(api));
+    const std::string sees = owner::who_sees_model(job.access, owner::count_nodes(api));
     if (context.json) {
         auto object = quote_json(job, costs, data, fee);
         object["visibility"] = to_string(job.access.visibility);
@@ -249,7 +250,7 @@ Status submit(const CliContext& context, const JobOptions& options) {
                                   signer.seal_job(job.yaml, key, SystemClock().now_ms()));
                           return api.submit_job(job.yaml, key, seal, options.again);
                       }));
-    const std::string sees = who_sees_model(submitted->access, count_nodes(api));
+    const std::string sees = owner::who_sees_model(submitted->access, owner::count_nodes(api));
     if (context.json) {
         submitted.json["data_licence"] = dataset.licence;  // the price is in the answer
         submitted.json["visible_to"] = sees;
@@ -414,10 +415,11 @@ void add_job_commands(CLI::App& app, CliContext& context) {
         add("submit", "Register the dataset, submit the job, lock its budget", true, submit);
     options->request.add_to(*submit_command);
     add_data_price(*submit_command);
-    submit_command->add_option("--licence", options->licence,
-                               "Licence under which an unregistered text is registered, privately and "
-                               "at price 0 (`gym data register` offers it to others): an SPDX expression, or "
-                               "private, proprietary, no-training, public-domain");
+    submit_command->add_option(
+        "--licence", options->licence,
+        "Licence under which an unregistered text is registered, privately and "
+        "at price 0 (`gym data register` offers it to others): an SPDX expression, or "
+        "private, proprietary, no-training, public-domain");
     options->order.add_to(*submit_command);
     submit_command->add_flag("--again", options->again,
                              "Submit the job even if the same job is already running");

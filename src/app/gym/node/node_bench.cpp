@@ -20,7 +20,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::int64_t kBenchmarkMs = 5'000;
+constexpr std::int64_t kNodeBenchmarkMs = 5'000;
 constexpr std::uint64_t kSecondsPerHour = 3'600;
 
 struct BenchOptions {
@@ -68,7 +68,7 @@ Result<Bench> run_bench(const BenchOptions& options) {
     Bench bench;
     GYM_TRY(bench.device, engine::device_model(config.device));
     GYM_TRY(bench.price, find_price(options, config.api));  // before the seconds of work
-    GYM_TRY(bench.compute, node::run_benchmark(config.engine(), kBenchmarkMs));
+    GYM_TRY(bench.compute, node::run_benchmark(config.engine(), kNodeBenchmarkMs));
     bench.memory_bytes_per_second = static_cast<std::uint64_t>(kernels::copy_bandwidth(
         kernels::Context(kernels::detect_isa(), static_cast<int>(config.threads_used()))));
     if (!bench.price) return bench;

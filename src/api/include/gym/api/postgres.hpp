@@ -2,12 +2,13 @@
 
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "gym/api/backend.hpp"
+#include "gym/api/uploads.hpp"
 #include "gym/blob/blob_store.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/db/database.hpp"
@@ -27,8 +28,8 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
         /// Usefulness of datasets that are not measured yet (docs/REWARDS.md, "Usefulness").
         std::uint32_t usefulness_default_ppm = 500'000;
         Amount price_per_pflop_min;  ///< a job that pays less is refused
-        /// Of the files of PostgresUploads; empty: no job can begin from uploaded weights.
-        std::filesystem::path uploads = {};
+        /// Of PostgresUploads; absent: no job can begin from uploaded weights.
+        std::optional<UploadFiles> uploads = {};
     };
     PostgresBackend(db::Database& database, blob::BlobStore& blobs, const Clock& clock,
                     Options options);

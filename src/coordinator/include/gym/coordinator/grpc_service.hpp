@@ -56,6 +56,7 @@ class GrpcService final : public rpc::NodeHandler {
 
   private:
     Result<std::optional<registry::Node>> find_node(const Address& address);
+    Result<bool> may_fetch(const Address& caller, const Digest& root);
     [[nodiscard]] Error refuse_blob(const Address& caller, const Digest& root);
     Status count_upload(const Address& caller, const Digest& unit, const Digest& root);
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "gym/common/bytes.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/common/result.hpp"
@@ -15,5 +17,12 @@ Result<bool> may_fetch_blob(db::Transaction& tx, const Address& node, const Dige
                             UnixMs tasks_since_ms);
 /// Counts a refusal of the node, for the metrics; nothing for an unknown one.
 Status count_refused_blob(db::Transaction& tx, const Address& node);
+
+inline constexpr std::uint32_t kUploadsKept = 16;  ///< of each worker
+
+/// Notes that a worker has sent the bytes of a delta; nothing for an unknown node. The newest
+/// kUploadsKept count.
+Status note_upload(db::Transaction& tx, const Address& worker, const Digest& root, UnixMs now_ms);
+Result<bool> has_uploaded(db::Transaction& tx, const Address& worker, const Digest& root);
 
 }  // namespace gym::registry

@@ -84,7 +84,7 @@ Result<std::optional<Dataset>> find_dataset(db::Transaction& tx, const Digest& r
 Status check_same_offer(const Dataset& stored, const Dataset& offered);
 /// Who may see it from now on. What was fetched before stays with those who fetched it, and running
 /// jobs continue. @errors kNotFound; kPermissionDenied if it belongs to another owner who lets
-/// `owner` see it.
+/// `owner` see it; kInvalidArgument as check_visibility().
 Status set_dataset_access(db::Transaction& tx, const Digest& root, const Address& owner,
                           const Access& access);
 

@@ -28,6 +28,9 @@ enum class Visibility : std::uint8_t {
 /// licence that says so itself (private or LicenseRef-private, in upper or lower case).
 [[nodiscard]] Visibility default_visibility(std::string_view licence);
 
+/// @errors kInvalidArgument for a licence that says private, and a visibility that says public.
+[[nodiscard]] Status check_visibility(std::string_view licence, Visibility visibility);
+
 inline constexpr std::size_t kAllowedMax = 1'000;  ///< accounts on one list
 
 struct Access {

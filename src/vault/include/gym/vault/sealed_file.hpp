@@ -39,8 +39,9 @@ class SealWriter {
     [[nodiscard]] static Result<SealWriter> create(const std::filesystem::path& path,
                                                    const StoreKey& key, const Digest& root,
                                                    std::uint64_t size_bytes);
-    /// Continues behind what a writer left. @errors kNotFound; kMalformed, kMismatch for a file
-    /// that is none of this blob, of this key, or whose end is not whole; kIo.
+    /// Continues behind what a writer left. A last piece that a crash has torn counts as not
+    /// received. @errors kNotFound; kMismatch for a file that is none of this blob or of this key;
+    /// kIo.
     [[nodiscard]] static Result<SealWriter> resume(const std::filesystem::path& path,
                                                    const StoreKey& key, const Digest& root);
     SealWriter(SealWriter&&) noexcept;
@@ -49,10 +50,14 @@ class SealWriter {
 
     [[nodiscard]] std::uint64_t size_bytes() const;      ///< of the whole blob
     [[nodiscard]] std::uint64_t received_bytes() const;  ///< appended so far
-    /// @errors kOutOfRange for more than the blob has, nothing is written then; kIo.
+    /// @errors kOutOfRange for more than the blob has, nothing is written then, and for a disk that
+    /// is full: a writer that continues the file has what fitted; kIo.
     Status append(ByteView bytes);
-    /// Everything so far is in the file: a writer that continues it has lost nothing. @errors kIo.
+    /// Everything so far is in the file: a writer that continues it has lost nothing.
+    /// @errors kOutOfRange for a disk that is full; kIo.
     Status flush();
+    /// The same, and the disk has it.
+    Status sync();
     /// Completes the file and has it on the disk. @errors kMismatch if bytes are missing; kIo.
     Status finish();
 
@@ -62,10 +67,21 @@ class SealWriter {
     std::unique_ptr<Impl> impl_;
 };
 
+/// Bytes that a writer would continue behind. The file may be written meanwhile.
+/// @errors as SealWriter::resume().
+[[nodiscard]] Result<std::uint64_t> received_bytes(const std::filesystem::path& path,
+                                                   const StoreKey& key, const Digest& root);
+
 /// A reader of a complete sealed file. Each read decrypts and authenticates the pieces that it
 /// touches. Thread-safe.
 /// @errors kNotFound; kMismatch: altered, cut, of another blob, or sealed with another key; kIo.
 [[nodiscard]] Result<std::unique_ptr<const blob::BlobReader>> open_sealed(
     const std::filesystem::path& path, const StoreKey& key, const Digest& root);
+
+/// Gives the file behind `reader` a second name, without copying it.
+/// @return whether `reader` is one of open_sealed() with this key and root, whose file has the name
+/// now; not on another file system.
+[[nodiscard]] bool link_sealed(const blob::BlobReader& reader, const StoreKey& key,
+                               const Digest& root, const std::filesystem::path& name);
 
 }  // namespace gym::vault

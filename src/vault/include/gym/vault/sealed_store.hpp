@@ -28,8 +28,9 @@ class SealedStore final : public blob::BlobStore {
         const Digest& root) const override;
     [[nodiscard]] Result<bool> has(const Digest& root) const override;
     Status remove(const Digest& root) override;
-    /// Seals the file's bytes piece by piece.
-    Status adopt(const Digest& root, const std::filesystem::path& file) override;
+    /// A link to the file of a reader that open_sealed() made with this store's key, on the same
+    /// file system; other readers' bytes are sealed piece by piece.
+    Status adopt(const Digest& root, const blob::BlobReader& reader) override;
     /// Takes a complete sealed file of this key over, moving it, once its bytes have the root.
     /// @errors kMismatch: they have not, or it is not such a file; kIo.
     [[nodiscard]] Result<blob::VerifiedBlob> adopt_sealed(const Digest& root,
