@@ -373,7 +373,7 @@ Status check_offer(const DatasetOffer& offer) {
     const Amount most = registry::dataset_price_max();
     if (offer.price_wei_per_mtoken <= most) return {};
     return fail(ErrorCode::kOutOfRange, "the price is " + offer.price_wei_per_mtoken.to_tokens() +
-                                            " tokens per million tokens of text, at most " +
+                                            " GYM per million tokens of text, at most " +
                                             most.to_tokens());
 }
 

@@ -24,7 +24,7 @@ Status check_arrived(const chain::Receipt& receipt, const Contract& contract, co
     return fail(ErrorCode::kMismatch,
                 "transaction " + receipt.transaction_hash.hex() + " is on chain, but " +
                     contract.address().hex() + " does not say that " + amount.to_tokens() +
-                    " tokens arrived for " + owner.hex() +
+                    " GYM arrived for " + owner.hex() +
                     ": it is not the network's contract, or it did something else. Look at the "
                     "wallet's balance before you try again");
 }

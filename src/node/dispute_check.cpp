@@ -131,14 +131,14 @@ Status check_plays_nothing(const NodeConfig& config, const records::NetworkDescr
                            const Address& self) {
     if (!network.minimum_stake.is_zero())
         return needs_game("this network gives units to workers from a stake of " +
-                          network.minimum_stake.to_tokens() + " tokens on");
+                          network.minimum_stake.to_tokens() + " GYM on");
     if (config.chain_rpc.empty()) return {};
     GYM_TRY(const auto client, chain::make_http_client(config.chain_rpc, kCheckHttp));
     const auto staked = stake_at_risk(*client, self, network);
     if (!staked.ok()) return is_lasting(staked.error().code) ? Status(staked.error()) : Status();
     if (staked->is_zero()) return {};
     return needs_game(crypto::to_checksum(self) + " has a stake of " + staked->to_tokens() +
-                      " tokens");
+                      " GYM");
 }
 
 Result<GameMoney> game_money(chain::ChainClient& client, const Address& game,
@@ -175,8 +175,7 @@ std::string money_missing(const GameMoney& money, const Address& self) {
     }
     if (money.tokens < money.bond)
         return "this node's key has " + money.tokens.to_tokens() +
-               " tokens, the bond of one game is " + money.bond.to_tokens() + ": send tokens to " +
-               name;
+               " GYM, the bond of one game is " + money.bond.to_tokens() + ": send GYM to " + name;
     return {};
 }
 

@@ -80,7 +80,7 @@ std::string describe(const Funding& funding, const std::string& options) {
     if (funding.is_complete()) return {};
     const std::string address = crypto::to_checksum(funding.address);
     std::string send;
-    if (!funding.tokens.is_zero()) send = funding.tokens.to_tokens() + " tokens";
+    if (!funding.tokens.is_zero()) send = funding.tokens.to_tokens() + " GYM";
     if (!funding.ether.is_zero())
         send += (send.empty() ? "" : " and ") + funding.ether.to_tokens() + " ether";
     if (!send.empty())
@@ -99,7 +99,7 @@ std::string funding_advice(const NodeConfig& config, const records::NetworkDescr
                    ? ""
                    : "this network gives units from a stake of " +
                          network.minimum_stake.to_tokens() +
-                         " tokens on; name its chain (--chain-rpc) to see what " +
+                         " GYM on; name its chain (--chain-rpc) to see what " +
                          crypto::to_checksum(self) + " lacks";
     const auto client = chain::make_http_client(config.chain_rpc, kAdviceHttp);
     const auto funding = client.ok() ? find_funding(**client, config, network, self)

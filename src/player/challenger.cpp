@@ -162,7 +162,7 @@ class Challenger final : public Player {
         GYM_TRY(const Amount all, held.active.plus(held.thawing));
         if (!all.is_zero() && all >= bond) return true;
         disputes_.emit_once("skipped", claim, {},
-                            fmt::format("{} stakes {} tokens: a game about it takes a bond of {}",
+                            fmt::format("{} stakes {} GYM: a game about it takes a bond of {}",
                                         asserter.hex(), all.to_tokens(), bond.to_tokens()));
         return false;
     }
@@ -175,7 +175,7 @@ class Challenger final : public Player {
         GYM_TRY(const Amount balance, token.balance_of(client(), disputes_.self()));
         if (balance < terms.bond)
             return fail(ErrorCode::kInsufficientFunds,
-                        "a game needs a bond of " + terms.bond.to_tokens() + " tokens, " +
+                        "a game needs a bond of " + terms.bond.to_tokens() + " GYM, " +
                             disputes_.self().hex() + " has " + balance.to_tokens());
         GYM_TRY(const Amount allowed,
                 token.allowance(client(), disputes_.self(), contract().address()));

@@ -116,7 +116,7 @@ Status check_same_offer(const Dataset& stored, const Dataset& offered) {
         return fail(ErrorCode::kConflict,
                     which + "under " + stored.licence + " for " +
                         stored.price_wei_per_mtoken.to_tokens() +
-                        " tokens per million tokens of text: neither changes afterwards");
+                        " GYM per million tokens of text: neither changes afterwards");
     return {};
 }
 

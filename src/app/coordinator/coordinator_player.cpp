@@ -50,19 +50,19 @@ Status look_at_money(const contracts::Deployment& deployment, chain::ChainClient
     GYM_TRY(const auto stake, contracts::Stake(deployment.stake).stake_of(client, self));
     if (stake.active < terms.bond)
         spdlog::warn(
-            "{} stakes {} tokens, less than the bond of a game, {}: nobody will open a game about "
+            "{} stakes {} GYM, less than the bond of a game, {}: nobody will open a game about "
             "a wrong aggregate (add stake: `gym stake add` with the operator's key)",
             self.hex(), stake.active.to_tokens(), terms.bond.to_tokens());
     if (!minimum_stake.is_zero() && minimum_stake < terms.bond)
         spdlog::warn(
-            "'minimum_stake' is {} tokens, less than the bond of a game, {}: nobody will open a "
+            "'minimum_stake' is {} GYM, less than the bond of a game, {}: nobody will open a "
             "game about a worker with so little stake",
             minimum_stake.to_tokens(), terms.bond.to_tokens());
     GYM_TRY(const Amount tokens,
             contracts::GymToken(deployment.chain_id, deployment.token).balance_of(client, self));
     if (tokens < terms.bond)
         spdlog::warn(
-            "{} has {} tokens, a game takes a bond of {}: workers that sign twice keep their stake",
+            "{} has {} GYM, a game takes a bond of {}: workers that sign twice keep their stake",
             self.hex(), tokens.to_tokens(), terms.bond.to_tokens());
     return {};
 }

@@ -50,7 +50,7 @@ json::value dispute_json(const std::optional<DisputeReport>& dispute) {
 std::string dispute_text(const DisputeReport& dispute) {
     return fmt::format(
         "the cheat's game on chain: {} transactions, {} gas of the verifier, {} of the worker\n  "
-        "element {}: the worker claimed {}, the contract computed {}\n  stake taken {} tokens: {} "
+        "element {}: the worker claimed {}, the contract computed {}\n  stake taken {} GYM: {} "
         "burned ({:g} %, so that a cheat that reports itself still loses it), {} to the verifier "
         "that found it\n",
         dispute.transactions, dispute.challenger_gas, dispute.worker_gas,
@@ -121,8 +121,8 @@ std::string credits_text(const Report& report) {
     const LedgerReport& ledger = report.ledger;
     const ProviderSummary& provider = report.provider;
     return fmt::format(
-        "credited: compute {}, verification {}, uptime {}, data {} tokens, in {} transfers\n"
-        "  data: {} tokens of text under {}, {} tokens a million, quality {:g} % (novelty {:g} %, "
+        "credited: compute {}, verification {}, uptime {}, data {} GYM, in {} transfers\n"
+        "  data: {} tokens of text under {}, {} GYM a million, quality {:g} % (novelty {:g} %, "
         "usefulness {:g} %, {})\n"
         "payout epochs {}, rows in all audit views {}\n",
         ledger.credit("compute").to_tokens(), ledger.credit("verification").to_tokens(),
@@ -185,8 +185,8 @@ std::string to_json(const Report& report, const std::vector<std::string>& failed
 
 std::string to_text(const Report& report) {
     constexpr const char* kRow = "{:<13} {:<42}  {:>5} {:>8} {:>7}  {:>22}\n";
-    std::string out = "\n" + fmt::format(kRow, "node", "address", "final", "rejected", "pending",
-                                         "paid (tokens)");
+    std::string out =
+        "\n" + fmt::format(kRow, "node", "address", "final", "rejected", "pending", "paid (GYM)");
     for (const WorkerSummary& line : report.workers) {
         out += fmt::format(kRow, line.name, line.address.hex(), line.units_final,
                            line.units_rejected, line.units_pending, line.paid.to_tokens());
@@ -204,7 +204,7 @@ std::string to_text(const Report& report) {
         out += fmt::format(" {:.3f}", loss);
     out += fmt::format(
         "\nunits re-executed {}, mismatches {}, honest units rejected {}\n"
-        "paid on chain {} tokens, by the ledger {} tokens; sum of the ledger {} wei; gas used {}\n"
+        "paid on chain {} GYM, by the ledger {} GYM; sum of the ledger {} wei; gas used {}\n"
         "payout root      {}\nprogram root     {}\nfinal state root {}\n",
         report.units_sampled, report.mismatches, report.honest_units_rejected,
         report.onchain_paid.to_tokens(), report.ledger_paid.to_tokens(), report.ledger_sum_wei,

@@ -218,11 +218,11 @@ TEST_F(DisputeCommands, TellAWholeGameFromTheChainAlone) {
     const Outcome text = gym({"dispute", "show", played.id.hex()});
     for (const char* part :
          {"over: the fault is proven", "claimed            ", "computed           ",
-          "slashed            500 tokens", "reward             200 tokens",
-          "challenger  announce  (0x", "challenger  open -> the unit  (",
+          "slashed            500 GYM", "reward             200 GYM", "challenger  announce  (0x",
+          "challenger  open -> the unit  (",
           "challenger  proveElement -> a fault: step 2, trace leaf ",
           "end         over: the fault is proven  (0x", "pickStep -> step 2, its record",
-          "bond               10 tokens, returned"})
+          "bond               10 GYM, returned"})
         EXPECT_NE(text.out.find(part), std::string::npos) << part << " is not in\n" << text.out;
 
     const Outcome stake = gym({"stake", "show", "--address", worker_.key.address().hex()});

@@ -277,8 +277,7 @@ TEST_F(NodeDisputesTest, AWorkerWithStakeDoesNotStartWithoutTheGame) {
     send(contracts::GymToken(deployed_.chain_id, deployed_.token)
              .approve(deployed_.stake, Amount(7)));
     send(contracts::Stake(deployed_.stake).stake(key_.address(), Amount(7)));
-    expect_refused("", 2,
-                   "has a stake of 0.000000000000000007 tokens, but dispute_game is not set");
+    expect_refused("", 2, "has a stake of 0.000000000000000007 GYM, but dispute_game is not set");
     expect_refused(key_.address().hex(), 2,
                    "there is no contract at dispute_game " + key_.address().hex());
     expect_refused(log_.hex(), 2, "the contract at dispute_game " + log_.hex() + " is another one");

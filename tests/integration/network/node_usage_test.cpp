@@ -172,7 +172,7 @@ TEST_F(NodeUsageTest, WhoNeedsAStakeNeedsTheGame) {
         const std::scoped_lock lock(handler_.mutex);
         handler_.info.minimum_stake = Amount::parse_tokens("100").value();
     }
-    const std::string says = "a stake of 100 tokens on, but dispute_game is not set";
+    const std::string says = "a stake of 100 GYM on, but dispute_game is not set";
     const json::object missing = finding(node({"--json", "doctor"}));
     EXPECT_FALSE(missing.at("ok").as_bool());
     EXPECT_NE(missing.at("detail").as_string().find(says), json::string::npos) << missing;

@@ -216,12 +216,12 @@ TEST_F(NoStakeTest, NothingIsAnnouncedWhereLessThanABondCanBeWon) {
     const Amount before = balance(verifier_);
     const std::string stakes = "skipped: " + worker_.key.address().hex() + " stakes ";
     tick(verifier_);
-    EXPECT_TRUE(verifier_.told(stakes + "0 tokens"));
+    EXPECT_TRUE(verifier_.told(stakes + "0 GYM"));
     const Amount less = terms().bond.minus(Amount(1)).value();
     stake(worker_, less.to_tokens().c_str());
     for (int i = 0; i < 3; ++i)
         tick(verifier_);
-    EXPECT_TRUE(verifier_.told(stakes + less.to_tokens() + " tokens"));
+    EXPECT_TRUE(verifier_.told(stakes + less.to_tokens() + " GYM"));
     EXPECT_EQ(balance(verifier_), before) << "no bond";
     EXPECT_FALSE(verifier_.told("announced"));
     // More may come as long as games can be opened.

@@ -28,9 +28,9 @@ TEST(Funding, SaysWhatToSendWhereToAndWhatToRunThen) {
     const std::string to =
         " to " + crypto::to_checksum(lacking("0", "0", "0").address) + " on chain 5";
     EXPECT_EQ(describe(lacking("100", "100", "0.02"), ""),
-              "send at least 100 tokens and 0.02 ether" + to + "; then `gym stake add 100`");
+              "send at least 100 GYM and 0.02 ether" + to + "; then `gym stake add 100`");
     EXPECT_EQ(describe(lacking("100", "40", "0"), " --data-dir /d"),
-              "send at least 40 tokens" + to + "; then `gym stake add 100 --data-dir /d`");
+              "send at least 40 GYM" + to + "; then `gym stake add 100 --data-dir /d`");
     EXPECT_EQ(describe(lacking("100", "0", "0.5"), ""),
               "send at least 0.5 ether" + to + "; then `gym stake add 100`");
     EXPECT_EQ(describe(lacking("0", "0", "0.5"), ""),
@@ -44,7 +44,7 @@ TEST(Funding, WithoutAChainOnlyTheNetworksStakeIsKnown) {
     EXPECT_EQ(funding_advice({}, network, {}), "");
     network.minimum_stake = Amount::parse_tokens("100").value();
     const std::string advice = funding_advice({}, network, {});
-    EXPECT_NE(advice.find("from a stake of 100 tokens on"), std::string::npos) << advice;
+    EXPECT_NE(advice.find("from a stake of 100 GYM on"), std::string::npos) << advice;
     EXPECT_NE(advice.find("--chain-rpc"), std::string::npos) << advice;
     NodeConfig config;
     config.chain_rpc = "http://127.0.0.1:1";

@@ -30,7 +30,7 @@ void print_dataset(const registry::Dataset& dataset) {
     print_row("visibility", "{}", to_string(dataset.access.visibility));
     print_row("tokens", "{}, of a vocabulary of {}", dataset.tokens, dataset.vocabulary);
     if (dataset.tokenizer) print_row("tokenizer", "{}", dataset.tokenizer->hex());
-    print_row("price", "{} tokens per million tokens of text, times the quality",
+    print_row("price", "{} GYM per million tokens of text, times the quality",
               dataset.price_wei_per_mtoken.to_tokens());
     print_row("novelty", "{}", percent(dataset.novelty_ppm));
     print_row("usefulness", "{}, {}", percent(dataset.usefulness_ppm), usefulness_from(dataset));
@@ -42,7 +42,7 @@ void print_dataset(const registry::Dataset& dataset) {
 }
 
 void print_dataset_line(const registry::Dataset& dataset) {
-    print_line("{}  {:>12} tokens  {} per million, quality {}  {}  {}", dataset.root.hex(),
+    print_line("{}  {:>12} tokens  {} GYM per million, quality {}  {}  {}", dataset.root.hex(),
                dataset.tokens, dataset.price_wei_per_mtoken.to_tokens(),
                percent(dataset.quality_ppm), dataset.licence, dataset.name);
 }

@@ -43,7 +43,7 @@ bool has_numbers(const contracts::FaultFound& fault) {
 }
 
 std::string bond_text(const DisputeReport& report) {
-    const std::string bond = report.terms.bond.to_tokens() + " tokens";
+    const std::string bond = report.terms.bond.to_tokens() + " GYM";
     if (!report.log.ended) return bond + ", held";
     if (report.log.ended->burned.is_zero()) return bond + ", returned";
     return bond + ", lost: " + report.log.ended->burned.to_tokens() + " burned, " +
@@ -161,12 +161,11 @@ void print_end(const DisputeReport& report) {
     }
     if (report.now.slashed) {
         const contracts::Slashed& slash = *report.now.slashed;
-        line("slashed", report.unit.settled->taken.to_tokens() + " tokens of the asserter's stake");
-        line("burned", slash.burned.to_tokens() + " tokens");
+        line("slashed", report.unit.settled->taken.to_tokens() + " GYM of the asserter's stake");
+        line("burned", slash.burned.to_tokens() + " GYM");
         if (!slash.compensation.is_zero())
-            line("compensation", slash.compensation.to_tokens() + " tokens");
-        line("reward",
-             slash.reward.to_tokens() + " tokens to " + crypto::to_checksum(slash.finder));
+            line("compensation", slash.compensation.to_tokens() + " GYM");
+        line("reward", slash.reward.to_tokens() + " GYM to " + crypto::to_checksum(slash.finder));
     } else if (report.now.unit.proven_at_s != 0) {
         line("settling", "the stake is taken from " +
                              utc(report.now.unit.proven_at_s + report.terms.settling_s) +

@@ -166,7 +166,7 @@ Status verify_proof(const CliContext& context, const LedgerOptions& options) {
     print_row("transfer", "{}, {}", to_uuid(transfer.id), to_string(transfer.kind));
     if (const std::string_view moved = what_moved(transfer.kind); !moved.empty())
         print_row("", "{}", moved);
-    print_row("amount", "{} tokens of {}", transfer.amount.to_tokens(), proof.debit.asset);
+    print_row("amount", "{} GYM of {}", transfer.amount.to_tokens(), proof.debit.asset);
     print_row("from", "{} of {}", kind(proof.debit), proof.debit.owner);
     print_row("to", "{} of {}", kind(proof.credit), proof.credit.owner);
     print_row("sealed", "{}, seal {}", utc_text(seal.sealed_at), seal.number);

@@ -52,7 +52,7 @@ void print_profile(const profile::SignedProfile& signed_profile) {
     print_row("chain", "{}", profile.contracts.chain_id);
     print_row("coordinator", "{} ({})", profile.coordinator, ca_text(profile));
     print_row("API", "{}", profile.api);
-    print_row("minimum stake", "{} tokens", profile.minimum_stake.to_tokens());
+    print_row("minimum stake", "{} GYM", profile.minimum_stake.to_tokens());
     print_row("issued", "{}", utc_text(profile.issued_at_ms));
 }
 

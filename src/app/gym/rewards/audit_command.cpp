@@ -195,7 +195,7 @@ void print(const CliContext& context, const rewards::EpochFile& content, const E
     print_row("payout root", "{}", content.payout_root.hex());
     print_row("recomputed", "{} credits of {} rounds in this epoch", content.credits.size(),
               content.rounds.size());
-    print_row("payable so far", "{} tokens to {} earners, of this epoch and all before it",
+    print_row("payable so far", "{} GYM to {} earners, of this epoch and all before it",
               content.total_cumulative.to_tokens(), content.payouts.size());
     if (seal != 0) print_row("ledger", "sealed up to seal {}, {}", seal, seal_hash);
     print_evidence(evidence);

@@ -175,8 +175,8 @@ void print_nothing(const CliContext& context, const Address& earner, const Paid&
     if (context.json)
         context.print_json({{"earner", earner.hex()}, {"paid_wei", "0"}});
     else
-        print_line("nothing to claim for {}: {} tokens were paid already",
-                   crypto::to_checksum(earner), paid.before.to_tokens());
+        print_line("nothing to claim for {}: {} GYM were paid already", crypto::to_checksum(earner),
+                   paid.before.to_tokens());
 }
 
 Status claim(const CliContext& context, const ClaimOptions& options) {
@@ -202,7 +202,7 @@ Status claim(const CliContext& context, const ClaimOptions& options) {
                             {"gas_used", paid.outcome.gas_used}});
         return {};
     }
-    print_row("paid", "{} tokens to {}", paid.amount.to_tokens(), crypto::to_checksum(recipient));
+    print_row("paid", "{} GYM to {}", paid.amount.to_tokens(), crypto::to_checksum(recipient));
     print_row("transaction", "{} (final)", hash);
     return {};
 }

@@ -78,9 +78,9 @@ void print(const CliContext& context, const Finding& finding, const json::object
         return;
     }
     print_row("earner", "{}", active.earner.hex());
-    print_row("active root", "epoch {}, pays it {} tokens in all", finding.roots.active.epoch,
+    print_row("active root", "epoch {}, pays it {} GYM in all", finding.roots.active.epoch,
               active.cumulative.to_tokens());
-    print_row("pending root", "epoch {}, pays it {} tokens in all", finding.roots.pending.epoch,
+    print_row("pending root", "epoch {}, pays it {} GYM in all", finding.roots.pending.epoch,
               pending.cumulative.to_tokens());
 }
 

@@ -52,7 +52,7 @@ std::string state_of(const client::Account& account, const rewards::Receipt& rec
 void print_credit(const client::Account& account, const rewards::Receipt& receipt) {
     constexpr std::size_t kShortId = 10;  // "0x0123abcd", which the commands take for the whole
     const rewards::Credit& credit = receipt.credit;
-    print_line("{}  {}  job {} round {}  {:<12}  {} tokens  {}{}", utc_text(receipt.created_at),
+    print_line("{}  {}  job {} round {}  {:<12}  {} GYM  {}{}", utc_text(receipt.created_at),
                credit.id, credit.job_id.hex().substr(0, kShortId), credit.round,
                rewards::to_string(credit.kind()), credit.amount.to_tokens(),
                state_of(account, receipt), receipt.reason.empty() ? "" : "  " + receipt.reason);
@@ -65,12 +65,11 @@ Status show_rewards(const CliContext& context, const RewardsOptions& options) {
         context.print_json(account.json);
         return {};
     }
-    print_row("pending", "{} tokens (units that are not final)", account->pending.to_tokens());
-    print_row("earned", "{} tokens (waits for the epoch's close)", account->earned.to_tokens());
-    print_row("payable in total", "{} tokens, of which {} are claimed",
-              account->payable.to_tokens(), account->claimed.to_tokens());
-    print_row("to be claimed", "{} tokens (`gym rewards claim`)",
-              unclaimed_of(*account).to_tokens());
+    print_row("pending", "{} GYM (units that are not final)", account->pending.to_tokens());
+    print_row("earned", "{} GYM (waits for the epoch's close)", account->earned.to_tokens());
+    print_row("payable in total", "{} GYM, of which {} are claimed", account->payable.to_tokens(),
+              account->claimed.to_tokens());
+    print_row("to be claimed", "{} GYM (`gym rewards claim`)", unclaimed_of(*account).to_tokens());
     for (const rewards::Receipt& receipt : account->last_credits)
         print_credit(*account, receipt);
     return {};
@@ -86,7 +85,7 @@ std::string input_text(std::uint64_t number) {
 void print_receipt(const rewards::Receipt& receipt) {
     const rewards::Credit& credit = receipt.credit;
     print_row("credit", "{}", credit.id);
-    print_row("amount", "{} tokens, {}", credit.amount.to_tokens(), to_string(receipt.state));
+    print_row("amount", "{} GYM, {}", credit.amount.to_tokens(), to_string(receipt.state));
     if (!receipt.reason.empty()) print_row("", "{}", receipt.reason);
     print_row("for", "{} in round {} of job {}", rewards::to_string(credit.kind()), credit.round,
               credit.job_id.hex());

@@ -210,11 +210,11 @@ TEST_F(JobCommandsTest, ADatasetIsOfferedShownAndItsPriceQuotedBeforeItIsPaid) {
     EXPECT_EQ(shown.exit_code, 0) << shown.err;
     for (const char* line :
          {"licence            LicenseRef-z OR CC0-1.0", "tokens             4000",
-          "price              2.5 tokens per million tokens of text", "novelty            0 %",
+          "price              2.5 GYM per million tokens of text", "novelty            0 %",
           "usefulness         50 %, the network's default", "quality            0 %"})
         EXPECT_NE(shown.out.find(line), std::string::npos) << line << " in:\n" << shown.out;
     const auto list = gym({"data", "list"});
-    EXPECT_NE(list.out.find(root + "          4000 tokens  2.5 per million, quality 0 %  "
+    EXPECT_NE(list.out.find(root + "          4000 tokens  2.5 GYM per million, quality 0 %  "
                                    "LicenseRef-z OR CC0-1.0  zzz"),
               std::string::npos)
         << list.out;

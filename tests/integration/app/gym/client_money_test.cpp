@@ -213,9 +213,9 @@ TEST_F(MoneyCommandsTest, CreditsSayTheirJobTheirTimeAndWhatBecameOfThem) {
     const auto shown = gym({"rewards", "show"}, false);
     ASSERT_EQ(shown.exit_code, 0) << shown.err;
     for (const char* part :
-         {"to be claimed      0.00000000000000001 tokens",
-          "0.00000000000000001 tokens  payable (payout 2)",
-          "0.00000000000000002 tokens  claimed (payout 1)", "0.000000000000000005 tokens  earned\n",
+         {"to be claimed      0.00000000000000001 GYM",
+          "0.00000000000000001 GYM  payable (payout 2)",
+          "0.00000000000000002 GYM  claimed (payout 1)", "0.000000000000000005 GYM  earned\n",
           "job 0xabcdef12 round 0", "2026-09-21 "})
         EXPECT_NE(shown.out.find(part), std::string::npos) << part << " in:\n" << shown.out;
     EXPECT_EQ(shown.out.find("posted"), std::string::npos) << shown.out;

@@ -161,7 +161,7 @@ TEST_F(WalletTest, ADepositThatTheEscrowDoesNotConfirmIsNoSuccess) {
     ::unsetenv("GYM_API");
     const auto nothing = gym({"wallet", "deposit", "1"}, true);
     EXPECT_EQ(nothing.exit_code, 3) << nothing.out << nothing.err;
-    EXPECT_NE(nothing.err.find("does not say that 1 tokens arrived"), std::string::npos)
+    EXPECT_NE(nothing.err.find("does not say that 1 GYM arrived"), std::string::npos)
         << nothing.err;
     EXPECT_EQ(nothing.out.find("deposited"), std::string::npos) << nothing.out;
 }

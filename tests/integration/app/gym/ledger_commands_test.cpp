@@ -130,7 +130,7 @@ TEST_F(LedgerCommands, AProofHoldsWithoutTheDatabaseUntilAByteIsChanged) {
     const Outcome checked =
         gym({"verify", "--proof", path, "--signer", key_.address().hex()}, false);
     EXPECT_EQ(checked.exit_code, 0) << checked.err;
-    EXPECT_NE(checked.out.find("amount             0.00000000000000025 tokens of erc20:1:t"),
+    EXPECT_NE(checked.out.find("amount             0.00000000000000025 GYM of erc20:1:t"),
               std::string::npos)
         << checked.out;
     EXPECT_EQ(
@@ -199,7 +199,7 @@ TEST_F(ProofsOfTheApi, APayeeKeepsAndChecksOneWithoutTheDatabase) {
                                          key_.address().hex()};
     const Outcome checked = gym(check, false);
     EXPECT_EQ(checked.exit_code, 0) << checked.err;
-    EXPECT_NE(checked.out.find("amount             12.5 tokens of erc20:1:t"), std::string::npos)
+    EXPECT_NE(checked.out.find("amount             12.5 GYM of erc20:1:t"), std::string::npos)
         << checked.out;
     EXPECT_EQ(checked.out.find("12500000000000000000"), std::string::npos) << "base units";
     std::vector<std::string> as_json = check;

@@ -53,7 +53,7 @@ TEST(ReportText, HasARowForTheVerifierThatWasPaid) {
 
 TEST(ReportText, SaysWhichPartOfASlashIsBurnedAndWhy) {
     const std::string text = to_text(report());
-    EXPECT_NE(text.find("stake taken 100 tokens: 62.5 burned (62.5 %, so that a cheat that reports "
+    EXPECT_NE(text.find("stake taken 100 GYM: 62.5 burned (62.5 %, so that a cheat that reports "
                         "itself still loses it), 37.5 to the verifier"),
               std::string::npos)
         << text;
@@ -63,8 +63,8 @@ TEST(ReportText, SaysWhichPartOfASlashIsBurnedAndWhy) {
 
 TEST(ReportText, TellsWhatWasCreditedForWhat) {
     const std::string text = to_text(report());
-    EXPECT_NE(text.find("credited: compute 0.06, verification 0.07, uptime 0, data 0.04 tokens, in "
-                        "90 transfers\n  data: 4000000 tokens of text under CC0-1.0, 0.1 tokens a "
+    EXPECT_NE(text.find("credited: compute 0.06, verification 0.07, uptime 0, data 0.04 GYM, in "
+                        "90 transfers\n  data: 4000000 tokens of text under CC0-1.0, 0.1 GYM a "
                         "million, quality 48.5 % (novelty 97 %, usefulness 50 %, the default)\n"
                         "payout epochs 1, rows in all audit views 0\n"),
               std::string::npos)
