@@ -24,10 +24,11 @@ if [ -x "$build/bin/bench_cuda" ]; then
 else
     echo "bench: bench_cuda was not built: it needs nvcc and cuBLAS"
 fi
-echo "bench: tokenizer and data pipeline -> build/bench/data.json"
+echo "bench: tokenizer, data pipeline and encrypted blobs -> build/bench/data.json"
 rm -f build/bench/data.json
 "$build/bin/bench_tokenizer" --output build/bench/data.json
 "$build/bin/bench_data" --output build/bench/data.json
+"$build/bin/bench_vault" --output build/bench/data.json
 echo "bench: ledger -> build/bench/ledger.json"
 "$build/bin/bench_ledger" build/bench/ledger.json
 echo "bench: settlement -> build/bench/settlement.json"

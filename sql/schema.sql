@@ -95,6 +95,11 @@ CREATE DOMAIN registry.loss AS integer
 CREATE DOMAIN registry.ppm AS integer
 	CONSTRAINT ppm_check CHECK (((VALUE >= 0) AND (VALUE <= 1000000)));
 
+-- Name: visibility; Type: DOMAIN; Schema: registry; Owner: -
+
+CREATE DOMAIN registry.visibility AS text
+	CONSTRAINT visibility_check CHECK ((VALUE = ANY (ARRAY['public'::text, 'allow-list'::text, 'private'::text])));
+
 -- Name: wei; Type: DOMAIN; Schema: registry; Owner: -
 
 CREATE DOMAIN registry.wei AS numeric(78,0)
@@ -893,6 +898,9 @@ BEGIN
     IF TG_OP = 'UPDATE' THEN
         -- Of generated columns a BEFORE trigger sees nothing: quality follows usefulness.
         NEW.quality_ppm := OLD.quality_ppm;
+        IF to_jsonb(NEW) - '{visibility,allowed}'::text[] = to_jsonb(OLD) - '{visibility,allowed}'::text[] THEN
+            RETURN NEW;
+        END IF;
         IF to_jsonb(NEW) - 'usefulness_ppm' = to_jsonb(OLD) - 'usefulness_ppm'
            AND EXISTS (SELECT FROM registry.measurement m
                        WHERE m.dataset = NEW.root AND m.usefulness_ppm = NEW.usefulness_ppm) THEN
@@ -1017,6 +1025,31 @@ CREATE FUNCTION registry.loss_units(bits integer) RETURNS numeric
                 ELSE (bits & 8388607 | 8388608) * trunc(power(2::numeric, ((bits >> 23) - 1)::numeric)) END
 $$;
 
+-- Name: may_see(boolean, bytea, registry.address, registry.visibility, registry.address[]); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.may_see(sees_all boolean, account bytea, owner registry.address, visibility registry.visibility, allowed registry.address[]) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT sees_all OR visibility = 'public'
+           OR coalesce(account = owner OR (visibility = 'allow-list' AND account = ANY (allowed)), false)
+$$;
+
+-- Name: model_jobs(bytea); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.model_jobs(blob bytea) RETURNS SETOF bytea
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT j.id::bytea FROM registry.job j
+    WHERE ARRAY[j.program_blob::bytea, j.evaluate_program_blob::bytea, j.logits_program_blob::bytea,
+                j.base_state_blob::bytea, j.momentum_blob::bytea, j.init_blob::bytea] @> ARRAY[blob]
+    UNION
+    SELECT r.job_id::bytea FROM registry.round r
+    WHERE ARRAY[r.base_state_blob::bytea, r.momentum_blob::bytea, r.next_base_blob::bytea,
+                r.next_momentum_blob::bytea, r.aggregate_program_blob::bytea] @> ARRAY[blob]
+    UNION
+    SELECT u.job_id::bytea FROM registry.unit u WHERE u.delta_root = blob
+$$;
+
 -- Name: next_number(text); Type: FUNCTION; Schema: registry; Owner: -
 
 CREATE FUNCTION registry.next_number(which text) RETURNS bigint
@@ -1072,6 +1105,24 @@ BEGIN
     NEW.datasets_until := registry.last_dataset();
     RETURN NEW;
 END
+$$;
+
+-- Name: tasks_of(bytea, bigint); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.tasks_of(node bytea, since_ms bigint) RETURNS SETOF bytea
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT u.id::bytea FROM registry.unit u
+    WHERE u.worker = node
+      AND (u.ended_at_ms IS NULL OR u.ended_at_ms >= since_ms
+           OR EXISTS (SELECT FROM registry.disputed_unit d WHERE d.asserter = node AND d.open_games > 0))
+    UNION
+    SELECT u.id::bytea FROM registry.unit u WHERE u.verifier = node AND u.ended_at_ms IS NULL
+    UNION
+    SELECT u.id::bytea FROM registry.unit u
+    WHERE (u.ended_at_ms IS NULL OR u.ended_at_ms >= since_ms)
+      AND u.id IN (SELECT p.unit_id FROM registry.report p WHERE p.verifier = node
+                   UNION SELECT m.unit_id FROM registry.missed_draw m WHERE m.verifier = node)
 $$;
 
 -- Name: usefulness_ppm(integer, integer, integer); Type: FUNCTION; Schema: registry; Owner: -
@@ -1535,7 +1586,10 @@ CREATE TABLE registry.dataset (
     compared_tokens bigint,
     nearest registry.digest,
     nearest_ppm registry.ppm,
+    visibility registry.visibility DEFAULT 'private'::text NOT NULL,
+    allowed registry.address[] DEFAULT '{}'::registry.address[] NOT NULL,
     quality_ppm integer GENERATED ALWAYS AS (((((novelty_ppm)::bigint * (usefulness_ppm)::integer) / 1000000))::integer) STORED NOT NULL,
+    CONSTRAINT dataset_allowed CHECK (((cardinality(allowed) <= 1000) AND (((visibility)::text = 'allow-list'::text) OR (allowed = '{}'::registry.address[])))),
     CONSTRAINT dataset_check CHECK (((compared_tokens >= 0) AND (compared_tokens <= tokens))),
     CONSTRAINT dataset_check1 CHECK (((nearest)::bytea <> (root)::bytea)),
     CONSTRAINT dataset_licence CHECK (((licence = 'NOASSERTION'::text) = (sketch_level IS NULL))),
@@ -1830,6 +1884,9 @@ CREATE TABLE registry.job (
     data_quality_ppm registry.ppm NOT NULL,
     init_root registry.digest,
     init_blob registry.digest,
+    visibility registry.visibility DEFAULT 'private'::text NOT NULL,
+    allowed registry.address[] DEFAULT '{}'::registry.address[] NOT NULL,
+    CONSTRAINT job_allowed CHECK (((cardinality(allowed) <= 1000) AND (((visibility)::text = 'allow-list'::text) OR (allowed = '{}'::registry.address[])))),
     CONSTRAINT job_challenge_ms_check CHECK ((challenge_ms > 0)),
     CONSTRAINT job_check CHECK (((workers_min >= 1) AND (workers_min <= slots_max))),
     CONSTRAINT job_check1 CHECK ((num_nonnulls(seed, program_root, program_blob, evaluate_program_root, evaluate_program_blob, logits_program_root, logits_program_blob, base_state_root, base_state_blob, momentum_root, momentum_blob, tokens_per_step, flops_per_step, parameters, started_at_ms) = ANY (ARRAY[0, 15]))),
@@ -2155,6 +2212,14 @@ CREATE TABLE registry.dataset_version (
     CONSTRAINT dataset_version_version_check CHECK (((version >= 1) AND (version <= 1000000)))
 );
 
+-- Name: delta_upload; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.delta_upload (
+    worker registry.address NOT NULL,
+    root registry.digest NOT NULL,
+    at_ms bigint NOT NULL
+);
+
 -- Name: disputed_unit; Type: TABLE; Schema: registry; Owner: -
 
 CREATE TABLE registry.disputed_unit (
@@ -2258,6 +2323,7 @@ CREATE TABLE registry.node (
     excluded_code text,
     excluded_reason text,
     excluded_unit registry.digest,
+    refused_blobs registry.counter DEFAULT 0 NOT NULL,
     CONSTRAINT node_check CHECK (((excluded_at_ms IS NULL) = (excluded_code IS NULL))),
     CONSTRAINT node_check1 CHECK (((excluded_at_ms IS NULL) = (excluded_reason IS NULL))),
     CONSTRAINT node_check2 CHECK (((excluded_at_ms IS NULL) OR ((valid_run)::bigint = 0))),
@@ -2590,6 +2656,11 @@ ALTER TABLE ONLY registry.dataset_tokenizer
 ALTER TABLE ONLY registry.dataset_version
     ADD CONSTRAINT dataset_version_pkey PRIMARY KEY (name, version);
 
+-- Name: delta_upload delta_upload_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.delta_upload
+    ADD CONSTRAINT delta_upload_pkey PRIMARY KEY (worker, root);
+
 -- Name: disputed_unit disputed_unit_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
 
 ALTER TABLE ONLY registry.disputed_unit
@@ -2855,6 +2926,10 @@ CREATE INDEX challenge_node ON registry.challenge USING btree (node, issued_at_m
 
 CREATE INDEX challenge_open ON registry.challenge USING btree (node, deadline_ms) WHERE ((answered_at_ms IS NULL) AND (NOT withdrawn));
 
+-- Name: dataset_blob; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX dataset_blob ON registry.dataset USING btree (blob);
+
 -- Name: dataset_owner; Type: INDEX; Schema: registry; Owner: -
 
 CREATE INDEX dataset_owner ON registry.dataset USING btree (owner, number);
@@ -2871,6 +2946,14 @@ CREATE INDEX equivocation_unfiled ON registry.equivocation USING btree (received
 
 CREATE INDEX evaluation_vocabulary ON registry.evaluation USING btree (vocabulary, number);
 
+-- Name: job_blobs; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX job_blobs ON registry.job USING gin ((ARRAY[(program_blob)::bytea, (evaluate_program_blob)::bytea, (logits_program_blob)::bytea, (base_state_blob)::bytea, (momentum_blob)::bytea, (init_blob)::bytea]));
+
+-- Name: job_dataset; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX job_dataset ON registry.job USING btree (dataset_root);
+
 -- Name: job_funding_job; Type: INDEX; Schema: registry; Owner: -
 
 CREATE INDEX job_funding_job ON registry.job_funding USING btree (job_id);
@@ -2883,6 +2966,10 @@ CREATE INDEX job_owner ON registry.job USING btree (owner, submitted_at_ms);
 
 CREATE INDEX job_status ON registry.job USING btree (status, submitted_at_ms);
 
+-- Name: missed_draw_by; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX missed_draw_by ON registry.missed_draw USING btree (verifier);
+
 -- Name: node_owner; Type: INDEX; Schema: registry; Owner: -
 
 CREATE INDEX node_owner ON registry.node USING btree (owner);
@@ -2891,9 +2978,17 @@ CREATE INDEX node_owner ON registry.node USING btree (owner);
 
 CREATE INDEX report_audit_due ON registry.report USING btree (unit_id) WHERE (audit = 'due'::text);
 
+-- Name: report_by; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX report_by ON registry.report USING btree (verifier);
+
 -- Name: report_verifier; Type: INDEX; Schema: registry; Owner: -
 
 CREATE INDEX report_verifier ON registry.report USING btree (verifier) WHERE (accepted_seq IS NULL);
+
+-- Name: round_blobs; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX round_blobs ON registry.round USING gin ((ARRAY[(base_state_blob)::bytea, (momentum_blob)::bytea, (next_base_blob)::bytea, (next_momentum_blob)::bytea, (aggregate_program_blob)::bytea]));
 
 -- Name: round_open; Type: INDEX; Schema: registry; Owner: -
 
@@ -2902,6 +2997,10 @@ CREATE INDEX round_open ON registry.round USING btree (job_id) WHERE (state <> '
 -- Name: unit_deadline; Type: INDEX; Schema: registry; Owner: -
 
 CREATE INDEX unit_deadline ON registry.unit USING btree (deadline_ms) WHERE ((ended_at_ms IS NULL) AND (deadline_ms > 0));
+
+-- Name: unit_delta; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX unit_delta ON registry.unit USING btree (delta_root) WHERE (delta_root IS NOT NULL);
 
 -- Name: unit_event_unit; Type: INDEX; Schema: registry; Owner: -
 
@@ -2918,6 +3017,10 @@ CREATE INDEX unit_verifier ON registry.unit USING btree (verifier) WHERE (ended_
 -- Name: unit_worker; Type: INDEX; Schema: registry; Owner: -
 
 CREATE INDEX unit_worker ON registry.unit USING btree (worker, round DESC);
+
+-- Name: unit_worker_end; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX unit_worker_end ON registry.unit USING btree (worker, ended_at_ms);
 
 -- Name: credit_earner; Type: INDEX; Schema: rewards; Owner: -
 
@@ -3129,6 +3232,11 @@ ALTER TABLE ONLY registry.dataset_version
 
 ALTER TABLE ONLY registry.dataset_version
     ADD CONSTRAINT dataset_version_root_fkey FOREIGN KEY (root) REFERENCES registry.dataset(root);
+
+-- Name: delta_upload delta_upload_worker_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.delta_upload
+    ADD CONSTRAINT delta_upload_worker_fkey FOREIGN KEY (worker) REFERENCES registry.node(address);
 
 -- Name: disputed_unit disputed_unit_contract_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
 
@@ -3681,6 +3789,14 @@ GRANT SELECT ON TABLE registry.dataset TO gym_rewards;
 GRANT SELECT,INSERT ON TABLE registry.dataset TO gym_api;
 GRANT SELECT ON TABLE registry.dataset TO gym_evaluator;
 
+-- Name: COLUMN dataset.visibility; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(visibility) ON TABLE registry.dataset TO gym_api;
+
+-- Name: COLUMN dataset.allowed; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(allowed) ON TABLE registry.dataset TO gym_api;
+
 -- Name: TABLE registry_dataset_nearest; Type: ACL; Schema: audit; Owner: -
 
 GRANT SELECT ON TABLE audit.registry_dataset_nearest TO gym_rewards;
@@ -3809,6 +3925,14 @@ GRANT UPDATE(request) ON TABLE registry.job TO gym_api;
 
 GRANT UPDATE(request_reason) ON TABLE registry.job TO gym_rewards;
 GRANT UPDATE(request_reason) ON TABLE registry.job TO gym_api;
+
+-- Name: COLUMN job.visibility; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(visibility) ON TABLE registry.job TO gym_api;
+
+-- Name: COLUMN job.allowed; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(allowed) ON TABLE registry.job TO gym_api;
 
 -- Name: TABLE rewards_data_terms; Type: ACL; Schema: audit; Owner: -
 
@@ -3992,6 +4116,10 @@ GRANT SELECT,INSERT ON TABLE registry.dataset_tokenizer TO gym_api;
 -- Name: TABLE dataset_version; Type: ACL; Schema: registry; Owner: -
 
 GRANT SELECT,INSERT ON TABLE registry.dataset_version TO gym_api;
+
+-- Name: TABLE delta_upload; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE registry.delta_upload TO gym_coordinator;
 
 -- Name: TABLE disputed_unit; Type: ACL; Schema: registry; Owner: -
 

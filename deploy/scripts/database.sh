@@ -27,6 +27,8 @@ say "applying migrations"
 "${as_owner[@]}" "$gym" operator migrate
 
 mkdir -p "$secrets"
+# Of the blob store, which coordinator and API share. Never replaced: the blobs would be lost.
+[[ -s $secrets/blob.key ]] || (umask 077 && openssl rand -hex 32 >"$secrets/blob.key")
 for service in coordinator rewards api auditor evaluator; do
     file=$secrets/db-$service
     [[ -s $file ]] || (umask 077 && openssl rand -hex 24 >"$file")

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "bindings.hpp"
 #include "errors.hpp"
@@ -15,6 +16,7 @@
 #include "gym/contracts/deployment.hpp"
 #include "gym/crypto/keystore.hpp"
 #include "gym/crypto/secret.hpp"
+#include "gym/owner/visible_to.hpp"
 #include "gym/plan/order_signer.hpp"
 #include "gym/registry/dataset_names.hpp"
 #include "gym/registry/job_spec.hpp"
@@ -24,6 +26,7 @@ namespace {
 
 namespace py = pybind11;
 using client::ApiClient;
+using Nodes = std::optional<std::uint64_t>;
 
 template <class T>
 std::vector<T> values_of(client::AnswerList<T> answers) {
@@ -45,6 +48,9 @@ void bind_job(py::module_& module) {
         .def_property_readonly("status",
                                [](const Job& self) { return std::string(to_string(self.status)); })
         .def_readonly("status_reason", &Job::status_reason)
+        .def_property_readonly(
+            "visibility",
+            [](const Job& self) { return std::string(to_string(self.access.visibility)); })
         .def_readonly("rounds", &Job::rounds)
         .def_readonly("rounds_done", &Job::rounds_done)
         .def_readonly("steps_per_round", &Job::steps_per_round)
@@ -97,7 +103,10 @@ void bind_dataset_record(py::module_& module) {
         .def_readonly("vocabulary", &Dataset::vocabulary)
         .def_property_readonly(
             "price", [](const Dataset& self) { return to_decimal(self.price_wei_per_mtoken); })
-        .def_readonly("quality_ppm", &Dataset::quality_ppm);
+        .def_readonly("quality_ppm", &Dataset::quality_ppm)
+        .def_property_readonly("visibility", [](const Dataset& self) {
+            return std::string(to_string(self.access.visibility));
+        });
 }
 
 void bind_dataset_version(py::module_& module) {
@@ -162,6 +171,26 @@ void bind_signer(py::module_& module) {
             "owner", [](const plan::OrderSigner& self) { return self.key.address().hex(); });
 }
 
+using Accounts = std::vector<std::string>;
+
+/// Nothing said: absent. Accounts alone are an allow-list.
+std::optional<registry::Access> access_of(const std::optional<std::string>& visibility,
+                                          const Accounts& allow) {
+    if (!visibility && allow.empty()) return std::nullopt;
+    return unwrap(registry::make_access(visibility.value_or("allow-list"), allow));
+}
+
+/// In plain words.
+std::string who_sees_data(const ApiClient& api, const registry::Dataset& dataset) {
+    return owner::who_sees_data(dataset.access, unlocked([&]() -> Result<Nodes> {
+                                    return owner::count_nodes(api);
+                                }));
+}
+std::string who_sees_model(const ApiClient& api, const client::Job& job) {
+    return owner::who_sees_model(
+        job.access, unlocked([&]() -> Result<Nodes> { return owner::count_nodes(api); }));
+}
+
 void bind_job_calls(py::class_<ApiClient, std::shared_ptr<ApiClient>>& api) {
     api.def("job",
             [](const ApiClient& self, const std::string& id) {
@@ -214,10 +243,21 @@ void bind_dataset_calls(py::class_<ApiClient, std::shared_ptr<ApiClient>>& api) 
             py::arg("limit") = client::kPageItemsMax, py::arg("offset") = 0)
         .def("register_dataset",
              [](const ApiClient& self, const blob::Dataset& tokens, const std::string& name,
-                const std::string& licence, const std::string& price) {
-                 const client::DatasetTerms terms{name, licence, parse_amount(price, "price")};
+                const std::string& licence, const std::string& price,
+                const std::optional<std::string>& visibility, const Accounts& allow) {
+                 const client::DatasetTerms terms{name, licence, parse_amount(price, "price"),
+                                                  access_of(visibility, allow)};
                  return unlocked([&] { return self.register_dataset(tokens, terms); }).value;
              })
+        .def("set_dataset_access",
+             [](const ApiClient& self, const std::string& root, const std::string& visibility,
+                const Accounts& allow) {
+                 const Digest digest = parse_digest(root, "dataset");
+                 const auto access = unwrap(registry::make_access(visibility, allow));
+                 return unlocked([&] { return self.set_dataset_access(digest, access); }).value;
+             })
+        .def("who_sees_data", &who_sees_data)
+        .def("who_sees_model", &who_sees_model)
         .def("name_dataset",
              [](const ApiClient& self, const std::string& reference, const std::string& root) {
                  const auto name = unwrap(registry::parse_dataset_reference(reference));

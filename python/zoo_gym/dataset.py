@@ -12,6 +12,7 @@ from pathlib import Path
 from . import _zoo_gym
 from .amounts import Money, decimal_text
 from .errors import InvalidArgumentError, NotFoundError
+from .progress import say
 from .settings import Network
 from .tokenizer import Tokenizer
 
@@ -52,6 +53,7 @@ class DatasetInfo:
         price: of a million tokens, in the network's money; None: not registered.
         owner: address of the owner; None: not registered.
         version: of the name; None: the name is only a label.
+        visibility: "public", "allow-list" or "private"; None: not registered.
     """
 
     root: str
@@ -62,6 +64,7 @@ class DatasetInfo:
     price: Decimal | None = None
     owner: str | None = None
     version: int | None = None
+    visibility: str | None = None
 
 
 def _info_of(record: _zoo_gym.DatasetRecord) -> DatasetInfo:
@@ -73,6 +76,7 @@ def _info_of(record: _zoo_gym.DatasetRecord) -> DatasetInfo:
         licence=record.licence,
         price=record.price,
         owner=record.owner,
+        visibility=record.visibility,
     )
 
 
@@ -325,11 +329,13 @@ class Dataset:
         *,
         licence: str,
         price: Money = 0,
+        visibility: str | None = None,
+        allow: Sequence[str] = (),
         network: str | Network | None = None,
         api_key_file: str | os.PathLike[str] | None = None,
     ) -> Dataset:
-        """Uploads and registers the dataset; everybody on the network can then train on it and
-        read it.
+        """Uploads and registers the dataset, so that jobs can train on it, and says who sees it
+        (docs/DATA.md, "Visibility").
 
         Args:
             name: the dataset becomes its next version; NAME@VERSION insists on the number. A name belongs
@@ -337,15 +343,21 @@ class Dataset:
                 again changes nothing.
             licence: SPDX expression such as ``"CC-BY-4.0"``.
             price: for a million tokens, in the network's money; it can never change.
+            visibility: ``"public"``: everybody can list it, train on it and, if it costs nothing, read it;
+                ``"private"``: its owner alone; ``"allow-list"``: also the accounts of ``allow``. Nodes that
+                hold a task of such a job see the text in any case. None: an allow-list if there are
+                accounts; else public, but private under a licence that says so.
+            allow: accounts (0x...) of the allow-list.
             network, api_key_file: as in :meth:`Network.find`.
 
         Returns:
             the dataset with its terms.
 
         Raises:
-            ConflictError: if it is registered under another owner or other terms, or the version is not
-                the next one.
-            InvalidArgumentError: for a name or terms that the network refuses.
+            ConflictError: if it is registered under another owner, other terms or another visibility
+                (:meth:`set_visibility` changes it), or the version is not the next one.
+            InvalidArgumentError: for a name or terms that the network refuses, and for a text that is not
+                public over plain HTTP to another machine.
             PermissionDeniedError: if the name belongs to another owner.
         """
         if not licence:
@@ -353,8 +365,41 @@ class Dataset:
         label = self._info.name if name is None else _zoo_gym.parse_dataset_name(name)
         found = network if isinstance(network, Network) else Network.find(network, api_key_file)
         api = found.owner_api()
-        record = api.register_dataset(self.tokens, label, licence, decimal_text(price, "price"))
+        record = api.register_dataset(
+            self.tokens, label, licence, decimal_text(price, "price"), visibility, list(allow)
+        )
+        say(f"dataset '{label}' is visible: {api.who_sees_data(record)}")
         info = _info_of(record) if name is None else _named(record, api.name_dataset(name, record.root))
+        return Dataset(info, self._tokens, self._tokenizer)
+
+    def set_visibility(
+        self,
+        visibility: str,
+        allow: Sequence[str] = (),
+        *,
+        network: str | Network | None = None,
+        api_key_file: str | os.PathLike[str] | None = None,
+    ) -> Dataset:
+        """Changes who may list, train on and read the registered dataset, and says who that is. Copies that
+        others have fetched stay with them, and running jobs continue.
+
+        Args:
+            visibility, allow: as in :meth:`push`; the accounts take the place of earlier ones.
+            network, api_key_file: as in :meth:`Network.find`.
+
+        Returns:
+            the dataset with its new visibility.
+
+        Raises:
+            NotFoundError: if it is not registered, or not for the key's owner to see.
+            PermissionDeniedError: if it belongs to another owner.
+            InvalidArgumentError: for an unknown visibility, or accounts without an allow-list.
+        """
+        found = network if isinstance(network, Network) else Network.find(network, api_key_file)
+        api = found.owner_api()
+        record = api.set_dataset_access(self.root, visibility, list(allow))
+        say(f"dataset '{self._info.name}' is visible: {api.who_sees_data(record)}")
+        info = replace(_info_of(record), name=self._info.name, version=self._info.version)
         return Dataset(info, self._tokens, self._tokenizer)
 
 

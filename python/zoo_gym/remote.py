@@ -141,9 +141,10 @@ class NetworkTraining:
                 saved = Submission(self._network.url, secrets.token_hex(16), yaml)
                 self._file.save(saved)
             job = self._send(saved, again)
-            self._file.save(replace(saved, job=job))
-            say(f"job {job} submitted")
-            return job
+            self._file.save(replace(saved, job=job.id))
+            say(f"job {job.id} submitted")
+            say(f"visible: {self._network.api().who_sees_model(job)}")
+            return job.id
 
     def _init(self) -> str | None:
         """Weights that the network has. Those of this machine are uploaded; a call after an interruption
@@ -172,11 +173,11 @@ class NetworkTraining:
             if progress is not None:
                 progress.close()
 
-    def _send(self, submission: Submission, again: bool) -> str:
+    def _send(self, submission: Submission, again: bool) -> _zoo_gym.Job:
         try:
             return self._network.owner_api().submit_job(
                 submission.yaml, submission.key, self._network.signer(), again
-            ).id
+            )
         except UnavailableError:
             raise  # whether it was submitted is not known: the same is sent next time
         except Exception:

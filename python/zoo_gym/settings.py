@@ -76,8 +76,12 @@ class Network:
         )
 
     def api(self) -> _zoo_gym.Api:
-        """A client that reads what is public."""
-        return _zoo_gym.Api(self.url)
+        """A client that reads: what is public, and with a key what its owner may see.
+
+        Raises:
+            PermissionDeniedError: if others may read the key's file.
+        """
+        return _zoo_gym.Api(self.url, key=self.api_key() or "")
 
     def api_key(self) -> str | None:
         """The owner's key, if there is one.

@@ -52,7 +52,11 @@ class DistributedTrainer:
         device: local training only: "cpu", "cuda" or "cuda:N". Changes no bit.
         state_file: local training only: keeps the run in this file, as ``gym program run --state``
             does; the same trainer in another process continues it.
-        licence: of a text that is not registered yet (SPDX); it is registered at price 0 then.
+        licence: of a text that is not registered yet (SPDX); it is registered privately and at price 0
+            then.
+        visibility: of the trained model on a network: "private" (default), "allow-list" or "public"
+            (docs/JOBS.md, "Visibility of the model").
+        allow: accounts (0x...) that may list the job and download its model; makes an allow-list.
         max_data_price: the most for a million tokens of the dataset.
         name: of the job, for people; default: the model's and dataset's.
         job: keys of a job file (examples/job.yaml), in the place of what is planned.
@@ -85,6 +89,8 @@ class DistributedTrainer:
         device: str = "cpu",
         state_file: str | os.PathLike[str] | None = None,
         licence: str | None = None,
+        visibility: str | None = None,
+        allow: Iterable[str] = (),
         max_data_price: Money = 0,
         name: str | None = None,
         job: Mapping[str, Any] | None = None,
@@ -94,9 +100,10 @@ class DistributedTrainer:
         self._view = find_view(progress)
         made = model if isinstance(model, Model) else Model(model)
         tokens = None if budget_tokens is None else _whole_tokens(budget_tokens)
+        accounts = list(allow)
         self._training: Training
         if network == LOCAL:
-            _refuse("local training", nodes=nodes, budget=budget, job=job)
+            _refuse("local training", nodes=nodes, budget=budget, job=job, visibility=visibility, allow=accounts or None)
             self._training = LocalTraining(
                 made,
                 _local_dataset(dataset),
@@ -121,7 +128,7 @@ class DistributedTrainer:
             budget=budget,
             max_data_price=max_data_price,
             init=None if init is None else _network_weights(init),
-            terms=dict(job or {}),
+            terms=_visibility(visibility, accounts) | dict(job or {}),
         )
         self._training = NetworkTraining(made, data, found, asked, self._view)
 
@@ -282,6 +289,12 @@ def _local_dataset(dataset: Dataset | str | os.PathLike[str]) -> Dataset:
     return dataset if isinstance(dataset, Dataset) else Dataset.from_file(dataset)
 
 
+def _visibility(visibility: str | None, allow: list[str]) -> dict[str, Any]:
+    """As keys of a job file."""
+    keys: dict[str, Any] = {} if visibility is None else {"visibility": visibility}
+    return keys if not allow else {"visibility": "allow-list"} | keys | {"allowed": allow}
+
+
 def _network_dataset(
     dataset: Dataset | str | os.PathLike[str], network: Network, licence: str | None
 ) -> Dataset:
@@ -293,9 +306,9 @@ def _network_dataset(
     if licence is None:
         raise InvalidArgumentError(
             f"dataset '{dataset.info.name}' is not registered: pass licence='CC-BY-4.0' (an SPDX "
-            "expression) to register it at price 0 for everybody to read, or use Dataset.push"
+            "expression) to register it privately and at price 0, or use Dataset.push"
         )
-    return dataset.push(licence=licence, network=network)
+    return dataset.push(licence=licence, visibility="private", network=network)
 
 
 def _network_weights(init: str | os.PathLike[str]) -> str | Path:

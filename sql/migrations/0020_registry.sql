@@ -8,6 +8,17 @@ CREATE DOMAIN registry.address AS bytea CHECK (octet_length(VALUE) = 20);
 CREATE DOMAIN registry.ppm AS integer CHECK (VALUE BETWEEN 0 AND 1000000);
 CREATE DOMAIN registry.wei AS numeric(78, 0) CHECK (VALUE >= 0);
 CREATE DOMAIN registry.counter AS bigint CHECK (VALUE >= 0);
+-- Who may see a dataset, or a job's model, beside its owner (registry::Visibility).
+CREATE DOMAIN registry.visibility AS text CHECK (VALUE IN ('public', 'allow-list', 'private'));
+
+-- The rule of registry::Viewer::may_see(): what a viewer may not see does not exist for it. An account of NULL is somebody
+-- without a key.
+CREATE FUNCTION registry.may_see(sees_all boolean, account bytea, owner registry.address,
+                                 visibility registry.visibility, allowed registry.address[]) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT sees_all OR visibility = 'public'
+           OR coalesce(account = owner OR (visibility = 'allow-list' AND account = ANY (allowed)), false)
+$$;
 
 -- Numbers that must have no gaps and be visible in order: the row lock is held until commit, so whoever
 -- sees number n committed sees every number below it.
@@ -46,6 +57,8 @@ CREATE TABLE registry.node (
     excluded_code text,
     excluded_reason text,
     excluded_unit registry.digest,
+    -- Requests for private blobs of jobs of which it held no task: for the metrics.
+    refused_blobs registry.counter NOT NULL DEFAULT 0,
     CHECK ((excluded_at_ms IS NULL) = (excluded_code IS NULL)),
     CHECK ((excluded_at_ms IS NULL) = (excluded_reason IS NULL)),
     CHECK (excluded_at_ms IS NULL OR valid_run = 0)
@@ -124,23 +137,31 @@ CREATE TABLE registry.dataset (
     compared_tokens bigint CHECK (compared_tokens BETWEEN 0 AND tokens),
     nearest registry.digest REFERENCES registry.dataset CHECK (nearest <> root),
     nearest_ppm registry.ppm CHECK (nearest_ppm > 0),
+    -- A row of a program that says nothing of it is not published.
+    visibility registry.visibility NOT NULL DEFAULT 'private',
+    allowed registry.address[] NOT NULL DEFAULT '{}',
     -- quality::quality_ppm(): no one can store one that does not follow from its factors.
     quality_ppm integer NOT NULL
         GENERATED ALWAYS AS ((novelty_ppm::bigint * usefulness_ppm / 1000000)::integer) STORED,
     CONSTRAINT dataset_number_positive CHECK (number >= 1),
     CONSTRAINT dataset_nearest CHECK ((nearest IS NULL) = (nearest_ppm IS NULL)),
     CONSTRAINT dataset_sketch CHECK (num_nonnulls(sketch_level, sketch_chunks, compared_tokens) IN (0, 3)),
+    CONSTRAINT dataset_allowed CHECK (cardinality(allowed) <= 1000 AND (visibility = 'allow-list' OR allowed = '{}')),
     CONSTRAINT dataset_licence CHECK ((licence = 'NOASSERTION') = (sketch_level IS NULL)),
     -- A price that no product with it can overflow: 10^12 tokens of money for a million tokens of text.
     CONSTRAINT dataset_price CHECK (price_wei_per_mtoken <= 1000000000000000000000000000000)
 );
 CREATE INDEX dataset_owner ON registry.dataset (owner, number);
+CREATE INDEX dataset_blob ON registry.dataset (blob);
 
 CREATE FUNCTION registry.guard_dataset() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'UPDATE' THEN
         -- Of generated columns a BEFORE trigger sees nothing: quality follows usefulness.
         NEW.quality_ppm := OLD.quality_ppm;
+        IF to_jsonb(NEW) - '{visibility,allowed}'::text[] = to_jsonb(OLD) - '{visibility,allowed}'::text[] THEN
+            RETURN NEW;
+        END IF;
         IF to_jsonb(NEW) - 'usefulness_ppm' = to_jsonb(OLD) - 'usefulness_ppm'
            AND EXISTS (SELECT FROM registry.measurement m
                        WHERE m.dataset = NEW.root AND m.usefulness_ppm = NEW.usefulness_ppm) THEN
@@ -296,6 +317,10 @@ CREATE TABLE registry.job (
     init_root registry.digest,
     init_blob registry.digest,
     CONSTRAINT job_init_check CHECK (num_nonnulls(init_root, init_blob) IN (0, 2)),
+    -- Of its model: the weights that it begins from, checkpoints and exports.
+    visibility registry.visibility NOT NULL DEFAULT 'private',
+    allowed registry.address[] NOT NULL DEFAULT '{}',
+    CONSTRAINT job_allowed CHECK (cardinality(allowed) <= 1000 AND (visibility = 'allow-list' OR allowed = '{}')),
     CONSTRAINT job_request_reason_check CHECK (request IS NOT NULL OR request_reason = ''),
     CHECK (num_nonnulls(seed, program_root, program_blob, evaluate_program_root, evaluate_program_blob,
                         logits_program_root, logits_program_blob, base_state_root, base_state_blob,
@@ -306,6 +331,10 @@ CREATE TABLE registry.job (
 );
 CREATE INDEX job_owner ON registry.job (owner, submitted_at_ms);
 CREATE INDEX job_status ON registry.job (status, submitted_at_ms);
+CREATE INDEX job_dataset ON registry.job (dataset_root);
+CREATE INDEX job_blobs ON registry.job USING gin
+    ((ARRAY[program_blob::bytea, evaluate_program_blob::bytea, logits_program_blob::bytea, base_state_blob::bytea,
+            momentum_blob::bytea, init_blob::bytea]));
 
 -- The same for money that is added to a job's budget.
 CREATE TABLE registry.job_funding (
@@ -450,6 +479,9 @@ CREATE TABLE registry.round (
     CHECK ((closed_at_ms IS NOT NULL) = (state = 'closed'))
 );
 CREATE INDEX round_open ON registry.round (job_id) WHERE state <> 'closed';
+CREATE INDEX round_blobs ON registry.round USING gin
+    ((ARRAY[base_state_blob::bytea, momentum_blob::bytea, next_base_blob::bytea, next_momentum_blob::bytea,
+            aggregate_program_blob::bytea]));
 
 -- Units ---------------------------------------------------------------------------------------------
 CREATE TABLE registry.unit_transition (
@@ -520,6 +552,8 @@ CREATE INDEX unit_worker ON registry.unit (worker, round DESC);
 CREATE INDEX unit_verifier ON registry.unit (verifier) WHERE ended_at_ms IS NULL;
 CREATE INDEX unit_deadline ON registry.unit (deadline_ms) WHERE ended_at_ms IS NULL AND deadline_ms > 0;
 CREATE INDEX unit_open ON registry.unit (job_id, round) WHERE ended_at_ms IS NULL;
+CREATE INDEX unit_delta ON registry.unit (delta_root) WHERE delta_root IS NOT NULL;
+CREATE INDEX unit_worker_end ON registry.unit (worker, ended_at_ms);
 
 -- The feed of unit states, read in order by whoever credits.
 CREATE TABLE registry.unit_event (
@@ -640,6 +674,7 @@ CREATE TABLE registry.report (
 );
 CREATE INDEX report_audit_due ON registry.report (unit_id) WHERE audit = 'due';
 CREATE INDEX report_verifier ON registry.report (verifier) WHERE accepted_seq IS NULL;
+CREATE INDEX report_by ON registry.report (verifier);
 
 CREATE TABLE registry.missed_draw (
     unit_id registry.digest NOT NULL REFERENCES registry.unit,
@@ -647,6 +682,16 @@ CREATE TABLE registry.missed_draw (
     verifier registry.address NOT NULL REFERENCES registry.node,
     at_ms bigint NOT NULL,
     PRIMARY KEY (unit_id, draw)
+);
+CREATE INDEX missed_draw_by ON registry.missed_draw (verifier);
+
+-- Deltas whose bytes a worker has sent, its newest ones. A worker commits to one of these alone: a commitment to a root
+-- that it merely knows would make another job's delta one of its own job, whose nodes may fetch it.
+CREATE TABLE registry.delta_upload (
+    worker registry.address NOT NULL REFERENCES registry.node,
+    root registry.digest NOT NULL,
+    at_ms bigint NOT NULL,
+    PRIMARY KEY (worker, root)
 );
 
 -- Games on chain (docs/PROTOCOL.md, "Disputes") -----------------------------------------------------
@@ -676,6 +721,36 @@ CREATE TABLE registry.disputed_unit (
 );
 CREATE INDEX disputed_unit_open ON registry.disputed_unit (asserter)
     WHERE open_games > 0 OR (is_faulty AND handled_at_ms IS NULL);
+
+-- Private blobs (docs/SECURITY.md, "Private data") ---------------------------------------------------
+-- The jobs whose model a blob is a part of: programs, states, deltas.
+CREATE FUNCTION registry.model_jobs(blob bytea) RETURNS SETOF bytea LANGUAGE sql STABLE AS $$
+    SELECT j.id::bytea FROM registry.job j
+    WHERE ARRAY[j.program_blob::bytea, j.evaluate_program_blob::bytea, j.logits_program_blob::bytea,
+                j.base_state_blob::bytea, j.momentum_blob::bytea, j.init_blob::bytea] @> ARRAY[blob]
+    UNION
+    SELECT r.job_id::bytea FROM registry.round r
+    WHERE ARRAY[r.base_state_blob::bytea, r.momentum_blob::bytea, r.next_base_blob::bytea,
+                r.next_momentum_blob::bytea, r.aggregate_program_blob::bytea] @> ARRAY[blob]
+    UNION
+    SELECT u.job_id::bytea FROM registry.unit u WHERE u.delta_root = blob
+$$;
+
+-- The units of which a node holds a task, or held one of a unit that ended at `since_ms` or later: as worker, as the
+-- verifier that is drawn, or as one that was. A worker that is in a game keeps all of its units.
+CREATE FUNCTION registry.tasks_of(node bytea, since_ms bigint) RETURNS SETOF bytea LANGUAGE sql STABLE AS $$
+    SELECT u.id::bytea FROM registry.unit u
+    WHERE u.worker = node
+      AND (u.ended_at_ms IS NULL OR u.ended_at_ms >= since_ms
+           OR EXISTS (SELECT FROM registry.disputed_unit d WHERE d.asserter = node AND d.open_games > 0))
+    UNION
+    SELECT u.id::bytea FROM registry.unit u WHERE u.verifier = node AND u.ended_at_ms IS NULL
+    UNION
+    SELECT u.id::bytea FROM registry.unit u
+    WHERE (u.ended_at_ms IS NULL OR u.ended_at_ms >= since_ms)
+      AND u.id IN (SELECT p.unit_id FROM registry.report p WHERE p.verifier = node
+                   UNION SELECT m.unit_id FROM registry.missed_draw m WHERE m.verifier = node)
+$$;
 
 -- Evidence with which an auditor recomputes an epoch (docs/REWARDS.md, "Auditing an epoch"): signed reports on units
 -- that have ended, as their verifiers revealed them. Before the end a trace could be copied by the next verifier
@@ -725,6 +800,7 @@ GRANT SELECT ON registry.sequence, registry.node, registry.challenge, registry.d
     registry.game_watch, registry.disputed_unit TO gym_coordinator, gym_rewards;
 -- When a node is challenged next is known to the coordinator alone.
 GRANT SELECT, INSERT, UPDATE, DELETE ON registry.challenge_schedule, registry.challenge_pass TO gym_coordinator;
+GRANT SELECT, INSERT, UPDATE, DELETE ON registry.delta_upload TO gym_coordinator;
 GRANT INSERT, DELETE, UPDATE (answered_at_ms, signature, late_at_ms, withdrawn) ON registry.challenge TO gym_coordinator;
 GRANT INSERT, UPDATE ON registry.node, registry.round, registry.unit, registry.report TO gym_coordinator;
 GRANT INSERT ON registry.unit_commitment, registry.unit_records, registry.equivocation, registry.missed_draw
@@ -746,6 +822,7 @@ GRANT SELECT (unit_id, draw, verifier, digest, committed_at_ms, records_root, fi
     ON registry.report TO gym_api;
 GRANT INSERT ON registry.job_order, registry.job_funding, registry.job, registry.dataset, registry.dataset_key,
     registry.dataset_name, registry.dataset_version, registry.dataset_tokenizer TO gym_api;
-GRANT UPDATE (request, request_reason, budget_wei) ON registry.job TO gym_api;
+GRANT UPDATE (request, request_reason, budget_wei, visibility, allowed) ON registry.job TO gym_api;
+GRANT UPDATE (visibility, allowed) ON registry.dataset TO gym_api;
 -- ledger.require_own_job() looks up whose a job is.
 GRANT SELECT (id, owner) ON registry.job TO gym_ledger_owner;

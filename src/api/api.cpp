@@ -47,6 +47,7 @@ struct Api::Impl {
         add_dataset_name_routes(router, context);
         add_dataset_tokens_route(router, context);
         add_dataset_tokenizer_routes(router, context);
+        add_visibility_routes(router, context);
         add_write_routes(router, context);
         add_upload_routes(router, context);
         add_service_routes(router, context);
@@ -62,9 +63,10 @@ struct Api::Impl {
         return response;
     }
 
-    /// The owner of the request's API key, where the route needs one.
+    /// The owner of the request's API key, where the route needs one, or takes one and it is there.
     Result<std::optional<Address>> owner_of(const Route& route, const Request& request) {
-        if (!route.needs_key) return std::optional<Address>{};
+        const bool offered = route.takes_key && !request.header("authorization").empty();
+        if (!route.needs_key && !offered) return std::optional<Address>{};
         GYM_TRY(const std::string_view token, bearer_token(request));
         GYM_TRY(const Address owner, context.with.keys.authenticate(token));
         return std::optional<Address>(owner);

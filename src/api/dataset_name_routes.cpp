@@ -30,13 +30,14 @@ Result<Response> add_version(RouteContext& context, const Call& call) {
 
 Result<Response> list_versions(RouteContext& context, const Call& call) {
     GYM_TRY(const auto reference, reference_of(call, ""));
-    GYM_TRY(const auto versions, context.with.queries.dataset_versions(reference.name));
+    GYM_TRY(const auto versions,
+            context.with.queries.dataset_versions(reference.name, viewer_of(call)));
     return json_response(200, json::serialize(json::object{{"versions", to_json_list(versions)}}));
 }
 
 Result<Response> get_version(RouteContext& context, const Call& call) {
     GYM_TRY(const auto reference, reference_of(call, call.path.find("version")->second));
-    GYM_TRY(const auto version, context.with.queries.dataset_version(reference));
+    GYM_TRY(const auto version, context.with.queries.dataset_version(reference, viewer_of(call)));
     return json_response(200, json::serialize(to_json(version)));
 }
 
@@ -61,8 +62,9 @@ void add_dataset_name_routes(Router& router, RouteContext& context) {
     router.add({.method = "GET",
                 .pattern = "/v1/dataset-names/{name}",
                 .id = "listDatasetVersions",
-                .summary = "The versions of a name, newest first.",
+                .summary = "The versions of a name that the caller may see, newest first.",
                 .path = {kName},
+                .takes_key = true,
                 .schema = "DatasetVersionList",
                 .run = [&context](const Call& call) { return list_versions(context, call); }});
     router.add({.method = "GET",
@@ -70,6 +72,7 @@ void add_dataset_name_routes(Router& router, RouteContext& context) {
                 .id = "getDatasetVersion",
                 .summary = "The dataset that a version of a name is.",
                 .path = {kName, {"version", "A number from 1, or latest."}},
+                .takes_key = true,
                 .schema = "DatasetVersion",
                 .run = [&context](const Call& call) { return get_version(context, call); }});
 }

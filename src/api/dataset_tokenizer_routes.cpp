@@ -1,4 +1,5 @@
-// The files of a dataset's tokenizer: given by the dataset's owner, for everybody with a key.
+// The files of a dataset's tokenizer: given by the dataset's owner, for those who may see the
+// dataset.
 #include <boost/json/serialize.hpp>
 
 #include "byte_range.hpp"
@@ -27,10 +28,11 @@ Status check_files(const registry::Dataset& dataset, ByteView files) {
 
 Result<Response> put_tokenizer(RouteContext& context, const Call& call) {
     GYM_TRY(const Digest root, call.digest("root"));
-    GYM_TRY(const registry::Dataset dataset, context.with.queries.dataset(root));
+    GYM_TRY(const registry::Dataset dataset, context.with.queries.dataset(root, viewer_of(call)));
     if (dataset.owner != *call.owner)
         return fail(ErrorCode::kPermissionDenied,
                     "dataset " + root.hex() + " belongs to " + dataset.owner.hex());
+    GYM_CHECK(check_confidential(context, dataset.access.visibility));
     const ByteView files = as_bytes(call.request.body);
     GYM_CHECK(check_files(dataset, files));
     GYM_TRY(const auto added, context.with.submissions.add_dataset_tokenizer(root, files));
@@ -39,7 +41,8 @@ Result<Response> put_tokenizer(RouteContext& context, const Call& call) {
 
 Result<Response> get_tokenizer(RouteContext& context, const Call& call) {
     GYM_TRY(const Digest root, call.digest("root"));
-    GYM_TRY([[maybe_unused]] const registry::Dataset dataset, context.with.queries.dataset(root));
+    GYM_TRY(const registry::Dataset dataset, context.with.queries.dataset(root, viewer_of(call)));
+    GYM_CHECK(check_confidential(context, dataset.access.visibility));
     GYM_TRY(const auto found, context.with.queries.dataset_tokenizer(root));
     if (!found)
         return fail(ErrorCode::kNotFound,

@@ -36,6 +36,9 @@ void network_gauges(Page& page, const Gauges& gauges) {
     page.sample("gym_nodes_live", "role=\"verifier\"", gauges.verifiers_live);
     page.family("gym_nodes_excluded", "gauge", "Nodes excluded for a proven fault.");
     page.sample("gym_nodes_excluded", "", gauges.nodes_excluded);
+    page.family("gym_blobs_refused_total", "counter",
+                "Private blobs refused to nodes that hold no task that needs them.");
+    page.sample("gym_blobs_refused_total", "", gauges.blobs_refused);
     page.family("gym_rounds", "gauge", "Rounds by state.");
     for (const auto& [state, count] : gauges.rounds)
         page.sample("gym_rounds", fmt::format("state=\"{}\"", state), count);

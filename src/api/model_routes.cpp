@@ -35,17 +35,14 @@ std::uint64_t newest_of(const JobView& view) {
     return newest;
 }
 
-/// @errors kPermissionDenied for another owner's job; kConflict before the job has a model;
-/// kNotFound for a round that is not aggregated.
+/// @errors kNotFound for a job whose model the caller may not see, as for one that does not exist,
+/// and for a round that is not aggregated; kConflict before the job has a model.
 Result<Version> version_of(RouteContext& context, const Call& call) {
     GYM_TRY(const Digest id, call.digest("id"));
     Version out;
-    GYM_TRY(out.view, context.with.queries.job(id));
+    GYM_TRY(out.view, context.with.queries.job_of_model(id, viewer_of(call)));
     const registry::Job& job = out.view.job;
-    if (job.owner != *call.owner)
-        return fail(ErrorCode::kPermissionDenied, "the weights of a job are its owner's: job " +
-                                                      id.hex() + " belongs to " + job.owner.hex() +
-                                                      ", the API key to " + call.owner->hex());
+    GYM_CHECK(check_confidential(context, job.access.visibility));
     if (!job.artifacts)
         return fail(ErrorCode::kConflict,
                     job.ended_at_ms ? "the job ended before it had a model"
@@ -85,9 +82,12 @@ Result<Response> get_model(RouteContext& context, const Call& call) {
     const registry::Job& job = version.view.job;
     GYM_TRY(const Reader program, queries.open_blob(job.artifacts->program_blob));
     GYM_TRY(const Reader state, queries.open_blob(version.state.blob));
-    GYM_TRY(const registry::Dataset dataset, queries.dataset(job.dataset_root));
+    GYM_TRY(const registry::Dataset dataset,
+            queries.dataset(job.dataset_root, registry::Viewer::service()));
+    // What a model was trained on belongs to it: licence and vocabulary. The name does not.
+    const bool seen = viewer_of(call).may_see(dataset.access, dataset.owner);
     json::object data{{"root", dataset.root.hex()},
-                      {"name", dataset.name},
+                      {"name", seen ? dataset.name : std::string()},
                       {"licence", dataset.licence},
                       {"vocabulary", dataset.vocabulary},
                       {"tokenizer", nullptr}};
@@ -163,9 +163,9 @@ void add_model_routes(Router& router, RouteContext& context) {
     router.add({.method = "GET",
                 .pattern = "/v1/jobs/{id}/model",
                 .id = "getModel",
-                .summary = "A job's model after a round: roots, sizes, data and losses. For the "
-                           "job's owner, also while the job runs; 404 for a round that is not "
-                           "aggregated.",
+                .summary = "A job's model after a round: roots, sizes, data and losses. For those "
+                           "whom the job's visibility lets see it, also while the job runs; 404 "
+                           "for all others, and for a round that is not aggregated.",
                 .path = kJobPath,
                 .query = kRoundQuery,
                 .needs_key = true,

@@ -47,6 +47,8 @@ json::object operation(const Route& route) {
     if (!route.body_type.empty())
         out["requestBody"] = json::object{{"required", true},
                                           {"content", content(route.body_type, route.body_schema)}};
+    if (route.takes_key)
+        out["security"] = json::array{json::object{}, json::object{{"apiKey", json::array{}}}};
     if (route.needs_key) out["security"] = json::array{json::object{{"apiKey", json::array{}}}};
     return out;
 }

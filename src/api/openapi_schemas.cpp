@@ -89,12 +89,15 @@ Fields operator+(Fields left, const Fields& right) {
 Fields job_fields() {
     return {{"id", "hash"},
             {"owner", "address"},
-            {"name", "text"},
+            {"name", "text", "empty for those who may not see the model"},
+            {"visibility", "text", "of the model: public, allow-list or private"},
+            {"allowed", "address[]", "who may see the model; told to the owner alone"},
             {"status", "text", "submitted, running, paused, completed, cancelled or failed"},
             {"status_reason", "text?", "one sentence"},
             {"request", "text?", "pause, resume or cancel: requested and not yet carried out"},
             {"request_reason", "text?", "one sentence, unless the owner asked"},
             {"dataset_root", "hash"},
+            {"data_owner", "address", "of the dataset, who is paid for it"},
             {"init_root", "hash?", "of the weights that it begins from; null: drawn at random"},
             {"rounds", "count"},
             {"rounds_done", "count"},
@@ -174,6 +177,8 @@ void dataset_schemas(json::object& out) {
                 {"owner", "address"},
                 {"name", "text"},
                 {"licence", "text", "an SPDX license expression"},
+                {"visibility", "text", "public, allow-list or private"},
+                {"allowed", "address[]", "who may see it; told to the owner alone"},
                 {"tokens", "count"},
                 {"vocabulary", "count"},
                 {"tokenizer", "hash?", "that the token file names; null: none"},
@@ -181,7 +186,9 @@ void dataset_schemas(json::object& out) {
                 {"novelty_ppm", "count", "of its tokens, not registered before"},
                 {"usefulness_ppm", "count", "measured, or the network's default"},
                 {"quality_ppm", "count", "novelty * usefulness / 10^6"},
-                {"nearest", "NearestDataset?", "the earlier dataset that most of it is like"},
+                {"nearest", "NearestDataset?",
+                 "the earlier dataset that most of it is like; null also where the caller may not "
+                 "see that"},
                 {"measurement", "Measurement?", "null: usefulness is the network's default"},
                 {"number", "count", "in the order of registration, from 1"},
                 {"registered_at_ms", "time"}});
@@ -379,6 +386,10 @@ void evidence_schemas(json::object& out) {
                           "the most that compute may cost, verification, bonus and fee included; "
                           "null until the network's services have published it"},
                          {"data_bound_ppm", "count?", "the same of data"}});
+    out["Market"] = schema({{"jobs", "count", "the newest ones, at most 100"},
+                            {"price_wei_per_pflop", "wei?", "their median; null without any"},
+                            {"paid_job", "hash?", "the newest that has trained a round"},
+                            {"paid_wei_per_pflop", "wei?", "what it pays"}});
 }
 
 /// Statements, and ledger::encode_proof().
@@ -518,6 +529,8 @@ json::object openapi_schemas() {
                             {"expires_at_ms", "time", "forgotten then, unless more is sent"}});
     network_profile_schema(out);
     out["Funding"] = schema({{"amount_wei", "wei", "above zero"}});
+    out["Access"] = schema({{"visibility", "text", "public, allow-list or private"},
+                            {"allowed", "address[]~", "of an allow-list; at most 1000"}});
     out["Health"] = schema({{"status", "text"}});
     out["Problem"] = schema({{"type", "text", "urn:gym:problem:<code>"},
                              {"title", "text"},

@@ -93,9 +93,13 @@ Result<std::vector<registry::Job>> PostgresBackend::jobs(const registry::JobFilt
 }
 
 Result<JobView> PostgresBackend::job(const Digest& id) {
+    return job_of_model(id, registry::Viewer::service());
+}
+
+Result<JobView> PostgresBackend::job_of_model(const Digest& id, const registry::Viewer& viewer) {
     return calls::read(database_, options_, [&](db::Transaction& tx) -> Result<JobView> {
         JobView view;
-        GYM_TRY(view.job, registry::get_job(tx, id));
+        GYM_TRY(view.job, registry::get_job_of_model(tx, id, viewer));
         GYM_TRY(view.cost, calls::cost_of(tx, view.job, options_.asset));
         GYM_TRY(view.rounds, registry::list_rounds(tx, id));
         GYM_TRY(view.open_units, open_units_of(tx, id));
@@ -138,9 +142,11 @@ Result<std::vector<registry::Dataset>> PostgresBackend::datasets(
                        [&](db::Transaction& tx) { return registry::list_datasets(tx, filter); });
 }
 
-Result<registry::Dataset> PostgresBackend::dataset(const Digest& root) {
-    return calls::read(database_, options_,
-                       [&](db::Transaction& tx) { return registry::get_dataset(tx, root); });
+Result<registry::Dataset> PostgresBackend::dataset(const Digest& root,
+                                                   const registry::Viewer& viewer) {
+    return calls::read(database_, options_, [&](db::Transaction& tx) {
+        return registry::get_dataset(tx, root, viewer);
+    });
 }
 
 Result<std::vector<registry::Evaluation>> PostgresBackend::evaluations(std::uint32_t limit) {
@@ -230,16 +236,20 @@ Status network_gauges(db::Transaction& tx, UnixMs live_since_ms, UnixMs now_ms, 
     GYM_TRY(gauges.units, count_by(tx,
                                    "SELECT state, count(*) FROM registry.unit "
                                    "WHERE kind = 'train' GROUP BY state"));
-    GYM_TRY(const db::Row nodes,
-            tx.exec_one("SELECT count(*) FILTER (WHERE role = 'worker' AND live) AS workers, "
-                        "count(*) FILTER (WHERE role = 'verifier' AND live) AS verifiers, "
-                        "count(*) FILTER (WHERE excluded_at_ms IS NOT NULL) AS excluded FROM "
-                        "(SELECT role, excluded_at_ms, NOT has_left AND last_seen_at_ms >= $1 "
-                        "AS live FROM registry.node) AS n",
-                        {live_since_ms}));
+    GYM_TRY(
+        const db::Row nodes,
+        tx.exec_one(
+            "SELECT count(*) FILTER (WHERE role = 'worker' AND live) AS workers, "
+            "count(*) FILTER (WHERE role = 'verifier' AND live) AS verifiers, "
+            "count(*) FILTER (WHERE excluded_at_ms IS NOT NULL) AS excluded, "
+            "coalesce(sum(refused_blobs), 0)::bigint AS refused FROM "
+            "(SELECT role, excluded_at_ms, refused_blobs, NOT has_left AND last_seen_at_ms >= $1 "
+            "AS live FROM registry.node) AS n",
+            {live_since_ms}));
     gauges.workers_live = nodes.get<std::uint64_t>("workers");
     gauges.verifiers_live = nodes.get<std::uint64_t>("verifiers");
     gauges.nodes_excluded = nodes.get<std::uint64_t>("excluded");
+    gauges.blobs_refused = nodes.get<std::uint64_t>("refused");
     GYM_TRY(gauges.rounds,
             count_by(tx, "SELECT state, count(*) FROM registry.round GROUP BY state"));
     // A round of a job that pauses or has ended waits for nobody.

@@ -33,7 +33,7 @@ Result<std::optional<protocol::CostRates>> cost_rates(db::Transaction& tx,
 
 /// The weights that a job of `owner` begins from, if it may and they fit.
 /// @param needed the program's parameters.
-/// @errors kNotFound (no such state, job or round); kPermissionDenied (another owner's job); as
+/// @errors kNotFound (no such state, job or round, or a job whose model the owner may not see); as
 /// engine::Differences.
 Result<registry::StateRef> find_weights(db::Transaction& tx, const Address& owner,
                                         const registry::InitialWeights& init,

@@ -124,4 +124,23 @@ Result<NetworkTerms> PostgresBackend::terms() {
     });
 }
 
+Result<Market> PostgresBackend::market() {
+    return calls::read(database_, options_, [&](db::Transaction& tx) -> Result<Market> {
+        GYM_TRY(const db::Row row,
+                tx.exec_one("SELECT count(*) AS jobs, percentile_disc(0.5) WITHIN GROUP (ORDER BY "
+                            "price_wei_per_pflop) AS price FROM (SELECT price_wei_per_pflop FROM "
+                            "registry.job ORDER BY submitted_at_ms DESC LIMIT 100) newest"));
+        Market out{row.get<std::uint64_t>("jobs"), row.get<std::optional<Amount>>("price"), {}};
+        GYM_TRY(const auto paid,
+                tx.exec_optional("SELECT id, price_wei_per_pflop FROM registry.job j WHERE EXISTS "
+                                 "(SELECT FROM registry.round r WHERE r.job_id = j.id AND r.state "
+                                 "IN ('aggregated', 'closed')) ORDER BY submitted_at_ms DESC, id "
+                                 "LIMIT 1"));
+        if (paid)
+            out.paid =
+                Market::Paid{paid->get<Digest>("id"), paid->get<Amount>("price_wei_per_pflop")};
+        return out;
+    });
+}
+
 }  // namespace gym::api

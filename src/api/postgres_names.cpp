@@ -30,16 +30,34 @@ Result<registry::NamedDataset> PostgresBackend::name_dataset(
 }
 
 Result<registry::DatasetVersion> PostgresBackend::dataset_version(
-    const registry::DatasetReference& reference) {
+    const registry::DatasetReference& reference, const registry::Viewer& viewer) {
     return calls::read(database_, options_, [&](db::Transaction& tx) {
-        return registry::get_dataset_version(tx, reference);
+        return registry::get_dataset_version(tx, reference, viewer);
     });
 }
 
 Result<std::vector<registry::DatasetVersion>> PostgresBackend::dataset_versions(
-    const std::string& name) {
-    return calls::read(database_, options_,
-                       [&](db::Transaction& tx) { return registry::dataset_versions(tx, name); });
+    const std::string& name, const registry::Viewer& viewer) {
+    return calls::read(database_, options_, [&](db::Transaction& tx) {
+        return registry::dataset_versions(tx, name, viewer);
+    });
+}
+
+Result<registry::Dataset> PostgresBackend::set_dataset_access(const Address& owner,
+                                                              const Digest& root,
+                                                              const registry::Access& access) {
+    return calls::write(database_, options_, [&](db::Transaction& tx) -> Result<registry::Dataset> {
+        GYM_CHECK(registry::set_dataset_access(tx, root, owner, access));
+        return registry::get_dataset(tx, root, registry::Viewer::account(owner));
+    });
+}
+
+Result<registry::Job> PostgresBackend::set_job_access(const Address& owner, const Digest& id,
+                                                      const registry::Access& access) {
+    return calls::write(database_, options_, [&](db::Transaction& tx) -> Result<registry::Job> {
+        GYM_CHECK(registry::set_job_access(tx, id, owner, access));
+        return registry::get_job(tx, id);
+    });
 }
 
 }  // namespace gym::api

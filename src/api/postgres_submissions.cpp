@@ -86,6 +86,7 @@ Result<CheckedSpec> check_spec(const Submission& submission, const Amount& price
     out.job.dataset_root = submitted.dataset_root;
     out.job.terms = submitted.spec.terms;
     out.job.budget_wei = submitted.spec.budget_wei;
+    out.job.access = submitted.spec.access;
     out.max_data_price_wei = submitted.spec.max_data_price_wei;
     out.order = registry::job_order(submitted, submission.spec_yaml, submission.owner,
                                     records::order_nonce(submission.idempotency_key));
@@ -114,13 +115,15 @@ Status check_licence(const registry::Dataset& dataset, const Address& submitter,
 
 /// The dataset exists and has a window for training and one for validation.
 Status check_dataset(db::Transaction& tx, const CheckedSpec& spec) {
-    const auto dataset = registry::get_dataset(tx, spec.job.dataset_root);
+    const auto dataset =
+        registry::get_dataset(tx, spec.job.dataset_root, registry::Viewer::account(spec.job.owner));
     if (!dataset.ok()) {
         if (dataset.error().code != ErrorCode::kNotFound) return dataset.error();
         return fail(
             ErrorCode::kNotFound,
             "dataset " + spec.job.dataset_root.hex() +
-                " is not registered; register it with `gym data register` or POST /v1/datasets");
+                " is not registered; register it with `gym data register` or POST /v1/datasets (a "
+                "job trains on datasets that its owner may see)");
     }
     GYM_CHECK(check_licence(*dataset, spec.job.owner, spec.use));
     const std::uint64_t validation = dataset->tokens / 10;
@@ -269,13 +272,18 @@ Result<bool> lock_money(db::Transaction& tx, const std::string& asset, const Fun
                 "the ledger refused the job's budget: " + std::string(to_string(status)));
 }
 
-/// Moves an uploaded blob to where the coordinator finds it, if it is not there.
-Status take_over(blob::BlobStore& blobs, const UploadFiles& files, const Address& owner,
-                 const Digest& blob) {
-    Status adopted = blobs.adopt(blob, files.of(owner, blob));
-    if (adopted.ok() || adopted.error().code != ErrorCode::kNotFound) return adopted;
+/// Puts an uploaded blob to where the coordinator finds it, if it is not there.
+Status take_over(blob::BlobStore& blobs, const std::optional<UploadFiles>& files,
+                 const Address& owner, const Digest& blob) {
+    Error gone = fail(ErrorCode::kNotFound, "this gym-api takes no uploads");
+    if (files) {
+        const auto file = files->open(owner, blob);
+        if (file.ok()) return blobs.adopt(blob, **file);
+        gone = file.error();
+    }
+    if (gone.code != ErrorCode::kNotFound) return gone;
     GYM_TRY(const bool there, blobs.has(blob));  // of an earlier job, and the upload has expired
-    return there ? Status() : adopted;
+    return there ? Status() : Status(gone);
 }
 
 }  // namespace
@@ -309,7 +317,7 @@ Result<Submitted> PostgresBackend::submit_job(const Submission& submission) {
                              "the job's budget", "job-budget:" + spec.job.id.hex(), now_ms));
         GYM_CHECK(check_not_running(tx, submission, spec.job.id));
         if (spec.init && !spec.init->job)
-            GYM_CHECK(take_over(blobs_, UploadFiles(options_.uploads), job.owner, job.init->blob));
+            GYM_CHECK(take_over(blobs_, options_.uploads, job.owner, job.init->blob));
         return out;
     });
 }
@@ -360,6 +368,8 @@ Status check_offer(const DatasetOffer& offer) {
     if (!is_printable(offer.name))
         return fail(ErrorCode::kInvalidArgument,
                     "the dataset's name has a control character: others read it on a terminal");
+    if (offer.access)
+        GYM_CHECK(registry::check_visibility(offer.licence, offer.access->visibility));
     const Amount most = registry::dataset_price_max();
     if (offer.price_wei_per_mtoken <= most) return {};
     return fail(ErrorCode::kOutOfRange, "the price is " + offer.price_wei_per_mtoken.to_tokens() +
@@ -375,6 +385,8 @@ registry::Dataset record_of(const DatasetOffer& offer, std::string licence,
     out.name = offer.name;
     out.licence = std::move(licence);
     out.price_wei_per_mtoken = offer.price_wei_per_mtoken;
+    out.access =
+        offer.access.value_or(registry::Access{registry::default_visibility(offer.licence), {}});
     out.tokens = decoded.tokens().size();
     out.vocabulary = decoded.vocabulary();
     if (!decoded.tokenizer().is_zero()) out.tokenizer = decoded.tokenizer();
@@ -408,24 +420,32 @@ Status compare(db::Transaction& tx, const quality::DatasetSketch& sketch,
     return {};
 }
 
-/// The record as it stands, if the root is registered. @errors kConflict with other terms.
+/// The record as it stands, if the root is registered. @errors kConflict with other terms, or
+/// another visibility than its owner asks for.
 Result<std::optional<AddedDataset>> registered_before(db::Transaction& tx,
-                                                      const registry::Dataset& offered) {
+                                                      const registry::Dataset& offered,
+                                                      bool names_access) {
     GYM_TRY(auto stored, registry::find_dataset(tx, offered.root));
     if (!stored) return std::optional<AddedDataset>();
     GYM_CHECK(registry::check_same_offer(*stored, offered));
+    if (names_access && stored->access.visibility != offered.access.visibility)
+        return fail(ErrorCode::kConflict, "dataset " + stored->root.hex() +
+                                              " is registered already and " +
+                                              std::string(to_string(stored->access.visibility)) +
+                                              ": `gym data visibility` changes that");
     return std::optional(AddedDataset{*std::move(stored), false});
 }
 
 Result<AddedDataset> add_new(db::Transaction& tx, const quality::DatasetSketch& sketch,
-                             registry::Dataset dataset) {
+                             registry::Dataset dataset, bool names_access) {
     GYM_CHECK(registry::lock_registrations(tx));
-    GYM_TRY(const auto before, registered_before(tx, dataset));
+    GYM_TRY(const auto before, registered_before(tx, dataset, names_access));
     if (before) return *before;
     GYM_CHECK(compare(tx, sketch, dataset));
     AddedDataset out;
     GYM_TRY(out.is_new, registry::register_dataset(tx, dataset));
-    GYM_TRY(out.dataset, registry::get_dataset(tx, dataset.root));
+    GYM_TRY(out.dataset,
+            registry::get_dataset(tx, dataset.root, registry::Viewer::account(dataset.owner)));
     GYM_CHECK(registry::add_keys(tx, quality::distinct_keys(sketch), out.dataset.number));
     return out;
 }
@@ -439,18 +459,20 @@ Result<AddedDataset> PostgresBackend::add_dataset(const DatasetOffer& offer) {
     registry::Dataset dataset = record_of(offer, std::move(licence), decoded);
     dataset.usefulness_ppm = options_.usefulness_default_ppm;
     dataset.registered_at_ms = clock_.now_ms();
+    const bool names_access = offer.access.has_value();
     // Before the row that promises the bytes; also if the row is there, in case they were lost.
     GYM_TRY(dataset.blob, blobs_.put(offer.file));
     GYM_TRY(const auto before, calls::read(database_, options_, [&](db::Transaction& tx) {
-                return registered_before(tx, dataset);
+                return registered_before(tx, dataset, names_access);
             }));
     if (before) return *before;
     // Seconds for large files: outside of the lock that others wait for.
     const quality::DatasetSketch sketch = quality::sketch(decoded.tokens());
     dataset.sample = registry::DatasetSample{
         sketch.level, static_cast<std::uint32_t>(sketch.chunks.size()), sketch.compared_tokens};
-    return calls::write(database_, options_,
-                        [&](db::Transaction& tx) { return add_new(tx, sketch, dataset); });
+    return calls::write(database_, options_, [&](db::Transaction& tx) {
+        return add_new(tx, sketch, dataset, names_access);
+    });
 }
 
 }  // namespace gym::api

@@ -7,7 +7,6 @@
 
 #include "gym/api/uploads.hpp"
 #include "gym/commit/tensor_root.hpp"
-#include "gym/common/file.hpp"
 #include "gym/common/file_lock.hpp"
 #include "gym/common/memory.hpp"
 #include "gym/engine/state_layout.hpp"
@@ -35,13 +34,16 @@ struct Checked {
     std::optional<engine::StateSummary> state;
     Status usable;  ///< why it is a state that no job can begin from
 };
-Result<Checked> check_file(const fs::path& path, std::uint64_t size_bytes) {
+Result<Checked> check_file(const blob::BlobReader& file) {
+    const std::uint64_t size_bytes = file.size();
     commit::ChunkTreeHasher hasher;
     std::optional<engine::StateScanner> scanner;
     Checked out;
+    Bytes piece;
     for (std::uint64_t at = 0; at < size_bytes;) {
-        GYM_TRY(const Bytes piece, read_range(path, at, kCheckedPieceBytes));
-        if (piece.empty()) return fail(ErrorCode::kIo, path.string() + " became shorter");
+        piece.resize(
+            static_cast<std::size_t>(std::min<std::uint64_t>(kCheckedPieceBytes, size_bytes - at)));
+        GYM_CHECK(file.read(at, piece));
         if (at == 0 && begins_as_state(piece)) scanner.emplace();
         hasher.update(piece);
         if (scanner && out.usable.ok()) out.usable = scanner->append(piece);
@@ -98,9 +100,23 @@ Status UploadFiles::prepare(const Address& owner) const {
 }
 
 std::uint64_t UploadFiles::received(const Address& owner, const Digest& root) const {
-    std::error_code code;
-    const std::uint64_t size = fs::file_size(of(owner, root), code);
-    return code ? 0 : size;
+    return vault::received_bytes(of(owner, root), *key_, root).value_or(0);
+}
+
+Result<vault::SealWriter> UploadFiles::append_to(const Address& owner, const Digest& root,
+                                                 std::uint64_t size_bytes) const {
+    const fs::path path = of(owner, root);
+    auto begun = vault::SealWriter::resume(path, *key_, root);
+    if (begun.ok() && begun->size_bytes() == size_bytes) return begun;
+    const bool of_no_use = begun.ok() || begun.error().code == ErrorCode::kNotFound ||
+                           begun.error().code == ErrorCode::kMismatch;
+    if (!of_no_use) return begun;
+    return vault::SealWriter::create(path, *key_, root, size_bytes);
+}
+
+Result<std::unique_ptr<const blob::BlobReader>> UploadFiles::open(const Address& owner,
+                                                                  const Digest& root) const {
+    return vault::open_sealed(of(owner, root), *key_, root);
 }
 
 void UploadFiles::remove(const Address& owner, const Digest& root) const {
@@ -216,8 +232,8 @@ struct PostgresUploads::Impl {
         const std::unique_lock lock(checking, std::try_to_lock);
         if (!lock)
             return fail(ErrorCode::kUnavailable, "another upload is being checked; ask again");
-        GYM_TRY(const Checked checked,
-                uploads::check_file(files.of(part.owner, part.root), part.size_bytes));
+        GYM_TRY(const auto file, files.open(part.owner, part.root));
+        GYM_TRY(const Checked checked, uploads::check_file(*file));
         Status good = checked.usable;
         if (checked.root != part.root)
             good = fail(ErrorCode::kMismatch, "its bytes hash to " + checked.root.hex());
@@ -254,9 +270,13 @@ namespace {
 /// Appends a part's bytes to its file. Holds the lock of the blob.
 class FileSink final : public UploadSink {
   public:
-    FileSink(UploadPart part, FileAppender file, FileLock lock,
+    FileSink(UploadPart part, vault::SealWriter file, FileLock lock,
              std::function<Result<Upload>(const UploadPart&, std::uint64_t)> end)
-        : part_(part), file_(std::move(file)), lock_(std::move(lock)), end_(std::move(end)) {}
+        : part_(part), lock_(std::move(lock)), file_(std::move(file)), end_(std::move(end)) {}
+    FileSink(const FileSink&) = delete;
+    FileSink& operator=(const FileSink&) = delete;
+    /// What arrived of a request that is cut is kept.
+    ~FileSink() override { [[maybe_unused]] const Status kept = file_.flush(); }
 
     Status write(ByteView piece) override {
         if (piece.size() > part_.length_bytes - taken_bytes_)
@@ -276,13 +296,13 @@ class FileSink final : public UploadSink {
         if (taken_bytes_ != part_.length_bytes)
             return fail(ErrorCode::kMalformed, "fewer bytes than Content-Range says");
         GYM_CHECK(file_.sync());
-        return end_(part_, file_.size_bytes());
+        return end_(part_, file_.received_bytes());
     }
 
   private:
     const UploadPart part_;
-    FileAppender file_;
-    FileLock lock_;
+    FileLock lock_;  // released after the file is written
+    vault::SealWriter file_;
     std::function<Result<Upload>(const UploadPart&, std::uint64_t)> end_;
     std::uint64_t taken_bytes_ = 0;
 };
@@ -340,8 +360,8 @@ Result<std::shared_ptr<UploadSink>> PostgresUploads::begin(const UploadPart& par
         return fail(ErrorCode::kConflict,
                     "another request sends blob " + part.root.hex() + " at this moment");
     if (!lock.ok()) return lock.error();
-    GYM_TRY(FileAppender file, FileAppender::open(impl_->files.of(part.owner, part.root)));
-    const std::uint64_t received = file.size_bytes();
+    GYM_TRY(vault::SealWriter file, impl_->files.append_to(part.owner, part.root, part.size_bytes));
+    const std::uint64_t received = file.received_bytes();
     if (part.offset.value_or(part.size_bytes) != received) return out_of_place(part, received);
     auto end = [impl = impl_](const UploadPart& of, std::uint64_t bytes) -> Result<Upload> {
         if (bytes == of.size_bytes) return impl->complete(of);

@@ -1,5 +1,5 @@
-// Weights that a submitted job begins from: an uploaded state, or what another job of the same
-// owner has trained.
+// Weights that a submitted job begins from: an uploaded state, or what another job has trained
+// whose model its owner may see.
 #include "gym/program/train_config_yaml.hpp"
 #include "gym/program/train_program.hpp"
 #include "gym/registry/rounds.hpp"
@@ -84,12 +84,8 @@ Result<StateRef> find_weights(db::Transaction& tx, const Address& owner,
                               const registry::InitialWeights& init,
                               const engine::StateLayout& needed) {
     if (!init.job) return uploaded_state(tx, owner, init.root, needed);
-    const auto job = registry::get_job(tx, *init.job);
+    const auto job = registry::get_job_of_model(tx, *init.job, registry::Viewer::account(owner));
     if (!job.ok()) return job.error().in("'init'");
-    if (job->owner != owner)
-        return fail(ErrorCode::kPermissionDenied,
-                    "'init': job " + job->id.hex() + " belongs to " + job->owner.hex() +
-                        "; a job begins from weights of its owner's jobs only");
     GYM_TRY(const auto given, parameters_of(*job));
     GYM_CHECK(check_fit(needed, given, "job " + job->id.hex()));
     return trained_state(tx, *job, init.round);

@@ -53,8 +53,9 @@ Result<Response> list_jobs(RouteContext& context, const Call& call) {
     if (call.has("status")) {
         GYM_TRY(filter.status, registry::parse_job_status(call.query.find("status")->second));
     }
+    filter.viewer = viewer_of(call);
     GYM_TRY(const auto jobs, context.with.queries.jobs(filter));
-    return ok({{"jobs", to_json_list(jobs)}});
+    return ok({{"jobs", to_json_list(jobs, filter.viewer)}});
 }
 
 Result<Response> list_datasets(RouteContext& context, const Call& call) {
@@ -66,8 +67,9 @@ Result<Response> list_datasets(RouteContext& context, const Call& call) {
     if (call.has("owner")) {
         GYM_TRY(filter.owner, call.address("owner"));
     }
+    filter.viewer = viewer_of(call);
     GYM_TRY(const auto datasets, context.with.queries.datasets(filter));
-    return ok({{"datasets", to_json_list(datasets)}});
+    return ok({{"datasets", to_json_list(datasets, filter.viewer)}});
 }
 
 Result<Response> list_units(RouteContext& context, const Call& call) {
@@ -204,23 +206,28 @@ void add_job_routes(Router& router, RouteContext& context) {
     router.add({.method = "GET",
                 .pattern = "/v1/jobs",
                 .id = "listJobs",
-                .summary = "Jobs, newest first.",
+                .summary = "Jobs whose model is public, and with an API key those whose model its "
+                           "owner may see; newest first.",
                 .query = {{"owner", "Only jobs of this owner."},
                           {"status", "submitted, running, paused, completed, cancelled or failed."},
                           {"offset", "Number of items to skip."},
                           kLimit},
+                .takes_key = true,
                 .schema = "JobList",
                 .run = [&context](const Call& call) { return list_jobs(context, call); }});
     router.add({.method = "GET",
                 .pattern = "/v1/jobs/{id}",
                 .id = "getJob",
-                .summary = "A job: status, rounds and losses, cost, disputes and rejections.",
+                .summary = "A job: status, rounds and losses, cost, disputes and rejections. Open "
+                           "to everybody, because payments are audited with it; the name only to "
+                           "those who may see the model.",
                 .path = {{"id", "The job's id."}},
+                .takes_key = true,
                 .schema = "JobDetail",
                 .run = [&context](const Call& call) -> Result<Response> {
                     GYM_TRY(const Digest id, call.digest("id"));
                     GYM_TRY(const JobView view, context.with.queries.job(id));
-                    return ok(to_json(view));
+                    return ok(to_json(view, viewer_of(call)));
                 }});
 }
 
@@ -254,22 +261,27 @@ void add_dataset_routes(Router& router, RouteContext& context) {
     router.add({.method = "GET",
                 .pattern = "/v1/datasets",
                 .id = "listDatasets",
-                .summary = "List registered datasets, newest first.",
+                .summary = "List public datasets, and with an API key those that its owner may "
+                           "see, newest first.",
                 .query = {{"owner", "Only datasets of this owner."},
                           {"offset", "Number of items to skip."},
                           kLimit},
+                .takes_key = true,
                 .schema = "DatasetList",
                 .run = [&context](const Call& call) { return list_datasets(context, call); }});
     router.add({.method = "GET",
                 .pattern = "/v1/datasets/{root}",
                 .id = "getDataset",
-                .summary = "A dataset: licence, price, quality and its measurement.",
+                .summary = "A dataset: licence, price, quality and its measurement. 404 for one "
+                           "that the caller may not see, as for one that does not exist.",
                 .path = {{"root", "The root of its tokens."}},
+                .takes_key = true,
                 .schema = "Dataset",
                 .run = [&context](const Call& call) -> Result<Response> {
                     GYM_TRY(const Digest root, call.digest("root"));
-                    GYM_TRY(const auto dataset, context.with.queries.dataset(root));
-                    return ok(to_json(dataset));
+                    const registry::Viewer viewer = viewer_of(call);
+                    GYM_TRY(const auto dataset, context.with.queries.dataset(root, viewer));
+                    return ok(to_json(dataset, viewer));
                 }});
 }
 
@@ -442,6 +454,15 @@ void add_evidence_routes(Router& router, RouteContext& context) {
                 .run = [&context](const Call&) -> Result<Response> {
                     GYM_TRY(const NetworkTerms terms, context.with.queries.terms());
                     return ok(to_json(terms));
+                }});
+    router.add({.method = "GET",
+                .pattern = "/v1/market",
+                .id = "getMarket",
+                .summary = "What jobs pay for a PFLOP, private ones included.",
+                .schema = "Market",
+                .run = [&context](const Call&) -> Result<Response> {
+                    GYM_TRY(const Market market, context.with.queries.market());
+                    return ok(to_json(market));
                 }});
 }
 

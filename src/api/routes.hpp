@@ -20,9 +20,18 @@ void add_model_routes(Router& router, RouteContext& context);
 void add_dataset_name_routes(Router& router, RouteContext& context);
 void add_dataset_tokens_route(Router& router, RouteContext& context);
 void add_dataset_tokenizer_routes(Router& router, RouteContext& context);
+void add_visibility_routes(Router& router, RouteContext& context);
 void add_write_routes(Router& router, RouteContext& context);
 void add_upload_routes(Router& router, RouteContext& context);
 void add_service_routes(Router& router, RouteContext& context);
+
+/// On whose behalf a call reads: the owner of its API key, or somebody without one.
+[[nodiscard]] inline registry::Viewer viewer_of(const Call& call) {
+    return registry::Viewer::account(call.owner);
+}
+/// @errors kPermissionDenied where something that is not public would travel in the clear.
+[[nodiscard]] Status check_confidential(const RouteContext& context,
+                                        registry::Visibility visibility);
 
 /// A JSON answer.
 [[nodiscard]] Response json_response(unsigned status, const std::string& serialized);

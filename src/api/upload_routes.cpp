@@ -71,6 +71,8 @@ Result<UploadPart> part_of(const Call& call) {
 
 Result<std::shared_ptr<BodySink>> begin_part(RouteContext& context, const Call& call) {
     GYM_TRY(Uploads* const uploads, uploads_of(context));
+    // Nobody has said yet whose weights they may be.
+    GYM_CHECK(check_confidential(context, registry::Visibility::kPrivate));
     GYM_TRY(const UploadPart part, part_of(call));
     GYM_TRY(auto sink, uploads->begin(part));
     return std::shared_ptr<BodySink>(std::move(sink));

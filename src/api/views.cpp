@@ -57,6 +57,16 @@ json::value artifacts_json(const std::optional<registry::JobArtifacts>& artifact
                         {"flops_per_step", artifacts->flops_per_step}};
 }
 
+/// Whom an owner lets see something is the owner's to know.
+json::array allowed_json(const registry::Access& access, const Address& owner,
+                         const registry::Viewer& viewer) {
+    json::array out;
+    if (viewer.address() != owner) return out;
+    for (const Address& account : access.allowed)
+        out.emplace_back(account.hex());
+    return out;
+}
+
 json::object event_json(const registry::UnitEventRow& event) {
     return {{"seq", event.seq},
             {"from", event.from ? json::value(to_string(*event.from)) : json::value(nullptr)},
@@ -185,16 +195,19 @@ json::object to_json(const registry::Node& node, bool live) {
             {"excluded_reason", or_null(node.excluded_reason)}};
 }
 
-json::object to_json(const registry::Job& job) {
+json::object to_json(const registry::Job& job, const registry::Viewer& viewer) {
     const registry::JobTerms& terms = job.terms;
     return {{"id", job.id.hex()},
             {"owner", job.owner.hex()},
-            {"name", job.name},
+            {"name", viewer.may_see(job.access, job.owner) ? job.name : std::string()},
+            {"visibility", to_string(job.access.visibility)},
+            {"allowed", allowed_json(job.access, job.owner, viewer)},
             {"status", to_string(job.status)},
             {"status_reason", or_null(job.status_reason)},
             {"request", job.request ? json::value(to_string(*job.request)) : json::value(nullptr)},
             {"request_reason", or_null(job.request_reason)},
             {"dataset_root", job.dataset_root.hex()},
+            {"data_owner", job.data_owner.hex()},
             {"init_root", job.init ? json::value(job.init->root.hex()) : json::value(nullptr)},
             {"rounds", terms.rounds},
             {"rounds_done", job.rounds_done},
@@ -220,8 +233,8 @@ json::object to_json(const Upload& upload) {
             {"expires_at_ms", upload.expires_at_ms}};
 }
 
-json::object to_json(const JobView& view) {
-    json::object out = to_json(view.job);
+json::object to_json(const JobView& view, const registry::Viewer& viewer) {
+    json::object out = to_json(view.job, viewer);
     out["waiting_for"] = or_null(waiting_for(view));
     out["cost"] = json::object{
         {"spent_wei", view.cost.spent.to_string()},
@@ -339,12 +352,14 @@ json::object to_json(const registry::DatasetTokenizer& tokenizer) {
             {"added_at_ms", tokenizer.added_at_ms}};
 }
 
-json::object to_json(const registry::Dataset& dataset) {
+json::object to_json(const registry::Dataset& dataset, const registry::Viewer& viewer) {
     return {{"root", dataset.root.hex()},
             {"blob", dataset.blob.hex()},
             {"owner", dataset.owner.hex()},
             {"name", dataset.name},
             {"licence", dataset.licence},
+            {"visibility", to_string(dataset.access.visibility)},
+            {"allowed", allowed_json(dataset.access, dataset.owner, viewer)},
             {"tokens", dataset.tokens},
             {"vocabulary", dataset.vocabulary},
             {"tokenizer", or_null(dataset.tokenizer)},
@@ -451,6 +466,17 @@ json::object to_json(const NetworkTerms& terms) {
     out["cost_bound_ppm"] = terms.bound->cost_bound_ppm;
     out["data_bound_ppm"] = std::uint64_t{kPpm} + terms.bound->fee_ppm;
     return out;
+}
+
+json::object to_json(const Market& market) {
+    return {{"jobs", market.jobs},
+            {"price_wei_per_pflop", market.wei_per_pflop
+                                        ? json::value(market.wei_per_pflop->to_string())
+                                        : json::value(nullptr)},
+            {"paid_job", market.paid ? json::value(market.paid->job.hex()) : json::value(nullptr)},
+            {"paid_wei_per_pflop", market.paid
+                                       ? json::value(market.paid->wei_per_pflop.to_string())
+                                       : json::value(nullptr)}};
 }
 
 // Statements.

@@ -14,12 +14,14 @@ namespace gym::api {
 
 [[nodiscard]] boost::json::object to_json(const AccountView& view);
 [[nodiscard]] boost::json::object to_json(const registry::Node& node, bool live);
-[[nodiscard]] boost::json::object to_json(const registry::Job& job);
-[[nodiscard]] boost::json::object to_json(const JobView& view);
+// Of a job, its name is for those who may see its model; lists of allowed accounts are for owners.
+[[nodiscard]] boost::json::object to_json(const registry::Job& job, const registry::Viewer& viewer);
+[[nodiscard]] boost::json::object to_json(const JobView& view, const registry::Viewer& viewer);
 [[nodiscard]] boost::json::object to_json(const JobBill& bill);
 [[nodiscard]] boost::json::object to_json(const registry::Unit& unit);
 [[nodiscard]] boost::json::object to_json(const UnitView& view);
-[[nodiscard]] boost::json::object to_json(const registry::Dataset& dataset);
+[[nodiscard]] boost::json::object to_json(const registry::Dataset& dataset,
+                                          const registry::Viewer& viewer);
 [[nodiscard]] boost::json::object to_json(const registry::DatasetTokenizer& tokenizer);
 [[nodiscard]] boost::json::object to_json(const registry::DatasetVersion& version);
 [[nodiscard]] boost::json::object to_json(const registry::Evaluation& evaluation);
@@ -33,6 +35,7 @@ namespace gym::api {
 [[nodiscard]] boost::json::object to_json(const registry::PublishedReport& published);
 [[nodiscard]] boost::json::object to_json(const protocol::PublishedChallenge& published);
 [[nodiscard]] boost::json::object to_json(const NetworkTerms& terms);
+[[nodiscard]] boost::json::object to_json(const Market& market);
 [[nodiscard]] boost::json::object to_json(const StatementLine& line);
 [[nodiscard]] boost::json::object to_json(const Upload& upload);
 
@@ -40,11 +43,12 @@ namespace gym::api {
 /// returned. Empty when status_reason says it.
 [[nodiscard]] std::string waiting_for(const JobView& view);
 
-template <class T>
-[[nodiscard]] boost::json::array to_json_list(const std::vector<T>& items) {
+template <class T, class... Viewer>
+[[nodiscard]] boost::json::array to_json_list(const std::vector<T>& items,
+                                              const Viewer&... viewer) {
     boost::json::array out;
     for (const T& item : items)
-        out.push_back(to_json(item));
+        out.push_back(to_json(item, viewer...));
     return out;
 }
 

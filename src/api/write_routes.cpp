@@ -55,8 +55,8 @@ Result<Response> submit_job(RouteContext& context, const Call& call) {
     GYM_TRY(const Submitted submitted,
             context.with.submissions.submit_job(
                 {*call.owner, std::move(key), call.request.body, again != 0, seal}));
-    Response response =
-        json_response(submitted.replayed ? 200 : 201, json::serialize(to_json(submitted.job)));
+    Response response = json_response(submitted.replayed ? 200 : 201,
+                                      json::serialize(to_json(submitted.job, viewer_of(call))));
     response.headers.emplace_back("Location", "/v1/jobs/" + submitted.job.id.hex());
     if (submitted.replayed) response.headers.emplace_back("Idempotency-Replayed", "true");
     return response;
@@ -84,8 +84,15 @@ Result<Response> add_dataset(RouteContext& context, const Call& call) {
         GYM_TRY(offer.root, call.digest("root"));
     }
     offer.file = as_bytes(call.request.body);
+    if (const auto visibility = call.query.find("visibility"); visibility != call.query.end()) {
+        GYM_TRY(offer.access, registry::make_access(visibility->second, {}));
+    }
+    GYM_CHECK(check_confidential(context, offer.access
+                                              ? offer.access->visibility
+                                              : registry::default_visibility(offer.licence)));
     GYM_TRY(const auto added, context.with.submissions.add_dataset(offer));
-    return json_response(added.is_new ? 201 : 200, json::serialize(to_json(added.dataset)));
+    return json_response(added.is_new ? 201 : 200,
+                         json::serialize(to_json(added.dataset, viewer_of(call))));
 }
 
 /// {"amount_wei": "..."}
@@ -113,7 +120,7 @@ Result<Response> fund_job(RouteContext& context, const Call& call) {
     GYM_TRY(funding.seal, order_seal(call));
     GYM_TRY(funding.amount, amount_of(call.request.body));
     GYM_TRY(const auto job, context.with.submissions.fund_job(funding));
-    return json_response(200, json::serialize(to_json(job)));
+    return json_response(200, json::serialize(to_json(job, viewer_of(call))));
 }
 
 Route request_route(RouteContext& context, const std::string& verb, registry::JobRequest what,
@@ -129,7 +136,7 @@ Route request_route(RouteContext& context, const std::string& verb, registry::Jo
                 GYM_TRY(const Digest id, call.digest("id"));
                 GYM_TRY(const auto job,
                         context.with.submissions.request_job(*call.owner, id, what));
-                return json_response(200, json::serialize(to_json(job)));
+                return json_response(200, json::serialize(to_json(job, viewer_of(call))));
             }};
 }
 
@@ -198,6 +205,10 @@ void add_write_routes(Router& router, RouteContext& context) {
                           {"price_wei_per_mtoken",
                            "The price of a million tokens that final units consume, in base units, "
                            "times the quality (default 0)."},
+                          {"visibility",
+                           "public, allow-list or private (default: public, and private under "
+                           "LicenseRef-private). An allow-list is empty until PUT "
+                           "/v1/datasets/{root}/visibility."},
                           {"root", "The expected root of the tokens; 422 if they have another."}},
                 .needs_key = true,
                 .body_type = "application/octet-stream",

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "gym/common/assert.hpp"
-#include "gym/common/file.hpp"
 
 namespace gym::blob {
 namespace {
@@ -42,8 +41,9 @@ Result<Bytes> BlobStore::get(const Digest& root) const {
     return std::move(blob).take();
 }
 
-Status BlobStore::adopt(const Digest& root, const std::filesystem::path& file) {
-    GYM_TRY(Bytes content, read_file(file));
+Status BlobStore::adopt(const Digest& root, const BlobReader& reader) {
+    Bytes content(reader.size());
+    GYM_CHECK(reader.read(0, content));
     GYM_TRY(const VerifiedBlob blob, VerifiedBlob::check(root, std::move(content)));
     return put(blob);
 }

@@ -76,27 +76,6 @@ Status DirectoryStore::write(const Digest& root, ByteView content) {
     return write_file_atomic(path, content);
 }
 
-Status DirectoryStore::adopt(const Digest& root, const std::filesystem::path& file) {
-    const std::filesystem::path path = path_of(root);
-    std::error_code code;
-    std::filesystem::create_directories(path.parent_path(), code);
-    if (code) return io_error(path.parent_path(), code);
-    // Beside the place first, then renamed: an older file that is rotten is replaced as a whole.
-    const std::filesystem::path beside = path.string() + ".adopted";
-    std::filesystem::remove(beside, code);
-    std::filesystem::create_hard_link(file, beside, code);
-    if (code == std::errc::no_such_file_or_directory)
-        return fail(ErrorCode::kNotFound, file.string() + ": " + code.message());
-    if (code) {
-        code.clear();
-        std::filesystem::copy_file(file, beside, code);
-    }
-    if (code) return io_error(beside, code);
-    std::filesystem::rename(beside, path, code);
-    if (code) return io_error(path, code);
-    return {};
-}
-
 Result<Bytes> DirectoryStore::read(const Digest& root) const {
     auto content = read_file(path_of(root));
     if (!content.ok() && content.error().code == ErrorCode::kNotFound)

@@ -4,10 +4,8 @@
 #include <boost/json.hpp>
 #include <cctype>
 #include <chrono>
-#include <system_error>
-#include <thread>
 
-#include "gym/common/file.hpp"
+#include "access.hpp"
 #include "gym/common/json_fields.hpp"
 #include "gym/common/printable.hpp"
 #include "gym/db/database.hpp"
@@ -28,7 +26,6 @@ constexpr std::uint32_t kPieceTimeoutMs = 70'000;
 constexpr std::size_t kUploadPartBytes = std::size_t{8} << 20;
 constexpr std::uint64_t kCheckedBytesPerMs = 50'000;  // 50 MB/s at least
 constexpr std::uint64_t kDayMs = 86'400'000;
-constexpr std::chrono::milliseconds kUploadPause{100};
 constexpr std::uint64_t kReplyBytesMax = 256U << 20;  // an epoch file of a large network
 /// More than a round of the most slots has of anything, and a node is asked in two months.
 constexpr std::size_t kPagesMax = 1000;
@@ -184,6 +181,7 @@ Status add_page(Statement page, std::uint64_t wanted, Statement& out) {
 }  // namespace
 
 struct ApiClient::Post {
+    std::string method = "POST";
     std::string path;
     std::string content_type = "application/json";
     std::string body = {};
@@ -233,7 +231,7 @@ auto ApiClient::get_pages(const std::string& path, const char* name, Read&& read
 template <class Read>
 auto ApiClient::post(const Post& post, Read&& read) const {
     using Value = std::decay_t<decltype(read(std::declval<const json::object&>()))>;
-    http::Request request{.method = "POST", .target = post.path, .body = post.body};
+    http::Request request{.method = post.method, .target = post.path, .body = post.body};
     request.headers = {{"Content-Type", post.content_type},
                        {"Authorization", "Bearer " + options_.key}};
     if (!post.idempotency_key.empty())
@@ -243,7 +241,7 @@ auto ApiClient::post(const Post& post, Read&& read) const {
         db::with_retry([&] { return exchange(options_.url, request, post.timeout_ms); },
                        post.repeatable ? options_.retry_for : std::chrono::milliseconds(0));
     if (!body.ok()) return Result<Value>(body.error());
-    return read_body("POST " + options_.url + post.path, *body, read);
+    return read_body(post.method + " " + options_.url + post.path, *body, read);
 }
 
 Status ApiClient::check_health() const {
@@ -253,6 +251,10 @@ Status ApiClient::check_health() const {
 
 Result<Network> ApiClient::network() const {
     return get("/v1/network", read_network);
+}
+
+Result<Market> ApiClient::market() const {
+    return get("/v1/market", read_market);
 }
 
 Result<NetworkFee> ApiClient::fee() const {
@@ -398,14 +400,37 @@ Result<AnswerList<registry::Dataset>> ApiClient::datasets(const ListPage& page) 
 
 Result<Answer<registry::Dataset>> ApiClient::register_dataset(const blob::Dataset& dataset,
                                                               const DatasetTerms& terms) const {
+    const registry::Visibility visibility =
+        terms.access ? terms.access->visibility : registry::default_visibility(terms.licence);
+    GYM_CHECK(check_confidential(options_.url, visibility));
     const Bytes file = dataset.encode();
     Post post{.path = "/v1/datasets?name=" + encode_query(terms.name) +
                       "&licence=" + encode_query(terms.licence) + "&price_wei_per_mtoken=" +
-                      terms.price_wei_per_mtoken.to_string() + "&root=" + dataset.root().hex(),
+                      terms.price_wei_per_mtoken.to_string() + "&root=" + dataset.root().hex() +
+                      (terms.access ? "&visibility=" + std::string(to_string(visibility)) : ""),
               .content_type = "application/octet-stream",
               .timeout_ms = kUploadTimeoutMs};
     post.body.assign(file.begin(), file.end());
-    return this->post(post, with_json(read_dataset));
+    auto registered = this->post(post, with_json(read_dataset));
+    // A list does not fit into a URL; until it is there, the dataset is its owner's alone.
+    if (!registered.ok() || !terms.access || terms.access->allowed.empty()) return registered;
+    return set_dataset_access(dataset.root(), *terms.access);
+}
+
+Result<Answer<registry::Dataset>> ApiClient::set_dataset_access(
+    const Digest& root, const registry::Access& access) const {
+    return post({.method = "PUT",
+                 .path = "/v1/datasets/" + root.hex() + "/visibility",
+                 .body = access_body(access)},
+                with_json(read_dataset));
+}
+
+Result<Answer<Job>> ApiClient::set_job_access(const Digest& job,
+                                              const registry::Access& access) const {
+    return post({.method = "PUT",
+                 .path = "/v1/jobs/" + job.hex() + "/visibility",
+                 .body = access_body(access)},
+                with_json(read_job));
 }
 
 Status ApiClient::give_tokenizer(const Digest& dataset, ByteView files) const {
@@ -457,24 +482,6 @@ Result<AnswerList<registry::Evaluation>> ApiClient::evaluations() const {
 
 // Uploads. Each part is a request of its own, so that neither side holds more than one in memory.
 
-BlobSource source_of(ByteView bytes) {
-    return {bytes.size(), [bytes](std::uint64_t offset, std::size_t size) -> Result<Bytes> {
-                const ByteView part = bytes.subspan(offset, size);
-                return Bytes(part.begin(), part.end());
-            }};
-}
-
-Result<BlobSource> source_of(const std::filesystem::path& file) {
-    std::error_code code;
-    const std::uint64_t size = std::filesystem::file_size(file, code);
-    if (code) return fail(ErrorCode::kNotFound, file.string() + ": " + code.message());
-    return BlobSource{size, [file](std::uint64_t offset, std::size_t part) -> Result<Bytes> {
-                          GYM_TRY(Bytes bytes, read_range(file, offset, part));
-                          if (bytes.size() == part) return bytes;
-                          return fail(ErrorCode::kIo, file.string() + " became shorter");
-                      }};
-}
-
 Result<std::optional<Answer<Upload>>> ApiClient::upload(const Digest& root) const {
     auto answer = get("/v1/blobs/" + root.hex(), with_json(read_upload));
     if (answer.ok()) return std::optional(*std::move(answer));
@@ -508,49 +515,6 @@ Result<Answer<Upload>> ApiClient::put_part(const Digest& root, const BlobSource&
             exchange(options_.url, request,
                      static_cast<std::uint32_t>(std::min<std::uint64_t>(timeout_ms, kDayMs))));
     return read_body("PUT " + options_.url + request.target, body, with_json(read_upload));
-}
-
-/// Whether a part may be sent again. One that does not continue what gym-api has is answered with a
-/// conflict, and a cut one not at all: both times gym-api says where to continue.
-namespace {
-bool is_passing(ErrorCode code) {
-    return code == ErrorCode::kUnavailable || code == ErrorCode::kTimeout ||
-           code == ErrorCode::kConflict;
-}
-}  // namespace
-
-Result<Answer<Upload>> ApiClient::upload_blob(const Digest& root, const BlobSource& source,
-                                              const UploadProgress& progress) const {
-    using Clock = std::chrono::steady_clock;
-    GYM_TRY(auto known, upload(root));
-    if (known && (*known)->complete) return *std::move(known);
-    std::uint64_t at = known ? (*known)->received_bytes : 0, most = at;
-    auto progress_at = Clock::now();
-    while (at <= source.size_bytes) {
-        auto answer = put_part(root, source, at);
-        if (!answer.ok() && !is_passing(answer.error().code)) return answer;
-        if (answer.ok()) {
-            at = (*answer)->received_bytes;
-        } else {
-            GYM_TRY(known, upload(root));
-            if (known && (*known)->complete) return *std::move(known);
-            at = known ? (*known)->received_bytes : 0;
-        }
-        if (progress) progress(at, source.size_bytes);
-        if (answer.ok() && (*answer)->complete) return answer;
-        if (at > most) {
-            most = at;
-            progress_at = Clock::now();
-        } else if (Clock::now() - progress_at >= options_.retry_for) {
-            if (!answer.ok()) return answer;
-            return fail(ErrorCode::kMalformed, "gym-api takes no more of blob " + root.hex());
-        } else {
-            std::this_thread::sleep_for(kUploadPause);
-        }
-    }
-    return fail(ErrorCode::kMalformed, "gym-api has " + std::to_string(at) + " bytes of blob " +
-                                           root.hex() + ", which has " +
-                                           std::to_string(source.size_bytes));
 }
 
 Result<PublishedRound> ApiClient::round(const Digest& job, std::uint64_t round) const {

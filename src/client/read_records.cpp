@@ -46,6 +46,19 @@ std::uint32_t bits_of(const json::object& object, std::string_view key) {
     throw std::runtime_error(std::string(key) + ": expected the bits of a float, like 0x3f800000");
 }
 
+registry::Access read_access(const json::object& object) {
+    registry::Access out;
+    out.visibility = name_of(object, "visibility", registry::parse_visibility);
+    std::vector<std::string> allowed;
+    const json::value& list = member_of(object, "allowed");
+    if (!list.is_array()) throw std::runtime_error("allowed: expected a list");
+    for (const json::value& one : list.get_array()) {
+        if (!one.is_string()) throw std::runtime_error("allowed: expected accounts as text");
+        allowed.emplace_back(one.get_string());
+    }
+    return take("allowed", registry::make_access(registry::to_string(out.visibility), allowed));
+}
+
 // Members of a receipt, by the type of the field.
 
 template <class T>
@@ -120,7 +133,9 @@ void read_job_into(const json::object& object, Job& job) {
     job.status_reason = text_or_empty(object, "status_reason");
     job.request = text_or_empty(object, "request");
     job.request_reason = text_or_empty(object, "request_reason");
+    job.access = read_access(object);
     job.dataset_root = fixed_of<Digest>(object, "dataset_root");
+    job.data_owner = fixed_of<Address>(object, "data_owner");
     job.init_root = null_or(object, "init_root", fixed_of<Digest>);
     job.rounds = count_of(object, "rounds");
     job.rounds_done = count_of(object, "rounds_done");
@@ -248,6 +263,13 @@ NetworkFee read_fee(const json::object& object) {
     return out;
 }
 
+Market read_market(const json::object& object) {
+    Market out{count_of(object, "jobs"), null_or(object, "price_wei_per_pflop", amount_of), {}};
+    if (const auto job = null_or(object, "paid_job", fixed_of<Digest>))
+        out.paid = Market::Paid{*job, amount_of(object, "paid_wei_per_pflop")};
+    return out;
+}
+
 Node read_node(const json::object& object) {
     Node out;
     out.address = fixed_of<Address>(object, "address");
@@ -291,6 +313,7 @@ registry::Dataset read_dataset(const json::object& object) {
     out.owner = fixed_of<Address>(object, "owner");
     out.name = text_of(object, "name");
     out.licence = text_of(object, "licence");
+    out.access = read_access(object);
     out.tokens = count_of(object, "tokens");
     out.vocabulary = number_of<std::uint32_t>(object, "vocabulary");
     read_value(object, "tokenizer", out.tokenizer);

@@ -139,6 +139,10 @@ Result<std::optional<UploadLimit>> Coordinator::upload_limit(const Address& work
     return coordinator::upload_limit(impl_->context, worker);
 }
 
+Status Coordinator::note_upload(const Address& worker, const Digest& root) {
+    return coordinator::note_upload(impl_->context, worker, root);
+}
+
 Result<records::CommitmentAck> Coordinator::commit_unit(
     const Address& worker, const protocol::SignedCommitment& commitment, ByteView records) {
     return coordinator::commit_unit(impl_->context, worker, commitment, records);

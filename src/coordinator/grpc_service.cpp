@@ -1,12 +1,25 @@
 #include "gym/coordinator/grpc_service.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "gym/registry/blob_access.hpp"
 #include "gym/registry/nodes.hpp"
 #include "gym/registry/rounds.hpp"
 
 namespace gym::coordinator {
+namespace {
+
+Error no_blob(const Digest& root) {
+    return fail(ErrorCode::kNotFound,
+                "no blob " + root.hex() +
+                    " for this node: blobs that are not public go to nodes that hold a task of "
+                    "their job");
+}
+
+}  // namespace
 
 Result<records::NetworkDescription> GrpcService::network() {
     records::NetworkDescription out = network_;
@@ -58,8 +71,31 @@ Result<std::optional<records::Task>> GrpcService::next_task(const Address& calle
     return task ? Found(std::move(*task)) : Found();
 }
 
-Result<Bytes> GrpcService::get_blob(const Address&, const Digest& root) {
-    return blobs_.get(root);
+Result<bool> GrpcService::may_fetch(const Address& caller, const Digest& root) {
+    return database_.transact(
+        [&](db::Transaction& tx) {
+            return registry::may_fetch_blob(tx, caller, root, clock_.now_ms() - tasks_kept_ms_);
+        },
+        {.read_only = true});
+}
+
+/// A root that nobody stored and one that is not for this node get the same answer: roots follow
+/// from contents, and whoever guesses a text must not learn here that it is private data.
+Result<Bytes> GrpcService::get_blob(const Address& caller, const Digest& root) {
+    GYM_TRY(const bool allowed, may_fetch(caller, root));
+    if (!allowed) return refuse_blob(caller, root);
+    auto content = blobs_.get(root);
+    if (!content.ok() && content.error().code == ErrorCode::kNotFound) return no_blob(root);
+    return content;
+}
+
+Error GrpcService::refuse_blob(const Address& caller, const Digest& root) {
+    spdlog::warn("refused blob {} to {}, which holds no task that needs it", root.hex(),
+                 caller.hex());
+    const Status counted = database_.transact(
+        [&](db::Transaction& tx) { return registry::count_refused_blob(tx, caller); });
+    if (!counted.ok()) spdlog::warn("the refusal is not counted: {}", counted.error().message);
+    return no_blob(root);
 }
 
 Status GrpcService::allow_upload(const Address& caller, const Digest& root,
@@ -69,7 +105,10 @@ Status GrpcService::allow_upload(const Address& caller, const Digest& root,
             ErrorCode::kOutOfRange,
             "blobs of at most " + std::to_string(network_.blob_bytes_max) + " bytes are accepted");
     GYM_TRY(const bool known, blobs_.has(root));
-    if (known) return {};  // a repeat after a lost answer
+    if (known) {  // a repeat after a lost answer, or a guess of what others have stored
+        GYM_TRY(const bool allowed, may_fetch(caller, root));
+        if (allowed) return {};
+    }
     GYM_TRY(const auto limit, core_.upload_limit(caller));
     if (!limit)
         return fail(
@@ -94,8 +133,9 @@ Status GrpcService::count_upload(const Address& caller, const Digest& unit, cons
     return {};
 }
 
-Status GrpcService::put_blob(const Address&, const blob::VerifiedBlob& blob) {
-    return blobs_.put(blob);
+Status GrpcService::put_blob(const Address& caller, const blob::VerifiedBlob& blob) {
+    GYM_CHECK(blobs_.put(blob));
+    return core_.note_upload(caller, blob.root());
 }
 
 Result<records::CommitmentAck> GrpcService::submit_commitment(

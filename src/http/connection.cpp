@@ -197,6 +197,12 @@ Result<Url> parse_url(const std::string& text) {
     return out;
 }
 
+bool is_loopback(const std::string& host) {
+    boost::system::error_code error;
+    const auto address = boost::asio::ip::make_address(host, error);
+    return host == "localhost" || (!error && address.is_loopback());
+}
+
 std::unique_ptr<Connection> Connection::create(const Url& url, Options options) {
     return std::make_unique<BeastConnection>(url, std::move(options));
 }

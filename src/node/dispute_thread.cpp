@@ -193,7 +193,8 @@ Result<std::unique_ptr<DisputeThread>> DisputeThread::start(
     auto check = std::make_unique<GameCheck>(*client, contract, network);
     GYM_CHECK(first_look(*check, claims->has_any(player::Role::kDefend)));
     if (check->is_found()) warn_about_money(*client, contract, network, role, key.address());
-    GYM_TRY(rpc::BlobCache cache, rpc::BlobCache::open(config.data_dir / "blobs", coordinator));
+    GYM_TRY(rpc::BlobCache cache,
+            rpc::BlobCache::open(config.data_dir / "blobs", coordinator, vault::StoreKey::of(key)));
     auto out = std::make_unique<DisputeThreadImpl>(
         config, network, key,
         DisputeThreadImpl::Parts{std::move(client), std::move(store), std::move(claims),

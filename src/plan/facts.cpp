@@ -24,11 +24,8 @@ Result<std::vector<Machine>> live_machines(const client::ApiClient& api, records
 
 /// A price counts if workers took it: a job that never trained shows only what somebody offered.
 Status add_price(const client::ApiClient& api, Facts& facts) {
-    GYM_TRY(const auto jobs, api.jobs({}));
-    const auto paid =
-        std::ranges::find_if(jobs, [](const auto& job) { return job->rounds_done > 0; });
-    if (paid != jobs.end())
-        facts.latest_price = PaidPrice{(*paid)->price_wei_per_pflop, (*paid)->id};
+    GYM_TRY(const client::Market market, api.market());
+    if (market.paid) facts.latest_price = PaidPrice{market.paid->wei_per_pflop, market.paid->job};
     return {};
 }
 

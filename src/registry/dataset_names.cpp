@@ -8,10 +8,13 @@
 namespace gym::registry {
 namespace {
 
+/// Parameters $2 and $3: the viewer, to whom versions that it may not see do not exist.
 constexpr std::string_view kVersionColumns =
     "SELECT v.name, v.version, v.root, n.owner, v.registered_at_ms "
     "FROM registry.dataset_version v JOIN registry.dataset_name n ON n.name = v.name "
-    "WHERE v.name = $1 ";
+    "JOIN registry.dataset d ON d.root = v.root "
+    "WHERE v.name = $1 AND registry.may_see($2::boolean, $3::bytea, d.owner, d.visibility, "
+    "d.allowed) ";
 
 DatasetVersion to_version(const db::Row& row) {
     return {row.get<std::string>("name"), row.get<std::uint32_t>("version"),
@@ -29,10 +32,11 @@ bool is_hexadecimal(std::string_view text) {
         text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
-Result<std::optional<DatasetVersion>> newest(db::Transaction& tx, const std::string& name) {
-    GYM_TRY(
-        const auto row,
-        tx.exec_optional(std::string(kVersionColumns) + "ORDER BY v.version DESC LIMIT 1", {name}));
+Result<std::optional<DatasetVersion>> newest(db::Transaction& tx, const std::string& name,
+                                             const Viewer& viewer) {
+    GYM_TRY(const auto row,
+            tx.exec_optional(std::string(kVersionColumns) + "ORDER BY v.version DESC LIMIT 1",
+                             {name, viewer.sees_all(), viewer.address()}));
     if (!row) return std::optional<DatasetVersion>();
     return std::optional(to_version(*row));
 }
@@ -48,9 +52,7 @@ Status take_name(db::Transaction& tx, const std::string& name, const Address& ow
             tx.exec_optional("SELECT owner FROM registry.dataset_name WHERE name = $1", {name}));
     if (row && row->get<Address>("owner") == owner) return {};
     return fail(ErrorCode::kPermissionDenied,
-                "the name " + name + " belongs to " +
-                    (row ? row->get<Address>("owner").hex() : "another owner") +
-                    ": choose another one");
+                "the name " + name + " belongs to another owner: choose another one");
 }
 
 }  // namespace
@@ -82,12 +84,12 @@ Result<DatasetReference> parse_dataset_reference(std::string_view text) {
 Result<NamedDataset> name_dataset(db::Transaction& tx, const DatasetReference& reference,
                                   const Digest& root, const Address& owner, UnixMs now_ms) {
     GYM_CHECK(lock_registrations(tx));
-    GYM_TRY(const Dataset dataset, get_dataset(tx, root));
+    GYM_TRY(const Dataset dataset, get_dataset(tx, root, Viewer::account(owner)));
     if (dataset.owner != owner)
         return fail(ErrorCode::kPermissionDenied,
                     "dataset " + root.hex() + " belongs to " + dataset.owner.hex());
     GYM_CHECK(take_name(tx, reference.name, owner, now_ms));
-    GYM_TRY(const auto last, newest(tx, reference.name));
+    GYM_TRY(const auto last, newest(tx, reference.name, Viewer::service()));
     const std::uint32_t next = last ? last->version + 1 : 1;
     if (last && last->root == root && reference.version.value_or(last->version) == last->version)
         return NamedDataset{*last, false};
@@ -102,22 +104,26 @@ Result<NamedDataset> name_dataset(db::Transaction& tx, const DatasetReference& r
     return NamedDataset{{reference.name, next, root, owner, now_ms}, true};
 }
 
-Result<DatasetVersion> get_dataset_version(db::Transaction& tx, const DatasetReference& reference) {
+Result<DatasetVersion> get_dataset_version(db::Transaction& tx, const DatasetReference& reference,
+                                           const Viewer& viewer) {
     if (!reference.version) {
-        GYM_TRY(const auto found, newest(tx, reference.name));
+        GYM_TRY(const auto found, newest(tx, reference.name, viewer));
         if (found) return *found;
         return fail(ErrorCode::kNotFound, "no dataset has the name " + reference.name);
     }
-    GYM_TRY(const auto row, tx.exec_optional(std::string(kVersionColumns) + "AND v.version = $2",
-                                             {reference.name, *reference.version}));
+    GYM_TRY(const auto row, tx.exec_optional(std::string(kVersionColumns) + "AND v.version = $4",
+                                             {reference.name, viewer.sees_all(), viewer.address(),
+                                              *reference.version}));
     if (row) return to_version(*row);
     return fail(ErrorCode::kNotFound,
                 "there is no dataset " + reference.name + "@" + std::to_string(*reference.version));
 }
 
-Result<std::vector<DatasetVersion>> dataset_versions(db::Transaction& tx, const std::string& name) {
+Result<std::vector<DatasetVersion>> dataset_versions(db::Transaction& tx, const std::string& name,
+                                                     const Viewer& viewer) {
     GYM_TRY(const db::Rows rows,
-            tx.exec(std::string(kVersionColumns) + "ORDER BY v.version DESC LIMIT 1000", {name}));
+            tx.exec(std::string(kVersionColumns) + "ORDER BY v.version DESC LIMIT 1000",
+                    {name, viewer.sees_all(), viewer.address()}));
     if (rows.size() == 0) return fail(ErrorCode::kNotFound, "no dataset has the name " + name);
     std::vector<DatasetVersion> out;
     out.reserve(rows.size());

@@ -53,6 +53,21 @@ Status read_sampling(YamlMap& map, JobTerms& terms) {
     return keys.finish();
 }
 
+Status read_access(YamlMap& map, Access& out) {
+    GYM_TRY(const std::string visibility,
+            map.string_or(kVisibilityKey, std::string(to_string(Visibility::kPrivate))));
+    std::vector<std::string> allowed;
+    if (map.has(kAllowedKey)) {
+        GYM_TRY(allowed, map.list_of_strings(kAllowedKey));
+    }
+    auto access = make_access(visibility, allowed);
+    if (!access.ok())
+        return map.error_at(map.has(kAllowedKey) ? kAllowedKey : kVisibilityKey,
+                            "cannot be used: " + access.error().message);
+    out = *std::move(access);
+    return {};
+}
+
 Status read_terms(YamlMap& map, JobTerms& terms) {
     GYM_TRY(const std::int64_t rounds, map.integer("rounds", 1, kRoundsMax));
     terms.rounds = static_cast<std::uint64_t>(rounds);
@@ -98,6 +113,7 @@ Result<JobSpec> parse_job_spec(const std::string& text, const std::string& origi
     GYM_TRY(spec.init, map.string_or(kInitKey, ""));
     if (map.has(kInitKey) && spec.init.empty())
         return map.error_at(kInitKey, "must name weights; leave the key out for random ones");
+    GYM_CHECK(read_access(map, spec.access));
     GYM_CHECK(read_terms(map, spec.terms));
     GYM_TRY(spec.budget_wei, tokens(map, "budget"));
     if (spec.budget_wei.is_zero()) return map.error_at("budget", "must be above zero");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "access_rows.hpp"
 #include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
 
@@ -16,7 +17,9 @@ constexpr std::uint32_t kJobListMax = 1000;
 
 constexpr std::string_view kJobSelect =
     "SELECT j.*, (SELECT count(*) FROM registry.round r WHERE r.job_id = j.id "
-    "AND r.state IN ('aggregated', 'closed')) AS rounds_done FROM registry.job j ";
+    "AND r.state IN ('aggregated', 'closed')) AS rounds_done, (SELECT string_agg(a, ''::bytea "
+    "ORDER BY a) FROM unnest(j.allowed::bytea[]) a) AS allowed_joined, (SELECT d.owner FROM "
+    "registry.dataset d WHERE d.root = j.dataset_root) AS data_owner FROM registry.job j ";
 
 JobTerms to_terms(const db::Row& row) {
     JobTerms terms;
@@ -77,6 +80,9 @@ Result<Job> to_job(const db::Row& row) {
     job.budget_wei = row.get<Amount>("budget_wei");
     if (!row.is_null("init_root"))
         job.init = StateRef{row.get<Digest>("init_root"), row.get<Digest>("init_blob")};
+    GYM_TRY(job.access.visibility, parse_visibility(row.get<std::string>("visibility")));
+    job.access.allowed = split_addresses(row.get<std::optional<Bytes>>("allowed_joined"));
+    job.data_owner = row.get<Address>("data_owner");
     job.data_price_wei_per_mtoken = row.get<Amount>("data_price_wei_per_mtoken");
     job.data_quality_ppm = row.get<std::uint32_t>("data_quality_ppm");
     GYM_TRY(job.status, parse_job_status(row.get<std::string>("status")));
@@ -138,9 +144,10 @@ Result<Job> submit_job(db::Transaction& tx, const NewJob& job, UnixMs now_ms) {
                 "rounds, slots_max, workers_min, steps, checkpoint_every, evaluate_windows, "
                 "delta_norm_max, price_wei_per_pflop, unit_ms, report_ms, reveal_ms, "
                 "defence_ms, challenge_ms, draws_max, sampling_floor_ppm, "
-                "sampling_aggregate_ppm, submitted_at_ms, init_root, init_blob) VALUES ($1, $2, "
+                "sampling_aggregate_ppm, submitted_at_ms, init_root, init_blob, visibility, "
+                "allowed) VALUES ($1, $2, "
                 "$3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, "
-                "$20, $21, $22, $23, $24, $25) "
+                "$20, $21, $22, $23, $24, $25, $26, $27::registry.address[]) "
                 "ON CONFLICT (id) DO NOTHING",
                 {job.id,
                  job.owner,
@@ -166,7 +173,9 @@ Result<Job> submit_job(db::Transaction& tx, const NewJob& job, UnixMs now_ms) {
                  terms.sampling.aggregate_ppm,
                  now_ms,
                  init_root,
-                 init_blob}));
+                 init_blob,
+                 to_string(job.access.visibility),
+                 db::Param::array(job.access.allowed)}));
     GYM_TRY(Job stored, get_job(tx, job.id));
     if (inserted.affected() == 0 && !same_submission(stored, job))
         return fail(ErrorCode::kConflict,
@@ -204,14 +213,39 @@ Result<std::vector<Job>> list_jobs(db::Transaction& tx, const JobFilter& filter)
     GYM_TRY(const db::Rows rows,
             tx.exec(std::string(kJobSelect) +
                         "WHERE ($1::bytea IS NULL OR owner = $1) AND ($2::text IS NULL OR status = "
-                        "$2) ORDER BY submitted_at_ms DESC, id LIMIT $3 OFFSET $4",
-                    {filter.owner, status, std::min(filter.limit, kJobListMax), filter.offset}));
+                        "$2) AND registry.may_see($5::boolean, $6::bytea, owner, visibility, "
+                        "allowed) ORDER BY submitted_at_ms DESC, id LIMIT $3 OFFSET $4",
+                    {filter.owner, status, std::min(filter.limit, kJobListMax), filter.offset,
+                     filter.viewer.sees_all(), filter.viewer.address()}));
     std::vector<Job> jobs;
     for (const db::Row row : rows) {
         GYM_TRY(Job job, to_job(row));
         jobs.push_back(std::move(job));
     }
     return jobs;
+}
+
+Result<Job> get_job_of_model(db::Transaction& tx, const Digest& id, const Viewer& viewer) {
+    GYM_TRY(const auto row,
+            tx.exec_optional(std::string(kJobSelect) +
+                                 "WHERE j.id = $1 AND registry.may_see($2::boolean, $3::bytea, "
+                                 "j.owner, j.visibility, j.allowed)",
+                             {id, viewer.sees_all(), viewer.address()}));
+    if (!row) return fail(ErrorCode::kNotFound, "there is no job " + id.hex());
+    return to_job(*row);
+}
+
+Status set_job_access(db::Transaction& tx, const Digest& id, const Address& owner,
+                      const Access& access) {
+    GYM_TRY(const Job job, get_job_of_model(tx, id, Viewer::account(owner)));
+    if (job.owner != owner)
+        return fail(ErrorCode::kPermissionDenied,
+                    "job " + id.hex() + " belongs to " + job.owner.hex());
+    GYM_TRY(const db::Rows rows,
+            tx.exec("UPDATE registry.job SET visibility = $2, allowed = $3::registry.address[] "
+                    "WHERE id = $1",
+                    {id, to_string(access.visibility), db::Param::array(access.allowed)}));
+    return expect_changed(rows, id);
 }
 
 Status request_job(db::Transaction& tx, const Digest& id, JobRequest request) {

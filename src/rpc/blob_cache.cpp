@@ -1,24 +1,15 @@
 #include "gym/rpc/blob_cache.hpp"
 
-#include <fstream>
+#include <optional>
 #include <system_error>
 
-#include "gym/common/file.hpp"
+#include "gym/vault/sealed_file.hpp"
 
 namespace gym::rpc {
-namespace {
 
-std::uint64_t size_or_zero(const std::filesystem::path& path) {
-    std::error_code code;
-    const std::uint64_t size = std::filesystem::file_size(path, code);
-    return code ? 0 : size;
-}
-
-}  // namespace
-
-Result<BlobCache> BlobCache::open(const std::filesystem::path& directory,
-                                  Coordinator& coordinator) {
-    GYM_TRY(blob::DirectoryStore store, blob::DirectoryStore::open(directory));
+Result<BlobCache> BlobCache::open(const std::filesystem::path& directory, Coordinator& coordinator,
+                                  const vault::StoreKey& key) {
+    GYM_TRY(vault::SealedStore store, vault::SealedStore::open(directory, key));
     const std::filesystem::path partial = directory / "partial";
     std::error_code code;
     std::filesystem::create_directories(partial, code);
@@ -30,43 +21,58 @@ Result<blob::VerifiedBlob> BlobCache::fetch(const Digest& root, const Progress& 
     auto cached = store_.load(root);
     if (cached.ok() || cached.error().code == ErrorCode::kIo) return cached;
     const std::filesystem::path path = partial_ / to_hex(root.view());
-    const bool resumed = size_or_zero(path) > 0;
+    std::error_code ignored;
+    const bool resumed = std::filesystem::exists(path, ignored);
     for (bool again = resumed;; again = false) {
-        GYM_CHECK(download(root, path, progress));
-        GYM_TRY(Bytes content, read_file(path));
-        auto blob = blob::VerifiedBlob::check(root, std::move(content));
-        const Status stored = blob.ok() ? store_.put(*blob) : Status(blob.error());
-        std::error_code ignored;
+        const Status arrived = download(root, path, progress);
+        auto blob = arrived.ok() ? store_.adopt_sealed(root, path)
+                                 : Result<blob::VerifiedBlob>(arrived.error());
+        if (blob.ok()) return blob;
+        const bool wrong = blob.error().code == ErrorCode::kMismatch;
+        if (!arrived.ok() && !wrong) return blob;  // what has arrived is kept
         std::filesystem::remove(path, ignored);
-        if (stored.ok()) return blob;
         // The remains of an earlier download may have been the corrupt part: download it once more
         // from the start.
-        if (stored.error().code != ErrorCode::kMismatch || !again) return stored.error();
+        if (!wrong || !again) return blob;
     }
 }
 
 Status BlobCache::download(const Digest& root, const std::filesystem::path& path,
                            const Progress& progress) {
-    std::uint64_t received = size_or_zero(path);
-    std::ofstream file(path, std::ios::binary | std::ios::app);
+    std::optional<vault::SealWriter> file;
+    // Another key's, or what a crash left, is begun anew.
+    if (auto rest = vault::SealWriter::resume(path, store_.key(), root); rest.ok())
+        file.emplace(std::move(rest).value());
     const auto sink = [&](ByteView chunk, std::uint64_t size_bytes) -> Status {
-        file.write(reinterpret_cast<const char*>(chunk.data()),
-                   static_cast<std::streamsize>(chunk.size()));
-        file.flush();
-        if (!file) return fail(ErrorCode::kIo, "cannot write " + path.string());
-        received += chunk.size();
-        if (progress) progress(received, size_bytes);
+        if (!file || file->size_bytes() != size_bytes) {
+            if (file && file->received_bytes() > 0)
+                return fail(ErrorCode::kMismatch, "blob " + root.hex() + " has another size now");
+            GYM_TRY(vault::SealWriter begun,
+                    vault::SealWriter::create(path, store_.key(), root, size_bytes));
+            file.emplace(std::move(begun));
+        }
+        if (chunk.size() > size_bytes - file->received_bytes())
+            return fail(ErrorCode::kMismatch, "blob " + root.hex() + " is longer than its size");
+        Status kept = file->append(chunk);
+        if (kept.ok()) kept = file->flush();
+        if (!kept.ok()) {  // of this disk, not of the coordinator's answer
+            Error error = kept.error();
+            error.code = ErrorCode::kIo;
+            return error;
+        }
+        if (progress) progress(file->received_bytes(), size_bytes);
         return {};
     };
-    Status status = coordinator_->get_blob(root, received, sink);
-    if (!status.ok() && status.error().code == ErrorCode::kOutOfRange && received > 0) {
+    const std::uint64_t offset = file ? file->received_bytes() : 0;
+    Status status = coordinator_->get_blob(root, offset, sink);
+    if (!status.ok() && status.error().code == ErrorCode::kOutOfRange && offset > 0) {
         // The part on disk is longer than the blob: it is not a part of it.
-        file.close();
-        file.open(path, std::ios::binary | std::ios::trunc);
-        received = 0;
+        file.reset();
         status = coordinator_->get_blob(root, 0, sink);
     }
-    return status;
+    GYM_CHECK(status);
+    if (!file) GYM_CHECK(sink({}, 0));  // a blob of no bytes
+    return file->finish();
 }
 
 }  // namespace gym::rpc

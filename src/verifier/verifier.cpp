@@ -192,7 +192,8 @@ Result<std::unique_ptr<Verifier>> Verifier::open(rpc::Coordinator& coordinator,
                                                  const crypto::PrivateKey& key,
                                                  VerifierOptions options) {
     GYM_TRY(ReportJournal journal, ReportJournal::open(options.data_dir / "reports"));
-    GYM_TRY(rpc::BlobCache cache, rpc::BlobCache::open(options.data_dir / "blobs", coordinator));
+    GYM_TRY(rpc::BlobCache cache, rpc::BlobCache::open(options.data_dir / "blobs", coordinator,
+                                                       vault::StoreKey::of(key)));
     GYM_TRY(RoundWatch watch, RoundWatch::open(options.data_dir / "rounds"));
     return std::unique_ptr<Verifier>(
         std::make_unique<VerifierImpl>(coordinator, key, std::move(options), std::move(cache),

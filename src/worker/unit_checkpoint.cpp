@@ -12,6 +12,7 @@
 #include "gym/commit/sha256.hpp"
 #include "gym/common/file.hpp"
 #include "gym/engine/state.hpp"
+#include "gym/vault/sealed_file.hpp"
 
 namespace gym::worker {
 namespace {
@@ -63,25 +64,26 @@ Digest digest_of(const engine::UnitSpec& spec) {
     return commit::sha256(out.view());
 }
 
-Result<engine::UnitPosition> decode_checkpoint(const CheckpointKey& key, ByteView file,
+Result<engine::UnitPosition> decode_checkpoint(const CheckpointKey& key, ByteView content,
                                                unsigned threads) {
-    commit::Decoder in(file);
+    commit::Decoder in(content);
     GYM_TRY(const ByteView header_bytes, in.bytes(kHeaderBytesMax));
     GYM_TRY(const Digest checksum, in.digest());
     if (commit::sha256(header_bytes) != checksum)
         return fail(ErrorCode::kMalformed, "its header was altered");
     GYM_TRY(Header header, decode_header(key, header_bytes));
     const std::size_t state_begins = 4 + header_bytes.size() + Digest::kSize;
-    const ByteView content = file.subspan(state_begins);
-    const Digest actual = blob::blob_root(content, threads);
+    const ByteView state_bytes = content.subspan(state_begins);
+    const Digest actual = blob::blob_root(state_bytes, threads);
     if (actual != header.state_blob)
         return fail(ErrorCode::kMismatch, "its state hashes to " + actual.hex() + ", " +
                                               header.state_blob.hex() + " was saved");
-    GYM_TRY(engine::State state, engine::decode_state(content));
+    GYM_TRY(engine::State state, engine::decode_state(state_bytes));
     return engine::UnitPosition{std::move(state), std::move(header.records)};
 }
 
-Result<CheckpointStore> CheckpointStore::open(const std::filesystem::path& directory) {
+Result<CheckpointStore> CheckpointStore::open(const std::filesystem::path& directory,
+                                              const vault::StoreKey* key) {
     std::error_code code;
     std::filesystem::create_directories(directory, code);
     if (code) return fail(ErrorCode::kIo, directory.string() + ": " + code.message());
@@ -91,7 +93,8 @@ Result<CheckpointStore> CheckpointStore::open(const std::filesystem::path& direc
     if (code) return fail(ErrorCode::kIo, directory.string() + ": " + code.message());
     for (const auto& path : half_written)
         std::filesystem::remove(path, code);
-    return CheckpointStore(directory);
+    return CheckpointStore(
+        directory, key != nullptr ? std::optional(key->clone()) : std::optional<vault::StoreKey>());
 }
 
 std::filesystem::path CheckpointStore::path_of(const Digest& unit) const {
@@ -101,7 +104,7 @@ std::filesystem::path CheckpointStore::path_of(const Digest& unit) const {
 std::optional<engine::UnitPosition> CheckpointStore::load(const CheckpointKey& key,
                                                           unsigned threads) {
     const std::filesystem::path path = path_of(key.unit);
-    const auto bytes = read_file(path);
+    const auto bytes = read(key.unit);
     if (!bytes.ok() && bytes.error().code == ErrorCode::kNotFound) return std::nullopt;
     auto position = bytes.ok() ? decode_checkpoint(key, *bytes, threads) : bytes.error();
     if (position.ok()) return std::move(*position);
@@ -116,8 +119,34 @@ Status CheckpointStore::save(const CheckpointKey& key, const engine::State& stat
     const Bytes content = engine::encode_state(state);
     const Bytes header = encode_checkpoint_header(key, blob::blob_root(content, threads), records);
     const std::array<ByteView, 2> parts{header, content};
-    GYM_CHECK(write_file_atomic(path_of(key.unit), parts, 0600));
+    GYM_CHECK(write(key.unit, parts));
     keep_newest();
+    return {};
+}
+
+Result<Bytes> CheckpointStore::read(const Digest& unit) const {
+    if (!key_) return read_file(path_of(unit));
+    GYM_TRY(const auto reader, vault::open_sealed(path_of(unit), *key_, unit));
+    Bytes out(reader->size());
+    GYM_CHECK(reader->read(0, out));
+    return out;
+}
+
+Status CheckpointStore::write(const Digest& unit, std::span<const ByteView> parts) const {
+    const std::filesystem::path path = path_of(unit);
+    if (!key_) return write_file_atomic(path, parts, 0600);
+    std::uint64_t size_bytes = 0;
+    for (const ByteView part : parts)
+        size_bytes += part.size();
+    // open() removes what a killed process leaves of it.
+    const std::filesystem::path half_written = directory_ / ("." + path.filename().string());
+    GYM_TRY(auto file, vault::SealWriter::create(half_written, *key_, unit, size_bytes));
+    for (const ByteView part : parts)
+        GYM_CHECK(file.append(part));
+    GYM_CHECK(file.finish());
+    std::error_code code;
+    std::filesystem::rename(half_written, path, code);
+    if (code) return fail(ErrorCode::kIo, path.string() + ": " + code.message());
     return {};
 }
 

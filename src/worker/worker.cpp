@@ -461,9 +461,12 @@ Result<std::unique_ptr<Worker>> Worker::open(rpc::Coordinator& coordinator,
                                              WorkerOptions options) {
     GYM_TRY(UnitJournal journal, UnitJournal::open(options.data_dir / "units"));
     GYM_TRY(SignatureLog signatures, SignatureLog::open(options.data_dir / "signed"));
-    GYM_TRY(CheckpointStore checkpoints, CheckpointStore::open(options.data_dir / "checkpoints"));
+    const vault::StoreKey at_rest = vault::StoreKey::of(key);
+    GYM_TRY(CheckpointStore checkpoints,
+            CheckpointStore::open(options.data_dir / "checkpoints", &at_rest));
     WorkerImpl::Files files{std::move(journal), std::move(signatures), std::move(checkpoints)};
-    GYM_TRY(rpc::BlobCache cache, rpc::BlobCache::open(options.data_dir / "blobs", coordinator));
+    GYM_TRY(rpc::BlobCache cache,
+            rpc::BlobCache::open(options.data_dir / "blobs", coordinator, at_rest));
     return std::unique_ptr<Worker>(std::make_unique<WorkerImpl>(
         coordinator, key, clock, std::move(options), std::move(cache), std::move(files)));
 }

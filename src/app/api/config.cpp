@@ -20,6 +20,7 @@ Status read_listen(YamlMap map, ApiConfig& config) {
     GYM_CHECK(map.read_integer("body_bytes_per_s_min", 1, std::int64_t{1} << 30,
                                listen.body_bytes_per_s_min));
     GYM_TRY(config.port_file, map.string_or("port_file", ""));
+    GYM_TRY(config.behind_tls, map.boolean_or("behind_tls", config.behind_tls));
     return map.finish();
 }
 
@@ -54,6 +55,7 @@ Result<ApiConfig> load_api_config(const std::string& path) {
     GYM_TRY(config.deployment, map.string("deployment"));
     GYM_TRY(config.network_profile, map.string_or("network_profile", ""));
     GYM_TRY(config.blobs, map.string("blobs"));
+    GYM_TRY(config.blob_key_file, map.string_or("blob_key_file", ""));
     GYM_CHECK(map.read_integer("node_live_ms", 1, kTimeoutMsMax, config.node_live_ms));
     GYM_CHECK(
         map.read_integer("dataset_bytes_max", 1, std::int64_t{1} << 40, config.dataset_bytes_max));

@@ -13,11 +13,13 @@ namespace gym::app {
 /// gym-api's configuration file; deploy/config/api.yaml documents every key.
 struct ApiConfig {
     api::ServerOptions listen;
-    std::string port_file;  ///< empty: none
+    std::string port_file;    ///< empty: none
+    bool behind_tls = false;  ///< only a proxy with TLS reaches it
     db::ConnectionConfig database;
     std::string deployment;
     std::string network_profile;  ///< file; empty: none is published
     std::string blobs;
+    std::string blob_key_file;  ///< empty: BLOBS.key, made if there is none
     std::int64_t node_live_ms = 30'000;
     std::uint64_t dataset_bytes_max = std::uint64_t{256} << 20;
     std::string uploads;  ///< folder

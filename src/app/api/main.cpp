@@ -9,14 +9,15 @@
 #include "gym/api/api.hpp"
 #include "gym/api/postgres.hpp"
 #include "gym/api/server.hpp"
-#include "gym/blob/directory_store.hpp"
 #include "gym/common/file.hpp"
 #include "gym/common/stop.hpp"
 #include "gym/contracts/deployment.hpp"
 #include "gym/crypto/key.hpp"
 #include "gym/db/database.hpp"
+#include "gym/http/connection.hpp"
 #include "gym/ledger/types.hpp"
 #include "gym/profile/profile.hpp"
+#include "gym/vault/sealed_store.hpp"
 #include "service_main.hpp"
 
 namespace {
@@ -46,6 +47,8 @@ api::ApiOptions api_options(const app::ApiConfig& config, const contracts::Deplo
                        .stake = deployment.stake,
                        .dispute_game = deployment.dispute_game};
     options.node_live_ms = config.node_live_ms;
+    // The address of this machine alone: clients elsewhere come through a proxy on it, with TLS.
+    options.is_confidential = config.behind_tls || http::is_loopback(config.listen.address);
     options.dataset_bytes_max = config.dataset_bytes_max;
     options.upload_bytes_max = config.upload_limits.bytes_max;
     return options;
@@ -69,7 +72,8 @@ Status serve(const app::ApiConfig& config, const std::stop_token& stop) {
     GYM_TRY(const contracts::Deployment deployment, contracts::load_deployment(config.deployment));
     api::ApiOptions of_api = api_options(config, deployment);
     GYM_TRY(of_api.network_profile, load_profile(config.network_profile, deployment));
-    GYM_TRY(auto blobs, blob::DirectoryStore::open(config.blobs));
+    GYM_TRY(auto blobs,
+            vault::SealedStore::open(config.blobs, std::filesystem::path(config.blob_key_file)));
     GYM_TRY(const auto database, open_database(config, stop));
     const SystemClock clock;
     api::PostgresBackend::Options options;
@@ -78,10 +82,9 @@ Status serve(const app::ApiConfig& config, const std::stop_token& stop) {
     options.node_live_ms = config.node_live_ms;
     options.usefulness_default_ppm = config.usefulness_default_ppm;
     options.price_per_pflop_min = config.price_per_pflop_min;
-    options.uploads = config.uploads;
+    options.uploads.emplace(config.uploads, blobs.key());
+    api::PostgresUploads uploads(*database, *options.uploads, clock, config.upload_limits);
     api::PostgresBackend backend(*database, blobs, clock, std::move(options));
-    api::PostgresUploads uploads(*database, api::UploadFiles(config.uploads), clock,
-                                 config.upload_limits);
     api::Api handler({backend, backend, backend, clock, &uploads}, std::move(of_api));
     GYM_TRY(const auto server, api::Server::start(config.listen, handler));
     GYM_CHECK(app::write_port_file(config.port_file, server->port()));

@@ -87,10 +87,12 @@ Result<CoordinatorFile> load_coordinator_file(const std::string& path) {
     GYM_TRY(YamlMap key, map.map("operator"));
     GYM_CHECK(read_operator(std::move(key), file));
     GYM_TRY(file.blob_folder, map.string("blobs"));
+    GYM_TRY(file.blob_key_file, map.string_or("blob_key_file", ""));
     GYM_TRY(file.disputes_folder, map.string_or("disputes_folder", ""));
     GYM_CHECK(read_engine(map, file));
     GYM_CHECK(map.read_integer("tick_interval_ms", 10, 60'000, file.tick_interval_ms));
     GYM_CHECK(map.read_integer("node_live_ms", 1'000, kDayMs, file.node_live_ms));
+    GYM_CHECK(map.read_integer("tasks_kept_ms", 0, 366 * kDayMs, file.tasks_kept_ms));
     GYM_CHECK(map.read_integer("cost_bound_ppm", 1'000'000, 100'000'000, file.cost_bound_ppm));
     GYM_CHECK(map.read_integer("fee_ppm", 0, 1'000'000, file.fee_ppm));
     GYM_CHECK(map.read_integer("report_audit_ppm", 0, 1'000'000, file.report_audit_ppm));

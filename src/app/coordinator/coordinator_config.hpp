@@ -7,6 +7,7 @@
 #include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
+#include "gym/coordinator/grpc_service.hpp"
 #include "gym/db/config.hpp"
 #include "gym/rpc/server.hpp"
 
@@ -28,6 +29,7 @@ struct CoordinatorFile {
     std::string keystore_file;
     std::string passphrase_file;
     std::string blob_folder;
+    std::string blob_key_file;    ///< empty: BLOBS.key, made if there is none
     std::string disputes_folder;  ///< empty: it plays no games
     unsigned engine_threads = 1;
     std::string engine_isa = "auto";
@@ -35,6 +37,7 @@ struct CoordinatorFile {
     std::int64_t challenge_answer_ms = 20'000;
     std::int64_t tick_interval_ms = 200;
     std::int64_t node_live_ms = 30'000;
+    std::int64_t tasks_kept_ms = coordinator::GrpcService::kTasksKeptMs;
     std::uint32_t beacon_delay_blocks = 2;
     std::uint64_t cost_bound_ppm = 2'500'000;
     std::uint32_t fee_ppm = 0;

@@ -9,7 +9,6 @@
 
 #include "coordinator_config.hpp"
 #include "coordinator_player.hpp"
-#include "gym/blob/directory_store.hpp"
 #include "gym/chain/client.hpp"
 #include "gym/chain/tx_manager.hpp"
 #include "gym/chain_store/postgres.hpp"
@@ -22,6 +21,7 @@
 #include "gym/coordinator/coordinator.hpp"
 #include "gym/coordinator/grpc_service.hpp"
 #include "gym/crypto/keystore.hpp"
+#include "gym/vault/sealed_store.hpp"
 #include "service_main.hpp"
 
 namespace gym::app {
@@ -149,7 +149,8 @@ Status serve(const CoordinatorFile& file, const WrapCompute& wrap_compute,
             contracts::load_deployment(file.deployment_file));
     GYM_TRY(const crypto::SecretBytes passphrase, crypto::read_secret_file(file.passphrase_file));
     GYM_TRY(const crypto::PrivateKey key, crypto::load_keystore(file.keystore_file, passphrase));
-    GYM_TRY(auto blobs, blob::DirectoryStore::open(file.blob_folder));
+    GYM_TRY(auto blobs,
+            vault::SealedStore::open(file.blob_folder, std::filesystem::path(file.blob_key_file)));
     GYM_TRY(
         const auto database,
         db::with_retry([&] { return db::Database::open(file.database, file.database_connections); },
@@ -177,7 +178,7 @@ Status serve(const CoordinatorFile& file, const WrapCompute& wrap_compute,
                                    player ? &player->claims() : nullptr},
                                   core_options(file, deployment));
     coordinator::GrpcService service(core, *database, blobs, clock,
-                                     describe_network(file, deployment));
+                                     describe_network(file, deployment), file.tasks_kept_ms);
     GYM_TRY(const auto server, rpc::Server::start(file.server, service, clock));
     GYM_CHECK(write_port_file(file.port_file, server->port()));
     log_ready(fmt::format("coordinating as {} on chain {}, port {}, database {}",

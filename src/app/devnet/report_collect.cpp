@@ -4,7 +4,6 @@
 #include <set>
 
 #include "gym/blob/blob_store.hpp"
-#include "gym/blob/directory_store.hpp"
 #include "gym/chain/client.hpp"
 #include "gym/contracts/dispute_game.hpp"
 #include "gym/contracts/rewards_distributor.hpp"
@@ -21,6 +20,7 @@
 #include "gym/registry/nodes.hpp"
 #include "gym/registry/rounds.hpp"
 #include "gym/registry/units.hpp"
+#include "gym/vault/sealed_store.hpp"
 
 namespace gym::devnet {
 
@@ -258,7 +258,7 @@ Status read_model(const ReportSources& sources, const JobHistory& history, Repor
                                    [](const auto& round) { return round.next_base.has_value(); });
     if (done == history.rounds.rend() || !history.job.artifacts)
         return fail(ErrorCode::kNotFound, "no round of the job was aggregated");
-    GYM_TRY(const blob::DirectoryStore store, blob::DirectoryStore::open(sources.blobs));
+    GYM_TRY(const auto store, vault::SealedStore::open(sources.blobs, std::filesystem::path()));
     GYM_TRY(const Bytes program_bytes, store.get(history.job.artifacts->program_blob));
     GYM_TRY(const program::Program program, program::decode(program_bytes));
     GYM_TRY(const Bytes state_bytes, store.get(done->next_base->blob));

@@ -5,6 +5,7 @@
 #include "drivers/membership.hpp"
 #include "gym/commit/merkle.hpp"
 #include "gym/coordinator/decisions.hpp"
+#include "gym/registry/blob_access.hpp"
 #include "gym/registry/datasets.hpp"
 
 namespace gym::coordinator {
@@ -33,6 +34,18 @@ Result<Target> find_target(const Context& context, const Address& worker,
         GYM_TRY(registry::Job job, registry::get_job(tx, round->job_id));
         return Target{std::move(*round), std::move(job), protocol::unit_id(key)};
     });
+}
+
+/// Whoever knows the root of a delta, which is published, must not make that delta one of its own
+/// job, whose nodes may fetch it: the worker has sent its bytes. What else is stored is not told.
+Status check_possession(const Context& context, const Address& worker, const Digest& delta) {
+    GYM_TRY(const bool has, context.transact([&](db::Transaction& tx) {
+        return registry::has_uploaded(tx, worker, delta);
+    }));
+    if (has) return {};
+    return fail(ErrorCode::kNotFound, "commitment: delta " + delta.hex() +
+                                          " did not come from this worker (upload it "
+                                          "first)");
 }
 
 /// The payload must be the one that the commitment names.
@@ -174,6 +187,12 @@ Result<std::optional<UploadLimit>> upload_limit(const Context& context, const Ad
     });
 }
 
+Status note_upload(const Context& context, const Address& worker, const Digest& root) {
+    return context.transact_idempotent([&](db::Transaction& tx) {
+        return registry::note_upload(tx, worker, root, context.now());
+    });
+}
+
 Result<records::CommitmentAck> commit_unit(const Context& context, const Address& worker,
                                            const protocol::SignedCommitment& commitment,
                                            ByteView records) {
@@ -181,7 +200,10 @@ Result<records::CommitmentAck> commit_unit(const Context& context, const Address
     GYM_TRY(const Target target, find_target(context, worker, commitment.commitment));
     // A second, different commitment is a fault whatever came with it.
     GYM_TRY(const bool equivocates, contradicts(context, target, commitment.commitment));
-    if (!equivocates) GYM_CHECK(check_payload(context, target, commitment.commitment, records));
+    if (!equivocates) {
+        GYM_CHECK(check_possession(context, worker, commitment.commitment.delta_root));
+        GYM_CHECK(check_payload(context, target, commitment.commitment, records));
+    }
     GYM_TRY(const Taken taken, take(context, worker, target, commitment, records));
     if (taken.fault) return fail(ErrorCode::kConflict, taken.fault->sentence);
     return taken.ack;

@@ -1,5 +1,7 @@
 #include "drivers/job.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include "drivers/audits.hpp"
 #include "drivers/disputes.hpp"
 #include "drivers/games.hpp"
@@ -38,25 +40,33 @@ Result<Digest> keep(const Context& context, const Bytes& bytes) {
     return context.deps.blobs.put(bytes);
 }
 
+/// What the job needs. Everybody may read why a job failed: not the name of a dataset, nor where
+/// the operator keeps it. @param what names it in the error.
+Result<Bytes> load_given(const Context& context, const Digest& blob, const std::string& what) {
+    auto stored = context.deps.blobs.get(blob);
+    if (stored.ok()) return stored;
+    spdlog::warn("{}: {}", what, stored.error().message);
+    return fail(stored.error().code, what + (stored.error().code == ErrorCode::kNotFound
+                                                 ? " is not in the network's store"
+                                                 : " cannot be read from the network's store"));
+}
+
 Result<registry::JobArtifacts> make_artifacts(const Context& context, const registry::Job& job) {
     GYM_TRY(const registry::Dataset dataset, context.transact([&](db::Transaction& tx) {
         return registry::get_dataset(tx, job.dataset_root);
     }));
-    auto tokens = context.deps.blobs.get(dataset.blob);
-    if (!tokens.ok()) return tokens.error().in("dataset " + dataset.name);
+    GYM_TRY(const Bytes tokens,
+            load_given(context, dataset.blob, "the text of dataset " + dataset.root.hex()));
     registry::JobArtifacts out;
     out.seed = job_seed(job.id);
     Bytes weights;
     std::optional<Compute::GivenState> given;
     if (job.init) {
-        auto stored = context.deps.blobs.get(job.init->blob);
-        if (!stored.ok()) return stored.error().in("the weights that the job begins from");
-        weights = std::move(stored).value();
+        GYM_TRY(weights, load_given(context, job.init->blob, "the state that the job begins from"));
         given = Compute::GivenState{job.init->root, weights};
     }
-    GYM_TRY(
-        const Compute::Prepared prepared,
-        context.deps.compute.prepare(job.spec_yaml, *tokens, job.dataset_root, out.seed, given));
+    GYM_TRY(const Compute::Prepared prepared,
+            context.deps.compute.prepare(job.spec_yaml, tokens, job.dataset_root, out.seed, given));
     out.program_root = prepared.program.root;
     GYM_TRY(out.program_blob, keep(context, prepared.program.bytes));
     out.evaluate_program_root = prepared.evaluate_program.root;

@@ -86,7 +86,7 @@ TEST_F(DatasetsTest, OneOfManyTokensIsRegisteredWithItsTokenizer) {
     const auto added = add(address_of(1), "wide", made.encode());
     ASSERT_TRUE(added.ok()) << added.error().message;
     EXPECT_EQ(added->dataset.root, made.root());
-    const auto stored = backend().dataset(made.root()).value();
+    const auto stored = backend().dataset(made.root(), registry::Viewer::service()).value();
     EXPECT_EQ(stored.vocabulary, 128'256U);
     EXPECT_EQ(stored.tokenizer, tokenizer);
     EXPECT_GT(stored.novelty_ppm, 900'000U);
@@ -123,14 +123,15 @@ TEST_F(DatasetsTest, ANameBelongsToItsFirstOwnerAndItsVersionsFollowEachOther) {
     EXPECT_EQ(name(1, "zoo", foreign).error().code, ErrorCode::kPermissionDenied);
     EXPECT_EQ(name(1, "zoo", Digest()).error().code, ErrorCode::kNotFound);
     const auto find = [&](const std::string& reference) {
-        return backend().dataset_version(registry::parse_dataset_reference(reference).value());
+        return backend().dataset_version(registry::parse_dataset_reference(reference).value(),
+                                         registry::Viewer::service());
     };
     EXPECT_EQ(find("zoo@2")->root, second);
     EXPECT_EQ(find("zoo")->version, 3U);
     EXPECT_EQ(find("zoo")->owner, address_of(1));
     EXPECT_EQ(find("zoo@4").error().code, ErrorCode::kNotFound);
     EXPECT_EQ(find("other").error().code, ErrorCode::kNotFound);
-    EXPECT_EQ(backend().dataset_versions("zoo")->size(), 3U);
+    EXPECT_EQ(backend().dataset_versions("zoo", registry::Viewer::service())->size(), 3U);
 }
 
 TEST_F(DatasetsTest, TheDatabaseItselfKeepsNamesAndVersions) {
@@ -313,8 +314,10 @@ TEST_F(DatasetsTest, TheListIsByOwnerNewestFirst) {
     EXPECT_EQ(listed[0].root, later.root);
     EXPECT_EQ(listed[1].root, mine.root);
     EXPECT_EQ(backend().datasets({.limit = 1, .offset = 1}).value().at(0).root, later.root);
-    EXPECT_EQ(backend().dataset(mine.root).value().number, mine.number);
-    EXPECT_EQ(backend().dataset(Digest{}).error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(backend().dataset(mine.root, registry::Viewer::service()).value().number,
+              mine.number);
+    EXPECT_EQ(backend().dataset(Digest{}, registry::Viewer::service()).error().code,
+              ErrorCode::kNotFound);
 }
 
 TEST_F(DatasetsTest, WhatIsRegisteredNeverChangesNotEvenForTheOwnerOfTheSchema) {

@@ -68,7 +68,7 @@ TEST_F(MeasurementsTest, AMeasurementReplacesTheDefaultOnce) {
     const auto measured = record(sample_measurement(dataset.root, evaluation.id, 4.5F)).value();
     EXPECT_EQ(measured.usefulness_ppm, 250'000U);
     EXPECT_EQ(measured.quality_ppm, quality::quality_ppm(dataset.novelty_ppm, 250'000).value());
-    const auto shown = backend().dataset(dataset.root).value();
+    const auto shown = backend().dataset(dataset.root, registry::Viewer::service()).value();
     ASSERT_TRUE(shown.measurement);
     EXPECT_EQ(shown.measurement->evaluation, evaluation.id);
     EXPECT_EQ(shown.measurement->before_bits, evaluation.before_bits);
@@ -76,7 +76,8 @@ TEST_F(MeasurementsTest, AMeasurementReplacesTheDefaultOnce) {
     EXPECT_EQ(shown.measurement->baseline_bits, evaluation.baseline_bits);
     const auto again = record(sample_measurement(dataset.root, evaluation.id, 3.0F));
     EXPECT_EQ(again.error().code, ErrorCode::kAlreadyExists);
-    EXPECT_EQ(backend().dataset(dataset.root)->usefulness_ppm, 250'000U);
+    EXPECT_EQ(backend().dataset(dataset.root, registry::Viewer::service())->usefulness_ppm,
+              250'000U);
     EXPECT_EQ(violations(), 0U);
 }
 
@@ -249,7 +250,8 @@ TEST_F(MeasurementsTest, NoRoleWritesWhatIsNotItsOwnAndNobodyRewrites) {
                   "WHERE number = " +
                       std::to_string(other.number)),
               ErrorCode::kCancelled);
-    EXPECT_EQ(backend().dataset(other.root)->usefulness_ppm, 500'000U) << "of 5, 4 and 3 nats";
+    EXPECT_EQ(backend().dataset(other.root, registry::Viewer::service())->usefulness_ppm, 500'000U)
+        << "of 5, 4 and 3 nats";
     EXPECT_EQ(violations(), 0U);
 }
 

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "gym/blob/dataset.hpp"
 #include "gym/common/file.hpp"
 #include "gym/common/subprocess.hpp"
 #include "gym/contracts/deployment.hpp"
@@ -69,9 +70,10 @@ class ApiProgramTest : public ::testing::Test {
         return out;
     }
 
-    std::string config_text() const {
+    /// @param listen more keys of `listen`.
+    std::string config_text(const std::string& listen = "") const {
         return "listen: {port: 0, header_timeout_ms: 500, port_file: " +
-               (folder_ / "port").string() + "}\ndatabase: {host: \"" + config_db_.host +
+               (folder_ / "port").string() + listen + "}\ndatabase: {host: \"" + config_db_.host +
                "\", port: " + std::to_string(config_db_.port) +
                ", database: " + config_db_.database + ", user: " + config_db_.user +
                "}\ndeployment: " + (folder_ / "deployment.json").string() +
@@ -150,6 +152,54 @@ TEST_F(ApiProgramTest, ServesRefusesAndEndsOnSigterm) {
     const auto code = process_->wait(20'000);
     ASSERT_TRUE(code.ok()) << code.error().message;
     EXPECT_EQ(*code, 0);
+}
+
+// [::ffff:127.0.0.1] is this machine, and for gym-api an address like any other: nothing here can
+// be reached from elsewhere.
+TEST_F(ApiProgramTest, WithoutTlsItTakesAndGivesOnlyWhatIsPublic) {
+    if (!fs::exists("/proc/net/if_inet6")) GTEST_SKIP() << "no IPv6 here";
+    const Bytes tokens =
+        blob::Dataset::build_from_text(Bytes(2'000, std::uint8_t{'x'})).value().encode();
+    const std::string body(tokens.begin(), tokens.end());
+    std::string bearer;
+    const auto ask = [&](const std::string& method, const std::string& target,
+                         const std::string& content) {
+        return talk(port_, method + " " + target + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" +
+                               bearer + "Content-Type: application/octet-stream\r\n" +
+                               "Content-Length: " + std::to_string(content.size()) + "\r\n\r\n" +
+                               content);
+    };
+    const auto status = [](const std::string& answer) { return answer.substr(9, 3); };
+    const std::string offer = "/v1/datasets?name=diary&licence=LicenseRef-mine&visibility=";
+    const std::string upload = "/v1/blobs/" + blob::blob_root(tokens).hex();
+    for (const bool behind_tls : {false, true}) {
+        const std::string config = config_text(std::string(", address: \"::ffff:127.0.0.1\"") +
+                                               (behind_tls ? ", behind_tls: true" : ""));
+        ASSERT_TRUE(write_file_atomic(folder_ / "api.yaml", as_bytes(config)).ok());
+        fs::remove(folder_ / "port");
+        start();
+        const auto key = run_command(
+            command({"keys", "create", "--owner", "0x" + std::string(40, '1'), "--label", "test"}),
+            kStartTimeoutMs);
+        ASSERT_TRUE(key.ok()) << key.error().message;
+        bearer = "Authorization: Bearer " + key->substr(0, key->find('\n')) + "\r\n";
+        const std::string offered = ask("POST", offer + "private", body);
+        const std::string uploaded = ask("PUT", upload, body);
+        if (behind_tls) {
+            EXPECT_EQ(status(offered), "201") << offered;
+            EXPECT_EQ(status(uploaded), "201") << uploaded;
+        } else {
+            EXPECT_EQ(status(offered), "403") << offered;
+            EXPECT_NE(offered.find("behind_tls: true"), std::string::npos) << offered;
+            EXPECT_EQ(status(uploaded), "403") << uploaded;
+            EXPECT_EQ(status(ask("POST", "/v1/datasets?name=x&licence=CC0-1.0",
+                                 std::string("not a token file"))),
+                      "400")
+                << "what is public is looked at";
+        }
+        process_->signal(SIGTERM);
+        ASSERT_TRUE(process_->wait(20'000).ok());
+    }
 }
 
 TEST_F(ApiProgramTest, AnUnknownConfigurationKeyIsAnError) {

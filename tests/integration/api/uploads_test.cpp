@@ -1,11 +1,15 @@
 // Uploads with files and a real PostgreSQL, and jobs that begin from given weights.
 #include "gym/api/uploads.hpp"
+
+#include <algorithm>
+
 #include "api_fixture.hpp"
-#include "gym/blob/directory_store.hpp"
 #include "gym/commit/sha256.hpp"
+#include "gym/common/file.hpp"
 #include "gym/engine/state.hpp"
 #include "gym/program/train_program.hpp"
 #include "gym/registry/rounds.hpp"
+#include "gym/vault/sealed_store.hpp"
 #include "temporary_folder.hpp"
 
 namespace gym::api {
@@ -37,7 +41,7 @@ class UploadsTest : public testing::ApiDatabaseTest {
   protected:
     void SetUp() override {
         ApiDatabaseTest::SetUp();
-        store_.emplace(blob::DirectoryStore::open(place_ / "blobs").value());
+        store_.emplace(vault::SealedStore::open(place_ / "blobs", at_rest_).value());
         limits_.bytes_max = 1 << 20;
         limits_.owner_bytes_max = 1 << 20;
         limits_.keep_ms = 1'000;
@@ -46,11 +50,11 @@ class UploadsTest : public testing::ApiDatabaseTest {
     }
     /// As after a restart of gym-api.
     void open() {
-        uploads_.emplace(*api_db_, UploadFiles(place_ / "uploads"), clock_, limits_);
+        uploads_.emplace(*api_db_, files_, clock_, limits_);
         PostgresBackend::Options options;
         options.asset = testing::kAsset;
         options.network = testing::kNetwork;
-        options.uploads = place_ / "uploads";
+        options.uploads = files_;
         backend_.emplace(*api_db_, *store_, clock_, options);
     }
     Result<Upload> put(const Bytes& blob, std::uint64_t offset, std::size_t size,
@@ -69,7 +73,9 @@ class UploadsTest : public testing::ApiDatabaseTest {
             {owner.value_or(owner_), key, job_spec(dataset_, "100", "init: \"" + init + "\"\n")}));
     }
     gym::testing::TemporaryFolder place_;
-    std::optional<blob::DirectoryStore> store_;
+    const vault::StoreKey at_rest_ = vault::StoreKey::random();
+    const UploadFiles files_{place_ / "uploads", at_rest_};
+    std::optional<vault::SealedStore> store_;
     UploadLimits limits_;
     std::optional<PostgresUploads> uploads_;
     std::optional<PostgresBackend> backend_;
@@ -113,6 +119,44 @@ TEST_F(UploadsTest, ACrashBeforeTheCheckIsMadeGoodByAskingForIt) {
     const auto checked = uploads_->begin({owner_, root, blob.size(), {}, 0}).value()->finish();
     ASSERT_TRUE(checked.ok()) << checked.error().message;
     EXPECT_TRUE(checked->complete);
+}
+
+TEST_F(UploadsTest, NoDiskShowsTheWeights) {
+    const engine::State state = base_state();
+    const Bytes blob = engine::encode_state(state);
+    const Digest root = blob::blob_root(blob);
+    const auto shown = [&] {
+        std::size_t files = 0;
+        for (const auto& entry : fs::recursive_directory_iterator(place_.path())) {
+            if (!entry.is_regular_file() || entry.path().extension() == ".lock") continue;
+            ++files;
+            const Bytes stored = read_file(entry.path()).value();
+            EXPECT_TRUE(std::ranges::search(stored, ByteView(blob).first(64)).empty());
+            EXPECT_TRUE(std::ranges::search(stored, ByteView(blob).last(64)).empty());
+        }
+        return files;
+    };
+    {
+        auto sink = uploads_->begin({owner_, root, blob.size(), 0, blob.size()}).value();
+        ASSERT_TRUE(sink->write(ByteView(blob).first(1'000)).ok());
+        EXPECT_EQ(shown(), 1U) << "while it is written";
+    }
+    EXPECT_EQ(shown(), 1U) << "what has arrived";
+    ASSERT_TRUE(put(blob, 1'000, blob.size() - 1'000)->complete);
+    ASSERT_TRUE(submit(engine::state_root(state).hex()).ok());
+    EXPECT_EQ(shown(), 2U) << "and the blob that a job begins from";
+    EXPECT_TRUE(fs::equivalent(files_.of(owner_, root), store_->path_of(root)))
+        << "a link, not a copy";
+}
+
+TEST_F(UploadsTest, WhatAnotherKeySealedIsSentAgain) {
+    const Bytes blob = engine::encode_state(base_state());
+    const Digest root = blob::blob_root(blob);
+    ASSERT_TRUE(put(blob, 0, 1000).ok());
+    uploads_.emplace(*api_db_, UploadFiles(place_ / "uploads", vault::StoreKey::random()), clock_,
+                     limits_);
+    EXPECT_EQ(uploads_->upload(owner_, root)->received_bytes, 0U);
+    EXPECT_TRUE(put(blob)->complete);
 }
 
 TEST_F(UploadsTest, BytesOfAnotherRootAreRemovedAndCanBeSentAgain) {
@@ -173,7 +217,7 @@ TEST_F(UploadsTest, TheQuotaIsEachOwnersAndComesBack) {
 TEST_F(UploadsTest, UntouchedUploadsAreForgotten) {
     const Bytes old(100, 1), kept(100, 2);
     ASSERT_TRUE(put(old, 0, 50).ok());
-    const fs::path file = UploadFiles(place_ / "uploads").of(owner_, blob::blob_root(old));
+    const fs::path file = files_.of(owner_, blob::blob_root(old));
     EXPECT_TRUE(fs::exists(file));
     clock_.advance_ms(900);
     ASSERT_TRUE(put(kept, 0, 50).ok());
@@ -287,7 +331,14 @@ TEST_F(UploadsTest, AJobContinuesWhatAnotherOfTheSameOwnerTrained) {
     deposit(address_of(2), "1000", "d2");
     const auto other = submit(name, "k", address_of(2));
     ASSERT_FALSE(other.ok());
-    EXPECT_EQ(other.error().code, ErrorCode::kPermissionDenied);
+    EXPECT_EQ(other.error().code, ErrorCode::kNotFound) << "the model is its owner's alone";
+    const auto allow = [&](registry::Access access) {
+        return backend_->set_job_access(owner_, before.id, access).ok();
+    };
+    ASSERT_TRUE(allow({registry::Visibility::kAllowList, {address_of(3)}}));
+    EXPECT_EQ(submit(name, "k", address_of(2)).error().message, other.error().message);
+    ASSERT_TRUE(allow({registry::Visibility::kAllowList, {address_of(2)}}));
+    EXPECT_EQ(submit(name, "k", address_of(2))->job.init, next);
     // The first job's data name a tokenizer: others are refused, data without one are not compared.
     const auto continued = [&](const char* tokenizer) {
         return backend_->submit_job(

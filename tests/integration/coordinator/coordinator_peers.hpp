@@ -63,7 +63,8 @@ class PeersTest : public CoordinatorProcess {
     /// Downloads the unit's inputs, computes it with the engine and signs what came out.
     PeerWork train(Peer& peer) {
         const auto path = folder() / ("cache-" + peer.key.address().hex());
-        auto cache = rpc::BlobCache::open(path, *peer.coordinator).value();
+        auto cache =
+            rpc::BlobCache::open(path, *peer.coordinator, vault::StoreKey::of(peer.key)).value();
         node::InputLoader loader(cache);
         const auto inputs = loader.load_train(peer.task.record, peer.task.inputs);
         GYM_ASSERT(inputs.ok(), inputs.ok() ? "" : inputs.error().message);

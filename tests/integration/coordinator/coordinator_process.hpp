@@ -7,7 +7,6 @@
 
 #include "anvil.hpp"
 #include "gym/blob/dataset.hpp"
-#include "gym/blob/directory_store.hpp"
 #include "gym/chain_store/sqlite.hpp"
 #include "gym/common/file.hpp"
 #include "gym/common/subprocess.hpp"
@@ -19,6 +18,7 @@
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/jobs.hpp"
 #include "gym/rpc/client.hpp"
+#include "gym/vault/sealed_store.hpp"
 #include "owner_orders.hpp"
 #include "postgres.hpp"
 
@@ -113,7 +113,7 @@ class CoordinatorProcess : public ::testing::Test {
     Digest submit_job(std::uint32_t slots = 1, std::uint32_t unit_ms = 600'000) {
         const blob::Dataset text =
             blob::Dataset::build_from_text(Bytes(4'000, std::uint8_t{'a'})).value();
-        auto blobs = blob::DirectoryStore::open(folder() / "blobs").value();
+        auto blobs = vault::SealedStore::open(folder() / "blobs", std::filesystem::path()).value();
         registry::Dataset dataset;
         dataset.root = text.root();
         dataset.blob = blobs.put(text.encode()).value();

@@ -231,6 +231,8 @@ World::Work World::make_work(const FakeNode& worker, const FakeCompute::Trained&
     commitment.records_root = compute.records_root(trained.records).value();
     commitment.final_state_root = trained.final_state;
     commitment.delta_root = blobs.put(trained.delta).value();
+    const Status uploaded = core_->note_upload(worker.address(), commitment.delta_root);
+    GYM_ASSERT(uploaded.ok(), uploaded.ok() ? "" : uploaded.error().message);
     commitment.steps = record.steps;
     commitment.tokens = record.tokens_per_step * record.steps;
     commitment.flops = record.flops_per_step * record.steps;

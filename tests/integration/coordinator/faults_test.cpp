@@ -195,8 +195,10 @@ TEST_F(CoordinatorFaults, CommitmentsThatDoNotFitAreRefusedEachWithItsError) {
     EXPECT_EQ(refused(honest, changed(good, honest, [](C& c) { c.delta_root.data[0] ^= 1; })),
               ErrorCode::kNotFound);
     const Digest garbage = world.blobs.put(Bytes{1, 2, 3}).value();
-    EXPECT_EQ(refused(honest, changed(good, honest, [&](C& c) { c.delta_root = garbage; })),
-              ErrorCode::kMalformed);
+    const World::Work named = changed(good, honest, [&](C& c) { c.delta_root = garbage; });
+    EXPECT_EQ(refused(honest, named), ErrorCode::kNotFound) << "stored, but by somebody else";
+    ASSERT_TRUE(world.core().note_upload(honest.address(), garbage).ok());
+    EXPECT_EQ(refused(honest, named), ErrorCode::kMalformed);
     World::Work cut = good;
     cut.records.pop_back();
     EXPECT_EQ(refused(honest, cut), ErrorCode::kMismatch);

@@ -4,6 +4,7 @@
 
 #include "fake_world.hpp"
 #include "gym/commit/sha256.hpp"
+#include "gym/registry/datasets.hpp"
 #include "owner_orders.hpp"
 
 namespace gym::testing {
@@ -200,9 +201,24 @@ TEST(CoordinatorJobs, AJobWhoseWeightsAreGoneFailsWithTheReason) {
     const Digest job = world.submit_job(World::terms(), 1'000'000'000, lost);
     world.settle();
     EXPECT_EQ(world.job(job).status, registry::JobStatus::kFailed);
-    EXPECT_NE(world.job(job).status_reason.find("the weights that the job begins from"),
+    EXPECT_NE(world.job(job).status_reason.find("the state that the job begins from is not in"),
               std::string::npos)
         << world.job(job).status_reason;
+}
+
+// Everybody may read the reason of any job.
+TEST(CoordinatorJobs, AJobWhoseTextIsGoneFailsWithAReasonThatDoesNotNameIt) {
+    World world;
+    const Digest job = world.submit_job(World::terms());
+    const auto dataset = world.owner().transact([&](db::Transaction& tx) {
+        return registry::get_dataset(tx, world.job(job).dataset_root);
+    });
+    ASSERT_TRUE(world.blobs.remove(dataset->blob).ok());
+    world.settle();
+    EXPECT_EQ(world.job(job).status, registry::JobStatus::kFailed);
+    const std::string reason = world.job(job).status_reason;
+    EXPECT_NE(reason.find(dataset->root.hex()), std::string::npos) << reason;
+    EXPECT_EQ(reason.find(dataset->name), std::string::npos) << reason;
 }
 
 TEST(CoordinatorJobs, AJobThatCannotRunFailsWithTheReason) {

@@ -205,6 +205,7 @@ void InstalledNetwork::write_configs() {
               {credentials("coordinator") + "db-password", secrets + "db-coordinator"},
               {credentials("coordinator") + "keystore", secrets + "coordinator.json"},
               {credentials("coordinator") + "passphrase", secrets + "coordinator.pass"},
+              {credentials("coordinator") + "blob-key", secrets + "blob.key"},
               {"address: 0.0.0.0:7600", "address: 0.0.0.0:0"},
               // Every report is run again here: an honest one passes.
               {"report_audit_ppm: 20000", "report_audit_ppm: 1000000"},
@@ -221,6 +222,7 @@ void InstalledNetwork::write_configs() {
                        {"/etc/gym/", etc + "/"},
                        {"/var/lib/gym/", state + "/"}}));
     write_config("api.yaml", with({{credentials("api") + "db-password", secrets + "db-api"},
+                                   {credentials("api") + "blob-key", secrets + "blob.key"},
                                    {"  port: 8080 ", "  port: 0 "},
                                    {"port_file: \"\"", "port_file: " + path("api.port").string()},
                                    {"/etc/gym/", etc + "/"},

@@ -255,7 +255,7 @@ TEST_F(RpcServerTest, AnAlteredDatasetFromTheServerIsNoticed) {
     const testing::TemporaryFolder dir;
     const Bytes content(100'000, 3);
     const Digest root = handler_.blobs.put(content).value();
-    BlobCache cache = BlobCache::open(dir.path(), *client_).value();
+    BlobCache cache = BlobCache::open(dir.path(), *client_, vault::StoreKey::random()).value();
     handler_.lies[root] = Bytes(100'000, 4);
     EXPECT_EQ(cache.fetch(root).error().code, ErrorCode::kMismatch);
     handler_.lies[root] = Bytes(99'999, 3);

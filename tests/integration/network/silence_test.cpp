@@ -88,7 +88,7 @@ TEST_F(SilenceTest, ADownloadGoesOnWhereItWentDead) {
     ClientConfig patient = config();
     patient.attempts_max = 20;
     const auto client = dial(patient);
-    BlobCache cache = BlobCache::open(dir_.path(), *client).value();
+    BlobCache cache = BlobCache::open(dir_.path(), *client, vault::StoreKey::random()).value();
     wire_.stall_after_down(1'000'000);
     std::jthread healer([this] {
         std::this_thread::sleep_for(milliseconds(1'200));

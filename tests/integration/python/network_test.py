@@ -131,6 +131,43 @@ def test_a_name_has_versions_which_never_change(owner, tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.glob("*.tokens*")] == ["pulled.tokens"]
 
 
+def test_private_data_and_models_exist_for_those_whom_their_owner_names(owner, monkeypatch, capsys):
+    dataset = Dataset.from_text("Nobody else reads this. " * 300)
+    pushed = dataset.push("diary", licence="LicenseRef-mine", visibility="private")
+    assert pushed.info.visibility == "private"
+    told = capsys.readouterr().err
+    assert "you alone" in told and "sees the text in the clear" in told
+    assert Dataset.load("diary").root == dataset.root
+    with pytest.raises(gym.ConflictError):
+        dataset.push(licence="LicenseRef-mine", visibility="public")
+    stranger = "0x" + "12" * 20
+    with pytest.raises(gym.InvalidArgumentError, match="allow-list"):
+        pushed.set_visibility("private", [stranger])
+    with pytest.raises(gym.InvalidArgumentError, match="secret"):
+        pushed.set_visibility("secret")
+    assert pushed.set_visibility("allow-list", [stranger]).info.visibility == "allow-list"
+    assert "you and 1 account" in capsys.readouterr().err
+
+    trainer = DistributedTrainer(
+        "gpt-nano", "diary", nodes=1, job={"rounds": 1, "steps_per_round": 5}, budget=20, allow=[stranger],
+        progress=False,
+    )  # fmt: skip
+    trainer.train()
+    assert "can list the job and download its weights" in capsys.readouterr().err
+    job = trainer.status.job
+    assert Network.find().api().job(job).visibility == "allow-list"
+    assert job in [one.id for one in Network.find().api().jobs()]
+
+    monkeypatch.delenv("GYM_API_KEY")
+    for name in ("diary", dataset.root):
+        with pytest.raises(gym.NotFoundError):
+            Dataset.load(name)
+    assert job not in [one.id for one in Network.find().api().jobs()]
+    for other in ({"visibility": "public"}, {"allow": [stranger]}):
+        with pytest.raises(gym.InvalidArgumentError, match="local training"):
+            DistributedTrainer("gpt-nano", dataset, steps=1, network="local", **other)
+
+
 def test_a_stored_network_takes_the_place_of_all_variables(registered, owner, monkeypatch):
     run_gym("network", "add", "devnet", owner.api, "--operator", owner.operator, "--yes")
     for name in ("GYM_API", "GYM_CHAIN", "GYM_DEPLOYMENT"):

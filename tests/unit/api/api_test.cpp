@@ -47,16 +47,20 @@ class UploadRoutes : public ApiTest {
   protected:
     Response put(const std::string& range, const std::string& body,
                  const std::string& key = testing::kGoodKey) {
+        return put_to(api_, range, body, key);
+    }
+    static Response put_to(Api& api, const std::string& range, const std::string& body,
+                           const std::string& key = testing::kGoodKey) {
         Request request{"PUT", "/v1/blobs/" + digest_of(3).hex(), {}, {}, "req"};
         request.headers = {{"authorization", "Bearer " + key},
                            {"content-type", "application/octet-stream"},
                            {"content-length", std::to_string(body.size())}};
         if (!range.empty()) request.headers["content-range"] = range;
-        auto admission = api_.admit(request);
+        auto admission = api.admit(request);
         if (admission.refused) return *admission.refused;
         request.sink = admission.sink;
         const Status written = request.sink->write(as_bytes(body));
-        return written.ok() ? api_.handle(request) : api_.refuse_body(written.error(), "req");
+        return written.ok() ? api.handle(request) : api.refuse_body(written.error(), "req");
     }
 };
 
@@ -88,6 +92,14 @@ TEST_F(UploadRoutes, RangesThatMakeNoSenseAreRefused) {
         const Response response = put(range, "ab");
         EXPECT_EQ(response.status, 400U) << range << ": " << response.body;
     }
+    EXPECT_EQ(backend_.uploaded, "");
+}
+
+TEST_F(UploadRoutes, WeightsAreNotTakenWithoutTls) {
+    Api plain({backend_, backend_, backend_, clock_, &backend_}, {.is_confidential = false});
+    const Response refused = put_to(plain, "", "abcde");
+    EXPECT_EQ(refused.status, 403U);
+    EXPECT_NE(refused.body.find("without TLS"), std::string::npos) << refused.body;
     EXPECT_EQ(backend_.uploaded, "");
 }
 

@@ -19,6 +19,7 @@ class DatasetTokenizerTest : public ::testing::Test {
         backend_.edit_dataset = [this](registry::Dataset& dataset) {
             dataset.owner = testing::address_of(1);
             dataset.tokenizer = tokenizer_;
+            dataset.access = access_;
         };
     }
     static tokenizer::Bundle bundle_of(std::string_view model) {
@@ -35,16 +36,20 @@ class DatasetTokenizerTest : public ::testing::Test {
                               std::move(headers),
                               {body.begin(), body.end()},
                               "req"};
-        auto admission = api_.admit(request);
-        return admission.refused ? *admission.refused : api_.handle(request);
+        Api& api = is_confidential_ ? api_ : plain_;
+        auto admission = api.admit(request);
+        return admission.refused ? *admission.refused : api.handle(request);
     }
 
     const tokenizer::Bundle bundle_ = bundle_of("a model");
     const Bytes files_ = tokenizer::encode_bundle(bundle_);
     std::optional<Digest> tokenizer_ = bundle_.root;
+    registry::Access access_{registry::Visibility::kPublic, {}};
+    bool is_confidential_ = true;
     testing::FakeBackend backend_;
     gym::testing::ManualClock clock_{20'000};
     Api api_{{backend_, backend_, backend_, clock_}, {}};
+    Api plain_{{backend_, backend_, backend_, clock_}, {.is_confidential = false}};
 };
 
 TEST_F(DatasetTokenizerTest, ItsOwnerGivesThemAndEverybodyWithAKeyGetsThem) {
@@ -62,6 +67,23 @@ TEST_F(DatasetTokenizerTest, ItsOwnerGivesThemAndEverybodyWithAKeyGetsThem) {
 TEST_F(DatasetTokenizerTest, OnlyItsOwnerGivesThem) {
     EXPECT_EQ(ask("PUT", testing::kOtherKey, files_).status, 403U);
     EXPECT_TRUE(backend_.tokenizers.empty());
+}
+
+TEST_F(DatasetTokenizerTest, OfAPrivateDatasetTheyAreItsOwnersAndNeedTls) {
+    access_ = {registry::Visibility::kPrivate, {}};
+    is_confidential_ = false;
+    EXPECT_EQ(ask("PUT", testing::kGoodKey, files_).status, 403U);
+    EXPECT_TRUE(backend_.tokenizers.empty());
+    is_confidential_ = true;
+    EXPECT_EQ(ask("PUT", testing::kGoodKey, files_).status, 201U);
+    EXPECT_EQ(ask("GET", testing::kGoodKey).status, 200U);
+    const Response hidden = ask("GET", testing::kOtherKey);
+    EXPECT_EQ(hidden.status, 404U);
+    is_confidential_ = false;
+    EXPECT_EQ(ask("GET", testing::kGoodKey).status, 403U);
+    EXPECT_EQ(ask("GET", testing::kOtherKey).body, hidden.body) << "as one that does not exist";
+    access_ = {registry::Visibility::kPublic, {}};
+    EXPECT_EQ(ask("GET", testing::kOtherKey).status, 200U) << "what is public may";
 }
 
 TEST_F(DatasetTokenizerTest, FilesOfAnotherTokenizerAreRefused) {

@@ -18,7 +18,7 @@ class DatasetTokensTest : public ::testing::Test {
             dataset.blob = blob;
             dataset.owner = testing::address_of(1);
             dataset.price_wei_per_mtoken = Amount(price_);
-            dataset.licence = licence_;
+            dataset.access = access_;
         };
     }
     Response get(const char* key, std::map<std::string, std::string, std::less<>> headers = {}) {
@@ -36,7 +36,7 @@ class DatasetTokensTest : public ::testing::Test {
     }
 
     std::uint64_t price_ = 0;
-    std::string licence_ = "CC0-1.0";
+    registry::Access access_{registry::Visibility::kPublic, {}};
     testing::FakeBackend backend_;
     gym::testing::ManualClock clock_{20'000};
     Api api_{{backend_, backend_, backend_, clock_}, {}};
@@ -64,9 +64,42 @@ TEST_F(DatasetTokensTest, OneWithAPriceIsItsOwnersAlone) {
 }
 
 TEST_F(DatasetTokensTest, APrivateOneIsItsOwnersAlone) {
-    licence_ = "LicenseRef-private";
+    access_ = {registry::Visibility::kPrivate, {}};
     EXPECT_EQ(content(get(testing::kGoodKey)), "the tokens");
-    EXPECT_EQ(get(testing::kOtherKey).status, 403U);
+    const Response hidden = get(testing::kOtherKey);
+    backend_.unknown_dataset = true;
+    const Response absent = get(testing::kOtherKey);
+    EXPECT_EQ(hidden.status, 404U);
+    EXPECT_EQ(hidden.body, absent.body) << "as if it did not exist";
+    EXPECT_EQ(hidden.headers, absent.headers);
+}
+
+TEST_F(DatasetTokensTest, AnAllowListIsForTheAccountsOnIt) {
+    access_ = {registry::Visibility::kAllowList, {testing::address_of(3)}};
+    EXPECT_EQ(get(testing::kOtherKey).status, 404U);
+    access_.allowed = {testing::address_of(2)};
+    EXPECT_EQ(content(get(testing::kOtherKey)), "the tokens");
+    EXPECT_EQ(content(get(testing::kGoodKey)), "the tokens");
+    price_ = 1;
+    EXPECT_EQ(get(testing::kOtherKey).status, 403U) << "it may see it and train on it";
+}
+
+TEST_F(DatasetTokensTest, NothingPrivateTravelsWithoutTls) {
+    Api plain({backend_, backend_, backend_, clock_}, {.is_confidential = false});
+    const auto get_plain = [&] {
+        const Request request{"GET",
+                              "/v1/datasets/" + digest_of(7).hex() + "/tokens",
+                              {{"authorization", std::string("Bearer ") + testing::kGoodKey}},
+                              {},
+                              "req"};
+        return plain.handle(request);
+    };
+    EXPECT_EQ(content(get_plain()), "the tokens") << "what is public may";
+    access_ = {registry::Visibility::kPrivate, {}};
+    const Response refused = get_plain();
+    EXPECT_EQ(refused.status, 403U);
+    EXPECT_NE(refused.body.find("without TLS"), std::string::npos) << refused.body;
+    EXPECT_FALSE(refused.stream.has_value());
 }
 
 TEST_F(DatasetTokensTest, AnUnknownOneIsNotFound) {

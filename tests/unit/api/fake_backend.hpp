@@ -52,6 +52,7 @@ class FakeBackend final : public Queries, public Submissions, public Keys, publi
         job.owner = address_of(1);
         job.name = "sample";
         job.budget_wei = Amount(1000);
+        job.access.visibility = registry::Visibility::kPublic;
         job.artifacts = registry::JobArtifacts{};
         if (ended) {
             job.status = registry::JobStatus::kCompleted;
@@ -87,8 +88,10 @@ class FakeBackend final : public Queries, public Submissions, public Keys, publi
         return std::vector<registry::Node>{sample_node()};
     }
     Result<registry::Node> node(const Address&) override { return sample_node(); }
-    Result<std::vector<registry::Job>> jobs(const registry::JobFilter&) override {
+    registry::JobFilter last_job_filter;
+    Result<std::vector<registry::Job>> jobs(const registry::JobFilter& filter) override {
         GYM_CHECK(ping());
+        last_job_filter = filter;
         return std::vector<registry::Job>{sample_job(1)};
     }
     Result<JobView> job(const Digest& id) override {
@@ -101,6 +104,12 @@ class FakeBackend final : public Queries, public Submissions, public Keys, publi
         view.faults = {sample_unit()};
         view.units = {{"final", 3}};
         if (edit_job) edit_job(view);
+        return view;
+    }
+    Result<JobView> job_of_model(const Digest& id, const registry::Viewer& viewer) override {
+        GYM_TRY(JobView view, job(id));
+        if (!viewer.may_see(view.job.access, view.job.owner))
+            return fail(ErrorCode::kNotFound, "no job " + id.hex());
         return view;
     }
     Result<std::unique_ptr<const blob::BlobReader>> open_blob(const Digest& root) override {
@@ -136,12 +145,14 @@ class FakeBackend final : public Queries, public Submissions, public Keys, publi
         return std::vector<registry::Dataset>{sample_dataset()};
     }
     registry::DatasetFilter last_dataset_filter;
-    Result<registry::Dataset> dataset(const Digest& root) override {
+    Result<registry::Dataset> dataset(const Digest& root, const registry::Viewer& viewer) override {
         GYM_CHECK(ping());
         if (unknown_dataset) return fail(ErrorCode::kNotFound, "no dataset " + root.hex());
         registry::Dataset out = sample_dataset();
         out.root = root;
         if (edit_dataset) edit_dataset(out);
+        if (!viewer.may_see(out.access, out.owner))
+            return fail(ErrorCode::kNotFound, "no dataset " + root.hex());
         return out;
     }
     Result<std::optional<registry::DatasetTokenizer>> dataset_tokenizer(
@@ -160,14 +171,14 @@ class FakeBackend final : public Queries, public Submissions, public Keys, publi
     std::map<Digest, registry::DatasetTokenizer> tokenizers;
     bool unknown_dataset = false;
     std::function<void(registry::Dataset&)> edit_dataset;
-    Result<registry::DatasetVersion> dataset_version(
-        const registry::DatasetReference& reference) override {
+    Result<registry::DatasetVersion> dataset_version(const registry::DatasetReference& reference,
+                                                     const registry::Viewer&) override {
         if (unknown_dataset) return fail(ErrorCode::kNotFound, "no name " + reference.name);
         return registry::DatasetVersion{reference.name, reference.version.value_or(3), digest_of(4),
                                         address_of(1), 1'000};
     }
     Result<std::vector<registry::DatasetVersion>> dataset_versions(
-        const std::string& name) override {
+        const std::string& name, const registry::Viewer&) override {
         return std::vector<registry::DatasetVersion>{{name, 3, digest_of(4), address_of(1), 1'000}};
     }
     Result<std::vector<registry::Evaluation>> evaluations(std::uint32_t) override {
@@ -248,6 +259,7 @@ class FakeBackend final : public Queries, public Submissions, public Keys, publi
     Result<NetworkTerms> terms() override {
         return NetworkTerms{{20'000, 500'000}, protocol::CostRates{2'500'000, 20'000}};
     }
+    Result<Market> market() override { return Market{1, Amount(1'000), Market::Paid{digest_of(1), Amount(900)}}; }
     Result<Gauges> gauges() override {
         GYM_CHECK(ping());
         Gauges gauges;
@@ -298,9 +310,25 @@ class FakeBackend final : public Queries, public Submissions, public Keys, publi
         dataset.price_wei_per_mtoken = offer.price_wei_per_mtoken;
         dataset.tokens = offer.file.size();
         last_offer_root = offer.root;
+        last_offer_access = offer.access;
         return AddedDataset{dataset, offer.name != "known"};
     }
     std::optional<Digest> last_offer_root;
+    std::optional<registry::Access> last_offer_access;
+    Result<registry::Dataset> set_dataset_access(const Address& owner, const Digest& root,
+                                                 const registry::Access& access) override {
+        GYM_TRY(registry::Dataset out, dataset(root, registry::Viewer::account(owner)));
+        if (out.owner != owner) return fail(ErrorCode::kPermissionDenied, "not yours");
+        out.access = access;
+        return out;
+    }
+    Result<registry::Job> set_job_access(const Address& owner, const Digest& id,
+                                         const registry::Access& access) override {
+        GYM_TRY(JobView view, job_of_model(id, registry::Viewer::account(owner)));
+        if (view.job.owner != owner) return fail(ErrorCode::kPermissionDenied, "not yours");
+        view.job.access = access;
+        return view.job;
+    }
 
     /// What uploads sent, one after the other, and the part that began last.
     std::string uploaded;

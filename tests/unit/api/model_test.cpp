@@ -44,6 +44,7 @@ class ModelTest : public ::testing::Test {
             view.job.artifacts->program_blob = program_;
             view.job.artifacts->base_state_root = digest_of(60);
             view.job.artifacts->base_state_blob = states_[0];
+            view.job.access = access_;
             view.rounds.clear();
             for (std::uint8_t number = 1; number <= 3; ++number) {
                 registry::Round round;
@@ -88,6 +89,7 @@ class ModelTest : public ::testing::Test {
 
     testing::FakeBackend backend_;
     std::function<void(JobView&)> edit;
+    registry::Access access_;  ///< private
     Digest program_;
     std::vector<Digest> states_;
     gym::testing::ManualClock clock_{20'000};
@@ -135,10 +137,34 @@ TEST_F(ModelTest, WeightsAreTheirOwnersAlone) {
         EXPECT_EQ(get(what, {}, "GET", nullptr).status, 401U) << what;
         EXPECT_EQ(get(what, {}, "GET", "gym_wrong").status, 401U) << what;
         const Response other = get(what, {}, "GET", testing::kOtherKey);
-        EXPECT_EQ(other.status, 403U) << what;
+        EXPECT_EQ(other.status, 404U) << what;
         EXPECT_FALSE(other.stream.has_value());
         EXPECT_EQ(other.body.find(states_[2].hex()), std::string::npos);
     }
+}
+
+TEST_F(ModelTest, WeightsAreForThoseWhomTheOwnerLetsSeeThem) {
+    access_ = {registry::Visibility::kAllowList, {testing::address_of(2)}};
+    EXPECT_EQ(content(get("/state", {}, "GET", testing::kOtherKey)), state_bytes(60));
+    access_.allowed = {testing::address_of(3)};
+    EXPECT_EQ(get("/state", {}, "GET", testing::kOtherKey).status, 404U);
+    access_ = {registry::Visibility::kPublic, {}};
+    EXPECT_EQ(content(get("/state", {}, "GET", testing::kOtherKey)), state_bytes(60));
+    EXPECT_EQ(get("/state", {}, "GET", nullptr).status, 401U);
+}
+
+TEST_F(ModelTest, AModelNamesItsDataOnlyToThoseWhoMaySeeIt) {
+    access_ = {registry::Visibility::kPublic, {}};
+    backend_.edit_dataset = [](registry::Dataset& dataset) {
+        dataset.owner = testing::address_of(1);
+        dataset.access = {registry::Visibility::kPrivate, {}};
+    };
+    const auto data = [&](const char* key) {
+        return object_of(get("", {}, "GET", key)).at("datasets").as_array().at(0).as_object();
+    };
+    EXPECT_EQ(data(testing::kGoodKey).at("name").as_string(), "sample");
+    EXPECT_EQ(data(testing::kOtherKey).at("name").as_string(), "");
+    EXPECT_EQ(data(testing::kOtherKey).at("licence").as_string(), "CC0-1.0");
 }
 
 TEST_F(ModelTest, ARangeIsAPartOfTheBytes) {

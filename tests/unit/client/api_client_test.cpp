@@ -170,10 +170,11 @@ TEST_F(ClientTest, AMissingMemberIsNamed) {
     };
     api::JobView job;
     job.cost.spent = Amount(1);
-    check(api::to_json(job), [&] { return client().job(digest(1)); });
+    check(api::to_json(job, registry::Viewer::service()), [&] { return client().job(digest(1)); });
     check(api::to_json(receipt()), [&] { return client().receipt("1"); });
     check(api::to_json(account_view()), [&] { return client().account(address(1)); });
-    check(api::to_json(registry::Dataset()), [&] { return client().dataset(digest(1)); });
+    check(api::to_json(registry::Dataset(), registry::Viewer::service()),
+          [&] { return client().dataset(digest(1)); });
     check(api::to_json(api::Network()), [&] { return client().network(); });
     check(api::to_json(api::JobBill()), [&] { return client().bill(digest(1)); });
     check(api::to_json(api::NetworkTerms()), [&] { return client().fee(); });
@@ -236,19 +237,50 @@ TEST_F(ClientTest, ReadsADatasetAndItsMeasurement) {
     dataset.nearest = registry::NearestDataset{digest(8), 9};
     dataset.measurement = registry::DatasetMeasurement{digest(10), digest(11), 0x3f800000, 1, 2, 3};
     dataset.number = 12;
-    answer(api::to_json(dataset));
+    answer(api::to_json(dataset, registry::Viewer::service()));
     const auto found = client().dataset(dataset.root);
     ASSERT_TRUE(found.ok()) << found.error().message;
     ASSERT_TRUE(found->has_value());
-    EXPECT_EQ(api::to_json((*found)->value), api::to_json(dataset));
+    EXPECT_EQ(api::to_json((*found)->value, registry::Viewer::service()),
+              api::to_json(dataset, registry::Viewer::service()));
     answer("{}", 404);
     EXPECT_FALSE(client().dataset(dataset.root).value().has_value());
+}
+
+TEST_F(ClientTest, ReadsAnAllowListAndSendsOne) {
+    registry::Dataset dataset;
+    dataset.owner = address(1);
+    dataset.access = {registry::Visibility::kAllowList, {address(2), address(3)}};
+    Request sent;
+    api_.answer = [&](const Request& request) {
+        sent = request;
+        return with_json(api::to_json(dataset, registry::Viewer::account(address(1))));
+    };
+    const auto set = client().set_dataset_access(digest(1), dataset.access);
+    ASSERT_TRUE(set.ok()) << set.error().message;
+    EXPECT_EQ((*set)->access, dataset.access);
+    EXPECT_EQ(sent.method, "PUT");
+    EXPECT_EQ(sent.target, "/v1/datasets/" + digest(1).hex() + "/visibility");
+    EXPECT_EQ(json::parse(sent.body).at("allowed").as_array().size(), 2U);
+}
+
+TEST(ClientPlaintext, APrivateTextDoesNotLeaveTheMachineInTheClear) {
+    const auto text = blob::Dataset::build_from_text(as_bytes("secret")).value();
+    const ApiClient far({.url = "http://api.example.org:1", .key = "gym_x"});
+    for (const DatasetTerms& terms :
+         {DatasetTerms{"n", "MIT", Amount(), registry::Access{registry::Visibility::kPrivate, {}}},
+          DatasetTerms{"n", "LicenseRef-private", Amount(), {}}}) {
+        const auto refused = far.register_dataset(text, terms);
+        ASSERT_FALSE(refused.ok());
+        EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+        EXPECT_NE(refused.error().message.find("plain HTTP"), std::string::npos);
+    }
 }
 
 TEST_F(ClientTest, ControlCharactersOfOtherPeopleAreRemoved) {
     registry::Dataset dataset;
     dataset.name = "red \x1b[31m text";
-    answer(api::to_json(dataset));
+    answer(api::to_json(dataset, registry::Viewer::service()));
     const auto found = client().dataset(digest(1));
     ASSERT_TRUE(found.ok()) << found.error().message;
     EXPECT_EQ((*found)->value.name.find('\x1b'), std::string::npos);
@@ -284,7 +316,7 @@ TEST_F(ClientTest, OnlyWhatMayBeRepeatedIsRepeated) {
         }
         keys.push_back(std::string(request.header("idempotency-key")));
         if (++calls < 3) return with_body("{}", 503);
-        return with_json(api::to_json(registry::Job()));
+        return with_json(api::to_json(registry::Job(), registry::Viewer::service()));
     };
     const auto retrying = client(std::chrono::seconds(20));
     ASSERT_TRUE(retrying.fund_job(digest(1), Amount(1), "once", {}).ok());

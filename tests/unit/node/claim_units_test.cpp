@@ -25,10 +25,12 @@ class ClaimUnitsTest : public ::testing::Test {
     testing::TemporaryFolder dir_;
     std::unique_ptr<player::ClaimStore> claims_ =
         player::ClaimStore::open(dir_.path() / "claims").value();
-    blob::DirectoryStore store_ =
-        std::move(rpc::BlobCache::open(dir_.path() / "blobs", coordinator_)->store());
+    const vault::StoreKey store_key_ = vault::StoreKey::random();
+    vault::SealedStore store_ =
+        std::move(rpc::BlobCache::open(dir_.path() / "blobs", coordinator_, store_key_)->store());
     std::unique_ptr<player::UnitSource> units_ = make_claim_units(
-        rpc::BlobCache::open(dir_.path() / "blobs", coordinator_).value(), *claims_, domain_, {});
+        rpc::BlobCache::open(dir_.path() / "blobs", coordinator_, store_key_).value(), *claims_,
+        domain_, {});
     const engine::UnitResult unit_ = job_.run(0);
 
     player::Claim train_claim() const {

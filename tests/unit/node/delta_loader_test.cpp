@@ -22,7 +22,9 @@ class DeltaLoaderTest : public ::testing::Test {
         testing::make_tiny_job({testing::test_key(1).address()}, handler_.blobs);
     testing::LocalCoordinator coordinator_{handler_, testing::test_key(1).address()};
     testing::TemporaryFolder dir_;
-    rpc::BlobCache cache_ = rpc::BlobCache::open(dir_.path() / "blobs", coordinator_).value();
+    rpc::BlobCache cache_ =
+        rpc::BlobCache::open(dir_.path() / "blobs", coordinator_, vault::StoreKey::random())
+            .value();
     InputLoader inputs_{cache_};
     DeltaLoader loader_{cache_, inputs_};
     const engine::UnitResult unit_ = job_.run(0);

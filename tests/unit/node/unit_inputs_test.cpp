@@ -17,7 +17,8 @@ class UnitInputsTest : public ::testing::Test {
         testing::make_tiny_job({testing::test_key(1).address()}, handler_.blobs);
     testing::LocalCoordinator coordinator_{handler_, testing::test_key(1).address()};
     testing::TemporaryFolder dir_;
-    rpc::BlobCache cache_ = rpc::BlobCache::open(dir_.path(), coordinator_).value();
+    rpc::BlobCache cache_ =
+        rpc::BlobCache::open(dir_.path(), coordinator_, vault::StoreKey::random()).value();
     InputLoader loader_{cache_};
 
     ErrorCode refusal(const protocol::RoundRecord& record) {

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "gym/common/file.hpp"
+#include "gym/vault/sealed_file.hpp"
 #include "local_coordinator.hpp"
 #include "memory_handler.hpp"
 #include "temporary_folder.hpp"
@@ -16,7 +19,8 @@ class BlobCacheTest : public ::testing::Test {
     testing::MemoryHandler handler_;
     testing::LocalCoordinator coordinator_{handler_, testing::test_key(1).address()};
     testing::TemporaryFolder dir_;
-    BlobCache cache_ = BlobCache::open(dir_.path(), coordinator_).value();
+    const vault::StoreKey key_ = vault::StoreKey::random();
+    BlobCache cache_ = BlobCache::open(dir_.path(), coordinator_, key_).value();
     Bytes content_ = make_content();
     Digest root_ = handler_.blobs.put(content_).value();
 
@@ -42,10 +46,30 @@ TEST_F(BlobCacheTest, DownloadsOnceAndThenReadsTheDisk) {
     EXPECT_FALSE(std::filesystem::exists(partial()));
 }
 
+TEST_F(BlobCacheTest, TheDiskShowsNothingOfABlob) {
+    ASSERT_TRUE(cache_.fetch(root_).ok());
+    const Bytes part(content_.begin() + 100, content_.begin() + 164);
+    std::size_t files = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(dir_.path())) {
+        if (!entry.is_regular_file()) continue;
+        ++files;
+        const Bytes stored = read_file(entry.path()).value();
+        EXPECT_TRUE(std::ranges::search(stored, part).empty());
+    }
+    EXPECT_EQ(files, 1U);
+    BlobCache other = BlobCache::open(dir_.path(), coordinator_, vault::StoreKey::random()).value();
+    handler_.failures["get_blob"] = fail(ErrorCode::kUnavailable, "gone");
+    EXPECT_FALSE(other.fetch(root_).ok()) << "another node's key opens nothing";
+}
+
 TEST_F(BlobCacheTest, GoesOnWhereABrokenDownloadStopped) {
     coordinator_.chunks_until_cut = 4;
     EXPECT_EQ(cache_.fetch(root_).error().code, ErrorCode::kUnavailable);
-    EXPECT_EQ(std::filesystem::file_size(partial()), 4'000u);
+    EXPECT_EQ(vault::SealWriter::resume(partial(), key_, root_)->received_bytes(), 4'000u);
+    const Bytes first(content_.begin(), content_.begin() + 64);
+    const Bytes stored = read_file(partial()).value();
+    EXPECT_TRUE(std::ranges::search(stored, first).empty())
+        << "what has arrived is sealed, too";
     EXPECT_EQ(cache_.fetch(root_).value().take(), content_);
     EXPECT_EQ(coordinator_.bytes_sent, content_.size()) << "no byte came twice";
 }

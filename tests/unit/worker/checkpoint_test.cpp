@@ -6,6 +6,7 @@
 #include "gym/common/file.hpp"
 #include "gym/execution/run.hpp"
 #include "gym/node/unit_inputs.hpp"
+#include "gym/vault/sealed_file.hpp"
 #include "gym/worker/unit_checkpoint.hpp"
 #include "random_seed.hpp"
 #include "temporary_folder.hpp"
@@ -20,7 +21,8 @@ class CheckpointTest : public ::testing::Test {
     const testing::TinyJob job_ = testing::make_tiny_job({testing::test_key(1).address()}, blobs_);
     const CheckpointKey key_{protocol::unit_id(job_.unit(0)), execution::unit_spec(job_.record, 0)};
     testing::TemporaryFolder dir_;
-    CheckpointStore store_ = CheckpointStore::open(dir_.path()).value();
+    const vault::StoreKey at_rest_ = vault::StoreKey::random();
+    CheckpointStore store_ = CheckpointStore::open(dir_.path(), &at_rest_).value();
 
     /// Runs the unit with `plan` looking on.
     Result<engine::UnitResult> run(CheckpointPlan& plan,
@@ -38,16 +40,21 @@ class CheckpointTest : public ::testing::Test {
     CheckpointPlan every_step(std::stop_token stop = {}) {
         return {store_, key_, std::chrono::milliseconds(0), std::move(stop), 1};
     }
-    Bytes saved_file() {
+    /// What the file holds.
+    Bytes saved() {
         CheckpointPlan plan = every_step();
         EXPECT_TRUE(run(plan).ok());
-        return read_file(store_.path_of(key_.unit)).value();
+        const auto file =
+            vault::open_sealed(store_.path_of(key_.unit), at_rest_, key_.unit).value();
+        Bytes out(file->size());
+        EXPECT_TRUE(file->read(0, out).ok());
+        return out;
     }
 };
 
 TEST_F(CheckpointTest, TheUnitGoesOnFromTheFileWithTheSameBits) {
-    saved_file();
-    CheckpointStore again = CheckpointStore::open(dir_.path()).value();
+    saved();
+    CheckpointStore again = CheckpointStore::open(dir_.path(), &at_rest_).value();
     const auto position = again.load(key_, 2);
     ASSERT_TRUE(position.has_value());
     EXPECT_EQ(position->records.size(), job_.record.steps - 1) << "the last step is not saved";
@@ -60,18 +67,38 @@ TEST_F(CheckpointTest, TheUnitGoesOnFromTheFileWithTheSameBits) {
     EXPECT_EQ(rest->delta, whole.delta);
 }
 
+TEST_F(CheckpointTest, WithoutAKeyTheFileIsAsItsContent) {
+    auto plain = CheckpointStore::open(dir_.path(), nullptr).value();
+    ASSERT_TRUE(plain.save(key_, job_.base, {}, 1).ok());
+    EXPECT_TRUE(decode_checkpoint(key_, read_file(plain.path_of(key_.unit)).value(), 1).ok());
+    EXPECT_TRUE(plain.load(key_, 1).has_value());
+}
+
 TEST_F(CheckpointTest, NoFileIsNoPosition) {
     EXPECT_FALSE(store_.load(key_, 1).has_value());
 }
 
+TEST_F(CheckpointTest, TheDiskShowsNothingOfTheWeightsAndAnotherKeyOpensNothing) {
+    const Bytes content = saved();
+    const Bytes file = read_file(store_.path_of(key_.unit)).value();
+    for (const auto& tensor : job_.base.tensors)
+        EXPECT_TRUE(std::ranges::search(file, as_bytes(tensor.name)).empty()) << tensor.name;
+    EXPECT_TRUE(std::ranges::search(file, ByteView(content).last(64)).empty());
+    EXPECT_FALSE(std::ranges::search(content, as_bytes(job_.base.tensors[0].name)).empty())
+        << "or the search would prove nothing";
+    const vault::StoreKey key = vault::StoreKey::random();
+    auto other = CheckpointStore::open(dir_.path(), &key).value();
+    EXPECT_FALSE(other.load(key_, 1).has_value());
+}
+
 TEST_F(CheckpointTest, AnyTruncationIsRefused) {
-    const Bytes file = saved_file();
+    const Bytes file = saved();
     for (std::size_t size = 0; size < file.size(); size += size < 400 ? 1 : 997)
         EXPECT_FALSE(decode_checkpoint(key_, ByteView(file).first(size), 1).ok()) << size;
 }
 
 TEST_F(CheckpointTest, AnyFlippedBitIsRefused) {
-    const Bytes file = saved_file();
+    const Bytes file = saved();
     std::mt19937_64 random(testing::random_seed());
     for (int i = 0; i < 200; ++i) {
         Bytes altered = file;
@@ -84,7 +111,7 @@ TEST_F(CheckpointTest, AnyFlippedBitIsRefused) {
 }
 
 TEST_F(CheckpointTest, AnotherUnitsFileIsRefused) {
-    const Bytes file = saved_file();
+    const Bytes file = saved();
     for (int field = 0; field < 6; ++field) {
         CheckpointKey other = key_;
         if (field == 0) other.unit.data[0] ^= 1;
@@ -98,7 +125,8 @@ TEST_F(CheckpointTest, AnotherUnitsFileIsRefused) {
 }
 
 TEST_F(CheckpointTest, ADamagedFileIsRemovedAndTheUnitBeginsAgain) {
-    Bytes file = saved_file();
+    saved();
+    Bytes file = read_file(store_.path_of(key_.unit)).value();
     file[file.size() / 2] ^= 1;
     ASSERT_TRUE(write_file_atomic(store_.path_of(key_.unit), file).ok());
     EXPECT_FALSE(store_.load(key_, 1).has_value());
@@ -139,7 +167,7 @@ TEST_F(CheckpointTest, ADiskThatRefusesDoesNotEndTheUnit) {
 
 TEST_F(CheckpointTest, HalfWrittenFilesGoAndOldUnitsToo) {
     ASSERT_TRUE(write_file_atomic(dir_.path() / ".half.checkpoint.Ab12Cd", Bytes(10)).ok());
-    CheckpointStore store = CheckpointStore::open(dir_.path()).value();
+    CheckpointStore store = CheckpointStore::open(dir_.path(), &at_rest_).value();
     for (std::uint8_t unit = 0; unit < 5; ++unit) {
         CheckpointKey key = key_;
         key.unit.data[0] = unit;

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "gym/blob/directory_store.hpp"
 #include "gym/commit/merkle.hpp"
+#include "gym/vault/sealed_store.hpp"
 #include "local_coordinator.hpp"
 #include "manual_clock.hpp"
 #include "memory_handler.hpp"
@@ -56,8 +56,9 @@ class WorkerTest : public ::testing::Test {
     }
     Result<bool> run_once() { return worker_->run_once({}); }
     Status track() { return worker_->track({}); }
-    bool cached(const Digest& blob) {
-        return blob::DirectoryStore::open(dir_.path() / "blobs")->has(blob).value();
+    bool cached(const Digest& blob) { return store().has(blob).value(); }
+    vault::SealedStore store() {
+        return vault::SealedStore::open(dir_.path() / "blobs", vault::StoreKey::of(key_)).value();
     }
     std::size_t count(std::string_view call) {
         return static_cast<std::size_t>(std::ranges::count(handler_.calls, call));
@@ -120,7 +121,7 @@ TEST_F(WorkerTest, ALostDeltaIsComputedAgainForTheSameCommitment) {
     ASSERT_FALSE(run_once().ok());
     const Digest delta = worker_->journal().entries()[0].commitment.commitment.delta_root;
     restart();
-    ASSERT_TRUE(blob::DirectoryStore::open(dir_.path() / "blobs")->remove(delta).ok());
+    ASSERT_TRUE(store().remove(delta).ok());
     handler_.failures.clear();
     ASSERT_TRUE(worker_->resume({}).ok());
     EXPECT_TRUE(handler_.commitments.contains(unit_));

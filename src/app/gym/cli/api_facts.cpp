@@ -28,12 +28,11 @@ class ApiFacts final : public rewards::FactSource {
 
     Result<JobFacts> job(const Digest& id) override {
         GYM_TRY(const auto job, api_.job(id));
-        GYM_TRY(const auto dataset, api_.dataset(job->dataset_root));
         JobFacts out;
         out.owner = job->owner;
         out.price_wei_per_pflop = job->price_wei_per_pflop;
         out.flops_per_unit = job->flops_per_step.value_or(0) * job->steps_per_round;
-        if (dataset) out.data_owner = (*dataset)->owner;
+        out.data_owner = job->data_owner;
         // The job keeps the terms of its submission.
         out.data_price_wei_per_mtoken = job->data_price_wei_per_mtoken;
         out.data_quality_ppm = job->data_quality_ppm;

@@ -62,7 +62,8 @@ Result<std::string> ApiOptions::key() const {
 }
 
 client::ApiClient ApiOptions::client(std::chrono::milliseconds retry_for) const {
-    return client::ApiClient({.url = base_url(), .key = {}, .retry_for = retry_for});
+    return client::ApiClient(
+        {.url = base_url(), .key = key().value_or({}), .retry_for = retry_for});
 }
 
 Result<client::ApiClient> ApiOptions::client_with_key(std::chrono::milliseconds retry_for) const {

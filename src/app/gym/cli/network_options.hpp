@@ -36,7 +36,8 @@ struct ApiOptions {
     [[nodiscard]] std::optional<std::string> named_url() const;
     /// From --api-key-file (mode 0600), else $GYM_API_KEY. @errors kUnauthenticated without either.
     [[nodiscard]] Result<std::string> key() const;
-    /// A client of base_url(), for what needs no key.
+    /// A client of base_url(), for what needs no key; it sends key() where there is one, because
+    /// its owner sees more than others.
     /// @param retry_for how long an unavailable gym-api is asked again.
     [[nodiscard]] client::ApiClient client(std::chrono::milliseconds retry_for = {}) const;
     /// The same with key(). @errors of key().

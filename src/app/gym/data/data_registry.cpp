@@ -11,10 +11,12 @@
 #include "cli/inputs.hpp"
 #include "cli/network_options.hpp"
 #include "cli/rows.hpp"
+#include "cli/visibility.hpp"
 #include "data/data_print.hpp"
 #include "data/dataset_print.hpp"
 #include "data/evaluation_records.hpp"
 #include "gym/licence/licence.hpp"
+#include "gym/owner/visible_to.hpp"
 #include "gym/quality/chunker.hpp"
 #include "job/job_tokenizer.hpp"
 #include "tokenizer/tokenizer_bundle.hpp"
@@ -31,6 +33,7 @@ struct RegistryOptions {
     std::string as;       ///< a name that the dataset gets, or its next version
     std::string dataset;  ///< a root or its first digits, or a token file's path
     bool yes = false;
+    VisibilityOptions visibility;
     ApiOptions api;
 };
 
@@ -85,6 +88,7 @@ Status register_file(const CliContext& context, const RegistryOptions& options) 
     if (!options.as.empty()) {
         GYM_TRY(reference, registry::parse_dataset_reference(options.as));
     }
+    GYM_TRY(terms.access, options.visibility.access());
     GYM_TRY(const client::ApiClient api, options.api.client_with_key(kApiRetryFor));
     GYM_TRY(const blob::Dataset dataset, read_dataset(options.file));
     GYM_CHECK(check_terms(options, terms, dataset));
@@ -92,7 +96,12 @@ Status register_file(const CliContext& context, const RegistryOptions& options) 
     warn_of_no_worth(*record, terms);
     GYM_CHECK(give_files(api, options, *record));
     boost::json::object out = record.json;
-    if (!context.json) print_dataset(*record);
+    const std::string sees = owner::who_sees_data(record->access, owner::count_nodes(api));
+    out["visible_to"] = sees;
+    if (!context.json) {
+        print_dataset(*record);
+        print_row("visible to", "{}", sees);
+    }
     if (reference) {
         GYM_TRY(const auto version, api.name_dataset(*reference, record->root));
         out["named"] = version.json;
@@ -190,17 +199,22 @@ void add_data_registry_commands(CLI::App& data, CliContext& context) {
                       "yours if you use it first");
     enter->add_flag("--yes", options->yes,
                     "Register even with a price on a text that is too short to earn anything");
-    add("list", "List registered datasets, newest first", false, list_datasets)
+    options->visibility.add_to(
+        *enter,
+        "Let others see it: public, allow-list or private (default: public; private under "
+        "LicenseRef-private). `gym data visibility` changes it later");
+    add_data_visibility_command(data, context);
+    add("list", "List registered datasets that you may see, newest first", true, list_datasets)
         ->add_option("--owner", options->owner, "List only datasets of this address");
     add("evaluations", "List the evaluations that measure the usefulness of datasets, newest first",
         false, list_evaluations);
-    add("versions", "List the versions of a dataset's name, newest first", false, list_versions)
+    add("versions", "List the versions of a dataset's name, newest first", true, list_versions)
         ->add_option("name", options->name, "Name, such as zoo-dataset-v2")
         ->required();
     add("show",
         "Show a token file's root, size and vocabulary, or a registered dataset's price and "
         "quality by its root or name",
-        false, show_dataset)
+        true, show_dataset)
         ->add_option(
             "dataset", options->dataset,
             "Token file, or the root (first digits suffice) or name of a registered dataset")

@@ -27,6 +27,7 @@ void print_dataset(const registry::Dataset& dataset) {
     print_row("name", "{}", dataset.name);
     print_row("owner", "{}", dataset.owner.hex());
     print_row("licence", "{}", dataset.licence);
+    print_row("visibility", "{}", to_string(dataset.access.visibility));
     print_row("tokens", "{}, of a vocabulary of {}", dataset.tokens, dataset.vocabulary);
     if (dataset.tokenizer) print_row("tokenizer", "{}", dataset.tokenizer->hex());
     print_row("price", "{} GYM per million tokens of text, times the quality",

@@ -22,6 +22,7 @@
 #include "gym/common/clock.hpp"
 #include "gym/common/float_bits.hpp"
 #include "gym/registry/evaluations.hpp"
+#include "gym/vault/sealed_store.hpp"
 
 namespace gym::app {
 namespace {
@@ -32,12 +33,28 @@ struct MeasureOptions {
     std::string dataset;
     std::string evaluation;
     std::string blobs;
+    std::string blob_key_file;
     bool record = false;
     bool check = false;
     ApiOptions api;
     DatabaseOptions database;
     engine::EngineOptions engine;
 };
+
+/// The network's store; sealed if there is a key.
+Result<std::unique_ptr<const blob::BlobStore>> open_store(const MeasureOptions& options) {
+    const std::string beside = options.blobs + ".key";
+    std::error_code error;
+    if (options.blob_key_file.empty() && !std::filesystem::exists(beside, error)) {
+        GYM_TRY(auto plain, blob::DirectoryStore::open(options.blobs));
+        return std::unique_ptr<const blob::BlobStore>(
+            std::make_unique<blob::DirectoryStore>(std::move(plain)));
+    }
+    GYM_TRY(auto sealed,
+            vault::SealedStore::open(options.blobs, std::filesystem::path(options.blob_key_file)));
+    return std::unique_ptr<const blob::BlobStore>(
+        std::make_unique<vault::SealedStore>(std::move(sealed)));
+}
 
 /// A file, or what a network's blob store has of a registered root.
 Result<blob::Dataset> load_dataset(const MeasureOptions& options) {
@@ -52,8 +69,8 @@ Result<blob::Dataset> load_dataset(const MeasureOptions& options) {
                         root->hex() + ", or give its token file instead of the root");
     GYM_TRY(const auto record, options.api.client().dataset(*root));
     if (!record) return fail(ErrorCode::kNotFound, "dataset " + root->hex() + " is not registered");
-    GYM_TRY(const auto store, blob::DirectoryStore::open(options.blobs));
-    GYM_TRY(const Bytes file, store.get((*record)->blob));
+    GYM_TRY(const auto store, open_store(options));
+    GYM_TRY(const Bytes file, store->get((*record)->blob));
     return blob::Dataset::decode(file, *root);
 }
 
@@ -207,6 +224,8 @@ void add_measure_command(CLI::App& data, CliContext& context) {
                      "Evaluation file (deploy/config/evaluation.yaml explains every key)")
         ->required();
     command->add_option("--blobs", options->blobs, "Folder of the network's blob store");
+    command->add_option("--blob-key-file", options->blob_key_file,
+                        "File with the store's key (default: BLOBS.key, if it is there)");
     CLI::Option* record = command->add_flag(
         "--record", options->record,
         "Store the result in the network's database, as a user with the rights of gym_evaluator "

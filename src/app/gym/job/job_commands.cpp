@@ -11,9 +11,11 @@
 #include "cli/find_id.hpp"
 #include "cli/network_options.hpp"
 #include "cli/rows.hpp"
+#include "cli/visibility.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/crypto/secret.hpp"
 #include "gym/licence/licence.hpp"
+#include "gym/owner/visible_to.hpp"
 #include "job/export_command.hpp"
 #include "job/job_data.hpp"
 #include "job/job_file.hpp"
@@ -124,8 +126,11 @@ Status print_quote(const CliContext& context, const JobOptions& options) {
     GYM_TRY(const KnownFee fee, network_fee(api));
     GYM_TRY(const JobQuote costs, quote(job, data.terms, fee.bound));
     GYM_TRY(const JobOutlook outlook, outlook_of(options, api, job));
+    const std::string sees = owner::who_sees_model(job.access, owner::count_nodes(api));
     if (context.json) {
         auto object = quote_json(job, costs, data, fee);
+        object["visibility"] = to_string(job.access.visibility);
+        object["visible_to"] = sees;
         add_outlook(outlook, object);
         if (job.plan) object["plan"] = plan_json(*job.plan);
         object["spec"] = job.yaml;
@@ -135,6 +140,7 @@ Status print_quote(const CliContext& context, const JobOptions& options) {
     print_quote(job, costs, data, fee);
     if (job.plan) print_plan(*job.plan);
     print_outlook(outlook);
+    print_row("visible to", "{}", sees);
     return {};
 }
 
@@ -194,7 +200,9 @@ Result<registry::Dataset> ready_dataset(const CliContext& context, const JobOpti
                             "expression like CC-BY-4.0; private: only your own jobs train on it), "
                             "or offer it for a price with `gym data register`");
         GYM_TRY(const std::string licence, licence_of(options, job));
-        GYM_TRY(record, api.register_dataset(*job.dataset, {job.dataset_name, licence, Amount()}));
+        GYM_TRY(record, api.register_dataset(
+                            *job.dataset, {job.dataset_name, licence, Amount(),
+                                           registry::Access{registry::Visibility::kPrivate, {}}}));
         GYM_TRY([[maybe_unused]] const bool given,
                 give_tokenizer(api, job.dataset_file, record->value));
     }
@@ -242,11 +250,14 @@ Status submit(const CliContext& context, const JobOptions& options) {
                                   signer.seal_job(job.yaml, key, SystemClock().now_ms()));
                           return api.submit_job(job.yaml, key, seal, options.again);
                       }));
+    const std::string sees = owner::who_sees_model(submitted->access, owner::count_nodes(api));
     if (context.json) {
         submitted.json["data_licence"] = dataset.licence;  // the price is in the answer
+        submitted.json["visible_to"] = sees;
         context.print_json(submitted.json);
     } else {
         print_job(*submitted);
+        print_row("visible to", "{}", sees);
     }
     return {};
 }
@@ -391,7 +402,7 @@ void add_job_commands(CLI::App& app, CliContext& context) {
             "Most GYM for a million tokens of text (default: the job file's max_data_price)");
     };
     CLI::App* quote_command = add(
-        "quote", "Print what a job costs and how long it takes; submits nothing", false,
+        "quote", "Print what a job costs and how long it takes; submits nothing", true,
         [](const CliContext& with, const JobOptions& given) { return print_quote(with, given); });
     options->request.add_to(*quote_command);
     add_data_price(*quote_command);
@@ -404,27 +415,28 @@ void add_job_commands(CLI::App& app, CliContext& context) {
         add("submit", "Register the dataset, submit the job, lock its budget", true, submit);
     options->request.add_to(*submit_command);
     add_data_price(*submit_command);
-    submit_command->add_option("--licence", options->licence,
-                               "Licence under which an unregistered text is registered, at price 0 "
-                               "(`gym data register` sets a price): an SPDX expression, or "
-                               "private, proprietary, no-training, public-domain");
+    submit_command->add_option(
+        "--licence", options->licence,
+        "Licence under which an unregistered text is registered, privately and "
+        "at price 0 (`gym data register` offers it to others): an SPDX expression, or "
+        "private, proprietary, no-training, public-domain");
     options->order.add_to(*submit_command);
     submit_command->add_flag("--again", options->again,
                              "Submit the job even if the same job is already running");
     submit_command->add_option(
         "--idempotency-key", options->idempotency_key,
         "Name of this submission; a repetition with the same name submits nothing");
-    add("list", "List jobs, newest first", false, list_jobs)
+    add("list", "List public jobs and your own, newest first", true, list_jobs)
         ->add_option("--owner", options->owner, "List only jobs of this address");
     const auto add_one = [&](const char* name, const char* about, bool with_key, auto run) {
         add(name, about, with_key, run)
             ->add_option("id", options->id, "Job id, or its first digits")
             ->required();
     };
-    add_one("status", "Show a job's status, rounds, losses, cost and faults", false, status);
-    add_one("bill", "Show a job's payments by kind of credit", false, bill);
+    add_one("status", "Show a job's status, rounds, losses, cost and faults", true, status);
+    add_one("bill", "Show a job's payments by kind of credit", true, bill);
     CLI::App* watch_command =
-        add("watch", "Follow a job until all of its rounds are trained", false, watch_job);
+        add("watch", "Follow a job until all of its rounds are trained", true, watch_job);
     watch_command->add_option("id", options->id, "Job id, or its first digits")->required();
     watch_command
         ->add_option("--until", options->until,
@@ -432,6 +444,7 @@ void add_job_commands(CLI::App& app, CliContext& context) {
                      "and the job has ended")
         ->check(CLI::IsMember({kUntilTrained, kUntilSettled}));
     add_export_command(*job, context);
+    add_job_visibility_command(*job, context);
     CLI::App* fund_command =
         add("fund", "Lock more GYM for a job; a job that paused for want of budget continues", true,
             fund);

@@ -205,6 +205,7 @@ Result<ResolvedJob> resolve_job(const JobText& given, const AskFacts& ask_facts,
     job.use = whole.use;
     job.budget_wei = whole.budget_wei;
     job.max_data_price_wei = whole.max_data_price_wei;
+    job.access = whole.access;
     return job;
 }
 

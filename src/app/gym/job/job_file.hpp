@@ -37,6 +37,7 @@ struct ResolvedJob {
     licence::Use use = licence::Use::kCommercial;
     Amount budget_wei;
     Amount max_data_price_wei;  ///< for a million tokens of text
+    registry::Access access;    ///< to the model
     Digest dataset_root;
     std::optional<blob::Dataset> dataset;  ///< absent if the file names a registered root
     std::filesystem::path dataset_file;  ///< where the tokenizer of `dataset` lies (find_bundle())

@@ -20,7 +20,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::int64_t kBenchmarkMs = 5'000;
+constexpr std::int64_t kNodeBenchmarkMs = 5'000;
 constexpr std::uint64_t kSecondsPerHour = 3'600;
 
 struct BenchOptions {
@@ -42,19 +42,14 @@ struct Bench {
     Amount wei_per_hour;  ///< with a price
 };
 
-/// The median over the jobs that the API lists; nothing where there are none.
+/// The median over the network's newest jobs; nothing where there are none.
 Result<std::optional<Price>> market_price(const std::string& api) {
-    GYM_TRY(const auto jobs, client::ApiClient({.url = api, .key = {}}).jobs({}));
-    std::vector<Amount> prices;
-    prices.reserve(jobs.size());
-    for (const auto& job : jobs)
-        prices.push_back(job->price_wei_per_pflop);
-    if (prices.empty()) return std::optional<Price>();
-    std::ranges::sort(prices);
-    const std::string source = prices.size() == 1
+    GYM_TRY(const client::Market market, client::ApiClient({.url = api, .key = {}}).market());
+    if (!market.wei_per_pflop) return std::optional<Price>();
+    const std::string source = market.jobs == 1
                                    ? "of the only job"
-                                   : "the median of " + std::to_string(prices.size()) + " jobs";
-    return std::optional<Price>({prices[prices.size() / 2], source});
+                                   : "the median of " + std::to_string(market.jobs) + " jobs";
+    return std::optional<Price>({*market.wei_per_pflop, source});
 }
 
 Result<std::optional<Price>> find_price(const BenchOptions& options, const std::string& api) {
@@ -73,7 +68,7 @@ Result<Bench> run_bench(const BenchOptions& options) {
     Bench bench;
     GYM_TRY(bench.device, engine::device_model(config.device));
     GYM_TRY(bench.price, find_price(options, config.api));  // before the seconds of work
-    GYM_TRY(bench.compute, node::run_benchmark(config.engine(), kBenchmarkMs));
+    GYM_TRY(bench.compute, node::run_benchmark(config.engine(), kNodeBenchmarkMs));
     bench.memory_bytes_per_second = static_cast<std::uint64_t>(kernels::copy_bandwidth(
         kernels::Context(kernels::detect_isa(), static_cast<int>(config.threads_used()))));
     if (!bench.price) return bench;

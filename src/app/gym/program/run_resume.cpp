@@ -19,7 +19,7 @@ Result<RunResume> RunResume::open(std::string_view command, const engine::UnitSp
                                   const std::string& output, unsigned threads) {
     GYM_CHECK(init_logging({"gym", "warn", ""}));
     const std::filesystem::path folder = output + ".checkpoint";
-    GYM_TRY(worker::CheckpointStore store, worker::CheckpointStore::open(folder));
+    GYM_TRY(worker::CheckpointStore store, worker::CheckpointStore::open(folder, nullptr));
     commit::Encoder name;
     name.string(command).fixed(worker::digest_of(spec));
     const worker::CheckpointKey key{commit::sha256(name.view()), spec};

@@ -26,9 +26,9 @@ class JobCommandsTest : public ApiDatabaseTest {
         PostgresBackend::Options options;
         options.asset = kAsset;
         options.network = kNetwork;
-        options.uploads = place_ / "uploads";
+        options.uploads.emplace(place_ / "uploads", vault::StoreKey::random());
         storage_.emplace(*api_db_, blobs_, clock_, options);
-        uploads_.emplace(*api_db_, UploadFiles(options.uploads), clock_);
+        uploads_.emplace(*api_db_, *options.uploads, clock_);
         ApiDependencies dependencies{*storage_, *storage_, *storage_, clock_};
         dependencies.uploads = &*uploads_;
         api_.emplace(dependencies, ApiOptions{});

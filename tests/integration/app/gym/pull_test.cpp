@@ -75,11 +75,12 @@ TEST_F(PullTest, WhatCannotBeFetchedIsToldWhyAndLeavesNothing) {
     ASSERT_EQ(pull("kept").exit_code, 0) << "its owner may";
     fs::remove(pulled());
     ::setenv("GYM_API_KEY", create_key(*api_db_, address_of(2), "other", 1).value().c_str(), 1);
-    const std::vector<std::pair<std::string, std::string>> refusals{{"kept", "is private"},
-                                                                    {sold.root, "has a price"},
-                                                                    {"nothing", "nothing"},
-                                                                    {"kept@9", "kept"},
-                                                                    {"0x1234", "0x1234"}};
+    const std::vector<std::pair<std::string, std::string>> refusals{
+        {"kept", "no dataset has the name kept"},
+        {sold.root, "has a price"},
+        {"nothing", "nothing"},
+        {"kept@9", "kept"},
+        {"0x1234", "0x1234"}};
     for (const auto& [name, words] : refusals) {
         const auto done = pull(name);
         EXPECT_NE(done.exit_code, 0) << name;
@@ -111,7 +112,8 @@ TEST_F(PullTest, AJobTrainsOnAMixOfRegisteredDatasetsAndFiles) {
     EXPECT_NE(submitted.err.find("first@1 (MIT)"), std::string::npos) << submitted.err;
     const auto jobs = backend().jobs({}).value();
     ASSERT_EQ(jobs.size(), 1U);
-    const auto registered = backend().dataset(jobs[0].dataset_root).value();
+    const auto registered =
+        backend().dataset(jobs[0].dataset_root, registry::Viewer::service()).value();
     EXPECT_EQ(registered.licence, "CC0-1.0 AND MIT") << "of all parts";
     const auto pulled_mix = pull(jobs[0].dataset_root.hex());
     ASSERT_EQ(pulled_mix.exit_code, 0) << pulled_mix.err;

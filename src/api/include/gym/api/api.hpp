@@ -16,6 +16,9 @@ struct ApiOptions {
     std::int64_t node_live_ms = 30'000;  ///< a node seen so recently counts as live
     std::uint64_t dataset_bytes_max = std::uint64_t{256} << 20;
     std::uint64_t upload_bytes_max = std::uint64_t{64} << 30;  ///< of a blob
+    /// Whether nobody can listen between this service and its clients: it is reached on this
+    /// machine alone, or through TLS. Otherwise it takes and gives nothing that is not public.
+    bool is_confidential = true;
 };
 
 struct ApiDependencies {

@@ -117,6 +117,17 @@ struct NetworkTerms {
     std::optional<protocol::CostRates> bound = {};
 };
 
+/// What jobs pay, of whichever visibility.
+struct Market {
+    std::uint64_t jobs = 0;               ///< the newest, at most 100
+    std::optional<Amount> wei_per_pflop;  ///< their median; absent without any
+    struct Paid {
+        Digest job;
+        Amount wei_per_pflop;
+    };
+    std::optional<Paid> paid;  ///< the newest job that has trained a round
+};
+
 /// Numbers for /metrics that only the database knows.
 struct Gauges {
     std::map<std::string, std::uint64_t> jobs;   ///< by status
@@ -124,6 +135,7 @@ struct Gauges {
     std::uint64_t workers_live = 0;
     std::uint64_t verifiers_live = 0;
     std::uint64_t nodes_excluded = 0;
+    std::uint64_t blobs_refused = 0;  ///< private blobs, to nodes without a task that needs them
     std::map<std::string, std::uint64_t> rounds;  ///< by state
     std::uint64_t round_open_s = 0;               ///< age of the oldest round that is not closed
     std::uint64_t unit_events_waiting = 0;        ///< that gym-rewards has not booked
@@ -144,6 +156,8 @@ class Queries {
     virtual Result<registry::Node> node(const Address& address) = 0;
     virtual Result<std::vector<registry::Job>> jobs(const registry::JobFilter& filter) = 0;
     virtual Result<JobView> job(const Digest& id) = 0;
+    /// The same, where the viewer may see the job's model. @errors kNotFound, as job(), elsewhere.
+    virtual Result<JobView> job_of_model(const Digest& id, const registry::Viewer& viewer) = 0;
     /// What the coordinator stored under a blob's root, as it is. @errors kNotFound, kIo.
     virtual Result<std::unique_ptr<const blob::BlobReader>> open_blob(const Digest& root) = 0;
     /// @errors kNotFound.
@@ -154,16 +168,18 @@ class Queries {
     virtual Result<std::vector<rewards::Receipt>> unit_receipts(const Digest& id) = 0;
     virtual Result<std::vector<registry::Dataset>> datasets(
         const registry::DatasetFilter& filter) = 0;
+    // Datasets that the viewer may not see are to it as if they did not exist.
     /// @errors kNotFound.
-    virtual Result<registry::Dataset> dataset(const Digest& root) = 0;
+    virtual Result<registry::Dataset> dataset(const Digest& root,
+                                              const registry::Viewer& viewer) = 0;
     virtual Result<std::optional<registry::DatasetTokenizer>> dataset_tokenizer(
         const Digest& dataset) = 0;
     /// @errors kNotFound.
     virtual Result<registry::DatasetVersion> dataset_version(
-        const registry::DatasetReference& reference) = 0;
+        const registry::DatasetReference& reference, const registry::Viewer& viewer) = 0;
     /// Of a name, newest first. @errors kNotFound for a name without any.
     virtual Result<std::vector<registry::DatasetVersion>> dataset_versions(
-        const std::string& name) = 0;
+        const std::string& name, const registry::Viewer& viewer) = 0;
     /// The evaluations that datasets are measured with, newest first.
     virtual Result<std::vector<registry::Evaluation>> evaluations(std::uint32_t limit) = 0;
     /// @errors kNotFound.
@@ -180,6 +196,7 @@ class Queries {
         const Address& node, UnixMs from_ms, UnixMs to_ms, const registry::Page& page) = 0;
     /// @errors kNotFound until gym-rewards has published its fee.
     virtual Result<NetworkTerms> terms() = 0;
+    virtual Result<Market> market() = 0;
     /// The arguments of RewardsDistributor.claim(). @errors kNotFound for an address that the
     /// active root does not pay.
     virtual Result<rewards::ClaimProof> proof(const Address& earner) = 0;
@@ -213,11 +230,12 @@ struct Submitted {
 /// A token file and the terms under which its owner offers it.
 struct DatasetOffer {
     Address owner;
-    std::string name;                 ///< for people, 1 to 128 bytes
-    std::string licence;              ///< an SPDX license expression
-    Amount price_wei_per_mtoken;      ///< per million tokens that final units consume
-    std::optional<Digest> root = {};  ///< refused unless the file has this one
-    ByteView file;                    ///< blob::Dataset::encode()
+    std::string name;                             ///< for people, 1 to 128 bytes
+    std::string licence;                          ///< an SPDX license expression
+    Amount price_wei_per_mtoken;                  ///< per million tokens that final units consume
+    std::optional<Digest> root = {};              ///< refused unless the file has this one
+    std::optional<registry::Access> access = {};  ///< absent: registry::default_visibility()
+    ByteView file;                                ///< blob::Dataset::encode()
 };
 struct AddedDataset {
     registry::Dataset dataset;
@@ -257,8 +275,8 @@ class Submissions {
     /// before. A root is registered once: an owner that sends it again, under any name, gets the
     /// existing record.
     /// @errors kMalformed, kOutOfRange (the file); kMismatch (another root); kInvalidArgument (name
-    /// or licence); kOutOfRange (the price); kConflict (it belongs to another owner, or was
-    /// registered with other terms).
+    /// licence, or a licence that contradicts the visibility); kOutOfRange (the price); kConflict
+    /// (it belongs to another owner, or was registered with other terms or another visibility).
     virtual Result<AddedDataset> add_dataset(const DatasetOffer& offer) = 0;
     /// Keeps the files of a dataset's tokenizer. @param files checked, tokenizer::encode_bundle().
     /// @errors kConflict (the dataset has others).
@@ -268,6 +286,12 @@ class Submissions {
     virtual Result<registry::NamedDataset> name_dataset(const Address& owner,
                                                         const registry::DatasetReference& reference,
                                                         const Digest& root) = 0;
+    /// As registry::set_dataset_access(). @return the dataset as its owner sees it now.
+    virtual Result<registry::Dataset> set_dataset_access(const Address& owner, const Digest& root,
+                                                         const registry::Access& access) = 0;
+    /// As registry::set_job_access().
+    virtual Result<registry::Job> set_job_access(const Address& owner, const Digest& id,
+                                                 const registry::Access& access) = 0;
 };
 
 /// A blob that its owner sends in parts, before a job names it.

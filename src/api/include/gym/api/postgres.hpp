@@ -2,12 +2,13 @@
 
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "gym/api/backend.hpp"
+#include "gym/api/uploads.hpp"
 #include "gym/blob/blob_store.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/db/database.hpp"
@@ -27,8 +28,8 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
         /// Usefulness of datasets that are not measured yet (docs/REWARDS.md, "Usefulness").
         std::uint32_t usefulness_default_ppm = 500'000;
         Amount price_per_pflop_min;  ///< a job that pays less is refused
-        /// Of the files of PostgresUploads; empty: no job can begin from uploaded weights.
-        std::filesystem::path uploads = {};
+        /// Of PostgresUploads; absent: no job can begin from uploaded weights.
+        std::optional<UploadFiles> uploads = {};
     };
     PostgresBackend(db::Database& database, blob::BlobStore& blobs, const Clock& clock,
                     Options options);
@@ -38,19 +39,20 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     Result<registry::Node> node(const Address& address) override;
     Result<std::vector<registry::Job>> jobs(const registry::JobFilter& filter) override;
     Result<JobView> job(const Digest& id) override;
+    Result<JobView> job_of_model(const Digest& id, const registry::Viewer& viewer) override;
     Result<std::unique_ptr<const blob::BlobReader>> open_blob(const Digest& root) override;
     Result<std::vector<registry::Unit>> units(const registry::UnitFilter& filter) override;
     Result<UnitView> unit(const Digest& id) override;
     Result<std::vector<rewards::Receipt>> unit_receipts(const Digest& id) override;
     Result<JobBill> bill(const Digest& id) override;
     Result<std::vector<registry::Dataset>> datasets(const registry::DatasetFilter& filter) override;
-    Result<registry::Dataset> dataset(const Digest& root) override;
+    Result<registry::Dataset> dataset(const Digest& root, const registry::Viewer& viewer) override;
     Result<std::optional<registry::DatasetTokenizer>> dataset_tokenizer(
         const Digest& dataset) override;
-    Result<registry::DatasetVersion> dataset_version(
-        const registry::DatasetReference& reference) override;
+    Result<registry::DatasetVersion> dataset_version(const registry::DatasetReference& reference,
+                                                     const registry::Viewer& viewer) override;
     Result<std::vector<registry::DatasetVersion>> dataset_versions(
-        const std::string& name) override;
+        const std::string& name, const registry::Viewer& viewer) override;
     Result<std::vector<registry::Evaluation>> evaluations(std::uint32_t limit) override;
     Result<registry::Evaluation> evaluation(const Digest& id) override;
     Result<rewards::ClaimProof> proof(const Address& earner) override;
@@ -69,6 +71,7 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     Result<std::vector<protocol::PublishedChallenge>> challenges(
         const Address& node, UnixMs from_ms, UnixMs to_ms, const registry::Page& page) override;
     Result<NetworkTerms> terms() override;
+    Result<Market> market() override;
     Result<Gauges> gauges() override;
     Status ping() override;
 
@@ -82,6 +85,10 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     Result<registry::NamedDataset> name_dataset(const Address& owner,
                                                 const registry::DatasetReference& reference,
                                                 const Digest& root) override;
+    Result<registry::Dataset> set_dataset_access(const Address& owner, const Digest& root,
+                                                 const registry::Access& access) override;
+    Result<registry::Job> set_job_access(const Address& owner, const Digest& id,
+                                         const registry::Access& access) override;
 
     Result<Address> authenticate(std::string_view key) override;
 

@@ -20,7 +20,8 @@ struct Call {
     const Request& request;
     std::map<std::string, std::string, std::less<>> path;   ///< decoded values of {name}
     std::map<std::string, std::string, std::less<>> query;  ///< decoded; only declared names
-    std::optional<Address> owner;  ///< whose API key it is; set when the route needs one
+    /// Whose API key it is; set when the route needs one, or takes one and the request has it.
+    std::optional<Address> owner;
 
     /// A path or query value as 20 or 32 bytes of hexadecimal, or a number.
     /// @errors kMalformed naming the parameter.
@@ -49,6 +50,7 @@ struct Route {
     std::vector<Parameter> query = {};
     std::vector<Parameter> headers = {};  ///< required ones
     bool needs_key = false;               ///< an API key as bearer token
+    bool takes_key = false;               ///< may have one: its owner sees more than others
     std::string body_type = {};           ///< content type; empty: no body
     std::string body_schema = {};         ///< empty: a text or bytes
     std::uint64_t body_bytes_max = 0;

@@ -8,14 +8,16 @@
 #include "gym/api/backend.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/db/database.hpp"
+#include "gym/vault/sealed_file.hpp"
 
 namespace gym::api {
 
-/// The files of uploads: FOLDER/OWNER/ROOT. On the file system of the blob store, a job's
-/// submission links them instead of copying them. Thread-safe.
+/// The files of uploads, sealed: FOLDER/OWNER/ROOT. With the key and on the file system of the blob
+/// store, a job's submission links them instead of copying them. Thread-safe.
 class UploadFiles {
   public:
-    explicit UploadFiles(std::filesystem::path folder) : folder_(std::move(folder)) {}
+    UploadFiles(std::filesystem::path folder, const vault::StoreKey& key)
+        : folder_(std::move(folder)), key_(std::make_shared<const vault::StoreKey>(key.clone())) {}
     /// What was received of a blob.
     [[nodiscard]] std::filesystem::path of(const Address& owner, const Digest& root) const;
     [[nodiscard]] std::filesystem::path lock_of(const Address& owner, const Digest& root) const;
@@ -23,11 +25,19 @@ class UploadFiles {
     [[nodiscard]] Status prepare(const Address& owner) const;
     /// Bytes that are there.
     [[nodiscard]] std::uint64_t received(const Address& owner, const Digest& root) const;
+    /// A writer behind what is there; from the beginning where that is of no use, such as after a
+    /// change of the key. @errors kIo; kOutOfRange for a disk that is full.
+    [[nodiscard]] Result<vault::SealWriter> append_to(const Address& owner, const Digest& root,
+                                                      std::uint64_t size_bytes) const;
+    /// The whole blob. @errors as vault::open_sealed().
+    [[nodiscard]] Result<std::unique_ptr<const blob::BlobReader>> open(const Address& owner,
+                                                                       const Digest& root) const;
     void remove(const Address& owner, const Digest& root) const;
     [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
 
   private:
     std::filesystem::path folder_;
+    std::shared_ptr<const vault::StoreKey> key_;  ///< shared by copies
 };
 
 struct UploadLimits {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -33,10 +32,9 @@ class BlobStore {
     Status put(const VerifiedBlob& blob) { return write(blob.root(), blob.bytes()); }
     /// Keeps `content` under its own root. @return the root. @errors as above.
     Result<Digest> put(ByteView content);
-    /// Keeps the bytes of a file that were found to hash to `root`, and leaves the file. Larger
-    /// than memory where the store can: DirectoryStore links it. @errors kNotFound, kIo,
-    /// kUnavailable.
-    virtual Status adopt(const Digest& root, const std::filesystem::path& file);
+    /// Keeps the bytes of a reader that were found to hash to `root`. A store of files may take
+    /// blobs that are larger than memory. @errors kMismatch, kIo, kUnavailable.
+    virtual Status adopt(const Digest& root, const BlobReader& reader);
     /// @errors kNotFound; kMismatch if what is stored was altered or cut; kIo, kUnavailable.
     [[nodiscard]] Result<VerifiedBlob> load(const Digest& root) const;
     /// The bytes of load().

@@ -19,8 +19,6 @@ class DirectoryStore final : public BlobStore {
         const Digest& root) const override;
     [[nodiscard]] Result<bool> has(const Digest& root) const override;
     Status remove(const Digest& root) override;
-    /// A link where the file lies on the same file system, else a copy.
-    Status adopt(const Digest& root, const std::filesystem::path& file) override;
     /// Where a blob lives or would live.
     [[nodiscard]] std::filesystem::path path_of(const Digest& root) const;
 

@@ -32,6 +32,8 @@ struct DatasetTerms {
     std::string name;     ///< for people, 1 to 128 bytes
     std::string licence;  ///< an SPDX license expression
     Amount price_wei_per_mtoken;
+    /// Absent: the network's default (registry::default_visibility).
+    std::optional<registry::Access> access = {};
 };
 
 /// The bytes of a blob that is sent.
@@ -83,6 +85,7 @@ class ApiClient {
     [[nodiscard]] Status check_health() const;
     [[nodiscard]] Result<Network> network() const;
     [[nodiscard]] Result<NetworkFee> fee() const;
+    [[nodiscard]] Result<Market> market() const;
     /// All registered nodes of a role, ascending by address, live or not; follows pages.
     [[nodiscard]] Result<std::vector<Node>> nodes(records::NodeRole role) const;
 
@@ -136,7 +139,8 @@ class ApiClient {
     /// Newest first.
     [[nodiscard]] Result<AnswerList<registry::Dataset>> datasets(const ListPage& page) const;
     /// Uploads and registers it. Content addressed: sending the same again changes nothing.
-    /// @return the record as it stands. @errors kConflict: another owner, or other terms.
+    /// @return the record as it stands. @errors kConflict: another owner, or other terms;
+    /// kInvalidArgument: a text that is not public, over plain HTTP to another machine.
     [[nodiscard]] Result<Answer<registry::Dataset>> register_dataset(
         const blob::Dataset& dataset, const DatasetTerms& terms) const;
     /// Gives the files of a dataset's tokenizer. @param files tokenizer::encode_bundle().
@@ -144,6 +148,12 @@ class ApiClient {
     [[nodiscard]] Status give_tokenizer(const Digest& dataset, ByteView files) const;
     /// The files as their owner gave them, unchecked; absent if nobody did. Needs a key.
     [[nodiscard]] Result<std::optional<Bytes>> tokenizer_files(const Digest& dataset) const;
+    /// Who may see a dataset of the key's owner. @errors kNotFound, kPermissionDenied.
+    [[nodiscard]] Result<Answer<registry::Dataset>> set_dataset_access(
+        const Digest& root, const registry::Access& access) const;
+    /// The same of the model of a job.
+    [[nodiscard]] Result<Answer<Job>> set_job_access(const Digest& job,
+                                                     const registry::Access& access) const;
     /// Makes a dataset of the key's owner the next version of a name.
     [[nodiscard]] Result<Answer<registry::DatasetVersion>> name_dataset(
         const registry::DatasetReference& reference, const Digest& root) const;

@@ -73,7 +73,9 @@ struct Job {
     std::string status_reason;   ///< may be empty
     std::string request;         ///< "pause", "cancel"; empty: none is open
     std::string request_reason;  ///< may be empty
+    registry::Access access;     ///< to its model; the list is told to its owner alone
     Digest dataset_root;
+    Address data_owner;
     std::optional<Digest> init_root;  ///< of the weights that it begins from; absent: random ones
     std::uint64_t rounds = 0;
     std::uint64_t rounds_done = 0;
@@ -165,6 +167,17 @@ struct NetworkFee {
     // Absent where gym-rewards has not published them.
     std::optional<std::uint32_t> verification_premium_ppm = {};
     std::optional<std::uint32_t> uptime_bonus_max_ppm = {};
+};
+
+/// What the newest jobs pay.
+struct Market {
+    std::uint64_t jobs = 0;
+    std::optional<Amount> wei_per_pflop;  ///< the median; absent without jobs
+    struct Paid {
+        Digest job;
+        Amount wei_per_pflop;
+    };
+    std::optional<Paid> paid;  ///< the newest job that has trained a round
 };
 
 /// A registered node.

@@ -57,12 +57,14 @@ class Coordinator {
     [[nodiscard]] Result<std::optional<records::TrainTask>> next_unit(const Address& worker);
     /// Absent: the worker has no unit to commit. @errors as next_unit().
     [[nodiscard]] Result<std::optional<UploadLimit>> upload_limit(const Address& worker);
-    /// Accepts a commitment once its delta is in the blob store. The same commitment again returns
-    /// the same receipt. @errors kUnauthenticated (wrong signature), kPermissionDenied (another
-    /// worker's slot, excluded), kConflict (another round's record: a replay; equivocation, which
-    /// also rejects the unit and excludes the worker), kTimeout (late), kNotFound (no such unit,
-    /// delta not uploaded), kMismatch (counted fields, records that do not hash to their root,
-    /// altered delta), kMalformed, kOutOfRange.
+    /// The worker has sent the bytes of a delta, which are in the blob store.
+    Status note_upload(const Address& worker, const Digest& root);
+    /// Accepts a commitment once the worker has uploaded its delta. The same commitment again
+    /// returns the same receipt. @errors kUnauthenticated (wrong signature), kPermissionDenied
+    /// (another worker's slot, excluded), kConflict (another round's record: a replay;
+    /// equivocation, which also rejects the unit and excludes the worker), kTimeout (late),
+    /// kNotFound (no such unit, delta not uploaded), kMismatch (counted fields, records that do not
+    /// hash to their root, altered delta), kMalformed, kOutOfRange.
     [[nodiscard]] Result<records::CommitmentAck> commit_unit(
         const Address& worker, const protocol::SignedCommitment& commitment, ByteView records);
     /// Anyone may ask. @errors kNotFound.

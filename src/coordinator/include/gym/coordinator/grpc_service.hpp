@@ -16,15 +16,20 @@ namespace gym::coordinator {
 /// Handler of rpc::Server: the coordinator core and its blob store, for authenticated nodes.
 /// References must outlive the service. Thread-safe.
 /// @param network told to nodes, with the clock's time; its blob_bytes_max bounds uploads.
+/// @param tasks_kept_ms for how long after the end of its last unit of a job a node may still fetch
+/// what that needed: longer than a unit can be in a game.
 class GrpcService final : public rpc::NodeHandler {
   public:
     GrpcService(Coordinator& core, db::Database& database, blob::BlobStore& blobs,
-                const Clock& clock, records::NetworkDescription network)
+                const Clock& clock, records::NetworkDescription network,
+                std::int64_t tasks_kept_ms = kTasksKeptMs)
         : core_(core),
           database_(database),
           blobs_(blobs),
           clock_(clock),
-          network_(std::move(network)) {}
+          network_(std::move(network)),
+          tasks_kept_ms_(tasks_kept_ms) {}
+    static constexpr std::int64_t kTasksKeptMs = 24 * std::int64_t{3'600'000};
 
     Result<records::NetworkDescription> network() override;
     Result<bool> is_registered(const Address& address) override;
@@ -51,6 +56,8 @@ class GrpcService final : public rpc::NodeHandler {
 
   private:
     Result<std::optional<registry::Node>> find_node(const Address& address);
+    Result<bool> may_fetch(const Address& caller, const Digest& root);
+    [[nodiscard]] Error refuse_blob(const Address& caller, const Digest& root);
     Status count_upload(const Address& caller, const Digest& unit, const Digest& root);
 
     Coordinator& core_;
@@ -58,6 +65,7 @@ class GrpcService final : public rpc::NodeHandler {
     blob::BlobStore& blobs_;
     const Clock& clock_;
     const records::NetworkDescription network_;
+    const std::int64_t tasks_kept_ms_;
 
     /// A worker's uploads for its unit, counted so that it cannot fill the disk. An entry per
     /// worker that ever had a unit; a restart forgets them.

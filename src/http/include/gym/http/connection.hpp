@@ -22,6 +22,9 @@ struct Url {
 /// password. The message does not repeat the text, which may hold a key.
 [[nodiscard]] Result<Url> parse_url(const std::string& text);
 
+/// Whether a name or address is that of this machine itself: localhost, 127.0.0.0/8, ::1.
+[[nodiscard]] bool is_loopback(const std::string& host);
+
 struct Options {
     std::string peer = "server";        ///< who it is, in error messages
     std::uint32_t timeout_ms = 10'000;  ///< of an exchange: connect, send, receive

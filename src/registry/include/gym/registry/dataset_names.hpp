@@ -9,6 +9,7 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/db/database.hpp"
+#include "gym/registry/visibility.hpp"
 
 /// Names of datasets, such as zoo-dataset-v2. A name belongs to the owner who used it first. It has
 /// versions, numbered from 1: each is a dataset of that owner, and none ever changes.
@@ -45,9 +46,11 @@ struct NamedDataset {
 /// kConflict: the version is not the next one.
 Result<NamedDataset> name_dataset(db::Transaction& tx, const DatasetReference& reference,
                                   const Digest& root, const Address& owner, UnixMs now_ms);
-/// @errors kNotFound.
-Result<DatasetVersion> get_dataset_version(db::Transaction& tx, const DatasetReference& reference);
-/// Newest first, at most 1,000. @errors kNotFound for a name without any.
-Result<std::vector<DatasetVersion>> dataset_versions(db::Transaction& tx, const std::string& name);
+/// Of the versions that the viewer may see, as are the newest ones. @errors kNotFound.
+Result<DatasetVersion> get_dataset_version(db::Transaction& tx, const DatasetReference& reference,
+                                           const Viewer& viewer = Viewer::service());
+/// Newest first, at most 1,000. @errors kNotFound for a name without any that the viewer may see.
+Result<std::vector<DatasetVersion>> dataset_versions(db::Transaction& tx, const std::string& name,
+                                                     const Viewer& viewer = Viewer::service());
 
 }  // namespace gym::registry

@@ -11,6 +11,7 @@
 #include "gym/common/clock.hpp"
 #include "gym/common/ppm.hpp"
 #include "gym/db/database.hpp"
+#include "gym/registry/visibility.hpp"
 
 namespace gym::registry {
 
@@ -48,12 +49,14 @@ struct Dataset {
     std::uint32_t vocabulary = 0;
     std::optional<Digest> tokenizer;  ///< root that the token file names; absent: it names none
     Amount price_wei_per_mtoken;      ///< per million tokens consumed by final units; zero: free
+    Access access{.visibility = Visibility::kPublic, .allowed = {}};
     std::uint32_t novelty_ppm = kPpm;
     std::uint32_t usefulness_ppm = kPpm;
     /// novelty * usefulness / 10^6, computed by the database; registration ignores it.
     std::uint32_t quality_ppm = kPpm;
-    std::optional<DatasetSample> sample;    ///< absent: registered before there were sketches
-    std::optional<NearestDataset> nearest;  ///< absent: nothing before it is like any of it
+    std::optional<DatasetSample> sample;  ///< absent: registered before there were sketches
+    /// Absent: nothing before it is like any of it, or the viewer may not see what is.
+    std::optional<NearestDataset> nearest;
     /// Absent: usefulness is the network's default; registration ignores it.
     std::optional<DatasetMeasurement> measurement;
     std::uint64_t number = 0;  ///< from 1 in the order of registration, which sets it
@@ -72,18 +75,26 @@ Status lock_registrations(db::Transaction& tx);
 /// @return whether it is new. @errors kConflict if the root belongs to someone else, or to the
 /// same owner with another licence or price; kInvalidArgument for a record that the schema refuses.
 Result<bool> register_dataset(db::Transaction& tx, const Dataset& dataset);
-/// @errors kNotFound.
-Result<Dataset> get_dataset(db::Transaction& tx, const Digest& root);
-Result<std::optional<Dataset>> find_dataset(db::Transaction& tx, const Digest& root);
+/// @errors kNotFound, also for one that the viewer may not see.
+Result<Dataset> get_dataset(db::Transaction& tx, const Digest& root,
+                            const Viewer& viewer = Viewer::service());
+Result<std::optional<Dataset>> find_dataset(db::Transaction& tx, const Digest& root,
+                                            const Viewer& viewer = Viewer::service());
 /// @errors kConflict, as register_dataset(), if `offered` is not what `stored` is.
 Status check_same_offer(const Dataset& stored, const Dataset& offered);
+/// Who may see it from now on. What was fetched before stays with those who fetched it, and running
+/// jobs continue. @errors kNotFound; kPermissionDenied if it belongs to another owner who lets
+/// `owner` see it; kInvalidArgument as check_visibility().
+Status set_dataset_access(db::Transaction& tx, const Digest& root, const Address& owner,
+                          const Access& access);
 
 struct DatasetFilter {
     std::optional<Address> owner;
     std::uint32_t limit = 100;  ///< at most 1,000
     std::uint32_t offset = 0;
+    Viewer viewer = Viewer::service();
 };
-/// Newest first.
+/// Newest first, those that the viewer may see.
 Result<std::vector<Dataset>> list_datasets(db::Transaction& tx, const DatasetFilter& filter);
 
 /// Keys that one statement asks for or writes; add_keys() makes as many as it needs.

@@ -16,6 +16,8 @@ namespace gym::registry {
 inline constexpr std::size_t kJobSpecBytesMax = 1 << 20;
 inline constexpr const char* kMaxDataPriceKey = "max_data_price";
 inline constexpr const char* kUseKey = "use";
+inline constexpr const char* kVisibilityKey = "visibility";
+inline constexpr const char* kAllowedKey = "allowed";
 /// Slots of a round: what a round record has room for with a delta of each slot of the round before
 /// (protocol::kRoundRecordBytesMax), and less than one aggregate program takes
 /// (program::kDeltasMax). No round with more could be made.
@@ -38,6 +40,7 @@ struct JobSpec {
     std::string model_file;
     std::string dataset;  ///< "0x..." root, or a file
     std::string init;     ///< what the parameters begin as (parse_init()), or a file; empty: random
+    Access access;        ///< to the model that comes out; private unless the file says another
     JobTerms terms;
     Amount budget_wei;
     /// The most that the owner pays for a million tokens of text; zero unless the file says it.

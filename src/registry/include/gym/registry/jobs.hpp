@@ -12,6 +12,7 @@
 #include "gym/db/database.hpp"
 #include "gym/protocol/lifecycle.hpp"
 #include "gym/protocol/sampling.hpp"
+#include "gym/registry/visibility.hpp"
 
 namespace gym::registry {
 
@@ -62,6 +63,7 @@ struct NewJob {
     JobTerms terms;
     Amount budget_wei;  ///< locked in the job's escrow account by the caller's transaction
     std::optional<StateRef> init;  ///< base state that round 1 begins from; absent: drawn at random
+    Access access;                 ///< to its model
 };
 
 /// The blobs of a prepared job and what was counted from its programs.
@@ -86,6 +88,10 @@ struct Job {
     JobTerms terms;
     Amount budget_wei;
     std::optional<StateRef> init;  ///< as submitted
+    /// To the model: weights, checkpoints, exports. The rest of a job is open to everybody by its
+    /// id: what was paid for which roots can be audited.
+    Access access;
+    Address data_owner;  ///< of the dataset, who is paid for it
     /// Price of the dataset's tokens for this job, as registered when the job was submitted.
     Amount data_price_wei_per_mtoken;
     std::uint32_t data_quality_ppm = 0;
@@ -120,9 +126,17 @@ struct JobFilter {
     std::optional<JobStatus> status;
     std::uint32_t limit = 100;  ///< at most 1,000
     std::uint32_t offset = 0;
+    Viewer viewer = Viewer::service();
 };
-/// Newest first.
+/// Newest first, those whose model the viewer may see.
 Result<std::vector<Job>> list_jobs(db::Transaction& tx, const JobFilter& filter);
+
+/// The job, for a viewer who may see its model. @errors kNotFound, as get_job(), for all others.
+Result<Job> get_job_of_model(db::Transaction& tx, const Digest& id, const Viewer& viewer);
+/// Who may see the model from now on; what was fetched before stays with those who fetched it.
+/// @errors kNotFound; kPermissionDenied if it belongs to another owner who lets `owner` see it.
+Status set_job_access(db::Transaction& tx, const Digest& id, const Address& owner,
+                      const Access& access);
 
 /// Records a request of the owner. @errors kNotFound, kConflict for a job that has ended.
 Status request_job(db::Transaction& tx, const Digest& id, JobRequest request);

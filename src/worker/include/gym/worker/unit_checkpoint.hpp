@@ -12,6 +12,7 @@
 #include "gym/common/result.hpp"
 #include "gym/common/save_pace.hpp"
 #include "gym/engine/unit.hpp"
+#include "gym/vault/store_key.hpp"
 
 namespace gym::worker {
 
@@ -25,13 +26,14 @@ struct CheckpointKey {
 /// A digest of every field of `spec`.
 [[nodiscard]] Digest digest_of(const engine::UnitSpec& spec);
 
-/// A whole checkpoint file: header, its SHA-256, the state's canonical bytes.
+/// The content of a checkpoint file: header, its SHA-256, the state's canonical bytes.
 /// @errors kMalformed for a torn file or an altered header; kMismatch for another unit's, or a
 /// state whose bytes do not hash to the root in the header.
 [[nodiscard]] Result<engine::UnitPosition> decode_checkpoint(const CheckpointKey& key,
-                                                             ByteView file, unsigned threads);
+                                                             ByteView content, unsigned threads);
 
-/// Positions of unfinished units on disk, one file a unit. Losing or damaging a file costs time,
+/// Positions of unfinished units on disk, one file a unit, of nodes sealed
+/// (vault/sealed_file.hpp). Losing or damaging a file costs time,
 /// never correctness: it is checked when read, and the unit begins again. Not thread-safe.
 class CheckpointStore {
   public:
@@ -39,7 +41,10 @@ class CheckpointStore {
     static constexpr std::size_t kFilesMax = 3;
 
     /// Removes what a killed process left half written. @errors kIo.
-    static Result<CheckpointStore> open(const std::filesystem::path& directory);
+    /// @param key of the node; nullptr: the files are not sealed, for runs whose inputs lie beside
+    /// them in the clear.
+    static Result<CheckpointStore> open(const std::filesystem::path& directory,
+                                        const vault::StoreKey* key);
 
     /// Where the unit stood; nothing when it was never saved. A damaged or foreign file is removed,
     /// and the log says why.
@@ -53,9 +58,13 @@ class CheckpointStore {
     [[nodiscard]] std::filesystem::path path_of(const Digest& unit) const;
 
   private:
-    explicit CheckpointStore(std::filesystem::path directory) : directory_(std::move(directory)) {}
+    CheckpointStore(std::filesystem::path directory, std::optional<vault::StoreKey> key)
+        : directory_(std::move(directory)), key_(std::move(key)) {}
+    [[nodiscard]] Result<Bytes> read(const Digest& unit) const;
+    Status write(const Digest& unit, std::span<const ByteView> parts) const;
     void keep_newest();
     std::filesystem::path directory_;
+    std::optional<vault::StoreKey> key_;
 };
 
 /// Decides after every step whether to save: every `every`, and at once when the node is stopping,
