@@ -76,6 +76,7 @@ program::TrainConfig bert_config(program::Task task) {
     config.model.hidden_width = 48;
     config.model.mask_token = 3;
     if (task == program::Task::kClassify) config.model.classes = 5;
+    if (task == program::Task::kEmbed) config.batch = 2;  // the least that it trains on
     if (task == program::Task::kRerank) config.model.passages = 2;
     return config;
 }

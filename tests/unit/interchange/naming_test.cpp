@@ -199,7 +199,7 @@ Program bert(program::Task task) {
     config.model.architecture = program::Architecture::kEncoder;
     config.model.task = task;
     config.model.vocabulary = 11;
-    config.model.context = 6;
+    config.model.context = 8;
     config.model.layers = 1;
     config.model.heads = 2;
     config.model.width = 4;

@@ -42,7 +42,7 @@ Result<program::Program> program_of_weights(const std::string& weights, const st
                               "model file with --model");
     GYM_TRY(const Bytes text, read_file(config, interchange::kConfigBytesMax));
     program::TrainConfig train;
-    train.batch = 1;
+    train.batch = 2;  // the least that every task trains on
     auto described = interchange::parse_hf_config({reinterpret_cast<const char*>(text.data()), text.size()});
     if (!described.ok()) return described.error().in(config.string());
     train.model = *std::move(described);
