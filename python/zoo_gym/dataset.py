@@ -328,8 +328,8 @@ class Dataset:
         network: str | Network | None = None,
         api_key_file: str | os.PathLike[str] | None = None,
     ) -> Dataset:
-        """Uploads and registers the dataset; everybody on the network can then train on it and
-        read it.
+        """Uploads and registers the dataset, with the files of its tokenizer; everybody on the network
+        can then train on it and read it, unless its licence is private.
 
         Args:
             name: the dataset becomes its next version; NAME@VERSION insists on the number. A name belongs
@@ -354,6 +354,9 @@ class Dataset:
         found = network if isinstance(network, Network) else Network.find(network, api_key_file)
         api = found.owner_api()
         record = api.register_dataset(self.tokens, label, licence, decimal_text(price, "price"))
+        if self._tokenizer is not None and self._tokenizer.files:
+            # So that models that are trained on it are exported with their tokenizer.
+            api.give_tokenizer(record.root, self._tokenizer.files)
         info = _info_of(record) if name is None else _named(record, api.name_dataset(name, record.root))
         return Dataset(info, self._tokens, self._tokenizer)
 

@@ -76,8 +76,8 @@ class Network:
         )
 
     def api(self) -> _zoo_gym.Api:
-        """A client that reads what is public."""
-        return _zoo_gym.Api(self.url)
+        """A client that reads; with the owner's key, if there is one, which sees more than others."""
+        return _zoo_gym.Api(self.url, key=self.api_key() or "")
 
     def api_key(self) -> str | None:
         """The owner's key, if there is one.

@@ -5,6 +5,7 @@
 
 #include "gym/common/file.hpp"
 #include "gym/common/ppm.hpp"
+#include "gym/data/remote.hpp"
 #include "gym/dispute/network_limit.hpp"
 #include "gym/program/cost.hpp"
 #include "gym/program/presets.hpp"
@@ -59,7 +60,7 @@ Status load_dataset(const JobText& given, const registry::JobSpec& spec,
         job.dataset_root = *root;
         return {};
     }
-    const fs::path path = given.folder / dataset;
+    const fs::path path = data::is_remote(dataset) ? fs::path(dataset) : given.folder / dataset;
     std::error_code unknown;
     if (const auto reference = registry::parse_dataset_reference(dataset);
         lookup && reference.ok() && !fs::exists(path, unknown))

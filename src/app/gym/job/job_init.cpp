@@ -36,28 +36,36 @@ Result<Digest> upload_weights(const client::ApiClient& api, const ResolvedJob& j
                        }});
 }
 
-/// The weights that a name stands for now: its next version changes nothing in the job.
-Result<std::string> root_of_model(const client::ApiClient& api, const std::string& name) {
-    GYM_TRY(const auto reference, registry::parse_model_reference(name));
-    const auto model = api.model_version(reference);
-    if (!model.ok())
-        return model.error().in("'init': there is no file or folder " + name +
-                                ", and as a model's name");
-    print_notice("init", "{}@{}, weights {}", (*model)->name, (*model)->version,
-                 (*model)->state.root.hex());
-    return (*model)->state.root.hex();
+/// Whether `init` can only be a registered model's name.
+bool is_name(const std::string& init) {
+    std::error_code unknown;
+    return !init.empty() && !init.starts_with(registry::kInitJobPrefix) &&
+           !registry::parse_init(init).ok() && !std::filesystem::exists(init, unknown);
 }
 
 }  // namespace
 
+Status resolve_named_init(const client::ApiClient& api, ResolvedJob& job) {
+    if (!is_name(job.init)) return {};
+    GYM_TRY(const auto reference, registry::parse_model_reference(job.init));
+    const auto model = api.model_version(reference);
+    if (!model.ok() && model.error().code == ErrorCode::kNotFound)
+        return fail(ErrorCode::kNotFound,
+                    "'init' names " + job.init +
+                        ": there is no such file or folder, and no registered model has this name "
+                        "(`gym model registered` lists them)");
+    if (!model.ok()) return model.error().in("'init' names " + job.init);
+    print_notice("init", "{}@{}, weights {}", (*model)->name, (*model)->version,
+                 (*model)->state.root.hex());
+    return begin_from(job, (*model)->state.root.hex());
+}
+
 Status resolve_init(const client::ApiClient& api, ResolvedJob& job) {
+    GYM_CHECK(resolve_named_init(api, job));
     if (job.init.empty() || registry::parse_init(job.init).ok()) return {};
     std::string init;
-    std::error_code unknown;
     if (job.init.starts_with(registry::kInitJobPrefix)) {
         GYM_TRY(init, complete_job(api, job.init));
-    } else if (!std::filesystem::exists(job.init, unknown)) {
-        GYM_TRY(init, root_of_model(api, job.init));
     } else {
         GYM_TRY(const Digest root, upload_weights(api, job));
         init = root.hex();
