@@ -974,6 +974,26 @@ BEGIN
 END
 $$;
 
+-- Name: guard_model_version(); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.guard_model_version() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        IF NEW.version <> (SELECT coalesce(max(version), 0) + 1 FROM registry.model_version WHERE name = NEW.name) THEN
+            RAISE EXCEPTION 'the versions of a name follow each other' USING ERRCODE = 'P0001';
+        END IF;
+        RETURN NEW;
+    END IF;
+    IF TG_OP = 'UPDATE'
+       AND to_jsonb(NEW) - '{visibility,allowed}'::text[] = to_jsonb(OLD) - '{visibility,allowed}'::text[] THEN
+        RETURN NEW;
+    END IF;
+    RAISE EXCEPTION 'a version of a model never changes, except for who may see it' USING ERRCODE = 'P0001';
+END
+$$;
+
 -- Name: guard_unit(); Type: FUNCTION; Schema: registry; Owner: -
 
 CREATE FUNCTION registry.guard_unit() RETURNS trigger
@@ -2305,6 +2325,45 @@ CREATE TABLE registry.missed_draw (
     CONSTRAINT missed_draw_draw_check CHECK ((draw >= 0))
 );
 
+-- Name: model_name; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.model_name (
+    name text NOT NULL,
+    owner registry.address NOT NULL,
+    registered_at_ms bigint NOT NULL,
+    CONSTRAINT model_name_name_check CHECK (((char_length(name) <= 64) AND (name ~ '^[a-z0-9][a-z0-9._-]*$'::text) AND (name !~ '^(0x)?[0-9a-f]*$'::text)))
+);
+
+-- Name: model_version; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.model_version (
+    name text NOT NULL,
+    version integer NOT NULL,
+    state_root registry.digest NOT NULL,
+    state_blob registry.digest NOT NULL,
+    state_bytes bigint NOT NULL,
+    state_layout bytea NOT NULL,
+    program_root registry.digest NOT NULL,
+    program_blob registry.digest NOT NULL,
+    program_bytes bigint NOT NULL,
+    tokenizer registry.digest,
+    tokenizer_blob registry.digest,
+    licence text NOT NULL,
+    job_id registry.digest,
+    round bigint,
+    visibility registry.visibility DEFAULT 'private'::text NOT NULL,
+    allowed registry.address[] DEFAULT '{}'::registry.address[] NOT NULL,
+    registered_at_ms bigint NOT NULL,
+    CONSTRAINT model_version_allowed CHECK (((cardinality(allowed) <= 1000) AND (((visibility)::text = 'allow-list'::text) OR (allowed = '{}'::registry.address[])))),
+    CONSTRAINT model_version_job CHECK ((num_nonnulls(job_id, round) = ANY (ARRAY[0, 2]))),
+    CONSTRAINT model_version_licence_check CHECK (((char_length(licence) <= 256) AND (licence ~ '^[A-Za-z0-9.+:() -]+$'::text))),
+    CONSTRAINT model_version_program_bytes_check CHECK ((program_bytes > 0)),
+    CONSTRAINT model_version_round_check CHECK ((round >= 0)),
+    CONSTRAINT model_version_state_bytes_check CHECK ((state_bytes > 0)),
+    CONSTRAINT model_version_tokenizer CHECK (((tokenizer IS NOT NULL) OR (tokenizer_blob IS NULL))),
+    CONSTRAINT model_version_version_check CHECK (((version >= 1) AND (version <= 1000000)))
+);
+
 -- Name: node; Type: TABLE; Schema: registry; Owner: -
 
 CREATE TABLE registry.node (
@@ -2726,6 +2785,16 @@ ALTER TABLE ONLY registry.measurement
 ALTER TABLE ONLY registry.missed_draw
     ADD CONSTRAINT missed_draw_pkey PRIMARY KEY (unit_id, draw);
 
+-- Name: model_name model_name_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.model_name
+    ADD CONSTRAINT model_name_pkey PRIMARY KEY (name);
+
+-- Name: model_version model_version_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.model_version
+    ADD CONSTRAINT model_version_pkey PRIMARY KEY (name, version);
+
 -- Name: node node_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
 
 ALTER TABLE ONLY registry.node
@@ -2970,6 +3039,10 @@ CREATE INDEX job_status ON registry.job USING btree (status, submitted_at_ms);
 
 CREATE INDEX missed_draw_by ON registry.missed_draw USING btree (verifier);
 
+-- Name: model_version_state; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX model_version_state ON registry.model_version USING btree (state_root);
+
 -- Name: node_owner; Type: INDEX; Schema: registry; Owner: -
 
 CREATE INDEX node_owner ON registry.node USING btree (owner);
@@ -3122,6 +3195,10 @@ CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.job_o
 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.measurement FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
 
+-- Name: model_name append_only; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.model_name FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
+
 -- Name: unit_commitment append_only; Type: TRIGGER; Schema: registry; Owner: -
 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.unit_commitment FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
@@ -3162,9 +3239,17 @@ CREATE TRIGGER guard_dataset_version BEFORE INSERT ON registry.dataset_version F
 
 CREATE TRIGGER guard_job BEFORE INSERT OR UPDATE ON registry.job FOR EACH ROW EXECUTE FUNCTION registry.guard_job();
 
+-- Name: model_version guard_model_version; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER guard_model_version BEFORE INSERT OR DELETE OR UPDATE ON registry.model_version FOR EACH ROW EXECUTE FUNCTION registry.guard_model_version();
+
 -- Name: unit guard_unit; Type: TRIGGER; Schema: registry; Owner: -
 
 CREATE TRIGGER guard_unit BEFORE INSERT OR UPDATE ON registry.unit FOR EACH ROW EXECUTE FUNCTION registry.guard_unit();
+
+-- Name: model_version no_truncate; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER no_truncate BEFORE TRUNCATE ON registry.model_version FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
 
 -- Name: evaluation publish_evaluation; Type: TRIGGER; Schema: registry; Owner: -
 
@@ -3287,6 +3372,16 @@ ALTER TABLE ONLY registry.missed_draw
 
 ALTER TABLE ONLY registry.missed_draw
     ADD CONSTRAINT missed_draw_verifier_fkey FOREIGN KEY (verifier) REFERENCES registry.node(address);
+
+-- Name: model_version model_version_job_id_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.model_version
+    ADD CONSTRAINT model_version_job_id_fkey FOREIGN KEY (job_id) REFERENCES registry.job(id);
+
+-- Name: model_version model_version_name_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.model_version
+    ADD CONSTRAINT model_version_name_fkey FOREIGN KEY (name) REFERENCES registry.model_name(name);
 
 -- Name: report report_unit_id_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
 
@@ -4164,6 +4259,22 @@ GRANT SELECT ON TABLE registry.job_transition TO gym_api;
 
 GRANT SELECT,INSERT ON TABLE registry.missed_draw TO gym_coordinator;
 GRANT SELECT ON TABLE registry.missed_draw TO gym_rewards;
+
+-- Name: TABLE model_name; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT ON TABLE registry.model_name TO gym_api;
+
+-- Name: TABLE model_version; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT ON TABLE registry.model_version TO gym_api;
+
+-- Name: COLUMN model_version.visibility; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(visibility) ON TABLE registry.model_version TO gym_api;
+
+-- Name: COLUMN model_version.allowed; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(allowed) ON TABLE registry.model_version TO gym_api;
 
 -- Name: TABLE node; Type: ACL; Schema: registry; Owner: -
 

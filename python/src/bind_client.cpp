@@ -20,6 +20,8 @@
 #include "gym/plan/order_signer.hpp"
 #include "gym/registry/dataset_names.hpp"
 #include "gym/registry/job_spec.hpp"
+#include "gym/registry/model_names.hpp"
+#include "gym/tokenizer/bundle.hpp"
 
 namespace gym::python {
 namespace {
@@ -264,10 +266,47 @@ void bind_dataset_calls(py::class_<ApiClient, std::shared_ptr<ApiClient>>& api) 
                  const Digest digest = parse_digest(root, "dataset");
                  return unlocked([&] { return self.name_dataset(name, digest); }).value;
              })
-        .def("dataset_version", [](const ApiClient& self, const std::string& reference) {
-            const auto name = unwrap(registry::parse_dataset_reference(reference));
-            return unlocked([&] { return self.dataset_version(name); }).value;
+        .def("dataset_version",
+             [](const ApiClient& self, const std::string& reference) {
+                 const auto name = unwrap(registry::parse_dataset_reference(reference));
+                 return unlocked([&] { return self.dataset_version(name); }).value;
+             })
+        .def("give_tokenizer",
+             [](const ApiClient& self, const std::string& dataset,
+                const std::vector<std::pair<std::string, py::bytes>>& files) {
+                 const Digest root = parse_digest(dataset, "dataset");
+                 std::vector<tokenizer::TokenizerFile> named;
+                 named.reserve(files.size());
+                 for (const auto& [name, content] : files) {
+                     const ByteView view = as_bytes(std::string_view(content));
+                     named.push_back({name, Bytes(view.begin(), view.end())});
+                 }
+                 unlocked([&]() -> Status {
+                     GYM_TRY(const auto bundle, tokenizer::make_bundle(std::move(named)));
+                     return self.give_tokenizer(root, tokenizer::encode_bundle(bundle));
+                 });
+             })
+        .def("model_version", [](const ApiClient& self, const std::string& reference) {
+            const auto name = unwrap(registry::parse_model_reference(reference));
+            return unlocked([&] { return self.model_version(name); }).value;
         });
+}
+
+void bind_model_version(py::module_& module) {
+    using registry::ModelVersion;
+    py::class_<ModelVersion>(module, "ModelVersion")
+        .def_readonly("name", &ModelVersion::name)
+        .def_readonly("version", &ModelVersion::version)
+        .def_readonly("licence", &ModelVersion::licence)
+        .def_property_readonly("owner", [](const ModelVersion& self) { return self.owner.hex(); })
+        .def_property_readonly("visibility",
+                               [](const ModelVersion& self) {
+                                   return std::string(registry::to_string(self.access.visibility));
+                               })
+        .def_property_readonly("state_root",
+                               [](const ModelVersion& self) { return self.state.root.hex(); })
+        .def_property_readonly("program_root",
+                               [](const ModelVersion& self) { return self.program.root.hex(); });
 }
 
 }  // namespace
@@ -277,6 +316,7 @@ void bind_client(py::module_& module) {
     bind_job_detail(module);
     bind_dataset_record(module);
     bind_dataset_version(module);
+    bind_model_version(module);
     bind_account(module);
     bind_signer(module);
     module.attr("PAGE_ITEMS_MAX") = client::kPageItemsMax;
@@ -286,6 +326,9 @@ void bind_client(py::module_& module) {
     });
     module.def("parse_dataset_name", [](const std::string& text) {
         return unwrap(registry::parse_dataset_reference(text)).name;
+    });
+    module.def("parse_model_name", [](const std::string& text) {
+        return registry::to_string(unwrap(registry::parse_model_reference(text)));
     });
     auto api = py::class_<ApiClient, std::shared_ptr<ApiClient>>(module, "Api");
     api.def(py::init(&open_api), py::arg("url"), py::arg("key") = "", py::arg("key_file") = "",

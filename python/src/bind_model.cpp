@@ -18,7 +18,9 @@
 #include "gym/client/api_client.hpp"
 #include "gym/contracts/deployment.hpp"
 #include "gym/interchange/model_folder.hpp"
+#include "gym/licence/licence.hpp"
 #include "gym/owner/export_model.hpp"
+#include "gym/owner/named_model.hpp"
 #include "gym/owner/upload_weights.hpp"
 
 /// Models as folders that Hugging Face's from_pretrained() reads.
@@ -92,6 +94,18 @@ class Callbacks {
     std::optional<py::error_already_set> raised_;
 };
 
+/// Calls `work` with callbacks, without Python's lock.
+template <class Work>
+auto with_callbacks(Progress progress, Work&& work) {
+    Callbacks callbacks(std::move(progress));
+    auto result = [&] {
+        const py::gil_scoped_release release;
+        return std::forward<Work>(work)(callbacks);
+    }();
+    callbacks.rethrow();
+    return unwrap(std::move(result));
+}
+
 /// What to compare a download with.
 struct ChainPlace {
     std::string url;  ///< empty: nothing
@@ -113,35 +127,84 @@ owner::Exported export_job(const std::shared_ptr<client::ApiClient>& api, const 
                            const Files& tokenizer, const std::string& chain,
                            const std::optional<contracts::Deployment>& contracts,
                            Progress progress) {
-    Callbacks callbacks(std::move(progress));
     owner::ExportRequest request{parse_digest(job, "job"), round, folder, named_files(tokenizer)};
-    request.progress = [&](std::uint64_t done, std::uint64_t total) {
-        callbacks.progress(done, total);
-    };
-    request.interrupted = [&] { return callbacks.interrupted(); };
-    auto result = [&] {
-        const py::gil_scoped_release release;
+    return with_callbacks(std::move(progress), [&](Callbacks& callbacks) {
+        request.progress = [&](std::uint64_t done, std::uint64_t total) {
+            callbacks.progress(done, total);
+        };
+        request.interrupted = [&] { return callbacks.interrupted(); };
         return run_export(*api, std::move(request), {chain, contracts});
-    }();
-    callbacks.rethrow();
-    return unwrap(std::move(result));
+    });
 }
 
 /// @return the root of the uploaded state.
 std::string upload_weights(const std::shared_ptr<client::ApiClient>& api, const Program& program,
                            const std::string& path, Progress progress) {
-    Callbacks callbacks(std::move(progress));
-    auto result = [&] {
-        const py::gil_scoped_release release;
-        return owner::upload_weights(
-            *api, program,
-            {.weights = path,
-             .progress = [&](std::uint64_t done,
-                             std::uint64_t total) { callbacks.progress(done, total); },
-             .interrupted = [&] { return callbacks.interrupted(); }});
-    }();
-    callbacks.rethrow();
-    return unwrap(std::move(result)).hex();
+    return with_callbacks(std::move(progress),
+                          [&](Callbacks& callbacks) {
+                              return owner::upload_weights(
+                                  *api, program,
+                                  {.weights = path,
+                                   .progress = [&](std::uint64_t done,
+                                                   std::uint64_t total) {
+                                       callbacks.progress(done, total);
+                                   },
+                                   .interrupted = [&] { return callbacks.interrupted(); }});
+                          })
+        .hex();
+}
+
+/// @param visibility empty: the licence decides.
+registry::ModelVersion push_model(const std::shared_ptr<client::ApiClient>& api,
+                                  const Program& program, const std::string& path,
+                                  const std::string& reference, const std::string& licence,
+                                  const std::string& visibility, const Files& tokenizer,
+                                  Progress progress) {
+    owner::ModelPush push{.reference = unwrap(registry::parse_model_reference(reference)),
+                          .weights = path,
+                          .tokenizer = named_files(tokenizer),
+                          .licence = unwrap(licence::canonical(licence))};
+    if (!visibility.empty()) push.access = unwrap(registry::make_access(visibility, {}));
+    return with_callbacks(std::move(progress), [&](Callbacks& callbacks) {
+               push.progress = [&](std::uint64_t done, std::uint64_t total) {
+                   callbacks.progress(done, total);
+               };
+               push.interrupted = [&] { return callbacks.interrupted(); };
+               return owner::push_model(*api, program, push);
+           })
+        .value;
+}
+
+owner::ModelPull pull_of(const std::string& reference, Callbacks& callbacks) {
+    return {.reference = registry::parse_model_reference(reference).value_or({}),
+            .folder = {},
+            .progress = [&](std::uint64_t done,
+                            std::uint64_t total) { callbacks.progress(done, total); },
+            .interrupted = [&] { return callbacks.interrupted(); }};
+}
+
+registry::ModelVersion pull_model(const std::shared_ptr<client::ApiClient>& api,
+                                  const std::string& reference, const std::string& folder,
+                                  Progress progress) {
+    unwrap(registry::parse_model_reference(reference));
+    return with_callbacks(std::move(progress),
+                          [&](Callbacks& callbacks) {
+                              owner::ModelPull pull = pull_of(reference, callbacks);
+                              pull.folder = folder;
+                              return owner::pull_model(*api, pull);
+                          })
+        .model;
+}
+
+std::string cached_model(const std::shared_ptr<client::ApiClient>& api,
+                         const std::string& reference, const std::string& home,
+                         Progress progress) {
+    unwrap(registry::parse_model_reference(reference));
+    return with_callbacks(std::move(progress),
+                          [&](Callbacks& callbacks) {
+                              return owner::cached_model(*api, home, pull_of(reference, callbacks));
+                          })
+        .folder.string();
 }
 
 }  // namespace
@@ -167,6 +230,13 @@ void bind_model(py::module_& module) {
     module.def("export_job", &export_job, py::arg("api"), py::arg("job"), py::arg("round"),
                py::arg("folder"), py::arg("tokenizer"), py::arg("chain"), py::arg("contracts"),
                py::arg("progress"));
+    module.def("push_model", &push_model, py::arg("api"), py::arg("program"), py::arg("path"),
+               py::arg("reference"), py::arg("licence"), py::arg("visibility"),
+               py::arg("tokenizer"), py::arg("progress"));
+    module.def("pull_model", &pull_model, py::arg("api"), py::arg("reference"), py::arg("folder"),
+               py::arg("progress"));
+    module.def("cached_model", &cached_model, py::arg("api"), py::arg("reference"),
+               py::arg("home"), py::arg("progress"));
     module.def("upload_weights", &upload_weights, py::arg("api"), py::arg("program"),
                py::arg("path"), py::arg("progress"));
 }

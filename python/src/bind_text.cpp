@@ -11,6 +11,7 @@
 
 #include "bindings.hpp"
 #include "errors.hpp"
+#include "gym/program/program_text.hpp"
 #include "gym/program/presets.hpp"
 #include "gym/program/train_config_yaml.hpp"
 #include "gym/tokenizer/tokenizer.hpp"
@@ -90,6 +91,9 @@ void bind_tokenizer(py::module_& module) {
 
 void bind_text(py::module_& module) {
     bind_tokenizer(module);
+    module.def("program_text", [](const program::Program& program) {
+        return unlocked([&] { return program::program_text(program); });
+    });
     module.def("presets", &preset_list);
     module.def("preset_text", &preset_text, py::arg("name"), py::arg("steps") = 0);
 }

@@ -42,6 +42,9 @@ class Program:
     def shape(self) -> tuple[int, int, int]:
         """Windows of a step, tokens of a window, tokens that the model knows."""
 
+def program_text(program: Program) -> str:
+    """The program's file within a model file."""
+
 class State:
     @staticmethod
     def initial(program: Program, seed: str) -> State: ...
@@ -258,6 +261,24 @@ class Api:
     def who_sees_model(self, job: Job) -> str: ...
     def name_dataset(self, reference: str, root: str) -> DatasetVersion: ...
     def dataset_version(self, reference: str) -> DatasetVersion: ...
+    def give_tokenizer(self, dataset: str, files: list[tuple[str, bytes]]) -> None: ...
+    def model_version(self, reference: str) -> ModelVersion: ...
+
+class ModelVersion:
+    @property
+    def name(self) -> str: ...
+    @property
+    def version(self) -> int: ...
+    @property
+    def owner(self) -> str: ...
+    @property
+    def licence(self) -> str: ...
+    @property
+    def visibility(self) -> str: ...
+    @property
+    def state_root(self) -> str: ...
+    @property
+    def program_root(self) -> str: ...
 
 class DatasetVersion:
     @property
@@ -372,6 +393,27 @@ def upload_weights(
     api: Api, program: Program, path: str, progress: Callable[[int, int], None]
 ) -> str:
     """The root of the uploaded state."""
+
+def parse_model_name(text: str) -> str:
+    """NAME[@VERSION]; raises InvalidArgumentError for what can be no model's name."""
+
+def push_model(
+    api: Api,
+    program: Program,
+    path: str,
+    reference: str,
+    licence: str,
+    visibility: str,
+    tokenizer: list[tuple[str, bytes]],
+    progress: Callable[[int, int], None],
+) -> ModelVersion: ...
+def pull_model(
+    api: Api, reference: str, folder: str, progress: Callable[[int, int], None]
+) -> ModelVersion: ...
+def cached_model(
+    api: Api, reference: str, home: str, progress: Callable[[int, int], None]
+) -> str:
+    """The folder below `home` with the model, which is fetched unless it is there."""
 
 
 class PlannedJob:

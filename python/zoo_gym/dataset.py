@@ -334,8 +334,8 @@ class Dataset:
         network: str | Network | None = None,
         api_key_file: str | os.PathLike[str] | None = None,
     ) -> Dataset:
-        """Uploads and registers the dataset, so that jobs can train on it, and says who sees it
-        (docs/DATA.md, "Visibility").
+        """Uploads and registers the dataset, with the files of its tokenizer, so that jobs can train on it,
+        and says who sees it (docs/DATA.md, "Visibility").
 
         Args:
             name: the dataset becomes its next version; NAME@VERSION insists on the number. A name belongs
@@ -369,6 +369,9 @@ class Dataset:
             self.tokens, label, licence, decimal_text(price, "price"), visibility, list(allow)
         )
         say(f"dataset '{label}' is visible: {api.who_sees_data(record)}")
+        if self._tokenizer is not None and self._tokenizer.files:
+            # So that models that are trained on it are exported with their tokenizer.
+            api.give_tokenizer(record.root, self._tokenizer.files)
         info = _info_of(record) if name is None else _named(record, api.name_dataset(name, record.root))
         return Dataset(info, self._tokens, self._tokenizer)
 

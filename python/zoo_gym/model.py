@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from . import _zoo_gym
-from .errors import NotFoundError
+from . import _zoo_gym, torchscript
+from .errors import InvalidArgumentError, NotFoundError
+from .settings import Network
+from .tokenizer import Tokenizer
 
 
 class Model:
     """A model with its optimizer, as training needs it.
 
     Args:
-        name: a preset (:meth:`presets`), a model file (``.yaml``), or a folder that
-            :meth:`DistributedTrainer.export` wrote.
+        name: a preset (:meth:`presets`), a model file (``.yaml``), a TorchScript file, or a folder
+            that :meth:`DistributedTrainer.export` wrote.
+        context, batch, optimizer: of a TorchScript file alone (:meth:`from_torchscript`).
 
     Immutable and safe to share between threads. Sizes: a step trains on ``batch`` windows of
     ``context`` tokens.
@@ -29,8 +35,21 @@ class Model:
     _weights: _zoo_gym.State | None
     _is_preset: bool
 
-    def __init__(self, name: str | os.PathLike[str]) -> None:
-        made = _resolve(os.fspath(name))
+    def __init__(
+        self,
+        name: str | os.PathLike[str],
+        *,
+        context: int | None = None,
+        batch: int | None = None,
+        optimizer: Mapping[str, Any] | None = None,
+    ) -> None:
+        if torchscript.is_torchscript(Path(name)):
+            made = Model.from_torchscript(name, context=context, batch=batch, optimizer=optimizer)
+        else:
+            for key, value in {"context": context, "batch": batch, "optimizer": optimizer}.items():
+                if value is not None:
+                    raise InvalidArgumentError(f"{key}: only a TorchScript file takes it; '{os.fspath(name)}' has its own")
+            made = _resolve(os.fspath(name))
         self._name, self._yaml = made._name, made._yaml
         self._program, self._weights, self._is_preset = made._program, made._weights, made._is_preset
 
@@ -78,6 +97,34 @@ class Model:
         return cls._make(Path(path).stem, text, _zoo_gym.Program.from_yaml(text, os.fspath(path)))
 
     @classmethod
+    def from_torchscript(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        context: int | None = None,
+        batch: int | None = None,
+        optimizer: Mapping[str, Any] | None = None,
+    ) -> Model:
+        """The model and weights in a TorchScript file (``torch.jit.script(model).save(path)``), as
+        ``gym job submit --model FILE.pt`` reads it (docs/TORCH.md). Training begins with its weights.
+
+        Args:
+            context: tokens that the model reads at a time; needed.
+            batch: windows of a training step; default 8.
+            optimizer: keys of a model file's ``optimizer``, such as ``{"learning_rate": 1e-3}``.
+
+        Raises:
+            InvalidArgumentError: naming the first op that programs do not have, and its place in the
+                source; MalformedError: for another kind of file; NotFoundError: without it, or where gym
+                is installed without libtorch.
+        """
+        if not Path(path).is_file():
+            raise NotFoundError(f"no file {os.fspath(path)}")
+        yaml, weights = torchscript.read(path, context, batch, optimizer)
+        program = _zoo_gym.Program.from_yaml(yaml, os.fspath(path))
+        return cls._make(Path(path).stem, yaml, program, weights=weights)
+
+    @classmethod
     def from_folder(cls, folder: str | os.PathLike[str]) -> Model:
         """The model and weights in a folder that :meth:`DistributedTrainer.export` or
         ``gym job export`` wrote.
@@ -88,6 +135,77 @@ class Model:
         """
         program, weights, name = _zoo_gym.read_folder(os.fspath(folder))
         return cls._make(name or Path(folder).name, None, program, weights=weights)
+
+    @classmethod
+    def pull(
+        cls,
+        name: str,
+        folder: str | os.PathLike[str],
+        *,
+        network: str | Network | None = None,
+        api_key_file: str | os.PathLike[str] | None = None,
+    ) -> Model:
+        """Downloads a registered model as a folder for Hugging Face's ``from_pretrained``, as ``gym model
+        pull`` does, and checks it. A call that was cut off continues.
+
+        Args:
+            name: NAME, which is its newest version, or NAME@VERSION.
+            folder: new, empty, or of an export.
+            network, api_key_file: as in :meth:`Network.find`.
+
+        Raises:
+            NotFoundError: if there is none, or none that the key's owner may see; MismatchError: if other
+                weights arrive.
+        """
+        found = network if isinstance(network, Network) else Network.find(network, api_key_file)
+        _zoo_gym.pull_model(found.owner_api(), name, os.fspath(folder), lambda done, total: None)
+        return cls.from_folder(folder)
+
+    def push(
+        self,
+        name: str,
+        *,
+        licence: str = "private",
+        visibility: str | None = None,
+        tokenizer: Tokenizer | None = None,
+        network: str | Network | None = None,
+        api_key_file: str | os.PathLike[str] | None = None,
+    ) -> str:
+        """Registers the model's weights under a name, for jobs to begin from (``init="NAME"``), as ``gym
+        model push`` does. Doing it again changes nothing.
+
+        Args:
+            name: the weights become its next version; NAME@VERSION insists on the number. A name belongs
+                to the owner who uses it first.
+            licence: SPDX expression such as ``"Apache-2.0"``, or ``"private"``.
+            visibility: ``"public"`` or ``"private"``; None: private under a private licence, else public.
+            tokenizer: of the model's tokens.
+            network, api_key_file: as in :meth:`Network.find`.
+
+        Returns:
+            NAME@VERSION.
+
+        Raises:
+            InvalidArgumentError: for a model without weights, and terms that the network refuses.
+            PermissionDeniedError: if the name belongs to another owner.
+        """
+        if self._weights is None:
+            raise InvalidArgumentError(f"model '{self._name}' has no weights: read it from an exported folder")
+        found = network if isinstance(network, Network) else Network.find(network, api_key_file)
+        with tempfile.TemporaryDirectory(prefix="zoo-gym-") as place:
+            state = os.path.join(place, "weights")
+            self._weights.save(state)
+            version = _zoo_gym.push_model(
+                found.owner_api(),
+                self._program,
+                state,
+                name,
+                licence,
+                visibility or "",
+                [] if tokenizer is None else tokenizer.files,
+                lambda done, total: None,
+            )
+        return f"{version.name}@{version.version}"
 
     @property
     def name(self) -> str:

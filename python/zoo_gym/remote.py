@@ -36,7 +36,7 @@ class JobAsked:
 
     Attributes:
         init: weights to begin with: what the network has of them, as a job file names it, or their path
-            on this machine; None: random ones.
+            on this machine; None: the model's, else random ones.
         budget: the most money to lock; None: what the quote says that the job costs at most.
         max_data_price: the most for a million tokens of text.
         terms: keys of a job file, in the place of what is planned.
@@ -78,7 +78,7 @@ class NetworkTraining:
                 "max_data_price": decimal_text(asked.max_data_price, "max_data_price"),
                 "terms": dict(asked.terms),
             }
-            | ({} if asked.init is None else {"init": _identity(asked.init)}),
+            | _initial(model, asked.init),
         )
         saved = self._file.load()
         if saved is not None:
@@ -150,10 +150,13 @@ class NetworkTraining:
         """Weights that the network has. Those of this machine are uploaded; a call after an interruption
         continues."""
         init = self._asked.init
-        if not isinstance(init, Path):
+        if isinstance(init, str) or (init is None and self.model.weights is None):
             return init
         self._planned(None)  # so that a job that cannot be is refused before the upload
-        with self._transfer("uploaded") as show:
+        with tempfile.TemporaryDirectory(prefix="zoo-gym-") as folder, self._transfer("uploaded") as show:
+            if init is None and self.model.weights is not None:
+                init = Path(folder) / "weights"
+                self.model.weights.save(str(init))
             return _zoo_gym.upload_weights(self._network.owner_api(), self.model.program, str(init), show)
 
     @contextmanager
@@ -306,6 +309,13 @@ def _asked_again(api: _zoo_gym.Api, job: str) -> _zoo_gym.JobDetail:
             if time.monotonic() > end:
                 raise
             time.sleep(_POLL_S)
+
+
+def _initial(model: Model, init: str | Path | None) -> dict[str, list[str | int]]:
+    """What tells trainings from others that begin with other weights."""
+    if init is not None:
+        return {"init": _identity(init)}
+    return {} if model.weights is None else {"init": [model.weights.root]}
 
 
 def _identity(init: str | Path) -> list[str | int]:

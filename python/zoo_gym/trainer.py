@@ -16,7 +16,7 @@ from .local import LocalTraining
 from .model import Model
 from .progress import find_view
 from .remote import JobAsked, NetworkTraining
-from .settings import LOCAL, Network
+from .settings import LOCAL, Network, home
 from .tokenizer import Tokenizer
 from .training import Evaluation, Quote, Training, TrainingResult, TrainingStatus, Wanted
 
@@ -28,7 +28,8 @@ class DistributedTrainer:
     """Trains a model on a network of other people's machines, or on this one.
 
     Args:
-        model: a :class:`Model`; or the name of a preset, a model file (``.yaml``), an exported folder.
+        model: a :class:`Model`; or the name of a preset, a model file (``.yaml``), an exported folder. One
+            of a TorchScript file (``Model("model.pt", context=128)``) begins with the file's weights.
         dataset: a :class:`Dataset`; or a registered name or 0x... root; for local training also the
             path of a text or token file.
         nodes: machines that train at the same time, at most; default: the live ones, at most 8; locally 1.
@@ -44,7 +45,8 @@ class DistributedTrainer:
         init: weights to begin with: an exported folder, a ``.safetensors`` file, or a state of
             ``gym program run``, which are uploaded when the job is submitted; on a network also
             ``"job:ID"`` or ``"job:ID@ROUND"`` of a job of yours, or the 0x... root of a state that you
-            uploaded before. Default: random ones.
+            uploaded before. What is not on this machine is the name of a registered model, ``"NAME"`` or
+            ``"NAME@VERSION"`` (``gym model registered``). Default: the model's weights, else random ones.
         callbacks: see :class:`Callback`.
         steps: local training only: steps, in the place of budget_tokens.
         seed: local training only: 64 hexadecimal digits, or any text; decides weights and batches.
@@ -109,7 +111,7 @@ class DistributedTrainer:
                 _local_dataset(dataset),
                 steps=_local_steps(made, steps, tokens),
                 seed=seed,
-                init=None if init is None else _read_weights(made, init),
+                init=None if init is None else _read_weights(made, init, api_key_file),
                 threads=threads,
                 device=device,
                 state_file="" if state_file is None else os.fspath(state_file),
@@ -127,7 +129,7 @@ class DistributedTrainer:
             nodes=nodes,
             budget=budget,
             max_data_price=max_data_price,
-            init=None if init is None else _network_weights(init),
+            init=None if init is None else _network_weights(init, found),
             terms=_visibility(visibility, accounts) | dict(job or {}),
         )
         self._training = NetworkTraining(made, data, found, asked, self._view)
@@ -311,23 +313,49 @@ def _network_dataset(
     return dataset.push(licence=licence, visibility="private", network=network)
 
 
-def _network_weights(init: str | os.PathLike[str]) -> str | Path:
-    """What the network has, by its name there; what is on this machine, by its path."""
+def _network_weights(init: str | os.PathLike[str], network: Network) -> str | Path:
+    """What the network has, by its name there; what is on this machine, by its path. A model's name stands
+    for its weights of now: its next version changes nothing."""
     text = os.fspath(init)
     if text.startswith("job:") or is_root(text):
         return _zoo_gym.parse_init(text)
-    if not Path(text).exists():
+    if Path(text).exists():
+        return Path(text)
+    name = _model_name(text)
+    try:
+        return network.api().model_version(name).state_root
+    except NotFoundError as error:
+        raise NotFoundError(f"init: there is no file or folder {text}, and as a model's name: {error.message}") from None
+
+
+def _model_name(text: str) -> str:
+    try:
+        return _zoo_gym.parse_model_name(text)
+    except InvalidArgumentError:
         raise NotFoundError(
-            f"init: {text}: no such file or folder; it may also be 'job:ID', 'job:ID@ROUND', or the 0x... "
-            "root of an uploaded state"
-        )
-    return Path(text)
+            f"init: {text}: no such file or folder; it may also be the name of a registered model, 'job:ID', "
+            "'job:ID@ROUND', or the 0x... root of an uploaded state"
+        ) from None
 
 
-def _read_weights(model: Model, init: str | os.PathLike[str]) -> _zoo_gym.State:
+def _read_weights(
+    model: Model, init: str | os.PathLike[str], api_key_file: str | os.PathLike[str] | None
+) -> _zoo_gym.State:
     path = Path(init)
+    if not path.exists():
+        path = _fetched(os.fspath(init), api_key_file)
     if path.is_dir():
         return _zoo_gym.read_folder(str(path))[1]
     if path.suffix == ".safetensors":
         return _zoo_gym.State.read_safetensors(model.program, str(path))
     return _zoo_gym.State.load(str(path))
+
+
+def _fetched(text: str, api_key_file: str | os.PathLike[str] | None) -> Path:
+    """The weights of a registered model of the default network, which are kept on this machine."""
+    name = _model_name(text)
+    api = Network.find(None, api_key_file).owner_api()
+    try:
+        return Path(_zoo_gym.cached_model(api, name, str(home() / "models"), lambda done, total: None))
+    except NotFoundError as error:
+        raise NotFoundError(f"init: there is no file or folder {text}, and as a model's name: {error.message}") from None

@@ -483,6 +483,66 @@ CREATE INDEX round_blobs ON registry.round USING gin
     ((ARRAY[base_state_blob::bytea, momentum_blob::bytea, next_base_blob::bytea, next_momentum_blob::bytea,
             aggregate_program_blob::bytea]));
 
+-- Models --------------------------------------------------------------------------------------------
+-- Names of models: weights that their owner registered. As with datasets, a name belongs to the owner who used it first,
+-- its versions follow each other and never change, except for who may see them.
+CREATE TABLE registry.model_name (
+    name text PRIMARY KEY CHECK (char_length(name) <= 64 AND name ~ '^[a-z0-9][a-z0-9._-]*$'
+                                 AND name !~ '^(0x)?[0-9a-f]*$'),
+    owner registry.address NOT NULL,
+    registered_at_ms bigint NOT NULL
+);
+CREATE TABLE registry.model_version (
+    name text NOT NULL REFERENCES registry.model_name,
+    version integer NOT NULL CHECK (version BETWEEN 1 AND 1000000),
+    -- The weights (a base state), their tensors' names and shapes, and the train program that they are of.
+    state_root registry.digest NOT NULL,
+    state_blob registry.digest NOT NULL,
+    state_bytes bigint NOT NULL CHECK (state_bytes > 0),
+    state_layout bytea NOT NULL,
+    program_root registry.digest NOT NULL,
+    program_blob registry.digest NOT NULL,
+    program_bytes bigint NOT NULL CHECK (program_bytes > 0),
+    -- Root and files of the tokenizer whose tokens the model reads. NULL: nobody said, or gave them.
+    tokenizer registry.digest,
+    tokenizer_blob registry.digest,
+    licence text NOT NULL CHECK (char_length(licence) <= 256 AND licence ~ '^[A-Za-z0-9.+:() -]+$'),
+    -- The job that trained the weights, and after which round; NULL: their owner uploaded them.
+    job_id registry.digest REFERENCES registry.job,
+    round bigint CHECK (round >= 0),
+    -- A row of a program that says nothing of it is not published.
+    visibility registry.visibility NOT NULL DEFAULT 'private',
+    allowed registry.address[] NOT NULL DEFAULT '{}',
+    registered_at_ms bigint NOT NULL,
+    PRIMARY KEY (name, version),
+    CONSTRAINT model_version_tokenizer CHECK (tokenizer IS NOT NULL OR tokenizer_blob IS NULL),
+    CONSTRAINT model_version_job CHECK (num_nonnulls(job_id, round) IN (0, 2)),
+    CONSTRAINT model_version_allowed CHECK (cardinality(allowed) <= 1000
+                                            AND (visibility = 'allow-list' OR allowed = '{}'))
+);
+CREATE INDEX model_version_state ON registry.model_version (state_root);
+CREATE FUNCTION registry.guard_model_version() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        IF NEW.version <> (SELECT coalesce(max(version), 0) + 1 FROM registry.model_version WHERE name = NEW.name) THEN
+            RAISE EXCEPTION 'the versions of a name follow each other' USING ERRCODE = 'P0001';
+        END IF;
+        RETURN NEW;
+    END IF;
+    IF TG_OP = 'UPDATE'
+       AND to_jsonb(NEW) - '{visibility,allowed}'::text[] = to_jsonb(OLD) - '{visibility,allowed}'::text[] THEN
+        RETURN NEW;
+    END IF;
+    RAISE EXCEPTION 'a version of a model never changes, except for who may see it' USING ERRCODE = 'P0001';
+END
+$$;
+CREATE TRIGGER guard_model_version BEFORE INSERT OR UPDATE OR DELETE ON registry.model_version
+    FOR EACH ROW EXECUTE FUNCTION registry.guard_model_version();
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON registry.model_name
+    FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
+CREATE TRIGGER no_truncate BEFORE TRUNCATE ON registry.model_version
+    FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
+
 -- Units ---------------------------------------------------------------------------------------------
 CREATE TABLE registry.unit_transition (
     from_state text NOT NULL,
@@ -814,15 +874,17 @@ GRANT SELECT, INSERT, UPDATE ON registry.cost_rates TO gym_coordinator;
 GRANT UPDATE (request, request_reason) ON registry.job TO gym_rewards;
 -- The API shows everything but step records and audits, submits jobs and datasets, and passes on what owners ask.
 GRANT SELECT ON registry.node, registry.challenge, registry.dataset, registry.dataset_key, registry.dataset_name,
-    registry.dataset_version, registry.dataset_tokenizer, registry.job_transition,
+    registry.dataset_version, registry.dataset_tokenizer, registry.model_name, registry.model_version,
+    registry.job_transition,
     registry.job_order, registry.job_funding, registry.job, registry.cost_rates, registry.round, registry.unit_transition, registry.unit, registry.unit_event,
     registry.unit_commitment, registry.game_watch, registry.disputed_unit, registry.published_report TO gym_api;
 GRANT SELECT (unit_id, draw, verifier, digest, committed_at_ms, records_root, final_state_root,
               delta_root, is_equal, revealed_at_ms, accepted_seq, accepted_at_ms, found_fault)
     ON registry.report TO gym_api;
 GRANT INSERT ON registry.job_order, registry.job_funding, registry.job, registry.dataset, registry.dataset_key,
-    registry.dataset_name, registry.dataset_version, registry.dataset_tokenizer TO gym_api;
+    registry.dataset_name, registry.dataset_version, registry.dataset_tokenizer, registry.model_name,
+    registry.model_version TO gym_api;
 GRANT UPDATE (request, request_reason, budget_wei, visibility, allowed) ON registry.job TO gym_api;
-GRANT UPDATE (visibility, allowed) ON registry.dataset TO gym_api;
+GRANT UPDATE (visibility, allowed) ON registry.dataset, registry.model_version TO gym_api;
 -- ledger.require_own_job() looks up whose a job is.
 GRANT SELECT (id, owner) ON registry.job TO gym_ledger_owner;

@@ -475,6 +475,31 @@ void model_schemas(json::object& out) {
                            {"state", "ModelBlob", "the parameters after the round"},
                            {"datasets", "ModelData[]", "that it is trained on"},
                            {"losses", "ModelLoss[]", "of the rounds up to this one"}});
+    out["ModelOffer"] =
+        schema({{"state", "hash~", "root of an uploaded base state"},
+                {"program", "hash~", "blob root of the uploaded train program"},
+                {"tokenizer", "hash~", "blob root of uploaded tokenizer files"},
+                {"job", "hash~", "a job of the owner, in the place of the uploads"},
+                {"round", "count~", "of the job; without it the newest"},
+                {"version", "count~", "that the new version must have"},
+                {"licence", "text", "an SPDX license expression"},
+                {"visibility", "text~", "without it private for a private licence, else public"},
+                {"allowed", "address[]~", "of an allow-list; at most 1000"}});
+    out["ModelVersion"] = schema({{"name", "text"},
+                                  {"version", "count", "of the name, from 1"},
+                                  {"owner", "address", "of the name"},
+                                  {"state", "ModelBlob", "the weights; `init` takes their root"},
+                                  {"program", "ModelBlob", "the train program that they are of"},
+                                  {"tokenizer", "hash?", "root; null: not known"},
+                                  {"tokenizer_blob", "hash?", "of its files; null: not given"},
+                                  {"licence", "text", "an SPDX license expression"},
+                                  {"job_id", "hash?", "that trained them; null: uploaded"},
+                                  {"round", "count?", "of the job"},
+                                  {"visibility", "text", "public, allow-list or private"},
+                                  {"allowed", "address[]", "who may see it; told to the owner alone"},
+                                  {"registered_at_ms", "time"}});
+    out["ModelNameList"] = schema({{"models", "ModelVersion[]"}});
+    out["ModelVersionList"] = schema({{"versions", "ModelVersion[]"}});
 }
 
 void network_profile_schema(json::object& out) {

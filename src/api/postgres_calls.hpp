@@ -1,7 +1,9 @@
 #pragma once
 
 #include "gym/api/postgres.hpp"
+#include "gym/api/uploads.hpp"
 #include "gym/engine/state_layout.hpp"
+#include "gym/licence/licence.hpp"
 #include "gym/registry/job_spec.hpp"
 
 /// How the backend talks to the database: briefly, because a person waits for the answer.
@@ -31,13 +33,37 @@ Result<std::optional<protocol::CostRates>> cost_rates(db::Transaction& tx);
 Result<std::optional<protocol::CostRates>> cost_rates(db::Transaction& tx,
                                                       const rewards::PublishedFee& fee);
 
-/// The weights that a job of `owner` begins from, if it may and they fit.
-/// @param needed the program's parameters.
-/// @errors kNotFound (no such state, job or round, or a job whose model the owner may not see); as
-/// engine::Differences.
-Result<registry::StateRef> find_weights(db::Transaction& tx, const Address& owner,
-                                        const registry::InitialWeights& init,
-                                        const engine::StateLayout& needed);
+/// Weights that a job begins from.
+struct FoundWeights {
+    registry::StateRef state;
+    /// The tokenizer whose tokens they were trained on, as far as it is known.
+    std::optional<Digest> tokenizer;
+    bool uploaded = false;  ///< by the owner: to be taken over into the blob store
+};
+/// The weights that a job of `owner` begins from, if it may and they fit: an upload, a registered
+/// model or what a job trained.
+/// @param needed the program's parameters. @param use of the job.
+/// @errors kNotFound (no such state, job or round, or none that the owner may see);
+/// kPermissionDenied (the licence of another owner's model forbids it); as engine::Differences.
+Result<FoundWeights> find_weights(db::Transaction& tx, const Address& owner,
+                                  const registry::InitialWeights& init,
+                                  const engine::StateLayout& needed, licence::Use use);
+
+/// What a job has trained.
+struct TrainedState {
+    registry::StateRef state;
+    std::uint64_t round = 0;
+};
+/// The base state of a job after `round` (0: the initial one), by default after its last one.
+/// @errors kNotFound.
+Result<TrainedState> trained_state(db::Transaction& tx, const registry::Job& job,
+                                   const std::optional<std::uint64_t>& round);
+/// The parameters of a job's program, made again from its job file.
+Result<engine::StateLayout> parameters_of(const registry::Job& job);
+
+/// Moves an uploaded blob to where the coordinator finds it, if it is not there.
+Status take_over(blob::BlobStore& blobs, const std::optional<UploadFiles>& files,
+                 const Address& owner, const Digest& blob);
 
 Result<JobCost> cost_of(db::Transaction& tx, const registry::Job& job, const std::string& asset);
 

@@ -139,18 +139,18 @@ Status check_dataset(db::Transaction& tx, const CheckedSpec& spec) {
     return {};
 }
 
-/// A job that continues another one reads tokens as that one did, as far as their data says.
-Status check_tokenizer(db::Transaction& tx, const CheckedSpec& spec) {
-    if (!spec.init->job) return {};
-    GYM_TRY(const registry::Job before, registry::get_job(tx, *spec.init->job));
-    GYM_TRY(const auto old_data, registry::get_dataset(tx, before.dataset_root));
-    GYM_TRY(const auto new_data, registry::get_dataset(tx, spec.job.dataset_root));
-    if (!old_data.tokenizer || !new_data.tokenizer || *old_data.tokenizer == *new_data.tokenizer)
-        return {};
+/// A job that begins from weights reads tokens as they did, as far as this is known.
+Status check_tokenizer(db::Transaction& tx, const CheckedSpec& spec,
+                       const calls::FoundWeights& weights) {
+    if (!weights.tokenizer) return {};
+    GYM_TRY(const auto data, registry::get_dataset(tx, spec.job.dataset_root));
+    if (!data.tokenizer || *data.tokenizer == *weights.tokenizer) return {};
+    const std::string whose =
+        spec.init->job ? "job " + spec.init->job->hex() : "state " + spec.init->root.hex();
     return fail(ErrorCode::kMismatch,
-                "'init': job " + before.id.hex() + " was trained on tokens of the tokenizer " +
-                    old_data.tokenizer->hex() + ", and dataset " + new_data.root.hex() +
-                    " was made with " + new_data.tokenizer->hex());
+                "'init': " + whose + " was trained on tokens of the tokenizer " +
+                    weights.tokenizer->hex() + ", and dataset " + data.root.hex() +
+                    " was made with " + data.tokenizer->hex());
 }
 
 /// The owner has agreed to the price that the job now has.
@@ -272,20 +272,6 @@ Result<bool> lock_money(db::Transaction& tx, const std::string& asset, const Fun
                 "the ledger refused the job's budget: " + std::string(to_string(status)));
 }
 
-/// Puts an uploaded blob to where the coordinator finds it, if it is not there.
-Status take_over(blob::BlobStore& blobs, const std::optional<UploadFiles>& files,
-                 const Address& owner, const Digest& blob) {
-    Error gone = fail(ErrorCode::kNotFound, "this gym-api takes no uploads");
-    if (files) {
-        const auto file = files->open(owner, blob);
-        if (file.ok()) return blobs.adopt(blob, **file);
-        gone = file.error();
-    }
-    if (gone.code != ErrorCode::kNotFound) return gone;
-    GYM_TRY(const bool there, blobs.has(blob));  // of an earlier job, and the upload has expired
-    return there ? Status() : Status(gone);
-}
-
 }  // namespace
 
 Result<Submitted> PostgresBackend::submit_job(const Submission& submission) {
@@ -303,9 +289,13 @@ Result<Submitted> PostgresBackend::submit_job(const Submission& submission) {
         GYM_CHECK(records::check_expiry(submission.seal, now_ms));
         GYM_CHECK(check_dataset(tx, spec));
         registry::NewJob job = spec.job;
+        bool uploaded = false;
         if (spec.init) {
-            GYM_TRY(job.init, calls::find_weights(tx, job.owner, *spec.init, spec.parameters));
-            GYM_CHECK(check_tokenizer(tx, spec));
+            GYM_TRY(const auto found, calls::find_weights(tx, job.owner, *spec.init,
+                                                          spec.parameters, spec.use));
+            GYM_CHECK(check_tokenizer(tx, spec, found));
+            job.init = found.state;
+            uploaded = found.uploaded;
         }
         GYM_CHECK(registry::store_order(tx, job.id, spec.order, submission.seal, now_ms));
         GYM_TRY(out.job, registry::submit_job(tx, job, now_ms));
@@ -316,8 +306,8 @@ Result<Submitted> PostgresBackend::submit_job(const Submission& submission) {
                              {spec.job.owner, spec.job.id, spec.job.budget_wei, {}},
                              "the job's budget", "job-budget:" + spec.job.id.hex(), now_ms));
         GYM_CHECK(check_not_running(tx, submission, spec.job.id));
-        if (spec.init && !spec.init->job)
-            GYM_CHECK(take_over(blobs_, options_.uploads, job.owner, job.init->blob));
+        if (uploaded)
+            GYM_CHECK(calls::take_over(blobs_, options_.uploads, job.owner, job.init->blob));
         return out;
     });
 }

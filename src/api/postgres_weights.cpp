@@ -1,7 +1,9 @@
-// Weights that a submitted job begins from: an uploaded state, or what another job has trained
-// whose model its owner may see.
+// Weights that a submitted job begins from: an uploaded state, a registered model, or what another
+// job has trained whose model its owner may see.
 #include "gym/program/train_config_yaml.hpp"
 #include "gym/program/train_program.hpp"
+#include "gym/registry/datasets.hpp"
+#include "gym/registry/model_names.hpp"
 #include "gym/registry/rounds.hpp"
 #include "postgres_calls.hpp"
 
@@ -10,22 +12,16 @@ namespace {
 
 using registry::StateRef;
 
-/// The parameters of a job's program, made again from its job file.
-Result<engine::StateLayout> parameters_of(const registry::Job& job) {
-    GYM_TRY(auto submitted, registry::parse_submitted_spec(job.spec_yaml, "job"));
-    GYM_TRY(const auto config, program::read_train_config(*submitted.spec.model));
-    GYM_TRY(const auto built, program::train_program(config));
-    return engine::parameter_layout(built);
-}
-
 Status check_fit(const engine::StateLayout& needed, const engine::StateLayout& given,
                  const std::string& what) {
     const Status fits = engine::check_layout(needed, given);
     return fits.ok() ? fits : Status(fits.error().in("'init', " + what));
 }
 
-Result<StateRef> uploaded_state(db::Transaction& tx, const Address& owner, const Digest& root,
-                                const engine::StateLayout& needed) {
+/// A state of the owner: one that it uploaded, or that an earlier job of it began from.
+Result<std::optional<FoundWeights>> own_state(db::Transaction& tx, const Address& owner,
+                                              const Digest& root,
+                                              const engine::StateLayout& needed) {
     const std::string what = "state " + root.hex();
     GYM_TRY(const auto upload,
             tx.exec_optional("SELECT root, state_layout FROM api.upload WHERE owner = $1 AND "
@@ -34,22 +30,53 @@ Result<StateRef> uploaded_state(db::Transaction& tx, const Address& owner, const
     if (upload) {
         GYM_TRY(const auto given, engine::decode_layout(upload->get<Bytes>("state_layout")));
         GYM_CHECK(check_fit(needed, given, what));
-        return StateRef{root, upload->get<Digest>("root")};
+        return std::optional(
+            FoundWeights{StateRef{root, upload->get<Digest>("root")}, std::nullopt, true});
     }
     // An upload expires; what a job of the owner began from stays.
     GYM_TRY(const auto before,
             tx.exec_optional("SELECT id FROM registry.job WHERE owner = $1 AND init_root = $2 "
                              "ORDER BY submitted_at_ms DESC, id LIMIT 1",
                              {owner, root}));
-    if (!before)
-        return fail(ErrorCode::kNotFound,
-                    "'init': you have uploaded no state with the root " + root.hex() +
-                        "; `gym job submit` uploads the weights that a job file names, PUT "
-                        "/v1/blobs/{root} any state");
+    if (!before) return std::optional<FoundWeights>();
     GYM_TRY(const registry::Job job, registry::get_job(tx, before->get<Digest>("id")));
     GYM_TRY(const auto given, parameters_of(job));
     GYM_CHECK(check_fit(needed, given, what));
-    return *job.init;
+    return std::optional(FoundWeights{*job.init, std::nullopt, false});
+}
+
+/// Others than its owner may train on from a model as far as its licence permits the job's use.
+Status check_licence(const registry::ModelVersion& model, const Address& owner, licence::Use use) {
+    if (model.owner == owner) return {};
+    const std::string why = licence::forbidden(model.licence, use);
+    if (why.empty()) return {};
+    return fail(ErrorCode::kPermissionDenied,
+                "'init': model " + model.name + "@" + std::to_string(model.version) +
+                    " is under " + model.licence + ", and " + why + ": only its owner, " +
+                    model.owner.hex() + ", can submit this job");
+}
+
+/// A state by its root.
+Result<FoundWeights> state_of_root(db::Transaction& tx, const Address& owner, const Digest& root,
+                                   const engine::StateLayout& needed, licence::Use use) {
+    GYM_TRY(const auto model,
+            registry::find_model_of_state(tx, root, registry::Viewer::account(owner)));
+    GYM_TRY(auto own, own_state(tx, owner, root, needed));
+    // What the owner uploaded itself came to it under whichever terms.
+    if (model && !(own && own->uploaded)) GYM_CHECK(check_licence(*model, owner, use));
+    if (own) {
+        if (model) own->tokenizer = model->tokenizer;
+        return *own;
+    }
+    if (!model)
+        return fail(ErrorCode::kNotFound,
+                    "'init': you have uploaded no state with the root " + root.hex() +
+                        ", and no model has it; `gym job submit` uploads the weights that a job "
+                        "file names, PUT /v1/blobs/{root} any state");
+    GYM_TRY(const auto given, engine::decode_layout(model->state_layout));
+    GYM_CHECK(check_fit(needed, given,
+                        "model " + model->name + "@" + std::to_string(model->version)));
+    return FoundWeights{{root, model->state.blob}, model->tokenizer, false};
 }
 
 std::string name_of(const Digest& job, std::uint64_t round) {
@@ -57,38 +84,47 @@ std::string name_of(const Digest& job, std::uint64_t round) {
            (round == 0 ? " before its first round" : " after round " + std::to_string(round));
 }
 
-/// The base state of a job after `round`; its last one without a number.
-Result<StateRef> trained_state(db::Transaction& tx, const registry::Job& job,
+}  // namespace
+
+Result<engine::StateLayout> parameters_of(const registry::Job& job) {
+    GYM_TRY(auto submitted, registry::parse_submitted_spec(job.spec_yaml, "job"));
+    GYM_TRY(const auto config, program::read_train_config(*submitted.spec.model));
+    GYM_TRY(const auto built, program::train_program(config));
+    return engine::parameter_layout(built);
+}
+
+Result<TrainedState> trained_state(db::Transaction& tx, const registry::Job& job,
                                const std::optional<std::uint64_t>& round) {
     GYM_TRY(const auto rounds, registry::list_rounds(tx, job.id));
     const registry::Round* last = nullptr;
     for (const registry::Round& one : rounds) {
         if (!one.next_base) continue;
-        if (round && one.round == *round) return *one.next_base;
+        if (round && one.round == *round) return TrainedState{*one.next_base, one.round};
         last = &one;
     }
     if (round && *round == 0 && job.artifacts)
-        return StateRef{job.artifacts->base_state_root, job.artifacts->base_state_blob};
-    if (!round && last != nullptr) return *last->next_base;
+        return TrainedState{{job.artifacts->base_state_root, job.artifacts->base_state_blob}, 0};
+    if (!round && last != nullptr) return TrainedState{*last->next_base, last->round};
     const std::string has = last == nullptr
                                 ? "it has finished no round"
                                 : "its last finished round is " + std::to_string(last->round);
     return fail(ErrorCode::kNotFound,
-                "'init': there are no weights of " +
+                "there are no weights of " +
                     (round ? name_of(job.id, *round) : "job " + job.id.hex()) + ": " + has);
 }
 
-}  // namespace
-
-Result<StateRef> find_weights(db::Transaction& tx, const Address& owner,
-                              const registry::InitialWeights& init,
-                              const engine::StateLayout& needed) {
-    if (!init.job) return uploaded_state(tx, owner, init.root, needed);
+Result<FoundWeights> find_weights(db::Transaction& tx, const Address& owner,
+                                  const registry::InitialWeights& init,
+                                  const engine::StateLayout& needed, licence::Use use) {
+    if (!init.job) return state_of_root(tx, owner, init.root, needed, use);
     const auto job = registry::get_job_of_model(tx, *init.job, registry::Viewer::account(owner));
     if (!job.ok()) return job.error().in("'init'");
     GYM_TRY(const auto given, parameters_of(*job));
     GYM_CHECK(check_fit(needed, given, "job " + job->id.hex()));
-    return trained_state(tx, *job, init.round);
+    const auto trained = trained_state(tx, *job, init.round);
+    if (!trained.ok()) return trained.error().in("'init'");
+    GYM_TRY(const auto data, registry::get_dataset(tx, job->dataset_root));
+    return FoundWeights{trained->state, data.tokenizer, false};
 }
 
 }  // namespace gym::api::calls

@@ -20,6 +20,7 @@ void add_model_routes(Router& router, RouteContext& context);
 void add_dataset_name_routes(Router& router, RouteContext& context);
 void add_dataset_tokens_route(Router& router, RouteContext& context);
 void add_dataset_tokenizer_routes(Router& router, RouteContext& context);
+void add_model_name_routes(Router& router, RouteContext& context);
 void add_visibility_routes(Router& router, RouteContext& context);
 void add_write_routes(Router& router, RouteContext& context);
 void add_upload_routes(Router& router, RouteContext& context);
@@ -32,6 +33,9 @@ void add_service_routes(Router& router, RouteContext& context);
 /// @errors kPermissionDenied where something that is not public would travel in the clear.
 [[nodiscard]] Status check_confidential(const RouteContext& context,
                                         registry::Visibility visibility);
+/// Reads {"visibility": "...", "allowed": ["0x...", ...]}; the list may be left out.
+/// @errors kMalformed; those of registry::make_access().
+[[nodiscard]] Result<registry::Access> read_access(const std::string& body);
 
 /// A JSON answer.
 [[nodiscard]] Response json_response(unsigned status, const std::string& serialized);

@@ -381,6 +381,26 @@ json::object to_json(const registry::DatasetVersion& version) {
             {"registered_at_ms", version.registered_at_ms}};
 }
 
+json::object to_json(const registry::ModelVersion& version, const registry::Viewer& viewer) {
+    const auto blob_json = [](const registry::ModelBlobRef& one) {
+        return json::object{
+            {"root", one.root.hex()}, {"blob", one.blob.hex()}, {"bytes", one.bytes}};
+    };
+    return {{"name", version.name},
+            {"version", version.version},
+            {"owner", version.owner.hex()},
+            {"state", blob_json(version.state)},
+            {"program", blob_json(version.program)},
+            {"tokenizer", or_null(version.tokenizer)},
+            {"tokenizer_blob", or_null(version.tokenizer_blob)},
+            {"licence", version.licence},
+            {"job_id", or_null(version.job)},
+            {"round", or_null(version.round)},
+            {"visibility", to_string(version.access.visibility)},
+            {"allowed", allowed_json(version.access, version.owner, viewer)},
+            {"registered_at_ms", version.registered_at_ms}};
+}
+
 json::object to_json(const registry::Evaluation& evaluation) {
     return {{"id", evaluation.id.hex()},
             {"number", evaluation.number},

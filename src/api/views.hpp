@@ -24,6 +24,8 @@ namespace gym::api {
                                           const registry::Viewer& viewer);
 [[nodiscard]] boost::json::object to_json(const registry::DatasetTokenizer& tokenizer);
 [[nodiscard]] boost::json::object to_json(const registry::DatasetVersion& version);
+[[nodiscard]] boost::json::object to_json(const registry::ModelVersion& version,
+                                          const registry::Viewer& viewer);
 [[nodiscard]] boost::json::object to_json(const registry::Evaluation& evaluation);
 [[nodiscard]] boost::json::object to_json(const rewards::Receipt& receipt);
 [[nodiscard]] boost::json::object to_json(const rewards::PayoutEpoch& epoch);

@@ -13,8 +13,24 @@ namespace json = boost::json;
 
 constexpr std::uint64_t kBodyBytesMax = 64 << 10;  // of an allow-list: 1,000 addresses as text
 
-/// {"visibility": "...", "allowed": ["0x...", ...]}; the list may be left out.
-Result<registry::Access> access_of(const std::string& body) {
+Result<Response> put_dataset(RouteContext& context, const Call& call) {
+    GYM_TRY(const Digest root, call.digest("root"));
+    GYM_TRY(const registry::Access access, read_access(call.request.body));
+    GYM_TRY(const auto dataset,
+            context.with.submissions.set_dataset_access(*call.owner, root, access));
+    return json_response(200, json::serialize(to_json(dataset, viewer_of(call))));
+}
+
+Result<Response> put_job(RouteContext& context, const Call& call) {
+    GYM_TRY(const Digest id, call.digest("id"));
+    GYM_TRY(const registry::Access access, read_access(call.request.body));
+    GYM_TRY(const auto job, context.with.submissions.set_job_access(*call.owner, id, access));
+    return json_response(200, json::serialize(to_json(job, viewer_of(call))));
+}
+
+}  // namespace
+
+Result<registry::Access> read_access(const std::string& body) {
     std::string visibility;
     std::vector<std::string> allowed;
     try {
@@ -31,23 +47,6 @@ Result<registry::Access> access_of(const std::string& body) {
     }
     return registry::make_access(visibility, allowed);
 }
-
-Result<Response> put_dataset(RouteContext& context, const Call& call) {
-    GYM_TRY(const Digest root, call.digest("root"));
-    GYM_TRY(const registry::Access access, access_of(call.request.body));
-    GYM_TRY(const auto dataset,
-            context.with.submissions.set_dataset_access(*call.owner, root, access));
-    return json_response(200, json::serialize(to_json(dataset, viewer_of(call))));
-}
-
-Result<Response> put_job(RouteContext& context, const Call& call) {
-    GYM_TRY(const Digest id, call.digest("id"));
-    GYM_TRY(const registry::Access access, access_of(call.request.body));
-    GYM_TRY(const auto job, context.with.submissions.set_job_access(*call.owner, id, access));
-    return json_response(200, json::serialize(to_json(job, viewer_of(call))));
-}
-
-}  // namespace
 
 Status check_confidential(const RouteContext& context, registry::Visibility visibility) {
     if (context.options.is_confidential || visibility == registry::Visibility::kPublic) return {};

@@ -111,7 +111,8 @@ Status fetch(const ApiClient& api, const WantedPart& wanted, GrowingFile& file,
             return kept(fail(ErrorCode::kCancelled, "interrupted"), done, total);
         const auto piece =
             api.model_piece({wanted.job, wanted.round, wanted.part, done,
-                             std::min({options.piece_bytes, kModelPieceBytesMax, total - done})});
+                             std::min({options.piece_bytes, kModelPieceBytesMax, total - done}),
+                             wanted.named});
         if (!piece.ok()) return kept(piece.error(), done, total);
         if (const Status added = file.append(as_bytes(*piece)); !added.ok())
             return kept(added.error(), done, total);

@@ -334,6 +334,27 @@ registry::DatasetVersion read_dataset_version(const json::object& object) {
             number_of<UnixMs>(object, "registered_at_ms")};
 }
 
+registry::ModelVersion read_model_version(const json::object& object) {
+    const auto blob = [](const json::object& part) {
+        return registry::ModelBlobRef{fixed_of<Digest>(part, "root"),
+                                      fixed_of<Digest>(part, "blob"), count_of(part, "bytes")};
+    };
+    registry::ModelVersion out;
+    out.name = text_of(object, "name");
+    out.version = number_of<std::uint32_t>(object, "version");
+    out.owner = fixed_of<Address>(object, "owner");
+    out.state = object_of(object, "state", blob);
+    out.program = object_of(object, "program", blob);
+    out.tokenizer = null_or(object, "tokenizer", fixed_of<Digest>);
+    out.tokenizer_blob = null_or(object, "tokenizer_blob", fixed_of<Digest>);
+    out.licence = text_of(object, "licence");
+    out.job = null_or(object, "job_id", fixed_of<Digest>);
+    out.round = null_or(object, "round", number_of<std::uint64_t>);
+    out.access = read_access(object);
+    out.registered_at_ms = number_of<UnixMs>(object, "registered_at_ms");
+    return out;
+}
+
 registry::Evaluation read_evaluation(const json::object& object) {
     registry::Evaluation out;
     out.id = fixed_of<Digest>(object, "id");

@@ -7,6 +7,7 @@
 #include "gym/registry/dataset_names.hpp"
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/evaluations.hpp"
+#include "gym/registry/model_names.hpp"
 #include "gym/registry/published.hpp"
 
 /// From the JSON of answers to records. Each throws as gym::json_fields does.
@@ -27,6 +28,7 @@ namespace gym::client {
 [[nodiscard]] Network read_network(const boost::json::object& object);
 [[nodiscard]] registry::Dataset read_dataset(const boost::json::object& object);
 [[nodiscard]] registry::DatasetVersion read_dataset_version(const boost::json::object& object);
+[[nodiscard]] registry::ModelVersion read_model_version(const boost::json::object& object);
 [[nodiscard]] registry::Evaluation read_evaluation(const boost::json::object& object);
 [[nodiscard]] registry::Unit read_unit(const boost::json::object& object);
 [[nodiscard]] UnitReport read_unit_report(const boost::json::object& object);

@@ -4,6 +4,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "gym/interchange/hf_config.hpp"
+#include "gym/interchange/weights.hpp"
 #include "gym/program/recognise.hpp"
 #include "gym/program/train_program.hpp"
 
@@ -21,7 +22,10 @@ json::value id_or_null(const std::optional<std::uint32_t>& token) {
 /// One line for people.
 std::string describe(const ModelConfig& c, const std::string& type) {
     const std::uint32_t kv_heads = c.kv_heads == 0 ? c.heads : c.kv_heads;
-    std::string text = type == "gpt2" ? "GPT-2" : type == "qwen2" ? "Qwen2" : "Llama";
+    std::string text = type == "gpt2"    ? "GPT-2"
+                       : type == "qwen2" ? "Qwen2"
+                       : type == "qwen3" ? "Qwen3"
+                                         : "Llama";
     text += " decoder: " + std::to_string(c.layers) + " blocks of width " +
             std::to_string(c.width) + ", " + std::to_string(c.heads) + " heads";
     if (kv_heads != c.heads) text += " (" + std::to_string(kv_heads) + " of keys and values)";
@@ -61,9 +65,42 @@ FolderConfig own_config(const Program& program) {
     return out;
 }
 
+/// A BERT: no text is generated with it.
+std::optional<FolderConfig> encoder_config(const Program& program, const SpecialTokens& special) {
+    const auto encoder = program::recognise_encoder(program);
+    if (!encoder) return std::nullopt;
+    const auto config = hf_config_of(*encoder);
+    if (!config.ok()) return std::nullopt;
+    FolderConfig out;
+    out.config = *config;
+    out.names = naming_of(program);
+    if (special.padding) out.config["pad_token_id"] = *special.padding;
+    out.vocabulary = encoder->vocabulary;
+    out.context = static_cast<std::uint32_t>(
+        out.config.at("max_position_embeddings").to_number<std::uint64_t>());
+    using program::Task;
+    out.auto_class = "AutoModelForSequenceClassification";
+    out.pipeline = "text-classification";
+    if (encoder->task == Task::kMasked) {
+        out.auto_class = "AutoModelForMaskedLM";
+        out.pipeline = "fill-mask";
+    } else if (encoder->task == Task::kEmbed) {
+        out.auto_class = "AutoModel";
+        out.pipeline = "feature-extraction";
+    }
+    out.architecture = "BERT encoder (" +
+                       std::string(out.config.at("architectures").at(0).as_string()) +
+                       "): " + std::to_string(encoder->layers) + " blocks of width " +
+                       std::to_string(encoder->width) + ", " + std::to_string(encoder->heads) +
+                       " heads, context " + std::to_string(out.context) + ", vocabulary " +
+                       std::to_string(encoder->vocabulary);
+    return out;
+}
+
 }  // namespace
 
 FolderConfig folder_config(const Program& program, const SpecialTokens& special) {
+    if (auto encoder = encoder_config(program, special)) return *std::move(encoder);
     const auto decoder = program::recognise_decoder(program);
     if (!decoder) return own_config(program);
     const auto config = hf_config_of(*decoder);
@@ -78,6 +115,8 @@ FolderConfig folder_config(const Program& program, const SpecialTokens& special)
     out.generate["do_sample"] = true;
     out.generate["temperature"] = 0.8;
     out.generate["max_length"] = decoder->context;
+    out.auto_class = "AutoModelForCausalLM";
+    out.pipeline = "text-generation";
     out.architecture = describe(*decoder, out.names);
     out.vocabulary = decoder->vocabulary;
     out.context = decoder->context;

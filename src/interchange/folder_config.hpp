@@ -16,18 +16,22 @@ struct SpecialTokens {
 
 /// What Hugging Face's transformers read beside the weights.
 struct FolderConfig {
-    std::string names;             ///< of the weights: "gpt2", "llama", "qwen2", or "gym"
+    std::string names;             ///< of the weights (naming_names()); "gym": the program's own
     boost::json::object config;    ///< config.json
     boost::json::object generate;  ///< generation_config.json
     std::string architecture;      ///< one line for people
+    /// Of transformers, and what its hub calls the use; empty for the program's own names.
+    std::string auto_class, pipeline;
     std::uint32_t vocabulary = 0;
     std::uint32_t context = 0;
 
     /// Whether from_pretrained() of transformers takes the folder.
     [[nodiscard]] bool is_known() const { return names != "gym"; }
+    /// Whether it continues a text.
+    [[nodiscard]] bool generates() const { return !generate.empty(); }
 };
 
-/// Of a decoder that recognise_decoder() knows, by the names of its own architecture; of any other
+/// Of a decoder or encoder that recognise.hpp knows, by the names of its own architecture; of any other
 /// program a config of model type "gym", which says what the program's input and output are.
 [[nodiscard]] FolderConfig folder_config(const program::Program& program,
                                          const SpecialTokens& special);

@@ -46,6 +46,7 @@ struct Family {
     std::vector<Real> reals;
     std::vector<Fixed> fixed;
     bool tied;  ///< of a config that does not say it
+    std::vector<const char*> also_models = {};  ///< other classes that a program can be
 };
 
 Family gpt2_family() {
@@ -86,13 +87,41 @@ Family llama_family(std::string_view type, const char* model, std::uint32_t posi
             false};
 }
 
+/// Classes of a BERT, by what it is trained for (program::Task).
+constexpr const char* kMaskedModel = "BertForMaskedLM";
+constexpr const char* kPretrainedModel = "BertForPreTraining";  // of which one part is masked
+constexpr const char* kClassifierModel = "BertForSequenceClassification";
+constexpr const char* kBareModel = "BertModel";
+
+Family bert_family() {
+    return {"bert",
+            kMaskedModel,
+            Architecture::kEncoder,
+            {{"vocab_size", &ModelConfig::vocabulary, {}},
+             {"max_position_embeddings", &ModelConfig::context, 512},
+             {"hidden_size", &ModelConfig::width, {}},
+             {"intermediate_size", &ModelConfig::hidden_width, {}},
+             {"num_hidden_layers", &ModelConfig::layers, {}},
+             {"num_attention_heads", &ModelConfig::heads, {}}},
+            {{"layer_norm_eps", &ModelConfig::layernorm_epsilon, 1e-12},
+             {"initializer_range", &ModelConfig::init_std, 0.02}},
+            {{"hidden_act", "gelu_new", {"gelu_pytorch_tanh"}},
+             {"position_embedding_type", "absolute", {}},
+             {"is_decoder", false, {}},
+             {"add_cross_attention", false, {}}},
+            true,
+            {kPretrainedModel, kClassifierModel, kBareModel}};
+}
+
 std::span<const Family> families() {
     static const std::vector<Family> all{
         gpt2_family(),
         llama_family("llama", "LlamaForCausalLM", 2048,
                      {{"attention_bias", false, {}}, {"mlp_bias", false, {}}}),
         llama_family("mistral", "MistralForCausalLM", 131072, {{"attention_bias", false, {}}}),
-        llama_family("qwen2", "Qwen2ForCausalLM", 32768, {})};
+        llama_family("qwen2", "Qwen2ForCausalLM", 32768, {}),
+        llama_family("qwen3", "Qwen3ForCausalLM", 32768, {{"attention_bias", false, {}}}),
+        bert_family()};
     return all;
 }
 
@@ -125,6 +154,12 @@ bool flag_or(const json::object& config, std::string_view name, bool absent) {
 void check_fixed(const json::object& config, const Family& family) {
     for (const Fixed& fixed : family.fixed) {
         const json::value* value = member(config, fixed.theirs);
+        if (family.type == "bert" && fixed.theirs == std::string_view("hidden_act") &&
+            (value == nullptr || *value == json::value("gelu")))
+            refuse(
+                "hidden_act is \"gelu\", the form with erf; a program has the tanh form, "
+                "\"gelu_new\", which differs by up to 0.0005 a value: write that into config.json "
+                "if the difference does not matter, as for fine-tuning");
         if (value == nullptr || *value == fixed.ours || std::ranges::count(fixed.also, *value) > 0)
             continue;
         refuse(std::string(fixed.theirs) + " is " + json::serialize(*value) +
@@ -137,16 +172,24 @@ void check_fixed(const json::object& config, const Family& family) {
     const json::value* classes = member(config, "architectures");
     if (classes == nullptr || !classes->is_array() || classes->get_array().empty()) return;
     const json::value& name = classes->get_array().front();
-    if (name != json::value(family.model))
-        refuse("architectures is " + json::serialize(*classes) + "; a program can be a " +
-               family.model);
+    std::string known(family.model);
+    bool is_known = name == json::value(family.model);
+    for (const char* other : family.also_models) {
+        is_known = is_known || name == json::value(other);
+        known += std::string(", ") + other;
+    }
+    if (!is_known)
+        refuse("architectures is " + json::serialize(*classes) + "; a program can be a " + known);
 }
 
 /// Positions of the config, or fewer.
 void choose_context(std::uint32_t context, ModelConfig& model) {
-    if (context != 0 && model.architecture == Architecture::kGpt && context != model.context)
-        refuse("n_positions is " + std::to_string(model.context) +
-               ": a GPT-2 has a weight for each position, so its context cannot be " +
+    const bool gpt = model.architecture == Architecture::kGpt;
+    if (context != 0 && context != model.context &&
+        (gpt || model.architecture == Architecture::kEncoder))
+        refuse(std::string(gpt ? "n_positions" : "max_position_embeddings") + " gives a context of " +
+               std::to_string(model.context) + ": a " + (gpt ? "GPT-2" : "BERT") +
+               " has a weight for each position, so its context cannot be " +
                std::to_string(context));
     if (context > model.context)
         refuse("max_position_embeddings is " + std::to_string(model.context) +
@@ -160,7 +203,7 @@ void choose_context(std::uint32_t context, ModelConfig& model) {
 
 /// Attention here sees the whole context, which is the same within one window.
 void check_window(const json::object& config, const Family& family, const ModelConfig& model) {
-    const bool mistral = family.type == "mistral", qwen = family.type == "qwen2";
+    const bool mistral = family.type == "mistral", qwen = family.type.starts_with("qwen");
     if (!mistral && !(qwen && flag_or(config, "use_sliding_window", false))) return;
     if (mistral && config.contains("sliding_window") && member(config, "sliding_window") == nullptr)
         return;  // null: none
@@ -207,12 +250,16 @@ void read_rotary(const json::object& config, ModelConfig& model) {
     }
 }
 
+constexpr std::uint32_t kQwen3HeadWidth = 128;  // where its config does not say
+
 void read_llama(const json::object& config, const Family& family, ModelConfig& model) {
     const std::uint32_t kv_heads = family.type == "mistral" ? 8
-                                   : family.type == "qwen2" ? 32
-                                                            : model.heads;
+                                   : family.type.starts_with("qwen") ? 32
+                                                                     : model.heads;
     model.kv_heads = number_or(config, "num_key_value_heads", kv_heads);
-    model.head_width = number_or<std::uint32_t>(config, "head_dim", 0);
+    model.qk_norm = family.type == "qwen3";
+    model.head_width =
+        number_or<std::uint32_t>(config, "head_dim", model.qk_norm ? kQwen3HeadWidth : 0);
     if (std::uint64_t{model.head_width} * model.heads == model.width) model.head_width = 0;
     model.qkv_bias = family.type == "qwen2";
     read_rotary(config, model);
@@ -227,11 +274,52 @@ void read_gpt2(const json::object& config, ModelConfig& model) {
     model.mlp_ratio = inner / model.width;
 }
 
+/// Sequences of a window: each has all positions.
+std::uint32_t sequences_of(const ModelConfig& model) {
+    if (model.task == program::Task::kRerank) return model.passages;
+    return model.task == program::Task::kEmbed ? model.passages + 1 : 1;
+}
+
+std::uint32_t labels_of(const json::object& config) {
+    constexpr std::uint32_t kLabels = 2;  // where a config does not say
+    if (member(config, "id2label") == nullptr) return number_or(config, "num_labels", kLabels);
+    return json_fields::object_of(config, "id2label", [](const json::object& labels) {
+        return static_cast<std::uint32_t>(labels.size());
+    });
+}
+
+/// The task, and windows as short as the task allows: a config does not say how many passages
+/// training compares.
+void read_bert(const json::object& config, ModelConfig& model) {
+    using program::Task;
+    const json::value* classes = member(config, "architectures");
+    const json::value name = classes != nullptr && classes->is_array() &&
+                                     !classes->get_array().empty()
+                                 ? classes->get_array().front()
+                                 : json::value(kMaskedModel);
+    const auto is = [&](const char* model_class) { return name == json::value(model_class); };
+    model.mask_token = number_or<std::uint32_t>(config, "mask_token_id", 0);
+    model.task = Task::kMasked;
+    if (is(kBareModel)) model.task = Task::kEmbed;
+    if (is(kClassifierModel)) {
+        const std::uint32_t labels = labels_of(config);
+        model.task = labels == 1 ? Task::kRerank : Task::kClassify;
+        if (labels > 1) model.classes = labels;
+        if (labels == 1) model.passages = 2;
+    }
+    if (std::uint64_t{model.context} * sequences_of(model) > program::kContextMax)
+        refuse("max_position_embeddings is " + std::to_string(model.context) +
+               ", and a window has " + std::to_string(sequences_of(model)) +
+               " sequences: a program has at most " + std::to_string(program::kContextMax) +
+               " tokens of a window");
+    model.context *= sequences_of(model);
+}
+
 ModelConfig read_config(const json::object& config, std::uint32_t context) {
     const std::string type = json_fields::text_of(config, "model_type");
     const Family* family = family_of(type);
     if (family == nullptr)
-        refuse("model_type is \"" + type + "\"; a program can be a gpt2, llama, mistral or qwen2");
+        refuse("model_type is \"" + type + "\"; a program can be a gpt2, llama, mistral, qwen2, qwen3 or bert");
     check_fixed(config, *family);
     ModelConfig model;
     model.architecture = family->architecture;
@@ -245,7 +333,9 @@ ModelConfig read_config(const json::object& config, std::uint32_t context) {
     if (model.vocabulary > program::kVocabularyMax)
         refuse("vocab_size is " + std::to_string(model.vocabulary) + "; a program has at most " +
                std::to_string(program::kVocabularyMax));
+    if (family->architecture == Architecture::kEncoder) read_bert(config, model);
     choose_context(context, model);
+    if (family->architecture == Architecture::kEncoder) return model;
     if (family->architecture == Architecture::kGpt)
         read_gpt2(config, model);
     else
@@ -285,7 +375,49 @@ void write_llama(const ModelConfig& model, json::object& out) {
     out["rope_scaling"] = nullptr;
     if (model.rope_scaling.type != RopeScaling::Type::kNone)
         out["rope_scaling"] = json_of(model.rope_scaling);
-    if (model.qkv_bias) out["use_sliding_window"] = false;
+    if (model.qkv_bias || model.qk_norm) out["use_sliding_window"] = false;
+}
+
+void write_bert(const ModelConfig& model, json::object& out) {
+    using program::Task;
+    out["max_position_embeddings"] = model.context / sequences_of(model);
+    if (model.hidden_width == 0) out["intermediate_size"] = 4 * model.width;
+    out["type_vocab_size"] = 2;  // of zeros: a program does not tell them apart
+    for (const char* name : {"hidden_dropout_prob", "attention_probs_dropout_prob"})
+        out[name] = 0.0;  // a choice of each training, not a part of the model
+    out["classifier_dropout"] = nullptr;
+    if (model.task == Task::kMasked)
+        out["mask_token_id"] = model.mask_token == 0 ? model.vocabulary - 1 : model.mask_token;
+    if (model.task == Task::kEmbed) out["architectures"] = json::array{kBareModel};
+    if (model.task != Task::kClassify && model.task != Task::kRerank) return;
+    out["architectures"] = json::array{kClassifierModel};
+    const std::uint32_t labels = model.task == Task::kRerank ? 1 : model.classes;
+    json::object names, numbers;
+    for (std::uint32_t label = 0; label < labels; ++label) {
+        const std::string name = "LABEL_" + std::to_string(label);
+        names[std::to_string(label)] = name;
+        numbers[name] = label;
+    }
+    out["id2label"] = std::move(names);
+    out["label2id"] = std::move(numbers);
+}
+
+/// Why an encoder or decoder has no config; empty: it has one.
+std::string why_not(const ModelConfig& model) {
+    using program::Task;
+    const bool encoder = model.architecture == Architecture::kEncoder;
+    if (!encoder && model.architecture != Architecture::kGpt &&
+        model.architecture != Architecture::kLlama)
+        return "only gpt2, llama and bert models have a config.json, not mlp or imported ones";
+    if (model.qk_norm && model.qkv_bias)
+        return "a Qwen3 with biases has one on the output of attention, too, which a program has "
+               "not";
+    if (!encoder && model.classes != 0)
+        return "a classifier has no config.json: Transformers takes another position's output";
+    if (encoder && model.pooling == program::Pooling::kMean &&
+        (model.task == Task::kClassify || model.task == Task::kRerank))
+        return "a BERT classifies by its first token, not by the mean of all";
+    return {};
 }
 
 void write_gpt2(const ModelConfig& model, json::object& out) {
@@ -315,19 +447,15 @@ Result<ModelConfig> parse_hf_config(std::string_view text, std::uint32_t context
 }
 
 Result<json::object> hf_config_of(const ModelConfig& model) {
+    if (const std::string why = why_not(model); !why.empty())
+        return fail(ErrorCode::kInvalidArgument, why);
     const bool gpt = model.architecture == Architecture::kGpt;
-    if (!gpt && model.architecture != Architecture::kLlama)
-        return fail(
-            ErrorCode::kInvalidArgument,
-            "only gpt2 and llama models have a config.json, not bert, mlp or imported ones");
-    if (model.qk_norm)
-        return fail(ErrorCode::kInvalidArgument,
-                    "a model with qk_norm has no config.json yet: its folder is gym's own");
-    if (model.classes != 0)
-        return fail(
-            ErrorCode::kInvalidArgument,
-            "a classifier has no config.json: Transformers takes another position's output");
-    const Family& family = *family_of(gpt ? "gpt2" : model.qkv_bias ? "qwen2" : "llama");
+    const bool encoder = model.architecture == Architecture::kEncoder;
+    const Family& family = *family_of(gpt              ? "gpt2"
+                                      : encoder        ? "bert"
+                                      : model.qk_norm  ? "qwen3"
+                                      : model.qkv_bias ? "qwen2"
+                                                       : "llama");
     json::object out{{"architectures", json::array{family.model}},
                      {"model_type", json::string_view(family.type.data(), family.type.size())}};
     for (const Whole& field : family.wholes)
@@ -340,6 +468,8 @@ Result<json::object> hf_config_of(const ModelConfig& model) {
     out["torch_dtype"] = "float32";
     if (gpt)
         write_gpt2(model, out);
+    else if (encoder)
+        write_bert(model, out);
     else
         write_llama(model, out);
     return out;

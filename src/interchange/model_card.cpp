@@ -35,7 +35,7 @@ std::string loss_text(double value) {
 
 std::string front_matter(const FolderConfig& config) {
     std::string text = "---\ntags:\n- gym\n";
-    if (config.is_known()) text += "library_name: transformers\npipeline_tag: text-generation\n";
+    if (config.is_known()) text += "library_name: transformers\npipeline_tag: " + config.pipeline + "\n";
     return text + "---\n";
 }
 
@@ -90,13 +90,14 @@ std::string use_section(const FolderConfig& config, const CardFacts& facts) {
     std::string text = "\n## Use\n";
     if (config.is_known())
         text +=
-            "```python\nfrom transformers import AutoModelForCausalLM\n"
-            "model = AutoModelForCausalLM.from_pretrained(\"FOLDER\")\n```\n";
+            "```python\nfrom transformers import " + config.auto_class + "\nmodel = " +
+            config.auto_class + ".from_pretrained(\"FOLDER\")\n```\n";
     else
         text +=
             "Transformers have no model of this form: the weights have the names of the "
             "program in `program.gym`, and `gym` runs it.\n";
-    if (config.vocabulary != 0) text += "```\ngym generate --model FOLDER --prompt TEXT\n```\n";
+    if (config.generates() || (config.vocabulary != 0 && !config.is_known()))
+        text += "```\ngym generate --model FOLDER --prompt TEXT\n```\n";
     return text + tokens_section(config, facts);
 }
 

@@ -44,6 +44,92 @@ Naming qwen2_naming() {
     return naming;
 }
 
+/// Of Llama, with norms on the heads of queries and keys.
+Naming qwen3_naming() {
+    Naming naming = llama_naming("qwen3");
+    std::erase_if(naming.rules, [](const NameRule& rule) { return rule.form == Form::kStackedQkv; });
+    const std::vector<NameRule> attention{
+        {"blocks.#.attention.q.weight", {"model.layers.#.self_attn.q_proj.weight"}},
+        {"blocks.#.attention.k.weight", {"model.layers.#.self_attn.k_proj.weight"}},
+        {"blocks.#.attention.v.weight", {"model.layers.#.self_attn.v_proj.weight"}},
+        {"blocks.#.attention.q_norm.gamma", {"model.layers.#.self_attn.q_norm.weight"}},
+        {"blocks.#.attention.k_norm.gamma", {"model.layers.#.self_attn.k_norm.weight"}}};
+    naming.rules.insert(naming.rules.end(), attention.begin(), attention.end());
+    return naming;
+}
+
+constexpr std::string_view kBertTokens = "bert.embeddings.word_embeddings.weight";
+
+/// BertModel alone, of which vectors are made.
+Naming bert_naming(std::string_view name) {
+    return {
+        name,
+        "bert.",
+        {{"token_embedding", {kBertTokens}},
+         {"position_embedding", {"bert.embeddings.position_embeddings.weight"}},
+         {"embedding_norm.gamma", {"bert.embeddings.LayerNorm.weight"}},
+         {"embedding_norm.beta", {"bert.embeddings.LayerNorm.bias"}},
+         {"blocks.#.attention.qkv.weight",
+          {"bert.encoder.layer.#.attention.self.query.weight",
+           "bert.encoder.layer.#.attention.self.key.weight",
+           "bert.encoder.layer.#.attention.self.value.weight"},
+          Form::kStackedQkv},
+         {"blocks.#.attention.qkv.bias",
+          {"bert.encoder.layer.#.attention.self.query.bias",
+           "bert.encoder.layer.#.attention.self.key.bias",
+           "bert.encoder.layer.#.attention.self.value.bias"},
+          Form::kStackedBias},
+         {"blocks.#.attention.out.weight", {"bert.encoder.layer.#.attention.output.dense.weight"}},
+         {"blocks.#.attention.out.bias", {"bert.encoder.layer.#.attention.output.dense.bias"}},
+         {"blocks.#.norm1.gamma", {"bert.encoder.layer.#.attention.output.LayerNorm.weight"}},
+         {"blocks.#.norm1.beta", {"bert.encoder.layer.#.attention.output.LayerNorm.bias"}},
+         {"blocks.#.mlp.up.weight", {"bert.encoder.layer.#.intermediate.dense.weight"}},
+         {"blocks.#.mlp.up.bias", {"bert.encoder.layer.#.intermediate.dense.bias"}},
+         {"blocks.#.mlp.down.weight", {"bert.encoder.layer.#.output.dense.weight"}},
+         {"blocks.#.mlp.down.bias", {"bert.encoder.layer.#.output.dense.bias"}},
+         {"blocks.#.norm2.gamma", {"bert.encoder.layer.#.output.LayerNorm.weight"}},
+         {"blocks.#.norm2.beta", {"bert.encoder.layer.#.output.LayerNorm.bias"}}},
+        "token_embedding",
+        "cls.predictions.decoder.weight",
+        {"embeddings.position_ids", "pooler.dense.weight", "pooler.dense.bias",
+         "cls.seq_relationship.weight", "cls.seq_relationship.bias", "cls.predictions.bias",
+         "cls.predictions.decoder.bias", "cls.predictions.transform.dense.weight",
+         "cls.predictions.transform.dense.bias", "cls.predictions.transform.LayerNorm.weight",
+         "cls.predictions.transform.LayerNorm.bias"},
+        "bert.embeddings.token_type_embeddings.weight"};
+}
+
+/// BertForMaskedLM.
+Naming bert_masked_naming() {
+    Naming naming = bert_naming("bert");
+    naming.buffers = {"embeddings.position_ids",     "pooler.dense.weight",
+                      "pooler.dense.bias",           "cls.seq_relationship.weight",
+                      "cls.seq_relationship.bias",   "cls.predictions.decoder.bias"};
+    const std::vector<NameRule> head{
+        {"transform.weight", {"cls.predictions.transform.dense.weight"}},
+        {"transform.bias", {"cls.predictions.transform.dense.bias"}},
+        {"transform_norm.gamma", {"cls.predictions.transform.LayerNorm.weight"}},
+        {"transform_norm.beta", {"cls.predictions.transform.LayerNorm.bias"}},
+        {"head", {"cls.predictions.decoder.weight"}},
+        {"head.bias", {"cls.predictions.bias"}}};
+    naming.rules.insert(naming.rules.end(), head.begin(), head.end());
+    return naming;
+}
+
+/// BertForSequenceClassification: classes, or one score of a pair.
+Naming bert_classifier_naming() {
+    Naming naming = bert_naming("bert-classifier");
+    naming.buffers = {"embeddings.position_ids"};
+    naming.pairs = true;
+    const std::vector<NameRule> head{{"pooler.weight", {"bert.pooler.dense.weight"}},
+                                     {"pooler.bias", {"bert.pooler.dense.bias"}},
+                                     {"head.weight", {"classifier.weight"}},
+                                     {"head", {"classifier.weight"}},
+                                     {"head.bias", {"classifier.bias"}, Form::kBias}};
+    naming.rules.insert(naming.rules.end(), head.begin(), head.end());
+    return naming;
+}
+
 std::vector<Naming> make_namings() {
     return {
         {"gpt2",
@@ -74,6 +160,10 @@ std::vector<Naming> make_namings() {
          {".attn.bias", ".attn.masked_bias"}},
         llama_naming("llama"),
         qwen2_naming(),
+        qwen3_naming(),
+        bert_naming("bert-embedding"),  // first of the three: the others have its rules, too
+        bert_masked_naming(),
+        bert_classifier_naming(),
     };
 }
 
@@ -155,8 +245,8 @@ void add_missing_biases(const Naming& naming, const Program& program,
     constexpr std::string_view kWeight = ".weight";
     for (const SlotId id : program.slots_of(SlotKind::kParam)) {
         const std::string& name = program.slot(id).name;
-        if (!name.ends_with(kWeight)) continue;
-        const std::string bias = name.substr(0, name.size() - kWeight.size()) + ".bias";
+        const std::size_t stem = name.ends_with(kWeight) ? kWeight.size() : 0;
+        const std::string bias = name.substr(0, name.size() - stem) + ".bias";
         if (program.find_slot(bias) != program::kNoSlot) continue;
         for (const NameRule& rule : naming.rules) {
             const auto number = is_bias(rule.form) ? match(rule.ours, bias) : std::nullopt;
@@ -183,6 +273,10 @@ std::vector<BoundRule> bind(const Naming& naming, const Program& program) {
         rules.push_back(*std::move(rule));
     }
     add_missing_biases(naming, program, rules);
+    if (naming.segments.empty()) return rules;
+    rules.push_back({std::string(naming.segments), {std::string(naming.segments)},
+                     Form::kSegments});
+    rules.back().beside = program.find_slot(naming.tied_ours);
     return rules;
 }
 

@@ -17,6 +17,7 @@ enum class Form : std::uint8_t {
     kStackedQkv,   ///< ours holds the rows of three of theirs: queries, keys, values
     kBias,         ///< the same; if ours is missing, theirs must be zero
     kStackedBias,  ///< kBias of a kStackedQkv
+    kSegments,     ///< theirs alone: added to tokens by the segment that they are in
 };
 
 /// "#" in a name stands for the number of a block, the same on both sides.
@@ -33,7 +34,12 @@ struct Naming {
     std::vector<NameRule> rules;
     std::string_view tied_ours;             ///< the tensor that an output layer may repeat
     std::string_view tied_theirs;           ///< that output layer
-    std::vector<std::string_view> buffers;  ///< names that end so hold no weights
+    /// Names that end so hold no weights, or some of a part that the program does not have.
+    std::vector<std::string_view> buffers;
+    /// BERT: their embedding of segments. A program has none, because all of its tokens are of the
+    /// first one, whose row is a part of the positions.
+    std::string_view segments = {};
+    bool pairs = false;  ///< a window may have two segments: their rows must be equal
 };
 
 [[nodiscard]] std::span<const Naming> namings();
@@ -44,7 +50,8 @@ struct BoundRule {
     std::vector<std::string> theirs;
     Form form = Form::kSame;
     program::SlotId slot = program::kNoSlot;    ///< none: a bias that the program lacks
-    program::SlotId beside = program::kNoSlot;  ///< of such a bias: the slot of its weight
+    program::SlotId beside = program::kNoSlot;  ///< of such a bias: the slot of its weight; of
+                                                ///< segments: the token embedding
     std::uint64_t query_rows = 0;               ///< of a stack: the rows of its first part
 };
 

@@ -19,6 +19,7 @@ using program::SlotId;
 using program::SlotKind;
 
 constexpr std::string_view kOwnNames = "gym";
+constexpr std::uint64_t kSegments = 2;  // of a BERT, as tokenizers number them
 using Dims = std::vector<std::uint64_t>;
 
 std::string text_of(const Dims& dims) {
@@ -38,7 +39,8 @@ Result<std::vector<BoundRule>> rules_of(const Program& program, std::string_view
     const auto known = std::ranges::find(namings(), naming, &Naming::name);
     if (known == namings().end())
         return fail(ErrorCode::kInvalidArgument,
-                    "unknown names '" + std::string(naming) + "': gym, gpt2, llama or qwen2");
+                    "unknown names '" + std::string(naming) + "': gym, gpt2, llama, qwen2, qwen3, bert, bert-classifier "
+                    "or bert-embedding");
     rules = bind(*known, program);
     if (rules.empty())
         return fail(ErrorCode::kInvalidArgument, "the program's parameters are not those of a " +
@@ -128,6 +130,8 @@ class Source {
         auto found = by_name_.find(name);
         if (found == by_name_.end() && naming_ != nullptr && name.starts_with(naming_->prefix))
             found = by_name_.find(name.substr(naming_->prefix.size()));
+        if (const std::string old = old_name(name); found == by_name_.end() && !old.empty())
+            return take(old);
         if (found == by_name_.end()) return nullptr;
         used_.insert(found->first);
         return found->second;
@@ -149,6 +153,14 @@ class Source {
     }
 
   private:
+    /// As the first BERTs were written; empty for other names.
+    static std::string old_name(const std::string& name) {
+        for (const auto& [now, before] : {std::pair{"LayerNorm.weight", "LayerNorm.gamma"},
+                                          std::pair{"LayerNorm.bias", "LayerNorm.beta"}})
+            if (name.ends_with(now))
+                return name.substr(0, name.size() - std::string_view(now).size()) + before;
+        return {};
+    }
     [[nodiscard]] bool is_buffer(const std::string& name) const {
         return naming_ != nullptr &&
                std::ranges::any_of(naming_->buffers, [&](auto end) { return name.ends_with(end); });
@@ -211,6 +223,39 @@ Status check_zero(Source& source, const BoundRule& rule, const std::string& name
     return {};
 }
 
+/// All tokens of a program are of the first segment, so its row belongs to each position.
+/// @errors kMalformed for rows that differ where a window may have two segments, and for another
+/// shape.
+Status add_segments(Source& source, const Naming& naming, engine::State& base) {
+    const SafetensorsEntry* tensor = source.take(std::string(naming.segments));
+    if (tensor == nullptr) return {};
+    const auto positions = std::ranges::find(base.tensors, "position_embedding",
+                                             &engine::StateTensor::name);
+    if (positions == base.tensors.end() || tensor->dims.size() != 2 || tensor->dims[0] == 0 ||
+        tensor->dims[1] != positions->dims[1])
+        return fail(ErrorCode::kShapeMismatch, "tensor '" + tensor->name + "' is " +
+                                                   text_of(tensor->dims) +
+                                                   ", not a row for each segment");
+    GYM_TRY(const Bytes rows, as_f32(*tensor));
+    const std::size_t row_bytes = tensor->dims[1] * sizeof(float);
+    const ByteView first = ByteView(rows).first(row_bytes);
+    for (std::size_t at = row_bytes; naming.pairs && at < rows.size(); at += row_bytes)
+        if (!std::ranges::equal(first, ByteView(rows).subspan(at, row_bytes)))
+            return fail(ErrorCode::kMalformed,
+                        "tensor '" + tensor->name +
+                            "' tells the two texts of a pair apart, which a program does not: it "
+                            "would compute something else (docs/JOBS.md, \"Encoders\")");
+    for (std::size_t at = 0; at < positions->bytes.size(); at += sizeof(float)) {
+        float position = 0, segment = 0;
+        std::memcpy(&position, positions->bytes.data() + at, sizeof position);
+        std::memcpy(&segment, first.data() + at % row_bytes, sizeof segment);
+        // Of zeros nothing changes, the sign of a zero neither.
+        if (segment != 0) position += segment;
+        std::memcpy(positions->bytes.data() + at, &position, sizeof position);
+    }
+    return {};
+}
+
 /// The output layer of a program with tied embeddings, if the file repeats them.
 Status check_tied(Source& source, const Naming* naming, const Program& program,
                   const engine::State& base) {
@@ -231,8 +276,10 @@ Status check_tied(Source& source, const Naming* naming, const Program& program,
 /// What parameter `rule` becomes; entries without bytes.
 std::vector<SafetensorsEntry> outline_of(const BoundRule& rule, const Program& program) {
     const bool missing = rule.slot == program::kNoSlot;
-    const Dims ours =
-        missing ? Dims{program.slot(rule.beside).dims.front()} : dims_of(program.slot(rule.slot));
+    const Dims ours = !missing ? dims_of(program.slot(rule.slot))
+                      : rule.form == Form::kSegments
+                          ? Dims{kSegments, program.slot(rule.beside).dims.back()}
+                          : Dims{program.slot(rule.beside).dims.front()};
     const std::vector<Dims> dims = their_dims(rule, ours);
     std::vector<SafetensorsEntry> entries;
     for (std::size_t part = 0; part < rule.theirs.size(); ++part)
@@ -247,7 +294,8 @@ Status give_parameter(const BoundRule& rule, const Program& program, const engin
     Bytes made;  // what is not in the state as it is
     ByteView left;
     if (rule.slot == program::kNoSlot) {
-        made.resize(program.slot(rule.beside).dims.front() * sizeof(float));
+        for (const SafetensorsEntry& entry : entries)
+            made.resize(made.size() + element_count(entry.dims) * sizeof(float));
         left = made;
     } else {
         left = state.find(rule.ours)->bytes;
@@ -357,6 +405,10 @@ Result<engine::State> import_weights(const Program& program,
     GYM_CHECK(check_tensors(source, table, program, rules));
     engine::State base;
     for (const BoundRule& rule : rules) {
+        if (rule.form == Form::kSegments) {  // behind all parameters
+            GYM_CHECK(add_segments(source, *table, base));
+            continue;
+        }
         if (rule.slot == program::kNoSlot) {
             for (const std::string& name : rule.theirs)
                 GYM_CHECK(check_zero(source, rule, name));

@@ -12,6 +12,7 @@
 #include "gym/common/memory.hpp"
 #include "gym/engine/saved_run.hpp"
 #include "gym/engine/state_layout.hpp"
+#include "gym/interchange/hf_config.hpp"
 #include "gym/interchange/weights.hpp"
 #include "gym/program/cost.hpp"
 
@@ -69,8 +70,13 @@ Status check_config(const fs::path& path, const program::Program& program) {
     if (type != nullptr && type->is_string()) {
         const std::string name(type->as_string());
         const auto known = naming_names();
-        if (name != naming && std::ranges::find(known, name) != known.end())
-            return differs("model_type", name, naming);
+        const std::string ours = naming.substr(0, naming.find('-'));  // "bert-classifier"
+        if (name != ours && std::ranges::find(known, name) != known.end())
+            return differs("model_type", name, ours);
+        // Shapes do not say that it computes what a program does.
+        if (name == "bert")
+            if (const auto model = model_config_of(config); !model.ok())
+                return model.error().in(path.string());
     }
     const auto theirs = number_in(config, {"n_head", "num_attention_heads"});
     const auto ours = attention_heads(program);

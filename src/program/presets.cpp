@@ -12,6 +12,7 @@ namespace {
 constexpr std::uint32_t kGpt2Vocabulary = 50257;
 constexpr std::uint32_t kLlama2Vocabulary = 32000;
 constexpr std::uint32_t kLlama3Vocabulary = 128256;
+constexpr std::uint32_t kQwenVocabulary = 151936;  // with the rows that pad it
 
 struct Shape {
     std::uint32_t layers, heads, width;
@@ -165,22 +166,22 @@ void add_relatives(std::vector<Preset>& out) {
                    "Jiang et al. 2023; mistralai/Mistral-7B-v0.1",
                    training(mistral, large_optimizer({3e-4, 3e-5}), 1)});
 
-    ModelConfig qwen = llama(65536, 2048, {24, 14, 896}, {2, 4864});
+    ModelConfig qwen = llama(kQwenVocabulary, 2048, {24, 14, 896}, {2, 4864});
     qwen.qkv_bias = true;
     qwen.rope_theta = 1000000;
     qwen.layernorm_epsilon = 1e-6;
-    out.push_back({"qwen2-0.5b", "Qwen2 0.5B with fewer tokens",
+    out.push_back({"qwen2-0.5b", "Qwen2 0.5B within 2,048 tokens",
                    "Yang et al. 2024, table 1; Qwen/Qwen2-0.5B",
-                   training(qwen, large_optimizer({4e-4, 4e-5}), 4), 151936});
+                   training(qwen, large_optimizer({4e-4, 4e-5}), 4)});
 
-    ModelConfig qwen3 = llama(65536, 2048, {28, 16, 1024}, {8, 3072});
+    ModelConfig qwen3 = llama(kQwenVocabulary, 2048, {28, 16, 1024}, {8, 3072});
     qwen3.qk_norm = true;
     qwen3.head_width = 128;
     qwen3.rope_theta = 1000000;
     qwen3.layernorm_epsilon = 1e-6;
-    out.push_back({"qwen3-0.6b", "Qwen3 0.6B with fewer tokens",
+    out.push_back({"qwen3-0.6b", "Qwen3 0.6B within 2,048 tokens",
                    "Yang et al. 2025, table 1; Qwen/Qwen3-0.6B",
-                   training(qwen3, large_optimizer({4e-4, 4e-5}), 4), 151936});
+                   training(qwen3, large_optimizer({4e-4, 4e-5}), 4)});
 }
 
 ModelConfig encoder(std::uint32_t vocabulary, std::uint32_t context, const Shape& shape,

@@ -3,25 +3,19 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "little_endian.hpp"
+#include "recognise_parts.hpp"
 #include "rotary_tables.hpp"
 
 namespace gym::program {
 namespace {
 
-const Slot* find(const Program& program, const std::string& name) {
-    const SlotId id = program.find_slot(name);
-    return id == kNoSlot ? nullptr : &program.slot(id);
-}
-
-const Op* first_op(const Program& program, Opcode code) {
-    const auto found = std::ranges::find(program.ops(), code, &Op::code);
-    return found == program.ops().end() ? nullptr : &*found;
-}
+using recognise::blocks_of;
+using recognise::find;
+using recognise::first_op;
 
 /// `value` with so many significant decimal digits.
 double rounded(double value, int digits) {
@@ -95,13 +89,6 @@ bool read_rotary(const Program& program, ModelConfig& config) {
     return theta.has_value();
 }
 
-std::uint32_t blocks_of(const Program& program) {
-    std::uint32_t layers = 0;
-    while (find(program, "blocks." + std::to_string(layers) + ".norm1.gamma") != nullptr)
-        ++layers;
-    return layers;
-}
-
 bool read_gpt(const Program& program, ModelConfig& config) {
     const Slot* up = find(program, "blocks.0.mlp.up.weight");
     const Op* norm = first_op(program, Opcode::kLayernorm);
@@ -113,22 +100,35 @@ bool read_gpt(const Program& program, ModelConfig& config) {
     return true;
 }
 
+bool is_matrix(const Slot* slot) {
+    return slot != nullptr && slot->dims.size() == 2;
+}
+
+/// Rows of keys, and whether queries and keys are normalised by heads; 0 where it is no attention.
+std::uint32_t read_keys(const Program& program, std::uint32_t queries, ModelConfig& config) {
+    const std::string name = "blocks.0.attention.";
+    config.qk_norm = find(program, name + "q_norm.gamma") != nullptr;
+    const Slot* keys = find(program, name + (config.qk_norm ? "k.weight" : "qkv.weight"));
+    if (!is_matrix(keys)) return 0;
+    config.qkv_bias = find(program, name + (config.qk_norm ? "k.bias" : "qkv.bias")) != nullptr;
+    if (config.qk_norm) return keys->dims[0];
+    return keys->dims[0] > queries ? (keys->dims[0] - queries) / 2 : 0;
+}
+
 bool read_llama(const Program& program, ModelConfig& config) {
     const Slot* gate = find(program, "blocks.0.mlp.gate.weight");
-    const Slot* qkv = find(program, "blocks.0.attention.qkv.weight");
     const Slot* out = find(program, "blocks.0.attention.out.weight");
     const Op* norm = first_op(program, Opcode::kRmsnorm);
-    for (const Slot* weight : {gate, qkv, out})
-        if (weight == nullptr || weight->dims.size() != 2) return false;
-    if (norm == nullptr || !read_rotary(program, config)) return false;
+    if (!is_matrix(gate) || !is_matrix(out) || norm == nullptr || !read_rotary(program, config))
+        return false;
     const std::uint32_t queries = out->dims[1], size = queries / config.heads;
-    if (size == 0 || qkv->dims[0] <= queries) return false;
+    const std::uint32_t keys = read_keys(program, queries, config);
+    if (size == 0 || keys == 0) return false;
     config.architecture = Architecture::kLlama;
     config.hidden_width = gate->dims[0];
     config.layernorm_epsilon = norm->f32(0);
-    config.kv_heads = (qkv->dims[0] - queries) / 2 / size;
+    config.kv_heads = keys / size;
     config.head_width = queries == config.width ? 0 : size;
-    config.qkv_bias = find(program, "blocks.0.attention.qkv.bias") != nullptr;
     return true;
 }
 
@@ -151,61 +151,6 @@ std::optional<ModelConfig> read_config(const Program& program) {
     return std::nullopt;
 }
 
-/// Compares the ops of two programs in order, whatever their slots' numbers.
-class Comparison {
-  public:
-    Comparison(const Program& a, const Program& b) : a_(a), b_(b) {}
-
-    bool equal() {
-        const auto ops_a = computing(a_), ops_b = computing(b_);
-        return ops_a.size() == ops_b.size() && same_params() &&
-               std::ranges::equal(ops_a, ops_b,
-                                  [this](const Op* a, const Op* b) { return same_op(*a, *b); });
-    }
-
-  private:
-    /// All ops but those that cut a micro-batch and its tokens out of the batch.
-    static std::vector<const Op*> computing(const Program& program) {
-        std::vector<const Op*> ops;
-        for (const Op& op : program.ops())
-            if (!cuts_tokens(program, op)) ops.push_back(&op);
-        return ops;
-    }
-    static bool cuts_tokens(const Program& program, const Op& op) {
-        return op.code == Opcode::kStridedCopy && program.slot(op.inputs[0]).dtype == DType::kI32;
-    }
-    [[nodiscard]] bool same_params() const {
-        const auto params_a = a_.slots_of(SlotKind::kParam),
-                   params_b = b_.slots_of(SlotKind::kParam);
-        return std::ranges::equal(params_a, params_b, [this](SlotId a, SlotId b) {
-            return a_.slot(a).name == b_.slot(b).name && a_.slot(a).dims == b_.slot(b).dims;
-        });
-    }
-    bool same_op(const Op& a, const Op& b) {
-        if (a.code != b.code || a.attributes != b.attributes) return false;
-        if (!std::ranges::equal(a.inputs, b.inputs,
-                                [this](SlotId x, SlotId y) { return same_input(x, y); }))
-            return false;
-        if (a.outputs.size() != b.outputs.size()) return false;
-        for (std::size_t i = 0; i < a.outputs.size(); ++i) {
-            if (a_.slot(a.outputs[i]).dims != b_.slot(b.outputs[i]).dims) return false;
-            made_[a.outputs[i]] = b.outputs[i];
-        }
-        return true;
-    }
-    [[nodiscard]] bool same_input(SlotId a, SlotId b) const {
-        const Slot &x = a_.slot(a), &y = b_.slot(b);
-        if (x.dtype != y.dtype) return false;
-        if (x.dtype == DType::kI32 && x.kind != SlotKind::kConstant)
-            return element_count(x.dims) == element_count(y.dims);  // the tokens
-        if (const auto made = made_.find(a); made != made_.end()) return made->second == b;
-        return x.kind == y.kind && x.name == y.name && x.dims == y.dims && x.value == y.value;
-    }
-
-    const Program &a_, &b_;
-    std::map<SlotId, SlotId> made_;  // by an op of a -> by the same op of b
-};
-
 }  // namespace
 
 std::optional<ModelConfig> recognise_decoder(const Program& program) {
@@ -217,7 +162,7 @@ std::optional<ModelConfig> recognise_decoder(const Program& program) {
     if (!config || config->context == 0) return std::nullopt;
     const std::uint32_t windows = logits->slot(out).dims.front() / config->context;
     const auto rewritten = logits_program(*config, windows);
-    if (!rewritten.ok() || !Comparison(*logits, *rewritten).equal()) return std::nullopt;
+    if (!rewritten.ok() || !recognise::Comparison(*logits, *rewritten).equal()) return std::nullopt;
     return config;
 }
 

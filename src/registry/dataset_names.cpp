@@ -1,8 +1,5 @@
 #include "gym/registry/dataset_names.hpp"
 
-#include <algorithm>
-#include <charconv>
-
 #include "gym/registry/datasets.hpp"
 
 namespace gym::registry {
@@ -20,16 +17,6 @@ DatasetVersion to_version(const db::Row& row) {
     return {row.get<std::string>("name"), row.get<std::uint32_t>("version"),
             row.get<Digest>("root"), row.get<Address>("owner"),
             row.get<UnixMs>("registered_at_ms")};
-}
-
-bool is_lower_or_digit(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
-
-bool is_hexadecimal(std::string_view text) {
-    if (text.starts_with("0x")) text.remove_prefix(2);
-    return std::ranges::all_of(
-        text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
 Result<std::optional<DatasetVersion>> newest(db::Transaction& tx, const std::string& name,
@@ -58,27 +45,7 @@ Status take_name(db::Transaction& tx, const std::string& name, const Address& ow
 }  // namespace
 
 Result<DatasetReference> parse_dataset_reference(std::string_view text) {
-    const std::size_t at = text.find('@');
-    DatasetReference out{.name = std::string(text.substr(0, at))};
-    const bool plain = std::ranges::all_of(
-        out.name, [](char c) { return is_lower_or_digit(c) || c == '.' || c == '_' || c == '-'; });
-    if (out.name.empty() || out.name.size() > kDatasetNameBytesMax || !plain ||
-        !is_lower_or_digit(out.name[0]) || is_hexadecimal(out.name))
-        return fail(ErrorCode::kInvalidArgument,
-                    "a dataset's name has 1 to 64 lower-case letters, digits, '.', '_' and '-', "
-                    "begins with a letter or digit and is not hexadecimal");
-    if (at == std::string_view::npos) return out;
-    const std::string_view digits = text.substr(at + 1);
-    std::uint32_t version = 0;
-    const auto [after, error] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), version);
-    if (error != std::errc{} || after != digits.data() + digits.size() || version == 0 ||
-        version > kDatasetVersionMax)
-        return fail(ErrorCode::kInvalidArgument, "the version of a dataset is a number from 1 to " +
-                                                     std::to_string(kDatasetVersionMax) +
-                                                     ", as in " + out.name + "@2");
-    out.version = version;
-    return out;
+    return parse_name_reference(text, "dataset");
 }
 
 Result<NamedDataset> name_dataset(db::Transaction& tx, const DatasetReference& reference,

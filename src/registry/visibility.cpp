@@ -6,18 +6,18 @@
 namespace gym::registry {
 namespace {
 
-constexpr std::array<std::string_view, 3> kNames = {"public", "allow-list", "private"};
+constexpr std::array<std::string_view, 3> kVisibilityNames = {"public", "allow-list", "private"};
 constexpr std::array<std::string_view, 2> kPrivateLicences = {"private", "licenseref-private"};
 
 }  // namespace
 
 std::string_view to_string(Visibility visibility) noexcept {
-    return kNames[static_cast<std::size_t>(visibility)];
+    return kVisibilityNames[static_cast<std::size_t>(visibility)];
 }
 
 Result<Visibility> parse_visibility(std::string_view name) {
-    for (std::size_t i = 0; i < kNames.size(); ++i)
-        if (kNames[i] == name) return static_cast<Visibility>(i);
+    for (std::size_t i = 0; i < kVisibilityNames.size(); ++i)
+        if (kVisibilityNames[i] == name) return static_cast<Visibility>(i);
     return fail(ErrorCode::kInvalidArgument,
                 "'" + std::string(name) + "' is no visibility: public, allow-list or private");
 }

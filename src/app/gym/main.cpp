@@ -3,6 +3,7 @@
 
 #include "cli/cli_context.hpp"
 #include "cli/program_main.hpp"
+#include "model/model_registry.hpp"
 #include "node/node_register.hpp"
 #include "node/node_start.hpp"
 
@@ -40,8 +41,10 @@ int run(int argc, char** argv) {
     gym::app::add_data_commands(app, context);
     gym::app::add_devnet_commands(app, context);
     gym::app::add_model_commands(app, context);
+    gym::app::add_model_registry_commands(*app.get_subcommand("model"), context);
     gym::app::add_program_commands(app, context);
-    gym::app::add_train_command(*app.get_subcommand("program"), context);
+    gym::app::add_train_command(*app.get_subcommand("program"), context,
+                                gym::app::fetch_named_weights);
     gym::app::add_unit_commands(app, context);
     gym::app::add_generate_command(app, context);
     gym::app::add_node_commands(app, context);

@@ -1,10 +1,10 @@
-"""Hugging Face's GPT-2, Llama and Qwen2 in plain PyTorch, and the safetensors format by hand: what import and
-export are compared with.
+"""Hugging Face's GPT-2, Llama, Qwen2, Qwen3 and BERT in plain PyTorch, and the safetensors format by hand:
+what import and export are compared with.
 
     transformers_peer.py FOLDER
 
-Reads FOLDER/config.json and FOLDER/exported with the names of GPT2LMHeadModel, LlamaForCausalLM or
-Qwen2ForCausalLM, writes a model of its own with the same shapes to FOLDER/written (GPT-2 as the published
+Reads FOLDER/config.json and FOLDER/exported with the names of GPT2LMHeadModel, LlamaForCausalLM,
+Qwen2ForCausalLM, Qwen3ForCausalLM, BertForMaskedLM, BertForSequenceClassification or BertModel, writes a model of its own with the same shapes to FOLDER/written (GPT-2 as the published
 file has it: no prefix, with mask buffers; some weights as BF16), and the logits of both for the tokens 0, 1,
 2, ... (modulo the vocabulary) as f32 to FOLDER/exported.logits and FOLDER/written.logits. Exits with 77 where
 this Python has no torch.
@@ -133,6 +133,8 @@ def llama_logits(weights, tokens, config):
         block = f"layers.{layer}"
         h = norm(x, block + ".input_layernorm")
         q, k, v = (split(linear(h, f"{block}.self_attn.{name}_proj")) for name in "qkv")
+        if config["model_type"] == "qwen3":
+            q, k = norm(q, block + ".self_attn.q_norm"), norm(k, block + ".self_attn.k_norm")
         assert k.size(0) == config["num_key_value_heads"]
         k, v = (part.repeat_interleave(heads // part.size(0), dim=0) for part in (rotated(k), v))
         scores = rotated(q) @ k.transpose(-1, -2) / size ** 0.5
@@ -146,6 +148,79 @@ def llama_logits(weights, tokens, config):
     assert layer == config["num_hidden_layers"]
     head = "embed_tokens.weight" if config["tie_word_embeddings"] else "lm_head.weight"
     return norm(x, "norm") @ at(head).t()
+
+
+MASK_RATE, TEMPERATURE = 0.15, 0.05  # settings of the training that no config has
+
+
+def bert_logits(weights, tokens, config):
+    """What the program gives: scores of tokens, of which some are masked; of classes; of passages; or the
+    similarity of a query with a passage."""
+    heads, epsilon, length = (config[name] for name in
+                              ("num_attention_heads", "layer_norm_eps", "max_position_embeddings"))
+
+    def at(name):
+        return weights[name].float()
+
+    def norm(x, name):
+        return torch.layer_norm(x, (x.size(-1),), at(name + ".weight"), at(name + ".bias"), epsilon)
+
+    def linear(x, name):
+        return x @ at(name + ".weight").t() + at(name + ".bias")
+
+    def gelu(x):
+        assert config["hidden_act"] == "gelu_new"
+        return torch.nn.functional.gelu(x, approximate="tanh")
+
+    def split(x):
+        return x.reshape(x.size(0), length, heads, -1).transpose(1, 2)
+
+    task = config["architectures"][0]
+    if task == "BertForMaskedLM":
+        share = int(MASK_RATE * 2**32)
+        tokens = [config["mask_token_id"] if (i + 1) * share >> 32 > i * share >> 32 else token
+                  for i, token in enumerate(tokens)]
+    ids = torch.tensor(tokens).reshape(-1, length)
+    x = at("embeddings.word_embeddings.weight")[ids]
+    x = x + at("embeddings.token_type_embeddings.weight")[torch.zeros_like(ids)]
+    x = norm(x + at("embeddings.position_embeddings.weight"), "embeddings.LayerNorm")
+    for layer in range(config["num_hidden_layers"]):
+        block = f"encoder.layer.{layer}"
+        q, k, v = (split(linear(x, f"{block}.attention.self.{name}")) for name in ("query", "key", "value"))
+        scores = q @ k.transpose(-1, -2) / q.size(-1) ** 0.5
+        o = (scores.softmax(-1) @ v).transpose(1, 2).reshape(x.shape)
+        x = norm(x + linear(o, block + ".attention.output.dense"), block + ".attention.output.LayerNorm")
+        h = linear(gelu(linear(x, block + ".intermediate.dense")), block + ".output.dense")
+        x = norm(x + h, block + ".output.LayerNorm")
+    if task == "BertForMaskedLM":
+        h = norm(gelu(linear(x, "cls.predictions.transform.dense")), "cls.predictions.transform.LayerNorm")
+        tied = config["tie_word_embeddings"]
+        head = at("embeddings.word_embeddings.weight" if tied else "cls.predictions.decoder.weight")
+        return h @ head.t() + at("cls.predictions.bias")
+    if task == "BertForSequenceClassification":
+        return linear(torch.tanh(linear(x[:, 0], "pooler.dense")), "classifier")
+    query, *passages = torch.nn.functional.normalize(x[:, 0], dim=-1)
+    return torch.stack([query @ passage for passage in passages]) / TEMPERATURE
+
+
+def altered_bert(written, config):
+    """What a program has a place for: one segment where pairs are told apart, a score without a bias."""
+    types = written["embeddings.token_type_embeddings.weight"]
+    if "classifier.weight" in written:
+        types[1] = types[0]
+        if len(config["id2label"]) == 1:
+            written["classifier.bias"].zero_()
+    if config["architectures"][0] == "BertForMaskedLM":
+        written["embeddings.position_ids"] = torch.zeros(1, 4).byte()  # a buffer
+        written["pooler.dense.bias"] = torch.ones(config["hidden_size"])  # of another task
+        old = "encoder.layer.0.output.LayerNorm."  # as the first BERTs were written
+        written[old + "gamma"], written[old + "beta"] = written.pop(old + "weight"), written.pop(old + "bias")
+
+
+def restored(weights):
+    """The names of today."""
+    return {name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias"): tensor
+            for name, tensor in weights.items()}
 
 
 def altered(exported, context):
@@ -166,17 +241,23 @@ def main():
     (folder,) = sys.argv[1:]
     with open(folder + "/config.json", encoding="utf-8") as file:
         config = json.load(file)
-    gpt2 = config["model_type"] == "gpt2"
-    logits, prefix = (gpt2_logits, "transformer.") if gpt2 else (llama_logits, "model.")
+    gpt2, bert = config["model_type"] == "gpt2", config["model_type"] == "bert"
+    logits, prefix = ((gpt2_logits, "transformer.") if gpt2 else
+                      (bert_logits, "bert.") if bert else (llama_logits, "model."))
     context = config["n_positions" if gpt2 else "max_position_embeddings"]
     exported = {name.removeprefix(prefix): tensor
                 for name, tensor in read_safetensors(folder + "/exported").items()}
     written = altered(exported, context)
+    if bert:
+        altered_bert(written, config)
     write_safetensors(folder + "/written", written)
-    tokens = [i % config["vocab_size"] for i in range(context)]
+    sequences = 1
+    if bert and config["architectures"][0] == "BertModel" or "classifier.weight" in written and len(config["id2label"]) == 1:
+        sequences = 2  # a query and its passage; two passages
+    tokens = [i % config["vocab_size"] for i in range(context * sequences)]
     for name, weights in ("exported", exported), ("written", written):
         with open(f"{folder}/{name}.logits", "wb") as file:
-            file.write(logits(weights, tokens, config).numpy().tobytes())
+            file.write(logits(restored(weights), tokens, config).numpy().tobytes())
 
 
 main()

@@ -1,4 +1,4 @@
-// Weights go to a GPT-2 and a Llama in plain PyTorch and come back from them: the logits agree with
+// Weights go to a GPT-2, a Llama and their relatives, and to BERTs in plain PyTorch and come back from them: the logits agree with
 // FP32.
 #include <gtest/gtest.h>
 
@@ -57,6 +57,27 @@ program::TrainConfig llama3_config() {
     config.model.rope_theta = 500000;
     config.model.rope_scaling = {
         .type = program::RopeScaling::Type::kLlama3, .factor = 8, .original_context = 64};
+    return config;
+}
+
+program::TrainConfig qwen3_config() {
+    program::TrainConfig config = llama_config();
+    config.model.qk_norm = true;
+    config.model.head_width = 16;
+    return config;
+}
+
+/// Of each task the shortest windows; a mean of passages' vectors has no class of theirs.
+program::TrainConfig bert_config(program::Task task) {
+    program::TrainConfig config = gpt2_config();
+    config.model.bias = false;
+    config.model.architecture = program::Architecture::kEncoder;
+    config.model.task = task;
+    config.model.hidden_width = 48;
+    config.model.mask_token = 3;
+    if (task == program::Task::kClassify) config.model.classes = 5;
+    if (task == program::Task::kEmbed) config.batch = 2;  // the least that it trains on
+    if (task == program::Task::kRerank) config.model.passages = 2;
     return config;
 }
 
@@ -152,6 +173,29 @@ TEST(TransformersWeights, OfScaledLlamaGiveTheLogitsOfPyTorchBothWays) {
     program::TrainConfig linear = llama3_config();
     linear.model.rope_scaling = {.type = program::RopeScaling::Type::kLinear, .factor = 2.5};
     expect_equal_logits("llama", linear);
+}
+
+TEST(TransformersWeights, OfQwen3GiveTheLogitsOfPyTorchBothWays) {
+    expect_equal_logits("qwen3", qwen3_config());
+}
+
+TEST(TransformersWeights, OfMaskedBertGiveTheLogitsOfPyTorchBothWays) {
+    expect_equal_logits("bert", bert_config(program::Task::kMasked));
+    program::TrainConfig untied = bert_config(program::Task::kMasked);
+    untied.model.tied_embeddings = false;
+    expect_equal_logits("bert", untied);
+}
+
+TEST(TransformersWeights, OfBertsThatClassifyGiveTheLogitsOfPyTorchBothWays) {
+    expect_equal_logits("bert-classifier", bert_config(program::Task::kClassify));
+}
+
+TEST(TransformersWeights, OfBertsThatRankGiveTheScoresOfPyTorchBothWays) {
+    expect_equal_logits("bert-classifier", bert_config(program::Task::kRerank));
+}
+
+TEST(TransformersWeights, OfBertsThatEmbedGiveTheSimilaritiesOfPyTorchBothWays) {
+    expect_equal_logits("bert-embedding", bert_config(program::Task::kEmbed));
 }
 
 }  // namespace

@@ -21,6 +21,24 @@ def run_gym(*arguments: object) -> str:
     return done.stdout
 
 
+def byte_alphabet() -> list[str]:
+    """A character for each byte, as byte-level BPE writes them: itself if it can be seen."""
+    seen = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    hidden = [byte for byte in range(256) if byte not in seen]
+    return [chr(byte) if byte in seen else chr(256 + hidden.index(byte)) for byte in range(256)]
+
+
+def write_tokenizer(path) -> None:
+    """Bytes, and the words "an" and "and"."""
+    vocabulary = {piece: i for i, piece in enumerate([*byte_alphabet(), "an", "and"])}
+    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    model = {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None,
+             "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False,
+             "vocab": vocabulary, "merges": ["a n", "an d"]}  # fmt: skip
+    path.write_text(json.dumps({"version": "1.0", "added_tokens": [], "normalizer": None, "post_processor": None,
+                                "pre_tokenizer": level, "decoder": level, "model": model}))  # fmt: skip
+
+
 @pytest.fixture(autouse=True)
 def private_home(tmp_path, monkeypatch):
     """No test reads or writes the user's own keys, networks and trainings."""

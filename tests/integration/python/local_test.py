@@ -3,12 +3,15 @@
 import json
 import math
 import signal
+import subprocess
+import sys
 import threading
 
 import pytest
-from conftest import run_gym
+from conftest import BIN, SOURCE, run_gym, write_tokenizer
 
 import gym
+import zoo_gym
 from gym import Callback, Dataset, DistributedTrainer, Model, Tokenizer
 
 STEPS = 12
@@ -265,24 +268,6 @@ def test_describes_models_by_presets_and_files(tmp_path):
     assert Model(file).scheduled(100).root == nano.root, "a file is used as it is"
 
 
-def byte_alphabet() -> list[str]:
-    """A character for each byte, as byte-level BPE writes them: itself if it can be seen."""
-    seen = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    hidden = [byte for byte in range(256) if byte not in seen]
-    return [chr(byte) if byte in seen else chr(256 + hidden.index(byte)) for byte in range(256)]
-
-
-def write_tokenizer(path) -> None:
-    """Bytes, and the words "an" and "and"."""
-    vocabulary = {piece: i for i, piece in enumerate([*byte_alphabet(), "an", "and"])}
-    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
-    model = {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None,
-             "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False,
-             "vocab": vocabulary, "merges": ["a n", "an d"]}  # fmt: skip
-    path.write_text(json.dumps({"version": "1.0", "added_tokens": [], "normalizer": None, "post_processor": None,
-                                "pre_tokenizer": level, "decoder": level, "model": model}))  # fmt: skip
-
-
 def test_a_dataset_of_a_tokenizer_trains_and_speaks_its_text(text, tmp_path):
     write_tokenizer(tmp_path / "tokenizer.json")
     tokenizer = Tokenizer.load(tmp_path)
@@ -314,3 +299,42 @@ def test_a_tokenizer_of_bytes_is_the_default():
     assert Tokenizer().decode([110, 233]) == "n\ufffd"
     with pytest.raises(gym.OutOfRangeError):
         Tokenizer().decode([256])
+
+
+@pytest.fixture(scope="module")
+def torchscript(tmp_path_factory):
+    """TorchScript models in a folder, where this Python has torch and gym its importer."""
+    folder = tmp_path_factory.mktemp("torchscript")
+    writer = SOURCE / "tests/integration/app/gym/torchscript_models.py"
+    done = subprocess.run([sys.executable, writer, folder], capture_output=True, text=True, timeout=120)
+    if done.returncode == 77 or not (BIN / "gym-torch-import").exists():
+        pytest.skip("no torch, or no gym-torch-import")
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_a_torchscript_model_trains_from_its_weights(torchscript, text, tmp_path):
+    model = Model(torchscript / "next-byte.pt", context=16, batch=4, optimizer={"learning_rate": 3e-3})
+    assert (model.batch, model.context, model.vocabulary) == (4, 16, 256)
+    assert model.weights is not None and "architecture" in model.yaml
+    trainer = make_trainer(text, model=model)
+    before = trainer.evaluate().loss
+    trainer.train()
+    assert trainer.evaluate().loss < before
+    # The same program and weights as those of the command line.
+    run_gym("program", "import", torchscript / "next-byte.pt", "--sample-input", "i64[4,16]", "-o",
+            tmp_path / "p.gym", "--state", tmp_path / "s")  # fmt: skip
+    assert zoo_gym._zoo_gym.State.load(str(tmp_path / "s")).root == model.weights.root
+    trainer.export(tmp_path / "model")
+    assert Model(tmp_path / "model").root == model.root
+
+
+def test_what_is_wrong_with_a_torchscript_model_is_said(torchscript):
+    with pytest.raises(gym.InvalidArgumentError, match="context=128"):
+        Model(torchscript / "next-byte.pt")
+    with pytest.raises(gym.InvalidArgumentError, match="cumsum"):
+        Model(torchscript / "lacking.pt", context=16)
+    with pytest.raises(gym.InvalidArgumentError, match="context: only a TorchScript file"):
+        Model("gpt-nano", context=16)
+    with pytest.raises(gym.NotFoundError, match="no file"):
+        Model.from_torchscript("nowhere.pt", context=16)

@@ -2,14 +2,15 @@
 
 import json
 import signal
+import urllib.request
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from conftest import run_gym
+from conftest import run_gym, write_tokenizer
 
 import gym
-from gym import Callback, Dataset, DistributedTrainer, Model, Network, Node
+from gym import Callback, Dataset, DistributedTrainer, Model, Network, Node, Tokenizer
 
 
 @pytest.fixture
@@ -220,7 +221,7 @@ def test_a_job_begins_from_weights_of_this_machine_or_of_another_job(registered,
     def refused(**other):
         return DistributedTrainer("gpt-nano", registered, budget_tokens=1e4, progress=False, **other)
 
-    with pytest.raises(gym.NotFoundError, match="init: nowhere: no such file"):
+    with pytest.raises(gym.NotFoundError, match="no file or folder nowhere"):
         refused(init="nowhere")
     with pytest.raises(gym.InvalidArgumentError, match="job:"):
         refused(init="job:12")
@@ -275,3 +276,41 @@ def test_a_node_is_described_as_by_the_command_line(devnet):
     nobody = Node(data_dir=devnet.root / "nobody")
     with pytest.raises(gym.NotFoundError):
         _ = nobody.address
+
+
+def test_a_name_stands_for_weights_that_jobs_and_this_machine_begin_from(registered, owner, text, tmp_path):
+    local = DistributedTrainer("gpt-nano", text, steps=40, network="local", progress=False)
+    local.train()
+    local.export(tmp_path / "weights")
+    weights = Model(tmp_path / "weights")
+    assert weights.push("zoo-nano", licence="Apache-2.0") == "zoo-nano@1"
+    assert weights.push("zoo-nano", licence="Apache-2.0") == "zoo-nano@1", "the same again"
+    root = Network.find().api().model_version("zoo-nano").state_root
+
+    trainer = DistributedTrainer(
+        "gpt-nano", registered, nodes=1, job={"rounds": 1, "steps_per_round": 20}, budget=20, progress=False,
+        init="zoo-nano",
+    )  # fmt: skip
+    trainer.train()
+    assert Network.find().api().job(trainer.status.job).init_root == root
+
+    here = DistributedTrainer("gpt-nano", text, steps=1, network="local", progress=False, init="zoo-nano@1")
+    assert here.evaluate().loss == local.evaluate().loss
+    pulled = Model.pull("zoo-nano", tmp_path / "copy")
+    assert pulled.weights.root == weights.weights.root
+    with pytest.raises(gym.NotFoundError, match="no file or folder zoo-other"):
+        DistributedTrainer("gpt-nano", text, steps=1, network="local", init="zoo-other")
+    with pytest.raises(gym.InvalidArgumentError, match="has no weights"):
+        Model("gpt-nano").push("zoo-nano")
+
+
+def test_a_pushed_dataset_brings_its_tokenizer(owner, text, tmp_path):
+    write_tokenizer(tmp_path / "tokenizer.json")
+    tokenizer = Tokenizer.load(tmp_path)
+    pushed = Dataset.from_file(text, tokenizer=tokenizer).push("zoo-words", licence="CC0-1.0")
+    request = urllib.request.Request(
+        f"{owner.api}/v1/datasets/{pushed.root}/tokenizer", headers={"Authorization": f"Bearer {owner.key}"}
+    )
+    with urllib.request.urlopen(request, timeout=20) as answer:
+        assert (tmp_path / "tokenizer.json").read_bytes() in answer.read(), "as `gym data register` sends it"
+    assert Dataset.from_file(text, tokenizer=tokenizer).push("zoo-words", licence="CC0-1.0").root == pushed.root

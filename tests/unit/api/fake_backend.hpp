@@ -181,6 +181,51 @@ class FakeBackend final : public Queries, public Submissions, public Keys, publi
         const std::string& name, const registry::Viewer&) override {
         return std::vector<registry::DatasetVersion>{{name, 3, digest_of(4), address_of(1), 1'000}};
     }
+    static registry::ModelVersion sample_model() {
+        registry::ModelVersion out;
+        out.name = "zoo-llama";
+        out.version = 2;
+        out.owner = address_of(1);
+        out.state = {digest_of(20), digest_of(21), 12};
+        out.program = {digest_of(22), digest_of(23), 34};
+        out.tokenizer = digest_of(24);
+        out.tokenizer_blob = digest_of(25);
+        out.licence = "Apache-2.0";
+        out.access.visibility = registry::Visibility::kPublic;
+        return out;
+    }
+    Result<registry::ModelVersion> model_version(const registry::ModelReference& reference,
+                                                 const registry::Viewer& viewer) override {
+        registry::ModelVersion out = sample_model();
+        if (edit_model) edit_model(out);
+        if (!viewer.may_see(out.access, out.owner))
+            return fail(ErrorCode::kNotFound, "no name " + reference.name);
+        return out;
+    }
+    std::function<void(registry::ModelVersion&)> edit_model;
+    Result<std::vector<registry::ModelVersion>> model_versions(
+        const std::string&, const registry::Viewer&) override {
+        return std::vector<registry::ModelVersion>{sample_model()};
+    }
+    Result<std::vector<registry::ModelVersion>> models(
+        const registry::ModelFilter& filter) override {
+        last_model_filter = filter;
+        return std::vector<registry::ModelVersion>{sample_model()};
+    }
+    registry::ModelFilter last_model_filter;
+    Result<registry::NamedModel> name_model(const ModelOffer& offer) override {
+        last_model_offer = offer;
+        return registry::NamedModel{sample_model(), offer.reference.name != "known"};
+    }
+    ModelOffer last_model_offer;
+    Result<registry::ModelVersion> set_model_access(const Address& owner,
+                                                    const registry::ModelReference& reference,
+                                                    const registry::Access& access) override {
+        GYM_TRY(auto out, model_version(reference, registry::Viewer::account(owner)));
+        if (out.owner != owner) return fail(ErrorCode::kPermissionDenied, "not yours");
+        out.access = access;
+        return out;
+    }
     Result<std::vector<registry::Evaluation>> evaluations(std::uint32_t) override {
         GYM_CHECK(ping());
         registry::Evaluation retired = sample_evaluation();

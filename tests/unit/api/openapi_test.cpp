@@ -123,6 +123,8 @@ TEST(OpenApi, EveryAnswerHasTheDocumentedForm) {
             request.body.assign(files.begin(), files.end());
         }
         if (route.id == "fundJob") request.body = "{\"amount_wei\":\"5\"}";
+        if (route.body_schema == "ModelOffer")
+            request.body = R"({"licence":"MIT","job":")" + testing::digest_of(1).hex() + "\"}";
         if (route.body_schema == "Access") request.body = "{\"visibility\":\"private\"}";
         if (route.begin) {  // the body goes to a sink
             request.headers["content-length"] = "1";

@@ -51,7 +51,25 @@ constexpr const char* kQwen2 = R"({
   "model_type": "qwen2", "num_attention_heads": 14, "num_hidden_layers": 24,
   "num_key_value_heads": 2, "rms_norm_eps": 1e-06, "rope_theta": 1000000.0,
   "sliding_window": 32768, "tie_word_embeddings": true, "use_sliding_window": false,
-  "vocab_size": 65536})";
+  "vocab_size": 151936})";
+
+constexpr const char* kQwen3 = R"({
+  "architectures": ["Qwen3ForCausalLM"], "attention_bias": false, "head_dim": 128,
+  "hidden_act": "silu", "hidden_size": 1024, "initializer_range": 0.02, "intermediate_size": 3072,
+  "max_position_embeddings": 40960, "max_window_layers": 28, "model_type": "qwen3",
+  "num_attention_heads": 16, "num_hidden_layers": 28, "num_key_value_heads": 8,
+  "rms_norm_eps": 1e-06, "rope_scaling": null, "rope_theta": 1000000, "sliding_window": null,
+  "tie_word_embeddings": true, "use_sliding_window": false, "vocab_size": 151936})";
+
+// bert-base-uncased, but for the form of GELU.
+constexpr const char* kBert = R"({
+  "architectures": ["BertForMaskedLM"], "attention_probs_dropout_prob": 0.1,
+  "gradient_checkpointing": false, "hidden_act": "gelu_new", "hidden_dropout_prob": 0.1,
+  "hidden_size": 768, "initializer_range": 0.02, "intermediate_size": 3072,
+  "layer_norm_eps": 1e-12, "mask_token_id": 103, "max_position_embeddings": 512,
+  "model_type": "bert", "num_attention_heads": 12, "num_hidden_layers": 12, "pad_token_id": 0,
+  "position_embedding_type": "absolute", "type_vocab_size": 2, "use_cache": true,
+  "vocab_size": 30522})";
 
 /// The file's text with some members replaced; null removes none, it is a value.
 std::string with(const char* config, const char* members) {
@@ -91,6 +109,8 @@ TEST(HuggingFaceConfig, OfPublishedModelsGivesTheirPresets) {
     EXPECT_EQ(root_of_file(kLlama), root_of_preset("llama-7b"));
     EXPECT_EQ(root_of_file(kMistral, 4096), root_of_preset("mistral-7b"));
     EXPECT_EQ(root_of_file(kQwen2, 2048), root_of_preset("qwen2-0.5b"));
+    EXPECT_EQ(root_of_file(kQwen3, 2048), root_of_preset("qwen3-0.6b"));
+    EXPECT_EQ(root_of_file(kBert), root_of_preset("bert-base"));
     const ModelConfig llama3 = *parse_hf_config(kLlama3, 2048);
     EXPECT_EQ(llama3.rope_scaling, (RopeScaling{RopeScaling::Type::kLlama3, 32, 1, 4, 8192}));
     ModelConfig plain = llama3;
@@ -98,11 +118,13 @@ TEST(HuggingFaceConfig, OfPublishedModelsGivesTheirPresets) {
     EXPECT_EQ(root_of(plain), root_of_preset("llama-1b"));
 }
 
-/// Encoders, classifiers and norms on heads are exported in gym's own form.
-bool has_hf_form(const ModelConfig& model) {
-    return (model.architecture == Architecture::kGpt ||
-            model.architecture == Architecture::kLlama) &&
-           !model.qk_norm;
+/// Of an encoder, the settings of training that no config has.
+void take_training(const ModelConfig& from, ModelConfig& model) {
+    model.passages = from.passages;
+    model.context = from.context;
+    model.pooling = from.pooling;
+    model.temperature = from.temperature;
+    model.mask_rate = from.mask_rate;
 }
 
 TEST(HuggingFaceConfig, ComesBackAsItWent) {
@@ -111,13 +133,55 @@ TEST(HuggingFaceConfig, ComesBackAsItWent) {
         if (model.architecture == Architecture::kGpt) model.bias = true;  // theirs always have them
         model.context = std::min(model.context, 512U);
         const auto config = hf_config_of(model);
-        if (!has_hf_form(model)) {
+        if (model.architecture == Architecture::kMlp) {
             EXPECT_FALSE(config.ok()) << preset.name;
             continue;
         }
         ASSERT_TRUE(config.ok()) << preset.name << ": " << config.error().message;
-        EXPECT_EQ(root_of_file(boost::json::serialize(*config)), root_of(model)) << preset.name;
+        auto again = parse_hf_config(boost::json::serialize(*config));
+        ASSERT_TRUE(again.ok()) << preset.name << ": " << again.error().message;
+        if (model.architecture == Architecture::kEncoder) take_training(model, *again);
+        EXPECT_EQ(root_of(*again), root_of(model)) << preset.name;
     }
+}
+
+TEST(HuggingFaceConfig, OfAnEncoderHasTheClassOfItsTask) {
+    using program::Task;
+    ModelConfig model = program::preset_config("bert-nano")->model;
+    const auto config = [&] { return *hf_config_of(model); };
+    EXPECT_EQ(config().at("architectures").at(0), "BertForMaskedLM");
+    EXPECT_EQ(config().at("max_position_embeddings"), model.context);
+    model.task = Task::kClassify;
+    model.classes = 3;
+    EXPECT_EQ(config().at("architectures").at(0), "BertForSequenceClassification");
+    EXPECT_EQ(config().at("id2label").as_object().size(), 3U);
+    EXPECT_EQ(parse_hf_config(boost::json::serialize(config()))->classes, 3U);
+    model.pooling = program::Pooling::kMean;
+    EXPECT_NE(hf_config_of(model).error().message.find("first token"), std::string::npos);
+    model.pooling = program::Pooling::kFirst;
+    model.task = Task::kRerank;
+    model.classes = 0;
+    model.passages = 4;
+    EXPECT_EQ(config().at("id2label").as_object().size(), 1U);
+    EXPECT_EQ(config().at("max_position_embeddings"), model.context / 4);
+    EXPECT_EQ(parse_hf_config(boost::json::serialize(config()))->task, Task::kRerank);
+    model.task = Task::kEmbed;
+    model.passages = 1;
+    EXPECT_EQ(config().at("architectures").at(0), "BertModel");
+    EXPECT_EQ(config().at("max_position_embeddings"), model.context / 2);
+    const auto again = *parse_hf_config(boost::json::serialize(config()));
+    EXPECT_EQ(again.task, Task::kEmbed);
+    EXPECT_EQ(again.context, model.context);
+}
+
+TEST(HuggingFaceConfig, OfABertKeepsItsPositions) {
+    EXPECT_NE(error_of(kBert, 128).find("max_position_embeddings"), std::string::npos);
+    EXPECT_EQ(parse_hf_config(kBert, 512)->context, 512U);
+    EXPECT_NE(error_of(with(kBert, R"({"hidden_act": "gelu"})")).find("erf"), std::string::npos);
+    EXPECT_NE(error_of(with(kBert, R"({"hidden_act": null})")).find("erf"), std::string::npos)
+        << "the default";
+    EXPECT_TRUE(
+        parse_hf_config(with(kBert, R"({"architectures": ["BertForPreTraining"]})")).ok());
 }
 
 TEST(HuggingFaceConfig, KeepsHeadsAndRotaryScalingOfALlama) {
@@ -191,7 +255,13 @@ TEST_P(HuggingFaceConfigRefuses, WhatAProgramCannotBeByName) {
 INSTANTIATE_TEST_SUITE_P(
     Members, HuggingFaceConfigRefuses,
     ::testing::Values(
-        Refused{"type", kLlama, R"({"model_type": "qwen3"})", "model_type"},
+        Refused{"type", kLlama, R"({"model_type": "gemma"})", "model_type"},
+        Refused{"qwen3_bias", kQwen3, R"({"attention_bias": true})", "attention_bias"},
+        Refused{"bert_class", kBert, R"({"architectures": ["BertForQuestionAnswering"]})",
+                "BertForSequenceClassification"},
+        Refused{"bert_positions", kBert, R"({"position_embedding_type": "relative_key"})",
+                "position_embedding_type"},
+        Refused{"bert_decoder", kBert, R"({"is_decoder": true})", "is_decoder"},
         Refused{"no_type", kLlama, R"({"model_type": null})", "model_type"},
         Refused{"class_", kLlama, R"({"architectures": ["LlamaForSequenceClassification"]})",
                 "LlamaForCausalLM"},

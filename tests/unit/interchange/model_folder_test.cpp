@@ -66,7 +66,23 @@ TEST_F(ModelFolderTest, ComesBackAsItWentForEveryKindOfProgram) {
         {"llama", config_of(Architecture::kLlama)},
         {"qwen2", config_of(Architecture::kLlama)},
         {"gym", config_of(Architecture::kMlp)},
-        {"gym", config_of(Architecture::kGpt)}};
+        {"gym", config_of(Architecture::kGpt)},
+        {"qwen3", config_of(Architecture::kLlama)},
+        {"bert", config_of(Architecture::kEncoder)},
+        {"bert-classifier", config_of(Architecture::kEncoder)},
+        {"bert-classifier", config_of(Architecture::kEncoder)},
+        {"bert-embedding", config_of(Architecture::kEncoder)},
+        {"gym", config_of(Architecture::kEncoder)}};
+    cases[5].second.model.qk_norm = true;
+    cases[7].second.model.task = program::Task::kClassify;
+    cases[7].second.model.classes = 3;
+    cases[8].second.model.task = program::Task::kRerank;
+    cases[8].second.model.passages = 3;
+    cases[9].second.model.task = program::Task::kEmbed;
+    cases[9].second.model.passages = 2;
+    cases[9].second.model.pooling = program::Pooling::kMean;
+    cases[10].second.model = cases[7].second.model;
+    cases[10].second.model.pooling = program::Pooling::kMean;  // a BERT classifies by its first token
     cases[2].second.model.qkv_bias = true;
     cases[3].second.model.classes = 3;
     cases[4].second.model.classes = 5;

@@ -193,6 +193,113 @@ TEST(Weights, OfPublishedFilesAreUnderstood) {
               std::string::npos);
 }
 
+Program bert(program::Task task) {
+    program::TrainConfig config;
+    config.batch = 2;
+    config.model.architecture = program::Architecture::kEncoder;
+    config.model.task = task;
+    config.model.vocabulary = 11;
+    config.model.context = 8;
+    config.model.layers = 1;
+    config.model.heads = 2;
+    config.model.width = 4;
+    if (task == program::Task::kClassify) config.model.classes = 3;
+    if (task == program::Task::kRerank) config.model.passages = 2;
+    return program::train_program(config).value();
+}
+
+/// The bits of one f32 everywhere.
+Bytes filled(std::size_t count, float value) {
+    Bytes bytes(count * sizeof value);
+    for (std::size_t i = 0; i < count; ++i)
+        std::memcpy(bytes.data() + i * sizeof value, &value, sizeof value);
+    return bytes;
+}
+
+TEST(Weights, HaveTheNamesOfTheBertOfTheirTask) {
+    using program::Task;
+    const std::pair<Task, const char*> tasks[] = {{Task::kMasked, "bert"},
+                                                  {Task::kClassify, "bert-classifier"},
+                                                  {Task::kRerank, "bert-classifier"},
+                                                  {Task::kEmbed, "bert-embedding"}};
+    for (const auto& [task, naming] : tasks) {
+        const Program program = bert(task);
+        ASSERT_EQ(naming_of(program), naming);
+        const engine::State base = random_base(program);
+        const auto weights = export_weights(program, base, naming).value();
+        const NamedWeights& segments =
+            find(weights, "bert.embeddings.token_type_embeddings.weight");
+        EXPECT_EQ(segments.dims, (std::vector<std::uint64_t>{2, 4}));
+        EXPECT_EQ(segments.bytes, Bytes(32)) << "a program does not tell segments apart";
+        EXPECT_EQ(find(weights, "bert.encoder.layer.0.attention.self.value.bias").dims,
+                  (std::vector<std::uint64_t>{4}));
+        EXPECT_EQ(import_weights(program, entries_of(weights), naming).value(), base) << naming;
+        if (task == Task::kRerank) {
+            EXPECT_EQ(find(weights, "classifier.bias").bytes, Bytes(4)) << "of one score";
+        }
+        if (task == Task::kMasked) {
+            EXPECT_EQ(find(weights, "cls.predictions.bias").dims, (std::vector<std::uint64_t>{11}));
+        }
+    }
+}
+
+TEST(Weights, OfABertTakeTheFirstSegmentIntoThePositions) {
+    const Program program = bert(program::Task::kEmbed);
+    const engine::State base = random_base(program);
+    const auto weights = export_weights(program, base, "bert-embedding").value();
+    auto entries = entries_of(weights);
+    Bytes rows = filled(8, 0.5F);
+    const Bytes second = filled(4, -3.0F);
+    std::copy(second.begin(), second.end(), rows.begin() + 16);
+    std::ranges::find(entries, "bert.embeddings.token_type_embeddings.weight",
+                      &SafetensorsEntry::name)
+        ->bytes = rows;
+    const auto imported = import_weights(program, entries, "bert-embedding").value();
+    const Bytes& before = base.find("position_embedding")->bytes;
+    const Bytes& after = imported.find("position_embedding")->bytes;
+    for (std::size_t i = 0; i < before.size() / 4; ++i)
+        EXPECT_EQ(value_at(after, i), value_at(before, i) + 0.5F);
+}
+
+TEST(Weights, OfABertThatTellsTheTextsOfAPairApartAreRefused) {
+    const Program program = bert(program::Task::kRerank);
+    const auto weights = export_weights(program, random_base(program), "bert-classifier").value();
+    auto entries = entries_of(weights);
+    Bytes rows = filled(8, 0.5F);
+    SafetensorsEntry& types = *std::ranges::find(
+        entries, "bert.embeddings.token_type_embeddings.weight", &SafetensorsEntry::name);
+    types.bytes = rows;
+    EXPECT_TRUE(import_weights(program, entries, "bert-classifier").ok()) << "equal rows";
+    rows.back() ^= 1;
+    const auto refused = import_weights(program, entries, "bert-classifier");
+    ASSERT_FALSE(refused.ok());
+    EXPECT_NE(refused.error().message.find("token_type_embeddings"), std::string::npos);
+    types.dims = {8, 1};
+    EXPECT_EQ(import_weights(program, entries, "bert-classifier").error().code,
+              ErrorCode::kShapeMismatch);
+}
+
+TEST(Weights, HaveTheNamesOfQwen3) {
+    program::TrainConfig config;
+    config.model.architecture = program::Architecture::kLlama;
+    config.model.vocabulary = 11;
+    config.model.context = 5;
+    config.model.layers = 1;
+    config.model.heads = 2;
+    config.model.kv_heads = 1;
+    config.model.width = 8;
+    config.model.hidden_width = 12;
+    config.model.qk_norm = true;
+    const Program program = program::train_program(config).value();
+    EXPECT_EQ(naming_of(program), "qwen3");
+    const engine::State base = random_base(program);
+    const auto weights = export_weights(program, base, "qwen3").value();
+    const std::string attention = "model.layers.0.self_attn.";
+    EXPECT_EQ(find(weights, attention + "q_norm.weight").dims, (std::vector<std::uint64_t>{4}));
+    EXPECT_EQ(find(weights, attention + "k_proj.weight").dims, (std::vector<std::uint64_t>{4, 8}));
+    EXPECT_EQ(import_weights(program, entries_of(weights), "qwen3").value(), base);
+}
+
 /// Imports an altered export; the error must hold every word.
 class WrongWeights : public ::testing::Test {
   protected:

@@ -114,6 +114,66 @@ TEST(Recognise, NothingElse) {
         evaluation_program(train_program(small(Architecture::kGpt)).value()).value()));
 }
 
+TEST(Recognise, ALlamaWithNormsOnItsHeads) {
+    TrainConfig config = small(Architecture::kLlama);
+    config.model.qk_norm = true;
+    config.model.kv_heads = 2;
+    config.model.head_width = 8;
+    for (const bool bias : {false, true}) {
+        config.model.qkv_bias = bias;
+        expect_recognised(config);
+        EXPECT_EQ(recognise_decoder(train_program(config).value())->qkv_bias, bias);
+    }
+}
+
+TrainConfig encoder(Task task) {
+    TrainConfig config = small(Architecture::kEncoder);
+    config.model.context = 12;
+    config.model.task = task;
+    config.model.hidden_width = 24;
+    config.model.layernorm_epsilon = 1e-12;
+    config.model.mask_token = 5;
+    config.model.temperature = 0.02;
+    if (task == Task::kClassify) config.model.classes = 3;
+    if (task == Task::kEmbed) config.model.passages = 2;
+    if (task == Task::kRerank) config.model.passages = 3;
+    return config;
+}
+
+TEST(Recognise, AnEncoderOfEveryTask) {
+    for (const Task task : {Task::kMasked, Task::kClassify, Task::kEmbed, Task::kRerank}) {
+        for (const Pooling pooling : {Pooling::kFirst, Pooling::kMean}) {
+            TrainConfig config = encoder(task);
+            config.model.pooling = pooling;
+            config.model.tied_embeddings = pooling == Pooling::kFirst;
+            config.model.dropout = pooling == Pooling::kMean ? 0.1 : 0;
+            config.micro_batches = pooling == Pooling::kMean && task != Task::kEmbed ? 2 : 1;
+            const Program train = train_program(config).value();
+            for (const Program& program : {train, logits_program(train).value()}) {
+                const auto found = recognise_encoder(program);
+                ASSERT_TRUE(found.has_value()) << static_cast<int>(task);
+                EXPECT_EQ(found->task, task);
+                EXPECT_EQ(found->context, config.model.context);
+                EXPECT_EQ(program_root(logits_program(*found, 1).value()),
+                          program_root(logits_program(config.model, 1).value()));
+            }
+            EXPECT_FALSE(recognise_decoder(train));
+        }
+    }
+}
+
+TEST(Recognise, NoEncoderInADecoderNorInAnAlteredOne) {
+    EXPECT_FALSE(recognise_encoder(train_program(small(Architecture::kGpt)).value()));
+    EXPECT_FALSE(recognise_encoder(train_program(small(Architecture::kLlama)).value()));
+    ProgramParts parts = logits_program(encoder(Task::kMasked).model, 2).value().parts();
+    EXPECT_TRUE(recognise_encoder(Program::create(parts).value()));
+    for (Op& op : parts.ops)
+        if (op.code == Opcode::kGelu) op.code = Opcode::kSilu;
+    const auto other = Program::create(std::move(parts));
+    ASSERT_TRUE(other.ok());
+    EXPECT_FALSE(recognise_encoder(*other)) << "another activation";
+}
+
 /// The first op of this kind in the logits of a Llama, changed.
 std::optional<ModelConfig> altered(Opcode code, const std::function<void(Op&)>& change) {
     const Program logits = logits_program(small(Architecture::kLlama).model, 2).value();

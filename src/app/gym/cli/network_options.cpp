@@ -144,7 +144,7 @@ Result<Amount> tokens_argument(const std::string& text) {
     auto amount = Amount::parse_tokens(text);
     if (amount.ok() && !amount->is_zero()) return amount;
     return fail(ErrorCode::kInvalidArgument,
-                "'" + text.substr(0, kShownMax) + "' is not an amount of tokens: " +
+                "'" + text.substr(0, kShownMax) + "' is not an amount of GYM: " +
                     what_is_wrong(text, amount) + " (like 12.5, with at most 18 decimals)");
 }
 
@@ -156,7 +156,7 @@ Result<std::optional<Address>> address_option(const char* flag, const std::strin
                     std::string(flag) + ": " + address.error().message);
     if (address->is_zero())
         return fail(ErrorCode::kInvalidArgument,
-                    std::string(flag) + ": tokens sent to the zero address are lost");
+                    std::string(flag) + ": GYM sent to the zero address is lost");
     return std::optional(*address);
 }
 

@@ -1,12 +1,7 @@
 #include "job/export_command.hpp"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <boost/json.hpp>
-#include <chrono>
-#include <cstdio>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -14,13 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "cli/byte_progress.hpp"
 #include "cli/cli_context.hpp"
 #include "cli/find_id.hpp"
 #include "cli/inputs.hpp"
 #include "cli/network_options.hpp"
 #include "cli/rows.hpp"
 #include "gym/chain/client.hpp"
-#include "gym/common/memory.hpp"
 #include "gym/interchange/model_folder.hpp"
 #include "gym/owner/export_model.hpp"
 #include "program/training_progress.hpp"
@@ -37,43 +32,6 @@ struct ExportOptions {
     std::vector<std::string> tokenizer;
     ApiOptions api;
     ChainOptions chain;
-};
-
-/// One line on standard error while a download runs.
-class DownloadProgress {
-  public:
-    void show(std::uint64_t done, std::uint64_t total) {
-        const auto now = Clock::now();
-        if (first_ == 0) first_ = done;
-        if (done < total && now - last_ < (terminal_ ? kRedraw : kLine)) return;
-        last_ = now;
-        const double seconds = std::chrono::duration<double>(now - start_).count();
-        const double rate = static_cast<double>(done - first_) / std::max(seconds, 1e-3);
-        std::fprintf(stderr, terminal_ ? "\r%s\033[K" : "%s\n",
-                     fmt::format("downloading  {} of {}  {:.0f} %  {}/s", memory_text(done),
-                                 memory_text(total),
-                                 100.0 * static_cast<double>(done) / static_cast<double>(total),
-                                 memory_text(static_cast<std::uint64_t>(rate)))
-                         .c_str());
-        open_line_ = terminal_;
-    }
-    /// Ends the line; the destructor does so too.
-    void finish() {
-        if (std::exchange(open_line_, false)) std::fputc('\n', stderr);
-    }
-    DownloadProgress() = default;
-    ~DownloadProgress() { finish(); }
-    DownloadProgress(const DownloadProgress&) = delete;
-    DownloadProgress& operator=(const DownloadProgress&) = delete;
-
-  private:
-    using Clock = std::chrono::steady_clock;
-    static constexpr std::chrono::milliseconds kRedraw{200}, kLine{5'000};
-    const bool terminal_ = ::isatty(STDERR_FILENO) == 1;
-    const Clock::time_point start_ = Clock::now();
-    Clock::time_point last_ = start_;
-    std::uint64_t first_ = 0;  // bytes that were there, or came with the first piece
-    bool open_line_ = false;
 };
 
 /// Compares with the chain that is named; empty if none is.
@@ -127,7 +85,7 @@ Status run_export(const CliContext& context, const ExportOptions& options) {
     GYM_TRY(const client::ApiClient api, options.api.client_with_key(kApiRetryFor));
     GYM_TRY(const Digest id, find_job(api, options.id));
     const InterruptGuard guard;
-    DownloadProgress progress;
+    ByteProgress progress("downloading");
     owner::ExportRequest request{id, options.round, options.output, std::move(tokenizer)};
     request.interrupted = [&] { return guard.interrupted(); };
     request.progress = [&](std::uint64_t done, std::uint64_t total) { progress.show(done, total); };

@@ -83,6 +83,11 @@ Result<ResolvedJob> asked_job(const CliContext& context, const JobOptions& optio
     };
     GYM_TRY(ResolvedJob job, resolve_job(text, facts, lookup));
     job.mixed_from = std::move(mixed_from);
+    const Status named = resolve_named_init(api, job);
+    if (!named.ok() && named.error().code == ErrorCode::kUnavailable)
+        job.warnings.push_back(named.error().message);
+    else
+        GYM_CHECK(named);
     if (options.max_data_price.empty()) return job;
     const auto price = Amount::parse_tokens(options.max_data_price);
     if (!price.ok())

@@ -11,6 +11,7 @@
 #include "data/build_pipeline.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/data/input.hpp"
+#include "gym/data/remote.hpp"
 #include "gym/node/node_config.hpp"
 #include "gym/plan/units.hpp"
 #include "tokenizer/tokenizer_bundle.hpp"
@@ -21,11 +22,14 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kTokenizerFile = "tokenizer.json";
+constexpr const char* kTokenFile = ".tokens";
 /// Bytes and some tokens beside them are no waste.
 constexpr std::uint32_t kWideVocabulary = 2 * blob::kByteVocabulary;
 
-/// Whether the tokens of `path` need the pipeline: a folder, or a file that is not plain text.
+/// Whether the tokens of `path` need the pipeline: what is not on this machine, a folder, or a file
+/// that is not plain text.
 bool needs_build(const fs::path& path) {
+    if (data::is_remote(path.string())) return true;
     std::error_code error;
     if (fs::is_directory(path, error)) return true;
     const std::string name = path.filename().string();
@@ -55,9 +59,16 @@ Result<std::unique_ptr<data::Encoder>> encoder_of(
     return data::bpe_encoder(*tokenizer);
 }
 
+/// The files that a path or a URL stands for.
+Result<std::vector<data::Input>> inputs_of(const std::string& name) {
+    if (!data::is_remote(name)) return data::expand_local(name, {});
+    data::Remote remote(data::RemoteOptions::from_environment());
+    return remote.expand(name, {});
+}
+
 /// Names what was built of these files, as they are now, by this tokenizer.
 Result<std::string> build_name(const fs::path& path, const std::string& tokenizer) {
-    GYM_TRY(const auto inputs, data::expand_local(path, {}));
+    GYM_TRY(const auto inputs, inputs_of(path.string()));
     std::string text = "gym job data 2\n" + tokenizer + "\n";
     for (const data::Input& input : inputs)
         text += input.name + "\n" + std::to_string(input.size_bytes) + "\n" + input.version + "\n";
@@ -154,6 +165,10 @@ std::string vocabulary_warning(std::uint32_t data_vocabulary, std::uint32_t voca
 }
 
 Result<JobData> load_job_data(const fs::path& path, const TextReading& reading) {
+    if (data::is_remote(path.string()) && path.extension() == kTokenFile)
+        return fail(ErrorCode::kInvalidArgument,
+                    path.string() + " is a token file by its name: download it and name the copy; "
+                                    "what is elsewhere is read as documents");
     if (needs_build(path)) return build(path, reading);
     GYM_TRY(const Bytes content, read_text(path.string()));
     if (blob::is_token_file(content)) {

@@ -8,7 +8,7 @@
 #include "gym/common/result.hpp"
 #include "tokenizer/tokenizer_input.hpp"
 
-/// The data of a job that is on this machine.
+/// The data of a job that is on this machine, or comes to it.
 namespace gym::app {
 
 /// How a text becomes tokens.
@@ -26,9 +26,10 @@ struct JobData {
 };
 
 /// Reads a token file; makes tokens of a text as it is; builds a folder, and files of JSON lines,
-/// Parquet or compressed text, by the default steps of `gym data build`. What was built is kept
-/// below the data directory (`datasets`), for as long as the files stay as they are: a quote and
-/// its submission build it once, and an interrupted build continues.
+/// Parquet or compressed text, by the default steps of `gym data build`, and so what s3:// and
+/// https:// URLs name, with the credentials of the environment. What was built is kept below the
+/// data directory (`datasets`), for as long as the files stay as they are (remote ones by their
+/// ETags): a quote and its submission build it once, and an interrupted build continues.
 /// @errors those of data::build() and Tokenizer::load(); kInvalidArgument if the tokens are not of
 /// the tokenizer that is named, or beyond the model's vocabulary.
 [[nodiscard]] Result<JobData> load_job_data(const std::filesystem::path& path,

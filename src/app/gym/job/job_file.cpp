@@ -5,11 +5,13 @@
 
 #include "gym/common/file.hpp"
 #include "gym/common/ppm.hpp"
+#include "gym/data/remote.hpp"
 #include "gym/dispute/network_limit.hpp"
 #include "gym/program/cost.hpp"
 #include "gym/program/presets.hpp"
 #include "gym/program/train_config_yaml.hpp"
 #include "gym/registry/job_spec.hpp"
+#include "gym/registry/model_names.hpp"
 #include "gym/rewards/formulas.hpp"
 #include "job/job_data.hpp"
 #include "job/job_model.hpp"
@@ -58,7 +60,7 @@ Status load_dataset(const JobText& given, const registry::JobSpec& spec,
         job.dataset_root = *root;
         return {};
     }
-    const fs::path path = given.folder / dataset;
+    const fs::path path = data::is_remote(dataset) ? fs::path(dataset) : given.folder / dataset;
     std::error_code unknown;
     if (const auto reference = registry::parse_dataset_reference(dataset);
         lookup && reference.ok() && !fs::exists(path, unknown))
@@ -120,12 +122,16 @@ Status find_init(const fs::path& folder, const std::string& init, ResolvedJob& j
         return {};
     const fs::path path = folder / init;
     std::error_code ignored;
-    job.init = path.string();
-    if (fs::exists(path, ignored)) return {};
+    if (fs::exists(path, ignored)) {
+        job.init = path.string();
+        return {};
+    }
+    if (registry::parse_model_reference(init).ok()) return {};  // resolve_init() looks it up
     return fail(ErrorCode::kNotFound,
                 "'init' names " + path.string() +
-                    ": no such file or folder. It must be a folder or file of weights, job:ID, "
-                    "job:ID@ROUND, or the 0x... root of an uploaded state");
+                    ": no such file or folder. It must be a folder or file of weights, the name "
+                    "of a registered model (NAME or NAME@VERSION), job:ID, job:ID@ROUND, or the "
+                    "0x... root of an uploaded state");
 }
 
 /// Of all units of all rounds, rounded down once.

@@ -31,7 +31,8 @@ struct ResolvedJob {
     std::string name;
     /// Self-contained: the model inlined, the dataset by its root; `init` after resolve_init().
     std::string yaml;
-    std::string init;  ///< what parse_init() reads, with a job's id cut; or weights on disk
+    /// What parse_init() reads, with a job's id cut; weights on disk; or a registered model's name.
+    std::string init;
     program::TrainConfig config;
     registry::JobTerms terms;
     licence::Use use = licence::Use::kCommercial;

@@ -1,47 +1,19 @@
 #include "job/job_init.hpp"
 
-#include <unistd.h>
-
-#include <chrono>
-#include <cstdio>
+#include <filesystem>
 #include <string>
-#include <utility>
+#include <system_error>
 
+#include "cli/byte_progress.hpp"
 #include "cli/find_id.hpp"
-#include "gym/common/memory.hpp"
+#include "cli/rows.hpp"
 #include "gym/owner/upload_weights.hpp"
 #include "gym/program/train_program.hpp"
 #include "gym/registry/job_spec.hpp"
+#include "gym/registry/model_names.hpp"
 
 namespace gym::app {
 namespace {
-
-/// A line on standard error: redrawn in a terminal, repeated now and then elsewhere.
-class UploadLine {
-  public:
-    void show(std::uint64_t sent_bytes, std::uint64_t size_bytes) {
-        const auto now = Clock::now();
-        const bool whole = sent_bytes == size_bytes;
-        if (!whole && now - last_ < (terminal_ ? kRedraw : kRepeat)) return;
-        last_ = now;
-        (void)std::fprintf(
-            stderr, terminal_ ? "\r%s\033[K" : "%s\n",
-            ("uploading the weights: " + memory_text(sent_bytes) + " of " + memory_text(size_bytes))
-                .c_str());
-        open_ = terminal_;
-    }
-    ~UploadLine() {
-        if (open_) (void)std::fputc('\n', stderr);
-    }
-
-  private:
-    using Clock = std::chrono::steady_clock;
-    static constexpr Clock::duration kRedraw = std::chrono::milliseconds(100);
-    static constexpr Clock::duration kRepeat = std::chrono::seconds(5);
-    const bool terminal_ = ::isatty(STDERR_FILENO) == 1;
-    Clock::time_point last_{};
-    bool open_ = false;
-};
 
 /// "job:ab12@3" with the whole id.
 Result<std::string> complete_job(const client::ApiClient& api, const std::string& init) {
@@ -57,16 +29,39 @@ Result<std::string> complete_job(const client::ApiClient& api, const std::string
 /// @return the root of the uploaded state.
 Result<Digest> upload_weights(const client::ApiClient& api, const ResolvedJob& job) {
     GYM_TRY(const auto program, program::train_program(job.config));
-    UploadLine line;  // nothing of it is seen if gym-api has the state
+    ByteProgress line("uploading the weights");  // not seen if gym-api has the state
     return owner::upload_weights(
         api, program, {.weights = job.init, .progress = [&](std::uint64_t done, std::uint64_t all) {
                            line.show(done, all);
                        }});
 }
 
+/// Whether `init` can only be a registered model's name.
+bool is_name(const std::string& init) {
+    std::error_code unknown;
+    return !init.empty() && !init.starts_with(registry::kInitJobPrefix) &&
+           !registry::parse_init(init).ok() && !std::filesystem::exists(init, unknown);
+}
+
 }  // namespace
 
+Status resolve_named_init(const client::ApiClient& api, ResolvedJob& job) {
+    if (!is_name(job.init)) return {};
+    GYM_TRY(const auto reference, registry::parse_model_reference(job.init));
+    const auto model = api.model_version(reference);
+    if (!model.ok() && model.error().code == ErrorCode::kNotFound)
+        return fail(ErrorCode::kNotFound,
+                    "'init' names " + job.init +
+                        ": there is no such file or folder, and no registered model has this name "
+                        "(`gym model registered` lists them)");
+    if (!model.ok()) return model.error().in("'init' names " + job.init);
+    print_notice("init", "{}@{}, weights {}", (*model)->name, (*model)->version,
+                 (*model)->state.root.hex());
+    return begin_from(job, (*model)->state.root.hex());
+}
+
 Status resolve_init(const client::ApiClient& api, ResolvedJob& job) {
+    GYM_CHECK(resolve_named_init(api, job));
     if (job.init.empty() || registry::parse_init(job.init).ok()) return {};
     std::string init;
     if (job.init.starts_with(registry::kInitJobPrefix)) {

@@ -7,11 +7,16 @@
 
 namespace gym::app {
 
+/// Puts the root of its weights in the place of a registered model's name: its next version changes
+/// nothing in the job. What is on disk comes first. @errors kNotFound for a name without a model
+/// that the owner may see; those of ApiClient::model_version().
+Status resolve_named_init(const client::ApiClient& api, ResolvedJob& job);
+
 /// Puts weights that the network has in the place of the job file's `init`: completes a job's id,
-/// or reads weights from disk (interchange::load_weights) and uploads them as a state, with
+/// looks up a model's name (what is on disk comes first), or reads weights from disk (interchange::load_weights) and uploads them as a state, with
 /// progress on standard error. A call after an interruption continues the upload.
-/// @errors those of load_weights() and of ApiClient::upload_blob(); kNotFound for a job that does
-/// not exist.
+/// @errors those of load_weights() and of ApiClient::upload_blob(); kNotFound for a job or a
+/// model that does not exist.
 Status resolve_init(const client::ApiClient& api, ResolvedJob& job);
 
 }  // namespace gym::app

@@ -19,8 +19,10 @@
 #include "gym/common/yaml_text.hpp"
 #include "gym/data/manifest.hpp"
 #include "gym/data/mix.hpp"
+#include "gym/data/remote.hpp"
 #include "gym/licence/licence.hpp"
 #include "gym/registry/job_spec.hpp"
+#include "job/job_data.hpp"
 
 namespace gym::app {
 namespace {
@@ -34,7 +36,7 @@ constexpr std::size_t kNameDigits = 16;
 
 /// An entry of `data`.
 struct Part {
-    std::string dataset;  ///< a file, a root or a name
+    std::string dataset;  ///< a file, a root, a name, or a URL of documents
     std::uint64_t weight_ppm = 0;
 };
 
@@ -94,6 +96,7 @@ class MixBuilder {
 
     /// A token file with the part's tokens.
     Result<fs::path> fetch(const Part& part, const fs::path& folder) {
+        if (data::is_remote(part.dataset)) return built(part.dataset);
         const fs::path file = folder / part.dataset;
         std::error_code unknown;
         if (fs::exists(file, unknown)) return token_file(file);
@@ -140,6 +143,14 @@ class MixBuilder {
         return fail(ErrorCode::kConflict,
                     part.dataset + " is under " + dataset.licence + ", and " + why +
                         ": leave it out of 'data', or name its file if it is your own");
+    }
+    /// Of documents elsewhere, a token a byte.
+    Result<fs::path> built(const std::string& url) {
+        shown_.emplace_back("your file");
+        from_.has_files = true;
+        GYM_TRY(const JobData data, load_job_data(url, {.vocabulary = blob::kByteVocabulary,
+                                                        .quiet = quiet_}));
+        return data.token_file;
     }
     /// A text becomes one, a token a byte.
     Result<fs::path> token_file(const fs::path& file) {

@@ -297,7 +297,21 @@ Status train(const CliContext& context, const TrainOptions& options) {
 
 }  // namespace
 
-void add_train_command(CLI::App& group, CliContext& context) {
+namespace {
+
+/// A registered model's name in --init becomes the folder of its weights; what is on disk comes
+/// first.
+Status find_init(TrainOptions& options, const WeightsByName& find_weights) {
+    std::error_code unknown;
+    if (options.init.empty() || !find_weights || std::filesystem::exists(options.init, unknown))
+        return {};
+    GYM_TRY(options.init, find_weights(options.init));
+    return {};
+}
+
+}  // namespace
+
+void add_train_command(CLI::App& group, CliContext& context, const WeightsByName& find_weights) {
     CLI::App* run =
         group.add_subcommand("run", "Train on this machine and print each step's record");
     const auto options = std::make_shared<TrainOptions>();
@@ -320,7 +334,8 @@ void add_train_command(CLI::App& group, CliContext& context) {
                                         "Start from this state of a run, or from parameters alone");
     run->add_option("--init", options->init,
                     "Start from given weights: a folder in Hugging Face form, a safetensors file, "
-                    "or a state, of which the parameters are taken")
+                    "a state, of which the parameters are taken, or the name of a model that is "
+                    "registered with the default network (`gym model registered`)")
         ->excludes(from);
     run->add_option("--first-step", options->first_step,
                     "Number of steps behind the state of --from (default: what its file says, for "
@@ -334,7 +349,10 @@ void add_train_command(CLI::App& group, CliContext& context) {
                     "terminal, else all)");
     run->add_option("--curve", options->curve, "Draw the losses to this SVG file, with gnuplot");
     add_engine_options(*run, options->engine);
-    run->callback([&context, options] { context.finish(train(context, *options)); });
+    run->callback([&context, options, find_weights] {
+        const Status found = find_init(*options, find_weights);
+        context.finish(found.ok() ? train(context, *options) : found);
+    });
 }
 
 }  // namespace gym::app

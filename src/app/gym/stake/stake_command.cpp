@@ -172,9 +172,9 @@ Amount slashed_in(const std::vector<contracts::StakeEvent>& events) {
     return out;
 }
 
-/// "3 tokens", "1.5 tokens, left of 3 after a slash", "nothing, left of 3 tokens after a slash".
+/// "3 GYM", "1.5 GYM, left of 3 after a slash", "nothing, left of 3 GYM after a slash".
 std::string worth_text(const OpenThaw& thaw) {
-    std::string worth = thaw.worth.is_zero() ? "nothing" : thaw.worth.to_tokens() + " tokens";
+    std::string worth = thaw.worth.is_zero() ? "nothing" : thaw.worth.to_tokens() + " GYM";
     if (thaw.worth == thaw.amount) return worth;
     return worth + ", left of " + thaw.amount.to_tokens() + " after a slash";
 }
@@ -198,8 +198,8 @@ json::object to_json(const Address& owner, const StakeState& state) {
 
 void print(const Address& owner, const StakeState& state) {
     print_row("owner", "{}", crypto::to_checksum(owner));
-    print_row("active", "{} tokens, which back its units", state.active.to_tokens());
-    print_row("thawing", "{} tokens, which can still be slashed", state.thawing.to_tokens());
+    print_row("active", "{} GYM, which back its units", state.active.to_tokens());
+    print_row("thawing", "{} GYM, which can still be slashed", state.thawing.to_tokens());
     for (const OpenThaw& thaw : state.thaws) {
         const std::uint64_t wait = wait_s(state, thaw);
         const std::string when = wait == 0 ? "can be withdrawn"
@@ -208,12 +208,12 @@ void print(const Address& owner, const StakeState& state) {
         print_line("  {}, {}", worth_text(thaw), when);
     }
     if (!state.slashed.is_zero())
-        print_row("slashed", "{} tokens so far, for proven faults; `gym dispute list` shows them",
+        print_row("slashed", "{} GYM so far, for proven faults; `gym dispute list` shows them",
                   state.slashed.to_tokens());
     if (state.locks != 0)
         print_row("locked", "by disputes about {} unit(s); `gym dispute list` shows them",
                   state.locks);
-    print_row("in the wallet", "{} tokens", state.wallet.to_tokens());
+    print_row("in the wallet", "{} GYM", state.wallet.to_tokens());
 }
 
 Status show_stake(const CliContext& context, const StakeOptions& options) {
@@ -243,7 +243,7 @@ Status report(const CliContext& context, const ChainSender& sender, const Addres
         context.print_json(out);
         return {};
     }
-    print_row(done, "{} tokens", amount.to_tokens());
+    print_row(done, "{} GYM", amount.to_tokens());
     print(owner, state);
     print_row("transaction", "{} (final)", hash);
     return {};
@@ -309,7 +309,7 @@ Status thaw(const CliContext& context, const StakeOptions& options) {
             read_stake(account.client(), sender.contracts, account.address()));
     if (before.active < amount)
         return fail(ErrorCode::kInsufficientFunds, "only " + before.active.to_tokens() +
-                                                       " tokens are active, less than the " +
+                                                       " GYM are active, less than the " +
                                                        amount.to_tokens() + " to thaw");
     GYM_TRY(const chain::Outcome outcome,
             account.execute(contracts::Stake(sender.contracts.stake).thaw(amount)));
@@ -399,8 +399,8 @@ void add_stake_commands(CLI::App& app, CliContext& context) {
     command("show", "Show active and thawing stake, with times", false, show_stake)
         ->add_option("--address", options->address, "Address to show (default: the key's)")
         ->check(not_empty());
-    CLI::App* adding = command("add", "Move tokens from the wallet into the stake", true, add);
-    adding->add_option("amount", options->amount, "Tokens, like 12.5")->required();
+    CLI::App* adding = command("add", "Move GYM from the wallet into the stake", true, add);
+    adding->add_option("amount", options->amount, "GYM, like 12.5")->required();
     adding
         ->add_option("--owner", options->owner,
                      "Add to the stake of this address, such as a node's (default: the key's)")
@@ -410,7 +410,7 @@ void add_stake_commands(CLI::App& app, CliContext& context) {
     command("thaw",
             "Start to release stake: it backs no new units and can be withdrawn after the delay",
             true, thaw)
-        ->add_option("amount", options->amount, "Tokens, like 12.5")
+        ->add_option("amount", options->amount, "GYM, like 12.5")
         ->required();
     command("withdraw", "Move thawed stake into the wallet", true, withdraw);
 }

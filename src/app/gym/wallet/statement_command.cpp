@@ -49,7 +49,7 @@ void print_transfer(const client::Transfer& line) {
     if (line.state != "posted") note = "  " + line.state;
     if (!line.sealed) note += "  not sealed yet";
     const char* const sign = line.direction == "in" ? "+" : line.direction == "out" ? "-" : "";
-    print_line("{}  {}  {}{} tokens  {} -> {}  {}{}", utc_text(line.at), line.id, sign,
+    print_line("{}  {}  {}{} GYM  {} -> {}  {}{}", utc_text(line.at), line.id, sign,
                line.amount.to_tokens(), name_of(line.from), name_of(line.to), line.reason, note);
 }
 

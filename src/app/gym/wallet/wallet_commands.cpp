@@ -77,7 +77,7 @@ Result<ChainBalances> chain_balances(const ChainOptions& options, const Address&
 void print_balance(const Address& address, const client::Account& account,
                    const std::optional<ChainBalances>& chain) {
     const auto row = [](const char* label, const Amount& amount) {
-        print_row(label, "{} tokens", amount.to_tokens());
+        print_row(label, "{} GYM", amount.to_tokens());
     };
     print_row("address", "{}", crypto::to_checksum(address));
     row("available", account.available);
@@ -132,7 +132,7 @@ Status deposit(const CliContext& context, const WalletOptions& options) {
                             {"gas_used", outcome.gas_used}});
         return {};
     }
-    print_row("deposited", "{} tokens for {}", amount.to_tokens(), crypto::to_checksum(owner));
+    print_row("deposited", "{} GYM for {}", amount.to_tokens(), crypto::to_checksum(owner));
     print_row("transaction", "{} (final)", hash);
     return {};
 }
@@ -158,8 +158,8 @@ void add_wallet_commands(CLI::App& app, CliContext& context) {
     options->api.add_to(*balance_command, false);
     options->chain.add_to(*balance_command);
     CLI::App* deposit_command =
-        add("deposit", "Move tokens into the job escrow, to pay for jobs", true, deposit);
-    deposit_command->add_option("amount", options->amount, "Tokens, like 12.5")->required();
+        add("deposit", "Move GYM into the job escrow, to pay for jobs", true, deposit);
+    deposit_command->add_option("amount", options->amount, "GYM, like 12.5")->required();
     deposit_command->add_option("--owner", options->owner, "Credit another address")
         ->check(not_empty());
     options->api.add_to(*deposit_command, false);

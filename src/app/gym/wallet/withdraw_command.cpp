@@ -94,7 +94,7 @@ json::object to_json(const char* state, const Pending& pending, const chain::Out
 }
 
 /// Checks that the whole `amount` would be paid. The services reduce a request by what is locked in
-/// jobs, but only later, so a request for more than the free tokens is refused now.
+/// jobs, but only later, so a request for more than what is free is refused now.
 Status check_free(const ChainSender& sender, const std::optional<Free>& books,
                   const Amount& amount) {
     contracts::Account& account = *sender.account;
@@ -102,7 +102,7 @@ Status check_free(const ChainSender& sender, const std::optional<Free>& books,
                                    .balance_of(account.client(), account.address()));
     if (amount > held)
         return fail(ErrorCode::kInsufficientFunds,
-                    "the job escrow holds " + held.to_tokens() + " tokens of " +
+                    "the job escrow holds " + held.to_tokens() + " GYM of " +
                         crypto::to_checksum(account.address()) + ", less than the " +
                         amount.to_tokens() + " requested; nothing was sent");
     if (!books) {
@@ -113,8 +113,8 @@ Status check_free(const ChainSender& sender, const std::optional<Free>& books,
     }
     if (amount <= books->free) return {};
     return fail(ErrorCode::kInsufficientFunds,
-                books->free.to_tokens() + " tokens are free and " + books->locked.to_tokens() +
-                    " are locked in jobs: nothing was sent. Request only free tokens (a deposit is "
+                books->free.to_tokens() + " GYM are free and " + books->locked.to_tokens() +
+                    " are locked in jobs: nothing was sent. Request only what is free (a deposit is "
                     "free seconds after it is final, a job's rest when the job has ended and its "
                     "units are final; without --api and GYM_API only the contract decides)");
 }
@@ -128,7 +128,7 @@ Status request(const CliContext& context, const WithdrawOptions& options, const 
     // Before it is sent: the time waited so far is lost with it.
     if (!before.amount.is_zero())
         print_notice("replaces",
-                     "the request of {} tokens, {}: the wait begins again for all of it",
+                     "the request of {} GYM, {}: the wait begins again for all of it",
                      before.amount.to_tokens(), when_text(before));
     GYM_TRY(const chain::Outcome outcome,
             sender.account->execute(
@@ -142,9 +142,9 @@ Status request(const CliContext& context, const WithdrawOptions& options, const 
         context.print_json(out);
         return {};
     }
-    print_row("requested", "{} tokens", after.amount.to_tokens());
+    print_row("requested", "{} GYM", after.amount.to_tokens());
     if (books)
-        print_row("free before", "{} tokens; {} locked in jobs", books->free.to_tokens(),
+        print_row("free before", "{} GYM; {} locked in jobs", books->free.to_tokens(),
                   books->locked.to_tokens());
     print_row("available", "{}, in {} s; then run `gym wallet withdraw` again",
               contract_time_text(after.available_at_s), wait_s(after));
@@ -166,7 +166,7 @@ Status cancel(const CliContext& context, const ChainSender& sender) {
         context.print_json(to_json("cancelled", before, outcome));
         return {};
     }
-    print_row("cancelled", "{} tokens", before.amount.to_tokens());
+    print_row("cancelled", "{} GYM", before.amount.to_tokens());
     print_row("transaction", "{} (final)", hash_of(outcome));
     return {};
 }
@@ -181,7 +181,7 @@ void print_paid(const CliContext& context, const Pending& asked, const Amount& a
     }
     const std::string rest =
         " of " + asked.amount.to_tokens() + ": jobs have locked or spent the rest";
-    print_row("paid", "{} tokens{}", amount.to_tokens(), amount == asked.amount ? "" : rest);
+    print_row("paid", "{} GYM{}", amount.to_tokens(), amount == asked.amount ? "" : rest);
     print_row("transaction", "{} (final)", hash_of(outcome));
 }
 
@@ -193,7 +193,7 @@ Status complete(const CliContext& context, const ChainSender& sender) {
                     "everything requested is locked in jobs");
     if (const std::uint64_t wait = wait_s(pending); wait > 0)
         return fail(ErrorCode::kConflict, "the withdrawal of " + pending.amount.to_tokens() +
-                                              " tokens is available at " +
+                                              " GYM is available at " +
                                               contract_time_text(pending.available_at_s) + ", in " +
                                               std::to_string(wait) + " s");
     contracts::Account& account = *sender.account;
@@ -201,12 +201,12 @@ Status complete(const CliContext& context, const ChainSender& sender) {
     GYM_TRY(const Amount before, token.balance_of(account.client(), account.address()));
     const auto outcome = account.execute(contracts::JobEscrow(sender.contracts.escrow).withdraw());
     if (!outcome.ok()) {
-        // The services reduce a request to the free tokens, perhaps at this moment.
+        // The services reduce a request to what is free, perhaps at this moment.
         GYM_TRY(const Pending now, pending_of(sender));
         if (!now.amount.is_zero()) return outcome.error();
         return fail(ErrorCode::kConflict,
                     "nothing was paid: of the " + pending.amount.to_tokens() +
-                        " requested tokens none is free, all are locked in jobs; `gym wallet "
+                        " GYM requested none is free, all are locked in jobs; `gym wallet "
                         "balance` shows the available amount");
     }
     // Spending of jobs during the delay is taken first, so the payment may be less than requested.
@@ -235,14 +235,14 @@ void add_withdraw_command(CLI::App& wallet, CliContext& context) {
     auto options = std::make_shared<WithdrawOptions>();
     CLI::App* command =
         wallet.add_subcommand("withdraw",
-                              "Withdraw free tokens from the job escrow: first request an amount; "
+                              "Withdraw free GYM from the job escrow: first request an amount; "
                               "after the delay, run it without an amount to be paid");
     options->keys.add_to(*command, true);
     options->api.add_to(*command, false);
     options->chain.add_to(*command);
     command->add_option(
         "amount", options->amount,
-        "Tokens to request, like 12.5; replaces an earlier request, and the wait begins again");
+        "GYM to request, like 12.5; replaces an earlier request, and the wait begins again");
     command->add_flag("--cancel", options->cancel, "Cancel the request");
     command->callback([&context, options] { context.finish(withdraw(context, *options)); });
 }

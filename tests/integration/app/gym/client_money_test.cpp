@@ -28,14 +28,14 @@ TEST_F(MoneyCommandsTest, StakeIsAddedThawedAndWithdrawnAfterTheDelay) {
 
     const auto too_much = gym({"stake", "thaw", "11"}, true);
     EXPECT_EQ(too_much.exit_code, 5);
-    EXPECT_NE(too_much.err.find("only 10 tokens are active"), std::string::npos) << too_much.err;
+    EXPECT_NE(too_much.err.find("only 10 GYM are active"), std::string::npos) << too_much.err;
     const auto balance = gym({"wallet", "balance"}, false);
-    EXPECT_NE(balance.out.find("staked             10 tokens"), std::string::npos) << balance.out;
+    EXPECT_NE(balance.out.find("staked             10 GYM"), std::string::npos) << balance.out;
     ASSERT_EQ(gym({"stake", "thaw", "3"}, true).exit_code, 0);
     ASSERT_EQ(gym({"stake", "thaw", "3"}, true).exit_code, 0) << "the same amount once more";
     const auto early = gym({"stake", "withdraw"}, true);
     EXPECT_EQ(early.exit_code, 5);
-    EXPECT_NE(early.err.find("nothing has thawed yet: 3 tokens, can be withdrawn from "),
+    EXPECT_NE(early.err.find("nothing has thawed yet: 3 GYM, can be withdrawn from "),
               std::string::npos)
         << early.err;
     const auto shown = gym({"stake", "show", "--json"}, false);
@@ -53,7 +53,7 @@ TEST_F(MoneyCommandsTest, StakeIsAddedThawedAndWithdrawnAfterTheDelay) {
     EXPECT_TRUE(json::parse(paid.out).at("thaws").as_array().empty());
     EXPECT_EQ(balance_of(owner_.address()).to_tokens(), "996");
     const auto text = gym({"stake", "show"}, false);
-    EXPECT_NE(text.out.find("active             4 tokens"), std::string::npos) << text.out;
+    EXPECT_NE(text.out.find("active             4 GYM"), std::string::npos) << text.out;
 }
 
 TEST_F(MoneyCommandsTest, CommandsThatSendFromOneKeyAtOnceAllDoWhatTheySay) {

@@ -40,7 +40,7 @@ TEST_F(WalletTest, DepositMovesTokensIntoTheEscrow) {
     EXPECT_EQ(gym({"wallet", "deposit", "0"}, true).exit_code, 2);
     const auto balance = gym({"wallet", "balance"}, false);
     ASSERT_EQ(balance.exit_code, 0) << balance.err;
-    EXPECT_NE(balance.out.find("in the wallet      987 tokens"), std::string::npos) << balance.out;
+    EXPECT_NE(balance.out.find("in the wallet      987 GYM"), std::string::npos) << balance.out;
 }
 
 TEST_F(WalletTest, AWithdrawalIsAskedForAndPaidAfterTheDelay) {
@@ -48,7 +48,7 @@ TEST_F(WalletTest, AWithdrawalIsAskedForAndPaidAfterTheDelay) {
     deposit_and_book("10");
     const auto too_much = gym({"wallet", "withdraw", "11"}, true);
     EXPECT_EQ(too_much.exit_code, 5);
-    EXPECT_NE(too_much.err.find("the job escrow holds 10 tokens of "), std::string::npos)
+    EXPECT_NE(too_much.err.find("the job escrow holds 10 GYM of "), std::string::npos)
         << too_much.err;
     EXPECT_EQ(too_much.err.find("intent"), std::string::npos) << too_much.err;
 
@@ -202,7 +202,7 @@ TEST_F(WalletTest, WhatIsLockedInJobsCannotBeAskedFor) {
     backend_.escrowed = tokens("6");
     const auto refused = gym({"wallet", "withdraw", "4.5"}, true);
     EXPECT_EQ(refused.exit_code, 5) << refused.out;
-    EXPECT_NE(refused.err.find("4 tokens are free and 6 are locked in jobs"), std::string::npos)
+    EXPECT_NE(refused.err.find("4 GYM are free and 6 are locked in jobs"), std::string::npos)
         << refused.err;
     const auto asked = gym({"wallet", "withdraw", "4", "--json"}, true);
     ASSERT_EQ(asked.exit_code, 0) << asked.err;
@@ -215,7 +215,7 @@ TEST_F(WalletTest, ARequestThatReplacesAnotherSaysSoAndThatTheWaitBeginsAgain) {
     ASSERT_EQ(gym({"wallet", "withdraw", "4"}, true).exit_code, 0);
     const auto again = gym({"wallet", "withdraw", "5", "--json"}, true);
     ASSERT_EQ(again.exit_code, 0) << again.err;
-    EXPECT_NE(again.err.find("replaces           the request of 4 tokens, payable at "),
+    EXPECT_NE(again.err.find("replaces           the request of 4 GYM, payable at "),
               std::string::npos)
         << again.err;
     EXPECT_NE(again.err.find("the wait begins again"), std::string::npos) << again.err;

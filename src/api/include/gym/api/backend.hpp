@@ -24,6 +24,7 @@
 #include "gym/registry/evaluations.hpp"
 #include "gym/registry/feed.hpp"
 #include "gym/registry/jobs.hpp"
+#include "gym/registry/model_names.hpp"
 #include "gym/registry/nodes.hpp"
 #include "gym/registry/published.hpp"
 #include "gym/registry/rounds.hpp"
@@ -180,6 +181,15 @@ class Queries {
     /// Of a name, newest first. @errors kNotFound for a name without any.
     virtual Result<std::vector<registry::DatasetVersion>> dataset_versions(
         const std::string& name, const registry::Viewer& viewer) = 0;
+    // The same with versions of models.
+    /// @errors kNotFound.
+    virtual Result<registry::ModelVersion> model_version(const registry::ModelReference& reference,
+                                                         const registry::Viewer& viewer) = 0;
+    /// Of a name, newest first. @errors kNotFound for a name without any.
+    virtual Result<std::vector<registry::ModelVersion>> model_versions(
+        const std::string& name, const registry::Viewer& viewer) = 0;
+    virtual Result<std::vector<registry::ModelVersion>> models(
+        const registry::ModelFilter& filter) = 0;
     /// The evaluations that datasets are measured with, newest first.
     virtual Result<std::vector<registry::Evaluation>> evaluations(std::uint32_t limit) = 0;
     /// @errors kNotFound.
@@ -242,6 +252,19 @@ struct AddedDataset {
     bool is_new = false;
 };
 
+/// Weights that their owner registers under a name: uploads, or what a job trained.
+struct ModelOffer {
+    Address owner;
+    registry::ModelReference reference;
+    std::optional<Digest> state = {};      ///< root of an uploaded base state
+    std::optional<Digest> program = {};    ///< uploaded blob: the train program's bytes
+    std::optional<Digest> tokenizer = {};  ///< uploaded blob: tokenizer::encode_bundle()
+    std::optional<Digest> job = {};        ///< in the place of the three
+    std::optional<std::uint64_t> round = {};      ///< of the job; absent: the newest
+    std::string licence;                          ///< an SPDX license expression
+    std::optional<registry::Access> access = {};  ///< absent: registry::default_visibility()
+};
+
 struct Funding {
     Address owner;
     Digest job_id;
@@ -286,6 +309,15 @@ class Submissions {
     virtual Result<registry::NamedDataset> name_dataset(const Address& owner,
                                                         const registry::DatasetReference& reference,
                                                         const Digest& root) = 0;
+    /// As registry::name_model(), after taking over what was uploaded.
+    /// @errors kNotFound (an upload, job or round of the owner); kInvalidArgument (the licence,
+    /// neither uploads nor a job); kMalformed (program, tokenizer); all tensors of the state that
+    /// are not the program's, as engine::Differences.
+    virtual Result<registry::NamedModel> name_model(const ModelOffer& offer) = 0;
+    /// As registry::set_model_access(). @return the version as its owner sees it now.
+    virtual Result<registry::ModelVersion> set_model_access(
+        const Address& owner, const registry::ModelReference& reference,
+        const registry::Access& access) = 0;
     /// As registry::set_dataset_access(). @return the dataset as its owner sees it now.
     virtual Result<registry::Dataset> set_dataset_access(const Address& owner, const Digest& root,
                                                          const registry::Access& access) = 0;

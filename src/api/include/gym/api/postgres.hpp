@@ -53,6 +53,12 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
                                                      const registry::Viewer& viewer) override;
     Result<std::vector<registry::DatasetVersion>> dataset_versions(
         const std::string& name, const registry::Viewer& viewer) override;
+    Result<registry::ModelVersion> model_version(const registry::ModelReference& reference,
+                                                 const registry::Viewer& viewer) override;
+    Result<std::vector<registry::ModelVersion>> model_versions(
+        const std::string& name, const registry::Viewer& viewer) override;
+    Result<std::vector<registry::ModelVersion>> models(
+        const registry::ModelFilter& filter) override;
     Result<std::vector<registry::Evaluation>> evaluations(std::uint32_t limit) override;
     Result<registry::Evaluation> evaluation(const Digest& id) override;
     Result<rewards::ClaimProof> proof(const Address& earner) override;
@@ -85,6 +91,10 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     Result<registry::NamedDataset> name_dataset(const Address& owner,
                                                 const registry::DatasetReference& reference,
                                                 const Digest& root) override;
+    Result<registry::NamedModel> name_model(const ModelOffer& offer) override;
+    Result<registry::ModelVersion> set_model_access(const Address& owner,
+                                                    const registry::ModelReference& reference,
+                                                    const registry::Access& access) override;
     Result<registry::Dataset> set_dataset_access(const Address& owner, const Digest& root,
                                                  const registry::Access& access) override;
     Result<registry::Job> set_job_access(const Address& owner, const Digest& id,

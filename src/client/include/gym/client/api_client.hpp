@@ -17,6 +17,7 @@
 #include "gym/registry/dataset_names.hpp"
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/evaluations.hpp"
+#include "gym/registry/model_names.hpp"
 #include "gym/registry/published.hpp"
 
 namespace gym::client {
@@ -58,7 +59,7 @@ struct ListPage {
     std::uint64_t offset = 0;
 };
 
-/// What a job's owner may download of its model.
+/// What may be downloaded of a model.
 enum class ModelPart : std::uint8_t { kProgram, kState };
 
 /// A piece of a part.
@@ -68,8 +69,20 @@ struct ModelPiece {
     ModelPart part = ModelPart::kState;
     std::uint64_t offset = 0;
     std::uint64_t size = 0;  ///< 1 to kModelPieceBytesMax
+    std::optional<registry::ModelReference> named = {};  ///< in the place of job and round
 };
 inline constexpr std::uint64_t kModelPieceBytesMax = std::uint64_t{8} << 20;
+
+/// Weights that get a name: a state and a program that were uploaded, or what a job trained.
+struct ModelTerms {
+    std::string licence;                   ///< an SPDX license expression
+    std::optional<Digest> state = {};      ///< state root
+    std::optional<Digest> program = {};    ///< blob root
+    std::optional<Digest> tokenizer = {};  ///< blob root of tokenizer::encode_bundle()
+    std::optional<Digest> job = {};
+    std::optional<std::uint64_t> round = {};      ///< absent: the newest
+    std::optional<registry::Access> access = {};  ///< absent: registry::default_visibility()
+};
 
 /// A client of gym-api: one bounded request a call, TLS as http::Connection does it. Safe from many
 /// threads at once.
@@ -118,6 +131,24 @@ class ApiClient {
                                                  std::optional<std::uint64_t> round) const;
     /// Exactly the bytes of the piece, unchecked. @errors also kMalformed for more or less of them.
     [[nodiscard]] Result<std::string> model_piece(const ModelPiece& piece) const;
+    /// Makes weights of the key's owner the next version of a name.
+    [[nodiscard]] Result<Answer<registry::ModelVersion>> name_model(
+        const registry::ModelReference& reference, const ModelTerms& terms) const;
+    /// The newest version, or that of the reference. @errors kNotFound.
+    [[nodiscard]] Result<Answer<registry::ModelVersion>> model_version(
+        const registry::ModelReference& reference) const;
+    /// Newest first. @errors kNotFound.
+    [[nodiscard]] Result<AnswerList<registry::ModelVersion>> model_versions(
+        const std::string& name) const;
+    /// Of each name the newest version, newest first.
+    [[nodiscard]] Result<AnswerList<registry::ModelVersion>> models(const ListPage& page) const;
+    [[nodiscard]] Result<Answer<registry::ModelVersion>> set_model_access(
+        const registry::ModelReference& reference, const registry::Access& access) const;
+    /// The files of its tokenizer, as their owner gave them, unchecked. @errors kNotFound.
+    [[nodiscard]] Result<std::string> model_tokenizer(
+        const registry::ModelReference& reference) const;
+    /// What is not public does not leave this machine in the clear. @errors kInvalidArgument.
+    [[nodiscard]] Status check_confidential(registry::Visibility visibility) const;
     /// Happens once under one `idempotency_key`. @param seal of the order (registry::job_order)
     /// with records::order_nonce(idempotency_key). @param again also if the same job is running.
     [[nodiscard]] Result<Answer<Job>> submit_job(const std::string& yaml,

@@ -15,15 +15,16 @@ struct DownloadOptions {
     std::uint64_t piece_bytes = kModelPieceBytesMax;
 };
 
-/// Something of a job's model.
+/// Something of a model.
 struct WantedPart {
     Digest job;
     std::uint64_t round = 0;
     ModelPart part = ModelPart::kState;
     ModelBlob blob;
+    std::optional<registry::ModelReference> named = {};  ///< in the place of job and round
 };
 
-/// Downloads a part of a job's model into `file`, piece by piece. Continues behind what `file`
+/// Downloads a part of a model into `file`, piece by piece. Continues behind what `file`
 /// already holds of it, and hashes everything on the way: on success, the file's bytes have the
 /// root `blob`. What arrived before an error stays for the next call, unless it is wrong.
 /// @errors those of ApiClient::model_piece(); kMismatch, with both roots, for other bytes, which

@@ -13,9 +13,9 @@
 
 /// A trained model as a folder that Hugging Face's from_pretrained() reads: config.json,
 /// model.safetensors (f32), generation_config.json, README.md, a tokenizer, and what `gym` needs to
-/// read it back: program.gym and gym.json with the roots. A decoder that train_program()
-/// writes gets the names of GPT2LMHeadModel, LlamaForCausalLM or Qwen2ForCausalLM; every other
-/// program gets its own names, and a config that says so.
+/// read it back: program.gym and gym.json with the roots. A decoder or encoder that train_program()
+/// writes gets the names of its class in transformers (weights.hpp); every other program gets its
+/// own names, and a config that says so.
 namespace gym::interchange {
 
 /// A text that the model was trained on.
@@ -58,7 +58,7 @@ struct ModelFolder {
 };
 
 struct WrittenFolder {
-    std::string names;  ///< of the weights: "gpt2", "llama", "qwen2", "gym"
+    std::string names;  ///< of the weights (naming_names())
     std::size_t tensors = 0;
     Digest program_root;
     Digest state_root;  ///< of the base state

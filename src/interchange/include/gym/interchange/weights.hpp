@@ -19,7 +19,9 @@
 namespace gym::interchange {
 
 /// "gym" (a program's own names), and those of Hugging Face's classes: "gpt2" (GPT2LMHeadModel),
-/// "llama" (LlamaForCausalLM, MistralForCausalLM), "qwen2" (Qwen2ForCausalLM).
+/// "llama" (LlamaForCausalLM, MistralForCausalLM), "qwen2" (Qwen2ForCausalLM), "qwen3"
+/// (Qwen3ForCausalLM), "bert" (BertForMaskedLM), "bert-classifier" (BertForSequenceClassification),
+/// "bert-embedding" (BertModel without its pooler).
 [[nodiscard]] std::vector<std::string> naming_names();
 
 /// The naming that fits all parameters of `program`; "gym" if no other does.
@@ -32,8 +34,8 @@ struct NamedWeights {
 };
 
 /// The parameters in `state` (a training state or a base state) under the names of `naming`.
-/// GPT-2 has biases everywhere, Qwen2 on queries, keys and values: a program without them gets
-/// zeros.
+/// GPT-2 has biases everywhere, Qwen2 on queries, keys and values, a BERT's classifier one: a
+/// program without them gets zeros, as do a BERT's two segments.
 /// @errors kInvalidArgument for a naming that does not exist or fit, kShapeMismatch for a state of
 /// another program.
 [[nodiscard]] Result<std::vector<NamedWeights>> export_weights(const program::Program& program,
@@ -61,7 +63,7 @@ Result<std::size_t> write_weights(const std::filesystem::path& path,
 /// The base state of `program` with weights of F32, F16 or BF16 (widened exactly); a NaN takes the
 /// encoding of docs/NUMERICS.md. Names with and without "transformer." or "model." are understood;
 /// buffers that hold no weights are passed over; an output layer that repeats tied embeddings must
-/// equal them.
+/// equal them. What a BERT adds to the tokens of its first segment is added to the positions.
 /// @errors kInvalidArgument as above; all missing, reshaped and unused tensors together, as
 /// engine::Differences; kMalformed for dtypes that are no weights, and biases other than zero that
 /// the program has no place for. Each names the tensor.

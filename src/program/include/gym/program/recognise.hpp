@@ -13,6 +13,10 @@ namespace gym::program {
 /// for every other program, an imported or altered one included.
 [[nodiscard]] std::optional<ModelConfig> recognise_decoder(const Program& program);
 
+/// The same of an encoder (Architecture::kEncoder), whatever its task. Not recognised are also
+/// `mask_rate` and `dropout`, which matter in training alone.
+[[nodiscard]] std::optional<ModelConfig> recognise_encoder(const Program& program);
+
 /// Whether a token of `program` may read later ones: it predicts none of them.
 [[nodiscard]] bool reads_both_ways(const Program& program);
 

@@ -9,23 +9,16 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/db/database.hpp"
+#include "gym/registry/name_reference.hpp"
 #include "gym/registry/visibility.hpp"
 
 /// Names of datasets, such as zoo-dataset-v2. A name belongs to the owner who used it first. It has
 /// versions, numbered from 1: each is a dataset of that owner, and none ever changes.
 namespace gym::registry {
 
-inline constexpr std::size_t kDatasetNameBytesMax = 64;
-inline constexpr std::uint32_t kDatasetVersionMax = 1'000'000;
-
-/// NAME or NAME@VERSION as people write it.
-struct DatasetReference {
-    std::string name;
-    std::optional<std::uint32_t> version;  ///< absent: the newest
-};
-/// @errors kInvalidArgument unless the name has 1 to 64 lower-case letters, digits, '.', '_' and
-/// '-', begins with a letter or digit and is not hexadecimal, as roots are; and for a version that
-/// is not 1 to kDatasetVersionMax.
+/// NAME or NAME@VERSION.
+using DatasetReference = NameReference;
+/// As parse_name_reference(). @errors kInvalidArgument.
 [[nodiscard]] Result<DatasetReference> parse_dataset_reference(std::string_view text);
 
 struct DatasetVersion {

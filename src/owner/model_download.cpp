@@ -1,0 +1,124 @@
+#include "model_download.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <system_error>
+
+#include "gym/common/file.hpp"
+#include "gym/common/mapped_file.hpp"
+#include "gym/common/memory.hpp"
+#include "gym/program/codec.hpp"
+#include "gym/tokenizer/bundle.hpp"
+
+namespace gym::owner {
+
+namespace fs = std::filesystem;
+
+Result<DownloadFolder> DownloadFolder::open(const fs::path& model) {
+    fs::path folder = model / ".download";
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error) return fail(ErrorCode::kIo, folder.string() + ": " + error.message());
+    auto lock = FileLock::acquire(folder / "lock", "process " + std::to_string(::getpid()));
+    if (!lock.ok()) return lock.error().in("another export writes into " + model.string());
+    return DownloadFolder(std::move(folder), std::move(*lock));
+}
+
+fs::path DownloadFolder::part(const Digest& blob) const {
+    return folder_ / to_hex(blob.view());
+}
+
+std::uint64_t DownloadFolder::present(const Digest& blob) const {
+    std::error_code absent;
+    const std::uint64_t size = fs::file_size(part(blob), absent);
+    return absent ? 0 : size;
+}
+
+void DownloadFolder::remove() const {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+}
+
+namespace {
+
+class Download {
+  public:
+    Download(const client::ApiClient& api, const ModelSource& source, const DownloadFolder& parts,
+             const DownloadCalls& calls)
+        : api_(api), source_(source), parts_(parts), calls_(calls) {}
+
+    Result<Downloaded> run() {
+        GYM_TRY(program::Program program, get_program());
+        GYM_TRY(engine::State state, get_state());
+        ModelRoots roots{program::program_root(program), engine::state_root(state)};
+        GYM_CHECK(expect("program", roots.program, source_.program.root));
+        GYM_CHECK(expect("state", roots.state, source_.state.root));
+        return Downloaded{std::move(program), std::move(state), roots};
+    }
+
+  private:
+    Status fetch(client::ModelPart part, const client::ModelBlob& blob) {
+        client::DownloadOptions options;
+        options.interrupted = calls_.interrupted;
+        if (part == client::ModelPart::kState) options.progress = calls_.progress;
+        return client::download(api_, {source_.job, source_.round, part, blob, source_.named},
+                                parts_.part(blob.blob), options);
+    }
+    Result<program::Program> get_program() {
+        if (source_.program.bytes > program::kProgramBytesMax)
+            return fail(ErrorCode::kOutOfRange,
+                        "gym-api names a program of " + memory_text(source_.program.bytes));
+        GYM_CHECK(fetch(client::ModelPart::kProgram, source_.program));
+        GYM_TRY(const Bytes bytes, read_file(parts_.part(source_.program.blob)));
+        return program::decode(bytes);
+    }
+    Result<engine::State> get_state() {
+        GYM_CHECK(fetch(client::ModelPart::kState, source_.state));
+        GYM_CHECK(check_memory("exporting this model", source_.state.bytes));
+        GYM_TRY(const MappedFile file, MappedFile::open(parts_.part(source_.state.blob)));
+        return engine::decode_state(file.bytes());
+    }
+    static Status expect(const std::string& what, const Digest& found, const Digest& named) {
+        if (found == named) return {};
+        return fail(ErrorCode::kMismatch, "the downloaded " + what + " has the root " +
+                                              found.hex() + ", gym-api named " + named.hex());
+    }
+
+    const client::ApiClient& api_;
+    const ModelSource& source_;
+    const DownloadFolder& parts_;
+    const DownloadCalls& calls_;
+};
+
+}  // namespace
+
+Result<Downloaded> download_model(const client::ApiClient& api, const ModelSource& source,
+                                  const DownloadFolder& parts, const DownloadCalls& calls) {
+    return Download(api, source, parts, calls).run();
+}
+
+Result<std::vector<interchange::NamedFile>> files_of_bundle(ByteView bytes, const Digest& root,
+                                                            const std::string& whose) {
+    GYM_TRY(tokenizer::Bundle bundle, tokenizer::read_bundle(bytes));
+    if (bundle.root != root)
+        return fail(ErrorCode::kMismatch, "gym-api sent the files of tokenizer " +
+                                              bundle.root.hex() + ", " + whose + " names " +
+                                              root.hex());
+    std::vector<interchange::NamedFile> out;
+    out.reserve(bundle.files.size());
+    for (tokenizer::TokenizerFile& file : bundle.files)
+        out.push_back({std::move(file.name), std::move(file.bytes)});
+    return out;
+}
+
+Status check_space(const fs::path& folder, const ModelSource& source,
+                   const DownloadFolder& parts) {
+    constexpr std::uint64_t kRestBytes = 1 << 22;
+    std::uint64_t needed = 2 * (source.state.bytes + source.program.bytes) + kRestBytes;
+    needed -= std::min(source.state.bytes, parts.present(source.state.blob));
+    return check_free_space(folder / "model.safetensors", needed);
+}
+
+}  // namespace gym::owner

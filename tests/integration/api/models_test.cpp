@@ -1,0 +1,236 @@
+// Registered models with files and a real PostgreSQL, and jobs that begin from them.
+#include "api_fixture.hpp"
+#include "gym/api/uploads.hpp"
+#include "gym/blob/directory_store.hpp"
+#include "gym/commit/sha256.hpp"
+#include "gym/engine/state.hpp"
+#include "gym/program/codec.hpp"
+#include "gym/program/train_program.hpp"
+#include "gym/registry/rounds.hpp"
+#include "temporary_folder.hpp"
+
+namespace gym::api {
+namespace {
+
+using registry::Visibility;
+using testing::address_of;
+using testing::job_spec;
+
+/// The program of job_spec()'s model, with another width.
+program::Program program_of(std::uint32_t width) {
+    program::TrainConfig config;
+    config.batch = 2;
+    config.model.vocabulary = 256;
+    config.model.context = 16;
+    config.model.layers = 1;
+    config.model.heads = 1;
+    config.model.width = width;
+    return program::train_program(config).value();
+}
+
+engine::State base_state(const std::string& seed, std::uint32_t width = 16) {
+    const auto program = program_of(width);
+    const auto start = engine::initial_state(program, commit::sha256(as_bytes(seed))).value();
+    return engine::base_of(program, start).value();
+}
+
+class ModelsTest : public testing::ApiDatabaseTest {
+  protected:
+    void SetUp() override {
+        ApiDatabaseTest::SetUp();
+        store_.emplace(blob::DirectoryStore::open(place_ / "blobs").value());
+        uploads_.emplace(*api_db_, UploadFiles(place_ / "uploads"), clock_);
+        PostgresBackend::Options options;
+        options.asset = testing::kAsset;
+        options.network = testing::kNetwork;
+        options.uploads = place_ / "uploads";
+        backend_.emplace(*api_db_, *store_, clock_, options);
+        deposit(owner_, "1000", "d1");
+        deposit(other_, "1000", "d2");
+    }
+    Digest put(const Bytes& blob, const Address& owner) {
+        const Digest root = blob::blob_root(blob);
+        if (uploads_->upload(owner, root).ok()) return root;
+        auto sink = uploads_->begin({owner, root, blob.size(), 0, blob.size()}).value();
+        EXPECT_TRUE(sink->write(blob).ok());
+        EXPECT_TRUE(sink->finish().ok());
+        return root;
+    }
+    ModelOffer offer(const std::string& name, const engine::State& state,
+                     const std::optional<Address>& owner = {}, std::uint32_t width = 16) {
+        const Address who = owner.value_or(owner_);
+        put(engine::encode_state(state), who);
+        return {.owner = who,
+                .reference = registry::parse_model_reference(name).value(),
+                .state = engine::state_root(state),
+                .program = put(program::encode(program_of(width)), who),
+                .licence = "Apache-2.0"};
+    }
+    Result<registry::ModelVersion> push(const ModelOffer& offer) {
+        GYM_TRY(auto named, backend_->name_model(offer));
+        return std::move(named.version);
+    }
+    Result<Submitted> submit(const Digest& init, const std::string& key, const Address& owner,
+                             const std::string& more = "") {
+        return backend_->submit_job(sealed(
+            {owner, key, job_spec(dataset_, "100", "init: \"" + init.hex() + "\"\n" + more)}));
+    }
+    /// What the schema itself says to a statement of its owner.
+    ErrorCode sql(const std::string& text) {
+        const auto done =
+            database_.owner().transact([&](db::Transaction& tx) { return tx.exec(text); });
+        return done.ok() ? ErrorCode::kInternal : done.error().code;
+    }
+    Result<registry::ModelVersion> seen(const std::string& name, const Address& who) {
+        return backend_->model_version(registry::parse_model_reference(name).value(),
+                                       registry::Viewer::account(who));
+    }
+
+    const Address other_ = address_of(2);
+    gym::testing::TemporaryFolder place_;
+    std::optional<blob::DirectoryStore> store_;
+    std::optional<PostgresUploads> uploads_;
+    std::optional<PostgresBackend> backend_;
+};
+
+TEST_F(ModelsTest, VersionsFollowEachOtherAndNeverChange) {
+    const auto first = push(offer("zoo", base_state("a")));
+    ASSERT_TRUE(first.ok()) << first.error().message;
+    EXPECT_EQ(first->version, 1U);
+    EXPECT_EQ(first->program.root, program::program_root(program_of(16)));
+    EXPECT_EQ(first->state.root, engine::state_root(base_state("a")));
+    EXPECT_EQ(first->access.visibility, Visibility::kPublic) << "the licence says nothing else";
+    EXPECT_EQ(store_->get(first->state.blob).value(), engine::encode_state(base_state("a")));
+    EXPECT_EQ(push(offer("zoo", base_state("a")))->version, 1U) << "the same again";
+    EXPECT_EQ(push(offer("zoo@2", base_state("b")))->version, 2U);
+    EXPECT_EQ(push(offer("zoo@4", base_state("c"))).error().code, ErrorCode::kConflict);
+    EXPECT_EQ(push(offer("zoo", base_state("c"), other_)).error().code,
+              ErrorCode::kPermissionDenied);
+    EXPECT_EQ(seen("zoo", other_)->version, 2U);
+    EXPECT_EQ(seen("zoo@1", other_)->state.root, first->state.root);
+    EXPECT_EQ(seen("zoo@3", other_).error().code, ErrorCode::kNotFound);
+    for (const char* change :
+         {"UPDATE registry.model_version SET licence = 'MIT'", "DELETE FROM registry.model_version",
+          "TRUNCATE registry.model_version CASCADE", "UPDATE registry.model_name SET name = 'x1z'"})
+        EXPECT_EQ(sql(change), ErrorCode::kConflict) << change;
+}
+
+TEST_F(ModelsTest, WhatDoesNotBelongTogetherIsRefused) {
+    ModelOffer wide = offer("zoo", base_state("a", 32));
+    const auto refused = push(wide);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kShapeMismatch);
+    for (const engine::StateTensor& tensor : base_state("a").tensors)
+        EXPECT_NE(refused.error().message.find("'" + tensor.name + "'"), std::string::npos)
+            << refused.error().message;
+    ModelOffer none = offer("zoo", base_state("a"));
+    none.state.reset();
+    EXPECT_EQ(push(none).error().code, ErrorCode::kInvalidArgument);
+    ModelOffer both = offer("zoo", base_state("a"));
+    both.job = Digest{};
+    EXPECT_EQ(push(both).error().code, ErrorCode::kInvalidArgument);
+    ModelOffer strange = offer("zoo", base_state("a"));
+    strange.program = put(Bytes{1, 2, 3}, owner_);
+    EXPECT_NE(push(strange).error().message.find("'program'"), std::string::npos);
+    ModelOffer files = offer("zoo", base_state("a"));
+    files.tokenizer = put(Bytes{1, 2, 3}, owner_);
+    EXPECT_NE(push(files).error().message.find("'tokenizer'"), std::string::npos);
+    ModelOffer open = offer("zoo", base_state("a"));
+    open.licence = "private";
+    open.access = registry::Access{Visibility::kPublic, {}};
+    EXPECT_EQ(push(open).error().code, ErrorCode::kInvalidArgument);
+    EXPECT_EQ(count("registry.model_name"), 0U);
+}
+
+// Or who knows the roots of another owner's upload could take it.
+TEST_F(ModelsTest, UploadsOfOthersAreNotRegistered) {
+    ModelOffer stolen = offer("zoo", base_state("a"));
+    stolen.owner = other_;
+    EXPECT_EQ(push(stolen).error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(ModelsTest, AJobOfAnotherOwnerBeginsFromAPublicModel) {
+    const auto model = push(offer("zoo", base_state("a")));
+    ASSERT_TRUE(model.ok()) << model.error().message;
+    std::string wide = job_spec(dataset_, "100", "init: \"" + model->state.root.hex() + "\"\n");
+    wide.replace(wide.find("width: 16"), 9, "width: 32");
+    const auto refused = backend_->submit_job(sealed({other_, "wide", wide}));
+    EXPECT_EQ(refused.error().code, ErrorCode::kShapeMismatch);
+    EXPECT_NE(refused.error().message.find("zoo@1"), std::string::npos)
+        << refused.error().message;
+    for (const engine::StateTensor& tensor : base_state("a").tensors)
+        EXPECT_NE(refused.error().message.find("'" + tensor.name + "'"), std::string::npos)
+            << refused.error().message;
+    const auto job = submit(model->state.root, "k", other_);
+    ASSERT_TRUE(job.ok()) << job.error().message;
+    EXPECT_EQ(job->job.init, (registry::StateRef{model->state.root, model->state.blob}));
+}
+
+TEST_F(ModelsTest, APrivateModelDoesNotExistForOthers) {
+    ModelOffer hidden = offer("zoo", base_state("a"));
+    hidden.licence = "private";
+    const auto model = push(hidden);
+    ASSERT_TRUE(model.ok()) << model.error().message;
+    EXPECT_EQ(model->access.visibility, Visibility::kPrivate);
+    const auto unknown = submit(Digest{{7}}, "k", other_);
+    const auto refused = submit(model->state.root, "k1", other_);
+    ASSERT_FALSE(refused.ok());
+    std::string message = refused.error().message;
+    message.replace(message.find(model->state.root.hex()), 66, Digest{{7}}.hex());
+    EXPECT_EQ(message, unknown.error().message);
+    EXPECT_EQ(seen("zoo", other_).error().code, ErrorCode::kNotFound);
+    EXPECT_TRUE(backend_->models({.viewer = registry::Viewer::account(other_)})->empty());
+    EXPECT_EQ(backend_->models({.viewer = registry::Viewer::account(owner_)})->size(), 1U);
+    EXPECT_TRUE(submit(model->state.root, "k2", owner_).ok());
+    const auto allow = [&](const Address& who) {
+        return backend_->set_model_access(who, {"zoo", {}},
+                                          {Visibility::kAllowList, {other_}});
+    };
+    EXPECT_EQ(allow(other_).error().code, ErrorCode::kNotFound);
+    ASSERT_TRUE(allow(owner_).ok());
+    EXPECT_EQ(allow(other_).error().code, ErrorCode::kPermissionDenied);
+    EXPECT_EQ(seen("zoo", other_)->version, 1U);
+    const auto reserved = submit(model->state.root, "k3", other_);
+    EXPECT_EQ(reserved.error().code, ErrorCode::kPermissionDenied) << "its licence says no";
+}
+
+TEST_F(ModelsTest, ALicenceForbidsWhatItForbids) {
+    ModelOffer offered = offer("zoo", base_state("a"));
+    offered.licence = "CC-BY-NC-4.0";
+    const auto model = push(offered);
+    ASSERT_TRUE(model.ok()) << model.error().message;
+    const auto refused = submit(model->state.root, "k", other_);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kPermissionDenied);
+    EXPECT_NE(refused.error().message.find("CC-BY-NC-4.0"), std::string::npos);
+    ASSERT_TRUE(submit(model->state.root, "k1", other_, "use: non-commercial\n").ok());
+    EXPECT_EQ(submit(model->state.root, "k2", other_).error().code, ErrorCode::kPermissionDenied)
+        << "also where an earlier job began from it";
+    EXPECT_TRUE(submit(model->state.root, "k3", owner_).ok());
+}
+
+TEST_F(ModelsTest, ListsShowOfEachNameTheNewestThatOneMaySee) {
+    ASSERT_TRUE(push(offer("zoo", base_state("a"))).ok());
+    ModelOffer hidden = offer("zoo", base_state("b"));
+    hidden.licence = "private";
+    ASSERT_TRUE(push(hidden).ok());
+    clock_.advance_ms(1);
+    ASSERT_TRUE(push(offer("theirs", base_state("c"), other_)).ok());
+    const auto of = [&](const Address& viewer, std::optional<Address> owner) {
+        std::vector<std::string> out;
+        const auto models = backend_->models(
+            {.owner = owner, .viewer = registry::Viewer::account(viewer)});
+        for (const registry::ModelVersion& model : models.value())
+            out.push_back(model.name + "@" + std::to_string(model.version));
+        return out;
+    };
+    EXPECT_EQ(of(owner_, {}), (std::vector<std::string>{"theirs@1", "zoo@2"}));
+    EXPECT_EQ(of(other_, {}), (std::vector<std::string>{"theirs@1", "zoo@1"}));
+    EXPECT_EQ(of(other_, owner_), (std::vector<std::string>{"zoo@1"}));
+    EXPECT_EQ(backend_->model_versions("zoo", registry::Viewer::account(owner_))->size(), 2U);
+    EXPECT_EQ(backend_->model_versions("zoo", registry::Viewer::account(other_))->size(), 1U);
+    EXPECT_EQ(seen("zoo", other_)->version, 1U) << "the newest that it may see";
+}
+
+}  // namespace
+}  // namespace gym::api
