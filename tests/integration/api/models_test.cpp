@@ -1,12 +1,12 @@
 // Registered models with files and a real PostgreSQL, and jobs that begin from them.
 #include "api_fixture.hpp"
 #include "gym/api/uploads.hpp"
-#include "gym/blob/directory_store.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/engine/state.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/train_program.hpp"
 #include "gym/registry/rounds.hpp"
+#include "gym/vault/sealed_store.hpp"
 #include "temporary_folder.hpp"
 
 namespace gym::api {
@@ -38,12 +38,12 @@ class ModelsTest : public testing::ApiDatabaseTest {
   protected:
     void SetUp() override {
         ApiDatabaseTest::SetUp();
-        store_.emplace(blob::DirectoryStore::open(place_ / "blobs").value());
-        uploads_.emplace(*api_db_, UploadFiles(place_ / "uploads"), clock_);
+        store_.emplace(vault::SealedStore::open(place_ / "blobs", at_rest_).value());
+        uploads_.emplace(*api_db_, files_, clock_);
         PostgresBackend::Options options;
         options.asset = testing::kAsset;
         options.network = testing::kNetwork;
-        options.uploads = place_ / "uploads";
+        options.uploads = files_;
         backend_.emplace(*api_db_, *store_, clock_, options);
         deposit(owner_, "1000", "d1");
         deposit(other_, "1000", "d2");
@@ -88,7 +88,9 @@ class ModelsTest : public testing::ApiDatabaseTest {
 
     const Address other_ = address_of(2);
     gym::testing::TemporaryFolder place_;
-    std::optional<blob::DirectoryStore> store_;
+    const vault::StoreKey at_rest_ = vault::StoreKey::random();
+    const UploadFiles files_{place_ / "uploads", at_rest_};
+    std::optional<vault::SealedStore> store_;
     std::optional<PostgresUploads> uploads_;
     std::optional<PostgresBackend> backend_;
 };
