@@ -291,8 +291,8 @@ Result<Submitted> PostgresBackend::submit_job(const Submission& submission) {
         registry::NewJob job = spec.job;
         bool uploaded = false;
         if (spec.init) {
-            GYM_TRY(const auto found, calls::find_weights(tx, job.owner, *spec.init,
-                                                          spec.parameters, spec.use));
+            GYM_TRY(const auto found,
+                    calls::find_weights(tx, job.owner, *spec.init, spec.parameters, spec.use));
             GYM_CHECK(check_tokenizer(tx, spec, found));
             job.init = found.state;
             uploaded = found.uploaded;
@@ -307,7 +307,8 @@ Result<Submitted> PostgresBackend::submit_job(const Submission& submission) {
                              "the job's budget", "job-budget:" + spec.job.id.hex(), now_ms));
         GYM_CHECK(check_not_running(tx, submission, spec.job.id));
         if (uploaded)
-            GYM_CHECK(calls::take_over(blobs_, UploadFiles(options_.uploads), job.owner, job.init->blob));
+            GYM_CHECK(
+                calls::take_over(blobs_, UploadFiles(options_.uploads), job.owner, job.init->blob));
         return out;
     });
 }

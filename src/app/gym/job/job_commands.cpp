@@ -419,10 +419,11 @@ void add_job_commands(CLI::App& app, CliContext& context) {
         add("submit", "Register the dataset, submit the job, lock its budget", true, submit);
     options->request.add_to(*submit_command);
     add_data_price(*submit_command);
-    submit_command->add_option("--licence", options->licence,
-                               "Licence under which an unregistered text is registered, privately and "
-                               "at price 0 (`gym data register` offers it to others): an SPDX expression, or "
-                               "private, proprietary, no-training, public-domain");
+    submit_command->add_option(
+        "--licence", options->licence,
+        "Licence under which an unregistered text is registered, privately and "
+        "at price 0 (`gym data register` offers it to others): an SPDX expression, or "
+        "private, proprietary, no-training, public-domain");
     options->order.add_to(*submit_command);
     submit_command->add_flag("--again", options->again,
                              "Submit the job even if the same job is already running");
