@@ -140,17 +140,16 @@ owner::Exported export_job(const std::shared_ptr<client::ApiClient>& api, const 
 /// @return the root of the uploaded state.
 std::string upload_weights(const std::shared_ptr<client::ApiClient>& api, const Program& program,
                            const std::string& path, Progress progress) {
-    return with_callbacks(std::move(progress),
-                          [&](Callbacks& callbacks) {
-                              return owner::upload_weights(
-                                  *api, program,
-                                  {.weights = path,
-                                   .progress = [&](std::uint64_t done,
-                                                   std::uint64_t total) {
-                                       callbacks.progress(done, total);
-                                   },
-                                   .interrupted = [&] { return callbacks.interrupted(); }});
-                          })
+    return with_callbacks(
+               std::move(progress),
+               [&](Callbacks& callbacks) {
+                   return owner::upload_weights(
+                       *api, program,
+                       {.weights = path,
+                        .progress = [&](std::uint64_t done,
+                                        std::uint64_t total) { callbacks.progress(done, total); },
+                        .interrupted = [&] { return callbacks.interrupted(); }});
+               })
         .hex();
 }
 
@@ -165,13 +164,14 @@ registry::ModelVersion push_model(const std::shared_ptr<client::ApiClient>& api,
                           .tokenizer = named_files(tokenizer),
                           .licence = unwrap(licence::canonical(licence))};
     if (!visibility.empty()) push.access = unwrap(registry::make_access(visibility, {}));
-    return with_callbacks(std::move(progress), [&](Callbacks& callbacks) {
-               push.progress = [&](std::uint64_t done, std::uint64_t total) {
-                   callbacks.progress(done, total);
-               };
-               push.interrupted = [&] { return callbacks.interrupted(); };
-               return owner::push_model(*api, program, push);
-           })
+    return with_callbacks(std::move(progress),
+                          [&](Callbacks& callbacks) {
+                              push.progress = [&](std::uint64_t done, std::uint64_t total) {
+                                  callbacks.progress(done, total);
+                              };
+                              push.interrupted = [&] { return callbacks.interrupted(); };
+                              return owner::push_model(*api, program, push);
+                          })
         .value;
 }
 
@@ -197,8 +197,7 @@ registry::ModelVersion pull_model(const std::shared_ptr<client::ApiClient>& api,
 }
 
 std::string cached_model(const std::shared_ptr<client::ApiClient>& api,
-                         const std::string& reference, const std::string& home,
-                         Progress progress) {
+                         const std::string& reference, const std::string& home, Progress progress) {
     unwrap(registry::parse_model_reference(reference));
     return with_callbacks(std::move(progress),
                           [&](Callbacks& callbacks) {
@@ -235,8 +234,8 @@ void bind_model(py::module_& module) {
                py::arg("tokenizer"), py::arg("progress"));
     module.def("pull_model", &pull_model, py::arg("api"), py::arg("reference"), py::arg("folder"),
                py::arg("progress"));
-    module.def("cached_model", &cached_model, py::arg("api"), py::arg("reference"),
-               py::arg("home"), py::arg("progress"));
+    module.def("cached_model", &cached_model, py::arg("api"), py::arg("reference"), py::arg("home"),
+               py::arg("progress"));
     module.def("upload_weights", &upload_weights, py::arg("api"), py::arg("program"),
                py::arg("path"), py::arg("progress"));
 }

@@ -11,8 +11,8 @@
 
 #include "bindings.hpp"
 #include "errors.hpp"
-#include "gym/program/program_text.hpp"
 #include "gym/program/presets.hpp"
+#include "gym/program/program_text.hpp"
 #include "gym/program/train_config_yaml.hpp"
 #include "gym/tokenizer/tokenizer.hpp"
 

@@ -354,8 +354,13 @@ def _read_weights(
 def _fetched(text: str, api_key_file: str | os.PathLike[str] | None) -> Path:
     """The weights of a registered model of the default network, which are kept on this machine."""
     name = _model_name(text)
-    api = Network.find(None, api_key_file).owner_api()
+    network = Network.find(None, api_key_file)
+    if not network.api_key():
+        raise NotFoundError(
+            f"init: there is no file or folder {text}; to look it up as the name of a registered model, pass "
+            "api_key_file=FILE or set GYM_API_KEY"
+        )
     try:
-        return Path(_zoo_gym.cached_model(api, name, str(home() / "models"), lambda done, total: None))
+        return Path(_zoo_gym.cached_model(network.owner_api(), name, str(home() / "models"), lambda done, total: None))
     except NotFoundError as error:
         raise NotFoundError(f"init: there is no file or folder {text}, and as a model's name: {error.message}") from None

@@ -485,19 +485,20 @@ void model_schemas(json::object& out) {
                 {"licence", "text", "an SPDX license expression"},
                 {"visibility", "text~", "without it private for a private licence, else public"},
                 {"allowed", "address[]~", "of an allow-list; at most 1000"}});
-    out["ModelVersion"] = schema({{"name", "text"},
-                                  {"version", "count", "of the name, from 1"},
-                                  {"owner", "address", "of the name"},
-                                  {"state", "ModelBlob", "the weights; `init` takes their root"},
-                                  {"program", "ModelBlob", "the train program that they are of"},
-                                  {"tokenizer", "hash?", "root; null: not known"},
-                                  {"tokenizer_blob", "hash?", "of its files; null: not given"},
-                                  {"licence", "text", "an SPDX license expression"},
-                                  {"job_id", "hash?", "that trained them; null: uploaded"},
-                                  {"round", "count?", "of the job"},
-                                  {"visibility", "text", "public, allow-list or private"},
-                                  {"allowed", "address[]", "who may see it; told to the owner alone"},
-                                  {"registered_at_ms", "time"}});
+    out["ModelVersion"] =
+        schema({{"name", "text"},
+                {"version", "count", "of the name, from 1"},
+                {"owner", "address", "of the name"},
+                {"state", "ModelBlob", "the weights; `init` takes their root"},
+                {"program", "ModelBlob", "the train program that they are of"},
+                {"tokenizer", "hash?", "root; null: not known"},
+                {"tokenizer_blob", "hash?", "of its files; null: not given"},
+                {"licence", "text", "an SPDX license expression"},
+                {"job_id", "hash?", "that trained them; null: uploaded"},
+                {"round", "count?", "of the job"},
+                {"visibility", "text", "public, allow-list or private"},
+                {"allowed", "address[]", "who may see it; told to the owner alone"},
+                {"registered_at_ms", "time"}});
     out["ModelNameList"] = schema({{"models", "ModelVersion[]"}});
     out["ModelVersionList"] = schema({{"versions", "ModelVersion[]"}});
 }

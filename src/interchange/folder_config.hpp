@@ -31,8 +31,8 @@ struct FolderConfig {
     [[nodiscard]] bool generates() const { return !generate.empty(); }
 };
 
-/// Of a decoder or encoder that recognise.hpp knows, by the names of its own architecture; of any other
-/// program a config of model type "gym", which says what the program's input and output are.
+/// Of a decoder or encoder that recognise.hpp knows, by the names of its own architecture; of any
+/// other program a config of model type "gym", which says what the program's input and output are.
 [[nodiscard]] FolderConfig folder_config(const program::Program& program,
                                          const SpecialTokens& special);
 

@@ -45,7 +45,7 @@ struct Family {
     std::vector<Whole> wholes;
     std::vector<Real> reals;
     std::vector<Fixed> fixed;
-    bool tied;  ///< of a config that does not say it
+    bool tied;                                  ///< of a config that does not say it
     std::vector<const char*> also_models = {};  ///< other classes that a program can be
 };
 
@@ -187,10 +187,10 @@ void choose_context(std::uint32_t context, ModelConfig& model) {
     const bool gpt = model.architecture == Architecture::kGpt;
     if (context != 0 && context != model.context &&
         (gpt || model.architecture == Architecture::kEncoder))
-        refuse(std::string(gpt ? "n_positions" : "max_position_embeddings") + " gives a context of " +
-               std::to_string(model.context) + ": a " + (gpt ? "GPT-2" : "BERT") +
-               " has a weight for each position, so its context cannot be " +
-               std::to_string(context));
+        refuse(
+            std::string(gpt ? "n_positions" : "max_position_embeddings") + " gives a context of " +
+            std::to_string(model.context) + ": a " + (gpt ? "GPT-2" : "BERT") +
+            " has a weight for each position, so its context cannot be " + std::to_string(context));
     if (context > model.context)
         refuse("max_position_embeddings is " + std::to_string(model.context) +
                ", less than the context of " + std::to_string(context));
@@ -253,7 +253,7 @@ void read_rotary(const json::object& config, ModelConfig& model) {
 constexpr std::uint32_t kQwen3HeadWidth = 128;  // where its config does not say
 
 void read_llama(const json::object& config, const Family& family, ModelConfig& model) {
-    const std::uint32_t kv_heads = family.type == "mistral" ? 8
+    const std::uint32_t kv_heads = family.type == "mistral"          ? 8
                                    : family.type.starts_with("qwen") ? 32
                                                                      : model.heads;
     model.kv_heads = number_or(config, "num_key_value_heads", kv_heads);
@@ -293,10 +293,10 @@ std::uint32_t labels_of(const json::object& config) {
 void read_bert(const json::object& config, ModelConfig& model) {
     using program::Task;
     const json::value* classes = member(config, "architectures");
-    const json::value name = classes != nullptr && classes->is_array() &&
-                                     !classes->get_array().empty()
-                                 ? classes->get_array().front()
-                                 : json::value(kMaskedModel);
+    const json::value name =
+        classes != nullptr && classes->is_array() && !classes->get_array().empty()
+            ? classes->get_array().front()
+            : json::value(kMaskedModel);
     const auto is = [&](const char* model_class) { return name == json::value(model_class); };
     model.mask_token = number_or<std::uint32_t>(config, "mask_token_id", 0);
     model.task = Task::kMasked;
@@ -319,7 +319,8 @@ ModelConfig read_config(const json::object& config, std::uint32_t context) {
     const std::string type = json_fields::text_of(config, "model_type");
     const Family* family = family_of(type);
     if (family == nullptr)
-        refuse("model_type is \"" + type + "\"; a program can be a gpt2, llama, mistral, qwen2, qwen3 or bert");
+        refuse("model_type is \"" + type +
+               "\"; a program can be a gpt2, llama, mistral, qwen2, qwen3 or bert");
     check_fixed(config, *family);
     ModelConfig model;
     model.architecture = family->architecture;

@@ -35,7 +35,8 @@ std::string loss_text(double value) {
 
 std::string front_matter(const FolderConfig& config) {
     std::string text = "---\ntags:\n- gym\n";
-    if (config.is_known()) text += "library_name: transformers\npipeline_tag: " + config.pipeline + "\n";
+    if (config.is_known())
+        text += "library_name: transformers\npipeline_tag: " + config.pipeline + "\n";
     return text + "---\n";
 }
 
@@ -89,9 +90,8 @@ std::string tokens_section(const FolderConfig& config, const CardFacts& facts) {
 std::string use_section(const FolderConfig& config, const CardFacts& facts) {
     std::string text = "\n## Use\n";
     if (config.is_known())
-        text +=
-            "```python\nfrom transformers import " + config.auto_class + "\nmodel = " +
-            config.auto_class + ".from_pretrained(\"FOLDER\")\n```\n";
+        text += "```python\nfrom transformers import " + config.auto_class +
+                "\nmodel = " + config.auto_class + ".from_pretrained(\"FOLDER\")\n```\n";
     else
         text +=
             "Transformers have no model of this form: the weights have the names of the "

@@ -47,7 +47,8 @@ Naming qwen2_naming() {
 /// Of Llama, with norms on the heads of queries and keys.
 Naming qwen3_naming() {
     Naming naming = llama_naming("qwen3");
-    std::erase_if(naming.rules, [](const NameRule& rule) { return rule.form == Form::kStackedQkv; });
+    std::erase_if(naming.rules,
+                  [](const NameRule& rule) { return rule.form == Form::kStackedQkv; });
     const std::vector<NameRule> attention{
         {"blocks.#.attention.q.weight", {"model.layers.#.self_attn.q_proj.weight"}},
         {"blocks.#.attention.k.weight", {"model.layers.#.self_attn.k_proj.weight"}},
@@ -102,9 +103,9 @@ Naming bert_naming(std::string_view name) {
 /// BertForMaskedLM.
 Naming bert_masked_naming() {
     Naming naming = bert_naming("bert");
-    naming.buffers = {"embeddings.position_ids",     "pooler.dense.weight",
-                      "pooler.dense.bias",           "cls.seq_relationship.weight",
-                      "cls.seq_relationship.bias",   "cls.predictions.decoder.bias"};
+    naming.buffers = {"embeddings.position_ids",   "pooler.dense.weight",
+                      "pooler.dense.bias",         "cls.seq_relationship.weight",
+                      "cls.seq_relationship.bias", "cls.predictions.decoder.bias"};
     const std::vector<NameRule> head{
         {"transform.weight", {"cls.predictions.transform.dense.weight"}},
         {"transform.bias", {"cls.predictions.transform.dense.bias"}},
@@ -274,8 +275,8 @@ std::vector<BoundRule> bind(const Naming& naming, const Program& program) {
     }
     add_missing_biases(naming, program, rules);
     if (naming.segments.empty()) return rules;
-    rules.push_back({std::string(naming.segments), {std::string(naming.segments)},
-                     Form::kSegments});
+    rules.push_back(
+        {std::string(naming.segments), {std::string(naming.segments)}, Form::kSegments});
     rules.back().beside = program.find_slot(naming.tied_ours);
     return rules;
 }

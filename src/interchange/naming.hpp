@@ -32,8 +32,8 @@ struct Naming {
     std::string_view name;
     std::string_view prefix;  ///< of their names; a file may leave it out
     std::vector<NameRule> rules;
-    std::string_view tied_ours;             ///< the tensor that an output layer may repeat
-    std::string_view tied_theirs;           ///< that output layer
+    std::string_view tied_ours;    ///< the tensor that an output layer may repeat
+    std::string_view tied_theirs;  ///< that output layer
     /// Names that end so hold no weights, or some of a part that the program does not have.
     std::vector<std::string_view> buffers;
     /// BERT: their embedding of segments. A program has none, because all of its tokens are of the

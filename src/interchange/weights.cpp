@@ -39,8 +39,9 @@ Result<std::vector<BoundRule>> rules_of(const Program& program, std::string_view
     const auto known = std::ranges::find(namings(), naming, &Naming::name);
     if (known == namings().end())
         return fail(ErrorCode::kInvalidArgument,
-                    "unknown names '" + std::string(naming) + "': gym, gpt2, llama, qwen2, qwen3, bert, bert-classifier "
-                    "or bert-embedding");
+                    "unknown names '" + std::string(naming) +
+                        "': gym, gpt2, llama, qwen2, qwen3, bert, bert-classifier "
+                        "or bert-embedding");
     rules = bind(*known, program);
     if (rules.empty())
         return fail(ErrorCode::kInvalidArgument, "the program's parameters are not those of a " +
@@ -229,8 +230,8 @@ Status check_zero(Source& source, const BoundRule& rule, const std::string& name
 Status add_segments(Source& source, const Naming& naming, engine::State& base) {
     const SafetensorsEntry* tensor = source.take(std::string(naming.segments));
     if (tensor == nullptr) return {};
-    const auto positions = std::ranges::find(base.tensors, "position_embedding",
-                                             &engine::StateTensor::name);
+    const auto positions =
+        std::ranges::find(base.tensors, "position_embedding", &engine::StateTensor::name);
     if (positions == base.tensors.end() || tensor->dims.size() != 2 || tensor->dims[0] == 0 ||
         tensor->dims[1] != positions->dims[1])
         return fail(ErrorCode::kShapeMismatch, "tensor '" + tensor->name + "' is " +

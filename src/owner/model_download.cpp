@@ -113,8 +113,7 @@ Result<std::vector<interchange::NamedFile>> files_of_bundle(ByteView bytes, cons
     return out;
 }
 
-Status check_space(const fs::path& folder, const ModelSource& source,
-                   const DownloadFolder& parts) {
+Status check_space(const fs::path& folder, const ModelSource& source, const DownloadFolder& parts) {
     constexpr std::uint64_t kRestBytes = 1 << 22;
     std::uint64_t needed = 2 * (source.state.bytes + source.program.bytes) + kRestBytes;
     needed -= std::min(source.state.bytes, parts.present(source.state.blob));

@@ -64,8 +64,9 @@ struct Downloaded {
 
 /// The tokenizer's files in a bundle, for a model's folder. @errors kMismatch, naming `whose`, for
 /// another root.
-[[nodiscard]] Result<std::vector<interchange::NamedFile>> files_of_bundle(
-    ByteView bundle, const Digest& root, const std::string& whose);
+[[nodiscard]] Result<std::vector<interchange::NamedFile>> files_of_bundle(ByteView bundle,
+                                                                          const Digest& root,
+                                                                          const std::string& whose);
 
 /// Room for the parts, and then for the folder beside them. @errors kIo.
 [[nodiscard]] Status check_space(const std::filesystem::path& folder, const ModelSource& source,

@@ -65,16 +65,16 @@ Result<bool> holds(const fs::path& folder, const registry::ModelVersion& model) 
 Result<client::Answer<registry::ModelVersion>> push_model(const client::ApiClient& api,
                                                           const program::Program& program,
                                                           const ModelPush& push) {
-    GYM_CHECK(api.check_confidential(
-        push.access ? push.access->visibility : registry::default_visibility(push.licence)));
+    GYM_CHECK(api.check_confidential(push.access ? push.access->visibility
+                                                 : registry::default_visibility(push.licence)));
     client::ModelTerms terms{.licence = push.licence};
     terms.access = push.access;
     if (!push.tokenizer.empty()) {
         GYM_TRY(const Bytes bundle, bundle_of(push.tokenizer));
         GYM_TRY(terms.tokenizer, upload(api, bundle));
     }
-    GYM_TRY(terms.state, upload_weights(api, program,
-                                        {push.weights, push.progress, push.interrupted}));
+    GYM_TRY(terms.state,
+            upload_weights(api, program, {push.weights, push.progress, push.interrupted}));
     const Bytes encoded = program::encode(program);
     GYM_TRY(terms.program, upload(api, encoded));
     return api.name_model(push.reference, terms);

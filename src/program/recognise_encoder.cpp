@@ -34,8 +34,7 @@ bool read_task(const Program& program, ModelConfig& config) {
     } else {
         return false;
     }
-    config.pooling =
-        find(program, "first_tokens") != nullptr ? Pooling::kFirst : Pooling::kMean;
+    config.pooling = find(program, "first_tokens") != nullptr ? Pooling::kFirst : Pooling::kMean;
     return true;
 }
 
@@ -78,8 +77,7 @@ std::optional<ModelConfig> read_encoder(const Program& program) {
     const Op* attention = first_op(program, Opcode::kAttention);
     const Op* norm = first_op(program, Opcode::kLayernorm);
     if (table == nullptr || table->dims.size() != 2 || up == nullptr || up->dims.size() != 2 ||
-        attention == nullptr || norm == nullptr ||
-        find(program, "embedding_norm.gamma") == nullptr)
+        attention == nullptr || norm == nullptr || find(program, "embedding_norm.gamma") == nullptr)
         return std::nullopt;
     ModelConfig config;
     config.architecture = Architecture::kEncoder;
@@ -105,8 +103,7 @@ std::optional<ModelConfig> recognise_encoder(const Program& program) {
         read_windows(*logits, static_cast<std::uint32_t>(attention->attributes[0]), *config);
     if (windows == 0) return std::nullopt;
     const auto rewritten = logits_program(*config, windows);
-    if (!rewritten.ok() || !recognise::Comparison(*logits, *rewritten).equal())
-        return std::nullopt;
+    if (!rewritten.ok() || !recognise::Comparison(*logits, *rewritten).equal()) return std::nullopt;
     return config;
 }
 

@@ -158,8 +158,7 @@ TEST_F(ModelsTest, AJobOfAnotherOwnerBeginsFromAPublicModel) {
     wide.replace(wide.find("width: 16"), 9, "width: 32");
     const auto refused = backend_->submit_job(sealed({other_, "wide", wide}));
     EXPECT_EQ(refused.error().code, ErrorCode::kShapeMismatch);
-    EXPECT_NE(refused.error().message.find("zoo@1"), std::string::npos)
-        << refused.error().message;
+    EXPECT_NE(refused.error().message.find("zoo@1"), std::string::npos) << refused.error().message;
     for (const engine::StateTensor& tensor : base_state("a").tensors)
         EXPECT_NE(refused.error().message.find("'" + tensor.name + "'"), std::string::npos)
             << refused.error().message;
@@ -185,8 +184,7 @@ TEST_F(ModelsTest, APrivateModelDoesNotExistForOthers) {
     EXPECT_EQ(backend_->models({.viewer = registry::Viewer::account(owner_)})->size(), 1U);
     EXPECT_TRUE(submit(model->state.root, "k2", owner_).ok());
     const auto allow = [&](const Address& who) {
-        return backend_->set_model_access(who, {"zoo", {}},
-                                          {Visibility::kAllowList, {other_}});
+        return backend_->set_model_access(who, {"zoo", {}}, {Visibility::kAllowList, {other_}});
     };
     EXPECT_EQ(allow(other_).error().code, ErrorCode::kNotFound);
     ASSERT_TRUE(allow(owner_).ok());
@@ -220,8 +218,8 @@ TEST_F(ModelsTest, ListsShowOfEachNameTheNewestThatOneMaySee) {
     ASSERT_TRUE(push(offer("theirs", base_state("c"), other_)).ok());
     const auto of = [&](const Address& viewer, std::optional<Address> owner) {
         std::vector<std::string> out;
-        const auto models = backend_->models(
-            {.owner = owner, .viewer = registry::Viewer::account(viewer)});
+        const auto models =
+            backend_->models({.owner = owner, .viewer = registry::Viewer::account(viewer)});
         for (const registry::ModelVersion& model : models.value())
             out.push_back(model.name + "@" + std::to_string(model.version));
         return out;

@@ -1,5 +1,5 @@
-// Weights go to a GPT-2, a Llama and their relatives, and to BERTs in plain PyTorch and come back from them: the logits agree with
-// FP32.
+// Weights go to a GPT-2, a Llama and their relatives, and to BERTs in plain PyTorch and come back
+// from them: the logits agree with FP32.
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>

@@ -73,8 +73,7 @@ TEST_F(ModelNamesTest, AnOfferIsReadWhole) {
 }
 
 TEST_F(ModelNamesTest, AJobIsOfferedWithItsRound) {
-    const std::string body =
-        R"({"licence":"MIT","job":")" + digest_of(9).hex() + R"(","round":7})";
+    const std::string body = R"({"licence":"MIT","job":")" + digest_of(9).hex() + R"(","round":7})";
     EXPECT_EQ(ask("POST", "/v1/model-names/known/versions", testing::kGoodKey, body).status, 200U);
     EXPECT_EQ(backend_.last_model_offer.job, digest_of(9));
     EXPECT_EQ(backend_.last_model_offer.round, 7U);
@@ -88,10 +87,10 @@ TEST_F(ModelNamesTest, WhatIsNoOfferIsRefusedWithItsReason) {
         const unsigned status = ask("POST", kVersions, testing::kGoodKey, bad).status;
         EXPECT_TRUE(status == 400U || status == 422U) << bad << ": " << status;
     }
-    EXPECT_EQ(ask("POST", "/v1/model-names/UPPER/versions", testing::kGoodKey,
-                  R"({"licence":"MIT"})")
-                  .status,
-              422U);
+    EXPECT_EQ(
+        ask("POST", "/v1/model-names/UPPER/versions", testing::kGoodKey, R"({"licence":"MIT"})")
+            .status,
+        422U);
     EXPECT_EQ(ask("POST", kVersions, nullptr, R"({"licence":"MIT"})").status, 401U);
 }
 

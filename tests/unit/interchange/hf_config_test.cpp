@@ -180,8 +180,7 @@ TEST(HuggingFaceConfig, OfABertKeepsItsPositions) {
     EXPECT_NE(error_of(with(kBert, R"({"hidden_act": "gelu"})")).find("erf"), std::string::npos);
     EXPECT_NE(error_of(with(kBert, R"({"hidden_act": null})")).find("erf"), std::string::npos)
         << "the default";
-    EXPECT_TRUE(
-        parse_hf_config(with(kBert, R"({"architectures": ["BertForPreTraining"]})")).ok());
+    EXPECT_TRUE(parse_hf_config(with(kBert, R"({"architectures": ["BertForPreTraining"]})")).ok());
 }
 
 TEST(HuggingFaceConfig, KeepsHeadsAndRotaryScalingOfALlama) {

@@ -82,7 +82,8 @@ TEST_F(ModelFolderTest, ComesBackAsItWentForEveryKindOfProgram) {
     cases[9].second.model.passages = 2;
     cases[9].second.model.pooling = program::Pooling::kMean;
     cases[10].second.model = cases[7].second.model;
-    cases[10].second.model.pooling = program::Pooling::kMean;  // a BERT classifies by its first token
+    cases[10].second.model.pooling =
+        program::Pooling::kMean;  // a BERT classifies by its first token
     cases[2].second.model.qkv_bias = true;
     cases[3].second.model.classes = 3;
     cases[4].second.model.classes = 5;

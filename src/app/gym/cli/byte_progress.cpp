@@ -30,7 +30,8 @@ void ByteProgress::show(std::uint64_t done, std::uint64_t total) {
     std::fprintf(
         stderr, is_terminal() ? "\r%s\033[K" : "%s\n",
         fmt::format("{}  {} of {}  {:.0f} %  {}/s", verb_, memory_text(done), memory_text(total),
-                    100.0 * static_cast<double>(done) / static_cast<double>(std::max<std::uint64_t>(total, 1)),
+                    100.0 * static_cast<double>(done) /
+                        static_cast<double>(std::max<std::uint64_t>(total, 1)),
                     memory_text(static_cast<std::uint64_t>(rate)))
             .c_str());
     open_line_ = is_terminal();

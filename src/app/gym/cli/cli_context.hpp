@@ -63,7 +63,8 @@ void add_tokenizer_commands(CLI::App& app, CliContext& context);
 /// Fetches the weights of a registered model. @return the folder with them.
 using WeightsByName = std::function<Result<std::string>(const std::string& name)>;
 /// @param find_weights for names in --init; empty: only files are taken.
-void add_train_command(CLI::App& group, CliContext& context, const WeightsByName& find_weights = {});
+void add_train_command(CLI::App& group, CliContext& context,
+                       const WeightsByName& find_weights = {});
 void add_weights_commands(CLI::App& group, CliContext& context);
 void add_import_command(CLI::App& group, CliContext& context);
 

@@ -13,8 +13,9 @@ namespace gym::app {
 Status resolve_named_init(const client::ApiClient& api, ResolvedJob& job);
 
 /// Puts weights that the network has in the place of the job file's `init`: completes a job's id,
-/// looks up a model's name (what is on disk comes first), or reads weights from disk (interchange::load_weights) and uploads them as a state, with
-/// progress on standard error. A call after an interruption continues the upload.
+/// looks up a model's name (what is on disk comes first), or reads weights from disk
+/// (interchange::load_weights) and uploads them as a state, with progress on standard error. A call
+/// after an interruption continues the upload.
 /// @errors those of load_weights() and of ApiClient::upload_blob(); kNotFound for a job or a
 /// model that does not exist.
 Status resolve_init(const client::ApiClient& api, ResolvedJob& job);

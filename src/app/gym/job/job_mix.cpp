@@ -148,8 +148,8 @@ class MixBuilder {
     Result<fs::path> built(const std::string& url) {
         shown_.emplace_back("your file");
         from_.has_files = true;
-        GYM_TRY(const JobData data, load_job_data(url, {.vocabulary = blob::kByteVocabulary,
-                                                        .quiet = quiet_}));
+        GYM_TRY(const JobData data,
+                load_job_data(url, {.vocabulary = blob::kByteVocabulary, .quiet = quiet_}));
         return data.token_file;
     }
     /// A text becomes one, a token a byte.

@@ -75,9 +75,9 @@ Result<Named> push_job(const client::ApiClient& api, const Options& options,
     const std::string rest = options.weights.substr(registry::kInitJobPrefix.size());
     const std::size_t at = rest.find('@');
     GYM_TRY(const Digest id, find_job(api, rest.substr(0, at)));
-    GYM_TRY(const auto named, registry::parse_init(
-                                  std::string(registry::kInitJobPrefix) + id.hex() +
-                                  (at == std::string::npos ? "" : rest.substr(at))));
+    GYM_TRY(const auto named,
+            registry::parse_init(std::string(registry::kInitJobPrefix) + id.hex() +
+                                 (at == std::string::npos ? "" : rest.substr(at))));
     terms.job = id;
     terms.round = named.round;
     return api.name_model(reference, terms);
@@ -127,12 +127,13 @@ Status pull(const CliContext& context, const Options& options) {
     GYM_TRY(const client::ApiClient api, options.api.client_with_key(kApiRetryFor));
     const InterruptGuard guard;
     ByteProgress progress("downloading");
-    GYM_TRY(const owner::Pulled pulled,
-            owner::pull_model(api, {.reference = reference,
-                                    .folder = options.output,
-                                    .progress = [&](std::uint64_t done,
-                                                    std::uint64_t all) { progress.show(done, all); },
-                                    .interrupted = [&] { return guard.interrupted(); }}));
+    GYM_TRY(
+        const owner::Pulled pulled,
+        owner::pull_model(api, {.reference = reference,
+                                .folder = options.output,
+                                .progress = [&](std::uint64_t done,
+                                                std::uint64_t all) { progress.show(done, all); },
+                                .interrupted = [&] { return guard.interrupted(); }}));
     progress.finish();
     const auto& files = pulled.written.files;
     if (context.json) {
@@ -150,8 +151,8 @@ Status pull(const CliContext& context, const Options& options) {
 }
 
 Status list_registered(const CliContext& context, const Options& options) {
-    GYM_TRY(const auto models, options.api.client().models(
-                                   {.owner = options.owner, .limit = client::kPageItemsMax}));
+    GYM_TRY(const auto models,
+            options.api.client().models({.owner = options.owner, .limit = client::kPageItemsMax}));
     print_models(context, models);
     if (!context.json && models.empty()) print_line("no models");
     return {};
@@ -232,11 +233,13 @@ Result<std::string> fetch_named_weights(const std::string& name) {
                                           "with GYM_API or `gym network use`"
                                         : ""));
     GYM_TRY(const node::NodeConfig config, node::load_node_config(""));
-    GYM_TRY(const client::ApiClient api, options.client_with_key(kApiRetryFor));
+    const auto api = options.client_with_key(kApiRetryFor);
+    if (!api.ok())
+        return api.error().in("there is no file or folder " + name + ", and to look up a model");
     const InterruptGuard guard;
     ByteProgress progress("downloading");
     auto pulled = owner::cached_model(
-        api, config.data_dir / "models",
+        *api, config.data_dir / "models",
         {.reference = *reference,
          .folder = {},
          .progress = [&](std::uint64_t done, std::uint64_t all) { progress.show(done, all); },
@@ -250,10 +253,9 @@ Result<std::string> fetch_named_weights(const std::string& name) {
 
 void add_model_registry_commands(CLI::App& model, CliContext& context) {
     add_push(model, context);
-    const auto [pulls, pull_options] =
-        add(model, context, "pull",
-            "Download a registered model as a folder that Hugging Face's from_pretrained reads",
-            pull);
+    const auto [pulls, pull_options] = add(
+        model, context, "pull",
+        "Download a registered model as a folder that Hugging Face's from_pretrained reads", pull);
     pulls->add_option("name", pull_options->name, kReference)->required();
     pulls
         ->add_option("-o,--output", pull_options->output,

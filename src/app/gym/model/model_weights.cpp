@@ -17,10 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array kTokenizerFiles{"tokenizer.json",          "tokenizer.model",
-                                     "tokenizer_config.json",   "special_tokens_map.json",
-                                     "vocab.json",              "merges.txt",
-                                     "added_tokens.json",       "chat_template.jinja"};
+constexpr std::array kTokenizerFiles{
+    "tokenizer.json", "tokenizer.model", "tokenizer_config.json", "special_tokens_map.json",
+    "vocab.json",     "merges.txt",      "added_tokens.json",     "chat_template.jinja"};
 
 }  // namespace
 
@@ -38,12 +37,14 @@ Result<program::Program> program_of_weights(const std::string& weights, const st
     const fs::path config = folder / "config.json";
     if (!fs::exists(config, ignored))
         return fail(ErrorCode::kInvalidArgument,
-                    weights + " does not say which model the weights are of: name a preset or a "
-                              "model file with --model");
+                    weights +
+                        " does not say which model the weights are of: name a preset or a "
+                        "model file with --model");
     GYM_TRY(const Bytes text, read_file(config, interchange::kConfigBytesMax));
     program::TrainConfig train;
     train.batch = 2;  // the least that every task trains on
-    auto described = interchange::parse_hf_config({reinterpret_cast<const char*>(text.data()), text.size()});
+    auto described =
+        interchange::parse_hf_config({reinterpret_cast<const char*>(text.data()), text.size()});
     if (!described.ok()) return described.error().in(config.string());
     train.model = *std::move(described);
     return program::train_program(train);

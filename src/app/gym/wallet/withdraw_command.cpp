@@ -112,11 +112,12 @@ Status check_free(const ChainSender& sender, const std::optional<Free>& books,
         return {};
     }
     if (amount <= books->free) return {};
-    return fail(ErrorCode::kInsufficientFunds,
-                books->free.to_tokens() + " GYM are free and " + books->locked.to_tokens() +
-                    " are locked in jobs: nothing was sent. Request only what is free (a deposit is "
-                    "free seconds after it is final, a job's rest when the job has ended and its "
-                    "units are final; without --api and GYM_API only the contract decides)");
+    return fail(
+        ErrorCode::kInsufficientFunds,
+        books->free.to_tokens() + " GYM are free and " + books->locked.to_tokens() +
+            " are locked in jobs: nothing was sent. Request only what is free (a deposit is "
+            "free seconds after it is final, a job's rest when the job has ended and its "
+            "units are final; without --api and GYM_API only the contract decides)");
 }
 
 /// Asks for `amount`, in place of an earlier request.
@@ -127,8 +128,7 @@ Status request(const CliContext& context, const WithdrawOptions& options, const 
     GYM_CHECK(check_free(sender, books, amount));
     // Before it is sent: the time waited so far is lost with it.
     if (!before.amount.is_zero())
-        print_notice("replaces",
-                     "the request of {} GYM, {}: the wait begins again for all of it",
+        print_notice("replaces", "the request of {} GYM, {}: the wait begins again for all of it",
                      before.amount.to_tokens(), when_text(before));
     GYM_TRY(const chain::Outcome outcome,
             sender.account->execute(

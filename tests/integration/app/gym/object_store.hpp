@@ -21,7 +21,8 @@ inline bool has_test_tools() {
            std::filesystem::exists(data_folder() / "tools" / "parquet" / "node_modules");
 }
 
-/// npm's s3rver on a port of its own, with an empty bucket "corpus"; its keys are in the environment.
+/// npm's s3rver on a port of its own, with an empty bucket "corpus"; its keys are in the
+/// environment.
 class ObjectStore {
   public:
     explicit ObjectStore(const TemporaryFolder& place)

@@ -256,10 +256,10 @@ struct AddedDataset {
 struct ModelOffer {
     Address owner;
     registry::ModelReference reference;
-    std::optional<Digest> state = {};      ///< root of an uploaded base state
-    std::optional<Digest> program = {};    ///< uploaded blob: the train program's bytes
-    std::optional<Digest> tokenizer = {};  ///< uploaded blob: tokenizer::encode_bundle()
-    std::optional<Digest> job = {};        ///< in the place of the three
+    std::optional<Digest> state = {};             ///< root of an uploaded base state
+    std::optional<Digest> program = {};           ///< uploaded blob: the train program's bytes
+    std::optional<Digest> tokenizer = {};         ///< uploaded blob: tokenizer::encode_bundle()
+    std::optional<Digest> job = {};               ///< in the place of the three
     std::optional<std::uint64_t> round = {};      ///< of the job; absent: the newest
     std::string licence;                          ///< an SPDX license expression
     std::optional<registry::Access> access = {};  ///< absent: registry::default_visibility()

@@ -68,7 +68,7 @@ struct ModelPiece {
     std::uint64_t round = 0;
     ModelPart part = ModelPart::kState;
     std::uint64_t offset = 0;
-    std::uint64_t size = 0;  ///< 1 to kModelPieceBytesMax
+    std::uint64_t size = 0;                              ///< 1 to kModelPieceBytesMax
     std::optional<registry::ModelReference> named = {};  ///< in the place of job and round
 };
 inline constexpr std::uint64_t kModelPieceBytesMax = std::uint64_t{8} << 20;

@@ -9,8 +9,8 @@
 #include "gym/program/train_program.hpp"
 
 /// Hugging Face's config.json, read and written: GPT2Config, LlamaConfig, MistralConfig,
-/// Qwen2Config, Qwen3Config, BertConfig (huggingface.co/docs/transformers, "Models"). One table of members serves both
-/// directions.
+/// Qwen2Config, Qwen3Config, BertConfig (huggingface.co/docs/transformers, "Models"). One table of
+/// members serves both directions.
 namespace gym::interchange {
 
 /// The model that `config` describes. Members about training and generation are passed over:
@@ -26,11 +26,11 @@ namespace gym::interchange {
 [[nodiscard]] Result<program::ModelConfig> parse_hf_config(std::string_view text,
                                                            std::uint32_t context = 0);
 
-/// The config of `model` as gpt2, llama, with qkv_bias qwen2, with qk_norm qwen3, or bert: what from_pretrained needs beside
-/// weights that export_weights() wrote under the naming of this `model_type`. The caller adds the
-/// tokenizer's members (bos_token_id, eos_token_id).
-/// @errors kInvalidArgument for what Transformers compute otherwise: classifiers that are no bert or
-/// pool by the mean, mlp and imported models.
+/// The config of `model` as gpt2, llama, with qkv_bias qwen2, with qk_norm qwen3, or bert: what
+/// from_pretrained needs beside weights that export_weights() wrote under the naming of this
+/// `model_type`. The caller adds the tokenizer's members (bos_token_id, eos_token_id).
+/// @errors kInvalidArgument for what Transformers compute otherwise: classifiers that are no bert
+/// or pool by the mean, mlp and imported models.
 [[nodiscard]] Result<boost::json::object> hf_config_of(const program::ModelConfig& model);
 
 }  // namespace gym::interchange

@@ -18,10 +18,10 @@ struct ModelPush {
     registry::ModelReference reference;
     std::filesystem::path weights;  ///< as interchange::load_weights() reads them
     std::vector<interchange::NamedFile> tokenizer = {};
-    std::string licence;                                 ///< an SPDX license expression
-    std::optional<registry::Access> access = {};         ///< absent: the licence decides
-    client::UploadProgress progress = {};                ///< of the state's bytes; may be empty
-    std::function<bool()> interrupted = {};              ///< asked between parts; empty: never
+    std::string licence;                          ///< an SPDX license expression
+    std::optional<registry::Access> access = {};  ///< absent: the licence decides
+    client::UploadProgress progress = {};         ///< of the state's bytes; may be empty
+    std::function<bool()> interrupted = {};       ///< asked between parts; empty: never
 };
 
 /// Uploads weights of `program` with the program and makes them the next version of a name. What
@@ -54,6 +54,6 @@ struct CachedModel {
 /// The folder below `home` with a version of a model: pulled, or there from an earlier call and
 /// checked against the version's roots. @param pull without its folder. @errors as pull_model().
 [[nodiscard]] Result<CachedModel> cached_model(const client::ApiClient& api,
-                                          const std::filesystem::path& home, ModelPull pull);
+                                               const std::filesystem::path& home, ModelPull pull);
 
 }  // namespace gym::owner
