@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "gym/common/file.hpp"
+#include "gym/engine/divergence.hpp"
 #include "gym/program/codec.hpp"
 
 namespace gym::python {
@@ -21,6 +22,19 @@ Status check_same(const std::string& file, const char* what, const Digest& has,
                                           "train(again=True)");
 }
 
+/// Other steps are another program where a preset's schedule ends with them: what is in the file
+/// need not be lost for it.
+Status check_same_program(const std::string& file, const Digest& has, const Digest& wanted) {
+    if (has == wanted) return {};
+    return fail(ErrorCode::kConflict,
+                file + " holds a run with another program: the learning rate of a preset ends its "
+                       "schedule at `steps`, so other steps make another program. To continue from "
+                       "these weights, pass init=\"" +
+                    file +
+                    "\" and name another state_file; train(again=True) begins anew and overwrites "
+                    "the run");
+}
+
 /// The run in the file, which has to be `wanted`'s.
 Result<engine::SavedRun> load_run(const std::string& file, const engine::RunOrigin& wanted,
                                   std::uint32_t steps, unsigned threads) {
@@ -31,7 +45,7 @@ Result<engine::SavedRun> load_run(const std::string& file, const engine::RunOrig
     auto run = engine::decode_saved_run(content, threads);
     if (!run.ok()) return run.error().in(file);
     const engine::RunOrigin& has = run->origin;
-    GYM_CHECK(check_same(file, "program", has.program_root, wanted.program_root));
+    GYM_CHECK(check_same_program(file, has.program_root, wanted.program_root));
     GYM_CHECK(check_same(file, "dataset", has.dataset_root, wanted.dataset_root));
     GYM_CHECK(check_same(file, "seed", has.seed, wanted.seed));
     GYM_CHECK(check_same(file, "start", has.start_root, wanted.start_root));
@@ -87,15 +101,23 @@ Result<engine::StepRecord> LocalRun::step() {
     GYM_TRY(engine::StepRecord record, trainer_.step());
     run_.records.push_back(record);
     const auto begin = Clock::now();
-    if (!state_file_.empty() && !run_.complete() && pace_.due(begin)) {
+    if (!state_file_.empty() && !run_.complete() && pace_.due(begin) &&
+        !engine::spoils_state(record)) {
         (void)save_locked();  // the end of the run says if it still cannot be saved
         pace_.saved(begin, Clock::now());
     }
     return record;
 }
 
+std::optional<std::string> LocalRun::divergence() const {
+    const std::lock_guard lock(mutex_);
+    if (run_.records.empty()) return std::nullopt;
+    return engine::divergence(run_.records.back());
+}
+
 Status LocalRun::save() {
     const std::lock_guard lock(mutex_);
+    if (!run_.records.empty() && engine::divergence(run_.records.back())) return {};
     return save_locked();
 }
 

@@ -87,7 +87,7 @@ Result<Response> get_model(RouteContext& context, const Call& call) {
     // What a model was trained on belongs to it: licence and vocabulary. The name does not.
     const bool seen = viewer_of(call).may_see(dataset.access, dataset.owner);
     json::object data{{"root", dataset.root.hex()},
-                      {"name", seen ? dataset.name : std::string()},
+                      {"name", seen ? dataset.shown_name() : std::string()},
                       {"licence", dataset.licence},
                       {"vocabulary", dataset.vocabulary},
                       {"tokenizer", nullptr}};

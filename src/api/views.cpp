@@ -357,6 +357,7 @@ json::object to_json(const registry::Dataset& dataset, const registry::Viewer& v
             {"blob", dataset.blob.hex()},
             {"owner", dataset.owner.hex()},
             {"name", dataset.name},
+            {"names", json::array(dataset.names.begin(), dataset.names.end())},
             {"licence", dataset.licence},
             {"visibility", to_string(dataset.access.visibility)},
             {"allowed", allowed_json(dataset.access, dataset.owner, viewer)},

@@ -306,12 +306,28 @@ const std::string* Network::find(std::string_view contract) const {
     return found == contracts.end() ? nullptr : &found->second;
 }
 
+namespace {
+
+std::vector<std::string> read_names(const json::object& object) {
+    const json::array& list = member_of(object, "names").as_array();
+    std::vector<std::string> out;
+    out.reserve(list.size());
+    for (const json::value& one : list) {
+        out.emplace_back(one.as_string());
+        (void)take("names", registry::parse_dataset_reference(out.back()));
+    }
+    return out;
+}
+
+}  // namespace
+
 registry::Dataset read_dataset(const json::object& object) {
     registry::Dataset out;
     out.root = fixed_of<Digest>(object, "root");
     out.blob = fixed_of<Digest>(object, "blob");
     out.owner = fixed_of<Address>(object, "owner");
     out.name = text_of(object, "name");
+    out.names = read_names(object);
     out.licence = text_of(object, "licence");
     out.access = read_access(object);
     out.tokens = count_of(object, "tokens");
