@@ -48,8 +48,7 @@ void read_weights(const json::object& object, ModelOffer& offer) {
     offer.tokenizer = if_there(object, "tokenizer", fixed_of<Digest>);
     offer.job = if_there(object, "job", fixed_of<Digest>);
     offer.round = if_there(object, "round", json_fields::number_of<std::uint64_t>);
-    offer.reference.version =
-        if_there(object, "version", json_fields::number_of<std::uint32_t>);
+    offer.reference.version = if_there(object, "version", json_fields::number_of<std::uint32_t>);
     offer.licence = json_fields::text_of(object, "licence");
 }
 
@@ -146,8 +145,7 @@ Result<Response> get_tokenizer(RouteContext& context, const Call& call) {
     GYM_TRY(const ModelVersion version, version_of(context, call));
     if (!version.tokenizer_blob)
         return fail(ErrorCode::kNotFound, "nobody has given the tokenizer files of " +
-                                              version.name + "@" +
-                                              std::to_string(version.version));
+                                              version.name + "@" + std::to_string(version.version));
     return send(context, call, version, *version.tokenizer_blob, ".tokenizer");
 }
 

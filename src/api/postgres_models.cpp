@@ -115,9 +115,9 @@ Status fill_from_job(db::Transaction& tx, const ModelOffer& offer, ModelVersion&
     GYM_TRY(const registry::Job job,
             registry::get_job_of_model(tx, *offer.job, registry::Viewer::account(offer.owner)));
     if (job.owner != offer.owner)
-        return fail(ErrorCode::kPermissionDenied,
-                    "job " + job.id.hex() + " belongs to " + job.owner.hex() +
-                        ": its weights are registered by its owner");
+        return fail(ErrorCode::kPermissionDenied, "job " + job.id.hex() + " belongs to " +
+                                                      job.owner.hex() +
+                                                      ": its weights are registered by its owner");
     if (!job.artifacts)
         return fail(ErrorCode::kConflict, "job " + job.id.hex() + " has no model yet");
     GYM_TRY(const auto trained, calls::trained_state(tx, job, offer.round));

@@ -51,9 +51,9 @@ Status check_licence(const registry::ModelVersion& model, const Address& owner, 
     const std::string why = licence::forbidden(model.licence, use);
     if (why.empty()) return {};
     return fail(ErrorCode::kPermissionDenied,
-                "'init': model " + model.name + "@" + std::to_string(model.version) +
-                    " is under " + model.licence + ", and " + why + ": only its owner, " +
-                    model.owner.hex() + ", can submit this job");
+                "'init': model " + model.name + "@" + std::to_string(model.version) + " is under " +
+                    model.licence + ", and " + why + ": only its owner, " + model.owner.hex() +
+                    ", can submit this job");
 }
 
 /// A state by its root.
@@ -74,8 +74,8 @@ Result<FoundWeights> state_of_root(db::Transaction& tx, const Address& owner, co
                         ", and no model has it; `gym job submit` uploads the weights that a job "
                         "file names, PUT /v1/blobs/{root} any state");
     GYM_TRY(const auto given, engine::decode_layout(model->state_layout));
-    GYM_CHECK(check_fit(needed, given,
-                        "model " + model->name + "@" + std::to_string(model->version)));
+    GYM_CHECK(
+        check_fit(needed, given, "model " + model->name + "@" + std::to_string(model->version)));
     return FoundWeights{{root, model->state.blob}, model->tokenizer, false};
 }
 
@@ -94,7 +94,7 @@ Result<engine::StateLayout> parameters_of(const registry::Job& job) {
 }
 
 Result<TrainedState> trained_state(db::Transaction& tx, const registry::Job& job,
-                               const std::optional<std::uint64_t>& round) {
+                                   const std::optional<std::uint64_t>& round) {
     GYM_TRY(const auto rounds, registry::list_rounds(tx, job.id));
     const registry::Round* last = nullptr;
     for (const registry::Round& one : rounds) {

@@ -109,10 +109,9 @@ Status fetch(const ApiClient& api, const WantedPart& wanted, GrowingFile& file,
         const std::uint64_t done = file.size();
         if (options.interrupted && options.interrupted())
             return kept(fail(ErrorCode::kCancelled, "interrupted"), done, total);
-        const auto piece =
-            api.model_piece({wanted.job, wanted.round, wanted.part, done,
-                             std::min({options.piece_bytes, kModelPieceBytesMax, total - done}),
-                             wanted.named});
+        const auto piece = api.model_piece(
+            {wanted.job, wanted.round, wanted.part, done,
+             std::min({options.piece_bytes, kModelPieceBytesMax, total - done}), wanted.named});
         if (!piece.ok()) return kept(piece.error(), done, total);
         if (const Status added = file.append(as_bytes(*piece)); !added.ok())
             return kept(added.error(), done, total);

@@ -65,7 +65,7 @@ void drop_controls(json::value& value) {
 }
 
 Result<http::Reply> exchange_reply(const std::string& url, http::Request request,
-                             std::uint32_t timeout_ms) {
+                                   std::uint32_t timeout_ms) {
     const auto parsed = http::parse_url(url);
     if (!parsed.ok()) return parsed.error().in("gym-api");
     request.headers.emplace_back("Accept", "application/json");

@@ -101,10 +101,9 @@ Result<AnswerList<registry::ModelVersion>> ApiClient::models(const ListPage& pag
 
 Result<Answer<registry::ModelVersion>> ApiClient::set_model_access(
     const registry::ModelReference& reference, const registry::Access& access) const {
-    return post({.method = "PUT",
-                 .path = path_of(reference) + "/visibility",
-                 .body = access_body(access)},
-                with_json(read_model_version));
+    return post(
+        {.method = "PUT", .path = path_of(reference) + "/visibility", .body = access_body(access)},
+        with_json(read_model_version));
 }
 
 Result<std::string> ApiClient::model_tokenizer(const registry::ModelReference& reference) const {

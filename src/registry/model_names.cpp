@@ -45,10 +45,9 @@ ModelVersion to_model(const db::Row& row) {
 
 Result<std::optional<ModelVersion>> newest_model(db::Transaction& tx, const std::string& name,
                                                  const Viewer& viewer) {
-    GYM_TRY(const auto row,
-            tx.exec_optional(
-                std::string(kModelSelect) + "AND v.name = $3 ORDER BY v.version DESC LIMIT 1",
-                {viewer.sees_all(), viewer.address(), name}));
+    GYM_TRY(const auto row, tx.exec_optional(std::string(kModelSelect) +
+                                                 "AND v.name = $3 ORDER BY v.version DESC LIMIT 1",
+                                             {viewer.sees_all(), viewer.address(), name}));
     if (!row) return std::optional<ModelVersion>();
     return std::optional(to_model(*row));
 }
@@ -77,8 +76,8 @@ Status insert_version(db::Transaction& tx, const ModelVersion& model) {
                 {model.name, model.version, model.state.root, model.state.blob, model.state.bytes,
                  model.state_layout, model.program.root, model.program.blob, model.program.bytes,
                  model.tokenizer, model.tokenizer_blob, model.licence, model.job, model.round,
-                 to_string(model.access.visibility),
-                 db::Param::array(model.access.allowed), model.registered_at_ms}));
+                 to_string(model.access.visibility), db::Param::array(model.access.allowed),
+                 model.registered_at_ms}));
     return {};
 }
 
@@ -102,11 +101,10 @@ Result<NamedModel> name_model(db::Transaction& tx, const ModelReference& referen
     if (last && same_weights(*last, model) &&
         reference.version.value_or(last->version) == last->version) {
         if (last->access == model.access) return NamedModel{*last, false};
-        return fail(ErrorCode::kConflict,
-                    reference.name + "@" + std::to_string(last->version) +
-                        " has the same weights and is " +
-                        std::string(to_string(last->access.visibility)) +
-                        ": `gym model visibility` changes that");
+        return fail(ErrorCode::kConflict, reference.name + "@" + std::to_string(last->version) +
+                                              " has the same weights and is " +
+                                              std::string(to_string(last->access.visibility)) +
+                                              ": `gym model visibility` changes that");
     }
     const std::uint32_t next = last ? last->version + 1 : 1;
     if (reference.version.value_or(next) != next)
@@ -127,20 +125,19 @@ Result<ModelVersion> get_model_version(db::Transaction& tx, const ModelReference
         if (found) return *found;
         return fail(ErrorCode::kNotFound, "no model has the name " + reference.name);
     }
-    GYM_TRY(const auto row, tx.exec_optional(
-                                std::string(kModelSelect) + "AND v.name = $3 AND v.version = $4",
-                                {viewer.sees_all(), viewer.address(), reference.name,
-                                 *reference.version}));
+    GYM_TRY(const auto row,
+            tx.exec_optional(
+                std::string(kModelSelect) + "AND v.name = $3 AND v.version = $4",
+                {viewer.sees_all(), viewer.address(), reference.name, *reference.version}));
     if (row) return to_model(*row);
     return fail(ErrorCode::kNotFound, "there is no model " + to_string(reference));
 }
 
 Result<std::vector<ModelVersion>> model_versions(db::Transaction& tx, const std::string& name,
                                                  const Viewer& viewer) {
-    GYM_TRY(const db::Rows rows,
-            tx.exec(std::string(kModelSelect) +
-                        "AND v.name = $3 ORDER BY v.version DESC LIMIT 1000",
-                    {viewer.sees_all(), viewer.address(), name}));
+    GYM_TRY(const db::Rows rows, tx.exec(std::string(kModelSelect) +
+                                             "AND v.name = $3 ORDER BY v.version DESC LIMIT 1000",
+                                         {viewer.sees_all(), viewer.address(), name}));
     if (rows.size() == 0) return fail(ErrorCode::kNotFound, "no model has the name " + name);
     std::vector<ModelVersion> out;
     out.reserve(rows.size());
@@ -178,8 +175,7 @@ Result<std::vector<ModelVersion>> list_models(db::Transaction& tx, const ModelFi
 
 Status set_model_access(db::Transaction& tx, const ModelReference& reference, const Address& owner,
                         const Access& access) {
-    GYM_TRY(const ModelVersion stored,
-            get_model_version(tx, reference, Viewer::account(owner)));
+    GYM_TRY(const ModelVersion stored, get_model_version(tx, reference, Viewer::account(owner)));
     if (stored.owner != owner)
         return fail(ErrorCode::kPermissionDenied,
                     "the model " + stored.name + " belongs to " + stored.owner.hex());

@@ -167,8 +167,9 @@ std::string vocabulary_warning(std::uint32_t data_vocabulary, std::uint32_t voca
 Result<JobData> load_job_data(const fs::path& path, const TextReading& reading) {
     if (data::is_remote(path.string()) && path.extension() == kTokenFile)
         return fail(ErrorCode::kInvalidArgument,
-                    path.string() + " is a token file by its name: download it and name the copy; "
-                                    "what is elsewhere is read as documents");
+                    path.string() +
+                        " is a token file by its name: download it and name the copy; "
+                        "what is elsewhere is read as documents");
     if (needs_build(path)) return build(path, reading);
     GYM_TRY(const Bytes content, read_text(path.string()));
     if (blob::is_token_file(content)) {

@@ -136,10 +136,11 @@ Result<JobText> begin(const JobRequest& request) {
 void JobRequest::add_to(CLI::App& command) {
     command.add_option("file", file, "Job file (examples/job.yaml); options override its keys");
     command.add_option("--model", model, "Model: a preset's name or a model file");
-    command.add_option("--data", data,
-                       "Dataset: a text, a folder, s3://BUCKET/PREFIX/ or https:// URL of documents "
-                       "(`gym data build` by its default steps), a token file, or a registered "
-                       "name, NAME@VERSION or root");
+    command.add_option(
+        "--data", data,
+        "Dataset: a text, a folder, s3://BUCKET/PREFIX/ or https:// URL of documents "
+        "(`gym data build` by its default steps), a token file, or a registered "
+        "name, NAME@VERSION or root");
     add_tokenizer_options(command, tokenizer);
     command.add_option("--tokens", tokens,
                        "Training tokens, like 1e9 or 300M; rounds and steps follow");

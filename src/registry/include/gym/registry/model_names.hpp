@@ -33,15 +33,15 @@ struct ModelBlobRef {
 struct ModelVersion {
     std::string name;
     std::uint32_t version = 0;
-    Address owner;        ///< of the name
-    ModelBlobRef state;   ///< the weights: a base state
-    Bytes state_layout;   ///< its tensors (engine::encode_layout)
-    ModelBlobRef program; ///< the train program that they are of
+    Address owner;                         ///< of the name
+    ModelBlobRef state;                    ///< the weights: a base state
+    Bytes state_layout;                    ///< its tensors (engine::encode_layout)
+    ModelBlobRef program;                  ///< the train program that they are of
     std::optional<Digest> tokenizer;       ///< root; absent: nobody said
     std::optional<Digest> tokenizer_blob;  ///< of its files (tokenizer::encode_bundle)
-    std::string licence;               ///< an SPDX license expression
-    std::optional<Digest> job;         ///< that trained them; absent: uploaded
-    std::optional<std::uint64_t> round;  ///< of the job
+    std::string licence;                   ///< an SPDX license expression
+    std::optional<Digest> job;             ///< that trained them; absent: uploaded
+    std::optional<std::uint64_t> round;    ///< of the job
     Access access;
     UnixMs registered_at_ms = 0;
 };
