@@ -143,7 +143,7 @@ TEST_F(MixesTest, WhatCannotBeMixedIsRefusedBeforeAnythingIsMade) {
     order = seven_and_three();
     order.tokens = 1'000'000;
     EXPECT_EQ(refusal(order, "tokens"), ErrorCode::kInvalidArgument);
-    for (const char* licence : {"LicenseRef-private", "CC-BY-ND-4.0", "no-training"}) {
+    for (const char* licence : {"CC-BY-ND-4.0", "no-training"}) {
         order = seven_and_three();
         order.parts[1].dataset = enter(5, 9'000, licence, 0).root.hex();
         EXPECT_EQ(refusal(order, "leave it out"), ErrorCode::kPermissionDenied) << licence;
@@ -217,7 +217,40 @@ TEST_F(MixesTest, AMixIsReadByThoseWhoMayReadEveryPart) {
     EXPECT_EQ(status(priced, 1), 403U) << "who asked for it may not read what he did not pay for";
     EXPECT_EQ(status(priced, 2), 403U) << "the owner of one part alone";
     EXPECT_EQ(status(open, 1), 200U);
-    EXPECT_EQ(status(open, 4), 403U) << "another's private part";
+    EXPECT_EQ(status(open, 4), 404U) << "of another's private part there is nothing to see";
+}
+
+TEST_F(MixesTest, AMixIsAsVisibleAsItsLeastVisiblePart) {
+    const auto hidden = enter(2, 9'000, "MIT", 0);
+    const MixOrder order{.owner = address_of(3),
+                         .parts = {{second_.root.hex(), 1}, {hidden.root.hex(), 1}}};
+    const auto set = [&](registry::Access access) {
+        return backend().set_dataset_access(address_of(2), hidden.root, access);
+    };
+    ASSERT_TRUE(set({registry::Visibility::kPrivate, {}}).ok());
+    EXPECT_EQ(refusal(order, "is not registered"), ErrorCode::kNotFound);
+    ASSERT_TRUE(set({registry::Visibility::kAllowList, {address_of(3)}}).ok());
+    const auto mix = made(order);
+    ASSERT_TRUE(mix.ok()) << mix.error().message;
+    EXPECT_EQ(mix->access.visibility, registry::Visibility::kAllowList);
+
+    const auto seen_by = [&](const registry::Viewer& viewer) {
+        return backend().dataset(mix->root, viewer).ok();
+    };
+    EXPECT_TRUE(seen_by(registry::Viewer::account(address_of(3))));
+    EXPECT_TRUE(seen_by(registry::Viewer::account(address_of(2)))) << "both parts are for it";
+    EXPECT_FALSE(seen_by(registry::Viewer::account(address_of(4))));
+    EXPECT_FALSE(seen_by(registry::Viewer::account(std::nullopt)));
+    const auto listed =
+        backend().datasets({.viewer = registry::Viewer::account(address_of(4)), .limit = 100});
+    ASSERT_TRUE(listed.ok()) << listed.error().message;
+    for (const registry::Dataset& one : *listed)
+        EXPECT_NE(one.root, mix->root);
+    const auto opened =
+        backend().set_dataset_access(address_of(3), mix->root, {registry::Visibility::kPublic, {}});
+    EXPECT_EQ(opened.error().code, ErrorCode::kConflict) << "its maker cannot publish it";
+    ASSERT_TRUE(set({registry::Visibility::kPrivate, {}}).ok());
+    EXPECT_FALSE(seen_by(registry::Viewer::account(address_of(3)))) << "its part is gone for it";
 }
 
 TEST_F(MixesTest, ClientsAskOverTheNetworkUntilItIsMade) {
