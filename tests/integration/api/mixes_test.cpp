@@ -242,7 +242,7 @@ TEST_F(MixesTest, AMixIsAsVisibleAsItsLeastVisiblePart) {
     EXPECT_FALSE(seen_by(registry::Viewer::account(address_of(4))));
     EXPECT_FALSE(seen_by(registry::Viewer::account(std::nullopt)));
     const auto listed =
-        backend().datasets({.viewer = registry::Viewer::account(address_of(4)), .limit = 100});
+        backend().datasets({.limit = 100, .viewer = registry::Viewer::account(address_of(4))});
     ASSERT_TRUE(listed.ok()) << listed.error().message;
     for (const registry::Dataset& one : *listed)
         EXPECT_NE(one.root, mix->root);
