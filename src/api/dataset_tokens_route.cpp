@@ -6,13 +6,23 @@ namespace gym::api {
 namespace {
 
 /// Those who may see a dataset may read what costs nothing; the rest is its owner's.
-/// @errors kPermissionDenied.
-Status check_reader(const registry::Dataset& dataset, const Address& reader) {
-    if (dataset.owner == reader || dataset.price_wei_per_mtoken.is_zero()) return {};
+/// @param text a registry::Dataset that is no mix, or a part of one. @errors kPermissionDenied.
+template <class Text>
+Status check_text(const Text& text, const Address& reader) {
+    if (text.owner == reader || text.price_wei_per_mtoken.is_zero()) return {};
     return fail(ErrorCode::kPermissionDenied,
-                "dataset " + dataset.root.hex() +
+                "dataset " + text.root.hex() +
                     " has a price: only its owner can download it; a job can train on it all the "
                     "same");
+}
+
+/// A mix is for those who may read every part of it, whoever had it made. @errors as check_text().
+Status check_reader(const registry::Dataset& dataset, const Address& reader) {
+    if (dataset.parts.empty()) return check_text(dataset, reader);
+    for (const registry::DatasetPart& part : dataset.parts)
+        if (const Status status = check_text(part, reader); !status.ok())
+            return status.error().in("a part of the mix");
+    return {};
 }
 
 Result<Response> get_tokens(RouteContext& context, const Call& call) {

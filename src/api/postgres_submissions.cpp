@@ -97,7 +97,9 @@ Result<CheckedSpec> check_spec(const Submission& submission, const Amount& price
 }
 
 /// Others than its owner may train on a dataset as far as its licence permits the job's use.
-Status check_licence(const registry::Dataset& dataset, const Address& submitter, licence::Use use) {
+/// @param dataset a registry::Dataset that is no mix, or a part of one.
+template <class Text>
+Status check_licence(const Text& dataset, const Address& submitter, licence::Use use) {
     if (dataset.owner == submitter) return {};
     const std::string why = licence::forbidden(dataset.licence, use);
     if (why.empty()) return {};
@@ -113,6 +115,15 @@ Status check_licence(const registry::Dataset& dataset, const Address& submitter,
                                : "; choose other data (`gym data list`)"));
 }
 
+/// A mix belongs to its parts' owners.
+Status check_licences(const registry::Dataset& dataset, const Address& submitter,
+                      licence::Use use) {
+    if (dataset.parts.empty()) return check_licence(dataset, submitter, use);
+    for (const registry::DatasetPart& part : dataset.parts)
+        GYM_CHECK(check_licence(part, submitter, use));
+    return {};
+}
+
 /// The dataset exists and has a window for training and one for validation.
 Status check_dataset(db::Transaction& tx, const CheckedSpec& spec) {
     const auto dataset =
@@ -125,7 +136,7 @@ Status check_dataset(db::Transaction& tx, const CheckedSpec& spec) {
                 " is not registered; register it with `gym data register` or POST /v1/datasets (a "
                 "job trains on datasets that its owner may see)");
     }
-    GYM_CHECK(check_licence(*dataset, spec.job.owner, spec.use));
+    GYM_CHECK(check_licences(*dataset, spec.job.owner, spec.use));
     const std::uint64_t validation = dataset->tokens / 10;
     if (validation < spec.window_tokens)
         return fail(ErrorCode::kInvalidArgument, "the dataset's validation tenth has " +
@@ -291,8 +302,8 @@ Result<Submitted> PostgresBackend::submit_job(const Submission& submission) {
         registry::NewJob job = spec.job;
         bool uploaded = false;
         if (spec.init) {
-            GYM_TRY(const auto found, calls::find_weights(tx, job.owner, *spec.init,
-                                                          spec.parameters, spec.use));
+            GYM_TRY(const auto found,
+                    calls::find_weights(tx, job.owner, *spec.init, spec.parameters, spec.use));
             GYM_CHECK(check_tokenizer(tx, spec, found));
             job.init = found.state;
             uploaded = found.uploaded;

@@ -22,6 +22,7 @@ namespace gym::api {
 [[nodiscard]] boost::json::object to_json(const UnitView& view);
 [[nodiscard]] boost::json::object to_json(const registry::Dataset& dataset,
                                           const registry::Viewer& viewer);
+[[nodiscard]] boost::json::object to_json(const MixProgress& mix, const registry::Viewer& viewer);
 [[nodiscard]] boost::json::object to_json(const registry::DatasetTokenizer& tokenizer);
 [[nodiscard]] boost::json::object to_json(const registry::DatasetVersion& version);
 [[nodiscard]] boost::json::object to_json(const registry::ModelVersion& version,

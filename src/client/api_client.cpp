@@ -4,14 +4,20 @@
 #include <boost/json.hpp>
 #include <chrono>
 
+#include <thread>
+
 #include "access.hpp"
 #include "exchange.hpp"
+#include "gym/common/ppm.hpp"
 #include "read_records.hpp"
 
 namespace gym::client {
 namespace {
 
 namespace json = boost::json;
+/// A mix as large as gym-api makes one, behind others that wait.
+constexpr std::chrono::minutes kMixWaitMax{30};
+constexpr std::chrono::milliseconds kMixPauseMin{50}, kMixPauseMax{1'000};
 
 std::string path_of_round(const Digest& job, std::uint64_t round) {
     return "/v1/jobs/" + job.hex() + "/rounds/" + std::to_string(round);
@@ -201,6 +207,34 @@ Result<Answer<Job>> ApiClient::set_job_access(const Digest& job,
                  .path = "/v1/jobs/" + job.hex() + "/visibility",
                  .body = access_body(access)},
                 with_json(read_job));
+}
+
+Result<Answer<Mix>> ApiClient::mix(const MixRequest& request) const {
+    json::array parts;
+    for (const MixRequest::Part& part : request.parts)
+        parts.push_back(json::object{{"dataset", part.root.hex()},
+                                     {"weight", static_cast<double>(part.weight_ppm) / kPpm}});
+    return post({.path = "/v1/mixes",
+                 .body = json::serialize(json::object{{"parts", std::move(parts)},
+                                                      {"tokens", request.tokens},
+                                                      {"best_effort", request.best_effort}})},
+                with_json(read_mix));
+}
+
+Result<registry::Dataset> ApiClient::make_mix(const MixRequest& request,
+                                              const std::function<void(const Mix&)>& waits) const {
+    const auto deadline = std::chrono::steady_clock::now() + kMixWaitMax;
+    std::chrono::milliseconds pause = kMixPauseMin;
+    for (;;) {
+        GYM_TRY(const auto mix, this->mix(request));
+        if (mix->dataset) return *mix->dataset;
+        if (std::chrono::steady_clock::now() > deadline)
+            return fail(ErrorCode::kTimeout,
+                        "gym-api has not made the mix yet; ask for it again later");
+        if (waits) waits(*mix);
+        std::this_thread::sleep_for(pause);
+        pause = std::min(2 * pause, kMixPauseMax);
+    }
 }
 
 Status ApiClient::give_tokenizer(const Digest& dataset, ByteView files) const {

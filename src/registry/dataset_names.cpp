@@ -11,7 +11,7 @@ constexpr std::string_view kVersionColumns =
     "FROM registry.dataset_version v JOIN registry.dataset_name n ON n.name = v.name "
     "JOIN registry.dataset d ON d.root = v.root "
     "WHERE v.name = $1 AND registry.may_see($2::boolean, $3::bytea, d.owner, d.visibility, "
-    "d.allowed) ";
+    "d.allowed) AND (d.parts = 0 OR registry.may_see_parts($2::boolean, $3::bytea, d.root)) ";
 
 DatasetVersion to_version(const db::Row& row) {
     return {row.get<std::string>("name"), row.get<std::uint32_t>("version"),

@@ -15,7 +15,7 @@ constexpr std::int64_t kRegistrationLock = 0x67796d5f64617461;  // "gym_data"
 /// Parameters $1 and $2 of every statement: the viewer (viewer_params()).
 constexpr std::string_view kDatasetColumns =
     "SELECT d.root, d.blob, d.owner, d.name, d.licence, d.tokens, d.vocabulary, d.tokenizer, "
-    "d.price_wei_per_mtoken, d.novelty_ppm, d.usefulness_ppm, d.quality_ppm, d.sketch_level, "
+    "t.price, d.novelty_ppm, d.usefulness_ppm, t.quality, d.parts, d.sketch_level, "
     "d.sketch_chunks, d.compared_tokens, n.root AS nearest, d.nearest_ppm, d.number, "
     "d.registered_at_ms, d.visibility, (SELECT string_agg(a, ''::bytea ORDER BY a) FROM "
     "unnest(d.allowed::bytea[]) a) AS allowed, "
@@ -23,10 +23,12 @@ constexpr std::string_view kDatasetColumns =
     "(SELECT string_agg(v.name || '@' || v.version, ' ' ORDER BY v.registered_at_ms DESC, v.name, "
     "v.version DESC) FROM (SELECT name, version, registered_at_ms FROM registry.dataset_version "
     "WHERE root = d.root ORDER BY registered_at_ms DESC, name, version DESC LIMIT 16) v) AS names "
-    "FROM registry.dataset d LEFT JOIN registry.measurement m ON m.dataset = d.root "
+    "FROM registry.dataset d CROSS JOIN LATERAL registry.data_terms(d.root) t "
+    "LEFT JOIN registry.measurement m ON m.dataset = d.root "
     "LEFT JOIN registry.dataset n ON n.root = d.nearest AND registry.may_see($1::boolean, "
     "$2::bytea, n.owner, n.visibility, n.allowed) "
-    "WHERE registry.may_see($1::boolean, $2::bytea, d.owner, d.visibility, d.allowed) ";
+    "WHERE registry.may_see($1::boolean, $2::bytea, d.owner, d.visibility, d.allowed) "
+    "AND (d.parts = 0 OR registry.may_see_parts($1::boolean, $2::bytea, d.root)) ";
 
 std::optional<DatasetMeasurement> to_measurement(const db::Row& row) {
     if (row.is_null("evaluation")) return std::nullopt;
@@ -56,10 +58,10 @@ Dataset to_dataset(const db::Row& row) {
     out.tokens = row.get<std::uint64_t>("tokens");
     out.vocabulary = row.get<std::uint32_t>("vocabulary");
     if (!row.is_null("tokenizer")) out.tokenizer = row.get<Digest>("tokenizer");
-    out.price_wei_per_mtoken = row.get<Amount>("price_wei_per_mtoken");
+    out.price_wei_per_mtoken = row.get<Amount>("price");
     out.novelty_ppm = row.get<std::uint32_t>("novelty_ppm");
     out.usefulness_ppm = row.get<std::uint32_t>("usefulness_ppm");
-    out.quality_ppm = row.get<std::uint32_t>("quality_ppm");
+    out.quality_ppm = row.get<std::uint32_t>("quality");
     if (!row.is_null("sketch_level"))
         out.sample = DatasetSample{row.get<std::uint32_t>("sketch_level"),
                                    row.get<std::uint32_t>("sketch_chunks"),
@@ -100,19 +102,31 @@ Result<bool> register_dataset(db::Transaction& tx, const Dataset& dataset) {
             "INSERT INTO registry.dataset (number, root, blob, owner, name, licence, tokens, "
             "vocabulary, price_wei_per_mtoken, novelty_ppm, usefulness_ppm, sketch_level, "
             "sketch_chunks, compared_tokens, nearest, nearest_ppm, registered_at_ms, tokenizer, "
-            "visibility, allowed) "
+            "visibility, allowed, parts) "
             "VALUES ((SELECT coalesce(max(number), 0) + 1 FROM registry.dataset), $1, $2, $3, "
             "$4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, "
-            "$19::registry.address[]) "
+            "$19::registry.address[], $20) "
             "ON CONFLICT (root) DO NOTHING",
-            {dataset.root, dataset.blob, dataset.owner, dataset.name, dataset.licence,
-             dataset.tokens, dataset.vocabulary, dataset.price_wei_per_mtoken, dataset.novelty_ppm,
-             dataset.usefulness_ppm, sample ? Number(sample->level) : Number(),
+            {dataset.root,
+             dataset.blob,
+             dataset.owner,
+             dataset.name,
+             dataset.licence,
+             dataset.tokens,
+             dataset.vocabulary,
+             dataset.price_wei_per_mtoken,
+             dataset.novelty_ppm,
+             dataset.usefulness_ppm,
+             sample ? Number(sample->level) : Number(),
              sample ? Number(sample->chunks) : Number(),
              sample ? Number(sample->compared_tokens) : Number(),
              nearest ? std::optional<Digest>(nearest->root) : std::optional<Digest>(),
-             nearest ? Number(nearest->ppm) : Number(), dataset.registered_at_ms, dataset.tokenizer,
-             to_string(dataset.access.visibility), db::Param::array(dataset.access.allowed)}));
+             nearest ? Number(nearest->ppm) : Number(),
+             dataset.registered_at_ms,
+             dataset.tokenizer,
+             to_string(dataset.access.visibility),
+             db::Param::array(dataset.access.allowed),
+             dataset.parts.size()}));
     if (inserted.affected() == 1) return true;
     GYM_TRY(const Dataset stored, get_dataset(tx, dataset.root));
     GYM_CHECK(check_same_offer(stored, dataset));
@@ -140,7 +154,9 @@ Result<std::optional<Dataset>> find_dataset(db::Transaction& tx, const Digest& r
     GYM_TRY(const auto row, tx.exec_optional(std::string(kDatasetColumns) + "AND d.root = $3",
                                              {viewer.sees_all(), viewer.address(), root}));
     if (!row) return std::optional<Dataset>();
-    return std::optional(to_dataset(*row));
+    std::vector<Dataset> out{to_dataset(*row)};
+    if (row->get<std::uint32_t>("parts") > 0) GYM_CHECK(load_parts(tx, out));
+    return std::optional(std::move(out.front()));
 }
 
 Result<Dataset> get_dataset(db::Transaction& tx, const Digest& root, const Viewer& viewer) {
@@ -155,6 +171,10 @@ Status set_dataset_access(db::Transaction& tx, const Digest& root, const Address
     if (stored.owner != owner)
         return fail(ErrorCode::kPermissionDenied,
                     "dataset " + root.hex() + " belongs to " + stored.owner.hex());
+    if (!stored.parts.empty())
+        return fail(ErrorCode::kConflict, "dataset " + root.hex() +
+                                              " is a mix: those see it who may see all of its "
+                                              "parts");
     GYM_CHECK(check_visibility(stored.licence, access.visibility));
     GYM_CHECK(
         tx.exec("UPDATE registry.dataset SET visibility = $2, allowed = $3::registry.address[] "
@@ -173,6 +193,7 @@ Result<std::vector<Dataset>> list_datasets(db::Transaction& tx, const DatasetFil
     out.reserve(rows.size());
     for (const db::Row row : rows)
         out.push_back(to_dataset(row));
+    GYM_CHECK(load_parts(tx, out));
     return out;
 }
 
