@@ -77,7 +77,7 @@ Result<std::string> licence_of_whole(std::string_view given, const LicenceCounts
         std::set<std::string> all;
         for (const auto& [text, documents] : counts)
             if (!text.empty()) all.insert(text);
-        auto joined = licence::all_of(all);
+        auto joined = licence::joined(all);
         if (joined.ok() || all.empty()) return joined;
         return joined.error().in("the documents' licences (" + licences_text(counts) + ")");
     }

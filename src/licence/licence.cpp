@@ -309,13 +309,4 @@ bool reserved_to_owner(std::string_view text) {
     return opts_out(text) || forbidden(text, Use::kNonCommercial).ends_with(kOwnersAlone);
 }
 
-Result<std::string> all_of(const std::set<std::string>& licences) {
-    std::string text;
-    for (const std::string& one : licences) {
-        const bool composed = licences.size() > 1 && one.find(' ') != std::string::npos;
-        text += (text.empty() ? "" : " AND ") + (composed ? "(" + one + ")" : one);
-    }
-    return canonical(text);
-}
-
 }  // namespace gym::licence

@@ -47,8 +47,4 @@ enum class Use : std::uint8_t { kCommercial, kNonCommercial };
 /// Whether only its owner may train, whatever for: private, proprietary, no-training.
 [[nodiscard]] bool reserved_to_owner(std::string_view text);
 
-/// The licence of a whole whose parts have these: "CC-BY-4.0 AND (MIT OR ISC)", canonical.
-/// @errors kInvalidArgument for no licences, and as of canonical().
-[[nodiscard]] Result<std::string> all_of(const std::set<std::string>& licences);
-
 }  // namespace gym::licence
