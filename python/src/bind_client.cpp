@@ -182,9 +182,8 @@ std::optional<registry::Access> access_of(const std::optional<std::string>& visi
 
 /// In plain words.
 std::string who_sees_data(const ApiClient& api, const registry::Dataset& dataset) {
-    return owner::who_sees_data(dataset.access, unlocked([&]() -> Result<Nodes> {
-                                    return owner::count_nodes(api);
-                                }));
+    return owner::who_sees_data(
+        dataset.access, unlocked([&]() -> Result<Nodes> { return owner::count_nodes(api); }));
 }
 std::string who_sees_model(const ApiClient& api, const client::Job& job) {
     return owner::who_sees_model(

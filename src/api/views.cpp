@@ -474,9 +474,8 @@ json::object to_json(const Market& market) {
                                         ? json::value(market.wei_per_pflop->to_string())
                                         : json::value(nullptr)},
             {"paid_job", market.paid ? json::value(market.paid->job.hex()) : json::value(nullptr)},
-            {"paid_wei_per_pflop", market.paid
-                                       ? json::value(market.paid->wei_per_pflop.to_string())
-                                       : json::value(nullptr)}};
+            {"paid_wei_per_pflop", market.paid ? json::value(market.paid->wei_per_pflop.to_string())
+                                               : json::value(nullptr)}};
 }
 
 // Statements.

@@ -259,7 +259,9 @@ class FakeBackend final : public Queries, public Submissions, public Keys, publi
     Result<NetworkTerms> terms() override {
         return NetworkTerms{{20'000, 500'000}, protocol::CostRates{2'500'000, 20'000}};
     }
-    Result<Market> market() override { return Market{1, Amount(1'000), Market::Paid{digest_of(1), Amount(900)}}; }
+    Result<Market> market() override {
+        return Market{1, Amount(1'000), Market::Paid{digest_of(1), Amount(900)}};
+    }
     Result<Gauges> gauges() override {
         GYM_CHECK(ping());
         Gauges gauges;

@@ -68,8 +68,7 @@ TEST_F(BlobCacheTest, GoesOnWhereABrokenDownloadStopped) {
     EXPECT_EQ(vault::SealWriter::resume(partial(), key_, root_)->received_bytes(), 4'000u);
     const Bytes first(content_.begin(), content_.begin() + 64);
     const Bytes stored = read_file(partial()).value();
-    EXPECT_TRUE(std::ranges::search(stored, first).empty())
-        << "what has arrived is sealed, too";
+    EXPECT_TRUE(std::ranges::search(stored, first).empty()) << "what has arrived is sealed, too";
     EXPECT_EQ(cache_.fetch(root_).value().take(), content_);
     EXPECT_EQ(coordinator_.bytes_sent, content_.size()) << "no byte came twice";
 }

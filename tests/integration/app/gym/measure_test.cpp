@@ -104,13 +104,15 @@ TEST_F(MeasureCommandTest, FromPublicationToRetirement) {
 
     const Outcome dry = measure({"--json"});
     ASSERT_EQ(dry.exit_code, 0) << dry.err;
-    EXPECT_FALSE(must(storage_->dataset(dataset.root)).measurement) << "nothing is stored";
+    EXPECT_FALSE(must(storage_->dataset(dataset.root, registry::Viewer::service())).measurement)
+        << "nothing is stored";
     const Outcome recorded = measure({"--record", "--json", "--threads", "2"});
     ASSERT_EQ(recorded.exit_code, 0) << recorded.err;
     json::object expected = parsed(dry);
     expected["recorded"] = true;
     EXPECT_EQ(parsed(recorded), expected) << "also with the registry's reference losses";
-    const registry::Dataset measured = must(storage_->dataset(dataset.root));
+    const registry::Dataset measured =
+        must(storage_->dataset(dataset.root, registry::Viewer::service()));
     ASSERT_TRUE(measured.measurement);
     EXPECT_EQ(measured.measurement->evaluation.hex(), id);
     EXPECT_EQ(json::value(measured.usefulness_ppm), expected.at("usefulness_ppm"));
@@ -185,7 +187,7 @@ TEST_F(MeasureCommandTest, WhatCannotBeRecordedIsRefusedBeforeAnyWork) {
     EXPECT_EQ(late.exit_code, kRejected);
     EXPECT_NE(late.err.find("in force when it was registered: there is none"), std::string::npos)
         << late.err;
-    EXPECT_FALSE(must(storage_->dataset(early.root)).measurement);
+    EXPECT_FALSE(must(storage_->dataset(early.root, registry::Viewer::service())).measurement);
     // As whoever has no right to.
     use(database_.config_as("gym_api"));
     write_evaluation("mine.yaml", "reference.txt", "seed: mine\n");
