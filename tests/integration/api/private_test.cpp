@@ -113,7 +113,9 @@ TEST_F(PrivateTest, NoRouteTellsAStrangerWhatIsPrivate) {
                 EXPECT_EQ(answer.body.find(secret), std::string::npos)
                     << route.method << " " << target << ": " << answer.body;
             EXPECT_FALSE(answer.stream.has_value()) << target;
-            if (writes) EXPECT_GE(answer.status, 400U) << route.method << " " << target;
+            if (writes) {
+                EXPECT_GE(answer.status, 400U) << route.method << " " << target;
+            }
         }
         if (writes) continue;
         const Response own = ask(route.method, target, owner_);

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "gym/blob/dataset.hpp"
+#include "gym/blob/verified_blob.hpp"
 #include "gym/common/file.hpp"
 #include "gym/common/subprocess.hpp"
 #include "gym/contracts/deployment.hpp"
