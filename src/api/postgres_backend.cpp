@@ -140,13 +140,19 @@ Result<UnitView> PostgresBackend::unit(const Digest& id) {
 Result<std::vector<registry::Dataset>> PostgresBackend::datasets(
     const registry::DatasetFilter& filter) {
     return calls::read(database_, options_,
-                       [&](db::Transaction& tx) { return registry::list_datasets(tx, filter); });
+                       [&](db::Transaction& tx) -> Result<std::vector<registry::Dataset>> {
+                           GYM_TRY(auto found, registry::list_datasets(tx, filter));
+                           GYM_CHECK(registry::add_names(tx, found));
+                           return found;
+                       });
 }
 
 Result<registry::Dataset> PostgresBackend::dataset(const Digest& root,
                                                    const registry::Viewer& viewer) {
-    return calls::read(database_, options_, [&](db::Transaction& tx) {
-        return registry::get_dataset(tx, root, viewer);
+    return calls::read(database_, options_, [&](db::Transaction& tx) -> Result<registry::Dataset> {
+        GYM_TRY(auto found, registry::get_dataset(tx, root, viewer));
+        GYM_CHECK(registry::add_names(tx, {&found, 1}));
+        return found;
     });
 }
 

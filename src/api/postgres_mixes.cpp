@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "gym/api/mixes.hpp"
+#include "gym/blob/directory_store.hpp"
 #include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/commit/tensor_root.hpp"
@@ -357,7 +358,8 @@ struct PostgresMixes::Impl {
         // Before the rows that promise the bytes.
         const fs::path file = work.path() / "mix.tokens";
         GYM_TRY(mix.blob, mixes::root_of_file(file));
-        GYM_CHECK(blobs.adopt(mix.blob, file));
+        GYM_TRY(const auto made, blob::open_file(file));
+        GYM_CHECK(blobs.adopt(mix.blob, *made));
         GYM_TRY(const Bytes manifest, read_file(report.manifest, mixes::kManifestBytesMax));
         GYM_TRY(record.manifest_blob, blobs.put(manifest));
         GYM_TRY([[maybe_unused]] const bool is_new,

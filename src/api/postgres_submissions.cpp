@@ -434,6 +434,7 @@ Result<std::optional<AddedDataset>> registered_before(db::Transaction& tx,
                                               " is registered already and " +
                                               std::string(to_string(stored->access.visibility)) +
                                               ": `gym data visibility` changes that");
+    GYM_CHECK(registry::add_names(tx, {&*stored, 1}));
     return std::optional(AddedDataset{*std::move(stored), false});
 }
 

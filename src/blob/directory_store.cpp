@@ -83,10 +83,9 @@ Result<Bytes> DirectoryStore::read(const Digest& root) const {
     return content;
 }
 
-Result<std::unique_ptr<const BlobReader>> DirectoryStore::open_reader(const Digest& root) const {
-    const std::filesystem::path path = path_of(root);
+Result<std::unique_ptr<const BlobReader>> open_file(const std::filesystem::path& path) {
     const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0 && errno == ENOENT) return fail(ErrorCode::kNotFound, "no blob " + root.hex());
+    if (file < 0 && errno == ENOENT) return fail(ErrorCode::kNotFound, "no file " + path.string());
     struct stat info {};
     const bool regular = file >= 0 && ::fstat(file, &info) == 0 && S_ISREG(info.st_mode);
     if (!regular) {
@@ -96,6 +95,13 @@ Result<std::unique_ptr<const BlobReader>> DirectoryStore::open_reader(const Dige
     }
     return std::unique_ptr<const BlobReader>(
         std::make_unique<FileReader>(path, file, static_cast<std::uint64_t>(info.st_size)));
+}
+
+Result<std::unique_ptr<const BlobReader>> DirectoryStore::open_reader(const Digest& root) const {
+    auto reader = open_file(path_of(root));
+    if (!reader.ok() && reader.error().code == ErrorCode::kNotFound)
+        return fail(ErrorCode::kNotFound, "no blob " + root.hex());
+    return reader;
 }
 
 Result<bool> DirectoryStore::has(const Digest& root) const {

@@ -338,11 +338,13 @@ const std::string* Network::find(std::string_view contract) const {
 namespace {
 
 std::vector<std::string> read_names(const json::object& object) {
-    const json::array& list = member_of(object, "names").as_array();
+    const json::value& list = member_of(object, "names");
+    if (!list.is_array()) throw std::runtime_error("names: expected a list");
     std::vector<std::string> out;
-    out.reserve(list.size());
-    for (const json::value& one : list) {
-        out.emplace_back(one.as_string());
+    out.reserve(list.get_array().size());
+    for (const json::value& one : list.get_array()) {
+        if (!one.is_string()) throw std::runtime_error("names: expected names of datasets");
+        out.emplace_back(one.get_string());
         (void)take("names", registry::parse_dataset_reference(out.back()));
     }
     return out;

@@ -11,6 +11,9 @@ namespace {
 
 using licence::Use;
 
+/// SPDX's word for a licence that nobody stated.
+constexpr std::string_view kNotSaid = "NOASSERTION";
+
 std::string count_text(std::uint64_t documents) {
     return std::to_string(documents) + (documents == 1 ? " document is" : " documents are");
 }
@@ -41,7 +44,10 @@ Result<LicenceCounts> document_licences(const std::filesystem::path& manifest, c
     GYM_TRY(const Manifest whole,
             read_manifest(manifest, [&](const ManifestDocument& document) -> Status {
                 auto known = licence::canonical(document.licence);
-                ++out[known.ok() ? *std::move(known) : document.licence];
+                if (known.ok())
+                    ++out[*known];
+                else
+                    ++out[document.licence == kNotSaid ? "" : document.licence];
                 if (out.size() <= kDocumentLicencesMax) return {};
                 return fail(ErrorCode::kOutOfRange,
                             manifest.string() + ": its documents have more than " +

@@ -96,8 +96,17 @@ std::string use_section(const FolderConfig& config, const CardFacts& facts) {
         text +=
             "Transformers have no model of this form: the weights have the names of the "
             "program in `program.gym`, and `gym` runs it.\n";
-    if (config.generates() || (config.vocabulary != 0 && !config.is_known()))
+    const bool continues = config.kind == FolderConfig::Kind::kContinues &&
+                           (config.generates() || !config.is_known());
+    if (continues && config.vocabulary != 0)
         text += "```\ngym generate --model FOLDER --prompt TEXT\n```\n";
+    if (!continues)
+        text += "It " +
+                std::string(config.kind == FolderConfig::Kind::kClassifies
+                                ? "tells the class of a row, and continues no text"
+                                : "reads its whole window, and continues no text") +
+                ". Its loss on the validation part of a dataset:\n```\n"
+                "gym program evaluate --model FOLDER --data FILE\n```\n";
     return text + tokens_section(config, facts);
 }
 

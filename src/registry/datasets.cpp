@@ -1,7 +1,6 @@
 #include "gym/registry/datasets.hpp"
 
 #include <algorithm>
-#include <sstream>
 
 #include "access_rows.hpp"
 
@@ -19,10 +18,7 @@ constexpr std::string_view kDatasetColumns =
     "d.sketch_chunks, d.compared_tokens, n.root AS nearest, d.nearest_ppm, d.number, "
     "d.registered_at_ms, d.visibility, (SELECT string_agg(a, ''::bytea ORDER BY a) FROM "
     "unnest(d.allowed::bytea[]) a) AS allowed, "
-    "m.evaluation, m.state_root, m.before_bits, m.after_bits, m.baseline_bits, m.measured_at_ms, "
-    "(SELECT string_agg(v.name || '@' || v.version, ' ' ORDER BY v.registered_at_ms DESC, v.name, "
-    "v.version DESC) FROM (SELECT name, version, registered_at_ms FROM registry.dataset_version "
-    "WHERE root = d.root ORDER BY registered_at_ms DESC, name, version DESC LIMIT 16) v) AS names "
+    "m.evaluation, m.state_root, m.before_bits, m.after_bits, m.baseline_bits, m.measured_at_ms "
     "FROM registry.dataset d CROSS JOIN LATERAL registry.data_terms(d.root) t "
     "LEFT JOIN registry.measurement m ON m.dataset = d.root "
     "LEFT JOIN registry.dataset n ON n.root = d.nearest AND registry.may_see($1::boolean, "
@@ -36,16 +32,6 @@ std::optional<DatasetMeasurement> to_measurement(const db::Row& row) {
         row.get<Digest>("evaluation"),           row.get<Digest>("state_root"),
         row.get<std::uint32_t>("before_bits"),   row.get<std::uint32_t>("after_bits"),
         row.get<std::uint32_t>("baseline_bits"), row.get<UnixMs>("measured_at_ms")};
-}
-
-/// Names have no blanks.
-std::vector<std::string> split(const std::string& names) {
-    static_assert(kDatasetNamesMax == 16, "kDatasetColumns limits them");
-    std::vector<std::string> out;
-    std::istringstream words(names);
-    for (std::string name; words >> name;)
-        out.push_back(name);
-    return out;
 }
 
 Dataset to_dataset(const db::Row& row) {
@@ -76,7 +62,6 @@ Dataset to_dataset(const db::Row& row) {
     out.measurement = to_measurement(row);
     out.number = row.get<std::uint64_t>("number");
     out.registered_at_ms = row.get<UnixMs>("registered_at_ms");
-    if (!row.is_null("names")) out.names = split(row.get<std::string>("names"));
     return out;
 }
 

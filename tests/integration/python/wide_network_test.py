@@ -4,14 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import run_gym
-
-
-def byte_alphabet() -> list[str]:
-    """The printable character of each byte in byte-level BPE: printable bytes stand for themselves."""
-    own = [*range(ord("!"), ord("~") + 1), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = iter(range(256, 512))
-    return [chr(byte) if byte in own else chr(next(others)) for byte in range(256)]
+from conftest import byte_alphabet, run_gym
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ class DocumentLicences : public ::testing::Test {
 };
 
 TEST_F(DocumentLicences, TheManifestsDocumentsAreCountedByCanonicalLicence) {
-    write({"mit", "MIT", "", "CC-BY-NC-4.0", "ask me"});
+    write({"mit", "MIT", "NOASSERTION", "CC-BY-NC-4.0", "ask me"});
     EXPECT_EQ(counts(), (LicenceCounts{{"", 1}, {"CC-BY-NC-4.0", 1}, {"MIT", 2}, {"ask me", 1}}));
     EXPECT_EQ(licences_text(counts()), "1 CC-BY-NC-4.0, 2 MIT, 1 ask me, 1 without a licence");
 }

@@ -37,7 +37,7 @@ constexpr const char* kDataKey = "data";
 constexpr const char* kDatasetKey = "dataset";
 constexpr double kWeightMin = 1e-6, kWeightMax = 100;
 constexpr std::size_t kNameDigits = 16;
-constexpr std::size_t kNameBytesMax = 128;
+constexpr std::size_t kFileNameBytesMax = 128;
 
 /// An entry of `data`.
 struct Part {
@@ -218,7 +218,7 @@ Result<std::optional<Digest>> root_of_file(const ApiOptions& options, const fs::
     auto licence = licence::canonical(rules.licence);
     if (!licence.ok()) return licence.error().in("--licence");
     GYM_TRY(const client::ApiClient with_key, options.client_with_key(kApiRetryFor));
-    const std::string name = file.filename().string().substr(0, kNameBytesMax);
+    const std::string name = file.filename().string().substr(0, kFileNameBytesMax);
     GYM_TRY(const auto record, with_key.register_dataset(tokens, {name, *licence, Amount()}));
     GYM_TRY([[maybe_unused]] const bool given, give_tokenizer(with_key, file, *record));
     if (!rules.quiet)

@@ -111,8 +111,8 @@ TEST_F(ClientDataTest, ADatasetIsShownByItsNameAndVersion) {
     for (const char* row :
          {"name               second-name@1\n", " my-corpus@1\n", "label              text.txt\n"})
         EXPECT_NE(shown.out.find(row), std::string::npos) << row << " in:\n" << shown.out;
-    const auto json = parse_line(gym({"data", "list", "--json"}).out);
-    EXPECT_EQ(json::serialize(json.at("names")), R"(["second-name@1","my-corpus@1"])");
+    const auto first = parse_line(gym({"data", "list", "--json"}).out);
+    EXPECT_EQ(json::serialize(first.at("names")), R"(["second-name@1","my-corpus@1"])");
 }
 
 }  // namespace

@@ -7,6 +7,10 @@
 
 namespace gym::blob {
 
+/// The bytes of a file. @errors kNotFound; kIo, also if it is no regular file.
+[[nodiscard]] Result<std::unique_ptr<const BlobReader>> open_file(
+    const std::filesystem::path& path);
+
 /// Blobs as files: DIR/ab/cd/abcd... by root, written through a temporary file, fsync and rename,
 /// so that a crash leaves a whole blob or none. Several processes may share one directory.
 /// Thread-safe.

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/db/database.hpp"
+#include "gym/registry/datasets.hpp"
 #include "gym/registry/name_reference.hpp"
 #include "gym/registry/visibility.hpp"
 
@@ -45,5 +47,7 @@ Result<DatasetVersion> get_dataset_version(db::Transaction& tx, const DatasetRef
 /// Newest first, at most 1,000. @errors kNotFound for a name without any that the viewer may see.
 Result<std::vector<DatasetVersion>> dataset_versions(db::Transaction& tx, const std::string& name,
                                                      const Viewer& viewer = Viewer::service());
+/// Sets `names` of registered datasets. Needs the rights of the API.
+Status add_names(db::Transaction& tx, std::span<Dataset> datasets);
 
 }  // namespace gym::registry

@@ -65,8 +65,8 @@ struct Dataset {
     std::vector<DatasetPart> parts;
     std::uint64_t number = 0;  ///< from 1 in the order of registration, which sets it
     UnixMs registered_at_ms = 0;
-    /// The versions of names that it is, "zoo@2", newest first, at most kDatasetNamesMax;
-    /// registration ignores them.
+    /// The versions of names that it is, "zoo@2", newest first, at most kDatasetNamesMax.
+    /// add_names() reads them, nothing else does.
     std::vector<std::string> names = {};
 
     /// For people: its newest name, or else the label that it was registered with.
