@@ -96,8 +96,8 @@ std::string use_section(const FolderConfig& config, const CardFacts& facts) {
         text +=
             "Transformers have no model of this form: the weights have the names of the "
             "program in `program.gym`, and `gym` runs it.\n";
-    const bool continues = config.kind == FolderConfig::Kind::kContinues &&
-                           (config.generates() || !config.is_known());
+    const bool continues =
+        config.kind == FolderConfig::Kind::kContinues && (config.generates() || !config.is_known());
     if (continues && config.vocabulary != 0)
         text += "```\ngym generate --model FOLDER --prompt TEXT\n```\n";
     if (!continues)

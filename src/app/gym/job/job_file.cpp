@@ -7,6 +7,7 @@
 #include "gym/common/ppm.hpp"
 #include "gym/data/remote.hpp"
 #include "gym/dispute/network_limit.hpp"
+#include "gym/engine/dataset_check.hpp"
 #include "gym/program/cost.hpp"
 #include "gym/program/presets.hpp"
 #include "gym/program/train_config_yaml.hpp"
@@ -38,6 +39,15 @@ Status check_network(const ResolvedJob& job) {
     return fail(ErrorCode::kInvalidArgument, "no network can train this model: " + limit +
                                                  "; train it with `gym program run`, or take a "
                                                  "smaller one (`gym model list`)");
+}
+
+/// That a model which trains on rows with labels finds them, as `gym program run` does.
+Status check_rows(const program::TrainConfig& config, const blob::Dataset& tokens,
+                  const fs::path& path) {
+    const auto program = program::train_program(config);
+    if (!program.ok() || program->find_slot(program::kBatchStride) == program::kNoSlot) return {};
+    const Status rows = engine::check_dataset(*program, tokens);
+    return rows.ok() ? rows : Status(rows.error().in(path.string()));
 }
 
 /// The job file names the root that a name stands for now: the name's next version changes nothing.
@@ -77,6 +87,7 @@ Status load_dataset(const JobText& given, const registry::JobSpec& spec,
     const std::uint64_t window = std::uint64_t{job.config.model.context} + 1;
     GYM_TRY([[maybe_unused]] const auto windows,
             tokens.window_count(blob::Split::kValidation, window));
+    GYM_CHECK(check_rows(job.config, tokens, path));
     job.dataset_root = tokens.root();
     const fs::path trimmed = path.has_filename() ? path : path.parent_path();
     job.dataset_name = trimmed.filename().string().substr(0, 128);
@@ -108,6 +119,8 @@ Status plan_terms(plan::Draft draft, const JobText& given, const AskFacts& ask_f
     }
     GYM_TRY(const plan::Facts facts, ask_facts(job));
     GYM_TRY(job.plan, plan::make_plan(draft.wishes, draft.fixed, work, facts));
+    const auto& warnings = job.plan->warnings;
+    job.warnings.insert(job.warnings.end(), warnings.begin(), warnings.end());
     GYM_TRY(job.yaml, plan::complete(draft, *job.plan));
     // As the server will read it.
     GYM_TRY(auto whole, registry::parse_job_spec(job.yaml, draft.text.origin()));

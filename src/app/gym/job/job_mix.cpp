@@ -24,6 +24,7 @@
 #include "gym/data/mix.hpp"
 #include "gym/data/remote.hpp"
 #include "gym/licence/licence.hpp"
+#include "gym/plan/draft.hpp"
 #include "gym/registry/job_spec.hpp"
 #include "job/job_data.hpp"
 #include "job/job_tokenizer.hpp"
@@ -33,7 +34,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kDataKey = "data";
+using plan::kDataKey;
 constexpr const char* kDatasetKey = "dataset";
 constexpr double kWeightMin = 1e-6, kWeightMax = 100;
 constexpr std::size_t kNameDigits = 16;

@@ -139,7 +139,7 @@ void print_quote(const ResolvedJob& job, const JobQuote& quote, const DataPrice&
     print_row("price", "{} per PFLOP ({}), {} per PFLOP-day",
               plan::money_text(job.terms.price_wei_per_pflop),
               job.plan ? job.plan->price.why : "as you say", plan::money_text(quote.pflop_day_wei));
-    print_row("budget", "{}", plan::money_text(job.budget_wei));
+    print_row("budget", "{}", plan::money_text(job.budget_wei, plan::Rounding::kUp));
     print_most(job, quote, fee);
     for (const std::string& warning : job.warnings)
         print_row("warning", "{}", warning);
@@ -177,6 +177,12 @@ void print_model(const client::JobDetail& job) {
     else
         print_row("model", "{} of {} rounds are trained; {} writes the newest weights",
                   job.rounds_done, job.rounds, command);
+    if (job.tokens_planned && job.tokens_trained)
+        print_row("tokens", "{} of {} are trained{}", plan::count_text(*job.tokens_trained),
+                  plan::count_text(*job.tokens_planned),
+                  is_trained(job) && *job.tokens_trained < *job.tokens_planned
+                      ? ": rounds had fewer workers than the job has slots"
+                      : "");
 }
 
 }  // namespace
@@ -190,7 +196,7 @@ void print_job(const client::Job& job) {
         print_row("", "asked to {}, not done yet{}", job.request,
                   job.request_reason.empty() ? "" : ": " + job.request_reason);
     if (job.init_root) print_row("begins from", "{}", job.init_root->hex());
-    print_row("budget", "{}", plan::money_text(job.budget));
+    print_row("budget", "{}", plan::money_text(job.budget, plan::Rounding::kUp));
 }
 
 void print_job_line(const client::Job& job) {

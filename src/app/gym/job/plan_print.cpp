@@ -11,6 +11,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr double kSecondsPerMinute = 60;
+constexpr double kUsdShownMin = 0.01;  // of the comparison with a cloud
 
 const plan::CloudPrice& cloud() {
     return plan::cloud_prices().front();
@@ -89,6 +90,7 @@ void print_outlook(const JobOutlook& outlook) {
                   static_cast<double>(*outlook.machine_flops) / 1e12);
     const plan::CloudCost rented =
         plan::cloud_cost(cloud(), estimate.flops, outlook.cloud_usd_per_hour);
+    if (rented.usd < kUsdShownMin) return;
     print_row("in a cloud", "{} and about ${:.2f} on one {}, if it reaches {:.0f} % of its peak",
               plan::duration_text(rented.seconds), rented.usd, cloud().accelerator,
               plan::kCloudUtilisation * 100);
@@ -103,6 +105,8 @@ void add_outlook(const JobOutlook& outlook, json::object& quote) {
     const plan::Estimate& estimate = outlook.estimate;
     using Range = plan::SecondsRange;
     quote["training_tokens"] = estimate.tokens;
+    quote["training_tokens_today"] =
+        estimate.tokens_today ? json::value(*estimate.tokens_today) : json::value(nullptr);
     quote["workers_live"] = outlook.facts.workers.size();
     quote["minutes_low"] = minutes_or_null(estimate.seconds, &Range::low);
     quote["minutes_high"] = minutes_or_null(estimate.seconds, &Range::high);
