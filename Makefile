@@ -4,7 +4,7 @@ JOBS ?= $(shell nproc)
 # Tests start servers of their own and wait a lot: two at a time use a small machine well.
 TEST_JOBS ?= 2
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test python check soak determinism bench parity fmt lint clean
+.PHONY: help setup build tests demo test python check soak determinism bench parity fmt lint clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' Makefile | column -t -s '|'
@@ -12,7 +12,10 @@ help: ## list the targets
 setup: ## install what the build needs (Debian and npm packages)
 	@scripts/setup.sh
 
-build: setup ## configure and build the programs and their tests
+build: setup ## configure and build the programs
+	@JOBS=$(JOBS) scripts/build.sh programs
+
+tests: setup
 	@JOBS=$(JOBS) scripts/build.sh tests
 
 demo: ## train on real text, catch a cheat, pay everyone else on chain
@@ -20,16 +23,16 @@ demo: ## train on real text, catch a cheat, pay everyone else on chain
 	@JOBS=$(JOBS) scripts/build.sh demo
 	@scripts/demo.sh $(BUILD)
 
-test: build ## run every unit and integration test (real PostgreSQL, anvil, sockets)
+test: tests ## run every unit and integration test (real PostgreSQL, anvil, sockets)
 	@ctest --test-dir $(BUILD) --output-on-failure --timeout 300 --parallel $(TEST_JOBS)
 
 python: build ## make the Python package: a wheel and a .deb -> build/python
 	@scripts/python_package.sh $(BUILD)
 
-check: build ## run the larger checks: ten times the counts, fuzzing, sanitizers, contracts, lint
+check: tests ## run the larger checks: ten times the counts, fuzzing, sanitizers, contracts, lint
 	@scripts/check.sh
 
-soak: build ## run for hours: golden matrices, kill tests, long histories
+soak: tests ## run for hours: golden matrices, kill tests, long histories
 	@scripts/soak.sh $(BUILD)
 
 determinism: setup ## compare one training root over compilers, optimisation, instruction sets, threads

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# build.sh demo|tests|benchmarks: configures build/release and compiles what the named use needs.
+# build.sh demo|programs|tests|benchmarks: configures build/release and compiles what the named use needs.
 #   demo        the programs that the demo runs; needs neither GoogleTest nor libtorch
+#   programs    everything that is installed, and the Python package
 #   tests       all programs, libraries and tests
 #   benchmarks  the same, and the benchmarks
 set -euo pipefail
@@ -13,9 +14,10 @@ demo)
     # A folder that was configured with tests keeps them: what the demo needs is in there.
     options=()
     [[ -e build/release/build.ninja ]] || options=(-DGYM_BUILD_TESTS=OFF -DGYM_WITH_TORCH=OFF) ;;
+programs) targets=(programs) ;;
 tests) targets=(all) ;;
 benchmarks) targets=(all benchmarks) ;;
-*) sed -n '2,5s/^# //p' "$0" >&2; exit 2 ;;
+*) sed -n '2,6s/^# //p' "$0" >&2; exit 2 ;;
 esac
 
 mkdir -p build

@@ -94,7 +94,9 @@ Result<Reply> exchange_reply(const std::string& url, http::Request request,
     if (!reply.ok()) {
         Error error = reply.error();
         if (error.code == ErrorCode::kUnavailable)
-            error.message += "; name another gym-api with --api or GYM_API";
+            error.message +=
+                "; name a gym-api that runs by --api or GYM_API, or add its network: `gym network "
+                "add NAME URL --operator 0xADDRESS`";
         return error;
     }
     if (reply->status < 200 || reply->status >= 300) return problem_of(*reply);
