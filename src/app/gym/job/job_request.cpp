@@ -8,6 +8,7 @@
 #include "gym/plan/units.hpp"
 #include "gym/program/presets.hpp"
 #include "gym/registry/job_spec.hpp"
+#include "gym/registry/model_names.hpp"
 
 namespace gym::app {
 namespace {
@@ -92,12 +93,15 @@ Status put_data(JobText& job, const std::string& data) {
     return put(job.text, "dataset", yaml_quoted(path), {"data"});
 }
 
-/// A job or root as it is; else a path, whether it is there or not: what is missing is said later.
+/// A job, a root and a registered model's name as they are; else a path, whether it is there or
+/// not: what is missing is said later.
 Status put_init(JobText& job, const std::string& init) {
-    const bool known =
-        init.starts_with(registry::kInitJobPrefix) || registry::parse_init(init).ok();
+    std::error_code unknown;
+    const bool known = init.starts_with(registry::kInitJobPrefix) ||
+                       registry::parse_init(init).ok() ||
+                       (!fs::exists(init, unknown) && registry::parse_model_reference(init).ok());
     GYM_TRY(const std::string named, known ? Result<std::string>(init) : absolute_path(init));
-    return put(job.text, registry::kInitKey, yaml_quoted(named));
+    return put(job.text, std::string(registry::kInitKey).c_str(), yaml_quoted(named));
 }
 
 /// "gpt2 on corpus.txt"
