@@ -97,7 +97,7 @@ Status put_init(JobText& job, const std::string& init) {
     const bool known =
         init.starts_with(registry::kInitJobPrefix) || registry::parse_init(init).ok();
     GYM_TRY(const std::string named, known ? Result<std::string>(init) : absolute_path(init));
-    return put(job.text, registry::kInitKey, yaml_quoted(named));
+    return put(job.text, std::string(registry::kInitKey).c_str(), yaml_quoted(named));
 }
 
 /// "gpt2 on corpus.txt"
