@@ -102,7 +102,7 @@ TEST_F(JobPlanTest, AQuoteExplainsThePlan) {
           "on this machine (0.0500 TFLOP/s by `gym node bench`)"})
         EXPECT_NE(quote.out.find(part), std::string::npos) << part << " in:\n" << quote.out;
     EXPECT_EQ(quote.out.find("in a cloud"), std::string::npos) << "below a cent: " << quote.out;
-    const auto long_job = gym(with(wishes("quote", "1e11"), {"--price", "20", "--no-bench"}));
+    const auto long_job = gym(with(wishes("quote", "3e10"), {"--price", "20", "--no-bench"}));
     for (const char* part : {"on one A100 80GB", "(assumed: $5.12 an hour, AWS p4de.24xlarge"})
         EXPECT_NE(long_job.out.find(part), std::string::npos) << part << " in:\n" << long_job.out;
     // What the job costs at most, and the budget that pays it, are rounded the same way.
