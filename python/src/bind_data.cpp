@@ -37,14 +37,16 @@ std::vector<data::MixShare> mix(const std::vector<std::pair<std::string, std::ui
 /// Downloads the token file at `url`, continuing what an earlier call left beside `output`.
 /// @errors kMismatch for another root.
 Result<blob::Dataset> pull(const std::string& url, const std::string& key, const Digest& root,
-                           const std::string& output) {
+                           std::uint64_t bytes_max, const std::string& output) {
     data::RemoteOptions options;
+    options.bytes_max = bytes_max;
     options.bearer = key;
     options.stopped = [] {
         const py::gil_scoped_acquire acquire;
         return PyErr_CheckSignals() != 0;
     };
     GYM_CHECK(check_writable(output));
+    GYM_CHECK(check_free_space(output, bytes_max));
     // The root is in the name, so that what is left of another dataset is not continued.
     const std::string copy = output + "." + root.hex().substr(2, 8);
     data::Remote remote(std::move(options));
@@ -61,11 +63,13 @@ Result<blob::Dataset> pull(const std::string& url, const std::string& key, const
 }
 
 blob::Dataset pull_dataset(const std::string& url, const std::string& key, const std::string& root,
+                           std::uint64_t tokens, std::uint32_t vocabulary,
                            const std::string& output) {
     const Digest digest = parse_digest(root, "dataset");
+    const std::uint64_t bytes_max = unwrap(blob::dataset_bytes_max(tokens, vocabulary));
     auto result = [&] {
         const py::gil_scoped_release release;
-        return pull(url, key, digest, output);
+        return pull(url, key, digest, bytes_max, output);
     }();
     if (PyErr_Occurred() != nullptr) throw py::error_already_set();
     return unwrap(std::move(result));
@@ -83,7 +87,7 @@ void bind_data(py::module_& module) {
         .def_readonly("achieved_ppm", &MixShare::achieved_ppm);
     module.attr("MIX_INPUTS_MAX") = data::kMixInputsMax;
     module.def("pull_dataset", &pull_dataset, py::arg("url"), py::arg("key"), py::arg("root"),
-               py::arg("output"));
+               py::arg("tokens"), py::arg("vocabulary"), py::arg("output"));
     module.def("mix", &mix, py::arg("inputs"), py::arg("output"), py::arg("tokens"),
                py::arg("whole_documents"), py::arg("best_effort"));
 }

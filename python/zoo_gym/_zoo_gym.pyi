@@ -315,7 +315,7 @@ def mix(
 ) -> list[MixedInput]:
     """Token files with their weights in millionths; tokens 0: as many as the shares allow."""
 
-def pull_dataset(url: str, key: str, root: str, output: str) -> Tokens:
+def pull_dataset(url: str, key: str, root: str, tokens: int, vocabulary: int, output: str) -> Tokens:
     """Downloads a token file and checks its root."""
 
 def parse_dataset_name(text: str) -> str:

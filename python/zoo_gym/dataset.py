@@ -255,7 +255,9 @@ class Dataset:
         found = network if isinstance(network, Network) else Network.find(network, api_key_file)
         known = cls.load(name_or_root, found)
         url = f"{found.url.rstrip('/')}/v1/datasets/{known.root}/tokens"
-        tokens = _zoo_gym.pull_dataset(url, found.api_key() or "", known.root, os.fspath(path))
+        tokens = _zoo_gym.pull_dataset(
+            url, found.api_key() or "", known.root, known._info.tokens, known._info.vocabulary, os.fspath(path)
+        )
         return cls(known._info, tokens)
 
     @classmethod

@@ -199,9 +199,13 @@ struct PostgresUploads::Impl {
                 return out;
             }
             GYM_TRY(const db::Row used,
-                    tx.exec_one("SELECT coalesce(sum(size_bytes), 0)::bigint AS bytes FROM "
-                                "api.upload WHERE owner = $1",
+                    tx.exec_one("SELECT coalesce(sum(size_bytes), 0)::bigint AS bytes, count(*) "
+                                "AS uploads FROM api.upload WHERE owner = $1",
                                 {part.owner}));
+            if (used.get<std::uint64_t>("uploads") >= limits.owner_uploads_max)
+                return fail(ErrorCode::kOutOfRange,
+                            "you may have " + std::to_string(limits.owner_uploads_max) +
+                                " uploads at one time: forget one with DELETE /v1/blobs/{root}");
             const auto bytes = used.get<std::uint64_t>("bytes");
             if (bytes > limits.owner_bytes_max || part.size_bytes > limits.owner_bytes_max - bytes)
                 return fail(ErrorCode::kOutOfRange,
@@ -314,6 +318,15 @@ Error out_of_place(const UploadPart& part, std::uint64_t received) {
                                           " bytes: continue with the byte at that offset");
 }
 
+/// Holds off other requests about a blob. @errors kConflict, kIo.
+Result<FileLock> lock_blob(const UploadFiles& files, const Address& owner, const Digest& root) {
+    GYM_CHECK(files.prepare(owner));
+    auto lock = FileLock::acquire(files.lock_of(owner, root), "a request");
+    if (lock.ok() || lock.error().code != ErrorCode::kConflict) return lock;
+    return fail(ErrorCode::kConflict,
+                "another request sends blob " + root.hex() + " at this moment");
+}
+
 /// Whether a part of these numbers can belong to any blob.
 Status check_numbers(const UploadPart& part, const UploadLimits& limits) {
     if (part.size_bytes == 0) return fail(ErrorCode::kInvalidArgument, "a blob of no bytes");
@@ -355,11 +368,9 @@ Result<std::shared_ptr<UploadSink>> PostgresUploads::begin(const UploadPart& par
     if (row.complete) return fail(ErrorCode::kConflict, "blob " + part.root.hex() + " is complete");
     GYM_CHECK(impl_->files.prepare(part.owner));
     GYM_CHECK(check_disk(part, impl_->files.folder()));
-    auto lock = FileLock::acquire(impl_->files.lock_of(part.owner, part.root), "a request");
-    if (!lock.ok() && lock.error().code == ErrorCode::kConflict)
-        return fail(ErrorCode::kConflict,
-                    "another request sends blob " + part.root.hex() + " at this moment");
-    if (!lock.ok()) return lock.error();
+    GYM_TRY(FileLock lock, lock_blob(impl_->files, part.owner, part.root));
+    // Forgotten meanwhile, its bytes would count for nobody.
+    GYM_TRY([[maybe_unused]] const UploadRow still, impl_->row_of(part.owner, part.root));
     GYM_TRY(vault::SealWriter file, impl_->files.append_to(part.owner, part.root, part.size_bytes));
     const std::uint64_t received = file.received_bytes();
     if (part.offset.value_or(part.size_bytes) != received) return out_of_place(part, received);
@@ -369,7 +380,7 @@ Result<std::shared_ptr<UploadSink>> PostgresUploads::begin(const UploadPart& par
         return impl->view(of.owner, of.root, now);
     };
     return std::shared_ptr<UploadSink>(
-        std::make_shared<FileSink>(part, std::move(file), std::move(lock).value(), std::move(end)));
+        std::make_shared<FileSink>(part, std::move(file), std::move(lock), std::move(end)));
 }
 
 Result<Upload> PostgresUploads::upload(const Address& owner, const Digest& root) {
@@ -378,6 +389,9 @@ Result<Upload> PostgresUploads::upload(const Address& owner, const Digest& root)
 }
 
 Result<Upload> PostgresUploads::forget(const Address& owner, const Digest& root) {
+    GYM_CHECK(impl_->row_of(owner, root));
+    // A file that is removed while bytes arrive would keep them, and count for nobody.
+    GYM_TRY(const FileLock lock, lock_blob(impl_->files, owner, root));
     GYM_TRY(const UploadRow row, impl_->row_of(owner, root));
     const Upload before = impl_->view(owner, root, row);
     GYM_CHECK(impl_->drop({owner, root, row.size_bytes, {}, 0}));

@@ -81,6 +81,13 @@ struct Server::Impl final : SessionHost {
         return true;
     }
     void stream_ended() override { --streams; }
+    bool body_begins(std::uint64_t bytes) override {
+        const bool fits = bodies_bytes == 0 || (bodies_bytes <= options.bodies_bytes_max &&
+                                                bytes <= options.bodies_bytes_max - bodies_bytes);
+        if (fits) bodies_bytes += bytes;
+        return fits;
+    }
+    void body_ended(std::uint64_t bytes) override { bodies_bytes -= bytes; }
     void ended(const std::shared_ptr<Session>& session) override {
         sessions.erase(session);
         handler.connections(static_cast<std::int64_t>(sessions.size()));
@@ -116,6 +123,7 @@ struct Server::Impl final : SessionHost {
     asio::thread_pool workers;
     std::set<std::shared_ptr<Session>> sessions;
     std::uint32_t streams = 0;
+    std::uint64_t bodies_bytes = 0;  // of bodies in memory
     bool stopping = false;
     std::thread io_thread;
     bool stopped = false;

@@ -13,6 +13,7 @@
 #include <boost/beast/http.hpp>
 #include <chrono>
 #include <optional>
+#include <utility>
 
 #include "gym/api/problem.hpp"
 #include "gym/crypto/secret.hpp"
@@ -136,11 +137,28 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
         parser_->body_limit(admission_.body_bytes_max);
         request_.sink = admission_.sink;
         if (parser_->is_done() || !has_body()) return run();
+        if (!admission_.sink && !begin_body(length.value_or(admission_.body_bytes_max)))
+            return refuse(503, "too many large bodies are under way; try again");
         // How long a streamed body may take follows from its size.
         if (admission_.sink && !length) return refuse(411, "the body needs a Content-Length here");
         if (beast::iequals(parser_->get()[http::field::expect], "100-continue"))
             return send_continue();
         read_body();
+    }
+
+    /// Reserves memory for a body. A peer that announces no length may send the most.
+    bool begin_body(std::uint64_t bytes) {
+        if (bytes <= kSmallBodyBytes) return true;
+        if (!host_.body_begins(bytes)) return false;
+        body_bytes_ = bytes;
+        return true;
+    }
+
+    void end_body() {
+        if (body_bytes_ == 0) return;
+        parser_.reset();
+        request_.body = {};
+        host_.body_ended(std::exchange(body_bytes_, 0));
     }
 
     [[nodiscard]] bool has_body() const {
@@ -254,7 +272,10 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
         in_pool([this] { response_ = handler_.handle(request_); }, [this] { on_handled(); });
     }
 
-    void on_handled() { respond(std::move(response_)); }
+    void on_handled() {
+        end_body();
+        respond(std::move(response_));
+    }
 
     /// Runs `work` in the pool, then `next` on the sockets' thread. No timer runs meanwhile: the
     /// handler's own deadlines bound it.
@@ -395,6 +416,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
         if (ended_) return;
         ended_ = true;
         end_stream();
+        end_body();
         end_reading();
         boost::system::error_code ignored;
         stream_.socket().close(ignored);
@@ -410,6 +432,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     std::optional<http::request_parser<http::string_body>> parser_;
     std::optional<http::request_parser<http::buffer_body>> streamed_;  // in the place of parser_
     Bytes piece_;
+    std::uint64_t body_bytes_ = 0;    // reserved for a body in memory
     std::uint64_t body_ms_left_ = 0;  // of a streamed body, without the time that writing takes
     std::chrono::steady_clock::time_point read_began_;
     Status written_;

@@ -147,6 +147,15 @@ Status check_tokens(TokenView tokens, std::uint32_t vocabulary, std::uint64_t fi
     return {};
 }
 
+Result<std::uint64_t> dataset_bytes_max(std::uint64_t tokens, std::uint32_t vocabulary) {
+    GYM_CHECK(check_tokenization({vocabulary, {}}));
+    if (tokens > kDatasetTokensMax)
+        return fail(ErrorCode::kOutOfRange, std::to_string(tokens) + " tokens are more than " +
+                                                std::to_string(kDatasetTokensMax));
+    const DatasetHeader header{{vocabulary, {}}, tokens};
+    return kDatasetHeaderBytesMax + tokens * header.token_bytes();
+}
+
 void append_tokens(const DatasetHeader& header, TokenView tokens, Bytes& out) {
     const std::size_t size = header.token_bytes();
     std::size_t at = out.size();

@@ -49,7 +49,7 @@ Status add_page(Statement page, std::uint64_t wanted, Statement& out) {
 ApiClient::ApiClient(ApiOptions options) : options_(std::move(options)) {}
 
 Status ApiClient::check_health() const {
-    const auto answer = get_text("/healthz");
+    const auto answer = get_text("/healthz", kJsonBytesMax);
     return answer.ok() ? Status() : Status(answer.error());
 }
 
@@ -117,11 +117,11 @@ Result<ClaimProof> ApiClient::claim_proof(const Address& earner) const {
 }
 
 Result<std::string> ApiClient::epoch_file(std::uint64_t epoch) const {
-    return get_text("/v1/epochs/" + std::to_string(epoch) + "/file");
+    return get_text("/v1/epochs/" + std::to_string(epoch) + "/file", kFileBytesMax);
 }
 
 Result<std::string> ApiClient::transfer_proof(const std::string& uuid) const {
-    return get_text("/v1/transfers/" + uuid + "/proof");
+    return get_text("/v1/transfers/" + uuid + "/proof", kJsonBytesMax);
 }
 
 Result<Answer<JobDetail>> ApiClient::job(const Digest& id) const {
@@ -252,7 +252,8 @@ Result<std::optional<Bytes>> ApiClient::tokenizer_files(const Digest& dataset) c
     const http::Request request{.target = "/v1/datasets/" + dataset.hex() + "/tokenizer",
                                 .headers = {{"Authorization", "Bearer " + options_.key}}};
     const auto body = db::with_retry(
-        [&] { return exchange(options_.url, request, kUploadTimeoutMs); }, options_.retry_for);
+        [&] { return exchange(options_.url, request, kUploadTimeoutMs, kFileBytesMax); },
+        options_.retry_for);
     if (body.ok()) return std::optional(Bytes(body->begin(), body->end()));
     if (body.error().code == ErrorCode::kNotFound) return std::optional<Bytes>();
     return body.error();
@@ -294,7 +295,7 @@ Result<AnswerList<registry::Evaluation>> ApiClient::evaluations() const {
 }
 
 Result<PublishedRound> ApiClient::round(const Digest& job, std::uint64_t round) const {
-    return get(path_of_round(job, round), read_round);
+    return get(path_of_round(job, round), read_round, kFileBytesMax);
 }
 
 Result<std::vector<registry::Unit>> ApiClient::units(const Digest& job, std::uint64_t round) const {

@@ -11,8 +11,6 @@ using http::Reply;
 
 namespace {
 
-constexpr std::uint64_t kReplyBytesMax = 256U << 20;  // an epoch file of a large network
-
 ErrorCode code_of(unsigned status) {
     switch (status) {
         case 400:
@@ -69,15 +67,15 @@ void drop_controls(json::value& value) {
 }
 
 Result<http::Reply> exchange_reply(const std::string& url, http::Request request,
-                                   std::uint32_t timeout_ms) {
+                                   std::uint32_t timeout_ms, std::uint64_t bytes_max) {
     const auto parsed = http::parse_url(url);
     if (!parsed.ok()) return parsed.error().in("gym-api");
     request.headers.emplace_back("Accept", "application/json");
     request.headers.emplace_back("Connection", "close");
-    auto reply = http::Connection::create(*parsed, {.peer = "gym-api",
-                                                    .timeout_ms = timeout_ms,
-                                                    .reply_bytes_max = kReplyBytesMax})
-                     ->exchange(request);
+    auto reply =
+        http::Connection::create(
+            *parsed, {.peer = "gym-api", .timeout_ms = timeout_ms, .reply_bytes_max = bytes_max})
+            ->exchange(request);
     if (!reply.ok()) {
         Error error = reply.error();
         if (error.code == ErrorCode::kUnavailable)
@@ -91,8 +89,8 @@ Result<http::Reply> exchange_reply(const std::string& url, http::Request request
 }
 
 Result<std::string> exchange(const std::string& url, http::Request request,
-                             std::uint32_t timeout_ms) {
-    GYM_TRY(Reply reply, exchange_reply(url, std::move(request), timeout_ms));
+                             std::uint32_t timeout_ms, std::uint64_t bytes_max) {
+    GYM_TRY(Reply reply, exchange_reply(url, std::move(request), timeout_ms, bytes_max));
     return std::move(reply.body);
 }
 
@@ -113,11 +111,11 @@ std::string query_of(const ListPage& page) {
            (page.owner.empty() ? "" : "&owner=" + encode_query(page.owner));
 }
 
-Result<std::string> ApiClient::get_text(const std::string& path) const {
+Result<std::string> ApiClient::get_text(const std::string& path, std::uint64_t bytes_max) const {
     http::Request request{.target = path};
     if (!options_.key.empty())
         request.headers.emplace_back("Authorization", "Bearer " + options_.key);
-    return db::with_retry([&] { return exchange(options_.url, request, kTimeoutMs); },
+    return db::with_retry([&] { return exchange(options_.url, request, kTimeoutMs, bytes_max); },
                           options_.retry_for);
 }
 

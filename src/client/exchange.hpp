@@ -17,15 +17,21 @@ namespace gym::client {
 inline constexpr std::uint32_t kTimeoutMs = 10'000;
 /// Of one upload: the server compares a hundred million tokens with all others in this time.
 inline constexpr std::uint32_t kUploadTimeoutMs = 180'000;
+/// Of an answer that is JSON: parsed, it takes about twenty times as much memory.
+inline constexpr std::uint64_t kJsonBytesMax = std::uint64_t{32} << 20;
+/// Of an epoch file of a large network, the evidence of a large round, a tokenizer's files.
+inline constexpr std::uint64_t kFileBytesMax = std::uint64_t{256} << 20;
 /// More than a round of the most slots has of anything, and a node is asked in two months.
 inline constexpr std::size_t kPagesMax = 1000;
 
 /// The reply of a success. @errors those of every call (ApiClient).
 [[nodiscard]] Result<http::Reply> exchange_reply(const std::string& url, http::Request request,
-                                                 std::uint32_t timeout_ms);
+                                                 std::uint32_t timeout_ms,
+                                                 std::uint64_t bytes_max = kJsonBytesMax);
 /// The body of a success.
 [[nodiscard]] Result<std::string> exchange(const std::string& url, http::Request request,
-                                           std::uint32_t timeout_ms);
+                                           std::uint32_t timeout_ms,
+                                           std::uint64_t bytes_max = kJsonBytesMax);
 
 /// The author of a text that gym-api shows must not control the reader's terminal.
 void drop_controls(boost::json::value& value);
@@ -70,11 +76,16 @@ struct ApiClient::Post {
 };
 
 template <class Read>
-auto ApiClient::get(const std::string& path, Read&& read) const {
+auto ApiClient::get(const std::string& path, Read&& read, std::uint64_t bytes_max) const {
     using Value = std::decay_t<decltype(read(std::declval<const boost::json::object&>()))>;
-    const auto body = get_text(path);
+    const auto body = get_text(path, bytes_max);
     if (!body.ok()) return Result<Value>(body.error());
     return read_body("GET " + options_.url + path, *body, read);
+}
+
+template <class Read>
+auto ApiClient::get(const std::string& path, Read&& read) const {
+    return get(path, std::forward<Read>(read), kJsonBytesMax);
 }
 
 /// All pages of a list.

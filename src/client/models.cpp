@@ -109,8 +109,9 @@ Result<Answer<registry::ModelVersion>> ApiClient::set_model_access(
 Result<std::string> ApiClient::model_tokenizer(const registry::ModelReference& reference) const {
     const http::Request request{.target = path_of(reference) + "/tokenizer",
                                 .headers = {{"Authorization", "Bearer " + options_.key}}};
-    return db::with_retry([&] { return exchange(options_.url, request, kUploadTimeoutMs); },
-                          options_.retry_for);
+    return db::with_retry(
+        [&] { return exchange(options_.url, request, kUploadTimeoutMs, kFileBytesMax); },
+        options_.retry_for);
 }
 
 Status ApiClient::check_confidential(registry::Visibility visibility) const {

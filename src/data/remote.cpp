@@ -68,7 +68,8 @@ struct Answer {
     int file = -1;       ///< for 200 and 206; -1: to `body`
     bool begun = false;  ///< whether the first bytes have been judged
     bool to_file = false;
-    std::uint64_t from = 0;  ///< the range's beginning
+    std::uint64_t from = 0;                  ///< the range's beginning
+    std::uint64_t left = ~std::uint64_t{0};  ///< bytes that the file may still get
     int file_error = 0;
     std::string body;
     std::string etag;
@@ -86,6 +87,8 @@ struct Answer {
         to_file = file >= 0 && (code == 200 || code == 206);
         if (!to_file) return true;
         const std::uint64_t at = code == 206 ? from : 0;
+        if (at > left) return false;
+        left -= at;
         if (::ftruncate(file, static_cast<off_t>(at)) == 0 &&
             ::lseek(file, static_cast<off_t>(at), SEEK_SET) >= 0)
             return true;
@@ -102,6 +105,8 @@ std::size_t on_bytes(char* data, std::size_t, std::size_t size, void* user) {
         answer.body.append(data, size);
         return size;
     }
+    if (size > answer.left) return 0;
+    answer.left -= size;
     for (std::size_t done = 0; done < size;) {
         const ssize_t written = ::write(answer.file, data + done, size - done);
         if (written < 0 && errno == EINTR) continue;
@@ -192,6 +197,7 @@ struct Remote::Impl {
         ::curl_easy_reset(curl);
         answer.curl = curl;
         answer.stopped = &options.stopped;
+        if (options.bytes_max > 0) answer.left = options.bytes_max;
         const auto set = [this](CURLoption option, auto value) {
             ::curl_easy_setopt(curl, option, value);
         };

@@ -9,6 +9,7 @@
 #include "gym/common/file.hpp"
 #include "gym/common/mapped_file.hpp"
 #include "gym/common/memory.hpp"
+#include "gym/engine/state.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/tokenizer/bundle.hpp"
 
@@ -115,6 +116,13 @@ Result<std::vector<interchange::NamedFile>> files_of_bundle(ByteView bytes, cons
 
 Status check_space(const fs::path& folder, const ModelSource& source, const DownloadFolder& parts) {
     constexpr std::uint64_t kRestBytes = 1 << 22;
+    // gym-api's word, before a byte is written.
+    if (source.state.bytes > engine::kStateBytesMax ||
+        source.program.bytes > program::kProgramBytesMax)
+        return fail(ErrorCode::kOutOfRange,
+                    "gym-api names a state of " + std::to_string(source.state.bytes) +
+                        " bytes and a program of " + std::to_string(source.program.bytes) +
+                        ": no model is so large");
     std::uint64_t needed = 2 * (source.state.bytes + source.program.bytes) + kRestBytes;
     needed -= std::min(source.state.bytes, parts.present(source.state.blob));
     return check_free_space(folder / "model.safetensors", needed);

@@ -19,6 +19,8 @@ Status read_listen(YamlMap map, ApiConfig& config) {
     GYM_CHECK(map.read_integer("body_timeout_ms", 100, kTimeoutMsMax, listen.body_timeout_ms));
     GYM_CHECK(map.read_integer("body_bytes_per_s_min", 1, std::int64_t{1} << 30,
                                listen.body_bytes_per_s_min));
+    GYM_CHECK(
+        map.read_integer("bodies_bytes_max", 1, std::int64_t{1} << 40, listen.bodies_bytes_max));
     GYM_TRY(config.port_file, map.string_or("port_file", ""));
     GYM_TRY(config.behind_tls, map.boolean_or("behind_tls", config.behind_tls));
     return map.finish();
@@ -33,6 +35,7 @@ Status read_uploads(YamlMap& map, ApiConfig& config) {
     GYM_CHECK(uploads.read_integer("bytes_max", 1, std::int64_t{1} << 50, limits.bytes_max));
     GYM_CHECK(
         uploads.read_integer("owner_bytes_max", 1, std::int64_t{1} << 50, limits.owner_bytes_max));
+    GYM_CHECK(uploads.read_integer("owner_uploads_max", 1, 1'000'000, limits.owner_uploads_max));
     GYM_CHECK(uploads.read_integer("keep_ms", 1'000, kKeepMsMax, limits.keep_ms));
     return uploads.finish();
 }

@@ -69,6 +69,7 @@ class EchoHandler final : public Handler {
             return {std::nullopt, std::uint64_t{64} << 20, sink};
         }
         if (head.target == "/refused") return {Response{401, "text/plain", {}, "no"}, 0, {}};
+        if (head.target == "/large") return {std::nullopt, std::uint64_t{2} << 20, {}};
         return {std::nullopt, head.target == "/big" ? std::uint64_t{1} << 20 : 1024, {}};
     }
     Response handle(const Request& request) override {
@@ -435,6 +436,38 @@ TEST_F(ServerTest, DownloadsBeyondTheLimitGet503AndTheirPlacesComeBack) {
     for (int i = 0; i < 1'000 && !answer.starts_with("HTTP/1.1 200"); ++i)
         answer = whole();
     EXPECT_EQ(body_of(answer).size(), kStreamBytes) << "a peer that left has given its place back";
+}
+
+// Or a single key could fill the memory with as many datasets as there are connections.
+TEST_F(ServerTest, LargeBodiesBeyondTheLimitGet503AndTheirPlacesComeBack) {
+    ServerOptions options;
+    options.bodies_bytes_max = 3 << 20;
+    start(options);
+    const std::string large = "POST /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n";
+    const std::string length = "Content-Length: 2000000\r\n\r\n";
+    const auto whole = [&] {
+        const Peer peer(server_->port());
+        (void)peer.send(large + length + std::string(2'000'000, 'a'));
+        return peer.read_to_end();
+    };
+    {
+        const Peer slow(server_->port());
+        ASSERT_TRUE(slow.send(large + "Expect: 100-continue\r\n" + length));
+        EXPECT_EQ(slow.read_until("\r\n\r\n").substr(0, 12), "HTTP/1.1 100");
+        EXPECT_EQ(whole().substr(0, 12), "HTTP/1.1 503");
+        const Peer unknown(server_->port());
+        ASSERT_TRUE(unknown.send(large + "Transfer-Encoding: chunked\r\n\r\n"));
+        EXPECT_EQ(unknown.read_to_end().substr(0, 12), "HTTP/1.1 503")
+            << "without a length it may become as long as the route takes";
+        const Peer small(server_->port());
+        ASSERT_TRUE(small.send("POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab"));
+        EXPECT_NE(small.read_until("POST 2").find("200 OK"), std::string::npos);
+    }
+    std::string answer;
+    for (int i = 0; i < 1'000 && !answer.starts_with("HTTP/1.1 200"); ++i)
+        answer = whole();
+    EXPECT_EQ(body_of(answer), "POST 2000000") << "a peer that left has given its place back";
+    EXPECT_EQ(body_of(whole()), "POST 2000000") << "and so has one that was answered";
 }
 
 TEST_F(ServerTest, StopDoesNotWaitForADownload) {

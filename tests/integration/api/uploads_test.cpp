@@ -214,6 +214,41 @@ TEST_F(UploadsTest, TheQuotaIsEachOwnersAndComesBack) {
     EXPECT_EQ(uploads_->forget(owner_, Digest{}).error().code, ErrorCode::kNotFound);
 }
 
+// Each is a row and two files, however small: a quota of bytes alone allows billions of them.
+TEST_F(UploadsTest, AnOwnerHasFewAtOneTime) {
+    limits_.owner_uploads_max = 2;
+    open();
+    const Bytes first(10, 1), second(10, 2), third(10, 3);
+    ASSERT_TRUE(put(first, 0, 1).ok());
+    ASSERT_TRUE(put(second).ok());
+    const auto refused = put(third, 0, 1);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kOutOfRange);
+    EXPECT_NE(refused.error().message.find("forget one"), std::string::npos)
+        << refused.error().message;
+    EXPECT_EQ(count("api.upload"), 2U);
+    EXPECT_TRUE(put(first, 1, 9).ok()) << "what has begun continues";
+    EXPECT_TRUE(put(third, 0, 1, {}, address_of(2)).ok()) << "another owner's";
+    ASSERT_TRUE(uploads_->forget(owner_, blob::blob_root(second)).ok());
+    EXPECT_TRUE(put(third).ok());
+}
+
+// Or its bytes would count for nobody and still arrive on the disk.
+TEST_F(UploadsTest, WhatIsBeingSentCannotBeForgotten) {
+    const Bytes blob(1 << 20, 1);
+    const Digest root = blob::blob_root(blob);
+    {
+        const auto sink = uploads_->begin({owner_, root, blob.size(), 0, blob.size()}).value();
+        ASSERT_TRUE(sink->write(ByteView(blob).first(1000)).ok());
+        const auto refused = uploads_->forget(owner_, root);
+        ASSERT_FALSE(refused.ok());
+        EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
+        EXPECT_EQ(put(Bytes(10, 2)).error().code, ErrorCode::kOutOfRange) << "its size counts";
+    }
+    EXPECT_TRUE(uploads_->forget(owner_, root).ok());
+    EXPECT_TRUE(put(Bytes(10, 2)).ok());
+}
+
 TEST_F(UploadsTest, UntouchedUploadsAreForgotten) {
     const Bytes old(100, 1), kept(100, 2);
     ASSERT_TRUE(put(old, 0, 50).ok());

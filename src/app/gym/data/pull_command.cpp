@@ -10,6 +10,7 @@
 #include "cli/find_id.hpp"
 #include "cli/network_options.hpp"
 #include "data/build_print.hpp"
+#include "gym/blob/dataset_header.hpp"
 #include "gym/blob/dataset_writer.hpp"
 #include "gym/common/file.hpp"
 #include "gym/data/remote.hpp"
@@ -47,6 +48,14 @@ Result<blob::DatasetSummary> pull_dataset(const ApiOptions& api, const Digest& r
     const InterruptGuard interrupt;
     data::RemoteOptions remote_options;
     remote_options.bearer = key_of(api);
+    GYM_TRY(const auto record, api.client(kApiRetryFor).dataset(root));
+    if (!record)
+        return fail(ErrorCode::kNotFound, "dataset " + root.hex() +
+                                              " is not registered, or not for you to see: "
+                                              "--api-key-file or GYM_API_KEY names your key");
+    GYM_TRY(remote_options.bytes_max,
+            blob::dataset_bytes_max((*record)->value.tokens, (*record)->value.vocabulary));
+    GYM_CHECK(check_free_space(output, remote_options.bytes_max));
     remote_options.stopped = [&interrupt] { return interrupt.interrupted(); };
     data::Remote remote(std::move(remote_options));
     std::string base = api.base_url();

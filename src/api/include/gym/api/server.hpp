@@ -9,6 +9,9 @@
 
 namespace gym::api {
 
+/// Bodies of up to this size are bounded by connections_max alone.
+inline constexpr std::uint64_t kSmallBodyBytes = 1 << 20;
+
 /// Every bound of the HTTP server. A peer that connects and says nothing, sends a byte a second, or
 /// announces a gigabyte costs one connection slot for a bounded time and bounded memory.
 struct ServerOptions {
@@ -21,6 +24,9 @@ struct ServerOptions {
     std::uint32_t body_timeout_ms = 60'000;
     /// A body that is streamed to a sink has body_timeout_ms, and the time that this rate takes.
     std::uint32_t body_bytes_per_s_min = 32 << 10;
+    /// Of bodies above kSmallBodyBytes that are in memory, together; more are refused with 503. One
+    /// alone is always taken.
+    std::uint64_t bodies_bytes_max = std::uint64_t{1} << 30;
     /// Of an answer; of each piece of one that is read while it is sent.
     std::uint32_t write_timeout_ms = 30'000;
     /// Answers that are read while they are sent, at one time; more are refused with 503.

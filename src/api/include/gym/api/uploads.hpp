@@ -43,6 +43,7 @@ class UploadFiles {
 struct UploadLimits {
     std::uint64_t bytes_max = std::uint64_t{64} << 30;          ///< of a blob
     std::uint64_t owner_bytes_max = std::uint64_t{64} << 30;    ///< of all uploads of an owner
+    std::uint64_t owner_uploads_max = 1'000;                    ///< of an owner, at one time
     std::int64_t keep_ms = std::int64_t{7} * 24 * 3600 * 1000;  ///< since the last part
 };
 

@@ -66,6 +66,11 @@ struct DatasetHeader {
 /// below the vocabulary.
 [[nodiscard]] Status check_tokens(TokenView tokens, std::uint32_t vocabulary, std::uint64_t first);
 
+/// Bytes that a token file of so many tokens has at most, whether it names a tokenizer or not.
+/// @errors kOutOfRange for more than kDatasetTokensMax tokens; those of check_tokenization().
+[[nodiscard]] Result<std::uint64_t> dataset_bytes_max(std::uint64_t tokens,
+                                                      std::uint32_t vocabulary);
+
 /// Appends the tokens as `header`'s file has them.
 void append_tokens(const DatasetHeader& header, TokenView tokens, Bytes& out);
 /// Reads tokens of `header`'s file. @pre body.size() is a multiple of token_bytes().

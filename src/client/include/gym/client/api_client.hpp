@@ -249,7 +249,10 @@ class ApiClient {
                                                                                UnixMs to_ms) const;
 
   private:
-    [[nodiscard]] Result<std::string> get_text(const std::string& path) const;
+    [[nodiscard]] Result<std::string> get_text(const std::string& path,
+                                               std::uint64_t bytes_max) const;
+    template <class Read>
+    auto get(const std::string& path, Read&& read, std::uint64_t bytes_max) const;
     template <class Read>
     auto get(const std::string& path, Read&& read) const;
     template <class Read>

@@ -20,6 +20,7 @@ struct RemoteOptions {
     std::string bearer;                           ///< API key for https:// URLs; empty: none
     unsigned attempts_max = 5;                    ///< of a request that a server does not finish
     std::chrono::milliseconds retry_pause{1000};  ///< before the second one; then twice as long
+    std::uint64_t bytes_max = 0;                  ///< of a file; 0: whatever the server sends
     std::function<bool()> stopped;                ///< asked while bytes arrive; may be empty
 
     /// The settings of $AWS_ENDPOINT_URL_S3 or $AWS_ENDPOINT_URL, $AWS_REGION or
