@@ -31,9 +31,10 @@ struct Word {
     std::string_view forbids;  ///< empty: nothing
 };
 constexpr std::string_view kOptOut = "reserves training to its owner";
+constexpr std::string_view kOwnersAlone = "lets only its owner train";
 constexpr std::array<Word, 4> kWords{{
-    {"private", kPrivate, "lets only its owner train"},
-    {"proprietary", "LicenseRef-proprietary", "lets only its owner train"},
+    {"private", kPrivate, kOwnersAlone},
+    {"proprietary", "LicenseRef-proprietary", kOwnersAlone},
     {"no-training", "LicenseRef-no-training", kOptOut},
     {"public-domain", "LicenseRef-public-domain", ""},
 }};
@@ -293,6 +294,19 @@ std::string forbidden(std::string_view text, Use use) {
 
 bool opts_out(std::string_view text) {
     return forbidden(text, Use::kNonCommercial).ends_with(kOptOut);
+}
+
+bool reserved_to_owner(std::string_view text) {
+    return opts_out(text) || forbidden(text, Use::kNonCommercial).ends_with(kOwnersAlone);
+}
+
+Result<std::string> all_of(const std::set<std::string>& licences) {
+    std::string text;
+    for (const std::string& one : licences) {
+        const bool composed = licences.size() > 1 && one.find(' ') != std::string::npos;
+        text += (text.empty() ? "" : " AND ") + (composed ? "(" + one + ")" : one);
+    }
+    return canonical(text);
 }
 
 }  // namespace gym::licence

@@ -207,8 +207,7 @@ Result<Built> build_dataset(const PipelineOptions& options, const data::EncoderF
 Status run_pipeline(const CliContext& context, const PipelineOptions& options,
                     const data::EncoderFactory& encoder) {
     GYM_TRY(const Built built, build_dataset(options, encoder, context.json));
-    print_build(context, built.options, built.report);
-    return {};
+    return print_build(context, built.options, built.report);
 }
 
 }  // namespace gym::app

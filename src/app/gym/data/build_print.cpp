@@ -6,6 +6,7 @@
 #include "cli/cli_context.hpp"
 #include "cli/rows.hpp"
 #include "gym/common/memory.hpp"
+#include "gym/data/document_licences.hpp"
 
 namespace gym::app {
 namespace {
@@ -32,6 +33,15 @@ json::array steps_json(const data::BuildOptions& options, const data::BuildRepor
                        {"reasons", std::move(reasons)}});
         documents -= count.removed;
     }
+    return out;
+}
+
+/// Documents by licence; null: they name none.
+json::array licences_json(const data::LicenceCounts& licences) {
+    json::array out;
+    for (const auto& [text, documents] : licences)
+        out.push_back({{"licence", text.empty() ? json::value(nullptr) : json::value(text)},
+                       {"documents", documents}});
     return out;
 }
 
@@ -85,8 +95,10 @@ void print_summary(const CliContext& context, const blob::DatasetSummary& datase
     print_row("file", "{} ({} bytes)", path, dataset.file_bytes);
 }
 
-void print_build(const CliContext& context, const data::BuildOptions& options,
-                 const data::BuildReport& report) {
+Status print_build(const CliContext& context, const data::BuildOptions& options,
+                   const data::BuildReport& report) {
+    GYM_TRY(const data::LicenceCounts licences,
+            data::document_licences(report.manifest, report.dataset.root));
     if (context.json) {
         json::object out = to_json(report.dataset, options.output.string());
         out["manifest"] = report.manifest.string();
@@ -97,8 +109,9 @@ void print_build(const CliContext& context, const data::BuildOptions& options,
         out["text_bytes_kept"] = report.counts.text_bytes_kept;
         out["continued"] = report.continued;
         out["steps"] = steps_json(options, report);
+        out["licences"] = licences_json(licences);
         context.print_json(out);
-        return;
+        return {};
     }
     print_steps(options, report);
     print_row("text", "{} of {}", memory_text(report.counts.text_bytes_kept),
@@ -106,6 +119,8 @@ void print_build(const CliContext& context, const data::BuildOptions& options,
     print_summary(context, report.dataset, options.output.string());
     print_row("manifest", "{}", report.manifest.string());
     print_row("manifest root", "{}", report.manifest_root.hex());
+    print_row("licences", "{}", data::licences_text(licences));
+    return {};
 }
 
 }  // namespace gym::app

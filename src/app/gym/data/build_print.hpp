@@ -15,8 +15,9 @@ struct CliContext;
 void print_summary(const CliContext& context, const blob::DatasetSummary& dataset,
                    const std::string& path);
 
-/// What every step removed, then the output.
-void print_build(const CliContext& context, const data::BuildOptions& options,
-                 const data::BuildReport& report);
+/// What every step removed, then the output and the licences of its documents. @errors those of
+/// document_licences().
+Status print_build(const CliContext& context, const data::BuildOptions& options,
+                   const data::BuildReport& report);
 
 }  // namespace gym::app

@@ -14,6 +14,7 @@
 #include "data/data_print.hpp"
 #include "data/dataset_print.hpp"
 #include "data/evaluation_records.hpp"
+#include "gym/data/document_licences.hpp"
 #include "gym/licence/licence.hpp"
 #include "gym/quality/chunker.hpp"
 #include "job/job_tokenizer.hpp"
@@ -73,12 +74,21 @@ Status give_files(const client::ApiClient& api, const RegistryOptions& options,
     return {};
 }
 
+/// --licence, which the documents' licences must permit; without it, all of theirs together.
+Result<std::string> licence_for(const RegistryOptions& options, const Digest& root) {
+    GYM_TRY(const auto documents, data::licences_beside(options.file, root));
+    auto licence = data::licence_of_whole(options.licence, documents);
+    if (!licence.ok()) return licence.error().in("--licence");
+    return licence;
+}
+
 Status register_file(const CliContext& context, const RegistryOptions& options) {
     client::DatasetTerms terms;
     GYM_TRY(terms.price_wei_per_mtoken, price_argument(options.price));
-    auto licence = licence::canonical(options.licence);
-    if (!licence.ok()) return licence.error().in("--licence");
-    terms.licence = *std::move(licence);
+    if (!options.licence.empty()) {
+        const auto known = licence::canonical(options.licence);
+        if (!known.ok()) return known.error().in("--licence");
+    }
     terms.name = options.name.empty() ? std::filesystem::path(options.file).filename().string()
                                       : options.name;
     std::optional<registry::DatasetReference> reference;
@@ -88,6 +98,7 @@ Status register_file(const CliContext& context, const RegistryOptions& options) 
     GYM_TRY(const client::ApiClient api, options.api.client_with_key(kApiRetryFor));
     GYM_TRY(const blob::Dataset dataset, read_dataset(options.file));
     GYM_CHECK(check_terms(options, terms, dataset));
+    GYM_TRY(terms.licence, licence_for(options, dataset.root()));
     GYM_TRY(const auto record, api.register_dataset(dataset, terms));
     warn_of_no_worth(*record, terms);
     GYM_CHECK(give_files(api, options, *record));
@@ -175,11 +186,10 @@ void add_data_registry_commands(CLI::App& data, CliContext& context) {
         add("register", "Register a text or token file for jobs to train on; its owner is paid",
             true, register_file);
     enter->add_option("file", options->file, "Text (a token is a byte) or token file")->required();
-    enter
-        ->add_option("--licence", options->licence,
-                     "SPDX expression like CC-BY-4.0 or LicenseRef-name; or private, proprietary, "
-                     "no-training, public-domain")
-        ->required();
+    enter->add_option("--licence", options->licence,
+                      "SPDX expression like CC-BY-4.0 or LicenseRef-name; or private, proprietary, "
+                      "no-training, public-domain; it may permit no more than the licences of the "
+                      "documents (default: all of theirs together)");
     enter->add_option("--name", options->name,
                       "Name that is shown in lists (default: the file's name)");
     enter->add_option("--price", options->price,

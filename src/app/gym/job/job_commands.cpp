@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -13,6 +14,7 @@
 #include "cli/rows.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/crypto/secret.hpp"
+#include "gym/data/document_licences.hpp"
 #include "gym/licence/licence.hpp"
 #include "job/export_command.hpp"
 #include "job/job_data.hpp"
@@ -138,16 +140,30 @@ Status print_quote(const CliContext& context, const JobOptions& options) {
     return {};
 }
 
-/// --licence, and with it those of all registered parts of a mix.
+bool names_licence(const data::LicenceCounts& counts) {
+    return std::ranges::any_of(counts, [](const auto& one) { return !one.first.empty(); });
+}
+
+/// What the documents forbid, no licence of the whole permits.
+Status check_documents(const ResolvedJob& job) {
+    const std::string why = data::forbidden_by_documents(job.document_licences, job.use);
+    if (why.empty()) return {};
+    return fail(ErrorCode::kConflict,
+                job.dataset_name + ": " + why +
+                    ": declare `use: non-commercial` (--use) if that permits it, or build without "
+                    "these documents (`gym data build --licences`); if they are your own, register "
+                    "the dataset and name its root");
+}
+
+/// --licence, or all licences of the documents, and with it those of all registered parts of a mix.
 Result<std::string> licence_of(const JobOptions& options, const ResolvedJob& job) {
     std::set<std::string> all = job.mixed_from.licences;
-    if (!options.licence.empty()) all.insert(options.licence);
-    std::string text;
-    for (const std::string& one : all) {
-        const bool composed = all.size() > 1 && one.find(' ') != std::string::npos;
-        text += (text.empty() ? "" : " AND ") + (composed ? "(" + one + ")" : one);
+    if (!options.licence.empty() || names_licence(job.document_licences)) {
+        auto own = data::licence_of_whole(options.licence, job.document_licences);
+        if (!own.ok()) return own.error().in("--licence");
+        all.insert(*std::move(own));
     }
-    auto licence = licence::canonical(text);
+    auto licence = licence::all_of(all);
     if (!licence.ok()) return licence.error().in("--licence");
     return licence;
 }
@@ -187,7 +203,7 @@ Result<registry::Dataset> ready_dataset(const CliContext& context, const JobOpti
                 " is not registered: name its text in the job file, or see `gym data list`");
     if (!record) {
         const bool says_itself = !job.mixed_from.licences.empty() && !job.mixed_from.has_files;
-        if (options.licence.empty() && !says_itself)
+        if (options.licence.empty() && !says_itself && !names_licence(job.document_licences))
             return fail(ErrorCode::kInvalidArgument,
                         job.dataset_name + " (" + job.dataset_root.hex() +
                             ") is not registered: say under which licence with --licence (an SPDX "
@@ -225,6 +241,7 @@ Result<client::Answer<client::Job>> send_once(const JobOptions& options, const s
 
 Status submit(const CliContext& context, const JobOptions& options) {
     GYM_TRY(ResolvedJob job, asked_job(context, options));
+    GYM_CHECK(check_documents(job));
     for (const std::string& warning : job.warnings)
         if (!context.json) print_notice("warning", "{}", warning);
     if (job.plan && !context.json) print_plan(*job.plan);
@@ -407,7 +424,8 @@ void add_job_commands(CLI::App& app, CliContext& context) {
     submit_command->add_option("--licence", options->licence,
                                "Licence under which an unregistered text is registered, at price 0 "
                                "(`gym data register` sets a price): an SPDX expression, or "
-                               "private, proprietary, no-training, public-domain");
+                               "private, proprietary, no-training, public-domain (default: all "
+                               "licences of its documents)");
     options->order.add_to(*submit_command);
     submit_command->add_flag("--again", options->again,
                              "Submit the job even if the same job is already running");

@@ -80,6 +80,7 @@ Status load_dataset(const JobText& given, const registry::JobSpec& spec,
     job.dataset_name = trimmed.filename().string().substr(0, 128);
     job.dataset.emplace(std::move(tokens));
     job.dataset_file = std::move(loaded.token_file);
+    GYM_TRY(job.document_licences, data::licences_beside(job.dataset_file, job.dataset_root));
     return text.replace("dataset", "dataset: \"" + job.dataset_root.hex() + "\"");
 }
 
@@ -203,6 +204,9 @@ Result<ResolvedJob> resolve_job(const JobText& given, const AskFacts& ask_facts,
     GYM_TRY(const auto whole, registry::parse_job_spec(job.yaml, origin));
     job.terms = whole.terms;
     job.use = whole.use;
+    if (const auto why = data::forbidden_by_documents(job.document_licences, job.use); !why.empty())
+        job.warnings.push_back(why +
+                               ": the job is refused, unless `use: non-commercial` permits it");
     job.budget_wei = whole.budget_wei;
     job.max_data_price_wei = whole.max_data_price_wei;
     return job;

@@ -14,6 +14,7 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/common/temporary_folder.hpp"
+#include "gym/data/document_licences.hpp"
 #include "gym/licence/licence.hpp"
 #include "gym/plan/plan.hpp"
 #include "gym/program/train_program.hpp"
@@ -41,8 +42,9 @@ struct ResolvedJob {
     std::optional<blob::Dataset> dataset;  ///< absent if the file names a registered root
     std::filesystem::path dataset_file;  ///< where the tokenizer of `dataset` lies (find_bundle())
     std::string dataset_name;
-    MixedFrom mixed_from = {};               ///< where the job file has `data`
-    std::vector<std::string> warnings = {};  ///< sentences that the owner should read
+    data::LicenceCounts document_licences = {};  ///< of `dataset`, where there is a manifest
+    MixedFrom mixed_from = {};                   ///< where the job file has `data`
+    std::vector<std::string> warnings = {};      ///< sentences that the owner should read
     /// The weights of a model that was imported for this job: `init` names them.
     std::shared_ptr<const TemporaryFolder> imported = {};
     std::optional<plan::Plan> plan = {};  ///< where terms were left to the planner

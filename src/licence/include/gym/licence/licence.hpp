@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -37,5 +38,12 @@ enum class Use : std::uint8_t { kCommercial, kNonCommercial };
 
 /// Whether the licence reserves training to the owner: an opt-out.
 [[nodiscard]] bool opts_out(std::string_view text);
+
+/// Whether only its owner may train, whatever for: private, proprietary, no-training.
+[[nodiscard]] bool reserved_to_owner(std::string_view text);
+
+/// The licence of a whole whose parts have these: "CC-BY-4.0 AND (MIT OR ISC)", canonical.
+/// @errors kInvalidArgument for no licences, and as of canonical().
+[[nodiscard]] Result<std::string> all_of(const std::set<std::string>& licences);
 
 }  // namespace gym::licence

@@ -1,0 +1,81 @@
+// Datasets from the shell against a real gym-api: licences of documents, names.
+#include <filesystem>
+
+#include "job_commands_fixture.hpp"
+
+namespace gym::api {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+using gym::testing::spill;
+using testing::address_of;
+
+class ClientDataTest : public testing::JobCommandsTest {
+  protected:
+    std::string path(const std::string& name) const { return (place_ / name).string(); }
+    /// A folder of documents, each of them under the licence.
+    void put_documents(const std::string& licence) {
+        std::string lines;
+        for (int i = 0; i < 60; ++i)
+            lines += json::serialize(json::object{
+                         {"text", "text number " + std::to_string(i * i * 7919) + " of many"},
+                         {"licence", licence}}) +
+                     "\n";
+        fs::create_directories(place_ / "jl");
+        spill(place_ / "jl/part0.jsonl", lines);
+    }
+    void build() {
+        const auto built = gym({"data", "build", path("jl"), "-o", path("c2"), "--steps", "none"});
+        ASSERT_EQ(built.exit_code, 0) << built.err;
+        built_ = built.out;
+    }
+    std::string built_;
+};
+
+TEST_F(ClientDataTest, ADatasetIsRegisteredUnderNoLooserLicenceThanItsDocuments) {
+    put_documents("CC-BY-NC-4.0");
+    build();
+    EXPECT_NE(built_.find("licences           60 CC-BY-NC-4.0"), std::string::npos) << built_;
+    const std::uint64_t before = count("registry.dataset");
+    const auto refused = gym({"data", "register", path("c2"), "--licence", "CC-BY-4.0"});
+    EXPECT_EQ(refused.exit_code, 5) << refused.out;
+    EXPECT_NE(refused.err.find("60 documents are under CC-BY-NC-4.0"), std::string::npos)
+        << refused.err;
+    EXPECT_EQ(count("registry.dataset"), before);
+    const auto taken = gym({"data", "register", path("c2"), "--json"});
+    ASSERT_EQ(taken.exit_code, 0) << taken.err << taken.out;
+    EXPECT_EQ(parse_line(taken.out).at("licence").as_string(), "CC-BY-NC-4.0");
+    EXPECT_EQ(gym({"data", "register", path("text.txt")}).exit_code, 2) << "nothing names one";
+}
+
+TEST_F(ClientDataTest, AJobOnAFolderIsBoundByTheLicencesOfItsDocuments) {
+    put_documents("CC-BY-NC-4.0");
+    deposit(owner_, "100", "d1");
+    const auto write = [&](const std::string& extra) {
+        spill(place_ / "job.yaml",
+              "name: j\nmodel: model.yaml\ndataset: jl\nrounds: 3\nslots: 2\n"
+              "steps_per_round: 4\nprice_per_pflop: 2\nbudget: 40\n" +
+                  extra);
+    };
+    write("");
+    const auto quoted = gym({"job", "quote", job_file()});
+    EXPECT_NE((quoted.out + quoted.err).find("60 documents are under CC-BY-NC-4.0"),
+              std::string::npos)
+        << quoted.out << quoted.err;
+    for (const char* licence : {"CC-BY-NC-4.0", "CC-BY-4.0"}) {
+        const auto refused = gym({"job", "submit", job_file(), "--licence", licence});
+        EXPECT_EQ(refused.exit_code, 5) << refused.out;
+        EXPECT_NE(refused.err.find("60 documents are under CC-BY-NC-4.0"), std::string::npos)
+            << refused.err;
+    }
+    write("use: non-commercial\n");
+    const auto looser = gym({"job", "submit", job_file(), "--licence", "CC-BY-4.0"});
+    EXPECT_EQ(looser.exit_code, 5) << looser.out;
+    const auto permitted = gym({"job", "submit", job_file(), "--json"});
+    ASSERT_EQ(permitted.exit_code, 0) << permitted.err << permitted.out;
+    EXPECT_EQ(parse_line(permitted.out).at("data_licence").as_string(), "CC-BY-NC-4.0");
+}
+
+}  // namespace
+}  // namespace gym::api
