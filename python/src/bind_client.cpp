@@ -224,6 +224,12 @@ void bind_dataset_calls(py::class_<ApiClient, std::shared_ptr<ApiClient>>& api) 
                  const Digest digest = parse_digest(root, "dataset");
                  return unlocked([&] { return self.name_dataset(name, digest); }).value;
              })
+        .def("check_dataset_name",
+             [](const ApiClient& self, const std::string& reference, const std::string& root) {
+                 const auto name = unwrap(registry::parse_dataset_reference(reference));
+                 const Digest digest = parse_digest(root, "dataset");
+                 unlocked([&] { return self.check_dataset_name(name, digest); });
+             })
         .def("dataset_version", [](const ApiClient& self, const std::string& reference) {
             const auto name = unwrap(registry::parse_dataset_reference(reference));
             return unlocked([&] { return self.dataset_version(name); }).value;

@@ -353,6 +353,8 @@ class Dataset:
         label = self._info.name if name is None else _zoo_gym.parse_dataset_name(name)
         found = network if isinstance(network, Network) else Network.find(network, api_key_file)
         api = found.owner_api()
+        if name is not None:
+            api.check_dataset_name(name, self.root)
         record = api.register_dataset(self.tokens, label, licence, decimal_text(price, "price"))
         info = _info_of(record) if name is None else _named(record, api.name_dataset(name, record.root))
         return Dataset(info, self._tokens, self._tokenizer)

@@ -436,6 +436,15 @@ Result<Answer<registry::DatasetVersion>> ApiClient::name_dataset(
                 with_json(read_dataset_version));
 }
 
+Status ApiClient::check_dataset_name(const registry::DatasetReference& reference,
+                                     const Digest& root) const {
+    GYM_TRY(const auto known, dataset(root));
+    if (known) return {};
+    const auto named = name_dataset(reference, root);
+    if (named.ok() || named.error().code == ErrorCode::kNotFound) return {};
+    return named.error();
+}
+
 Result<Answer<registry::DatasetVersion>> ApiClient::dataset_version(
     const registry::DatasetReference& reference) const {
     const std::string version = reference.version ? std::to_string(*reference.version) : "latest";

@@ -82,10 +82,7 @@ Result<DatasetReference> parse_dataset_reference(std::string_view text) {
 Result<NamedDataset> name_dataset(db::Transaction& tx, const DatasetReference& reference,
                                   const Digest& root, const Address& owner, UnixMs now_ms) {
     GYM_CHECK(lock_registrations(tx));
-    GYM_TRY(const Dataset dataset, get_dataset(tx, root));
-    if (dataset.owner != owner)
-        return fail(ErrorCode::kPermissionDenied,
-                    "dataset " + root.hex() + " belongs to " + dataset.owner.hex());
+    // The name first: what it refuses shows before the dataset is registered.
     GYM_CHECK(take_name(tx, reference.name, owner, now_ms));
     GYM_TRY(const auto last, newest(tx, reference.name));
     const std::uint32_t next = last ? last->version + 1 : 1;
@@ -95,6 +92,10 @@ Result<NamedDataset> name_dataset(db::Transaction& tx, const DatasetReference& r
         return fail(ErrorCode::kConflict, "the next version of " + reference.name + " is " +
                                               std::to_string(next) +
                                               ": versions never change and follow each other");
+    GYM_TRY(const Dataset dataset, get_dataset(tx, root));
+    if (dataset.owner != owner)
+        return fail(ErrorCode::kPermissionDenied,
+                    "dataset " + root.hex() + " belongs to " + dataset.owner.hex());
     GYM_CHECK(
         tx.exec("INSERT INTO registry.dataset_version (name, version, root, "
                 "registered_at_ms) VALUES ($1, $2, $3, $4)",

@@ -99,6 +99,7 @@ Status register_file(const CliContext& context, const RegistryOptions& options) 
     GYM_TRY(const blob::Dataset dataset, read_dataset(options.file));
     GYM_CHECK(check_terms(options, terms, dataset));
     GYM_TRY(terms.licence, licence_for(options, dataset.root()));
+    if (reference) GYM_CHECK(api.check_dataset_name(*reference, dataset.root()));
     GYM_TRY(const auto record, api.register_dataset(dataset, terms));
     warn_of_no_worth(*record, terms);
     GYM_CHECK(give_files(api, options, *record));

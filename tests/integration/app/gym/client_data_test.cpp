@@ -77,5 +77,23 @@ TEST_F(ClientDataTest, AJobOnAFolderIsBoundByTheLicencesOfItsDocuments) {
     EXPECT_EQ(parse_line(permitted.out).at("data_licence").as_string(), "CC-BY-NC-4.0");
 }
 
+TEST_F(ClientDataTest, ANameOfAnotherOwnerIsRefusedBeforeAnythingIsRegistered) {
+    const auto enter = [&](const std::string& name, const std::string& as) {
+        spill(place_ / name, name + std::string(3'000, name[0]));
+        return gym({"data", "register", path(name), "--licence", "MIT", "--as", as});
+    };
+    ASSERT_EQ(enter("first.txt", "taken").exit_code, 0);
+    const std::uint64_t before = count("registry.dataset");
+    EXPECT_EQ(enter("second.txt", "taken@7").exit_code, 5) << "versions follow each other";
+    ::setenv("GYM_API_KEY", create_key(*api_db_, address_of(2), "other", 1).value().c_str(), 1);
+    const auto refused = enter("second.txt", "taken");
+    EXPECT_EQ(refused.exit_code, 5) << refused.out;
+    EXPECT_NE(refused.err.find("the name taken belongs to " + owner_.hex()), std::string::npos)
+        << refused.err;
+    EXPECT_EQ(count("registry.dataset"), before);
+    EXPECT_EQ(enter("second.txt", "free").exit_code, 0);
+    EXPECT_EQ(count("registry.dataset"), before + 1);
+}
+
 }  // namespace
 }  // namespace gym::api

@@ -144,9 +144,14 @@ class ApiClient {
     [[nodiscard]] Status give_tokenizer(const Digest& dataset, ByteView files) const;
     /// The files as their owner gave them, unchecked; absent if nobody did. Needs a key.
     [[nodiscard]] Result<std::optional<Bytes>> tokenizer_files(const Digest& dataset) const;
-    /// Makes a dataset of the key's owner the next version of a name.
+    /// Makes a dataset of the key's owner the next version of a name. @errors kNotFound if the
+    /// dataset is not registered and only that is missing.
     [[nodiscard]] Result<Answer<registry::DatasetVersion>> name_dataset(
         const registry::DatasetReference& reference, const Digest& root) const;
+    /// Whether a dataset that is not registered yet could get the name then; of a registered one
+    /// nothing is asked. Changes nothing. @errors those of name_dataset() without kNotFound.
+    [[nodiscard]] Status check_dataset_name(const registry::DatasetReference& reference,
+                                            const Digest& root) const;
     /// The newest version, or that of the reference. @errors kNotFound.
     [[nodiscard]] Result<Answer<registry::DatasetVersion>> dataset_version(
         const registry::DatasetReference& reference) const;

@@ -41,7 +41,7 @@ struct NamedDataset {
 
 /// Makes `root` the next version of a name, or returns what the newest version is if it is `root`
 /// already. A reference with a version is that of the new one.
-/// @errors kNotFound: no such dataset; kPermissionDenied: it or the name belongs to another owner;
+/// @errors kNotFound: no such dataset, and nothing else is wrong; kPermissionDenied: it or the name belongs to another owner;
 /// kConflict: the version is not the next one.
 Result<NamedDataset> name_dataset(db::Transaction& tx, const DatasetReference& reference,
                                   const Digest& root, const Address& owner, UnixMs now_ms);
