@@ -87,7 +87,7 @@ Result<Response> get_model(RouteContext& context, const Call& call) {
     GYM_TRY(const Reader state, queries.open_blob(version.state.blob));
     GYM_TRY(const registry::Dataset dataset, queries.dataset(job.dataset_root));
     json::object data{{"root", dataset.root.hex()},
-                      {"name", dataset.name},
+                      {"name", dataset.shown_name()},
                       {"licence", dataset.licence},
                       {"vocabulary", dataset.vocabulary},
                       {"tokenizer", nullptr}};

@@ -135,12 +135,19 @@ Result<UnitView> PostgresBackend::unit(const Digest& id) {
 Result<std::vector<registry::Dataset>> PostgresBackend::datasets(
     const registry::DatasetFilter& filter) {
     return calls::read(database_, options_,
-                       [&](db::Transaction& tx) { return registry::list_datasets(tx, filter); });
+                       [&](db::Transaction& tx) -> Result<std::vector<registry::Dataset>> {
+                           GYM_TRY(auto found, registry::list_datasets(tx, filter));
+                           GYM_CHECK(registry::add_names(tx, found));
+                           return found;
+                       });
 }
 
 Result<registry::Dataset> PostgresBackend::dataset(const Digest& root) {
-    return calls::read(database_, options_,
-                       [&](db::Transaction& tx) { return registry::get_dataset(tx, root); });
+    return calls::read(database_, options_, [&](db::Transaction& tx) -> Result<registry::Dataset> {
+        GYM_TRY(auto found, registry::get_dataset(tx, root));
+        GYM_CHECK(registry::add_names(tx, {&found, 1}));
+        return found;
+    });
 }
 
 Result<std::vector<registry::Evaluation>> PostgresBackend::evaluations(std::uint32_t limit) {

@@ -414,6 +414,7 @@ Result<std::optional<AddedDataset>> registered_before(db::Transaction& tx,
     GYM_TRY(auto stored, registry::find_dataset(tx, offered.root));
     if (!stored) return std::optional<AddedDataset>();
     GYM_CHECK(registry::check_same_offer(*stored, offered));
+    GYM_CHECK(registry::add_names(tx, {&*stored, 1}));
     return std::optional(AddedDataset{*std::move(stored), false});
 }
 

@@ -344,6 +344,7 @@ json::object to_json(const registry::Dataset& dataset) {
             {"blob", dataset.blob.hex()},
             {"owner", dataset.owner.hex()},
             {"name", dataset.name},
+            {"names", json::array(dataset.names.begin(), dataset.names.end())},
             {"licence", dataset.licence},
             {"tokens", dataset.tokens},
             {"vocabulary", dataset.vocabulary},

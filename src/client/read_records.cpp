@@ -284,12 +284,30 @@ const std::string* Network::find(std::string_view contract) const {
     return found == contracts.end() ? nullptr : &found->second;
 }
 
+namespace {
+
+std::vector<std::string> read_names(const json::object& object) {
+    const json::value& list = member_of(object, "names");
+    if (!list.is_array()) throw std::runtime_error("names: expected a list");
+    std::vector<std::string> out;
+    out.reserve(list.get_array().size());
+    for (const json::value& one : list.get_array()) {
+        if (!one.is_string()) throw std::runtime_error("names: expected names of datasets");
+        out.emplace_back(one.get_string());
+        (void)take("names", registry::parse_dataset_reference(out.back()));
+    }
+    return out;
+}
+
+}  // namespace
+
 registry::Dataset read_dataset(const json::object& object) {
     registry::Dataset out;
     out.root = fixed_of<Digest>(object, "root");
     out.blob = fixed_of<Digest>(object, "blob");
     out.owner = fixed_of<Address>(object, "owner");
     out.name = text_of(object, "name");
+    out.names = read_names(object);
     out.licence = text_of(object, "licence");
     out.tokens = count_of(object, "tokens");
     out.vocabulary = number_of<std::uint32_t>(object, "vocabulary");

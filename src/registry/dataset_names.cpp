@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "gym/registry/datasets.hpp"
-
 namespace gym::registry {
 namespace {
 
@@ -114,6 +112,31 @@ Result<DatasetVersion> get_dataset_version(db::Transaction& tx, const DatasetRef
     if (row) return to_version(*row);
     return fail(ErrorCode::kNotFound,
                 "there is no dataset " + reference.name + "@" + std::to_string(*reference.version));
+}
+
+Status add_names(db::Transaction& tx, std::span<Dataset> datasets) {
+    std::vector<std::int64_t> numbers;
+    numbers.reserve(datasets.size());
+    for (Dataset& dataset : datasets) {
+        dataset.names.clear();
+        numbers.push_back(static_cast<std::int64_t>(dataset.number));
+    }
+    GYM_TRY(const db::Rows rows,
+            tx.exec("SELECT d.number, v.name, v.version FROM registry.dataset d "
+                    "CROSS JOIN LATERAL (SELECT name, version, registered_at_ms "
+                    "FROM registry.dataset_version WHERE root = d.root "
+                    "ORDER BY registered_at_ms DESC, name, version DESC LIMIT $2) v "
+                    "WHERE d.number = ANY($1::bigint[]) "
+                    "ORDER BY v.registered_at_ms DESC, v.name, v.version DESC",
+                    {db::Param::array(numbers), kDatasetNamesMax}));
+    for (const db::Row row : rows) {
+        const auto found =
+            std::ranges::find(datasets, row.get<std::uint64_t>("number"), &Dataset::number);
+        if (found == datasets.end()) continue;
+        found->names.push_back(row.get<std::string>("name") + "@" +
+                               std::to_string(row.get<std::uint32_t>("version")));
+    }
+    return {};
 }
 
 Result<std::vector<DatasetVersion>> dataset_versions(db::Transaction& tx, const std::string& name) {

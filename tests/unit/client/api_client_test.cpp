@@ -236,11 +236,13 @@ TEST_F(ClientTest, ReadsADatasetAndItsMeasurement) {
     dataset.nearest = registry::NearestDataset{digest(8), 9};
     dataset.measurement = registry::DatasetMeasurement{digest(10), digest(11), 0x3f800000, 1, 2, 3};
     dataset.number = 12;
+    dataset.names = {"zoo@2", "zoo@1"};
     answer(api::to_json(dataset));
     const auto found = client().dataset(dataset.root);
     ASSERT_TRUE(found.ok()) << found.error().message;
     ASSERT_TRUE(found->has_value());
     EXPECT_EQ(api::to_json((*found)->value), api::to_json(dataset));
+    EXPECT_EQ((*found)->value.shown_name(), "zoo@2");
     answer("{}", 404);
     EXPECT_FALSE(client().dataset(dataset.root).value().has_value());
 }

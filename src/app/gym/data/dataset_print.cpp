@@ -24,7 +24,10 @@ std::string percent(std::uint64_t ppm) {
 
 void print_dataset(const registry::Dataset& dataset) {
     print_row("dataset root", "{}", dataset.root.hex());
-    print_row("name", "{}", dataset.name);
+    print_row("name", "{}", dataset.shown_name());
+    for (std::size_t i = 1; i < dataset.names.size(); ++i)
+        print_row("", "{}", dataset.names[i]);
+    if (!dataset.names.empty()) print_row("label", "{}", dataset.name);
     print_row("owner", "{}", dataset.owner.hex());
     print_row("licence", "{}", dataset.licence);
     print_row("tokens", "{}, of a vocabulary of {}", dataset.tokens, dataset.vocabulary);
@@ -43,7 +46,7 @@ void print_dataset(const registry::Dataset& dataset) {
 void print_dataset_line(const registry::Dataset& dataset) {
     print_line("{}  {:>12} tokens  {} GYM per million, quality {}  {}  {}", dataset.root.hex(),
                dataset.tokens, dataset.price_wei_per_mtoken.to_tokens(),
-               percent(dataset.quality_ppm), dataset.licence, dataset.name);
+               percent(dataset.quality_ppm), dataset.licence, dataset.shown_name());
 }
 
 }  // namespace gym::app

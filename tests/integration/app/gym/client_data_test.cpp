@@ -95,5 +95,22 @@ TEST_F(ClientDataTest, ANameOfAnotherOwnerIsRefusedBeforeAnythingIsRegistered) {
     EXPECT_EQ(count("registry.dataset"), before + 1);
 }
 
+TEST_F(ClientDataTest, ADatasetIsShownByItsNameAndVersion) {
+    for (const char* name : {"my-corpus", "second-name"}) {
+        clock_.advance_ms(1);
+        ASSERT_EQ(
+            gym({"data", "register", path("text.txt"), "--licence", "MIT", "--as", name}).exit_code,
+            0);
+    }
+    const auto list = gym({"data", "list"});
+    EXPECT_NE(list.out.find("second-name@1\n"), std::string::npos) << list.out;
+    const auto shown = gym({"data", "show", "my-corpus", "--api", std::getenv("GYM_API")});
+    for (const char* row :
+         {"name               second-name@1\n", " my-corpus@1\n", "label              text.txt\n"})
+        EXPECT_NE(shown.out.find(row), std::string::npos) << row << " in:\n" << shown.out;
+    const auto first = parse_line(gym({"data", "list", "--json"}).out);
+    EXPECT_EQ(json::serialize(first.at("names")), R"(["second-name@1","my-corpus@1"])");
+}
+
 }  // namespace
 }  // namespace gym::api

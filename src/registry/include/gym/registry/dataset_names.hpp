@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/db/database.hpp"
+#include "gym/registry/datasets.hpp"
 
 /// Names of datasets, such as zoo-dataset-v2. A name belongs to the owner who used it first. It has
 /// versions, numbered from 1: each is a dataset of that owner, and none ever changes.
@@ -47,6 +49,8 @@ Result<NamedDataset> name_dataset(db::Transaction& tx, const DatasetReference& r
                                   const Digest& root, const Address& owner, UnixMs now_ms);
 /// @errors kNotFound.
 Result<DatasetVersion> get_dataset_version(db::Transaction& tx, const DatasetReference& reference);
+/// Sets `names` of registered datasets. Needs the rights of the API.
+Status add_names(db::Transaction& tx, std::span<Dataset> datasets);
 /// Newest first, at most 1,000. @errors kNotFound for a name without any.
 Result<std::vector<DatasetVersion>> dataset_versions(db::Transaction& tx, const std::string& name);
 

@@ -58,7 +58,16 @@ struct Dataset {
     std::optional<DatasetMeasurement> measurement;
     std::uint64_t number = 0;  ///< from 1 in the order of registration, which sets it
     UnixMs registered_at_ms = 0;
+    /// The versions of names that it is, "zoo@2", newest first, at most kDatasetNamesMax.
+    /// add_names() reads them, nothing else does.
+    std::vector<std::string> names = {};
+
+    /// For people: its newest name, or else the label that it was registered with.
+    [[nodiscard]] const std::string& shown_name() const {
+        return names.empty() ? name : names.front();
+    }
 };
+inline constexpr std::uint32_t kDatasetNamesMax = 16;
 
 /// The most that a million tokens may cost: 10^12 tokens of money. No product with it overflows.
 [[nodiscard]] Amount dataset_price_max();
