@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <string_view>
 #include <system_error>
 
 #include "gym/common/file.hpp"
@@ -77,8 +78,41 @@ Result<Bytes> read_text(const std::string& path) {
     return text;
 }
 
+namespace {
+
+/// Whether a file's name says that it holds documents, not one text.
+bool is_named_as_documents(const std::string& path) {
+    constexpr std::array<std::string_view, 6> kEndings{".jsonl",   ".ndjson", ".json",
+                                                       ".parquet", ".gz",     ".zst"};
+    return std::ranges::any_of(kEndings, [&](std::string_view end) { return path.ends_with(end); });
+}
+
+std::string how_to_build_data(const std::string& path) {
+    return "`gym data build " + path + " -o OUT` makes a token file of its documents";
+}
+
+/// What else was meant by a name that no file has.
+Error no_data(const std::string& path, const Error& error) {
+    if (path.find('/') != std::string::npos) return error;
+    return fail(error.code, error.message + "; if it is a registered dataset, `gym data pull " +
+                                path + " -o FILE` downloads it");
+}
+
+}  // namespace
+
 Result<blob::Dataset> read_dataset(const std::string& path) {
-    GYM_TRY(const Bytes content, read_text(path));
+    std::error_code unknown;
+    if (std::filesystem::is_directory(path, unknown))
+        return fail(ErrorCode::kInvalidArgument, path + " is a folder: " + how_to_build_data(path));
+    const auto read = read_text(path);
+    if (!read.ok())
+        return read.error().code == ErrorCode::kNotFound ? no_data(path, read.error())
+                                                         : read.error();
+    const Bytes& content = *read;
+    if (is_named_as_documents(path) && !blob::is_token_file(content))
+        return fail(ErrorCode::kInvalidArgument,
+                    path + " holds documents, by its name: " + how_to_build_data(path) +
+                        ", `gym data build --text " + path + " -o OUT` one of its bytes");
     auto dataset = blob::is_token_file(content) ? blob::Dataset::decode(content, std::nullopt)
                                                 : blob::Dataset::build_from_text(content);
     if (!dataset.ok()) return dataset.error().in(path == "-" ? "standard input" : path);

@@ -21,7 +21,9 @@ namespace gym::app {
 [[nodiscard]] Result<Bytes> read_text(const std::string& path);
 
 /// A dataset from a token file, or from a raw text (anything that does not begin like a token
-/// file).
+/// file). @errors those of read_text() and blob::Dataset; kInvalidArgument for a folder, and for
+/// a file whose name says that it holds documents (.jsonl, .parquet, .gz): they need
+/// `gym data build`.
 [[nodiscard]] Result<blob::Dataset> read_dataset(const std::string& path);
 
 /// @errors those of read_file(); kInvalidArgument for a program that is not legal.

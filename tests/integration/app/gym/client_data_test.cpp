@@ -47,6 +47,9 @@ TEST_F(ClientDataTest, ADatasetIsRegisteredUnderNoLooserLicenceThanItsDocuments)
     ASSERT_EQ(taken.exit_code, 0) << taken.err << taken.out;
     EXPECT_EQ(parse_line(taken.out).at("licence").as_string(), "CC-BY-NC-4.0");
     EXPECT_EQ(gym({"data", "register", path("text.txt")}).exit_code, 2) << "nothing names one";
+    const auto folder = gym({"data", "register", path("jl"), "--licence", "MIT"});
+    EXPECT_EQ(folder.exit_code, 2);
+    EXPECT_NE(folder.err.find("`gym data build"), std::string::npos) << folder.err;
 }
 
 TEST_F(ClientDataTest, AJobOnAFolderIsBoundByTheLicencesOfItsDocuments) {

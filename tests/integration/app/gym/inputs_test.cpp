@@ -52,6 +52,21 @@ TEST_F(Inputs, ATokenFileIsNoTextAndAnEmptyFileIsNeither) {
            "/empty: the text is empty");
 }
 
+TEST_F(Inputs, DataThatNeedsBuildingOrFetchingIsSaidToNeedIt) {
+    make_program();
+    std::filesystem::create_directory(place_ / "jl");
+    spill(place_ / "jl/part0.jsonl", "{\"text\": \"" + std::string(4'000, 'z') + "\"}\n");
+    const auto train = [&](const std::string& data) {
+        return gym({"program", "run", path("p.gym"), "--data", data, "--steps", "1"});
+    };
+    expect(train(path("jl/part0.jsonl")), kUsage, "`gym data build " + path("jl/part0.jsonl"));
+    expect(train(path("jl")), kUsage, "jl is a folder: `gym data build");
+    expect(train("my-corpus"), kFailed, "`gym data pull my-corpus -o FILE` downloads it");
+    ASSERT_EQ(gym({"data", "build", path("jl/part0.jsonl"), "-o", path("jl/built.json")}).exit_code,
+              kOk);
+    EXPECT_EQ(train(path("jl/built.json")).exit_code, kOk) << "a token file under any name";
+}
+
 TEST_F(Inputs, AConfigurationThatIsNoYamlIsWrongUsageLikeAWrongValue) {
     for (const char* text : {"batch: [1", "just words", "batch: 0", ""}) {
         spill(place_ / "bad.yaml", text);
