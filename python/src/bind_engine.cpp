@@ -232,6 +232,8 @@ void bind_run(py::module_& module) {
              [](const LocalRun& self, std::size_t index) {
                  return unlocked([&] { return self.record(index); });
              })
+        .def_property_readonly("divergence", &LocalRun::divergence,
+                               py::call_guard<py::gil_scoped_release>())
         .def_property_readonly("steps_done", &LocalRun::steps_done,
                                py::call_guard<py::gil_scoped_release>())
         .def_property_readonly("tokens_per_step", &LocalRun::tokens_per_step);

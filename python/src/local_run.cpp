@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "gym/common/file.hpp"
+#include "gym/engine/divergence.hpp"
 #include "gym/program/codec.hpp"
 
 namespace gym::python {
@@ -87,15 +88,23 @@ Result<engine::StepRecord> LocalRun::step() {
     GYM_TRY(engine::StepRecord record, trainer_.step());
     run_.records.push_back(record);
     const auto begin = Clock::now();
-    if (!state_file_.empty() && !run_.complete() && pace_.due(begin)) {
+    if (!state_file_.empty() && !run_.complete() && pace_.due(begin) &&
+        !engine::spoils_state(record)) {
         (void)save_locked();  // the end of the run says if it still cannot be saved
         pace_.saved(begin, Clock::now());
     }
     return record;
 }
 
+std::optional<std::string> LocalRun::divergence() const {
+    const std::lock_guard lock(mutex_);
+    if (run_.records.empty()) return std::nullopt;
+    return engine::divergence(run_.records.back());
+}
+
 Status LocalRun::save() {
     const std::lock_guard lock(mutex_);
+    if (!run_.records.empty() && engine::divergence(run_.records.back())) return {};
     return save_locked();
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -44,7 +45,9 @@ class LocalRun {
     /// Saves the run if it is time to; a disk that refuses does not end the run.
     /// @errors kOutOfRange after the last step.
     Result<engine::StepRecord> step();
-    /// Writes the state file, if there is one. @errors kIo.
+    /// Why the run cannot continue (engine::divergence()); absent: it can.
+    [[nodiscard]] std::optional<std::string> divergence() const;
+    /// Writes the state file, if there is one; not a state that diverged. @errors kIo.
     Status save();
     /// The record of the `index`-th step of this run, from 0. @errors kOutOfRange: not taken yet.
     [[nodiscard]] Result<engine::StepRecord> record(std::size_t index) const;

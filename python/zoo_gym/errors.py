@@ -90,6 +90,12 @@ class MismatchError(GymError):
     code = "mismatch"
 
 
+class DivergedError(GymError):
+    """A training's loss became NaN or infinite."""
+
+    code = "diverged"
+
+
 class UnavailableError(GymError):
     """A peer does not answer; trying again may help."""
 
@@ -134,6 +140,7 @@ _BY_CODE: dict[str, type[GymError]] = {
         InsufficientFundsError,
         OutOfRangeError,
         MismatchError,
+        DivergedError,
         UnavailableError,
         TimedOutError,
         CancelledError,

@@ -8,7 +8,7 @@ from decimal import Decimal
 from . import _zoo_gym
 from .callbacks import Loss
 from .dataset import Dataset
-from .errors import InvalidArgumentError
+from .errors import DivergedError, InvalidArgumentError
 from .model import Model
 from .progress import Progress, View, say
 from .training import Evaluation, Events, Quote, TrainingResult, TrainingStatus, Wanted, generate
@@ -82,9 +82,11 @@ class LocalTraining:
         self._is_running = True
         try:
             self._report(run, events)
+            self._check_finite(run)
             while run.steps_done < self._steps:
                 run.step()
                 self._report(run, events)
+                self._check_finite(run)
                 progress.show(run.steps_done, self._losses[-1].value)
         except KeyboardInterrupt:
             progress.close()
@@ -119,6 +121,14 @@ class LocalTraining:
             # What the file has was reported by the process that took the steps.
             self._losses = [_loss_of(self._run.record(i)) for i in range(len(self._run))]
         return self._run
+
+    def _check_finite(self, run: _zoo_gym.LocalRun) -> None:
+        why = run.divergence
+        if why is None:
+            return
+        if self._state_file and os.path.exists(self._state_file):
+            why += f"; {self._state_file} keeps the last state that was saved before: init= begins with it"
+        raise DivergedError(why)
 
     def _start(self) -> _zoo_gym.State:
         if self._init is not None:

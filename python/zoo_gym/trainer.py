@@ -169,6 +169,7 @@ class DistributedTrainer:
 
         Raises:
             KeyboardInterrupt: at Ctrl-C.
+            DivergedError: if the loss of a local training becomes NaN or infinite.
             InsufficientFundsError: if the deposit does not cover the budget.
             ConflictError: if the job was cancelled or failed, or the dataset costs more than
                 ``max_data_price``.

@@ -33,6 +33,22 @@ def test_takes_the_steps_of_gym_program_run(text, tmp_path):
         assert math.isclose(loss.value, record["loss"], rel_tol=1e-7), "the same f32"
 
 
+def test_a_loss_that_is_not_finite_ends_the_training(text, tmp_path):
+    model = tmp_path / "wild.yaml"
+    model.write_text(
+        "batch: 2\nmodel: {vocabulary: 256, context: 16, layers: 1, heads: 2, width: 16}\n"
+        "optimizer: {learning_rate: 100, warmup_steps: 0, inner_warmup_steps: 0}\n"
+    )
+    state = tmp_path / "run.state"
+    trainer = make_trainer(text, model=model, steps=80, state_file=state)
+    for _ in range(2):  # the same trainer does not step on from NaN
+        with pytest.raises(gym.DivergedError, match=r"the loss of step \d+ is not finite.*learning_rate"):
+            trainer.train()
+    assert not math.isfinite(trainer.losses[-1].value)
+    assert all(math.isfinite(loss.value) for loss in trainer.losses[:-1])
+    assert not state.exists(), "nothing finite was saved"
+
+
 def test_threads_change_no_bit_and_the_seed_changes_all(text):
     one = make_trainer(text, threads=1).train().state_root
     assert make_trainer(text, threads=3).train().state_root == one

@@ -54,14 +54,17 @@ ExitCode exit_code_of(ErrorCode code) noexcept {
 void CliContext::finish(const Status& status) {
     if (status.ok()) return;
     const Error& error = status.error();
-    exit_code = exit_code_of(error.code);
+    finish_with(exit_code_of(error.code), to_string(error.code), error.message);
+}
+
+void CliContext::finish_with(ExitCode exit, std::string_view code, const std::string& message) {
+    exit_code = exit;
     if (json) {
-        print_json({{"error",
-                     {{"code", std::string(to_string(error.code))}, {"message", error.message}}}});
+        print_json({{"error", {{"code", std::string(code)}, {"message", message}}}});
         return;
     }
     std::fflush(stdout);  // what was printed before comes before
-    std::fprintf(stderr, "%s: %s\n", program, error.message.c_str());
+    std::fprintf(stderr, "%s: %s\n", program, message.c_str());
 }
 
 void CliContext::print_json(const boost::json::object& object) const {

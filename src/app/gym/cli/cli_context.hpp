@@ -2,6 +2,7 @@
 
 #include <boost/json/object.hpp>
 #include <string>
+#include <string_view>
 
 #include "gym/common/result.hpp"
 
@@ -22,6 +23,7 @@ enum class ExitCode {
     kMismatch = 3,     ///< results or content differ from what was claimed
     kUnavailable = 4,  ///< a peer, database or chain did not answer in time
     kRejected = 5,     ///< understood and refused: permissions, funds, conflicting state
+    kDiverged = 6,     ///< a training's loss became NaN or infinite
     kCancelled = 130,  ///< interrupted
 };
 
@@ -36,6 +38,8 @@ struct CliContext {
     /// Ends a command: on failure prints the error (stderr, or an {"error":...} object with --json)
     /// and sets the exit code.
     void finish(const Status& status);
+    /// Ends a command with a failure that has an exit code of its own; `code` is its name in JSON.
+    void finish_with(ExitCode exit, std::string_view code, const std::string& message);
     /// Prints `object` as one line of JSON on standard output.
     void print_json(const boost::json::object& object) const;
 };

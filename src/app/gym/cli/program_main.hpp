@@ -14,7 +14,9 @@ namespace gym::app {
 /// subcommands.
 inline constexpr const char* kExitCodesHelp =
     "Exit codes: 0 success, 1 failure, 2 wrong usage or configuration, 3 mismatch (a result "
-    "differs from the\nclaimed one), 4 a peer does not answer, 5 refused, 130 interrupted.";
+    "differs from the\nclaimed one), 4 a peer does not answer, 5 refused, 6 a training's loss is "
+    "NaN or infinite, 130 "
+    "interrupted.";
 
 /// Parses the command line, which also has --version; callbacks run meanwhile.
 /// @return the code to exit with after --help, --version or

@@ -17,6 +17,7 @@
 #include "cli/record_json.hpp"
 #include "cli/rows.hpp"
 #include "gym/common/file.hpp"
+#include "gym/engine/divergence.hpp"
 #include "gym/engine/evaluate.hpp"
 #include "gym/engine/train.hpp"
 #include "gym/program/codec.hpp"
@@ -228,19 +229,34 @@ Result<Work> take_steps(const CliContext& context, const TrainOptions& options,
         log.step(record,
                  {run.steps_done(), run.steps_wanted, std::bit_cast<float>(record.loss_bits),
                   work.speed()},
-                 run.complete());
+                 run.complete() || engine::divergence(record));
         const bool due = options.evaluate_every != 0 &&
                          (run.complete() || run.steps_done() % options.evaluate_every == 0);
+        if (engine::divergence(record)) return work;
         if (due) GYM_CHECK(validate(inputs, options, trainer, run, log));
-        file.after_step(trainer, run);
+        if (!engine::spoils_state(record)) file.after_step(trainer, run);
     }
     return work;
 }
 
-/// Everything that can be written is written, whatever cannot.
+/// Why the run ended before its last step, and what is left of it; absent: its loss is finite.
+std::optional<std::string> diverged(const TrainOptions& options, const RunFile& file,
+                                    const engine::SavedRun& run) {
+    if (run.records.empty()) return std::nullopt;
+    auto why = engine::divergence(run.records.back());
+    if (!why) return std::nullopt;
+    if (file.exists())
+        *why += "; " + options.state_out +
+                " keeps the run's last state that was saved before, from which `--init` begins "
+                "another one";
+    return why;
+}
+
+/// Everything that can be written is written, whatever cannot. A state that diverged is not.
 Status write_results(const TrainOptions& options, const RunFile& file, const engine::SavedRun& run,
                      const engine::State& trained) {
-    const Status state = file.save(run, trained);
+    const bool spoilt = !run.records.empty() && engine::divergence(run.records.back());
+    const Status state = spoilt ? Status() : file.save(run, trained);
     Status records;
     if (!options.records.empty()) records = write_records(options.records, run.records);
     Status curve;
@@ -275,7 +291,8 @@ Status check_options(const TrainOptions& options) {
     return {};
 }
 
-Status train(const CliContext& context, const TrainOptions& options) {
+/// @return why the training diverged; absent: it did not.
+Result<std::optional<std::string>> train(const CliContext& context, const TrainOptions& options) {
     GYM_CHECK(check_options(options));
     GYM_TRY(program::Program program, read_program(options.program));
     GYM_TRY(blob::Dataset dataset, read_dataset(options.data));
@@ -290,9 +307,18 @@ Status train(const CliContext& context, const TrainOptions& options) {
     GYM_TRY(const Work work, take_steps(context, options, inputs, trainer, file, run));
     GYM_TRY(const engine::State* trained, trainer.state());
     GYM_CHECK(write_results(options, file, run, *trained));
+    if (auto why = diverged(options, file, run)) return why;
     print_run(context, run, work, engine::state_root(*trained, options.engine.threads));
     if (!run.complete()) return interrupted(options, run);
-    return {};
+    return std::optional<std::string>();
+}
+
+void finish_training(CliContext& context, const TrainOptions& options) {
+    const auto done = train(context, options);
+    if (!done.ok())
+        context.finish(done.error());
+    else if (*done)
+        context.finish_with(ExitCode::kDiverged, "diverged", **done);
 }
 
 }  // namespace
@@ -334,7 +360,7 @@ void add_train_command(CLI::App& group, CliContext& context) {
                     "terminal, else all)");
     run->add_option("--curve", options->curve, "Draw the losses to this SVG file, with gnuplot");
     add_engine_options(*run, options->engine);
-    run->callback([&context, options] { context.finish(train(context, *options)); });
+    run->callback([&context, options] { finish_training(context, *options); });
 }
 
 }  // namespace gym::app

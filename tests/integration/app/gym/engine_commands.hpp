@@ -17,7 +17,7 @@ namespace gym::testing {
 
 namespace json = boost::json;
 
-inline constexpr int kOk = 0, kFailed = 1, kUsage = 2, kMismatch = 3, kRejected = 5,
+inline constexpr int kOk = 0, kFailed = 1, kUsage = 2, kMismatch = 3, kRejected = 5, kDiverged = 6,
                      kInterrupted = 130;
 
 inline constexpr const char* kModel =

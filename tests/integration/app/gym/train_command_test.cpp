@@ -234,17 +234,36 @@ TEST_F(TrainCommand, ARunBeginsFromGivenWeights) {
     EXPECT_EQ(run({"--init", path("folder"), "--from", path("three")}).exit_code, kUsage);
 }
 
-TEST_F(TrainCommand, ALossThatIsNotFiniteIsSaid) {
+TEST_F(TrainCommand, ALossThatIsNotFiniteEndsTheRunWithACodeOfItsOwn) {
     spill(place_ / "wild.yaml",
           "batch: 2\n"
           "model: {vocabulary: 256, context: 16, layers: 1, heads: 2, width: 16}\n"
           "optimizer: {learning_rate: 100, warmup_steps: 0, inner_warmup_steps: 0}\n");
     ASSERT_EQ(gym({"program", "build", path("wild.yaml"), "-o", path("w.gym")}).exit_code, kOk);
-    const auto outcome = gym({"program", "run", path("w.gym"), "--data", path("text"), "--steps",
-                              "80", "--state", path("wild"), "--json"});
-    const json::object last = summary(outcome);
-    EXPECT_FALSE(last.at("first_step_not_finite").is_null()) << outcome.out;
-    EXPECT_NE(outcome.err.find("is not finite"), std::string::npos) << outcome.err;
+    const auto train = [&](const std::string& steps) {
+        return gym({"program", "run", path("w.gym"), "--data", path("text"), "--steps", steps,
+                    "--state", path("wild"), "--json"});
+    };
+    const auto outcome = train("80");
+    EXPECT_EQ(outcome.exit_code, kDiverged) << outcome.out;
+    const auto lines = objects(outcome.out);
+    const json::object& error = lines.back().at("error").as_object();
+    EXPECT_EQ(text_of(error, "code"), "diverged");
+    const std::size_t finite = lines.size() - 2;  // records before the last one, and the error
+    ASSERT_LT(finite, 79U) << "the run ends at its first loss that is not finite";
+    const std::string message = text_of(error, "message");
+    for (const std::string& part :
+         {"the loss of step " + std::to_string(finite), "learning_rate", "clip_norm", "guard"})
+        EXPECT_NE(message.find(part), std::string::npos) << part << " in: " << message;
+    EXPECT_FALSE(std::filesystem::exists(place_ / "wild")) << "nothing finite was saved";
+
+    // What the steps before it leave is kept when the run goes no further.
+    ASSERT_EQ(train(std::to_string(finite)).exit_code, kOk);
+    const std::string kept = slurp(place_ / "wild");
+    const auto again = train("80");
+    EXPECT_EQ(again.exit_code, kDiverged);
+    EXPECT_NE(again.out.find("keeps the run's last state"), std::string::npos) << again.out;
+    EXPECT_EQ(slurp(place_ / "wild"), kept);
     const auto evaluated = gym({"program", "evaluate", path("w.gym"), "--data", path("text"),
                                 "--state", path("wild"), "--json"});
     EXPECT_TRUE(summary(evaluated).at("validation_loss").is_null()) << evaluated.out;
