@@ -22,6 +22,19 @@ Status check_same(const std::string& file, const char* what, const Digest& has,
                                           "train(again=True)");
 }
 
+/// Other steps are another program where a preset's schedule ends with them: what is in the file
+/// need not be lost for it.
+Status check_same_program(const std::string& file, const Digest& has, const Digest& wanted) {
+    if (has == wanted) return {};
+    return fail(ErrorCode::kConflict,
+                file + " holds a run with another program: the learning rate of a preset ends its "
+                       "schedule at `steps`, so other steps make another program. To continue from "
+                       "these weights, pass init=\"" +
+                    file +
+                    "\" and name another state_file; train(again=True) begins anew and overwrites "
+                    "the run");
+}
+
 /// The run in the file, which has to be `wanted`'s.
 Result<engine::SavedRun> load_run(const std::string& file, const engine::RunOrigin& wanted,
                                   std::uint32_t steps, unsigned threads) {
@@ -32,7 +45,7 @@ Result<engine::SavedRun> load_run(const std::string& file, const engine::RunOrig
     auto run = engine::decode_saved_run(content, threads);
     if (!run.ok()) return run.error().in(file);
     const engine::RunOrigin& has = run->origin;
-    GYM_CHECK(check_same(file, "program", has.program_root, wanted.program_root));
+    GYM_CHECK(check_same_program(file, has.program_root, wanted.program_root));
     GYM_CHECK(check_same(file, "dataset", has.dataset_root, wanted.dataset_root));
     GYM_CHECK(check_same(file, "seed", has.seed, wanted.seed));
     GYM_CHECK(check_same(file, "start", has.start_root, wanted.start_root));

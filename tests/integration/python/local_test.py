@@ -118,6 +118,12 @@ def test_a_state_file_is_continued_by_another_trainer_and_by_gym_program_run(tex
     assert trainer.train(again=True).state_root == whole.state_root
     with pytest.raises(gym.ConflictError, match="another seed"):
         make_trainer(text, seed="1", state_file=file).train()
+    before = file.read_bytes()
+    with pytest.raises(gym.ConflictError, match=r'(?s)schedule at `steps`.*init=".*run\.state".*overwrites'):
+        make_trainer(text, steps=STEPS + 1, state_file=file).train()
+    assert file.read_bytes() == before
+    longer = make_trainer(text, steps=STEPS + 1, init=file, state_file=tmp_path / "other.state")
+    assert longer.train().losses[0].value < whole.losses[0].value, "from the weights of the first run"
     file.write_text("mine")
     with pytest.raises(gym.ConflictError, match="not the file of a run"):
         make_trainer(text, state_file=file).train()
