@@ -147,6 +147,11 @@ std::shared_ptr<ApiClient> open_api(const std::string& url, std::string key,
 plan::OrderSigner open_signer(const std::string& keystore, const std::string& passphrase_file,
                               const contracts::Deployment& network) {
     const char* const word = std::getenv("GYM_PASSPHRASE");
+    if (passphrase_file.empty() && (word == nullptr || *word == '\0'))
+        throw RaisedError(
+            fail(ErrorCode::kInvalidArgument,
+                 "no passphrase is named for " + keystore +
+                     ": pass passphrase_file=FILE (of mode 0600), or set GYM_PASSPHRASE"));
     auto passphrase = passphrase_file.empty()
                           ? crypto::SecretBytes(std::string_view(word == nullptr ? "" : word))
                           : unwrap(crypto::read_secret_file(passphrase_file));

@@ -27,9 +27,10 @@ Status check_same(const std::string& file, const char* what, const Digest& has,
 Status check_same_program(const std::string& file, const Digest& has, const Digest& wanted) {
     if (has == wanted) return {};
     return fail(ErrorCode::kConflict,
-                file + " holds a run with another program: the learning rate of a preset ends its "
-                       "schedule at `steps`, so other steps make another program. To continue from "
-                       "these weights, pass init=\"" +
+                file +
+                    " holds a run with another program: the learning rate of a preset ends its "
+                    "schedule at `steps`, so other steps make another program. To continue from "
+                    "these weights, pass init=\"" +
                     file +
                     "\" and name another state_file; train(again=True) begins anew and overwrites "
                     "the run");

@@ -118,7 +118,7 @@ class Network:
         """Who signs the orders by which money is spent.
 
         Raises:
-            InvalidArgumentError: if nobody names the network's contracts.
+            InvalidArgumentError: if nobody names the network's contracts, or the passphrase.
             UnauthenticatedError: if the passphrase is not the keystore's.
         """
         contracts = self.contracts()

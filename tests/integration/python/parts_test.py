@@ -33,7 +33,8 @@ def test_importing_the_package_does_not_load_grpc():
 def test_every_code_has_a_class_of_its_own():
     codes = (
         "invalid_argument malformed shape_mismatch not_found already_exists conflict unauthenticated "
-        "permission_denied insufficient_funds out_of_range mismatch unavailable timeout cancelled io internal"
+        "permission_denied insufficient_funds out_of_range mismatch diverged unavailable timeout cancelled io "
+        "internal"
     ).split()
     made = [error_of(code, "why") for code in codes]
     assert [error.code for error in made] == codes
@@ -170,3 +171,17 @@ def test_a_damaged_state_file_is_an_error_and_never_a_second_job(state_file, con
         state_file.path.write_text(content)
     with pytest.raises(gym.MalformedError, match="damaged"):
         state_file.load()
+
+
+def test_a_passphrase_that_nobody_names_is_said_to_be_missing(tmp_path, monkeypatch):
+    contracts = ("token", "distributor", "escrow", "commitment_log", "stake", "dispute_game")
+    deployment = tmp_path / "deployment.json"
+    deployment.write_text(
+        json.dumps({"chain_id": 1, "start_block": 0} | {name: "0x" + 40 * "1" for name in contracts})
+    )
+    monkeypatch.delenv("GYM_PASSPHRASE", raising=False)
+    monkeypatch.setenv("GYM_DEPLOYMENT", str(deployment))
+    monkeypatch.setenv("GYM_HOME", str(tmp_path))
+    network = gym.Network.find("http://127.0.0.1:1", keystore=tmp_path / "key.json")
+    with pytest.raises(gym.InvalidArgumentError, match="passphrase_file=FILE.*GYM_PASSPHRASE"):
+        network.signer()
