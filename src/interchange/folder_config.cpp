@@ -48,12 +48,19 @@ FolderConfig own_config(const Program& program) {
     const bool classifies = program.find_slot(program::kBatchStride) != program::kNoSlot;
     const std::uint32_t scores = logits == program::kNoSlot ? 0 : program.slot(logits).dims.back();
     if (!classifies) out.vocabulary = scores;
+    const bool encodes = !classifies && program::reads_both_ways(program);
+    out.kind = classifies ? FolderConfig::Kind::kClassifies
+               : encodes  ? FolderConfig::Kind::kEncodes
+                          : FolderConfig::Kind::kContinues;
     out.architecture = classifies ? "classifier of rows of " + std::to_string(out.context) +
                                         " tokens, " + std::to_string(scores) + " classes"
-                                  : "a program of its own, context " + std::to_string(out.context);
+                       : encodes ? "encoder, context " + std::to_string(out.context)
+                                 : "a program of its own, context " + std::to_string(out.context);
     out.config = {{"architectures", json::array{"GymProgram"}},
                   {"model_type", "gym"},
-                  {"task", classifies ? "classification" : "generation"},
+                  {"task", classifies ? "classification"
+                           : encodes  ? "encoding"
+                                      : "generation"},
                   {"program", "program.gym"},
                   {"context", out.context},
                   {classifies ? "num_labels" : "vocab_size", scores},

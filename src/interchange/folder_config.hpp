@@ -22,6 +22,8 @@ struct FolderConfig {
     std::string architecture;      ///< one line for people
     std::uint32_t vocabulary = 0;
     std::uint32_t context = 0;
+    /// What the model does, which decides what commands its card names.
+    enum class Kind : std::uint8_t { kContinues, kEncodes, kClassifies } kind = Kind::kContinues;
 
     /// Whether from_pretrained() of transformers takes the folder.
     [[nodiscard]] bool is_known() const { return names != "gym"; }

@@ -96,7 +96,15 @@ std::string use_section(const FolderConfig& config, const CardFacts& facts) {
         text +=
             "Transformers have no model of this form: the weights have the names of the "
             "program in `program.gym`, and `gym` runs it.\n";
-    if (config.vocabulary != 0) text += "```\ngym generate --model FOLDER --prompt TEXT\n```\n";
+    if (config.kind == FolderConfig::Kind::kContinues && config.vocabulary != 0)
+        text += "```\ngym generate --model FOLDER --prompt TEXT\n```\n";
+    if (config.kind != FolderConfig::Kind::kContinues)
+        text += "It " +
+                std::string(config.kind == FolderConfig::Kind::kEncodes
+                                ? "reads its whole window, and continues no text"
+                                : "tells the class of a row, and continues no text") +
+                ". Its loss on the validation part of a dataset:\n```\n"
+                "gym program evaluate --model FOLDER --data FILE\n```\n";
     return text + tokens_section(config, facts);
 }
 

@@ -150,6 +150,25 @@ TEST_F(ModelFolderTest, AProgramOfItsOwnSaysSo) {
     EXPECT_FALSE(fs::exists(folder_ / "generation_config.json"));
 }
 
+TEST_F(ModelFolderTest, TheCardNamesOnlyCommandsThatTheModelCanDo) {
+    const std::string generate = "gym generate", evaluate = "gym program evaluate --model FOLDER";
+    const auto card_has = [&](const std::string& command) {
+        return text("README.md").find(command) != std::string::npos;
+    };
+    write(config_of(Architecture::kEncoder));
+    EXPECT_FALSE(card_has(generate)) << text("README.md");
+    EXPECT_TRUE(card_has(evaluate)) << text("README.md");
+    EXPECT_EQ(object("config.json").at("task").as_string(), "encoding");
+    program::TrainConfig classifier = config_of(Architecture::kMlp);
+    classifier.model.classes = 3;
+    write(classifier);
+    EXPECT_FALSE(card_has(generate));
+    EXPECT_TRUE(card_has(evaluate));
+    write(config_of(Architecture::kGpt));
+    EXPECT_TRUE(card_has(generate));
+    EXPECT_FALSE(card_has(evaluate));
+}
+
 /// The bytes that a string of transformers' byte alphabet stands for, by the definition of GPT-2.
 std::vector<std::string> byte_alphabet() {
     const auto utf8 = [](int code) {

@@ -11,6 +11,7 @@
 #include "data/evaluation_report.hpp"
 #include "gym/common/file.hpp"
 #include "gym/dispute/network_limit.hpp"
+#include "gym/interchange/model_folder.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
 #include "gym/program/train_config_yaml.hpp"
@@ -29,6 +30,7 @@ struct ProgramOptions {
     std::string data;
     std::string seed = "0";
     std::string state_in;
+    std::string folder;  ///< an exported model, in the place of program and state
     std::uint32_t windows = 64;
     engine::EngineOptions engine;
 };
@@ -109,12 +111,31 @@ Status show(const CliContext& context, const ProgramOptions& options) {
     return {};
 }
 
+struct Evaluated {
+    Program program;
+    engine::State state;
+};
+
+/// A program and its state, or those of an exported model.
+Result<Evaluated> read_evaluated(const ProgramOptions& options) {
+    if (options.program.empty() == options.folder.empty())
+        return fail(
+            ErrorCode::kInvalidArgument,
+            "name either a program, with --state, or --model FOLDER (`gym program export`)");
+    if (!options.folder.empty()) {
+        GYM_TRY(auto folder, interchange::read_model_folder(options.folder));
+        return Evaluated{std::move(folder.program), std::move(folder.base)};
+    }
+    GYM_TRY(Program program, read_program(options.program));
+    GYM_TRY(auto state, starting_state(program, options.state_in, options.seed));
+    return Evaluated{std::move(program), std::move(state)};
+}
+
 Status evaluate(const CliContext& context, const ProgramOptions& options) {
-    GYM_TRY(const Program program, read_program(options.program));
+    GYM_TRY(const Evaluated model, read_evaluated(options));
     GYM_TRY(const auto dataset, read_dataset(options.data));
-    GYM_TRY(const auto state, starting_state(program, options.state_in, options.seed));
-    GYM_TRY(const auto result,
-            evaluate_with_progress(program, state, dataset, options.windows, options.engine));
+    GYM_TRY(const auto result, evaluate_with_progress(model.program, model.state, dataset,
+                                                      options.windows, options.engine));
     print_evaluation(context, result, options.windows);
     return {};
 }
@@ -154,10 +175,15 @@ void add_program_commands(CLI::App& app, CliContext& context) {
 
     CLI::App* evaluate_command =
         group->add_subcommand("evaluate", "Compute the mean validation loss of a state");
-    evaluate_command->add_option("program", options->program, "Program file")->required();
+    evaluate_command->add_option("program", options->program, "Program file");
+    evaluate_command
+        ->add_option("--model", options->folder,
+                     "Folder of an exported model, in the place of program and state")
+        ->excludes("program");
     evaluate_command->add_option("--data", options->data, "Token file or text")->required();
-    evaluate_command->add_option("--state", options->state_in,
-                                 "State file (default: the initial state)");
+    evaluate_command
+        ->add_option("--state", options->state_in, "State file (default: the initial state)")
+        ->excludes("--model");
     evaluate_command->add_option("--seed", options->seed, "Job seed of the initial state");
     evaluate_command->add_option("--windows", options->windows,
                                  "Number of windows to average over");

@@ -130,6 +130,7 @@ class JsonTest : public ::testing::Test {
             {{"program", "export-weights"},
              {p, "--state", path("s.gym"), "-o", path("w.safetensors")}},
             {{"program", "export"}, {p, "--state", path("s.gym"), "-o", path("model")}},
+            {{"program", "evaluate"}, {"--model", path("model"), "--data", text}},
             {{"program", "import-weights"}, {p, path("w.safetensors"), "-o", path("w.gym")}},
             {{"program", "import"},
              {path("none.pt"), "--sample-input", "f32[1]", "-o", path("i.gym"), "--state",
