@@ -281,17 +281,24 @@ void bind_evaluation(py::module_& module) {
         "generate",
         [](const Program& program, const State& state, const std::vector<std::int32_t>& prompt,
            std::uint32_t tokens, double temperature, std::uint32_t top_k, const std::string& seed,
-           unsigned threads) {
-            const engine::GenerateOptions options{tokens, temperature, top_k,
+           unsigned threads, const tokenizer::Tokenizer& tokenizer) {
+            const auto permits = [&tokenizer](std::int32_t token) {
+                return tokenizer.has_token(static_cast<std::uint32_t>(token));
+            };
+            const engine::GenerateOptions options{tokens,
+                                                  temperature,
+                                                  top_k,
                                                   engine::parse_seed(seed),
-                                                  engine_options(threads, "cpu")};
+                                                  engine_options(threads, "cpu"),
+                                                  permits};
             return unlocked([&]() -> Result<std::vector<std::int32_t>> {
                 GYM_TRY(const State base, engine::base_of(program, state));
                 return engine::generate(program, base, prompt, options);
             });
         },
         py::arg("program"), py::arg("state"), py::arg("prompt"), py::arg("tokens"),
-        py::arg("temperature"), py::arg("top_k"), py::arg("seed"), py::arg("threads"));
+        py::arg("temperature"), py::arg("top_k"), py::arg("seed"), py::arg("threads"),
+        py::arg("tokenizer"));
     module.def("device_model", [](const std::string& name) {
         return unlocked([&] { return engine::device_model(name); });
     });

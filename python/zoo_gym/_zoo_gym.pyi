@@ -120,6 +120,7 @@ def generate(
     top_k: int,
     seed: str,
     threads: int,
+    tokenizer: Tokenizer,
 ) -> list[int]: ...
 def device_model(name: str) -> str: ...
 

@@ -34,6 +34,11 @@ class Tokenizer:
         return self
 
     @property
+    def native(self) -> _zoo_gym.Tokenizer:
+        """The engine's own object."""
+        return self._tokenizer
+
+    @property
     def vocabulary(self) -> int:
         """Tokens are below this."""
         return self._tokenizer.vocabulary

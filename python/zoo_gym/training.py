@@ -147,6 +147,7 @@ def generate(
         top_k=wanted.top_k,
         seed=wanted.seed,
         threads=0,
+        tokenizer=tokenizer.native,
     )
     return tokenizer.decode(made)
 

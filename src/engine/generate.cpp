@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <numeric>
 
 #include "generation_program.hpp"
@@ -22,11 +23,21 @@ using program::Program;
 
 constexpr std::uint32_t kGenerateTokensMax = 1U << 20;
 
-/// Picks a token from `logits` with the random `word`.
-std::int32_t sample(std::span<const float> logits, const GenerateOptions& options,
-                    std::uint32_t word) {
-    std::vector<std::int32_t> order(logits.size());
-    std::iota(order.begin(), order.end(), 0);
+/// The tokens that may be sampled. @errors kInvalidArgument if there are none.
+Result<std::vector<std::int32_t>> permitted_tokens(const Program& program,
+                                                   const GenerateOptions& options) {
+    std::vector<std::int32_t> all(vocabulary(program));
+    std::iota(all.begin(), all.end(), 0);
+    if (options.permits) std::erase_if(all, std::not_fn(options.permits));
+    if (all.empty())
+        return fail(ErrorCode::kInvalidArgument,
+                    "the tokenizer has none of the model's tokens: it is another model's");
+    return all;
+}
+
+/// Picks one of the tokens of `order` from `logits` with the random `word`.
+std::int32_t sample(std::span<const float> logits, std::vector<std::int32_t> order,
+                    const GenerateOptions& options, std::uint32_t word) {
     // Ties keep the lower token first; a NaN sorts last.
     const auto key = [&](std::int32_t token) {
         const float logit = logits[static_cast<std::size_t>(token)];
@@ -144,6 +155,7 @@ Result<std::vector<std::int32_t>> generate(const Program& train, const State& ba
     GYM_TRY(const Program program, generation_program(train));
     GYM_CHECK(check_prompt(program, prompt, options));
     GYM_TRY(NextToken model, NextToken::create(program, base, options.engine));
+    GYM_TRY(const std::vector<std::int32_t> permitted, permitted_tokens(program, options));
     const auto key = kernels::philox_key(options.seed.data.data());
     std::vector<std::int32_t> text(prompt.begin(), prompt.end());
     for (std::uint32_t i = 0; i < options.tokens; ++i) {
@@ -152,7 +164,7 @@ Result<std::vector<std::int32_t>> generate(const Program& train, const State& ba
             return fail(ErrorCode::kMalformed,
                         "no logit is finite: the state holds NaN or infinities");
         const kernels::RandomPosition position{0, 0, 0, kRandomOpGenerate};
-        text.push_back(sample(logits, options, kernels::random_word(key, position, i)));
+        text.push_back(sample(logits, permitted, options, kernels::random_word(key, position, i)));
     }
     return std::vector<std::int32_t>(text.begin() + static_cast<std::ptrdiff_t>(prompt.size()),
                                      text.end());

@@ -190,7 +190,7 @@ Result<std::string> Tokenizer::decode(std::span<const std::uint32_t> tokens) con
     std::string out;
     out.reserve(tokens.size() * kBytesPerTokenUsual);
     for (const std::uint32_t token : tokens) {
-        if (token >= data_->texts.size() || data_->texts[token].empty())
+        if (!has_token(token))
             return fail(ErrorCode::kOutOfRange,
                         "token " + std::to_string(token) + " does not exist in " + data_->name +
                             ", whose vocabulary is " + std::to_string(vocabulary()) +
@@ -202,6 +202,9 @@ Result<std::string> Tokenizer::decode(std::span<const std::uint32_t> tokens) con
 
 std::uint32_t Tokenizer::vocabulary() const {
     return static_cast<std::uint32_t>(data_->texts.size());
+}
+bool Tokenizer::has_token(std::uint32_t id) const {
+    return id < data_->texts.size() && !data_->texts[id].empty();
 }
 std::string Tokenizer::name() const {
     return data_->name;

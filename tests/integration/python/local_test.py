@@ -305,6 +305,14 @@ def write_tokenizer(path) -> None:
                                 "pre_tokenizer": level, "decoder": level, "model": model}))  # fmt: skip
 
 
+def test_only_tokens_of_the_tokenizer_are_generated(text, tmp_path):
+    wide = tmp_path / "wide.yaml"
+    wide.write_text(Model("gpt-nano").yaml.replace("vocabulary: 256", "vocabulary: 4000"))
+    trainer = make_trainer(text, model=wide, steps=1)
+    trainer.train()
+    assert trainer.generate("In the", tokens=20, temperature=100.0)
+
+
 def test_a_dataset_of_a_tokenizer_trains_and_speaks_its_text(text, tmp_path):
     write_tokenizer(tmp_path / "tokenizer.json")
     tokenizer = Tokenizer.load(tmp_path)

@@ -29,18 +29,26 @@ struct GenerateOptions {
     engine::GenerateOptions generate;
 };
 
-Result<std::vector<std::int32_t>> prompt_tokens(const GenerateOptions& options) {
+/// The prompt's tokens; from here on only tokens of its tokenizer are sampled, since a model may
+/// have more. Without a tokenizer any token is, as a model of pieces has no bytes.
+Result<std::vector<std::int32_t>> prompt_tokens(GenerateOptions& options) {
     const ByteView bytes = as_bytes(options.prompt);
     if (!options.tokenizer.path.empty()) {
         GYM_TRY(const auto tokenizer, read_tokenizer(options.tokenizer));
         const auto tokens = tokenizer.encode(options.prompt, {.special_tokens = true});
         if (!tokens.ok()) return tokens.error().in("--prompt");
+        options.generate.permits = [tokenizer](std::int32_t token) {
+            return tokenizer.has_token(static_cast<std::uint32_t>(token));
+        };
         return std::vector<std::int32_t>(tokens->begin(), tokens->end());
     }
     if (options.sentence_piece.empty())
         return std::vector<std::int32_t>(bytes.begin(), bytes.end());
     const auto prompt = tokenize(options.sentence_piece, bytes);
     if (!prompt.ok()) return prompt.error().in("--prompt");
+    options.generate.permits = [pieces = prompt->vocabulary()](std::int32_t token) {
+        return static_cast<std::uint32_t>(token) < pieces;
+    };
     return std::vector<std::int32_t>(prompt->tokens().begin(), prompt->tokens().end());
 }
 

@@ -80,6 +80,25 @@ TEST_F(TokenizerCommands, ADatasetOfItTrainsAModelThatContinuesAPrompt) {
     EXPECT_TRUE(text.out.starts_with("hello world")) << text.out;
 }
 
+TEST_F(TokenizerCommands, AModelWithMoreTokensThanItsTokenizerSaysOnlyThoseThatThereAre) {
+    std::string model = kTokenizerModel;
+    model.replace(model.find("266"), 3, "4000");
+    spill(place_ / "model.yaml", model);
+    ASSERT_EQ(gym({"program", "build", path("model.yaml"), "-o", path("p.gym")}).exit_code, kOk);
+    ASSERT_EQ(gym({"program", "run", path("p.gym"), "--data", path("text"), "--steps", "1",
+                   "--state", path("state")})
+                  .exit_code,
+              kOk);
+    const auto generated =
+        gym({"generate", path("p.gym"), "--state", path("state"), "--prompt", "hello world",
+             "--tokens", "20", "--temperature", "100", "--tokenizer", path("tok"), "--json"});
+    ASSERT_EQ(generated.exit_code, kOk) << generated.err << generated.out;
+    const auto tokens = objects(generated.out).at(0).at("tokens").as_array();
+    ASSERT_EQ(tokens.size(), 20U);
+    for (const auto& token : tokens)
+        EXPECT_LT(token.to_number<int>(), 266);
+}
+
 TEST_F(TokenizerCommands, BytesAreTheDefault) {
     const auto build = [&](std::vector<std::string> more) {
         std::vector<std::string> arguments{"data", "build",        "--text", path("text"),

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -17,12 +18,14 @@ struct GenerateOptions {
     std::uint32_t top_k = 0;     ///< sample among the k most likely; 0: all
     Digest seed;                 ///< Philox key
     EngineOptions engine;
+    /// Whether a token may be sampled, such as whether the tokenizer has it; empty: every one.
+    std::function<bool(std::int32_t token)> permits = {};
 };
 
 /// Continues `prompt` token by token. `train` is the job's program. Not part of any commitment;
 /// still the same for every thread count and ISA level. @return the new tokens alone.
-/// @errors kInvalidArgument (empty prompt, token outside the vocabulary), kShapeMismatch;
-/// kMalformed if the state makes every logit NaN or infinite.
+/// @errors kInvalidArgument (empty prompt, token outside the vocabulary, no token permitted),
+/// kShapeMismatch; kMalformed if the state makes every logit NaN or infinite.
 [[nodiscard]] Result<std::vector<std::int32_t>> generate(const program::Program& train,
                                                          const State& base,
                                                          std::span<const std::int32_t> prompt,

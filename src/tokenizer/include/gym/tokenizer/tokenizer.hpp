@@ -86,6 +86,8 @@ class Tokenizer {
 
     /// The largest id + 1: the rows of an embedding. Some ids may have no token.
     [[nodiscard]] std::uint32_t vocabulary() const;
+    /// Whether a token has this id, which decode() then takes.
+    [[nodiscard]] bool has_token(std::uint32_t id) const;
     /// For people: the encoding's name, or the name of the file or its folder.
     [[nodiscard]] std::string name() const;
     /// The token between documents: tokenizer_config.json's eos_token, else one of the usual names.
