@@ -827,6 +827,9 @@ BEGIN
     IF used.id IS NULL OR measured.root IS NULL THEN
         RETURN NEW;  -- the foreign keys say which
     END IF;
+    IF measured.parts > 0 THEN
+        RAISE EXCEPTION 'a mix is worth what its parts are: measure these' USING ERRCODE = 'P0001';
+    END IF;
     IF measured.vocabulary <> used.vocabulary THEN
         RAISE EXCEPTION 'the dataset''s vocabulary has % tokens, the evaluation is for %', measured.vocabulary,
             used.vocabulary USING ERRCODE = 'P0001';
@@ -838,6 +841,32 @@ BEGIN
     NEW.before_bits := used.before_bits;
     NEW.baseline_bits := used.baseline_bits;
     RETURN NEW;
+END
+$$;
+
+-- Name: data_terms(bytea); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.data_terms(dataset bytea, OUT price numeric, OUT quality integer) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    tokens numeric;
+    cost numeric;
+    worth numeric;
+    weighted numeric;
+BEGIN
+    SELECT sum(p.tokens), sum(p.tokens * d.price_wei_per_mtoken), sum(p.tokens * d.price_wei_per_mtoken * d.quality_ppm),
+           sum(p.tokens::numeric * d.quality_ppm)
+    INTO tokens, cost, worth, weighted
+    FROM registry.dataset_part p JOIN registry.dataset d ON d.root = p.part WHERE p.mix = dataset;
+    IF tokens IS NULL THEN
+        SELECT d.price_wei_per_mtoken, d.quality_ppm INTO price, quality FROM registry.dataset d WHERE d.root = dataset;
+    ELSE
+        price := div(cost + tokens - 1, tokens);
+        -- Of free parts no provider is paid: then the mean says only how good the text is.
+        quality := CASE WHEN cost = 0 THEN div(weighted, tokens) ELSE div(worth + cost - 1, cost) END;
+    END IF;
 END
 $$;
 
@@ -871,9 +900,9 @@ CREATE FUNCTION registry.fix_data_terms() RETURNS trigger
     AS $$
 BEGIN
     IF TG_OP = 'INSERT' THEN
-        SELECT price_wei_per_mtoken, quality_ppm INTO NEW.data_price_wei_per_mtoken, NEW.data_quality_ppm
-        FROM registry.dataset WHERE root = NEW.dataset_root;
-        IF NOT FOUND THEN
+        SELECT t.price, t.quality INTO NEW.data_price_wei_per_mtoken, NEW.data_quality_ppm
+        FROM registry.data_terms(NEW.dataset_root) t;
+        IF NEW.data_price_wei_per_mtoken IS NULL THEN
             RAISE EXCEPTION 'the dataset is not registered' USING ERRCODE = 'foreign_key_violation';
         END IF;
     ELSIF (NEW.dataset_root, NEW.data_price_wei_per_mtoken, NEW.data_quality_ppm)
@@ -881,6 +910,32 @@ BEGIN
         RAISE EXCEPTION 'the terms of a job never change' USING ERRCODE = 'P0001';
     END IF;
     RETURN NEW;
+END
+$$;
+
+-- Name: fix_job_data(); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.fix_job_data() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    used registry.dataset;
+    parts bigint;
+    tokens numeric;
+BEGIN
+    SELECT * INTO used FROM registry.dataset d WHERE d.root = NEW.dataset_root;
+    SELECT count(*), sum(p.tokens) INTO parts, tokens FROM registry.dataset_part p WHERE p.mix = NEW.dataset_root;
+    IF used.parts <> parts OR (parts > 0 AND used.tokens <> tokens) THEN
+        RAISE EXCEPTION 'the parts of the mix are not its tokens' USING ERRCODE = 'P0001';
+    END IF;
+    INSERT INTO registry.job_data
+        SELECT NEW.id, p.position, p.part, d.owner, p.tokens, used.tokens, d.price_wei_per_mtoken, d.quality_ppm,
+               coalesce(sum(p.tokens * d.price_wei_per_mtoken * d.quality_ppm) OVER (
+                   ORDER BY p.position ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)
+        FROM registry.dataset_part p JOIN registry.dataset d ON d.root = p.part
+        WHERE p.mix = NEW.dataset_root ORDER BY p.position;
+    RETURN NULL;
 END
 $$;
 
@@ -901,6 +956,22 @@ BEGIN
     END IF;
     RAISE EXCEPTION 'what was registered as a dataset never changes, except that its usefulness is measured once'
         USING ERRCODE = 'P0001';
+END
+$$;
+
+-- Name: guard_dataset_part(); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.guard_dataset_part() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF NEW.position >= (SELECT d.parts FROM registry.dataset d WHERE d.root = NEW.mix) THEN
+        RAISE EXCEPTION 'a dataset has as many parts as it was registered with' USING ERRCODE = 'P0001';
+    END IF;
+    IF (SELECT d.parts FROM registry.dataset d WHERE d.root = NEW.part) > 0 THEN
+        RAISE EXCEPTION 'a part of a mix is not a mix' USING ERRCODE = 'P0001';
+    END IF;
+    RETURN NEW;
 END
 $$;
 
@@ -1535,15 +1606,18 @@ CREATE TABLE registry.dataset (
     compared_tokens bigint,
     nearest registry.digest,
     nearest_ppm registry.ppm,
+    parts integer DEFAULT 0 NOT NULL,
     quality_ppm integer GENERATED ALWAYS AS (((((novelty_ppm)::bigint * (usefulness_ppm)::integer) / 1000000))::integer) STORED NOT NULL,
     CONSTRAINT dataset_check CHECK (((compared_tokens >= 0) AND (compared_tokens <= tokens))),
     CONSTRAINT dataset_check1 CHECK (((nearest)::bytea <> (root)::bytea)),
     CONSTRAINT dataset_licence CHECK (((licence = 'NOASSERTION'::text) = (sketch_level IS NULL))),
     CONSTRAINT dataset_licence_check CHECK (((char_length(licence) <= 256) AND (licence ~ '^[A-Za-z0-9.+:() -]+$'::text))),
+    CONSTRAINT dataset_mix CHECK (((parts = 0) OR (((price_wei_per_mtoken)::numeric = (0)::numeric) AND ((novelty_ppm)::integer = 0) AND ((usefulness_ppm)::integer = 0)))),
     CONSTRAINT dataset_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 128))),
     CONSTRAINT dataset_nearest CHECK (((nearest IS NULL) = (nearest_ppm IS NULL))),
     CONSTRAINT dataset_nearest_ppm_check CHECK (((nearest_ppm)::integer > 0)),
     CONSTRAINT dataset_number_positive CHECK ((number >= 1)),
+    CONSTRAINT dataset_parts_check CHECK (((parts = 0) OR ((parts >= 2) AND (parts <= 64)))),
     CONSTRAINT dataset_price CHECK (((price_wei_per_mtoken)::numeric <= '1000000000000000000000000000000'::numeric)),
     CONSTRAINT dataset_sketch CHECK ((num_nonnulls(sketch_level, sketch_chunks, compared_tokens) = ANY (ARRAY[0, 3]))),
     CONSTRAINT dataset_sketch_chunks_check CHECK (((sketch_chunks >= 0) AND (sketch_chunks <= 65536))),
@@ -1622,163 +1696,18 @@ CREATE VIEW audit.registry_included_not_accepted AS
    FROM registry.unit u
   WHERE (u.included AND (u.state = ANY (ARRAY['assigned'::text, 'expired'::text, 'unpaid'::text])));
 
--- Name: evaluation; Type: TABLE; Schema: registry; Owner: -
+-- Name: dataset_part; Type: TABLE; Schema: registry; Owner: -
 
-CREATE TABLE registry.evaluation (
-    id registry.digest NOT NULL,
-    number bigint NOT NULL,
-    program_root registry.digest NOT NULL,
-    seed registry.digest NOT NULL,
-    vocabulary integer NOT NULL,
-    base_steps integer NOT NULL,
-    steps integer NOT NULL,
-    windows integer NOT NULL,
-    reference registry.digest NOT NULL,
-    held_out registry.digest NOT NULL,
-    model_yaml text NOT NULL,
-    base_state_root registry.digest NOT NULL,
-    before_bits registry.loss NOT NULL,
-    baseline_state_root registry.digest NOT NULL,
-    baseline_bits registry.loss NOT NULL,
-    datasets_before bigint NOT NULL,
-    published_at_ms bigint NOT NULL,
-    salt registry.digest,
-    held_out_root registry.digest,
-    datasets_until bigint,
-    retired_at_ms bigint,
-    CONSTRAINT evaluation_base_steps_check CHECK (((base_steps >= 0) AND (base_steps <= 1048576))),
-    CONSTRAINT evaluation_check CHECK (((id)::bytea = sha256((((((((('\x47594d5553454631'::bytea || (program_root)::bytea) || (seed)::bytea) || int4send(vocabulary)) || int4send(base_steps)) || int4send(steps)) || int4send(windows)) || (reference)::bytea) || (held_out)::bytea)))),
-    CONSTRAINT evaluation_check1 CHECK (((baseline_bits)::integer < (before_bits)::integer)),
-    CONSTRAINT evaluation_check2 CHECK ((datasets_until >= datasets_before)),
-    CONSTRAINT evaluation_check3 CHECK ((num_nonnulls(salt, held_out_root, datasets_until, retired_at_ms) = ANY (ARRAY[0, 4]))),
-    CONSTRAINT evaluation_check4 CHECK (((salt IS NULL) OR ((held_out)::bytea = sha256((('\x47594d48454c4431'::bytea || (salt)::bytea) || (held_out_root)::bytea))))),
-    CONSTRAINT evaluation_model_yaml_check CHECK (((octet_length(model_yaml) >= 1) AND (octet_length(model_yaml) <= 65536))),
-    CONSTRAINT evaluation_number_check CHECK ((number >= 1)),
-    CONSTRAINT evaluation_steps_check CHECK (((steps >= 1) AND (steps <= 1048576))),
-    CONSTRAINT evaluation_vocabulary_check CHECK (((vocabulary >= 2) AND (vocabulary <= 1048576))),
-    CONSTRAINT evaluation_windows_check CHECK (((windows >= 1) AND (windows <= 65536)))
+CREATE TABLE registry.dataset_part (
+    mix registry.digest NOT NULL,
+    "position" integer NOT NULL,
+    part registry.digest NOT NULL,
+    tokens bigint NOT NULL,
+    weight_ppm bigint NOT NULL,
+    CONSTRAINT dataset_part_position_check CHECK (("position" >= 0)),
+    CONSTRAINT dataset_part_tokens_check CHECK ((tokens > 0)),
+    CONSTRAINT dataset_part_weight_ppm_check CHECK ((weight_ppm > 0))
 );
-
--- Name: registry_measurement; Type: VIEW; Schema: audit; Owner: -
-
-CREATE VIEW audit.registry_measurement AS
- SELECT format('dataset %s was measured with another evaluation or other losses than it should be'::text, encode((m.dataset)::bytea, 'hex'::text)) AS problem
-   FROM (registry.measurement m
-     JOIN registry.evaluation e ON (((e.id)::bytea = (m.evaluation)::bytea)))
-  WHERE ((registry.evaluation_for((m.dataset)::bytea) IS DISTINCT FROM (m.evaluation)::bytea) OR (((m.before_bits)::integer IS DISTINCT FROM (e.before_bits)::integer) OR ((m.baseline_bits)::integer IS DISTINCT FROM (e.baseline_bits)::integer)));
-
--- Name: registry_state_without_event; Type: VIEW; Schema: audit; Owner: -
-
-CREATE VIEW audit.registry_state_without_event AS
- SELECT u.id,
-    u.state
-   FROM (registry.unit u
-     LEFT JOIN LATERAL ( SELECT e.to_state
-           FROM registry.unit_event e
-          WHERE ((e.unit_id)::bytea = (u.id)::bytea)
-          ORDER BY e.seq DESC
-         LIMIT 1) last ON (true))
-  WHERE (last.to_state IS DISTINCT FROM u.state);
-
--- Name: credit; Type: TABLE; Schema: rewards; Owner: -
-
-CREATE TABLE rewards.credit (
-    id uuid NOT NULL,
-    kind text NOT NULL,
-    state text NOT NULL,
-    posting uuid,
-    due boolean DEFAULT false NOT NULL,
-    earner rewards.address NOT NULL,
-    node rewards.address,
-    job_id rewards.digest NOT NULL,
-    round bigint NOT NULL,
-    unit_id rewards.digest,
-    flops bigint DEFAULT 0 NOT NULL,
-    tokens bigint DEFAULT 0 NOT NULL,
-    price ledger.amount DEFAULT 0 NOT NULL,
-    premium_ppm bigint DEFAULT 0 NOT NULL,
-    quality_ppm bigint DEFAULT 0 NOT NULL,
-    compute ledger.amount DEFAULT 0 NOT NULL,
-    uptime_ppm bigint DEFAULT 0 NOT NULL,
-    bonus_max_ppm bigint DEFAULT 0 NOT NULL,
-    amount ledger.amount NOT NULL,
-    reason text DEFAULT ''::text NOT NULL,
-    epoch bigint,
-    created_at_ms bigint NOT NULL,
-    changed_at_ms bigint NOT NULL,
-    challenges bigint DEFAULT 0 NOT NULL,
-    answered bigint DEFAULT 0 NOT NULL,
-    charged ledger.amount DEFAULT 0 NOT NULL,
-    fee_ppm bigint DEFAULT 0 NOT NULL,
-    burned_ppm bigint DEFAULT 0 NOT NULL,
-    burned ledger.amount DEFAULT 0 NOT NULL,
-    emission_ppm bigint DEFAULT 0 NOT NULL,
-    compute_total ledger.amount DEFAULT 0 NOT NULL,
-    payer rewards.address,
-    CONSTRAINT credit_burned_ppm_check CHECK (((burned_ppm >= 0) AND (burned_ppm <= 1000000))),
-    CONSTRAINT credit_challenges_check CHECK ((challenges >= 0)),
-    CONSTRAINT credit_check CHECK ((((posting IS NOT NULL) = (state = ANY (ARRAY['posted'::text, 'void'::text]))) OR ((state = 'void'::text) AND (posting IS NULL)))),
-    CONSTRAINT credit_check1 CHECK (((epoch IS NULL) OR (state = 'posted'::text))),
-    CONSTRAINT credit_check2 CHECK (((NOT due) OR (state = 'unfunded'::text) OR (state = 'posted'::text))),
-    CONSTRAINT credit_check3 CHECK (((answered >= 0) AND (answered <= challenges))),
-    CONSTRAINT credit_emission_ppm_check CHECK (((emission_ppm >= 0) AND (emission_ppm <= 1000000))),
-    CONSTRAINT credit_fee_ppm_check CHECK (((fee_ppm >= 0) AND (fee_ppm <= 1000000))),
-    CONSTRAINT credit_flops_check CHECK ((flops >= 0)),
-    CONSTRAINT credit_has_payer CHECK (((kind = 'emission'::text) = (payer IS NOT NULL))),
-    CONSTRAINT credit_has_unit CHECK (((kind = ANY (ARRAY['compute'::text, 'verification'::text, 'data'::text])) = (unit_id IS NOT NULL))),
-    CONSTRAINT credit_kind_check CHECK ((kind = ANY (ARRAY['compute'::text, 'verification'::text, 'uptime'::text, 'data'::text, 'fee'::text, 'burn'::text, 'emission'::text]))),
-    CONSTRAINT credit_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'posted'::text, 'void'::text, 'unfunded'::text]))),
-    CONSTRAINT credit_tokens_check CHECK ((tokens >= 0))
-);
-
--- Name: rewards_credit_without_transfer; Type: VIEW; Schema: audit; Owner: -
-
-CREATE VIEW audit.rewards_credit_without_transfer AS
- SELECT format('credit %s is %s, its transfer is not'::text, c.id, c.state) AS problem
-   FROM ((rewards.credit c
-     LEFT JOIN ledger.transfer t ON ((t.id = c.id)))
-     LEFT JOIN ledger.transfer p ON ((p.id = c.posting)))
-  WHERE
-        CASE c.state
-            WHEN 'pending'::text THEN ((t.kind IS DISTINCT FROM 'pending'::text) OR (EXISTS ( SELECT
-               FROM ledger.transfer r
-              WHERE (r.pending_id = c.id))))
-            WHEN 'posted'::text THEN ((p.kind IS NULL) OR (p.kind <> ALL (ARRAY['post'::text, 'transfer'::text])) OR ((p.amount)::numeric <> (c.amount)::numeric) OR ((p.kind = 'post'::text) AND (p.pending_id <> c.id)))
-            WHEN 'void'::text THEN ((c.posting IS NOT NULL) AND ((p.kind IS DISTINCT FROM 'void'::text) OR (p.pending_id IS DISTINCT FROM c.id)))
-            ELSE (t.id IS NOT NULL)
-        END;
-
--- Name: payout; Type: TABLE; Schema: rewards; Owner: -
-
-CREATE TABLE rewards.payout (
-    epoch bigint NOT NULL,
-    earner rewards.address NOT NULL,
-    earned ledger.amount NOT NULL,
-    cumulative ledger.amount NOT NULL,
-    CONSTRAINT payout_check CHECK (((cumulative)::numeric >= (earned)::numeric)),
-    CONSTRAINT payout_earned_check CHECK (((earned)::numeric > (0)::numeric))
-);
-
--- Name: rewards_cumulative; Type: VIEW; Schema: audit; Owner: -
-
-CREATE VIEW audit.rewards_cumulative AS
- SELECT format('epoch %s, earner %s: cumulative %s is not the sum of its epochs'::text, s.epoch, encode((s.earner)::bytea, 'hex'::text), s.cumulative) AS problem
-   FROM ( SELECT p.epoch,
-            p.earner,
-            p.earned,
-            p.cumulative,
-            sum((p.earned)::numeric) OVER (PARTITION BY p.earner ORDER BY p.epoch) AS expected
-           FROM rewards.payout p) s
-  WHERE ((s.cumulative)::numeric <> s.expected);
-
--- Name: rewards_data_paid_twice; Type: VIEW; Schema: audit; Owner: -
-
-CREATE VIEW audit.rewards_data_paid_twice AS
- SELECT format('unit %s has %s data credits'::text, encode((credit.unit_id)::bytea, 'hex'::text), count(*)) AS problem
-   FROM rewards.credit
-  WHERE (credit.kind = 'data'::text)
-  GROUP BY credit.unit_id
- HAVING (count(*) > 1);
 
 -- Name: job; Type: TABLE; Schema: registry; Owner: -
 
@@ -1854,13 +1783,267 @@ CREATE TABLE registry.job (
     CONSTRAINT job_unit_ms_check CHECK ((unit_ms > 0))
 );
 
+-- Name: job_data; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.job_data (
+    job_id registry.digest NOT NULL,
+    "position" integer NOT NULL,
+    dataset registry.digest NOT NULL,
+    owner registry.address NOT NULL,
+    part_tokens bigint NOT NULL,
+    mix_tokens bigint NOT NULL,
+    price_wei_per_mtoken registry.wei NOT NULL,
+    quality_ppm registry.ppm NOT NULL,
+    weight_before registry.wei NOT NULL,
+    CONSTRAINT job_data_check CHECK ((mix_tokens > part_tokens)),
+    CONSTRAINT job_data_part_tokens_check CHECK ((part_tokens > 0)),
+    CONSTRAINT job_data_position_check CHECK (("position" >= 0))
+);
+
+-- Name: registry_job_data; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.registry_job_data AS
+ SELECT format('job %s: its providers are not those of its dataset'::text, encode((j.id)::bytea, 'hex'::text)) AS problem
+   FROM registry.job j
+  WHERE (EXISTS ( SELECT
+           FROM (( SELECT x_1.job_id,
+                    x_1."position",
+                    x_1.dataset,
+                    x_1.owner,
+                    x_1.part_tokens,
+                    x_1.mix_tokens,
+                    x_1.price_wei_per_mtoken,
+                    x_1.quality_ppm,
+                    x_1.weight_before
+                   FROM registry.job_data x_1
+                  WHERE ((x_1.job_id)::bytea = (j.id)::bytea)) x
+             FULL JOIN ( SELECT p_1."position",
+                    p_1.part,
+                    p_1.tokens,
+                    d.owner,
+                    d.price_wei_per_mtoken,
+                    sum(p_1.tokens) OVER () AS mix_tokens
+                   FROM (registry.dataset_part p_1
+                     JOIN registry.dataset d ON (((d.root)::bytea = (p_1.part)::bytea)))
+                  WHERE ((p_1.mix)::bytea = (j.dataset_root)::bytea)) p ON ((p."position" = x."position")))
+          WHERE ((((((x.dataset)::bytea IS DISTINCT FROM (p.part)::bytea) OR (x.part_tokens IS DISTINCT FROM p.tokens)) OR (x.mix_tokens IS DISTINCT FROM (p.mix_tokens)::bigint)) OR ((x.owner)::bytea IS DISTINCT FROM (p.owner)::bytea)) OR ((x.price_wei_per_mtoken)::numeric IS DISTINCT FROM (p.price_wei_per_mtoken)::numeric))));
+
+-- Name: evaluation; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.evaluation (
+    id registry.digest NOT NULL,
+    number bigint NOT NULL,
+    program_root registry.digest NOT NULL,
+    seed registry.digest NOT NULL,
+    vocabulary integer NOT NULL,
+    base_steps integer NOT NULL,
+    steps integer NOT NULL,
+    windows integer NOT NULL,
+    reference registry.digest NOT NULL,
+    held_out registry.digest NOT NULL,
+    model_yaml text NOT NULL,
+    base_state_root registry.digest NOT NULL,
+    before_bits registry.loss NOT NULL,
+    baseline_state_root registry.digest NOT NULL,
+    baseline_bits registry.loss NOT NULL,
+    datasets_before bigint NOT NULL,
+    published_at_ms bigint NOT NULL,
+    salt registry.digest,
+    held_out_root registry.digest,
+    datasets_until bigint,
+    retired_at_ms bigint,
+    CONSTRAINT evaluation_base_steps_check CHECK (((base_steps >= 0) AND (base_steps <= 1048576))),
+    CONSTRAINT evaluation_check CHECK (((id)::bytea = sha256((((((((('\x47594d5553454631'::bytea || (program_root)::bytea) || (seed)::bytea) || int4send(vocabulary)) || int4send(base_steps)) || int4send(steps)) || int4send(windows)) || (reference)::bytea) || (held_out)::bytea)))),
+    CONSTRAINT evaluation_check1 CHECK (((baseline_bits)::integer < (before_bits)::integer)),
+    CONSTRAINT evaluation_check2 CHECK ((datasets_until >= datasets_before)),
+    CONSTRAINT evaluation_check3 CHECK ((num_nonnulls(salt, held_out_root, datasets_until, retired_at_ms) = ANY (ARRAY[0, 4]))),
+    CONSTRAINT evaluation_check4 CHECK (((salt IS NULL) OR ((held_out)::bytea = sha256((('\x47594d48454c4431'::bytea || (salt)::bytea) || (held_out_root)::bytea))))),
+    CONSTRAINT evaluation_model_yaml_check CHECK (((octet_length(model_yaml) >= 1) AND (octet_length(model_yaml) <= 65536))),
+    CONSTRAINT evaluation_number_check CHECK ((number >= 1)),
+    CONSTRAINT evaluation_steps_check CHECK (((steps >= 1) AND (steps <= 1048576))),
+    CONSTRAINT evaluation_vocabulary_check CHECK (((vocabulary >= 2) AND (vocabulary <= 1048576))),
+    CONSTRAINT evaluation_windows_check CHECK (((windows >= 1) AND (windows <= 65536)))
+);
+
+-- Name: registry_measurement; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.registry_measurement AS
+ SELECT format('dataset %s was measured with another evaluation or other losses than it should be'::text, encode((m.dataset)::bytea, 'hex'::text)) AS problem
+   FROM (registry.measurement m
+     JOIN registry.evaluation e ON (((e.id)::bytea = (m.evaluation)::bytea)))
+  WHERE ((registry.evaluation_for((m.dataset)::bytea) IS DISTINCT FROM (m.evaluation)::bytea) OR (((m.before_bits)::integer IS DISTINCT FROM (e.before_bits)::integer) OR ((m.baseline_bits)::integer IS DISTINCT FROM (e.baseline_bits)::integer)));
+
+-- Name: registry_mix; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.registry_mix AS
+ SELECT format('mix %s has %s tokens in %s parts, registered are %s in %s'::text, encode((d.root)::bytea, 'hex'::text), COALESCE(p.tokens, (0)::numeric), COALESCE(p.parts, (0)::bigint), d.tokens, d.parts) AS problem
+   FROM (registry.dataset d
+     LEFT JOIN ( SELECT dataset_part.mix,
+            count(*) AS parts,
+            sum(dataset_part.tokens) AS tokens
+           FROM registry.dataset_part
+          GROUP BY dataset_part.mix) p ON (((p.mix)::bytea = (d.root)::bytea)))
+  WHERE (((d.parts > 0) AND ((d.parts IS DISTINCT FROM (p.parts)::integer) OR (d.tokens IS DISTINCT FROM (p.tokens)::bigint))) OR ((d.parts = 0) AND (p.parts > 0)))
+UNION ALL
+ SELECT format('mix %s has a part that is a mix or was registered later'::text, encode((p.mix)::bytea, 'hex'::text)) AS problem
+   FROM ((registry.dataset_part p
+     JOIN registry.dataset m ON (((m.root)::bytea = (p.mix)::bytea)))
+     JOIN registry.dataset d ON (((d.root)::bytea = (p.part)::bytea)))
+  WHERE ((d.parts > 0) OR (d.number >= m.number));
+
+-- Name: registry_state_without_event; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.registry_state_without_event AS
+ SELECT u.id,
+    u.state
+   FROM (registry.unit u
+     LEFT JOIN LATERAL ( SELECT e.to_state
+           FROM registry.unit_event e
+          WHERE ((e.unit_id)::bytea = (u.id)::bytea)
+          ORDER BY e.seq DESC
+         LIMIT 1) last ON (true))
+  WHERE (last.to_state IS DISTINCT FROM u.state);
+
+-- Name: credit; Type: TABLE; Schema: rewards; Owner: -
+
+CREATE TABLE rewards.credit (
+    id uuid NOT NULL,
+    kind text NOT NULL,
+    state text NOT NULL,
+    posting uuid,
+    due boolean DEFAULT false NOT NULL,
+    earner rewards.address NOT NULL,
+    node rewards.address,
+    job_id rewards.digest NOT NULL,
+    round bigint NOT NULL,
+    unit_id rewards.digest,
+    flops bigint DEFAULT 0 NOT NULL,
+    tokens bigint DEFAULT 0 NOT NULL,
+    price ledger.amount DEFAULT 0 NOT NULL,
+    premium_ppm bigint DEFAULT 0 NOT NULL,
+    quality_ppm bigint DEFAULT 0 NOT NULL,
+    compute ledger.amount DEFAULT 0 NOT NULL,
+    uptime_ppm bigint DEFAULT 0 NOT NULL,
+    bonus_max_ppm bigint DEFAULT 0 NOT NULL,
+    amount ledger.amount NOT NULL,
+    reason text DEFAULT ''::text NOT NULL,
+    epoch bigint,
+    created_at_ms bigint NOT NULL,
+    changed_at_ms bigint NOT NULL,
+    challenges bigint DEFAULT 0 NOT NULL,
+    answered bigint DEFAULT 0 NOT NULL,
+    charged ledger.amount DEFAULT 0 NOT NULL,
+    fee_ppm bigint DEFAULT 0 NOT NULL,
+    burned_ppm bigint DEFAULT 0 NOT NULL,
+    burned ledger.amount DEFAULT 0 NOT NULL,
+    emission_ppm bigint DEFAULT 0 NOT NULL,
+    compute_total ledger.amount DEFAULT 0 NOT NULL,
+    payer rewards.address,
+    dataset rewards.digest,
+    part_tokens bigint DEFAULT 0 NOT NULL,
+    mix_tokens bigint DEFAULT 0 NOT NULL,
+    weight_before ledger.amount DEFAULT 0 NOT NULL,
+    CONSTRAINT credit_burned_ppm_check CHECK (((burned_ppm >= 0) AND (burned_ppm <= 1000000))),
+    CONSTRAINT credit_challenges_check CHECK ((challenges >= 0)),
+    CONSTRAINT credit_check CHECK ((((posting IS NOT NULL) = (state = ANY (ARRAY['posted'::text, 'void'::text]))) OR ((state = 'void'::text) AND (posting IS NULL)))),
+    CONSTRAINT credit_check1 CHECK (((epoch IS NULL) OR (state = 'posted'::text))),
+    CONSTRAINT credit_check2 CHECK (((NOT due) OR (state = 'unfunded'::text) OR (state = 'posted'::text))),
+    CONSTRAINT credit_check3 CHECK (((answered >= 0) AND (answered <= challenges))),
+    CONSTRAINT credit_emission_ppm_check CHECK (((emission_ppm >= 0) AND (emission_ppm <= 1000000))),
+    CONSTRAINT credit_fee_ppm_check CHECK (((fee_ppm >= 0) AND (fee_ppm <= 1000000))),
+    CONSTRAINT credit_flops_check CHECK ((flops >= 0)),
+    CONSTRAINT credit_has_part CHECK (
+CASE
+    WHEN (dataset IS NULL) THEN ((part_tokens = 0) AND (mix_tokens = 0) AND ((weight_before)::numeric = (0)::numeric))
+    ELSE ((kind = 'data'::text) AND (part_tokens > 0) AND (mix_tokens > part_tokens))
+END),
+    CONSTRAINT credit_has_payer CHECK (((kind = 'emission'::text) = (payer IS NOT NULL))),
+    CONSTRAINT credit_has_unit CHECK (((kind = ANY (ARRAY['compute'::text, 'verification'::text, 'data'::text])) = (unit_id IS NOT NULL))),
+    CONSTRAINT credit_kind_check CHECK ((kind = ANY (ARRAY['compute'::text, 'verification'::text, 'uptime'::text, 'data'::text, 'fee'::text, 'burn'::text, 'emission'::text]))),
+    CONSTRAINT credit_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'posted'::text, 'void'::text, 'unfunded'::text]))),
+    CONSTRAINT credit_tokens_check CHECK ((tokens >= 0))
+);
+
+-- Name: rewards_credit_without_transfer; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.rewards_credit_without_transfer AS
+ SELECT format('credit %s is %s, its transfer is not'::text, c.id, c.state) AS problem
+   FROM ((rewards.credit c
+     LEFT JOIN ledger.transfer t ON ((t.id = c.id)))
+     LEFT JOIN ledger.transfer p ON ((p.id = c.posting)))
+  WHERE
+        CASE c.state
+            WHEN 'pending'::text THEN ((t.kind IS DISTINCT FROM 'pending'::text) OR (EXISTS ( SELECT
+               FROM ledger.transfer r
+              WHERE (r.pending_id = c.id))))
+            WHEN 'posted'::text THEN ((p.kind IS NULL) OR (p.kind <> ALL (ARRAY['post'::text, 'transfer'::text])) OR ((p.amount)::numeric <> (c.amount)::numeric) OR ((p.kind = 'post'::text) AND (p.pending_id <> c.id)))
+            WHEN 'void'::text THEN ((c.posting IS NOT NULL) AND ((p.kind IS DISTINCT FROM 'void'::text) OR (p.pending_id IS DISTINCT FROM c.id)))
+            ELSE (t.id IS NOT NULL)
+        END;
+
+-- Name: payout; Type: TABLE; Schema: rewards; Owner: -
+
+CREATE TABLE rewards.payout (
+    epoch bigint NOT NULL,
+    earner rewards.address NOT NULL,
+    earned ledger.amount NOT NULL,
+    cumulative ledger.amount NOT NULL,
+    CONSTRAINT payout_check CHECK (((cumulative)::numeric >= (earned)::numeric)),
+    CONSTRAINT payout_earned_check CHECK (((earned)::numeric > (0)::numeric))
+);
+
+-- Name: rewards_cumulative; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.rewards_cumulative AS
+ SELECT format('epoch %s, earner %s: cumulative %s is not the sum of its epochs'::text, s.epoch, encode((s.earner)::bytea, 'hex'::text), s.cumulative) AS problem
+   FROM ( SELECT p.epoch,
+            p.earner,
+            p.earned,
+            p.cumulative,
+            sum((p.earned)::numeric) OVER (PARTITION BY p.earner ORDER BY p.epoch) AS expected
+           FROM rewards.payout p) s
+  WHERE ((s.cumulative)::numeric <> s.expected);
+
+-- Name: rewards_data_paid_twice; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.rewards_data_paid_twice AS
+ SELECT format('unit %s has %s data credits for dataset %s'::text, encode((credit.unit_id)::bytea, 'hex'::text), count(*), COALESCE(encode((credit.dataset)::bytea, 'hex'::text), 'of its job'::text)) AS problem
+   FROM rewards.credit
+  WHERE (credit.kind = 'data'::text)
+  GROUP BY credit.unit_id, credit.dataset
+ HAVING (count(*) > 1);
+
+-- Name: rewards_data_shares; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.rewards_data_shares AS
+ SELECT format('unit %s: the providers of its mix have credits of %s, its tokens cost %s'::text, encode((u.unit_id)::bytea, 'hex'::text), u.amount, m.amount) AS problem
+   FROM (( SELECT credit.job_id,
+            credit.unit_id,
+            max(credit.tokens) AS tokens,
+            sum((credit.amount)::numeric) AS amount,
+            (min(credit.tokens) <> max(credit.tokens)) AS differ
+           FROM rewards.credit
+          WHERE ((credit.kind = 'data'::text) AND (credit.dataset IS NOT NULL))
+          GROUP BY credit.job_id, credit.unit_id) u
+     JOIN LATERAL ( SELECT div(((u.tokens)::numeric * sum((((p.part_tokens)::numeric * (p.price_wei_per_mtoken)::numeric) * (p.quality_ppm)::numeric))), ((max(p.mix_tokens))::numeric * ('1000000000000'::bigint)::numeric)) AS amount
+           FROM registry.job_data p
+          WHERE ((p.job_id)::bytea = (u.job_id)::bytea)) m ON (true))
+  WHERE (u.differ OR (u.amount IS DISTINCT FROM m.amount));
+
 -- Name: rewards_data_terms; Type: VIEW; Schema: audit; Owner: -
 
 CREATE VIEW audit.rewards_data_terms AS
  SELECT format('data credit %s was booked with other terms than job %s has'::text, c.id, encode((j.id)::bytea, 'hex'::text)) AS problem
-   FROM (rewards.credit c
+   FROM ((rewards.credit c
      JOIN registry.job j ON (((j.id)::bytea = (c.job_id)::bytea)))
-  WHERE ((c.kind = 'data'::text) AND (((c.price)::numeric IS DISTINCT FROM (j.data_price_wei_per_mtoken)::numeric) OR (c.quality_ppm IS DISTINCT FROM (j.data_quality_ppm)::integer)));
+     LEFT JOIN registry.job_data p ON ((((p.job_id)::bytea = (c.job_id)::bytea) AND ((p.dataset)::bytea = (c.dataset)::bytea))))
+  WHERE ((c.kind = 'data'::text) AND
+        CASE
+            WHEN (c.dataset IS NULL) THEN ((((c.price)::numeric IS DISTINCT FROM (j.data_price_wei_per_mtoken)::numeric) OR (c.quality_ppm IS DISTINCT FROM (j.data_quality_ppm)::integer)) OR (EXISTS ( SELECT
+               FROM registry.job_data x
+              WHERE ((x.job_id)::bytea = (j.id)::bytea))))
+            ELSE (((((((c.earner)::bytea IS DISTINCT FROM (p.owner)::bytea) OR ((c.price)::numeric IS DISTINCT FROM (p.price_wei_per_mtoken)::numeric)) OR (c.quality_ppm IS DISTINCT FROM (p.quality_ppm)::integer)) OR (c.part_tokens IS DISTINCT FROM p.part_tokens)) OR (c.mix_tokens IS DISTINCT FROM p.mix_tokens)) OR ((c.weight_before)::numeric IS DISTINCT FROM (p.weight_before)::numeric))
+        END);
 
 -- Name: rewards_emission_above_burned; Type: VIEW; Schema: audit; Owner: -
 
@@ -2240,6 +2423,16 @@ CREATE TABLE registry.missed_draw (
     CONSTRAINT missed_draw_draw_check CHECK ((draw >= 0))
 );
 
+-- Name: mix_recipe; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.mix_recipe (
+    recipe registry.digest NOT NULL,
+    mix registry.digest NOT NULL,
+    manifest_root registry.digest NOT NULL,
+    manifest_blob registry.digest NOT NULL,
+    made_at_ms bigint NOT NULL
+);
+
 -- Name: node; Type: TABLE; Schema: registry; Owner: -
 
 CREATE TABLE registry.node (
@@ -2575,6 +2768,16 @@ ALTER TABLE ONLY registry.dataset_name
 ALTER TABLE ONLY registry.dataset
     ADD CONSTRAINT dataset_number UNIQUE (number);
 
+-- Name: dataset_part dataset_part_once; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.dataset_part
+    ADD CONSTRAINT dataset_part_once UNIQUE (mix, part);
+
+-- Name: dataset_part dataset_part_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.dataset_part
+    ADD CONSTRAINT dataset_part_pkey PRIMARY KEY (mix, "position");
+
 -- Name: dataset dataset_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
 
 ALTER TABLE ONLY registry.dataset
@@ -2615,6 +2818,16 @@ ALTER TABLE ONLY registry.evaluation
 ALTER TABLE ONLY registry.game_watch
     ADD CONSTRAINT game_watch_pkey PRIMARY KEY (contract);
 
+-- Name: job_data job_data_once; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.job_data
+    ADD CONSTRAINT job_data_once UNIQUE (job_id, dataset);
+
+-- Name: job_data job_data_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.job_data
+    ADD CONSTRAINT job_data_pkey PRIMARY KEY (job_id, "position");
+
 -- Name: job_funding job_funding_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
 
 ALTER TABLE ONLY registry.job_funding
@@ -2654,6 +2867,11 @@ ALTER TABLE ONLY registry.measurement
 
 ALTER TABLE ONLY registry.missed_draw
     ADD CONSTRAINT missed_draw_pkey PRIMARY KEY (unit_id, draw);
+
+-- Name: mix_recipe mix_recipe_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.mix_recipe
+    ADD CONSTRAINT mix_recipe_pkey PRIMARY KEY (recipe);
 
 -- Name: node node_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
 
@@ -2995,6 +3213,10 @@ CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.datas
 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.dataset_name FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
 
+-- Name: dataset_part append_only; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.dataset_part FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
+
 -- Name: dataset_tokenizer append_only; Type: TRIGGER; Schema: registry; Owner: -
 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.dataset_tokenizer FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
@@ -3007,6 +3229,10 @@ CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.datas
 
 CREATE TRIGGER append_only BEFORE DELETE OR TRUNCATE ON registry.evaluation FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
 
+-- Name: job_data append_only; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.job_data FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
+
 -- Name: job_funding append_only; Type: TRIGGER; Schema: registry; Owner: -
 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.job_funding FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
@@ -3018,6 +3244,10 @@ CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.job_o
 -- Name: measurement append_only; Type: TRIGGER; Schema: registry; Owner: -
 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.measurement FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
+
+-- Name: mix_recipe append_only; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.mix_recipe FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
 
 -- Name: unit_commitment append_only; Type: TRIGGER; Schema: registry; Owner: -
 
@@ -3047,9 +3277,17 @@ CREATE TRIGGER drop_request_reason BEFORE UPDATE OF request ON registry.job FOR 
 
 CREATE TRIGGER fix_data_terms BEFORE INSERT OR UPDATE ON registry.job FOR EACH ROW EXECUTE FUNCTION registry.fix_data_terms();
 
+-- Name: job fix_job_data; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER fix_job_data AFTER INSERT ON registry.job FOR EACH ROW EXECUTE FUNCTION registry.fix_job_data();
+
 -- Name: dataset guard_dataset; Type: TRIGGER; Schema: registry; Owner: -
 
 CREATE TRIGGER guard_dataset BEFORE DELETE OR UPDATE ON registry.dataset FOR EACH ROW EXECUTE FUNCTION registry.guard_dataset();
+
+-- Name: dataset_part guard_dataset_part; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER guard_dataset_part BEFORE INSERT ON registry.dataset_part FOR EACH ROW EXECUTE FUNCTION registry.guard_dataset_part();
 
 -- Name: dataset_version guard_dataset_version; Type: TRIGGER; Schema: registry; Owner: -
 
@@ -3115,6 +3353,16 @@ ALTER TABLE ONLY registry.dataset_key
 ALTER TABLE ONLY registry.dataset
     ADD CONSTRAINT dataset_nearest_fkey FOREIGN KEY (nearest) REFERENCES registry.dataset(root);
 
+-- Name: dataset_part dataset_part_mix_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.dataset_part
+    ADD CONSTRAINT dataset_part_mix_fkey FOREIGN KEY (mix) REFERENCES registry.dataset(root);
+
+-- Name: dataset_part dataset_part_part_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.dataset_part
+    ADD CONSTRAINT dataset_part_part_fkey FOREIGN KEY (part) REFERENCES registry.dataset(root);
+
 -- Name: dataset_tokenizer dataset_tokenizer_dataset_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
 
 ALTER TABLE ONLY registry.dataset_tokenizer
@@ -3144,6 +3392,16 @@ ALTER TABLE ONLY registry.equivocation
 
 ALTER TABLE ONLY registry.evaluation
     ADD CONSTRAINT evaluation_reference_fkey FOREIGN KEY (reference) REFERENCES registry.dataset(root);
+
+-- Name: job_data job_data_dataset_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.job_data
+    ADD CONSTRAINT job_data_dataset_fkey FOREIGN KEY (dataset) REFERENCES registry.dataset(root);
+
+-- Name: job_data job_data_job_id_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.job_data
+    ADD CONSTRAINT job_data_job_id_fkey FOREIGN KEY (job_id) REFERENCES registry.job(id);
 
 -- Name: job job_dataset_root_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
 
@@ -3179,6 +3437,11 @@ ALTER TABLE ONLY registry.missed_draw
 
 ALTER TABLE ONLY registry.missed_draw
     ADD CONSTRAINT missed_draw_verifier_fkey FOREIGN KEY (verifier) REFERENCES registry.node(address);
+
+-- Name: mix_recipe mix_recipe_mix_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.mix_recipe
+    ADD CONSTRAINT mix_recipe_mix_fkey FOREIGN KEY (mix) REFERENCES registry.dataset(root);
 
 -- Name: report report_unit_id_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
 
@@ -3723,6 +3986,53 @@ GRANT SELECT ON TABLE audit.registry_included_not_accepted TO gym_rewards;
 GRANT SELECT ON TABLE audit.registry_included_not_accepted TO gym_api;
 GRANT SELECT ON TABLE audit.registry_included_not_accepted TO gym_auditor;
 
+-- Name: TABLE dataset_part; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT ON TABLE registry.dataset_part TO gym_coordinator;
+GRANT SELECT ON TABLE registry.dataset_part TO gym_rewards;
+GRANT SELECT,INSERT ON TABLE registry.dataset_part TO gym_api;
+GRANT SELECT ON TABLE registry.dataset_part TO gym_evaluator;
+
+-- Name: TABLE job; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,UPDATE ON TABLE registry.job TO gym_coordinator;
+GRANT SELECT ON TABLE registry.job TO gym_rewards;
+GRANT SELECT,INSERT ON TABLE registry.job TO gym_api;
+
+-- Name: COLUMN job.id; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT(id) ON TABLE registry.job TO gym_ledger_owner;
+
+-- Name: COLUMN job.owner; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT(owner) ON TABLE registry.job TO gym_ledger_owner;
+
+-- Name: COLUMN job.budget_wei; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(budget_wei) ON TABLE registry.job TO gym_api;
+
+-- Name: COLUMN job.request; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(request) ON TABLE registry.job TO gym_rewards;
+GRANT UPDATE(request) ON TABLE registry.job TO gym_api;
+
+-- Name: COLUMN job.request_reason; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(request_reason) ON TABLE registry.job TO gym_rewards;
+GRANT UPDATE(request_reason) ON TABLE registry.job TO gym_api;
+
+-- Name: TABLE job_data; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT ON TABLE registry.job_data TO gym_coordinator;
+GRANT SELECT ON TABLE registry.job_data TO gym_rewards;
+GRANT SELECT ON TABLE registry.job_data TO gym_api;
+
+-- Name: TABLE registry_job_data; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.registry_job_data TO gym_rewards;
+GRANT SELECT ON TABLE audit.registry_job_data TO gym_api;
+GRANT SELECT ON TABLE audit.registry_job_data TO gym_auditor;
+
 -- Name: TABLE evaluation; Type: ACL; Schema: registry; Owner: -
 
 GRANT SELECT ON TABLE registry.evaluation TO gym_api;
@@ -3747,6 +4057,12 @@ GRANT UPDATE(retired_at_ms) ON TABLE registry.evaluation TO gym_evaluator;
 GRANT SELECT ON TABLE audit.registry_measurement TO gym_rewards;
 GRANT SELECT ON TABLE audit.registry_measurement TO gym_api;
 GRANT SELECT ON TABLE audit.registry_measurement TO gym_auditor;
+
+-- Name: TABLE registry_mix; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.registry_mix TO gym_rewards;
+GRANT SELECT ON TABLE audit.registry_mix TO gym_api;
+GRANT SELECT ON TABLE audit.registry_mix TO gym_auditor;
 
 -- Name: TABLE registry_state_without_event; Type: ACL; Schema: audit; Owner: -
 
@@ -3782,33 +4098,11 @@ GRANT SELECT ON TABLE audit.rewards_data_paid_twice TO gym_rewards;
 GRANT SELECT ON TABLE audit.rewards_data_paid_twice TO gym_api;
 GRANT SELECT ON TABLE audit.rewards_data_paid_twice TO gym_auditor;
 
--- Name: TABLE job; Type: ACL; Schema: registry; Owner: -
+-- Name: TABLE rewards_data_shares; Type: ACL; Schema: audit; Owner: -
 
-GRANT SELECT,UPDATE ON TABLE registry.job TO gym_coordinator;
-GRANT SELECT ON TABLE registry.job TO gym_rewards;
-GRANT SELECT,INSERT ON TABLE registry.job TO gym_api;
-
--- Name: COLUMN job.id; Type: ACL; Schema: registry; Owner: -
-
-GRANT SELECT(id) ON TABLE registry.job TO gym_ledger_owner;
-
--- Name: COLUMN job.owner; Type: ACL; Schema: registry; Owner: -
-
-GRANT SELECT(owner) ON TABLE registry.job TO gym_ledger_owner;
-
--- Name: COLUMN job.budget_wei; Type: ACL; Schema: registry; Owner: -
-
-GRANT UPDATE(budget_wei) ON TABLE registry.job TO gym_api;
-
--- Name: COLUMN job.request; Type: ACL; Schema: registry; Owner: -
-
-GRANT UPDATE(request) ON TABLE registry.job TO gym_rewards;
-GRANT UPDATE(request) ON TABLE registry.job TO gym_api;
-
--- Name: COLUMN job.request_reason; Type: ACL; Schema: registry; Owner: -
-
-GRANT UPDATE(request_reason) ON TABLE registry.job TO gym_rewards;
-GRANT UPDATE(request_reason) ON TABLE registry.job TO gym_api;
+GRANT SELECT ON TABLE audit.rewards_data_shares TO gym_rewards;
+GRANT SELECT ON TABLE audit.rewards_data_shares TO gym_api;
+GRANT SELECT ON TABLE audit.rewards_data_shares TO gym_auditor;
 
 -- Name: TABLE rewards_data_terms; Type: ACL; Schema: audit; Owner: -
 
@@ -4036,6 +4330,10 @@ GRANT SELECT ON TABLE registry.job_transition TO gym_api;
 
 GRANT SELECT,INSERT ON TABLE registry.missed_draw TO gym_coordinator;
 GRANT SELECT ON TABLE registry.missed_draw TO gym_rewards;
+
+-- Name: TABLE mix_recipe; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT ON TABLE registry.mix_recipe TO gym_api;
 
 -- Name: TABLE node; Type: ACL; Schema: registry; Owner: -
 

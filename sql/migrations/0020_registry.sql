@@ -124,6 +124,8 @@ CREATE TABLE registry.dataset (
     compared_tokens bigint CHECK (compared_tokens BETWEEN 0 AND tokens),
     nearest registry.digest REFERENCES registry.dataset CHECK (nearest <> root),
     nearest_ppm registry.ppm CHECK (nearest_ppm > 0),
+    -- Of a mix: how many datasets it is made of (registry.dataset_part). 0: it is a dataset of its own.
+    parts integer NOT NULL DEFAULT 0 CHECK (parts = 0 OR parts BETWEEN 2 AND 64),
     -- quality::quality_ppm(): no one can store one that does not follow from its factors.
     quality_ppm integer NOT NULL
         GENERATED ALWAYS AS ((novelty_ppm::bigint * usefulness_ppm / 1000000)::integer) STORED,
@@ -131,6 +133,8 @@ CREATE TABLE registry.dataset (
     CONSTRAINT dataset_nearest CHECK ((nearest IS NULL) = (nearest_ppm IS NULL)),
     CONSTRAINT dataset_sketch CHECK (num_nonnulls(sketch_level, sketch_chunks, compared_tokens) IN (0, 3)),
     CONSTRAINT dataset_licence CHECK ((licence = 'NOASSERTION') = (sketch_level IS NULL)),
+    -- Price and quality of a mix follow from its parts (registry.data_terms): it has none of its own.
+    CONSTRAINT dataset_mix CHECK (parts = 0 OR (price_wei_per_mtoken = 0 AND novelty_ppm = 0 AND usefulness_ppm = 0)),
     -- A price that no product with it can overflow: 10^12 tokens of money for a million tokens of text.
     CONSTRAINT dataset_price CHECK (price_wei_per_mtoken <= 1000000000000000000000000000000)
 );
@@ -205,6 +209,68 @@ CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON registry.datas
     FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON registry.dataset_version
     FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
+
+-- Mixes (docs/DATA.md, "Mixing") --------------------------------------------------------------------
+-- What was taken of each part of a mix, in the mix's order. The parts' providers are paid by it.
+CREATE TABLE registry.dataset_part (
+    mix registry.digest NOT NULL REFERENCES registry.dataset,
+    position integer NOT NULL CHECK (position >= 0),
+    part registry.digest NOT NULL REFERENCES registry.dataset,
+    tokens bigint NOT NULL CHECK (tokens > 0),
+    weight_ppm bigint NOT NULL CHECK (weight_ppm > 0),  -- as it was asked for: a share of the sum of all
+    PRIMARY KEY (mix, position),
+    CONSTRAINT dataset_part_once UNIQUE (mix, part)
+);
+-- A mix is a pure function of its recipe: parts, weights and wanted tokens. Several recipes may give the same tokens.
+CREATE TABLE registry.mix_recipe (
+    recipe registry.digest PRIMARY KEY,
+    mix registry.digest NOT NULL REFERENCES registry.dataset,
+    manifest_root registry.digest NOT NULL,  -- names every piece of the mix
+    manifest_blob registry.digest NOT NULL,
+    made_at_ms bigint NOT NULL
+);
+
+CREATE FUNCTION registry.guard_dataset_part() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NEW.position >= (SELECT d.parts FROM registry.dataset d WHERE d.root = NEW.mix) THEN
+        RAISE EXCEPTION 'a dataset has as many parts as it was registered with' USING ERRCODE = 'P0001';
+    END IF;
+    IF (SELECT d.parts FROM registry.dataset d WHERE d.root = NEW.part) > 0 THEN
+        RAISE EXCEPTION 'a part of a mix is not a mix' USING ERRCODE = 'P0001';
+    END IF;
+    RETURN NEW;
+END
+$$;
+CREATE TRIGGER guard_dataset_part BEFORE INSERT ON registry.dataset_part
+    FOR EACH ROW EXECUTE FUNCTION registry.guard_dataset_part();
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON registry.dataset_part
+    FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON registry.mix_recipe
+    FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
+
+-- Price and quality of a dataset's tokens; of a mix the mean of its parts, by the tokens taken of each. Both round up, so
+-- that price * quality is never below what the parts are paid (docs/REWARDS.md, "Mixes").
+CREATE FUNCTION registry.data_terms(dataset bytea, OUT price numeric, OUT quality integer)
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    tokens numeric;
+    cost numeric;
+    worth numeric;
+    weighted numeric;
+BEGIN
+    SELECT sum(p.tokens), sum(p.tokens * d.price_wei_per_mtoken), sum(p.tokens * d.price_wei_per_mtoken * d.quality_ppm),
+           sum(p.tokens::numeric * d.quality_ppm)
+    INTO tokens, cost, worth, weighted
+    FROM registry.dataset_part p JOIN registry.dataset d ON d.root = p.part WHERE p.mix = dataset;
+    IF tokens IS NULL THEN
+        SELECT d.price_wei_per_mtoken, d.quality_ppm INTO price, quality FROM registry.dataset d WHERE d.root = dataset;
+    ELSE
+        price := div(cost + tokens - 1, tokens);
+        -- Of free parts no provider is paid: then the mean says only how good the text is.
+        quality := CASE WHEN cost = 0 THEN div(weighted, tokens) ELSE div(worth + cost - 1, cost) END;
+    END IF;
+END
+$$;
 
 -- Jobs ----------------------------------------------------------------------------------------------
 CREATE TABLE registry.job_transition (
@@ -380,9 +446,9 @@ CREATE TRIGGER drop_request_reason BEFORE UPDATE OF request ON registry.job
 CREATE FUNCTION registry.fix_data_terms() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'INSERT' THEN
-        SELECT price_wei_per_mtoken, quality_ppm INTO NEW.data_price_wei_per_mtoken, NEW.data_quality_ppm
-        FROM registry.dataset WHERE root = NEW.dataset_root;
-        IF NOT FOUND THEN
+        SELECT t.price, t.quality INTO NEW.data_price_wei_per_mtoken, NEW.data_quality_ppm
+        FROM registry.data_terms(NEW.dataset_root) t;
+        IF NEW.data_price_wei_per_mtoken IS NULL THEN
             RAISE EXCEPTION 'the dataset is not registered' USING ERRCODE = 'foreign_key_violation';
         END IF;
     ELSIF (NEW.dataset_root, NEW.data_price_wei_per_mtoken, NEW.data_quality_ppm)
@@ -394,6 +460,48 @@ END
 $$;
 CREATE TRIGGER fix_data_terms BEFORE INSERT OR UPDATE ON registry.job
     FOR EACH ROW EXECUTE FUNCTION registry.fix_data_terms();
+
+-- The providers of a job whose dataset is a mix, and the terms of each, fixed when the job is submitted. A unit's data
+-- credits are cut from weights that add up in this order (rewards::data_share_credit), so that nothing is lost between.
+CREATE TABLE registry.job_data (
+    job_id registry.digest NOT NULL REFERENCES registry.job,
+    position integer NOT NULL CHECK (position >= 0),
+    dataset registry.digest NOT NULL REFERENCES registry.dataset,
+    owner registry.address NOT NULL,
+    part_tokens bigint NOT NULL CHECK (part_tokens > 0),
+    mix_tokens bigint NOT NULL CHECK (mix_tokens > part_tokens),
+    price_wei_per_mtoken registry.wei NOT NULL,
+    quality_ppm registry.ppm NOT NULL,
+    weight_before registry.wei NOT NULL,  -- part_tokens * price * quality of all parts before
+    PRIMARY KEY (job_id, position),
+    CONSTRAINT job_data_once UNIQUE (job_id, dataset)
+);
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON registry.job_data
+    FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
+
+CREATE FUNCTION registry.fix_job_data() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    used registry.dataset;
+    parts bigint;
+    tokens numeric;
+BEGIN
+    SELECT * INTO used FROM registry.dataset d WHERE d.root = NEW.dataset_root;
+    SELECT count(*), sum(p.tokens) INTO parts, tokens FROM registry.dataset_part p WHERE p.mix = NEW.dataset_root;
+    IF used.parts <> parts OR (parts > 0 AND used.tokens <> tokens) THEN
+        RAISE EXCEPTION 'the parts of the mix are not its tokens' USING ERRCODE = 'P0001';
+    END IF;
+    INSERT INTO registry.job_data
+        SELECT NEW.id, p.position, p.part, d.owner, p.tokens, used.tokens, d.price_wei_per_mtoken, d.quality_ppm,
+               coalesce(sum(p.tokens * d.price_wei_per_mtoken * d.quality_ppm) OVER (
+                   ORDER BY p.position ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)
+        FROM registry.dataset_part p JOIN registry.dataset d ON d.root = p.part
+        WHERE p.mix = NEW.dataset_root ORDER BY p.position;
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER fix_job_data AFTER INSERT ON registry.job
+    FOR EACH ROW EXECUTE FUNCTION registry.fix_job_data();
 
 -- Rates that bound a job's cost (docs/REWARDS.md): the coordinator publishes the rates by which it decides whether a
 -- round may begin, so that a quote follows the same rule.
@@ -716,9 +824,36 @@ CREATE VIEW audit.registry_dataset_nearest AS
     FROM registry.dataset d JOIN registry.dataset n ON n.root = d.nearest
     WHERE n.number >= d.number;
 
+CREATE VIEW audit.registry_mix AS
+    SELECT format('mix %s has %s tokens in %s parts, registered are %s in %s', encode(d.root, 'hex'),
+                  coalesce(p.tokens, 0), coalesce(p.parts, 0), d.tokens, d.parts) AS problem
+    FROM registry.dataset d
+    LEFT JOIN (SELECT mix, count(*) AS parts, sum(tokens) AS tokens FROM registry.dataset_part GROUP BY mix) p
+        ON p.mix = d.root
+    WHERE d.parts > 0 AND (d.parts, d.tokens) IS DISTINCT FROM (p.parts::integer, p.tokens::bigint)
+       OR d.parts = 0 AND p.parts > 0
+    UNION ALL
+    SELECT format('mix %s has a part that is a mix or was registered later', encode(p.mix, 'hex'))
+    FROM registry.dataset_part p JOIN registry.dataset m ON m.root = p.mix JOIN registry.dataset d ON d.root = p.part
+    WHERE d.parts > 0 OR d.number >= m.number;
+
+CREATE VIEW audit.registry_job_data AS
+    SELECT format('job %s: its providers are not those of its dataset', encode(j.id, 'hex')) AS problem
+    FROM registry.job j
+    WHERE EXISTS (
+        SELECT FROM (SELECT * FROM registry.job_data x WHERE x.job_id = j.id) x
+        FULL JOIN (
+            SELECT p.position, p.part, p.tokens, d.owner, d.price_wei_per_mtoken,
+                   sum(p.tokens) OVER () AS mix_tokens
+            FROM registry.dataset_part p JOIN registry.dataset d ON d.root = p.part WHERE p.mix = j.dataset_root) p
+            ON p.position = x.position
+        WHERE (x.dataset, x.part_tokens, x.mix_tokens, x.owner, x.price_wei_per_mtoken)
+              IS DISTINCT FROM (p.part, p.tokens, p.mix_tokens::bigint, p.owner, p.price_wei_per_mtoken));
+
 -- Privileges ----------------------------------------------------------------------------------------
 GRANT USAGE ON SCHEMA registry TO gym_coordinator, gym_rewards, gym_api, gym_ledger_owner;
 GRANT SELECT ON registry.sequence, registry.node, registry.challenge, registry.dataset, registry.dataset_key,
+    registry.dataset_part, registry.job_data,
     registry.job_transition, registry.job_order, registry.job_funding, registry.job, registry.round,
     registry.unit_transition, registry.unit, registry.unit_event,
     registry.unit_commitment, registry.unit_records, registry.equivocation, registry.report, registry.missed_draw,
@@ -738,14 +873,15 @@ GRANT SELECT, INSERT, UPDATE ON registry.cost_rates TO gym_coordinator;
 GRANT UPDATE (request, request_reason) ON registry.job TO gym_rewards;
 -- The API shows everything but step records and audits, submits jobs and datasets, and passes on what owners ask.
 GRANT SELECT ON registry.node, registry.challenge, registry.dataset, registry.dataset_key, registry.dataset_name,
-    registry.dataset_version, registry.dataset_tokenizer, registry.job_transition,
-    registry.job_order, registry.job_funding, registry.job, registry.cost_rates, registry.round, registry.unit_transition, registry.unit, registry.unit_event,
+    registry.dataset_version, registry.dataset_tokenizer, registry.dataset_part, registry.mix_recipe, registry.job_data,
+    registry.job_transition, registry.job_order, registry.job_funding, registry.job, registry.cost_rates, registry.round, registry.unit_transition, registry.unit, registry.unit_event,
     registry.unit_commitment, registry.game_watch, registry.disputed_unit, registry.published_report TO gym_api;
 GRANT SELECT (unit_id, draw, verifier, digest, committed_at_ms, records_root, final_state_root,
               delta_root, is_equal, revealed_at_ms, accepted_seq, accepted_at_ms, found_fault)
     ON registry.report TO gym_api;
 GRANT INSERT ON registry.job_order, registry.job_funding, registry.job, registry.dataset, registry.dataset_key,
-    registry.dataset_name, registry.dataset_version, registry.dataset_tokenizer TO gym_api;
+    registry.dataset_name, registry.dataset_version, registry.dataset_tokenizer, registry.dataset_part,
+    registry.mix_recipe TO gym_api;
 GRANT UPDATE (request, request_reason, budget_wei) ON registry.job TO gym_api;
 -- ledger.require_own_job() looks up whose a job is.
 GRANT SELECT (id, owner) ON registry.job TO gym_ledger_owner;

@@ -136,6 +136,9 @@ BEGIN
     IF used.id IS NULL OR measured.root IS NULL THEN
         RETURN NEW;  -- the foreign keys say which
     END IF;
+    IF measured.parts > 0 THEN
+        RAISE EXCEPTION 'a mix is worth what its parts are: measure these' USING ERRCODE = 'P0001';
+    END IF;
     IF measured.vocabulary <> used.vocabulary THEN
         RAISE EXCEPTION 'the dataset''s vocabulary has % tokens, the evaluation is for %', measured.vocabulary,
             used.vocabulary USING ERRCODE = 'P0001';
@@ -181,6 +184,6 @@ CREATE VIEW audit.registry_measurement AS
 -- Privileges ----------------------------------------------------------------------------------------
 GRANT USAGE ON SCHEMA registry TO gym_evaluator;
 GRANT SELECT ON registry.evaluation, registry.measurement TO gym_api, gym_coordinator, gym_rewards, gym_evaluator;
-GRANT SELECT ON registry.dataset TO gym_evaluator;
+GRANT SELECT ON registry.dataset, registry.dataset_part TO gym_evaluator;
 GRANT INSERT ON registry.evaluation, registry.measurement TO gym_evaluator;
 GRANT UPDATE (salt, held_out_root, retired_at_ms) ON registry.evaluation TO gym_evaluator;

@@ -78,12 +78,19 @@ CREATE TABLE rewards.credit (
     emission_ppm bigint NOT NULL DEFAULT 0 CHECK (emission_ppm BETWEEN 0 AND 1000000),
     compute_total ledger.amount NOT NULL DEFAULT 0,
     payer rewards.address,  -- NULL: the job's escrow
+    -- Of a credit for a part of a mix: the part, the tokens taken of it, of how many, and the parts before it.
+    dataset rewards.digest,
+    part_tokens bigint NOT NULL DEFAULT 0,
+    mix_tokens bigint NOT NULL DEFAULT 0,
+    weight_before ledger.amount NOT NULL DEFAULT 0,
     CHECK ((posting IS NOT NULL) = (state IN ('posted', 'void')) OR (state = 'void' AND posting IS NULL)),
     CHECK (epoch IS NULL OR state = 'posted'),
     CHECK (NOT due OR state = 'unfunded' OR state = 'posted'),
     CHECK (answered BETWEEN 0 AND challenges),
     CONSTRAINT credit_has_unit CHECK ((kind IN ('compute', 'verification', 'data')) = (unit_id IS NOT NULL)),
-    CONSTRAINT credit_has_payer CHECK ((kind = 'emission') = (payer IS NOT NULL))
+    CONSTRAINT credit_has_payer CHECK ((kind = 'emission') = (payer IS NOT NULL)),
+    CONSTRAINT credit_has_part CHECK (CASE WHEN dataset IS NULL THEN (part_tokens, mix_tokens, weight_before) = (0, 0, 0)
+                                      ELSE kind = 'data' AND part_tokens > 0 AND mix_tokens > part_tokens END)
 );
 CREATE INDEX credit_earner ON rewards.credit (earner, created_at_ms DESC);
 CREATE INDEX credit_unit ON rewards.credit (unit_id);
@@ -232,12 +239,31 @@ CREATE VIEW audit.rewards_reconciliation AS
 CREATE VIEW audit.rewards_data_terms AS
     SELECT format('data credit %s was booked with other terms than job %s has', c.id, encode(j.id, 'hex')) AS problem
     FROM rewards.credit c JOIN registry.job j ON j.id = c.job_id
-    WHERE c.kind = 'data'
-      AND (c.price, c.quality_ppm) IS DISTINCT FROM (j.data_price_wei_per_mtoken, j.data_quality_ppm);
+    LEFT JOIN registry.job_data p ON p.job_id = c.job_id AND p.dataset = c.dataset
+    WHERE c.kind = 'data' AND CASE
+        WHEN c.dataset IS NULL THEN
+            (c.price, c.quality_ppm) IS DISTINCT FROM (j.data_price_wei_per_mtoken, j.data_quality_ppm)
+            OR EXISTS (SELECT FROM registry.job_data x WHERE x.job_id = j.id)
+        ELSE (c.earner, c.price, c.quality_ppm, c.part_tokens, c.mix_tokens, c.weight_before)
+             IS DISTINCT FROM (p.owner, p.price_wei_per_mtoken, p.quality_ppm, p.part_tokens, p.mix_tokens, p.weight_before)
+        END;
 
 CREATE VIEW audit.rewards_data_paid_twice AS
-    SELECT format('unit %s has %s data credits', encode(unit_id, 'hex'), count(*)) AS problem
-    FROM rewards.credit WHERE kind = 'data' GROUP BY unit_id HAVING count(*) > 1;
+    SELECT format('unit %s has %s data credits for dataset %s', encode(unit_id, 'hex'), count(*),
+                  coalesce(encode(dataset, 'hex'), 'of its job')) AS problem
+    FROM rewards.credit WHERE kind = 'data' GROUP BY unit_id, dataset HAVING count(*) > 1;
+
+-- All parts of a unit's mix together are paid the unit's tokens at the mix's price, rounded down once.
+CREATE VIEW audit.rewards_data_shares AS
+    SELECT format('unit %s: the providers of its mix have credits of %s, its tokens cost %s', encode(u.unit_id, 'hex'),
+                  u.amount, m.amount) AS problem
+    FROM (SELECT job_id, unit_id, max(tokens) AS tokens, sum(amount) AS amount, min(tokens) <> max(tokens) AS differ
+          FROM rewards.credit WHERE kind = 'data' AND dataset IS NOT NULL GROUP BY job_id, unit_id) u
+    JOIN LATERAL (
+        SELECT div(u.tokens * sum(p.part_tokens * p.price_wei_per_mtoken * p.quality_ppm),
+                   max(p.mix_tokens)::numeric * 1000000000000) AS amount
+        FROM registry.job_data p WHERE p.job_id = u.job_id) m ON true
+    WHERE u.differ OR u.amount IS DISTINCT FROM m.amount;
 
 -- Self-dealing must never pay: the owner of a job and of its workers gets back less than the job destroyed.
 CREATE VIEW audit.rewards_emission_above_burned AS

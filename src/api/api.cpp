@@ -47,6 +47,7 @@ struct Api::Impl {
         add_dataset_name_routes(router, context);
         add_dataset_tokens_route(router, context);
         add_dataset_tokenizer_routes(router, context);
+        add_mix_route(router, context);
         add_write_routes(router, context);
         add_upload_routes(router, context);
         add_service_routes(router, context);

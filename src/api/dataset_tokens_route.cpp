@@ -9,16 +9,26 @@ namespace {
 constexpr std::string_view kPrivateLicence = "LicenseRef-private";
 
 /// Everybody with a key may read what costs nothing and is not private; the rest is its owner's.
-/// @errors kPermissionDenied.
-Status check_reader(const registry::Dataset& dataset, const Address& reader) {
-    if (dataset.owner == reader) return {};
+/// @param text a registry::Dataset that is no mix, or a part of one. @errors kPermissionDenied.
+template <class Text>
+Status check_text(const Text& text, const Address& reader) {
+    if (text.owner == reader) return {};
     const auto refused = [&](const std::string& why) {
-        return fail(ErrorCode::kPermissionDenied, "dataset " + dataset.root.hex() + " " + why +
+        return fail(ErrorCode::kPermissionDenied, "dataset " + text.root.hex() + " " + why +
                                                       ": only its owner can download it; a job can "
                                                       "train on it all the same");
     };
-    if (!dataset.price_wei_per_mtoken.is_zero()) return refused("has a price");
-    if (dataset.licence == kPrivateLicence) return refused("is private");
+    if (!text.price_wei_per_mtoken.is_zero()) return refused("has a price");
+    if (text.licence == kPrivateLicence) return refused("is private");
+    return {};
+}
+
+/// A mix is for those who may read every part of it, whoever had it made. @errors as check_text().
+Status check_reader(const registry::Dataset& dataset, const Address& reader) {
+    if (dataset.parts.empty()) return check_text(dataset, reader);
+    for (const registry::DatasetPart& part : dataset.parts)
+        if (const Status status = check_text(part, reader); !status.ok())
+            return status.error().in("a part of the mix");
     return {};
 }
 

@@ -163,7 +163,16 @@ void job_schemas(json::object& out) {
                                      {"cost", "JobCost"},
                                      {"round_list", "Round[]"},
                                      {"units", "counts", "train units by state"},
-                                     {"faults", "Unit[]", "disputed, rejected and slashed units"}});
+                                     {"faults", "Unit[]", "disputed, rejected and slashed units"},
+                                     {"data_parts", "JobData[]",
+                                      "the providers that its units pay, if its dataset is a mix; "
+                                      "else empty"}});
+    out["JobData"] = schema({{"dataset", "hash", "a part of the mix"},
+                             {"owner", "address", "whose account is credited"},
+                             {"part_tokens", "count", "of the mix that are the part's"},
+                             {"mix_tokens", "count", "of all parts"},
+                             {"price_wei_per_mtoken", "wei", "when the job was submitted"},
+                             {"quality_ppm", "count", "likewise"}});
     out["JobList"] = schema({{"jobs", "Job[]"}});
 }
 
@@ -180,11 +189,29 @@ void dataset_schemas(json::object& out) {
                 {"price_wei_per_mtoken", "wei", "per million tokens, times quality"},
                 {"novelty_ppm", "count", "of its tokens, not registered before"},
                 {"usefulness_ppm", "count", "measured, or the network's default"},
-                {"quality_ppm", "count", "novelty * usefulness / 10^6"},
+                {"quality_ppm", "count", "novelty * usefulness / 10^6; of a mix, its parts' mean"},
                 {"nearest", "NearestDataset?", "the earlier dataset that most of it is like"},
                 {"measurement", "Measurement?", "null: usefulness is the network's default"},
+                {"parts", "DatasetPart[]", "of a mix, whose price is theirs; else empty"},
                 {"number", "count", "in the order of registration, from 1"},
                 {"registered_at_ms", "time"}});
+    out["DatasetPart"] =
+        schema({{"root", "hash"},
+                {"tokens", "count", "of the mix that are its own"},
+                {"weight_ppm", "count", "as it was asked for: a share of the sum of all"},
+                {"owner", "address"},
+                {"name", "text"},
+                {"licence", "text"},
+                {"price_wei_per_mtoken", "wei"},
+                {"quality_ppm", "count"}});
+    out["MixRequest"] =
+        schema({{"parts", "MixPart[]", "2 to 64, in the mix's order"},
+                {"tokens", "count~", "of the mix; absent or 0: as many as the shares allow"},
+                {"best_effort", "flag~", "accept shares that differ by over a percentage point"}});
+    out["MixPart"] = schema({{"dataset", "text", "a root, NAME or NAME@VERSION"},
+                             {"weight", "real", "0.000001 to 100: a share of the sum of all"}});
+    out["Mix"] = schema({{"state", "text", "waiting, mixing or made"},
+                         {"dataset", "Dataset?", "once it is made"}});
     out["NearestDataset"] = schema(
         {{"root", "hash"}, {"ppm", "count", "of the sampled tokens that are like some of it"}});
     out["DatasetTokenizer"] =

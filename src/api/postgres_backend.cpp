@@ -109,6 +109,7 @@ Result<JobView> PostgresBackend::job(const Digest& id) {
                                             "SELECT state, count(*) FROM registry.unit "
                                             "WHERE job_id = $1 AND kind = 'train' GROUP BY state",
                                             {id}));
+        GYM_TRY(view.data, registry::job_data(tx, id));
         return view;
     });
 }

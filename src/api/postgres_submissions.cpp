@@ -96,7 +96,9 @@ Result<CheckedSpec> check_spec(const Submission& submission, const Amount& price
 }
 
 /// Others than its owner may train on a dataset as far as its licence permits the job's use.
-Status check_licence(const registry::Dataset& dataset, const Address& submitter, licence::Use use) {
+/// @param dataset a registry::Dataset that is no mix, or a part of one.
+template <class Text>
+Status check_licence(const Text& dataset, const Address& submitter, licence::Use use) {
     if (dataset.owner == submitter) return {};
     const std::string why = licence::forbidden(dataset.licence, use);
     if (why.empty()) return {};
@@ -112,6 +114,15 @@ Status check_licence(const registry::Dataset& dataset, const Address& submitter,
                                : "; choose other data (`gym data list`)"));
 }
 
+/// A mix belongs to its parts' owners.
+Status check_licences(const registry::Dataset& dataset, const Address& submitter,
+                      licence::Use use) {
+    if (dataset.parts.empty()) return check_licence(dataset, submitter, use);
+    for (const registry::DatasetPart& part : dataset.parts)
+        GYM_CHECK(check_licence(part, submitter, use));
+    return {};
+}
+
 /// The dataset exists and has a window for training and one for validation.
 Status check_dataset(db::Transaction& tx, const CheckedSpec& spec) {
     const auto dataset = registry::get_dataset(tx, spec.job.dataset_root);
@@ -122,7 +133,7 @@ Status check_dataset(db::Transaction& tx, const CheckedSpec& spec) {
             "dataset " + spec.job.dataset_root.hex() +
                 " is not registered; register it with `gym data register` or POST /v1/datasets");
     }
-    GYM_CHECK(check_licence(*dataset, spec.job.owner, spec.use));
+    GYM_CHECK(check_licences(*dataset, spec.job.owner, spec.use));
     const std::uint64_t validation = dataset->tokens / 10;
     if (validation < spec.window_tokens)
         return fail(ErrorCode::kInvalidArgument, "the dataset's validation tenth has " +

@@ -20,6 +20,7 @@ void add_model_routes(Router& router, RouteContext& context);
 void add_dataset_name_routes(Router& router, RouteContext& context);
 void add_dataset_tokens_route(Router& router, RouteContext& context);
 void add_dataset_tokenizer_routes(Router& router, RouteContext& context);
+void add_mix_route(Router& router, RouteContext& context);
 void add_write_routes(Router& router, RouteContext& context);
 void add_upload_routes(Router& router, RouteContext& context);
 void add_service_routes(Router& router, RouteContext& context);

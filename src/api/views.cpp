@@ -48,6 +48,30 @@ json::object round_json(const registry::Round& round) {
             {"closed_at_ms", or_null(round.closed_at_ms)}};
 }
 
+json::object job_data_json(const registry::JobDataPart& part) {
+    return {{"dataset", part.dataset.hex()},
+            {"owner", part.owner.hex()},
+            {"part_tokens", part.part_tokens},
+            {"mix_tokens", part.mix_tokens},
+            {"price_wei_per_mtoken", part.price_wei_per_mtoken.to_string()},
+            {"quality_ppm", part.quality_ppm}};
+}
+
+json::array parts_json(const std::vector<registry::DatasetPart>& parts) {
+    json::array out;
+    for (const registry::DatasetPart& part : parts)
+        out.push_back(
+            json::object{{"root", part.root.hex()},
+                         {"tokens", part.tokens},
+                         {"weight_ppm", part.weight_ppm},
+                         {"owner", part.owner.hex()},
+                         {"name", part.name},
+                         {"licence", part.licence},
+                         {"price_wei_per_mtoken", part.price_wei_per_mtoken.to_string()},
+                         {"quality_ppm", part.quality_ppm}});
+    return out;
+}
+
 json::value artifacts_json(const std::optional<registry::JobArtifacts>& artifacts) {
     if (!artifacts) return nullptr;
     return json::object{{"program_root", artifacts->program_root.hex()},
@@ -239,6 +263,10 @@ json::object to_json(const JobView& view) {
         units[state] = count;
     out["units"] = std::move(units);
     out["faults"] = to_json_list(view.faults);
+    json::array data;
+    for (const registry::JobDataPart& part : view.data)
+        data.push_back(job_data_json(part));
+    out["data_parts"] = std::move(data);
     return out;
 }
 
@@ -354,8 +382,14 @@ json::object to_json(const registry::Dataset& dataset) {
             {"quality_ppm", dataset.quality_ppm},
             {"nearest", nearest_json(dataset.nearest)},
             {"measurement", measurement_json(dataset.measurement)},
+            {"parts", parts_json(dataset.parts)},
             {"number", dataset.number},
             {"registered_at_ms", dataset.registered_at_ms}};
+}
+
+json::object to_json(const MixProgress& mix) {
+    return {{"state", to_string(mix.state)},
+            {"dataset", mix.dataset ? json::value(to_json(*mix.dataset)) : json::value(nullptr)}};
 }
 
 json::object to_json(const registry::DatasetVersion& version) {

@@ -20,6 +20,7 @@ namespace gym::api {
 [[nodiscard]] boost::json::object to_json(const registry::Unit& unit);
 [[nodiscard]] boost::json::object to_json(const UnitView& view);
 [[nodiscard]] boost::json::object to_json(const registry::Dataset& dataset);
+[[nodiscard]] boost::json::object to_json(const MixProgress& mix);
 [[nodiscard]] boost::json::object to_json(const registry::DatasetTokenizer& tokenizer);
 [[nodiscard]] boost::json::object to_json(const registry::DatasetVersion& version);
 [[nodiscard]] boost::json::object to_json(const registry::Evaluation& evaluation);

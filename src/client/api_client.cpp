@@ -9,6 +9,7 @@
 
 #include "gym/common/file.hpp"
 #include "gym/common/json_fields.hpp"
+#include "gym/common/ppm.hpp"
 #include "gym/common/printable.hpp"
 #include "gym/db/database.hpp"
 #include "gym/http/connection.hpp"
@@ -29,6 +30,9 @@ constexpr std::size_t kUploadPartBytes = std::size_t{8} << 20;
 constexpr std::uint64_t kCheckedBytesPerMs = 50'000;  // 50 MB/s at least
 constexpr std::uint64_t kDayMs = 86'400'000;
 constexpr std::chrono::milliseconds kUploadPause{100};
+/// A mix as large as gym-api makes one, behind others that wait.
+constexpr std::chrono::minutes kMixWaitMax{30};
+constexpr std::chrono::milliseconds kMixPauseMin{50}, kMixPauseMax{1'000};
 constexpr std::uint64_t kReplyBytesMax = 256U << 20;  // an epoch file of a large network
 /// More than a round of the most slots has of anything, and a node is asked in two months.
 constexpr std::size_t kPagesMax = 1000;
@@ -406,6 +410,34 @@ Result<Answer<registry::Dataset>> ApiClient::register_dataset(const blob::Datase
               .timeout_ms = kUploadTimeoutMs};
     post.body.assign(file.begin(), file.end());
     return this->post(post, with_json(read_dataset));
+}
+
+Result<Answer<Mix>> ApiClient::mix(const MixRequest& request) const {
+    json::array parts;
+    for (const MixRequest::Part& part : request.parts)
+        parts.push_back(json::object{{"dataset", part.root.hex()},
+                                     {"weight", static_cast<double>(part.weight_ppm) / kPpm}});
+    return post({.path = "/v1/mixes",
+                 .body = json::serialize(json::object{{"parts", std::move(parts)},
+                                                      {"tokens", request.tokens},
+                                                      {"best_effort", request.best_effort}})},
+                with_json(read_mix));
+}
+
+Result<registry::Dataset> ApiClient::make_mix(
+    const MixRequest& request, const std::function<void(const Mix&)>& waits) const {
+    const auto deadline = std::chrono::steady_clock::now() + kMixWaitMax;
+    std::chrono::milliseconds pause = kMixPauseMin;
+    for (;;) {
+        GYM_TRY(const auto mix, this->mix(request));
+        if (mix->dataset) return *mix->dataset;
+        if (std::chrono::steady_clock::now() > deadline)
+            return fail(ErrorCode::kTimeout,
+                        "gym-api has not made the mix yet; ask for it again later");
+        if (waits) waits(*mix);
+        std::this_thread::sleep_for(pause);
+        pause = std::min(2 * pause, kMixPauseMax);
+    }
 }
 
 Status ApiClient::give_tokenizer(const Digest& dataset, ByteView files) const {

@@ -112,6 +112,30 @@ auto object_or_null(const json::object& object, std::string_view key, Read read)
     });
 }
 
+registry::JobDataPart read_job_data(const json::object& object) {
+    registry::JobDataPart out;
+    out.dataset = fixed_of<Digest>(object, "dataset");
+    out.owner = fixed_of<Address>(object, "owner");
+    out.part_tokens = count_of(object, "part_tokens");
+    out.mix_tokens = count_of(object, "mix_tokens");
+    out.price_wei_per_mtoken = amount_of(object, "price_wei_per_mtoken");
+    out.quality_ppm = ppm_of(object, "quality_ppm");
+    return out;
+}
+
+registry::DatasetPart read_dataset_part(const json::object& object) {
+    registry::DatasetPart out;
+    out.root = fixed_of<Digest>(object, "root");
+    out.tokens = count_of(object, "tokens");
+    out.weight_ppm = count_of(object, "weight_ppm");
+    out.owner = fixed_of<Address>(object, "owner");
+    out.name = text_of(object, "name");
+    out.licence = text_of(object, "licence");
+    out.price_wei_per_mtoken = amount_of(object, "price_wei_per_mtoken");
+    out.quality_ppm = ppm_of(object, "quality_ppm");
+    return out;
+}
+
 void read_job_into(const json::object& object, Job& job) {
     job.id = fixed_of<Digest>(object, "id");
     job.owner = fixed_of<Address>(object, "owner");
@@ -218,7 +242,12 @@ JobDetail read_job_detail(const json::object& object) {
         return true;
     });
     out.faults = list_of(object, "faults", with_json(read_unit));
+    out.data_parts = list_of(object, "data_parts", read_job_data);
     return out;
+}
+
+Mix read_mix(const json::object& object) {
+    return {text_of(object, "state"), object_or_null(object, "dataset", read_dataset)};
 }
 
 JobBill read_bill(const json::object& object) {
@@ -300,6 +329,7 @@ registry::Dataset read_dataset(const json::object& object) {
     out.quality_ppm = ppm_of(object, "quality_ppm");
     out.nearest = object_or_null(object, "nearest", read_nearest);
     out.measurement = object_or_null(object, "measurement", read_measurement);
+    out.parts = list_of(object, "parts", read_dataset_part);
     out.number = count_of(object, "number");
     out.registered_at_ms = number_of<UnixMs>(object, "registered_at_ms");
     return out;

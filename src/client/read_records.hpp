@@ -24,6 +24,7 @@ namespace gym::client {
 [[nodiscard]] NetworkFee read_fee(const boost::json::object& object);
 [[nodiscard]] Node read_node(const boost::json::object& object);
 [[nodiscard]] Network read_network(const boost::json::object& object);
+[[nodiscard]] Mix read_mix(const boost::json::object& object);
 [[nodiscard]] registry::Dataset read_dataset(const boost::json::object& object);
 [[nodiscard]] registry::DatasetVersion read_dataset_version(const boost::json::object& object);
 [[nodiscard]] registry::Evaluation read_evaluation(const boost::json::object& object);

@@ -222,13 +222,22 @@ class Mixer {
     ManifestEnd end_;
 };
 
-Status check_inputs(const MixOptions& options) {
-    if (options.inputs.size() < 2 || options.inputs.size() > kMixInputsMax)
+Status check_wishes(const std::vector<MixWish>& inputs) {
+    if (inputs.size() < 2 || inputs.size() > kMixInputsMax)
         return fail(ErrorCode::kInvalidArgument,
                     "a mix is of 2 to " + std::to_string(kMixInputsMax) + " token files");
-    for (const MixInput& input : options.inputs)
+    for (const MixWish& input : inputs)
         if (input.weight_ppm == 0)
-            return fail(ErrorCode::kInvalidArgument, input.path.string() + ": its weight is 0");
+            return fail(ErrorCode::kInvalidArgument, input.name + ": its weight is 0");
+    return {};
+}
+
+Status check_inputs(const MixOptions& options) {
+    std::vector<MixWish> wishes;
+    wishes.reserve(options.inputs.size());
+    for (const MixInput& input : options.inputs)
+        wishes.push_back({input.path.string(), input.weight_ppm, 0});
+    GYM_CHECK(check_wishes(wishes));
     return check_writable(options.output);
 }
 
@@ -248,21 +257,34 @@ Result<std::vector<MixSource>> open_sources(const MixOptions& options) {
     return out;
 }
 
-/// How many tokens each input gives. @errors kInvalidArgument for shares that cannot be met.
+/// Of sources, by what their manifests say.
 Result<std::vector<std::uint64_t>> find_quotas(const MixOptions& options,
                                                const std::vector<MixSource>& sources) {
+    std::vector<MixWish> wishes;
+    wishes.reserve(sources.size());
+    for (const MixSource& source : sources)
+        wishes.push_back(
+            {source.input().path.string(), source.input().weight_ppm, source.available()});
+    return mix_quotas(wishes, options.tokens, options.best_effort);
+}
+
+}  // namespace
+
+Result<std::vector<std::uint64_t>> mix_quotas(const std::vector<MixWish>& inputs,
+                                              std::uint64_t tokens, bool best_effort) {
+    GYM_CHECK(check_wishes(inputs));
     std::vector<std::uint64_t> weights, available;
-    for (std::size_t i = 0; i < sources.size(); ++i) {
-        weights.push_back(options.inputs[i].weight_ppm);
-        available.push_back(sources[i].available());
+    for (const MixWish& input : inputs) {
+        weights.push_back(input.weight_ppm);
+        available.push_back(input.available);
     }
     const std::uint64_t most = most_in_shares(weights, available);
-    const std::uint64_t total = options.tokens == 0 ? most : options.tokens;
+    const std::uint64_t total = tokens == 0 ? most : tokens;
     auto out = quotas(weights, available, total);
     const std::uint64_t given = std::accumulate(out.begin(), out.end(), std::uint64_t{0});
     if (given == 0)
         return fail(ErrorCode::kInvalidArgument, "the inputs are too short for these shares");
-    if (options.best_effort) return out;
+    if (best_effort) return out;
     if (given < total)
         return fail(ErrorCode::kInvalidArgument,
                     "all inputs together have " + std::to_string(given) + " tokens, not " +
@@ -276,14 +298,12 @@ Result<std::vector<std::uint64_t>> find_quotas(const MixOptions& options,
     for (std::size_t i = 0; i < out.size(); ++i)
         if (asked[i] + achieved[shortest] > achieved[i] + asked[shortest]) shortest = i;
     return fail(ErrorCode::kInvalidArgument,
-                options.inputs[shortest].path.string() + " has " +
-                    std::to_string(available[shortest]) + " tokens, which are " +
-                    percent_text(achieved[shortest]) + " of " + std::to_string(total) +
-                    " and not " + percent_text(asked[shortest]) + ": ask for at most --tokens " +
-                    std::to_string(most) + ", or fill up from the others with --best-effort");
+                inputs[shortest].name + " has " + std::to_string(available[shortest]) +
+                    " tokens, which are " + percent_text(achieved[shortest]) + " of " +
+                    std::to_string(total) + " and not " + percent_text(asked[shortest]) +
+                    ": ask for at most --tokens " + std::to_string(most) +
+                    ", or fill up from the others with --best-effort");
 }
-
-}  // namespace
 
 Result<MixInput> parse_mix_input(const std::string& text) {
     const auto refuse = [&] {

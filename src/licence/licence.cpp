@@ -278,6 +278,15 @@ std::string_view to_string(Use use) noexcept {
     return use == Use::kNonCommercial ? "non-commercial" : "commercial";
 }
 
+Result<std::string> joined(const std::set<std::string>& texts) {
+    std::string out;
+    for (const std::string& one : texts) {
+        const bool composed = texts.size() > 1 && one.find(' ') != std::string::npos;
+        out += (out.empty() ? "" : " AND ") + (composed ? "(" + one + ")" : one);
+    }
+    return canonical(out);
+}
+
 Result<Use> parse_use(std::string_view text) {
     for (const Use use : {Use::kCommercial, Use::kNonCommercial})
         if (text == to_string(use)) return use;

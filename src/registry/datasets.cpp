@@ -11,10 +11,11 @@ constexpr std::int64_t kRegistrationLock = 0x67796d5f64617461;  // "gym_data"
 
 constexpr std::string_view kDatasetColumns =
     "SELECT d.root, d.blob, d.owner, d.name, d.licence, d.tokens, d.vocabulary, d.tokenizer, "
-    "d.price_wei_per_mtoken, d.novelty_ppm, d.usefulness_ppm, d.quality_ppm, d.sketch_level, "
+    "t.price, d.novelty_ppm, d.usefulness_ppm, t.quality, d.parts, d.sketch_level, "
     "d.sketch_chunks, d.compared_tokens, d.nearest, d.nearest_ppm, d.number, d.registered_at_ms, "
     "m.evaluation, m.state_root, m.before_bits, m.after_bits, m.baseline_bits, m.measured_at_ms "
-    "FROM registry.dataset d LEFT JOIN registry.measurement m ON m.dataset = d.root ";
+    "FROM registry.dataset d CROSS JOIN LATERAL registry.data_terms(d.root) t "
+    "LEFT JOIN registry.measurement m ON m.dataset = d.root ";
 
 std::optional<DatasetMeasurement> to_measurement(const db::Row& row) {
     if (row.is_null("evaluation")) return std::nullopt;
@@ -34,10 +35,10 @@ Dataset to_dataset(const db::Row& row) {
     out.tokens = row.get<std::uint64_t>("tokens");
     out.vocabulary = row.get<std::uint32_t>("vocabulary");
     if (!row.is_null("tokenizer")) out.tokenizer = row.get<Digest>("tokenizer");
-    out.price_wei_per_mtoken = row.get<Amount>("price_wei_per_mtoken");
+    out.price_wei_per_mtoken = row.get<Amount>("price");
     out.novelty_ppm = row.get<std::uint32_t>("novelty_ppm");
     out.usefulness_ppm = row.get<std::uint32_t>("usefulness_ppm");
-    out.quality_ppm = row.get<std::uint32_t>("quality_ppm");
+    out.quality_ppm = row.get<std::uint32_t>("quality");
     if (!row.is_null("sketch_level"))
         out.sample = DatasetSample{row.get<std::uint32_t>("sketch_level"),
                                    row.get<std::uint32_t>("sketch_chunks"),
@@ -72,9 +73,10 @@ Result<bool> register_dataset(db::Transaction& tx, const Dataset& dataset) {
         tx.exec(
             "INSERT INTO registry.dataset (number, root, blob, owner, name, licence, tokens, "
             "vocabulary, price_wei_per_mtoken, novelty_ppm, usefulness_ppm, sketch_level, "
-            "sketch_chunks, compared_tokens, nearest, nearest_ppm, registered_at_ms, tokenizer) "
+            "sketch_chunks, compared_tokens, nearest, nearest_ppm, registered_at_ms, tokenizer, "
+            "parts) "
             "VALUES ((SELECT coalesce(max(number), 0) + 1 FROM registry.dataset), $1, $2, $3, "
-            "$4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) "
+            "$4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) "
             "ON CONFLICT (root) DO NOTHING",
             {dataset.root, dataset.blob, dataset.owner, dataset.name, dataset.licence,
              dataset.tokens, dataset.vocabulary, dataset.price_wei_per_mtoken, dataset.novelty_ppm,
@@ -83,7 +85,7 @@ Result<bool> register_dataset(db::Transaction& tx, const Dataset& dataset) {
              sample ? Number(sample->compared_tokens) : Number(),
              nearest ? std::optional<Digest>(nearest->root) : std::optional<Digest>(),
              nearest ? Number(nearest->ppm) : Number(), dataset.registered_at_ms,
-             dataset.tokenizer}));
+             dataset.tokenizer, dataset.parts.size()}));
     if (inserted.affected() == 1) return true;
     GYM_TRY(const Dataset stored, get_dataset(tx, dataset.root));
     GYM_CHECK(check_same_offer(stored, dataset));
@@ -107,7 +109,9 @@ Result<std::optional<Dataset>> find_dataset(db::Transaction& tx, const Digest& r
     GYM_TRY(const auto row,
             tx.exec_optional(std::string(kDatasetColumns) + "WHERE d.root = $1", {root}));
     if (!row) return std::optional<Dataset>();
-    return std::optional(to_dataset(*row));
+    std::vector<Dataset> out{to_dataset(*row)};
+    if (row->get<std::uint32_t>("parts") > 0) GYM_CHECK(load_parts(tx, out));
+    return std::optional(std::move(out.front()));
 }
 
 Result<Dataset> get_dataset(db::Transaction& tx, const Digest& root) {
@@ -125,6 +129,7 @@ Result<std::vector<Dataset>> list_datasets(db::Transaction& tx, const DatasetFil
     out.reserve(rows.size());
     for (const db::Row row : rows)
         out.push_back(to_dataset(row));
+    GYM_CHECK(load_parts(tx, out));
     return out;
 }
 

@@ -4,6 +4,7 @@
 #include "books.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "gym/registry/challenges.hpp"
 #include "gym/registry/datasets.hpp"
@@ -47,9 +48,30 @@ Status credit_committed(Books& books, const registry::UnitEventRow& event) {
                        credit_of(event, event.owner, inputs));
 }
 
+/// A unit's tokens of a mix are its parts' in their shares: each provider has a credit of its own.
+Status credit_parts(Books& books, const registry::UnitEventRow& event,
+                    const std::vector<registry::JobDataPart>& parts) {
+    for (const registry::JobDataPart& part : parts) {
+        const DataInputs inputs{.tokens = event.tokens,
+                                .price = part.price_wei_per_mtoken,
+                                .quality_ppm = part.quality_ppm,
+                                .part_tokens = part.part_tokens,
+                                .mix_tokens = part.mix_tokens,
+                                .weight_before = part.weight_before};
+        Credit credit = credit_of(event, part.owner, inputs);
+        credit.dataset = part.dataset;
+        GYM_CHECK(book_credit(books,
+                              transfer_id("data:" + event.unit.hex() + ":" + part.dataset.hex()),
+                              std::move(credit)));
+    }
+    return {};
+}
+
 /// The dataset's provider earns with every final unit that consumed its tokens, by the terms of the
 /// job: those of the dataset when it was submitted.
 Status credit_data(Books& books, const registry::UnitEventRow& event) {
+    GYM_TRY(const auto parts, books.data_of(event.key.job_id));
+    if (!parts.empty()) return credit_parts(books, event, parts);
     GYM_TRY(const registry::Job job, books.job(event.key.job_id));
     GYM_TRY(const registry::Dataset dataset,
             registry::get_dataset(books.transaction, job.dataset_root));

@@ -22,6 +22,12 @@ Result<registry::Job> Books::job(const Digest& id) {
     return jobs.emplace(id, std::move(read)).first->second;
 }
 
+Result<std::vector<registry::JobDataPart>> Books::data_of(const Digest& job_id) {
+    if (const auto found = data.find(job_id); found != data.end()) return found->second;
+    GYM_TRY(auto read, registry::job_data(transaction, job_id));
+    return data.emplace(job_id, std::move(read)).first->second;
+}
+
 Result<TransferStatus> Books::move(const ledger::TransferId& id, const ledger::AccountKey& debit,
                                    const ledger::AccountKey& credit, const Amount& amount,
                                    const std::string& reason, TransferKind kind) {
@@ -78,7 +84,8 @@ Status book_credit(Books& books, const ledger::TransferId& id, Credit credit) {
     const std::string asset = books.config.asset();
     const std::string reason =
         std::string(to_string(kind)) + (credit.unit ? " of unit " + credit.unit->hex()
-                                                    : " of round " + std::to_string(credit.round));
+                                                    : " of round " + std::to_string(credit.round)) +
+        (credit.dataset ? " for dataset " + credit.dataset->hex() : "");
     GYM_TRY(const TransferStatus status,
             books.move(id,
                        credit.payer ? available_account(asset, *credit.payer)

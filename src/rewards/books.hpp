@@ -8,6 +8,7 @@
 #include "gym/common/clock.hpp"
 #include "gym/db/database.hpp"
 #include "gym/ledger/ledger.hpp"
+#include "gym/registry/dataset_parts.hpp"
 #include "gym/registry/jobs.hpp"
 #include "gym/rewards/accounting.hpp"
 #include "gym/rewards/credit.hpp"
@@ -22,7 +23,11 @@ struct Books {
     UnixMs now = 0;
     std::map<Digest, registry::Job> jobs = {};  ///< seen in this transaction
 
+    /// Providers of jobs on mixes, likewise.
+    std::map<Digest, std::vector<registry::JobDataPart>> data = {};
+
     Result<registry::Job> job(const Digest& id);
+    Result<std::vector<registry::JobDataPart>> data_of(const Digest& job_id);
     /// Opens both accounts and submits a transfer between them.
     Result<ledger::TransferStatus> move(
         const ledger::TransferId& id, const ledger::AccountKey& debit,

@@ -45,7 +45,9 @@ Result<Amount> value_of(const UptimeInputs& in) {
     return uptime_bonus(in.compute, in.uptime_ppm, in.bonus_max_ppm);
 }
 Result<Amount> value_of(const DataInputs& in) {
-    return data_credit(in.tokens, in.price, in.quality_ppm);
+    if (in.mix_tokens == 0) return data_credit(in.tokens, in.price, in.quality_ppm);
+    return data_share_credit(in.tokens, in.price, in.quality_ppm,
+                             {in.part_tokens, in.mix_tokens, in.weight_before});
 }
 Result<Amount> value_of(const FeeInputs& in) {
     GYM_TRY(const Fee fee, fee_of(in.charged, in.fee_ppm, in.burned_ppm));
@@ -86,7 +88,8 @@ std::string_view formula_text(CreditKind kind) noexcept {
         "flops * price / 10^15",
         "flops * price * premium_ppm / (10^15 * 10^6)",
         "compute * bonus_max_ppm * (uptime_ppm - 950000) / 50000 / 10^6",
-        "tokens * price * quality_ppm / (10^6 * 10^6)",
+        "tokens * price * quality_ppm / (10^6 * 10^6); of a part of a mix times part_tokens / "
+        "mix_tokens, rounded together with the parts before it",
         "charged * fee_ppm / 10^6, without the burned_ppm of it",
         "burned_ppm of charged * fee_ppm / 10^6",
         "burned * emission_ppm / 10^6 * compute / compute_total"};

@@ -65,6 +65,9 @@ class Checker {
                    "credit " + credit.id + ": credits for work have a unit, others none");
             expect(credit.payer.has_value() == (credit.kind() == CreditKind::kEmission),
                    "credit " + credit.id + ": emission has a payer, all others are the job's");
+            const auto* const data = std::get_if<DataInputs>(&credit.inputs);
+            expect(credit.dataset.has_value() == (data != nullptr && data->mix_tokens != 0),
+                   "credit " + credit.id + ": a part of a mix is named, all others are not");
             if (credit.kind() == CreditKind::kCompute && credit.unit)
                 expect(computed.insert(*credit.unit).second,
                        "unit " + credit.unit->hex() + " is credited twice");

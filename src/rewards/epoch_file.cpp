@@ -66,11 +66,20 @@ class CanonicalObject {
     std::map<std::string_view, std::string> members_;
 };
 
-/// Files from before there were challenges name none.
+/// Inputs that some credits of a kind do not have: all of them are there, or none.
+bool is_optional(std::string_view name) {
+    constexpr std::array<std::string_view, 5> kNames = {"challenges", "answered", "part_tokens",
+                                                        "mix_tokens", "weight_before"};
+    return std::ranges::find(kNames, name) != kNames.end();
+}
+
+/// Files from before there were challenges name none; a dataset that is no mix has no parts.
 template <class Inputs>
 bool is_in_file(const Inputs& inputs, std::string_view name) {
     if constexpr (std::is_same_v<Inputs, UptimeInputs>)
-        return inputs.challenges != 0 || (name != "challenges" && name != "answered");
+        return inputs.challenges != 0 || !is_optional(name);
+    else if constexpr (std::is_same_v<Inputs, DataInputs>)
+        return inputs.mix_tokens != 0 || !is_optional(name);
     return true;
 }
 
@@ -161,9 +170,9 @@ void read_value(const json::object& object, std::string_view name, std::optional
 }
 
 void read_inputs(const json::object& object, CreditInputs& inputs) {
-    // Both or neither: parse_epoch_file() refuses what would be written otherwise.
+    // All or none: parse_epoch_file() refuses what would be written otherwise.
     const auto is_absent = [&](std::string_view name) {
-        return (name == "challenges" || name == "answered") && !object.contains(name);
+        return is_optional(name) && !object.contains(name);
     };
     for_each_input(inputs, [&](const auto& field, auto* value) {
         if (value && !is_absent(field.name)) read_value(object, field.name, *value);

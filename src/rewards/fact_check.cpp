@@ -5,6 +5,8 @@
 #include <set>
 #include <tuple>
 
+#include "gym/rewards/formulas.hpp"
+
 namespace gym::rewards {
 namespace {
 
@@ -13,7 +15,9 @@ using RoundName = std::pair<Digest, std::uint64_t>;  // job and round
 /// The cause of a credit: two credits of one cause pay it twice.
 std::string cause_of(const Credit& credit) {
     std::string out(to_string(credit.kind()));
-    if (credit.unit) return out + " of unit " + credit.unit->hex();
+    if (credit.unit)
+        return out + " of unit " + credit.unit->hex() +
+               (credit.dataset ? " for dataset " + credit.dataset->hex() : "");
     out += " of round " + std::to_string(credit.round) + " of job " + credit.job_id.hex();
     if (credit.node) out += " for node " + credit.node->hex();
     return out;
@@ -127,17 +131,54 @@ class FactChecker {
                    name + "unit " + unit->id.hex() + " is credited to " + unit->owner.hex());
             check_flops(credit, *in, job, *unit);
         } else {
-            const auto& data = std::get<DataInputs>(credit.inputs);
-            expect(credit.earner == job.data_owner,
-                   name + "the dataset is " + job.data_owner.hex() + "'s");
-            expect(data.tokens == unit->tokens, name + "unit " + unit->id.hex() + " has " +
-                                                    std::to_string(unit->tokens) + " tokens");
-            expect(data.price == job.data_price_wei_per_mtoken,
-                   name + "the dataset's price is " + job.data_price_wei_per_mtoken.to_string());
-            expect(data.quality_ppm == job.data_quality_ppm,
-                   name + "the dataset's quality is " + std::to_string(job.data_quality_ppm));
+            check_data(credit, std::get<DataInputs>(credit.inputs), job, *unit);
         }
         return {};
+    }
+
+    void check_data(const Credit& credit, const DataInputs& in, const JobFacts& job,
+                    const UnitFacts& unit) {
+        const std::string name = "credit " + credit.id + ": ";
+        expect(in.tokens == unit.tokens, name + "unit " + unit.id.hex() + " has " +
+                                             std::to_string(unit.tokens) + " tokens");
+        expect(credit.dataset.has_value() == !job.data_parts.empty(),
+               name + (job.data_parts.empty() ? "the dataset is no mix"
+                                              : "the dataset is a mix, whose parts are paid"));
+        if (credit.dataset) return check_part(credit, in, job);
+        expect(credit.earner == job.data_owner,
+               name + "the dataset is " + job.data_owner.hex() + "'s");
+        expect(in.price == job.data_price_wei_per_mtoken,
+               name + "the dataset's price is " + job.data_price_wei_per_mtoken.to_string());
+        expect(in.quality_ppm == job.data_quality_ppm,
+               name + "the dataset's quality is " + std::to_string(job.data_quality_ppm));
+    }
+
+    /// The split of a unit's tokens, made again from the mix's parts.
+    void check_part(const Credit& credit, const DataInputs& in, const JobFacts& job) {
+        const std::string name = "credit " + credit.id + ": ";
+        const auto part = std::ranges::find(job.data_parts, *credit.dataset, &DataPartFacts::root);
+        if (part == job.data_parts.end())
+            return expect(false, name + "dataset " + credit.dataset->hex() +
+                                     " is no part of the job's mix");
+        std::uint64_t mix_tokens = 0;
+        Amount before;
+        for (const DataPartFacts& other : job.data_parts) {
+            mix_tokens += other.tokens;
+            if (&other < &*part)
+                add(before, data_weight(other.tokens, other.price_wei_per_mtoken,
+                                        other.quality_ppm).value_or({}));
+        }
+        expect(credit.earner == part->owner,
+               name + "the mix's part is " + part->owner.hex() + "'s");
+        expect(in.price == part->price_wei_per_mtoken,
+               name + "the part's price is " + part->price_wei_per_mtoken.to_string());
+        expect(in.quality_ppm == part->quality_ppm,
+               name + "the part's quality is " + std::to_string(part->quality_ppm));
+        expect(in.part_tokens == part->tokens && in.mix_tokens == mix_tokens,
+               name + "the mix has " + std::to_string(part->tokens) + " of " +
+                   std::to_string(mix_tokens) + " tokens of the part");
+        expect(in.weight_before == before,
+               name + "the parts before it weigh " + before.to_string());
     }
 
     Status check_verification(const Credit& credit, const VerificationInputs& in,

@@ -23,6 +23,25 @@ Result<Amount> data_credit(std::uint64_t tokens, const Amount& price_wei_per_mto
     return price_wei_per_mtoken.mul_div(weighted_tokens, Amount(std::uint64_t{kPpm} * kPpm));
 }
 
+Result<Amount> data_weight(std::uint64_t part_tokens, const Amount& price_wei_per_mtoken,
+                           std::uint32_t quality_ppm) {
+    GYM_TRY(const Amount weighted, Amount(part_tokens).mul_div(Amount(quality_ppm), Amount(1)));
+    return price_wei_per_mtoken.mul_div(weighted, Amount(1));
+}
+
+Result<Amount> data_share_credit(std::uint64_t tokens, const Amount& price_wei_per_mtoken,
+                                 std::uint32_t quality_ppm, const DataShare& share) {
+    if (share.part_tokens > share.mix_tokens || share.mix_tokens == 0)
+        return fail(ErrorCode::kInvalidArgument, "a part of more than the whole mix");
+    GYM_TRY(const Amount weight, data_weight(share.part_tokens, price_wei_per_mtoken, quality_ppm));
+    GYM_TRY(const Amount through, share.weight_before.plus(weight));
+    GYM_TRY(const Amount divisor,
+            Amount(share.mix_tokens).mul_div(Amount(std::uint64_t{kPpm} * kPpm), Amount(1)));
+    GYM_TRY(const Amount paid_before, share.weight_before.mul_div(Amount(tokens), divisor));
+    GYM_TRY(const Amount paid_through, through.mul_div(Amount(tokens), divisor));
+    return paid_through.minus(paid_before);
+}
+
 std::uint32_t uptime_bonus_ppm(std::uint32_t uptime_ppm, std::uint32_t bonus_max_ppm) {
     const std::uint64_t counted = std::min(uptime_ppm, kPpm);
     if (counted <= kUptimeBonusFromPpm) return 0;

@@ -36,6 +36,18 @@ Status read_uploads(YamlMap& map, ApiConfig& config) {
     return uploads.finish();
 }
 
+Status read_mixes(YamlMap& map, ApiConfig& config) {
+    config.mixes = config.blobs + "/.mixes";
+    if (!map.has("mixes")) return {};
+    GYM_TRY(YamlMap mixes, map.map("mixes"));
+    api::MixLimits& limits = config.mix_limits;
+    GYM_TRY(config.mixes, mixes.string_or("folder", config.mixes));
+    GYM_CHECK(
+        mixes.read_integer("parts_bytes_max", 1, std::int64_t{1} << 50, limits.parts_bytes_max));
+    GYM_CHECK(mixes.read_integer("waiting_max", 1, 10'000, limits.waiting_max));
+    return mixes.finish();
+}
+
 }  // namespace
 
 Result<ApiConfig> load_api_config(const std::string& path) {
@@ -58,6 +70,7 @@ Result<ApiConfig> load_api_config(const std::string& path) {
     GYM_CHECK(
         map.read_integer("dataset_bytes_max", 1, std::int64_t{1} << 40, config.dataset_bytes_max));
     GYM_CHECK(read_uploads(map, config));
+    GYM_CHECK(read_mixes(map, config));
     GYM_CHECK(
         map.read_integer("usefulness_default_ppm", 0, 1'000'000, config.usefulness_default_ppm));
     GYM_TRY(const std::string price, map.string_or("price_per_pflop_min", "0"));

@@ -7,6 +7,7 @@
 #include "cli/cli_context.hpp"
 #include "config.hpp"
 #include "gym/api/api.hpp"
+#include "gym/api/mixes.hpp"
 #include "gym/api/postgres.hpp"
 #include "gym/api/server.hpp"
 #include "gym/blob/directory_store.hpp"
@@ -26,12 +27,13 @@ using namespace gym;
 constexpr const char* kName = "gym-api";
 constexpr std::chrono::seconds kDatabaseWait{60};  // services of one machine start in any order
 constexpr std::uint32_t kShutdownGraceMs = 10'000;
+constexpr int kThreadsBeside = 2;  // of requests' threads: start-up, mixes
 
 Result<std::unique_ptr<db::Database>> open_database(const app::ApiConfig& config,
                                                     const std::stop_token& stop = {}) {
     return db::with_retry(
         [&] {
-            return db::Database::open(config.database, static_cast<int>(config.listen.threads) + 1);
+            return db::Database::open(config.database, static_cast<int>(config.listen.threads) + kThreadsBeside);
         },
         kDatabaseWait, stop);
 }
@@ -79,10 +81,13 @@ Status serve(const app::ApiConfig& config, const std::stop_token& stop) {
     options.usefulness_default_ppm = config.usefulness_default_ppm;
     options.price_per_pflop_min = config.price_per_pflop_min;
     options.uploads = config.uploads;
-    api::PostgresBackend backend(*database, blobs, clock, std::move(options));
+    api::PostgresBackend backend(*database, blobs, clock, options);
     api::PostgresUploads uploads(*database, api::UploadFiles(config.uploads), clock,
                                  config.upload_limits);
-    api::Api handler({backend, backend, backend, clock, &uploads}, std::move(of_api));
+    api::MixLimits of_mixes = config.mix_limits;
+    of_mixes.bytes_max = config.dataset_bytes_max;
+    api::PostgresMixes mixes(*database, blobs, clock, config.mixes, options, of_mixes);
+    api::Api handler({backend, backend, backend, clock, &uploads, &mixes}, std::move(of_api));
     GYM_TRY(const auto server, api::Server::start(config.listen, handler));
     GYM_CHECK(app::write_port_file(config.port_file, server->port()));
     app::log_ready("listening on " + config.listen.address + ":" + std::to_string(server->port()));

@@ -100,6 +100,27 @@ registry::StateRef History::state_ref(const std::string& name) const {
     return {test_digest("root " + name), test_digest("blob " + name)};
 }
 
+Status History::register_mix(db::Transaction& tx, registry::Dataset mix) const {
+    mix.owner = test_address(0x51, 1);  // who asked for it is paid nothing
+    mix.tokens = 0;
+    for (std::size_t i = 0; i < mix_.size(); ++i) {
+        registry::Dataset part = mix;
+        part.parts.clear();
+        part.root = mixed_root(i);
+        part.owner = mix_[i].provider;
+        part.tokens = 2 * mix_[i].tokens;
+        part.price_wei_per_mtoken = mix_[i].price;
+        part.usefulness_ppm = mix_[i].quality_ppm;
+        GYM_CHECK(registry::register_dataset(tx, part));
+        mix.parts.push_back({.root = part.root, .tokens = mix_[i].tokens, .weight_ppm = 1});
+        mix.tokens += mix_[i].tokens;
+    }
+    mix.price_wei_per_mtoken = Amount();
+    mix.novelty_ppm = mix.usefulness_ppm = 0;
+    GYM_CHECK(registry::register_mix(tx, mix, {.recipe = mix.root}));
+    return {};
+}
+
 Digest History::submit_job(db::Database& web, const std::string& asset, const Address& owner,
                            const Amount& budget, const Amount& price, const std::string& key) {
     registry::Dataset dataset;
@@ -114,6 +135,7 @@ Digest History::submit_job(db::Database& web, const std::string& asset, const Ad
     dataset.price_wei_per_mtoken = data_price_;
     dataset.registered_at_ms = clock_.now_ms();
     write("dataset", [&](db::Transaction& tx) -> Status {
+        if (!mix_.empty()) return register_mix(tx, dataset);
         GYM_CHECK(registry::register_dataset(tx, dataset));
         return {};
     });

@@ -4,12 +4,14 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gym/common/clock.hpp"
 #include "gym/crypto/key.hpp"
 #include "gym/db/database.hpp"
 #include "gym/protocol/commitment.hpp"
+#include "gym/registry/datasets.hpp"
 #include "gym/registry/jobs.hpp"
 #include "gym/registry/rounds.hpp"
 #include "gym/registry/units.hpp"
@@ -47,6 +49,18 @@ class History {
                       const std::string& key = "job");
     /// A data provider's price, in force for jobs submitted afterwards.
     void set_data_price(const Amount& wei_per_mtoken) { data_price_ = wei_per_mtoken; }
+    /// A part of the mix that jobs submitted afterwards train on.
+    struct MixedPart {
+        Address provider;
+        Amount price;  ///< wei for a million tokens
+        std::uint32_t quality_ppm = 0;
+        std::uint64_t tokens = 0;  ///< of the mix
+    };
+    /// Registered before the next job; its root is mixed_root(). Empty: jobs train on one dataset.
+    void set_mix(std::vector<MixedPart> parts) { mix_ = std::move(parts); }
+    [[nodiscard]] static Digest mixed_root(std::size_t index) {
+        return test_digest("part " + std::to_string(index));
+    }
 
     /// Opens the job's next round and commits its units.
     void commit_round(const Digest& job, const std::vector<PlannedUnit>& units);
@@ -92,6 +106,7 @@ class History {
         must(registry_.transact(std::forward<F>(body)), what);
     }
     void register_nodes();
+    Status register_mix(db::Transaction& tx, registry::Dataset mix) const;
     void beat(std::int64_t ms);
     Status answer_challenge(db::Transaction& tx, const crypto::PrivateKey& node);
     Status commit_unit(db::Transaction& tx, const registry::Round& round, std::size_t index);
@@ -104,6 +119,7 @@ class History {
     testing::ManualClock& clock_;
     std::size_t workers_;
     Amount data_price_;
+    std::vector<MixedPart> mix_;
     protocol::LifecycleParams life_;
     Digest job_;
     std::uint64_t round_ = 0;

@@ -46,6 +46,98 @@ TEST(DataCredit, IsTokensTimesPriceTimesQuality) {
     EXPECT_EQ(*data_credit(2'000'000, Amount(10), kPpm / 4), Amount(5));
 }
 
+TEST(DataShareCredit, IsThePartsShareOfTheMix) {
+    // 70 % of a million tokens at 10 wei and full quality, 30 % at 20 wei and half of it.
+    EXPECT_EQ(*data_share_credit(1'000'000, Amount(10), kPpm, {7, 10, Amount()}), Amount(7));
+    EXPECT_EQ(*data_share_credit(1'000'000, Amount(20), kPpm / 2,
+                                 {3, 10, *data_weight(7, Amount(10), kPpm)}),
+              Amount(3));
+    EXPECT_EQ(*data_share_credit(1'000'000, Amount(10), kPpm, {10, 10, Amount()}),
+              *data_credit(1'000'000, Amount(10), kPpm))
+        << "the only part is the whole";
+    EXPECT_EQ(data_share_credit(1, Amount(1), kPpm, {2, 1, Amount()}).error().code,
+              ErrorCode::kInvalidArgument);
+    EXPECT_EQ(data_share_credit(1, Amount(1), kPpm, {0, 0, Amount()}).error().code,
+              ErrorCode::kInvalidArgument);
+}
+
+/// A mix, and what its providers earn with tokens of it.
+struct MixSample {
+    struct Part {
+        std::uint64_t tokens;
+        Amount price;
+        std::uint32_t quality_ppm;
+    };
+    std::vector<Part> parts;
+    std::uint64_t mix_tokens = 0;
+
+    explicit MixSample(std::mt19937_64& random) {
+        const std::size_t count = 2 + random() % 63;
+        for (std::size_t i = 0; i < count; ++i) {
+            const Amount scale(random() % 3 == 0 ? 1'000'000'000'000'000 : 1);
+            const Amount price = *Amount(random() % 1'000'000'000).mul_div(scale, Amount(1));
+            parts.push_back({1 + random() % (random() % 2 == 0 ? 5 : 1'000'000'000'000), price,
+                             static_cast<std::uint32_t>(random() % (kPpm + 1))});
+            mix_tokens += parts.back().tokens;
+        }
+    }
+    [[nodiscard]] std::vector<Amount> credits(std::uint64_t tokens) const {
+        std::vector<Amount> out;
+        Amount before;
+        for (const Part& part : parts) {
+            out.push_back(*data_share_credit(tokens, part.price, part.quality_ppm,
+                                             {part.tokens, mix_tokens, before}));
+            before = *before.plus(*data_weight(part.tokens, part.price, part.quality_ppm));
+        }
+        return out;
+    }
+    [[nodiscard]] Amount divisor() const {
+        return *Amount(mix_tokens).mul_div(Amount(std::uint64_t{kPpm} * kPpm), Amount(1));
+    }
+    /// floor(tokens * weights / (mix_tokens * 10^12))
+    [[nodiscard]] Amount whole(std::uint64_t tokens) const {
+        Amount weights;
+        for (const Part& part : parts)
+            weights = *weights.plus(*data_weight(part.tokens, part.price, part.quality_ppm));
+        return *weights.mul_div(Amount(tokens), divisor());
+    }
+};
+
+TEST_F(FormulaProperties, PartsOfAMixEarnItsTokensAtItsPriceToTheLastUnit) {
+    for (int i = 0; i < rounds_ / 10; ++i) {
+        const MixSample mix(random_);
+        const std::uint64_t tokens = random_() % 1'000'000'000;
+        const std::vector<Amount> credits = mix.credits(tokens);
+        EXPECT_EQ(sum(credits), mix.whole(tokens));
+        for (std::size_t k = 0; k < credits.size(); ++k) {
+            const auto& part = mix.parts[k];
+            const Amount exact = *data_weight(part.tokens, part.price, part.quality_ppm)
+                                      ->mul_div(Amount(tokens), mix.divisor());
+            // Rounded down or up, wherever the part stands.
+            EXPECT_GE(credits[k], exact);
+            EXPECT_LE(credits[k], *exact.plus(Amount(1)));
+        }
+    }
+}
+
+TEST_F(FormulaProperties, AnotherOrderOfPartsMovesNoMoreThanOneUnit) {
+    for (int i = 0; i < rounds_ / 10; ++i) {
+        MixSample mix(random_);
+        const std::uint64_t tokens = random_() % 1'000'000'000;
+        std::vector<Amount> before = mix.credits(tokens);
+        const Amount whole = mix.whole(tokens);
+        std::ranges::reverse(mix.parts);
+        const std::vector<Amount> after = mix.credits(tokens);
+        std::ranges::reverse(before);
+        EXPECT_EQ(mix.whole(tokens), whole);
+        EXPECT_EQ(sum(after), sum(before));
+        for (std::size_t k = 0; k < after.size(); ++k) {
+            const auto [low, high] = std::minmax(before[k], after[k]);
+            EXPECT_LE(high, *low.plus(Amount(1)));
+        }
+    }
+}
+
 TEST(UptimeBonus, RisesLinearlyFrom95PercentToTheCap) {
     constexpr std::uint32_t kMax = 50'000;
     EXPECT_EQ(uptime_bonus_ppm(0, kMax), 0u);

@@ -37,6 +37,10 @@ class ApiFacts final : public rewards::FactSource {
         // The job keeps the terms of its submission.
         out.data_price_wei_per_mtoken = job->data_price_wei_per_mtoken;
         out.data_quality_ppm = job->data_quality_ppm;
+        out.data_parts.reserve(job->data_parts.size());
+        for (const registry::JobDataPart& part : job->data_parts)
+            out.data_parts.push_back({part.dataset, part.owner, part.part_tokens,
+                                      part.price_wei_per_mtoken, part.quality_ppm});
         return out;
     }
     Result<std::vector<UnitFacts>> units(const Digest& job_id, std::uint64_t round) override {

@@ -1,6 +1,8 @@
 #include "data/dataset_print.hpp"
 
 #include "cli/rows.hpp"
+#include "gym/common/ppm.hpp"
+#include "gym/plan/units.hpp"
 
 namespace gym::app {
 namespace {
@@ -13,6 +15,12 @@ std::string usefulness_from(const registry::Dataset& dataset) {
     return "measured by evaluation " + dataset.measurement->evaluation.hex();
 }
 
+/// Of the mix's tokens, rounded down.
+std::uint64_t share_ppm(const registry::DatasetPart& part, const registry::Dataset& mix) {
+    const auto share = Amount(part.tokens).mul_div(Amount(kPpm), Amount(mix.tokens));
+    return share.ok() ? share->to_u64().value_or(0) : 0;
+}
+
 }  // namespace
 
 std::string percent(std::uint64_t ppm) {
@@ -20,6 +28,14 @@ std::string percent(std::uint64_t ppm) {
     while (!fraction.empty() && fraction.back() == '0')
         fraction.pop_back();
     return std::to_string(ppm / kPpmPerPercent) + (fraction.empty() ? "" : "." + fraction) + " %";
+}
+
+void print_parts(const registry::Dataset& mix) {
+    for (const registry::DatasetPart& part : mix.parts)
+        print_row("", "{} of it is {} of {}: {} per million, quality {}, {}",
+                  percent(share_ppm(part, mix)), part.name, part.owner.hex(),
+                  plan::money_text(part.price_wei_per_mtoken), percent(part.quality_ppm),
+                  part.licence);
 }
 
 void print_dataset(const registry::Dataset& dataset) {
@@ -31,9 +47,16 @@ void print_dataset(const registry::Dataset& dataset) {
     if (dataset.tokenizer) print_row("tokenizer", "{}", dataset.tokenizer->hex());
     print_row("price", "{} GYM per million tokens of text, times the quality",
               dataset.price_wei_per_mtoken.to_tokens());
-    print_row("novelty", "{}", percent(dataset.novelty_ppm));
-    print_row("usefulness", "{}, {}", percent(dataset.usefulness_ppm), usefulness_from(dataset));
+    if (dataset.parts.empty()) {
+        print_row("novelty", "{}", percent(dataset.novelty_ppm));
+        print_row("usefulness", "{}, {}", percent(dataset.usefulness_ppm),
+                  usefulness_from(dataset));
+    }
     print_row("quality", "{}", percent(dataset.quality_ppm));
+    if (!dataset.parts.empty()) {
+        print_row("mix", "of {} datasets, whose owners are paid", dataset.parts.size());
+        print_parts(dataset);
+    }
     if (dataset.nearest)
         print_row("nearest", "{}: shares {} of the text", dataset.nearest->root.hex(),
                   percent(dataset.nearest->ppm));

@@ -9,6 +9,8 @@
 namespace gym::app {
 
 void print_dataset(const registry::Dataset& dataset);
+/// The parts of a mix, a line each; nothing of other datasets.
+void print_parts(const registry::Dataset& mix);
 void print_dataset_line(const registry::Dataset& dataset);
 
 /// "48.65 %" from millionths.

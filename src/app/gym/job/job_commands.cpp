@@ -69,10 +69,14 @@ Result<plan::Facts> planner_facts(const client::ApiClient& api, const ResolvedJo
 }
 
 /// The job file with what the command line says in the place of its own keys.
-Result<ResolvedJob> asked_job(const CliContext& context, const JobOptions& options) {
+/// @param submits what the list `data` names on disk may be registered.
+Result<ResolvedJob> asked_job(const CliContext& context, const JobOptions& options, bool submits) {
     GYM_TRY(JobText text, job_text(options.request));
     text.quiet = context.json;
-    GYM_TRY(MixedFrom mixed_from, resolve_mix(options.api, text, context.json));
+    GYM_TRY(MixedFrom mixed_from, resolve_mix(options.api, text,
+                                                    {.quiet = context.json,
+                                                     .submits = submits,
+                                                     .licence = options.licence}));
     const client::ApiClient api = options.api.client();
     const auto facts = [&](const ResolvedJob& known) { return planner_facts(api, known); };
     const auto lookup = [&](const registry::DatasetReference& reference) -> Result<Digest> {
@@ -114,7 +118,7 @@ Result<JobOutlook> outlook_of(const JobOptions& options, const client::ApiClient
 }
 
 Status print_quote(const CliContext& context, const JobOptions& options) {
-    GYM_TRY(ResolvedJob job, asked_job(context, options));
+    GYM_TRY(ResolvedJob job, asked_job(context, options, false));
     const client::ApiClient api = options.api.client();
     GYM_TRY(const DataPrice data, data_price(api, job));
     if (data.record) {
@@ -142,12 +146,7 @@ Status print_quote(const CliContext& context, const JobOptions& options) {
 Result<std::string> licence_of(const JobOptions& options, const ResolvedJob& job) {
     std::set<std::string> all = job.mixed_from.licences;
     if (!options.licence.empty()) all.insert(options.licence);
-    std::string text;
-    for (const std::string& one : all) {
-        const bool composed = all.size() > 1 && one.find(' ') != std::string::npos;
-        text += (text.empty() ? "" : " AND ") + (composed ? "(" + one + ")" : one);
-    }
-    auto licence = licence::canonical(text);
+    auto licence = licence::joined(all);
     if (!licence.ok()) return licence.error().in("--licence");
     return licence;
 }
@@ -167,7 +166,8 @@ Status check_offer(const JobOptions& options, const ResolvedJob& job,
                         ": --max-data-price " + price +
                         " (or max_data_price in the job file) accepts it; `gym job quote` prints "
                         "the job's cost");
-    if (options.licence.empty()) return {};
+    // Of a mix --licence is that of the files in it.
+    if (options.licence.empty() || !dataset.parts.empty()) return {};
     GYM_TRY(const std::string licence, licence_of(options, job));
     if (licence == dataset.licence) return {};
     return fail(ErrorCode::kConflict, "dataset " + job.dataset_root.hex() +
@@ -224,7 +224,7 @@ Result<client::Answer<client::Job>> send_once(const JobOptions& options, const s
 }
 
 Status submit(const CliContext& context, const JobOptions& options) {
-    GYM_TRY(ResolvedJob job, asked_job(context, options));
+    GYM_TRY(ResolvedJob job, asked_job(context, options, true));
     for (const std::string& warning : job.warnings)
         if (!context.json) print_notice("warning", "{}", warning);
     if (job.plan && !context.json) print_plan(*job.plan);

@@ -163,6 +163,7 @@ Result<std::vector<std::string>> data_warnings(const ResolvedJob& job,
     std::vector<std::string> out;
     std::string bytes = vocabulary_warning(dataset.vocabulary, vocabulary);
     if (!bytes.empty() && !job.dataset) out.push_back(std::move(bytes));  // else it is said already
+    if (!dataset.parts.empty()) return out;  // whose licences the mix and the API check
     if (const std::string why = licence::forbidden(dataset.licence, job.use); !why.empty())
         out.push_back("the data is under " + dataset.licence + ", and " + why +
                       ": the job is refused unless its owner " + dataset.owner.hex() +

@@ -1,9 +1,12 @@
 #include "job/job_mix.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <string>
+#include <optional>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "cli/cli_context.hpp"
@@ -21,6 +24,7 @@
 #include "gym/data/mix.hpp"
 #include "gym/licence/licence.hpp"
 #include "gym/registry/job_spec.hpp"
+#include "job/job_tokenizer.hpp"
 
 namespace gym::app {
 namespace {
@@ -31,6 +35,7 @@ constexpr const char* kDataKey = "data";
 constexpr const char* kDatasetKey = "dataset";
 constexpr double kWeightMin = 1e-6, kWeightMax = 100;
 constexpr std::size_t kNameDigits = 16;
+constexpr std::size_t kNameBytesMax = 128;
 
 /// An entry of `data`.
 struct Part {
@@ -85,6 +90,14 @@ Result<licence::Use> use_of(const JobText& job) {
     return licence::parse_use(word);
 }
 
+Status permit_part(const std::string& name, const registry::Dataset& dataset, licence::Use use) {
+    const std::string why = licence::forbidden(dataset.licence, use);
+    if (why.empty()) return {};
+    return fail(ErrorCode::kConflict,
+                name + " is under " + dataset.licence + ", and " + why +
+                    ": leave it out of 'data', or name its file if it is your own");
+}
+
 class MixBuilder {
   public:
     MixBuilder(const ApiOptions& api, licence::Use use, fs::path store, bool quiet)
@@ -108,7 +121,9 @@ class MixBuilder {
             if (!quiet_) print_notice("data", "fetching {}", part.dataset);
             const auto pulled = pull_dataset(api_, root, kept);
             if (!pulled.ok())
-                return pulled.error().in("'" + std::string(kDataKey) + "': " + part.dataset);
+                return pulled.error().in("'" + std::string(kDataKey) + "': " + part.dataset +
+                                         " (with all files of the list registered, gym-api makes "
+                                         "the mix and nothing is fetched)");
         }
         return kept;
     }
@@ -135,11 +150,7 @@ class MixBuilder {
     Status permit(const Part& part, const registry::Dataset& dataset) {
         shown_.push_back(dataset.licence);
         from_.licences.insert(dataset.licence);
-        const std::string why = licence::forbidden(dataset.licence, use_);
-        if (why.empty()) return {};
-        return fail(ErrorCode::kConflict,
-                    part.dataset + " is under " + dataset.licence + ", and " + why +
-                        ": leave it out of 'data', or name its file if it is your own");
+        return permit_part(part.dataset, dataset, use_);
     }
     /// A text becomes one, a token a byte.
     Result<fs::path> token_file(const fs::path& file) {
@@ -168,15 +179,105 @@ class MixBuilder {
     MixedFrom from_;
 };
 
+bool is_file(const Part& part, const fs::path& folder) {
+    std::error_code unknown;
+    return fs::exists(folder / part.dataset, unknown);
+}
+
+Status name_dataset(JobText& job, const std::string& dataset) {
+    GYM_CHECK(job.text.erase(kDataKey));
+    return job.text.set(kDatasetKey, yaml_quoted(dataset));
+}
+
+/// The root under which a file is registered; registers it if the rules permit. Absent: it is not
+/// registered, and stays so.
+Result<std::optional<Digest>> root_of_file(const ApiOptions& options, const fs::path& file,
+                                           const MixRules& rules) {
+    GYM_TRY(const blob::Dataset tokens, read_dataset(file.string()));
+    const client::ApiClient client = options.client(kApiRetryFor);
+    GYM_TRY(const auto known, client.dataset(tokens.root()));
+    if (known) return std::optional(tokens.root());
+    if (!rules.submits) return std::optional<Digest>();
+    if (rules.licence.empty())
+        return fail(ErrorCode::kInvalidArgument,
+                    file.string() +
+                        " is mixed with registered datasets and is not registered itself: say "
+                        "under which licence with --licence (an SPDX expression like CC-BY-4.0; "
+                        "private: only your own jobs train on it)");
+    auto licence = licence::canonical(rules.licence);
+    if (!licence.ok()) return licence.error().in("--licence");
+    GYM_TRY(const client::ApiClient with_key, options.client_with_key(kApiRetryFor));
+    const std::string name = file.filename().string().substr(0, kNameBytesMax);
+    GYM_TRY(const auto record, with_key.register_dataset(tokens, {name, *licence, Amount()}));
+    GYM_TRY([[maybe_unused]] const bool given, give_tokenizer(with_key, file, *record));
+    if (!rules.quiet)
+        print_notice("data", "{} is registered under {}, for nothing", file.string(), *licence);
+    return std::optional(record->root);
+}
+
+void say_network_mix(const std::vector<Part>& parts, const registry::Dataset& mix,
+                     const fs::path& folder) {
+    for (std::size_t i = 0; i < parts.size() && i < mix.parts.size(); ++i) {
+        const registry::DatasetPart& part = mix.parts[i];
+        const auto ppm = static_cast<double>(part.tokens) / static_cast<double>(mix.tokens) * kPpm;
+        print_notice(i == 0 ? "mix" : "", "{} of {} tokens: {} ({})",
+                     data::percent_text(static_cast<std::uint64_t>(std::llround(ppm))), mix.tokens,
+                     parts[i].dataset, is_file(parts[i], folder) ? "your file" : part.licence);
+    }
+}
+
+/// The mix that gym-api makes. Absent: of files alone, or of one that a quote does not register.
+Result<std::optional<Digest>> mix_of_network(const ApiOptions& options, const JobText& job,
+                                             const std::vector<Part>& parts,
+                                             const MixRules& rules) {
+    const auto local = [&](const Part& part) { return is_file(part, job.folder); };
+    if (std::ranges::all_of(parts, local)) return std::optional<Digest>();
+    GYM_TRY(const licence::Use use, use_of(job));
+    const client::ApiClient lookup = options.client(kApiRetryFor);
+    client::MixRequest request;
+    // Names first: nothing is registered for a list that cannot be mixed.
+    std::vector<std::optional<Digest>> roots(parts.size());
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        if (local(parts[i])) continue;
+        GYM_TRY(roots[i], find_dataset(lookup, parts[i].dataset));
+        GYM_TRY(const auto record, lookup.dataset(*roots[i]));
+        if (!record)
+            return fail(ErrorCode::kNotFound,
+                        "'" + std::string(kDataKey) + "': dataset " + roots[i]->hex() +
+                            " is not registered (`gym data list`)");
+        GYM_CHECK(permit_part(parts[i].dataset, **record, use));
+    }
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        if (!roots[i]) {
+            GYM_TRY(roots[i], root_of_file(options, job.folder / parts[i].dataset, rules));
+        }
+        if (!roots[i]) return std::optional<Digest>();
+        request.parts.push_back({*roots[i], parts[i].weight_ppm});
+    }
+    GYM_TRY(const client::ApiClient client, options.client_with_key(kApiRetryFor));
+    bool said = rules.quiet;
+    const auto made = client.make_mix(request, [&](const client::Mix&) {
+        if (!std::exchange(said, true)) print_notice("mix", "gym-api makes it");
+    });
+    if (!made.ok()) return made.error().in("'" + std::string(kDataKey) + "'");
+    if (!rules.quiet) say_network_mix(parts, *made, job.folder);
+    return std::optional(made->root);
+}
+
 }  // namespace
 
-Result<MixedFrom> resolve_mix(const ApiOptions& api, JobText& job, bool quiet) {
+Result<MixedFrom> resolve_mix(const ApiOptions& api, JobText& job, const MixRules& rules) {
     GYM_TRY(const bool there, job.text.has(kDataKey));
     if (!there) return MixedFrom();
     GYM_TRY(const std::vector<Part> parts, parts_of(job));
+    GYM_TRY(const auto made, mix_of_network(api, job, parts, rules));
+    if (made) {
+        GYM_CHECK(name_dataset(job, made->hex()));
+        return MixedFrom();
+    }
     GYM_TRY(fs::path kept, store());
     GYM_TRY(const licence::Use use, use_of(job));
-    MixBuilder builder(api, use, std::move(kept), quiet);
+    MixBuilder builder(api, use, std::move(kept), rules.quiet);
     std::vector<fs::path> files;
     files.reserve(parts.size());
     for (const Part& part : parts) {
@@ -187,8 +288,7 @@ Result<MixedFrom> resolve_mix(const ApiOptions& api, JobText& job, bool quiet) {
     std::error_code error;
     const fs::path whole = fs::absolute(mixed, error);
     if (error) return fail(ErrorCode::kIo, mixed.string() + ": " + error.message());
-    GYM_CHECK(job.text.erase(kDataKey));
-    GYM_CHECK(job.text.set(kDatasetKey, yaml_quoted(whole.string())));
+    GYM_CHECK(name_dataset(job, whole.string()));
     return builder.mixed_from();
 }
 

@@ -15,14 +15,23 @@ struct MixedFrom {
     bool has_files = false;          ///< some parts are the owner's own files
 };
 
-/// Puts a token file in the place of a job file's `data`, a list of datasets and weights: fetches
-/// the registered ones, mixes all of them (data::mix) and names the file as `dataset`. Files that
-/// were fetched or made before are used again. Does nothing to a job file without `data`. Says on
-/// standard error what the mix is of, unless `quiet`.
-/// @errors kConflict for a registered dataset whose licence forbids the job's use (the owner of one
-/// names its file instead); kInvalidArgument for the list, or for shares that cannot be met;
-/// kPermissionDenied for a dataset with a price, which only its owner can download; those of
-/// pull_dataset() and mix().
-Result<MixedFrom> resolve_mix(const ApiOptions& api, JobText& job, bool quiet);
+struct MixRules {
+    bool quiet = false;    ///< says nothing on standard error
+    bool submits = false;  ///< may register the owner's files
+    std::string licence;   ///< of these
+};
+
+/// Puts one dataset in the place of a job file's `data`, a list of datasets and weights. Does
+/// nothing to a job file without `data`. Says on standard error what the mix is of.
+/// - With registered datasets in the list, gym-api makes the mix and its parts' providers are paid
+///   (ApiClient::make_mix). Files beside them are registered first, for nothing, if the job is
+///   submitted. A quote does not register them: it mixes here, with what may be downloaded.
+/// - Of files alone the mix is made here (data::mix) and its token file named; files that were made
+///   before are used again.
+/// @errors kConflict for a registered dataset whose licence forbids the job's use;
+/// kInvalidArgument for the list, for shares that cannot be met, or for a file to register without
+/// a licence; kPermissionDenied for a quote of a file beside a dataset with a price; those of
+/// make_mix(), register_dataset(), pull_dataset() and mix().
+Result<MixedFrom> resolve_mix(const ApiOptions& api, JobText& job, const MixRules& rules);
 
 }  // namespace gym::app

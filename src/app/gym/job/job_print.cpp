@@ -19,6 +19,22 @@ std::string exact_money(const Amount& amount) {
     return amount.to_tokens() + " " + plan::kMoneyUnit;
 }
 
+/// A mix's parts, whose providers are paid.
+json::array parts_json(const DataPrice& data) {
+    json::array out;
+    if (!data.record) return out;
+    for (const registry::DatasetPart& part : data.record->parts)
+        out.push_back(
+            json::object{{"root", part.root.hex()},
+                         {"name", part.name},
+                         {"owner", part.owner.hex()},
+                         {"licence", part.licence},
+                         {"tokens", part.tokens},
+                         {"price_wei_per_mtoken", part.price_wei_per_mtoken.to_string()},
+                         {"quality_ppm", part.quality_ppm}});
+    return out;
+}
+
 json::object price_json(const ResolvedJob& job) {
     plan::PriceChoice price{.wei_per_pflop = job.terms.price_wei_per_pflop, .why = "as you say"};
     if (job.plan) price = job.plan->price;
@@ -54,6 +70,7 @@ json::object quote_json(const ResolvedJob& job, const JobQuote& quote, const Dat
              known(has_data, [&] { return quote.data->price_wei_per_mtoken.to_string(); })},
             {"max_data_price_wei", job.max_data_price_wei.to_string()},
             {"data_quality_ppm", known(has_data, [&] { return quote.data->quality_ppm; })},
+            {"data_parts", parts_json(data)},
             {"data_wei", known(has_data, [&] { return quote.data_wei.to_string(); })},
             {"fee_ppm", known(has_fee, [&] { return fee.rates->fee_ppm; })},
             {"fee_burned_ppm", known(has_fee, [&] { return fee.rates->burned_ppm; })},
@@ -83,6 +100,7 @@ void print_data(const ResolvedJob& job, const JobQuote& quote, const DataPrice& 
     print_row("data", "{} ({} per million tokens of text, quality {})",
               plan::money_text(quote.data_wei), plan::money_text(price),
               percent(quote.data->quality_ppm));
+    if (data.record) print_parts(*data.record);
     if (price > job.max_data_price_wei)
         print_row("", "the job accepts {} per million: it is refused without --max-data-price {}",
                   plan::money_text(job.max_data_price_wei), price.to_tokens());
@@ -142,6 +160,7 @@ void print_data_price(const registry::Dataset& dataset) {
     print_row("data", "{} per million tokens of text, quality {} ({}, {})",
               plan::money_text(dataset.price_wei_per_mtoken), percent(dataset.quality_ppm),
               dataset.name, dataset.licence);
+    print_parts(dataset);
 }
 
 bool is_trained(const client::Job& job) {

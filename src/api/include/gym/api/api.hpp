@@ -24,6 +24,7 @@ struct ApiDependencies {
     Keys& keys;
     const Clock& clock;
     Uploads* uploads = nullptr;  ///< nullptr: requests to upload are answered with 503
+    Mixes* mixes = nullptr;      ///< likewise of requests for mixes
 };
 
 /// All routes of gym-api behind one Handler: authentication, routing, answers, metrics. Holds no

@@ -19,6 +19,7 @@
 #include "gym/protocol/job_cost.hpp"
 #include "gym/records/order.hpp"
 #include "gym/registry/dataset_names.hpp"
+#include "gym/registry/dataset_parts.hpp"
 #include "gym/registry/dataset_tokenizers.hpp"
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/evaluations.hpp"
@@ -75,6 +76,7 @@ struct JobView {
     std::vector<registry::Round> rounds;         ///< ascending
     std::vector<registry::Unit> faults;          ///< units disputed, rejected or slashed
     std::map<std::string, std::uint64_t> units;  ///< state -> train units
+    std::vector<registry::JobDataPart> data;     ///< its providers, if its dataset is a mix
 };
 
 /// A verifier's report, without what is not public: its records, trace and salt.
@@ -268,6 +270,38 @@ class Submissions {
     virtual Result<registry::NamedDataset> name_dataset(const Address& owner,
                                                         const registry::DatasetReference& reference,
                                                         const Digest& root) = 0;
+};
+
+/// A mix of registered datasets that somebody asks for.
+struct MixOrder {
+    struct Part {
+        std::string dataset;           ///< a root, NAME or NAME@VERSION
+        std::uint64_t weight_ppm = 0;  ///< a share of the sum of all
+    };
+    Address owner;  ///< who asks
+    std::vector<Part> parts;
+    std::uint64_t tokens = 0;  ///< 0: as many as the shares allow
+    bool best_effort = false;  ///< accepts shares that are not those that were asked for
+};
+enum class MixState : std::uint8_t { kWaiting, kMixing, kMade };
+[[nodiscard]] std::string_view to_string(MixState state) noexcept;
+struct MixProgress {
+    MixState state = MixState::kWaiting;
+    std::optional<registry::Dataset> dataset = {};  ///< once it is made
+};
+
+/// Makes mixes, one after the other, apart from the requests: asking again tells how far it is. A
+/// mix is a pure function of the order's parts, weights and options, so everybody who asks for the
+/// same gets the same dataset, and one that was forgotten is made again.
+class Mixes {
+  public:
+    virtual ~Mixes() = default;
+    /// @errors kNotFound (a part); kPermissionDenied (a part whose licence leaves training to its
+    /// owner); kInvalidArgument (fewer than two parts or too many, one twice, one that is a mix
+    /// itself, other tokenizers, shares that cannot be met); kOutOfRange (a mix that is too large);
+    /// kConflict (the tokens are registered as another dataset); kUnavailable (too many mixes wait,
+    /// or another one of this owner does); what went wrong when it was made, once.
+    virtual Result<MixProgress> mix(const MixOrder& order) = 0;
 };
 
 /// A blob that its owner sends in parts, before a job names it.

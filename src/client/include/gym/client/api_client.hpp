@@ -34,6 +34,17 @@ struct DatasetTerms {
     Amount price_wei_per_mtoken;
 };
 
+/// A mix of registered datasets.
+struct MixRequest {
+    struct Part {
+        Digest root;
+        std::uint64_t weight_ppm = 0;  ///< a share of the sum of all, in millionths of any unit
+    };
+    std::vector<Part> parts;
+    std::uint64_t tokens = 0;  ///< 0: as many as the shares allow
+    bool best_effort = false;  ///< accepts other shares
+};
+
 /// The bytes of a blob that is sent.
 struct BlobSource {
     std::uint64_t size_bytes = 0;
@@ -139,6 +150,13 @@ class ApiClient {
     /// @return the record as it stands. @errors kConflict: another owner, or other terms.
     [[nodiscard]] Result<Answer<registry::Dataset>> register_dataset(
         const blob::Dataset& dataset, const DatasetTerms& terms) const;
+    /// Asks for a mix of registered datasets, whose root follows from the request alone; asked again
+    /// the answer says how far it is. @errors kNotFound (a part); kPermissionDenied (its licence);
+    /// kInvalidArgument, kConflict, kOutOfRange (what cannot be mixed).
+    [[nodiscard]] Result<Answer<Mix>> mix(const MixRequest& request) const;
+    /// Asks until the mix is made. `waits` is called before each pause. @errors also kTimeout.
+    [[nodiscard]] Result<registry::Dataset> make_mix(
+        const MixRequest& request, const std::function<void(const Mix&)>& waits = {}) const;
     /// Gives the files of a dataset's tokenizer. @param files tokenizer::encode_bundle().
     /// @errors kConflict: the dataset has others.
     [[nodiscard]] Status give_tokenizer(const Digest& dataset, ByteView files) const;

@@ -12,6 +12,8 @@
 #include "gym/common/clock.hpp"
 #include "gym/protocol/job_cost.hpp"
 #include "gym/records/node.hpp"
+#include "gym/registry/dataset_parts.hpp"
+#include "gym/registry/datasets.hpp"
 #include "gym/registry/jobs.hpp"
 #include "gym/registry/units.hpp"
 #include "gym/rewards/claim_proof.hpp"
@@ -103,6 +105,14 @@ struct JobDetail : Job {
     AnswerList<JobRound> round_list;
     std::vector<std::pair<std::string, std::uint64_t>> units;  ///< by state
     AnswerList<registry::Unit> faults;
+    /// Of a job on a mix, in the mix's order, without their weights; else empty.
+    std::vector<registry::JobDataPart> data_parts;
+};
+
+/// A mix that gym-api makes; ask again until it is made.
+struct Mix {
+    std::string state;                         ///< waiting, mixing or made
+    std::optional<registry::Dataset> dataset;  ///< once it is made
 };
 
 /// Something that a job's owner may download.

@@ -30,6 +30,21 @@ struct MixOptions {
     bool whole_documents = false;  ///< splits no document; the output may be shorter for it
     bool best_effort = false;      ///< accepts shares that are not those that were asked for
 };
+/// An input as far as its shares go.
+struct MixWish {
+    std::string name;              ///< for errors
+    std::uint64_t weight_ppm = 0;  ///< a share of the sum of all
+    std::uint64_t available = 0;   ///< tokens that it has; of a file without a manifest all
+};
+/// How many tokens of each input a mix takes, together all of its tokens: of inputs without
+/// manifests exactly so many. @param tokens of the mix; 0: as many as the shares allow.
+/// @param best_effort accepts shares that are not those that were asked for.
+/// @errors kInvalidArgument for fewer than two inputs or more than kMixInputsMax, a weight of 0, or
+/// shares that cannot be met.
+[[nodiscard]] Result<std::vector<std::uint64_t>> mix_quotas(const std::vector<MixWish>& inputs,
+                                                            std::uint64_t tokens,
+                                                            bool best_effort);
+
 /// What became of an input. The shares of all inputs are 10^6 millionths together.
 struct MixShare {
     std::filesystem::path path;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -34,6 +35,11 @@ enum class Use : std::uint8_t { kCommercial, kNonCommercial };
 /// "CC-BY-NC-4.0 forbids commercial use"; empty: it is permitted. Of alternatives (OR) one must
 /// permit it, of AND every one. Text that canonical() refuses permits nothing.
 [[nodiscard]] std::string forbidden(std::string_view text, Use use);
+
+/// The licence of a text made of several: all of theirs together, each once, ascending.
+/// @param texts as canonical() takes them. @errors those of canonical(), also for none, or for a
+/// text of more than kBytesMax.
+[[nodiscard]] Result<std::string> joined(const std::set<std::string>& texts);
 
 /// Whether the licence reserves training to the owner: an opt-out.
 [[nodiscard]] bool opts_out(std::string_view text);

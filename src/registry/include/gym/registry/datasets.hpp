@@ -11,6 +11,7 @@
 #include "gym/common/clock.hpp"
 #include "gym/common/ppm.hpp"
 #include "gym/db/database.hpp"
+#include "gym/registry/dataset_parts.hpp"
 
 namespace gym::registry {
 
@@ -56,6 +57,9 @@ struct Dataset {
     std::optional<NearestDataset> nearest;  ///< absent: nothing before it is like any of it
     /// Absent: usefulness is the network's default; registration ignores it.
     std::optional<DatasetMeasurement> measurement;
+    /// Of a mix, in its order; then price and quality are theirs (mix_terms()), and registration
+    /// wants its own as 0. Empty: no mix.
+    std::vector<DatasetPart> parts;
     std::uint64_t number = 0;  ///< from 1 in the order of registration, which sets it
     UnixMs registered_at_ms = 0;
 };

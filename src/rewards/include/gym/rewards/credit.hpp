@@ -60,6 +60,10 @@ struct DataInputs {
     std::uint64_t tokens = 0;
     Amount price;  ///< wei per million tokens
     std::uint32_t quality_ppm = 0;
+    // Of a part of a mix, whose price and quality these are (data_share_credit()); 0 otherwise.
+    std::uint64_t part_tokens = 0;
+    std::uint64_t mix_tokens = 0;
+    Amount weight_before;
     friend bool operator==(const DataInputs&, const DataInputs&) = default;
 };
 struct FeeInputs {
@@ -100,6 +104,7 @@ struct Credit {
     Digest job_id;
     std::uint64_t round = 0;
     std::optional<Digest> unit;    ///< if is_of_unit(kind())
+    std::optional<Digest> dataset;  ///< the part of a mix that a data credit is for
     std::optional<Address> node;   ///< which did the work; absent for fee and burn
     std::optional<Address> payer;  ///< of emission; the job pays all other kinds
     Amount amount;
@@ -157,7 +162,9 @@ inline constexpr std::tuple kCreditFields{
                 &Credit::payer},
     CreditField{"job_id", "job", "job_id", "hash", "", &Credit::job_id},
     CreditField{"round", "round", "round", "count", "", &Credit::round},
-    CreditField{"unit_id", "unit", "unit", "hash?", "", &Credit::unit}};
+    CreditField{"unit_id", "unit", "unit", "hash?", "", &Credit::unit},
+    CreditField{"dataset", "dataset", "dataset", "hash?", "the part of a mix that it is for",
+                &Credit::dataset}};
 
 /// State of the credit.
 inline constexpr std::tuple kBookingFields{
@@ -202,6 +209,9 @@ inline constexpr std::tuple kInputFields{
     input_field("premium_ppm", &VerificationInputs::premium_ppm),
     input_field("tokens", &DataInputs::tokens),
     input_field("quality_ppm", &DataInputs::quality_ppm),
+    input_field("part_tokens", &DataInputs::part_tokens),
+    input_field("mix_tokens", &DataInputs::mix_tokens),
+    input_field("weight_before", &DataInputs::weight_before),
     input_field("compute", &UptimeInputs::compute, &EmissionInputs::compute),
     input_field("uptime_ppm", &UptimeInputs::uptime_ppm),
     input_field("bonus_max_ppm", &UptimeInputs::bonus_max_ppm),

@@ -15,6 +15,15 @@
 // a file in itself.
 namespace gym::rewards {
 
+/// A provider of a job on a mix, by the terms of the job's submission.
+struct DataPartFacts {
+    Digest root;
+    Address owner;
+    std::uint64_t tokens = 0;  ///< of the mix that are its own
+    Amount price_wei_per_mtoken;
+    std::uint32_t quality_ppm = 0;
+};
+
 struct JobFacts {
     Address owner;
     Amount price_wei_per_pflop;
@@ -23,6 +32,7 @@ struct JobFacts {
     Address data_owner;
     Amount data_price_wei_per_mtoken;
     std::uint32_t data_quality_ppm = 0;
+    std::vector<DataPartFacts> data_parts = {};  ///< in the mix's order; empty: it is no mix
 };
 
 struct UnitFacts {

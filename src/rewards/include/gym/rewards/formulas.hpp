@@ -30,6 +30,26 @@ inline constexpr std::uint32_t kUptimeBonusFromPpm = 950'000;  ///< 95 %: no bon
 [[nodiscard]] Result<Amount> data_credit(std::uint64_t tokens, const Amount& price_wei_per_mtoken,
                                          std::uint32_t quality_ppm);
 
+/// What a part of a mix weighs in the price of its tokens: part_tokens * price * quality.
+[[nodiscard]] Result<Amount> data_weight(std::uint64_t part_tokens,
+                                         const Amount& price_wei_per_mtoken,
+                                         std::uint32_t quality_ppm);
+
+/// A part's place in its mix.
+struct DataShare {
+    std::uint64_t part_tokens = 0;  ///< of the mix that are the part's
+    std::uint64_t mix_tokens = 0;   ///< at least as many
+    Amount weight_before;           ///< data_weight() of all parts before it, added up
+};
+/// What the provider of a part earns with `tokens` of the mix: with W(x) = floor(x * tokens /
+/// (mix_tokens * 10^12)), W(weight_before + data_weight()) - W(weight_before). So the credits of
+/// all parts add up to exactly W(all weights), the tokens at the mix's price rounded down once, and
+/// each is its exact share to within one base unit.
+/// @errors kInvalidArgument for a part of more than the mix.
+[[nodiscard]] Result<Amount> data_share_credit(std::uint64_t tokens,
+                                               const Amount& price_wei_per_mtoken,
+                                               std::uint32_t quality_ppm, const DataShare& share);
+
 /// Linear from 0 at 95 % to `bonus_max_ppm` at 100 %; more than 100 % counts as 100 %.
 [[nodiscard]] std::uint32_t uptime_bonus_ppm(std::uint32_t uptime_ppm, std::uint32_t bonus_max_ppm);
 /// floor(compute * uptime_bonus_ppm / 10^6): nothing without work.
