@@ -61,8 +61,7 @@ Result<Response> make_mix(RouteContext& context, const Call& call) {
         return fail(ErrorCode::kUnavailable, "this gym-api makes no mixes");
     GYM_TRY(const MixOrder order, order_of(call));
     GYM_TRY(const MixProgress mix, context.with.mixes->mix(order));
-    return json_response(mix.state == MixState::kMade ? 200 : 202,
-                         json::serialize(to_json(mix)));
+    return json_response(mix.state == MixState::kMade ? 200 : 202, json::serialize(to_json(mix)));
 }
 
 }  // namespace

@@ -210,8 +210,8 @@ void dataset_schemas(json::object& out) {
                 {"best_effort", "flag~", "accept shares that differ by over a percentage point"}});
     out["MixPart"] = schema({{"dataset", "text", "a root, NAME or NAME@VERSION"},
                              {"weight", "real", "0.000001 to 100: a share of the sum of all"}});
-    out["Mix"] = schema({{"state", "text", "waiting, mixing or made"},
-                         {"dataset", "Dataset?", "once it is made"}});
+    out["Mix"] = schema(
+        {{"state", "text", "waiting, mixing or made"}, {"dataset", "Dataset?", "once it is made"}});
     out["NearestDataset"] = schema(
         {{"root", "hash"}, {"ppm", "count", "of the sampled tokens that are like some of it"}});
     out["DatasetTokenizer"] =

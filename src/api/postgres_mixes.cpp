@@ -1,10 +1,10 @@
+#include <spdlog/spdlog.h>
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <map>
 #include <mutex>
 #include <set>
-#include <spdlog/spdlog.h>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -81,18 +81,20 @@ Status check_together(const std::vector<registry::Dataset>& parts) {
     for (const registry::Dataset& part : parts) {
         if (!part.parts.empty())
             return fail(ErrorCode::kInvalidArgument,
-                        name_of(part) + " is a mix itself: name its parts in its place (`gym data "
-                                        "show` lists them)");
+                        name_of(part) +
+                            " is a mix itself: name its parts in its place (`gym data "
+                            "show` lists them)");
         if (!roots.insert(part.root).second)
             return fail(ErrorCode::kInvalidArgument,
-                        name_of(part) + " is there twice: name it once, with the sum of both "
-                                        "weights");
-        const bool same = part.vocabulary == parts[0].vocabulary &&
-                          part.tokenizer == parts[0].tokenizer;
+                        name_of(part) +
+                            " is there twice: name it once, with the sum of both "
+                            "weights");
+        const bool same =
+            part.vocabulary == parts[0].vocabulary && part.tokenizer == parts[0].tokenizer;
         if (!same)
             return fail(ErrorCode::kInvalidArgument,
-                        name_of(part) + " was made by another tokenizer than " +
-                            name_of(parts[0]) + ": mix datasets of one tokenizer");
+                        name_of(part) + " was made by another tokenizer than " + name_of(parts[0]) +
+                            ": mix datasets of one tokenizer");
     }
     return {};
 }
@@ -142,11 +144,11 @@ Result<std::vector<registry::DatasetPart>> shares_of(const std::vector<registry:
     for (std::size_t i = 0; i < parts.size(); ++i) {
         if (quotas[i] == 0)
             return fail(ErrorCode::kInvalidArgument,
-                        name_of(parts[i]) + ": its share is less than a token of the mix: leave "
-                                            "it out, or raise its weight");
-        out.push_back({.root = parts[i].root,
-                       .tokens = quotas[i],
-                       .weight_ppm = order.parts[i].weight_ppm});
+                        name_of(parts[i]) +
+                            ": its share is less than a token of the mix: leave "
+                            "it out, or raise its weight");
+        out.push_back(
+            {.root = parts[i].root, .tokens = quotas[i], .weight_ppm = order.parts[i].weight_ppm});
     }
     return out;
 }
@@ -211,8 +213,8 @@ Status copy_blob(const blob::BlobStore& blobs, const Digest& root, const fs::pat
     GYM_TRY(FileAppender file, FileAppender::open(path, 0600));
     Bytes piece;
     for (std::uint64_t at = 0; at < reader->size(); at += piece.size()) {
-        piece.resize(static_cast<std::size_t>(
-            std::min<std::uint64_t>(kPieceBytes, reader->size() - at)));
+        piece.resize(
+            static_cast<std::size_t>(std::min<std::uint64_t>(kPieceBytes, reader->size() - at)));
         GYM_CHECK(reader->read(at, piece));
         GYM_CHECK(file.append(piece));
     }
@@ -275,8 +277,8 @@ Result<data::MixReport> make_files(const Plan& plan, const blob::BlobStore& blob
     GYM_TRY(data::MixReport report, data::mix(options));
     for (std::size_t i = 0; i < plan.parts.size(); ++i) {
         if (report.shares[i].dataset_root != plan.parts[i].root)
-            return fail(ErrorCode::kMismatch, "the stored file of " + name_of(plan.parts[i]) +
-                                                  " was altered");
+            return fail(ErrorCode::kMismatch,
+                        "the stored file of " + name_of(plan.parts[i]) + " was altered");
         if (report.shares[i].taken != plan.mix.parts[i].tokens)
             return fail(ErrorCode::kInternal,
                         "the mix has " + std::to_string(report.shares[i].taken) + " tokens of " +
@@ -302,7 +304,6 @@ struct PostgresMixes::Impl {
     std::condition_variable changed{};
     std::deque<Plan> waiting{};
     std::optional<Digest> mixing{};
-    std::optional<Address> mixing_for{};
     std::map<Digest, Error> failures{};  ///< of mixes that nobody has asked for since
     bool stopping = false;
     std::thread thread{};
@@ -327,12 +328,10 @@ struct PostgresMixes::Impl {
             const Plan plan = std::move(waiting.front());
             waiting.pop_front();
             mixing = plan.recipe;
-            mixing_for = plan.owner;
             lock.unlock();
             const Status made = make(plan);
             lock.lock();
             mixing.reset();
-            mixing_for.reset();
             if (!made.ok()) note_failure(plan, made.error());
         }
     }
@@ -373,14 +372,14 @@ struct PostgresMixes::Impl {
             return error;
         }
         if (mixing == plan.recipe) return MixProgress{MixState::kMixing};
-        bool busy = mixing_for == plan.owner;
+        bool busy = false;
         for (const Plan& other : waiting) {
             if (other.recipe == plan.recipe) return MixProgress{MixState::kWaiting};
             busy = busy || other.owner == plan.owner;
         }
         if (busy)
             return fail(ErrorCode::kUnavailable,
-                        "another mix of yours is being made; ask again when it is");
+                        "another mix of yours waits already; ask again when it is made");
         if (waiting.size() >= limits.waiting_max)
             return fail(ErrorCode::kUnavailable,
                         std::to_string(waiting.size()) + " mixes wait already; ask again later");
@@ -404,16 +403,15 @@ PostgresMixes::~PostgresMixes() {
 Result<MixProgress> PostgresMixes::mix(const MixOrder& order) {
     Impl& impl = *impl_;
     Plan plan;
-    GYM_TRY(auto made, calls::read(impl.database, impl.options,
-                                   [&](db::Transaction& tx)
-                                       -> Result<std::optional<registry::Dataset>> {
-                                       GYM_TRY(plan, mixes::plan_of(tx, order, impl.limits,
-                                                                    impl.clock.now_ms()));
-                                       GYM_TRY(const auto root,
-                                               registry::find_mix(tx, plan.recipe));
-                                       if (!root) return std::optional<registry::Dataset>();
-                                       return registry::find_dataset(tx, *root);
-                                   }));
+    GYM_TRY(auto made,
+            calls::read(impl.database, impl.options,
+                        [&](db::Transaction& tx) -> Result<std::optional<registry::Dataset>> {
+                            GYM_TRY(plan,
+                                    mixes::plan_of(tx, order, impl.limits, impl.clock.now_ms()));
+                            GYM_TRY(const auto root, registry::find_mix(tx, plan.recipe));
+                            if (!root) return std::optional<registry::Dataset>();
+                            return registry::find_dataset(tx, *root);
+                        }));
     if (made) return MixProgress{MixState::kMade, *std::move(made)};
     return impl.enqueue(std::move(plan));
 }

@@ -60,15 +60,14 @@ json::object job_data_json(const registry::JobDataPart& part) {
 json::array parts_json(const std::vector<registry::DatasetPart>& parts) {
     json::array out;
     for (const registry::DatasetPart& part : parts)
-        out.push_back(
-            json::object{{"root", part.root.hex()},
-                         {"tokens", part.tokens},
-                         {"weight_ppm", part.weight_ppm},
-                         {"owner", part.owner.hex()},
-                         {"name", part.name},
-                         {"licence", part.licence},
-                         {"price_wei_per_mtoken", part.price_wei_per_mtoken.to_string()},
-                         {"quality_ppm", part.quality_ppm}});
+        out.push_back(json::object{{"root", part.root.hex()},
+                                   {"tokens", part.tokens},
+                                   {"weight_ppm", part.weight_ppm},
+                                   {"owner", part.owner.hex()},
+                                   {"name", part.name},
+                                   {"licence", part.licence},
+                                   {"price_wei_per_mtoken", part.price_wei_per_mtoken.to_string()},
+                                   {"quality_ppm", part.quality_ppm}});
     return out;
 }
 

@@ -424,8 +424,8 @@ Result<Answer<Mix>> ApiClient::mix(const MixRequest& request) const {
                 with_json(read_mix));
 }
 
-Result<registry::Dataset> ApiClient::make_mix(
-    const MixRequest& request, const std::function<void(const Mix&)>& waits) const {
+Result<registry::Dataset> ApiClient::make_mix(const MixRequest& request,
+                                              const std::function<void(const Mix&)>& waits) const {
     const auto deadline = std::chrono::steady_clock::now() + kMixWaitMax;
     std::chrono::milliseconds pause = kMixPauseMin;
     for (;;) {

@@ -84,8 +84,8 @@ Result<bool> register_dataset(db::Transaction& tx, const Dataset& dataset) {
              sample ? Number(sample->chunks) : Number(),
              sample ? Number(sample->compared_tokens) : Number(),
              nearest ? std::optional<Digest>(nearest->root) : std::optional<Digest>(),
-             nearest ? Number(nearest->ppm) : Number(), dataset.registered_at_ms,
-             dataset.tokenizer, dataset.parts.size()}));
+             nearest ? Number(nearest->ppm) : Number(), dataset.registered_at_ms, dataset.tokenizer,
+             dataset.parts.size()}));
     if (inserted.affected() == 1) return true;
     GYM_TRY(const Dataset stored, get_dataset(tx, dataset.root));
     GYM_CHECK(check_same_offer(stored, dataset));

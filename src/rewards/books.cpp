@@ -82,10 +82,10 @@ Status book_credit(Books& books, const ledger::TransferId& id, Credit credit) {
     const CreditKind kind = credit.kind();
     const bool waits = kind == CreditKind::kCompute;
     const std::string asset = books.config.asset();
-    const std::string reason =
-        std::string(to_string(kind)) + (credit.unit ? " of unit " + credit.unit->hex()
-                                                    : " of round " + std::to_string(credit.round)) +
-        (credit.dataset ? " for dataset " + credit.dataset->hex() : "");
+    const std::string reason = std::string(to_string(kind)) +
+                               (credit.unit ? " of unit " + credit.unit->hex()
+                                            : " of round " + std::to_string(credit.round)) +
+                               (credit.dataset ? " for dataset " + credit.dataset->hex() : "");
     GYM_TRY(const TransferStatus status,
             books.move(id,
                        credit.payer ? available_account(asset, *credit.payer)

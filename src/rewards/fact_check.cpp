@@ -139,8 +139,8 @@ class FactChecker {
     void check_data(const Credit& credit, const DataInputs& in, const JobFacts& job,
                     const UnitFacts& unit) {
         const std::string name = "credit " + credit.id + ": ";
-        expect(in.tokens == unit.tokens, name + "unit " + unit.id.hex() + " has " +
-                                             std::to_string(unit.tokens) + " tokens");
+        expect(in.tokens == unit.tokens,
+               name + "unit " + unit.id.hex() + " has " + std::to_string(unit.tokens) + " tokens");
         expect(credit.dataset.has_value() == !job.data_parts.empty(),
                name + (job.data_parts.empty() ? "the dataset is no mix"
                                               : "the dataset is a mix, whose parts are paid"));
@@ -158,15 +158,15 @@ class FactChecker {
         const std::string name = "credit " + credit.id + ": ";
         const auto part = std::ranges::find(job.data_parts, *credit.dataset, &DataPartFacts::root);
         if (part == job.data_parts.end())
-            return expect(false, name + "dataset " + credit.dataset->hex() +
-                                     " is no part of the job's mix");
+            return expect(
+                false, name + "dataset " + credit.dataset->hex() + " is no part of the job's mix");
         std::uint64_t mix_tokens = 0;
         Amount before;
         for (const DataPartFacts& other : job.data_parts) {
             mix_tokens += other.tokens;
             if (&other < &*part)
-                add(before, data_weight(other.tokens, other.price_wei_per_mtoken,
-                                        other.quality_ppm).value_or({}));
+                add(before, data_weight(other.tokens, other.price_wei_per_mtoken, other.quality_ppm)
+                                .value_or({}));
         }
         expect(credit.earner == part->owner,
                name + "the mix's part is " + part->owner.hex() + "'s");

@@ -23,7 +23,7 @@ struct ApiConfig {
     std::uint64_t dataset_bytes_max = std::uint64_t{256} << 20;
     std::string uploads;  ///< folder
     api::UploadLimits upload_limits;
-    std::string mixes;           ///< folder for the files of mixes while they are made
+    std::string mixes;          ///< folder for the files of mixes while they are made
     api::MixLimits mix_limits;  ///< a mix itself is at most of dataset_bytes_max
     std::uint32_t usefulness_default_ppm = 500'000;
     Amount price_per_pflop_min;

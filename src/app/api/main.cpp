@@ -33,7 +33,8 @@ Result<std::unique_ptr<db::Database>> open_database(const app::ApiConfig& config
                                                     const std::stop_token& stop = {}) {
     return db::with_retry(
         [&] {
-            return db::Database::open(config.database, static_cast<int>(config.listen.threads) + kThreadsBeside);
+            return db::Database::open(config.database,
+                                      static_cast<int>(config.listen.threads) + kThreadsBeside);
         },
         kDatabaseWait, stop);
 }

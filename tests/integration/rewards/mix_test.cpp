@@ -16,8 +16,8 @@ class MixTest : public RewardsTest {
     MixTest() { history_.set_mix({dear_, cheap_}); }
 
     std::vector<Receipt> data_credits(const Digest& unit) {
-        auto receipts = database_->transact(
-            [&](db::Transaction& tx) { return unit_receipts(tx, unit); });
+        auto receipts =
+            database_->transact([&](db::Transaction& tx) { return unit_receipts(tx, unit); });
         EXPECT_TRUE(receipts.ok()) << receipts.error().message;
         std::vector<Receipt> out;
         for (const Receipt& receipt : receipts.value_or({}))
@@ -25,8 +25,7 @@ class MixTest : public RewardsTest {
         return out;
     }
     std::vector<registry::JobDataPart> data_of(const Digest& job) {
-        return database_
-            ->transact([&](db::Transaction& tx) { return registry::job_data(tx, job); })
+        return database_->transact([&](db::Transaction& tx) { return registry::job_data(tx, job); })
             .value_or({});
     }
     /// Past all triggers, which allow none of it.
@@ -39,9 +38,8 @@ class MixTest : public RewardsTest {
         ASSERT_TRUE(done.ok()) << done.error().message;
     }
     void expect_problem(const std::string& view) {
-        const auto found = test_.owner().transact([&](db::Transaction& tx) {
-            return tx.exec_one("SELECT count(*) FROM audit." + view);
-        });
+        const auto found = test_.owner().transact(
+            [&](db::Transaction& tx) { return tx.exec_one("SELECT count(*) FROM audit." + view); });
         ASSERT_TRUE(found.ok()) << found.error().message;
         EXPECT_GT(found->get<std::uint64_t>(0), 0U) << view;
     }
@@ -81,18 +79,18 @@ TEST_F(MixTest, BothProvidersOfAMixOfSevenAndThreeArePaidToTheLastUnit) {
         EXPECT_EQ(std::get<DataInputs>(receipt.credit.inputs).tokens, kTokens);
         EXPECT_EQ(evaluate(receipt.credit.inputs).value(), receipt.credit.amount);
     }
-    EXPECT_EQ(datasets, (std::set{testing::History::mixed_root(0),
-                                  testing::History::mixed_root(1)}));
+    EXPECT_EQ(datasets,
+              (std::set{testing::History::mixed_root(0), testing::History::mixed_root(1)}));
     // The whole: the tokens at the mix's price, rounded down once.
-    const Amount weights = *parts[1].weight_before.plus(
-        *data_weight(300'000, cheap_.price, cheap_.quality_ppm));
+    const Amount weights =
+        *parts[1].weight_before.plus(*data_weight(300'000, cheap_.price, cheap_.quality_ppm));
     EXPECT_EQ(paid, *weights.mul_div(Amount(kTokens), Amount(1'000'000'000'000'000'000)));
     // Every file names parts, and reads back as it is.
     const auto file = parse_epoch_file(published_.at(1));
     ASSERT_TRUE(file.ok()) << file.error().message;
-    EXPECT_EQ(std::ranges::count_if(file->credits,
-                                    [](const Credit& c) { return c.dataset.has_value(); }),
-              4);
+    EXPECT_EQ(
+        std::ranges::count_if(file->credits, [](const Credit& c) { return c.dataset.has_value(); }),
+        4);
 }
 
 TEST_F(MixTest, ARepeatedOrLateEventPaysNobodyTwice) {
@@ -103,10 +101,12 @@ TEST_F(MixTest, ARepeatedOrLateEventPaysNobodyTwice) {
     const auto again = accounting_->consume_unit_events();
     EXPECT_FALSE(again.ok()) << "a credit is booked once";
     EXPECT_EQ(summary_of(dear_.provider).payable, Amount(8'601));
-    tamper("UPDATE rewards.cursor SET position = (SELECT max(seq) FROM registry.unit_event) "
-           "WHERE name = 'unit_event'");
-    tamper("UPDATE rewards.cursor SET position = (SELECT max(accepted_seq) FROM registry.report) "
-           "WHERE name = 'accepted_report'");
+    tamper(
+        "UPDATE rewards.cursor SET position = (SELECT max(seq) FROM registry.unit_event) "
+        "WHERE name = 'unit_event'");
+    tamper(
+        "UPDATE rewards.cursor SET position = (SELECT max(accepted_seq) FROM registry.report) "
+        "WHERE name = 'accepted_report'");
 }
 
 TEST_F(MixTest, FreePartsEarnNothingAndTheOthersTheirShare) {
@@ -134,12 +134,11 @@ TEST_F(MixTest, AJobPaysByTheTermsOfItsSubmission) {
 
 TEST_F(MixTest, TheMixCostsWhatItsPartsDoAndNeverLess) {
     const Digest job = funded_job(50'000);
-    const auto stored = database_->transact(
-        [&](db::Transaction& tx) { return registry::get_job(tx, job); });
+    const auto stored =
+        database_->transact([&](db::Transaction& tx) { return registry::get_job(tx, job); });
     ASSERT_TRUE(stored.ok()) << stored.error().message;
-    const auto mix = database_->transact([&](db::Transaction& tx) {
-        return registry::get_dataset(tx, stored->dataset_root);
-    });
+    const auto mix = database_->transact(
+        [&](db::Transaction& tx) { return registry::get_dataset(tx, stored->dataset_root); });
     ASSERT_TRUE(mix.ok()) << mix.error().message;
     const auto terms = registry::mix_terms(mix->parts).value();
     EXPECT_EQ(stored->data_price_wei_per_mtoken, terms.price_wei_per_mtoken) << "SQL and C++";
@@ -154,8 +153,8 @@ TEST_F(MixTest, TheViewsFindASplitThatIsNotThatOfTheParts) {
     const Digest job = funded_job(50'000);
     history_.run_round(job, {{0, kPflop, Fate::kVerified}});
     settle();
-    const std::string dear = " WHERE dataset = decode('" +
-                             to_hex(testing::History::mixed_root(0).view()) + "', 'hex')";
+    const std::string dear =
+        " WHERE dataset = decode('" + to_hex(testing::History::mixed_root(0).view()) + "', 'hex')";
     tamper("UPDATE rewards.credit SET amount = amount + 1" + dear);
     expect_problem("rewards_data_shares");
     tamper("UPDATE rewards.credit SET amount = amount - 1" + dear);
@@ -166,7 +165,8 @@ TEST_F(MixTest, TheViewsFindASplitThatIsNotThatOfTheParts) {
            to_hex(testing::History::mixed_root(1).view()) + "', 'hex')" + dear);
     expect_problem("rewards_data_paid_twice");
     tamper("UPDATE rewards.credit SET dataset = decode('" +
-           to_hex(testing::History::mixed_root(0).view()) + "', 'hex') WHERE kind = 'data' AND "
+           to_hex(testing::History::mixed_root(0).view()) +
+           "', 'hex') WHERE kind = 'data' AND "
            "weight_before = 0");
     tamper("UPDATE registry.dataset_part SET tokens = tokens + 1 WHERE position = 0");
     expect_problem("registry_mix");

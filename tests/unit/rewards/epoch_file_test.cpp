@@ -113,6 +113,32 @@ TEST(EpochFile, ReadsBackAndItsBytesAreCanonical) {
     EXPECT_NE(epoch_file_root(json), epoch_file_root(json + " "));
 }
 
+TEST(EpochFile, CreditsOfAMixNameTheirPartAndOthersAreWrittenAsBefore) {
+    EpochFile file = first_file();
+    EXPECT_EQ(encode_epoch_file(file).find("mix_tokens"), std::string::npos);
+    EXPECT_EQ(encode_epoch_file(file).find("\"dataset\""), std::string::npos);
+    Credit part = credit(8,
+                         DataInputs{.tokens = 3'000'000,
+                                    .price = Amount(7),
+                                    .quality_ppm = 500'000,
+                                    .part_tokens = 3,
+                                    .mix_tokens = 4,
+                                    .weight_before = Amount(1'000'000)},
+                         0x03);
+    part.dataset = digest(0xb1);
+    file.credits.push_back(part);
+    complete(file, std::nullopt);
+    EXPECT_EQ(check_epoch_file(file, std::nullopt), std::vector<std::string>{});
+    const auto parsed = parse_epoch_file(encode_epoch_file(file));
+    ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+    EXPECT_EQ(*parsed, file);
+    file.credits.back().dataset.reset();
+    EXPECT_FALSE(check_epoch_file(file, std::nullopt).empty());
+    file = first_file();
+    file.credits[3].dataset = digest(0xb1);
+    EXPECT_FALSE(check_epoch_file(file, std::nullopt).empty()) << "a dataset that is no mix";
+}
+
 TEST(EpochFile, AFileFromBeforeThereWereSealsReadsBackToo) {
     EpochFile file = first_file();
     file.ledger_seal.reset();

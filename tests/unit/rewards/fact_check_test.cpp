@@ -5,6 +5,8 @@
 #include <functional>
 #include <map>
 
+#include "gym/rewards/formulas.hpp"
+
 namespace gym::rewards {
 namespace {
 
@@ -140,6 +142,81 @@ class FactCheckTest : public ::testing::Test {
 TEST_F(FactCheckTest, WhatWasDoneIsAccepted) {
     EXPECT_EQ(check({files_[0]}), std::vector<std::string>{});
     EXPECT_EQ(check(files_), std::vector<std::string>{});
+}
+
+/// The job's dataset is a mix: 70 % of address 0xd1's, 30 % of 0xd2's.
+class MixFactsTest : public FactCheckTest {
+  protected:
+    void SetUp() override {
+        FactCheckTest::SetUp();
+        facts_.jobs[kJob].data_parts = {
+            {digest(0xb1), address(0xd1), 700, Amount(9'000'000), 500'000},
+            {digest(0xb2), address(0xd2), 300, Amount(4'000'000), 1'000'000}};
+        files_.resize(1);
+        auto& credits = files_[0].credits;
+        std::erase_if(credits, [](const Credit& c) { return c.kind() == CreditKind::kData; });
+        credits.insert(credits.begin(), {part(0), part(1)});
+        release(files_[0]);
+    }
+    Credit part(std::size_t index) {
+        const auto& parts = facts_.jobs[kJob].data_parts;
+        Amount before;
+        for (std::size_t i = 0; i < index; ++i)
+            before = *before.plus(
+                *data_weight(parts[i].tokens, parts[i].price_wei_per_mtoken, parts[i].quality_ppm));
+        Credit out = credit(1, DataInputs{.tokens = 4,
+                                          .price = parts[index].price_wei_per_mtoken,
+                                          .quality_ppm = parts[index].quality_ppm,
+                                          .part_tokens = parts[index].tokens,
+                                          .mix_tokens = 1'000,
+                                          .weight_before = before});
+        out.id = "part-" + std::to_string(index);
+        out.earner = parts[index].owner;
+        out.dataset = parts[index].root;
+        return out;
+    }
+    static DataInputs& inputs(EpochFile& file) {
+        return std::get<DataInputs>(file.credits[1].inputs);
+    }
+};
+
+TEST_F(MixFactsTest, TheSplitOfItsPartsIsAccepted) {
+    EXPECT_EQ(check(files_), std::vector<std::string>{});
+}
+
+TEST_F(MixFactsTest, AnotherSplitIsNamed) {
+    const std::vector<std::pair<std::function<void(EpochFile&)>, const char*>> lies = {
+        {[](EpochFile& f) { f.credits[1].earner = address(7); },
+         "credit part-1: the mix's part is 0xd2d2"},
+        {[](EpochFile& f) { f.credits[1].dataset = digest(0xb9); },
+         "credit part-1: dataset 0xb9b9b9"},
+        {[](EpochFile& f) { f.credits[1].dataset.reset(); },
+         "credit part-1: the dataset is a mix, whose parts are paid"},
+        {[](EpochFile& f) { inputs(f).price = Amount(1); },
+         "credit part-1: the part's price is 4000000"},
+        {[](EpochFile& f) { inputs(f).quality_ppm = 1; },
+         "credit part-1: the part's quality is 1000000"},
+        {[](EpochFile& f) { inputs(f).part_tokens = 301; },
+         "credit part-1: the mix has 300 of 1000 tokens"},
+        {[](EpochFile& f) { inputs(f).mix_tokens = 999; },
+         "credit part-1: the mix has 300 of 1000 tokens"},
+        {[](EpochFile& f) { inputs(f).weight_before = Amount(); },
+         "credit part-1: the parts before it weigh"},
+        {[](EpochFile& f) { inputs(f).tokens = 5; }, "credit part-1: unit 0x0101"}};
+    for (const auto& [lie, named] : lies) {
+        const std::string found = first_problem(lie);
+        EXPECT_TRUE(found.starts_with(named)) << "expected: " << named << "\nfound: " << found;
+    }
+    EpochFile again = files_[0];
+    again.epoch = 2;
+    again.credits = {part(1)};
+    again.credits[0].id = "again";
+    release(again);
+    const auto twice = check({files_[0], again});
+    ASSERT_FALSE(twice.empty());
+    EXPECT_NE(twice[0].find("for dataset 0xb2b2"), std::string::npos) << twice[0];
+    facts_.jobs[kJob].data_parts.clear();
+    EXPECT_NE(first_problem([](EpochFile&) {}).find("the dataset is no mix"), std::string::npos);
 }
 
 TEST_F(FactCheckTest, EveryLieIsNamedWithItsCredit) {

@@ -73,10 +73,9 @@ Result<plan::Facts> planner_facts(const client::ApiClient& api, const ResolvedJo
 Result<ResolvedJob> asked_job(const CliContext& context, const JobOptions& options, bool submits) {
     GYM_TRY(JobText text, job_text(options.request));
     text.quiet = context.json;
-    GYM_TRY(MixedFrom mixed_from, resolve_mix(options.api, text,
-                                                    {.quiet = context.json,
-                                                     .submits = submits,
-                                                     .licence = options.licence}));
+    GYM_TRY(MixedFrom mixed_from,
+            resolve_mix(options.api, text,
+                        {.quiet = context.json, .submits = submits, .licence = options.licence}));
     const client::ApiClient api = options.api.client();
     const auto facts = [&](const ResolvedJob& known) { return planner_facts(api, known); };
     const auto lookup = [&](const registry::DatasetReference& reference) -> Result<Digest> {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <string>
 #include <optional>
+#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -242,9 +242,9 @@ Result<std::optional<Digest>> mix_of_network(const ApiOptions& options, const Jo
         GYM_TRY(roots[i], find_dataset(lookup, parts[i].dataset));
         GYM_TRY(const auto record, lookup.dataset(*roots[i]));
         if (!record)
-            return fail(ErrorCode::kNotFound,
-                        "'" + std::string(kDataKey) + "': dataset " + roots[i]->hex() +
-                            " is not registered (`gym data list`)");
+            return fail(ErrorCode::kNotFound, "'" + std::string(kDataKey) + "': dataset " +
+                                                  roots[i]->hex() +
+                                                  " is not registered (`gym data list`)");
         GYM_CHECK(permit_part(parts[i].dataset, **record, use));
     }
     for (std::size_t i = 0; i < parts.size(); ++i) {

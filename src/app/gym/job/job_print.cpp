@@ -24,14 +24,13 @@ json::array parts_json(const DataPrice& data) {
     json::array out;
     if (!data.record) return out;
     for (const registry::DatasetPart& part : data.record->parts)
-        out.push_back(
-            json::object{{"root", part.root.hex()},
-                         {"name", part.name},
-                         {"owner", part.owner.hex()},
-                         {"licence", part.licence},
-                         {"tokens", part.tokens},
-                         {"price_wei_per_mtoken", part.price_wei_per_mtoken.to_string()},
-                         {"quality_ppm", part.quality_ppm}});
+        out.push_back(json::object{{"root", part.root.hex()},
+                                   {"name", part.name},
+                                   {"owner", part.owner.hex()},
+                                   {"licence", part.licence},
+                                   {"tokens", part.tokens},
+                                   {"price_wei_per_mtoken", part.price_wei_per_mtoken.to_string()},
+                                   {"quality_ppm", part.quality_ppm}});
     return out;
 }
 

@@ -7,6 +7,7 @@
 #include "api_fixture.hpp"
 #include "command.hpp"
 #include "gym/api/api.hpp"
+#include "gym/api/mixes.hpp"
 #include "gym/api/server.hpp"
 #include "gym/api/uploads.hpp"
 #include "gym/common/clock.hpp"
@@ -31,6 +32,8 @@ class JobCommandsTest : public ApiDatabaseTest {
         uploads_.emplace(*api_db_, UploadFiles(options.uploads), clock_);
         ApiDependencies dependencies{*storage_, *storage_, *storage_, clock_};
         dependencies.uploads = &*uploads_;
+        mixes_.emplace(*api_db_, blobs_, clock_, place_ / "mixes", options);
+        dependencies.mixes = &*mixes_;
         api_.emplace(dependencies, ApiOptions{});
         auto started = Server::start({}, *api_);
         ASSERT_TRUE(started.ok()) << started.error().message;
@@ -95,6 +98,7 @@ class JobCommandsTest : public ApiDatabaseTest {
     gym::testing::TemporaryFolder place_;
     std::optional<PostgresBackend> storage_;
     std::optional<PostgresUploads> uploads_;
+    std::optional<PostgresMixes> mixes_;
     std::optional<Api> api_;
     std::unique_ptr<Server> server_;
 };

@@ -152,8 +152,24 @@ TEST_F(PullTest, AJobTrainsOnAMixOfRegisteredDatasetsAndFiles) {
     enter('d', {"--licence", "MIT", "--price", "1", "--as", "sold"});
     ::setenv("GYM_API_KEY", create_key(*api_db_, address_of(2), "other", 1).value().c_str(), 1);
     write("data: [{dataset: sold, weight: 1}, {dataset: mine.txt, weight: 1}]");
+    // Both are registered by now: the network mixes them, and the quote says what they cost.
+    const auto quoted = gym({"job", "quote", file, "--no-bench"});
+    ASSERT_EQ(quoted.exit_code, 0) << quoted.err;
+    EXPECT_NE(quoted.out.find("50 % of it is"), std::string::npos) << quoted.out;
+    EXPECT_NE(quoted.out.find("refused without --max-data-price 0.5"), std::string::npos)
+        << quoted.out;
+    const json::object in_json =
+        parse_line(gym({"job", "quote", file, "--json", "--no-bench"}).out);
+    EXPECT_EQ(in_json.at("data_parts").as_array().size(), 2U);
+    const std::string mix(in_json.at("dataset_root").as_string());
+    EXPECT_NE(pull(mix).exit_code, 0) << "who cannot read a part cannot read the mix";
+    spill(place_ / "new.txt", std::string(2'000, 'n'));
+    write("data: [{dataset: sold, weight: 1}, {dataset: new.txt, weight: 1}]");
     const auto refused = gym({"job", "quote", file});
     EXPECT_NE(refused.err.find("has a price"), std::string::npos) << refused.err;
+    const auto unnamed = gym({"job", "submit", file});
+    EXPECT_NE(unnamed.err.find("not registered itself: say under which licence"), std::string::npos)
+        << unnamed.err;
 }
 
 }  // namespace

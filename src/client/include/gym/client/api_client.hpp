@@ -150,9 +150,9 @@ class ApiClient {
     /// @return the record as it stands. @errors kConflict: another owner, or other terms.
     [[nodiscard]] Result<Answer<registry::Dataset>> register_dataset(
         const blob::Dataset& dataset, const DatasetTerms& terms) const;
-    /// Asks for a mix of registered datasets, whose root follows from the request alone; asked again
-    /// the answer says how far it is. @errors kNotFound (a part); kPermissionDenied (its licence);
-    /// kInvalidArgument, kConflict, kOutOfRange (what cannot be mixed).
+    /// Asks for a mix of registered datasets, whose root follows from the request alone; asked
+    /// again the answer says how far it is. @errors kNotFound (a part); kPermissionDenied (its
+    /// licence); kInvalidArgument, kConflict, kOutOfRange (what cannot be mixed).
     [[nodiscard]] Result<Answer<Mix>> mix(const MixRequest& request) const;
     /// Asks until the mix is made. `waits` is called before each pause. @errors also kTimeout.
     [[nodiscard]] Result<registry::Dataset> make_mix(

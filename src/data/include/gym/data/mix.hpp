@@ -42,8 +42,7 @@ struct MixWish {
 /// @errors kInvalidArgument for fewer than two inputs or more than kMixInputsMax, a weight of 0, or
 /// shares that cannot be met.
 [[nodiscard]] Result<std::vector<std::uint64_t>> mix_quotas(const std::vector<MixWish>& inputs,
-                                                            std::uint64_t tokens,
-                                                            bool best_effort);
+                                                            std::uint64_t tokens, bool best_effort);
 
 /// What became of an input. The shares of all inputs are 10^6 millionths together.
 struct MixShare {

@@ -103,10 +103,10 @@ struct Credit {
     Address earner;
     Digest job_id;
     std::uint64_t round = 0;
-    std::optional<Digest> unit;    ///< if is_of_unit(kind())
+    std::optional<Digest> unit;     ///< if is_of_unit(kind())
     std::optional<Digest> dataset;  ///< the part of a mix that a data credit is for
-    std::optional<Address> node;   ///< which did the work; absent for fee and burn
-    std::optional<Address> payer;  ///< of emission; the job pays all other kinds
+    std::optional<Address> node;    ///< which did the work; absent for fee and burn
+    std::optional<Address> payer;   ///< of emission; the job pays all other kinds
     Amount amount;
 
     [[nodiscard]] CreditKind kind() const noexcept { return kind_of(inputs); }
