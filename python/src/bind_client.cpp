@@ -7,6 +7,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "bindings.hpp"
 #include "errors.hpp"
@@ -224,6 +227,23 @@ void bind_dataset_calls(py::class_<ApiClient, std::shared_ptr<ApiClient>>& api) 
                  const Digest digest = parse_digest(root, "dataset");
                  return unlocked([&] { return self.name_dataset(name, digest); }).value;
              })
+        .def(
+            "make_mix",
+            [](const ApiClient& self,
+               const std::vector<std::pair<std::string, std::uint64_t>>& parts,
+               std::uint64_t tokens, bool best_effort) {
+                client::MixRequest request{.tokens = tokens, .best_effort = best_effort};
+                request.parts.reserve(parts.size());
+                for (const auto& [root, weight_ppm] : parts)
+                    request.parts.push_back({parse_digest(root, "parts"), weight_ppm});
+                registry::Dataset mix = unlocked([&] { return self.make_mix(request); });
+                std::vector<std::tuple<std::string, std::string, std::uint64_t>> taken;
+                taken.reserve(mix.parts.size());
+                for (const registry::DatasetPart& part : mix.parts)
+                    taken.emplace_back(part.name, part.root.hex(), part.tokens);
+                return std::pair(std::move(mix), std::move(taken));
+            },
+            py::arg("parts"), py::arg("tokens") = 0, py::arg("best_effort") = false)
         .def("dataset_version", [](const ApiClient& self, const std::string& reference) {
             const auto name = unwrap(registry::parse_dataset_reference(reference));
             return unlocked([&] { return self.dataset_version(name); }).value;

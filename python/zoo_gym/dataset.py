@@ -207,6 +207,43 @@ class Dataset:
         return cls(made._info, made._tokens, tokenizer, shares)
 
     @classmethod
+    def mix_registered(
+        cls,
+        parts: Sequence[tuple[Dataset | str, float]],
+        *,
+        tokens: int | None = None,
+        best_effort: bool = False,
+        network: str | Network | None = None,
+        api_key_file: str | os.PathLike[str] | None = None,
+    ) -> Dataset:
+        """A mix of registered datasets that the network makes: nothing is downloaded, and jobs on it pay
+        the provider of each part for what was taken of it (docs/DATA.md, "Mixes of the network").
+
+        Args:
+            parts: registered datasets, their names (NAME, NAME@VERSION) or roots, with their weights.
+            tokens: exactly so many; None: as many as the shares allow.
+            best_effort: accept shares that differ by more than a percentage point.
+            network, api_key_file: as in :meth:`Network.find`.
+
+        Returns:
+            the mix with its price, without its tokens; ``.shares`` says what was taken of each part.
+
+        Raises:
+            NotFoundError: for a part that is not registered; PermissionDeniedError: for one whose licence
+                leaves training to its owner; InvalidArgumentError: for what cannot be mixed.
+        """
+        found = network if isinstance(network, Network) else Network.find(network, api_key_file)
+        api = found.owner_api()
+        weights = [_ppm_of(weight) for _, weight in parts]
+        roots = [part.root if isinstance(part, Dataset) else cls.load(part, found).root for part, _ in parts]
+        record, taken = api.make_mix(list(zip(roots, weights, strict=True)), tokens or 0, best_effort)
+        shares = [
+            MixShare(name, root, count, weight / sum(weights), count / record.tokens)
+            for (name, root, count), weight in zip(taken, weights, strict=True)
+        ]
+        return cls(_info_of(record), None, None, shares)
+
+    @classmethod
     def load(cls, name_or_root: str, network: str | Network | None = None) -> Dataset:
         """A dataset that is registered with a network: its record, without its tokens.
 
@@ -297,7 +334,7 @@ class Dataset:
 
     @property
     def shares(self) -> tuple[MixShare, ...]:
-        """What :meth:`mix` made it of; empty for other datasets."""
+        """What :meth:`mix` or :meth:`mix_registered` made it of; empty for other datasets."""
         return self._shares
 
     @property

@@ -157,6 +157,37 @@ TEST_F(AuditTest, PublicDataAloneGivesTheRootOnChainAndNamesWhatIsWrong) {
 }
 
 /// gym-api hands out something other than what was signed.
+TEST_F(AuditTest, TheSplitOfAMixIsMadeAgainFromPublicData) {
+    const Amount dear = *Amount::parse_tokens("3"), cheap = *Amount::parse_tokens("1");
+    history_.set_mix({{testing::test_address(0x52, 1), dear, 1'000'000, 700'000},
+                      {testing::test_address(0x53, 1), cheap, 500'000, 300'000}});
+    deposit(*Amount::parse_tokens("10"), "1");
+    ASSERT_TRUE(fresh_tick().ok());
+    const Digest job =
+        history_.submit_job(*web_, asset(), owner_key_.address(), *Amount::parse_tokens("10"),
+                            *Amount::parse_tokens("0.1"));
+    run_epoch(job, {{0, kPflop, Fate::kVerified}, {1, kPflop, Fate::kVerified}}, 1);
+    const auto fine = audit("1");
+    ASSERT_TRUE(fine.ok()) << fine.error().message;
+    // 4,096 tokens of two units: 0.7 * 3 and 0.3 * 1 * 0.5 GYM a million.
+    const auto paid = [&](std::uint8_t provider) {
+        return web_
+            ->transact([&](db::Transaction& tx) {
+                return summary(tx, asset(), testing::test_address(provider, 1));
+            })
+            .value()
+            .payable.to_tokens();
+    };
+    EXPECT_EQ(paid(0x52), "0.0172032");
+    EXPECT_EQ(paid(0x53), "0.0012288");
+    tamper("UPDATE registry.job_data SET part_tokens = part_tokens + 1 WHERE position = 1");
+    expect_named(audit("1"), "the mix has 300001 of 1000001 tokens of the part");
+    tamper("UPDATE registry.job_data SET part_tokens = part_tokens - 1");
+    tamper("UPDATE registry.job_data SET part_tokens = part_tokens + 1 WHERE position = 0");
+    tamper("UPDATE registry.job_data SET owner = decode(repeat('ab', 20), 'hex') WHERE position = 0");
+    expect_named(audit("1"), "the mix's part is 0xababab");
+}
+
 TEST_F(AuditTest, NothingThatNodesSignedCanBeChangedUnseen) {
     deposit(*Amount::parse_tokens("10"), "1");
     ASSERT_TRUE(fresh_tick().ok());

@@ -158,7 +158,7 @@ TEST_F(PullTest, AJobTrainsOnAMixOfRegisteredDatasetsAndFiles) {
     EXPECT_NE(quoted.out.find("50 % of it is"), std::string::npos) << quoted.out;
     EXPECT_NE(quoted.out.find("refused without --max-data-price 0.5"), std::string::npos)
         << quoted.out;
-    const json::object in_json =
+    const auto in_json =
         parse_line(gym({"job", "quote", file, "--json", "--no-bench"}).out);
     EXPECT_EQ(in_json.at("data_parts").as_array().size(), 2U);
     const std::string mix(in_json.at("dataset_root").as_string());
