@@ -54,7 +54,7 @@ Result<blob::DatasetSummary> pull_dataset(const ApiOptions& api, const Digest& r
                                               " is not registered, or not for you to see: "
                                               "--api-key-file or GYM_API_KEY names your key");
     GYM_TRY(remote_options.bytes_max,
-            blob::dataset_bytes_max((*record)->value.tokens, (*record)->value.vocabulary));
+            blob::dataset_bytes_max((*record)->tokens, (*record)->vocabulary));
     GYM_CHECK(check_free_space(output, remote_options.bytes_max));
     remote_options.stopped = [&interrupt] { return interrupt.interrupted(); };
     data::Remote remote(std::move(remote_options));
