@@ -257,7 +257,11 @@ TEST_F(ExportTest, AnotherProgramThanTheRecordsIsRefused) {
 TEST_F(ExportTest, WhatCannotBeExportedHasAReason) {
     expect_named(run_export({"--round", "3"}), kFailed, "the newest are those after round 2 of 2");
     ::setenv("GYM_API_KEY", testing::kOtherKey, 1);
-    expect_named(run_export(), kRejected, "the weights of a job are its owner's");
+    backend_.edit_job = [this](JobView& view) {
+        describe(view);
+        view.job.access = {registry::Visibility::kPrivate, {}};
+    };
+    expect_named(run_export(), kFailed, "no job " + digest_of(1).hex());
     ::unsetenv("GYM_API_KEY");
     expect_named(run_export(), kRejected, "this needs an API key");
     ::setenv("GYM_API_KEY", testing::kGoodKey, 1);
