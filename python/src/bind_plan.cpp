@@ -105,6 +105,10 @@ void bind_plan(py::module_& module) {
                                    return std::pair(seconds->low, seconds->high);
                                })
         .def_property_readonly("reasons", &reasons_of)
+        .def_property_readonly(
+            "tokens_today", [](const PlannedJob& self) { return self.plan.estimate.tokens_today; })
+        .def_property_readonly("warnings",
+                               [](const PlannedJob& self) { return self.plan.warnings; })
         .def_property_readonly("notes", [](const PlannedJob& self) { return self.plan.notes; });
     module.def(
         "plan_job",

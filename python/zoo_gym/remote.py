@@ -117,6 +117,8 @@ class NetworkTraining:
             expected=plan.expected,
             seconds=plan.seconds,
             notes=tuple(plan.notes),
+            warnings=tuple(plan.warnings),
+            tokens_today=plan.tokens_today,
         )
         return quote, plan.yaml
 

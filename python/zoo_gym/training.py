@@ -31,6 +31,8 @@ class Quote:
         expected: what it costs with the verification that is expected; 0 for local training.
         seconds: from the fastest to the slowest likely; None: not known.
         notes: sentences to read before paying.
+        warnings: the same about tokens that today's workers do not train; :func:`str` shows them.
+        tokens_today: that the workers which are live now train, if no others come; None: not known.
     """
 
     parameters: int
@@ -44,6 +46,8 @@ class Quote:
     expected: Decimal
     seconds: tuple[float, float] | None = None
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    tokens_today: int | None = None
 
     def __str__(self) -> str:
         parts = [
@@ -56,7 +60,7 @@ class Quote:
         if self.budget:
             most = "unknown" if self.most is None else f"{self.most:f}"
             parts.append(f"costs about {self.expected:f}, at most {most}, budget {self.budget:f}")
-        return "; ".join(parts)
+        return "\nwarning: ".join(["; ".join(parts), *self.warnings])
 
 
 @dataclass(frozen=True)

@@ -160,6 +160,8 @@ void job_schemas(json::object& out) {
                            {"closed_at_ms", "time?"}});
     out["JobDetail"] =
         schema(job_fields() + Fields{{"waiting_for", "text?", "one sentence"},
+                                     {"tokens_planned", "count?", "with a worker in every slot"},
+                                     {"tokens_trained", "count?", "in the rounds that are done"},
                                      {"cost", "JobCost"},
                                      {"round_list", "Round[]"},
                                      {"units", "counts", "train units by state"},

@@ -220,8 +220,30 @@ json::object to_json(const Upload& upload) {
             {"expires_at_ms", upload.expires_at_ms}};
 }
 
+namespace {
+
+/// Of the rounds that are done, by their workers' commitments.
+json::value tokens_trained(const JobView& view) {
+    if (!view.job.artifacts) return nullptr;
+    std::uint64_t units = 0;
+    for (const registry::Round& round : view.rounds)
+        if (round.next_base) units += round.commitment_count.value_or(0);
+    return units * view.job.terms.steps * view.job.artifacts->tokens_per_step;
+}
+
+/// With a worker in every slot.
+json::value tokens_planned(const JobView& view) {
+    const registry::JobTerms& terms = view.job.terms;
+    if (!view.job.artifacts) return nullptr;
+    return terms.rounds * terms.slots_max * terms.steps * view.job.artifacts->tokens_per_step;
+}
+
+}  // namespace
+
 json::object to_json(const JobView& view) {
     json::object out = to_json(view.job);
+    out["tokens_planned"] = tokens_planned(view);
+    out["tokens_trained"] = tokens_trained(view);
     out["waiting_for"] = or_null(waiting_for(view));
     out["cost"] = json::object{
         {"spent_wei", view.cost.spent.to_string()},

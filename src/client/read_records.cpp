@@ -210,6 +210,8 @@ JobDetail read_job_detail(const json::object& object) {
     JobDetail out;
     read_job_into(object, out);
     out.waiting_for = text_or_empty(object, "waiting_for");
+    out.tokens_planned = null_or(object, "tokens_planned", count_of);
+    out.tokens_trained = null_or(object, "tokens_trained", count_of);
     out.cost = object_of(object, "cost", read_cost);
     out.round_list = list_of(object, "round_list", with_json(read_job_round));
     object_of(object, "units", [&](const json::object& units) {

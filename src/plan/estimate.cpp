@@ -182,6 +182,9 @@ Result<Estimate> estimate(const registry::JobTerms& terms, const ModelWork& work
             multiplied(Amount(std::uint64_t{terms.slots_max} * terms.steps), terms.rounds));
     GYM_TRY(const Amount tokens, multiplied(all_steps, work.tokens_per_step));
     GYM_TRY(out.tokens, tokens.to_u64());
+    if (facts.unknown.empty())
+        out.tokens_today = out.tokens / terms.slots_max *
+                           std::min<std::uint64_t>(facts.workers.size(), terms.slots_max);
     GYM_TRY(const Amount weighted, multiplied(tokens, facts.data_quality_ppm));
     GYM_TRY(out.data_wei,
             weighted.mul_div(facts.data_price_wei_per_mtoken, Amount(kPpm * kMtoken)));

@@ -240,14 +240,8 @@ std::vector<Reason> reasons_of(const Inputs& in, const Plan& plan, const BudgetC
 std::vector<std::string> notes_of(const Inputs& in, const Plan& plan) {
     const registry::JobTerms& terms = plan.terms;
     std::vector<std::string> out;
-    const std::size_t live = in.facts.workers.size();
     if (!in.facts.unknown.empty())
         out.push_back("the network's workers and rates are unknown: " + in.facts.unknown);
-    else if (live < terms.slots_max)
-        out.push_back(
-            fmt::format("{} of the {} workers are live now: a round of fewer workers "
-                        "trains fewer tokens, and costs less",
-                        live, terms.slots_max));
     if (in.facts.unknown.empty() && in.facts.verifiers.empty())
         out.emplace_back("no verifier is live: rounds wait until one is");
     if (in.fixed.unit_ms &&
@@ -331,10 +325,27 @@ Result<Plan> plan_once(const Inputs& in, bool advise) {
     plan.equation = equation_of(in, plan.terms);
     plan.reasons = reasons_of(in, plan, budget);
     plan.notes = notes_of(in, plan);
+    if (std::string few = few_workers(plan.terms, plan.estimate, in.facts); !few.empty())
+        plan.warnings.push_back(std::move(few));
     return plan;
 }
 
 }  // namespace
+
+std::string few_workers(const registry::JobTerms& terms, const Estimate& estimate,
+                        const Facts& facts) {
+    const std::size_t live = facts.workers.size();
+    if (!estimate.tokens_today || live >= terms.slots_max) return {};
+    const std::string few = fmt::format("{} of the {} workers are live now", live, terms.slots_max);
+    if (live < terms.workers_min)
+        return few + fmt::format("; a round waits until {} {}", terms.workers_min,
+                                 terms.workers_min == 1 ? "is" : "are");
+    return few + fmt::format(
+                     "; with today's {} worker{}: {} of {} tokens. A round of fewer workers trains "
+                     "fewer tokens and costs less; --tokens {} --nodes {} plans for these workers",
+                     live, live == 1 ? "" : "s", count_text(*estimate.tokens_today),
+                     count_text(estimate.tokens), estimate.tokens, live);
+}
 
 Result<Plan> make_plan(const Wishes& wishes, const FixedTerms& fixed, const ModelWork& work,
                        const Facts& facts) {

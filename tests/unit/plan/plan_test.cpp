@@ -231,10 +231,39 @@ TEST(Plan, TheOwnerReadsOfMissingWorkersAndOfASchedulesEnd) {
     const auto plan = make_plan(wishes, {}, work, facts);
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     EXPECT_EQ(plan->terms.workers_min, 3U) << "or it would wait for ever";
-    ASSERT_EQ(plan->notes.size(), 3U);
-    EXPECT_SAYS(plan->notes[0], "3 of the 8 workers are live now");
-    EXPECT_SAYS(plan->notes[1], "no verifier is live");
-    EXPECT_SAYS(plan->notes[2], "ends after 400 steps");
+    ASSERT_EQ(plan->warnings.size(), 1U);
+    EXPECT_SAYS(plan->warnings[0], "3 of the 8 workers are live now");
+    ASSERT_EQ(plan->notes.size(), 2U);
+    EXPECT_SAYS(plan->notes[0], "no verifier is live");
+    EXPECT_SAYS(plan->notes[1], "ends after 400 steps");
+}
+
+TEST(Plan, TokensThatTodaysWorkersDoNotTrainAreAWarning) {
+    Wishes wishes = tokens(8'192 * 100);
+    wishes.nodes = 50;
+    const auto plan = make_plan(wishes, {}, sample_work(), sample_facts(2)).value();
+    EXPECT_EQ(plan.estimate.tokens, 8'192U * 100);
+    EXPECT_EQ(plan.estimate.tokens_today, 8'192U * 4);
+    ASSERT_EQ(plan.warnings.size(), 1U);
+    EXPECT_SAYS(plan.warnings[0], "with today's 2 workers: 32,768 of 819,200 tokens");
+    EXPECT_SAYS(plan.warnings[0], "--tokens 819200 --nodes 2");
+    wishes.nodes = 2;
+    const auto fewer = make_plan(wishes, {}, sample_work(), sample_facts(2)).value();
+    EXPECT_TRUE(fewer.warnings.empty()) << fewer.warnings[0];
+    EXPECT_EQ(fewer.estimate.tokens_today, fewer.estimate.tokens);
+    // Workers that are missing stop a round only if the owner wants more than are live.
+    FixedTerms fixed;
+    fixed.slots = 50;
+    fixed.workers_min = 10;
+    const auto waits = make_plan(tokens(8'192 * 100), fixed, sample_work(), sample_facts(2));
+    ASSERT_TRUE(waits.ok()) << waits.error().message;
+    EXPECT_SAYS(waits->warnings.at(0), "a round waits until 10 are");
+    Facts offline;
+    offline.unknown = "gym-api does not answer";
+    FixedTerms priced;
+    priced.price_wei_per_pflop = money("1");
+    wishes.max_cost_wei = money("50");
+    EXPECT_TRUE(make_plan(wishes, priced, sample_work(), offline).value().warnings.empty());
 }
 
 }  // namespace

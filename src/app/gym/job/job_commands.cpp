@@ -68,6 +68,15 @@ Result<plan::Facts> planner_facts(const client::ApiClient& api, const ResolvedJo
     return facts;
 }
 
+/// Of a job whose file leaves nothing to the planner. A network that does not answer is no error.
+Status warn_of_few_workers(const plan::Facts& facts, ResolvedJob& job) {
+    GYM_TRY(const plan::ModelWork work, plan::model_work(job.config));
+    GYM_TRY(const plan::Estimate estimate, plan::estimate(job.terms, work, facts));
+    std::string few = plan::few_workers(job.terms, estimate, facts);
+    if (!few.empty()) job.warnings.push_back(std::move(few));
+    return {};
+}
+
 /// The job file with what the command line says in the place of its own keys.
 Result<ResolvedJob> asked_job(const CliContext& context, const JobOptions& options) {
     GYM_TRY(JobText text, job_text(options.request));
@@ -81,6 +90,10 @@ Result<ResolvedJob> asked_job(const CliContext& context, const JobOptions& optio
     };
     GYM_TRY(ResolvedJob job, resolve_job(text, facts, lookup));
     job.mixed_from = std::move(mixed_from);
+    if (!job.plan) {
+        GYM_TRY(const plan::Facts known, facts(job));
+        GYM_CHECK(warn_of_few_workers(known, job));
+    }
     if (options.max_data_price.empty()) return job;
     const auto price = Amount::parse_tokens(options.max_data_price);
     if (!price.ok())
@@ -244,6 +257,7 @@ Status submit(const CliContext& context, const JobOptions& options) {
                       }));
     if (context.json) {
         submitted.json["data_licence"] = dataset.licence;  // the price is in the answer
+        submitted.json["warnings"] = boost::json::array(job.warnings.begin(), job.warnings.end());
         context.print_json(submitted.json);
     } else {
         print_job(*submitted);

@@ -105,6 +105,8 @@ Status plan_terms(plan::Draft draft, const JobText& given, const AskFacts& ask_f
     }
     GYM_TRY(const plan::Facts facts, ask_facts(job));
     GYM_TRY(job.plan, plan::make_plan(draft.wishes, draft.fixed, work, facts));
+    const auto& warnings = job.plan->warnings;
+    job.warnings.insert(job.warnings.end(), warnings.begin(), warnings.end());
     GYM_TRY(job.yaml, plan::complete(draft, *job.plan));
     // As the server will read it.
     GYM_TRY(auto whole, registry::parse_job_spec(job.yaml, draft.text.origin()));

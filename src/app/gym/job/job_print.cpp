@@ -159,6 +159,12 @@ void print_model(const client::JobDetail& job) {
     else
         print_row("model", "{} of {} rounds are trained; {} writes the newest weights",
                   job.rounds_done, job.rounds, command);
+    if (job.tokens_planned && job.tokens_trained)
+        print_row("tokens", "{} of {} are trained{}", plan::count_text(*job.tokens_trained),
+                  plan::count_text(*job.tokens_planned),
+                  is_trained(job) && *job.tokens_trained < *job.tokens_planned
+                      ? ": rounds had fewer workers than the job has slots"
+                      : "");
 }
 
 }  // namespace

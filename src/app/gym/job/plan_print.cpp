@@ -103,6 +103,8 @@ void add_outlook(const JobOutlook& outlook, json::object& quote) {
     const plan::Estimate& estimate = outlook.estimate;
     using Range = plan::SecondsRange;
     quote["training_tokens"] = estimate.tokens;
+    quote["training_tokens_today"] =
+        estimate.tokens_today ? json::value(*estimate.tokens_today) : json::value(nullptr);
     quote["workers_live"] = outlook.facts.workers.size();
     quote["minutes_low"] = minutes_or_null(estimate.seconds, &Range::low);
     quote["minutes_high"] = minutes_or_null(estimate.seconds, &Range::high);

@@ -37,6 +37,7 @@ class JobPlanTest : public testing::JobCommandsTest {
             const registry::StateRef state{job, job};
             registry::JobArtifacts made;
             made.base_state_root = made.base_state_blob = job;
+            made.tokens_per_step = 32;
             GYM_CHECK(registry::start_job(tx, job, made, 1));
             protocol::RoundRecord record;
             record.job_id = record.base_state_root = job;
@@ -45,7 +46,7 @@ class JobPlanTest : public testing::JobCommandsTest {
             record.slots = {{0, address_of(7)}};
             GYM_CHECK(registry::record_round(tx, record, state, state, 1));
             GYM_CHECK(registry::open_round(tx, job, 1, 2, 1));
-            GYM_CHECK(registry::seal_round(tx, job, 1, Digest{}, 0, 1));
+            GYM_CHECK(registry::seal_round(tx, job, 1, Digest{}, 1, 1));
             GYM_CHECK(registry::mark_posted(tx, job, 1, 1, 2));
             GYM_CHECK(registry::set_beacon(tx, job, 1, Digest{}));
             return registry::set_aggregated(tx, job, 1, {state, state, {}, {}, 2.5}, 1);
@@ -126,6 +127,39 @@ TEST_F(JobPlanTest, AQuoteExplainsThePlan) {
     EXPECT_EQ(kept.at("flops"), machine.at("flops"));
     EXPECT_EQ(kept.at("budget_wei"), machine.at("budget_wei"));
     EXPECT_FALSE(kept.contains("plan"));
+}
+
+TEST_F(JobPlanTest, TokensThatTodaysWorkersDoNotTrainAreSaidBeforeAndAfter) {
+    publish_terms(0);
+    add_nodes(2, 0);
+    deposit(owner_, "100", "d1");
+    const char* const few = "2 of the 50 workers are live now; with today's 2 workers: 256 of ";
+    const auto many = [&](const char* verb, const std::vector<std::string>& more) {
+        return gym(with(wishes(verb, "6400", "50"), with({"--price", "20"}, more)));
+    };
+    EXPECT_NE(many("quote", {"--no-bench"}).out.find(few), std::string::npos);
+    const json::object quoted = parse_line(many("quote", {"--no-bench", "--json"}).out);
+    ASSERT_EQ(quoted.at("warnings").as_array().size(), 1U);
+    EXPECT_TRUE(quoted.at("warnings").at(0).as_string().starts_with(few)) << quoted.at("warnings");
+    EXPECT_EQ(quoted.at("training_tokens_today").to_number<int>(), 256);
+    EXPECT_EQ(quoted.at("training_tokens").to_number<int>(), 6'400);
+    // A job file that leaves nothing to the planner is told the same.
+    spill(place_ / "kept.yaml", std::string(quoted.at("spec").as_string()));
+    const auto kept = gym({"job", "quote", (place_ / "kept.yaml").string(), "--json"});
+    EXPECT_EQ(parse_line(kept.out).at("warnings"), quoted.at("warnings")) << kept.err;
+    const auto submitted = many("submit", {"--licence", "MIT"});
+    ASSERT_EQ(submitted.exit_code, 0) << submitted.err;
+    EXPECT_NE(submitted.err.find(few), std::string::npos) << submitted.err;
+    const auto again = many("submit", {"--again", "--json"});
+    EXPECT_EQ(parse_line(again.out).at("warnings"), quoted.at("warnings")) << again.err;
+    const Digest job = backend().jobs({}).value().front().id;
+    train_a_round(job);
+    const auto status = gym({"job", "status", job.hex()});
+    EXPECT_NE(status.out.find("of 6,400 are trained"), std::string::npos) << status.out;
+    const json::object shown = parse_line(gym({"job", "status", job.hex(), "--json"}).out);
+    EXPECT_EQ(shown.at("tokens_planned").to_number<int>(), 6'400);
+    EXPECT_EQ(shown.at("tokens_trained").to_number<int>() % 32, 0);
+    EXPECT_GT(shown.at("tokens_trained").to_number<int>(), 0);
 }
 
 TEST_F(JobPlanTest, AJobFileMayUseTheOwnersUnitsAndOptionsOverrideIt) {

@@ -99,6 +99,9 @@ struct JobRound {
 };
 struct JobDetail : Job {
     std::string waiting_for;  ///< one sentence; may be empty
+    // Absent until the job has started.
+    std::optional<std::uint64_t> tokens_planned;  ///< with a worker in every slot
+    std::optional<std::uint64_t> tokens_trained;  ///< in the rounds that are done
     JobCost cost;
     AnswerList<JobRound> round_list;
     std::vector<std::pair<std::string, std::uint64_t>> units;  ///< by state

@@ -44,6 +44,8 @@ struct SecondsRange {
 struct Estimate {
     double flops = 0;          ///< of all training units
     std::uint64_t tokens = 0;  ///< that they train on
+    /// The same with the workers that are live now, if no others come; absent: they are not known.
+    std::optional<std::uint64_t> tokens_today;
     Amount compute_wei;
     Amount unit_wei;  ///< compute of one unit, as a worker is paid: 0 is work for nothing
     Amount data_wei;
