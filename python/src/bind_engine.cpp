@@ -13,6 +13,7 @@
 #include "errors.hpp"
 #include "gym/blob/dataset.hpp"
 #include "gym/common/file.hpp"
+#include "gym/dispute/network_limit.hpp"
 #include "gym/engine/device.hpp"
 #include "gym/engine/evaluate.hpp"
 #include "gym/engine/generate.hpp"
@@ -127,6 +128,8 @@ void bind_program(py::module_& module) {
         .def_property_readonly("parameters", &program::parameter_count)
         .def_property_readonly("flops_per_step", &program::flops_per_step)
         .def_property_readonly("state_bytes", &program::state_bytes)
+        // Why no network can train it; empty: one can.
+        .def_property_readonly("network_limit", &dispute::network_limit)
         // (windows of a step, tokens of a window, tokens that the model knows)
         .def_property_readonly("shape", [](const Program& self) {
             const auto shape = unwrap(engine::batch_shape(self));

@@ -1,8 +1,8 @@
 """Train models on a Gym network, or on this machine with the same bits.
 
     from gym import DistributedTrainer
-    trainer = DistributedTrainer(model="llama-7b", dataset="zoo-dataset-v2", nodes=100,
-                                 budget_tokens=1e12)
+    trainer = DistributedTrainer(model="llama-160m", dataset="zoo-dataset-v2", nodes=100,
+                                 budget_tokens=1e9)
     trainer.train()
 
 docs/PYTHON.md is the manual.

@@ -39,6 +39,8 @@ class Program:
     @property
     def state_bytes(self) -> int: ...
     @property
+    def network_limit(self) -> str: ...
+    @property
     def shape(self) -> tuple[int, int, int]:
         """Windows of a step, tokens of a window, tokens that the model knows."""
 

@@ -61,7 +61,8 @@ class DistributedTrainer:
     Nothing is sent before :meth:`quote` or :meth:`train`, but for looking up a dataset's name.
 
     Raises:
-        InvalidArgumentError: for arguments that contradict each other.
+        InvalidArgumentError: for arguments that contradict each other, and for a model that no network
+            can train.
         NotFoundError: for a model or dataset that does not exist.
     """
 
@@ -110,6 +111,7 @@ class DistributedTrainer:
             )
             return
         _refuse("training on a network", steps=steps, state_file=state_file)
+        _check_network(made)
         if nodes is not None and nodes < 1:
             raise InvalidArgumentError(f"nodes: {nodes} is less than 1")
         found = Network.find(network, api_key_file, keystore, passphrase_file)
@@ -268,6 +270,15 @@ def _refuse(where: str, **arguments: object) -> None:
     for name, value in arguments.items():
         if value is not None:
             raise InvalidArgumentError(f"{name}: {where} does not take it")
+
+
+def _check_network(model: Model) -> None:
+    """That a network can train the model, before anything else of it is looked at."""
+    if model.program.network_limit:
+        raise InvalidArgumentError(
+            f"no network can train model '{model.name}': {model.program.network_limit}; train it with "
+            'network="local", or take a smaller one (`gym model list`)'
+        )
 
 
 def _local_steps(model: Model, steps: int | None, tokens: int | None) -> int:

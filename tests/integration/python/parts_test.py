@@ -10,9 +10,9 @@ import pytest
 
 import gym
 import zoo_gym
-from zoo_gym import planning, progress
+from zoo_gym import DistributedTrainer, planning, progress
 from zoo_gym.amounts import decimal_text
-from zoo_gym.errors import error_of
+from zoo_gym.errors import InvalidArgumentError, error_of
 from zoo_gym.state_file import StateFile, Submission
 
 
@@ -139,6 +139,11 @@ def test_a_job_file_says_what_was_asked_for_and_leaves_the_rest_to_the_planner()
     assert not [line for line in lines if line.startswith("init")]
     assert 'init: "job:0x12@3"' in draft(init="job:0x12@3")
     assert not [line for line in draft(tokens=None, budget=None) if line.startswith(("tokens", "max_cost"))]
+
+
+def test_a_model_that_no_network_can_train_is_refused_before_anything_is_asked():
+    with pytest.raises(InvalidArgumentError, match="no network can train model 'llama-7b'.*25.1 GiB.*4.0 GiB"):
+        DistributedTrainer("llama-7b", "no-such-data", nodes=100, budget_tokens=1e12, network="http://127.0.0.1:1")
 
 
 def test_terms_of_the_job_take_the_place_of_wishes():
