@@ -122,6 +122,13 @@ Status inline_model(const fs::path& folder, const std::string& model, YamlText& 
         return job.replace("model",
                            "model:\n" + indented(program::train_config_text(preset->config)));
     const fs::path path = folder / model;
+    std::error_code unknown;
+    if (fs::is_directory(path, unknown))
+        return fail(ErrorCode::kInvalidArgument,
+                    path.string() +
+                        " is a folder: a job names a preset or a model file, and begins from a "
+                        "folder's weights: --model PRESET --init " +
+                        path.string() + " (or `init` in the job file)");
     if (is_torchscript(path) || is_program(path)) {
         GYM_TRY(const std::string whole, absolute_path(path));
         return job.replace(

@@ -92,6 +92,14 @@ Status put_data(JobText& job, const std::string& data) {
     return put(job.text, "dataset", yaml_quoted(path), {"data"});
 }
 
+/// A job or root as it is; else a path, whether it is there or not: what is missing is said later.
+Status put_init(JobText& job, const std::string& init) {
+    const bool known =
+        init.starts_with(registry::kInitJobPrefix) || registry::parse_init(init).ok();
+    GYM_TRY(const std::string named, known ? Result<std::string>(init) : absolute_path(init));
+    return put(job.text, std::string(registry::kInitKey).c_str(), yaml_quoted(named));
+}
+
 /// "gpt2 on corpus.txt"
 std::string default_name(const JobRequest& request) {
     const auto last = [](const std::string& path) {
@@ -139,6 +147,9 @@ void JobRequest::add_to(CLI::App& command) {
     command.add_option("--data", data,
                        "Dataset: a text, a folder of documents (`gym data build` by its default "
                        "steps), a token file, or a registered name, NAME@VERSION or root");
+    command.add_option("--init", init,
+                       "Weights to begin from: an exported folder, a safetensors file, a state, "
+                       "job:ID[@ROUND], or the root of an uploaded state (default: random ones)");
     add_tokenizer_options(command, tokenizer);
     command.add_option("--tokens", tokens,
                        "Training tokens, like 1e9 or 300M; rounds and steps follow");
@@ -176,6 +187,7 @@ Result<JobText> job_text(const JobRequest& request) {
         GYM_CHECK(put(job.text, "name", yaml_quoted(default_name(request))));
     if (!request.model.empty()) GYM_CHECK(put_model(job, request.model));
     if (!request.data.empty()) GYM_CHECK(put_data(job, request.data));
+    if (!request.init.empty()) GYM_CHECK(put_init(job, request.init));
     if (!request.price.empty()) GYM_CHECK(put(job.text, "price_per_pflop", request.price));
     if (!request.use.empty()) GYM_CHECK(put(job.text, registry::kUseKey, request.use));
     GYM_CHECK(put_wishes(job.text, request));

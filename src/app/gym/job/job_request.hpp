@@ -22,6 +22,7 @@ struct JobRequest {
     std::string name;
     std::string model;
     std::string data;
+    std::string init;  ///< as in a job file: weights to begin from
     TokenizerOptions tokenizer;
     std::string tokens;
     std::string nodes;

@@ -217,6 +217,35 @@ TEST_F(JobFileTest, AJobWithWeightsOnDiskCannotBeSubmittedAsItIs) {
     EXPECT_EQ(submitted->init, (registry::InitialWeights{root, {}, {}}));
 }
 
+TEST_F(JobFileTest, WeightsToBeginFromAreAnOption) {
+    fs::create_directories(folder_ / "weights");
+    JobRequest request;
+    request.file = (folder_ / "job.yaml").string();
+    const auto init_of = [&](const std::string& init) {
+        request.init = init;
+        const auto text = app::job_text(request);
+        if (!text.ok()) return text.error().message;
+        const auto job = resolve_job(*text, {}, {});
+        return job.ok() ? job->init : job.error().message;
+    };
+    const std::string root = "0x" + std::string(64, 'a');
+    EXPECT_EQ(init_of((folder_ / "weights").string()), (folder_ / "weights").string());
+    EXPECT_EQ(init_of(root), root);
+    EXPECT_EQ(init_of("job:3f2a@4"), "job:3f2a@4");
+    EXPECT_NE(init_of("nowhere").find("nowhere: no such file or folder"), std::string::npos);
+    // A file of the same name beside the job file is not meant.
+    EXPECT_NE(init_of("weights").find("no such file or folder"), std::string::npos);
+    // An exported folder is no model file.
+    request.init.clear();
+    request.model = (folder_ / "weights").string();
+    const auto text = app::job_text(request);
+    ASSERT_TRUE(text.ok()) << text.error().message;
+    const auto job = resolve_job(*text, {}, {});
+    ASSERT_FALSE(job.ok());
+    EXPECT_NE(job.error().message.find("--model PRESET --init " + request.model), std::string::npos)
+        << job.error().message;
+}
+
 TEST(ParseInit, ReadsRootsAndJobs) {
     const Digest id = commit::sha256(as_bytes("job"));
     EXPECT_EQ(registry::parse_init(id.hex())->root, id);
