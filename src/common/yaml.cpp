@@ -25,12 +25,23 @@ std::string join(const std::vector<std::string>& words) {
 
 constexpr std::size_t kTypingErrorEditsMax = 2;
 
+/// " (did you mean tokens?)", for a key that was mistyped.
+std::string meant(const std::string& key, const std::vector<std::string>& known) {
+    constexpr std::size_t kNearMax = 3;
+    const std::vector<std::string_view> words(known.begin(), known.end());
+    std::string out;
+    for (const std::string_view one : near_words(key, words, kNearMax))
+        out += (out.empty() ? " (did you mean " : " or ") + std::string(one);
+    return out.empty() ? out : out + "?)";
+}
+
 }  // namespace
 
 struct YamlMap::Impl {
     YAML::Node node;
     std::string origin;  // file, then the path of keys to this mapping
     std::set<std::string, std::less<>> asked;
+    mutable std::set<std::string, std::less<>> looked_for;  // by has(); read only where they are
 
     [[nodiscard]] std::string place(const YAML::Node& at, std::string_view key) const {
         const YAML::Mark mark = at.Mark();
@@ -154,6 +165,7 @@ Result<YamlMap> YamlMap::parse(const std::string& text, const std::string& origi
 }
 
 bool YamlMap::has(std::string_view key) const {
+    impl_->looked_for.emplace(key);
     const YAML::Node& view = impl_->node;
     return view[std::string(key)].IsDefined();
 }
@@ -229,8 +241,12 @@ Status YamlMap::finish() const {
     for (const auto& item : impl_->node) {
         const auto key = item.first.as<std::string>();
         if (impl_->asked.contains(key)) continue;
-        const std::vector<std::string> known(impl_->asked.begin(), impl_->asked.end());
-        return impl_->error(item.first, key, "is not a known key; known here: " + join(known));
+        std::set<std::string, std::less<>> keys = impl_->looked_for;
+        keys.insert(impl_->asked.begin(), impl_->asked.end());
+        const std::vector<std::string> known(keys.begin(), keys.end());
+        return impl_->error(
+            item.first, key,
+            "is not a known key" + meant(key, known) + "; known here: " + join(known));
     }
     return {};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <string_view>
 
 #include "gym/plan/units.hpp"
 #include "gym/program/train_program.hpp"
@@ -85,7 +86,9 @@ Result<Draft> read_draft(YamlText text) {
     YamlText whole = text;
     for (const Placeholder& term : kPlaceholders)
         if (!map.has(term.key)) GYM_CHECK(whole.set(term.key, term.value));
-    GYM_TRY(registry::JobSpec spec, registry::parse_job_spec(whole.text(), whole.origin()));
+    constexpr std::array<std::string_view, 5> kAlso{kTokensKey, kNodesKey, kMaxCostKey, kWithinKey,
+                                                    kDataKey};
+    GYM_TRY(registry::JobSpec spec, registry::parse_job_spec(whole.text(), whole.origin(), kAlso));
     GYM_TRY(FixedTerms fixed, fixed_terms(text, spec));
     return Draft{std::move(text), wishes, std::move(fixed), std::move(spec)};
 }

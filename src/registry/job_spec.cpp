@@ -78,7 +78,8 @@ Status read_terms(YamlMap& map, JobTerms& terms) {
 
 }  // namespace
 
-Result<JobSpec> parse_job_spec(const std::string& text, const std::string& origin) {
+Result<JobSpec> parse_job_spec(const std::string& text, const std::string& origin,
+                               std::span<const std::string_view> also) {
     if (text.size() > kJobSpecBytesMax)
         return fail(ErrorCode::kOutOfRange, origin + " is longer than 1 MiB");
     GYM_TRY(YamlMap map, YamlMap::parse(text, origin));
@@ -114,6 +115,8 @@ Result<JobSpec> parse_job_spec(const std::string& text, const std::string& origi
         // Rounds are never rewound: the clip on deltas bounds what one wrong delta can do.
         GYM_TRY([[maybe_unused]] const std::string choice, map.choice("on_fraud", {"continue"}));
     }
+    for (const std::string_view key : also)
+        (void)map.has(key);  // finish() lists it
     GYM_CHECK(map.finish());
     return spec;
 }

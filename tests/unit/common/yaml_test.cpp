@@ -49,7 +49,17 @@ TEST(YamlMap, AnUnknownKeyIsNamedWithItsLine) {
     const Status status = map.finish();
     ASSERT_FALSE(status.ok());
     EXPECT_EQ(status.error().message,
-              "job.yaml:2: 'ruonds' is not a known key; known here: rounds");
+              "job.yaml:2: 'ruonds' is not a known key (did you mean rounds?); known here: rounds");
+    YamlMap optional = parse("rounds: 6\nsamplnig: {}\nzebra: 1\n");
+    EXPECT_TRUE(optional.integer("rounds", 1, 10).ok());
+    EXPECT_FALSE(optional.has("sampling")) << "what is read only where it is can be written, too";
+    EXPECT_EQ(optional.finish().error().message,
+              "job.yaml:2: 'samplnig' is not a known key (did you mean sampling?); known here: "
+              "rounds, sampling");
+    YamlMap far = parse("zebra: 1\n");
+    EXPECT_FALSE(far.has("rounds"));
+    EXPECT_EQ(far.finish().error().message,
+              "job.yaml:1: 'zebra' is not a known key; known here: rounds");
 }
 
 TEST(YamlMap, WrongTypesAndBoundsSayWhatIsExpected) {

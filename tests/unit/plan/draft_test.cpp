@@ -103,5 +103,24 @@ TEST(Draft, MistakesNameTheLineOfTheFile) {
         << refusal("name: x\ntokens: 5\n");
 }
 
+TEST(Draft, AMistypedKeyIsAnsweredWithAllThatThereAre) {
+    const auto draft = read_draft(
+        YamlText("name: a\nmodel: gpt-nano\ndataset: text.txt\ntoken: 20k\n", "job.yaml"));
+    ASSERT_FALSE(draft.ok());
+    const std::string& said = draft.error().message;
+    EXPECT_NE(said.find("job.yaml:4: 'token' is not a known key (did you mean tokens?)"),
+              std::string::npos)
+        << said;
+    for (const char* key : {"tokens", "nodes", "max_cost", "within", "data", "use", "sampling",
+                            "deadlines", "max_data_price", "delta_norm_max", "init"})
+        EXPECT_NE(said.find(std::string(" ") + key), std::string::npos) << key << " in " << said;
+    const auto set = read_draft(
+        YamlText("name: a\nmodel: gpt-nano\ndataset: text.txt\nmodle: {batch: 8}\n", "job.yaml"));
+    ASSERT_FALSE(set.ok());
+    EXPECT_NE(set.error().message.find("'modle' is not a known key (did you mean model?)"),
+              std::string::npos)
+        << set.error().message;
+}
+
 }  // namespace
 }  // namespace gym::plan

@@ -20,6 +20,7 @@
 #include "gym/data/manifest.hpp"
 #include "gym/data/mix.hpp"
 #include "gym/licence/licence.hpp"
+#include "gym/plan/draft.hpp"
 #include "gym/registry/job_spec.hpp"
 
 namespace gym::app {
@@ -27,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kDataKey = "data";
+using plan::kDataKey;
 constexpr const char* kDatasetKey = "dataset";
 constexpr double kWeightMin = 1e-6, kWeightMax = 100;
 constexpr std::size_t kNameDigits = 16;

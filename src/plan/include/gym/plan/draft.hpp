@@ -17,6 +17,7 @@ inline constexpr const char* kTokensKey = "tokens";     ///< 1e9
 inline constexpr const char* kNodesKey = "nodes";       ///< 8
 inline constexpr const char* kMaxCostKey = "max_cost";  ///< 50
 inline constexpr const char* kWithinKey = "within";     ///< 6h
+inline constexpr const char* kDataKey = "data";         ///< datasets to mix, made one before
 
 struct Draft {
     YamlText text;  ///< the job file without the wishes

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -48,7 +49,9 @@ struct JobSpec {
 
 /// Reads all keys but those inside `model`. @errors kInvalidArgument, kMalformed naming `origin`,
 /// line and key; kOutOfRange for a text longer than kJobSpecBytesMax.
-[[nodiscard]] Result<JobSpec> parse_job_spec(const std::string& text, const std::string& origin);
+/// @param also keys that the text may have had before, for the list in the error of an unknown one.
+[[nodiscard]] Result<JobSpec> parse_job_spec(const std::string& text, const std::string& origin,
+                                             std::span<const std::string_view> also = {});
 
 /// Weights that a network has: a state that its owner uploaded, by its root, or the base state of a
 /// job after a round.
