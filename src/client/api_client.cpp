@@ -80,6 +80,10 @@ Error problem_of(const Reply& reply) {
         if (value != nullptr && value->is_string())
             reason += ": " + without_controls(value->get_string());
     }
+    if (reply.status == 401)
+        reason +=
+            "; name your API key with --api-key-file or GYM_API_KEY (`gym-api keys create` "
+            "makes one)";
     return fail(code_of(reply.status), "gym-api: " + reason);
 }
 

@@ -261,6 +261,7 @@ struct Remote::Impl {
                 return Failure{fail(ErrorCode::kNotFound,
                                     what + ": there is no such file, or there is none any more")};
             case 401:
+                return Failure{fail(ErrorCode::kUnauthenticated, what + ": " + said)};
             case 403:
                 return Failure{fail(ErrorCode::kPermissionDenied, what + ": " + said)};
             case 412:

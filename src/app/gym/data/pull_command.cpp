@@ -54,10 +54,16 @@ Result<blob::DatasetSummary> pull_dataset(const ApiOptions& api, const Digest& r
         base.pop_back();
     // The root is in the name, so that what is left of another dataset is not continued.
     const fs::path copy = output.string() + "." + root.hex().substr(2, 8);
-    GYM_CHECK(remote.download({.name = "dataset " + root.hex(),
-                               .path = {},
-                               .url = base + "/v1/datasets/" + root.hex() + "/tokens"},
-                              copy));
+    const Status fetched = remote.download({.name = "dataset " + root.hex(),
+                                            .path = {},
+                                            .url = base + "/v1/datasets/" + root.hex() + "/tokens"},
+                                           copy);
+    if (!fetched.ok() && fetched.error().code == ErrorCode::kUnauthenticated)
+        return fail(ErrorCode::kUnauthenticated,
+                    "gym-api gives the tokens of dataset " + root.hex() +
+                        " only to a key that may read them: name yours with --api-key-file or "
+                        "GYM_API_KEY");
+    GYM_CHECK(fetched);
     auto summary = blob::scan_dataset(copy);
     std::error_code error;
     if (!summary.ok() || summary->root != root) {

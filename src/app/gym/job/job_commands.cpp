@@ -405,7 +405,7 @@ void add_job_commands(CLI::App& app, CliContext& context) {
             "Most GYM for a million tokens of text (default: the job file's max_data_price)");
     };
     CLI::App* quote_command = add(
-        "quote", "Print what a job costs and how long it takes; submits nothing", false,
+        "quote", "Print what a job costs and how long it takes; submits nothing", true,
         [](const CliContext& with, const JobOptions& given) { return print_quote(with, given); });
     options->request.add_to(*quote_command);
     add_data_price(*quote_command);

@@ -89,7 +89,10 @@ TEST_F(PullTest, WhatCannotBeFetchedIsToldWhyAndLeavesNothing) {
     ::unsetenv("GYM_API_KEY");
     const auto done = pull("sold");
     EXPECT_NE(done.exit_code, 0);
-    EXPECT_NE((done.err + done.out).find("key"), std::string::npos) << done.err << done.out;
+    EXPECT_NE((done.err + done.out).find("name yours with --api-key-file or GYM_API_KEY"),
+              std::string::npos)
+        << done.err << done.out;
+    EXPECT_EQ((done.err + done.out).find("\"status\""), std::string::npos) << "no raw answer";
 }
 
 TEST_F(PullTest, AJobTrainsOnAMixOfRegisteredDatasetsAndFiles) {
@@ -125,6 +128,18 @@ TEST_F(PullTest, AJobTrainsOnAMixOfRegisteredDatasetsAndFiles) {
     const auto again = gym({"job", "quote", file, "--json"});
     ASSERT_EQ(again.exit_code, 0) << again.err;
     EXPECT_NE(again.out.find(jobs[0].dataset_root.hex()), std::string::npos);
+    // A quote takes the key that its data needs in the same two ways as a submission.
+    spill(place_ / "api.key", std::string(std::getenv("GYM_API_KEY")));
+    fs::permissions(place_ / "api.key", fs::perms::owner_read | fs::perms::owner_write);
+    fs::remove_all(place_ / ".gym/mixes");
+    const std::string key = std::getenv("GYM_API_KEY");
+    ::unsetenv("GYM_API_KEY");
+    const auto keyless = gym({"job", "quote", file, "--json"});
+    EXPECT_EQ(keyless.err.find("\"status\""), std::string::npos) << keyless.err;
+    const auto quoted =
+        gym({"job", "quote", file, "--json", "--api-key-file", (place_ / "api.key").string()});
+    EXPECT_EQ(quoted.exit_code, 0) << quoted.err;
+    ::setenv("GYM_API_KEY", key.c_str(), 1);
 
     for (const auto& [data, words] : std::vector<std::pair<std::string, std::string>>{
              {"data: [{dataset: first, weight: 1}]", "2 to"},

@@ -46,8 +46,8 @@ class Remote {
                                                     const ReaderOptions& options);
     /// Copies a file to `to`, which is not there before it is whole. What an earlier call left in
     /// TO.part is kept if the file is still the same one (ETag) and the server takes ranges.
-    /// @errors kNotFound; kPermissionDenied; kUnavailable and kTimeout after `attempts_max`;
-    /// kConflict: it changed meanwhile; kCancelled; kIo, a full disk among others.
+    /// @errors kNotFound; kUnauthenticated; kPermissionDenied; kUnavailable and kTimeout after
+    /// `attempts_max`; kConflict: it changed meanwhile; kCancelled; kIo, a full disk among others.
     Status download(const Input& input, const std::filesystem::path& to);
 
   private:
