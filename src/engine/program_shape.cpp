@@ -37,9 +37,10 @@ Result<WindowShape> window_shape(const Program& program) {
 Status check_class(const WindowShape& shape, std::uint32_t token) {
     if (token < shape.classes) return {};
     return fail(ErrorCode::kInvalidArgument,
-                "a row of the dataset has class " + std::to_string(token) +
+                "a row of the dataset has the label " + std::to_string(token) +
                     ", the model knows 0 to " + std::to_string(shape.classes - 1) + "; a row is " +
-                    std::to_string(shape.window_tokens) + " tokens and then its class");
+                    std::to_string(shape.window_tokens) +
+                    " tokens and then its label (docs/PROGRAMS.md, \"Encoders\")");
 }
 
 Status check_classes(const WindowShape& shape, std::span<const std::int32_t> tokens) {

@@ -6,6 +6,7 @@
 #include "gym/common/file.hpp"
 #include "gym/common/ppm.hpp"
 #include "gym/dispute/network_limit.hpp"
+#include "gym/engine/dataset_check.hpp"
 #include "gym/program/cost.hpp"
 #include "gym/program/presets.hpp"
 #include "gym/program/train_config_yaml.hpp"
@@ -36,6 +37,15 @@ Status check_network(const ResolvedJob& job) {
     return fail(ErrorCode::kInvalidArgument, "no network can train this model: " + limit +
                                                  "; train it with `gym program run`, or take a "
                                                  "smaller one (`gym model list`)");
+}
+
+/// That a model which trains on rows with labels finds them, as `gym program run` does.
+Status check_rows(const program::TrainConfig& config, const blob::Dataset& tokens,
+                  const fs::path& path) {
+    const auto program = program::train_program(config);
+    if (!program.ok() || program->find_slot(program::kBatchStride) == program::kNoSlot) return {};
+    const Status rows = engine::check_dataset(*program, tokens);
+    return rows.ok() ? rows : Status(rows.error().in(path.string()));
 }
 
 /// The job file names the root that a name stands for now: the name's next version changes nothing.
@@ -75,6 +85,7 @@ Status load_dataset(const JobText& given, const registry::JobSpec& spec,
     const std::uint64_t window = std::uint64_t{job.config.model.context} + 1;
     GYM_TRY([[maybe_unused]] const auto windows,
             tokens.window_count(blob::Split::kValidation, window));
+    GYM_CHECK(check_rows(job.config, tokens, path));
     job.dataset_root = tokens.root();
     const fs::path trimmed = path.has_filename() ? path : path.parent_path();
     job.dataset_name = trimmed.filename().string().substr(0, 128);

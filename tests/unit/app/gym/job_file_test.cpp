@@ -217,6 +217,20 @@ TEST_F(JobFileTest, AJobWithWeightsOnDiskCannotBeSubmittedAsItIs) {
     EXPECT_EQ(submitted->init, (registry::InitialWeights{root, {}, {}}));
 }
 
+TEST_F(JobFileTest, RowsWithoutTheModelsLabelsAreRefused) {
+    write("model.yaml",
+          "batch: 2\nmodel: {architecture: mlp, levels: 256, features: 16, classes: 16, width: 8, "
+          "layers: 1}\n");
+    EXPECT_NE(message_of(job_text())
+                  .find("text.txt: a row of the dataset has the label 97, the "
+                        "model knows 0 to 15; a row is 16 tokens and then its "
+                        "label (docs/PROGRAMS.md, \"Encoders\")"),
+              std::string::npos)
+        << message_of(job_text());
+    write("text.txt", std::string(500, '\x03'));
+    EXPECT_EQ(message_of(job_text()), "accepted");
+}
+
 TEST_F(JobFileTest, WeightsToBeginFromAreAnOption) {
     fs::create_directories(folder_ / "weights");
     JobRequest request;
