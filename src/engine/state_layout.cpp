@@ -15,6 +15,7 @@
 namespace gym::engine {
 namespace {
 
+constexpr std::size_t kPlacesMax = 5;  // of a message about weights that do not fit
 constexpr std::size_t kMessageBytesMax = std::size_t{1} << 16;
 
 /// Of a tensor's f32: how many are NaN or infinite, and where the first of them is.
@@ -110,7 +111,7 @@ Status Differences::status() const {
     std::string text = "the weights do not fit the program";
     if (found_.size() > 1) text += " in " + std::to_string(found_.size()) + " places";
     std::size_t shown = 0;
-    for (; shown < found_.size() && text.size() < kMessageBytesMax; ++shown)
+    for (; shown < found_.size() && shown < kPlacesMax; ++shown)
         text += (shown == 0 ? ": " : "; ") + found_[shown].second;
     if (shown < found_.size()) text += "; and " + std::to_string(found_.size() - shown) + " more";
     return fail(alike ? first : ErrorCode::kShapeMismatch, std::move(text));

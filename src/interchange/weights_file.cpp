@@ -247,6 +247,17 @@ Result<engine::State> state_in(ByteView content) {
     return std::move(run.state);
 }
 
+/// Without the optimizer's moments (docs/PROGRAMS.md): "m." and "v." before a parameter's name.
+engine::StateLayout parameters_of(const engine::State& state) {
+    engine::StateLayout out = engine::layout_of(state);
+    std::erase_if(out, [&](const engine::TensorLayout& tensor) {
+        const std::string_view name = tensor.name;
+        return (name.starts_with("m.") || name.starts_with("v.")) &&
+               state.find(name.substr(2)) != nullptr;
+    });
+    return out;
+}
+
 /// Of a run, a training state or a base state.
 Result<LoadedWeights> load_state(const fs::path& path, const program::Program& program) {
     GYM_CHECK(check_memory(program, {path, path}));  // as a file and as tensors
@@ -256,7 +267,7 @@ Result<LoadedWeights> load_state(const fs::path& path, const program::Program& p
     auto base = engine::base_of(program, *state);
     if (!base.ok()) {
         const Status all =
-            engine::check_layout(engine::parameter_layout(program), engine::layout_of(*state));
+            engine::check_layout(engine::parameter_layout(program), parameters_of(*state));
         return (all.ok() ? base.error() : all.error()).in(path.string());
     }
     const Status finite = engine::check_finite(*base);

@@ -97,6 +97,19 @@ TEST_F(WeightsFile, FoldersFilesAndStatesGiveTheSameBaseState) {
     }
 }
 
+TEST_F(WeightsFile, ATrainingStateThatDoesNotFitIsToldWithoutItsMoments) {
+    engine::State other = training_;
+    for (engine::StateTensor& tensor : other.tensors)
+        tensor.dims.insert(tensor.dims.begin(), 1);
+    write("other", engine::encode_state(other));
+    const std::string message = error_of(place_ / "other").message;
+    EXPECT_NE(message.find("in " + std::to_string(base_.tensors.size()) + " places"),
+              std::string::npos)
+        << message;
+    EXPECT_EQ(message.find("'m."), std::string::npos) << message;
+    EXPECT_EQ(message.find("'v."), std::string::npos) << message;
+}
+
 TEST_F(WeightsFile, AShardedModelIsReadByItsIndex) {
     write_sharded();
     const auto loaded = load_weights(place_ / ".", program_);
