@@ -122,7 +122,7 @@ void print_quote(const ResolvedJob& job, const JobQuote& quote, const DataPrice&
     print_row("price", "{} per PFLOP ({}), {} per PFLOP-day",
               plan::money_text(job.terms.price_wei_per_pflop),
               job.plan ? job.plan->price.why : "as you say", plan::money_text(quote.pflop_day_wei));
-    print_row("budget", "{}", plan::money_text(job.budget_wei));
+    print_row("budget", "{}", plan::money_text(job.budget_wei, plan::Rounding::kUp));
     print_most(job, quote, fee);
     for (const std::string& warning : job.warnings)
         print_row("warning", "{}", warning);
@@ -178,7 +178,7 @@ void print_job(const client::Job& job) {
         print_row("", "asked to {}, not done yet{}", job.request,
                   job.request_reason.empty() ? "" : ": " + job.request_reason);
     if (job.init_root) print_row("begins from", "{}", job.init_root->hex());
-    print_row("budget", "{}", plan::money_text(job.budget));
+    print_row("budget", "{}", plan::money_text(job.budget, plan::Rounding::kUp));
 }
 
 void print_job_line(const client::Job& job) {

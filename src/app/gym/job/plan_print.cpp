@@ -11,6 +11,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr double kSecondsPerMinute = 60;
+constexpr double kUsdShownMin = 0.01;  // of the comparison with a cloud
 
 const plan::CloudPrice& cloud() {
     return plan::cloud_prices().front();
@@ -89,6 +90,7 @@ void print_outlook(const JobOutlook& outlook) {
                   static_cast<double>(*outlook.machine_flops) / 1e12);
     const plan::CloudCost rented =
         plan::cloud_cost(cloud(), estimate.flops, outlook.cloud_usd_per_hour);
+    if (rented.usd < kUsdShownMin) return;
     print_row("in a cloud", "{} and about ${:.2f} on one {}, if it reaches {:.0f} % of its peak",
               plan::duration_text(rented.seconds), rented.usd, cloud().accelerator,
               plan::kCloudUtilisation * 100);

@@ -99,9 +99,20 @@ TEST_F(JobPlanTest, AQuoteExplainsThePlan) {
           "price_per_pflop  20 GYM        as you say",
           "price              20 GYM per PFLOP (as you say)", "verification       5.",
           "time               ", "(2 workers live; a unit takes ",
-          "on this machine (0.0500 TFLOP/s by `gym node bench`)", "on one A100 80GB",
-          "(assumed: $5.12 an hour, AWS p4de.24xlarge"})
+          "on this machine (0.0500 TFLOP/s by `gym node bench`)"})
         EXPECT_NE(quote.out.find(part), std::string::npos) << part << " in:\n" << quote.out;
+    EXPECT_EQ(quote.out.find("in a cloud"), std::string::npos) << "below a cent: " << quote.out;
+    const auto long_job = gym(with(wishes("quote", "3e10"), {"--price", "20", "--no-bench"}));
+    for (const char* part : {"on one A100 80GB", "(assumed: $5.12 an hour, AWS p4de.24xlarge"})
+        EXPECT_NE(long_job.out.find(part), std::string::npos) << part << " in:\n" << long_job.out;
+    // What the job costs at most, and the budget that pays it, are rounded the same way.
+    const auto money_after = [&](const std::string& row) {
+        const std::size_t at = long_job.out.find("\n" + row);
+        EXPECT_NE(at, std::string::npos) << row << " in:\n" << long_job.out;
+        const std::size_t begin = long_job.out.find_first_of("0123456789", at);
+        return long_job.out.substr(begin, long_job.out.find(' ', begin) - begin);
+    };
+    EXPECT_EQ(money_after("budget "), money_after("at most "));
     const json::object machine =
         parse_line(gym(with(wishes("quote"), {"--max-cost", "50", "--price", "20", "--cloud-price",
                                               "2.5", "--json"}))
