@@ -252,8 +252,8 @@ TEST_F(TrainCommand, ALossThatIsNotFiniteEndsTheRunWithACodeOfItsOwn) {
     const std::size_t finite = lines.size() - 2;  // records before the last one, and the error
     ASSERT_LT(finite, 79U) << "the run ends at its first loss that is not finite";
     const std::string message = text_of(error, "message");
-    for (const std::string& part :
-         {"the loss of step " + std::to_string(finite), "learning_rate", "clip_norm", "guard"})
+    for (const std::string& part : std::vector<std::string>{
+             "the loss of step " + std::to_string(finite), "learning_rate", "clip_norm", "guard"})
         EXPECT_NE(message.find(part), std::string::npos) << part << " in: " << message;
     EXPECT_FALSE(std::filesystem::exists(place_ / "wild")) << "nothing finite was saved";
 
