@@ -170,13 +170,12 @@ TEST_F(PullTest, AJobTrainsOnAMixOfRegisteredDatasetsAndFiles) {
     ::setenv("GYM_API_KEY", create_key(*api_db_, address_of(2), "other", 1).value().c_str(), 1);
     write("data: [{dataset: sold, weight: 1}, {dataset: mine.txt, weight: 1}]");
     // Both are registered by now: the network mixes them, and the quote says what they cost.
-    const auto quoted = gym({"job", "quote", file, "--no-bench"});
-    ASSERT_EQ(quoted.exit_code, 0) << quoted.err;
-    EXPECT_NE(quoted.out.find("50 % of it is"), std::string::npos) << quoted.out;
-    EXPECT_NE(quoted.out.find("refused without --max-data-price 0.5"), std::string::npos)
-        << quoted.out;
-    const auto in_json =
-        parse_line(gym({"job", "quote", file, "--json", "--no-bench"}).out);
+    const auto offered = gym({"job", "quote", file, "--no-bench"});
+    ASSERT_EQ(offered.exit_code, 0) << offered.err;
+    EXPECT_NE(offered.out.find("50 % of it is"), std::string::npos) << offered.out;
+    EXPECT_NE(offered.out.find("refused without --max-data-price 0.5"), std::string::npos)
+        << offered.out;
+    const auto in_json = parse_line(gym({"job", "quote", file, "--json", "--no-bench"}).out);
     EXPECT_EQ(in_json.at("data_parts").as_array().size(), 2U);
     const std::string mix(in_json.at("dataset_root").as_string());
     EXPECT_NE(pull(mix).exit_code, 0) << "who cannot read a part cannot read the mix";
