@@ -184,7 +184,8 @@ TEST_F(AuditTest, TheSplitOfAMixIsMadeAgainFromPublicData) {
     expect_named(audit("1"), "the mix has 300001 of 1000001 tokens of the part");
     tamper("UPDATE registry.job_data SET part_tokens = part_tokens - 1");
     tamper("UPDATE registry.job_data SET part_tokens = part_tokens + 1 WHERE position = 0");
-    tamper("UPDATE registry.job_data SET owner = decode(repeat('ab', 20), 'hex') WHERE position = 0");
+    tamper(
+        "UPDATE registry.job_data SET owner = decode(repeat('ab', 20), 'hex') WHERE position = 0");
     expect_named(audit("1"), "the mix's part is 0xababab");
 }
 
