@@ -1125,6 +1125,16 @@ CREATE FUNCTION registry.may_see(sees_all boolean, account bytea, owner registry
            OR coalesce(account = owner OR (visibility = 'allow-list' AND account = ANY (allowed)), false)
 $$;
 
+-- Name: may_see_parts(boolean, bytea, bytea); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.may_see_parts(sees_all boolean, account bytea, of_mix bytea) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT sees_all OR NOT EXISTS (
+        SELECT FROM registry.dataset_part p JOIN registry.dataset d ON d.root = p.part
+        WHERE p.mix = of_mix AND NOT registry.may_see(false, account, d.owner, d.visibility, d.allowed))
+$$;
+
 -- Name: model_jobs(bytea); Type: FUNCTION; Schema: registry; Owner: -
 
 CREATE FUNCTION registry.model_jobs(blob bytea) RETURNS SETOF bytea
@@ -2508,6 +2518,16 @@ CREATE TABLE registry.missed_draw (
     CONSTRAINT missed_draw_draw_check CHECK ((draw >= 0))
 );
 
+-- Name: mix_recipe; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.mix_recipe (
+    recipe registry.digest NOT NULL,
+    mix registry.digest NOT NULL,
+    manifest_root registry.digest NOT NULL,
+    manifest_blob registry.digest NOT NULL,
+    made_at_ms bigint NOT NULL
+);
+
 -- Name: model_name; Type: TABLE; Schema: registry; Owner: -
 
 CREATE TABLE registry.model_name (
@@ -2545,14 +2565,6 @@ CREATE TABLE registry.model_version (
     CONSTRAINT model_version_state_bytes_check CHECK ((state_bytes > 0)),
     CONSTRAINT model_version_tokenizer CHECK (((tokenizer IS NOT NULL) OR (tokenizer_blob IS NULL))),
     CONSTRAINT model_version_version_check CHECK (((version >= 1) AND (version <= 1000000)))
--- Name: mix_recipe; Type: TABLE; Schema: registry; Owner: -
-
-CREATE TABLE registry.mix_recipe (
-    recipe registry.digest NOT NULL,
-    mix registry.digest NOT NULL,
-    manifest_root registry.digest NOT NULL,
-    manifest_blob registry.digest NOT NULL,
-    made_at_ms bigint NOT NULL
 );
 
 -- Name: node; Type: TABLE; Schema: registry; Owner: -
@@ -2996,6 +3008,11 @@ ALTER TABLE ONLY registry.measurement
 ALTER TABLE ONLY registry.missed_draw
     ADD CONSTRAINT missed_draw_pkey PRIMARY KEY (unit_id, draw);
 
+-- Name: mix_recipe mix_recipe_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.mix_recipe
+    ADD CONSTRAINT mix_recipe_pkey PRIMARY KEY (recipe);
+
 -- Name: model_name model_name_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
 
 ALTER TABLE ONLY registry.model_name
@@ -3005,10 +3022,6 @@ ALTER TABLE ONLY registry.model_name
 
 ALTER TABLE ONLY registry.model_version
     ADD CONSTRAINT model_version_pkey PRIMARY KEY (name, version);
--- Name: mix_recipe mix_recipe_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
-
-ALTER TABLE ONLY registry.mix_recipe
-    ADD CONSTRAINT mix_recipe_pkey PRIMARY KEY (recipe);
 
 -- Name: node node_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
 
@@ -3418,12 +3431,13 @@ CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.job_o
 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.measurement FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
 
--- Name: model_name append_only; Type: TRIGGER; Schema: registry; Owner: -
-
-CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.model_name FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
 -- Name: mix_recipe append_only; Type: TRIGGER; Schema: registry; Owner: -
 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.mix_recipe FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
+
+-- Name: model_name append_only; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.model_name FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
 
 -- Name: unit_commitment append_only; Type: TRIGGER; Schema: registry; Owner: -
 
@@ -3627,6 +3641,11 @@ ALTER TABLE ONLY registry.missed_draw
 ALTER TABLE ONLY registry.missed_draw
     ADD CONSTRAINT missed_draw_verifier_fkey FOREIGN KEY (verifier) REFERENCES registry.node(address);
 
+-- Name: mix_recipe mix_recipe_mix_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.mix_recipe
+    ADD CONSTRAINT mix_recipe_mix_fkey FOREIGN KEY (mix) REFERENCES registry.dataset(root);
+
 -- Name: model_version model_version_job_id_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
 
 ALTER TABLE ONLY registry.model_version
@@ -3636,10 +3655,6 @@ ALTER TABLE ONLY registry.model_version
 
 ALTER TABLE ONLY registry.model_version
     ADD CONSTRAINT model_version_name_fkey FOREIGN KEY (name) REFERENCES registry.model_name(name);
--- Name: mix_recipe mix_recipe_mix_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
-
-ALTER TABLE ONLY registry.mix_recipe
-    ADD CONSTRAINT mix_recipe_mix_fkey FOREIGN KEY (mix) REFERENCES registry.dataset(root);
 
 -- Name: report report_unit_id_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
 
@@ -4227,6 +4242,14 @@ GRANT UPDATE(request) ON TABLE registry.job TO gym_api;
 GRANT UPDATE(request_reason) ON TABLE registry.job TO gym_rewards;
 GRANT UPDATE(request_reason) ON TABLE registry.job TO gym_api;
 
+-- Name: COLUMN job.visibility; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(visibility) ON TABLE registry.job TO gym_api;
+
+-- Name: COLUMN job.allowed; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(allowed) ON TABLE registry.job TO gym_api;
+
 -- Name: TABLE job_data; Type: ACL; Schema: registry; Owner: -
 
 GRANT SELECT ON TABLE registry.job_data TO gym_coordinator;
@@ -4309,14 +4332,6 @@ GRANT SELECT ON TABLE audit.rewards_data_paid_twice TO gym_auditor;
 GRANT SELECT ON TABLE audit.rewards_data_shares TO gym_rewards;
 GRANT SELECT ON TABLE audit.rewards_data_shares TO gym_api;
 GRANT SELECT ON TABLE audit.rewards_data_shares TO gym_auditor;
-
--- Name: COLUMN job.visibility; Type: ACL; Schema: registry; Owner: -
-
-GRANT UPDATE(visibility) ON TABLE registry.job TO gym_api;
-
--- Name: COLUMN job.allowed; Type: ACL; Schema: registry; Owner: -
-
-GRANT UPDATE(allowed) ON TABLE registry.job TO gym_api;
 
 -- Name: TABLE rewards_data_terms; Type: ACL; Schema: audit; Owner: -
 
@@ -4549,6 +4564,10 @@ GRANT SELECT ON TABLE registry.job_transition TO gym_api;
 GRANT SELECT,INSERT ON TABLE registry.missed_draw TO gym_coordinator;
 GRANT SELECT ON TABLE registry.missed_draw TO gym_rewards;
 
+-- Name: TABLE mix_recipe; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT ON TABLE registry.mix_recipe TO gym_api;
+
 -- Name: TABLE model_name; Type: ACL; Schema: registry; Owner: -
 
 GRANT SELECT,INSERT ON TABLE registry.model_name TO gym_api;
@@ -4564,9 +4583,6 @@ GRANT UPDATE(visibility) ON TABLE registry.model_version TO gym_api;
 -- Name: COLUMN model_version.allowed; Type: ACL; Schema: registry; Owner: -
 
 GRANT UPDATE(allowed) ON TABLE registry.model_version TO gym_api;
--- Name: TABLE mix_recipe; Type: ACL; Schema: registry; Owner: -
-
-GRANT SELECT,INSERT ON TABLE registry.mix_recipe TO gym_api;
 
 -- Name: TABLE node; Type: ACL; Schema: registry; Owner: -
 
