@@ -116,7 +116,8 @@ Status show(const CliContext& context, const std::string& name) {
 }  // namespace
 
 void add_model_commands(CLI::App& app, CliContext& context) {
-    CLI::App* group = app.add_subcommand("model", "List and show the models that have a name");
+    CLI::App* group =
+        app.add_subcommand("model", "List models, register weights under a name, and fetch them");
     group->require_subcommand(1);
     CLI::App* list_command = group->add_subcommand(
         "list", "List all presets, with the memory that training one takes on this machine");
