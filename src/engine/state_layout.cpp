@@ -15,7 +15,7 @@
 namespace gym::engine {
 namespace {
 
-constexpr std::size_t kPlacesMax = 5;  // of a message about weights that do not fit
+constexpr std::size_t kPlacesMax = 500;  // of a message about weights that do not fit
 constexpr std::size_t kMessageBytesMax = std::size_t{1} << 16;
 
 /// Of a tensor's f32: how many are NaN or infinite, and where the first of them is.

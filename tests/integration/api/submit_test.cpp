@@ -314,14 +314,13 @@ TEST_F(SubmitTest, AModelThatNoGameCanDecideIsRefusedBeforeMoneyIsLocked) {
 TEST_F(SubmitTest, ALicenceForbidsOthersWhatItSays) {
     deposit(owner_, "250", "d1");
     deposit(address_of(2), "250", "d2");
-    const auto offer = [&](const std::string& licence, char letter) {
-        return backend()
-            .add_dataset({.owner = address_of(2),
-                          .name = "theirs",
-                          .licence = licence,
-                          .file = dataset_file(std::string(2'000, letter))})
-            .value()
-            .dataset;
+    const auto offer = [&](const std::string& licence, char letter, bool shown = false) {
+        DatasetOffer terms{.owner = address_of(2),
+                           .name = "theirs",
+                           .licence = licence,
+                           .file = dataset_file(std::string(2'000, letter))};
+        if (shown) terms.access = registry::Access{registry::Visibility::kAllowList, {owner_}};
+        return backend().add_dataset(terms).value().dataset;
     };
     const auto trains = [&](const registry::Dataset& data, const Address& who,
                             const std::string& more = "") {
@@ -344,12 +343,12 @@ TEST_F(SubmitTest, ALicenceForbidsOthersWhatItSays) {
     const auto nd = offer("CC-BY-ND-4.0", 'b');
     EXPECT_TRUE(has(trains(nd, owner_, other), "forbids derivatives"));
     EXPECT_FALSE(has(trains(nd, owner_, other), "--use")) << "no other use is permitted";
-    const auto secret = offer("private", 'c');
+    const auto secret = offer("private", 'c', true);
     EXPECT_TRUE(has(trains(secret, owner_, other), "lets only its owner train"));
     EXPECT_EQ(trains(secret, address_of(2)), "yes");
     const auto reserved = offer("no-training", 'd');
     EXPECT_TRUE(has(trains(reserved, owner_, other), "reserves training to its owner"));
-    EXPECT_EQ(trains(offer("private OR CC-BY-4.0", 'e'), owner_), "yes");
+    EXPECT_EQ(trains(offer("private OR CC-BY-4.0", 'e', true), owner_), "yes");
     EXPECT_EQ(count("registry.job"), 4U);
     EXPECT_EQ(backend().account(owner_).value().available.to_tokens(), "248");
 }

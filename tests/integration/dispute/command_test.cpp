@@ -228,7 +228,7 @@ TEST_F(DisputeCommands, TellAWholeGameFromTheChainAlone) {
     const Outcome stake = gym({"stake", "show", "--address", worker_.key.address().hex()});
     EXPECT_NE(stake.out.find("  nothing, left of 100 after a slash, until "), std::string::npos)
         << stake.out;
-    EXPECT_NE(stake.out.find("slashed            500 tokens so far, for proven faults"),
+    EXPECT_NE(stake.out.find("slashed            500 GYM so far, for proven faults"),
               std::string::npos)
         << stake.out;
     EXPECT_EQ(gym_json({"stake", "show", "--address", worker_.key.address().hex()})

@@ -45,7 +45,7 @@ class Differences {
     void extra(std::string_view name, const std::string& found);
     /// Success if there is none. @errors kNotFound if tensors are missing, kMalformed if there are
     /// too many, kShapeMismatch for other shapes or for differences of several kinds. The message
-    /// names the first five tensors, and then how many are left.
+    /// names the first 500 tensors, and then how many are left.
     [[nodiscard]] Status status() const;
 
   private:
