@@ -78,8 +78,7 @@ TEST_F(Usage, EveryWrongAddressIsAMistakeOfUsageThatNamesItsFlag) {
         };
         expect(with("0x0"), kUsage,
                flag + ": '0x0' is not an address: 0x and 40 hexadecimal digits are expected");
-        expect(with("0x" + std::string(40, '0')), kUsage,
-               flag + ": tokens sent to the zero address");
+        expect(with("0x" + std::string(40, '0')), kUsage, flag + ": GYM sent to the zero address");
         expect(with("0x5AAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"), kUsage,
                "has a wrong checksum (EIP-55)");
     }
@@ -96,7 +95,7 @@ TEST_F(Usage, AWrongAmountSaysWhatIsExpected) {
         for (const char* word : {"abc", "-1", "1e30", "1,5"})
             expect(with(word), kUsage,
                    "'" + std::string(word) +
-                       "' is not an amount of tokens: write only digits and a point");
+                       "' is not an amount of GYM: write only digits and a point");
         expect(with("0"), kUsage, "it must be more than 0");
         expect(with("1.5."), kUsage, "write digits before and after a single point");
         expect(with("0.1234567890123456789"), kUsage, "it has 19 decimals");
