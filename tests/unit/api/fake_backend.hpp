@@ -102,6 +102,7 @@ class FakeBackend final : public Queries, public Submissions, public Keys, publi
         round.validation_loss = 2.5;
         view.rounds = {round};
         view.faults = {sample_unit()};
+        view.data = {{.dataset = digest_of(5), .part_tokens = 7, .mix_tokens = 10}};
         view.units = {{"final", 3}};
         if (edit_job) edit_job(view);
         return view;
@@ -475,6 +476,21 @@ class FakeBackend final : public Queries, public Submissions, public Keys, publi
         node.profile.device = "cpu";
         node.last_seen_at_ms = 1'000;
         return node;
+    }
+};
+
+/// Makes every mix at once: of the sample dataset and another one, or not at all.
+class FakeMixes final : public Mixes {
+  public:
+    MixState state = MixState::kMade;
+    MixOrder last_order;
+    Result<MixProgress> mix(const MixOrder& order) override {
+        last_order = order;
+        if (state != MixState::kMade) return MixProgress{state};
+        registry::Dataset out = FakeBackend::sample_dataset();
+        out.parts = {{.root = digest_of(5), .tokens = 700, .weight_ppm = 700'000, .name = "a"},
+                     {.root = digest_of(6), .tokens = 300, .weight_ppm = 300'000, .name = "b"}};
+        return MixProgress{MixState::kMade, out};
     }
 };
 

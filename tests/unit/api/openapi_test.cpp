@@ -107,7 +107,8 @@ TEST(OpenApi, EveryAnswerHasTheDocumentedForm) {
     ApiOptions options;
     options.network_profile = profile::to_json(
         profile::sign(profile::testing::sample_profile(), profile::testing::operator_key()));
-    Api api({backend, backend, backend, clock, &backend}, options);
+    testing::FakeMixes mixes;
+    Api api({backend, backend, backend, clock, &backend, &mixes}, options);
     const auto document = json::parse(openapi_json(api.router())).as_object();
     Validator validator(document);
     int checked = 0;
@@ -122,6 +123,8 @@ TEST(OpenApi, EveryAnswerHasTheDocumentedForm) {
             const Bytes files = tokenizer::encode_bundle(bundle);
             request.body.assign(files.begin(), files.end());
         }
+        if (route.id == "makeMix")
+            request.body = R"({"parts":[{"dataset":"a","weight":7},{"dataset":"b","weight":3}]})";
         if (route.id == "fundJob") request.body = "{\"amount_wei\":\"5\"}";
         if (route.body_schema == "ModelOffer")
             request.body = R"({"licence":"MIT","job":")" + testing::digest_of(1).hex() + "\"}";
