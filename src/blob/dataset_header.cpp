@@ -148,7 +148,6 @@ Status check_tokens(TokenView tokens, std::uint32_t vocabulary, std::uint64_t fi
 }
 
 Result<std::uint64_t> dataset_bytes_max(std::uint64_t tokens, std::uint32_t vocabulary) {
-    GYM_CHECK(check_tokenization({vocabulary, {}}));
     if (tokens > kDatasetTokensMax)
         return fail(ErrorCode::kOutOfRange, std::to_string(tokens) + " tokens are more than " +
                                                 std::to_string(kDatasetTokensMax));

@@ -243,7 +243,10 @@ Result<std::optional<Digest>> mix_of_network(const ApiOptions& options, const Jo
                                              const std::vector<Part>& parts,
                                              const MixRules& rules) {
     const auto local = [&](const Part& part) { return is_file(part, job.folder); };
-    if (std::ranges::all_of(parts, local)) return std::optional<Digest>();
+    const auto remote = [](const Part& part) { return data::is_remote(part.dataset); };
+    // Documents elsewhere are read, and so mixed, here.
+    if (std::ranges::all_of(parts, local) || std::ranges::any_of(parts, remote))
+        return std::optional<Digest>();
     GYM_TRY(const licence::Use use, use_of(job));
     const client::ApiClient lookup = options.client(kApiRetryFor);
     client::MixRequest request;

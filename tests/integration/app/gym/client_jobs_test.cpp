@@ -367,7 +367,7 @@ TEST_F(JobCommandsTest, BadOffersAreRefusedWithTheirReasons) {
         EXPECT_EQ(outcome.exit_code, exit_code) << outcome.err;
         EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
     };
-    refused({text}, 2, "--licence is required");
+    refused({text}, 2, "no licence is given");
     refused({text, "--licence", "MIT OR"}, 2, "no licence identifier: the end");
     refused({text, "--licence", "MIT", "--price", "cheap"}, 2, "is not an amount of GYM");
     refused({text, "--licence", "banana"}, 2, "'banana' is not an SPDX identifier");

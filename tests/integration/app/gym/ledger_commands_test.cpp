@@ -221,7 +221,7 @@ TEST_F(ProofsOfTheApi, AStatementHasTheIdsThatProveTakes) {
     };
     const Outcome lines = statement({});
     ASSERT_EQ(lines.exit_code, 0) << lines.err;
-    EXPECT_NE(lines.out.find(" UTC  " + deposit_ + "  +12.5 tokens  chain_escrow -> available"),
+    EXPECT_NE(lines.out.find(" UTC  " + deposit_ + "  +12.5 GYM  chain_escrow -> available"),
               std::string::npos)
         << lines.out;
     EXPECT_EQ(lines.out.find("not sealed"), std::string::npos) << lines.out;

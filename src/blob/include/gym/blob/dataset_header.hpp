@@ -67,7 +67,7 @@ struct DatasetHeader {
 [[nodiscard]] Status check_tokens(TokenView tokens, std::uint32_t vocabulary, std::uint64_t first);
 
 /// Bytes that a token file of so many tokens has at most, whether it names a tokenizer or not.
-/// @errors kOutOfRange for more than kDatasetTokensMax tokens; those of check_tokenization().
+/// @errors kOutOfRange for more than kDatasetTokensMax tokens.
 [[nodiscard]] Result<std::uint64_t> dataset_bytes_max(std::uint64_t tokens,
                                                       std::uint32_t vocabulary);
 
