@@ -121,9 +121,16 @@ TEST_F(ConfigsTest, EveryKeyThatAProgramKnowsStandsInItsFile) {
             ASSERT_FALSE(status.ok()) << config.file << " " << section;
             EXPECT_NE(status.error().message.find(unknown), std::string::npos)
                 << status.error().message;
-            EXPECT_EQ(known_keys(status.error().message), present)
-                << config.file << ", section '" << section
-                << "': document every key that the parser reads";
+            const std::set<std::string> known = known_keys(status.error().message);
+            for (const std::string& key : present)
+                EXPECT_TRUE(known.contains(key)) << config.file << ": " << key;
+            // One that is left out by default stands there as a comment.
+            const Bytes bytes = read_file(config_folder() / config.file).value();
+            const std::string text(bytes.begin(), bytes.end());
+            for (const std::string& key : known)
+                EXPECT_TRUE(present.contains(key) ||
+                            text.find("# " + key + ":") != std::string::npos)
+                    << config.file << ", section '" << section << "': document " << key;
         }
     }
 }
