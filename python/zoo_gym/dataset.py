@@ -286,7 +286,7 @@ class Dataset:
             path: of the token file.
 
         Raises:
-            PermissionDeniedError: without a key, and for a dataset that only its owner may download.
+            UnauthenticatedError: without a key; PermissionDeniedError: for a dataset that only its owner may download.
             MismatchError: if other tokens arrive; NotFoundError: as in :meth:`load`.
         """
         found = network if isinstance(network, Network) else Network.find(network, api_key_file)

@@ -253,11 +253,15 @@ Result<engine::State> state_in(ByteView content) {
     return std::move(run.state);
 }
 
-/// Without the optimizer's moments (docs/PROGRAMS.md): "m." and "v." before a parameter's name.
-engine::StateLayout parameters_of(const engine::State& state) {
+/// Without the optimizer's moments (docs/PROGRAMS.md), "m." and "v." before a parameter's name, and
+/// without what else a training state of the program has.
+engine::StateLayout parameters_of(const engine::State& state, const program::Program& program) {
     engine::StateLayout out = engine::layout_of(state);
     std::erase_if(out, [&](const engine::TensorLayout& tensor) {
         const std::string_view name = tensor.name;
+        const program::SlotId slot = program.find_slot(tensor.name);
+        if (slot != program::kNoSlot && program.slot(slot).kind != program::SlotKind::kParam)
+            return true;
         return (name.starts_with("m.") || name.starts_with("v.")) &&
                state.find(name.substr(2)) != nullptr;
     });
@@ -273,7 +277,7 @@ Result<LoadedWeights> load_state(const fs::path& path, const program::Program& p
     auto base = engine::base_of(program, *state);
     if (!base.ok()) {
         const Status all =
-            engine::check_layout(engine::parameter_layout(program), parameters_of(*state));
+            engine::check_layout(engine::parameter_layout(program), parameters_of(*state, program));
         return (all.ok() ? base.error() : all.error()).in(path.string());
     }
     const Status finite = engine::check_finite(*base);

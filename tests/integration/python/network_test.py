@@ -127,7 +127,7 @@ def test_a_name_has_versions_which_never_change(owner, tmp_path, monkeypatch):
     assert (pulled.root, len(pulled)) == (first.root, len(first))
     assert Dataset.from_file(tmp_path / "pulled.tokens").root == first.root
     monkeypatch.delenv("GYM_API_KEY")
-    with pytest.raises(gym.PermissionDeniedError):
+    with pytest.raises(gym.UnauthenticatedError):
         Dataset.pull("versions", tmp_path / "none.tokens")
     assert [path.name for path in tmp_path.glob("*.tokens*")] == ["pulled.tokens"]
 

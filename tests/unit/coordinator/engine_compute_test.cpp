@@ -188,7 +188,7 @@ TEST_F(EngineComputeTest, RefusesAClassifiersDatasetWithOneBadRow) {
     const auto bad = prepare(rows(4), four);
     ASSERT_FALSE(bad.ok());
     EXPECT_EQ(bad.error().code, ErrorCode::kInvalidArgument);
-    EXPECT_NE(bad.error().message.find("class 4"), std::string::npos) << bad.error().message;
+    EXPECT_NE(bad.error().message.find("label 4"), std::string::npos) << bad.error().message;
 }
 
 TEST_F(EngineComputeTest, TheRefereeGetsTheWorkersBits) {

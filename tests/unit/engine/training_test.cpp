@@ -383,7 +383,7 @@ TEST(Classifier, AClassThatTheModelDoesNotKnowIsAnError) {
     ASSERT_TRUE(trainer.ok());
     const auto step = trainer->step();
     ASSERT_FALSE(step.ok());
-    EXPECT_NE(step.error().message.find("class"), std::string::npos) << step.error().message;
+    EXPECT_NE(step.error().message.find("label"), std::string::npos) << step.error().message;
     const State base = initial_state(program, kSeed).value();
     const std::int32_t prompt[] = {1};
     EXPECT_FALSE(generate(program, base, prompt).ok()) << "a classifier writes no text";

@@ -175,7 +175,6 @@ TEST_F(ModelFolderTest, TheCardNamesOnlyCommandsThatTheModelCanDo) {
     write(config_of(Architecture::kEncoder));
     EXPECT_FALSE(card_has(generate)) << text("README.md");
     EXPECT_TRUE(card_has(evaluate)) << text("README.md");
-    EXPECT_EQ(object("config.json").at("task").as_string(), "encoding");
     program::TrainConfig classifier = config_of(Architecture::kMlp);
     classifier.model.classes = 3;
     write(classifier);

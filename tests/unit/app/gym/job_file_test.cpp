@@ -191,9 +191,9 @@ TEST_F(JobFileTest, WeightsToBeginFromAreFoundBesideTheJobFile) {
         const auto job = resolve_job_file(folder_ / "job.yaml");
         return job.ok() ? job->init : job.error().message;
     };
-    EXPECT_NE(init_of("weights").find((folder_ / "weights").string() + ": no such file or folder"),
-              std::string::npos)
-        << init_of("weights");
+    EXPECT_EQ(init_of("weights"), "weights") << "a registered model's name";
+    EXPECT_NE(init_of("./weights").find("weights: no such file or folder"), std::string::npos)
+        << init_of("./weights");
     write("weights", "x");
     EXPECT_EQ(init_of("weights"), (folder_ / "weights").string());
     EXPECT_EQ(init_of("job:ab12@3"), "job:ab12@3");
@@ -246,9 +246,8 @@ TEST_F(JobFileTest, WeightsToBeginFromAreAnOption) {
     EXPECT_EQ(init_of((folder_ / "weights").string()), (folder_ / "weights").string());
     EXPECT_EQ(init_of(root), root);
     EXPECT_EQ(init_of("job:3f2a@4"), "job:3f2a@4");
-    EXPECT_NE(init_of("nowhere").find("nowhere: no such file or folder"), std::string::npos);
-    // A file of the same name beside the job file is not meant.
-    EXPECT_NE(init_of("weights").find("no such file or folder"), std::string::npos);
+    EXPECT_NE(init_of("./nowhere").find("nowhere: no such file or folder"), std::string::npos);
+    EXPECT_EQ(init_of("nowhere"), "nowhere") << "a registered model's name";
     // An exported folder is no model file.
     request.init.clear();
     request.model = (folder_ / "weights").string();
