@@ -315,10 +315,9 @@ TEST_F(SubmitTest, ALicenceForbidsOthersWhatItSays) {
     deposit(owner_, "250", "d1");
     deposit(address_of(2), "250", "d2");
     const auto offer = [&](const std::string& licence, char letter, bool shown = false) {
-        DatasetOffer terms{.owner = address_of(2),
-                           .name = "theirs",
-                           .licence = licence,
-                           .file = dataset_file(std::string(2'000, letter))};
+        const Bytes file = dataset_file(std::string(2'000, letter));
+        DatasetOffer terms{
+            .owner = address_of(2), .name = "theirs", .licence = licence, .file = file};
         if (shown) terms.access = registry::Access{registry::Visibility::kAllowList, {owner_}};
         return backend().add_dataset(terms).value().dataset;
     };

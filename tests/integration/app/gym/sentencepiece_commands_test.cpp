@@ -145,7 +145,8 @@ TEST_F(SentencePieceCommands, TokensThatAreNoBytesAskForTheModel) {
     const auto narrow = gym({"generate", path("p.gym"), "--state", path("state"), "--tokens", "5",
                              "--sentencepiece", model_, "--json"});
     ASSERT_EQ(narrow.exit_code, kOk) << narrow.err;
-    for (const auto& token : json::parse(narrow.out).at("tokens").as_array())
+    const json::value answer = json::parse(narrow.out);
+    for (const auto& token : answer.at("tokens").as_array())
         EXPECT_LT(token.to_number<int>(), 320) << "a token that the tokenizer has";
 }
 
