@@ -31,7 +31,7 @@ Amount parse_amount(const std::string& tokens, const char* name) {
     if (amount.ok()) return *amount;
     throw RaisedError(fail(ErrorCode::kInvalidArgument,
                            std::string(name) + ": '" + tokens.substr(0, 80) +
-                               "' is not an amount of tokens like 12.5, with at most 18 decimals"));
+                               "' is not an amount of GYM like 12.5, with at most 18 decimals"));
 }
 
 Digest parse_digest(const std::string& text, const char* name) {

@@ -54,7 +54,7 @@ Result<Amount> Amount::parse_tokens(std::string_view tokens, unsigned decimals) 
     std::string fraction(dot == std::string_view::npos ? "" : tokens.substr(dot + 1));
     if (!all_digits(digits) || (dot != std::string_view::npos && !all_digits(fraction)))
         return fail(ErrorCode::kMalformed, "'" + std::string(tokens.substr(0, 80)) +
-                                               "' is not an amount of tokens such as 12 or 12.5");
+                                               "' is not an amount of GYM such as 12 or 12.5");
     if (fraction.size() > decimals)
         return fail(ErrorCode::kMalformed,
                     "a token has " + std::to_string(decimals) + " decimals, not more");

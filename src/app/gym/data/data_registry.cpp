@@ -42,7 +42,7 @@ struct RegistryOptions {
 Result<Amount> price_argument(const std::string& text) {
     if (auto price = Amount::parse_tokens(text); price.ok()) return price;
     return fail(ErrorCode::kInvalidArgument,
-                "--price: '" + text + "' is not an amount of tokens (like 0.25; 0 is free)");
+                "--price: '" + text + "' is not an amount of GYM (like 0.25; 0 is free)");
 }
 
 /// A registration can never be changed: likely mistakes need a flag that confirms them.
