@@ -390,6 +390,29 @@ Result<Response> list_challenges(RouteContext& context, const Call& call) {
     return ok({{"challenges", to_json_list(challenges)}});
 }
 
+void add_price_routes(Router& router, RouteContext& context) {
+    router.add({.method = "GET",
+                .pattern = "/v1/fee",
+                .id = "getFee",
+                .summary =
+                    "The fee that jobs pay on top of their credits as of now, and the bounds on "
+                    "their costs.",
+                .schema = "Fee",
+                .run = [&context](const Call&) -> Result<Response> {
+                    GYM_TRY(const NetworkTerms terms, context.with.queries.terms());
+                    return ok(to_json(terms));
+                }});
+    router.add({.method = "GET",
+                .pattern = "/v1/market",
+                .id = "getMarket",
+                .summary = "What jobs pay for a PFLOP, private ones included.",
+                .schema = "Market",
+                .run = [&context](const Call&) -> Result<Response> {
+                    GYM_TRY(const Market market, context.with.queries.market());
+                    return ok(to_json(market));
+                }});
+}
+
 }  // namespace
 
 void add_evidence_routes(Router& router, RouteContext& context) {
@@ -444,26 +467,7 @@ void add_evidence_routes(Router& router, RouteContext& context) {
                    kPaging[1]},
          .schema = "ChallengeList",
          .run = [&context](const Call& call) { return list_challenges(context, call); }});
-    router.add({.method = "GET",
-                .pattern = "/v1/fee",
-                .id = "getFee",
-                .summary =
-                    "The fee that jobs pay on top of their credits as of now, and the bounds on "
-                    "their costs.",
-                .schema = "Fee",
-                .run = [&context](const Call&) -> Result<Response> {
-                    GYM_TRY(const NetworkTerms terms, context.with.queries.terms());
-                    return ok(to_json(terms));
-                }});
-    router.add({.method = "GET",
-                .pattern = "/v1/market",
-                .id = "getMarket",
-                .summary = "What jobs pay for a PFLOP, private ones included.",
-                .schema = "Market",
-                .run = [&context](const Call&) -> Result<Response> {
-                    GYM_TRY(const Market market, context.with.queries.market());
-                    return ok(to_json(market));
-                }});
+    add_price_routes(router, context);
 }
 
 // An owner's transfers.

@@ -140,6 +140,35 @@ Route request_route(RouteContext& context, const std::string& verb, registry::Jo
             }};
 }
 
+void add_dataset_route(Router& router, RouteContext& context) {
+    router.add({.method = "POST",
+                .pattern = "/v1/datasets",
+                .id = "addDataset",
+                .summary =
+                    "Stores a token file (`gym data build`) and registers it for the owner, with "
+                    "its novelty against all earlier datasets. A repeated upload answers 200 with "
+                    "the existing record: the first name stays. 409: the file is registered by "
+                    "another owner, or with another licence or price.",
+                .query = {{"name",
+                           "A name for people, 1 to 128 bytes; cannot be changed later. Required."},
+                          {"licence", "An SPDX license expression, like CC-BY-4.0. Required."},
+                          {"price_wei_per_mtoken",
+                           "The price of a million tokens that final units consume, in base units, "
+                           "times the quality (default 0)."},
+                          {"visibility",
+                           "public, allow-list or private (default: public, and private under "
+                           "LicenseRef-private). An allow-list is empty until PUT "
+                           "/v1/datasets/{root}/visibility."},
+                          {"root", "The expected root of the tokens; 422 if they have another."}},
+                .needs_key = true,
+                .body_type = "application/octet-stream",
+                .body_bytes_max = context.options.dataset_bytes_max,
+                .success = 201,
+                .also_success = {200},
+                .schema = "Dataset",
+                .run = [&context](const Call& call) { return add_dataset(context, call); }});
+}
+
 }  // namespace
 
 void add_write_routes(Router& router, RouteContext& context) {
@@ -191,32 +220,7 @@ void add_write_routes(Router& router, RouteContext& context) {
         request_route(context, "cancel", registry::JobRequest::kCancel,
                       "Ends a job: assigned units are still checked and paid, the rest of its "
                       "budget returns."));
-    router.add({.method = "POST",
-                .pattern = "/v1/datasets",
-                .id = "addDataset",
-                .summary =
-                    "Stores a token file (`gym data build`) and registers it for the owner, with "
-                    "its novelty against all earlier datasets. A repeated upload answers 200 with "
-                    "the existing record: the first name stays. 409: the file is registered by "
-                    "another owner, or with another licence or price.",
-                .query = {{"name",
-                           "A name for people, 1 to 128 bytes; cannot be changed later. Required."},
-                          {"licence", "An SPDX license expression, like CC-BY-4.0. Required."},
-                          {"price_wei_per_mtoken",
-                           "The price of a million tokens that final units consume, in base units, "
-                           "times the quality (default 0)."},
-                          {"visibility",
-                           "public, allow-list or private (default: public, and private under "
-                           "LicenseRef-private). An allow-list is empty until PUT "
-                           "/v1/datasets/{root}/visibility."},
-                          {"root", "The expected root of the tokens; 422 if they have another."}},
-                .needs_key = true,
-                .body_type = "application/octet-stream",
-                .body_bytes_max = context.options.dataset_bytes_max,
-                .success = 201,
-                .also_success = {200},
-                .schema = "Dataset",
-                .run = [&context](const Call& call) { return add_dataset(context, call); }});
+    add_dataset_route(router, context);
 }
 
 }  // namespace gym::api

@@ -45,6 +45,7 @@ class ApiFacts final : public rewards::FactSource {
     Result<std::vector<UnitFacts>> units(const Digest& job_id, std::uint64_t round) override {
         GYM_TRY(const auto units, api_.units(job_id, round));
         std::vector<UnitFacts> out;
+        out.reserve(units.size());
         for (const registry::Unit& unit : units)
             out.push_back(facts_of(unit));
         return out;

@@ -424,15 +424,29 @@ void add_fund_options(CLI::App& command, JobOptions& options) {
                        "Name of this payment; a repetition with the same name adds nothing");
 }
 
+void add_submit_options(CLI::App& command, JobOptions& options) {
+    command.add_option(
+        "--licence", options.licence,
+        "Licence under which an unregistered text is registered, privately and "
+        "at price 0 (`gym data register` offers it to others): an SPDX expression, or "
+        "private, proprietary, no-training, public-domain (default: all licences of its "
+        "documents)");
+    options.order.add_to(command);
+    command.add_flag("--again", options.again,
+                     "Submit the job even if the same job is already running");
+    command.add_option("--idempotency-key", options.idempotency_key,
+                       "Name of this submission; a repetition with the same name submits nothing");
+}
+
 }  // namespace
 
 void add_job_commands(CLI::App& app, CliContext& context) {
     CLI::App* job = app.add_subcommand("job", "Train a model: quote, submit, watch");
     job->require_subcommand(1);
     auto options = std::make_shared<JobOptions>();
-    const auto add = [&](const char* name, const char* about, bool with_key, auto run) {
+    const auto add = [&](const char* name, const char* about, auto run) {
         CLI::App* command = job->add_subcommand(name, about);
-        options->api.add_to(*command, with_key);
+        options->api.add_to(*command, true);
         command->callback([&context, options, run] { context.finish(run(context, *options)); });
         return command;
     };
@@ -442,7 +456,7 @@ void add_job_commands(CLI::App& app, CliContext& context) {
             "Most GYM for a million tokens of text (default: the job file's max_data_price)");
     };
     CLI::App* quote_command = add(
-        "quote", "Print what a job costs and how long it takes; submits nothing", true,
+        "quote", "Print what a job costs and how long it takes; submits nothing",
         [](const CliContext& with, const JobOptions& given) { return print_quote(with, given); });
     options->request.add_to(*quote_command);
     add_data_price(*quote_command);
@@ -452,32 +466,21 @@ void add_job_commands(CLI::App& app, CliContext& context) {
     quote_command->add_flag("--no-bench", options->no_bench,
                             "Do not measure how long this machine alone would take");
     CLI::App* submit_command =
-        add("submit", "Register the dataset, submit the job, lock its budget", true, submit);
+        add("submit", "Register the dataset, submit the job, lock its budget", submit);
     options->request.add_to(*submit_command);
     add_data_price(*submit_command);
-    submit_command->add_option(
-        "--licence", options->licence,
-        "Licence under which an unregistered text is registered, privately and "
-        "at price 0 (`gym data register` offers it to others): an SPDX expression, or "
-        "private, proprietary, no-training, public-domain (default: all licences of its "
-        "documents)");
-    options->order.add_to(*submit_command);
-    submit_command->add_flag("--again", options->again,
-                             "Submit the job even if the same job is already running");
-    submit_command->add_option(
-        "--idempotency-key", options->idempotency_key,
-        "Name of this submission; a repetition with the same name submits nothing");
-    add("list", "List public jobs and your own, newest first", true, list_jobs)
+    add_submit_options(*submit_command, *options);
+    add("list", "List public jobs and your own, newest first", list_jobs)
         ->add_option("--owner", options->owner, "List only jobs of this address");
-    const auto add_one = [&](const char* name, const char* about, bool with_key, auto run) {
-        add(name, about, with_key, run)
+    const auto add_one = [&](const char* name, const char* about, auto run) {
+        add(name, about, run)
             ->add_option("id", options->id, "Job id, or its first digits")
             ->required();
     };
-    add_one("status", "Show a job's status, rounds, losses, cost and faults", true, status);
-    add_one("bill", "Show a job's payments by kind of credit", true, bill);
+    add_one("status", "Show a job's status, rounds, losses, cost and faults", status);
+    add_one("bill", "Show a job's payments by kind of credit", bill);
     CLI::App* watch_command =
-        add("watch", "Follow a job until all of its rounds are trained", true, watch_job);
+        add("watch", "Follow a job until all of its rounds are trained", watch_job);
     watch_command->add_option("id", options->id, "Job id, or its first digits")->required();
     watch_command
         ->add_option("--until", options->until,
@@ -486,9 +489,8 @@ void add_job_commands(CLI::App& app, CliContext& context) {
         ->check(CLI::IsMember({kUntilTrained, kUntilSettled}));
     add_export_command(*job, context);
     add_job_visibility_command(*job, context);
-    CLI::App* fund_command =
-        add("fund", "Lock more GYM for a job; a job that paused for want of budget continues", true,
-            fund);
+    CLI::App* fund_command = add(
+        "fund", "Lock more GYM for a job; a job that paused for want of budget continues", fund);
     add_fund_options(*fund_command, *options);
     for (const auto& [verb, about] :
          {std::pair{"pause", "Pause a job after the current round, until `gym job resume`"},
@@ -496,7 +498,7 @@ void add_job_commands(CLI::App& app, CliContext& context) {
           std::pair{"cancel",
                     "End a job: units under way are still checked and paid, the rest of the budget "
                     "returns"}})
-        add_one(verb, about, true, [verb = verb](const CliContext& with, const JobOptions& given) {
+        add_one(verb, about, [verb = verb](const CliContext& with, const JobOptions& given) {
             return request(with, given, verb);
         });
 }

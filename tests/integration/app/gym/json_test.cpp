@@ -104,7 +104,7 @@ class JsonTest : public ::testing::Test {
             {{"data", "steps"}, {}},
             {{"data", "versions"}, {"sample"}},
             {{"data", "visibility"}, {id}, kUsage},
-            {{"data", "visibility"}, {id, "public"}},
+            {{"data", "visibility"}, {id, "public"}, kRejected},
             {{"data", "pull"}, {id, "-o", path("pulled")}, kRejected},
             {{"tokenizer", "show"}, {"bytes"}},
             {{"tokenizer", "encode"}, {"bytes", "--text", text}},

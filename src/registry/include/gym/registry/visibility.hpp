@@ -5,7 +5,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "gym/common/bytes.hpp"
@@ -61,8 +60,8 @@ class Viewer {
     [[nodiscard]] bool may_see(const Access& access, const Address& owner) const;
 
   private:
-    Viewer(bool sees_all, std::optional<Address> address)
-        : sees_all_(sees_all), address_(std::move(address)) {}
+    Viewer(bool sees_all, const std::optional<Address>& address)
+        : sees_all_(sees_all), address_(address) {}
     bool sees_all_ = false;
     std::optional<Address> address_;
 };
