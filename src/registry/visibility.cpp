@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "gym/licence/licence.hpp"
+
 namespace gym::registry {
 namespace {
 
@@ -40,6 +42,8 @@ Visibility default_visibility(std::string_view licence) {
 Status check_visibility(std::string_view licence, Visibility visibility) {
     if (visibility != Visibility::kPublic || default_visibility(licence) == Visibility::kPublic)
         return {};
+    // One alternative of several may be for everybody: then its owner may say so.
+    if (licence::forbidden(licence, licence::Use::kNonCommercial).empty()) return {};
     return fail(ErrorCode::kInvalidArgument,
                 "the licence " + std::string(licence) +
                     " says that the text is private, the visibility that it is public: change one "
@@ -66,8 +70,8 @@ Result<Access> make_access(std::string_view visibility, std::span<const std::str
         out.allowed.push_back(*address);
     }
     std::ranges::sort(out.allowed);
-    const auto repeated = std::ranges::unique(out.allowed);
-    out.allowed.erase(repeated.begin(), repeated.end());
+    // Not std::ranges::unique, whose result clang of Debian 12 does not compile.
+    out.allowed.erase(std::unique(out.allowed.begin(), out.allowed.end()), out.allowed.end());
     return out;
 }
 

@@ -56,6 +56,13 @@ TEST(Visibility, ALicenceThatSaysPrivateIsNotPublished) {
         EXPECT_EQ(default_visibility(licence), Visibility::kPrivate) << licence;
     for (const char* licence : {"CC0-1.0", "LicenseRef-private-beta", "CC-BY-4.0 OR MIT", ""})
         EXPECT_EQ(default_visibility(licence), Visibility::kPublic) << licence;
+    for (const char* licence : {"private", "LicenseRef-private AND CC0-1.0"})
+        EXPECT_EQ(check_visibility(licence, Visibility::kPublic).error().code,
+                  ErrorCode::kInvalidArgument)
+            << licence;
+    for (const char* licence : {"CC0-1.0", "LicenseRef-private OR CC0-1.0", "no-training"})
+        EXPECT_TRUE(check_visibility(licence, Visibility::kPublic).ok()) << licence;
+    EXPECT_TRUE(check_visibility("private", Visibility::kAllowList).ok());
 }
 
 std::string job_file(const std::string& lines) {
