@@ -96,34 +96,6 @@ Result<CheckedSpec> check_spec(const Submission& submission, const Amount& price
     return out;
 }
 
-/// Others than its owner may train on a dataset as far as its licence permits the job's use.
-/// @param dataset a registry::Dataset that is no mix, or a part of one.
-template <class Text>
-Status check_licence(const Text& dataset, const Address& submitter, licence::Use use) {
-    if (dataset.owner == submitter) return {};
-    const std::string why = licence::forbidden(dataset.licence, use);
-    if (why.empty()) return {};
-    const bool other_use =
-        use == licence::Use::kCommercial &&
-        licence::forbidden(dataset.licence, licence::Use::kNonCommercial).empty();
-    return fail(ErrorCode::kPermissionDenied,
-                "dataset " + dataset.root.hex() + " (" + dataset.name + ") is under " +
-                    dataset.licence + ", and " + why + ": only its owner, " + dataset.owner.hex() +
-                    ", can submit this job" +
-                    (other_use ? "; for a job that is not commercial, write 'use: non-commercial' "
-                                 "in the job file or pass --use non-commercial"
-                               : "; choose other data (`gym data list`)"));
-}
-
-/// A mix belongs to its parts' owners.
-Status check_licences(const registry::Dataset& dataset, const Address& submitter,
-                      licence::Use use) {
-    if (dataset.parts.empty()) return check_licence(dataset, submitter, use);
-    for (const registry::DatasetPart& part : dataset.parts)
-        GYM_CHECK(check_licence(part, submitter, use));
-    return {};
-}
-
 /// The dataset exists and has a window for training and one for validation.
 Status check_dataset(db::Transaction& tx, const CheckedSpec& spec) {
     const auto dataset =
@@ -136,7 +108,7 @@ Status check_dataset(db::Transaction& tx, const CheckedSpec& spec) {
                 " is not registered; register it with `gym data register` or POST /v1/datasets (a "
                 "job trains on datasets that its owner may see)");
     }
-    GYM_CHECK(check_licences(*dataset, spec.job.owner, spec.use));
+    GYM_CHECK(calls::check_data_licence(*dataset, spec.job.owner, spec.use));
     const std::uint64_t validation = dataset->tokens / 10;
     if (validation < spec.window_tokens)
         return fail(ErrorCode::kInvalidArgument, "the dataset's validation tenth has " +

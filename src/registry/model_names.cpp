@@ -179,6 +179,7 @@ Status set_model_access(db::Transaction& tx, const ModelReference& reference, co
     if (stored.owner != owner)
         return fail(ErrorCode::kPermissionDenied,
                     "the model " + stored.name + " belongs to " + stored.owner.hex());
+    GYM_CHECK(check_visibility(stored.licence, access.visibility));
     GYM_CHECK(
         tx.exec("UPDATE registry.model_version SET visibility = $3, allowed = "
                 "$4::registry.address[] WHERE name = $1 AND version = $2",

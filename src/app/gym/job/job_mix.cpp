@@ -20,6 +20,7 @@
 #include "gym/common/ppm.hpp"
 #include "gym/common/yaml_list.hpp"
 #include "gym/common/yaml_text.hpp"
+#include "gym/data/document_licences.hpp"
 #include "gym/data/manifest.hpp"
 #include "gym/data/mix.hpp"
 #include "gym/data/remote.hpp"
@@ -210,20 +211,27 @@ Result<std::optional<Digest>> root_of_file(const ApiOptions& options, const fs::
     GYM_TRY(const auto known, client.dataset(tokens.root()));
     if (known) return std::optional(tokens.root());
     if (!rules.submits) return std::optional<Digest>();
-    if (rules.licence.empty())
+    GYM_TRY(const auto documents, data::licences_beside(file, tokens.root()));
+    if (rules.licence.empty() && documents.empty())
         return fail(ErrorCode::kInvalidArgument,
                     file.string() +
                         " is mixed with registered datasets and is not registered itself: say "
                         "under which licence with --licence (an SPDX expression like CC-BY-4.0; "
                         "private: only your own jobs train on it)");
-    auto licence = licence::canonical(rules.licence);
-    if (!licence.ok()) return licence.error().in("--licence");
+    auto licence = data::licence_of_whole(rules.licence, documents);
+    if (!licence.ok()) return licence.error().in(file.string() + ", --licence");
     GYM_TRY(const client::ApiClient with_key, options.client_with_key(kApiRetryFor));
-    const std::string name = file.filename().string().substr(0, kFileNameBytesMax);
-    GYM_TRY(const auto record, with_key.register_dataset(tokens, {name, *licence, Amount()}));
+    client::DatasetTerms terms{file.filename().string().substr(0, kFileNameBytesMax), *licence,
+                               Amount()};
+    // To train on it is not to publish it.
+    terms.access = registry::Access{registry::Visibility::kPrivate, {}};
+    GYM_TRY(const auto record, with_key.register_dataset(tokens, terms));
     GYM_TRY([[maybe_unused]] const bool given, give_tokenizer(with_key, file, *record));
     if (!rules.quiet)
-        print_notice("data", "{} is registered under {}, for nothing", file.string(), *licence);
+        print_notice("data",
+                     "{} is registered under {}, for nothing; nobody else sees it (`gym data "
+                     "visibility` changes that)",
+                     file.string(), *licence);
     return std::optional(record->root);
 }
 
