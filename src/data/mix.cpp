@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 #include <charconv>
+#include <cmath>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -303,6 +304,10 @@ Result<std::vector<std::uint64_t>> mix_quotas(const std::vector<MixWish>& inputs
                     std::to_string(total) + " and not " + percent_text(asked[shortest]) +
                     ": ask for at most --tokens " + std::to_string(most) +
                     ", or fill up from the others with --best-effort");
+}
+
+std::uint64_t mix_weight_ppm(double weight) {
+    return static_cast<std::uint64_t>(std::llround(weight * kPpm));
 }
 
 Result<MixInput> parse_mix_input(const std::string& text) {

@@ -37,7 +37,6 @@ namespace fs = std::filesystem;
 
 using plan::kDataKey;
 constexpr const char* kDatasetKey = "dataset";
-constexpr double kWeightMin = 1e-6, kWeightMax = 100;
 constexpr std::size_t kNameDigits = 16;
 constexpr std::size_t kFileNameBytesMax = 128;
 
@@ -62,8 +61,8 @@ Result<std::vector<Part>> parts_of(const JobText& job) {
     for (YamlMap& entry : entries) {
         Part part;
         GYM_TRY(part.dataset, entry.string(entry.has("root") ? "root" : kDatasetKey));
-        GYM_TRY(const double weight, entry.real("weight", kWeightMin, kWeightMax));
-        part.weight_ppm = static_cast<std::uint64_t>(std::llround(weight * kPpm));
+        GYM_TRY(const double weight, entry.real("weight", data::kMixWeightMin, data::kMixWeightMax));
+        part.weight_ppm = data::mix_weight_ppm(weight);
         GYM_CHECK(entry.finish());
         out.push_back(std::move(part));
     }
