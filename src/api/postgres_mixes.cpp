@@ -52,10 +52,6 @@ Digest recipe_of(const std::vector<registry::Dataset>& parts, const MixOrder& or
     return commit::sha256(encoder.view());
 }
 
-std::uint64_t token_bytes(const registry::Dataset& dataset) {
-    return dataset.vocabulary <= (1U << 16) ? 2 : 4;
-}
-
 Result<registry::Dataset> find_part(db::Transaction& tx, const std::string& text,
                                     const registry::Viewer& viewer) {
     if (const auto root = Digest::parse(text); root.ok())
@@ -103,7 +99,7 @@ Status check_together(const std::vector<registry::Dataset>& parts) {
 }
 
 Status check_size(const Plan& plan, const MixLimits& limits) {
-    const std::uint64_t width = token_bytes(plan.mix);
+    const std::uint64_t width = registry::bytes_per_token(plan.mix);
     if (plan.mix.tokens > (limits.bytes_max - kHeaderBytesMax) / width)
         return fail(ErrorCode::kOutOfRange,
                     "the mix would have " + std::to_string(plan.mix.tokens) + " tokens, at most " +
@@ -255,7 +251,7 @@ Status check_disk(const Plan& plan, const fs::path& folder) {
     std::uint64_t tokens = plan.mix.tokens;
     for (const registry::Dataset& part : plan.parts)
         tokens += part.tokens;
-    const std::uint64_t needed = tokens * token_bytes(plan.mix);
+    const std::uint64_t needed = tokens * registry::bytes_per_token(plan.mix);
     std::error_code error;
     const fs::space_info space = fs::space(folder, error);
     if (error || space.available >= needed) return {};
@@ -364,9 +360,17 @@ struct PostgresMixes::Impl {
         GYM_TRY(record.manifest_blob, blobs.put(manifest));
         GYM_TRY([[maybe_unused]] const bool is_new,
                 calls::write(database, options, [&](db::Transaction& tx) {
-                    return registry::register_mix(tx, mix, record);
+                    return register_within_quota(tx, mix, record);
                 }));
         return {};
+    }
+
+    Result<bool> register_within_quota(db::Transaction& tx, const registry::Dataset& mix,
+                                       const registry::MixRecord& record) {
+        GYM_CHECK(registry::lock_registrations(tx));
+        GYM_TRY(const auto before, registry::find_dataset(tx, mix.root));
+        if (!before) GYM_CHECK(registry::check_dataset_quota(tx, mix, options.dataset_quota));
+        return registry::register_mix(tx, mix, record);
     }
 
     /// @errors what went wrong when it was made, once; kUnavailable.
@@ -415,7 +419,11 @@ Result<MixProgress> PostgresMixes::mix(const MixOrder& order) {
                             GYM_TRY(plan,
                                     mixes::plan_of(tx, order, impl.limits, impl.clock.now_ms()));
                             GYM_TRY(const auto root, registry::find_mix(tx, plan.recipe));
-                            if (!root) return std::optional<registry::Dataset>();
+                            if (!root) {
+                                GYM_CHECK(registry::check_dataset_quota(
+                                    tx, plan.mix, impl.options.dataset_quota));
+                                return std::optional<registry::Dataset>();
+                            }
                             return registry::find_dataset(tx, *root,
                                                           registry::Viewer::account(order.owner));
                         }));

@@ -439,10 +439,12 @@ Result<std::optional<AddedDataset>> registered_before(db::Transaction& tx,
 }
 
 Result<AddedDataset> add_new(db::Transaction& tx, const quality::DatasetSketch& sketch,
-                             registry::Dataset dataset, bool names_access) {
+                             registry::Dataset dataset, bool names_access,
+                             const registry::DatasetQuota& quota) {
     GYM_CHECK(registry::lock_registrations(tx));
     GYM_TRY(const auto before, registered_before(tx, dataset, names_access));
     if (before) return *before;
+    GYM_CHECK(registry::check_dataset_quota(tx, dataset, quota));
     GYM_CHECK(compare(tx, sketch, dataset));
     AddedDataset out;
     GYM_TRY(out.is_new, registry::register_dataset(tx, dataset));
@@ -462,18 +464,25 @@ Result<AddedDataset> PostgresBackend::add_dataset(const DatasetOffer& offer) {
     dataset.usefulness_ppm = options_.usefulness_default_ppm;
     dataset.registered_at_ms = clock_.now_ms();
     const bool names_access = offer.access.has_value();
+    GYM_TRY(
+        const auto before,
+        calls::read(
+            database_, options_, [&](db::Transaction& tx) -> Result<std::optional<AddedDataset>> {
+                GYM_TRY(auto found, registered_before(tx, dataset, names_access));
+                // What is refused does not fill the disk.
+                if (!found)
+                    GYM_CHECK(registry::check_dataset_quota(tx, dataset, options_.dataset_quota));
+                return found;
+            }));
     // Before the row that promises the bytes; also if the row is there, in case they were lost.
     GYM_TRY(dataset.blob, blobs_.put(offer.file));
-    GYM_TRY(const auto before, calls::read(database_, options_, [&](db::Transaction& tx) {
-                return registered_before(tx, dataset, names_access);
-            }));
     if (before) return *before;
     // Seconds for large files: outside of the lock that others wait for.
     const quality::DatasetSketch sketch = quality::sketch(decoded.tokens());
     dataset.sample = registry::DatasetSample{
         sketch.level, static_cast<std::uint32_t>(sketch.chunks.size()), sketch.compared_tokens};
     return calls::write(database_, options_, [&](db::Transaction& tx) {
-        return add_new(tx, sketch, dataset, names_access);
+        return add_new(tx, sketch, dataset, names_access, options_.dataset_quota);
     });
 }
 

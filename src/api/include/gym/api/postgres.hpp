@@ -12,6 +12,7 @@
 #include "gym/blob/blob_store.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/db/database.hpp"
+#include "gym/registry/dataset_quota.hpp"
 #include "gym/rewards/claim_proof.hpp"
 
 namespace gym::api {
@@ -27,6 +28,7 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
         std::int64_t node_live_ms = 30'000;
         /// Usefulness of datasets that are not measured yet (docs/REWARDS.md, "Usefulness").
         std::uint32_t usefulness_default_ppm = 500'000;
+        registry::DatasetQuota dataset_quota = {};  ///< of each owner
         Amount price_per_pflop_min;  ///< a job that pays less is refused
         /// Of PostgresUploads; absent: no job can begin from uploaded weights.
         std::optional<UploadFiles> uploads = {};
