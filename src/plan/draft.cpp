@@ -121,13 +121,13 @@ Result<std::string> complete(const Draft& draft, const Plan& plan) {
         if (!there) GYM_CHECK(text.set(path, reason.value));
     }
     if (!draft.follow) return text.text();
-    constexpr std::uint64_t kWarmupShare = 10;
+    constexpr std::uint64_t kWarmupShare = 10, kUnitWarmupShare = 5;
     const std::uint64_t steps =
         std::min<std::uint64_t>(plan.terms.rounds * plan.terms.steps, program::kScheduleStepsMax);
     const std::uint64_t warmup =
         std::min<std::uint64_t>(draft.follow->job_steps, steps / kWarmupShare);
     const std::uint64_t unit_warmup =
-        std::min<std::uint64_t>(draft.follow->unit_steps, plan.terms.steps / kWarmupShare);
+        std::min<std::uint64_t>(draft.follow->unit_steps, plan.terms.steps / kUnitWarmupShare);
     GYM_CHECK(text.set("model.optimizer.total_steps", std::to_string(steps)));
     GYM_CHECK(text.set("model.optimizer.warmup_steps", std::to_string(warmup)));
     GYM_CHECK(text.set("model.optimizer.inner_warmup_steps", std::to_string(unit_warmup)));

@@ -149,11 +149,13 @@ Result<registry::JobTerms> schedule_within(const Inputs& in, std::uint64_t withi
                     live, duration_text(best), duration_text(static_cast<double>(within_s))));
 }
 
-/// The nodes that the owner wants, of which not all are live: the tokens are promised, and rounds
-/// of fewer workers than slots would train fewer. Where no worker is live, all may still come.
+/// Whether not all nodes that the owner wants are live, and more rounds or steps can make up for
+/// it: the tokens are promised, and rounds of fewer workers than slots would train fewer. Where no
+/// worker is live, all may still come.
 bool is_short(const Inputs& in) {
     const std::size_t live = in.facts.workers.size();
-    return !in.fixed.slots && in.wishes.nodes && live > 0 && live < *in.wishes.nodes;
+    const bool can_make_up = in.wishes.tokens && !(in.fixed.rounds && in.fixed.steps);
+    return can_make_up && !in.fixed.slots && in.wishes.nodes && live > 0 && live < *in.wishes.nodes;
 }
 
 Result<registry::JobTerms> choose_terms(const Inputs& in) {
@@ -260,7 +262,12 @@ Result<Plan> plan_once(const Inputs& in, bool advise) {
 }  // namespace
 
 std::optional<OuterStep> outer_step(std::uint64_t rounds) {
-    return rounds < kOuterRounds ? std::optional(OuterStep{}) : std::nullopt;
+    if (rounds >= kOuterRounds) return std::nullopt;
+    constexpr std::uint64_t kShortest = 40, kMemory = 10;
+    const std::uint64_t momentum =
+        std::max(kShortest, 100 - 100 * kMemory / std::max(rounds, kMemory));
+    const std::uint64_t rate = std::min<std::uint64_t>(70, 10'000 / (100 + momentum));
+    return OuterStep{static_cast<double>(rate) / 100, static_cast<double>(momentum) / 100};
 }
 
 Result<Plan> make_plan(const Wishes& wishes, const FixedTerms& fixed, const ModelWork& work,

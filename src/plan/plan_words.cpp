@@ -100,13 +100,13 @@ std::vector<std::string> notes_of(const Inputs& in, const Plan& plan) {
             fmt::format("the learning rate's schedule ends after {} steps, the job makes "
                         "{}: --set model.optimizer.total_steps={} makes them agree",
                         count_text(in.work.schedule_steps), count_text(steps), steps));
-    const OuterStep few;
-    if (outer_step(terms.rounds) && in.work.outer_momentum.value_or(0) > few.momentum)
+    const auto few = outer_step(terms.rounds);
+    if (few && in.work.outer_momentum.value_or(0) > few->momentum)
         out.push_back(fmt::format(
             "the model's outer momentum of {} is made for hundreds of rounds, the job has {}: its "
             "losses may rise from one round to the next. --set model.outer.momentum={} "
             "--set model.outer.learning_rate={} avoids that",
-            *in.work.outer_momentum, count_text(terms.rounds), few.momentum, few.learning_rate));
+            *in.work.outer_momentum, count_text(terms.rounds), few->momentum, few->learning_rate));
     if (plan.price.lowered_from_wei)
         out.push_back("at " + money_text(plan.price.wei_per_pflop) +
                       " for 10^15 operations workers earn less than at the usual " +

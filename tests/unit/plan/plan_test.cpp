@@ -274,6 +274,15 @@ TEST(Plan, MoreNodesThanAreLiveTrainAllTokensInMoreRounds) {
                     "; with 8 workers it would take " +
                     duration_text(eight.estimate.seconds->low, eight.estimate.seconds->high));
     EXPECT_SAYS(plan.warnings[0], "--set slots=8");
+    // Rounds and steps that the owner wrote cannot make up for missing workers.
+    FixedTerms fixed;
+    fixed.rounds = 10;
+    fixed.steps = 20;
+    Wishes counted;
+    counted.nodes = 8;
+    const auto written = make_plan(counted, fixed, sample_work(), sample_facts(2)).value();
+    EXPECT_EQ(written.terms.slots_max, 8U);
+    EXPECT_FALSE(written.shortage);
     // Nobody is there yet: all of them may come.
     const auto none = make_plan(wishes, {}, sample_work(), sample_facts(0)).value();
     EXPECT_EQ(none.terms.slots_max, 8U);
@@ -312,8 +321,20 @@ TEST(Plan, FewRoundsGetAnOuterStepThatDoesNotOvershoot) {
     open.outer_momentum.reset();
     const auto small = make_plan(tokens(8'192 * 40), {}, open, sample_facts(1)).value();
     ASSERT_TRUE(small.outer);
-    EXPECT_LE(small.outer->learning_rate * (1 + small.outer->momentum), 1)
-        << "no further than the workers went";
+    double last = 0;
+    for (std::uint64_t rounds = 1; rounds < kOuterRounds; ++rounds) {
+        const auto step = outer_step(rounds);
+        ASSERT_TRUE(step) << rounds;
+        EXPECT_LE(step->learning_rate * (1 + step->momentum), 1 + 1e-9)
+            << "no further than the workers went";
+        EXPECT_GT(step->learning_rate * (1 + step->momentum), 0.97) << "and almost as far";
+        EXPECT_GE(step->momentum, std::max(0.4, last));
+        EXPECT_LT(step->momentum, 0.9);
+        last = step->momentum;
+    }
+    EXPECT_FALSE(outer_step(kOuterRounds));
+    EXPECT_EQ(outer_step(32)->momentum, 0.68);
+    EXPECT_EQ(outer_step(32)->learning_rate, 0.59);
     const auto term = [&](const Plan& plan, const char* name) -> std::string {
         for (const Reason& reason : plan.reasons)
             if (reason.term == name) return reason.value;

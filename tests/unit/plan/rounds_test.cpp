@@ -8,7 +8,6 @@
 #include "gym/common/file.hpp"
 #include "gym/plan/draft.hpp"
 #include "gym/program/presets.hpp"
-#include "gym/program/train_config_text.hpp"
 #include "gym/program/train_config_yaml.hpp"
 #include "local_rounds.hpp"
 #include "sample_facts.hpp"
@@ -46,16 +45,15 @@ std::vector<double> losses_of(std::uint64_t tokens, std::size_t workers) {
     const Plan plan =
         make_plan(draft.wishes, draft.fixed, work, testing::sample_facts(workers)).value();
     EXPECT_TRUE(plan.notes.empty());
-    const auto spec = registry::parse_job_spec(complete(draft, plan).value(), "completed").value();
+    auto spec = registry::parse_job_spec(complete(draft, plan).value(), "completed").value();
     gym::testing::LocalRounds job;
     job.rounds = spec.terms.rounds;
     job.slots = spec.terms.slots_max;
     job.steps = spec.terms.steps;
     job.evaluate_windows = spec.terms.evaluate_windows;
     job.seed = commit::sha256(as_bytes("small plan"));
-    YamlMap model = *spec.model;
     auto losses =
-        gym::testing::train_rounds(program::read_train_config(model).value(), prose(), job);
+        gym::testing::train_rounds(program::read_train_config(*spec.model).value(), prose(), job);
     EXPECT_TRUE(losses.ok()) << losses.error().message;
     return losses.value();
 }

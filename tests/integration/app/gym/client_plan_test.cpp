@@ -1,4 +1,5 @@
 // `gym job quote` and `gym job submit` in the owner's units, against a real gym-api.
+#include "gym/program/train_config_yaml.hpp"
 #include "gym/registry/job_spec.hpp"
 #include "gym/registry/rounds.hpp"
 #include "job_commands_fixture.hpp"
@@ -271,7 +272,7 @@ TEST_F(JobPlanTest, APresetIsAModelWhoseScheduleEndsWithTheJob) {
     EXPECT_EQ(follows.first, follows.second);
     EXPECT_EQ(total_steps({"--set", "model.optimizer.total_steps=77"}).first, 77);
     const auto momentum = [&](const std::vector<std::string>& more) {
-        const auto spec = registry::parse_submitted_spec(
+        auto spec = registry::parse_submitted_spec(
             std::string(parse_line(gym(with(preset, more)).out).at("spec").as_string()), "quoted");
         EXPECT_TRUE(spec.ok());
         return program::read_train_config(*spec->spec.model)->outer.momentum;

@@ -26,8 +26,8 @@ struct Draft {
     /// What is written. Terms that are not stand at some value: `fixed` says which ones count.
     registry::JobSpec spec;
     /// Of a model whose learning rate's schedule is to follow the job, as a preset's: it ends with
-    /// the job's last step, and the warm-ups of the job and of each unit become a tenth of them at
-    /// most. Absent: the model file says all that.
+    /// the job's last step, its warm-up becomes a tenth of the job at most, and that of a unit a
+    /// fifth of it. Absent: the model file says all that.
     struct WarmUps {
         std::uint32_t job_steps = 0, unit_steps = 0;
     };

@@ -62,13 +62,14 @@ struct FixedTerms {
 /// The outer step of a job of few rounds. A model's own one (0.7 and 0.9, DiLoCo's) is made for
 /// hundreds of rounds: of its first delta it takes 1.33 times, which throws the model beyond where
 /// its workers were, and every delta pushes on for ten rounds, in the end to 7 times its length,
-/// while a job of four rounds has ended by then. With these the first step is 0.98 of the delta,
-/// and all steps of a delta together 1.17 (docs/BENCHMARKS.md, "Rounds of a small plan").
+/// while a job of four rounds has ended by then. Here the first step is no longer than the delta,
+/// and a delta pushes on for a tenth of the rounds (docs/BENCHMARKS.md, "Rounds of a small plan").
 struct OuterStep {
-    double learning_rate = 0.7;
-    double momentum = 0.4;
+    double learning_rate = 0;
+    double momentum = 0;
 };
-/// Absent for kOuterRounds and more: the model's own.
+/// Momentum 1 - 10 / rounds, at least 0.4; rate 1 / (1 + momentum), at most 0.7; both in
+/// hundredths, rounded down. Absent for kOuterRounds and more: the model's own.
 [[nodiscard]] std::optional<OuterStep> outer_step(std::uint64_t rounds);
 
 // Terms that a job file has below `model`.
