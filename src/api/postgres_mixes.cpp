@@ -11,6 +11,7 @@
 
 #include "gym/api/mixes.hpp"
 #include "gym/blob/directory_store.hpp"
+#include "gym/blob/read_once.hpp"
 #include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/commit/tensor_root.hpp"
@@ -194,21 +195,6 @@ Result<Plan> plan_of(db::Transaction& tx, const MixOrder& order, const MixLimits
     return out;
 }
 
-/// The blob root of a file's bytes, in constant memory.
-Result<Digest> root_of_file(const fs::path& path) {
-    std::error_code error;
-    const std::uint64_t size_bytes = fs::file_size(path, error);
-    if (error) return fail(ErrorCode::kIo, path.string() + ": " + error.message());
-    commit::ChunkTreeHasher hasher;
-    for (std::uint64_t at = 0; at < size_bytes;) {
-        GYM_TRY(const Bytes piece, read_range(path, at, kPieceBytes));
-        if (piece.empty()) return fail(ErrorCode::kIo, path.string() + " became shorter");
-        hasher.update(piece);
-        at += piece.size();
-    }
-    return commit::tensor_digest(commit::DType::kU8, {&size_bytes, 1}, hasher.root());
-}
-
 Status copy_blob(const blob::BlobStore& blobs, const Digest& root, const fs::path& path) {
     GYM_TRY(const auto reader, blobs.open_reader(root));
     GYM_TRY(FileAppender file, FileAppender::open(path, 0600));
@@ -352,9 +338,8 @@ struct PostgresMixes::Impl {
         mix.root = report.dataset.root;
         registry::MixRecord record{plan.recipe, report.manifest_root, {}, clock.now_ms()};
         // Before the rows that promise the bytes.
-        const fs::path file = work.path() / "mix.tokens";
-        GYM_TRY(mix.blob, mixes::root_of_file(file));
-        GYM_TRY(const auto made, blob::open_file(file));
+        GYM_TRY(const auto made, blob::open_file(work.path() / "mix.tokens"));
+        GYM_TRY(mix.blob, blob::blob_root(*made));
         GYM_CHECK(blobs.adopt(mix.blob, *made));
         GYM_TRY(const Bytes manifest, read_file(report.manifest, mixes::kManifestBytesMax));
         GYM_TRY(record.manifest_blob, blobs.put(manifest));
