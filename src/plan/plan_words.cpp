@@ -76,10 +76,10 @@ std::vector<Reason> reasons_of(const Inputs& in, const Plan& plan, const BudgetC
         {"budget", plan.budget_wei.to_tokens(), budget.why},
     };
     if (plan.outer) {
-        const std::string why =
+        const std::string few_rounds =
             fmt::format("fewer than {} rounds: a larger one overshoots", kOuterRounds);
-        out.push_back({kOuterRateTerm, fmt::format("{}", plan.outer->learning_rate), why});
-        out.push_back({kOuterMomentumTerm, fmt::format("{}", plan.outer->momentum), why});
+        out.push_back({kOuterRateTerm, fmt::format("{}", plan.outer->learning_rate), few_rounds});
+        out.push_back({kOuterMomentumTerm, fmt::format("{}", plan.outer->momentum), few_rounds});
     }
     return out;
 }

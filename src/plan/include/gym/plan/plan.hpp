@@ -69,7 +69,7 @@ struct OuterStep {
     double momentum = 0;
 };
 /// Momentum 1 - 10 / rounds, at least 0.4; rate 1 / (1 + momentum), at most 0.7; both in
-/// hundredths, rounded down. Absent for kOuterRounds and more: the model's own.
+/// hundredths, the rate rounded down. Absent for kOuterRounds and more: the model's own.
 [[nodiscard]] std::optional<OuterStep> outer_step(std::uint64_t rounds);
 
 // Terms that a job file has below `model`.
