@@ -119,6 +119,7 @@ Result<ModelWork> model_work(const program::TrainConfig& config) {
     out.parameters = program::parameter_count(train);
     out.context = config.model.context;
     out.schedule_steps = config.optimizer.total_steps;
+    out.outer_momentum = config.outer.momentum;
     // Shared by the copies of the work.
     const auto shared = std::make_shared<const program::Program>(std::move(train));
     out.aggregate_flops = [shared](std::uint32_t slots) -> Result<std::uint64_t> {

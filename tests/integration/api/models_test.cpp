@@ -3,6 +3,7 @@
 #include "gym/api/uploads.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/engine/state.hpp"
+#include "gym/engine/state_layout.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/train_program.hpp"
 #include "gym/registry/rounds.hpp"

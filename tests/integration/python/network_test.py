@@ -51,6 +51,15 @@ def test_the_announced_lines_train_a_model(registered, text, tmp_path, capsys):
     assert result.spent <= again.quote().most
 
 
+def test_more_nodes_than_are_live_are_a_plan_for_those_that_are(registered):
+    quote = DistributedTrainer("gpt-nano", registered, nodes=60, budget_tokens=2e4).quote()
+    assert 0 < quote.nodes < quote.nodes_wanted == 60
+    assert quote.tokens_today == quote.tokens >= 2e4
+    assert f"{quote.nodes} of the 60 workers that you want" in str(quote)
+    there = DistributedTrainer("gpt-nano", registered, nodes=quote.nodes, budget_tokens=2e4).quote()
+    assert (there.rounds, there.steps, there.nodes_wanted) == (quote.rounds, quote.steps, None)
+
+
 class DetachAfterRound(Callback):
     def __init__(self):
         self.rounds, self.ended = [], []

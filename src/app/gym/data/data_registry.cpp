@@ -4,8 +4,10 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "cli/byte_progress.hpp"
 #include "cli/cli_context.hpp"
 #include "cli/find_id.hpp"
 #include "cli/inputs.hpp"
@@ -15,6 +17,8 @@
 #include "data/data_print.hpp"
 #include "data/dataset_print.hpp"
 #include "data/evaluation_records.hpp"
+#include "gym/blob/dataset_writer.hpp"
+#include "gym/common/file.hpp"
 #include "gym/data/document_licences.hpp"
 #include "gym/licence/licence.hpp"
 #include "gym/owner/visible_to.hpp"
@@ -47,11 +51,11 @@ Result<Amount> price_argument(const std::string& text) {
 
 /// A registration can never be changed: likely mistakes need a flag that confirms them.
 Status check_terms(const RegistryOptions& options, const client::DatasetTerms& terms,
-                   const blob::Dataset& dataset) {
+                   std::uint64_t tokens) {
     if (options.yes) return {};
-    if (!terms.price_wei_per_mtoken.is_zero() && dataset.tokens().size() < quality::kShingleTokens)
+    if (!terms.price_wei_per_mtoken.is_zero() && tokens < quality::kShingleTokens)
         return fail(ErrorCode::kConflict,
-                    "a text of " + std::to_string(dataset.tokens().size()) +
+                    "a text of " + std::to_string(tokens) +
                         " tokens is too short to count as new: its quality is 0 %, so it can never "
                         "earn anything; add --yes to register it anyway");
     return {};
@@ -85,6 +89,43 @@ Result<std::string> licence_for(const RegistryOptions& options, const Digest& ro
     return licence;
 }
 
+/// What is registered: a text or a small token file in memory, or a large token file on disk, of
+/// which never more than a part is in memory, here and at gym-api.
+struct Offered {
+    std::optional<blob::Dataset> dataset;  ///< absent: the file is sent in parts
+    Digest root;
+    std::uint64_t tokens = 0;
+};
+
+constexpr std::uint64_t kSentInPartsBytes = std::uint64_t{64} << 20;
+
+Result<Offered> read_offered(const std::string& path) {
+    std::error_code unknown;
+    const std::uint64_t size = std::filesystem::file_size(path, unknown);
+    if (!unknown && size >= kSentInPartsBytes) {
+        GYM_TRY(const Bytes first, read_range(path, 0, blob::kDatasetHeaderBytesMax));
+        if (blob::is_token_file(first)) {
+            GYM_TRY(const blob::DatasetSummary summary, blob::scan_dataset(path));
+            return Offered{std::nullopt, summary.root, summary.tokens};
+        }
+    }
+    GYM_TRY(blob::Dataset dataset, read_dataset(path));
+    const Digest root = dataset.root();
+    const std::uint64_t tokens = dataset.tokens().size();
+    return Offered{std::move(dataset), root, tokens};
+}
+
+Result<client::Answer<registry::Dataset>> send(const client::ApiClient& api,
+                                               const RegistryOptions& options,
+                                               const Offered& offered,
+                                               const client::DatasetTerms& terms) {
+    if (offered.dataset) return api.register_dataset(*offered.dataset, terms);
+    ByteProgress progress("uploading");
+    return api.register_dataset(
+        options.file, offered.root, terms,
+        [&](std::uint64_t done, std::uint64_t total) { progress.show(done, total); });
+}
+
 Status register_file(const CliContext& context, const RegistryOptions& options) {
     client::DatasetTerms terms;
     GYM_TRY(terms.price_wei_per_mtoken, price_argument(options.price));
@@ -100,11 +141,11 @@ Status register_file(const CliContext& context, const RegistryOptions& options) 
     }
     GYM_TRY(terms.access, options.visibility.access());
     GYM_TRY(const client::ApiClient api, options.api.client_with_key(kApiRetryFor));
-    GYM_TRY(const blob::Dataset dataset, read_dataset(options.file));
-    GYM_CHECK(check_terms(options, terms, dataset));
-    GYM_TRY(terms.licence, licence_for(options, dataset.root()));
-    if (reference) GYM_CHECK(api.check_dataset_name(*reference, dataset.root()));
-    GYM_TRY(const auto record, api.register_dataset(dataset, terms));
+    GYM_TRY(const Offered offered, read_offered(options.file));
+    GYM_CHECK(check_terms(options, terms, offered.tokens));
+    GYM_TRY(terms.licence, licence_for(options, offered.root));
+    if (reference) GYM_CHECK(api.check_dataset_name(*reference, offered.root));
+    GYM_TRY(const auto record, send(api, options, offered, terms));
     warn_of_no_worth(*record, terms);
     GYM_CHECK(give_files(api, options, *record));
     boost::json::object out = record.json;

@@ -71,8 +71,18 @@ json::object plan_json(const plan::Plan& plan) {
             json::object{{"term", reason.term}, {"value", reason.value}, {"why", reason.why}});
     for (const std::string& note : plan.notes)
         notes.emplace_back(note);
-    return {
-        {"equation", plan.equation}, {"terms", std::move(reasons)}, {"notes", std::move(notes)}};
+    return {{"equation", plan.equation},
+            {"terms", std::move(reasons)},
+            {"notes", std::move(notes)},
+            {"shortage", plan.shortage
+                             ? json::value(json::object{
+                                   {"nodes_wanted", plan.shortage->wanted},
+                                   {"nodes_planned", plan.terms.slots_max},
+                                   {"minutes_low", minutes_or_null(plan.shortage->seconds,
+                                                                   &plan::SecondsRange::low)},
+                                   {"minutes_high", minutes_or_null(plan.shortage->seconds,
+                                                                    &plan::SecondsRange::high)}})
+                             : json::value(nullptr)}};
 }
 
 void print_outlook(const JobOutlook& outlook) {

@@ -23,7 +23,9 @@ struct ModelWork {
     std::uint64_t tokens_per_step = 0;
     std::uint64_t parameters = 0;
     std::uint32_t context = 1;         ///< tokens of a window
-    std::uint64_t schedule_steps = 0;  ///< where the learning rate's schedule ends
+    std::uint64_t schedule_steps = 0;  ///< where the learning rate's schedule ends; 0: anywhere
+    /// Momentum of the outer step that the model file writes; absent: the plan chooses the step.
+    std::optional<double> outer_momentum = 0.0;
     /// FLOPs of a round's aggregate over so many deltas.
     std::function<Result<std::uint64_t>(std::uint32_t slots)> aggregate_flops;
 };
