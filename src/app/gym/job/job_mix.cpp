@@ -20,14 +20,15 @@
 #include "gym/common/ppm.hpp"
 #include "gym/common/yaml_list.hpp"
 #include "gym/common/yaml_text.hpp"
+#include "gym/data/document_licences.hpp"
 #include "gym/data/manifest.hpp"
 #include "gym/data/mix.hpp"
 #include "gym/data/remote.hpp"
 #include "gym/licence/licence.hpp"
+#include "gym/owner/push_data.hpp"
 #include "gym/plan/draft.hpp"
 #include "gym/registry/job_spec.hpp"
 #include "job/job_data.hpp"
-#include "job/job_tokenizer.hpp"
 
 namespace gym::app {
 namespace {
@@ -210,21 +211,22 @@ Result<std::optional<Digest>> root_of_file(const ApiOptions& options, const fs::
     GYM_TRY(const auto known, client.dataset(tokens.root()));
     if (known) return std::optional(tokens.root());
     if (!rules.submits) return std::optional<Digest>();
-    if (rules.licence.empty())
+    GYM_TRY(const auto documents, data::licences_beside(file, tokens.root()));
+    if (rules.licence.empty() && !data::names_licence(documents))
         return fail(ErrorCode::kInvalidArgument,
                     file.string() +
                         " is mixed with registered datasets and is not registered itself: say "
                         "under which licence with --licence (an SPDX expression like CC-BY-4.0; "
                         "private: only your own jobs train on it)");
-    auto licence = licence::canonical(rules.licence);
-    if (!licence.ok()) return licence.error().in("--licence");
     GYM_TRY(const client::ApiClient with_key, options.client_with_key(kApiRetryFor));
     const std::string name = file.filename().string().substr(0, kFileNameBytesMax);
-    GYM_TRY(const auto record, with_key.register_dataset(tokens, {name, *licence, Amount()}));
-    GYM_TRY([[maybe_unused]] const bool given, give_tokenizer(with_key, file, *record));
+    GYM_TRY(const auto pushed,
+            owner::push_data(with_key, tokens,
+                             {.terms = {name, rules.licence, Amount()}, .token_file = file}));
     if (!rules.quiet)
-        print_notice("data", "{} is registered under {}, for nothing", file.string(), *licence);
-    return std::optional(record->root);
+        print_notice("data", "{} is registered under {}, for nothing", file.string(),
+                     pushed.record->licence);
+    return std::optional(pushed.record->root);
 }
 
 void say_network_mix(const std::vector<Part>& parts, const registry::Dataset& mix,
