@@ -70,6 +70,11 @@ Result<ManifestHead> head_of(const std::vector<MixSource>& sources, const MixOpt
                            {"weight_ppm", options.inputs[i].weight_ppm}};
         if (source.manifest()) {
             const ManifestHead& head = source.manifest()->head;
+            if (head.separator.empty())
+                return fail(ErrorCode::kInvalidArgument,
+                            source.input().path.string() +
+                                " holds padded rows, which a mix would cut: build one token file "
+                                "of all the documents (`gym data build A B --pad-to ...`)");
             if (known && (head.tokenizer != out.tokenizer || head.separator != out.separator))
                 return refuse("tokenizer");
             out.tokenizer = head.tokenizer;

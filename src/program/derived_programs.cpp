@@ -21,9 +21,9 @@ class Slice {
             return fail(ErrorCode::kInvalidArgument,
                         "the program has no output '" + std::string(output) + "'");
         needed_[root] = true;
-        // No op reads it: it says how the batch is cut out of the dataset.
-        if (const SlotId stride = program_.find_slot(kBatchStride); stride != kNoSlot)
-            needed_[stride] = true;
+        // No op reads them: they say how the batch is cut out of the dataset.
+        for (const std::string_view name : {kBatchStride, kBatchPadding})
+            if (const SlotId slot = program_.find_slot(name); slot != kNoSlot) needed_[slot] = true;
         const std::vector<bool> keep = mark();
         ProgramParts parts;
         copy_slots(parts);
@@ -96,6 +96,11 @@ Result<float> outer_constant(const Program& train, std::string_view name) {
 }
 
 }  // namespace
+
+bool has_labels(const Program& program) {
+    return program.find_slot(kBatchStride) != kNoSlot &&
+           program.find_slot(kBatchPadding) == kNoSlot;
+}
 
 Result<Program> evaluation_program(const Program& train) {
     return Slice(train).to(kLossOutput);
