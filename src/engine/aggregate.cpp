@@ -65,8 +65,7 @@ void split(const State& state, std::span<const AggregatePart> parts, const State
     };
     for (const StateTensor& param : params.tensors) {
         result.base.tensors.push_back({param.name, param.dtype, param.dims, {}});
-        result.momentum.tensors.push_back(
-            {momentum_name(param.name), param.dtype, param.dims, {}});
+        result.momentum.tensors.push_back({momentum_name(param.name), param.dtype, param.dims, {}});
         result.base.tensors.back().bytes.reserve(param.bytes.size());
         result.momentum.tensors.back().bytes.reserve(param.bytes.size());
     }

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 
+#include "gym/common/memory.hpp"
 #include "gym/plan/units.hpp"
 #include "gym/registry/job_spec.hpp"
 #include "money.hpp"
@@ -325,13 +326,11 @@ Result<Plan> plan_once(const Inputs& in, bool advise) {
     plan.equation = equation_of(in, plan.terms);
     plan.reasons = reasons_of(in, plan, budget);
     plan.notes = notes_of(in, plan);
-    if (std::string few = few_workers(plan.terms, plan.estimate, in.facts); !few.empty())
-        plan.warnings.push_back(std::move(few));
+    plan.warnings = worker_warnings(plan.terms, plan.estimate, in.facts);
     return plan;
 }
 
-}  // namespace
-
+/// What today's workers train, if they are fewer than the slots.
 std::string few_workers(const registry::JobTerms& terms, const Estimate& estimate,
                         const Facts& facts) {
     const std::size_t live = facts.workers.size();
@@ -345,6 +344,39 @@ std::string few_workers(const registry::JobTerms& terms, const Estimate& estimat
                      "fewer tokens and costs less; --tokens {} --nodes {} plans for these workers",
                      live, live == 1 ? "" : "s", count_text(*estimate.tokens_today),
                      count_text(estimate.tokens), estimate.tokens, live);
+}
+
+/// About workers that lend less memory than the model takes.
+std::string small_workers(const Estimate& estimate, const Facts& facts) {
+    std::size_t small = 0;
+    std::uint64_t most = 0;
+    for (const Machine& worker : facts.workers) {
+        most = std::max(most, worker.memory_bytes);
+        if (worker.memory_bytes != 0 && worker.memory_bytes < estimate.memory_bytes) ++small;
+    }
+    if (small == 0) return {};
+    const std::size_t live = facts.workers.size();
+    const std::string need =
+        "a worker needs " + memory_text(estimate.memory_bytes) + " of memory for this model; ";
+    if (small == live)
+        return need + fmt::format(
+                          "no live worker lends so much ({} at most), so that no unit is trained "
+                          "until one does: take a smaller model, `batch` or `context`, or more "
+                          "`micro_batches`",
+                          memory_text(most));
+    return need + fmt::format("{} of the {} live workers lend{} less, and train no unit of it", small,
+                              live, small == 1 ? "s" : "");
+}
+
+}  // namespace
+
+std::vector<std::string> worker_warnings(const registry::JobTerms& terms, const Estimate& estimate,
+                                         const Facts& facts) {
+    std::vector<std::string> out;
+    for (std::string text :
+         {few_workers(terms, estimate, facts), small_workers(estimate, facts)})
+        if (!text.empty()) out.push_back(std::move(text));
+    return out;
 }
 
 Result<Plan> make_plan(const Wishes& wishes, const FixedTerms& fixed, const ModelWork& work,

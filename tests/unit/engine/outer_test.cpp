@@ -78,8 +78,8 @@ TEST(Aggregate, InPartsOfParametersIsTheSame) {
     const auto first = run_aggregate(unit.program, unit.base, {}, deltas).value();
     const auto whole = run_aggregate(unit.program, first.base, first.momentum, deltas).value();
     for (const std::uint64_t elements_max : {3 * 100 + 2, 3 * 1000}) {
-        const auto parts = run_aggregate(unit.program, first.base, first.momentum, deltas, {},
-                                         elements_max);
+        const auto parts =
+            run_aggregate(unit.program, first.base, first.momentum, deltas, {}, elements_max);
         ASSERT_TRUE(parts.ok()) << parts.error().message;
         EXPECT_EQ(parts->base, whole.base);
         EXPECT_EQ(parts->momentum, whole.momentum);

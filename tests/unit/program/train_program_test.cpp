@@ -7,6 +7,10 @@
 #include <functional>
 #include <numbers>
 
+#include "gym/program/aggregate_parts.hpp"
+#include "gym/program/cost.hpp"
+#include "gym/program/presets.hpp"
+
 namespace gym::program {
 namespace {
 
