@@ -364,8 +364,8 @@ std::string small_workers(const Estimate& estimate, const Facts& facts) {
                           "until one does: take a smaller model, `batch` or `context`, or more "
                           "`micro_batches`",
                           memory_text(most));
-    return need + fmt::format("{} of the {} live workers lend{} less, and train no unit of it", small,
-                              live, small == 1 ? "s" : "");
+    return need + fmt::format("{} of the {} live workers lend{} less, and train no unit of it",
+                              small, live, small == 1 ? "s" : "");
 }
 
 }  // namespace
@@ -373,8 +373,7 @@ std::string small_workers(const Estimate& estimate, const Facts& facts) {
 std::vector<std::string> worker_warnings(const registry::JobTerms& terms, const Estimate& estimate,
                                          const Facts& facts) {
     std::vector<std::string> out;
-    for (std::string text :
-         {few_workers(terms, estimate, facts), small_workers(estimate, facts)})
+    for (std::string text : {few_workers(terms, estimate, facts), small_workers(estimate, facts)})
         if (!text.empty()) out.push_back(std::move(text));
     return out;
 }
