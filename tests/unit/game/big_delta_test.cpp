@@ -186,7 +186,7 @@ class BigUnit {
 Cursor decided(const Cursor& at, const Move& move) {
     const auto ruling = decide(at, move);
     EXPECT_TRUE(ruling.ok()) << name_of(move) << ": " << ruling.error().message;
-    return ruling.ok() ? ruling->next : at;
+    return ruling.ok() ? std::get<Cursor>(*ruling) : at;
 }
 
 /// From where the steps are answered to the chunk of a word, and the proof about it.
@@ -248,10 +248,10 @@ void check(const Big& big, std::uint64_t word) {
     const AtChunk wrong = with_element({big, word, word, kValue ^ 1}, word);
     const auto ruling = decide(wrong.at, wrong.proof);
     ASSERT_TRUE(ruling.ok()) << ruling.error().message;
-    ASSERT_TRUE(ruling->finding.has_value());
-    EXPECT_EQ(ruling->finding->element, word);
-    EXPECT_EQ(number_of(ruling->finding->claimed), kValue ^ 1);
-    EXPECT_EQ(number_of(ruling->finding->computed), kValue);
+    const Finding& found = std::get<Finding>(*ruling);
+    EXPECT_EQ(found.element, word);
+    EXPECT_EQ(number_of(found.claimed), kValue ^ 1);
+    EXPECT_EQ(number_of(found.computed), kValue);
 }
 
 TEST(BigDelta, AroundTheSizeThatADimensionHas) {
@@ -343,7 +343,7 @@ TEST(BigDelta, OfAnAggregate) {
         at.twin = crypto::keccak256(proof.values);
         const auto ruling = decide(at, proof);
         ASSERT_TRUE(ruling.ok()) << ruling.error().message;
-        EXPECT_EQ(number_of(ruling->finding->computed), kValue);
+        EXPECT_EQ(number_of(std::get<Finding>(*ruling).computed), kValue);
     }
 }
 
