@@ -11,9 +11,6 @@ constexpr std::size_t kRankAt = 11;
 constexpr std::size_t kDimsAt = 12;
 constexpr std::size_t kDimBytes = 4;
 
-/// Of a delta, whose elements are bytes; other tensors have fewer.
-constexpr std::uint64_t kElementsMax = dispute::kDeltaBytesMax;
-
 using Word = std::array<std::uint8_t, 32>;
 
 Error malformed(const char* what) {
@@ -91,9 +88,11 @@ Status Type<std::optional<dispute::Shape>>::read(const chain::AbiValue& from,
     const std::size_t rank = word[kRankAt];
     if (rank == 0 || rank > program::kRankMax) return malformed("a shape's rank");
     shape.dims = dims_of(word, rank);
+    const bool delta = rank == 1 && shape.dtype == program::DType::kU8;
+    const std::uint64_t most = delta ? dispute::kDeltaBytesMax : program::kSlotElementsMax;
     std::uint64_t count = 1;
     for (const std::uint64_t dim : shape.dims) {
-        if (dim == 0 || dim > kElementsMax / count)
+        if (dim == 0 || dim > most / count)
             return malformed("a tensor of no elements, or too many");
         count *= dim;
     }
