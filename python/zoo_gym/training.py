@@ -34,7 +34,8 @@ class Quote:
         expected: what it costs with the verification that is expected; 0 for local training.
         seconds: from the fastest to the slowest likely; None: not known.
         notes: sentences to read before paying.
-        warnings: the same about tokens that today's workers do not train; :func:`str` shows them.
+        warnings: the same about tokens that today's workers do not train, and memory that they do not lend;
+            :func:`str` shows them.
         tokens_today: that the workers which are live now train, if no others come; None: not known.
     """
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 
+#include "gym/common/memory.hpp"
 #include "gym/plan/units.hpp"
 #include "gym/registry/job_spec.hpp"
 #include "money.hpp"
@@ -254,8 +255,8 @@ Result<Plan> plan_once(const Inputs& in, bool advise) {
     plan.reasons = reasons_of(in, plan, budget);
     plan.notes = notes_of(in, plan);
     if (plan.shortage) plan.warnings.push_back(shortage_text(plan));
-    if (std::string few = few_workers(plan.terms, plan.estimate, in.facts); !few.empty())
-        plan.warnings.push_back(std::move(few));
+    for (std::string& text : worker_warnings(plan.terms, plan.estimate, in.facts))
+        plan.warnings.push_back(std::move(text));
     return plan;
 }
 

@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
+#include "gym/common/memory.hpp"
 #include "gym/plan/units.hpp"
 
 namespace gym::plan {
@@ -15,6 +18,44 @@ std::string unit_length(const Inputs& in, const registry::JobTerms& terms) {
     return "a unit takes " + duration_text(in.step_s() * terms.steps) +
            (slowest(in.facts.workers) ? " on the slowest live worker"
                                       : " on a small machine; no worker is live");
+}
+
+/// What today's workers train, if they are fewer than the slots.
+std::string few_workers(const registry::JobTerms& terms, const Estimate& estimate,
+                        const Facts& facts) {
+    const std::size_t live = facts.workers.size();
+    if (!estimate.tokens_today || live >= terms.slots_max) return {};
+    const std::string few = fmt::format("{} of the {} workers are live now", live, terms.slots_max);
+    if (live < terms.workers_min)
+        return few + fmt::format("; a round waits until {} {}", terms.workers_min,
+                                 terms.workers_min == 1 ? "is" : "are");
+    return few + fmt::format(
+                     "; with today's {} worker{}: {} of {} tokens. A round of fewer workers trains "
+                     "fewer tokens and costs less; --tokens {} --nodes {} plans for these workers",
+                     live, live == 1 ? "" : "s", count_text(*estimate.tokens_today),
+                     count_text(estimate.tokens), estimate.tokens, live);
+}
+
+/// About workers that lend less memory than the model takes.
+std::string small_workers(const Estimate& estimate, const Facts& facts) {
+    std::size_t small = 0;
+    std::uint64_t most = 0;
+    for (const Machine& worker : facts.workers) {
+        most = std::max(most, worker.memory_bytes);
+        if (worker.memory_bytes != 0 && worker.memory_bytes < estimate.memory_bytes) ++small;
+    }
+    if (small == 0) return {};
+    const std::size_t live = facts.workers.size();
+    const std::string need =
+        "a worker needs " + memory_text(estimate.memory_bytes) + " of memory for this model; ";
+    if (small == live)
+        return need + fmt::format(
+                          "no live worker lends so much ({} at most), so that no unit is trained "
+                          "until one does: take a smaller model, `batch` or `context`, or more "
+                          "`micro_batches`",
+                          memory_text(most));
+    return need + fmt::format("{} of the {} live workers lend{} less, and train no unit of it",
+                              small, live, small == 1 ? "s" : "");
 }
 
 }  // namespace
@@ -119,19 +160,12 @@ std::vector<std::string> notes_of(const Inputs& in, const Plan& plan) {
     return out;
 }
 
-std::string few_workers(const registry::JobTerms& terms, const Estimate& estimate,
-                        const Facts& facts) {
-    const std::size_t live = facts.workers.size();
-    if (!estimate.tokens_today || live >= terms.slots_max) return {};
-    const std::string few = fmt::format("{} of the {} workers are live now", live, terms.slots_max);
-    if (live < terms.workers_min)
-        return few + fmt::format("; a round waits until {} {}", terms.workers_min,
-                                 terms.workers_min == 1 ? "is" : "are");
-    return few + fmt::format(
-                     "; with today's {} worker{}: {} of {} tokens. A round of fewer workers trains "
-                     "fewer tokens and costs less; --tokens {} --nodes {} plans for these workers",
-                     live, live == 1 ? "" : "s", count_text(*estimate.tokens_today),
-                     count_text(estimate.tokens), estimate.tokens, live);
+std::vector<std::string> worker_warnings(const registry::JobTerms& terms, const Estimate& estimate,
+                                         const Facts& facts) {
+    std::vector<std::string> out;
+    for (std::string text : {few_workers(terms, estimate, facts), small_workers(estimate, facts)})
+        if (!text.empty()) out.push_back(std::move(text));
+    return out;
 }
 
 }  // namespace gym::plan

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "gym/plan/units.hpp"
+#include "gym/program/presets.hpp"
 #include "random_seed.hpp"
 #include "sample_facts.hpp"
 
@@ -241,6 +242,47 @@ TEST(Plan, TheOwnerReadsOfMissingWorkersAndOfASchedulesEnd) {
     ASSERT_EQ(plan->notes.size(), 2U);
     EXPECT_SAYS(plan->notes[0], "no verifier is live");
     EXPECT_SAYS(plan->notes[1], "ends after 400 steps");
+}
+
+TEST(Plan, WorkersWithTooLittleMemoryAreAWarning) {
+    constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
+    Wishes wishes = tokens(8'192 * 100);
+    wishes.nodes = 3;
+    ModelWork work = sample_work();
+    work.memory_bytes = 100 * kGiB;
+    Facts facts = sample_facts(3);
+    EXPECT_TRUE(make_plan(wishes, {}, work, facts)->warnings.empty()) << "none says what it lends";
+    facts.workers[0].memory_bytes = 100 * kGiB;
+    facts.workers[1].memory_bytes = 100 * kGiB - 1;
+    facts.workers[2].memory_bytes = 8 * kGiB;
+    const auto some = make_plan(wishes, {}, work, facts).value();
+    EXPECT_EQ(some.estimate.memory_bytes, 100 * kGiB);
+    ASSERT_EQ(some.warnings.size(), 1U);
+    EXPECT_SAYS(some.warnings[0], "a worker needs 100.0 GiB of memory for this model");
+    EXPECT_SAYS(some.warnings[0], "2 of the 3 live workers lend less");
+    facts.workers[0].memory_bytes = 16 * kGiB;
+    facts.workers[1].memory_bytes = 24 * kGiB;
+    const auto none = make_plan(wishes, {}, work, facts).value();
+    ASSERT_EQ(none.warnings.size(), 1U);
+    EXPECT_SAYS(none.warnings[0], "no live worker lends so much (24.0 GiB at most)");
+    EXPECT_SAYS(none.warnings[0], "no unit is trained until one does");
+    wishes.nodes = 4;
+    EXPECT_EQ(make_plan(wishes, {}, work, facts)->warnings.size(), 2U);
+}
+
+/// What the announced line asks for: 100 nodes and 10^12 tokens.
+TEST(Plan, SevenBillionParametersOnAHundredNodes) {
+    auto config = program::preset_config("llama-7b").value();
+    config.optimizer.total_steps = 1'000'000;
+    const ModelWork work = model_work(config).value();
+    EXPECT_EQ(work.parameters, 6'738'415'616U);
+    EXPECT_GT(work.memory_bytes, 3 * 4 * work.parameters) << "parameters and two moments";
+    Wishes wishes = tokens(1'000'000'000'000);
+    wishes.nodes = 100;
+    const auto plan = make_plan(wishes, {}, work, sample_facts(100));
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_EQ(plan->terms.slots_max, 100U);
+    EXPECT_GE(plan->estimate.tokens, 1'000'000'000'000U);
 }
 
 TEST(Plan, MoreNodesThanAreLiveTrainAllTokensInMoreRounds) {

@@ -118,15 +118,16 @@ struct Plan {
     std::string equation;            ///< "1.0e9 tokens = 153 rounds x 8 workers x 100 steps x ..."
     std::vector<Reason> reasons;     ///< in the order of a job file
     std::vector<std::string> notes;  ///< sentences that the owner should read before paying
-    /// The same about workers that are missing: of a shortage, and few_workers().
+    /// The same about workers that are missing or too small: of a shortage, and worker_warnings().
     std::vector<std::string> warnings = {};
 };
 
 /// Plans count rounds of all slots, and so do prices: a sentence about what today's workers train
-/// of that, if they are fewer than the slots that the owner insists on. Empty if they are enough,
-/// or not known.
-[[nodiscard]] std::string few_workers(const registry::JobTerms& terms, const Estimate& estimate,
-                                      const Facts& facts);
+/// of that, if they are fewer than the slots that the owner insists on; and one if some of them, or
+/// all, lend less memory than the model takes. Empty if they are enough, or not known.
+[[nodiscard]] std::vector<std::string> worker_warnings(const registry::JobTerms& terms,
+                                                       const Estimate& estimate,
+                                                       const Facts& facts);
 
 /// The plan's guarantees: rounds * slots * steps * tokens per step >= wishes.tokens, and less than
 /// one step of every slot of every round more; budget <= max_cost, and enough for a round; the
