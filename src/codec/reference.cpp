@@ -1,7 +1,6 @@
 #include "gym/codec/reference.hpp"
 
 #include <algorithm>
-#include <vector>
 
 namespace gym::codec::reference {
 namespace {
@@ -36,14 +35,6 @@ std::uint8_t both(std::uint8_t low, std::uint8_t high) {
     return static_cast<std::uint8_t>(low | high << 4);
 }
 
-/// Indices of the elements that are sent, ascending.
-std::vector<std::uint32_t> sent(std::span<const std::int32_t> y) {
-    std::vector<std::uint32_t> indices;
-    for (std::uint32_t i = 0; i < y.size(); ++i)
-        if (sparse_value(y, i) != 0) indices.push_back(i);
-    return indices;
-}
-
 }  // namespace
 
 std::int32_t fine_value(float x, std::int32_t grid, std::int32_t level, std::int32_t scale) {
@@ -75,8 +66,15 @@ std::int32_t sparse_value(std::span<const std::int32_t> y, std::uint32_t i) {
                                  kernels::sparse_level(magnitude(y[i]), scale) * (1 << scale));
 }
 
-std::uint8_t sparse_byte(std::span<const std::int32_t> y, std::uint32_t byte) {
-    const std::vector<std::uint32_t> indices = sent(y);
+std::vector<std::uint32_t> sparse_indices(std::span<const std::int32_t> y) {
+    std::vector<std::uint32_t> indices;
+    for (std::uint32_t i = 0; i < y.size(); ++i)
+        if (sparse_value(y, i) != 0) indices.push_back(i);
+    return indices;
+}
+
+std::uint8_t sparse_byte(std::span<const std::int32_t> y, std::span<const std::uint32_t> indices,
+                         std::uint32_t byte) {
     const std::int32_t scale = kernels::sparse_scale(largest(y));
     if (byte == 24)
         return indices.empty()
@@ -89,10 +87,10 @@ std::uint8_t sparse_byte(std::span<const std::int32_t> y, std::uint32_t byte) {
         const bool of_index = byte < 20;
         const std::uint32_t entry = of_index ? at / 10 : (at - 160) / 2;
         if (entry >= indices.size()) continue;
-        const std::int32_t d = sparse_value(y, indices[entry]);
-        const bool high = magnitude(d) == kernels::kSparseHigh * (1 << scale);
+        const std::int32_t value_at = y[indices[entry]];
+        const bool high = kernels::sparse_level(magnitude(value_at), scale) == kernels::kSparseHigh;
         const bool set =
-            of_index ? (indices[entry] >> (at % 10) & 1) != 0 : (at % 2 == 0 ? high : d < 0);
+            of_index ? (indices[entry] >> (at % 10) & 1) != 0 : (at % 2 == 0 ? high : value_at < 0);
         value = static_cast<std::uint8_t>(value | (set ? 1U << bit : 0U));
     }
     return value;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "gym/codec/residual.hpp"
 #include "gym/codec/tensor_grid.hpp"
@@ -18,8 +19,12 @@ namespace gym::codec::reference {
 /// The number of elements of the block that come before element i.
 [[nodiscard]] std::uint32_t rank(std::span<const std::int32_t> y, std::uint32_t i);
 
+/// The indices that the block's code sends, ascending.
+[[nodiscard]] std::vector<std::uint32_t> sparse_indices(std::span<const std::int32_t> y);
 /// Byte `byte` (0 .. 24) of the sparse code of a block of y (1 .. 1,024).
-[[nodiscard]] std::uint8_t sparse_byte(std::span<const std::int32_t> y, std::uint32_t byte);
+/// @param indices sparse_indices(y).
+[[nodiscard]] std::uint8_t sparse_byte(std::span<const std::int32_t> y,
+                                       std::span<const std::uint32_t> indices, std::uint32_t byte);
 
 /// Byte `byte` of the dense code of a block of y.
 [[nodiscard]] std::uint8_t dense_byte(std::span<const std::int32_t> y, std::uint32_t byte);
