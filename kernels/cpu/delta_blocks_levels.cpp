@@ -30,9 +30,12 @@ int32_t count_from(const int32_t* maxima, int32_t bound) {
 
 /// The sixteenth largest of the maxima, found bit by bit: at least sixteen elements of the block
 /// reach it.
-int32_t sixteenth(const int32_t* maxima) {
+int32_t sixteenth(const int32_t* maxima, int32_t amax) {
+    int32_t bit = 1;
+    while (2 * bit <= amax)
+        bit *= 2;
     int32_t bound = 0;
-    for (int32_t bit = 1 << 27; bit > 0; bit >>= 1)
+    for (; bit > 0; bit /= 2)
         if (count_from(maxima, bound + bit) >= kSparseKept) bound += bit;
     return bound;
 }
@@ -47,40 +50,66 @@ int32_t largest(const int32_t* values, int32_t count) {
     return most;
 }
 
-/// The sixteen first elements by rank, first of all the first.
-class Ranking {
+/// Elements that may be among the first sixteen, by ascending index.
+class Candidates {
   public:
-    void offer(int32_t m, int32_t index) {
-        if (count_ == kSparseKept) {
-            if (!ranks_before(m, index, magnitude_[count_ - 1], index_[count_ - 1])) return;
-            --count_;
+    /// The elements of the block that reach the bound. Few do: flags for all are made in vector
+    /// code, and read eight at a time.
+    void collect(const int32_t* y, int32_t bound) {
+        uint8_t reaches[kDeltaBlock];
+        GYM_VECTOR_LOOP
+        for (int32_t i = 0; i < kDeltaBlock; ++i)
+            reaches[i] = magnitude(y[i]) >= bound ? 1 : 0;
+        for (int32_t begin = 0; begin < kDeltaBlock; begin += 8) {
+            uint64_t any = 0;
+            __builtin_memcpy(&any, reaches + begin, sizeof any);
+            if (any == 0) continue;
+            for (int32_t i = begin; i < begin + 8; ++i) {
+                index_[count_] = static_cast<uint16_t>(i);
+                count_ += reaches[i];
+            }
         }
-        int32_t at = count_++;
-        for (; at > 0 && ranks_before(m, index, magnitude_[at - 1], index_[at - 1]); --at) {
-            magnitude_[at] = magnitude_[at - 1];
-            index_[at] = index_[at - 1];
+    }
+    /// Drops all but the first sixteen by rank: those above the sixteenth's magnitude, and of equal
+    /// ones those of the lowest indices.
+    void keep_sixteen(const int32_t* y, int32_t bound) {
+        if (count_ <= kSparseKept) return;
+        int32_t above = 0;
+        const int32_t last = sixteenth_magnitude(y, bound, above);
+        int32_t equal = kSparseKept - above;
+        int32_t kept = 0;
+        for (int32_t i = 0; i < count_; ++i) {
+            const int32_t m = magnitude(y[index_[i]]);
+            const bool keeps = m > last || (m == last && equal-- > 0);
+            index_[kept] = index_[i];
+            kept += keeps ? 1 : 0;
         }
-        magnitude_[at] = m;
-        index_[at] = index;
+        count_ = kept;
     }
     [[nodiscard]] int32_t count() const { return count_; }
-    [[nodiscard]] int32_t index(int32_t rank) const { return index_[rank]; }
+    [[nodiscard]] int32_t index(int32_t i) const { return index_[i]; }
 
   private:
-    int32_t count_ = 0;
-    int32_t magnitude_[kSparseKept];
-    int32_t index_[kSparseKept];
-};
-
-void insert_ascending(SparseBlock& block, int32_t index, int32_t level) {
-    int32_t at = block.count++;
-    for (; at > 0 && block.index[at - 1] > index; --at) {
-        block.index[at] = block.index[at - 1];
-        block.level[at] = block.level[at - 1];
+    /// The magnitude of rank 15, at least `from`, and how many are above it: the first magnitude,
+    /// from the smallest, that fewer than sixteen exceed.
+    [[nodiscard]] int32_t sixteenth_magnitude(const int32_t* y, int32_t from,
+                                              int32_t& above) const {
+        for (int32_t smallest = from;;) {
+            int32_t next = INT32_MAX;
+            above = 0;
+            for (int32_t i = 0; i < count_; ++i) {
+                const int32_t m = magnitude(y[index_[i]]);
+                above += m > smallest ? 1 : 0;
+                next = m > smallest && m < next ? m : next;
+            }
+            if (above < kSparseKept) return smallest;
+            smallest = next;
+        }
     }
-    block.index[at] = static_cast<uint16_t>(index);
-    block.level[at] = static_cast<int8_t>(level);
-}
+
+    int32_t count_ = 0;
+    uint16_t index_[kDeltaBlock + 1];
+};
 
 int32_t low_level(uint8_t byte) {
     return static_cast<int8_t>(static_cast<uint8_t>(byte << 4)) >> 4;
@@ -114,20 +143,17 @@ SparseBlock sparse_block(const int32_t* y) {
     SparseBlock block;
     const int32_t amax = largest(maxima, kColumns);
     if (amax == 0) return block;
-    const int32_t bound = sixteenth(maxima);
-    Ranking ranking;
-    for (int32_t c = 0; c < kColumns; ++c) {
-        if (maxima[c] < bound) continue;
-        for (int32_t i = c; i < kDeltaBlock; i += kColumns) {
-            const int32_t m = magnitude(y[i]);
-            if (m >= bound) ranking.offer(m, i);
-        }
-    }
+    const int32_t bound = sixteenth(maxima, amax);
+    Candidates first;
+    first.collect(y, bound);
+    first.keep_sixteen(y, bound);
     block.scale = sparse_scale(amax);
-    for (int32_t rank = 0; rank < ranking.count(); ++rank) {
-        const int32_t i = ranking.index(rank);
-        const int32_t level = sparse_level(magnitude(y[i]), block.scale);
-        if (level != 0) insert_ascending(block, i, with_sign_of(y[i], level));
+    for (int32_t i = 0; i < first.count(); ++i) {
+        const int32_t value = y[first.index(i)];
+        const int32_t level = sparse_level(magnitude(value), block.scale);
+        if (level == 0) continue;
+        block.index[block.count] = static_cast<uint16_t>(first.index(i));
+        block.level[block.count++] = static_cast<int8_t>(with_sign_of(value, level));
     }
     if (block.count == 0) block.scale = 0;
     return block;

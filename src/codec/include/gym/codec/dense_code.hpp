@@ -59,6 +59,7 @@ class DenseCode {
                 kernels::Isa isa = kernels::detect_isa()) const;
 
   private:
+    friend class OwnCode;  // encode(), whose own bytes need no check
     DenseCode(const TensorGrid& tensor, ByteView bytes) : tensor_(tensor), bytes_(bytes) {}
     TensorGrid tensor_;
     ByteView bytes_;

@@ -55,6 +55,7 @@ class SparseCode {
     void add_to(std::span<std::int64_t> sums, std::int64_t weight, std::uint64_t first = 0) const;
 
   private:
+    friend class OwnCode;  // encode(), whose own bytes need no check
     SparseCode(const TensorGrid& tensor, ByteView bytes) : tensor_(tensor), bytes_(bytes) {}
     TensorGrid tensor_;
     ByteView bytes_;
