@@ -160,7 +160,7 @@ SparseBlock sparse_block(const int32_t* y) {
 }
 
 void dense_block(const int32_t* y, uint8_t* levels, uint8_t* scales) {
-    for (int32_t span = 0; span < kDeltaBlock / kDenseScaleSpan; ++span) {
+    for (int64_t span = 0; span < kDeltaBlock / kDenseScaleSpan; ++span) {
         const int32_t* const from = y + span * kDenseScaleSpan;
         const int32_t s = dense_scale(largest(from, kDenseScaleSpan));
         scales[span] = static_cast<uint8_t>(s);
@@ -176,7 +176,7 @@ void dense_block(const int32_t* y, uint8_t* levels, uint8_t* scales) {
 }
 
 void subtract_dense(const uint8_t* levels, const uint8_t* scales, int32_t weight, int32_t* y) {
-    for (int32_t span = 0; span < kDeltaBlock / kDenseScaleSpan; ++span) {
+    for (int64_t span = 0; span < kDeltaBlock / kDenseScaleSpan; ++span) {
         const int32_t unit = weight << scales[span];
         int32_t* const to = y + span * kDenseScaleSpan;
         const uint8_t* const from = levels + span * kDenseScaleSpan / 2;
