@@ -20,7 +20,7 @@ if [[ ! -s $work/bible.txt ]]; then
     mv "$work/bible.part" "$work/bible.txt"
 fi
 
-# What tuning on tests/bench/network_parity_small.yaml found best (docs/TESTING.md).
+# Tuned on tests/bench/network_parity_small.yaml as far as docs/TESTING.md says.
 dense=(--outer-rate 0.7 --momentum 0.9)
 sparse=(--outer-rate 0.8 --momentum 0 --divisor-min 0)
 trouble=(--held 0.05 --churn 0.1)
