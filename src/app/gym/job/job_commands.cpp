@@ -224,10 +224,10 @@ Result<registry::Dataset> ready_dataset(const CliContext& context, const JobOpti
                             "expression like CC-BY-4.0; private: only your own jobs train on it), "
                             "or offer it for a price with `gym data register`");
         GYM_TRY(const std::string licence, licence_of(options, job));
-        const registry::Access own{registry::Visibility::kPrivate, {}};
-        GYM_TRY(auto pushed, owner::push_data(api, *job.dataset,
-                                              {.terms = {job.dataset_name, licence, Amount(), own},
-                                               .token_file = job.dataset_file}));
+        owner::DataPush push{.terms = {job.dataset_name, licence, Amount()},
+                             .token_file = job.dataset_file};
+        push.terms.access = registry::Access{registry::Visibility::kPrivate, {}};
+        GYM_TRY(auto pushed, owner::push_data(api, *job.dataset, push));
         record = std::move(pushed.record);
     }
     const registry::Dataset& dataset = record->value;
