@@ -205,6 +205,20 @@ Status check_offer(const JobOptions& options, const ResolvedJob& job,
                                           ", not under " + licence + ": leave --licence out");
 }
 
+/// Registers the job's own data for its owner's jobs alone.
+Result<client::Answer<registry::Dataset>> register_own(const client::ApiClient& api,
+                                                       const ResolvedJob& job,
+                                                       const std::string& licence) {
+    owner::DataPush push;
+    push.terms.name = job.dataset_name;
+    push.terms.licence = licence;
+    push.terms.access.emplace(registry::Access{registry::Visibility::kPrivate, {}});
+    push.token_file = job.dataset_file;
+    auto pushed = owner::push_data(api, *job.dataset, push);
+    if (!pushed.ok()) return pushed.error();
+    return std::move(pushed->record);
+}
+
 /// The dataset's record; it is there when this returns, if it can be. Says what it costs before
 /// anything is locked for it.
 Result<registry::Dataset> ready_dataset(const CliContext& context, const JobOptions& options,
@@ -224,11 +238,7 @@ Result<registry::Dataset> ready_dataset(const CliContext& context, const JobOpti
                             "expression like CC-BY-4.0; private: only your own jobs train on it), "
                             "or offer it for a price with `gym data register`");
         GYM_TRY(const std::string licence, licence_of(options, job));
-        owner::DataPush push{.terms = {job.dataset_name, licence, Amount()},
-                             .token_file = job.dataset_file};
-        push.terms.access = registry::Access{registry::Visibility::kPrivate, {}};
-        GYM_TRY(auto pushed, owner::push_data(api, *job.dataset, push));
-        record = std::move(pushed.record);
+        GYM_TRY(record, register_own(api, job, licence));
     }
     const registry::Dataset& dataset = record->value;
     GYM_CHECK(check_vocabulary("dataset " + dataset.root.hex(), dataset.vocabulary,
