@@ -396,9 +396,8 @@ Result<ReadFile> read_offered(const blob::BlobReader& file, const DatasetOffer& 
                 return {};
             }));
     if (offer.root && *offer.root != out.summary.root)
-        return fail(ErrorCode::kMismatch, "the file's tokens have the root " +
-                                              out.summary.root.hex() + ", not " +
-                                              offer.root->hex());
+        return fail(ErrorCode::kMismatch, "the dataset's root is " + out.summary.root.hex() +
+                                              ", not " + offer.root->hex());
     out.sketch = sketcher.finish();
     return out;
 }
