@@ -209,6 +209,7 @@ TEST(TransformersWeights, OfBertsGiveTheLogitsThatAnAttentionMaskGivesPaddedText
                                        {Task::kClassify, "bert-classifier"},
                                        {Task::kRerank, "bert-classifier"},
                                        {Task::kEmbed, "bert-embedding"}}) {
+        SCOPED_TRACE(static_cast<int>(task));
         program::TrainConfig config = bert_config(task);
         config.model.padding_token = 0;
         expect_equal_logits(naming, config);
