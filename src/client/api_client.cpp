@@ -10,6 +10,7 @@
 #include "exchange.hpp"
 #include "gym/blob/directory_store.hpp"
 #include "gym/blob/read_once.hpp"
+#include "gym/blob/verified_blob.hpp"
 #include "gym/common/ppm.hpp"
 #include "read_records.hpp"
 
@@ -178,10 +179,13 @@ Result<AnswerList<registry::Dataset>> ApiClient::datasets(const ListPage& page) 
     return get("/v1/datasets" + query_of(page), list_in("datasets", with_json(read_dataset)));
 }
 
-Result<Answer<registry::Dataset>> ApiClient::register_dataset(const blob::Dataset& dataset,
-                                                              const DatasetTerms& terms) const {
-    Post post{.path = {}, .timeout_ms = kUploadTimeoutMs};
+Result<Answer<registry::Dataset>> ApiClient::register_dataset(
+    const blob::Dataset& dataset, const DatasetTerms& terms, const UploadProgress& progress) const {
     const Bytes file = dataset.encode();
+    if (file.size() > options_.dataset_body_bytes)
+        return register_upload(blob::blob_root(file), source_of(file), dataset.root(), terms,
+                               progress);
+    Post post{.path = {}, .timeout_ms = kUploadTimeoutMs};
     post.body.assign(file.begin(), file.end());
     return post_dataset(std::move(post), dataset.root(), terms);
 }
@@ -192,6 +196,14 @@ Result<Answer<registry::Dataset>> ApiClient::register_dataset(
     GYM_TRY(const auto file, blob::open_file(token_file));
     GYM_TRY(const Digest blob, blob::blob_root(*file));
     GYM_TRY(const BlobSource source, source_of(token_file));
+    return register_upload(blob, source, root, terms, progress);
+}
+
+Result<Answer<registry::Dataset>> ApiClient::register_upload(const Digest& blob,
+                                                             const BlobSource& source,
+                                                             const Digest& root,
+                                                             const DatasetTerms& terms,
+                                                             const UploadProgress& progress) const {
     GYM_TRY([[maybe_unused]] const auto sent, upload_blob(blob, source, progress));
     // gym-api reads the whole file before it answers.
     const std::uint64_t timeout_ms = kUploadTimeoutMs + source.size_bytes / kReadDatasetBytesPerMs;

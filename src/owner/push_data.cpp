@@ -52,7 +52,7 @@ Result<PushedData> push_as(const client::ApiClient& api, const Digest& root, con
 Result<PushedData> push_data(const client::ApiClient& api, const blob::Dataset& dataset,
                              const DataPush& push) {
     return push_as(api, dataset.root(), push, [&](const client::DatasetTerms& terms) {
-        return api.register_dataset(dataset, terms);
+        return api.register_dataset(dataset, terms, push.progress);
     });
 }
 

@@ -139,5 +139,28 @@ TEST_F(DatasetUploadsTest, TheClientSendsAFileInPartsAndForgetsTheUpload) {
     EXPECT_EQ(other.error().code, ErrorCode::kConflict);
 }
 
+TEST_F(DatasetUploadsTest, TheClientSendsALargeDatasetOfMemoryInParts) {
+    const SystemClock clock;
+    const std::string key = create_key(*api_db_, owner_, "test", clock.now_ms()).value();
+    ApiOptions api_options;
+    api_options.dataset_bytes_max = 1'000;
+    Api api({*backend_, *backend_, *backend_, clock, &*uploads_}, api_options);
+    const auto server = Server::start({}, api).value();
+    client::ApiOptions options{.url = "http://127.0.0.1:" + std::to_string(server->port()),
+                               .key = key};
+    const Bytes file = text(200'000);
+    const auto dataset = blob::Dataset::decode(file, std::nullopt).value();
+    const client::DatasetTerms terms{.name = "large", .licence = "CC0-1.0"};
+    const auto whole = client::ApiClient(options).register_dataset(dataset, terms);
+    ASSERT_FALSE(whole.ok()) << "no body may have so much";
+    options.dataset_body_bytes = file.size() - 1;
+    std::uint64_t sent = 0;
+    const auto parts = client::ApiClient(options).register_dataset(
+        dataset, terms, [&](std::uint64_t done, std::uint64_t) { sent = done; });
+    ASSERT_TRUE(parts.ok()) << parts.error().message;
+    EXPECT_EQ((*parts)->root, dataset.root());
+    EXPECT_EQ(sent, file.size());
+}
+
 }  // namespace
 }  // namespace gym::api

@@ -101,12 +101,10 @@ struct Offered {
     std::uint64_t tokens = 0;
 };
 
-constexpr std::uint64_t kSentInPartsBytes = std::uint64_t{64} << 20;
-
 Result<Offered> read_offered(const std::string& path) {
     std::error_code unknown;
     const std::uint64_t size = std::filesystem::file_size(path, unknown);
-    if (!unknown && size >= kSentInPartsBytes) {
+    if (!unknown && size > client::kDatasetBodyBytes) {
         GYM_TRY(const Bytes first, read_range(path, 0, blob::kDatasetHeaderBytesMax));
         if (blob::is_token_file(first)) {
             GYM_TRY(const blob::DatasetSummary summary, blob::scan_dataset(path));
@@ -121,10 +119,10 @@ Result<Offered> read_offered(const std::string& path) {
 
 Result<owner::PushedData> send(const client::ApiClient& api, const Offered& offered,
                                owner::DataPush push) {
-    if (offered.dataset) return owner::push_data(api, *offered.dataset, push);
     ByteProgress line("uploading");
     push.progress = [&](std::uint64_t done, std::uint64_t total) { line.show(done, total); };
-    return owner::push_token_file(api, offered.root, push);
+    return offered.dataset ? owner::push_data(api, *offered.dataset, push)
+                           : owner::push_token_file(api, offered.root, push);
 }
 
 Status register_file(const CliContext& context, const RegistryOptions& options) {

@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "cli/byte_progress.hpp"
 #include "cli/cli_context.hpp"
 #include "cli/find_id.hpp"
 #include "cli/network_options.hpp"
@@ -214,6 +215,8 @@ Result<client::Answer<registry::Dataset>> register_own(const client::ApiClient& 
     push.terms.licence = licence;
     push.terms.access.emplace(registry::Access{registry::Visibility::kPrivate, {}});
     push.token_file = job.dataset_file;
+    ByteProgress line("uploading");
+    push.progress = [&](std::uint64_t done, std::uint64_t total) { line.show(done, total); };
     auto pushed = owner::push_data(api, *job.dataset, push);
     if (!pushed.ok()) return pushed.error();
     return std::move(pushed->record);

@@ -22,11 +22,15 @@
 
 namespace gym::client {
 
+/// A larger dataset is sent in parts: gym-api takes no body of any size.
+inline constexpr std::uint64_t kDatasetBodyBytes = std::uint64_t{64} << 20;
+
 struct ApiOptions {
     std::string url;  ///< http(s)://host:port
     std::string key;  ///< of the API, for what needs one; may be empty
     /// How long an unavailable gym-api is asked again. Only calls that may be repeated are.
     std::chrono::milliseconds retry_for{0};
+    std::uint64_t dataset_body_bytes = kDatasetBodyBytes;
 };
 
 struct DatasetTerms {
@@ -180,11 +184,13 @@ class ApiClient {
         const Digest& root) const;
     /// Newest first.
     [[nodiscard]] Result<AnswerList<registry::Dataset>> datasets(const ListPage& page) const;
-    /// Uploads and registers it. Content addressed: sending the same again changes nothing.
+    /// Uploads and registers it; in parts, if it is large, with `progress` as upload_blob() has it.
+    /// Content addressed: sending the same again changes nothing.
     /// @return the record as it stands. @errors kConflict: another owner, or other terms;
     /// kInvalidArgument: a text that is not public, over plain HTTP to another machine.
     [[nodiscard]] Result<Answer<registry::Dataset>> register_dataset(
-        const blob::Dataset& dataset, const DatasetTerms& terms) const;
+        const blob::Dataset& dataset, const DatasetTerms& terms,
+        const UploadProgress& progress = {}) const;
     /// The same of a token file on disk, in constant memory: sent in parts, from where an earlier
     /// call stopped, then registered. @param root of its tokens. @param progress as upload_blob().
     /// @errors also those of upload_blob(), and kIo.
@@ -266,6 +272,9 @@ class ApiClient {
     struct Post;
     [[nodiscard]] Result<Answer<registry::Dataset>> post_dataset(Post post, const Digest& root,
                                                                  const DatasetTerms& terms) const;
+    [[nodiscard]] Result<Answer<registry::Dataset>> register_upload(
+        const Digest& blob, const BlobSource& source, const Digest& root, const DatasetTerms& terms,
+        const UploadProgress& progress) const;
     [[nodiscard]] Result<Answer<Upload>> put_part(const Digest& root, const BlobSource& source,
                                                   std::uint64_t offset) const;
     template <class Read>

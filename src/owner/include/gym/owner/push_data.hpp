@@ -22,7 +22,7 @@ struct DataPush {
     /// The manifest and the tokenizer's files are looked for beside it; empty: nowhere.
     std::filesystem::path token_file = {};
     std::vector<tokenizer::TokenizerFile> tokenizer = {};  ///< in the place of those beside it
-    /// Bytes sent and in all, of push_token_file().
+    /// Bytes sent and in all, of what is sent in parts.
     client::UploadProgress progress = {};
 };
 struct PushedData {
