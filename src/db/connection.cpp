@@ -203,9 +203,10 @@ Result<pqxx::result> Transaction::Impl::run(std::string_view sql, std::span<cons
 }
 
 Status Transaction::Impl::begin_single(const TransactOptions& options) {
-    if (options.isolation != Isolation::kReadCommitted || options.read_only || !options.idempotent)
+    if (options.isolation != Isolation::kReadCommitted || options.read_only ||
+        !options.idempotent || !options.durable)
         return fail(ErrorCode::kInternal,
-                    "a transaction of one statement is read committed and idempotent");
+                    "a transaction of one statement is read committed, idempotent and durable");
     single_ = true;
     return {};
 }
@@ -224,7 +225,9 @@ Status Transaction::Impl::begin(const TransactOptions& options) {
             sql += "SERIALIZABLE";
             break;
     }
-    GYM_CHECK(run(sql + (options.read_only ? " READ ONLY" : " READ WRITE"), {}));
+    sql += options.read_only ? " READ ONLY" : " READ WRITE";
+    if (!options.durable) sql += "; SET LOCAL synchronous_commit = off";
+    GYM_CHECK(run(sql, {}));
     open_ = true;
     return {};
 }

@@ -63,6 +63,9 @@ struct TransactOptions {
     /// (it finds its own work by an id), run it again. False: kUnavailable, saying that the outcome
     /// is unknown.
     bool idempotent = false;
+    /// False: COMMIT does not wait until the log is on disk. A crash of the server may lose the
+    /// transaction as a whole, never a part of it.
+    bool durable = true;
     /// The body runs one statement, which is a transaction by itself: BEGIN and COMMIT are not
     /// sent, which saves two round trips. Read committed and idempotent only. An error that the
     /// body returns after its statement undoes nothing; another statement is kInternal.
