@@ -38,10 +38,12 @@ Result<registry::Node> require_node(db::Transaction& tx, const Address& address,
         return fail(ErrorCode::kPermissionDenied, "node " + address.hex() + " is registered as a " +
                                                       std::string(to_string(node.profile.role)) +
                                                       ", not as a " + std::string(to_string(role)));
-    if (node.excluded)
-        return fail(ErrorCode::kPermissionDenied,
-                    "node " + address.hex() + " is excluded: " + node.excluded_reason);
+    if (node.excluded) return excluded(address, node.excluded_reason);
     return node;
+}
+
+Error excluded(const Address& node, const std::string& reason) {
+    return fail(ErrorCode::kPermissionDenied, "node " + node.hex() + " is excluded: " + reason);
 }
 
 Status exclude_worker(const Context& context, db::Transaction& tx, const registry::Unit& cause,

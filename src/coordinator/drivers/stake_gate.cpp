@@ -3,8 +3,6 @@
 namespace gym::coordinator {
 namespace {
 
-constexpr std::uint32_t kWorkersMax = 10'000;
-
 bool has_gate(const Context& context) {
     return context.deps.stake != nullptr && !context.options.minimum_stake.is_zero();
 }
@@ -17,7 +15,7 @@ Result<std::optional<std::set<Address>>> staked_workers(const Context& context) 
     filter.role = records::NodeRole::kWorker;
     filter.eligible_only = true;
     filter.seen_since_ms = context.now() - context.options.node_live_ms;
-    filter.limit = kWorkersMax;
+    filter.limit = registry::kNodesListMax;
     GYM_TRY(const auto nodes, context.transact([&](db::Transaction& tx) {
         return registry::list_nodes(tx, filter);
     }));
