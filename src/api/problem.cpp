@@ -70,6 +70,8 @@ std::string_view phrase(unsigned status) noexcept {
             return "Range Not Satisfiable";
         case 422:
             return "Unprocessable Content";
+        case 429:
+            return "Too Many Requests";
         case 431:
             return "Request Header Fields Too Large";
         case 503:
@@ -85,7 +87,7 @@ Response problem(unsigned status, std::string_view code, std::string_view detail
     response.status = status;
     response.content_type = "application/problem+json";
     if (status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
-    if (status == 503) response.headers.emplace_back("Retry-After", "1");
+    if (status == 503 || status == 429) response.headers.emplace_back("Retry-After", "1");
     response.body =
         boost::json::serialize(boost::json::object{{"type", "urn:gym:problem:" + std::string(code)},
                                                    {"title", phrase(status)},
