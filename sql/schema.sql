@@ -791,6 +791,7 @@ $$;
 
 CREATE FUNCTION registry.announce_exclusion() RETURNS trigger
     LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
     PERFORM pg_notify('gym_node', encode(NEW.address, 'hex'));
@@ -1271,7 +1272,7 @@ $$;
 
 CREATE FUNCTION registry.write_new_unit_events() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog'
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
     units bigint := (SELECT count(*) FROM added);
@@ -1294,7 +1295,7 @@ $$;
 
 CREATE FUNCTION registry.write_unit_events() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog'
+    SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_nestloop TO 'off'
     AS $$
 DECLARE

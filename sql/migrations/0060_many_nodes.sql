@@ -20,7 +20,7 @@ $$;
 
 -- Both run as the owner: no other role may write the feed, so there is no state without its event.
 CREATE FUNCTION registry.write_new_unit_events() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     units bigint := (SELECT count(*) FROM added);
     before bigint;
@@ -42,7 +42,7 @@ CREATE TRIGGER write_new_unit_events AFTER INSERT ON registry.unit REFERENCING N
 
 -- The plans of a function stay as they were first made, most often for one row: thousands are not to be joined by loops.
 CREATE FUNCTION registry.write_unit_events() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog SET enable_nestloop = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_nestloop = off AS $$
 DECLARE
     units bigint;
     drawn boolean;
@@ -70,7 +70,8 @@ CREATE TRIGGER write_unit_events AFTER UPDATE ON registry.unit
     FOR EACH STATEMENT EXECUTE FUNCTION registry.write_unit_events();
 
 -- A node that is excluded while it waits for a task is told so at once.
-CREATE FUNCTION registry.announce_exclusion() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION registry.announce_exclusion() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM pg_notify('gym_node', encode(NEW.address, 'hex'));
     RETURN NULL;

@@ -34,16 +34,28 @@ void TaskWatch::run(const std::stop_token& stop) {
         tell(listen(stop));
 }
 
+/// Without it nodes learn what there is for them when the watch asks, not at once.
+void TaskWatch::open_listener(const std::stop_token& stop) {
+    auto opened = db::Listener::open(database_, {kTasksChannel, kNodeChannel});
+    if (opened.ok()) {
+        listener_ = std::move(*opened);
+        if (is_deaf_) spdlog::info("notifications: listening again");
+        is_deaf_ = false;
+        return;
+    }
+    if (!is_deaf_)
+        spdlog::warn("notifications: {}; until they come again, tasks are looked for every {} ms",
+                     opened.error().message, kReconnectAfter.count());
+    is_deaf_ = true;
+    wait_for_stop(stop, kReconnectAfter);
+}
+
 /// What there is to tell next; at the latest when it is time to ask without being told.
 TaskWatch::News TaskWatch::listen(const std::stop_token& stop) {
     News news;
     const auto ask_at = SteadyClock::now() + milliseconds(ask_every_ms_);
     if (!listener_) {
-        auto opened = db::Listener::open(database_, {kTasksChannel, kNodeChannel});
-        if (opened.ok())
-            listener_ = std::move(*opened);
-        else
-            wait_for_stop(stop, kReconnectAfter);
+        open_listener(stop);
         news.tasks = true;  // what was announced before is lost
         return news;
     }

@@ -152,7 +152,8 @@ Result<std::set<Address>> see_nodes(db::Transaction& tx, std::span<const Sightin
                     "b(node, at_ms)), free AS MATERIALIZED (SELECT n.address FROM registry.node n "
                     "WHERE n.address IN (SELECT node FROM beat) FOR NO KEY UPDATE SKIP LOCKED) "
                     "UPDATE registry.node n SET last_seen_at_ms = greatest(n.last_seen_at_ms, "
-                    "beat.at_ms), has_left = false FROM beat JOIN free ON free.address = beat.node "
+                    "beat.at_ms), has_left = n.has_left AND beat.at_ms < n.last_seen_at_ms FROM "
+                    "beat JOIN free ON free.address = beat.node "
                     "WHERE n.address = beat.node RETURNING n.address",
                     {column([](const Sighting& s) { return s.node; }),
                      column([](const Sighting& s) { return s.at_ms; })}));
@@ -165,7 +166,7 @@ Result<std::set<Address>> see_nodes(db::Transaction& tx, std::span<const Sightin
 Status heartbeat(db::Transaction& tx, const Address& address, UnixMs now_ms) {
     GYM_TRY(const db::Rows seen,
             tx.exec("UPDATE registry.node SET last_seen_at_ms = greatest(last_seen_at_ms, $2), "
-                    "has_left = false WHERE address = $1",
+                    "has_left = has_left AND $2 < last_seen_at_ms WHERE address = $1",
                     {address, now_ms}));
     if (seen.affected() == 0) return unknown_node(address);
     return {};

@@ -187,12 +187,16 @@ Result<std::vector<StoredReport>> list_reports(db::Transaction& tx, const Digest
     return out;
 }
 
-Status store_missed_draw(db::Transaction& tx, const Digest& unit, std::uint32_t draw,
-                         const Address& verifier, UnixMs now_ms) {
-    GYM_TRY([[maybe_unused]] const db::Rows rows,
-            tx.exec("INSERT INTO registry.missed_draw (unit_id, draw, verifier, at_ms) VALUES ($1, "
-                    "$2, $3, $4) ON CONFLICT DO NOTHING",
-                    {unit, draw, verifier, now_ms}));
+Status store_missed_draws(db::Transaction& tx, std::span<const MissedDraw> missed, UnixMs now_ms) {
+    if (missed.empty()) return {};
+    const auto column = [&](const auto& value) { return column_of(missed, value); };
+    GYM_CHECK(
+        tx.exec("INSERT INTO registry.missed_draw (unit_id, draw, verifier, at_ms) SELECT "
+                "m.unit, m.draw, m.verifier, $4 FROM unnest($1::bytea[], $2::integer[], "
+                "$3::bytea[]) AS m(unit, draw, verifier) ON CONFLICT DO NOTHING",
+                {column([](const MissedDraw& m) { return m.unit; }),
+                 column([](const MissedDraw& m) { return m.draw; }),
+                 column([](const MissedDraw& m) { return m.verifier; }), now_ms}));
     return {};
 }
 

@@ -44,9 +44,11 @@ Status read_commitment(db::Transaction& tx, Unit& unit, UnixMs now_ms) {
     return {};
 }
 
-/// Applies one step to the unit as it was read. @return whether anything changed.
+/// Applies one step to the unit as it was read; adds the draw that it misses to `missed`.
+/// @return whether anything changed.
 Result<bool> apply_step(db::Transaction& tx, Unit& unit, const UnitStep& step,
-                        const protocol::LifecycleParams& params, UnixMs now_ms) {
+                        const protocol::LifecycleParams& params, UnixMs now_ms,
+                        std::vector<MissedDraw>& missed) {
     const protocol::UnitStatus before = unit.status;
     GYM_TRY(const protocol::UnitStatus next, protocol::apply(before, step.event, params, now_ms));
     if (next == before) return false;
@@ -58,8 +60,7 @@ Result<bool> apply_step(db::Transaction& tx, Unit& unit, const UnitStep& step,
     const bool was_drawn =
         before.state == UnitState::kSampled || before.state == UnitState::kReported;
     if (was_drawn && (next.draws > before.draws || next.state == UnitState::kUnpaid)) {
-        if (unit.verifier)
-            GYM_CHECK(store_missed_draw(tx, unit.id, before.draws - 1, *unit.verifier, now_ms));
+        if (unit.verifier) missed.push_back({unit.id, before.draws - 1, *unit.verifier});
         unit.verifier.reset();
     }
     if (next.draws > before.draws) unit.report_digest.reset();  // of the draw before
@@ -200,11 +201,13 @@ Result<std::vector<Unit>> advance_all(db::Transaction& tx, std::span<const UnitS
     GYM_CHECK(lock_feed(tx));
     GYM_TRY(auto units, read_units(tx, steps));
     std::vector<Unit> changed;
+    std::vector<MissedDraw> missed;
     for (std::size_t i = 0; i < steps.size(); ++i) {
-        GYM_TRY(const bool moved, apply_step(tx, units[i], steps[i], params, now_ms));
+        GYM_TRY(const bool moved, apply_step(tx, units[i], steps[i], params, now_ms, missed));
         if (moved) changed.push_back(units[i]);
     }
     if (changed.empty()) return units;
+    GYM_CHECK(store_missed_draws(tx, missed, now_ms));
     GYM_CHECK(write_units(tx, changed, now_ms));
     GYM_CHECK(update_runs(tx, changed));
     GYM_CHECK(accept_reports(tx, changed, now_ms));

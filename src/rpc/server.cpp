@@ -190,12 +190,17 @@ grpc::ServerUnaryReactor* NodeServiceImpl::Heartbeat(Context* context,
                                                      v1::HeartbeatResponse* response) {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
     if (!enter(reactor)) return reactor;
+    // Not of its turn here or in the database: the time that a node has to answer is not to pass
+    // while it waits.
+    const UnixMs at_ms = core_.now_ms();
     const auto end = [=, this](const Result<records::HeartbeatAnswer>& answer) {
-        if (answer.ok()) wire::write(*answer, *response);
-        finish(reactor, answer.ok() ? Status() : Status(answer.error()));
+        finish(reactor, guarded([&]() -> Status {
+                   if (!answer.ok()) return answer.error();
+                   wire::write(*answer, *response);
+                   return {};
+               }));
     };
     const auto take = [=, this]() -> Status {
-        const UnixMs at_ms = core_.now_ms();
         GYM_TRY(const Address caller, core_.authenticate(*context, "Heartbeat", *request));
         GYM_TRY(records::Heartbeat beat, wire::read(*request));
         core_.answer({{caller, at_ms, std::move(beat)}, end});

@@ -23,6 +23,12 @@ constexpr std::int64_t kTickMs = 10;
 /// Between two looks for peers that are gone.
 constexpr std::chrono::milliseconds kSweepEvery{250};
 
+Status check_count(std::size_t answers, std::size_t calls) {
+    if (answers == calls) return {};
+    return fail(ErrorCode::kInternal, "the coordinator failed: " + std::to_string(answers) +
+                                          " answers to " + std::to_string(calls) + " calls");
+}
+
 }  // namespace
 
 std::string signed_bytes(const google::protobuf::Message& message) {
@@ -99,7 +105,7 @@ void ServerCore::answer_beats(std::vector<OpenBeat> batch) {
     std::vector<Result<records::HeartbeatAnswer>> answers;
     const Status status = guarded([&]() -> Status {
         answers = handler_.heartbeats(beats);
-        return {};
+        return check_count(answers.size(), beats.size());
     });
     for (std::size_t i = 0; i < batch.size(); ++i)
         batch[i].end(status.ok() ? answers[i] : status.error());
@@ -116,6 +122,11 @@ void ServerCore::wake_all() {
 }
 
 void ServerCore::ask_all(std::vector<PollPtr> batch) {
+    if (stopping_) {  // without a question: the database may be what is stopping, too
+        for (const PollPtr& poll : batch)
+            end(poll, {});
+        return;
+    }
     const std::uint64_t wakes = polls_.wakes();
     std::vector<Address> callers;
     callers.reserve(batch.size());
@@ -124,7 +135,7 @@ void ServerCore::ask_all(std::vector<PollPtr> batch) {
     std::vector<Result<std::optional<records::Task>>> tasks;
     const Status status = guarded([&]() -> Status {
         tasks = handler_.next_tasks(callers);
-        return {};
+        return check_count(tasks.size(), callers.size());
     });
     for (std::size_t i = 0; i < batch.size(); ++i)
         settle(batch[i], status.ok() ? std::move(tasks[i]) : status.error(), wakes);

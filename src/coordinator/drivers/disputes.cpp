@@ -1,6 +1,5 @@
 #include "drivers/disputes.hpp"
 
-#include <set>
 #include <span>
 
 #include "drivers/draws.hpp"
@@ -20,13 +19,7 @@ Result<std::vector<registry::Unit>> pass_deadlines(const Context& context, db::T
                                                    std::span<const registry::UnitStep> steps,
                                                    UnixMs now_ms) {
     GYM_TRY(auto moved, registry::advance_all(tx, steps, job.terms.lifecycle, now_ms));
-    std::set<std::uint64_t> redrawn;
-    for (const registry::Unit& unit : moved)
-        if (unit.status.state == UnitState::kSampled) redrawn.insert(unit.key.round);
-    for (const std::uint64_t number : redrawn) {
-        GYM_TRY(const registry::Round round, registry::get_round(tx, job.id, number));
-        GYM_CHECK(assign_verifiers(context, tx, round, now_ms));
-    }
+    GYM_CHECK(assign_verifiers(context, tx, moved, now_ms));
     return moved;
 }
 

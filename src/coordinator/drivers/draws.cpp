@@ -1,5 +1,7 @@
 #include "drivers/draws.hpp"
 
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "gym/coordinator/decisions.hpp"
@@ -56,6 +58,19 @@ Status assign_verifiers(const Context& context, db::Transaction& tx, const regis
         if (chosen) drawn.push_back({unit.id, *chosen});
     }
     return registry::set_verifiers(tx, drawn);
+}
+
+Status assign_verifiers(const Context& context, db::Transaction& tx,
+                        std::span<const registry::Unit> moved, UnixMs now_ms) {
+    std::set<std::pair<Digest, std::uint64_t>> rounds;
+    for (const registry::Unit& unit : moved)
+        if (unit.status.state == protocol::UnitState::kSampled)
+            rounds.emplace(unit.key.job_id, unit.key.round);
+    for (const auto& [job, number] : rounds) {
+        GYM_TRY(const registry::Round round, registry::get_round(tx, job, number));
+        GYM_CHECK(assign_verifiers(context, tx, round, now_ms));
+    }
+    return {};
 }
 
 }  // namespace gym::coordinator

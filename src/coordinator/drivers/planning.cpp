@@ -53,17 +53,19 @@ using Staked = std::optional<std::set<Address>>;
 /// Workers that may get no unit: their open work or disputes keep them, or they are in a round that
 /// is recorded and not opened yet.
 Result<std::set<Address>> busy_workers(db::Transaction& tx) {
-    GYM_TRY(const auto units, registry::busy_units(tx));
-    std::map<Address, std::vector<registry::Unit>> of_worker;
-    for (const registry::Unit& unit : units)
-        of_worker[unit.worker].push_back(unit);
     std::set<Address> out;
-    for (const auto& [worker, open] : of_worker)
-        if (!is_free(open)) out.insert(worker);
+    // Before the units, because each statement sees what is committed by then: a round that is
+    // opened in between is in both lists. The other way round it would be in neither.
     GYM_TRY(const auto recorded, registry::rounds_in_state(tx, registry::RoundState::kRecorded));
     for (const registry::Round& round : recorded)
         for (const protocol::SlotAssignment& slot : round.record.slots)
             out.insert(slot.worker);
+    GYM_TRY(const auto units, registry::busy_units(tx));
+    std::map<Address, std::vector<registry::Unit>> of_worker;
+    for (const registry::Unit& unit : units)
+        of_worker[unit.worker].push_back(unit);
+    for (const auto& [worker, open] : of_worker)
+        if (!is_free(open)) out.insert(worker);
     return out;
 }
 

@@ -361,6 +361,40 @@ TEST_F(RpcServerTest, ACallThatWaitsAsksOnlyWhenItsNodeIsWoken) {
     EXPECT_EQ(std::get<records::TrainTask>(**task), job.task(0));
 }
 
+TEST_F(RpcServerTest, CallsThatWaitEndWithTheServerWithoutAQuestion) {
+    server_->stop(0);
+    server_config_.ask_every_ms = 0;
+    server_ = start();
+    client_ = dial();
+    const auto start = std::chrono::steady_clock::now();
+    std::jthread poll([&] {
+        const auto task = client_->next_task(milliseconds(20'000));
+        ASSERT_TRUE(task.ok()) << task.error().message;
+        EXPECT_FALSE(task->has_value());
+    });
+    wait_for_calls("next_task", 1);
+    std::this_thread::sleep_for(milliseconds(100));
+    server_->stop();
+    poll.join();
+    EXPECT_LT(std::chrono::steady_clock::now() - start, milliseconds(5'000));
+    EXPECT_EQ(calls("next_task"), 1) << "the database may be gone already";
+}
+
+TEST_F(RpcServerTest, AHeartbeatHasArrivedBeforeItsTurn) {
+    ASSERT_TRUE(client_->heartbeat({}).ok());  // connected
+    UnixMs released_ms = 0;
+    std::jthread call;
+    {
+        const std::scoped_lock lock(handler_.mutex);  // nobody is looked up meanwhile
+        call = std::jthread([&] { EXPECT_TRUE(client_->heartbeat({}).ok()); });
+        std::this_thread::sleep_for(milliseconds(500));
+        released_ms = clock_.now_ms();
+    }
+    call.join();
+    ASSERT_EQ(handler_.arrived_ms.size(), 2U);
+    EXPECT_LT(handler_.arrived_ms[1], released_ms - 250);
+}
+
 TEST_F(RpcServerTest, OneNodeCannotTakeAllCallsByPolling) {
     server_->stop(0);
     server_config_.calls_max = 8;

@@ -262,5 +262,25 @@ TEST_F(RegistryBulk, ANodeWhoseRowIsLockedKeepsNobodyWaiting) {
     EXPECT_FALSE(node(2).left) << "and the next time it is there";
 }
 
+TEST_F(RegistryBulk, ANodeThatSignedOffAfterItWasSeenStaysAway) {
+    const std::vector<Sighting> before{{address(1), kNow + 50}, {address(2), kNow + 50}};
+    run([&](db::Transaction& tx) -> Status {
+        GYM_CHECK(leave(tx, address(1), kNow + 60));
+        GYM_CHECK(leave(tx, address(2), kNow + 60));
+        GYM_TRY(const auto marked, see_nodes(tx, before));  // a batch that comes late
+        EXPECT_EQ(marked.size(), 2U);
+        return heartbeat(tx, address(2), kNow + 50);
+    });
+    EXPECT_TRUE(node(1).left);
+    EXPECT_TRUE(node(2).left);
+    EXPECT_EQ(node(1).last_seen_at_ms, kNow + 60);
+    run([&](db::Transaction& tx) -> Status {
+        GYM_CHECK(see_nodes(tx, std::vector<Sighting>{{address(1), kNow + 61}}));
+        return heartbeat(tx, address(2), kNow + 61);
+    });
+    EXPECT_FALSE(node(1).left);
+    EXPECT_FALSE(node(2).left);
+}
+
 }  // namespace
 }  // namespace gym::registry::testing

@@ -51,8 +51,11 @@ Result<records::HeartbeatAnswer> MemoryHandler::heartbeat(const Address&,
 std::vector<Result<records::HeartbeatAnswer>> MemoryHandler::heartbeats(
     std::span<const rpc::ArrivedBeat> beats) {
     std::vector<Result<records::HeartbeatAnswer>> out;
-    for (const rpc::ArrivedBeat& arrived : beats)
+    for (const rpc::ArrivedBeat& arrived : beats) {
         out.push_back(heartbeat(arrived.caller, arrived.beat));
+        const std::scoped_lock lock(mutex);
+        arrived_ms.push_back(arrived.at_ms);
+    }
     return out;
 }
 

@@ -71,6 +71,7 @@ class MemoryHandler final : public rpc::NodeHandler {
     bool forgets_answers = false;                 ///< it asks the same again and again
     std::string told_excluded;                    ///< in the answer to each heartbeat
     std::vector<std::string> phases;              ///< of each heartbeat
+    std::vector<UnixMs> arrived_ms;               ///< each heartbeat, by the server's clock
     std::string answer_refused;                   ///< what it says of every answer
     std::vector<std::string> calls;               ///< names, in order
     std::map<std::string, Error> failures;        ///< a call by this name fails so

@@ -32,6 +32,7 @@ class TaskWatch {
         std::vector<Address> nodes;  ///< each for a reason of its own
     };
     void run(const std::stop_token& stop);
+    void open_listener(const std::stop_token& stop);
     News listen(const std::stop_token& stop);
     void tell(const News& news);
 
@@ -40,7 +41,8 @@ class TaskWatch {
     const Wake wake_;
     const std::int64_t ask_every_ms_;
     std::unique_ptr<db::Listener> listener_;
-    std::jthread thread_;  // last: it uses everything above
+    bool is_deaf_ = false;  ///< since it failed to connect: said once
+    std::jthread thread_;   // last: it uses everything above
 };
 
 }  // namespace gym::coordinator

@@ -80,9 +80,10 @@ struct Sighting {
     UnixMs at_ms = 0;
 };
 /// Marks nodes as seen, each at most once in `sightings`, and waits for nobody: a node whose row
-/// another transaction has locked is left out. @return the nodes that are marked.
+/// another transaction has locked is left out. A node that signed off after it was seen stays so.
+/// @return the nodes that are marked.
 Result<std::set<Address>> see_nodes(db::Transaction& tx, std::span<const Sighting> sightings);
-/// Marks the node as seen, and waits for its row. @errors kNotFound for an unknown node.
+/// The same for one node, but waits for its row. @errors kNotFound for an unknown node.
 Status heartbeat(db::Transaction& tx, const Address& address, UnixMs now_ms);
 /// The node signs off: it gets no unit until its next heartbeat.
 Status leave(db::Transaction& tx, const Address& address, UnixMs now_ms);

@@ -235,8 +235,13 @@ struct MissedDraws {
     Address verifier;
     std::uint32_t count = 0;
 };
-Status store_missed_draw(db::Transaction& tx, const Digest& unit, std::uint32_t draw,
-                         const Address& verifier, UnixMs now_ms);
+struct MissedDraw {
+    Digest unit;
+    std::uint32_t draw = 0;
+    Address verifier;
+};
+/// Notes draws that verifiers let pass, in one statement; one that is noted already stays.
+Status store_missed_draws(db::Transaction& tx, std::span<const MissedDraw> missed, UnixMs now_ms);
 /// Of the units for which there are any, ascending by verifier.
 Result<std::map<Digest, std::vector<MissedDraws>>> missed_draws(db::Transaction& tx,
                                                                 std::span<const Digest> units);
