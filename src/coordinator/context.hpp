@@ -44,6 +44,14 @@ struct Context {
         repeat.idempotent = true;
         return deps.database.transact(std::forward<F>(body), repeat);
     }
+    /// The same for one that takes the feed's lock: others get it before the disk has the log.
+    template <class F>
+    auto transact_feed(F&& body) const {
+        db::TransactOptions repeat;
+        repeat.idempotent = true;
+        repeat.durability = db::Durability::kAfterCommit;
+        return deps.database.transact(std::forward<F>(body), repeat);
+    }
 };
 
 /// One line for the log and one step taken.

@@ -101,7 +101,7 @@ Status check_aggregate_trace(const Context& context, const Case& facts,
 Status decide(const Context& context, const Case& facts, const protocol::Report& report,
               ByteView records, const std::optional<protocol::Reason>& difference) {
     const protocol::LifecycleParams& params = facts.job.terms.lifecycle;
-    return context.transact_idempotent([&](db::Transaction& tx) -> Status {
+    return context.transact_feed([&](db::Transaction& tx) -> Status {
         const UnixMs now_ms = context.now();
         GYM_CHECK(registry::lock_feed(tx));
         GYM_TRY(const auto known, find_report(tx, report.unit, report.draw));
@@ -122,7 +122,7 @@ Status decide(const Context& context, const Case& facts, const protocol::Report&
 
 Result<Bytes> commit_report(const Context& context, const Address& verifier, const Digest& id,
                             std::uint32_t draw, const Digest& digest) {
-    return context.transact_idempotent([&](db::Transaction& tx) -> Result<Bytes> {
+    return context.transact_feed([&](db::Transaction& tx) -> Result<Bytes> {
         const UnixMs now_ms = context.now();
         GYM_CHECK(registry::lock_feed(tx));
         GYM_TRY(const registry::Unit unit, require_draw(tx, verifier, id, draw));

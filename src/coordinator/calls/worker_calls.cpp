@@ -93,7 +93,7 @@ Result<Taken> take_equivocation(const Context& context, db::Transaction& tx, con
 
 Result<Taken> take(const Context& context, const Address& worker, const Target& target,
                    const protocol::SignedCommitment& commitment, ByteView records) {
-    return context.transact_idempotent([&](db::Transaction& tx) -> Result<Taken> {
+    return context.transact_feed([&](db::Transaction& tx) -> Result<Taken> {
         const UnixMs now_ms = context.now();
         GYM_CHECK(registry::lock_feed(tx));
         GYM_TRY(const registry::Unit unit, registry::get_unit(tx, target.unit));
@@ -180,7 +180,7 @@ Result<records::UnitReceipt> unit_receipt(const Context& context, const Digest& 
 }
 
 Status defend(const Context& context, const Address& worker, const Digest& id) {
-    return context.transact_idempotent([&](db::Transaction& tx) -> Status {
+    return context.transact_feed([&](db::Transaction& tx) -> Status {
         GYM_CHECK(registry::lock_feed(tx));
         GYM_TRY(const registry::Unit unit, registry::get_unit(tx, id));
         if (unit.worker != worker)

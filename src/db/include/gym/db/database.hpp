@@ -52,6 +52,14 @@ class Transaction {
 
 enum class Isolation { kReadCommitted, kRepeatableRead, kSerializable };
 
+/// When a transaction is safe from a crash of the server. One that commits later is never safe
+/// before one that it could see: they are written to one log.
+enum class Durability {
+    kAtCommit,     ///< COMMIT waits for the disk, and so does whoever waits for the locks
+    kAfterCommit,  ///< COMMIT frees the locks; then transact() waits for the disk. Idempotent only
+    kLater,  ///< nobody waits: a crash may lose the transaction as a whole, never a part of it
+};
+
 struct TransactOptions {
     Isolation isolation = Isolation::kReadCommitted;
     bool read_only = false;
@@ -63,9 +71,7 @@ struct TransactOptions {
     /// (it finds its own work by an id), run it again. False: kUnavailable, saying that the outcome
     /// is unknown.
     bool idempotent = false;
-    /// False: COMMIT does not wait until the log is on disk. A crash of the server may lose the
-    /// transaction as a whole, never a part of it.
-    bool durable = true;
+    Durability durability = Durability::kAtCommit;
     /// The body runs one statement, which is a transaction by itself: BEGIN and COMMIT are not
     /// sent, which saves two round trips. Read committed and idempotent only. An error that the
     /// body returns after its statement undoes nothing; another statement is kInternal.
