@@ -19,12 +19,16 @@ Result<std::optional<std::set<Address>>> staked_workers(const Context& context) 
     GYM_TRY(const auto nodes, context.transact([&](db::Transaction& tx) {
         return registry::list_nodes(tx, filter);
     }));
+    std::vector<Address> workers;
+    workers.reserve(nodes.size());
+    for (const registry::Node& node : nodes)
+        workers.push_back(node.address);
+    const auto stakes = context.deps.stake->active_stakes(workers);
+    if (!stakes.ok())
+        return stakes.error().in("stakes of " + std::to_string(workers.size()) + " workers");
     std::set<Address> out;
-    for (const registry::Node& node : nodes) {
-        const auto active = context.deps.stake->active_stake(node.address);
-        if (!active.ok()) return active.error().in("stake of " + node.address.hex());
-        if (*active >= context.options.minimum_stake) out.insert(node.address);
-    }
+    for (const auto& [worker, active] : *stakes)
+        if (active >= context.options.minimum_stake) out.insert(worker);
     return std::optional(std::move(out));
 }
 

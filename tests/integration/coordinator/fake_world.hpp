@@ -56,12 +56,18 @@ class FakeChain final : public coordinator::ChainPort {
 /// The stake of each worker: `each` by default. Can be unreachable.
 class FakeStake final : public coordinator::StakePort {
   public:
-    Result<Amount> active_stake(const Address& worker) override {
+    Result<std::map<Address, Amount>> active_stakes(std::span<const Address> workers) override {
         if (down) return fail(ErrorCode::kUnavailable, "the chain does not answer");
-        const auto known = of.find(worker);
-        return known == of.end() ? each : known->second;
+        ++questions;
+        std::map<Address, Amount> out;
+        for (const Address& worker : workers) {
+            const auto known = of.find(worker);
+            out.emplace(worker, known == of.end() ? each : known->second);
+        }
+        return out;
     }
     bool down = false;
+    int questions = 0;  ///< of many workers or of one
     Amount each;
     std::map<Address, Amount> of;
 };

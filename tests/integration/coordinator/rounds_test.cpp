@@ -160,6 +160,22 @@ TEST(CoordinatorRounds, AWorkerWithLessThanTheMinimumOfStakeGetsNoUnit) {
     EXPECT_EQ(world.rounds(job)[1].record.slots[0].worker, poor.address());
 }
 
+TEST(CoordinatorRounds, TheStakesOfAllWorkersAreOneQuestion) {
+    World world;
+    world.options.minimum_stake = Amount(100);
+    world.stake.each = Amount(100);
+    world.restart();
+    for (int i = 0; i < 20; ++i)
+        world.add_node(NodeRole::kWorker);
+    registry::JobTerms terms = World::terms();
+    terms.slots_max = 20;
+    terms.rounds = 1;
+    const Digest job = world.submit_job(terms);
+    world.settle();
+    ASSERT_EQ(world.rounds(job).at(0).record.slots.size(), 20U);
+    EXPECT_EQ(world.stake.questions, 1);
+}
+
 TEST(CoordinatorRounds, ARoundWaitsWhileStakesCannotBeRead) {
     World world;
     world.options.minimum_stake = Amount(100);
