@@ -49,7 +49,7 @@ struct Context {
     auto transact_feed(F&& body) const {
         db::TransactOptions repeat;
         repeat.idempotent = true;
-        repeat.durability = db::Durability::kAfterCommit;
+        repeat.disk_wait = db::DiskWait::kAfterCommit;
         return deps.database.transact(std::forward<F>(body), repeat);
     }
 };

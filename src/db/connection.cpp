@@ -204,7 +204,7 @@ Result<pqxx::result> Transaction::Impl::run(std::string_view sql, std::span<cons
 
 Status Transaction::Impl::begin_single(const TransactOptions& options) {
     if (options.isolation != Isolation::kReadCommitted || options.read_only ||
-        !options.idempotent || options.durability != Durability::kAtCommit)
+        !options.idempotent || options.disk_wait != DiskWait::kInCommit)
         return fail(ErrorCode::kInternal,
                     "a transaction of one statement is read committed, idempotent and durable at "
                     "commit");
@@ -214,7 +214,7 @@ Status Transaction::Impl::begin_single(const TransactOptions& options) {
 
 Status Transaction::Impl::begin(const TransactOptions& options) {
     if (options.single_statement) return begin_single(options);
-    flushes_ = options.durability == Durability::kAfterCommit;
+    flushes_ = options.disk_wait == DiskWait::kAfterCommit;
     if (flushes_ && !options.idempotent)
         return fail(ErrorCode::kInternal, "what is durable after COMMIT must be idempotent");
     std::string sql = "BEGIN ISOLATION LEVEL ";
@@ -230,7 +230,7 @@ Status Transaction::Impl::begin(const TransactOptions& options) {
             break;
     }
     sql += options.read_only ? " READ ONLY" : " READ WRITE";
-    if (options.durability != Durability::kAtCommit) sql += "; SET LOCAL synchronous_commit = off";
+    if (options.disk_wait != DiskWait::kInCommit) sql += "; SET LOCAL synchronous_commit = off";
     GYM_CHECK(run(sql, {}));
     open_ = true;
     return {};

@@ -71,7 +71,7 @@ class Transaction::Impl {
     pqxx::nontransaction driver_;
     bool open_ = false;
     bool single_ = false;   ///< see TransactOptions::single_statement
-    bool flushes_ = false;  ///< see Durability::kAfterCommit
+    bool flushes_ = false;  ///< see DiskWait::kAfterCommit
     bool aborted_ = false;
     unsigned statements_ = 0;
     unsigned savepoints_ = 0;

@@ -128,7 +128,7 @@ BeatAnswers heartbeats(const Context& context, std::span<const Beat> beats,
     db::TransactOptions options;
     options.idempotent = true;
     // A crash of the database may forget that a node was there a moment ago, but no answer.
-    options.durability = answered ? db::Durability::kAtCommit : db::Durability::kLater;
+    options.disk_wait = answered ? db::DiskWait::kInCommit : db::DiskWait::kNone;
     auto taken = context.deps.database.transact(
         [&](db::Transaction& tx) { return take(context, tx, beats, sightings); }, options);
     if (taken.ok()) return std::move(*taken);

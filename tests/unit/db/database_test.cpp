@@ -240,8 +240,8 @@ TEST_F(DatabaseTest, WhatIsDurableAfterCommitIsOnDiskWhenItReturns) {
     ASSERT_NO_FATAL_FAILURE(set_delay("ALTER SYSTEM SET wal_writer_delay = '10s'"));
     TransactOptions options;
     options.idempotent = true;
-    const auto on_disk = [&](Durability durability) {
-        options.durability = durability;
+    const auto on_disk = [&](DiskWait wait) {
+        options.disk_wait = wait;
         std::string written;
         const Status done = test_.owner().transact(
             [&](Transaction& t) -> Status {
@@ -260,16 +260,16 @@ TEST_F(DatabaseTest, WhatIsDurableAfterCommitIsOnDiskWhenItReturns) {
             })
             .value();
     };
-    EXPECT_TRUE(on_disk(Durability::kAtCommit));
-    EXPECT_TRUE(on_disk(Durability::kAfterCommit));
+    EXPECT_TRUE(on_disk(DiskWait::kInCommit));
+    EXPECT_TRUE(on_disk(DiskWait::kAfterCommit));
     int later = 0;
     for (int i = 0; i < 20; ++i)
-        later += on_disk(Durability::kLater) ? 0 : 1;
+        later += on_disk(DiskWait::kNone) ? 0 : 1;
     EXPECT_GT(later, 0) << "or the others prove nothing";
     ASSERT_NO_FATAL_FAILURE(set_delay("ALTER SYSTEM RESET wal_writer_delay"));
 
     options.idempotent = false;
-    options.durability = Durability::kAfterCommit;
+    options.disk_wait = DiskWait::kAfterCommit;
     const auto refused =
         test_.owner().transact([](Transaction& t) { return add(t, 1, 1); }, options);
     EXPECT_EQ(refused.error().code, ErrorCode::kInternal);

@@ -52,12 +52,12 @@ class Transaction {
 
 enum class Isolation { kReadCommitted, kRepeatableRead, kSerializable };
 
-/// When a transaction is safe from a crash of the server. One that commits later is never safe
-/// before one that it could see: they are written to one log.
-enum class Durability {
-    kAtCommit,     ///< COMMIT waits for the disk, and so does whoever waits for the locks
-    kAfterCommit,  ///< COMMIT frees the locks; then transact() waits for the disk. Idempotent only
-    kLater,  ///< nobody waits: a crash may lose the transaction as a whole, never a part of it
+/// When transact() waits until the server's log is on disk. A transaction is never on disk before
+/// one that it could see: they are written to one log.
+enum class DiskWait {
+    kInCommit,     ///< in COMMIT; whoever waits for the locks waits, too
+    kAfterCommit,  ///< after COMMIT, which frees the locks. Idempotent only
+    kNone,         ///< never: a crash may lose the transaction as a whole, not a part of it
 };
 
 struct TransactOptions {
@@ -71,7 +71,7 @@ struct TransactOptions {
     /// (it finds its own work by an id), run it again. False: kUnavailable, saying that the outcome
     /// is unknown.
     bool idempotent = false;
-    Durability durability = Durability::kAtCommit;
+    DiskWait disk_wait = DiskWait::kInCommit;
     /// The body runs one statement, which is a transaction by itself: BEGIN and COMMIT are not
     /// sent, which saves two round trips. Read committed and idempotent only. An error that the
     /// body returns after its statement undoes nothing; another statement is kInternal.
