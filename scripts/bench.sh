@@ -40,3 +40,6 @@ rm -f build/bench/settlement.json
 echo "bench: disputes -> build/bench/dispute.json"
 rm -f build/bench/dispute.json
 "$build/bin/bench_dispute" --output build/bench/dispute.json
+echo "bench: coordinator -> build/bench/coordinator.json"
+rm -f build/bench/coordinator.json
+"$build/bin/bench_coordinator" --output build/bench/coordinator.json

@@ -787,6 +787,18 @@ CREATE FUNCTION ledger.writers() RETURNS text[]
       AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
 $$;
 
+-- Name: announce_exclusion(); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.announce_exclusion() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM pg_notify('gym_node', encode(NEW.address, 'hex'));
+    RETURN NULL;
+END
+$$;
+
 -- Name: apply_measurement(); Type: FUNCTION; Schema: registry; Owner: -
 
 CREATE FUNCTION registry.apply_measurement() RETURNS trigger
@@ -1159,6 +1171,14 @@ CREATE FUNCTION registry.next_number(which text) RETURNS bigint
     UPDATE registry.sequence SET last = last + 1 WHERE name = which RETURNING last::bigint
 $$;
 
+-- Name: next_numbers(text, bigint); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.next_numbers(which text, many bigint) RETURNS bigint
+    LANGUAGE sql
+    AS $$
+    UPDATE registry.sequence SET last = last + many WHERE name = which RETURNING last::bigint - many
+$$;
+
 -- Name: publish_evaluation(); Type: FUNCTION; Schema: registry; Owner: -
 
 CREATE FUNCTION registry.publish_evaluation() RETURNS trigger
@@ -1226,6 +1246,15 @@ CREATE FUNCTION registry.tasks_of(node bytea, since_ms bigint) RETURNS SETOF byt
                    UNION SELECT m.unit_id FROM registry.missed_draw m WHERE m.verifier = node)
 $$;
 
+-- Name: unit_event_detail(bytea, bigint, bigint, integer, text, text); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.unit_event_detail(verifier bytea, tokens bigint, flops bigint, draws integer, reason_code text, reason text) RETURNS jsonb
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT jsonb_build_object('verifier', encode(verifier, 'hex'), 'tokens', tokens, 'flops', flops, 'draws', draws,
+                              'reason_code', reason_code, 'reason', reason)
+$$;
+
 -- Name: usefulness_ppm(integer, integer, integer); Type: FUNCTION; Schema: registry; Owner: -
 
 CREATE FUNCTION registry.usefulness_ppm(before_bits integer, after_bits integer, baseline_bits integer) RETURNS integer
@@ -1239,22 +1268,55 @@ CREATE FUNCTION registry.usefulness_ppm(before_bits integer, after_bits integer,
                  registry.loss_units(before_bits) - registry.loss_units(baseline_bits))::integer END
 $$;
 
--- Name: write_unit_event(); Type: FUNCTION; Schema: registry; Owner: -
+-- Name: write_new_unit_events(); Type: FUNCTION; Schema: registry; Owner: -
 
-CREATE FUNCTION registry.write_unit_event() RETURNS trigger
+CREATE FUNCTION registry.write_new_unit_events() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog'
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+DECLARE
+    units bigint := (SELECT count(*) FROM added);
+    before bigint;
 BEGIN
-    IF TG_OP = 'UPDATE' AND NEW.state = OLD.state AND NEW.draws = OLD.draws THEN
+    IF units = 0 THEN
         RETURN NULL;
     END IF;
+    before := registry.next_numbers('unit_event', units);
     INSERT INTO registry.unit_event (seq, unit_id, from_state, to_state, at_ms, detail)
-    VALUES (registry.next_number('unit_event'), NEW.id,
-            CASE WHEN TG_OP = 'UPDATE' THEN OLD.state END, NEW.state, NEW.changed_at_ms,
-            jsonb_build_object('verifier', encode(NEW.verifier, 'hex'), 'tokens', NEW.tokens,
-                               'flops', NEW.flops, 'draws', NEW.draws,
-                               'reason_code', NEW.reason_code, 'reason', NEW.reason));
+    SELECT before + row_number() OVER (ORDER BY n.job_id, n.round, n.slot, n.attempt), n.id, NULL, n.state,
+           n.changed_at_ms, registry.unit_event_detail(n.verifier, n.tokens, n.flops, n.draws, n.reason_code, n.reason)
+    FROM added n;
+    PERFORM pg_notify('gym_tasks', '');
+    RETURN NULL;
+END
+$$;
+
+-- Name: write_unit_events(); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.write_unit_events() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_nestloop TO 'off'
+    AS $$
+DECLARE
+    units bigint;
+    drawn boolean;
+    before bigint;
+BEGIN
+    SELECT count(*) FILTER (WHERE n.state <> o.state OR n.draws <> o.draws),
+           coalesce(bool_or(n.verifier IS NOT NULL AND n.verifier IS DISTINCT FROM o.verifier), false)
+    INTO units, drawn FROM after_update n JOIN before_update o USING (id);
+    IF units > 0 THEN
+        before := registry.next_numbers('unit_event', units);
+        INSERT INTO registry.unit_event (seq, unit_id, from_state, to_state, at_ms, detail)
+        SELECT before + row_number() OVER (ORDER BY n.job_id, n.round, n.slot, n.attempt), n.id, o.state, n.state,
+               n.changed_at_ms, registry.unit_event_detail(n.verifier, n.tokens, n.flops, n.draws, n.reason_code, n.reason)
+        FROM after_update n JOIN before_update o USING (id)
+        WHERE n.state <> o.state OR n.draws <> o.draws;
+    END IF;
+    IF drawn THEN
+        PERFORM pg_notify('gym_tasks', '');
+    END IF;
     RETURN NULL;
 END
 $$;
@@ -2593,7 +2655,8 @@ CREATE TABLE registry.node (
     CONSTRAINT node_name_check CHECK ((char_length(name) <= 64)),
     CONSTRAINT node_role_check CHECK ((role = ANY (ARRAY['worker'::text, 'verifier'::text]))),
     CONSTRAINT node_software_check CHECK ((char_length(software) <= 128))
-);
+)
+WITH (fillfactor='50');
 
 -- Name: report; Type: TABLE; Schema: registry; Owner: -
 
@@ -3295,6 +3358,10 @@ CREATE INDEX round_blobs ON registry.round USING gin ((ARRAY[(base_state_blob)::
 
 CREATE INDEX round_open ON registry.round USING btree (job_id) WHERE (state <> 'closed'::text);
 
+-- Name: unit_busy; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX unit_busy ON registry.unit USING btree (worker) WHERE (state = ANY (ARRAY['assigned'::text, 'disputed'::text]));
+
 -- Name: unit_deadline; Type: INDEX; Schema: registry; Owner: -
 
 CREATE INDEX unit_deadline ON registry.unit USING btree (deadline_ms) WHERE ((ended_at_ms IS NULL) AND (deadline_ms > 0));
@@ -3302,6 +3369,10 @@ CREATE INDEX unit_deadline ON registry.unit USING btree (deadline_ms) WHERE ((en
 -- Name: unit_delta; Type: INDEX; Schema: registry; Owner: -
 
 CREATE INDEX unit_delta ON registry.unit USING btree (delta_root) WHERE (delta_root IS NOT NULL);
+
+-- Name: unit_drawn; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX unit_drawn ON registry.unit USING btree (verifier) WHERE (state = ANY (ARRAY['sampled'::text, 'reported'::text]));
 
 -- Name: unit_event_unit; Type: INDEX; Schema: registry; Owner: -
 
@@ -3390,6 +3461,10 @@ CREATE TRIGGER immutable BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.transfer 
 -- Name: account only_forward; Type: TRIGGER; Schema: ledger; Owner: -
 
 CREATE TRIGGER only_forward BEFORE UPDATE ON ledger.account FOR EACH ROW WHEN (((old.id <> new.id) OR (old.owner <> new.owner) OR (old.asset <> new.asset) OR (old.kind <> new.kind) OR ((new.debits)::numeric < (old.debits)::numeric) OR ((new.credits)::numeric < (old.credits)::numeric) OR (new.version < old.version) OR (old.closed AND (NOT new.closed)))) EXECUTE FUNCTION ledger.refuse();
+
+-- Name: node announce_exclusion; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER announce_exclusion AFTER UPDATE ON registry.node FOR EACH ROW WHEN (((old.excluded_at_ms IS NULL) AND (new.excluded_at_ms IS NOT NULL))) EXECUTE FUNCTION registry.announce_exclusion();
 
 -- Name: dataset_key append_only; Type: TRIGGER; Schema: registry; Owner: -
 
@@ -3507,9 +3582,13 @@ CREATE TRIGGER publish_evaluation BEFORE INSERT ON registry.evaluation FOR EACH 
 
 CREATE TRIGGER retire_evaluation BEFORE UPDATE ON registry.evaluation FOR EACH ROW EXECUTE FUNCTION registry.retire_evaluation();
 
--- Name: unit write_unit_event; Type: TRIGGER; Schema: registry; Owner: -
+-- Name: unit write_new_unit_events; Type: TRIGGER; Schema: registry; Owner: -
 
-CREATE TRIGGER write_unit_event AFTER INSERT OR UPDATE ON registry.unit FOR EACH ROW EXECUTE FUNCTION registry.write_unit_event();
+CREATE TRIGGER write_new_unit_events AFTER INSERT ON registry.unit REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION registry.write_new_unit_events();
+
+-- Name: unit write_unit_events; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER write_unit_events AFTER UPDATE ON registry.unit REFERENCING OLD TABLE AS before_update NEW TABLE AS after_update FOR EACH STATEMENT EXECUTE FUNCTION registry.write_unit_events();
 
 -- Name: idempotency idempotency_job_id_fkey; Type: FK CONSTRAINT; Schema: api; Owner: -
 

@@ -43,6 +43,15 @@ json::object call_object(const CallRequest& request) {
     return out;
 }
 
+Result<CallOutcome> call_outcome(const RpcReply& reply) {
+    if (const auto* error = std::get_if<RpcError>(&reply)) {
+        if (!error->is_revert()) return error->as_error("eth_call");
+        return CallOutcome{true, error->data};
+    }
+    GYM_TRY(Bytes output, parse_bytes(std::get<json::value>(reply), "output"));
+    return CallOutcome{false, std::move(output)};
+}
+
 /// Error messages of nodes, in lower case, about a transaction that they reject. The specification
 /// names no codes.
 struct SendPhrase {
@@ -177,12 +186,27 @@ class HttpClient final : public ChainClient {
     Result<CallOutcome> call(const CallRequest& request, const BlockId& at) override {
         GYM_TRY(const RpcReply reply,
                 rpc_call("eth_call", {call_object(request), block_param(at)}));
-        if (const auto* error = std::get_if<RpcError>(&reply)) {
-            if (!error->is_revert()) return error->as_error("eth_call");
-            return CallOutcome{true, error->data};
+        return call_outcome(reply);
+    }
+
+    Result<std::vector<CallOutcome>> calls(std::span<const CallRequest> requests,
+                                           const BlockId& at) override {
+        std::vector<CallOutcome> out;
+        out.reserve(requests.size());
+        for (; !requests.empty();
+             requests = requests.subspan(std::min(requests.size(), kCallsPerBatchMax))) {
+            std::vector<json::array> params;
+            for (const CallRequest& one :
+                 requests.first(std::min(requests.size(), kCallsPerBatchMax)))
+                params.push_back({call_object(one), block_param(at)});
+            const std::lock_guard lock(mutex_);
+            GYM_TRY(const auto replies, rpc_.batch("eth_call", params));
+            for (const RpcReply& reply : replies) {
+                GYM_TRY(CallOutcome outcome, call_outcome(reply));
+                out.push_back(std::move(outcome));
+            }
         }
-        GYM_TRY(Bytes output, parse_bytes(std::get<json::value>(reply), "output"));
-        return CallOutcome{false, std::move(output)};
+        return out;
     }
 
     Result<GasEstimate> estimate_gas(const CallRequest& request) override {
@@ -237,6 +261,17 @@ class HttpClient final : public ChainClient {
 };
 
 }  // namespace
+
+Result<std::vector<CallOutcome>> ChainClient::calls(std::span<const CallRequest> requests,
+                                                    const BlockId& at) {
+    std::vector<CallOutcome> out;
+    out.reserve(requests.size());
+    for (const CallRequest& request : requests) {
+        GYM_TRY(CallOutcome outcome, call(request, at));
+        out.push_back(std::move(outcome));
+    }
+    return out;
+}
 
 Result<std::unique_ptr<ChainClient>> make_http_client(const std::string& url,
                                                       const HttpOptions& options) {

@@ -76,24 +76,62 @@ std::vector<chain::AbiValue> permit_arguments(const Address& owner, const Amount
     return {owner, amount, deadline_s, std::uint64_t{*v}, Bytes(r, s), Bytes(s, v)};
 }
 
+namespace {
+
+std::string_view name_of(std::string_view function) {
+    return function.substr(0, function.find('('));
+}
+
+Result<std::vector<chain::AbiValue>> decode_view(const chain::CallOutcome& outcome,
+                                                 const Address& contract, std::string_view function,
+                                                 std::string_view outputs) {
+    const std::string name(name_of(function));
+    if (outcome.reverted)
+        return fail(ErrorCode::kConflict, name + ": " + describe_revert(outcome.output));
+    // The EVM answers a call to an address without code with success and no data.
+    if (outcome.output.empty())
+        return fail(ErrorCode::kNotFound, name + ": there is no contract at " + contract.hex());
+    auto values = chain::abi_decode(parse_own(outputs).inputs, outcome.output);
+    if (!values.ok()) return values.error().in(name);
+    return values;
+}
+
+chain::CallRequest view_request(const Address& contract, std::string_view function,
+                                const std::vector<chain::AbiValue>& arguments) {
+    chain::CallRequest request;
+    request.to = contract;
+    request.data = call_data(function, arguments);
+    return request;
+}
+
+}  // namespace
+
 Result<std::vector<chain::AbiValue>> call_view(chain::ChainClient& client, const Address& contract,
                                                const chain::BlockId& at, std::string_view function,
                                                const std::vector<chain::AbiValue>& arguments,
                                                std::string_view outputs) {
-    const std::string name(function.substr(0, function.find('(')));
-    chain::CallRequest request;
-    request.to = contract;
-    request.data = call_data(function, arguments);
-    auto outcome = client.call(request, at);
-    if (!outcome.ok()) return outcome.error().in(name);
-    if (outcome->reverted)
-        return fail(ErrorCode::kConflict, name + ": " + describe_revert(outcome->output));
-    // The EVM answers a call to an address without code with success and no data.
-    if (outcome->output.empty())
-        return fail(ErrorCode::kNotFound, name + ": there is no contract at " + contract.hex());
-    auto values = chain::abi_decode(parse_own(outputs).inputs, outcome->output);
-    if (!values.ok()) return values.error().in(name);
-    return values;
+    const auto outcome = client.call(view_request(contract, function, arguments), at);
+    if (!outcome.ok()) return outcome.error().in(name_of(function));
+    return decode_view(*outcome, contract, function, outputs);
+}
+
+Result<std::vector<std::vector<chain::AbiValue>>> call_views(
+    chain::ChainClient& client, const Address& contract, const chain::BlockId& at,
+    std::string_view function, const std::vector<std::vector<chain::AbiValue>>& arguments,
+    std::string_view outputs) {
+    std::vector<chain::CallRequest> requests;
+    requests.reserve(arguments.size());
+    for (const auto& one : arguments)
+        requests.push_back(view_request(contract, function, one));
+    const auto outcomes = client.calls(requests, at);
+    if (!outcomes.ok()) return outcomes.error().in(name_of(function));
+    std::vector<std::vector<chain::AbiValue>> out;
+    out.reserve(outcomes->size());
+    for (const chain::CallOutcome& outcome : *outcomes) {
+        GYM_TRY(auto values, decode_view(outcome, contract, function, outputs));
+        out.push_back(std::move(values));
+    }
+    return out;
 }
 
 Result<Amount> view_amount(chain::ChainClient& client, const Address& contract,

@@ -45,6 +45,11 @@ struct Declaration {
     chain::ChainClient& client, const Address& contract, const chain::BlockId& at,
     std::string_view function, const std::vector<chain::AbiValue>& arguments,
     std::string_view outputs);
+/// The same view for many arguments, in few round trips: the outputs of each, in order.
+[[nodiscard]] Result<std::vector<std::vector<chain::AbiValue>>> call_views(
+    chain::ChainClient& client, const Address& contract, const chain::BlockId& at,
+    std::string_view function, const std::vector<std::vector<chain::AbiValue>>& arguments,
+    std::string_view outputs);
 /// A view with one uint256 or narrower output.
 [[nodiscard]] Result<Amount> view_amount(chain::ChainClient& client, const Address& contract,
                                          const chain::BlockId& at, std::string_view function,

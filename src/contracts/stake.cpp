@@ -51,10 +51,25 @@ ContractCall Stake::withdraw() const {
 
 Result<Stake::Holding> Stake::stake_of(chain::ChainClient& client, const Address& owner,
                                        const chain::BlockId& at) const {
-    GYM_TRY(const auto values, call_view(client, address_, at, "stakeOf(address)", {owner},
-                                         "_(uint256,uint256,uint256)"));
-    Holding out;
-    GYM_CHECK(read_all(values, out.active, out.thawing, out.locks));
+    GYM_TRY(const auto holdings, stakes_of(client, {&owner, 1}, at));
+    return holdings.front();
+}
+
+Result<std::vector<Stake::Holding>> Stake::stakes_of(chain::ChainClient& client,
+                                                     std::span<const Address> owners,
+                                                     const chain::BlockId& at) const {
+    std::vector<std::vector<chain::AbiValue>> arguments;
+    arguments.reserve(owners.size());
+    for (const Address& owner : owners)
+        arguments.push_back({owner});
+    GYM_TRY(const auto all, call_views(client, address_, at, "stakeOf(address)", arguments,
+                                       "_(uint256,uint256,uint256)"));
+    std::vector<Holding> out;
+    out.reserve(all.size());
+    for (const auto& values : all) {
+        Holding& one = out.emplace_back();
+        GYM_CHECK(read_all(values, one.active, one.thawing, one.locks));
+    }
     return out;
 }
 

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "facts.hpp"
 #include "gym/coordinator/options.hpp"
 #include "gym/coordinator/results.hpp"
 #include "gym/registry/jobs.hpp"
@@ -15,10 +17,11 @@
 namespace gym::coordinator {
 
 /// Dependencies and options of all parts of the coordinator. Parts are free functions over it, so
-/// that nothing survives in memory between two calls.
+/// that nothing survives in memory between two calls but facts that never change.
 struct Context {
     Dependencies deps;
     Options options;
+    std::shared_ptr<Facts> facts = std::make_shared<Facts>();
 
     [[nodiscard]] UnixMs now() const { return deps.clock.now_ms(); }
     /// Whether the operator lets `address` take part in this role.
@@ -39,6 +42,14 @@ struct Context {
     auto transact_idempotent(F&& body) const {
         db::TransactOptions repeat;
         repeat.idempotent = true;
+        return deps.database.transact(std::forward<F>(body), repeat);
+    }
+    /// The same for one that takes the feed's lock: others get it before the disk has the log.
+    template <class F>
+    auto transact_feed(F&& body) const {
+        db::TransactOptions repeat;
+        repeat.idempotent = true;
+        repeat.disk_wait = db::DiskWait::kAfterCommit;
         return deps.database.transact(std::forward<F>(body), repeat);
     }
 };

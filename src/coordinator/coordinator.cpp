@@ -1,7 +1,10 @@
 #include "gym/coordinator/coordinator.hpp"
 
 #include <atomic>
+#include <mutex>
 
+#include "calls/heartbeats.hpp"
+#include "calls/next_tasks.hpp"
 #include "calls/node_calls.hpp"
 #include "calls/verifier_calls.hpp"
 #include "calls/worker_calls.hpp"
@@ -54,6 +57,10 @@ struct Coordinator::Impl {
     std::atomic<UnixMs> pruned_at_ms = 0;
 
     std::atomic<bool> rates_published = false;
+
+    /// Nodes whose rows were locked when they were seen; a crash forgets them.
+    std::mutex unmarked_mutex;
+    std::vector<registry::Sighting> unmarked;
 
     Status publish_rates();
     Status prune_challenges();
@@ -118,9 +125,21 @@ Result<std::uint32_t> Coordinator::challenge_nodes() {
     return coordinator::challenge_nodes(impl_->context);
 }
 
+std::vector<Result<records::HeartbeatAnswer>> Coordinator::heartbeats(std::span<const Beat> beats) {
+    std::vector<registry::Sighting> unmarked;
+    {
+        const std::scoped_lock lock(impl_->unmarked_mutex);
+        unmarked.swap(impl_->unmarked);
+    }
+    BeatAnswers out = coordinator::heartbeats(impl_->context, beats, std::move(unmarked));
+    const std::scoped_lock lock(impl_->unmarked_mutex);
+    impl_->unmarked.insert(impl_->unmarked.end(), out.unmarked.begin(), out.unmarked.end());
+    return std::move(out.answers);
+}
+
 Result<records::HeartbeatAnswer> Coordinator::heartbeat(
     const Address& node, const std::optional<protocol::UptimeAnswer>& answer) {
-    return coordinator::heartbeat(impl_->context, node, answer);
+    return coordinator::heartbeat(impl_->context, {node, impl_->context.now(), answer});
 }
 
 Status Coordinator::leave(const Address& node) {
@@ -131,8 +150,21 @@ Result<records::NodeStatus> Coordinator::node_status(const Address& node) {
     return coordinator::node_status(impl_->context, node);
 }
 
+std::vector<Result<std::optional<records::Task>>> Coordinator::next_tasks(
+    std::span<const Address> nodes) {
+    return coordinator::next_tasks(impl_->context, nodes);
+}
+
+Result<std::vector<Address>> Coordinator::nodes_with_tasks() {
+    return impl_->context.transact(
+        [&](db::Transaction& tx) { return registry::nodes_with_units(tx, impl_->context.now()); });
+}
+
 Result<std::optional<records::TrainTask>> Coordinator::next_unit(const Address& worker) {
-    return coordinator::next_unit(impl_->context, worker);
+    GYM_TRY(const auto task,
+            coordinator::next_task(impl_->context, worker, records::NodeRole::kWorker));
+    if (!task) return std::optional<records::TrainTask>();
+    return std::optional(std::get<records::TrainTask>(*task));
 }
 
 Result<std::optional<UploadLimit>> Coordinator::upload_limit(const Address& worker) {
@@ -157,7 +189,10 @@ Status Coordinator::defend(const Address& worker, const Digest& unit) {
 }
 
 Result<std::optional<records::VerifyTask>> Coordinator::next_task(const Address& verifier) {
-    return coordinator::next_task(impl_->context, verifier);
+    GYM_TRY(const auto task,
+            coordinator::next_task(impl_->context, verifier, records::NodeRole::kVerifier));
+    if (!task) return std::optional<records::VerifyTask>();
+    return std::optional(std::get<records::VerifyTask>(*task));
 }
 
 Result<Bytes> Coordinator::commit_report(const Address& verifier, const Digest& unit,

@@ -33,8 +33,15 @@ Result<std::optional<registry::Node>> GrpcService::find_node(const Address& addr
 }
 
 Result<bool> GrpcService::is_registered(const Address& address) {
+    {
+        const std::scoped_lock lock(known_mutex_);
+        if (known_nodes_.contains(address)) return true;
+    }
     GYM_TRY(const auto node, find_node(address));
-    return node.has_value();
+    if (!node) return false;
+    const std::scoped_lock lock(known_mutex_);
+    if (known_nodes_.size() < kKnownNodesMax) known_nodes_.insert(address);
+    return true;
 }
 
 Result<bool> GrpcService::register_node(const Address& caller,
@@ -50,25 +57,22 @@ Result<bool> GrpcService::register_node(const Address& caller,
     return !known.has_value();
 }
 
-Result<records::HeartbeatAnswer> GrpcService::heartbeat(const Address& caller,
-                                                        const records::Heartbeat& beat) {
-    return core_.heartbeat(caller, beat.answer);
+std::vector<Result<records::HeartbeatAnswer>> GrpcService::heartbeats(
+    std::span<const rpc::ArrivedBeat> beats) {
+    std::vector<Beat> out;
+    out.reserve(beats.size());
+    for (const rpc::ArrivedBeat& arrived : beats)
+        out.push_back({arrived.caller, arrived.at_ms, arrived.beat.answer});
+    return core_.heartbeats(out);
 }
 
 Status GrpcService::leave(const Address& caller) {
     return core_.leave(caller);
 }
 
-Result<std::optional<records::Task>> GrpcService::next_task(const Address& caller) {
-    using Found = std::optional<records::Task>;
-    GYM_TRY(const auto node, find_node(caller));
-    if (!node) return fail(ErrorCode::kNotFound, caller.hex() + " is not registered");
-    if (node->profile.role == records::NodeRole::kVerifier) {
-        GYM_TRY(auto task, core_.next_task(caller));
-        return task ? Found(std::move(*task)) : Found();
-    }
-    GYM_TRY(auto task, core_.next_unit(caller));
-    return task ? Found(std::move(*task)) : Found();
+std::vector<Result<std::optional<records::Task>>> GrpcService::next_tasks(
+    std::span<const Address> callers) {
+    return core_.next_tasks(callers);
 }
 
 Result<bool> GrpcService::may_fetch(const Address& caller, const Digest& root) {

@@ -203,15 +203,20 @@ Result<pqxx::result> Transaction::Impl::run(std::string_view sql, std::span<cons
 }
 
 Status Transaction::Impl::begin_single(const TransactOptions& options) {
-    if (options.isolation != Isolation::kReadCommitted || options.read_only || !options.idempotent)
+    if (options.isolation != Isolation::kReadCommitted || options.read_only ||
+        !options.idempotent || options.disk_wait != DiskWait::kInCommit)
         return fail(ErrorCode::kInternal,
-                    "a transaction of one statement is read committed and idempotent");
+                    "a transaction of one statement is read committed, idempotent and durable at "
+                    "commit");
     single_ = true;
     return {};
 }
 
 Status Transaction::Impl::begin(const TransactOptions& options) {
     if (options.single_statement) return begin_single(options);
+    flushes_ = options.disk_wait == DiskWait::kAfterCommit;
+    if (flushes_ && !options.idempotent)
+        return fail(ErrorCode::kInternal, "what is durable after COMMIT must be idempotent");
     std::string sql = "BEGIN ISOLATION LEVEL ";
     switch (options.isolation) {
         case Isolation::kReadCommitted:
@@ -224,7 +229,9 @@ Status Transaction::Impl::begin(const TransactOptions& options) {
             sql += "SERIALIZABLE";
             break;
     }
-    GYM_CHECK(run(sql + (options.read_only ? " READ ONLY" : " READ WRITE"), {}));
+    sql += options.read_only ? " READ ONLY" : " READ WRITE";
+    if (options.disk_wait != DiskWait::kInCommit) sql += "; SET LOCAL synchronous_commit = off";
+    GYM_CHECK(run(sql, {}));
     open_ = true;
     return {};
 }
@@ -251,12 +258,19 @@ Status Transaction::Impl::commit() {
     // PostgreSQL answers COMMIT of a failed transaction with success and rolls back.
     if (aborted_ || failure.connection_lost) return failure.error;
     if (single_) return {};
-    const auto result = run("COMMIT", {});
+    auto result = run("COMMIT", {});
     open_ = false;
+    std::string_view during = "COMMIT";
+    if (result.ok() && flushes_) {
+        // A transaction of its own, which waits for all of the log before it. Many share a write.
+        during = "the wait for the disk after COMMIT";
+        result = run("SELECT pg_logical_emit_message(true, 'gym', '')", {});
+    }
     if (result.ok()) return {};
     if (failure.connection_lost) {
         failure.commit_unknown = true;
-        failure.error = failure.error.in("the connection was lost during COMMIT, outcome unknown");
+        failure.error = failure.error.in("the connection was lost during " + std::string(during) +
+                                         ", outcome unknown");
     }
     return failure.error;
 }

@@ -70,7 +70,8 @@ class Transaction::Impl {
     Connection& connection_;
     pqxx::nontransaction driver_;
     bool open_ = false;
-    bool single_ = false;  ///< see TransactOptions::single_statement
+    bool single_ = false;   ///< see TransactOptions::single_statement
+    bool flushes_ = false;  ///< see DiskWait::kAfterCommit
     bool aborted_ = false;
     unsigned statements_ = 0;
     unsigned savepoints_ = 0;

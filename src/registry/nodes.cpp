@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "columns.hpp"
+
 namespace gym::registry {
 namespace {
 
@@ -11,7 +13,6 @@ constexpr std::string_view kNodeColumns =
     "hardware->>'memory_bytes' AS memory_bytes, software, benchmark_flops, registered_at_ms, "
     "last_seen_at_ms, valid_run, has_left, excluded_at_ms, excluded_code, "
     "excluded_reason FROM registry.node ";
-constexpr std::uint32_t kNodeListMax = 10'000;
 
 /// The column `hardware`. The device is text from a peer: only characters that need no escape in
 /// JSON go in.
@@ -108,7 +109,7 @@ Result<std::vector<Node>> list_nodes(db::Transaction& tx, const NodeFilter& filt
                         "AND ($4::bytea IS NULL OR owner = $4) "
                         "AND ($5::bytea IS NULL OR address > $5) ORDER BY address LIMIT $6",
                     {role, filter.seen_since_ms, filter.eligible_only, filter.owner, filter.after,
-                     std::min(filter.limit, kNodeListMax)}));
+                     std::min(filter.limit, kNodesListMax)}));
     std::vector<Node> nodes;
     nodes.reserve(rows.size());
     for (const db::Row row : rows) {
@@ -118,10 +119,54 @@ Result<std::vector<Node>> list_nodes(db::Transaction& tx, const NodeFilter& filt
     return nodes;
 }
 
+Result<std::map<Address, Address>> owners_of(db::Transaction& tx, std::span<const Address> nodes) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("SELECT address, owner FROM registry.node WHERE address = ANY($1::bytea[])",
+                    {db::Param::array(nodes)}));
+    std::map<Address, Address> out;
+    for (const db::Row row : rows)
+        out.emplace(row.get<Address>(0), row.get<Address>(1));
+    for (const Address& node : nodes)
+        if (!out.contains(node)) return unknown_node(node);
+    return out;
+}
+
+Result<std::map<Address, Standing>> standings_of(db::Transaction& tx,
+                                                 std::span<const Address> nodes) {
+    GYM_TRY(const db::Rows rows, tx.exec("SELECT address, role, excluded_reason FROM registry.node "
+                                         "WHERE address = ANY($1::bytea[])",
+                                         {db::Param::array(nodes)}));
+    std::map<Address, Standing> out;
+    for (const db::Row row : rows) {
+        Standing& standing = out[row.get<Address>(0)];
+        GYM_TRY(standing.role, records::parse_node_role(row.get<std::string>(1)));
+        standing.excluded_because = row.get<std::optional<std::string>>(2);
+    }
+    return out;
+}
+
+Result<std::set<Address>> see_nodes(db::Transaction& tx, std::span<const Sighting> sightings) {
+    const auto column = [&](const auto& value) { return column_of(sightings, value); };
+    GYM_TRY(const db::Rows rows,
+            tx.exec("WITH beat AS MATERIALIZED (SELECT * FROM unnest($1::bytea[], $2::bigint[]) AS "
+                    "b(node, at_ms)), free AS MATERIALIZED (SELECT n.address FROM registry.node n "
+                    "WHERE n.address IN (SELECT node FROM beat) FOR NO KEY UPDATE SKIP LOCKED) "
+                    "UPDATE registry.node n SET last_seen_at_ms = greatest(n.last_seen_at_ms, "
+                    "beat.at_ms), has_left = n.has_left AND beat.at_ms < n.last_seen_at_ms FROM "
+                    "beat JOIN free ON free.address = beat.node "
+                    "WHERE n.address = beat.node RETURNING n.address",
+                    {column([](const Sighting& s) { return s.node; }),
+                     column([](const Sighting& s) { return s.at_ms; })}));
+    std::set<Address> out;
+    for (const db::Row row : rows)
+        out.insert(row.get<Address>(0));
+    return out;
+}
+
 Status heartbeat(db::Transaction& tx, const Address& address, UnixMs now_ms) {
     GYM_TRY(const db::Rows seen,
             tx.exec("UPDATE registry.node SET last_seen_at_ms = greatest(last_seen_at_ms, $2), "
-                    "has_left = false WHERE address = $1",
+                    "has_left = has_left AND $2 < last_seen_at_ms WHERE address = $1",
                     {address, now_ms}));
     if (seen.affected() == 0) return unknown_node(address);
     return {};

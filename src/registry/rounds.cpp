@@ -79,6 +79,12 @@ Result<RoundState> parse_round_state(std::string_view name) {
     return fail(ErrorCode::kMalformed, "no round state is called '" + std::string(name) + "'");
 }
 
+Status lock_epochs(db::Transaction& tx) {
+    GYM_TRY([[maybe_unused]] const db::Row row,
+            tx.exec_one("SELECT last FROM registry.sequence WHERE name = 'epoch' FOR UPDATE"));
+    return {};
+}
+
 Result<Round> record_round(db::Transaction& tx, const protocol::RoundRecord& record,
                            const StateRef& base, const StateRef& momentum, UnixMs now_ms) {
     GYM_CHECK(protocol::validate(record));
@@ -133,6 +139,13 @@ Result<std::optional<Round>> find_round_by_record(db::Transaction& tx, const Dig
 Result<std::vector<Round>> list_rounds(db::Transaction& tx, const Digest& job_id) {
     GYM_TRY(const db::Rows rows,
             tx.exec("SELECT * FROM registry.round WHERE job_id = $1 ORDER BY round", {job_id}));
+    return to_rounds(rows);
+}
+
+Result<std::vector<Round>> rounds_in_state(db::Transaction& tx, RoundState state) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("SELECT * FROM registry.round WHERE state = $1 AND state <> 'closed'",
+                    {to_string(state)}));
     return to_rounds(rows);
 }
 

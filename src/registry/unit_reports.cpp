@@ -1,5 +1,5 @@
 // Commitments, evidence and reports of units.
-#include "gym/registry/units.hpp"
+#include "unit_rows.hpp"
 
 namespace gym::registry {
 namespace {
@@ -138,13 +138,20 @@ Status mark_equivocation_filed(db::Transaction& tx, const Digest& unit, UnixMs n
     return {};
 }
 
-Status set_verifier(db::Transaction& tx, const Digest& unit,
-                    const std::optional<Address>& verifier) {
+Status set_verifiers(db::Transaction& tx, std::span<const DrawnVerifier> drawn) {
+    if (drawn.empty()) return {};
+    const auto column = [&](const auto& value) { return column_of(drawn, value); };
     GYM_TRY(const db::Rows rows,
-            tx.exec("UPDATE registry.unit SET verifier = $2 WHERE id = $1 AND state = 'sampled'",
-                    {unit, verifier}));
-    if (rows.affected() == 1) return {};
-    return fail(ErrorCode::kConflict, "unit " + unit.hex() + " waits for no verifier");
+            tx.exec("UPDATE registry.unit u SET verifier = n.verifier FROM unnest($1::bytea[], "
+                    "$2::bytea[]) AS n(id, verifier) WHERE u.id = n.id AND u.state = 'sampled'",
+                    {column([](const DrawnVerifier& d) { return d.unit; }),
+                     column([](const DrawnVerifier& d) { return d.verifier; })}));
+    if (rows.affected() == drawn.size()) return {};
+    return fail(ErrorCode::kConflict, drawn.size() == 1
+                                          ? "unit " + drawn[0].unit.hex() + " waits for no verifier"
+                                          : std::to_string(drawn.size() - rows.affected()) +
+                                                " of " + std::to_string(drawn.size()) +
+                                                " units wait for no verifier");
 }
 
 Status store_report(db::Transaction& tx, const Digest& unit, std::uint32_t draw,
@@ -180,23 +187,28 @@ Result<std::vector<StoredReport>> list_reports(db::Transaction& tx, const Digest
     return out;
 }
 
-Status store_missed_draw(db::Transaction& tx, const Digest& unit, std::uint32_t draw,
-                         const Address& verifier, UnixMs now_ms) {
-    GYM_TRY([[maybe_unused]] const db::Rows rows,
-            tx.exec("INSERT INTO registry.missed_draw (unit_id, draw, verifier, at_ms) VALUES ($1, "
-                    "$2, $3, $4) ON CONFLICT DO NOTHING",
-                    {unit, draw, verifier, now_ms}));
+Status store_missed_draws(db::Transaction& tx, std::span<const MissedDraw> missed, UnixMs now_ms) {
+    if (missed.empty()) return {};
+    const auto column = [&](const auto& value) { return column_of(missed, value); };
+    GYM_CHECK(
+        tx.exec("INSERT INTO registry.missed_draw (unit_id, draw, verifier, at_ms) SELECT "
+                "m.unit, m.draw, m.verifier, $4 FROM unnest($1::bytea[], $2::integer[], "
+                "$3::bytea[]) AS m(unit, draw, verifier) ON CONFLICT DO NOTHING",
+                {column([](const MissedDraw& m) { return m.unit; }),
+                 column([](const MissedDraw& m) { return m.draw; }),
+                 column([](const MissedDraw& m) { return m.verifier; }), now_ms}));
     return {};
 }
 
-Result<std::vector<MissedDraws>> missed_draws(db::Transaction& tx, const Digest& unit) {
+Result<std::map<Digest, std::vector<MissedDraws>>> missed_draws(db::Transaction& tx,
+                                                                std::span<const Digest> units) {
     GYM_TRY(const db::Rows rows,
-            tx.exec("SELECT verifier, count(*) FROM registry.missed_draw WHERE unit_id = $1 "
-                    "GROUP BY verifier ORDER BY verifier",
-                    {unit}));
-    std::vector<MissedDraws> out;
+            tx.exec("SELECT unit_id, verifier, count(*) FROM registry.missed_draw WHERE unit_id = "
+                    "ANY($1::bytea[]) GROUP BY unit_id, verifier ORDER BY unit_id, verifier",
+                    {db::Param::array(units)}));
+    std::map<Digest, std::vector<MissedDraws>> out;
     for (const db::Row row : rows)
-        out.push_back({row.get<Address>(0), row.get<std::uint32_t>(1)});
+        out[row.get<Digest>(0)].push_back({row.get<Address>(1), row.get<std::uint32_t>(2)});
     return out;
 }
 

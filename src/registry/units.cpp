@@ -9,15 +9,20 @@ namespace {
 
 using protocol::UnitState;
 
-constexpr std::string_view kUnitSelect =
-    "SELECT u.*, (SELECT digest FROM registry.report p WHERE p.unit_id = u.id "
-    "AND p.draw = u.draws - 1) AS report_digest FROM registry.unit u ";
-
 std::vector<UnitState> states_that_are(bool terminal) {
     std::vector<UnitState> out;
     for (std::size_t i = 0; i < protocol::kUnitStateCount; ++i)
         if (protocol::is_terminal(static_cast<UnitState>(i)) == terminal)
             out.push_back(static_cast<UnitState>(i));
+    return out;
+}
+
+Result<std::map<Address, Unit>> by_node(const db::Rows& rows) {
+    std::map<Address, Unit> out;
+    for (const db::Row row : rows) {
+        GYM_TRY(Unit unit, to_unit(row));
+        out.emplace(row.get<Address>("node"), std::move(unit));
+    }
     return out;
 }
 
@@ -29,96 +34,6 @@ Result<std::vector<Unit>> to_units(const db::Rows& rows) {
         out.push_back(std::move(unit));
     }
     return out;
-}
-
-/// The reason in a unit's row; the schema requires one in every state for which this is called.
-protocol::Reason stored_reason(const Unit& unit) {
-    const auto code = protocol::parse_reason_code(unit.reason_code);
-    GYM_ASSERT(code.ok(), "the registry holds a reason code that the protocol does not know");
-    return {*code, unit.reason};
-}
-
-/// Why time alone ended or moved a unit, when the caller gives no reason of its own.
-std::optional<protocol::Reason> reason_of_time(const Unit& unit, UnitState next) {
-    switch (next) {
-        case UnitState::kExpired:
-            return protocol::late_commitment(unit.key);
-        case UnitState::kUnpaid:
-            return protocol::no_report(unit.key, unit.status.draws);
-        case UnitState::kRejected:
-            return protocol::no_defence(stored_reason(unit));
-        default:
-            return std::nullopt;
-    }
-}
-
-/// Fills the fields that a unit's row takes from its commitment when it becomes committed.
-Status read_commitment(db::Transaction& tx, Unit& unit, UnixMs now_ms) {
-    GYM_TRY(const auto stored, find_commitment(tx, unit.id));
-    if (!stored)
-        return fail(ErrorCode::kConflict,
-                    protocol::name_unit(unit.key) + " has no commitment to advance with");
-    const protocol::UnitCommitment& commitment = stored->commitment.commitment;
-    unit.tokens = commitment.tokens;
-    unit.flops = commitment.flops;
-    unit.delta_root = commitment.delta_root;
-    unit.committed_at_ms = now_ms;
-    return {};
-}
-
-Status write_status(db::Transaction& tx, const Unit& unit, UnixMs now_ms) {
-    GYM_TRY(
-        [[maybe_unused]] const db::Rows rows,
-        tx.exec("UPDATE registry.unit SET state = $2, deadline_ms = $3, draws = $4, defended = "
-                "$5, verifier = $6, committed_at_ms = $7, changed_at_ms = $8, ended_at_ms = $9, "
-                "tokens = $10, flops = $11, delta_root = $12, reason_code = $13, reason = $14 "
-                "WHERE id = $1",
-                {unit.id, protocol::to_string(unit.status.state), unit.status.deadline_ms,
-                 unit.status.draws, unit.status.defended, unit.verifier, unit.committed_at_ms,
-                 now_ms, unit.ended_at_ms, unit.tokens, unit.flops, unit.delta_root,
-                 unit.reason_code, unit.reason}));
-    return {};
-}
-
-/// The run of valid units behind the adaptive sampling rate.
-Status update_run(db::Transaction& tx, const Unit& unit) {
-    if (unit.kind != protocol::UnitKind::kTrain) return {};
-    if (unit.status.state == UnitState::kFinal) {
-        GYM_TRY([[maybe_unused]] const db::Rows rows,
-                tx.exec("UPDATE registry.node SET valid_run = valid_run + 1 WHERE address = $1 AND "
-                        "excluded_at_ms IS NULL",
-                        {unit.worker}));
-    } else if (unit.status.state == UnitState::kRejected ||
-               unit.status.state == UnitState::kSlashed) {
-        GYM_TRY(
-            [[maybe_unused]] const db::Rows rows,
-            tx.exec("UPDATE registry.node SET valid_run = 0 WHERE address = $1", {unit.worker}));
-    }
-    return {};
-}
-
-/// A report is accepted when its unit has ended: until then an audit may refute it. Agreement is
-/// paid unless the worker turned out wrong in what was compared, a difference is paid if it stood,
-/// and an excluded verifier gets nothing more.
-Status accept_report(db::Transaction& tx, const Unit& unit, UnixMs now_ms) {
-    const UnitState state = unit.status.state;
-    if (!protocol::is_terminal(state)) return {};
-    const bool fault = state == UnitState::kRejected || state == UnitState::kSlashed;
-    const bool agreement =
-        state == UnitState::kFinal || state == UnitState::kVoid ||
-        (fault && unit.reason_code == protocol::to_string(protocol::ReasonCode::kEquivocation));
-    GYM_TRY(
-        [[maybe_unused]] const db::Rows rows,
-        tx.exec(
-            "UPDATE registry.report SET accepted_seq = "
-            "registry.next_number('accepted_report'), accepted_at_ms = $5, found_fault = NOT "
-            "is_equal WHERE unit_id = $1 AND draw = $2 AND revealed_at_ms IS NOT NULL "
-            "AND CASE WHEN is_equal THEN $3::boolean ELSE $4::boolean END "
-            "AND audit IS DISTINCT FROM 'failed' AND accepted_seq IS NULL "
-            "AND NOT EXISTS (SELECT FROM registry.node n WHERE n.address = verifier "
-            "AND n.excluded_at_ms IS NOT NULL)",
-            {unit.id, static_cast<std::int64_t>(unit.status.draws) - 1, agreement, fault, now_ms}));
-    return {};
 }
 
 }  // namespace
@@ -164,17 +79,28 @@ const std::vector<UnitState>& terminal_states() {
     return states;
 }
 
-Status assign_unit(db::Transaction& tx, const NewUnit& unit,
-                   const protocol::LifecycleParams& params, UnixMs now_ms) {
+Status assign_units(db::Transaction& tx, std::span<const NewUnit> units,
+                    const protocol::LifecycleParams& params, UnixMs now_ms) {
     GYM_CHECK(lock_feed(tx));
     const protocol::UnitStatus status = protocol::assigned(params, now_ms);
-    GYM_TRY([[maybe_unused]] const db::Rows rows,
-            tx.exec("INSERT INTO registry.unit (id, job_id, round, slot, attempt, kind, worker, "
-                    "owner, sampling_rate_ppm, deadline_ms, assigned_at_ms, changed_at_ms) "
-                    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)",
-                    {protocol::unit_id(unit.key), unit.key.job_id, unit.key.round, unit.key.slot,
-                     unit.key.attempt, protocol::to_string(unit.kind), unit.worker, unit.owner,
-                     unit.sampling_rate_ppm, status.deadline_ms, now_ms}));
+    const auto column = [&](const auto& value) { return column_of(units, value); };
+    GYM_CHECK(tx.exec(
+        "INSERT INTO registry.unit (id, job_id, round, slot, attempt, kind, worker, owner, "
+        "sampling_rate_ppm, deadline_ms, assigned_at_ms, changed_at_ms) "
+        "SELECT n.id, n.job_id, n.round, n.slot, n.attempt, n.kind, n.worker, n.owner, n.rate, "
+        "$10, $11, $11 FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::bigint[], "
+        "$5::bigint[], $6::text[], $7::bytea[], $8::bytea[], $9::integer[]) AS n(id, job_id, "
+        "round, slot, attempt, kind, worker, owner, rate)",
+        {column([](const NewUnit& u) { return protocol::unit_id(u.key); }),
+         column([](const NewUnit& u) { return u.key.job_id; }),
+         column([](const NewUnit& u) { return u.key.round; }),
+         column([](const NewUnit& u) { return u.key.slot; }),
+         column([](const NewUnit& u) { return u.key.attempt; }),
+         column([](const NewUnit& u) { return protocol::to_string(u.kind); }),
+         column([](const NewUnit& u) { return u.worker; }),
+         column([](const NewUnit& u) { return u.owner; }),
+         column([](const NewUnit& u) { return u.sampling_rate_ppm; }), status.deadline_ms,
+         now_ms}));
     return {};
 }
 
@@ -212,6 +138,57 @@ Result<std::vector<Unit>> list_units(db::Transaction& tx, const UnitFilter& filt
     return to_units(rows);
 }
 
+Result<std::vector<Unit>> units_of(db::Transaction& tx, std::span<const Digest> ids) {
+    GYM_TRY(const db::Rows rows, tx.exec(std::string(kUnitSelect) + "WHERE u.id = ANY($1::bytea[])",
+                                         {db::Param::array(ids)}));
+    return to_units(rows);
+}
+
+// The states are literals in the next statements, so that the partial indexes serve them.
+
+Result<std::vector<Unit>> busy_units(db::Transaction& tx) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec(std::string(kUnitSelect) + "WHERE u.state IN ('assigned', 'disputed')"));
+    return to_units(rows);
+}
+
+Result<std::map<Address, Unit>> next_train_units(db::Transaction& tx,
+                                                 std::span<const Address> workers, UnixMs now_ms) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("SELECT DISTINCT ON (node) * FROM (SELECT u.worker AS node, u.*, NULL::bytea "
+                    "AS report_digest FROM registry.unit u WHERE u.state = 'assigned' AND u.kind = "
+                    "'train' AND u.worker = ANY($1::bytea[]) AND u.deadline_ms >= $2) x "
+                    "ORDER BY node, round DESC, slot, attempt",
+                    {db::Param::array(workers), now_ms}));
+    return by_node(rows);
+}
+
+Result<std::map<Address, Unit>> next_drawn_units(db::Transaction& tx,
+                                                 std::span<const Address> verifiers,
+                                                 UnixMs now_ms) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("SELECT DISTINCT ON (node) * FROM (SELECT u.verifier AS node, u.*, (SELECT "
+                    "digest FROM registry.report p WHERE p.unit_id = u.id AND p.draw = u.draws - "
+                    "1) AS report_digest FROM registry.unit u WHERE u.state IN ('sampled', "
+                    "'reported') AND u.verifier = ANY($1::bytea[]) AND u.deadline_ms >= $2) x "
+                    "ORDER BY node, deadline_ms, round DESC, slot, attempt",
+                    {db::Param::array(verifiers), now_ms}));
+    return by_node(rows);
+}
+
+Result<std::vector<Address>> nodes_with_units(db::Transaction& tx, UnixMs now_ms) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("SELECT worker FROM registry.unit WHERE state = 'assigned' AND kind = 'train' "
+                    "AND deadline_ms >= $1 UNION SELECT verifier FROM registry.unit WHERE state "
+                    "IN ('sampled', 'reported') AND verifier IS NOT NULL AND deadline_ms >= $1",
+                    {now_ms}));
+    std::vector<Address> out;
+    out.reserve(rows.size());
+    for (const db::Row row : rows)
+        out.push_back(row.get<Address>(0));
+    return out;
+}
+
 Result<UnitCounts> count_units(db::Transaction& tx, const Address& worker) {
     GYM_TRY(const db::Row row,
             tx.exec_one("SELECT count(*) FILTER (WHERE state = 'final'), "
@@ -232,36 +209,6 @@ Status lock_feed(db::Transaction& tx) {
     GYM_TRY([[maybe_unused]] const db::Row row,
             tx.exec_one("SELECT last FROM registry.sequence WHERE name = 'unit_event' FOR UPDATE"));
     return {};
-}
-
-Result<Unit> advance(db::Transaction& tx, const Digest& id, const protocol::UnitEvent& event,
-                     const protocol::LifecycleParams& params, UnixMs now_ms,
-                     const std::optional<protocol::Reason>& reason) {
-    GYM_CHECK(lock_feed(tx));
-    GYM_TRY(Unit unit, get_unit(tx, id));
-    const protocol::UnitStatus before = unit.status;
-    GYM_TRY(const protocol::UnitStatus next, protocol::apply(before, event, params, now_ms));
-    if (next == before) return unit;
-
-    const auto decided = reason ? reason : reason_of_time(unit, next.state);
-    if (decided) {
-        unit.reason_code = protocol::to_string(decided->code);
-        unit.reason = decided->sentence;
-    }
-    const bool was_drawn =
-        before.state == UnitState::kSampled || before.state == UnitState::kReported;
-    if (was_drawn && (next.draws > before.draws || next.state == UnitState::kUnpaid)) {
-        if (unit.verifier)
-            GYM_CHECK(store_missed_draw(tx, id, before.draws - 1, *unit.verifier, now_ms));
-        unit.verifier.reset();
-    }
-    unit.status = next;
-    if (next.state == UnitState::kCommitted) GYM_CHECK(read_commitment(tx, unit, now_ms));
-    if (protocol::is_terminal(next.state)) unit.ended_at_ms = now_ms;
-    GYM_CHECK(write_status(tx, unit, now_ms));
-    GYM_CHECK(update_run(tx, unit));
-    GYM_CHECK(accept_report(tx, unit, now_ms));
-    return get_unit(tx, id);
 }
 
 Result<std::vector<Unit>> overdue_units(db::Transaction& tx, const Digest& job_id, UnixMs now_ms,
@@ -294,11 +241,10 @@ Result<std::vector<Unit>> overdue_units(db::Transaction& tx, const Digest& job_i
 }
 
 Status set_epoch(db::Transaction& tx, std::uint64_t epoch, const std::vector<Digest>& units) {
-    for (std::size_t i = 0; i < units.size(); ++i) {
-        GYM_TRY([[maybe_unused]] const db::Rows rows,
-                tx.exec("UPDATE registry.unit SET epoch = $2, leaf_index = $3 WHERE id = $1",
-                        {units[i], epoch, i}));
-    }
+    GYM_CHECK(
+        tx.exec("UPDATE registry.unit u SET epoch = $1, leaf_index = n.place - 1 FROM "
+                "unnest($2::bytea[]) WITH ORDINALITY AS n(id, place) WHERE u.id = n.id",
+                {epoch, db::Param::array(units)}));
     return {};
 }
 

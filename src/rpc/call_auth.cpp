@@ -55,12 +55,13 @@ Status ReplayGuard::admit(const Address& caller, const Digest& nonce, UnixMs uni
                           UnixMs now_ms) {
     const std::scoped_lock lock(mutex_);
     forget_expired(now_ms);
-    std::set<Digest>& nonces = seen_[caller];
-    if (nonces.contains(nonce))
+    const auto known = seen_.find(caller);
+    if (known != seen_.end() && known->second.contains(nonce))
         return fail(ErrorCode::kUnauthenticated, "replayed call: its nonce was used before");
-    if (by_expiry_.size() >= kNoncesMax || nonces.size() >= kNoncesPerCallerMax)
+    if (by_expiry_.size() >= kNoncesMax ||
+        (known != seen_.end() && known->second.size() >= kNoncesPerCallerMax))
         return fail(ErrorCode::kUnavailable, "too many calls within a minute, try again later");
-    nonces.insert(nonce);
+    seen_[caller].insert(nonce);  // nothing is kept of a call that is refused
     // A call is fresh until its time stamp plus the skew: remembered one millisecond longer.
     by_expiry_.emplace(unix_ms + kAuthSkewMsMax + 1, std::pair(caller, nonce));
     return {};

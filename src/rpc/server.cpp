@@ -17,15 +17,6 @@ namespace {
 
 using Context = grpc::CallbackServerContext;
 
-/// One long poll between two questions to the handler.
-struct Poll {
-    Context* context;
-    grpc::ServerUnaryReactor* reactor;
-    v1::NextTaskResponse* response;
-    Address caller;
-    SteadyTime deadline;
-};
-
 class NodeServiceImpl final : public v1::NodeService::CallbackService {
   public:
     explicit NodeServiceImpl(ServerCore& core) : core_(core) {}
@@ -52,16 +43,7 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
     }
 
     grpc::ServerUnaryReactor* Heartbeat(Context* context, const v1::HeartbeatRequest* request,
-                                        v1::HeartbeatResponse* response) override {
-        return signed_call(context, "Heartbeat", *request,
-                           [=, this](const Address& caller) -> Status {
-                               GYM_TRY(const records::Heartbeat beat, wire::read(*request));
-                               GYM_TRY(const records::HeartbeatAnswer answer,
-                                       core_.handler().heartbeat(caller, beat));
-                               wire::write(answer, *response);
-                               return {};
-                           });
-    }
+                                        v1::HeartbeatResponse* response) override;
 
     grpc::ServerUnaryReactor* Leave(Context* context, const v1::LeaveRequest* request,
                                     v1::LeaveResponse*) override {
@@ -167,30 +149,15 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
     }
 
   private:
-    /// Takes a place among the calls and runs `body` in the pool.
-    /// `body` returns the call's end, or nothing when it parked the call.
-    grpc::ServerUnaryReactor* start(
-        Context* context, std::function<std::optional<Status>(grpc::ServerUnaryReactor*)> body) {
+    /// Takes a place among the calls and runs `body` in the pool, which ends the call.
+    grpc::ServerUnaryReactor* unary(Context* context, std::function<Status()> body) {
         grpc::ServerUnaryReactor* reactor = context->DefaultReactor();  // may be called once
-        const Status entered = core_.enter_call();
-        if (!entered.ok()) {
-            reactor->Finish(to_grpc(entered));
-            return reactor;
-        }
-        const bool queued = core_.submit([this, reactor, body = std::move(body)] {
-            if (const std::optional<Status> end = body(reactor)) finish(reactor, *end);
-        });
-        if (!queued) finish(reactor, fail(ErrorCode::kUnavailable, "the coordinator is busy"));
+        if (!enter(reactor)) return reactor;
+        const bool queued = core_.submit(
+            [this, reactor, body = std::move(body)] { finish(reactor, guarded(body)); });
+        if (!queued) finish(reactor, busy());
         return reactor;
     }
-
-    grpc::ServerUnaryReactor* unary(Context* context, std::function<Status()> body) {
-        return start(context,
-                     [body = std::move(body)](grpc::ServerUnaryReactor*) -> std::optional<Status> {
-                         return guarded(body);
-                     });
-    }
-
     grpc::ServerUnaryReactor* signed_call(Context* context, std::string_view method,
                                           const google::protobuf::Message& request,
                                           std::function<Status(const Address&)> body) {
@@ -201,53 +168,72 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
             });
     }
 
+    /// Takes a place among the calls. False: the call is refused and ended.
+    bool enter(grpc::ServerUnaryReactor* reactor) {
+        const Status entered = core_.enter_call();
+        if (entered.ok()) return true;
+        reactor->Finish(to_grpc(entered));
+        return false;
+    }
+    static Status busy() { return fail(ErrorCode::kUnavailable, "the coordinator is busy"); }
+
     void finish(grpc::ServerUnaryReactor* reactor, const Status& status) {
         core_.leave_call();
         reactor->Finish(to_grpc(status));
     }
 
-    /// Asks the handler once; parks the poll when there is nothing and time is left.
-    std::optional<Status> ask(const Poll& poll);
-
     ServerCore& core_;
 };
+
+grpc::ServerUnaryReactor* NodeServiceImpl::Heartbeat(Context* context,
+                                                     const v1::HeartbeatRequest* request,
+                                                     v1::HeartbeatResponse* response) {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    if (!enter(reactor)) return reactor;
+    // Not of its turn here or in the database: the time that a node has to answer is not to pass
+    // while it waits.
+    const UnixMs at_ms = core_.now_ms();
+    const auto end = [=, this](const Result<records::HeartbeatAnswer>& answer) {
+        finish(reactor, guarded([&]() -> Status {
+                   if (!answer.ok()) return answer.error();
+                   wire::write(*answer, *response);
+                   return {};
+               }));
+    };
+    const auto take = [=, this]() -> Status {
+        GYM_TRY(const Address caller, core_.authenticate(*context, "Heartbeat", *request));
+        GYM_TRY(records::Heartbeat beat, wire::read(*request));
+        core_.answer({{caller, at_ms, std::move(beat)}, end});
+        return {};
+    };
+    const bool queued = core_.submit_short([this, reactor, take] {
+        if (const Status taken = guarded(take); !taken.ok()) finish(reactor, taken);
+    });
+    if (!queued) finish(reactor, busy());
+    return reactor;
+}
 
 grpc::ServerUnaryReactor* NodeServiceImpl::NextTask(Context* context,
                                                     const v1::NextTaskRequest* request,
                                                     v1::NextTaskResponse* response) {
-    return start(context, [=, this](grpc::ServerUnaryReactor* reactor) -> std::optional<Status> {
-        auto caller = core_.authenticate(*context, "NextTask", *request);
-        if (!caller.ok()) return Status(caller.error());
-        const Status entered = core_.enter_poll(*caller);
-        if (!entered.ok()) return entered;
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    if (!enter(reactor)) return reactor;
+    const auto wait = [=, this]() -> Status {
+        GYM_TRY(const Address caller, core_.authenticate(*context, "NextTask", *request));
+        GYM_CHECK(core_.polls().enter(caller));
+        core_.leave_call();  // it counts among the polls from here on
         const std::int64_t wait_ms =
             std::min<std::int64_t>(request->wait_ms(), core_.config().poll_wait_ms_max);
-        return ask({context, reactor, response, *caller,
-                    std::chrono::steady_clock::now() + std::chrono::milliseconds(wait_ms)});
-    });
-}
-
-std::optional<Status> NodeServiceImpl::ask(const Poll& poll) {
-    if (poll.context->IsCancelled()) {
-        core_.leave_poll(poll.caller);
-        return Status(fail(ErrorCode::kCancelled, "the poll was broken off"));
-    }
-    bool found = false;
-    const Status asked = guarded([&]() -> Status {
-        GYM_TRY(const std::optional<records::Task> task, core_.handler().next_task(poll.caller));
-        found = task.has_value();
-        wire::write(task, *poll.response);
+        core_.ask(std::make_shared<Poll>(
+            Poll{context, reactor, response, caller,
+                 std::chrono::steady_clock::now() + std::chrono::milliseconds(wait_ms)}));
         return {};
+    };
+    const bool queued = core_.submit_short([this, reactor, wait] {
+        if (const Status waits = guarded(wait); !waits.ok()) finish(reactor, waits);
     });
-    const bool over = core_.stopping() || std::chrono::steady_clock::now() >= poll.deadline;
-    if (!asked.ok() || found || over) {
-        core_.leave_poll(poll.caller);
-        return asked;
-    }
-    core_.park([this, poll] {
-        if (const std::optional<Status> end = ask(poll)) finish(poll.reactor, *end);
-    });
-    return std::nullopt;
+    if (!queued) finish(reactor, busy());
+    return reactor;
 }
 
 void set_bounds(grpc::ServerBuilder& builder, const ServerConfig& config) {
@@ -293,7 +279,8 @@ class GrpcServer final : public Server {
     }
 
     [[nodiscard]] int port() const override { return port_; }
-    void wake() override { core_.wake(); }
+    void wake(std::span<const Address> nodes) override { core_.wake(nodes); }
+    void wake_all() override { core_.wake_all(); }
     void stop(std::int64_t grace_ms) override {
         if (!server_) return;
         core_.begin_stop();

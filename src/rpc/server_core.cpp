@@ -6,8 +6,30 @@
 
 #include <exception>
 #include <string>
+#include <utility>
+
+#include "status_map.hpp"
+#include "wire.hpp"
 
 namespace gym::rpc {
+namespace {
+
+constexpr unsigned kShortThreads = 2;
+constexpr std::size_t kBatchMax = 256;
+/// Between two batches: what a heartbeat or a poll waits at most under a light load.
+constexpr std::chrono::milliseconds kBatchPause{10};
+/// How far a poll's end may be off.
+constexpr std::int64_t kTickMs = 10;
+/// Between two looks for peers that are gone.
+constexpr std::chrono::milliseconds kSweepEvery{250};
+
+Status check_count(std::size_t answers, std::size_t calls) {
+    if (answers == calls) return {};
+    return fail(ErrorCode::kInternal, "the coordinator failed: " + std::to_string(answers) +
+                                          " answers to " + std::to_string(calls) + " calls");
+}
+
+}  // namespace
 
 std::string signed_bytes(const google::protobuf::Message& message) {
     std::string out;
@@ -35,8 +57,12 @@ ServerCore::ServerCore(const ServerConfig& config, NodeHandler& handler, const C
       handler_(handler),
       clock_(clock),
       domain_(network.domain()),
-      pool_(config.threads, config.calls_max),
-      ticker_(config.poll_interval_ms, [this] { tick(); }) {}
+      polls_(config.polls_max),
+      pool_(config.threads, std::size_t{config.calls_max} + config.polls_max),
+      short_pool_(kShortThreads, std::size_t{config.calls_max} + config.polls_max),
+      beats_(kBatchMax, kBatchPause, [this](auto batch) { answer_beats(std::move(batch)); }),
+      asks_(kBatchMax, kBatchPause, [this](auto batch) { ask_all(std::move(batch)); }),
+      ticker_(kTickMs, [this] { tick(); }) {}
 
 Status ServerCore::enter_call() {
     if (calls_.fetch_add(1) < config_.calls_max) return {};
@@ -71,25 +97,76 @@ Result<Address> ServerCore::authenticate(const grpc::CallbackServerContext& cont
     return auth.caller;
 }
 
-Status ServerCore::enter_poll(const Address& caller) {
-    const std::scoped_lock lock(mutex_);
-    std::uint32_t& polls = polls_[caller];
-    if (polls >= kPollsPerCallerMax)
-        return fail(ErrorCode::kUnavailable, caller.hex() + " waits for a task in " +
-                                                 std::to_string(polls) + " calls already");
-    ++polls;
-    return {};
+void ServerCore::answer_beats(std::vector<OpenBeat> batch) {
+    std::vector<ArrivedBeat> beats;
+    beats.reserve(batch.size());
+    for (OpenBeat& open : batch)
+        beats.push_back(std::move(open.beat));
+    std::vector<Result<records::HeartbeatAnswer>> answers;
+    const Status status = guarded([&]() -> Status {
+        answers = handler_.heartbeats(beats);
+        return check_count(answers.size(), beats.size());
+    });
+    for (std::size_t i = 0; i < batch.size(); ++i)
+        batch[i].end(status.ok() ? answers[i] : status.error());
 }
 
-void ServerCore::leave_poll(const Address& caller) {
-    const std::scoped_lock lock(mutex_);
-    const auto found = polls_.find(caller);
-    if (--found->second == 0) polls_.erase(found);
+void ServerCore::wake(std::span<const Address> callers) {
+    for (PollPtr& poll : polls_.wake(callers))
+        ask(std::move(poll));
 }
 
-void ServerCore::park(std::function<void()> ask_again) {
-    const std::scoped_lock lock(mutex_);
-    parked_.push_back(std::move(ask_again));
+void ServerCore::wake_all() {
+    for (PollPtr& poll : polls_.wake_all())
+        ask(std::move(poll));
+}
+
+void ServerCore::ask_all(std::vector<PollPtr> batch) {
+    if (stopping_) {  // without a question: the database may be what is stopping, too
+        for (const PollPtr& poll : batch)
+            end(poll, {});
+        return;
+    }
+    const std::uint64_t wakes = polls_.wakes();
+    std::vector<Address> callers;
+    callers.reserve(batch.size());
+    for (const PollPtr& poll : batch)
+        callers.push_back(poll->caller);
+    std::vector<Result<std::optional<records::Task>>> tasks;
+    const Status status = guarded([&]() -> Status {
+        tasks = handler_.next_tasks(callers);
+        return check_count(tasks.size(), callers.size());
+    });
+    for (std::size_t i = 0; i < batch.size(); ++i)
+        settle(batch[i], status.ok() ? std::move(tasks[i]) : status.error(), wakes);
+}
+
+/// Ends a poll for which there is something, an error or no time left; parks it otherwise.
+void ServerCore::settle(const PollPtr& poll, Result<std::optional<records::Task>> task,
+                        std::uint64_t wakes) {
+    if (poll->context->IsCancelled())
+        return end(poll, fail(ErrorCode::kCancelled, "the poll was broken off"));
+    if (!task.ok()) return end(poll, task.error());
+    if (*task) return give(poll, std::move(**task));
+    if (stopping_ || std::chrono::steady_clock::now() >= poll->deadline) return end(poll, {});
+    if (!polls_.park(poll, wakes)) ask(poll);
+}
+
+/// Writes the answer in the pool: a task holds a round's whole record.
+void ServerCore::give(const PollPtr& poll, records::Task task) {
+    const auto shared = std::make_shared<const std::optional<records::Task>>(std::move(task));
+    const auto write = [this, poll, shared] {
+        end(poll, guarded([&]() -> Status {
+                wire::write(*shared, *poll->response);
+                return {};
+            }));
+    };
+    if (!pool_.submit(write)) write();
+}
+
+void ServerCore::end(const PollPtr& poll, const Status& status) {
+    polls_.leave(poll->caller);
+    poll->reactor->Finish(to_grpc(status));
 }
 
 void ServerCore::watch(Transfer& transfer) {
@@ -120,21 +197,32 @@ void ServerCore::release_upload(std::uint64_t size_bytes) {
 
 void ServerCore::begin_stop() {
     stopping_ = true;
-    wake();
+    wake_all();
+}
+
+void ServerCore::end_stop() {
+    ticker_.stop();
+    asks_.stop();
+    beats_.stop();
 }
 
 void ServerCore::tick() {
-    std::vector<std::function<void()>> due;
-    {
-        const std::scoped_lock lock(mutex_);
-        due.swap(parked_);
-        const auto oldest =
-            std::chrono::steady_clock::now() - std::chrono::milliseconds(config_.silence_ms_max);
-        for (Transfer* transfer : transfers_)
-            if (transfer->last() < oldest) transfer->cancel();
+    const SteadyTime now = std::chrono::steady_clock::now();
+    for (const PollPtr& poll : polls_.take_over(now))
+        end(poll, {});
+    if (config_.ask_every_ms > 0 &&
+        now - asked_ >= std::chrono::milliseconds(config_.ask_every_ms)) {
+        asked_ = now;
+        wake_all();
     }
-    for (std::function<void()>& ask_again : due)
-        if (!pool_.submit(ask_again)) park(std::move(ask_again));
+    if (now - swept_ < kSweepEvery) return;
+    swept_ = now;
+    for (const PollPtr& poll : polls_.take_cancelled())
+        end(poll, fail(ErrorCode::kCancelled, "the poll was broken off"));
+    const std::scoped_lock lock(mutex_);
+    for (Transfer* transfer : transfers_)
+        if (transfer->last() < now - std::chrono::milliseconds(config_.silence_ms_max))
+            transfer->cancel();
 }
 
 }  // namespace gym::rpc

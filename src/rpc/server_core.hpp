@@ -6,17 +6,19 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string_view>
 #include <vector>
 
+#include "batcher.hpp"
 #include "gym/rpc/call_auth.hpp"
 #include "gym/rpc/handler.hpp"
 #include "gym/rpc/server.hpp"
 #include "gym/v1/node_service.pb.h"
 #include "handler_pool.hpp"
+#include "parked_polls.hpp"
 
 namespace gym::rpc {
 
@@ -38,8 +40,11 @@ class Transfer {
     std::atomic<SteadyTime::rep> last_;
 };
 
-/// A client has one; a few more may be left over from connections that broke.
-inline constexpr std::uint32_t kPollsPerCallerMax = 4;
+/// A heartbeat that is not answered yet.
+struct OpenBeat {
+    ArrivedBeat beat;
+    std::function<void(Result<records::HeartbeatAnswer>)> end;
+};
 
 /// Shared by all calls of a server: bounds, authentication, handler threads, waiting polls and
 /// transfers.
@@ -52,6 +57,10 @@ class ServerCore {
     Status enter_call();
     void leave_call();
     [[nodiscard]] bool submit(std::function<void()> job) { return pool_.submit(std::move(job)); }
+    /// For what is short and must not wait behind long calls.
+    [[nodiscard]] bool submit_short(std::function<void()> job) {
+        return short_pool_.submit(std::move(job));
+    }
 
     /// The sender of `request`, once the call's signature is checked. @errors kUnauthenticated,
     /// kPermissionDenied for an address that is not registered (unless `must_be_registered` is
@@ -60,14 +69,16 @@ class ServerCore {
                                  std::string_view method, const google::protobuf::Message& request,
                                  bool must_be_registered = true);
 
-    /// One waiting poll of `caller`, of at most kPollsPerCallerMax: with more, one node could take
-    /// every place among the calls for half a minute. @errors kUnavailable; then leave_poll() is
-    /// not due.
-    Status enter_poll(const Address& caller);
-    void leave_poll(const Address& caller);
-    /// A NextTask call that found nothing: `ask_again` runs in the pool at the next tick or wake().
-    void park(std::function<void()> ask_again);
-    void wake() { ticker_.wake(); }
+    /// Hands a heartbeat to the next batch.
+    void answer(OpenBeat beat) { beats_.add(std::move(beat)); }
+
+    [[nodiscard]] ParkedPolls& polls() { return polls_; }
+    /// Asks for the poll's task with the next batch; parks it when there is none. Ends the call.
+    /// @pre polls().enter()
+    void ask(PollPtr poll) { asks_.add(std::move(poll)); }
+    /// Asks again about these nodes' parked polls, or about all.
+    void wake(std::span<const Address> callers);
+    void wake_all();
 
     void watch(Transfer& transfer);
     void unwatch(Transfer& transfer);
@@ -78,14 +89,22 @@ class ServerCore {
     /// From now on polls are answered at once. Called before the gRPC server shuts down.
     void begin_stop();
     /// After the gRPC server has ended.
-    void end_stop() { ticker_.stop(); }
+    void end_stop();
     [[nodiscard]] bool stopping() const { return stopping_; }
 
+    [[nodiscard]] UnixMs now_ms() const { return clock_.now_ms(); }
     [[nodiscard]] NodeHandler& handler() { return handler_; }
     [[nodiscard]] const ServerConfig& config() const { return config_; }
 
   private:
     void tick();
+    void answer_beats(std::vector<OpenBeat> batch);
+    void ask_all(std::vector<PollPtr> batch);
+    void settle(const PollPtr& poll, Result<std::optional<records::Task>> task,
+                std::uint64_t wakes);
+    void end(const PollPtr& poll, const Status& status);
+    void give(const PollPtr& poll, records::Task task);
+
     const ServerConfig config_;
     NodeHandler& handler_;
     const Clock& clock_;
@@ -95,11 +114,15 @@ class ServerCore {
     std::atomic<std::uint64_t> upload_bytes_{0};
     std::atomic<bool> stopping_{false};
     std::mutex mutex_;
-    std::vector<std::function<void()>> parked_;
-    std::map<Address, std::uint32_t> polls_;
-    std::set<Transfer*> transfers_;
+    std::set<Transfer*> transfers_;  // guarded by mutex_
+    ParkedPolls polls_;
+    SteadyTime swept_, asked_;  // of the ticker's thread
     HandlerPool pool_;
-    Ticker ticker_;  // last: its thread uses everything above
+    HandlerPool short_pool_;
+    // Last: their threads use everything above.
+    Batcher<OpenBeat> beats_;
+    Batcher<PollPtr> asks_;
+    Ticker ticker_;
 };
 
 /// `message` as it is signed: serialized deterministically.

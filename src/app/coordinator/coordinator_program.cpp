@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <chrono>
+#include <span>
 #include <stop_token>
 #include <thread>
 
@@ -12,6 +14,7 @@
 #include "gym/chain/client.hpp"
 #include "gym/chain/tx_manager.hpp"
 #include "gym/chain_store/postgres.hpp"
+#include "gym/common/open_files.hpp"
 #include "gym/common/stop.hpp"
 #include "gym/contracts/call.hpp"
 #include "gym/contracts/deployment.hpp"
@@ -20,6 +23,7 @@
 #include "gym/coordinator/adapters/evm_stake.hpp"
 #include "gym/coordinator/coordinator.hpp"
 #include "gym/coordinator/grpc_service.hpp"
+#include "gym/coordinator/task_watch.hpp"
 #include "gym/crypto/keystore.hpp"
 #include "gym/vault/sealed_store.hpp"
 #include "service_main.hpp"
@@ -56,7 +60,7 @@ class TickLog {
 
 /// Moves the jobs until a stop is requested. An error waits for the next tick: all state is in the
 /// database or on the chain, so nothing is lost by trying again.
-void drive(coordinator::Coordinator& core, rpc::Server& server, const std::stop_token& stop,
+void drive(coordinator::Coordinator& core, const std::stop_token& stop,
            std::int64_t tick_interval_ms) {
     TickLog log;
     std::chrono::milliseconds wait{0};
@@ -67,7 +71,6 @@ void drive(coordinator::Coordinator& core, rpc::Server& server, const std::stop_
         else
             log.write_errors({tick.error().message});
         const bool moved = tick.ok() && tick->steps > 0;
-        if (moved) server.wake();
         wait = std::chrono::milliseconds(moved ? 1 : tick_interval_ms);
     }
 }
@@ -144,6 +147,18 @@ void warn_about_strangers(const CoordinatorFile& file) {
             "addresses can hold most draws");
 }
 
+/// Each node keeps a connection open, whether it calls or waits.
+void provide_descriptors(const rpc::ServerConfig& server) {
+    constexpr std::uint64_t kOwn = 256;  // files, the database, the chain
+    const std::uint64_t wanted = server.polls_max + std::uint64_t{server.calls_max} + kOwn;
+    const std::uint64_t limit = raise_open_files(wanted);
+    if (limit < wanted)
+        spdlog::warn(
+            "at most {} files may be open, so some {} nodes may connect; listen.polls_max allows "
+            "{}: raise LimitNOFILE of the service (or `ulimit -Hn`) to {}",
+            limit, limit - std::min(limit, kOwn), server.polls_max, wanted);
+}
+
 Status serve(const CoordinatorFile& file, const WrapCompute& wrap_compute,
              const std::stop_token& stop) {
     GYM_TRY(const contracts::Deployment deployment,
@@ -180,6 +195,7 @@ Status serve(const CoordinatorFile& file, const WrapCompute& wrap_compute,
                                   core_options(file, deployment));
     coordinator::GrpcService service(core, *database, blobs, clock,
                                      describe_network(file, deployment), file.tasks_kept_ms);
+    provide_descriptors(file.server);
     GYM_TRY(const auto server, rpc::Server::start(file.server, service, clock));
     GYM_CHECK(write_port_file(file.port_file, server->port()));
     log_ready(fmt::format("coordinating as {} on chain {}, port {}, database {}",
@@ -188,7 +204,9 @@ Status serve(const CoordinatorFile& file, const WrapCompute& wrap_compute,
     warn_about_strangers(file);
     warn_about_disputes(file, deployment, *client, key.address());
     const ChallengeThread challenges(core);
-    drive(core, *server, stop, file.tick_interval_ms);
+    const coordinator::TaskWatch watch(
+        core, file.database, [&](std::span<const Address> nodes) { server->wake(nodes); });
+    drive(core, stop, file.tick_interval_ms);
     server->stop();
     return {};
 }

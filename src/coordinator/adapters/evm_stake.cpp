@@ -2,6 +2,7 @@
 
 #include <map>
 #include <mutex>
+#include <vector>
 
 #include "gym/chain/client.hpp"
 #include "gym/contracts/stake.hpp"
@@ -18,16 +19,29 @@ class EvmStake final : public StakePort {
              std::int64_t fresh_ms)
         : client_(client), stake_(stake), clock_(clock), fresh_ms_(fresh_ms) {}
 
-    Result<Amount> active_stake(const Address& worker) override {
-        const std::lock_guard lock(mutex_);
+    Result<std::map<Address, Amount>> active_stakes(std::span<const Address> workers) override {
+        std::map<Address, Amount> out;
+        std::vector<Address> unknown;
         const UnixMs now_ms = clock_.now_ms();
-        const auto known = kept_.find(worker);
-        if (known != kept_.end() && now_ms - known->second.read_at_ms < fresh_ms_)
-            return known->second.active;
-        GYM_TRY(const contracts::Stake::Holding holding, stake_.stake_of(client_, worker));
-        if (kept_.size() >= kKeptMax) kept_.clear();
-        kept_.insert_or_assign(worker, Kept{holding.active, now_ms});
-        return holding.active;
+        {
+            const std::lock_guard lock(mutex_);
+            for (const Address& worker : workers) {
+                const auto known = kept_.find(worker);
+                if (known != kept_.end() && now_ms - known->second.read_at_ms < fresh_ms_)
+                    out.emplace(worker, known->second.active);
+                else
+                    unknown.push_back(worker);
+            }
+        }
+        if (unknown.empty()) return out;
+        GYM_TRY(const auto holdings, stake_.stakes_of(client_, unknown));
+        const std::lock_guard lock(mutex_);
+        if (kept_.size() + unknown.size() > kKeptMax) kept_.clear();
+        for (std::size_t i = 0; i < unknown.size(); ++i) {
+            kept_.insert_or_assign(unknown[i], Kept{holdings[i].active, now_ms});
+            out.emplace(unknown[i], holdings[i].active);
+        }
+        return out;
     }
 
   private:
@@ -40,7 +54,7 @@ class EvmStake final : public StakePort {
     contracts::Stake stake_;
     const Clock& clock_;
     std::int64_t fresh_ms_;
-    std::map<Address, Kept> kept_;
+    std::map<Address, Kept> kept_;  // guarded by mutex_
 };
 
 }  // namespace

@@ -79,33 +79,6 @@ std::int64_t draw_wait_ms(std::int64_t mean_ms) {
                                   1);
 }
 
-/// Counts an answer. @return why it counts nothing, in one sentence; empty if it counts.
-Result<std::string> take_answer(const Context& context, db::Transaction& tx, const Address& node,
-                                const protocol::UptimeAnswer& answer, UnixMs now_ms) {
-    const std::string name = "challenge " + short_id(answer.nonce);
-    GYM_TRY(const auto challenge, registry::find_challenge(tx, node, answer.nonce));
-    if (!challenge) return name + " was not put to this node";
-    const Status is_signed =
-        protocol::check_uptime(context.options.domain, node, *challenge, answer);
-    if (!is_signed.ok()) return name + ": " + is_signed.error().message;
-    GYM_TRY(const auto outcome, registry::answer_challenge(tx, node, answer, now_ms));
-    switch (outcome) {
-        case registry::AnswerOutcome::kCounted:
-        case registry::AnswerOutcome::kRepeated:  // a call whose reply was lost comes again
-            return std::string();
-        case registry::AnswerOutcome::kLate:
-            return name + " was answered " + std::to_string(now_ms - challenge->deadline_ms) +
-                   " ms after its deadline, which was " +
-                   std::to_string(challenge->deadline_ms - challenge->issued_ms) +
-                   " ms after its issue";
-        case registry::AnswerOutcome::kWithdrawn:
-            return name + " was withdrawn: no coordinator was there meanwhile";
-        case registry::AnswerOutcome::kUnknown:
-            break;
-    }
-    return name + " was not put to this node";
-}
-
 }  // namespace
 
 Result<registry::Node> register_node(const Context& context, const registry::NewNode& node) {
@@ -126,25 +99,6 @@ Result<std::uint32_t> challenge_nodes(const Context& context) {
     return context.transact([&](db::Transaction& tx) {
         return registry::issue_challenges(tx, policy, dice, context.now());
     });
-}
-
-Result<records::HeartbeatAnswer> heartbeat(const Context& context, const Address& address,
-                                           const std::optional<protocol::UptimeAnswer>& answer) {
-    // Of the call's arrival, not of its turn in the database.
-    const UnixMs now_ms = context.now();
-    return context.transact_idempotent(
-        [&](db::Transaction& tx) -> Result<records::HeartbeatAnswer> {
-            GYM_CHECK(registry::heartbeat(tx, address, now_ms));
-            records::HeartbeatAnswer out;
-            if (answer) {
-                GYM_TRY(out.answer_refused, take_answer(context, tx, address, *answer, now_ms));
-            }
-            GYM_TRY(out.challenge, registry::open_challenge(tx, address, now_ms));
-            GYM_TRY(const registry::Node node, registry::get_node(tx, address));
-            if (node.excluded) out.excluded_because = node.excluded_reason;
-            out.server_ms = context.now();
-            return out;
-        });
 }
 
 Status leave(const Context& context, const Address& node) {

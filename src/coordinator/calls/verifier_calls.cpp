@@ -5,7 +5,6 @@
 #include "drivers/audits.hpp"
 #include "drivers/membership.hpp"
 #include "gym/registry/audits.hpp"
-#include "gym/registry/datasets.hpp"
 
 namespace gym::coordinator {
 namespace {
@@ -30,31 +29,6 @@ Result<std::optional<registry::StoredReport>> find_report(db::Transaction& tx, c
     for (registry::StoredReport& report : reports)
         if (report.draw == draw) return std::optional(std::move(report));
     return std::optional<registry::StoredReport>();
-}
-
-Result<records::VerifyTask> make_task(db::Transaction& tx, const registry::Unit& unit) {
-    GYM_TRY(const registry::Job job, registry::get_job(tx, unit.key.job_id));
-    GYM_TRY(const registry::Round round, registry::get_round(tx, unit.key.job_id, unit.key.round));
-    GYM_TRY(const registry::Dataset dataset, registry::get_dataset(tx, job.dataset_root));
-    GYM_TRY(const auto stored, registry::find_commitment(tx, unit.id));
-    if (!stored) return fail(ErrorCode::kInternal, "a drawn unit has no commitment");
-    records::VerifyTask task;
-    task.unit = unit.key;
-    task.record = round.record;
-    task.inputs.program_blob = job.artifacts->program_blob;
-    task.inputs.dataset_blob = dataset.blob;
-    task.inputs.base_state_blob = round.base.blob;
-    if (!round.momentum.blob.is_zero()) task.inputs.momentum_blob = round.momentum.blob;
-    task.commitment = stored->commitment;
-    task.committer = unit.worker;
-    task.draw = unit.status.draws - 1;
-    task.beacon = *round.beacon;
-    task.report_committed = unit.status.state == UnitState::kReported;
-    task.deadline_ms = unit.status.deadline_ms;
-    if (unit.kind != protocol::UnitKind::kAggregate) return task;
-    task.delta_norm_max = job.terms.delta_norm_max;
-    GYM_TRY(task.deltas, registry::included_deltas(tx, unit.key.job_id, unit.key.round));
-    return task;
 }
 
 /// Everything a reveal is judged by, read once.
@@ -127,7 +101,7 @@ Status check_aggregate_trace(const Context& context, const Case& facts,
 Status decide(const Context& context, const Case& facts, const protocol::Report& report,
               ByteView records, const std::optional<protocol::Reason>& difference) {
     const protocol::LifecycleParams& params = facts.job.terms.lifecycle;
-    return context.transact_idempotent([&](db::Transaction& tx) -> Status {
+    return context.transact_feed([&](db::Transaction& tx) -> Status {
         const UnixMs now_ms = context.now();
         GYM_CHECK(registry::lock_feed(tx));
         GYM_TRY(const auto known, find_report(tx, report.unit, report.draw));
@@ -146,30 +120,9 @@ Status decide(const Context& context, const Case& facts, const protocol::Report&
 
 }  // namespace
 
-Result<std::optional<records::VerifyTask>> next_task(const Context& context,
-                                                     const Address& verifier) {
-    using Found = std::optional<records::VerifyTask>;
-    return context.transact([&](db::Transaction& tx) -> Result<Found> {
-        GYM_CHECK(require_node(tx, verifier, records::NodeRole::kVerifier));
-        registry::UnitFilter filter;
-        filter.verifier = verifier;
-        filter.states = {UnitState::kSampled, UnitState::kReported};
-        GYM_TRY(auto units, registry::list_units(tx, filter));
-        const UnixMs now_ms = context.now();
-        std::erase_if(units, [&](const auto& unit) { return now_ms > unit.status.deadline_ms; });
-        if (units.empty()) return Found();
-        const auto first =
-            std::min_element(units.begin(), units.end(), [](const auto& a, const auto& b) {
-                return a.status.deadline_ms < b.status.deadline_ms;
-            });
-        GYM_TRY(records::VerifyTask task, make_task(tx, *first));
-        return Found(std::move(task));
-    });
-}
-
 Result<Bytes> commit_report(const Context& context, const Address& verifier, const Digest& id,
                             std::uint32_t draw, const Digest& digest) {
-    return context.transact_idempotent([&](db::Transaction& tx) -> Result<Bytes> {
+    return context.transact_feed([&](db::Transaction& tx) -> Result<Bytes> {
         const UnixMs now_ms = context.now();
         GYM_CHECK(registry::lock_feed(tx));
         GYM_TRY(const registry::Unit unit, require_draw(tx, verifier, id, draw));

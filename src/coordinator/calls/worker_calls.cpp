@@ -1,12 +1,8 @@
 #include "calls/worker_calls.hpp"
 
-#include <algorithm>
-
 #include "drivers/membership.hpp"
-#include "gym/commit/merkle.hpp"
 #include "gym/coordinator/decisions.hpp"
 #include "gym/registry/blob_access.hpp"
-#include "gym/registry/datasets.hpp"
 
 namespace gym::coordinator {
 namespace {
@@ -97,7 +93,7 @@ Result<Taken> take_equivocation(const Context& context, db::Transaction& tx, con
 
 Result<Taken> take(const Context& context, const Address& worker, const Target& target,
                    const protocol::SignedCommitment& commitment, ByteView records) {
-    return context.transact_idempotent([&](db::Transaction& tx) -> Result<Taken> {
+    return context.transact_feed([&](db::Transaction& tx) -> Result<Taken> {
         const UnixMs now_ms = context.now();
         GYM_CHECK(registry::lock_feed(tx));
         GYM_TRY(const registry::Unit unit, registry::get_unit(tx, target.unit));
@@ -123,67 +119,29 @@ Result<bool> contradicts(const Context& context, const Target& target,
     return stored && stored->commitment.commitment != commitment;
 }
 
-Result<records::InclusionReceipt> inclusion(db::Transaction& tx, const registry::Unit& unit,
-                                            const registry::Round& round) {
-    GYM_TRY(const auto leaves, registry::epoch_leaves(tx, *unit.epoch));
-    std::vector<Digest> digests;
-    digests.reserve(leaves.size());
-    for (const registry::EpochLeaf& leaf : leaves)
-        digests.push_back(leaf.leaf);
+Result<records::InclusionReceipt> inclusion(const Context& context, db::Transaction& tx,
+                                            const registry::Unit& unit) {
+    GYM_TRY(const auto sealed, context.facts->sealed_epoch(tx, *unit.epoch));
     records::InclusionReceipt out;
     out.epoch = *unit.epoch;
-    out.commitments_root = *round.commitments_root;
+    out.commitments_root = sealed->commitments_root;
     out.leaf_index = *unit.leaf_index;
-    out.leaf_count = digests.size();
-    GYM_TRY(out.siblings, commit::merkle_prove(digests, out.leaf_index));
+    out.leaf_count = sealed->tree.leaf_count();
+    GYM_TRY(out.siblings, sealed->tree.prove(out.leaf_index));
     return out;
-}
-
-/// The worker's assigned unit whose deadline has not passed.
-Result<std::optional<registry::Unit>> live_unit(const Context& context, db::Transaction& tx,
-                                                const Address& worker) {
-    GYM_CHECK(require_node(tx, worker, records::NodeRole::kWorker));
-    registry::UnitFilter filter;
-    filter.worker = worker;
-    filter.kind = protocol::UnitKind::kTrain;
-    filter.states = {UnitState::kAssigned};
-    GYM_TRY(const auto units, registry::list_units(tx, filter));
-    const UnixMs now_ms = context.now();
-    const auto live = std::find_if(units.begin(), units.end(), [&](const auto& unit) {
-        return now_ms <= unit.status.deadline_ms;
-    });
-    return live == units.end() ? std::optional<registry::Unit>() : std::optional(*live);
 }
 
 }  // namespace
 
-Result<std::optional<records::TrainTask>> next_unit(const Context& context, const Address& worker) {
-    using Found = std::optional<records::TrainTask>;
-    return context.transact([&](db::Transaction& tx) -> Result<Found> {
-        GYM_TRY(const auto live, live_unit(context, tx, worker));
-        if (!live) return Found();
-        GYM_TRY(const registry::Job job, registry::get_job(tx, live->key.job_id));
-        GYM_TRY(const registry::Round round,
-                registry::get_round(tx, live->key.job_id, live->key.round));
-        GYM_TRY(const registry::Dataset dataset, registry::get_dataset(tx, job.dataset_root));
-        records::TrainTask task;
-        task.unit = live->key;
-        task.record = round.record;
-        task.inputs.program_blob = job.artifacts->program_blob;
-        task.inputs.dataset_blob = dataset.blob;
-        task.inputs.base_state_blob = round.base.blob;
-        task.deadline_ms = live->status.deadline_ms;
-        return Found(std::move(task));
-    });
-}
-
 Result<std::optional<UploadLimit>> upload_limit(const Context& context, const Address& worker) {
     using Found = std::optional<UploadLimit>;
     return context.transact([&](db::Transaction& tx) -> Result<Found> {
-        GYM_TRY(const auto live, live_unit(context, tx, worker));
-        if (!live) return Found();
-        GYM_TRY(const registry::Job job, registry::get_job(tx, live->key.job_id));
-        return Found(UploadLimit{live->id, delta_bytes_max(job)});
+        GYM_CHECK(require_node(tx, worker, records::NodeRole::kWorker));
+        GYM_TRY(const auto units, registry::next_train_units(tx, {&worker, 1}, context.now()));
+        if (units.empty()) return Found();
+        const registry::Unit& live = units.at(worker);
+        GYM_TRY(const registry::Job job, registry::get_job(tx, live.key.job_id));
+        return Found(UploadLimit{live.id, delta_bytes_max(job)});
     });
 }
 
@@ -214,8 +172,7 @@ Result<records::UnitReceipt> unit_receipt(const Context& context, const Digest& 
         GYM_TRY(const registry::Unit unit, registry::get_unit(tx, id));
         records::UnitReceipt out{unit, {}, {}};
         if (!unit.epoch) return out;
-        GYM_TRY(const registry::Round round, registry::get_round_of_epoch(tx, *unit.epoch));
-        GYM_TRY(out.inclusion, inclusion(tx, unit, round));
+        GYM_TRY(out.inclusion, inclusion(context, tx, unit));
         GYM_TRY(const auto stored, registry::find_commitment(tx, id));
         if (stored) out.commitment = stored->commitment;
         return out;
@@ -223,7 +180,7 @@ Result<records::UnitReceipt> unit_receipt(const Context& context, const Digest& 
 }
 
 Status defend(const Context& context, const Address& worker, const Digest& id) {
-    return context.transact_idempotent([&](db::Transaction& tx) -> Status {
+    return context.transact_feed([&](db::Transaction& tx) -> Status {
         GYM_CHECK(registry::lock_feed(tx));
         GYM_TRY(const registry::Unit unit, registry::get_unit(tx, id));
         if (unit.worker != worker)

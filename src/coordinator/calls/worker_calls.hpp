@@ -1,12 +1,10 @@
 #pragma once
 
 #include "context.hpp"
-#include "gym/records/task.hpp"
 #include "gym/records/unit.hpp"
 
 namespace gym::coordinator {
 
-Result<std::optional<records::TrainTask>> next_unit(const Context& context, const Address& worker);
 Result<std::optional<UploadLimit>> upload_limit(const Context& context, const Address& worker);
 Status note_upload(const Context& context, const Address& worker, const Digest& root);
 Result<records::CommitmentAck> commit_unit(const Context& context, const Address& worker,

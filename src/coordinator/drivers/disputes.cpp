@@ -1,5 +1,7 @@
 #include "drivers/disputes.hpp"
 
+#include <span>
+
 #include "drivers/draws.hpp"
 #include "drivers/game_state.hpp"
 #include "drivers/membership.hpp"
@@ -11,12 +13,14 @@ namespace {
 
 using protocol::UnitState;
 
-/// Follows up on what a deadline did to a unit: a draw that was missed goes to the next verifier.
-Status after_deadline(const Context& context, db::Transaction& tx, const registry::Unit& unit,
-                      UnixMs now_ms) {
-    if (unit.status.state != UnitState::kSampled) return {};
-    GYM_TRY(const registry::Round round, registry::get_round(tx, unit.key.job_id, unit.key.round));
-    return assign_verifiers(context, tx, round, now_ms);
+/// Ends or moves on units whose deadlines are over. Draws that were missed go to the next verifier.
+Result<std::vector<registry::Unit>> pass_deadlines(const Context& context, db::Transaction& tx,
+                                                   const registry::Job& job,
+                                                   std::span<const registry::UnitStep> steps,
+                                                   UnixMs now_ms) {
+    GYM_TRY(auto moved, registry::advance_all(tx, steps, job.terms.lifecycle, now_ms));
+    GYM_CHECK(assign_verifiers(context, tx, moved, now_ms));
+    return moved;
 }
 
 /// A dispute ended for the worker, with `event`: a verifier whose finding was false is excluded.
@@ -162,20 +166,18 @@ Status settle_deadlines(const Context& context, const registry::Job& job, TickSu
     GYM_TRY(const auto overdue, context.transact([&](db::Transaction& tx) {
         return registry::overdue_units(tx, job.id, now_ms, games);
     }));
-    for (const registry::Unit& late : overdue) {
+    std::vector<registry::UnitStep> steps;
+    for (const registry::Unit& late : overdue)
         // A report alone does not reject a unit: the referee looks first (referee_disputes).
-        if (late.status.state == UnitState::kDisputed) continue;
-        GYM_TRY(const registry::Unit unit,
-                context.transact([&](db::Transaction& tx) -> Result<registry::Unit> {
-                    GYM_TRY(const registry::Unit moved,
-                            registry::advance(tx, late.id, protocol::event::TimePassed{},
-                                              job.terms.lifecycle, now_ms));
-                    GYM_CHECK(after_deadline(context, tx, moved, now_ms));
-                    return moved;
-                }));
+        if (late.status.state != UnitState::kDisputed)
+            steps.push_back({late.id, protocol::event::TimePassed{}});
+    if (steps.empty()) return {};
+    GYM_TRY(const auto moved, context.transact([&](db::Transaction& tx) {
+        return pass_deadlines(context, tx, job, steps, now_ms);
+    }));
+    for (const registry::Unit& unit : moved)
         note(summary, protocol::name_unit(unit.key) + ": " +
                           std::string(protocol::to_string(unit.status.state)));
-    }
     return {};
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include "context.hpp"
 
 namespace gym::coordinator {
@@ -7,5 +9,8 @@ namespace gym::coordinator {
 /// Gives every drawn unit of the round without a verifier one, as far as there are verifiers.
 Status assign_verifiers(const Context& context, db::Transaction& tx, const registry::Round& round,
                         UnixMs now_ms);
+/// The same for the rounds of those among `moved` that wait for a verifier.
+Status assign_verifiers(const Context& context, db::Transaction& tx,
+                        std::span<const registry::Unit> moved, UnixMs now_ms);
 
 }  // namespace gym::coordinator

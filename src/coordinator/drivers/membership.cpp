@@ -38,10 +38,12 @@ Result<registry::Node> require_node(db::Transaction& tx, const Address& address,
         return fail(ErrorCode::kPermissionDenied, "node " + address.hex() + " is registered as a " +
                                                       std::string(to_string(node.profile.role)) +
                                                       ", not as a " + std::string(to_string(role)));
-    if (node.excluded)
-        return fail(ErrorCode::kPermissionDenied,
-                    "node " + address.hex() + " is excluded: " + node.excluded_reason);
+    if (node.excluded) return excluded(address, node.excluded_reason);
     return node;
+}
+
+Error excluded(const Address& node, const std::string& reason) {
+    return fail(ErrorCode::kPermissionDenied, "node " + node.hex() + " is excluded: " + reason);
 }
 
 Status exclude_worker(const Context& context, db::Transaction& tx, const registry::Unit& cause,
@@ -69,14 +71,14 @@ Status exclude_verifier(const Context& context, db::Transaction& tx, const Addre
     registry::UnitFilter waiting;
     waiting.verifier = verifier;
     waiting.states = {UnitState::kSampled, UnitState::kReported};
+    waiting.limit = registry::kUnitsListMax;
     GYM_TRY(const auto units, registry::list_units(tx, waiting));
-    for (const registry::Unit& drawn : units) {
-        GYM_CHECK(registry::advance(tx, drawn.id, protocol::event::Redrawn{}, params, now_ms));
-        GYM_TRY(const registry::Round round,
-                registry::get_round(tx, drawn.key.job_id, drawn.key.round));
-        GYM_CHECK(assign_verifiers(context, tx, round, now_ms));
-    }
-    return {};
+    std::vector<registry::UnitStep> steps;
+    steps.reserve(units.size());
+    for (const registry::Unit& drawn : units)
+        steps.push_back({drawn.id, protocol::event::Redrawn{}});
+    GYM_TRY(const auto redrawn, registry::advance_all(tx, steps, params, now_ms));
+    return assign_verifiers(context, tx, redrawn, now_ms);
 }
 
 }  // namespace gym::coordinator

@@ -9,6 +9,9 @@ namespace gym::coordinator {
 Result<registry::Node> require_node(db::Transaction& tx, const Address& address,
                                     records::NodeRole role);
 
+/// The error of a call by an excluded node.
+[[nodiscard]] Error excluded(const Address& node, const std::string& reason);
+
 /// Ends a worker's membership because of a proven fault of `cause`: excluded with the reason, and
 /// its other units that are not final become void. Those that a report disputes have their own end,
 /// because that decides what the report is worth; it is void if they turn out right.

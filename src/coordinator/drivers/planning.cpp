@@ -1,5 +1,8 @@
 #include "drivers/planning.hpp"
 
+#include <map>
+#include <set>
+
 #include "drivers/stake_gate.hpp"
 #include "gym/coordinator/decisions.hpp"
 #include "gym/protocol/job_cost.hpp"
@@ -47,6 +50,25 @@ Result<std::optional<std::string>> pause_job(const Context& context, db::Transac
 
 using Staked = std::optional<std::set<Address>>;
 
+/// Workers that may get no unit: their open work or disputes keep them, or they are in a round that
+/// is recorded and not opened yet.
+Result<std::set<Address>> busy_workers(db::Transaction& tx) {
+    std::set<Address> out;
+    // Before the units, because each statement sees what is committed by then: a round that is
+    // opened in between is in both lists. The other way round it would be in neither.
+    GYM_TRY(const auto recorded, registry::rounds_in_state(tx, registry::RoundState::kRecorded));
+    for (const registry::Round& round : recorded)
+        for (const protocol::SlotAssignment& slot : round.record.slots)
+            out.insert(slot.worker);
+    GYM_TRY(const auto units, registry::busy_units(tx));
+    std::map<Address, std::vector<registry::Unit>> of_worker;
+    for (const registry::Unit& unit : units)
+        of_worker[unit.worker].push_back(unit);
+    for (const auto& [worker, open] : of_worker)
+        if (!is_free(open)) out.insert(worker);
+    return out;
+}
+
 /// Live workers that may take part and have no open work or dispute.
 Result<std::vector<registry::Node>> free_workers(const Context& context, db::Transaction& tx,
                                                  UnixMs now_ms, const Staked& staked) {
@@ -54,19 +76,14 @@ Result<std::vector<registry::Node>> free_workers(const Context& context, db::Tra
     filter.role = records::NodeRole::kWorker;
     filter.eligible_only = true;
     filter.seen_since_ms = now_ms - context.options.node_live_ms;
-    filter.limit = 10'000;
+    filter.limit = registry::kNodesListMax;
     GYM_TRY(auto nodes, registry::list_nodes(tx, filter));
-    std::vector<registry::Node> out;
-    for (registry::Node& node : nodes) {
-        if (!context.admits(node.profile.role, node.address)) continue;
-        if (staked && !staked->contains(node.address)) continue;
-        registry::UnitFilter busy;
-        busy.worker = node.address;
-        busy.states = {protocol::UnitState::kAssigned, protocol::UnitState::kDisputed};
-        GYM_TRY(const auto open, registry::list_units(tx, busy));
-        if (is_free(open)) out.push_back(std::move(node));
-    }
-    return out;
+    GYM_TRY(const auto busy, busy_workers(tx));
+    std::erase_if(nodes, [&](const registry::Node& node) {
+        return !context.admits(node.profile.role, node.address) ||
+               (staked && !staked->contains(node.address)) || busy.contains(node.address);
+    });
+    return nodes;
 }
 
 /// The result of planning a round: nothing yet, a plan that wants its roots, a round, or a pause.
@@ -90,6 +107,8 @@ Result<Planned> plan_or_record(const Context& context, db::Transaction& tx,
         return Planned{{}, {}, std::move(paused)};
     }
     const UnixMs now_ms = context.now();
+    // No other job may take the same workers between here and the record.
+    if (roots != nullptr) GYM_CHECK(registry::lock_epochs(tx));
     GYM_TRY(auto free, free_workers(context, tx, now_ms, staked));
     const auto workers = choose_workers(job.id, *number, std::move(free),
                                         slots_of_round(job, context.options.deltas_bytes_max));

@@ -33,16 +33,21 @@ Status open_units(db::Transaction& tx, const registry::Job& job, const registry:
     GYM_CHECK(registry::lock_feed(tx));
     GYM_CHECK(registry::open_round(tx, job.id, round.round, now_ms + job.terms.lifecycle.unit_ms,
                                    now_ms));
+    std::vector<Address> workers;
+    workers.reserve(round.record.slots.size());
+    for (const protocol::SlotAssignment& slot : round.record.slots)
+        workers.push_back(slot.worker);
+    GYM_TRY(const auto owners, registry::owners_of(tx, workers));
+    std::vector<registry::NewUnit> units;
+    units.reserve(workers.size());
     for (const protocol::SlotAssignment& slot : round.record.slots) {
-        GYM_TRY(const registry::Node worker, registry::get_node(tx, slot.worker));
-        registry::NewUnit unit;
+        registry::NewUnit& unit = units.emplace_back();
         unit.key = {job.id, round.round, slot.slot, 0};
         unit.worker = slot.worker;
-        unit.owner = worker.owner;
+        unit.owner = owners.at(slot.worker);
         unit.sampling_rate_ppm = slot.sampling_rate_ppm;
-        GYM_CHECK(registry::assign_unit(tx, unit, job.terms.lifecycle, now_ms));
     }
-    return {};
+    return registry::assign_units(tx, units, job.terms.lifecycle, now_ms);
 }
 
 Status assign_units(const Context& context, const registry::Job& job, const registry::Round& round,
@@ -97,13 +102,15 @@ Status draw_sample(const Context& context, const registry::Job& job, registry::R
                 GYM_CHECK(registry::set_beacon(tx, round.job_id, round.round, beacon));
                 GYM_TRY(const auto units, train_units(tx, round, {UnitState::kCommitted}));
                 std::size_t count = 0;
+                std::vector<registry::UnitStep> steps;
+                steps.reserve(units.size());
                 for (const registry::Unit& unit : units) {
                     const bool drawn =
                         protocol::is_sampled(beacon, unit.id, unit.sampling_rate_ppm);
-                    GYM_CHECK(registry::advance(tx, unit.id, protocol::event::Drawn{drawn},
-                                                job.terms.lifecycle, context.now()));
+                    steps.push_back({unit.id, protocol::event::Drawn{drawn}});
                     count += drawn ? 1 : 0;
                 }
+                GYM_CHECK(registry::advance_all(tx, steps, job.terms.lifecycle, context.now()));
                 GYM_CHECK(assign_verifiers(context, tx, round, context.now()));
                 return count;
             }));

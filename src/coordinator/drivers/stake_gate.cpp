@@ -3,8 +3,6 @@
 namespace gym::coordinator {
 namespace {
 
-constexpr std::uint32_t kWorkersMax = 10'000;
-
 bool has_gate(const Context& context) {
     return context.deps.stake != nullptr && !context.options.minimum_stake.is_zero();
 }
@@ -17,16 +15,20 @@ Result<std::optional<std::set<Address>>> staked_workers(const Context& context) 
     filter.role = records::NodeRole::kWorker;
     filter.eligible_only = true;
     filter.seen_since_ms = context.now() - context.options.node_live_ms;
-    filter.limit = kWorkersMax;
+    filter.limit = registry::kNodesListMax;
     GYM_TRY(const auto nodes, context.transact([&](db::Transaction& tx) {
         return registry::list_nodes(tx, filter);
     }));
+    std::vector<Address> workers;
+    workers.reserve(nodes.size());
+    for (const registry::Node& node : nodes)
+        workers.push_back(node.address);
+    const auto stakes = context.deps.stake->active_stakes(workers);
+    if (!stakes.ok())
+        return stakes.error().in("stakes of " + std::to_string(workers.size()) + " workers");
     std::set<Address> out;
-    for (const registry::Node& node : nodes) {
-        const auto active = context.deps.stake->active_stake(node.address);
-        if (!active.ok()) return active.error().in("stake of " + node.address.hex());
-        if (*active >= context.options.minimum_stake) out.insert(node.address);
-    }
+    for (const auto& [worker, active] : *stakes)
+        if (active >= context.options.minimum_stake) out.insert(worker);
     return std::optional(std::move(out));
 }
 

@@ -300,6 +300,19 @@ TEST_F(EvmChainTest, StakesAreThoseOfTheContractAndAskedForAgainAfterAWhile) {
     EXPECT_TRUE(stakes->active_stake(worker)->is_zero()) << "kept";
     clock.advance_ms(1);
     EXPECT_EQ(stakes->active_stake(worker).value(), Amount(70));
+    // More than one batch takes, the known one among them.
+    std::vector<Address> many(2 * chain::ChainClient::kCallsPerBatchMax + 50);
+    for (std::size_t i = 0; i < many.size(); ++i) {
+        many[i].data[0] = static_cast<std::uint8_t>(i);
+        many[i].data[1] = static_cast<std::uint8_t>(1 + i / 256);
+    }
+    many.push_back(worker);
+    clock.advance_ms(10'000);
+    const auto all = stakes->active_stakes(many);
+    ASSERT_TRUE(all.ok()) << all.error().message;
+    EXPECT_EQ(all->size(), many.size());
+    EXPECT_EQ(all->at(worker), Amount(70));
+    EXPECT_TRUE(all->at(many[150]).is_zero());
     const auto nowhere = coordinator::make_evm_stake(anvil_.client(), worker, clock, 10'000);
     EXPECT_EQ(nowhere->active_stake(worker).error().code, ErrorCode::kNotFound);
 }

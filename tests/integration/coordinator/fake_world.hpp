@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "fake_compute.hpp"
 #include "gym/blob/blob_store.hpp"
 #include "gym/coordinator/coordinator.hpp"
 #include "gym/registry/jobs.hpp"
@@ -55,49 +56,20 @@ class FakeChain final : public coordinator::ChainPort {
 /// The stake of each worker: `each` by default. Can be unreachable.
 class FakeStake final : public coordinator::StakePort {
   public:
-    Result<Amount> active_stake(const Address& worker) override {
+    Result<std::map<Address, Amount>> active_stakes(std::span<const Address> workers) override {
         if (down) return fail(ErrorCode::kUnavailable, "the chain does not answer");
-        const auto known = of.find(worker);
-        return known == of.end() ? each : known->second;
+        ++questions;
+        std::map<Address, Amount> out;
+        for (const Address& worker : workers) {
+            const auto known = of.find(worker);
+            out.emplace(worker, known == of.end() ? each : known->second);
+        }
+        return out;
     }
     bool down = false;
+    int questions = 0;  ///< of many workers or of one
     Amount each;
     std::map<Address, Amount> of;
-};
-
-/// Training by hashing: records, states and deltas are functions of their inputs, nothing is
-/// learned. A record list is one byte per step.
-class FakeCompute final : public coordinator::Compute {
-  public:
-    Result<Prepared> prepare(const std::string& spec_yaml, ByteView dataset,
-                             const Digest& dataset_root, const Digest& job_seed,
-                             const std::optional<GivenState>& given) override;
-    Result<RoundRoots> round_roots(ByteView program, ByteView base) override;
-    Result<DeltaPtr> check_delta(ByteView program, const blob::VerifiedBlob& delta) override;
-    Result<Aggregated> aggregate(ByteView program, ByteView base, ByteView momentum,
-                                 const std::vector<DeltaPtr>& deltas) override;
-    Result<double> evaluate(ByteView evaluate_program, ByteView base, ByteView dataset,
-                            const Digest& dataset_root, std::uint32_t windows_max) override;
-    Result<Digest> records_root(ByteView records) override;
-    Result<std::optional<Difference>> first_difference(ByteView committed,
-                                                       ByteView recomputed) override;
-    Result<Reexecuted> run_unit(const protocol::RoundRecord& record, std::uint32_t slot,
-                                ByteView program, ByteView base, ByteView dataset,
-                                const crypto::Signature* challenge) override;
-    Result<Digest> aggregate_trace(ByteView records, const crypto::Signature& challenge) override;
-    /// Values at a challenge's positions that only a run of the unit gives.
-    static Digest trace(ByteView records, const crypto::Signature& challenge);
-
-    struct Trained {
-        Bytes records;
-        Bytes delta;
-        Digest final_state;
-    };
-    /// The honest result of a slot.
-    static Trained train(const protocol::RoundRecord& record, std::uint32_t slot);
-
-    bool aggregate_fails = false;
-    bool runs_fail = false;  ///< for a while
 };
 
 /// A node of the network: its key and what it says to the coordinator.

@@ -47,7 +47,7 @@ class NodeChainTest : public testing::NodeProcess {
         handler_.info.chain_id = anvil_.chain_id();
         handler_.info.commitment_log = log_;
         handler_.registered = {key_.address(), verifier_key_.address()};
-        server_ = rpc::Server::start({.poll_interval_ms = 50}, handler_, clock_).value();
+        server_ = rpc::Server::start({.ask_every_ms = 50}, handler_, clock_).value();
     }
 
     static chain::AnvilOptions options() {

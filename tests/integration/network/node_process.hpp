@@ -32,7 +32,7 @@ class NodeProcess : public ::testing::Test {
     const crypto::PrivateKey key_ = test_key(1);
     MemoryHandler handler_;
     std::unique_ptr<rpc::Server> server_ =
-        rpc::Server::start({.poll_interval_ms = 50}, handler_, clock_).value();
+        rpc::Server::start({.ask_every_ms = 50}, handler_, clock_).value();
     TinyJob job_;
     TemporaryFolder dir_;
     const Digest unit_ = protocol::unit_id(job_.unit(0));

@@ -59,7 +59,7 @@ class NodeUsageTest : public testing::NodeProcess {
         server_.reset();
         shifted_ = std::make_unique<testing::ManualClock>(clock_.now_ms() + by_ms);
         handler_.info.server_ms = shifted_->now_ms();
-        server_ = rpc::Server::start({.poll_interval_ms = 50}, handler_, *shifted_).value();
+        server_ = rpc::Server::start({.ask_every_ms = 50}, handler_, *shifted_).value();
     }
     std::unique_ptr<testing::ManualClock> shifted_;
 };

@@ -4,6 +4,7 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -39,7 +40,7 @@ class RpcServerTest : public ::testing::Test {
         ServerConfig config;
         config.message_bytes_max = 1U << 20;
         config.blob_bytes_max = 8U << 20;
-        config.poll_interval_ms = 50;
+        config.ask_every_ms = 50;
         config.silence_ms_max = 1'000;
         return config;
     }
@@ -69,6 +70,14 @@ class RpcServerTest : public ::testing::Test {
         const Bytes auth = encode(sign_call(testing::MemoryHandler::network_info().domain(), method,
                                             as_bytes(bytes), key, clock_.now_ms()));
         return {auth.begin(), auth.end()};
+    }
+    int calls(const std::string& name) {
+        const std::scoped_lock lock(handler_.mutex);
+        return static_cast<int>(std::count(handler_.calls.begin(), handler_.calls.end(), name));
+    }
+    void wait_for_calls(const std::string& name, int count) {
+        while (calls(name) < count)
+            std::this_thread::sleep_for(milliseconds(5));
     }
     static grpc::Status heartbeat(v1::NodeService::Stub& stub, const std::string& auth,
                                   const v1::HeartbeatRequest& request) {
@@ -283,22 +292,107 @@ TEST_F(RpcServerTest, TooManyCallsAtOnceAreRefusedNotQueued) {
     server_->stop(0);
     server_config_.calls_max = 1;
     server_ = start();
-    const auto polling = dial();
+    const auto stuck = dial();
     const auto other = dial();
+    ASSERT_TRUE(stuck->heartbeat({}).ok() && other->heartbeat({}).ok());
+    std::jthread call;
+    {
+        const std::scoped_lock lock(handler_.mutex);  // the next call stays in the handler
+        call = std::jthread([&] { EXPECT_TRUE(stuck->leave().ok()); });
+        std::this_thread::sleep_for(milliseconds(300));
+        const auto refused = other->heartbeat({});
+        ASSERT_FALSE(refused.ok());
+        EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+        EXPECT_NE(refused.error().message.find("busy"), std::string::npos);
+    }
+    call.join();
+    EXPECT_TRUE(other->heartbeat({}).ok());
+}
+
+TEST_F(RpcServerTest, CallsThatWaitForATaskTakeNoPlaceOfOthers) {
+    server_->stop(0);
+    server_config_.calls_max = 1;
+    server_config_.polls_max = 1;
+    server_config_.ask_every_ms = 0;
+    server_ = start();
+    const crypto::PrivateKey second = testing::test_key(2);
+    handler_.registered.insert(second.address());
+    const auto polling = dial();
+    const auto other = connect(client_config(), second.clone(), clock_).value();
     ASSERT_TRUE(polling->heartbeat({}).ok() && other->heartbeat({}).ok());
     std::jthread poll([&] { EXPECT_TRUE(polling->next_task(milliseconds(1'000)).ok()); });
-    const auto waits = [&] {
-        const std::scoped_lock lock(handler_.mutex);
-        return handler_.calls.back() == "next_task";
-    };
-    while (!waits())
-        std::this_thread::sleep_for(milliseconds(5));
-    const auto refused = other->heartbeat({});
+    wait_for_calls("next_task", 1);
+    EXPECT_TRUE(other->heartbeat({}).ok());
+    const auto refused = other->next_task(milliseconds(100));
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
-    EXPECT_NE(refused.error().message.find("busy"), std::string::npos);
+    EXPECT_NE(refused.error().message.find("1 nodes wait"), std::string::npos);
     poll.join();
-    EXPECT_TRUE(other->heartbeat({}).ok());
+    EXPECT_TRUE(other->next_task(milliseconds(10)).ok()) << "its place is free again";
+}
+
+TEST_F(RpcServerTest, ACallThatWaitsAsksOnlyWhenItsNodeIsWoken) {
+    server_->stop(0);
+    server_config_.ask_every_ms = 0;
+    server_ = start();
+    client_ = dial();
+    const auto start = std::chrono::steady_clock::now();
+    EXPECT_FALSE(client_->next_task(milliseconds(400))->has_value());
+    const auto took = std::chrono::steady_clock::now() - start;
+    EXPECT_GE(took, milliseconds(400));
+    EXPECT_LT(took, milliseconds(900));
+    EXPECT_EQ(calls("next_task"), 1) << "asked when it came, and not again";
+
+    const testing::TinyJob job = testing::make_tiny_job({key_.address()}, handler_.blobs);
+    std::jthread later([&] {
+        wait_for_calls("next_task", 2);
+        {
+            const std::scoped_lock lock(handler_.mutex);
+            handler_.tasks[key_.address()] = job.task(0);
+        }
+        const Address stranger = testing::test_key(3).address();
+        server_->wake({&stranger, 1});
+        std::this_thread::sleep_for(milliseconds(200));
+        EXPECT_EQ(calls("next_task"), 2) << "another node's wake is nothing to it";
+        server_->wake({&key_.address(), 1});
+    });
+    const auto task = client_->next_task(milliseconds(20'000));
+    ASSERT_TRUE(task.ok() && task->has_value());
+    EXPECT_EQ(std::get<records::TrainTask>(**task), job.task(0));
+}
+
+TEST_F(RpcServerTest, CallsThatWaitEndWithTheServerWithoutAQuestion) {
+    server_->stop(0);
+    server_config_.ask_every_ms = 0;
+    server_ = start();
+    client_ = dial();
+    const auto start = std::chrono::steady_clock::now();
+    std::jthread poll([&] {
+        const auto task = client_->next_task(milliseconds(20'000));
+        ASSERT_TRUE(task.ok()) << task.error().message;
+        EXPECT_FALSE(task->has_value());
+    });
+    wait_for_calls("next_task", 1);
+    std::this_thread::sleep_for(milliseconds(100));
+    server_->stop();
+    poll.join();
+    EXPECT_LT(std::chrono::steady_clock::now() - start, milliseconds(5'000));
+    EXPECT_EQ(calls("next_task"), 1) << "the database may be gone already";
+}
+
+TEST_F(RpcServerTest, AHeartbeatHasArrivedBeforeItsTurn) {
+    ASSERT_TRUE(client_->heartbeat({}).ok());  // connected
+    UnixMs released_ms = 0;
+    std::jthread call;
+    {
+        const std::scoped_lock lock(handler_.mutex);  // nobody is looked up meanwhile
+        call = std::jthread([&] { EXPECT_TRUE(client_->heartbeat({}).ok()); });
+        std::this_thread::sleep_for(milliseconds(500));
+        released_ms = clock_.now_ms();
+    }
+    call.join();
+    ASSERT_EQ(handler_.arrived_ms.size(), 2U);
+    EXPECT_LT(handler_.arrived_ms[1], released_ms - 250);
 }
 
 TEST_F(RpcServerTest, OneNodeCannotTakeAllCallsByPolling) {

@@ -26,8 +26,7 @@ class SilenceTest : public ::testing::Test {
     const SystemClock clock_;
     const crypto::PrivateKey key_ = testing::test_key(1);
     testing::MemoryHandler handler_;
-    std::unique_ptr<Server> server_ =
-        Server::start({.poll_interval_ms = 50}, handler_, clock_).value();
+    std::unique_ptr<Server> server_ = Server::start({.ask_every_ms = 50}, handler_, clock_).value();
     testing::StallingProxy wire_{server_->port()};
     testing::TemporaryFolder dir_;
     const Bytes content_ = pattern(3'000'000);

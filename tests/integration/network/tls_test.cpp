@@ -56,7 +56,7 @@ class TlsTest : public ::testing::Test {
     }
     void serve(const std::string& certificate) {
         ServerConfig config;
-        config.poll_interval_ms = 50;
+        config.ask_every_ms = 50;
         if (!certificate.empty()) {
             config.tls_certificate_file = path(certificate + ".pem");
             config.tls_key_file = path(certificate + ".key");

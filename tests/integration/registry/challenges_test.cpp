@@ -40,14 +40,20 @@ class ChallengeTest : public RegistryDatabase {
         run([&](db::Transaction& tx) { return heartbeat(tx, node, at); });
     }
     std::optional<UptimeChallenge> open(const Address& node, UnixMs at) {
-        return *call([&](db::Transaction& tx) { return open_challenge(tx, node, at); });
+        const Sighting seen{node, at};
+        const auto found = *call([&](db::Transaction& tx) {
+            return open_challenges(tx, {&seen, 1});
+        });
+        return found.empty() ? std::nullopt : std::optional(found.at(node));
     }
     AnswerOutcome answer(const Address& node, const Digest& nonce, UnixMs at) {
         crypto::Signature signature;
         signature.data.back() = 27;
-        return *call([&](db::Transaction& tx) {
-            return answer_challenge(tx, node, UptimeAnswer{nonce, signature}, at);
-        });
+        const ArrivedAnswer arrived{node, UptimeAnswer{nonce, signature}, at};
+        return call([&](db::Transaction& tx) {
+                   return answer_challenges(tx, {&arrived, 1});
+               })
+            ->front();
     }
     Uptime measure(const Address& node, UnixMs from, UnixMs to) {
         return *call([&](db::Transaction& tx) { return uptime(tx, node, from, to); });

@@ -85,13 +85,14 @@ void History::beat(std::int64_t ms) {
 }
 
 Status History::answer_challenge(db::Transaction& tx, const crypto::PrivateKey& node) {
-    const Address& address = node.address();
-    GYM_CHECK(registry::heartbeat(tx, address, clock_.now_ms()));
-    GYM_TRY(const auto challenge, registry::open_challenge(tx, address, clock_.now_ms()));
-    if (!challenge) return {};
-    const auto answer = protocol::answer_uptime(domain, node, *challenge);
-    GYM_TRY(const auto outcome, registry::answer_challenge(tx, address, answer, clock_.now_ms()));
-    return outcome == registry::AnswerOutcome::kCounted
+    const registry::Sighting seen{node.address(), clock_.now_ms()};
+    GYM_CHECK(registry::heartbeat(tx, seen.node, seen.at_ms));
+    GYM_TRY(const auto challenges, registry::open_challenges(tx, {&seen, 1}));
+    if (challenges.empty()) return {};
+    const registry::ArrivedAnswer arrived{
+        seen.node, protocol::answer_uptime(domain, node, challenges.at(seen.node)), seen.at_ms};
+    GYM_TRY(const auto outcomes, registry::answer_challenges(tx, {&arrived, 1}));
+    return outcomes.front() == registry::AnswerOutcome::kCounted
                ? Status()
                : Status(fail(ErrorCode::kInternal, "an answer in time did not count"));
 }

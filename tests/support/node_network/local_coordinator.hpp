@@ -16,11 +16,12 @@ class LocalCoordinator final : public rpc::Coordinator {
         return handler_.register_node(caller_, profile);
     }
     Result<records::HeartbeatAnswer> heartbeat(const records::Heartbeat& beat) override {
-        return handler_.heartbeat(caller_, beat);
+        const rpc::ArrivedBeat arrived{caller_, SystemClock().now_ms(), beat};
+        return std::move(handler_.heartbeats({&arrived, 1}).front());
     }
     Status leave() override { return handler_.leave(caller_); }
     Result<std::optional<records::Task>> next_task(std::chrono::milliseconds) override {
-        return handler_.next_task(caller_);
+        return std::move(handler_.next_tasks({&caller_, 1}).front());
     }
     /// In pieces of `chunk_bytes`; breaks off after `chunks_until_cut` of them, once.
     Status get_blob(const Digest& root, std::uint64_t offset, const ChunkSink& sink) override;

@@ -48,6 +48,25 @@ Result<records::HeartbeatAnswer> MemoryHandler::heartbeat(const Address&,
     return out;
 }
 
+std::vector<Result<records::HeartbeatAnswer>> MemoryHandler::heartbeats(
+    std::span<const rpc::ArrivedBeat> beats) {
+    std::vector<Result<records::HeartbeatAnswer>> out;
+    for (const rpc::ArrivedBeat& arrived : beats) {
+        out.push_back(heartbeat(arrived.caller, arrived.beat));
+        const std::scoped_lock lock(mutex);
+        arrived_ms.push_back(arrived.at_ms);
+    }
+    return out;
+}
+
+std::vector<Result<std::optional<records::Task>>> MemoryHandler::next_tasks(
+    std::span<const Address> callers) {
+    std::vector<Result<std::optional<records::Task>>> out;
+    for (const Address& caller : callers)
+        out.push_back(next_task(caller));
+    return out;
+}
+
 Status MemoryHandler::leave(const Address&) {
     const std::scoped_lock lock(mutex);
     return enter("leave");

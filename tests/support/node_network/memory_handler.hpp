@@ -28,9 +28,13 @@ class MemoryHandler final : public rpc::NodeHandler {
     std::string excluded_because, stake_because;
     Result<bool> register_node(const Address& caller, const records::NodeProfile& profile) override;
     Result<records::HeartbeatAnswer> heartbeat(const Address& caller,
-                                               const records::Heartbeat& beat) override;
+                                               const records::Heartbeat& beat);
+    std::vector<Result<records::HeartbeatAnswer>> heartbeats(
+        std::span<const rpc::ArrivedBeat> beats) override;
     Status leave(const Address& caller) override;
-    Result<std::optional<records::Task>> next_task(const Address& caller) override;
+    Result<std::optional<records::Task>> next_task(const Address& caller);
+    std::vector<Result<std::optional<records::Task>>> next_tasks(
+        std::span<const Address> callers) override;
     Result<Bytes> get_blob(const Address& caller, const Digest& root) override;
     Status allow_upload(const Address& caller, const Digest& root,
                         std::uint64_t size_bytes) override;
@@ -67,6 +71,7 @@ class MemoryHandler final : public rpc::NodeHandler {
     bool forgets_answers = false;                 ///< it asks the same again and again
     std::string told_excluded;                    ///< in the answer to each heartbeat
     std::vector<std::string> phases;              ///< of each heartbeat
+    std::vector<UnixMs> arrived_ms;               ///< each heartbeat, by the server's clock
     std::string answer_refused;                   ///< what it says of every answer
     std::vector<std::string> calls;               ///< names, in order
     std::map<std::string, Error> failures;        ///< a call by this name fails so

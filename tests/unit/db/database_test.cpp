@@ -228,6 +228,53 @@ TransactOptions of_one_statement() {
     return options;
 }
 
+TEST_F(DatabaseTest, WhatIsDurableAfterCommitIsOnDiskWhenItReturns) {
+    // Nothing but a wait for the disk writes the log.
+    const auto set_delay = [&](const std::string& command) {
+        for (const std::string& sql : {command, std::string("SELECT pg_reload_conf()")}) {
+            const auto done = test_.owner().transact([&](Transaction& t) { return t.exec(sql); },
+                                                     of_one_statement());
+            ASSERT_TRUE(done.ok()) << done.error().message;
+        }
+    };
+    ASSERT_NO_FATAL_FAILURE(set_delay("ALTER SYSTEM SET wal_writer_delay = '10s'"));
+    TransactOptions options;
+    options.idempotent = true;
+    const auto on_disk = [&](DiskWait wait) {
+        options.disk_wait = wait;
+        std::string written;
+        const Status done = test_.owner().transact(
+            [&](Transaction& t) -> Status {
+                GYM_CHECK(add(t, 1, 1));
+                GYM_TRY(const Row row, t.exec_one("SELECT pg_current_wal_insert_lsn()::text"));
+                written = row.get<std::string>(0);
+                return {};
+            },
+            options);
+        EXPECT_TRUE(done.ok()) << done.error().message;
+        return test_.owner()
+            .transact([&](Transaction& t) -> Result<bool> {
+                GYM_TRY(const Row row,
+                        t.exec_one("SELECT pg_current_wal_flush_lsn() >= $1::pg_lsn", {written}));
+                return row.get<bool>(0);
+            })
+            .value();
+    };
+    EXPECT_TRUE(on_disk(DiskWait::kInCommit));
+    EXPECT_TRUE(on_disk(DiskWait::kAfterCommit));
+    int later = 0;
+    for (int i = 0; i < 20; ++i)
+        later += on_disk(DiskWait::kNone) ? 0 : 1;
+    EXPECT_GT(later, 0) << "or the others prove nothing";
+    ASSERT_NO_FATAL_FAILURE(set_delay("ALTER SYSTEM RESET wal_writer_delay"));
+
+    options.idempotent = false;
+    options.disk_wait = DiskWait::kAfterCommit;
+    const auto refused =
+        test_.owner().transact([](Transaction& t) { return add(t, 1, 1); }, options);
+    EXPECT_EQ(refused.error().code, ErrorCode::kInternal);
+}
+
 TEST_F(DatabaseTest, OneStatementIsATransactionByItself) {
     const auto added =
         test_.owner().transact([](Transaction& t) { return add(t, 1, 3); }, of_one_statement());

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -150,11 +151,16 @@ class ChainClient {
     [[nodiscard]] virtual Result<Bytes> code(const Address& account, const BlockId& at) = 0;
     [[nodiscard]] virtual Result<CallOutcome> call(const CallRequest& request,
                                                    const BlockId& at) = 0;
+    /// An outcome for each request, in order; many of them take few round trips. At a tag, blocks
+    /// may pass between them. @errors of any of them.
+    [[nodiscard]] virtual Result<std::vector<CallOutcome>> calls(
+        std::span<const CallRequest> requests, const BlockId& at);
     [[nodiscard]] virtual Result<GasEstimate> estimate_gas(const CallRequest& request) = 0;
     [[nodiscard]] virtual Result<Amount> suggested_priority_fee() = 0;
     [[nodiscard]] virtual Result<SendOutcome> send(ByteView raw_transaction) = 0;
 
     static constexpr std::uint32_t kBlocksPerCallMax = 128;
+    static constexpr std::size_t kCallsPerBatchMax = 100;  ///< what nodes take in one batch
     static constexpr std::uint64_t kBlocksPerQueryMax = 5'000;
 };
 

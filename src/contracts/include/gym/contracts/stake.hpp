@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <variant>
 #include <vector>
 
@@ -65,6 +66,10 @@ class Stake {
     };
     [[nodiscard]] Result<Holding> stake_of(
         chain::ChainClient& client, const Address& owner,
+        const chain::BlockId& at = chain::BlockTag::kLatest) const;
+    /// Of each of `owners`, in order; many take few round trips.
+    [[nodiscard]] Result<std::vector<Holding>> stakes_of(
+        chain::ChainClient& client, std::span<const Address> owners,
         const chain::BlockId& at = chain::BlockTag::kLatest) const;
     [[nodiscard]] Result<std::uint64_t> thaw_count(
         chain::ChainClient& client, const Address& owner,

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
@@ -46,7 +48,16 @@ class Coordinator {
     /// the result says why. @errors kNotFound for an unknown node.
     [[nodiscard]] Result<records::HeartbeatAnswer> heartbeat(
         const Address& node, const std::optional<protocol::UptimeAnswer>& answer = std::nullopt);
+    /// The same for heartbeats that arrived together: one transaction, and one result for each.
+    [[nodiscard]] std::vector<Result<records::HeartbeatAnswer>> heartbeats(
+        std::span<const Beat> beats);
     Status leave(const Address& node);
+    /// What each of these nodes is to do now, read together: next_unit() of a worker, next_task()
+    /// of a verifier.
+    [[nodiscard]] std::vector<Result<std::optional<records::Task>>> next_tasks(
+        std::span<const Address> nodes);
+    /// All nodes for which next_tasks() has something.
+    [[nodiscard]] Result<std::vector<Address>> nodes_with_tasks();
     [[nodiscard]] Result<records::NodeStatus> node_status(const Address& node);
 
     // Calls of workers.

@@ -34,10 +34,11 @@ class GrpcService final : public rpc::NodeHandler {
     Result<records::NetworkDescription> network() override;
     Result<bool> is_registered(const Address& address) override;
     Result<bool> register_node(const Address& caller, const records::NodeProfile& profile) override;
-    Result<records::HeartbeatAnswer> heartbeat(const Address& caller,
-                                               const records::Heartbeat& beat) override;
+    std::vector<Result<records::HeartbeatAnswer>> heartbeats(
+        std::span<const rpc::ArrivedBeat> beats) override;
     Status leave(const Address& caller) override;
-    Result<std::optional<records::Task>> next_task(const Address& caller) override;
+    std::vector<Result<std::optional<records::Task>>> next_tasks(
+        std::span<const Address> callers) override;
     Result<Bytes> get_blob(const Address& caller, const Digest& root) override;
     Status allow_upload(const Address& caller, const Digest& root,
                         std::uint64_t size_bytes) override;
@@ -66,6 +67,12 @@ class GrpcService final : public rpc::NodeHandler {
     const Clock& clock_;
     const records::NetworkDescription network_;
     const std::int64_t tasks_kept_ms_;
+
+    /// Registered nodes that have called: a node is never deleted, and whether it is excluded is
+    /// read at each call. Bounded; what does not fit is asked of the database.
+    static constexpr std::size_t kKnownNodesMax = 1'000'000;
+    std::mutex known_mutex_;
+    std::set<Address> known_nodes_;
 
     /// A worker's uploads for its unit, counted so that it cannot fill the disk. An entry per
     /// worker that ever had a unit; a restart forgets them.

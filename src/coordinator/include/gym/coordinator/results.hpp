@@ -1,12 +1,22 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "gym/common/bytes.hpp"
+#include "gym/common/clock.hpp"
+#include "gym/protocol/uptime.hpp"
 
 namespace gym::coordinator {
+
+/// A heartbeat as it arrived.
+struct Beat {
+    Address node;
+    UnixMs at_ms = 0;
+    std::optional<protocol::UptimeAnswer> answer;  ///< to a challenge
+};
 
 /// The upload that a worker may make now.
 struct UploadLimit {

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <map>
+#include <span>
+
 #include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
@@ -10,11 +13,16 @@ namespace gym::coordinator {
 class StakePort {
   public:
     virtual ~StakePort() = default;
-    /// Stake that backs the worker's next unit: neither thawing nor withdrawn, whatever games are
+    /// Stake that backs each worker's next unit: neither thawing nor withdrawn, whatever games are
     /// open.
     /// @errors kUnavailable or kTimeout when the chain does not answer, kNotFound without the
     /// contract.
-    [[nodiscard]] virtual Result<Amount> active_stake(const Address& worker) = 0;
+    [[nodiscard]] virtual Result<std::map<Address, Amount>> active_stakes(
+        std::span<const Address> workers) = 0;
+    [[nodiscard]] Result<Amount> active_stake(const Address& worker) {
+        GYM_TRY(const auto stakes, active_stakes({&worker, 1}));
+        return stakes.at(worker);
+    }
 };
 
 }  // namespace gym::coordinator

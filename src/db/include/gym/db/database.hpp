@@ -52,6 +52,14 @@ class Transaction {
 
 enum class Isolation { kReadCommitted, kRepeatableRead, kSerializable };
 
+/// When transact() waits until the server's log is on disk. A transaction is never on disk before
+/// one that it could see: they are written to one log.
+enum class DiskWait {
+    kInCommit,     ///< in COMMIT; whoever waits for the locks waits, too
+    kAfterCommit,  ///< after COMMIT, which frees the locks. Idempotent only
+    kNone,         ///< never: a crash may lose the transaction as a whole, not a part of it
+};
+
 struct TransactOptions {
     Isolation isolation = Isolation::kReadCommitted;
     bool read_only = false;
@@ -63,6 +71,7 @@ struct TransactOptions {
     /// (it finds its own work by an id), run it again. False: kUnavailable, saying that the outcome
     /// is unknown.
     bool idempotent = false;
+    DiskWait disk_wait = DiskWait::kInCommit;
     /// The body runs one statement, which is a transaction by itself: BEGIN and COMMIT are not
     /// sent, which saves two round trips. Read committed and idempotent only. An error that the
     /// body returns after its statement undoes nothing; another statement is kInternal.

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
+#include <map>
+#include <span>
+#include <vector>
 
 #include "gym/common/bytes.hpp"
 #include "gym/common/clock.hpp"
@@ -10,6 +12,7 @@
 #include "gym/crypto/key.hpp"
 #include "gym/db/database.hpp"
 #include "gym/protocol/uptime.hpp"
+#include "gym/registry/nodes.hpp"
 
 // Uptime (docs/PROTOCOL.md, "Uptime"): challenges that nodes were asked and which of them they
 // answered in time.
@@ -39,13 +42,20 @@ struct ChallengeDice {
 Result<std::uint32_t> issue_challenges(db::Transaction& tx, const ChallengePolicy& policy,
                                        const ChallengeDice& dice, UnixMs now_ms);
 
-/// The oldest that `node` can still answer.
-Result<std::optional<protocol::UptimeChallenge>> open_challenge(db::Transaction& tx,
-                                                                const Address& node, UnixMs now_ms);
-/// A challenge to this very node, in whatever state.
-Result<std::optional<protocol::UptimeChallenge>> find_challenge(db::Transaction& tx,
-                                                                const Address& node,
-                                                                const Digest& nonce);
+/// The oldest that each node could still answer when it was seen; nodes without one are left out.
+Result<std::map<Address, protocol::UptimeChallenge>> open_challenges(
+    db::Transaction& tx, std::span<const Sighting> sightings);
+
+/// A node's answer, and when it arrived.
+struct ArrivedAnswer {
+    Address node;
+    protocol::UptimeAnswer answer;
+    UnixMs at_ms = 0;
+};
+/// The challenges that are answered and were put to the very nodes that answer, in whatever state,
+/// by nonce.
+Result<std::map<Digest, protocol::UptimeChallenge>> find_challenges(
+    db::Transaction& tx, std::span<const ArrivedAnswer> answers);
 
 enum class AnswerOutcome : std::uint8_t {
     kCounted,
@@ -54,10 +64,10 @@ enum class AnswerOutcome : std::uint8_t {
     kWithdrawn,  ///< not counted
     kUnknown,    ///< no challenge to this node has this nonce
 };
-/// Counts an answer whose signature the caller has checked, at most once and not after the
-/// deadline, by the coordinator's clock.
-Result<AnswerOutcome> answer_challenge(db::Transaction& tx, const Address& node,
-                                       const protocol::UptimeAnswer& answer, UnixMs now_ms);
+/// Counts answers whose signatures the caller has checked, each at most once and not after its
+/// deadline, by the coordinator's clock. @return one outcome for each.
+Result<std::vector<AnswerOutcome>> answer_challenges(db::Transaction& tx,
+                                                     std::span<const ArrivedAnswer> answers);
 
 struct Uptime {
     std::uint64_t answered = 0;  ///< in time, so never above `issued`

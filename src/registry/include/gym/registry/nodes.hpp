@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,18 +48,42 @@ Result<Node> register_node(db::Transaction& tx, const NewNode& node, UnixMs now_
 Result<Node> get_node(db::Transaction& tx, const Address& address);
 Result<std::optional<Node>> find_node(db::Transaction& tx, const Address& address);
 
+/// More than a network has.
+inline constexpr std::uint32_t kNodesListMax = 100'000;
+
 struct NodeFilter {
     std::optional<records::NodeRole> role;
     std::optional<UnixMs> seen_since_ms;
     bool eligible_only = false;  ///< neither excluded nor left
     std::optional<Address> owner;
     std::optional<Address> after;  ///< continue a listing behind this address
-    std::uint32_t limit = 1000;    ///< at most 10,000
+    std::uint32_t limit = 1000;    ///< at most kNodesListMax
 };
 /// Ascending by address.
 Result<std::vector<Node>> list_nodes(db::Transaction& tx, const NodeFilter& filter);
 
-/// Marks the node as seen. @errors kNotFound for an unknown node.
+/// The owner of each of these nodes. @errors kNotFound naming one that is not registered.
+Result<std::map<Address, Address>> owners_of(db::Transaction& tx, std::span<const Address> nodes);
+
+/// What decides whether a node is given work.
+struct Standing {
+    records::NodeRole role = records::NodeRole::kWorker;
+    std::optional<std::string> excluded_because;
+};
+/// Of the nodes that are registered.
+Result<std::map<Address, Standing>> standings_of(db::Transaction& tx,
+                                                 std::span<const Address> nodes);
+
+/// A node was there.
+struct Sighting {
+    Address node;
+    UnixMs at_ms = 0;
+};
+/// Marks nodes as seen, each at most once in `sightings`, and waits for nobody: a node whose row
+/// another transaction has locked is left out. A node that signed off after it was seen stays so.
+/// @return the nodes that are marked.
+Result<std::set<Address>> see_nodes(db::Transaction& tx, std::span<const Sighting> sightings);
+/// The same for one node, but waits for its row. @errors kNotFound for an unknown node.
 Status heartbeat(db::Transaction& tx, const Address& address, UnixMs now_ms);
 /// The node signs off: it gets no unit until its next heartbeat.
 Status leave(db::Transaction& tx, const Address& address, UnixMs now_ms);

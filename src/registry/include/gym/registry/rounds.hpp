@@ -53,6 +53,8 @@ struct Round {
     std::optional<UnixMs> closed_at_ms;
 };
 
+/// Takes the lock that orders records: whoever holds it knows all recorded rounds until it commits.
+Status lock_epochs(db::Transaction& tx);
 /// Inserts a round in state kRecorded with the next epoch number. Recording the same record again
 /// returns the stored round. @errors kConflict for another record of the same round, or a gap in
 /// the numbers.
@@ -65,6 +67,8 @@ Result<Round> get_round_of_epoch(db::Transaction& tx, std::uint64_t epoch);
 Result<std::optional<Round>> find_round_by_record(db::Transaction& tx, const Digest& record_hash);
 /// Ascending by number.
 Result<std::vector<Round>> list_rounds(db::Transaction& tx, const Digest& job_id);
+/// Of all jobs.
+Result<std::vector<Round>> rounds_in_state(db::Transaction& tx, RoundState state);
 /// Rounds that are not closed, ascending.
 Result<std::vector<Round>> open_rounds(db::Transaction& tx, const Digest& job_id);
 /// The highest round, if any.

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,9 +45,13 @@ struct NewUnit {
     std::uint32_t sampling_rate_ppm = kPpm;
 };
 
-/// Inserts a unit as assigned. @errors kAlreadyExists.
-Status assign_unit(db::Transaction& tx, const NewUnit& unit,
-                   const protocol::LifecycleParams& params, UnixMs now_ms);
+/// Inserts units as assigned, in one statement. @errors kAlreadyExists.
+Status assign_units(db::Transaction& tx, std::span<const NewUnit> units,
+                    const protocol::LifecycleParams& params, UnixMs now_ms);
+inline Status assign_unit(db::Transaction& tx, const NewUnit& unit,
+                          const protocol::LifecycleParams& params, UnixMs now_ms) {
+    return assign_units(tx, {&unit, 1}, params, now_ms);
+}
 
 /// @errors kNotFound.
 Result<Unit> get_unit(db::Transaction& tx, const Digest& id);
@@ -71,6 +77,19 @@ struct UnitFilter {
 /// Newest round first, then ascending by slot and attempt.
 Result<std::vector<Unit>> list_units(db::Transaction& tx, const UnitFilter& filter);
 
+/// Units that keep their workers from others: assigned and disputed ones, of all workers.
+Result<std::vector<Unit>> busy_units(db::Transaction& tx);
+
+/// The unit that a node works on next: a worker's assigned train unit of the newest round, a
+/// verifier's drawn unit with the earliest deadline. Units whose deadline is over are left out;
+/// nodes that have none, too.
+Result<std::map<Address, Unit>> next_train_units(db::Transaction& tx,
+                                                 std::span<const Address> workers, UnixMs now_ms);
+Result<std::map<Address, Unit>> next_drawn_units(db::Transaction& tx,
+                                                 std::span<const Address> verifiers, UnixMs now_ms);
+/// All nodes with such a unit.
+Result<std::vector<Address>> nodes_with_units(db::Transaction& tx, UnixMs now_ms);
+
 struct UnitCounts {
     std::uint64_t final = 0;
     std::uint64_t rejected = 0;  ///< and slashed
@@ -94,6 +113,17 @@ Status lock_feed(db::Transaction& tx);
 Result<Unit> advance(db::Transaction& tx, const Digest& id, const protocol::UnitEvent& event,
                      const protocol::LifecycleParams& params, UnixMs now_ms,
                      const std::optional<protocol::Reason>& reason = std::nullopt);
+
+/// One step of one unit.
+struct UnitStep {
+    Digest id;
+    protocol::UnitEvent event;
+    std::optional<protocol::Reason> reason{};
+};
+/// advance() for many different units, in a number of statements that does not depend on theirs.
+/// Any error undoes all. @return the units afterwards, in the order of `steps`.
+Result<std::vector<Unit>> advance_all(db::Transaction& tx, std::span<const UnitStep> steps,
+                                      const protocol::LifecycleParams& params, UnixMs now_ms);
 
 /// Units of a job that time alone moves on, oldest deadline first, at most `limit`. A passed
 /// deadline is enough, except for units that would become final: those wait until their report is
@@ -183,22 +213,37 @@ struct StoredReport {
     bool accepted = false;  ///< the unit ended as it says, so it is paid
     Bytes records;          ///< the recomputed step records
 };
-/// The verifier of the unit's current draw.
-Status set_verifier(db::Transaction& tx, const Digest& unit,
-                    const std::optional<Address>& verifier);
+struct DrawnVerifier {
+    Digest unit;
+    Address verifier;
+};
+/// The verifiers of the units' current draws, in one statement. @errors kConflict for a unit that
+/// waits for no verifier.
+Status set_verifiers(db::Transaction& tx, std::span<const DrawnVerifier> drawn);
+inline Status set_verifier(db::Transaction& tx, const Digest& unit, const Address& verifier) {
+    const DrawnVerifier drawn{unit, verifier};
+    return set_verifiers(tx, {&drawn, 1});
+}
 Status store_report(db::Transaction& tx, const Digest& unit, std::uint32_t draw,
                     const Address& verifier, const Digest& digest, UnixMs now_ms);
 Status store_reveal(db::Transaction& tx, const protocol::Report& report, ByteView records,
                     bool equal, UnixMs now_ms);
 /// All draws of a unit, ascending. Unanswered draws are in missed_draws().
 Result<std::vector<StoredReport>> list_reports(db::Transaction& tx, const Digest& unit);
-/// Draws of the unit that a verifier let pass: (verifier, how many).
+/// Draws of a unit that a verifier let pass: how many.
 struct MissedDraws {
     Address verifier;
     std::uint32_t count = 0;
 };
-Status store_missed_draw(db::Transaction& tx, const Digest& unit, std::uint32_t draw,
-                         const Address& verifier, UnixMs now_ms);
-Result<std::vector<MissedDraws>> missed_draws(db::Transaction& tx, const Digest& unit);
+struct MissedDraw {
+    Digest unit;
+    std::uint32_t draw = 0;
+    Address verifier;
+};
+/// Notes draws that verifiers let pass, in one statement; one that is noted already stays.
+Status store_missed_draws(db::Transaction& tx, std::span<const MissedDraw> missed, UnixMs now_ms);
+/// Of the units for which there are any, ascending by verifier.
+Result<std::map<Digest, std::vector<MissedDraws>>> missed_draws(db::Transaction& tx,
+                                                                std::span<const Digest> units);
 
 }  // namespace gym::registry

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "gym/blob/verified_blob.hpp"
 #include "gym/records/network.hpp"
@@ -10,6 +12,13 @@
 #include "gym/records/unit.hpp"
 
 namespace gym::rpc {
+
+/// A heartbeat of an authenticated node.
+struct ArrivedBeat {
+    Address caller;
+    UnixMs at_ms = 0;  ///< when it arrived
+    records::Heartbeat beat;
+};
 
 /// Handler of a server: the calls of rpc::Coordinator, made by an authenticated
 /// `caller`. Called from many threads at once; a call may block on a database, never on another
@@ -24,11 +33,14 @@ class NodeHandler {
     virtual Result<bool> is_registered(const Address& address) = 0;
     virtual Result<bool> register_node(const Address& caller,
                                        const records::NodeProfile& profile) = 0;
-    virtual Result<records::HeartbeatAnswer> heartbeat(const Address& caller,
-                                                       const records::Heartbeat& beat) = 0;
+    /// Heartbeats that arrived together; one result for each. A node may be among them twice.
+    virtual std::vector<Result<records::HeartbeatAnswer>> heartbeats(
+        std::span<const ArrivedBeat> beats) = 0;
     virtual Status leave(const Address& caller) = 0;
-    /// Answers at once; the server asks again until the caller's wait is over.
-    virtual Result<std::optional<records::Task>> next_task(const Address& caller) = 0;
+    /// What each caller is to do now; one result for each. The server asks again about those that
+    /// have nothing when it is told to (Server::wake), until their wait is over.
+    virtual std::vector<Result<std::optional<records::Task>>> next_tasks(
+        std::span<const Address> callers) = 0;
 
     virtual Result<Bytes> get_blob(const Address& caller, const Digest& root) = 0;
     /// Whether `caller` may upload `size_bytes` under `root`, asked before the first byte is read.

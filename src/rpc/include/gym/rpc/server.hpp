@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "gym/common/clock.hpp"
@@ -14,12 +15,14 @@ struct ServerConfig {
     std::string listen = "127.0.0.1:0";  ///< host:port; port 0 takes a free one
     std::string tls_certificate_file;    ///< PEM; with tls_key_file. Both empty: loopback only
     std::string tls_key_file;
-    unsigned threads = 8;            ///< handler threads (they wait for the database)
-    std::uint32_t calls_max = 1024;  ///< in flight; more are refused at once
+    unsigned threads = 8;              ///< handler threads (they wait for the database)
+    std::uint32_t calls_max = 1024;    ///< in flight; more are refused at once
+    std::uint32_t polls_max = 16'384;  ///< NextTask calls that wait, counted apart
     std::uint32_t message_bytes_max = 8U << 20;
     std::uint64_t blob_bytes_max = std::uint64_t{1} << 30;
     std::uint64_t upload_bytes_max = std::uint64_t{2} << 30;  ///< held by all uploads together
-    std::int64_t poll_interval_ms = 250;  ///< how often a waiting NextTask asks again
+    /// How often all waiting NextTask calls ask again although nobody woke them; 0: never.
+    std::int64_t ask_every_ms = 0;
     std::int64_t poll_wait_ms_max = 30'000;
     std::int64_t silence_ms_max = 10'000;  ///< a peer or upload that sends nothing is dropped
     std::int64_t connection_idle_ms_max = 300'000;
@@ -35,8 +38,9 @@ class Server {
     virtual ~Server() = default;
     /// The port in use.
     [[nodiscard]] virtual int port() const = 0;
-    /// Lets every waiting NextTask ask now.
-    virtual void wake() = 0;
+    /// Lets the waiting NextTask calls of these nodes ask now.
+    virtual void wake(std::span<const Address> nodes) = 0;
+    virtual void wake_all() = 0;
     /// Refuses new calls, gives running ones `grace_ms`, then cancels them. Idempotent.
     virtual void stop(std::int64_t grace_ms = 2'000) = 0;
 };

@@ -1,0 +1,107 @@
+#include "calls/next_tasks.hpp"
+
+#include <map>
+
+#include "drivers/membership.hpp"
+#include "gym/registry/jobs.hpp"
+
+namespace gym::coordinator {
+namespace {
+
+using records::NodeRole;
+using FoundTask = std::optional<records::Task>;
+
+Result<records::Task> train_task(const Context& context, db::Transaction& tx,
+                                 const registry::Unit& unit) {
+    GYM_TRY(const auto inputs, context.facts->round_inputs(tx, unit.key.job_id, unit.key.round));
+    return records::Task(
+        records::TrainTask{unit.key, inputs->record, inputs->train, unit.status.deadline_ms});
+}
+
+Result<records::Task> verify_task(const Context& context, db::Transaction& tx,
+                                  const registry::Unit& unit) {
+    GYM_TRY(const auto inputs, context.facts->round_inputs(tx, unit.key.job_id, unit.key.round));
+    GYM_TRY(const registry::Round round, registry::get_round(tx, unit.key.job_id, unit.key.round));
+    GYM_TRY(const auto stored, registry::find_commitment(tx, unit.id));
+    if (!stored) return fail(ErrorCode::kInternal, "a drawn unit has no commitment");
+    records::VerifyTask task;
+    task.unit = unit.key;
+    task.record = inputs->record;
+    task.inputs = inputs->train;
+    if (!inputs->momentum_blob.is_zero()) task.inputs.momentum_blob = inputs->momentum_blob;
+    task.commitment = stored->commitment;
+    task.committer = unit.worker;
+    task.draw = unit.status.draws - 1;
+    task.beacon = *round.beacon;
+    task.report_committed = unit.status.state == protocol::UnitState::kReported;
+    task.deadline_ms = unit.status.deadline_ms;
+    if (unit.kind != protocol::UnitKind::kAggregate) return records::Task(std::move(task));
+    GYM_TRY(const registry::Job job, registry::get_job(tx, unit.key.job_id));
+    task.delta_norm_max = job.terms.delta_norm_max;
+    GYM_TRY(task.deltas, registry::included_deltas(tx, unit.key.job_id, unit.key.round));
+    return records::Task(std::move(task));
+}
+
+using Standings = std::map<Address, registry::Standing>;
+using Tasks = std::vector<Result<FoundTask>>;
+
+/// Nodes of a role in good standing.
+std::vector<Address> in_role(const Standings& standings, NodeRole role) {
+    std::vector<Address> out;
+    for (const auto& [node, standing] : standings)
+        if (standing.role == role && !standing.excluded_because) out.push_back(node);
+    return out;
+}
+
+Result<FoundTask> task_of(const Context& context, db::Transaction& tx, const Address& node,
+                          const Standings& standings,
+                          const std::map<Address, registry::Unit>& units) {
+    const auto standing = standings.find(node);
+    if (standing == standings.end())
+        return fail(ErrorCode::kNotFound, "node " + node.hex() + " is not registered");
+    if (standing->second.excluded_because)
+        return excluded(node, *standing->second.excluded_because);
+    const auto unit = units.find(node);
+    if (unit == units.end()) return FoundTask();
+    if (standing->second.role == NodeRole::kVerifier) {
+        GYM_TRY(auto task, verify_task(context, tx, unit->second));
+        return FoundTask(std::move(task));
+    }
+    GYM_TRY(auto task, train_task(context, tx, unit->second));
+    return FoundTask(std::move(task));
+}
+
+Result<Tasks> read_tasks(const Context& context, db::Transaction& tx,
+                         std::span<const Address> nodes) {
+    const UnixMs now_ms = context.now();
+    GYM_TRY(const Standings standings, registry::standings_of(tx, nodes));
+    std::map<Address, registry::Unit> units;
+    if (const auto workers = in_role(standings, NodeRole::kWorker); !workers.empty()) {
+        GYM_TRY(units, registry::next_train_units(tx, workers, now_ms));
+    }
+    if (const auto verifiers = in_role(standings, NodeRole::kVerifier); !verifiers.empty()) {
+        GYM_TRY(auto drawn, registry::next_drawn_units(tx, verifiers, now_ms));
+        units.merge(drawn);
+    }
+    Tasks out;
+    out.reserve(nodes.size());
+    for (const Address& node : nodes)
+        out.push_back(task_of(context, tx, node, standings, units));
+    return out;
+}
+
+}  // namespace
+
+Tasks next_tasks(const Context& context, std::span<const Address> nodes) {
+    auto read = context.deps.database.transact(
+        [&](db::Transaction& tx) { return read_tasks(context, tx, nodes); }, {.read_only = true});
+    if (read.ok()) return std::move(*read);
+    return Tasks(nodes.size(), Result<FoundTask>(read.error()));
+}
+
+Result<FoundTask> next_task(const Context& context, const Address& node, NodeRole role) {
+    GYM_CHECK(context.transact([&](db::Transaction& tx) { return require_node(tx, node, role); }));
+    return std::move(next_tasks(context, {&node, 1}).front());
+}
+
+}  // namespace gym::coordinator

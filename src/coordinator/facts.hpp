@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "bounded_cache.hpp"
+#include "gym/commit/merkle.hpp"
+#include "gym/common/result.hpp"
+#include "gym/db/database.hpp"
+#include "gym/protocol/round_record.hpp"
+#include "gym/records/task.hpp"
+#include "gym/registry/rounds.hpp"
+
+namespace gym::coordinator {
+
+/// What every unit of a round begins from.
+struct RoundInputs {
+    protocol::RoundRecord record;
+    Digest record_hash;
+    records::UnitInputs train;  ///< without a momentum
+    Digest momentum_blob;       ///< zero in round 1
+};
+
+/// The commitments of a sealed round.
+struct SealedEpoch {
+    Digest commitments_root;
+    commit::MerkleTree tree;
+};
+
+/// Facts that many nodes ask for and that never change once they are in the database, so that each
+/// is read once. Losing them costs a read. Thread-safe.
+class Facts {
+  public:
+    /// @pre the round is open or later. @errors kNotFound.
+    Result<std::shared_ptr<const RoundInputs>> round_inputs(db::Transaction& tx,
+                                                            const Digest& job_id,
+                                                            std::uint64_t round);
+    /// @pre the epoch's round is sealed. @errors kNotFound.
+    Result<std::shared_ptr<const SealedEpoch>> sealed_epoch(db::Transaction& tx,
+                                                            std::uint64_t epoch);
+
+  private:
+    // A round of the largest record is some 200 KB, a tree of as many leaves 50 KB.
+    BoundedCache<std::pair<Digest, std::uint64_t>, RoundInputs> rounds_{64};
+    BoundedCache<std::uint64_t, SealedEpoch> epochs_{64};
+};
+
+}  // namespace gym::coordinator

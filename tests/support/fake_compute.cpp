@@ -1,0 +1,133 @@
+#include "fake_compute.hpp"
+
+#include <algorithm>
+
+#include "gym/commit/codec.hpp"
+#include "gym/commit/sha256.hpp"
+
+namespace gym::testing {
+
+Digest tagged(std::string_view tag, std::initializer_list<ByteView> parts) {
+    commit::Hasher hasher;
+    hasher.update(as_bytes(tag));
+    for (const ByteView part : parts)
+        hasher.update(part);
+    return hasher.finish();
+}
+
+Bytes bytes_of(const Digest& digest) {
+    return {digest.data.begin(), digest.data.end()};
+}
+
+namespace {
+
+coordinator::RootedBytes rooted(std::string_view tag, ByteView content) {
+    const Bytes bytes = bytes_of(tagged(tag, {content}));
+    return {tagged("root", {bytes}), bytes};
+}
+
+}  // namespace
+
+Result<coordinator::Compute::Prepared> FakeCompute::prepare(
+    const std::string& spec_yaml, ByteView dataset, const Digest&, const Digest& job_seed,
+    const std::optional<GivenState>& given) {
+    if (spec_yaml == "broken") return fail(ErrorCode::kInvalidArgument, "model: zero layers");
+    Prepared out;
+    out.program = rooted("program", as_bytes(spec_yaml));
+    out.evaluate_program = rooted("evaluate", as_bytes(spec_yaml));
+    out.logits_program = rooted("logits", as_bytes(spec_yaml));
+    out.base = rooted("base", job_seed.view());
+    if (given) out.base = {given->root, {given->bytes.begin(), given->bytes.end()}};
+    out.momentum = rooted("momentum", dataset);
+    out.tokens_per_step = 64;
+    out.flops_per_step = 1'000'000;
+    out.parameters = 10;
+    return out;
+}
+
+Result<coordinator::Compute::RoundRoots> FakeCompute::round_roots(ByteView program, ByteView base) {
+    return RoundRoots{commit::sha256(program), commit::sha256(base)};
+}
+
+namespace {
+
+struct FakeDelta final : coordinator::Compute::Delta {
+    explicit FakeDelta(const blob::VerifiedBlob& of) : blob(of) {}
+    [[nodiscard]] double norm() const override { return 1.0; }
+    const blob::VerifiedBlob blob;
+};
+
+}  // namespace
+
+Result<coordinator::Compute::DeltaPtr> FakeCompute::check_delta(ByteView,
+                                                                const blob::VerifiedBlob& delta) {
+    if (delta.bytes().size() != 32) return fail(ErrorCode::kMalformed, "delta: not 32 bytes");
+    return DeltaPtr(std::make_shared<const FakeDelta>(delta));
+}
+
+Result<coordinator::Compute::Aggregated> FakeCompute::aggregate(
+    ByteView program, ByteView base, ByteView momentum, const std::vector<DeltaPtr>& deltas) {
+    if (aggregate_fails) return fail(ErrorCode::kIo, "the disk is full");
+    commit::Hasher hasher;
+    for (const DeltaPtr& delta : deltas)
+        hasher.update(dynamic_cast<const FakeDelta&>(*delta).blob.bytes());
+    const Digest all = hasher.finish();
+    Aggregated out;
+    out.program = rooted("outer", program);
+    out.base = rooted("next base", tagged("", {base, all.view()}).view());
+    out.momentum = rooted("next momentum", tagged("", {momentum, all.view()}).view());
+    out.records = bytes_of(all);
+    GYM_TRY(out.records_root, records_root(out.records));
+    out.flops = 10 * deltas.size();
+    return out;
+}
+
+Result<double> FakeCompute::evaluate(ByteView, ByteView base, ByteView, const Digest&,
+                                     std::uint32_t) {
+    return 2.0 + base[0] / 256.0;
+}
+
+Result<Digest> FakeCompute::records_root(ByteView records) {
+    if (records.empty()) return fail(ErrorCode::kMalformed, "records: none");
+    return tagged("records", {records});
+}
+
+Result<std::optional<coordinator::Compute::Difference>> FakeCompute::first_difference(
+    ByteView committed, ByteView recomputed) {
+    for (std::size_t i = 0; i < std::min(committed.size(), recomputed.size()); ++i)
+        if (committed[i] != recomputed[i]) return std::optional(Difference{i, "loss"});
+    return std::optional<Difference>();
+}
+
+FakeCompute::Trained FakeCompute::train(const protocol::RoundRecord& record, std::uint32_t slot) {
+    commit::Encoder encoder;
+    encoder.fixed(record.base_state_root).fixed(record.job_seed).u64(record.round).u32(slot);
+    const Digest seed = commit::sha256(encoder.view());
+    Trained out;
+    for (std::uint32_t step = 0; step < record.steps; ++step)
+        out.records.push_back(seed.data[step % 32]);
+    out.delta = bytes_of(tagged("delta", {out.records}));
+    out.final_state = tagged("state", {out.records});
+    return out;
+}
+
+Result<coordinator::Compute::Reexecuted> FakeCompute::run_unit(const protocol::RoundRecord& record,
+                                                               std::uint32_t slot, ByteView,
+                                                               ByteView, ByteView,
+                                                               const crypto::Signature* challenge) {
+    if (runs_fail) return fail(ErrorCode::kUnavailable, "no machine is free");
+    const Trained trained = train(record, slot);
+    GYM_TRY(const Digest root, records_root(trained.records));
+    return Reexecuted{{root, trained.final_state, blob::blob_root(trained.delta)},
+                      challenge == nullptr ? Digest{} : trace(trained.records, *challenge)};
+}
+
+Result<Digest> FakeCompute::aggregate_trace(ByteView records, const crypto::Signature& challenge) {
+    return trace(records, challenge);
+}
+
+Digest FakeCompute::trace(ByteView records, const crypto::Signature& challenge) {
+    return tagged("trace", {records, challenge.view()});
+}
+
+}  // namespace gym::testing

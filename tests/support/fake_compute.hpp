@@ -1,0 +1,49 @@
+#pragma once
+
+#include <initializer_list>
+#include <string_view>
+
+#include "gym/coordinator/compute.hpp"
+
+namespace gym::testing {
+
+/// SHA-256 over `tag` and `parts`.
+Digest tagged(std::string_view tag, std::initializer_list<ByteView> parts);
+Bytes bytes_of(const Digest& digest);
+
+/// Training by hashing: records, states and deltas are functions of their inputs, nothing is
+/// learned. A record list is one byte per step.
+class FakeCompute final : public coordinator::Compute {
+  public:
+    Result<Prepared> prepare(const std::string& spec_yaml, ByteView dataset,
+                             const Digest& dataset_root, const Digest& job_seed,
+                             const std::optional<GivenState>& given) override;
+    Result<RoundRoots> round_roots(ByteView program, ByteView base) override;
+    Result<DeltaPtr> check_delta(ByteView program, const blob::VerifiedBlob& delta) override;
+    Result<Aggregated> aggregate(ByteView program, ByteView base, ByteView momentum,
+                                 const std::vector<DeltaPtr>& deltas) override;
+    Result<double> evaluate(ByteView evaluate_program, ByteView base, ByteView dataset,
+                            const Digest& dataset_root, std::uint32_t windows_max) override;
+    Result<Digest> records_root(ByteView records) override;
+    Result<std::optional<Difference>> first_difference(ByteView committed,
+                                                       ByteView recomputed) override;
+    Result<Reexecuted> run_unit(const protocol::RoundRecord& record, std::uint32_t slot,
+                                ByteView program, ByteView base, ByteView dataset,
+                                const crypto::Signature* challenge) override;
+    Result<Digest> aggregate_trace(ByteView records, const crypto::Signature& challenge) override;
+    /// Values at a challenge's positions that only a run of the unit gives.
+    static Digest trace(ByteView records, const crypto::Signature& challenge);
+
+    struct Trained {
+        Bytes records;
+        Bytes delta;
+        Digest final_state;
+    };
+    /// The honest result of a slot.
+    static Trained train(const protocol::RoundRecord& record, std::uint32_t slot);
+
+    bool aggregate_fails = false;
+    bool runs_fail = false;  ///< for a while
+};
+
+}  // namespace gym::testing
