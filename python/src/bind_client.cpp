@@ -105,6 +105,11 @@ void bind_dataset_record(py::module_& module) {
         .def_readonly("licence", &Dataset::licence)
         .def_readonly("tokens", &Dataset::tokens)
         .def_readonly("vocabulary", &Dataset::vocabulary)
+        .def_property_readonly("manifest",
+                               [](const Dataset& self) -> std::optional<std::string> {
+                                   if (!self.manifest) return std::nullopt;
+                                   return self.manifest->hex();
+                               })
         .def_property_readonly(
             "price", [](const Dataset& self) { return to_decimal(self.price_wei_per_mtoken); })
         .def_readonly("quality_ppm", &Dataset::quality_ppm)
@@ -204,10 +209,11 @@ std::pair<registry::Dataset, std::optional<registry::DatasetVersion>> push_data(
     const ApiClient& self, const blob::Dataset& tokens, const std::string& token_file,
     const std::string& name, const std::string& reference, const std::string& licence,
     const std::string& price, const std::optional<std::string>& visibility, const Accounts& allow,
-    const std::vector<std::pair<std::string, py::bytes>>& tokenizer) {
+    const std::vector<std::pair<std::string, py::bytes>>& tokenizer, bool with_manifest) {
     owner::DataPush push{
         .terms = {name, licence, parse_amount(price, "price"), access_of(visibility, allow)},
-        .token_file = token_file};
+        .token_file = token_file,
+        .with_manifest = with_manifest};
     if (!reference.empty()) push.reference = unwrap(registry::parse_dataset_reference(reference));
     push.tokenizer.reserve(tokenizer.size());
     for (const auto& [file, content] : tokenizer) {
@@ -272,7 +278,7 @@ void bind_dataset_calls(py::class_<ApiClient, std::shared_ptr<ApiClient>>& api) 
             py::arg("limit") = client::kPageItemsMax, py::arg("offset") = 0)
         .def("push_data", &push_data, py::arg("tokens"), py::arg("token_file"), py::arg("name"),
              py::arg("reference"), py::arg("licence"), py::arg("price"), py::arg("visibility"),
-             py::arg("allow"), py::arg("tokenizer"))
+             py::arg("allow"), py::arg("tokenizer"), py::arg("with_manifest"))
         .def("set_dataset_access",
              [](const ApiClient& self, const std::string& root, const std::string& visibility,
                 const Accounts& allow) {

@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -13,15 +12,14 @@
 #include "errors.hpp"
 #include "gym/blob/dataset.hpp"
 #include "gym/blob/dataset_writer.hpp"
-#include "gym/common/file.hpp"
 #include "gym/data/build.hpp"
 #include "gym/data/build_words.hpp"
 #include "gym/data/document_licences.hpp"
 #include "gym/data/manifest.hpp"
 #include "gym/data/mix.hpp"
-#include "gym/data/remote.hpp"
 #include "gym/data/text_tokens.hpp"
 #include "gym/owner/local_data.hpp"
+#include "gym/owner/pull_data.hpp"
 #include "gym/owner/push_data.hpp"
 #include "gym/tokenizer/bundle_file.hpp"
 
@@ -62,37 +60,21 @@ auto interruptible(Work&& work) {
     return unwrap(std::move(result));
 }
 
-/// Downloads the token file at `url`, continuing what an earlier call left beside `output`.
-/// @errors kMismatch for another root.
-Result<blob::Dataset> pull(const std::string& url, const std::string& key, const Digest& root,
-                           std::uint64_t bytes_max, const std::string& output) {
-    data::RemoteOptions options;
-    options.bytes_max = bytes_max;
-    options.bearer = key;
-    options.stopped = &interrupted;
-    GYM_CHECK(check_writable(output));
-    GYM_CHECK(check_free_space(output, bytes_max));
-    // The root is in the name, so that what is left of another dataset is not continued.
-    const std::string copy = output + "." + root.hex().substr(2, 8);
-    data::Remote remote(std::move(options));
-    GYM_CHECK(remote.download({.name = "dataset " + root.hex(), .path = {}, .url = url}, copy));
-    auto tokens = blob::Dataset::load(copy, root);
-    std::error_code error;
-    if (!tokens.ok()) {
-        std::filesystem::remove(copy, error);
-        return tokens;
-    }
-    std::filesystem::rename(copy, output, error);
-    if (error) return fail(ErrorCode::kIo, "cannot write " + output + ": " + error.message());
-    return tokens;
-}
-
-blob::Dataset pull_dataset(const std::string& url, const std::string& key, const std::string& root,
+blob::Dataset pull_dataset(const std::string& api, const std::string& key, const std::string& root,
                            std::uint64_t tokens, std::uint32_t vocabulary,
-                           const std::string& output) {
-    const Digest digest = parse_digest(root, "dataset");
-    const std::uint64_t bytes_max = unwrap(blob::dataset_bytes_max(tokens, vocabulary));
-    return interruptible([&] { return pull(url, key, digest, bytes_max, output); });
+                           const std::optional<std::string>& manifest, const std::string& output) {
+    owner::DataPull pull{.api = api,
+                         .key = key,
+                         .root = parse_digest(root, "dataset"),
+                         .tokens = tokens,
+                         .vocabulary = vocabulary,
+                         .output = output,
+                         .stopped = &interrupted};
+    if (manifest) pull.manifest = parse_digest(*manifest, "manifest");
+    return interruptible([&]() -> Result<blob::Dataset> {
+        GYM_CHECK(owner::pull_data(pull));
+        return blob::Dataset::load(output, pull.root);
+    });
 }
 
 // Builds
@@ -227,8 +209,8 @@ void bind_data(py::module_& module) {
         .def_readonly("achieved_ppm", &MixShare::achieved_ppm);
     bind_build(module);
     module.attr("MIX_INPUTS_MAX") = data::kMixInputsMax;
-    module.def("pull_dataset", &pull_dataset, py::arg("url"), py::arg("key"), py::arg("root"),
-               py::arg("tokens"), py::arg("vocabulary"), py::arg("output"));
+    module.def("pull_dataset", &pull_dataset, py::arg("api"), py::arg("key"), py::arg("root"),
+               py::arg("tokens"), py::arg("vocabulary"), py::arg("manifest"), py::arg("output"));
     module.def("mix", &mix, py::arg("inputs"), py::arg("output"), py::arg("tokens"),
                py::arg("whole_documents"), py::arg("best_effort"));
 }

@@ -223,6 +223,8 @@ class DatasetRecord:
     @property
     def vocabulary(self) -> int: ...
     @property
+    def manifest(self) -> str | None: ...
+    @property
     def price(self) -> Decimal: ...
     @property
     def quality_ppm(self) -> int: ...
@@ -269,6 +271,7 @@ class Api:
         visibility: str | None,
         allow: Sequence[str],
         tokenizer: list[tuple[str, bytes]],
+        with_manifest: bool,
     ) -> tuple[DatasetRecord, DatasetVersion | None]: ...
     def set_dataset_access(self, root: str, visibility: str, allow: Sequence[str]) -> DatasetRecord: ...
     def who_sees_data(self, dataset: DatasetRecord) -> str: ...
@@ -365,8 +368,10 @@ def mix(
 ) -> list[MixedInput]:
     """Token files with their weights in millionths; tokens 0: as many as the shares allow."""
 
-def pull_dataset(url: str, key: str, root: str, tokens: int, vocabulary: int, output: str) -> Tokens:
-    """Downloads a token file and checks its root."""
+def pull_dataset(
+    api: str, key: str, root: str, tokens: int, vocabulary: int, manifest: str | None, output: str
+) -> Tokens:
+    """Downloads a token file, and its manifest, and checks their roots."""
 
 def parse_dataset_name(text: str) -> str:
     """The name in NAME or NAME@VERSION."""

@@ -54,6 +54,8 @@ class DatasetInfo:
         owner: address of the owner; None: not registered.
         version: of the name; None: the name is only a label.
         visibility: "public", "allow-list" or "private"; None: not registered.
+        manifest: root of the manifest that the owner gave: where the documents come from; None: none, or not
+            registered.
     """
 
     root: str
@@ -65,6 +67,7 @@ class DatasetInfo:
     owner: str | None = None
     version: int | None = None
     visibility: str | None = None
+    manifest: str | None = None
 
 
 def _info_of(record: _zoo_gym.DatasetRecord) -> DatasetInfo:
@@ -77,6 +80,7 @@ def _info_of(record: _zoo_gym.DatasetRecord) -> DatasetInfo:
         price=record.price,
         owner=record.owner,
         visibility=record.visibility,
+        manifest=record.manifest,
     )
 
 
@@ -361,8 +365,8 @@ class Dataset:
         network: str | Network | None = None,
         api_key_file: str | os.PathLike[str] | None = None,
     ) -> Dataset:
-        """Downloads a registered dataset as a token file, as ``gym data pull`` does, and checks it. A call
-        that was cut off continues.
+        """Downloads a registered dataset as a token file, and the manifest beside it, as ``gym data pull`` does,
+        and checks both. A call that was cut off continues.
 
         Args:
             name_or_root: as in :meth:`load`.
@@ -374,11 +378,11 @@ class Dataset:
         """
         found = network if isinstance(network, Network) else Network.find(network, api_key_file)
         known = cls.load(name_or_root, found)
-        url = f"{found.url.rstrip('/')}/v1/datasets/{known.root}/tokens"
+        info = known._info
         tokens = _zoo_gym.pull_dataset(
-            url, found.api_key() or "", known.root, known._info.tokens, known._info.vocabulary, os.fspath(path)
+            found.url, found.api_key() or "", info.root, info.tokens, info.vocabulary, info.manifest, os.fspath(path)
         )
-        return cls(known._info, tokens)
+        return cls(info, tokens, token_file=os.fspath(path) if info.manifest else None)
 
     @classmethod
     def _of(
@@ -469,6 +473,7 @@ class Dataset:
         price: Money = 0,
         visibility: str | None = None,
         allow: Sequence[str] = (),
+        manifest: bool = True,
         network: str | Network | None = None,
         api_key_file: str | os.PathLike[str] | None = None,
     ) -> Dataset:
@@ -487,6 +492,7 @@ class Dataset:
                 hold a task of such a job see the text in any case. None: an allow-list if there are
                 accounts; else public, but private under a licence that says so.
             allow: accounts (0x...) of the allow-list.
+            manifest: also give the manifest beside the token file: those who may see the dataset can read it.
             network, api_key_file: as in :meth:`Network.find`.
 
         Returns:
@@ -515,6 +521,7 @@ class Dataset:
             list(allow),
             # So that models that are trained on it are exported with their tokenizer.
             [] if self._tokenizer is None else self._tokenizer.files,
+            manifest,
         )
         say(f"dataset '{label}' is visible: {api.who_sees_data(record)}")
         info = _info_of(record) if version is None else _named(record, version)

@@ -46,6 +46,7 @@ struct Api::Impl {
         add_model_routes(router, context);
         add_dataset_name_routes(router, context);
         add_dataset_tokens_route(router, context);
+        add_dataset_manifest_routes(router, context);
         add_dataset_tokenizer_routes(router, context);
         add_mix_route(router, context);
         add_model_name_routes(router, context);

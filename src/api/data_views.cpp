@@ -55,6 +55,14 @@ json::object to_json(const registry::DatasetTokenizer& tokenizer) {
             {"added_at_ms", tokenizer.added_at_ms}};
 }
 
+json::object to_json(const registry::DatasetManifest& manifest) {
+    return {{"dataset", manifest.dataset.hex()},
+            {"root", manifest.root.hex()},
+            {"blob", manifest.blob.hex()},
+            {"bytes", manifest.bytes},
+            {"added_at_ms", manifest.added_at_ms}};
+}
+
 json::object to_json(const registry::Dataset& dataset, const registry::Viewer& viewer) {
     return {{"root", dataset.root.hex()},
             {"blob", dataset.blob.hex()},
@@ -67,6 +75,7 @@ json::object to_json(const registry::Dataset& dataset, const registry::Viewer& v
             {"tokens", dataset.tokens},
             {"vocabulary", dataset.vocabulary},
             {"tokenizer", or_null(dataset.tokenizer)},
+            {"manifest", or_null(dataset.manifest)},
             {"price_wei_per_mtoken", dataset.price_wei_per_mtoken.to_string()},
             {"novelty_ppm", dataset.novelty_ppm},
             {"usefulness_ppm", dataset.usefulness_ppm},

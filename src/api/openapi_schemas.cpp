@@ -194,6 +194,7 @@ void dataset_schemas(json::object& out) {
                 {"tokens", "count"},
                 {"vocabulary", "count"},
                 {"tokenizer", "hash?", "that the token file names; null: none"},
+                {"manifest", "hash?", "root of its manifest; null: its owner gave none"},
                 {"price_wei_per_mtoken", "wei", "per million tokens, times quality"},
                 {"novelty_ppm", "count", "of its tokens, not registered before"},
                 {"usefulness_ppm", "count", "measured, or the network's default"},
@@ -224,6 +225,12 @@ void dataset_schemas(json::object& out) {
         {{"state", "text", "waiting, mixing or made"}, {"dataset", "Dataset?", "once it is made"}});
     out["NearestDataset"] = schema(
         {{"root", "hash"}, {"ppm", "count", "of the sampled tokens that are like some of it"}});
+    out["DatasetManifest"] =
+        schema({{"dataset", "hash"},
+                {"root", "hash", "of the manifest (docs/DATA.md, \"The manifest\")"},
+                {"blob", "hash", "of its file"},
+                {"bytes", "count"},
+                {"added_at_ms", "time"}});
     out["DatasetTokenizer"] =
         schema({{"dataset", "hash"},
                 {"blob", "hash", "of the files (docs/TOKENIZERS.md, \"Files\")"},

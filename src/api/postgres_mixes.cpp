@@ -336,12 +336,15 @@ struct PostgresMixes::Impl {
         GYM_TRY(const data::MixReport report, mixes::make_files(plan, blobs, work.path()));
         registry::Dataset mix = plan.mix;
         mix.root = report.dataset.root;
-        registry::MixRecord record{plan.recipe, report.manifest_root, {}, clock.now_ms()};
+        registry::MixRecord record{.recipe = plan.recipe,
+                                   .manifest_root = report.manifest_root,
+                                   .made_at_ms = clock.now_ms()};
         // Before the rows that promise the bytes.
         GYM_TRY(const auto made, blob::open_file(work.path() / "mix.tokens"));
         GYM_TRY(mix.blob, blob::blob_root(*made));
         GYM_CHECK(blobs.adopt(mix.blob, *made));
         GYM_TRY(const Bytes manifest, read_file(report.manifest, mixes::kManifestBytesMax));
+        record.manifest_bytes = manifest.size();
         GYM_TRY(record.manifest_blob, blobs.put(manifest));
         GYM_TRY([[maybe_unused]] const bool is_new,
                 calls::write(database, options, [&](db::Transaction& tx) {

@@ -473,6 +473,15 @@ Result<AddedDataset> add_new(db::Transaction& tx, const quality::DatasetSketch& 
 
 }  // namespace
 
+Result<std::unique_ptr<const blob::BlobReader>> PostgresBackend::open_upload(const Address& owner,
+                                                                             const Digest& blob) {
+    if (!options_.uploads)
+        return fail(ErrorCode::kNotFound, "'upload': this gym-api takes no uploads");
+    GYM_CHECK(calls::read(database_, options_,
+                          [&](db::Transaction& tx) { return check_complete(tx, owner, blob); }));
+    return options_.uploads->open(owner, blob);
+}
+
 Result<AddedDataset> PostgresBackend::add_dataset(const DatasetOffer& offer) {
     GYM_CHECK(check_offer(offer));
     if (!offer.upload) {
@@ -484,14 +493,9 @@ Result<AddedDataset> PostgresBackend::add_dataset(const DatasetOffer& offer) {
     }
     const std::unique_lock lock(*reading_, std::try_to_lock);
     if (!lock)
-        return fail(ErrorCode::kUnavailable, "another uploaded dataset is being read; ask again");
-    if (!options_.uploads)
-        return fail(ErrorCode::kNotFound, "'upload': this gym-api takes no uploads");
+        return fail(ErrorCode::kUnavailable, "another uploaded file is being read; ask again");
     const Digest& blob = *offer.upload;
-    GYM_CHECK(calls::read(database_, options_, [&](db::Transaction& tx) {
-        return check_complete(tx, offer.owner, blob);
-    }));
-    GYM_TRY(const auto file, options_.uploads->open(offer.owner, blob));
+    GYM_TRY(const auto file, open_upload(offer.owner, blob));
     if (file->size() > options_.dataset_bytes_max)
         return fail(ErrorCode::kOutOfRange, "a token file of " + memory_text(file->size()) +
                                                 "; this network takes at most " +

@@ -19,6 +19,7 @@ void add_evidence_routes(Router& router, RouteContext& context);
 void add_model_routes(Router& router, RouteContext& context);
 void add_dataset_name_routes(Router& router, RouteContext& context);
 void add_dataset_tokens_route(Router& router, RouteContext& context);
+void add_dataset_manifest_routes(Router& router, RouteContext& context);
 void add_dataset_tokenizer_routes(Router& router, RouteContext& context);
 void add_mix_route(Router& router, RouteContext& context);
 void add_model_name_routes(Router& router, RouteContext& context);

@@ -24,6 +24,7 @@ namespace gym::api {
                                           const registry::Viewer& viewer);
 [[nodiscard]] boost::json::object to_json(const MixProgress& mix, const registry::Viewer& viewer);
 [[nodiscard]] boost::json::object to_json(const registry::DatasetTokenizer& tokenizer);
+[[nodiscard]] boost::json::object to_json(const registry::DatasetManifest& manifest);
 [[nodiscard]] boost::json::object to_json(const registry::DatasetVersion& version);
 [[nodiscard]] boost::json::object to_json(const registry::ModelVersion& version,
                                           const registry::Viewer& viewer);

@@ -1,3 +1,4 @@
+#include "gym/common/memory.hpp"
 #include "views.hpp"
 
 namespace gym::api {
@@ -52,6 +53,13 @@ std::string refund_wait(const JobView& view) {
     return what + "by gym-rewards";
 }
 
+std::string worker_wait(const registry::Job& job) {
+    const std::uint64_t memory = job.artifacts ? job.artifacts->worker_memory_bytes : 0;
+    return counted(job.terms.workers_min, "free worker") +
+           (memory == 0 ? "" : " with " + memory_text(memory) + " of memory") + " for round " +
+           std::to_string(job.rounds_done + 1);
+}
+
 }  // namespace
 
 std::string waiting_for(const JobView& view) {
@@ -63,9 +71,7 @@ std::string waiting_for(const JobView& view) {
         if (const std::string wait = round_wait(round); !wait.empty())
             return "round " + std::to_string(round.round) + ": " + wait;
     if (job.status == registry::JobStatus::kPaused) return {};  // status_reason says it
-    if (job.rounds_done < job.terms.rounds)
-        return counted(job.terms.workers_min, "free worker") + " for round " +
-               std::to_string(job.rounds_done + 1);
+    if (job.rounds_done < job.terms.rounds) return worker_wait(job);
     return settling(view.open_units);
 }
 

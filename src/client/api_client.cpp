@@ -210,11 +210,31 @@ Result<Answer<registry::Dataset>> ApiClient::register_upload(const Digest& blob,
     Post post{.path = "&upload=" + blob.hex(),
               .timeout_ms = static_cast<std::uint32_t>(std::min(timeout_ms, kDayMs))};
     auto registered = post_dataset(std::move(post), root, terms);
-    // The network has it now; the upload would count against the owner's quota for days.
-    if (registered.ok()) [[maybe_unused]]
-        const auto forgotten = this->post({.method = "DELETE", .path = "/v1/blobs/" + blob.hex()},
-                                          with_json(read_upload));
+    if (registered.ok()) forget_upload(blob);
     return registered;
+}
+
+/// The network has it; the upload would count against the owner's quota for days.
+void ApiClient::forget_upload(const Digest& blob) const {
+    [[maybe_unused]] const auto forgotten =
+        post({.method = "DELETE", .path = "/v1/blobs/" + blob.hex()}, with_json(read_upload));
+}
+
+Status ApiClient::give_manifest(const Digest& dataset, const std::filesystem::path& file,
+                                const UploadProgress& progress) const {
+    GYM_TRY(const auto reader, blob::open_file(file));
+    GYM_TRY(const Digest blob, blob::blob_root(*reader));
+    GYM_TRY(const BlobSource source, source_of(file));
+    GYM_TRY([[maybe_unused]] const auto sent, upload_blob(blob, source, progress));
+    const std::uint64_t timeout_ms = kUploadTimeoutMs + source.size_bytes / kReadDatasetBytesPerMs;
+    const auto given =
+        post({.method = "PUT",
+              .path = "/v1/datasets/" + dataset.hex() + "/manifest?upload=" + blob.hex(),
+              .timeout_ms = static_cast<std::uint32_t>(std::min(timeout_ms, kDayMs))},
+             with_json([](const json::object& object) { return object.contains("root"); }));
+    if (!given.ok()) return given.error();
+    forget_upload(blob);
+    return {};
 }
 
 /// @param post holds the file, or names it in the end of its path.

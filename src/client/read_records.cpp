@@ -374,6 +374,7 @@ registry::Dataset read_dataset(const json::object& object) {
     out.tokens = count_of(object, "tokens");
     out.vocabulary = number_of<std::uint32_t>(object, "vocabulary");
     read_value(object, "tokenizer", out.tokenizer);
+    read_value(object, "manifest", out.manifest);
     out.price_wei_per_mtoken = amount_of(object, "price_wei_per_mtoken");
     out.novelty_ppm = ppm_of(object, "novelty_ppm");
     out.usefulness_ppm = ppm_of(object, "usefulness_ppm");

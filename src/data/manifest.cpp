@@ -170,7 +170,7 @@ Status ManifestWriter::sync() {
 }
 
 struct ManifestReader::Impl {
-    std::filesystem::path path;
+    std::string name;
     std::unique_ptr<ByteSource> source;
     std::optional<LineReader> lines;
     std::string line;
@@ -181,7 +181,7 @@ struct ManifestReader::Impl {
 
     [[nodiscard]] Error malformed(const std::string& why) const {
         return fail(ErrorCode::kMalformed,
-                    path.string() + ":" + std::to_string(lines->number()) + ": " + why);
+                    name + ":" + std::to_string(lines->number()) + ": " + why);
     }
 
     /// Calls `read` with the next line's object. @return false at the end of the file.
@@ -205,7 +205,7 @@ struct ManifestReader::Impl {
         const ManifestEnd& end = manifest.end;
         if (end.documents != documents || end.tokens < next_token)
             return fail(ErrorCode::kMismatch,
-                        path.string() + " has " + std::to_string(documents) + " documents of " +
+                        name + " has " + std::to_string(documents) + " documents of " +
                             std::to_string(next_token) + " tokens, and its end says " +
                             std::to_string(end.documents) + " of " + std::to_string(end.tokens));
         manifest.root = tree.root();
@@ -218,14 +218,19 @@ ManifestReader::ManifestReader(ManifestReader&&) noexcept = default;
 ManifestReader::~ManifestReader() = default;
 
 Result<ManifestReader> ManifestReader::open(const std::filesystem::path& path) {
+    GYM_TRY(auto source, open_bytes(path));
+    return read(std::move(source), path.string());
+}
+
+Result<ManifestReader> ManifestReader::read(std::unique_ptr<ByteSource> source, std::string name) {
     auto impl = std::make_unique<Impl>();
-    impl->path = path;
-    GYM_TRY(impl->source, open_bytes(path));
+    impl->name = std::move(name);
+    impl->source = std::move(source);
     impl->lines.emplace(*impl->source);
     GYM_TRY(const bool more, impl->take_line([&](const json::object& object) {
         impl->manifest.head = head_of(object);
     }));
-    if (!more) return fail(ErrorCode::kMalformed, path.string() + " is empty");
+    if (!more) return fail(ErrorCode::kMalformed, impl->name + " is empty");
     return ManifestReader(std::move(impl));
 }
 
@@ -250,9 +255,7 @@ Result<bool> ManifestReader::next(ManifestDocument& document) {
         impl_->next_token = document.first + document.tokens;
         ++impl_->documents;
     }));
-    if (!more)
-        return fail(ErrorCode::kMalformed,
-                    impl_->path.string() + " is cut off: its end is missing");
+    if (!more) return fail(ErrorCode::kMalformed, impl_->name + " is cut off: its end is missing");
     if (impl_->ended) GYM_CHECK(impl_->finish());
     return !impl_->ended;
 }

@@ -1,7 +1,9 @@
 #include "gym/owner/push_data.hpp"
 
+#include <system_error>
 #include <utility>
 
+#include "gym/data/manifest.hpp"
 #include "gym/tokenizer/bundle_file.hpp"
 
 namespace gym::owner {
@@ -32,6 +34,21 @@ Result<bool> give_tokenizer(const client::ApiClient& api, const registry::Datase
     return true;
 }
 
+/// The record with the manifest beside the token file, if the network has none yet.
+Status give_manifest(const client::ApiClient& api, const DataPush& push,
+                     client::Answer<registry::Dataset>& record) {
+    if (record->manifest || !push.with_manifest || push.token_file.empty()) return {};
+    const auto path = data::manifest_path(push.token_file);
+    std::error_code error;
+    if (!std::filesystem::exists(path, error)) return {};
+    if (const Status given = api.give_manifest(record->root, path, push.progress); !given.ok())
+        return given.error().in("dataset " + record->root.hex() +
+                                " is registered, its manifest is not; run the command again");
+    GYM_TRY(auto now, api.dataset(record->root));
+    if (now) record = *std::move(now);
+    return {};
+}
+
 /// @param enter DatasetTerms -> Result<client::Answer<registry::Dataset>>: registers the tokens.
 template <class Enter>
 Result<PushedData> push_as(const client::ApiClient& api, const Digest& root, const DataPush& push,
@@ -40,8 +57,9 @@ Result<PushedData> push_as(const client::ApiClient& api, const Digest& root, con
     GYM_TRY(terms.licence, licence_for(root, push));
     if (push.reference) GYM_CHECK(api.check_dataset_name(*push.reference, root));
     GYM_TRY(auto record, enter(terms));
-    PushedData out{std::move(record), {}, false};
+    PushedData out{std::move(record), {}};
     GYM_TRY(out.has_tokenizer, give_tokenizer(api, *out.record, push));
+    GYM_CHECK(give_manifest(api, push, out.record));
     if (!push.reference) return out;
     GYM_TRY(out.version, api.name_dataset(*push.reference, out.record->root));
     return out;

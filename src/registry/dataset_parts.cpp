@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "gym/registry/dataset_manifests.hpp"
 #include "gym/registry/datasets.hpp"
 
 namespace gym::registry {
@@ -86,6 +87,8 @@ Result<bool> register_mix(db::Transaction& tx, const Dataset& mix, const MixReco
             "p JOIN registry.dataset_tokenizer t ON t.dataset = p.part "
             "WHERE p.mix = $1::bytea ORDER BY p.position LIMIT 1",
             {mix.root, record.made_at_ms}));
+        GYM_CHECK(add_dataset_manifest(tx, {mix.root, record.manifest_root, record.manifest_blob,
+                                            record.manifest_bytes, record.made_at_ms}));
     }
     GYM_CHECK(tx.exec(
         "INSERT INTO registry.mix_recipe (recipe, mix, manifest_root, manifest_blob, "

@@ -18,9 +18,11 @@ constexpr std::string_view kDatasetColumns =
     "d.sketch_chunks, d.compared_tokens, n.root AS nearest, d.nearest_ppm, d.number, "
     "d.registered_at_ms, d.visibility, (SELECT string_agg(a, ''::bytea ORDER BY a) FROM "
     "unnest(d.allowed::bytea[]) a) AS allowed, "
-    "m.evaluation, m.state_root, m.before_bits, m.after_bits, m.baseline_bits, m.measured_at_ms "
+    "f.root AS manifest, m.evaluation, m.state_root, m.before_bits, m.after_bits, m.baseline_bits, "
+    "m.measured_at_ms "
     "FROM registry.dataset d CROSS JOIN LATERAL registry.data_terms(d.root) t "
     "LEFT JOIN registry.measurement m ON m.dataset = d.root "
+    "LEFT JOIN registry.dataset_manifest f ON f.dataset = d.root "
     "LEFT JOIN registry.dataset n ON n.root = d.nearest AND registry.may_see($1::boolean, "
     "$2::bytea, n.owner, n.visibility, n.allowed) "
     "WHERE registry.may_see($1::boolean, $2::bytea, d.owner, d.visibility, d.allowed) "
@@ -44,6 +46,7 @@ Dataset to_dataset(const db::Row& row) {
     out.tokens = row.get<std::uint64_t>("tokens");
     out.vocabulary = row.get<std::uint32_t>("vocabulary");
     if (!row.is_null("tokenizer")) out.tokenizer = row.get<Digest>("tokenizer");
+    if (!row.is_null("manifest")) out.manifest = row.get<Digest>("manifest");
     out.price_wei_per_mtoken = row.get<Amount>("price");
     out.novelty_ppm = row.get<std::uint32_t>("novelty_ppm");
     out.usefulness_ppm = row.get<std::uint32_t>("usefulness_ppm");

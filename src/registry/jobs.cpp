@@ -59,6 +59,8 @@ std::optional<JobArtifacts> to_artifacts(const db::Row& row) {
     out.tokens_per_step = row.get<std::uint64_t>("tokens_per_step");
     out.flops_per_step = row.get<std::uint64_t>("flops_per_step");
     out.parameters = row.get<std::uint64_t>("parameters");
+    out.worker_memory_bytes =
+        row.get<std::optional<std::uint64_t>>("worker_memory_bytes").value_or(0);
     return out;
 }
 
@@ -287,13 +289,14 @@ Status start_job(db::Transaction& tx, const Digest& id, const JobArtifacts& arti
                     "evaluate_program_blob = $6, logits_program_root = $7, logits_program_blob = "
                     "$8, base_state_root = $9, base_state_blob = $10, momentum_root = $11, "
                     "momentum_blob = $12, tokens_per_step = $13, flops_per_step = $14, "
-                    "parameters = $15, started_at_ms = $16 WHERE id = $1 AND status = 'submitted'",
+                    "parameters = $15, worker_memory_bytes = $16, started_at_ms = $17 WHERE id = "
+                    "$1 AND status = 'submitted'",
                     {id, artifacts.seed, artifacts.program_root, artifacts.program_blob,
                      artifacts.evaluate_program_root, artifacts.evaluate_program_blob,
                      artifacts.logits_program_root, artifacts.logits_program_blob,
                      artifacts.base_state_root, artifacts.base_state_blob, artifacts.momentum_root,
                      artifacts.momentum_blob, artifacts.tokens_per_step, artifacts.flops_per_step,
-                     artifacts.parameters, now_ms}));
+                     artifacts.parameters, artifacts.worker_memory_bytes, now_ms}));
     if (rows.affected() == 1) return {};
     return fail(ErrorCode::kConflict, "job " + id.hex() + " does not wait for its start");
 }

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "gym/common/clock.hpp"
 #include "gym/db/database.hpp"
 #include "gym/registry/name_reference.hpp"
 

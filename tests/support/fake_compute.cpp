@@ -42,6 +42,7 @@ Result<coordinator::Compute::Prepared> FakeCompute::prepare(
     out.tokens_per_step = 64;
     out.flops_per_step = 1'000'000;
     out.parameters = 10;
+    out.worker_memory_bytes = kFakeWorkerMemoryBytes;
     return out;
 }
 

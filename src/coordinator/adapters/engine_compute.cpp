@@ -8,6 +8,7 @@
 #include "gym/dispute/round_roots.hpp"
 #include "gym/engine/dataset_check.hpp"
 #include "gym/engine/evaluate.hpp"
+#include "gym/engine/memory.hpp"
 #include "gym/engine/record.hpp"
 #include "gym/engine/state_layout.hpp"
 #include "gym/execution/run.hpp"
@@ -87,6 +88,8 @@ class EngineCompute final : public Compute {
         out.tokens_per_step = std::uint64_t{config.batch} * config.model.context;
         out.flops_per_step = program::flops_per_step(train);
         out.parameters = program::parameter_count(train);
+        GYM_TRY(const engine::MemoryNeed need, engine::memory_need(train));
+        out.worker_memory_bytes = need.total();
         return out;
     }
 

@@ -80,6 +80,7 @@ Result<registry::JobArtifacts> make_artifacts(const Context& context, const regi
     out.tokens_per_step = prepared.tokens_per_step;
     out.flops_per_step = prepared.flops_per_step;
     out.parameters = prepared.parameters;
+    out.worker_memory_bytes = prepared.worker_memory_bytes;
     return out;
 }
 

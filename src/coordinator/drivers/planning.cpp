@@ -69,9 +69,16 @@ Result<std::set<Address>> busy_workers(db::Transaction& tx) {
     return out;
 }
 
-/// Live workers that may take part and have no open work or dispute.
+/// Whether a unit of the job fits into what the node lends, where both are known.
+bool has_memory(const registry::Node& node, const registry::Job& job) {
+    const std::uint64_t lent = node.profile.memory_bytes;
+    return lent == 0 || lent >= job.artifacts->worker_memory_bytes;
+}
+
+/// Live workers that may take part in the job and have no open work or dispute.
 Result<std::vector<registry::Node>> free_workers(const Context& context, db::Transaction& tx,
-                                                 UnixMs now_ms, const Staked& staked) {
+                                                 const registry::Job& job, UnixMs now_ms,
+                                                 const Staked& staked) {
     registry::NodeFilter filter;
     filter.role = records::NodeRole::kWorker;
     filter.eligible_only = true;
@@ -80,7 +87,7 @@ Result<std::vector<registry::Node>> free_workers(const Context& context, db::Tra
     GYM_TRY(auto nodes, registry::list_nodes(tx, filter));
     GYM_TRY(const auto busy, busy_workers(tx));
     std::erase_if(nodes, [&](const registry::Node& node) {
-        return !context.admits(node.profile.role, node.address) ||
+        return !context.admits(node.profile.role, node.address) || !has_memory(node, job) ||
                (staked && !staked->contains(node.address)) || busy.contains(node.address);
     });
     return nodes;
@@ -109,7 +116,7 @@ Result<Planned> plan_or_record(const Context& context, db::Transaction& tx,
     const UnixMs now_ms = context.now();
     // No other job may take the same workers between here and the record.
     if (roots != nullptr) GYM_CHECK(registry::lock_epochs(tx));
-    GYM_TRY(auto free, free_workers(context, tx, now_ms, staked));
+    GYM_TRY(auto free, free_workers(context, tx, job, now_ms, staked));
     const auto workers = choose_workers(job.id, *number, std::move(free),
                                         slots_of_round(job, context.options.deltas_bytes_max));
     if (workers.size() < job.terms.workers_min) return Planned{};

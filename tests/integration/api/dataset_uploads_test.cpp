@@ -8,6 +8,7 @@
 #include "gym/api/uploads.hpp"
 #include "gym/client/api_client.hpp"
 #include "gym/common/file.hpp"
+#include "gym/data/manifest.hpp"
 #include "gym/vault/sealed_store.hpp"
 #include "random_seed.hpp"
 #include "streams.hpp"
@@ -107,6 +108,41 @@ TEST_F(DatasetUploadsTest, WhatIsNoFinishedUploadOfATokenFileIsRefused) {
     open(10'000);
     refused(offer(whole), ErrorCode::kOutOfRange, "this network takes at most");
     EXPECT_FALSE(store_->has(whole).value()) << "what is refused fills no disk";
+}
+
+TEST_F(DatasetUploadsTest, AManifestIsThatOfItsDatasetAndNeverChanges) {
+    const registry::Dataset dataset = offer(send(text(3'000)))->dataset;
+    const registry::Dataset other = offer(send(text(3'000)))->dataset;
+    const auto manifest = [&](const registry::Dataset& of, const std::string& source) {
+        const auto path = place_ / "manifest";
+        auto writer = data::ManifestWriter::create(path).value();
+        EXPECT_TRUE(writer.append(data::to_line(data::ManifestHead{"bytes", 256, {}, "{}"})).ok());
+        data::ManifestDocument document{.tokens = of.tokens};
+        document.source = source;
+        EXPECT_TRUE(writer.append(data::to_line(document)).ok());
+        EXPECT_TRUE(
+            writer.append(data::to_line(data::ManifestEnd{of.root, of.tokens, 1, {}})).ok());
+        EXPECT_TRUE(writer.sync().ok());
+        return std::pair(read_file(path, 10'000).value(), writer.root());
+    };
+    const auto [file, root] = manifest(dataset, "a.txt");
+    const auto give = [&](const Bytes& bytes) {
+        return backend_->add_dataset_manifest(dataset, send(bytes));
+    };
+    EXPECT_EQ(give(manifest(other, "a.txt").first).error().code, ErrorCode::kMismatch);
+    EXPECT_EQ(give(Bytes(file.begin(), file.end() - 1)).ok(), true) << "a line feed is no content";
+    const auto same = give(Bytes(file.begin(), file.end() - 1));
+    ASSERT_TRUE(same.ok()) << same.error().message;
+    EXPECT_FALSE(same->is_new);
+    EXPECT_EQ(same->manifest.root, root);
+    EXPECT_EQ(give(manifest(dataset, "b.txt").first).error().code, ErrorCode::kConflict);
+    const Bytes cut(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(file.size() / 2));
+    EXPECT_EQ(give(cut).error().code, ErrorCode::kMalformed);
+    EXPECT_EQ(backend_->add_dataset_manifest(dataset, testing::digest_of(9)).error().code,
+              ErrorCode::kNotFound);
+    const auto stored = backend_->dataset(dataset.root, registry::Viewer::service()).value();
+    EXPECT_EQ(stored.manifest, root);
+    EXPECT_FALSE(backend_->dataset(other.root, registry::Viewer::service())->manifest);
 }
 
 TEST_F(DatasetUploadsTest, TheClientSendsAFileInPartsAndForgetsTheUpload) {

@@ -1,6 +1,7 @@
 // Causes that pause, resume and end a job: its budget, its owner, a specification that cannot
 // run.
 #include <gtest/gtest.h>
+#include <set>
 
 #include "fake_world.hpp"
 #include "gym/commit/sha256.hpp"
@@ -99,6 +100,25 @@ TEST(CoordinatorJobs, ReportsOnRejectedUnitsCountAgainstTheBudget) {
     ASSERT_TRUE(add.ok());
     world.settle();
     EXPECT_EQ(world.rounds(job).size(), 3U);
+}
+
+TEST(CoordinatorJobs, UnitsAreGivenToWorkersThatHaveTheMemory) {
+    World world;
+    const std::uint64_t needed = gym::testing::kFakeWorkerMemoryBytes;
+    const FakeNode small = world.add_node(NodeRole::kWorker, needed - 1);
+    const FakeNode unknown = world.add_node(NodeRole::kWorker);
+    const FakeNode enough = world.add_node(NodeRole::kWorker, needed);
+    registry::JobTerms terms = World::terms();
+    terms.workers_min = 2;
+    terms.slots_max = 3;
+    const Digest job = world.submit_job(terms);
+    world.settle();
+    ASSERT_EQ(world.rounds(job).size(), 1U);
+    std::set<Address> chosen;
+    for (const protocol::SlotAssignment& slot : world.rounds(job)[0].record.slots)
+        chosen.insert(slot.worker);
+    EXPECT_EQ(chosen, (std::set{unknown.address(), enough.address()}));
+    EXPECT_FALSE(chosen.contains(small.address()));
 }
 
 TEST(CoordinatorJobs, OwnersPauseResumeAndCancel) {

@@ -169,6 +169,19 @@ class FakeBackend final : public Queries, public Submissions, public Keys, publi
             dataset, registry::DatasetTokenizer{dataset, blob, files.size(), 3});
         return registry::AddedTokenizer{at->second, is_new};
     }
+    Result<std::optional<registry::DatasetManifest>> dataset_manifest(
+        const Digest& dataset) override {
+        const auto found = manifests.find(dataset);
+        if (found == manifests.end()) return std::optional<registry::DatasetManifest>();
+        return std::optional(found->second);
+    }
+    Result<registry::AddedManifest> add_dataset_manifest(const registry::Dataset& dataset,
+                                                         const Digest& upload) override {
+        const auto [at, is_new] = manifests.try_emplace(
+            dataset.root, registry::DatasetManifest{dataset.root, upload, upload, 1, 3});
+        return registry::AddedManifest{at->second, is_new};
+    }
+    std::map<Digest, registry::DatasetManifest> manifests;
     std::map<Digest, registry::DatasetTokenizer> tokenizers;
     bool unknown_dataset = false;
     std::function<void(registry::Dataset&)> edit_dataset;

@@ -51,6 +51,14 @@ TEST_F(WaitingTest, ForWorkersAndForEachStepOfARound) {
     EXPECT_EQ(waits({RoundState::kAggregated}), "2 free workers for round 2");
 }
 
+TEST_F(WaitingTest, ForWorkersThatLendTheMemory) {
+    EXPECT_EQ(waits({},
+                    [](JobView& view) {
+                        view.job.artifacts.emplace().worker_memory_bytes = std::uint64_t{3} << 30;
+                    }),
+              "2 free workers with 3.0 GiB of memory for round 1");
+}
+
 TEST_F(WaitingTest, ForUnitsThatAreNotFinalWhenAllRoundsAreDone) {
     const std::vector<RoundState> done{RoundState::kClosed, RoundState::kAggregated};
     EXPECT_EQ(waits(done,

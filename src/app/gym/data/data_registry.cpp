@@ -38,6 +38,7 @@ struct RegistryOptions {
     std::string dataset;  ///< a root or its first digits, or a token file's path
     bool yes = false;
     VisibilityOptions visibility;
+    bool no_manifest = false;
     ApiOptions api;
 };
 
@@ -77,7 +78,9 @@ void warn_of_no_tokenizer(const RegistryOptions& options, const owner::PushedDat
 }
 
 Result<owner::DataPush> push_of(const RegistryOptions& options) {
-    owner::DataPush push{.token_file = options.file};
+    owner::DataPush push;
+    push.token_file = options.file;
+    push.with_manifest = !options.no_manifest;
     push.terms.licence = options.licence;
     if (!options.licence.empty()) {  // before a long text is read
         const auto known = licence::canonical(options.licence);
@@ -235,6 +238,9 @@ void add_data_registry_commands(CLI::App& data, CliContext& context) {
                       "yours if you use it first");
     enter->add_flag("--yes", options->yes,
                     "Register even with a price on a text that is too short to earn anything");
+    enter->add_flag("--no-manifest", options->no_manifest,
+                    "Keep the manifest beside the token file to yourself (default: those who may "
+                    "see the dataset can read it)");
     options->visibility.add_to(
         *enter,
         "Let others see it: public, allow-list or private (default: public; private under "

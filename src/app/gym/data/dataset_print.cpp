@@ -49,6 +49,7 @@ void print_dataset(const registry::Dataset& dataset) {
     print_row("visibility", "{}", to_string(dataset.access.visibility));
     print_row("tokens", "{}, of a vocabulary of {}", dataset.tokens, dataset.vocabulary);
     if (dataset.tokenizer) print_row("tokenizer", "{}", dataset.tokenizer->hex());
+    if (dataset.manifest) print_row("manifest", "{}", dataset.manifest->hex());
     print_row("price", "{} GYM per million tokens of text, times the quality",
               dataset.price_wei_per_mtoken.to_tokens());
     if (dataset.parts.empty()) {

@@ -14,11 +14,10 @@ namespace gym::app {
 
 struct CliContext;
 
-/// Downloads the tokens of a registered dataset into `output` and checks their root. A call after
-/// an interruption continues. @errors kPermissionDenied for a dataset that only its owner can
-/// download, kMismatch for other tokens; those of data::Remote.
+/// As owner::pull_data(), of a dataset by its root. @errors also kNotFound.
 [[nodiscard]] Result<blob::DatasetSummary> pull_dataset(const ApiOptions& api, const Digest& root,
-                                                        const std::filesystem::path& output);
+                                                        const std::filesystem::path& output,
+                                                        bool with_manifest);
 
 /// `gym data pull`.
 void add_pull_command(CLI::App& data, CliContext& context);

@@ -124,7 +124,7 @@ class MixBuilder {
         const fs::path kept = store_ / (root.hex().substr(2) + ".tokens");
         if (!holds(kept, root)) {
             if (!quiet_) print_notice("data", "fetching {}", part.dataset);
-            const auto pulled = pull_dataset(api_, root, kept);
+            const auto pulled = pull_dataset(api_, root, kept, false);
             if (!pulled.ok())
                 return pulled.error().in("'" + std::string(kDataKey) + "': " + part.dataset +
                                          " (with all files of the list registered, gym-api makes "

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "gym/data/manifest.hpp"
 #include "job_commands_fixture.hpp"
 
 namespace gym::api {
@@ -19,14 +20,18 @@ class PullTest : public testing::JobCommandsTest {
         std::string root;
     };
     /// A token file of a text of its own, registered under the given options.
-    Registered enter(char letter, std::vector<std::string> options) {
+    /// @param build how the text is built: --text writes no manifest.
+    Registered enter(char letter, std::vector<std::string> options,
+                     const std::vector<std::string>& build = {"--text"}) {
         const fs::path text = place_ / (std::string(1, letter) + ".txt");
         const fs::path file = place_ / (std::string(1, letter) + ".tokens");
         std::string content;
         for (int i = 0; i < 400; ++i)
             content += std::string(1, letter) + " line " + std::to_string(i) + "\n";
         spill(text, content);
-        succeed({"data", "build", "--text", text.string(), "-o", file.string()});
+        std::vector<std::string> built{"data", "build", text.string(), "-o", file.string()};
+        built.insert(built.begin() + 2, build.begin(), build.end());
+        succeed(built);
         options.insert(options.begin(), {"data", "register", file.string(), "--yes", "--json"});
         const auto root = parse_line(succeed(options)).at("root").as_string();
         return {file, std::string(root)};
@@ -67,6 +72,37 @@ TEST_F(PullTest, ADatasetIsFetchedByRootByNameAndByVersion) {
     }
     // What was fetched is what a job can train on.
     succeed({"data", "verify", pulled().string(), "--root", second.root});
+}
+
+TEST_F(PullTest, AManifestIsItsOwnersToGive) {
+    const std::vector<std::string> documents{"--steps", "none"};
+    const Registered given = enter('b', {"--licence", "MIT"}, documents);
+    ASSERT_EQ(pull(given.root).exit_code, 0);
+    EXPECT_EQ(outputs(), 2);
+    EXPECT_EQ(slurp(data::manifest_path(pulled())), slurp(data::manifest_path(given.file)));
+    succeed({"data", "verify", pulled().string()});
+    fs::remove(data::manifest_path(pulled()));
+    const Registered kept = enter('a', {"--licence", "MIT", "--no-manifest"}, documents);
+    ASSERT_EQ(pull(kept.root).exit_code, 0);
+    EXPECT_EQ(outputs(), 1) << "without a manifest";
+    const auto again = parse_line(
+        succeed({"data", "register", kept.file.string(), "--yes", "--licence", "MIT", "--json"}));
+    const auto known = data::read_manifest(data::manifest_path(kept.file), [](const auto&) {
+                           return Status();
+                       }).value();
+    EXPECT_EQ(again.at("manifest").as_string(), known.root.hex());
+    const auto shown = gym({"data", "show", kept.root});
+    EXPECT_NE(shown.out.find("manifest           " + known.root.hex()), std::string::npos)
+        << shown.out;
+    // Another one for the same tokens changes nothing.
+    const auto path = data::manifest_path(kept.file);
+    std::string text = slurp(path);
+    const auto at = text.find("a.txt");
+    ASSERT_NE(at, std::string::npos) << text;
+    spill(path, text.replace(at, 5, "z.txt"));
+    succeed({"data", "register", kept.file.string(), "--yes", "--licence", "MIT"});
+    ASSERT_EQ(pull(kept.root).exit_code, 0);
+    EXPECT_NE(slurp(data::manifest_path(pulled())), text);
 }
 
 TEST_F(PullTest, WhatCannotBeFetchedIsToldWhyAndLeavesNothing) {

@@ -18,6 +18,7 @@
 #include "gym/ledger/proof.hpp"
 #include "gym/protocol/job_cost.hpp"
 #include "gym/records/order.hpp"
+#include "gym/registry/dataset_manifests.hpp"
 #include "gym/registry/dataset_names.hpp"
 #include "gym/registry/dataset_parts.hpp"
 #include "gym/registry/dataset_tokenizers.hpp"
@@ -177,6 +178,8 @@ class Queries {
                                               const registry::Viewer& viewer) = 0;
     virtual Result<std::optional<registry::DatasetTokenizer>> dataset_tokenizer(
         const Digest& dataset) = 0;
+    virtual Result<std::optional<registry::DatasetManifest>> dataset_manifest(
+        const Digest& dataset) = 0;
     /// @errors kNotFound.
     virtual Result<registry::DatasetVersion> dataset_version(
         const registry::DatasetReference& reference, const registry::Viewer& viewer) = 0;
@@ -309,6 +312,11 @@ class Submissions {
     /// @errors kConflict (the dataset has others).
     virtual Result<registry::AddedTokenizer> add_dataset_tokenizer(const Digest& dataset,
                                                                    ByteView files) = 0;
+    /// Keeps a dataset's manifest, a complete upload of the dataset's owner, which is read once.
+    /// @errors kNotFound (no such upload); kMalformed, kMismatch (it is not this dataset's);
+    /// kOutOfRange (its size); kConflict (the dataset has another).
+    virtual Result<registry::AddedManifest> add_dataset_manifest(const registry::Dataset& dataset,
+                                                                 const Digest& upload) = 0;
     /// As registry::name_dataset().
     virtual Result<registry::NamedDataset> name_dataset(const Address& owner,
                                                         const registry::DatasetReference& reference,

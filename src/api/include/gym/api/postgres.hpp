@@ -53,6 +53,8 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     Result<JobBill> bill(const Digest& id) override;
     Result<std::vector<registry::Dataset>> datasets(const registry::DatasetFilter& filter) override;
     Result<registry::Dataset> dataset(const Digest& root, const registry::Viewer& viewer) override;
+    Result<std::optional<registry::DatasetManifest>> dataset_manifest(
+        const Digest& dataset) override;
     Result<std::optional<registry::DatasetTokenizer>> dataset_tokenizer(
         const Digest& dataset) override;
     Result<registry::DatasetVersion> dataset_version(const registry::DatasetReference& reference,
@@ -94,6 +96,8 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     Result<AddedDataset> add_dataset(const DatasetOffer& offer) override;
     Result<registry::AddedTokenizer> add_dataset_tokenizer(const Digest& dataset,
                                                            ByteView files) override;
+    Result<registry::AddedManifest> add_dataset_manifest(const registry::Dataset& dataset,
+                                                         const Digest& upload) override;
     Result<registry::NamedDataset> name_dataset(const Address& owner,
                                                 const registry::DatasetReference& reference,
                                                 const Digest& root) override;
@@ -109,6 +113,9 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     Result<Address> authenticate(std::string_view key) override;
 
   private:
+    /// @errors kNotFound; kUnavailable where gym-api takes none.
+    Result<std::unique_ptr<const blob::BlobReader>> open_upload(const Address& owner,
+                                                                const Digest& blob);
     /// @param blob the root of the file's bytes. @param store keeps them.
     Result<AddedDataset> register_file(const DatasetOffer& offer, const Digest& blob,
                                        const blob::BlobReader& file, FunctionRef<Status()> store);
@@ -117,7 +124,7 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     blob::BlobStore& blobs_;
     const Clock& clock_;
     Options options_;
-    /// One uploaded dataset is read at a time: it takes the disk anyhow.
+    /// One uploaded file is read at a time: it takes the disk anyhow.
     std::unique_ptr<std::mutex> reading_ = std::make_unique<std::mutex>();
     std::unique_ptr<rewards::PayoutTreeCache> payout_trees_ =
         std::make_unique<rewards::PayoutTreeCache>();

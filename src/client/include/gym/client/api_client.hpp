@@ -204,6 +204,11 @@ class ApiClient {
     /// Asks until the mix is made. `waits` is called before each pause. @errors also kTimeout.
     [[nodiscard]] Result<registry::Dataset> make_mix(
         const MixRequest& request, const std::function<void(const Mix&)>& waits = {}) const;
+    /// Gives a dataset's manifest, a file on disk, which is sent in parts as upload_blob() does.
+    /// Giving the same again changes nothing. @errors also kMalformed, kMismatch (it is not this
+    /// dataset's); kConflict (the dataset has another).
+    [[nodiscard]] Status give_manifest(const Digest& dataset, const std::filesystem::path& file,
+                                       const UploadProgress& progress = {}) const;
     /// Gives the files of a dataset's tokenizer. @param files tokenizer::encode_bundle().
     /// @errors kConflict: the dataset has others.
     [[nodiscard]] Status give_tokenizer(const Digest& dataset, ByteView files) const;
@@ -272,6 +277,7 @@ class ApiClient {
     struct Post;
     [[nodiscard]] Result<Answer<registry::Dataset>> post_dataset(Post post, const Digest& root,
                                                                  const DatasetTerms& terms) const;
+    void forget_upload(const Digest& blob) const;
     [[nodiscard]] Result<Answer<registry::Dataset>> register_upload(
         const Digest& blob, const BlobSource& source, const Digest& root, const DatasetTerms& terms,
         const UploadProgress& progress) const;

@@ -34,6 +34,7 @@ class Compute {
         std::uint64_t tokens_per_step = 0;
         std::uint64_t flops_per_step = 0;
         std::uint64_t parameters = 0;
+        std::uint64_t worker_memory_bytes = 0;  ///< that a unit takes
     };
     /// Weights that a job's owner gave.
     struct GivenState {

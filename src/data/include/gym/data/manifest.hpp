@@ -12,6 +12,7 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/function_ref.hpp"
 #include "gym/common/result.hpp"
+#include "gym/data/byte_source.hpp"
 #include "gym/data/document.hpp"
 
 /// The manifest of a token file: where each of its documents comes from. JSON lines: a head, a line
@@ -96,6 +97,8 @@ class ManifestReader {
   public:
     /// Reads the head. @errors kNotFound, kIo; kMalformed naming the line.
     static Result<ManifestReader> open(const std::filesystem::path& path);
+    /// The same of a source whose errors begin with `name`.
+    static Result<ManifestReader> read(std::unique_ptr<ByteSource> source, std::string name);
     ManifestReader(ManifestReader&&) noexcept;
     ManifestReader& operator=(ManifestReader&&) = delete;
     ~ManifestReader();

@@ -22,6 +22,8 @@ struct DataPush {
     /// The manifest and the tokenizer's files are looked for beside it; empty: nowhere.
     std::filesystem::path token_file = {};
     std::vector<tokenizer::TokenizerFile> tokenizer = {};  ///< in the place of those beside it
+    /// Whether the manifest goes to the network, too: those who may see the dataset can read it.
+    bool with_manifest = true;
     /// Bytes sent and in all, of what is sent in parts.
     client::UploadProgress progress = {};
 };
@@ -33,7 +35,8 @@ struct PushedData {
 
 /// Registers a dataset under a licence that its documents' licences permit
 /// (data::licence_of_whole()), with the files of its tokenizer, and makes it the next version of a
-/// name. The same again changes nothing. @param api with a key.
+/// name. The same again changes nothing; a manifest that was given before stays. @param api with a
+/// key.
 /// @errors those of data::licences_beside(), data::licence_of_whole(), find_bundle(),
 /// make_bundle() and of gym-api; nothing is registered where licence or name are refused.
 [[nodiscard]] Result<PushedData> push_data(const client::ApiClient& api,

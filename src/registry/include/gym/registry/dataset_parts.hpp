@@ -50,6 +50,7 @@ struct MixRecord {
     Digest recipe;  ///< of its parts, weights and wanted tokens
     Digest manifest_root;
     Digest manifest_blob;
+    std::uint64_t manifest_bytes = 0;
     UnixMs made_at_ms = 0;
 };
 

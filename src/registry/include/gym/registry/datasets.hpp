@@ -49,6 +49,7 @@ struct Dataset {
     std::uint64_t tokens = 0;
     std::uint32_t vocabulary = 0;
     std::optional<Digest> tokenizer;  ///< root that the token file names; absent: it names none
+    std::optional<Digest> manifest;   ///< its root; absent: nobody gave it; registration ignores it
     Amount price_wei_per_mtoken;      ///< per million tokens consumed by final units; zero: free
     Access access{.visibility = Visibility::kPublic, .allowed = {}};
     std::uint32_t novelty_ppm = kPpm;

@@ -77,6 +77,7 @@ struct JobArtifacts {
     std::uint64_t tokens_per_step = 0;
     std::uint64_t flops_per_step = 0;
     std::uint64_t parameters = 0;
+    std::uint64_t worker_memory_bytes = 0;  ///< that a unit takes; 0: unknown, of older jobs
 };
 
 struct Job {
