@@ -11,7 +11,8 @@ NAMES = {
         "block_dot rescale_dot finish_product",
     128: "row_sum column_sum sum_squares matmul layernorm layernorm_grad gelu_grad attention attention_grad "
          "cross_entropy cross_entropy_grad embedding_grad adamw rmsnorm rmsnorm_grad rope repeat_heads "
-         "repeat_heads_grad swiglu swiglu_grad sum_tensors adamw_guarded",
+         "repeat_heads_grad swiglu swiglu_grad sum_tensors adamw_guarded "
+         "attention_documents attention_documents_grad",
 }
 CODES = {name: first + i for first, names in NAMES.items() for i, name in enumerate(names.split())}
 OF_CODE = {code: name for name, code in CODES.items()}
@@ -88,10 +89,18 @@ class Expander:
         rows = prod(self.dims(x)) // columns
         return self.exact_sum(self.copy(x, (columns, rows), 0, (1, columns)), to)
 
-    def product(self, a, b, to=None, constant=None):
+    def row_exponents(self, x):
+        return self.reduce("block_max", self.exponents(x, None))
+
+    def powers(self, e):
+        one = self.emit("fill", (), F32, self.dims(e), (ONE,))
+        q = self.emit("quantise_i32", (one, self.exponents(one, 0)), I32, self.dims(e))
+        return self.emit("finish_sum", (self.reduce("block_sum", q), e), F32, self.dims(e))
+
+    def product(self, a, b, to=None, constant=None, constant_b=None):
         ea_b = self.exponents(a, constant)
         ea = self.reduce("block_max", ea_b)
-        eb_b = self.exponents(b, None)
+        eb_b = self.exponents(b, constant_b)
         eb = self.reduce("block_max", eb_b)
         qa = self.emit("quantise_i16", (a, ea_b), I16, self.dims(a))
         qb = self.emit("quantise_i16", (b, eb_b), I16, self.dims(b))

@@ -114,38 +114,64 @@ def join(e, x, shape, to=None):
     return e.copy(four, (b * t, h * k), 0, (h * k, 1), to)
 
 
-def masked(e, a, x, value):
-    return x if a[3] else e.causal_fill(x, value)
+def mask_of(e, a, shape, documents=None):
+    """A function of x and the bits of what stands where a score does not count."""
+    if documents is None:
+        return lambda x, value: x if a[3] else e.causal_fill(x, value)
+    b, h, t, _ = shape
+    query, key = e.copy(documents, (b, t, 1), 0, (t, 1)), e.copy(documents, (b, t, t), 0, (t, 0, 1))
+    own = e.causal_fill(e.map("less_equal", query, key), 0)
+    own = e.copy(own, (b, h, t, t), 0, (t * t, 0, t, 1))
+    return lambda x, value: e.map("select", own, x, e.fill(value))
 
 
-def numerators(e, a, qkv, shape, m, m_output):
+def numerators(e, a, qkv, shape, mask, m, m_output):
     d = shape[1] * shape[3]
     q, k, v = (split(e, qkv, shape, 3 * d, part * d) for part in range(3))
     qs = e.map("mul", q, e.fill(a[2]))
-    seen = masked(e, a, e.product(qs, k), MINUS_INFINITY)
+    seen = mask(e.product(qs, k), MINUS_INFINITY)
     if m_output is not None:
         m = e.reduce("block_max", seen, m_output)
     grown = e.map("exp", e.map("sub", seen, m))
-    return qs, k, v, masked(e, a, grown, 0)
+    return qs, k, v, grown, mask(grown, 0)
 
 
 def attention(e, a, qkv, o, m, l):
     shape = heads_of(e, a, qkv)
-    qs, k, v, p = numerators(e, a, qkv, shape, None, m)
+    qs, k, v, grown, p = numerators(e, a, qkv, shape, mask_of(e, a, shape), None, m)
     e.exact_sum(p, l, 1)
     n = e.product(p, e.transpose(v), constant=0)
     join(e, e.map("div", n, l), shape, o)
 
 
-def attention_grad(e, a, qkv, o, m, l, do, dqkv):
+def attention_documents(e, a, qkv, documents, o, m, l):
+    shape = heads_of(e, a, qkv)
+    b, h, t, _ = shape
+    mask = mask_of(e, a, shape, documents)
+    qs, k, v, grown, p = numerators(e, a, qkv, shape, mask, None, m)
+    e.exact_sum(p, l, 1)
+    s = e.powers(e.row_exponents(v))
+    fractions = e.map("div", v, s)
+    wide = e.copy(s, (b, h, t, t), 0, (h * t, t, 0, 1))
+    weights = mask(e.map("mul", grown, wide), 0)
+    n = e.product(weights, e.transpose(fractions), constant_b=0)
+    join(e, e.map("div", n, l), shape, o)
+
+
+def attention_documents_grad(e, a, qkv, o, m, l, do, documents, dqkv):
+    attention_grad(e, a, qkv, o, m, l, do, dqkv, documents)
+
+
+def attention_grad(e, a, qkv, o, m, l, do, dqkv, documents=None):
     shape = heads_of(e, a, qkv)
     d = shape[1] * shape[3]
-    qs, k, v, p = numerators(e, a, qkv, shape, m, None)
+    mask = mask_of(e, a, shape, documents)
+    qs, k, v, _, p = numerators(e, a, qkv, shape, mask, m, None)
     s2 = e.fill(a[2])
     of, dof = split(e, o, shape, d, 0), split(e, do, shape, d, 0)
     g = e.map("div", dof, l)
     delta = e.exact_sum(e.map("mul", g, of))
-    ds = masked(e, a, e.map("mul", p, e.map("sub", e.product(g, v), delta)), 0)
+    ds = mask(e.map("mul", p, e.map("sub", e.product(g, v), delta)), 0)
     dq = e.map("mul", e.product(ds, e.transpose(k)), s2)
     dst = e.transpose(ds)
     dk = e.product(dst, e.transpose(qs))

@@ -12,7 +12,7 @@ DEFAULTS = {
     "layernorm_epsilon": 1e-5, "rmsnorm_epsilon": 1e-5, "kv_heads": 0, "hidden_width": 0, "rope_theta": 10000,
     "head_width": 0, "qkv_bias": False, "qk_norm": False, "rope_scaling": None, "classes": 0, "dropout": 0, "layers": 4,
     "task": "masked", "pooling": "first", "passages": 1, "mask_rate": 0.15, "mask_token": 0, "temperature": 0.05,
-    "padding_token": None,
+    "padding_token": None, "document_separator": None,
 }
 OPTIMIZER = {
     "learning_rate": 1e-3, "learning_rate_min": 1e-4, "warmup_steps": 20, "total_steps": 1000, "inner_warmup_steps": 5,
@@ -102,7 +102,7 @@ class Model:
 
     def __init__(self, b, m, params, random, dropouts):
         self.b, self.m, self.params, self.random, self.dropouts, self.used = b, m, params, random, dropouts, 0
-        self.counted = self.padding = None
+        self.counted = self.padding = self.documents = None
 
     def param(self, name, dims, init, value, group):
         if self.used == len(self.params):
@@ -140,11 +140,26 @@ class Model:
         return self.b.op("rmsnorm", (x, gamma), self.b.dims(x), (self.b.dims(x)[0], 1),
                          attributes=(bits_of(self.m["rmsnorm_epsilon"]),))
 
+    def document_numbers(self, tokens):
+        """[tokens, 1]: how many documents of its window end before each; None without a separator."""
+        b, n, t, separator = self.b, self.m["vocabulary"], self.m["context"], self.m["document_separator"]
+        if separator is None:
+            return None
+        ends = b.gather(b.constant("is_separator", (n, 1), [float(i == separator) for i in range(n)]), tokens)
+        rows = b.dims(ends)[0]
+        by_window = b.copy(ends, (rows // t, t), 0, (t, 1))
+        ones = b.copy(b.scalar(1.0), (t, t), 0, (0, 0))
+        ended = b.matmul(by_window, b.op("causal_fill", (ones,), (t, t), attributes=(0,)))
+        return b.copy(b.map("sub", ended, by_window), (rows, 1), 0, (1, 0))
+
     def attention(self, qkv, bidirectional=0, size=None):
         t, h = sequence_tokens(self.m), self.m["heads"]
         rows, columns = self.b.dims(qkv)
         row = (rows // t, h, t, 1)
         scale = bits_of(1.0 / math.sqrt(size or columns // 3 // h))
+        if self.documents is not None:
+            return self.b.op("attention_documents", (qkv, self.documents), (rows, columns // 3), row, row,
+                             attributes=(t, h, scale))
         return self.b.op("attention", (qkv,), (rows, columns // 3), row, row, attributes=(t, h, scale, bidirectional))
 
     def normed_heads(self, y, name, size):
@@ -170,6 +185,7 @@ class Model:
         table = self.weight("token_embedding", (m["vocabulary"], width), group=EMBEDDING)
         positions = self.weight("position_embedding", (m["context"], width), group=EMBEDDING)
         x = self.dropout(b.map("add", b.gather(table, tokens), positions))
+        self.documents = self.document_numbers(tokens)
         for layer in range(m["layers"]):
             name = f"blocks.{layer}"
             h = self.layernorm(x, name + ".norm1")
@@ -195,6 +211,7 @@ class Model:
             b.constant("rope.scaling", (1 + len(scaling),), [theta, *scaling])
         table = self.weight("token_embedding", (m["vocabulary"], width), group=EMBEDDING)
         x = self.dropout(b.gather(table, tokens))
+        self.documents = self.document_numbers(tokens)
         for layer in range(m["layers"]):
             name = f"blocks.{layer}"
             h = self.rmsnorm(x, name + ".norm1")

@@ -96,8 +96,8 @@ class Backward:
         elif name in ("layernorm", "rmsnorm"):
             saved = op.outputs[1:]
             self.through(name + "_grad", (x[0], x[1], *saved, dy), x)
-        elif name == "attention":
-            self.through("attention_grad", (x[0], *op.outputs, dy), x, a)
+        elif name in ("attention", "attention_documents"):
+            self.through(name + "_grad", (x[0], *op.outputs, dy, *x[1:]), x[:1], a)
         elif name == "repeat_heads":
             self.through("repeat_heads_grad", (dy,), x, a)
         elif name == "swiglu":

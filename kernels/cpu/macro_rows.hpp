@@ -46,10 +46,12 @@ GYM_DECLARE_KERNEL(void adamw_kept_range(const AdamwStep& call, MacroRange range
 GYM_DECLARE_KERNEL(void random_mask_blocks(const int32_t* position, const RandomMask& mask,
                                            float* out, int64_t count, MacroRange blocks))
 
-/// The scores (T, T) of one head: of causal ones those above the diagonal count for nothing.
+/// The scores (T, T) of one head: of causal ones those above the diagonal count for nothing. With
+/// `documents` (T), (i, j) counts only if documents[i] <= documents[j].
 struct ScoresShape {
     int64_t length;
     bool causal;
+    const float* documents = nullptr;
 };
 /// Scores of one head into numerators: what counts for nothing becomes +0, row i's maximum and sum
 /// go to m[i] and l[i].
@@ -60,6 +62,9 @@ GYM_DECLARE_KERNEL(void numerator_rows(float* scores, ScoresShape shape, const f
 /// nothing.
 GYM_DECLARE_KERNEL(void scores_grad_rows(const float* numerators, const float* delta,
                                          ScoresShape shape, float* d_scores))
+
+/// numerators[i, j] *= scales[j], where the score counts.
+GYM_DECLARE_KERNEL(void weigh_rows(float* numerators, const float* scales, ScoresShape shape))
 
 /// A block of a matrix inside a larger one.
 struct MacroBlock {
@@ -73,6 +78,8 @@ GYM_DECLARE_KERNEL(void scale_block(const float* from, float factor, float* to, 
 /// to = from / divisors[row].
 GYM_DECLARE_KERNEL(void divide_block(const float* from, const float* divisors, float* to,
                                      MacroBlock block))
+/// powers[row] = power_of_two() of the row.
+GYM_DECLARE_KERNEL(void row_powers(const float* from, MacroBlock block, float* powers))
 /// delta[i] = exact sum over a row of g[i, k] * o[i, k]; g is (rows, columns) with from_stride, o
 /// with to_stride. @param scratch (columns)
 GYM_DECLARE_KERNEL(void row_dots(const float* g, const float* o, MacroBlock block, float* delta))

@@ -47,11 +47,6 @@ inline __attribute__((always_inline)) int64_t clamped(int32_t index, int64_t cou
     return low < count ? low : count - 1;
 }
 
-/// The scores of a row that count.
-inline __attribute__((always_inline)) int64_t counting(const ScoresShape& shape, int64_t row) {
-    return shape.causal ? row + 1 : shape.length;
-}
-
 /// Causal rows are worked on up to a whole vector: half of them would spend more time on the rest
 /// than on vectors. What is computed right of the diagonal is cleared afterwards.
 inline __attribute__((always_inline)) int64_t padded(int64_t count, int64_t length) {
@@ -60,50 +55,127 @@ inline __attribute__((always_inline)) int64_t padded(int64_t count, int64_t leng
     return end < length ? end : length;
 }
 
+/// The scores that count, from the first row to the last: of each row some of begin <= j < count.
+class Counting {
+  public:
+    explicit Counting(const ScoresShape& shape) : shape_(shape) {}
+
+    inline __attribute__((always_inline)) void next_row() {
+        ++row_;
+        count_ = shape_.causal ? row_ + 1 : shape_.length;
+        if (shape_.documents == nullptr || document_goes_on()) return;
+        begin_ = 0;
+        while (begin_ < count_ && !counts(begin_))
+            ++begin_;
+        gaps_ = false;
+        for (int64_t j = begin_; j < count_; ++j)
+            gaps_ |= !counts(j);
+    }
+    [[nodiscard]] int64_t begin() const { return begin_; }
+    [[nodiscard]] int64_t count() const { return count_; }
+    /// Of the scores that are worked on: none if none counts.
+    [[nodiscard]] int64_t end() const {
+        return begin_ == count_ ? count_ : padded(count_, shape_.length);
+    }
+    /// `value` wherever a score between them does not count.
+    inline __attribute__((always_inline)) void fill_gaps(float* row, float value) const {
+        if (!gaps_) return;
+        for (int64_t j = begin_; j < count_; ++j)
+            if (!counts(j)) row[j] = value;
+    }
+
+  private:
+    [[nodiscard]] bool counts(int64_t j) const {
+        return shape_.documents[row_] <= shape_.documents[j];
+    }
+    /// The scores that counted in the row before do, and one more.
+    [[nodiscard]] bool document_goes_on() const {
+        return row_ > 0 && shape_.documents[row_] == shape_.documents[row_ - 1];
+    }
+
+    const ScoresShape& shape_;
+    int64_t row_ = -1, begin_ = 0, count_ = 0;
+    bool gaps_ = false;
+};
+
 /// Fills the padding with what changes no maximum.
-inline __attribute__((always_inline)) void pad(float* row, int64_t count, int64_t end) {
-    for (int64_t j = count; j < end; ++j)
-        row[j] = row[0];
+inline __attribute__((always_inline)) void pad(float* row, const Counting& keys) {
+    for (int64_t j = keys.count(); j < keys.end(); ++j)
+        row[j] = row[keys.begin()];
+}
+
+/// +0 wherever a score does not count.
+inline __attribute__((always_inline)) void clear_others(float* row, const Counting& keys,
+                                                        int64_t length) {
+    clear(row, 0, keys.begin());
+    keys.fill_gaps(row, 0.0f);
+    clear(row, keys.count(), length);
 }
 
 }  // namespace
 
 void softmax_rows(float* scores, ScoresShape shape, float* m, float* l) {
     const int64_t length = shape.length;
+    Counting keys(shape);
     for (int64_t i = 0; i < length; ++i) {
+        keys.next_row();
         float* row = scores + i * length;
-        const int64_t count = counting(shape, i), end = padded(count, length);
-        pad(row, count, end);
-        m[i] = row_max(row, end);
-        exp_below(row, m[i], row, end);
-        clear(row, count, length);
-        l[i] = sum_of_numerators(row, end);
+        const int64_t begin = keys.begin(), end = keys.end();
+        pad(row, keys);
+        keys.fill_gaps(row, -f32::from_bits(f32::kInfinityBits));
+        m[i] = row_max(row + begin, end - begin);
+        exp_below(row + begin, m[i], row + begin, end - begin);
+        clear_others(row, keys, length);
+        l[i] = sum_of_numerators(row + begin, end - begin);
     }
 }
 
 void numerator_rows(float* scores, ScoresShape shape, const float* m) {
     const int64_t length = shape.length;
+    Counting keys(shape);
     for (int64_t i = 0; i < length; ++i) {
+        keys.next_row();
         float* row = scores + i * length;
-        const int64_t count = counting(shape, i), end = padded(count, length);
-        pad(row, count, end);
-        exp_below(row, m[i], row, end);
-        clear(row, count, length);
+        const int64_t begin = keys.begin(), end = keys.end();
+        pad(row, keys);
+        exp_below(row + begin, m[i], row + begin, end - begin);
+        clear_others(row, keys, length);
     }
 }
 
 void scores_grad_rows(const float* p, const float* delta, ScoresShape shape, float* d_scores) {
     const int64_t length = shape.length;
+    Counting keys(shape);
     for (int64_t i = 0; i < length; ++i) {
+        keys.next_row();
         const float* numerator = p + i * length;
         float* row = d_scores + i * length;
         const float shift = delta[i];
-        const int64_t count = counting(shape, i), end = padded(count, length);
+        const int64_t begin = keys.begin(), end = keys.end();
         GYM_VECTOR_LOOP
-        for (int64_t j = 0; j < end; ++j)
+        for (int64_t j = begin; j < end; ++j)
             row[j] = f32::mul(numerator[j], row[j] - shift);
-        clear(row, count, length);
+        clear_others(row, keys, length);
     }
+}
+
+void weigh_rows(float* numerators, const float* scales, ScoresShape shape) {
+    const int64_t length = shape.length;
+    Counting keys(shape);
+    for (int64_t i = 0; i < length; ++i) {
+        keys.next_row();
+        float* row = numerators + i * length;
+        const int64_t begin = keys.begin(), end = keys.end();
+        GYM_VECTOR_LOOP
+        for (int64_t j = begin; j < end; ++j)
+            row[j] = f32::mul(row[j], scales[j]);
+        clear_others(row, keys, length);
+    }
+}
+
+void row_powers(const float* from, MacroBlock block, float* powers) {
+    for (int64_t r = 0; r < block.rows; ++r)
+        powers[r] = power_of_two(row_magnitude_bits(from + r * block.from_stride, block.columns));
 }
 
 void scale_block(const float* from, float factor, float* to, MacroBlock block) {

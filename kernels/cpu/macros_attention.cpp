@@ -8,6 +8,8 @@ namespace {
 
 /// Numerators of softmax lie in [0, 1].
 constexpr int32_t kNumeratorExponent = 0;
+/// Values over the power of two of their row lie in [-1, 1].
+constexpr int32_t kFractionExponent = 0;
 
 /// Where one head of one window lies in tensors of 3 * H * K and of H * K columns.
 struct Head {
@@ -28,10 +30,12 @@ MatrixView part(const AttentionShape& shape, const float* data, int64_t stride) 
 }
 
 /// Buffers of MacroWorkspace::Thread.
-enum Buffer { kQueries, kScores, kScoresGrad, kValues, kDelta };
+enum Buffer { kQueries, kScores, kScoresGrad, kValues, kDelta, kPowers };
 
-ScoresShape scores_shape(const AttentionShape& shape) {
-    return {shape.context, shape.causal};
+/// @param documents of the call. @param index of the head, as head_at() has it.
+ScoresShape scores_shape(const AttentionShape& shape, const float* documents, int64_t index) {
+    const int64_t row = index / shape.heads * shape.context;
+    return {shape.context, shape.causal, documents == nullptr ? nullptr : documents + row};
 }
 
 /// `zeros` of causal attention; the others have none.
@@ -39,15 +43,21 @@ Q14Zeros zeros_of(const AttentionShape& shape, Q14Zeros zeros) {
     return shape.causal ? zeros : Q14Zeros::kNone;
 }
 
+/// Those of a product's factors that are not measured.
+struct Exponents {
+    std::optional<int32_t> a = std::nullopt;
+    std::optional<int32_t> b = std::nullopt;
+};
+
 struct Products {
     Isa isa;
     MacroWorkspace::Thread& thread;
 
     /// out = a * b^T
     void operator()(MatrixView a, Along a_along, MatrixView b, Along b_along, MutableMatrixView out,
-                    Q14Zeros zeros, std::optional<int32_t> a_exponent = std::nullopt) const {
-        quantise_serial(isa, a, a_along, thread.matrices[0], a_exponent, zeros);
-        quantise_serial(isa, b, b_along, thread.matrices[1]);
+                    Q14Zeros zeros, Exponents exponents = {}) const {
+        quantise_serial(isa, a, a_along, thread.matrices[0], exponents.a, zeros);
+        quantise_serial(isa, b, b_along, thread.matrices[1], exponents.b);
         q14_product_serial(isa, thread.matrices[0], thread.matrices[1], out, zeros);
     }
 };
@@ -71,20 +81,39 @@ Scores scores_of(Isa isa, MacroWorkspace::Thread& thread, const AttentionShape& 
     return out;
 }
 
+/// o (T, K) = numerators * v.
+void weighted_values(Isa isa, MacroWorkspace::Thread& thread, const AttentionForward& call,
+                     ScoresShape scores, float* numerators, const float* v, float* o) {
+    const AttentionShape& shape = call.shape;
+    const int64_t length = shape.context, size = shape.size, stride = 3 * shape.width();
+    const MatrixView weights{numerators, length, length, length};
+    const Products product{isa, thread};
+    const Q14Zeros zeros = zeros_of(shape, Q14Zeros::kRightOfDiagonal);
+    if (scores.documents == nullptr)
+        return product(weights, Along::kRows, part(shape, v, stride), Along::kColumns,
+                       {o, shape.width()}, zeros, {.a = kNumeratorExponent});
+    float* powers = thread.floats(kPowers, length);
+    float* fractions = thread.floats(kValues, length * size);
+    const MacroBlock block{length, size, stride, size};
+    GYM_SELECT_KERNEL(isa, row_powers)(v, block, powers);
+    GYM_SELECT_KERNEL(isa, divide_block)(v, powers, fractions, block);
+    GYM_SELECT_KERNEL(isa, weigh_rows)(numerators, powers, scores);
+    product(weights, Along::kRows, part(shape, fractions, size), Along::kColumns,
+            {o, shape.width()}, zeros, {.b = kFractionExponent});
+}
+
 void forward_head(Isa isa, MacroWorkspace::Thread& thread, const AttentionForward& call,
                   int64_t index) {
     const AttentionShape& shape = call.shape;
     const Head head = head_at(shape, index);
-    const int64_t length = shape.context, stride = 3 * shape.width();
+    const int64_t length = shape.context;
     const float* qkv = call.qkv + head.qkv;
     float* l = call.l + head.row;
     float* o = call.o + head.wide;
     const Scores s = scores_of(isa, thread, shape, qkv);
-    GYM_SELECT_KERNEL(isa, softmax_rows)(s.scores, scores_shape(shape), call.m + head.row, l);
-    Products{isa, thread}({s.scores, length, length, length}, Along::kRows,
-                          part(shape, qkv + 2 * shape.width(), stride), Along::kColumns,
-                          {o, shape.width()}, zeros_of(shape, Q14Zeros::kRightOfDiagonal),
-                          kNumeratorExponent);
+    const ScoresShape scores = scores_shape(shape, call.documents, index);
+    GYM_SELECT_KERNEL(isa, softmax_rows)(s.scores, scores, call.m + head.row, l);
+    weighted_values(isa, thread, call, scores, s.scores, qkv + 2 * shape.width(), o);
     GYM_SELECT_KERNEL(isa, divide_block)
     (o, l, o, {length, shape.size, shape.width(), shape.width()});
 }
@@ -101,7 +130,8 @@ void backward_head(Isa isa, MacroWorkspace::Thread& thread, const AttentionBackw
 
     const Scores s = scores_of(isa, thread, shape, qkv);
     float* p = s.scores;
-    GYM_SELECT_KERNEL(isa, numerator_rows)(p, scores_shape(shape), call.m + head.row);
+    const ScoresShape scores = scores_shape(shape, call.documents, index);
+    GYM_SELECT_KERNEL(isa, numerator_rows)(p, scores, call.m + head.row);
 
     float* g = thread.floats(kValues, length * size);
     float* delta = thread.floats(kDelta, length);
@@ -113,7 +143,7 @@ void backward_head(Isa isa, MacroWorkspace::Thread& thread, const AttentionBackw
     const MatrixView g_view = part(shape, g, size);
     product(g_view, Along::kRows, part(shape, qkv + 2 * width, stride), Along::kRows, {ds, length},
             zeros_of(shape, Q14Zeros::kOutputRightOfDiagonal));
-    GYM_SELECT_KERNEL(isa, scores_grad_rows)(p, delta, scores_shape(shape), ds);
+    GYM_SELECT_KERNEL(isa, scores_grad_rows)(p, delta, scores, ds);
 
     const MatrixView ds_view{ds, length, length, length};
     product(ds_view, Along::kRows, part(shape, qkv + width, stride), Along::kColumns,
@@ -124,7 +154,7 @@ void backward_head(Isa isa, MacroWorkspace::Thread& thread, const AttentionBackw
     product(ds_view, Along::kColumns, part(shape, s.queries, size), Along::kColumns,
             {d_qkv + width, stride}, above);
     product({p, length, length, length}, Along::kColumns, g_view, Along::kColumns,
-            {d_qkv + 2 * width, stride}, above, kNumeratorExponent);
+            {d_qkv + 2 * width, stride}, above, {.a = kNumeratorExponent});
 }
 
 }  // namespace

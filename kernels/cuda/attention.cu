@@ -11,6 +11,8 @@ namespace gym::kernels::cuda {
 namespace {
 
 constexpr int32_t kNumeratorExponent = 0;
+/// Values over the power of two of their row lie in [-1, 1].
+constexpr int32_t kFractionExponent = 0;
 constexpr int32_t kNumeratorSumExponent = 1;
 /// Bytes of the two (T, T) matrices of all heads that are worked on together.
 constexpr int64_t kScoresBytesMax = int64_t{1} << 30;
@@ -72,25 +74,43 @@ struct DivideElement {
     }
 };
 
-/// Scores become numerators, with their maximum and their sum; of causal ones zeros right of the
-/// diagonal.
+/// Which scores (items, T, T) count: of causal ones none right of the diagonal, with `documents`
+/// (windows, T) only those of keys whose number is not below the query's.
+struct Counting {
+    int64_t length;
+    int64_t heads;
+    bool causal;
+    const float* documents;
+
+    /// Of a row, all that count are below this.
+    __device__ int64_t end(int64_t item_row) const {
+        return causal ? item_row % length + 1 : length;
+    }
+    __device__ bool operator()(int64_t item_row, int64_t column) const {
+        if (column >= end(item_row)) return false;
+        if (documents == nullptr) return true;
+        const float* window = documents + item_row / (length * heads) * length;
+        return window[item_row % length] <= window[column];
+    }
+};
+
+/// Scores become numerators, with their maximum and their sum; zeros where they do not count.
 struct SoftmaxRow {
     float* scores;
-    int64_t length;
-    bool causal;
+    Counting counts;
     float* m;
     float* l;
 
     __device__ void operator()() const {
-        const int64_t item_row = blockIdx.x, row = item_row % length;
+        const int64_t item_row = blockIdx.x, length = counts.length;
         float* x = scores + item_row * length;
-        const int64_t count = causal ? row + 1 : length;
+        const int64_t count = counts.end(item_row);
         float best = -f32::from_bits(f32::kInfinityBits);
         for (int64_t j = threadIdx.x; j < count; j += kRowThreads)
-            best = f32::max(best, x[j]);
+            if (counts(item_row, j)) best = f32::max(best, x[j]);
         const float maximum = block_reduce<kRowThreads>(best, F32Maximum());
         for (int64_t j = threadIdx.x; j < length; j += kRowThreads)
-            x[j] = j < count ? f32::exp(f32::sub(x[j], maximum)) : 0.0f;
+            x[j] = counts(item_row, j) ? f32::exp(f32::sub(x[j], maximum)) : 0.0f;
         // Each thread reads what it wrote itself.
         const float sum =
             block_sum_with_exponent(count, kNumeratorSumExponent, [&](int64_t j) { return x[j]; });
@@ -102,13 +122,12 @@ struct SoftmaxRow {
 
 struct NumeratorElement {
     float* scores;
-    int64_t length;
-    bool causal;
+    Counting counts;
     const float* m;
 
     __device__ void operator()(int64_t i) const {
-        const int64_t column = i % length, item_row = i / length;
-        const bool kept = !causal || column <= item_row % length;
+        const int64_t column = i % counts.length, item_row = i / counts.length;
+        const bool kept = counts(item_row, column);
         scores[i] = kept ? f32::exp(f32::sub(scores[i], m[item_row])) : 0.0f;
     }
 };
@@ -116,14 +135,42 @@ struct NumeratorElement {
 struct ScoresGradElement {
     const float* numerators;
     const float* delta;
-    int64_t length;
-    bool causal;
+    Counting counts;
     float* d_scores;
 
     __device__ void operator()(int64_t i) const {
-        const int64_t column = i % length, item_row = i / length;
-        const bool kept = !causal || column <= item_row % length;
+        const int64_t column = i % counts.length, item_row = i / counts.length;
+        const bool kept = counts(item_row, column);
         d_scores[i] = kept ? f32::mul(numerators[i], f32::sub(d_scores[i], delta[item_row])) : 0.0f;
+    }
+};
+
+/// powers[item, t] = the power of two of a head's values.
+struct PowerRow {
+    const float* x;
+    HeadLayout layout;
+    float* powers;
+
+    __device__ void operator()(int64_t item_row) const {
+        const int64_t row = item_row % layout.context, item = item_row / layout.context;
+        uint32_t amax = 0;
+        for (int64_t k = 0; k < layout.size; ++k)
+            amax = Maximum()(amax, magnitude_bits(x[layout.at(item, row, k)]));
+        powers[item_row] = power_of_two(amax);
+    }
+};
+
+/// numerators[item, t, j] *= powers[item, j].
+struct WeightElement {
+    float* numerators;
+    Counting counts;
+    const float* powers;
+
+    __device__ void operator()(int64_t i) const {
+        const int64_t column = i % counts.length, item_row = i / counts.length;
+        if (!counts(item_row, column)) return;
+        const float power = powers[item_row / counts.length * counts.length + column];
+        numerators[i] = f32::mul(numerators[i], power);
     }
 };
 
@@ -148,6 +195,7 @@ struct DeltaRow {
 /// Shared by forward and backward, for the windows of one part.
 struct Heads {
     AttentionShape shape;
+    Counting counts;
     int64_t items;
     HeadLayout qkv_layout;
     HeadLayout wide_layout;
@@ -155,8 +203,11 @@ struct Heads {
     float* queries;
     float* scores;
 
-    Heads(Device& device, const AttentionShape& s, Part part)
+    /// @param documents of all windows, or nullptr.
+    Heads(Device& device, const AttentionShape& s, const float* documents, Part part)
         : shape(s),
+          counts{s.context, s.heads, s.causal,
+                 documents == nullptr ? nullptr : documents + part.first_window * s.context},
           items(part.windows * s.heads),
           qkv_layout(s, 3 * s.width()),
           wide_layout(s, s.width()),
@@ -189,9 +240,35 @@ struct Heads {
     }
 };
 
+/// o = numerators * v.
+void weighted_values(Device& device, const Heads& heads, const float* v, float* o) {
+    const Q14Zeros zeros = heads.zeros(Q14Zeros::kRightOfDiagonal);
+    const MatrixView weights = heads.scores_view(heads.scores);
+    const MutableMatrixView out{o, heads.shape.width()};
+    if (heads.counts.documents == nullptr) {
+        const Digits p = quantise(device, OperandPlace::kA, weights, Along::kRows,
+                                  heads.scores_batch(), kNumeratorExponent);
+        const Digits b = quantise(device, OperandPlace::kB, heads.qkv_layout.view(v),
+                                  Along::kColumns, heads.qkv_batch());
+        return multiply(device, p, b, out, heads.wide_batch(), zeros);
+    }
+    float* fractions = device.scratch_of<float>(kScratchMacro2, heads.values() + heads.rows());
+    float* powers = fractions + heads.values();
+    for_each(device, heads.rows(), PowerRow{v, heads.qkv_layout, powers});
+    for_each(device, heads.values(),
+             DivideElement{v, heads.qkv_layout, powers, fractions, heads.own_layout});
+    for_each(device, heads.rows() * heads.shape.context,
+             WeightElement{heads.scores, heads.counts, powers});
+    const Digits p =
+        quantise(device, OperandPlace::kA, weights, Along::kRows, heads.scores_batch());
+    const Digits b = quantise(device, OperandPlace::kB, heads.own_layout.view(fractions),
+                              Along::kColumns, heads.own_batch(), kFractionExponent);
+    multiply(device, p, b, out, heads.wide_batch(), zeros);
+}
+
 void forward_part(Device& device, const AttentionForward& call, Part part) {
     const AttentionShape& shape = call.shape;
-    const Heads heads(device, shape, part);
+    const Heads heads(device, shape, call.documents, part);
     const int64_t first_row = part.first_window * shape.context;
     const float* qkv = call.qkv + first_row * 3 * shape.width();
     float* o = call.o + first_row * shape.width();
@@ -199,20 +276,14 @@ void forward_part(Device& device, const AttentionForward& call, Part part) {
     heads.compute_scores(device, qkv);
     launch<kRowThreads>(
         device, {heads.rows()},
-        SoftmaxRow{heads.scores, shape.context, shape.causal, call.m + first_row * shape.heads, l});
-    const Digits p = quantise(device, OperandPlace::kA, heads.scores_view(heads.scores),
-                              Along::kRows, heads.scores_batch(), kNumeratorExponent);
-    const Digits v =
-        quantise(device, OperandPlace::kB, heads.qkv_layout.view(qkv + 2 * shape.width()),
-                 Along::kColumns, heads.qkv_batch());
-    multiply(device, p, v, {o, shape.width()}, heads.wide_batch(),
-             heads.zeros(Q14Zeros::kRightOfDiagonal));
+        SoftmaxRow{heads.scores, heads.counts, call.m + first_row * shape.heads, l});
+    weighted_values(device, heads, qkv + 2 * shape.width(), o);
     for_each(device, heads.values(), DivideElement{o, heads.wide_layout, l, o, heads.wide_layout});
 }
 
 void backward_part(Device& device, const AttentionBackward& call, Part part) {
     const AttentionShape& shape = call.shape;
-    const Heads heads(device, shape, part);
+    const Heads heads(device, shape, call.documents, part);
     const int64_t length = shape.context, width = shape.width();
     const int64_t first_row = part.first_window * length, first_head_row = first_row * shape.heads;
     const float* qkv = call.qkv + first_row * 3 * width;
@@ -222,7 +293,7 @@ void backward_part(Device& device, const AttentionBackward& call, Part part) {
     heads.compute_scores(device, qkv);
     float* p = heads.scores;
     const int64_t cells = heads.rows() * length;
-    for_each(device, cells, NumeratorElement{p, length, shape.causal, call.m + first_head_row});
+    for_each(device, cells, NumeratorElement{p, heads.counts, call.m + first_head_row});
 
     float* g = device.scratch_of<float>(kScratchMacro2, heads.values() + heads.rows());
     float* delta = g + heads.values();
@@ -244,7 +315,7 @@ void backward_part(Device& device, const AttentionBackward& call, Part part) {
     multiply(device, operand_a(g_view, Along::kRows, heads.own_batch()),
              operand_b(heads.qkv_layout.view(qkv + 2 * width), Along::kRows, heads.qkv_batch()),
              {ds, length}, heads.scores_batch(), heads.zeros(Q14Zeros::kOutputRightOfDiagonal));
-    for_each(device, cells, ScoresGradElement{p, delta, length, shape.causal, ds});
+    for_each(device, cells, ScoresGradElement{p, delta, heads.counts, ds});
 
     const MatrixView ds_view = heads.scores_view(ds);
     multiply(device, operand_a(ds_view, Along::kRows, heads.scores_batch()),

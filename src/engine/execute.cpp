@@ -30,8 +30,10 @@ Fused fused_kernel(Opcode code) {
         case Opcode::kGeluGrad:
             return fused_gelu_grad;
         case Opcode::kAttention:
+        case Opcode::kAttentionDocuments:
             return fused_attention;
         case Opcode::kAttentionGrad:
+        case Opcode::kAttentionDocumentsGrad:
             return fused_attention_grad;
         case Opcode::kCrossEntropy:
             return fused_cross_entropy;

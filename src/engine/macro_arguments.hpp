@@ -129,7 +129,9 @@ kernels::AttentionForward attention(const Call& call) {
             .qkv = call.input(0),
             .o = call.output(0),
             .m = call.output(1),
-            .l = call.output(2)};
+            .l = call.output(2),
+            .documents =
+                call.op.code == program::Opcode::kAttentionDocuments ? call.input(1) : nullptr};
 }
 
 template <class Call>
@@ -140,7 +142,9 @@ kernels::AttentionBackward attention_grad(const Call& call) {
             .m = call.input(2),
             .l = call.input(3),
             .d_o = call.input(4),
-            .d_qkv = call.output(0)};
+            .d_qkv = call.output(0),
+            .documents =
+                call.op.code == program::Opcode::kAttentionDocumentsGrad ? call.input(5) : nullptr};
 }
 
 template <class Call>

@@ -57,11 +57,13 @@ void add_product(const kernels::MatmulShape& shape, Buffers& need) {
     grow(need.digits, kDigits * (n + kRows) * k + kPartBytes * std::min(kRows, m) * n);
 }
 
-void add_attention(const kernels::AttentionShape& shape, bool backward, Buffers& need) {
+/// @param documents whether its values are divided by their powers of two first.
+void add_attention(const kernels::AttentionShape& shape, bool backward, bool documents,
+                   Buffers& need) {
     const auto length = static_cast<std::uint64_t>(shape.context),
                size = static_cast<std::uint64_t>(shape.size);
     const std::uint64_t squares = (backward ? 2 : 1) * length * length * sizeof(float);
-    const std::uint64_t rows = (backward ? 2 : 1) * length * size * sizeof(float);
+    const std::uint64_t rows = (backward || documents ? 2 : 1) * length * size * sizeof(float);
     grow(need.thread, squares + rows + quantised_bytes(length, std::max(length, size)) +
                           quantised_bytes(std::max(length, size), std::max(length, size)));
 }
@@ -71,9 +73,12 @@ void add(const ShapeCall& call, Buffers& need) {
         case Opcode::kMatmul:
             return add_product(arguments::matmul(call), need);
         case Opcode::kAttention:
+        case Opcode::kAttentionDocuments:
+            return add_attention(arguments::attention_shape(call), false,
+                                 call.op.code == Opcode::kAttentionDocuments, need);
         case Opcode::kAttentionGrad:
-            return add_attention(arguments::attention_shape(call),
-                                 call.op.code == Opcode::kAttentionGrad, need);
+        case Opcode::kAttentionDocumentsGrad:
+            return add_attention(arguments::attention_shape(call), true, false, need);
         case Opcode::kLayernormGrad:  // sums and maxima of two columns a feature, by thread
             return grow(need.thread, 2 * std::uint64_t{call.input_slot(0).dims.back()} *
                                          (8 + 4 + sizeof(float)));

@@ -31,7 +31,11 @@ std::string describe(const ModelConfig& c, const std::string& type) {
     if (kv_heads != c.heads) text += " (" + std::to_string(kv_heads) + " of keys and values)";
     return text + ", context " + std::to_string(c.context) + ", vocabulary " +
            std::to_string(c.vocabulary) + (c.tied_embeddings ? ", tied" : ", untied") +
-           " output layer";
+           " output layer" +
+           (c.document_separator ? "; trained on documents apart from each other (token " +
+                                       std::to_string(*c.document_separator) +
+                                       " ends one): a prompt is the beginning of one document"
+                                 : "");
 }
 
 /// Null where there is none: transformers take GPT-2's own otherwise.

@@ -93,6 +93,7 @@ constexpr const char* kPretrainedModel = "BertForPreTraining";  // of which one 
 constexpr const char* kClassifierModel = "BertForSequenceClassification";
 constexpr const char* kBareModel = "BertModel";
 constexpr const char* kPadding = "padding_token";
+constexpr const char* kSeparator = "document_separator";
 
 Family bert_family() {
     return {"bert",
@@ -341,6 +342,8 @@ ModelConfig read_config(const json::object& config, std::uint32_t context) {
     if (member(config, kPadding) != nullptr)
         model.padding_token = json_fields::number_of<std::uint32_t>(config, kPadding);
     if (family->architecture == Architecture::kEncoder) return model;
+    if (member(config, kSeparator) != nullptr)  // ours, too
+        model.document_separator = json_fields::number_of<std::uint32_t>(config, kSeparator);
     if (family->architecture == Architecture::kGpt)
         read_gpt2(config, model);
     else
@@ -472,6 +475,7 @@ Result<json::object> hf_config_of(const ModelConfig& model) {
     out["tie_word_embeddings"] = model.tied_embeddings;
     out["torch_dtype"] = "float32";
     if (model.padding_token) out["pad_token_id"] = out[kPadding] = *model.padding_token;
+    if (model.document_separator) out[kSeparator] = *model.document_separator;
     if (gpt)
         write_gpt2(model, out);
     else if (encoder)

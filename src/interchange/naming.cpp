@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "gym/program/recognise.hpp"
+
 namespace gym::interchange {
 namespace {
 
@@ -203,9 +205,8 @@ BoundRule put_in(const NameRule& rule, std::string_view number) {
 /// column that a model with padding adds to every head. 0: the slot is no stack of queries and as
 /// many keys as values.
 std::uint64_t query_rows(const Program& program, const Slot& slot) {
-    const auto attention =
-        std::ranges::find(program.ops(), program::Opcode::kAttention, &program::Op::code);
-    if (attention == program.ops().end()) return 0;
+    const program::Op* attention = program::first_attention(program);
+    if (attention == nullptr) return 0;
     const std::uint64_t heads = attention->attributes[1];
     const bool padded = program.slot(attention->inputs[0]).dims.back() == slot.dims[0] + 3 * heads;
     const std::uint64_t rows =

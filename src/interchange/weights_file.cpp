@@ -15,6 +15,7 @@
 #include "gym/interchange/hf_config.hpp"
 #include "gym/interchange/weights.hpp"
 #include "gym/program/cost.hpp"
+#include "gym/program/recognise.hpp"
 
 namespace gym::interchange {
 namespace {
@@ -50,11 +51,9 @@ std::optional<std::int64_t> number_in(const json::object& config,
 }
 
 std::optional<std::int64_t> attention_heads(const program::Program& program) {
-    for (const program::Op& op : program.ops()) {
-        if (op.code == program::Opcode::kAttention)
-            return static_cast<std::int64_t>(op.attributes[1]);
-    }
-    return std::nullopt;
+    const program::Op* attention = program::first_attention(program);
+    if (attention == nullptr) return std::nullopt;
+    return static_cast<std::int64_t>(attention->attributes[1]);
 }
 
 /// What of a model the shapes of its weights do not say: a wrong one trains, and badly.

@@ -18,6 +18,12 @@ std::uint64_t f32_bits(float value) {
     return std::bit_cast<std::uint32_t>(value);
 }
 
+/// 1 / sqrt(size of a head). sqrt and / are correctly rounded, so every compiler finds the same.
+double scale_of(const Slot& qkv, std::uint32_t heads) {
+    const std::uint32_t head_size = dim_or_one(qkv.dims, 1) / 3 / heads;
+    return 1.0 / std::sqrt(static_cast<double>(head_size));
+}
+
 }  // namespace
 
 SlotId Builder::add_slot(Slot slot) {
@@ -115,6 +121,12 @@ SlotId Builder::gather_rows(SlotId table, SlotId indices) {
     return out;
 }
 
+SlotId Builder::causal_fill(SlotId x, float value) {
+    const SlotId out = temp(DType::kF32, slot(x).dims);
+    append({Opcode::kCausalFill, {x}, {out}, {f32_bits(value)}});
+    return out;
+}
+
 SlotId Builder::row_sum(SlotId x) {
     Dims dims = slot(x).dims;
     dims.back() = 1;
@@ -157,25 +169,35 @@ SlotId Builder::layernorm(SlotId x, SlotId gamma, SlotId beta, float epsilon) {
     return y;
 }
 
+SlotId Builder::append_attention(Op op) {
+    const auto context = static_cast<std::uint32_t>(op.attributes[0]),
+               heads = static_cast<std::uint32_t>(op.attributes[1]);
+    const Dims qkv = slot(op.inputs[0]).dims;
+    const Dims row_dims{qkv[0] / context, heads, context, 1};
+    const SlotId o = temp(DType::kF32, {qkv[0], dim_or_one(qkv, 1) / 3});
+    const SlotId m = temp(DType::kF32, row_dims);
+    const SlotId l = temp(DType::kF32, row_dims);
+    op.outputs = {o, m, l};
+    append(std::move(op));
+    return o;
+}
+
 SlotId Builder::attention(SlotId qkv, std::uint32_t context, std::uint32_t heads, Reads reads) {
-    // sqrt and / are correctly rounded, so every compiler finds the same scale.
-    const std::uint32_t head_size = dim_or_one(slot(qkv).dims, 1) / 3 / heads;
-    return attention(qkv, context, heads, 1.0 / std::sqrt(static_cast<double>(head_size)), reads);
+    return attention(qkv, context, heads, scale_of(slot(qkv), heads), reads);
 }
 
 SlotId Builder::attention(SlotId qkv, std::uint32_t context, std::uint32_t heads, double scale,
                           Reads reads) {
-    const std::uint32_t rows = slot(qkv).dims[0], width = dim_or_one(slot(qkv).dims, 1) / 3;
-    const Dims row_dims{rows / context, heads, context, 1};
-    const SlotId o = temp(DType::kF32, {rows, width});
-    const SlotId m = temp(DType::kF32, row_dims);
-    const SlotId l = temp(DType::kF32, row_dims);
-    const std::uint32_t bits = f32_bits(static_cast<float>(scale));
-    append({Opcode::kAttention,
-            {qkv},
-            {o, m, l},
-            {context, heads, bits, reads == Reads::kAll ? 1U : 0U}});
-    return o;
+    const std::uint64_t bits = f32_bits(static_cast<float>(scale));
+    return append_attention(
+        {Opcode::kAttention, {qkv}, {}, {context, heads, bits, reads == Reads::kAll ? 1U : 0U}});
+}
+
+SlotId Builder::attention_documents(SlotId qkv, SlotId documents, std::uint32_t context,
+                                    std::uint32_t heads) {
+    const std::uint64_t bits = f32_bits(static_cast<float>(scale_of(slot(qkv), heads)));
+    return append_attention(
+        {Opcode::kAttentionDocuments, {qkv, documents}, {}, {context, heads, bits}});
 }
 
 SlotId Builder::rmsnorm(SlotId x, SlotId gamma, float epsilon) {

@@ -121,10 +121,22 @@ SlotId Expander::column_sum(SlotId x, std::uint32_t columns, SlotId target) {
     return exact_sum(copy(x, layout), target);
 }
 
-SlotId Expander::product(SlotId a, SlotId b, bool numerators, SlotId target) {
-    const SlotId a_blocks = exponents(a, numerators ? 0 : kMeasured);
+SlotId Expander::powers_of_two(SlotId exponents_of_rows) {
+    const SlotId one = temp(DType::kF32, dims(exponents_of_rows));
+    emit(Opcode::kFill, {}, one, {std::bit_cast<std::uint32_t>(1.0F)});
+    const SlotId zero = exponents(one, 0);
+    const SlotId q = temp(DType::kI32, dims(one));
+    emit(Opcode::kQuantiseI32, {one, zero}, q);
+    const SlotId sum = reduce(Opcode::kBlockSum, q);
+    const SlotId out = temp(DType::kF32, dims(one));
+    emit(Opcode::kFinishSum, {sum, exponents_of_rows}, out);
+    return out;
+}
+
+SlotId Expander::product(SlotId a, SlotId b, FactorExponents of, SlotId target) {
+    const SlotId a_blocks = exponents(a, of.a);
     const SlotId a_rows = reduce(Opcode::kBlockMax, a_blocks);
-    const SlotId b_blocks = exponents(b, kMeasured);
+    const SlotId b_blocks = exponents(b, of.b);
     const SlotId b_rows = reduce(Opcode::kBlockMax, b_blocks);
     const SlotId a_q = temp(DType::kI16, dims(a)), b_q = temp(DType::kI16, dims(b));
     emit(Opcode::kQuantiseI16, {a, a_blocks}, a_q);

@@ -8,6 +8,13 @@
 
 namespace gym::program {
 
+/// The exponents of a product's factors: measured, block by block, or the same for all.
+struct FactorExponents {
+    static constexpr int kMeasured = -1;
+    int a = kMeasured;
+    int b = kMeasured;
+};
+
 /// Writes the primitives of one macro: one method per building block of docs/MACROS.md. Methods
 /// that take `target` write that slot (a macro's output) or, without it, a new temp.
 class Expander {
@@ -56,10 +63,13 @@ class Expander {
     SlotId exact_sum(SlotId x, SlotId target = kNoSlot, int exponent = kMeasured);
     /// exact_sum over columns of a tensor of `columns` columns.
     SlotId column_sum(SlotId x, std::uint32_t columns, SlotId target = kNoSlot);
-    /// product or, if `a` holds softmax numerators, product_c.
-    SlotId product(SlotId a, SlotId b, bool numerators = false, SlotId target = kNoSlot);
+    SlotId product(SlotId a, SlotId b, FactorExponents exponents = {}, SlotId target = kNoSlot);
+    /// f32 of the dims of `exponents`, i32 [.., 1]: 2 to that power.
+    SlotId powers_of_two(SlotId exponents);
+    /// The exponents of the rows of x: i32 [.., 1].
+    SlotId row_exponents(SlotId x) { return reduce(Opcode::kBlockMax, exponents(x, kMeasured)); }
 
-    static constexpr int kMeasured = -1;
+    static constexpr int kMeasured = FactorExponents::kMeasured;
 
   private:
     SlotId exponents(SlotId x, int exponent);

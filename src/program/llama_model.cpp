@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "documents.hpp"
 #include "model_writer.hpp"
 #include "rotary_tables.hpp"
 
@@ -12,6 +13,10 @@ namespace {
 struct Rotary {
     SlotId cosine;
     SlotId sine;
+};
+struct Shared {
+    Rotary tables;
+    SlotId documents;
 };
 
 /// The numbers that the tables of a scaled model follow from; empty for one without scaling. No op
@@ -81,14 +86,14 @@ SlotId queries_keys_values(ModelWriter& w, SlotId x, const std::string& name,
     return w.b.concat({q, k, v});
 }
 
-SlotId attention(ModelWriter& w, const Rotary& tables, SlotId x, const std::string& name) {
+SlotId attention(ModelWriter& w, const Shared& shared, SlotId x, const std::string& name) {
     const ModelConfig& c = w.config;
     const std::uint32_t kv_heads = c.kv_heads == 0 ? c.heads : c.kv_heads;
     const std::uint32_t size = c.head_width == 0 ? c.width / c.heads : c.head_width;
     SlotId h = queries_keys_values(w, x, name, kv_heads, size);
-    h = w.b.rope(h, tables.cosine, tables.sine, c.heads + kv_heads);
+    h = w.b.rope(h, shared.tables.cosine, shared.tables.sine, c.heads + kv_heads);
     if (kv_heads != c.heads) h = w.b.repeat_heads(h, c.heads, kv_heads);
-    h = w.b.attention(h, c.context, c.heads);
+    h = decoder_attention(w, h, shared.documents);
     return w.linear(h, name + ".out", {c.width, c.heads * size}, false, w.residual_scale());
 }
 
@@ -109,9 +114,10 @@ Body write_llama(ModelWriter& w, SlotId tokens) {
     const SlotId table =
         w.weight("token_embedding", {c.vocabulary, c.width}, 1.0, ParamGroup::kEmbedding);
     SlotId x = w.dropout(w.b.gather_rows(table, tokens));
+    const Shared shared{tables, document_numbers(w, tokens)};
     for (std::uint32_t layer = 0; layer < c.layers; ++layer) {
         const std::string name = "blocks." + std::to_string(layer);
-        const SlotId a = attention(w, tables, norm(w, x, name + ".norm1"), name + ".attention");
+        const SlotId a = attention(w, shared, norm(w, x, name + ".norm1"), name + ".attention");
         x = w.b.add(x, w.dropout(a));
         const SlotId h = mlp(w, norm(w, x, name + ".norm2"), name + ".mlp");
         x = w.b.add(x, w.dropout(h));

@@ -44,5 +44,7 @@ extern const Macro kSwiglu;
 extern const Macro kSwigluGrad;
 extern const Macro kSumTensors;
 extern const Macro kAdamwGuarded;
+extern const Macro kAttentionDocuments;
+extern const Macro kAttentionDocumentsGrad;
 
 }  // namespace gym::program

@@ -1,9 +1,24 @@
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "macro.hpp"
 
 namespace gym::program {
 namespace {
+
+// Numerators lie in [0, 1], values over the power of two of their row in [-1, 1].
+constexpr int kNumeratorExponent = 0;
+constexpr int kFractionExponent = 0;
+
+bool of_documents(const Op& op) {
+    return op.code == Opcode::kAttentionDocuments || op.code == Opcode::kAttentionDocumentsGrad;
+}
+
+/// The last input of attention within documents.
+SlotId documents_of(const Op& op) {
+    return op.inputs.back();
+}
 
 void check_attention(Check& c, bool gradient) {
     c.all_f32();
@@ -27,6 +42,8 @@ void check_attention(Check& c, bool gradient) {
         c.dims(c.in(4), values, "do");
         c.dims(c.out(), qkv.dims, "dqkv");
     }
+    const std::size_t documents = gradient ? 5 : 1;
+    if (c.inputs() > documents) c.dims(c.in(documents), {qkv.dims[0], 1}, "documents");
 }
 
 /// How (batch * context, width) rows split into heads.
@@ -60,9 +77,44 @@ struct Heads {
     }
 };
 
+/// Which scores count.
+class Mask {
+  public:
+    Mask(Expander& e, const Op& op, const Heads& heads) : e_(e), causal_(op.attributes[3] == 0) {
+        if (of_documents(op)) own_ = same_document(documents_of(op), heads);
+    }
+    /// x, with `value` where the score does not count.
+    SlotId operator()(SlotId x, float value) {
+        if (own_ == kNoSlot) return causal_ ? e_.causal_fill(x, value) : x;
+        const SlotId other = e_.number(value);
+        return e_.map(Opcode::kSelect, {own_, x, other});
+    }
+
+  private:
+    /// [batch, heads, context, context]: 1 where the key is none behind the query and its document
+    /// has no lower number, else +0.
+    SlotId same_document(SlotId documents, const Heads& heads) {
+        const std::uint32_t context = heads.context;
+        const SlotId query = e_.copy(documents, {{heads.batch, context, 1}, 0, {context, 1, 0}});
+        const SlotId key =
+            e_.copy(documents, {{heads.batch, context, context}, 0, {context, 0, 1}});
+        const SlotId reached = e_.map(Opcode::kLessEqual, {query, key});
+        const SlotId own = e_.causal_fill(reached, 0.0F);
+        const std::uint64_t window = std::uint64_t{context} * context;
+        return e_.copy(own,
+                       {{heads.batch, heads.heads, context, context}, 0, {window, 0, context, 1}});
+    }
+
+    Expander& e_;
+    bool causal_;
+    SlotId own_ = kNoSlot;
+};
+
 /// Shared by forward and backward: operands and softmax numerators.
 struct Scores {
-    SlotId q_scaled, k, v, numerators;
+    SlotId q_scaled, k, v;
+    SlotId grown;       ///< numerators, and anything where a score does not count
+    SlotId numerators;  ///< +0 there
 };
 
 struct Row {
@@ -70,23 +122,35 @@ struct Row {
     SlotId max_target;  ///< where to write it, if computed
 };
 
-/// Right of the diagonal `value`, unless every token reads all of its window.
-SlotId masked(Expander& e, const Op& op, SlotId x, float value) {
-    return op.attributes[3] == 1 ? x : e.causal_fill(x, value);
-}
-
-Scores scores(Expander& e, const Op& op, const Heads& heads, Row& row) {
+Scores scores(Expander& e, const Op& op, const Heads& heads, Mask& mask, Row& row) {
     const SlotId qkv = op.inputs[0];
     const SlotId q = e.copy(qkv, heads.of_qkv(0));
     const SlotId k = e.copy(qkv, heads.of_qkv(1));
     const SlotId v = e.copy(qkv, heads.of_qkv(2));
     const SlotId scale = e.number_bits(static_cast<std::uint32_t>(op.attributes[2]));
     const SlotId q_scaled = e.mul(q, scale);
-    const SlotId seen =
-        masked(e, op, e.product(q_scaled, k), -std::numeric_limits<float>::infinity());
+    const SlotId seen = mask(e.product(q_scaled, k), -std::numeric_limits<float>::infinity());
     if (row.max == kNoSlot) row.max = e.reduce(Opcode::kBlockMax, seen, row.max_target);
     const SlotId grown = e.map(Opcode::kExp, {e.sub(seen, row.max)});
-    return {q_scaled, k, v, masked(e, op, grown, 0.0F)};
+    return {q_scaled, k, v, grown, mask(grown, 0.0F)};
+}
+
+/// The numerators' sums of values. Those of a column share an exponent.
+SlotId weighted_values(Expander& e, const Scores& s) {
+    return e.product(s.numerators, e.transpose(s.v), {.a = kNumeratorExponent});
+}
+
+/// The same without a token's rounding by values that it does not read: every token's values have
+/// an exponent of their own, which goes into the numerators.
+SlotId weighted_values(Expander& e, const Scores& s, Mask& mask, const Heads& heads) {
+    const SlotId scale = e.powers_of_two(e.row_exponents(s.v));
+    const SlotId fractions = e.div(s.v, scale);
+    const std::uint32_t context = heads.context;
+    const SlotId wide = e.copy(scale, {{heads.batch, heads.heads, context, context},
+                                       0,
+                                       {std::uint64_t{heads.heads} * context, context, 0, 1}});
+    const SlotId weights = mask(e.mul(s.grown, wide), 0.0F);
+    return e.product(weights, e.transpose(fractions), {.b = kFractionExponent});
 }
 
 SlotId joined(Expander& e, SlotId x, const Heads& heads, SlotId target = kNoSlot) {
@@ -98,30 +162,33 @@ SlotId joined(Expander& e, SlotId x, const Heads& heads, SlotId target = kNoSlot
 void expand_attention(Expander& e, const Op& op) {
     const Heads heads(e, op);
     Row row{kNoSlot, op.outputs[1]};
-    const Scores s = scores(e, op, heads, row);
+    Mask mask(e, op, heads);
+    const Scores s = scores(e, op, heads, mask, row);
     const SlotId sum = e.exact_sum(s.numerators, op.outputs[2], 1);
-    const SlotId values = e.div(e.product(s.numerators, e.transpose(s.v), true), sum);
+    const SlotId weighted =
+        of_documents(op) ? weighted_values(e, s, mask, heads) : weighted_values(e, s);
+    const SlotId values = e.div(weighted, sum);
     joined(e, values, heads, op.outputs[0]);
 }
 
 void expand_attention_grad(Expander& e, const Op& op) {
     const Heads heads(e, op);
     Row row{op.inputs[2], kNoSlot};
-    const Scores s = scores(e, op, heads, row);
+    Mask mask(e, op, heads);
+    const Scores s = scores(e, op, heads, mask, row);
     const SlotId scale = e.number_bits(static_cast<std::uint32_t>(op.attributes[2]));
     const SlotId o = e.copy(op.inputs[1], heads.split());
     const SlotId d_out = e.copy(op.inputs[4], heads.split());
     const SlotId g = e.div(d_out, op.inputs[3]);
     const SlotId delta = e.exact_sum(e.mul(g, o));
-    const SlotId d_scores =
-        masked(e, op, e.mul(s.numerators, e.sub(e.product(g, s.v), delta)), 0.0F);
+    const SlotId d_scores = mask(e.mul(s.numerators, e.sub(e.product(g, s.v), delta)), 0.0F);
     const SlotId dq = e.mul(e.product(d_scores, e.transpose(s.k)), scale);
     // One call a line wherever two operands are computed: C++ leaves the order of arguments open,
     // and the order of ops is part of the definition.
     const SlotId d_scores_t = e.transpose(d_scores);
     const SlotId dk = e.product(d_scores_t, e.transpose(s.q_scaled));
     const SlotId numerators_t = e.transpose(s.numerators);
-    const SlotId dv = e.product(numerators_t, e.transpose(g), true);
+    const SlotId dv = e.product(numerators_t, e.transpose(g), {.a = kNumeratorExponent});
     e.emit(Opcode::kConcat, {joined(e, dq, heads), joined(e, dk, heads), joined(e, dv, heads)},
            op.outputs[0]);
 }
@@ -129,10 +196,10 @@ void expand_attention_grad(Expander& e, const Op& op) {
 void differentiate_attention(Backward& back, const Op& op, SlotId dy) {
     const SlotId qkv = op.inputs[0];
     const SlotId dqkv = back.b.temp(DType::kF32, back.b.slot(qkv).dims);
-    back.b.append({Opcode::kAttentionGrad,
-                   {qkv, op.outputs[0], op.outputs[1], op.outputs[2], dy},
-                   {dqkv},
-                   op.attributes});
+    std::vector<SlotId> inputs{qkv, op.outputs[0], op.outputs[1], op.outputs[2], dy};
+    if (of_documents(op)) inputs.push_back(documents_of(op));
+    const Opcode code = of_documents(op) ? Opcode::kAttentionDocumentsGrad : Opcode::kAttentionGrad;
+    back.b.append({code, std::move(inputs), {dqkv}, op.attributes});
     back.contribute(qkv, dqkv);
 }
 
@@ -142,5 +209,11 @@ const Macro kAttention{Opcode::kAttention, [](Check& c) { check_attention(c, fal
                        expand_attention, differentiate_attention};
 const Macro kAttentionGrad{Opcode::kAttentionGrad, [](Check& c) { check_attention(c, true); },
                            expand_attention_grad};
+const Macro kAttentionDocuments{Opcode::kAttentionDocuments,
+                                [](Check& c) { check_attention(c, false); }, expand_attention,
+                                differentiate_attention};
+const Macro kAttentionDocumentsGrad{Opcode::kAttentionDocumentsGrad,
+                                    [](Check& c) { check_attention(c, true); },
+                                    expand_attention_grad};
 
 }  // namespace gym::program

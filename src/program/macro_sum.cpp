@@ -52,7 +52,7 @@ void expand_sum_squares(Expander& e, const Op& op) {
 void expand_matmul(Expander& e, const Op& op) {
     const SlotId a = op.attributes[0] == 1 ? e.transpose(op.inputs[0]) : op.inputs[0];
     const SlotId b = op.attributes[1] == 1 ? e.transpose(op.inputs[1]) : op.inputs[1];
-    e.product(a, b, false, op.outputs[0]);
+    e.product(a, b, {}, op.outputs[0]);
 }
 
 void check_sum_tensors(Check& c) {

@@ -9,12 +9,30 @@ namespace {
 
 // Pointers: constants of other files may not be copied before main().
 constexpr std::array kMacros{
-    &kRowSum,        &kColumnSum,       &kSumSquares,       &kMatmul,
-    &kLayernorm,     &kLayernormGrad,   &kGeluGrad,         &kAttention,
-    &kAttentionGrad, &kCrossEntropy,    &kCrossEntropyGrad, &kEmbeddingGrad,
-    &kAdamw,         &kRmsnorm,         &kRmsnormGrad,      &kRope,
-    &kRepeatHeads,   &kRepeatHeadsGrad, &kSwiglu,           &kSwigluGrad,
-    &kSumTensors,    &kAdamwGuarded,
+    &kRowSum,
+    &kColumnSum,
+    &kSumSquares,
+    &kMatmul,
+    &kLayernorm,
+    &kLayernormGrad,
+    &kGeluGrad,
+    &kAttention,
+    &kAttentionGrad,
+    &kCrossEntropy,
+    &kCrossEntropyGrad,
+    &kEmbeddingGrad,
+    &kAdamw,
+    &kRmsnorm,
+    &kRmsnormGrad,
+    &kRope,
+    &kRepeatHeads,
+    &kRepeatHeadsGrad,
+    &kSwiglu,
+    &kSwigluGrad,
+    &kSumTensors,
+    &kAdamwGuarded,
+    &kAttentionDocuments,
+    &kAttentionDocumentsGrad,
 };
 
 }  // namespace

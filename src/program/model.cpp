@@ -108,8 +108,23 @@ Status check_padding(const ModelConfig& c) {
                    "padding_token and mask_token must be two tokens");
 }
 
+Status check_separator(const ModelConfig& c) {
+    if (!c.document_separator) return {};
+    GYM_CHECK(require(c.architecture != Architecture::kEncoder,
+                      "document_separator: the windows of an encoder (architecture: bert) cannot "
+                      "be several documents; leave it out, or give each a row of its own with a "
+                      "padding_token"));
+    GYM_CHECK(require(c.classes == 0,
+                      "document_separator: a row with a class is one document; leave it out"));
+    GYM_CHECK(require(*c.document_separator < c.vocabulary,
+                      "document_separator must be below vocabulary"));
+    return require(c.document_separator != c.padding_token,
+                   "document_separator and padding_token must be two tokens");
+}
+
 Status check_decoder(const ModelConfig& c) {
     GYM_CHECK(check_padding(c));
+    GYM_CHECK(check_separator(c));
     GYM_CHECK(check_between("heads", c.heads, 1, c.width));
     const bool own_heads = c.architecture == Architecture::kLlama && c.head_width != 0;
     GYM_CHECK(require(own_heads || c.width % c.heads == 0,

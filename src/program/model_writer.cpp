@@ -56,6 +56,15 @@ SlotId ModelWriter::dropout(SlotId x) {
     return b.mul(x, random_mask(dims, config.dropout, kept));
 }
 
+SlotId ModelWriter::rows_of_token(const std::string& name, std::uint32_t token, SlotId tokens) {
+    const SlotId table = once(name, [&] {
+        std::vector<float> values(config.vocabulary, 0.0F);
+        values[token] = 1.0F;
+        return b.constant(name, {config.vocabulary, 1}, values);
+    });
+    return b.gather_rows(table, tokens);
+}
+
 SlotId ModelWriter::once(const std::string& name, const std::function<SlotId()>& make) {
     const auto found = std::ranges::find(b.slots(), name, &Slot::name);
     return found == b.slots().end() ? make() : static_cast<SlotId>(found - b.slots().begin());

@@ -28,6 +28,9 @@ class ModelWriter {
     /// f32 of these dims: +0 with probability `rate`, else `value`; kNoSlot without random numbers.
     SlotId random_mask(const Dims& dims, double rate, float value);
     [[nodiscard]] std::uint32_t dropouts() const { return pass_.dropouts_before; }
+    /// f32 (elements of tokens, 1): 1 where a token is `token`, else +0. `name` is the constant's
+    /// that says so of the whole vocabulary.
+    SlotId rows_of_token(const std::string& name, std::uint32_t token, SlotId tokens);
     /// The slot of this name, which `make` writes at the first request.
     SlotId once(const std::string& name, const std::function<SlotId()>& make);
     /// The residual stream has 2 * layers outputs added up: each starts smaller by that root.

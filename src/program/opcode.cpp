@@ -23,6 +23,8 @@ constexpr std::array<AttributeInfo, 2> kTransposes{
 constexpr std::array<AttributeInfo, 1> kEpsilon{{{"epsilon", kF32Bits}}};
 constexpr std::array<AttributeInfo, 4> kHeads{
     {{"context", kInteger}, {"heads", kInteger}, {"scale", kF32Bits}, {"bidirectional", kFlag}}};
+constexpr std::array<AttributeInfo, 3> kCausalHeads{
+    {{"context", kInteger}, {"heads", kInteger}, {"scale", kF32Bits}}};
 constexpr std::array<AttributeInfo, 3> kMask{
     {{"op", kInteger}, {"threshold", kInteger}, {"value", kF32Bits}}};
 constexpr std::array<AttributeInfo, 2> kRotation{{{"heads", kInteger}, {"inverse", kFlag}}};
@@ -116,6 +118,8 @@ constexpr std::array kTable{
     macro(kSwigluGrad, "swiglu_grad", 3, 2),
     OpcodeInfo{kSumTensors, "sum_tensors", true, 2, kOpInputsMax, 1, 0, {}, {}},
     macro(kAdamwGuarded, "adamw_guarded", 9, 3, kAdamwAttributes),
+    macro(kAttentionDocuments, "attention_documents", 2, 3, kCausalHeads),
+    macro(kAttentionDocumentsGrad, "attention_documents_grad", 6, 1, kCausalHeads),
 };
 
 constexpr bool table_is_sound() {

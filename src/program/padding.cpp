@@ -49,13 +49,7 @@ SlotId distance(Builder& b, SlotId cells, const Unpadded& padding) {
 }  // namespace
 
 SlotId padding_rows(ModelWriter& w, SlotId tokens) {
-    const std::string name = "is_padding";
-    const SlotId table = w.once(name, [&] {
-        std::vector<float> values(w.config.vocabulary, 0.0F);
-        values[*w.config.padding_token] = 1.0F;
-        return w.b.constant(name, {w.config.vocabulary, 1}, values);
-    });
-    return w.b.gather_rows(table, tokens);
+    return w.rows_of_token("is_padding", *w.config.padding_token, tokens);
 }
 
 SlotId without(Builder& b, SlotId x) {

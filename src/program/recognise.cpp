@@ -135,7 +135,7 @@ bool read_llama(const Program& program, ModelConfig& config) {
 /// What parameters and ops say. Not checked.
 std::optional<ModelConfig> read_config(const Program& program) {
     const Slot* table = find(program, "token_embedding");
-    const Op* attention = first_op(program, Opcode::kAttention);
+    const Op* attention = first_attention(program);
     if (table == nullptr || table->dims.size() != 2 || attention == nullptr) return std::nullopt;
     ModelConfig config;
     config.vocabulary = table->dims[0];
@@ -153,6 +153,13 @@ std::optional<ModelConfig> read_config(const Program& program) {
 
 }  // namespace
 
+const Op* first_attention(const Program& program) {
+    const auto found = std::ranges::find_if(program.ops(), [](const Op& op) {
+        return op.code == Opcode::kAttention || op.code == Opcode::kAttentionDocuments;
+    });
+    return found == program.ops().end() ? nullptr : &*found;
+}
+
 std::optional<ModelConfig> recognise_decoder(const Program& program) {
     if (has_labels(program)) return std::nullopt;  // a classifier
     const auto logits = logits_program(program);
@@ -161,6 +168,7 @@ std::optional<ModelConfig> recognise_decoder(const Program& program) {
     const SlotId out = logits->find_output(kLogitsOutput);
     if (!config || config->context == 0) return std::nullopt;
     config->padding_token = recognise::padding_of(program);
+    config->document_separator = recognise::token_of(program, "is_separator");
     const std::uint32_t windows = logits->slot(out).dims.front() / config->context;
     const auto rewritten = logits_program(*config, windows);
     if (!rewritten.ok() || !recognise::Comparison(*logits, *rewritten).equal()) return std::nullopt;

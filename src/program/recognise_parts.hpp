@@ -32,15 +32,21 @@ namespace gym::program::recognise {
     return layers;
 }
 
-/// The token of which a model's constant says that it is padding.
-[[nodiscard]] inline std::optional<std::uint32_t> padding_of(const Program& program) {
-    if (const Slot* token = find(program, std::string(kBatchPadding)))
-        return static_cast<std::uint32_t>(f32_at(token->value, 0));
-    const Slot* table = find(program, "is_padding");
+/// The first token of which the constant `name` says that it is one.
+[[nodiscard]] inline std::optional<std::uint32_t> token_of(const Program& program,
+                                                           const std::string& name) {
+    const Slot* table = find(program, name);
     if (table == nullptr || table->dtype != DType::kF32) return std::nullopt;
     for (std::size_t i = 0; i < table->value.size() / sizeof(float); ++i)
         if (f32_at(table->value, i) == 1.0F) return static_cast<std::uint32_t>(i);
     return std::nullopt;
+}
+
+/// The token of which a model's constant says that it is padding.
+[[nodiscard]] inline std::optional<std::uint32_t> padding_of(const Program& program) {
+    if (const Slot* token = find(program, std::string(kBatchPadding)))
+        return static_cast<std::uint32_t>(f32_at(token->value, 0));
+    return token_of(program, "is_padding");
 }
 
 /// Compares the ops of two programs in order, whatever their slots' numbers.

@@ -54,6 +54,7 @@ void write_decoder(Writer& w, const ModelConfig& m) {
     w.key("tied_embeddings", m.tied_embeddings);
     w.key("dropout", m.dropout);
     if (m.padding_token) w.key("padding_token", *m.padding_token);
+    if (m.document_separator) w.key("document_separator", *m.document_separator);
 }
 
 void write_rope_scaling(Writer& w, const RopeScaling& s) {

@@ -63,12 +63,16 @@ class Keys {
     Status status_;
 };
 
-/// A key that stands for a choice even where it is 0.
-Status read_padding(YamlMap& map, ModelConfig& model) {
-    if (!map.has("padding_token")) return {};
-    GYM_TRY(const std::int64_t token, map.integer("padding_token", 0, kVocabularyMax - 1));
-    model.padding_token = static_cast<std::uint32_t>(token);
-    return {};
+/// Keys that stand for a choice even where they are 0.
+Status read_tokens(YamlMap& map, ModelConfig& model) {
+    const auto read = [&](std::string_view key, std::optional<std::uint32_t>& field) -> Status {
+        if (!map.has(key)) return {};
+        GYM_TRY(const std::int64_t token, map.integer(key, 0, kVocabularyMax - 1));
+        field = static_cast<std::uint32_t>(token);
+        return {};
+    };
+    GYM_CHECK(read("padding_token", model.padding_token));
+    return read("document_separator", model.document_separator);
 }
 
 /// Keys of transformers of every style.
@@ -85,7 +89,7 @@ Keys& read_decoder(Keys& keys, ModelConfig& model) {
 }
 
 Status read_gpt(YamlMap& map, bool preset, ModelConfig& model) {
-    GYM_CHECK(read_padding(map, model));
+    GYM_CHECK(read_tokens(map, model));
     Keys keys(map, preset);
     return read_decoder(keys, model)
         .integer("mlp_ratio", model.mlp_ratio, {1, kMlpRatioMax})
@@ -114,7 +118,7 @@ Status read_llama(YamlMap& map, bool preset, ModelConfig& model) {
         GYM_TRY(YamlMap scaling, map.map("rope_scaling"));
         GYM_CHECK(read_rope_scaling(scaling, model.rope_scaling));
     }
-    GYM_CHECK(read_padding(map, model));
+    GYM_CHECK(read_tokens(map, model));
     Keys keys(map, preset);
     return read_decoder(keys, model)
         .integer("kv_heads", model.kv_heads, {0, kWidthMax})
@@ -140,7 +144,7 @@ Status read_encoder(YamlMap& map, bool preset, ModelConfig& model) {
         GYM_TRY(const std::string pooling, map.choice("pooling", {"first", "mean"}));
         model.pooling = pooling == "first" ? Pooling::kFirst : Pooling::kMean;
     }
-    GYM_CHECK(read_padding(map, model));
+    GYM_CHECK(read_tokens(map, model));
     Keys keys(map, preset);
     return read_decoder(keys, model)
         .integer("hidden_width", model.hidden_width, {0, kHiddenWidthMax})

@@ -48,8 +48,10 @@ bool run_cuda_macro(const CudaCall& call) {
                                          elements(x)),
                    true;
         case Opcode::kAttention:
+        case Opcode::kAttentionDocuments:
             return cuda::macro_attention(call.device, arguments::attention(call)), true;
         case Opcode::kAttentionGrad:
+        case Opcode::kAttentionDocumentsGrad:
             return cuda::macro_attention_grad(call.device, arguments::attention_grad(call)), true;
         case Opcode::kCrossEntropy:
             return cuda::macro_cross_entropy(call.device, arguments::cross_entropy(call)), true;

@@ -157,10 +157,32 @@ std::vector<Case> bidirectional() {
     };
 }
 
+std::vector<Case> documents() {
+    const Dims qkv{6, 24}, values{6, 8}, rows{2, 2, 3, 1}, numbers{6, 1};
+    return {
+        {"attention_documents",
+         Opcode::kAttentionDocuments,
+         {{qkv}, {numbers}},
+         {values, rows, rows},
+         {3, 2, kHalf}},
+        {"attention_documents.special",
+         Opcode::kAttentionDocuments,
+         {{qkv}, {numbers}},
+         {values, rows, rows},
+         {3, 2, kHalf},
+         true},
+        {"attention_documents_grad",
+         Opcode::kAttentionDocumentsGrad,
+         {{qkv}, {values}, {rows}, {rows}, {values}, {numbers}},
+         {qkv},
+         {3, 2, kHalf}},
+    };
+}
+
 std::vector<Case> all_cases() {
     std::vector<Case> cases;
     for (auto* part : {sums_and_products, norms_and_activations, attention_and_heads,
-                       loss_and_optimizer, primitives, bidirectional})
+                       loss_and_optimizer, primitives, bidirectional, documents})
         for (Case& one : part())
             cases.push_back(std::move(one));
     return cases;

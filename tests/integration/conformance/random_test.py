@@ -30,6 +30,11 @@ def some(share, **settings):
     return {name: pick(value) for name, value in settings.items() if rng.random() < share}
 
 
+def separator(model):
+    """Documents that are kept apart, where they can be."""
+    return {} if "classes" in model else some(0.5, document_separator=rng.randrange(model["vocabulary"]))
+
+
 def model():
     architecture, flags = rng.choice(["gpt2", "llama", "mlp"]), ["true", "false"]
     out = {"architecture": architecture, **some(0.5, init_std=[0.05, 0.3, 1])}
@@ -40,10 +45,12 @@ def model():
     out.update(vocabulary=rng.randint(2, 40), context=rng.randint(1, 7), layers=rng.randint(1, 2), heads=heads)
     out.update(width=heads * size, **some(0.4, tied_embeddings=flags, classes=rng.randint(2, 9), dropout=[0.1, 0.3]))
     if architecture == "gpt2":
+        out.update(separator(out))
         return {**out, **some(0.5, mlp_ratio=rng.randint(1, 4), bias=flags, layernorm_epsilon=["1e-6", 0.001])}
     divisors = [g for g in range(heads + 1) if g == 0 or heads % g == 0]
     llama3 = {"type": "llama3", **some(0.7, factor=[1, 8.1], low_frequency_factor=[0.5, 1.5],
                                        high_frequency_factor=[2, 4], original_context=rng.randint(1, 90))}
+    out.update(separator(out))
     out.update(some(0.4, head_width=[0, 2, 6], qkv_bias=flags,
                     rope_scaling=[{"type": "none"}, {"type": "linear", "factor": 2.7}, llama3, llama3]))
     return {**out, **some(0.6, kv_heads=divisors, hidden_width=rng.randint(1, 12), rope_theta=[1, 100, 10000.5])}

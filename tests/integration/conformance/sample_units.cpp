@@ -214,6 +214,23 @@ optimizer:
 batch: 2
 )";
 
+constexpr const char* kDocuments = R"(model:
+  vocabulary: 9
+  context: 6
+  layers: 1
+  heads: 2
+  width: 4
+  mlp_ratio: 1
+  document_separator: 4
+  init_std: 0.6
+optimizer:
+  learning_rate: 0.05
+  warmup_steps: 1
+  total_steps: 5
+batch: 4
+micro_batches: 2
+)";
+
 blob::Dataset tokens_below(std::uint32_t vocabulary, std::size_t count, std::uint64_t seed) {
     Pattern pattern(seed);
     std::vector<std::uint16_t> tokens;
@@ -263,6 +280,8 @@ std::vector<SampleUnit> sample_units() {
     out.push_back(make("rerank", kRerank, tokens_below(3, 140, 8), {{}, 1, 0, 2, 1, {}, {}, {}}));
     out.push_back(
         make("qwen3", kNormedHeads, tokens_below(9, 50, 9), {{}, 0, 1, 2, 2, {}, {}, {}}));
+    out.push_back(
+        make("documents", kDocuments, tokens_below(9, 80, 10), {{}, 0, 1, 2, 2, {}, {}, {}}));
     return out;
 }
 

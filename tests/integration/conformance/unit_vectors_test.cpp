@@ -157,6 +157,10 @@ std::vector<std::pair<std::string, std::string>> model_files() {
                        "  task: rerank\n  passages: 3\n  pooling: mean\n  dropout: 0.2\n" + kFull},
         {"classify", model + kDecoder + kEncoder + "  task: classify\n  classes: 5\n" + kPlain},
         {"qk_norm", model + kDecoder + kLlama + "  qk_norm: true\n" + kPlain},
+        {"documents",
+         model + kDecoder + kLlama + "  dropout: 0.2\n  document_separator: 10\n" + kFull},
+        {"documents_gpt",
+         model + kDecoder + "  context: 16\n  heads: 2\n  document_separator: 0\n" + kPlain},
         {"padded_llama", model + kDecoder + kLlama + "  padding_token: 255\n" + kFull},
         {"padded_masked", model + kDecoder + kEncoder + "  padding_token: 0\n" + kFull},
         {"padded_embed", model + kDecoder + kEncoder +

@@ -88,6 +88,7 @@ TEST_P(DeviceOp, GivesTheBitsOfItsDefinition) {
         const auto& slots = program->slots();
         const auto& op = program->ops()[0];
         HostMemory host(slots, rng);
+        number_documents(rng, *program, host.pointers());
         const DevicePointers found = upload(*device_, slots, host.pointers());
         run_primitives(slots, program::expand(slots, op, static_cast<SlotId>(slots.size())),
                        host.pointers());

@@ -10,6 +10,7 @@
 #include "gym/blob/dataset_writer.hpp"
 #include "gym/common/file.hpp"
 #include "gym/data/build_words.hpp"
+#include "gym/data/document_separator.hpp"
 #include "gym/data/manifest.hpp"
 #include "gym/data/mix.hpp"
 #include "must.hpp"
@@ -120,6 +121,37 @@ TEST_F(BuildTest, AnEndOfTextTokenStandsBetweenDocumentsAndNowhereElse) {
               (std::vector<std::uint32_t>{1, 2, 999, 3}));
     EXPECT_EQ(report.counts.steps.at("read").reasons.at("no tokens"), 1U);
     EXPECT_EQ(must(verify(place_ / "out", report.manifest)).root, report.manifest_root);
+}
+
+TEST_F(BuildTest, TheSeparatorOfDocumentsIsKnownOrItIsSaidWhyNot) {
+    const auto separator = [&]() -> std::string {
+        const auto dataset = must(blob::Dataset::load(place_ / "out", {}));
+        const auto token = document_separator(place_ / "out", dataset);
+        return token.ok() ? std::to_string(*token) : token.error().message;
+    };
+    put("a.txt", "a bb");
+    put("b.txt", "ccc a");
+    auto with = options();
+    with.encoder = word_encoder;
+    must(build(with));
+    EXPECT_EQ(separator(), "999");
+    const auto other = must(blob::Dataset::from_tokens({1, 2, 999, 3}, 1000));
+    const auto refused = document_separator(place_ / "out", other);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kMismatch);
+
+    put("c.txt", std::string(999, 'x'));  // a word that is the separator
+    must(build(with));
+    EXPECT_NE(separator().find("document from c.txt:1 at token 6 has token 999"), std::string::npos)
+        << separator();
+    must(build(options()));
+    EXPECT_NE(separator().find("empty line"), std::string::npos) << separator();
+    auto padded = options();
+    padded.rows = PaddedRows{4, 300};
+    must(build(padded));
+    EXPECT_NE(separator().find("rows of its own"), std::string::npos) << separator();
+    fs::remove(place_ / "out.manifest.jsonl");
+    EXPECT_NE(separator().find("document_separator yourself"), std::string::npos) << separator();
 }
 
 TEST_F(BuildTest, EveryStepIsCountedInTheReportAndTheManifest) {

@@ -67,6 +67,13 @@ inline program::TrainConfig qk_norm() {
     return config;
 }
 
+/// Documents that share a window apart from each other.
+inline program::TrainConfig documents() {
+    program::TrainConfig config = full();
+    config.model.document_separator = 10;
+    return config;
+}
+
 struct Sample {
     const char* name;
     program::TrainConfig (*config)();
@@ -77,7 +84,8 @@ inline constexpr std::array kSamples{Sample{"gpt", gpt}, Sample{"llama", llama},
 
 /// Those that came later, for the tests of traces; games are played on the ones above.
 inline constexpr std::array kLaterSamples{Sample{"masked", masked}, Sample{"embed", embed},
-                                          Sample{"rerank", rerank}, Sample{"qk_norm", qk_norm}};
+                                          Sample{"rerank", rerank}, Sample{"qk_norm", qk_norm},
+                                          Sample{"documents", documents}};
 
 /// What a row is one of: its classes, or the passages that it is compared with.
 inline std::uint32_t classes_of(const program::TrainConfig& config) {

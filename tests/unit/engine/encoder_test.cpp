@@ -2,16 +2,12 @@
 // every level and expanded.
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <cmath>
 #include <cstring>
 
-#include "gym/engine/engine.hpp"
 #include "gym/engine/evaluate.hpp"
 #include "gym/engine/generate.hpp"
-#include "gym/engine/train.hpp"
-#include "gym/program/expand.hpp"
-#include "small_model.hpp"
+#include "short_training.hpp"
 
 namespace gym::engine {
 namespace {
@@ -22,19 +18,7 @@ using program::Program;
 using program::Task;
 using program::TrainConfig;
 
-const Digest kSeed = testing::seed_of("encoders");
-
-/// Numbers that are the same on every machine.
-class Words {
-  public:
-    std::uint16_t below(std::uint32_t bound) {
-        state_ = state_ * 1664525U + 1013904223U;
-        return static_cast<std::uint16_t>((state_ >> 8) % bound);
-    }
-
-  private:
-    std::uint32_t state_ = 7;
-};
+using namespace testing;
 
 TrainConfig encoder_config(Task task) {
     TrainConfig config;
@@ -46,53 +30,6 @@ TrainConfig encoder_config(Task task) {
     config.optimizer.learning_rate = 5e-3;
     config.optimizer.total_steps = 600;
     return config;
-}
-
-Program made(const TrainConfig& config) {
-    auto program = program::train_program(config);
-    GYM_ASSERT(program.ok(), program.ok() ? "" : program.error().message);
-    return *std::move(program);
-}
-
-struct Training {
-    std::vector<StepRecord> records;
-    State state;
-    [[nodiscard]] float loss(std::size_t step) const {
-        return std::bit_cast<float>(records.at(step).loss_bits);
-    }
-    /// Over the last ten steps.
-    [[nodiscard]] float last_loss() const {
-        float sum = 0;
-        for (std::size_t i = records.size() - 10; i < records.size(); ++i)
-            sum += loss(i);
-        return sum / 10;
-    }
-};
-
-Training train(const Program& program, const blob::Dataset& dataset, std::uint32_t steps,
-               const EngineOptions& options = {}) {
-    Training run;
-    auto trainer = Trainer::create(program, initial_state(program, kSeed).value(), dataset,
-                                   {{kSeed, 0, 1}, steps, 1}, options);
-    EXPECT_TRUE(trainer.ok()) << (trainer.ok() ? "" : trainer.error().message);
-    for (std::uint32_t i = 0; trainer.ok() && i < steps; ++i) {
-        auto record = trainer->step();
-        EXPECT_TRUE(record.ok()) << (record.ok() ? "" : record.error().message);
-        run.records.push_back(std::move(record).value());
-    }
-    run.state = **trainer->state();
-    return run;
-}
-
-void expect_same_bits(const TrainConfig& config, const blob::Dataset& dataset) {
-    const Program program = made(config);
-    const auto records = train(program, dataset, 3).records;
-    EXPECT_EQ(records, train(program, dataset, 3, {.threads = 2, .isa = "scalar"}).records);
-    EXPECT_EQ(records, train(program::expand(program).value(), dataset, 3).records);
-}
-
-blob::Dataset tokens_of(std::vector<std::uint16_t> tokens, std::uint32_t vocabulary = 64) {
-    return blob::Dataset::from_tokens(std::move(tokens), vocabulary).value();
 }
 
 TEST(MaskedTokens, AreLearnedFromBothSides) {
@@ -120,17 +57,6 @@ TEST(MaskedTokens, AreLearnedFromBothSides) {
     expect_same_bits(config, dataset);
 }
 
-/// Logits of an evaluation over `tokens`.
-Bytes logits_of(const Program& logits, State base, const std::vector<std::int32_t>& tokens) {
-    Engine engine = Engine::create(logits).value();
-    const NamedTensorView input{
-        program::kBatchInput,
-        {reinterpret_cast<const std::uint8_t*>(tokens.data()), tokens.size() * 4}};
-    EXPECT_TRUE(engine.run(base, {&input, 1}).ok());
-    const ByteView bytes = engine.output(program::kLogitsOutput).value();
-    return {bytes.begin(), bytes.end()};
-}
-
 TEST(MaskedTokens, AreReadByNobodyAndTheOthersByAll) {
     TrainConfig config = encoder_config(Task::kMasked);
     config.batch = 4;
@@ -141,12 +67,12 @@ TEST(MaskedTokens, AreReadByNobodyAndTheOthersByAll) {
     std::vector<float> hidden(32);
     std::memcpy(hidden.data(), spread.value.data(), 128);
     std::vector<std::int32_t> tokens(4UL * 9, 5);
-    const Bytes before = logits_of(logits, base, tokens);
+    const Bytes before = batch_logits(logits, base, tokens);
     std::size_t hidden_rows = 0;
     for (std::size_t row = 0; row < 32; ++row) {
         auto changed = tokens;
         changed[row / 8 * 9 + row % 8] = 9;
-        const Bytes after = logits_of(logits, base, changed);
+        const Bytes after = batch_logits(logits, base, changed);
         hidden_rows += hidden[row] == 1.0F ? 1 : 0;
         ASSERT_EQ(after == before, hidden[row] == 1.0F) << row;
         if (after == before) continue;
@@ -297,7 +223,7 @@ TEST(Padding, IsReadByNobodyWhateverItHolds) {
         std::vector<std::int32_t> tokens(4UL * 9, kPadding);
         for (std::size_t i = 0; i < tokens.size(); ++i)
             if (i % 9 < 5) tokens[i] = static_cast<std::int32_t>(i % 7);
-        const Bytes before = logits_of(logits, base, tokens);
+        const Bytes before = batch_logits(logits, base, tokens);
         // What a real token would feel by a hair, were padding only far away.
         float* const table = values_of(logits, base, "token_embedding");
         for (std::size_t i = 0; i < 24; ++i)
@@ -305,7 +231,7 @@ TEST(Padding, IsReadByNobodyWhateverItHolds) {
         float* const positions = values_of(logits, base, "position_embedding");
         for (std::size_t i = 5UL * 24; i < 8UL * 24; ++i)
             positions[i] = -3e4F;
-        const Bytes after = logits_of(logits, base, tokens);
+        const Bytes after = batch_logits(logits, base, tokens);
         ASSERT_EQ(before.size(), after.size());
         const bool masked = task == Task::kMasked;
         const std::size_t row = before.size() / (masked ? 32 : 4);
@@ -332,14 +258,14 @@ TEST(Padding, GivesTheBitsOfAShorterWindow) {
         if (i % 9 < 5) wide_rows[i] = static_cast<std::int32_t>(i % 7);
     for (std::size_t i = 0; i < wide_rows.size(); ++i)
         if (i % 9 < 6) narrow_rows.push_back(wide_rows[i]);
-    const Bytes with_padding = logits_of(wide_logits, state, wide_rows);
+    const Bytes with_padding = batch_logits(wide_logits, state, wide_rows);
     const auto params = wide_logits.slots_of(program::SlotKind::kParam);
     for (std::size_t i = 0; i < params.size(); ++i)
         if (wide_logits.slot(params[i]).name == "position_embedding") {
             state.tensors[i].dims = {5, 24};
             state.tensors[i].bytes.resize(5UL * 24 * 4);
         }
-    EXPECT_EQ(logits_of(narrow_logits, state, narrow_rows), with_padding);
+    EXPECT_EQ(batch_logits(narrow_logits, state, narrow_rows), with_padding);
 }
 
 TEST(Padding, OfAWholePassageIsNeverTheRelevantOne) {
@@ -349,7 +275,7 @@ TEST(Padding, OfAWholePassageIsNeverTheRelevantOne) {
     std::vector<std::int32_t> tokens(4UL * 9, kPadding);
     for (std::size_t window = 0; window < 4; ++window)
         tokens[window * 9] = 1;  // the first passage has a token, the second none
-    const Bytes bytes = logits_of(logits, base, tokens);
+    const Bytes bytes = batch_logits(logits, base, tokens);
     std::vector<float> scores(8);
     std::memcpy(scores.data(), bytes.data(), 32);
     for (std::size_t window = 0; window < 4; ++window)

@@ -60,6 +60,13 @@ program::TrainConfig full_config() {
     return config;
 }
 
+/// Lines of the text as documents.
+program::TrainConfig documents_config() {
+    program::TrainConfig config = llama_config();
+    config.model.document_separator = '\n';
+    return config;
+}
+
 /// A classifier of rows of numbers: sixteen letters of the text, and the next one is their class.
 program::TrainConfig mlp_config() {
     program::TrainConfig config = nano_config();
@@ -80,7 +87,8 @@ struct Model {
     float loss_falls_by;  ///< in all steps
 };
 constexpr std::array kModels{Model{"nano", nano_config, 2.0F}, Model{"llama", llama_config, 2.0F},
-                             Model{"full", full_config, 1.5F}, Model{"mlp", mlp_config, 1.0F}};
+                             Model{"full", full_config, 1.5F}, Model{"mlp", mlp_config, 1.0F},
+                             Model{"documents", documents_config, 2.0F}};
 constexpr std::uint32_t kSteps = 200;
 constexpr std::uint32_t kFirstSteps = 40;
 

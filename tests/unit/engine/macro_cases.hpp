@@ -2,6 +2,7 @@
 
 // Programs of a single op with random shapes, for comparing fused kernels with definitions.
 
+#include "gym/engine/reference.hpp"
 #include "gym/program/builder.hpp"
 #include "random_tensors.hpp"
 
@@ -84,7 +85,7 @@ class MacroCase {
         out({m, n});
         op_.attributes = {ta, tb};
     }
-    void attention(bool gradient) {
+    void attention(bool gradient, bool documents) {
         const std::uint32_t batch = size(1, 2), heads = size(1, 3), head = size(1, 20);
         const std::uint32_t context = size(0, 9) == 0 ? size(1020, 1030) / size(1, 4) : size(1, 40);
         const std::uint32_t width = heads * head, rows = batch * context;
@@ -101,7 +102,8 @@ class MacroCase {
             out(row);
             out(row);
         }
-        op_.attributes = {context, heads, 0, size(0, 1)};
+        if (documents) in({rows, 1});
+        op_.attributes = {context, heads, 0, documents ? 0 : size(0, 1)};
         constant(2, 0.35355339F);
     }
     void rope() {
@@ -161,10 +163,12 @@ inline void MacroCase::macro() {
             in(full), in(full), out(full);
             break;
         case Opcode::kAttention:
-            attention(false);
+        case Opcode::kAttentionDocuments:
+            attention(false, op_.code == Opcode::kAttentionDocuments);
             break;
         case Opcode::kAttentionGrad:
-            attention(true);
+        case Opcode::kAttentionDocumentsGrad:
+            attention(true, op_.code == Opcode::kAttentionDocumentsGrad);
             break;
         case Opcode::kCrossEntropy:
             in(full), in({rows}, i32);
@@ -218,6 +222,23 @@ inline void MacroCase::macro() {
             constant(0, 0.9F), constant(1, 0.1F), constant(2, 0.95F), constant(3, 0.05F);
             constant(4, 1e-8F), constant(5, 0.1F);
             break;
+    }
+}
+
+/// Of attention within documents, mostly: numbers such as a model has, in the place of any.
+inline void number_documents(Rng& rng, const Program& program, const SlotPointers& memory) {
+    const program::Op& op = program.ops()[0];
+    const bool documents =
+        op.code == Opcode::kAttentionDocuments || op.code == Opcode::kAttentionDocumentsGrad;
+    if (!documents || rng() % 4 == 0) return;
+    const SlotId slot = op.inputs.back();
+    auto* numbers = reinterpret_cast<float*>(memory[slot]);
+    const std::uint64_t rows = program.slot(slot).dims[0], length = between(rng, 1, 12);
+    float number = 0;
+    for (std::uint64_t i = 0; i < rows; ++i) {
+        if (i % op.attributes[0] == 0) number = 0;
+        numbers[i] = number;
+        if (rng() % length == 0) ++number;
     }
 }
 

@@ -43,6 +43,7 @@ class Memory {
             storage_.push_back(random_storage(rng, slot, fill));
             pointers_.push_back(reinterpret_cast<std::uint8_t*>(storage_.back().data()));
         }
+        number_documents(rng, program, pointers_);
     }
     Memory(const Memory& other) : storage_(other.storage_) {
         for (Storage& storage : storage_)

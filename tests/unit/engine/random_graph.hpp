@@ -128,7 +128,17 @@ class RandomGraph {
         const std::uint32_t heads = pick(1, 3), head = pick(1, 12);
         const SlotId w = param({3 * heads * head, width_of(values_.back())});
         const SlotId qkv = builder_.matmul(values_.back(), w);
+        if (chance(3)) return add(builder_.attention_documents(qkv, documents(), context_, heads));
         add(builder_.attention(qkv, context_, heads));
+    }
+    /// Numbers that begin anew in every window, or fall within one.
+    SlotId documents() {
+        std::vector<float> numbers(rows());
+        for (std::size_t i = 1; i < numbers.size(); ++i)
+            numbers[i] = i % context_ == 0 ? 0.0F : numbers[i - 1] + (chance(4) ? 1.0F : 0.0F);
+        if (chance(4)) numbers[numbers.size() / 2] = -1.0F;
+        return builder_.constant("documents" + std::to_string(builder_.slots().size()), {rows(), 1},
+                                 numbers);
     }
     void attend_in_groups() {
         const std::uint32_t kv = pick(1, 2), heads = kv * pick(1, 3), half = pick(1, 6);

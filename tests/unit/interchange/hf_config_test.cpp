@@ -186,6 +186,17 @@ TEST(HuggingFaceConfig, SaysWhichTokenWasPaddingInTraining) {
         << "windows of a text stay windows of a text";
 }
 
+TEST(HuggingFaceConfig, SaysWhichTokenEndedDocumentsInTraining) {
+    for (const char* preset : {"gpt2", "llama-nano", "qwen3-0.6b"}) {
+        ModelConfig model = program::preset_config(preset)->model;
+        EXPECT_FALSE(hf_config_of(model)->contains("document_separator"));
+        model.document_separator = 0;
+        const auto config = *hf_config_of(model);
+        EXPECT_EQ(parse_hf_config(boost::json::serialize(config))->document_separator, 0U)
+            << preset;
+    }
+}
+
 TEST(HuggingFaceConfig, OfABertKeepsItsPositions) {
     EXPECT_NE(error_of(kBert, 128).find("max_position_embeddings"), std::string::npos);
     EXPECT_EQ(parse_hf_config(kBert, 512)->context, 512U);

@@ -72,7 +72,12 @@ TEST_F(ModelFolderTest, ComesBackAsItWentForEveryKindOfProgram) {
         {"bert-classifier", config_of(Architecture::kEncoder)},
         {"bert-classifier", config_of(Architecture::kEncoder)},
         {"bert-embedding", config_of(Architecture::kEncoder)},
-        {"gym", config_of(Architecture::kEncoder)}};
+        {"gym", config_of(Architecture::kEncoder)},
+        {"gpt2", config_of(Architecture::kGpt)},
+        {"llama", config_of(Architecture::kLlama)}};
+    cases[11].second.model.document_separator = 10;
+    cases[12].second.model.document_separator = 10;
+    cases[12].second.model.kv_heads = 2;
     cases[5].second.model.qk_norm = true;
     cases[7].second.model.task = program::Task::kClassify;
     cases[7].second.model.classes = 3;
@@ -129,6 +134,23 @@ TEST_F(ModelFolderTest, ConfigOfGpt2SaysWhatTransformersNeed) {
     EXPECT_TRUE(out.at("bos_token_id").is_null()) << "or transformers take 50256";
     EXPECT_EQ(out.at("torch_dtype").as_string(), "float32");
     EXPECT_EQ(object("generation_config.json").at("max_length").to_number<int>(), 12);
+}
+
+TEST_F(ModelFolderTest, SaysThatDocumentsWereApart) {
+    for (const Architecture architecture : {Architecture::kGpt, Architecture::kLlama}) {
+        program::TrainConfig config = config_of(architecture);
+        write(config);
+        EXPECT_EQ(text("README.md").find("apart"), std::string::npos);
+        EXPECT_FALSE(object("config.json").contains("document_separator"));
+        const std::string type(object("config.json").at("model_type").as_string());
+        fs::remove_all(folder_);
+        config.model.document_separator = 10;
+        EXPECT_TRUE(write(config).for_transformers);
+        EXPECT_NE(text("README.md").find("token 10 ends one"), std::string::npos);
+        EXPECT_EQ(object("config.json").at("document_separator").to_number<int>(), 10);
+        EXPECT_EQ(object("config.json").at("model_type").as_string(), type);
+        fs::remove_all(folder_);
+    }
 }
 
 TEST_F(ModelFolderTest, ConfigOfLlamaSaysWhatTransformersNeed) {

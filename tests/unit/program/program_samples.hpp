@@ -62,7 +62,7 @@ class Sample {
     void blocks(Opcode code);
     void sums(Opcode code);
     void macros(Opcode code);
-    void attention(bool gradient);
+    void attention(bool gradient, bool documents);
 
     Rng& rng_;
     ProgramParts parts_;
@@ -202,7 +202,7 @@ inline void Sample::sums(Opcode code) {
     }
 }
 
-inline void Sample::attention(bool gradient) {
+inline void Sample::attention(bool gradient, bool documents) {
     const std::uint32_t batch = size(1, 2), context = size(1, 6), heads = size(1, 3);
     const std::uint32_t width = heads * size(1, 4), rows = batch * context;
     const Dims row{batch, heads, context, 1};
@@ -218,7 +218,8 @@ inline void Sample::attention(bool gradient) {
         out(row);
         out(row);
     }
-    op_.attributes = {context, heads, 0x3F000000, size(0, 1)};
+    if (documents) in({rows, 1});
+    op_.attributes = {context, heads, 0x3F000000, documents ? 0 : size(0, 1)};
 }
 
 inline void Sample::macros(Opcode code) {
@@ -270,10 +271,12 @@ inline void Sample::macros(Opcode code) {
             out(full);
             break;
         case Opcode::kAttention:
-            attention(false);
+        case Opcode::kAttentionDocuments:
+            attention(false, code == Opcode::kAttentionDocuments);
             break;
         case Opcode::kAttentionGrad:
-            attention(true);
+        case Opcode::kAttentionDocumentsGrad:
+            attention(true, code == Opcode::kAttentionDocumentsGrad);
             break;
         case Opcode::kCrossEntropy:
             in(full);

@@ -35,6 +35,7 @@ void expect_recognised(const TrainConfig& config) {
         EXPECT_EQ(found->width, m.width);
         EXPECT_EQ(found->tied_embeddings, m.tied_embeddings);
         EXPECT_EQ(found->padding_token, m.padding_token);
+        EXPECT_EQ(found->document_separator, m.document_separator);
         EXPECT_EQ(static_cast<float>(found->layernorm_epsilon),
                   static_cast<float>(m.layernorm_epsilon));
         // The proof: written again, it is the same model.
@@ -93,6 +94,19 @@ TEST(Recognise, TheRelativesOfLlama) {
         EXPECT_TRUE(found->qkv_bias);
         EXPECT_EQ(program_root(logits_program(*found, 1).value()),
                   program_root(logits_program(config.model, 1).value()));
+    }
+}
+
+TEST(Recognise, DecodersThatKeepDocumentsApart) {
+    for (const auto architecture : {Architecture::kGpt, Architecture::kLlama}) {
+        for (const std::uint32_t micro_batches : {1U, 2U}) {
+            TrainConfig config = small(architecture);
+            config.micro_batches = micro_batches;
+            config.model.document_separator = 0;
+            expect_recognised(config);
+            config.model.padding_token = 18;
+            expect_recognised(config);
+        }
     }
 }
 

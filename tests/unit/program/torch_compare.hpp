@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -33,6 +34,22 @@ inline std::vector<float> normal_values(std::mt19937_64& rng, std::uint64_t coun
     for (float& value : values)
         value = normal(rng);
     return values;
+}
+
+/// Where a token may not read another, of tokens (windows, context): the ones behind it and, with a
+/// separator, those of the documents before its own. Bool (windows, 1, context, context).
+inline torch::Tensor unread(const torch::Tensor& tokens, std::optional<std::uint32_t> separator) {
+    const std::int64_t windows = tokens.size(0), context = tokens.size(1);
+    torch::Tensor mask = torch::ones({windows, 1, context, context}, torch::kBool);
+    for (std::int64_t window = 0; window < windows; ++window) {
+        std::int64_t start = 0;
+        for (std::int64_t i = 0; i < context; ++i) {
+            mask[window][0][i].slice(0, start, i + 1).fill_(false);
+            const auto token = tokens[window][i].item<std::int64_t>();
+            if (separator && token == static_cast<std::int64_t>(*separator)) start = i + 1;
+        }
+    }
+    return mask;
 }
 
 /// |ours - theirs| / |theirs|, over all elements.

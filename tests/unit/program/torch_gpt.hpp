@@ -22,7 +22,8 @@ class TorchGpt {
         torch::Tensor x =
             torch::embedding(at("token_embedding"), tokens) + at("position_embedding");
         for (std::uint32_t layer = 0; layer < config_.layers; ++layer)
-            x = block(x, "blocks." + std::to_string(layer));
+            x = block(x, unread(tokens, config_.document_separator),
+                      "blocks." + std::to_string(layer));
         x = norm(x, "final_norm");
         return x.matmul(at(config_.tied_embeddings ? "token_embedding" : "head").t());
     }
@@ -44,21 +45,22 @@ class TorchGpt {
         const torch::Tensor y = x.matmul(at(name + ".weight").t());
         return config_.bias ? y + at(name + ".bias") : y;
     }
-    [[nodiscard]] torch::Tensor attention(const torch::Tensor& x) const {
+    [[nodiscard]] torch::Tensor attention(const torch::Tensor& x,
+                                          const torch::Tensor& hidden) const {
         const std::int64_t windows = x.size(0), context = x.size(1), heads = config_.heads;
         const std::int64_t size = config_.width / config_.heads;
         const torch::Tensor parts =
             x.reshape({windows, context, 3, heads, size}).permute({2, 0, 3, 1, 4});
         torch::Tensor scores =
             parts[0].matmul(parts[1].transpose(-1, -2)) / std::sqrt(static_cast<double>(size));
-        const torch::Tensor future = torch::ones({context, context}, torch::kBool).triu(1);
-        scores = scores.masked_fill(future, -std::numeric_limits<double>::infinity());
+        scores = scores.masked_fill(hidden, -std::numeric_limits<double>::infinity());
         const torch::Tensor o = torch::softmax(scores, -1).matmul(parts[2]);
         return o.permute({0, 2, 1, 3}).reshape({windows, context, config_.width});
     }
-    [[nodiscard]] torch::Tensor block(torch::Tensor x, const std::string& name) const {
+    [[nodiscard]] torch::Tensor block(torch::Tensor x, const torch::Tensor& hidden,
+                                      const std::string& name) const {
         torch::Tensor h = linear(norm(x, name + ".norm1"), name + ".attention.qkv");
-        x = x + linear(attention(h), name + ".attention.out");
+        x = x + linear(attention(h, hidden), name + ".attention.out");
         h = torch::gelu(linear(norm(x, name + ".norm2"), name + ".mlp.up"), "tanh");
         return x + linear(h, name + ".mlp.down");
     }

@@ -33,6 +33,24 @@ TEST(TorchGptParity, LossAndEveryGradientUntiedWithBiases) {
     testing::expect_equal_gradients(both);
 }
 
+TEST(TorchGptParity, LossAndEveryGradientWithDocumentsApart) {
+    TrainConfig config = base_config();
+    config.model.vocabulary = 6;  // a separator in six tokens
+    config.model.document_separator = 2;
+    Gpt both(config);
+    both.run(0);
+    testing::expect_equal_gradients(both);
+}
+
+TEST(TorchGptParity, TrainsAlikeWithDocumentsApart) {
+    TrainConfig config = base_config();
+    config.model.vocabulary = 8;
+    config.model.document_separator = 0;
+    config.batch = 4;
+    config.micro_batches = 2;
+    testing::expect_equal_training<testing::TorchGpt>(config);
+}
+
 TEST(TorchGptParity, TrainsAlike) {
     testing::expect_equal_training<testing::TorchGpt>(base_config());
 }

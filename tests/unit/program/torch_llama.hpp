@@ -21,7 +21,7 @@ class TorchLlama {
 
     /// @param batch i64 (windows, context + 1).
     [[nodiscard]] torch::Tensor loss(const torch::Tensor& batch) const {
-        torch::Tensor x = hidden(batch.slice(1, 0, c_.context));
+        torch::Tensor x = rows(batch.slice(1, 0, c_.context));
         if (c_.classes != 0) {
             const torch::Tensor logits = x.select(1, c_.context - 1).matmul(at("head").t());
             return torch::cross_entropy_loss(logits, batch.select(1, c_.context));
@@ -36,11 +36,12 @@ class TorchLlama {
     [[nodiscard]] const torch::Tensor& at(const std::string& name) const {
         return params_.at(name);
     }
-    [[nodiscard]] torch::Tensor hidden(const torch::Tensor& tokens) const {
+    [[nodiscard]] torch::Tensor rows(const torch::Tensor& tokens) const {
         torch::Tensor x = torch::embedding(at("token_embedding"), tokens);
         for (std::uint32_t layer = 0; layer < c_.layers; ++layer) {
             const std::string name = "blocks." + std::to_string(layer);
-            x = x + attention(norm(x, name + ".norm1"), name + ".attention");
+            x = x + attention(norm(x, name + ".norm1"), unread(tokens, c_.document_separator),
+                              name + ".attention");
             x = x + mlp(norm(x, name + ".norm2"), name + ".mlp");
         }
         return norm(x, "final_norm");
@@ -91,7 +92,8 @@ class TorchLlama {
         const torch::Tensor y = linear(x, name).reshape({x.size(0), x.size(1), -1, size_});
         return normed ? norm(y, name + "_norm") : y;
     }
-    [[nodiscard]] torch::Tensor attention(const torch::Tensor& x, const std::string& name) const {
+    [[nodiscard]] torch::Tensor attention(const torch::Tensor& x, const torch::Tensor& hidden,
+                                          const std::string& name) const {
         const std::int64_t windows = x.size(0), context = x.size(1), heads = c_.heads;
         const torch::Tensor parts =
             (c_.qk_norm ? torch::cat({headed(x, name + ".q", true), headed(x, name + ".k", true),
@@ -105,8 +107,7 @@ class TorchLlama {
         const torch::Tensor v = parts.slice(1, heads + kv_heads_);
         torch::Tensor scores = q.matmul(k.repeat_interleave(group, 1).transpose(-1, -2)) /
                                std::sqrt(static_cast<double>(size_));
-        const torch::Tensor future = torch::ones({context, context}, torch::kBool).triu(1);
-        scores = scores.masked_fill(future, -std::numeric_limits<double>::infinity());
+        scores = scores.masked_fill(hidden, -std::numeric_limits<double>::infinity());
         const torch::Tensor o = torch::softmax(scores, -1).matmul(v.repeat_interleave(group, 1));
         return linear(o.permute({0, 2, 1, 3}).reshape({windows, context, heads * size_}),
                       name + ".out");

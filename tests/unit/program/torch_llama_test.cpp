@@ -40,6 +40,13 @@ TEST(TorchLlamaParity, LossAndEveryGradientUntiedWithAHeadOfItsOwnEach) {
     expect_parity(config);
 }
 
+TEST(TorchLlamaParity, LossAndEveryGradientWithDocumentsApart) {
+    TrainConfig config = llama_config();
+    config.model.vocabulary = 6;  // a separator in six tokens
+    config.model.document_separator = 5;
+    expect_parity(config);
+}
+
 TEST(TorchLlamaParity, LossAndEveryGradientWithOneHeadForAll) {
     TrainConfig config = llama_config();
     config.model.kv_heads = 1;

@@ -29,16 +29,28 @@ Tensor torch_layernorm(const std::vector<Tensor>& t) {
 }
 
 /// qkv (B * T, 3 D) -> (B * T, D), by the textbook.
-Tensor torch_attention(const Tensor& qkv, std::int64_t context, std::int64_t heads) {
+Tensor torch_attention(const Tensor& qkv, std::int64_t context, std::int64_t heads,
+                       const Tensor& hidden) {
     const std::int64_t width = qkv.size(1) / 3, size = width / heads;
     const Tensor parts =
         qkv.reshape({-1, context, 3, heads, size}).permute({2, 0, 3, 1, 4});  // 3, B, H, T, K
     Tensor scores =
         parts[0].matmul(parts[1].transpose(-1, -2)) / std::sqrt(static_cast<double>(size));
-    const Tensor mask = torch::ones({context, context}, torch::kBool).tril();
-    scores = scores.masked_fill(mask.logical_not(), -std::numeric_limits<double>::infinity());
+    scores = scores.masked_fill(hidden, -std::numeric_limits<double>::infinity());
     const Tensor o = torch::softmax(scores, -1).matmul(parts[2]);
     return o.permute({0, 2, 1, 3}).reshape({-1, width});
+}
+Tensor torch_attention(const Tensor& qkv, std::int64_t context, std::int64_t heads) {
+    return torch_attention(qkv, context, heads,
+                           torch::ones({context, context}, torch::kBool).triu(1));
+}
+
+/// Two windows of nine tokens: documents of 4, 1 and 4, and of 9.
+const std::vector<float> kDocuments{0, 0, 0, 0, 1, 2, 2, 2, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+Tensor other_documents() {
+    const Tensor number = torch::tensor(kDocuments).reshape({2, 1, 9});
+    const Tensor other = number.transpose(-1, -2).ne(number).unsqueeze(1);
+    return other.logical_or(torch::ones({9, 9}, torch::kBool).triu(1));
 }
 
 Case unary(Opcode code, std::function<Tensor(const Tensor&)> theirs, bool positive) {
@@ -148,6 +160,14 @@ std::vector<Case> model_cases() {
          {{2 * 9, 3 * 12}},
          [](Builder& b, Slots x) { return b.attention(x[0], 9, 3); },
          [](Tensors t) { return torch_attention(t[0], 9, 3); },
+         false,
+         kProduct},
+        {"attention_documents",
+         {{2 * 9, 3 * 12}},
+         [](Builder& b, Slots x) {
+             return b.attention_documents(x[0], b.constant("documents", {18, 1}, kDocuments), 9, 3);
+         },
+         [](Tensors t) { return torch_attention(t[0], 9, 3, other_documents()); },
          false,
          kProduct},
         {"attention_one_token",

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <string>
 
+#include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
 
 namespace gym::program {
@@ -159,6 +160,31 @@ TEST(ModelFile, ReadsWhichTokenIsPaddingAndWritesItAgain) {
         EXPECT_EQ(again->model.padding_token, 0U);
         EXPECT_FALSE(parse_train_config(model + ", padding_token: -1}\n", "t").ok());
     }
+}
+
+TEST(ModelFile, ReadsTheSeparatorOfDocuments) {
+    for (const char* architecture : {"gpt2", "llama"}) {
+        const std::string model = std::string("batch: 2\nmodel: {architecture: ") + architecture +
+                                  ", vocabulary: 256, context: 8, layers: 1, heads: 2, width: 8";
+        const auto without = parse_train_config(model + "}\n", "t");
+        ASSERT_TRUE(without.ok()) << without.error().message;
+        EXPECT_FALSE(without->model.document_separator);
+        EXPECT_EQ(train_config_text(*without).find("document_separator"), std::string::npos);
+        const auto config = parse_train_config(model + ", document_separator: 0}\n", "t");
+        ASSERT_TRUE(config.ok()) << config.error().message;
+        EXPECT_EQ(config->model.document_separator, 0U);
+        const auto again = parse_train_config(train_config_text(*config), "t");
+        ASSERT_TRUE(again.ok()) << again.error().message;
+        EXPECT_EQ(again->model.document_separator, 0U);
+        EXPECT_NE(program_root(train_program(*again).value()),
+                  program_root(train_program(*without).value()));
+        EXPECT_FALSE(parse_train_config(model + ", document_separator: -1}\n", "t").ok());
+        EXPECT_FALSE(parse_train_config(model + ", document_separator: end}\n", "t").ok());
+    }
+    EXPECT_FALSE(parse_train_config("batch: 2\nmodel: {architecture: mlp, levels: 4, features: 3, "
+                                    "classes: 2, width: 4, document_separator: 1}\n",
+                                    "t")
+                     .ok());
 }
 
 TEST(ModelFile, ReadsRotaryScalingAndHeadsOfALlama) {

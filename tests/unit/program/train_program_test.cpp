@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -50,6 +51,50 @@ TEST(TrainProgram, HasTheDocumentedInputsAndOutputs) {
         EXPECT_NE(program->find_slot("m." + param.name), kNoSlot);
         EXPECT_NE(program->find_slot("v." + param.name), kNoSlot);
     }
+}
+
+std::size_t ops_of(const Program& program, Opcode code) {
+    return static_cast<std::size_t>(std::ranges::count(program.ops(), code, &Op::code));
+}
+
+TEST(TrainProgram, KeepsDocumentsApartOnlyWithASeparator) {
+    TrainConfig config = small_config();
+    const Program together = train_program(config).value();
+    EXPECT_EQ(ops_of(together, Opcode::kAttention), 2U);
+    EXPECT_EQ(together.find_slot("is_separator"), kNoSlot);
+    config.model.document_separator = 3;
+    const Program apart = train_program(config).value();
+    EXPECT_EQ(ops_of(apart, Opcode::kAttention), 0U);
+    EXPECT_EQ(ops_of(apart, Opcode::kAttentionDocuments), 2U);
+    EXPECT_EQ(ops_of(apart, Opcode::kAttentionDocumentsGrad), 2U);
+    EXPECT_EQ(constant_of(apart, "is_separator"),
+              (std::vector<float>{0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0}));
+    for (const Program& program :
+         {evaluation_program(apart).value(), logits_program(apart).value()})
+        EXPECT_EQ(ops_of(program, Opcode::kAttentionDocuments), 2U);
+    EXPECT_EQ(parameter_count(apart), parameter_count(together));
+}
+
+TEST(TrainProgram, SaysWhereASeparatorMakesNoSense) {
+    const auto refusal = [](const std::function<void(ModelConfig&)>& change) {
+        TrainConfig config = small_config();
+        config.model.document_separator = 3;
+        change(config.model);
+        const auto program = train_program(config);
+        return program.ok() ? std::string() : program.error().message;
+    };
+    EXPECT_EQ(refusal([](ModelConfig&) {}), "");
+    EXPECT_EQ(refusal([](ModelConfig& m) { m.padding_token = 2; }), "");
+    EXPECT_NE(refusal([](ModelConfig& m) { m.padding_token = 3; }).find("two tokens"),
+              std::string::npos);
+    EXPECT_NE(refusal([](ModelConfig& m) { m.document_separator = 11; }).find("below vocabulary"),
+              std::string::npos);
+    EXPECT_NE(refusal([](ModelConfig& m) { m.classes = 2; }).find("one document"),
+              std::string::npos);
+    EXPECT_NE(refusal([](ModelConfig& m) {
+                  m.architecture = Architecture::kEncoder;
+              }).find("padding_token"),
+              std::string::npos);
 }
 
 TEST(TrainProgram, DecaysLinearWeightsAlone) {

@@ -160,6 +160,11 @@ struct Rotation {
 };
 void macro_rope(const Context& context, const Rotation& call);
 
+/// 2 to the row exponent of values whose largest magnitude bits are these.
+GYM_HD float power_of_two(uint32_t amax_bits) {
+    return sum_finish(int64_t{1} << 30, row_exponent_from_bits(amax_bits));
+}
+
 /// Rows of `heads` query heads and twice `kv_heads` key and value heads (few), and rows in which
 /// each query head has its own (many: 3 * heads * size columns).
 struct HeadGroups {
@@ -212,18 +217,22 @@ struct AttentionForward {
     float* o;          // (batch * T, H * K)
     float* m;          // (batch, H, T)
     float* l;          // (batch, H, T)
+    /// (batch * T), of attention_documents, else nullptr: a token reads those of which the number
+    /// is not below its own; values have exponents of their own.
+    const float* documents = nullptr;
 };
 void macro_attention(const Context& context, MacroWorkspace& workspace,
                      const AttentionForward& call);
 
 struct AttentionBackward {
     AttentionShape shape;
-    const float* qkv;  // (batch * T, 3 * H * K)
-    const float* o;    // (batch * T, H * K)
-    const float* m;    // (batch, H, T)
-    const float* l;    // (batch, H, T)
-    const float* d_o;  // (batch * T, H * K)
-    float* d_qkv;      // (batch * T, 3 * H * K)
+    const float* qkv;                  // (batch * T, 3 * H * K)
+    const float* o;                    // (batch * T, H * K)
+    const float* m;                    // (batch, H, T)
+    const float* l;                    // (batch, H, T)
+    const float* d_o;                  // (batch * T, H * K)
+    float* d_qkv;                      // (batch * T, 3 * H * K)
+    const float* documents = nullptr;  // as AttentionForward::documents
 };
 void macro_attention_grad(const Context& context, MacroWorkspace& workspace,
                           const AttentionBackward& call);

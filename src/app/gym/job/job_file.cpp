@@ -5,6 +5,7 @@
 
 #include "gym/common/file.hpp"
 #include "gym/common/ppm.hpp"
+#include "gym/data/document_separator.hpp"
 #include "gym/data/remote.hpp"
 #include "gym/dispute/network_limit.hpp"
 #include "gym/engine/dataset_check.hpp"
@@ -95,6 +96,31 @@ Status load_dataset(const JobText& given, const registry::JobSpec& spec,
     job.dataset_file = std::move(loaded.token_file);
     GYM_TRY(job.document_licences, data::licences_beside(job.dataset_file, job.dataset_root));
     return text.replace("dataset", "dataset: \"" + job.dataset_root.hex() + "\"");
+}
+
+constexpr const char* kSeparatorPath = "model.model.document_separator";
+
+/// Puts the token between the data's documents into the model.
+Status keep_documents_apart(ResolvedJob& job, YamlText& text) {
+    const char* const option = "--keep-documents-apart";
+    GYM_TRY(const bool named, text.has(kSeparatorPath));
+    if (named)
+        return fail(ErrorCode::kInvalidArgument,
+                    std::string(option) + ": the model names its document_separator already");
+    if (!job.dataset)
+        return fail(ErrorCode::kInvalidArgument,
+                    std::string(option) +
+                        ": the token between the documents of a registered dataset is not known "
+                        "here; name it with --set " +
+                        kSeparatorPath + "=TOKEN (`gym tokenizer show` has the end of text)");
+    const auto token = data::document_separator(job.dataset_file, *job.dataset);
+    if (!token.ok()) return token.error().in(option);
+    GYM_CHECK(text.set(kSeparatorPath, std::to_string(*token)));
+    GYM_TRY(auto inlined, YamlMap::parse(text.text(), text.origin()));
+    GYM_TRY(auto model, inlined.map("model"));
+    GYM_TRY(job.config, program::read_train_config(model));
+    const auto program = program::train_program(job.config);
+    return program.ok() ? Status() : Status(program.error().in(option));
 }
 
 /// A preset's training that nobody set follows the job; a model file's, where it says nothing.
@@ -218,6 +244,7 @@ Result<ResolvedJob> resolve_job(const JobText& given, const AskFacts& ask_facts,
     GYM_CHECK(model.finish());
     if (const Status status = check_network(job); !status.ok()) return status.error().in(origin);
     GYM_CHECK(load_dataset(given, draft.spec, lookup, job, draft.text));
+    if (given.documents_apart) GYM_CHECK(keep_documents_apart(job, draft.text));
     GYM_CHECK(find_init(given.folder, draft.spec.init, job));
     if (job.imported && job.init.empty()) job.init = weights_in(*job.imported).string();
     job.name = draft.spec.name;

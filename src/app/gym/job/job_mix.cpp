@@ -220,9 +220,12 @@ Result<std::optional<Digest>> root_of_file(const ApiOptions& options, const fs::
                         "private: only your own jobs train on it)");
     GYM_TRY(const client::ApiClient with_key, options.client_with_key(kApiRetryFor));
     const std::string name = file.filename().string().substr(0, kFileNameBytesMax);
-    owner::DataPush push{.terms = {name, rules.licence, Amount()}, .token_file = file};
+    owner::DataPush push;
+    push.terms.name = name;
+    push.terms.licence = rules.licence;
+    push.token_file = file;
     // To train on it is not to publish it.
-    push.terms.access = registry::Access{registry::Visibility::kPrivate, {}};
+    push.terms.access.emplace(registry::Access{registry::Visibility::kPrivate, {}});
     const auto pushed = owner::push_data(with_key, tokens, push);
     if (!pushed.ok()) return pushed.error().in(file.string());
     if (!rules.quiet)

@@ -176,6 +176,9 @@ void JobRequest::add_to(CLI::App& command) {
                     "What the trained weights are for: commercial (default) or non-commercial; the "
                     "data's licence must permit it")
         ->check(CLI::IsMember({"commercial", "non-commercial"}));
+    command.add_flag("--keep-documents-apart", documents_apart,
+                     "Let no token read another document of its window: the model's "
+                     "document_separator is the end-of-text token between the data's documents");
     command.add_option("--name", name, "Label of the job (default: MODEL on DATA)");
     command
         .add_option("--set", sets,
@@ -191,6 +194,7 @@ Result<JobText> job_text(const JobRequest& request) {
                     "1e9 --max-cost 50");
     GYM_TRY(JobText job, begin(request));
     job.tokenizer = request.tokenizer;
+    job.documents_apart = request.documents_apart;
     if (!request.name.empty())
         GYM_CHECK(put(job.text, "name", yaml_quoted(request.name)));
     else if (request.file.empty())

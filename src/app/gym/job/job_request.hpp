@@ -29,7 +29,8 @@ struct JobRequest {
     std::string max_cost;
     std::string within;
     std::string price;
-    std::string use;                ///< what the weights are for
+    std::string use;  ///< what the weights are for
+    bool documents_apart = false;
     std::vector<std::string> sets;  ///< KEY=VALUE
 
     void add_to(CLI::App& command);
@@ -42,6 +43,8 @@ struct JobText {
     std::vector<std::string> model_sets = {};  ///< KEY=VALUE below `model`, for when it is inlined
     TokenizerOptions tokenizer = {};           ///< of a dataset that is a text
     bool quiet = false;                        ///< no lines on standard error
+    /// The model's document_separator is the token between the documents of the data.
+    bool documents_apart = false;
 };
 /// @errors kIo, kNotFound for the file or the preset; kInvalidArgument for an option that is not
 /// what it should be, or if neither a job file nor a model and data are named.

@@ -8,6 +8,7 @@
 
 #include "gym/commit/sha256.hpp"
 #include "gym/common/file.hpp"
+#include "gym/data/manifest.hpp"
 #include "gym/program/builder.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/train_config_yaml.hpp"
@@ -269,6 +270,65 @@ TEST_F(JobFileTest, WeightsToBeginFromAreAnOption) {
     ASSERT_FALSE(job.ok());
     EXPECT_NE(job.error().message.find("--model PRESET --init " + request.model), std::string::npos)
         << job.error().message;
+}
+
+/// A token file of two documents, and the manifest that says what stands between them.
+void write_documents(const fs::path& file, const std::vector<std::uint32_t>& separator) {
+    std::vector<std::uint16_t> tokens(250, 7);
+    tokens.insert(tokens.end(), separator.begin(), separator.end());
+    const std::uint64_t second = tokens.size();
+    tokens.resize(second + 250, 9);
+    const auto dataset = blob::Dataset::from_tokens(tokens, 256).value();
+    ASSERT_TRUE(write_file_atomic(file, dataset.encode()).ok());
+    auto manifest = data::ManifestWriter::create(data::manifest_path(file)).value();
+    for (const std::string& line :
+         {to_line(data::ManifestHead{"words", 256, separator, "{}"}),
+          to_line(data::ManifestDocument{.first = 0, .tokens = 250, .source = "a"}),
+          to_line(data::ManifestDocument{.first = second, .tokens = 250, .source = "b"}),
+          to_line(data::ManifestEnd{dataset.root(), dataset.tokens().size(), 2, {}})})
+        ASSERT_TRUE(manifest.append(line).ok());
+    ASSERT_TRUE(manifest.sync().ok());
+}
+
+TEST_F(JobFileTest, DocumentsAreKeptApartByTheTokenBetweenThem) {
+    write_documents(folder_ / "words.tokens", {200});
+    JobRequest request;
+    request.file = (folder_ / "job.yaml").string();
+    request.data = (folder_ / "words.tokens").string();
+    const auto resolved = [&] {
+        const auto text = app::job_text(request);
+        EXPECT_TRUE(text.ok()) << text.error().message;
+        return resolve_job(*text, {}, {});
+    };
+    const auto message = [&] {
+        const auto job = resolved();
+        return job.ok() ? "accepted" : job.error().message;
+    };
+    EXPECT_FALSE(resolved()->config.model.document_separator);
+    request.documents_apart = true;
+    const auto job = resolved();
+    ASSERT_TRUE(job.ok()) << job.error().message;
+    EXPECT_EQ(job->config.model.document_separator, 200U);
+    const auto submitted = registry::parse_submitted_spec(job->yaml, "submitted");
+    ASSERT_TRUE(submitted.ok()) << submitted.error().message;
+    EXPECT_EQ(program::read_train_config(*submitted->spec.model)->model.document_separator, 200U);
+
+    request.sets = {"model.model.document_separator=3"};
+    EXPECT_NE(message().find("names its document_separator already"), std::string::npos)
+        << message();
+    request.sets = {"model.model.padding_token=200"};
+    EXPECT_NE(message().find("--keep-documents-apart: document_separator and padding_token"),
+              std::string::npos)
+        << message();
+    request.sets.clear();
+    write_documents(folder_ / "words.tokens", {10, 10});
+    EXPECT_NE(message().find("empty line"), std::string::npos) << message();
+    request.data = (folder_ / "text.txt").string();
+    EXPECT_NE(message().find("text.txt.manifest.jsonl does not exist"), std::string::npos)
+        << message();
+    request.data = "0x" + std::string(64, 'a');
+    EXPECT_NE(message().find("--set model.model.document_separator=TOKEN"), std::string::npos)
+        << message();
 }
 
 TEST(ParseInit, ReadsRootsAndJobs) {

@@ -44,6 +44,8 @@ class Builder {
                         const std::vector<std::uint64_t>& strides);
     SlotId concat(const std::vector<SlotId>& parts);
     SlotId gather_rows(SlotId table, SlotId indices);
+    /// x [.., T, T] with `value` right of the diagonal.
+    SlotId causal_fill(SlotId x, float value);
 
     // Macros; see docs/MACROS.md for shapes.
     SlotId row_sum(SlotId x);
@@ -63,6 +65,10 @@ class Builder {
     /// The same with scores times `scale` instead of 1 / sqrt(size of a head).
     SlotId attention(SlotId qkv, std::uint32_t context, std::uint32_t heads, double scale,
                      Reads reads = Reads::kEarlier);
+    /// The same, in which a token reads only its document: of those before it the ones whose number
+    /// is not below its own. @param documents f32 (rows, 1), which never fall within a window.
+    SlotId attention_documents(SlotId qkv, SlotId documents, std::uint32_t context,
+                               std::uint32_t heads);
     SlotId rmsnorm(SlotId x, SlotId gamma, float epsilon);
     /// Turns the first `heads` heads of each row of x by the angles of the tables.
     SlotId rope(SlotId x, SlotId cosine, SlotId sine, std::uint32_t heads);
@@ -82,6 +88,8 @@ class Builder {
 
   private:
     SlotId add_slot(Slot slot);
+    /// @param op without its outputs, of which the first is returned; its inputs begin with qkv.
+    SlotId append_attention(Op op);
     ProgramParts parts_;
     std::vector<std::pair<std::uint32_t, SlotId>> scalars_;
 };

@@ -69,6 +69,8 @@ enum class Opcode : std::uint16_t {
     kSwigluGrad = 147,
     kSumTensors = 148,
     kAdamwGuarded = 149,
+    kAttentionDocuments = 150,
+    kAttentionDocumentsGrad = 151,
 };
 
 /// Elements that blocks of exponents, sums and products hold: the leaf rule's largest reach.

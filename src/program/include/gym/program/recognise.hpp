@@ -17,6 +17,10 @@ namespace gym::program {
 /// `mask_rate` and `dropout`, which matter in training alone.
 [[nodiscard]] std::optional<ModelConfig> recognise_encoder(const Program& program);
 
+/// The first op of `program` that is attention, within documents or not; nullptr if none is.
+/// Attributes 0 and 1 are its context and heads.
+[[nodiscard]] const Op* first_attention(const Program& program);
+
 /// Whether a token of `program` may read later ones: it predicts none of them.
 [[nodiscard]] bool reads_both_ways(const Program& program);
 

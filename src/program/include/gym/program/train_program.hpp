@@ -91,6 +91,9 @@ struct ModelConfig {
     /// gpt, llama without classes, encoder: fills windows whose text is shorter. No other token
     /// reads it and no loss counts it; a window is then a row of the dataset, as with classes.
     std::optional<std::uint32_t> padding_token;
+    /// gpt, llama without classes: ends a document, and stands between those that share a window.
+    /// No token reads another document than its own, to which the separator at its end belongs.
+    std::optional<std::uint32_t> document_separator;
 };
 
 /// The model that `forward` is: one input, tokens i32 (windows, context); one output, f32 (windows

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "gym/blob/dataset.hpp"
+#include "gym/common/result.hpp"
+
+namespace gym::data {
+
+/// The token that stands between the documents of a token file and in none of them, by the manifest
+/// beside the file: what a model that keeps documents apart names (docs/DATA.md, "Documents that
+/// share a window"). @param dataset the file's tokens.
+/// @errors kInvalidArgument saying why there is none: no manifest, several tokens or none between
+/// documents, a document that has it; kMismatch if the manifest is of another dataset; those of
+/// read_manifest().
+[[nodiscard]] Result<std::uint32_t> document_separator(const std::filesystem::path& token_file,
+                                                       const blob::Dataset& dataset);
+
+}  // namespace gym::data
