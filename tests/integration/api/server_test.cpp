@@ -1,5 +1,5 @@
 // The HTTP server over loopback sockets, with a handler that needs nothing else.
-#include "gym/api/server.hpp"
+#include "gym/http_server/server.hpp"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -22,6 +22,8 @@
 namespace gym::api {
 namespace {
 
+using http_server::Server;
+using http_server::ServerOptions;
 using Clock = std::chrono::steady_clock;
 
 /// Bytes that need no memory: byte i is a function of i. Refuses to be read at `broken_at`.

@@ -1,9 +1,9 @@
-#include "gym/api/problem.hpp"
+#include "gym/http_server/problem.hpp"
 
 #include <boost/json.hpp>
 #include <string>
 
-namespace gym::api {
+namespace gym::http_server {
 
 unsigned http_status(ErrorCode code) noexcept {
     switch (code) {
@@ -70,6 +70,8 @@ std::string_view phrase(unsigned status) noexcept {
             return "Range Not Satisfiable";
         case 422:
             return "Unprocessable Content";
+        case 429:
+            return "Too Many Requests";
         case 431:
             return "Request Header Fields Too Large";
         case 503:
@@ -104,4 +106,4 @@ Response problem(const Error& error, std::string_view request_id) {
     return problem(status, to_string(error.code), detail, request_id);
 }
 
-}  // namespace gym::api
+}  // namespace gym::http_server

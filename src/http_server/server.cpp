@@ -1,4 +1,4 @@
-#include "gym/api/server.hpp"
+#include "gym/http_server/server.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -13,7 +13,7 @@
 
 #include "session.hpp"
 
-namespace gym::api {
+namespace gym::http_server {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
@@ -170,4 +170,4 @@ Server::~Server() {
     stop(0);
 }
 
-}  // namespace gym::api
+}  // namespace gym::http_server

@@ -15,10 +15,10 @@
 #include <optional>
 #include <utility>
 
-#include "gym/api/problem.hpp"
 #include "gym/crypto/secret.hpp"
+#include "gym/http_server/problem.hpp"
 
-namespace gym::api {
+namespace gym::http_server {
 namespace {
 
 namespace asio = boost::asio;
@@ -76,6 +76,8 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
           host_(host) {
         boost::system::error_code ignored;
         stream_.socket().set_option(asio::ip::tcp::no_delay(true), ignored);
+        const auto peer = stream_.socket().remote_endpoint(ignored);
+        if (!ignored) peer_ = peer.address().to_string();
     }
 
     void start(bool crowded) override {
@@ -121,6 +123,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
             return close();
         if (error) return refuse(400, "this is not an HTTP/1.1 request: " + error.message());
         request_ = to_request(parser_->get());
+        request_.peer = peer_;
         keep_alive_ = parser_->get().keep_alive();
         head_only_ = parser_->get().method() == http::verb::head;
         in_pool([this] { admission_ = handler_.admit(request_); }, [this] { on_admitted(); });
@@ -310,7 +313,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
         keep_alive_ = keep_alive_ && !closing_;
         reply_.emplace(static_cast<http::status>(response.status), 11);
         reply_->reason(phrase(response.status));
-        reply_->set(http::field::server, "gym-api");
+        reply_->set(http::field::server, options_.name);
         reply_->set(http::field::content_type, response.content_type);
         reply_->set("X-Content-Type-Options", "nosniff");
         reply_->set("X-Request-Id", request_.request_id);
@@ -424,6 +427,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     }
 
     beast::tcp_stream stream_;
+    std::string peer_;
     asio::steady_timer deadline_;  // of the read under way
     const ServerOptions& options_;
     Handler& handler_;
@@ -463,4 +467,4 @@ std::shared_ptr<Session> make_session(asio::ip::tcp::socket socket, const Server
     return std::make_shared<HttpSession>(std::move(socket), options, handler, host);
 }
 
-}  // namespace gym::api
+}  // namespace gym::http_server

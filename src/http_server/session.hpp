@@ -5,9 +5,9 @@
 #include <memory>
 #include <set>
 
-#include "gym/api/server.hpp"
+#include "gym/http_server/server.hpp"
 
-namespace gym::api {
+namespace gym::http_server {
 
 /// One connection. All methods on the sockets' thread.
 class Session {
@@ -39,4 +39,4 @@ class SessionHost {
                                                     const ServerOptions& options, Handler& handler,
                                                     SessionHost& host);
 
-}  // namespace gym::api
+}  // namespace gym::http_server

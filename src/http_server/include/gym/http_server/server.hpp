@@ -4,10 +4,10 @@
 #include <memory>
 #include <string>
 
-#include "gym/api/http.hpp"
 #include "gym/common/result.hpp"
+#include "gym/http_server/handler.hpp"
 
-namespace gym::api {
+namespace gym::http_server {
 
 /// Bodies of up to this size are bounded by connections_max alone.
 inline constexpr std::uint64_t kSmallBodyBytes = 1 << 20;
@@ -15,6 +15,7 @@ inline constexpr std::uint64_t kSmallBodyBytes = 1 << 20;
 /// Every bound of the HTTP server. A peer that connects and says nothing, sends a byte a second, or
 /// announces a gigabyte costs one connection slot for a bounded time and bounded memory.
 struct ServerOptions {
+    std::string name = "gym-api";  ///< in the header Server
     std::string address = "127.0.0.1";
     std::uint16_t port = 0;               ///< 0: any free one, see Server::port()
     std::uint32_t threads = 4;            ///< that run handlers; one more thread does the sockets
@@ -55,4 +56,4 @@ class Server {
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace gym::api
+}  // namespace gym::http_server
