@@ -4,10 +4,10 @@ JOBS ?= $(shell nproc)
 # Tests start servers of their own and wait a lot: two at a time use a small machine well.
 TEST_JOBS ?= 2
 .DEFAULT_GOAL := help
-.PHONY: help setup build tests demo test python check soak determinism bench parity fmt lint clean
+.PHONY: help setup build tests demo test python check soak determinism bench parity parity-network fmt lint clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' Makefile | column -t -s '|'
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' Makefile | column -t -s '|'
 
 setup: ## install what the build needs (Debian and npm packages)
 	@scripts/setup.sh
@@ -45,6 +45,10 @@ bench: setup ## run the benchmarks with their peers -> build/bench/*.json
 parity: setup ## compare losses with libtorch FP32, step by step -> build/bench/parity.json, docs/*.svg
 	@JOBS=$(JOBS) scripts/build.sh benchmarks
 	@scripts/parity.sh $(BUILD)
+
+parity-network: setup ## compare losses of networks with and without compressed deltas -> build/parity-network/*.json
+	@JOBS=$(JOBS) scripts/build.sh benchmarks
+	@scripts/parity_network.sh $(BUILD)
 
 fmt: ## format C++ sources in place
 	@git ls-files '*.cpp' '*.hpp' '*.h' '*.cu' '*.cuh' | xargs clang-format -i

@@ -67,7 +67,7 @@ contract MerkleSha256Test is TestBase {
     }
 
     function test_tensorsAreThoseOfTheVectors() public view {
-        uint32[] memory dims = new uint32[](2);
+        uint64[] memory dims = new uint64[](2);
         (dims[0], dims[1]) = (2, 3);
         bytes32 tree = _harness.chunkLeaf(_pattern(24));
         assertEq(

@@ -12,6 +12,7 @@ DEFAULTS = {
     "layernorm_epsilon": 1e-5, "rmsnorm_epsilon": 1e-5, "kv_heads": 0, "hidden_width": 0, "rope_theta": 10000,
     "head_width": 0, "qkv_bias": False, "qk_norm": False, "rope_scaling": None, "classes": 0, "dropout": 0, "layers": 4,
     "task": "masked", "pooling": "first", "passages": 1, "mask_rate": 0.15, "mask_token": 0, "temperature": 0.05,
+    "padding_token": None,
 }
 OPTIMIZER = {
     "learning_rate": 1e-3, "learning_rate_min": 1e-4, "warmup_steps": 20, "total_steps": 1000, "inner_warmup_steps": 5,
@@ -101,6 +102,7 @@ class Model:
 
     def __init__(self, b, m, params, random, dropouts):
         self.b, self.m, self.params, self.random, self.dropouts, self.used = b, m, params, random, dropouts, 0
+        self.counted = self.padding = None
 
     def param(self, name, dims, init, value, group):
         if self.used == len(self.params):
@@ -138,11 +140,11 @@ class Model:
         return self.b.op("rmsnorm", (x, gamma), self.b.dims(x), (self.b.dims(x)[0], 1),
                          attributes=(bits_of(self.m["rmsnorm_epsilon"]),))
 
-    def attention(self, qkv, bidirectional=0):
+    def attention(self, qkv, bidirectional=0, size=None):
         t, h = sequence_tokens(self.m), self.m["heads"]
         rows, columns = self.b.dims(qkv)
         row = (rows // t, h, t, 1)
-        scale = bits_of(1.0 / math.sqrt(columns // 3 // h))
+        scale = bits_of(1.0 / math.sqrt(size or columns // 3 // h))
         return self.b.op("attention", (qkv,), (rows, columns // 3), row, row, attributes=(t, h, scale, bidirectional))
 
     def normed_heads(self, y, name, size):
@@ -232,6 +234,65 @@ class Model:
         kept = b.map("less_equal", bound, seen)
         return b.map("sub", b.scalar(1.0), kept)
 
+    def without(self, x):
+        one = self.b.scalar(1.0)
+        return self.b.map("sub", one, x)
+
+    def padding_rows(self, tokens):
+        """[tokens, 1]: 1 where a token is padding, else 0."""
+        n, padding = self.m["vocabulary"], self.m["padding_token"]
+        return self.b.gather(self.b.constant("is_padding", (n, 1), [float(i == padding) for i in range(n)]), tokens)
+
+    def pattern(self, name, q, k, v):
+        heads = self.m["heads"]
+        values = self.b.constant("padding." + name, (3 * heads,), [q] * heads + [k] * heads + [v] * heads)
+        return self.b.copy(values, (self.b.dims(self.padding)[0], 3 * heads, 1), 0, (0, 1, 0))
+
+    def unpadded(self):
+        """What attention that reads no padding has in common in all layers."""
+        b = self.b
+        wide = b.copy(self.padding, (b.dims(self.padding)[0], 3 * self.m["heads"], 1), 0, (1, 0, 0))
+        read = b.map("mul", wide, self.pattern("read", 0.0, 1.0, 1.0))
+        kept = self.without(read)
+        bias = b.map("mul", wide, self.pattern("keys", 0.0, 2.0 ** 60, 0.0))
+        return kept, bias, self.pattern("queries", 2.0 ** -6, 0.0, 0.0)
+
+    def in_cells(self, x, cells):
+        rows, columns = self.b.dims(x)
+        return self.b.copy(x, (rows, cells, columns // cells), 0, (columns, columns // cells, 1))
+
+    def widened(self, x, column):
+        rows, cells, size = self.b.dims(x)
+        wide = self.b.op("concat", (x, column), (rows, cells, size + 1))
+        return self.b.copy(wide, (rows, cells * (size + 1)), 0, (cells * (size + 1), 1))
+
+    def unpadded_attention(self, qkv, common, name):
+        b, width, heads = self.b, self.m["width"], self.m["heads"]
+        kept, bias, queries = common
+        cells = b.map("mul", self.in_cells(qkv, 3 * heads), kept)
+        square = b.map("mul", cells, cells)
+        sums = b.op("row_sum", (square,), b.dims(cells)[:2] + (1,))
+        length = b.map("sqrt", b.map("add", sums, b.scalar(1.0)))
+        column = b.map("sub", b.map("mul", length, queries), bias)
+        h = self.attention(self.widened(cells, column), 1, width // heads)
+        weight = self.in_cells(self.weight(name + ".weight", (width, width)), heads)
+        zeros = b.copy(b.scalar(0.0), (width, heads, 1), 0, (0, 0, 0))
+        y = b.matmul(h, self.widened(weight, zeros))
+        return b.map("add", y, self.param(name + ".bias", (width,), 1, 0.0, BIAS))
+
+    def real_tokens(self):
+        """[sequences, 1]: how many tokens of each are not padding."""
+        b, t = self.b, sequence_tokens(self.m)
+        n = b.dims(self.padding)[0] // t
+        padded = b.op("row_sum", (b.copy(self.padding, (n, t), 0, (t, 1)),), (n, 1))
+        return b.map("sub", b.scalar(float(t)), padded)
+
+    def penalty(self):
+        """[sequences, 1]: 2^20 where all is padding."""
+        real = self.real_tokens()
+        absent = self.without(self.b.map("less_equal", self.b.scalar(1.0), real))
+        return self.b.map("mul", absent, self.b.scalar(2.0 ** 20))
+
     def bert(self, tokens):
         """The rows behind the blocks, the table, and the hidden rows of the task masked."""
         b, m, t, hidden = self.b, self.m, sequence_tokens(self.m), None
@@ -239,16 +300,24 @@ class Model:
         table = self.weight("token_embedding", (m["vocabulary"], width), group=EMBEDDING)
         positions = self.weight("position_embedding", (t, width), group=EMBEDDING)
         x = b.gather(table, tokens)
+        pads = m["padding_token"] is not None
+        self.padding = self.padding_rows(tokens) if pads else None
         if m["task"] == "masked":
             hidden = self.hidden_rows(b.dims(x)[0])
+            if pads:
+                hidden = b.map("mul", hidden, self.without(self.padding))
             row = b.gather(table, b.constant("mask_token", (1,), [m["mask_token"] or m["vocabulary"] - 1], 2))
             shown = b.map("sub", b.scalar(1.0), hidden)
             x = b.map("fma", hidden, row, b.map("mul", x, shown))
+        common = self.unpadded() if pads else None
         x = self.dropout(self.layernorm(b.map("add", x, positions), "embedding_norm"))
         for layer in range(m["layers"]):
             name = f"blocks.{layer}"
-            h = self.attention(self.linear(x, name + ".attention.qkv", (3 * width, width), True), 1)
-            h = self.linear(h, name + ".attention.out", (width, width), True)
+            qkv = self.linear(x, name + ".attention.qkv", (3 * width, width), True)
+            if pads:
+                h = self.unpadded_attention(qkv, common, name + ".attention.out")
+            else:
+                h = self.linear(self.attention(qkv, 1), name + ".attention.out", (width, width), True)
             x = self.layernorm(b.map("add", x, self.dropout(h)), name + ".norm1")
             h = b.map("gelu", self.linear(x, name + ".mlp.up", (inner, width), True))
             h = self.linear(h, name + ".mlp.down", (width, inner), True)
@@ -260,8 +329,15 @@ class Model:
         n = b.dims(x)[0] // t
         if self.m["pooling"] == "first":
             return b.gather(x, self.numbers("first_tokens", n, t))
+        if self.padding is not None:
+            x = b.map("mul", x, self.without(self.padding))
         columns = b.copy(x, (n, width, t), 0, (t * width, 1, width))
         sums = b.op("row_sum", (columns,), (n, width, 1))
+        if self.padding is not None:
+            sums = b.copy(sums, (n, width), 0, (width, 1))
+            real = self.real_tokens()
+            none = self.without(b.map("less_equal", b.scalar(1.0), real))
+            return b.map("div", sums, b.map("add", real, none))
         return b.copy(b.map("div", sums, b.scalar(float(t))), (n, width), 0, (width, 1))
 
     def pooler(self, x):
@@ -279,7 +355,11 @@ class Model:
         q = b.gather(u, self.numbers("queries", n, group))
         others = [i for i in range(n * group) if i % group]
         p = b.gather(u, b.constant("passages", (len(others),), others, 2))
-        return b.map("mul", b.matmul(q, p), b.scalar(1.0 / m["temperature"]))
+        scores = b.map("mul", b.matmul(q, p), b.scalar(1.0 / m["temperature"]))
+        if self.padding is None:
+            return scores
+        absent = b.gather(self.penalty(), b.constant("passages", (len(others),), others, 2))
+        return b.map("sub", scores, b.copy(absent, (len(others),), 0, (1,)))
 
     def pooled_units(self, x, constant, width):
         unit = constant("unit_length", (width,), [1.0 / math.sqrt(width)] * width)
@@ -288,7 +368,7 @@ class Model:
 
     def bert_logits(self, tokens, rows):
         b, m, width = self.b, self.m, self.m["width"]
-        x, table, self.hidden = self.bert(tokens)
+        x, table, self.counted = self.bert(tokens)
         if m["task"] == "masked":
             h = b.map("gelu", self.linear(x, "transform", (width, width), True))
             h = self.layernorm(h, "transform_norm")
@@ -301,6 +381,8 @@ class Model:
         if m["task"] == "classify":
             return self.linear(p, "head", (m["classes"], width), True)
         scores = b.matmul(p, self.weight("head", (1, width)))
+        if self.padding is not None:
+            scores = b.map("sub", scores, self.penalty())
         return b.copy(scores, (rows, m["passages"]), 0, (m["passages"], 1))
 
     def loss(self, windows):
@@ -309,11 +391,11 @@ class Model:
         logits, targets = self.logits(windows)
         rows, columns = b.dims(logits)
         entropy = lambda x: b.op("cross_entropy", (x, targets), (1,), (rows, 1), (rows, 1))
-        if self.hidden is None:
+        if self.counted is None:
             return entropy(logits), logits
-        mean = entropy(b.map("mul", logits, self.hidden))
+        mean = entropy(b.map("mul", logits, self.counted))
         count = b.scalar(float(rows))
-        n = b.op("column_sum", (self.hidden,), (1,))
+        n = b.op("column_sum", (self.counted,), (1,))
         each = b.map("log", b.scalar(float(columns)))
         others = b.map("mul", b.map("sub", count, n), each)
         total = b.map("sub", b.map("mul", mean, count), others)
@@ -323,7 +405,6 @@ class Model:
         """Logits and targets of windows [windows, context + 1]."""
         b, m = self.b, self.m
         rows, length = b.dims(windows)
-        self.hidden = None
         tokens = b.copy(windows, (rows, length - 1), 0, (length, 1))
         task = m["task"] if m["architecture"] == "bert" else None
         label = m["classes"] or task in ("embed", "rerank")
@@ -332,8 +413,10 @@ class Model:
         elif task != "embed":
             targets = b.copy(windows, (rows,), length - 1, (length,)) if label else \
                 b.copy(windows, (rows, length - 1), 1, (length, 1))
-        if label:
+        if label or m["padding_token"] is not None:
             b.constant("batch.stride", (1,), [float(length)])
+        if not label and m["padding_token"] is not None:
+            b.constant("batch.padding", (1,), [float(m["padding_token"])])
         if task == "embed":
             targets = self.numbers("relevant", rows, m["passages"])
         if task:
@@ -346,7 +429,10 @@ class Model:
             last = b.constant("last_positions", (rows,), [(i + 1) * (length - 1) - 1 for i in range(rows)], 2)
             return b.matmul(b.gather(x, last), head), targets
         head = table if m["tied_embeddings"] else self.weight("head", (m["vocabulary"], m["width"]))
-        return b.matmul(x, head), targets
+        scores = b.matmul(x, head)
+        if m["padding_token"] is not None:
+            self.counted = self.without(self.padding_rows(targets))
+        return scores, targets
 
 
 def sequence_tokens(m):

@@ -62,6 +62,8 @@ class Backward:
                     self.contribute(this, b.map("mul", dy, other))
             if name == "fma":
                 self.contribute(x[2], dy)
+        elif name == "sqrt":
+            self.contribute(x[0], b.map("div", b.map("mul", dy, b.scalar(0.5)), op.outputs[0]))
         elif name == "sigmoid":
             rest = b.map("sub", b.scalar(1.0), op.outputs[0])
             self.contribute(x[0], b.map("mul", dy, b.map("mul", op.outputs[0], rest)))
@@ -71,9 +73,10 @@ class Backward:
         elif name == "concat":
             first, columns = 0, b.dims(dy)[-1]
             for part in x:
-                rows, own = b.dims(part)
+                *rows, own = b.dims(part)
                 if part in self.needed:
-                    self.contribute(part, b.copy(dy, (rows, own), first, (columns, 1)))
+                    strides = [columns * prod(rows[k + 1:]) for k in range(len(rows))]
+                    self.contribute(part, b.copy(dy, (*rows, own), first, (*strides, 1)))
                 first += own
         elif name == "strided_copy":
             self.contribute(x[0], self.arranged_back(op, dy))

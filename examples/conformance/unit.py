@@ -20,8 +20,9 @@ def batch_shape(program):
     columns = [program.slots[op.inputs[0]].dims[-1] for op in of("cross_entropy")]
     vocabulary, classes, stride = (columns or [0])[0], 0, 1
     if programs.slot_named(program, "batch.stride") is not None:
-        stride, classes = length, vocabulary
-        vocabulary = program.slots[of("gather_rows")[0].inputs[0]].dims[0]
+        stride = length
+        if programs.slot_named(program, "batch.padding") is None:
+            classes, vocabulary = vocabulary, program.slots[of("gather_rows")[0].inputs[0]].dims[0]
     return windows, length - 1, stride, vocabulary, classes
 
 
@@ -194,7 +195,8 @@ def evaluation_program(train, output="loss"):
             instead[op.outputs[0]] = instead.get(op.inputs[0], op.inputs[0])
     source = lambda i: instead.get(i, i)
     root = source(dict(train.outputs)[output])
-    needed, kept = {root, programs.slot_named(train, "batch.stride")} - {None}, []
+    cuts = {programs.slot_named(train, name) for name in ("batch.stride", "batch.padding")}
+    needed, kept = ({root} | cuts) - {None}, []
     for op in reversed(train.ops):
         if needed & set(op.outputs):
             needed |= {source(i) for i in op.inputs} | set(op.outputs)

@@ -18,12 +18,12 @@
 #include "gym/contracts/deployment.hpp"
 #include "gym/crypto/keystore.hpp"
 #include "gym/crypto/secret.hpp"
+#include "gym/owner/push_data.hpp"
 #include "gym/owner/visible_to.hpp"
 #include "gym/plan/order_signer.hpp"
 #include "gym/registry/dataset_names.hpp"
 #include "gym/registry/job_spec.hpp"
 #include "gym/registry/model_names.hpp"
-#include "gym/tokenizer/bundle.hpp"
 
 namespace gym::python {
 namespace {
@@ -199,6 +199,27 @@ std::string who_sees_model(const ApiClient& api, const client::Job& job) {
         job.access, unlocked([&]() -> Result<Nodes> { return owner::count_nodes(api); }));
 }
 
+/// @param reference empty: no name; @param tokenizer its files; empty: those beside `token_file`.
+std::pair<registry::Dataset, std::optional<registry::DatasetVersion>> push_data(
+    const ApiClient& self, const blob::Dataset& tokens, const std::string& token_file,
+    const std::string& name, const std::string& reference, const std::string& licence,
+    const std::string& price, const std::optional<std::string>& visibility, const Accounts& allow,
+    const std::vector<std::pair<std::string, py::bytes>>& tokenizer) {
+    owner::DataPush push{
+        .terms = {name, licence, parse_amount(price, "price"), access_of(visibility, allow)},
+        .token_file = token_file};
+    if (!reference.empty()) push.reference = unwrap(registry::parse_dataset_reference(reference));
+    push.tokenizer.reserve(tokenizer.size());
+    for (const auto& [file, content] : tokenizer) {
+        const ByteView view = as_bytes(std::string_view(content));
+        push.tokenizer.push_back({file, Bytes(view.begin(), view.end())});
+    }
+    owner::PushedData pushed = unlocked([&] { return owner::push_data(self, tokens, push); });
+    std::optional<registry::DatasetVersion> version;
+    if (pushed.version) version = std::move(pushed.version->value);
+    return {std::move(pushed.record.value), std::move(version)};
+}
+
 void bind_job_calls(py::class_<ApiClient, std::shared_ptr<ApiClient>>& api) {
     api.def("job",
             [](const ApiClient& self, const std::string& id) {
@@ -249,14 +270,9 @@ void bind_dataset_calls(py::class_<ApiClient, std::shared_ptr<ApiClient>>& api) 
                     unlocked([&] { return self.datasets({.limit = limit, .offset = offset}); }));
             },
             py::arg("limit") = client::kPageItemsMax, py::arg("offset") = 0)
-        .def("register_dataset",
-             [](const ApiClient& self, const blob::Dataset& tokens, const std::string& name,
-                const std::string& licence, const std::string& price,
-                const std::optional<std::string>& visibility, const Accounts& allow) {
-                 const client::DatasetTerms terms{name, licence, parse_amount(price, "price"),
-                                                  access_of(visibility, allow)};
-                 return unlocked([&] { return self.register_dataset(tokens, terms); }).value;
-             })
+        .def("push_data", &push_data, py::arg("tokens"), py::arg("token_file"), py::arg("name"),
+             py::arg("reference"), py::arg("licence"), py::arg("price"), py::arg("visibility"),
+             py::arg("allow"), py::arg("tokenizer"))
         .def("set_dataset_access",
              [](const ApiClient& self, const std::string& root, const std::string& visibility,
                 const Accounts& allow) {
@@ -266,12 +282,6 @@ void bind_dataset_calls(py::class_<ApiClient, std::shared_ptr<ApiClient>>& api) 
              })
         .def("who_sees_data", &who_sees_data)
         .def("who_sees_model", &who_sees_model)
-        .def("name_dataset",
-             [](const ApiClient& self, const std::string& reference, const std::string& root) {
-                 const auto name = unwrap(registry::parse_dataset_reference(reference));
-                 const Digest digest = parse_digest(root, "dataset");
-                 return unlocked([&] { return self.name_dataset(name, digest); }).value;
-             })
         .def(
             "make_mix",
             [](const ApiClient& self,
@@ -289,31 +299,10 @@ void bind_dataset_calls(py::class_<ApiClient, std::shared_ptr<ApiClient>>& api) 
                 return std::pair(std::move(mix), std::move(taken));
             },
             py::arg("parts"), py::arg("tokens") = 0, py::arg("best_effort") = false)
-        .def("check_dataset_name",
-             [](const ApiClient& self, const std::string& reference, const std::string& root) {
-                 const auto name = unwrap(registry::parse_dataset_reference(reference));
-                 const Digest digest = parse_digest(root, "dataset");
-                 unlocked([&] { return self.check_dataset_name(name, digest); });
-             })
         .def("dataset_version",
              [](const ApiClient& self, const std::string& reference) {
                  const auto name = unwrap(registry::parse_dataset_reference(reference));
                  return unlocked([&] { return self.dataset_version(name); }).value;
-             })
-        .def("give_tokenizer",
-             [](const ApiClient& self, const std::string& dataset,
-                const std::vector<std::pair<std::string, py::bytes>>& files) {
-                 const Digest root = parse_digest(dataset, "dataset");
-                 std::vector<tokenizer::TokenizerFile> named;
-                 named.reserve(files.size());
-                 for (const auto& [name, content] : files) {
-                     const ByteView view = as_bytes(std::string_view(content));
-                     named.push_back({name, Bytes(view.begin(), view.end())});
-                 }
-                 unlocked([&]() -> Status {
-                     GYM_TRY(const auto bundle, tokenizer::make_bundle(std::move(named)));
-                     return self.give_tokenizer(root, tokenizer::encode_bundle(bundle));
-                 });
              })
         .def("model_version", [](const ApiClient& self, const std::string& reference) {
             const auto name = unwrap(registry::parse_model_reference(reference));

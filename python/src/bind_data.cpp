@@ -2,6 +2,8 @@
 #include <pybind11/stl.h>
 
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -10,11 +12,20 @@
 #include "bindings.hpp"
 #include "errors.hpp"
 #include "gym/blob/dataset.hpp"
+#include "gym/blob/dataset_writer.hpp"
 #include "gym/common/file.hpp"
+#include "gym/data/build.hpp"
+#include "gym/data/build_words.hpp"
+#include "gym/data/document_licences.hpp"
+#include "gym/data/manifest.hpp"
 #include "gym/data/mix.hpp"
 #include "gym/data/remote.hpp"
+#include "gym/data/text_tokens.hpp"
+#include "gym/owner/local_data.hpp"
+#include "gym/owner/push_data.hpp"
+#include "gym/tokenizer/bundle_file.hpp"
 
-/// Token files of several others.
+/// Token files: built of documents, mixed of others, downloaded.
 namespace gym::python {
 namespace {
 
@@ -34,6 +45,23 @@ std::vector<data::MixShare> mix(const std::vector<std::pair<std::string, std::ui
     return unlocked([&] { return data::mix(options); }).shares;
 }
 
+/// Whether Ctrl-C was pressed; only the main thread is ever told.
+bool interrupted() {
+    const py::gil_scoped_acquire acquire;
+    return PyErr_CheckSignals() != 0;
+}
+
+/// Runs `work` while other Python threads may run; what Ctrl-C raised goes before its Result.
+template <class Work>
+auto interruptible(Work&& work) {
+    auto result = [&] {
+        const py::gil_scoped_release release;
+        return std::forward<Work>(work)();
+    }();
+    if (PyErr_Occurred() != nullptr) throw py::error_already_set();
+    return unwrap(std::move(result));
+}
+
 /// Downloads the token file at `url`, continuing what an earlier call left beside `output`.
 /// @errors kMismatch for another root.
 Result<blob::Dataset> pull(const std::string& url, const std::string& key, const Digest& root,
@@ -41,10 +69,7 @@ Result<blob::Dataset> pull(const std::string& url, const std::string& key, const
     data::RemoteOptions options;
     options.bytes_max = bytes_max;
     options.bearer = key;
-    options.stopped = [] {
-        const py::gil_scoped_acquire acquire;
-        return PyErr_CheckSignals() != 0;
-    };
+    options.stopped = &interrupted;
     GYM_CHECK(check_writable(output));
     GYM_CHECK(check_free_space(output, bytes_max));
     // The root is in the name, so that what is left of another dataset is not continued.
@@ -67,12 +92,127 @@ blob::Dataset pull_dataset(const std::string& url, const std::string& key, const
                            const std::string& output) {
     const Digest digest = parse_digest(root, "dataset");
     const std::uint64_t bytes_max = unwrap(blob::dataset_bytes_max(tokens, vocabulary));
-    auto result = [&] {
-        const py::gil_scoped_release release;
-        return pull(url, key, digest, bytes_max, output);
-    }();
-    if (PyErr_Occurred() != nullptr) throw py::error_already_set();
-    return unwrap(std::move(result));
+    return interruptible([&] { return pull(url, key, digest, bytes_max, output); });
+}
+
+// Builds
+
+/// A token file that was built, whose tokens stay on the disk.
+struct BuiltFile {
+    blob::DatasetSummary dataset;
+    std::filesystem::path token_file;
+    std::optional<data::BuildCounts> counts;  ///< absent: an earlier call built it
+};
+
+using NativeTokenizer = std::shared_ptr<tokenizer::Tokenizer>;
+
+data::OptionalTokenizer optional(const NativeTokenizer& tokenizer) {
+    if (!tokenizer) return std::nullopt;
+    return *tokenizer;
+}
+
+Result<data::BuildReport> run_build(data::BuildOptions options) {
+    options.stopped = &interrupted;
+    options.remote.stopped = &interrupted;
+    return data::build(options);
+}
+
+BuiltFile build(const data::BuildWords& words, const NativeTokenizer& native) {
+    const data::OptionalTokenizer tokenizer = optional(native);
+    return interruptible([&]() -> Result<BuiltFile> {
+        GYM_TRY(auto options, data::build_options(words));
+        options.encoder = [&tokenizer]() -> Result<std::unique_ptr<data::Encoder>> {
+            return data::encoder_of(tokenizer);
+        };
+        GYM_TRY(data::BuildReport report, run_build(std::move(options)));
+        if (tokenizer && !tokenizer->files().empty())
+            GYM_CHECK(tokenizer::write_bundle(words.output, tokenizer->files()));
+        return BuiltFile{report.dataset, words.output, std::move(report.counts)};
+    });
+}
+
+BuiltFile build_kept(const std::string& path, const NativeTokenizer& native,
+                     const std::string& folder) {
+    const data::OptionalTokenizer tokenizer = optional(native);
+    return interruptible([&]() -> Result<BuiltFile> {
+        GYM_TRY(auto built, owner::build_kept(path, tokenizer, folder, run_build));
+        if (built.report)
+            return BuiltFile{built.report->dataset, std::move(built.token_file),
+                             std::move(built.report->counts)};
+        GYM_TRY(const auto summary, blob::scan_dataset(built.token_file));
+        return BuiltFile{summary, std::move(built.token_file), {}};
+    });
+}
+
+/// The manifest and the tokenizer's files of a token file, for its copy `to`.
+Status copy_beside(const std::string& from, const std::string& to) {
+    for (const auto path : {&data::manifest_path, &tokenizer::bundle_path}) {
+        std::error_code error;
+        const std::filesystem::path source = (*path)(from), target = (*path)(to);
+        if (!std::filesystem::exists(source, error) ||
+            std::filesystem::equivalent(source, target, error))
+            continue;
+        std::filesystem::copy_file(source, target,
+                                   std::filesystem::copy_options::overwrite_existing, error);
+        if (error)
+            return fail(ErrorCode::kIo, "cannot copy " + source.string() + " to " +
+                                            target.string() + ": " + error.message());
+    }
+    return {};
+}
+
+void bind_build(py::module_& module) {
+    using data::BuildWords;
+    auto words = py::class_<BuildWords>(module, "BuildWords").def(py::init<>());
+    words.def_readwrite("inputs", &BuildWords::inputs)
+        .def_readwrite("output", &BuildWords::output)
+        .def_readwrite("context", &BuildWords::context)
+        .def_readwrite("steps", &BuildWords::steps)
+        .def_readwrite("format", &BuildWords::format)
+        .def_readwrite("documents", &BuildWords::documents)
+        .def_readwrite("text_key", &BuildWords::text_key)
+        .def_readwrite("licence_key", &BuildWords::licence_key)
+        .def_readwrite("languages", &BuildWords::languages)
+        .def_readwrite("licences", &BuildWords::licences)
+        .def_readwrite("licence", &BuildWords::licence)
+        .def_readwrite("opt_out", &BuildWords::opt_out_file)
+        .def_readwrite("index_memory", &BuildWords::index_memory)
+        .def_readwrite("s3_endpoint", &BuildWords::s3_endpoint)
+        .def_readwrite("seed", &BuildWords::seed)
+        .def_readwrite("threads", &BuildWords::threads)
+        .def_readwrite("skip_malformed", &BuildWords::skip_malformed)
+        .def_readwrite("pad_to", &BuildWords::pad_to)
+        .def_readwrite("padding_token", &BuildWords::padding_token);
+    py::class_<BuiltFile>(module, "BuiltFile")
+        .def_property_readonly("path",
+                               [](const BuiltFile& self) { return self.token_file.string(); })
+        .def_property_readonly("root",
+                               [](const BuiltFile& self) { return self.dataset.root.hex(); })
+        .def_property_readonly("tokens", [](const BuiltFile& self) { return self.dataset.tokens; })
+        .def_property_readonly("vocabulary",
+                               [](const BuiltFile& self) { return self.dataset.vocabulary; })
+        .def_property_readonly(
+            "documents",
+            [](const BuiltFile& self) -> std::optional<std::pair<std::uint64_t, std::uint64_t>> {
+                if (!self.counts) return std::nullopt;
+                return std::pair(self.counts->documents_kept, self.counts->documents_read);
+            });
+    module.def("build", &build, py::arg("words"), py::arg("tokenizer"));
+    module.def("build_kept", &build_kept, py::arg("path"), py::arg("tokenizer"), py::arg("folder"));
+    module.def("holds_documents",
+               [](const std::string& path) { return owner::holds_documents(path); });
+    module.def("copy_beside", [](const std::string& from, const std::string& to) {
+        unlocked([&] { return copy_beside(from, to); });
+    });
+    module.def("check_documents", [](const std::string& name, const std::string& token_file,
+                                     const std::string& root, const std::string& use) {
+        const Digest digest = parse_digest(root, "dataset");
+        const licence::Use meant = unwrap(licence::parse_use(use));
+        unlocked([&]() -> Status {
+            GYM_TRY(const auto licences, data::licences_beside(token_file, digest));
+            return owner::check_documents(name, licences, meant);
+        });
+    });
 }
 
 }  // namespace
@@ -85,6 +225,7 @@ void bind_data(py::module_& module) {
         .def_readonly("taken", &MixShare::taken)
         .def_readonly("asked_ppm", &MixShare::asked_ppm)
         .def_readonly("achieved_ppm", &MixShare::achieved_ppm);
+    bind_build(module);
     module.attr("MIX_INPUTS_MAX") = data::kMixInputsMax;
     module.def("pull_dataset", &pull_dataset, py::arg("url"), py::arg("key"), py::arg("root"),
                py::arg("tokens"), py::arg("vocabulary"), py::arg("output"));

@@ -13,6 +13,7 @@
 #include "errors.hpp"
 #include "gym/blob/dataset.hpp"
 #include "gym/common/file.hpp"
+#include "gym/data/text_tokens.hpp"
 #include "gym/dispute/network_limit.hpp"
 #include "gym/engine/device.hpp"
 #include "gym/engine/evaluate.hpp"
@@ -22,6 +23,7 @@
 #include "gym/engine/state.hpp"
 #include "gym/engine/step_inputs.hpp"
 #include "gym/interchange/weights.hpp"
+#include "gym/owner/local_data.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
 #include "gym/program/train_config_yaml.hpp"
@@ -53,43 +55,40 @@ engine::EngineOptions engine_options(unsigned threads, const std::string& device
 
 // Datasets
 
-/// A token file, or any other file's bytes as a text.
-Result<Dataset> read_tokens(const std::string& path) {
-    GYM_TRY(const Bytes content, read_file(path));
-    auto dataset = blob::is_token_file(content) ? Dataset::decode(content, std::nullopt)
-                                                : Dataset::build_from_text(content);
-    if (!dataset.ok()) return dataset.error().in(path);
-    return dataset;
+using NativeTokenizer = std::shared_ptr<tokenizer::Tokenizer>;
+
+data::OptionalTokenizer optional(const NativeTokenizer& tokenizer) {
+    if (!tokenizer) return std::nullopt;
+    return *tokenizer;
 }
 
-/// @param tokenizer its root; empty: not named.
-Result<Dataset> tokens_of(const std::vector<std::uint32_t>& tokens, std::uint32_t vocabulary,
-                          const std::string& tokenizer) {
-    blob::Tokenization as{vocabulary, {}};
-    if (!tokenizer.empty()) {
-        GYM_TRY(const Digest root, Digest::parse(tokenizer));
-        as.tokenizer = tokenizer::dataset_root(root);
-    }
-    return Dataset::from_tokens(tokens, as);
+/// A token file that was read before. @errors kMismatch where it is another one now.
+Result<Dataset> load_again(const std::string& path, const std::string& root) {
+    GYM_TRY(const Digest expected, Digest::parse(root));
+    auto tokens = Dataset::load(path, expected);
+    if (!tokens.ok()) return tokens.error().in(path);
+    return tokens;
 }
 
 void bind_dataset(py::module_& module) {
     py::class_<Dataset, std::shared_ptr<Dataset>>(module, "Tokens")
-        .def_static("from_text",
-                    [](const py::bytes& text) {
-                        const ByteView view = view_of(text);
-                        return unlocked([&] { return Dataset::build_from_text(view); });
-                    })
+        .def_static(
+            "from_text",
+            [](const py::bytes& text, const NativeTokenizer& tokenizer) {
+                const ByteView view = view_of(text);
+                return unlocked([&] { return data::tokens_of_text(view, optional(tokenizer)); });
+            },
+            py::arg("text"), py::arg("tokenizer") = nullptr)
         .def_static(
             "load",
-            [](const std::string& path) { return unlocked([&] { return read_tokens(path); }); })
-        .def_static(
-            "from_tokens",
-            [](const std::vector<std::uint32_t>& tokens, std::uint32_t vocabulary,
-               const std::string& tokenizer) {
-                return unlocked([&] { return tokens_of(tokens, vocabulary, tokenizer); });
+            [](const std::string& path, const NativeTokenizer& tokenizer) {
+                return unlocked([&] { return owner::read_tokens(path, optional(tokenizer)); });
             },
-            py::arg("tokens"), py::arg("vocabulary"), py::arg("tokenizer") = "")
+            py::arg("path"), py::arg("tokenizer") = nullptr)
+        .def_static("load_again",
+                    [](const std::string& path, const std::string& root) {
+                        return unlocked([&] { return load_again(path, root); });
+                    })
         .def("save",
              [](const Dataset& self, const std::string& path) {
                  unlocked([&] { return write_file_atomic(path, self.encode()); });

@@ -41,7 +41,7 @@ Result<plan::Facts> facts_of(const client::ApiClient& api, const Digest& dataset
 }
 
 /// @param text a job file with wishes (tokens, nodes, max_cost), its model inlined and its dataset
-/// a root. @param is_preset whether the model's schedule follows the job's length.
+/// a root. @param is_preset whether the model's schedule and outer step follow the job's length.
 Result<PlannedJob> plan_job(const client::ApiClient& api, YamlText text, bool is_preset) {
     GYM_TRY(plan::Draft draft, plan::read_draft(std::move(text)));
     if (!draft.spec.model)
@@ -51,10 +51,9 @@ Result<PlannedJob> plan_job(const client::ApiClient& api, YamlText text, bool is
     GYM_TRY(const Digest dataset, Digest::parse(draft.spec.dataset));
     GYM_TRY(const plan::Facts facts, facts_of(api, dataset));
     GYM_TRY(auto work, plan::model_work(config));
-    if (is_preset) {
-        draft.follow_with_warmup_steps = config.optimizer.warmup_steps;
-        work.schedule_steps = 0;
-    }
+    GYM_TRY(const bool outer, plan::leaves_outer_open(draft));
+    plan::leave_open({.schedule = is_preset, .outer = is_preset || outer}, config.optimizer, draft,
+                     work);
     PlannedJob out;
     out.parameters = work.parameters;
     GYM_TRY(out.plan, plan::make_plan(draft.wishes, draft.fixed, work, facts));
@@ -63,6 +62,10 @@ Result<PlannedJob> plan_job(const client::ApiClient& api, YamlText text, bool is
 }
 
 using SecondsPair = std::optional<std::pair<double, double>>;
+
+SecondsPair pair_of(const std::optional<plan::SecondsRange>& seconds) {
+    return seconds ? SecondsPair(std::pair(seconds->low, seconds->high)) : std::nullopt;
+}
 
 std::vector<std::tuple<std::string, std::string, std::string>> reasons_of(const PlannedJob& job) {
     std::vector<std::tuple<std::string, std::string, std::string>> out;
@@ -98,11 +101,17 @@ void bind_plan(py::module_& module) {
                                    const auto& most = self.plan.estimate.most_wei;
                                    return most ? to_decimal(*most) : py::object(py::none());
                                })
-        .def_property_readonly("seconds",
-                               [](const PlannedJob& self) -> SecondsPair {
-                                   const auto& seconds = self.plan.estimate.seconds;
-                                   if (!seconds) return std::nullopt;
-                                   return std::pair(seconds->low, seconds->high);
+        .def_property_readonly(
+            "seconds", [](const PlannedJob& self) { return pair_of(self.plan.estimate.seconds); })
+        .def_property_readonly("nodes_wanted",
+                               [](const PlannedJob& self) -> std::optional<std::uint32_t> {
+                                   if (!self.plan.shortage) return std::nullopt;
+                                   return self.plan.shortage->wanted;
+                               })
+        .def_property_readonly("seconds_with_all",
+                               [](const PlannedJob& self) {
+                                   return self.plan.shortage ? pair_of(self.plan.shortage->seconds)
+                                                             : std::nullopt;
                                })
         .def_property_readonly("reasons", &reasons_of)
         .def_property_readonly(

@@ -13,7 +13,7 @@ from . import _zoo_gym
 from .amounts import Money, decimal_text
 from .errors import InvalidArgumentError, NotFoundError
 from .progress import say
-from .settings import Network
+from .settings import Network, home
 from .tokenizer import Tokenizer
 
 _ROOT_CHARACTERS = 66
@@ -111,8 +111,12 @@ def _ppm_of(weight: float) -> int:
     return ppm
 
 
+def _native(tokenizer: Tokenizer | None) -> _zoo_gym.Tokenizer | None:
+    return None if tokenizer is None else tokenizer.native
+
+
 class Dataset:
-    """A text as tokens. Make one with :meth:`from_text`, :meth:`from_file` or :meth:`load`.
+    """A text as tokens. Make one with :meth:`from_text`, :meth:`from_file`, :meth:`build` or :meth:`load`.
 
     Immutable and safe to share between threads.
     """
@@ -123,8 +127,10 @@ class Dataset:
         tokens: _zoo_gym.Tokens | None,
         tokenizer: Tokenizer | None = None,
         shares: Sequence[MixShare] = (),
+        token_file: str | None = None,
     ) -> None:
         self._info = info
+        self._token_file = token_file
         self._shares = tuple(shares)
         self._tokens = tokens
         self._tokenizer = tokenizer
@@ -142,33 +148,110 @@ class Dataset:
             InvalidArgumentError: for an empty text.
             OutOfRangeError: for a vocabulary that token files cannot hold.
         """
-        if tokenizer is not None:
-            tokens = _zoo_gym.Tokens.from_tokens(
-                tokenizer.encode(text), tokenizer.vocabulary, tokenizer.root
-            )
-            return cls._of(tokens, name, tokenizer)
-        return cls._of(_zoo_gym.Tokens.from_text(text.encode() if isinstance(text, str) else text), name)
+        read = text.encode() if isinstance(text, str) else text
+        return cls._of(_zoo_gym.Tokens.from_text(read, _native(tokenizer)), name, tokenizer)
 
     @classmethod
     def from_file(
         cls, path: str | os.PathLike[str], name: str | None = None, *, tokenizer: Tokenizer | None = None
     ) -> Dataset:
-        """A dataset from a text or a token file (``gym data build``).
+        """A dataset from a token file, a text or documents.
+
+        A text (other names than those below) is taken as it is. Folders, JSON lines, Parquet and compressed
+        files hold documents: they are built by the default steps of ``gym data build``, in bounded memory,
+        and what was built is kept in ``datasets`` of ``$GYM_HOME`` for as long as the files stay as they are.
+        :meth:`build` takes other steps, and has the options for files of another form.
 
         Args:
-            tokenizer: of a text; None: a token is a byte.
+            path: a file, a folder, ``https://...`` or ``s3://BUCKET/...``.
+            name: for people; default: the file's.
+            tokenizer: of the text; None: a token is a byte. A token file must be of this tokenizer.
 
         Raises:
-            NotFoundError, IoError: if the file cannot be read.
-            MalformedError, OutOfRangeError: for a damaged token file.
+            NotFoundError, IoError: if a file cannot be read.
+            MalformedError, OutOfRangeError: for a damaged token file or a record without a text, which it names.
+            InvalidArgumentError: for a token file of another tokenizer, and where no document is left.
         """
-        chosen = name or Path(path).name
-        if tokenizer is not None:
-            try:
-                return cls.from_text(Path(path).read_bytes(), chosen, tokenizer=tokenizer)
-            except FileNotFoundError:
-                raise NotFoundError(f"{os.fspath(path)}: no such file") from None
-        return cls._of(_zoo_gym.Tokens.load(os.fspath(path)), chosen)
+        # No Path: it would make one slash of the two in a URL.
+        place = os.fspath(path)
+        chosen = name or Path(place).name
+        if not _zoo_gym.holds_documents(place):
+            return cls._of(_zoo_gym.Tokens.load(place, _native(tokenizer)), chosen, tokenizer, place)
+        built = _zoo_gym.build_kept(place, _native(tokenizer), str(home() / "datasets"))
+        return cls._of_build(built, chosen, tokenizer)
+
+    @classmethod
+    def build(
+        cls,
+        inputs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        path: str | os.PathLike[str],
+        *,
+        tokenizer: Tokenizer | None = None,
+        steps: str | Sequence[str] = "default",
+        languages: Sequence[str] = (),
+        licence: str | None = None,
+        licences: Sequence[str] = (),
+        opt_out: str | os.PathLike[str] | None = None,
+        format: str = "auto",
+        documents: str = "file",
+        text_key: str | None = None,
+        licence_key: str | None = None,
+        skip_malformed: bool = False,
+        seed: int = 1,
+        threads: int = 0,
+        index_memory: str = "1G",
+        s3_endpoint: str | None = None,
+        context: int = 0,
+        pad_to: int = 0,
+        padding_token: int | None = None,
+    ) -> Dataset:
+        """Makes a token file of documents, as ``gym data build`` does: the same inputs and options give the
+        same roots. docs/DATA.md describes inputs, steps, licences and the manifest, which is written beside
+        it. Memory is bounded; the tokens stay on the disk until they are needed. A call that was interrupted
+        continues.
+
+        Args:
+            inputs: files, folders, ``https://...``, ``s3://BUCKET/...``: text, JSON lines, Parquet, also
+                compressed.
+            path: of the token file.
+            tokenizer: None: a token is a byte.
+            steps: names and presets (``gym data steps`` lists them).
+            languages: that the step ``language`` keeps.
+            licence: of documents that name none. licences: keep only documents under these.
+            opt_out: file of ids, URLs and host names, one a line, whose documents are left out.
+            format: "text", "jsonl" or "parquet" for all inputs; "auto": by their names.
+            documents: where a document of a text ends: "file", "blank-lines", "lines".
+            text_key, licence_key: members of a record.
+            skip_malformed: leave out records that cannot be read.
+            seed: of the step ``minhash``.
+            threads: 0: one a core. The result does not depend on it.
+            index_memory: for finding duplicates, such as "2G".
+            s3_endpoint: default: ``$AWS_ENDPOINT_URL_S3``, else AWS.
+            context: refuse data that is too short for a model with this context.
+            pad_to, padding_token: put every document into rows of its own, of as many tokens as the model's
+                context, filled up with this token: the model's ``padding_token``.
+
+        Raises:
+            InvalidArgumentError: for an option that cannot be used, and where no document is left.
+            MalformedError: for a record that cannot be read, which it names.
+            NotFoundError, IoError: if a file cannot be read or written.
+            ConflictError: while another build writes the same file.
+        """
+        words = _zoo_gym.BuildWords()
+        several = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
+        words.inputs = [os.fspath(one) for one in several]
+        words.output = os.fspath(path)
+        words.steps = steps if isinstance(steps, str) else ",".join(steps)
+        words.languages, words.licences = list(languages), list(licences)
+        words.licence = licence or ""
+        words.opt_out = "" if opt_out is None else os.fspath(opt_out)
+        words.format, words.documents = format, documents
+        words.text_key, words.licence_key = text_key or "", licence_key or ""
+        words.skip_malformed = skip_malformed
+        words.seed, words.threads, words.context = seed, threads, context
+        words.pad_to, words.padding_token = pad_to, padding_token
+        words.index_memory, words.s3_endpoint = index_memory, s3_endpoint or ""
+        return cls._of_build(_zoo_gym.build(words, _native(tokenizer)), Path(path).name, tokenizer)
 
     @classmethod
     def mix(
@@ -208,7 +291,7 @@ class Dataset:
         ]
         made = cls.from_file(path)
         tokenizer = next((part.tokenizer for part, _ in parts if isinstance(part, Dataset)), None)
-        return cls(made._info, made._tokens, tokenizer, shares)
+        return cls(made._info, made._tokens, tokenizer, shares, os.fspath(path))
 
     @classmethod
     def mix_registered(
@@ -298,9 +381,19 @@ class Dataset:
         return cls(known._info, tokens)
 
     @classmethod
-    def _of(cls, tokens: _zoo_gym.Tokens, name: str, tokenizer: Tokenizer | None = None) -> Dataset:
+    def _of(
+        cls, tokens: _zoo_gym.Tokens, name: str, tokenizer: Tokenizer | None = None, file: str | None = None
+    ) -> Dataset:
         info = DatasetInfo(tokens.root, len(tokens), tokens.vocabulary, name)
-        return cls(info, tokens, tokenizer)
+        return cls(info, tokens, tokenizer, token_file=file)
+
+    @classmethod
+    def _of_build(cls, built: _zoo_gym.BuiltFile, name: str, tokenizer: Tokenizer | None) -> Dataset:
+        if built.documents is not None:
+            kept, read = built.documents
+            say(f"{kept} of {read} documents of {name} are kept, {built.tokens} tokens")
+        info = DatasetInfo(built.root, built.tokens, built.vocabulary, name)
+        return cls(info, None, tokenizer, token_file=built.path)
 
     @property
     def info(self) -> DatasetInfo:
@@ -323,7 +416,10 @@ class Dataset:
 
         Raises:
             NotFoundError: for a dataset of which only the record is here.
+            MismatchError: if the file that was built is another one now.
         """
+        if self._tokens is None and self._token_file is not None:
+            self._tokens = _zoo_gym.Tokens.load_again(self._token_file, self.root)
         if self._tokens is None:
             raise NotFoundError(
                 f"the tokens of dataset '{self._info.name}' ({self.root}) are not on this machine: "
@@ -346,7 +442,7 @@ class Dataset:
     @property
     def is_here(self) -> bool:
         """Whether the tokens are on this machine."""
-        return self._tokens is not None
+        return self._tokens is not None or self._token_file is not None
 
     def __len__(self) -> int:
         return self._info.tokens
@@ -355,18 +451,21 @@ class Dataset:
         return f"Dataset({self._info.name!r}, {len(self)} tokens, {self.root})"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a token file, which :meth:`from_file` reads.
+        """Writes a token file, which :meth:`from_file` reads, and beside it the manifest if there is one:
+        the documents' licences bind a copy, too.
 
         Raises:
             IoError: if it cannot be written.
         """
         self.tokens.save(os.fspath(path))
+        if self._token_file is not None:
+            _zoo_gym.copy_beside(self._token_file, os.fspath(path))
 
     def push(
         self,
         name: str | None = None,
         *,
-        licence: str,
+        licence: str | None = None,
         price: Money = 0,
         visibility: str | None = None,
         allow: Sequence[str] = (),
@@ -380,7 +479,8 @@ class Dataset:
             name: the dataset becomes its next version; NAME@VERSION insists on the number. A name belongs
                 to the owner who uses it first. Default: none, only the file's name as a label. Doing it
                 again changes nothing.
-            licence: SPDX expression such as ``"CC-BY-4.0"``.
+            licence: SPDX expression such as ``"CC-BY-4.0"``. It may permit no more than the licences of the
+                documents that the manifest beside the token file records; None: all of theirs together.
             price: for a million tokens, in the network's money; it can never change.
             visibility: ``"public"``: everybody can list it, train on it and, if it costs nothing, read it;
                 ``"private"``: its owner alone; ``"allow-list"``: also the accounts of ``allow``. Nodes that
@@ -394,27 +494,46 @@ class Dataset:
 
         Raises:
             ConflictError: if it is registered under another owner, other terms or another visibility
-                (:meth:`set_visibility` changes it), or the version is not the next one.
-            InvalidArgumentError: for a name or terms that the network refuses, and for a text that is not
+                (:meth:`set_visibility` changes it), the version is not the next one, or the licence permits
+                more than the documents'.
+            MismatchError: if the manifest beside the token file is of another one.
+            InvalidArgumentError: if nothing names a licence; for a name or terms that the network refuses, and for a text that is not
                 public over plain HTTP to another machine.
             PermissionDeniedError: if the name belongs to another owner.
         """
-        if not licence:
-            raise InvalidArgumentError("licence: name one, such as 'CC-BY-4.0'")
         label = self._info.name if name is None else _zoo_gym.parse_dataset_name(name)
         found = network if isinstance(network, Network) else Network.find(network, api_key_file)
         api = found.owner_api()
-        if name is not None:
-            api.check_dataset_name(name, self.root)
-        record = api.register_dataset(
-            self.tokens, label, licence, decimal_text(price, "price"), visibility, list(allow)
+        record, version = api.push_data(
+            self.tokens,
+            self._token_file or "",
+            label,
+            name or "",
+            licence or "",
+            decimal_text(price, "price"),
+            visibility,
+            list(allow),
+            # So that models that are trained on it are exported with their tokenizer.
+            [] if self._tokenizer is None else self._tokenizer.files,
         )
         say(f"dataset '{label}' is visible: {api.who_sees_data(record)}")
-        if self._tokenizer is not None and self._tokenizer.files:
-            # So that models that are trained on it are exported with their tokenizer.
-            api.give_tokenizer(record.root, self._tokenizer.files)
-        info = _info_of(record) if name is None else _named(record, api.name_dataset(name, record.root))
-        return Dataset(info, self._tokens, self._tokenizer)
+        info = _info_of(record) if version is None else _named(record, version)
+        return self._registered(info)
+
+    def check_use(self, use: str) -> None:
+        """That the licences of the documents in the manifest permit a job for ``use``.
+
+        Args:
+            use: "commercial" or "non-commercial".
+
+        Raises:
+            ConflictError: with what they forbid; InvalidArgumentError: for another word.
+        """
+        if self._token_file is not None:
+            _zoo_gym.check_documents(self._info.name, self._token_file, self.root, use)
+
+    def _registered(self, info: DatasetInfo) -> Dataset:
+        return Dataset(info, self._tokens, self._tokenizer, self._shares, self._token_file)
 
     def set_visibility(
         self,
@@ -443,19 +562,21 @@ class Dataset:
         api = found.owner_api()
         record = api.set_dataset_access(self.root, visibility, list(allow))
         say(f"dataset '{self._info.name}' is visible: {api.who_sees_data(record)}")
-        info = replace(_info_of(record), name=self._info.name, version=self._info.version)
-        return Dataset(info, self._tokens, self._tokenizer)
+        return self._registered(replace(_info_of(record), name=self._info.name, version=self._info.version))
 
 
 def _token_file(part: Dataset | str | os.PathLike[str], folder: Path, name: str) -> str:
     """The path of a token file; what is none becomes one in ``folder``."""
     if not isinstance(part, Dataset):
-        try:
-            with Path(part).open("rb") as file:
-                if file.read(len(_TOKEN_FILE)) == _TOKEN_FILE:
-                    return os.fspath(part)
-        except FileNotFoundError:
-            raise NotFoundError(f"{os.fspath(part)}: no such file") from None
+        place = os.fspath(part)
+        if not _zoo_gym.holds_documents(place):
+            try:
+                with open(place, "rb") as file:
+                    if file.read(len(_TOKEN_FILE)) == _TOKEN_FILE:
+                        return place
+            except FileNotFoundError:
+                raise NotFoundError(f"{place}: no such file") from None
         part = Dataset.from_file(part)
+    # With its manifest, if it has one: the mix is by documents then.
     part.save(folder / name)
     return str(folder / name)

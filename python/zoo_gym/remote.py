@@ -119,6 +119,8 @@ class NetworkTraining:
             notes=tuple(plan.notes),
             warnings=tuple(plan.warnings),
             tokens_today=plan.tokens_today,
+            nodes_wanted=plan.nodes_wanted,
+            seconds_with_all=plan.seconds_with_all,
         )
         return quote, plan.yaml
 

@@ -124,7 +124,7 @@ class DistributedTrainer:
         if nodes is not None and nodes < 1:
             raise InvalidArgumentError(f"nodes: {nodes} is less than 1")
         found = Network.find(network, api_key_file, keystore, passphrase_file)
-        data = _network_dataset(dataset, found, licence)
+        data = _network_dataset(dataset, found, licence, str((job or {}).get("use", "commercial")))
         asked = JobAsked(
             name=name or f"{made.name} on {data.info.name}"[:128],
             tokens=tokens,
@@ -310,19 +310,23 @@ def _visibility(visibility: str | None, allow: list[str]) -> dict[str, Any]:
 
 
 def _network_dataset(
-    dataset: Dataset | str | os.PathLike[str], network: Network, licence: str | None
+    dataset: Dataset | str | os.PathLike[str], network: Network, licence: str | None, use: str
 ) -> Dataset:
-    """Registered; a dataset of this machine is, if there is a licence for it."""
+    """Registered; a dataset of this machine is, if there is a licence for it that permits the job."""
     if not isinstance(dataset, Dataset):
         return Dataset.load(os.fspath(dataset), network)
     if network.api().dataset(dataset.root) is not None:
         return Dataset.load(dataset.root, network)
-    if licence is None:
+    dataset.check_use(use)
+    try:
+        return dataset.push(licence=licence, visibility="private", network=network)
+    except InvalidArgumentError as error:
+        if licence is not None:
+            raise
         raise InvalidArgumentError(
-            f"dataset '{dataset.info.name}' is not registered: pass licence='CC-BY-4.0' (an SPDX "
-            "expression) to register it privately and at price 0, or use Dataset.push"
-        )
-    return dataset.push(licence=licence, visibility="private", network=network)
+            f"dataset '{dataset.info.name}' is not registered: pass licence='CC-BY-4.0' (an SPDX expression) to "
+            f"register it privately and at price 0, or use Dataset.push ({error.message})"
+        ) from None
 
 
 def _network_weights(init: str | os.PathLike[str], network: Network) -> str | Path:

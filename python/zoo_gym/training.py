@@ -22,7 +22,10 @@ class Quote:
         parameters: of the model.
         tokens: that will be trained on, all nodes together.
         flops: floating-point operations of all training steps.
-        nodes: that train at the same time.
+        nodes: that train at the same time: those that you want, or the live ones if they are fewer,
+            so that all tokens are trained.
+        nodes_wanted: those that you want, where fewer are live; else None.
+        seconds_with_all: the same as ``seconds`` with all of them.
         rounds: after each of which the nodes' results are averaged; 1 for local training.
         steps: of each node, in all rounds.
         most: the most that the job can cost; 0 for local training, None: the network has not
@@ -31,7 +34,8 @@ class Quote:
         expected: what it costs with the verification that is expected; 0 for local training.
         seconds: from the fastest to the slowest likely; None: not known.
         notes: sentences to read before paying.
-        warnings: the same about tokens that today's workers do not train; :func:`str` shows them.
+        warnings: the same about tokens that today's workers do not train, and memory that they do not lend;
+            :func:`str` shows them.
         tokens_today: that the workers which are live now train, if no others come; None: not known.
     """
 
@@ -48,6 +52,8 @@ class Quote:
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     tokens_today: int | None = None
+    nodes_wanted: int | None = None
+    seconds_with_all: tuple[float, float] | None = None
 
     def __str__(self) -> str:
         parts = [

@@ -113,9 +113,10 @@ Handler::Admission Api::admit(const Request& head) {
                 0,
                 {}};
     }
-    if (!route.begin) return {std::nullopt, route.body_bytes_max, {}};
+    const std::string account = *owner ? (*owner)->hex() : "";
+    if (!route.begin) return {std::nullopt, route.body_bytes_max, {}, account};
     auto sink = route.begin(Call{head, match->path, match->query, *owner});
-    if (sink.ok()) return {std::nullopt, route.body_bytes_max, *std::move(sink)};
+    if (sink.ok()) return {std::nullopt, route.body_bytes_max, *std::move(sink), account};
     impl_->metrics.request(route.id, http_status(sink.error().code), 0);
     return {problem(sink.error(), head.request_id), 0, {}};
 }

@@ -1,10 +1,8 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
-#include <cmath>
 #include <stdexcept>
 
 #include "gym/common/json_fields.hpp"
-#include "gym/common/ppm.hpp"
 #include "gym/data/mix.hpp"
 #include "routes.hpp"
 #include "views.hpp"
@@ -14,14 +12,12 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr double kWeightMin = 1e-6, kWeightMax = 100;
-
 /// Of JSON no number is NaN, but 1e400 is infinite.
 std::uint64_t weight_ppm_of(const json::object& object) {
     const auto weight = json_fields::number_of<double>(object, "weight");
-    if (!(weight >= kWeightMin && weight <= kWeightMax))
+    if (!(weight >= data::kMixWeightMin && weight <= data::kMixWeightMax))
         throw std::runtime_error("weight: expected 0.000001 to 100");
-    return static_cast<std::uint64_t>(std::llround(weight * kPpm));
+    return data::mix_weight_ppm(weight);
 }
 
 /// No member but these.

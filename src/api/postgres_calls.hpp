@@ -4,6 +4,7 @@
 #include "gym/api/uploads.hpp"
 #include "gym/engine/state_layout.hpp"
 #include "gym/licence/licence.hpp"
+#include "gym/registry/datasets.hpp"
 #include "gym/registry/job_spec.hpp"
 
 /// How the backend talks to the database: briefly, because a person waits for the answer.
@@ -33,6 +34,11 @@ Result<std::optional<protocol::CostRates>> cost_rates(db::Transaction& tx);
 Result<std::optional<protocol::CostRates>> cost_rates(db::Transaction& tx,
                                                       const rewards::PublishedFee& fee);
 
+/// Others than their owner may train on a dataset, or on each part of a mix, as far as its licence
+/// permits the job's use. @errors kPermissionDenied saying which licence forbids what.
+Status check_data_licence(const registry::Dataset& dataset, const Address& submitter,
+                          licence::Use use);
+
 /// Weights that a job begins from.
 struct FoundWeights {
     registry::StateRef state;
@@ -44,7 +50,8 @@ struct FoundWeights {
 /// model or what a job trained.
 /// @param needed the program's parameters. @param use of the job.
 /// @errors kNotFound (no such state, job or round, or none that the owner may see);
-/// kPermissionDenied (the licence of another owner's model forbids it); as engine::Differences.
+/// kPermissionDenied (the licence of another owner's model or data forbids it, also where other
+/// jobs trained on from there); as engine::Differences.
 Result<FoundWeights> find_weights(db::Transaction& tx, const Address& owner,
                                   const registry::InitialWeights& init,
                                   const engine::StateLayout& needed, licence::Use use);

@@ -129,7 +129,7 @@ Result<Market> PostgresBackend::market() {
         GYM_TRY(const db::Row row,
                 tx.exec_one("SELECT count(*) AS jobs, percentile_disc(0.5) WITHIN GROUP (ORDER BY "
                             "price_wei_per_pflop) AS price FROM (SELECT price_wei_per_pflop FROM "
-                            "registry.job ORDER BY submitted_at_ms DESC LIMIT 100) newest"));
+                            "registry.job ORDER BY submitted_at_ms DESC, id LIMIT 100) newest"));
         Market out{row.get<std::uint64_t>("jobs"), row.get<std::optional<Amount>>("price"), {}};
         GYM_TRY(const auto paid,
                 tx.exec_optional("SELECT id, price_wei_per_pflop FROM registry.job j WHERE EXISTS "

@@ -11,6 +11,7 @@
 
 #include "gym/api/mixes.hpp"
 #include "gym/blob/directory_store.hpp"
+#include "gym/blob/read_once.hpp"
 #include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/commit/tensor_root.hpp"
@@ -50,10 +51,6 @@ Digest recipe_of(const std::vector<registry::Dataset>& parts, const MixOrder& or
         encoder.fixed(parts[i].root).u64(order.parts[i].weight_ppm);
     encoder.u64(order.tokens).boolean(order.best_effort);
     return commit::sha256(encoder.view());
-}
-
-std::uint64_t token_bytes(const registry::Dataset& dataset) {
-    return dataset.vocabulary <= (1U << 16) ? 2 : 4;
 }
 
 Result<registry::Dataset> find_part(db::Transaction& tx, const std::string& text,
@@ -103,7 +100,7 @@ Status check_together(const std::vector<registry::Dataset>& parts) {
 }
 
 Status check_size(const Plan& plan, const MixLimits& limits) {
-    const std::uint64_t width = token_bytes(plan.mix);
+    const std::uint64_t width = registry::bytes_per_token(plan.mix);
     if (plan.mix.tokens > (limits.bytes_max - kHeaderBytesMax) / width)
         return fail(ErrorCode::kOutOfRange,
                     "the mix would have " + std::to_string(plan.mix.tokens) + " tokens, at most " +
@@ -198,21 +195,6 @@ Result<Plan> plan_of(db::Transaction& tx, const MixOrder& order, const MixLimits
     return out;
 }
 
-/// The blob root of a file's bytes, in constant memory.
-Result<Digest> root_of_file(const fs::path& path) {
-    std::error_code error;
-    const std::uint64_t size_bytes = fs::file_size(path, error);
-    if (error) return fail(ErrorCode::kIo, path.string() + ": " + error.message());
-    commit::ChunkTreeHasher hasher;
-    for (std::uint64_t at = 0; at < size_bytes;) {
-        GYM_TRY(const Bytes piece, read_range(path, at, kPieceBytes));
-        if (piece.empty()) return fail(ErrorCode::kIo, path.string() + " became shorter");
-        hasher.update(piece);
-        at += piece.size();
-    }
-    return commit::tensor_digest(commit::DType::kU8, {&size_bytes, 1}, hasher.root());
-}
-
 Status copy_blob(const blob::BlobStore& blobs, const Digest& root, const fs::path& path) {
     GYM_TRY(const auto reader, blobs.open_reader(root));
     GYM_TRY(FileAppender file, FileAppender::open(path, 0600));
@@ -255,7 +237,7 @@ Status check_disk(const Plan& plan, const fs::path& folder) {
     std::uint64_t tokens = plan.mix.tokens;
     for (const registry::Dataset& part : plan.parts)
         tokens += part.tokens;
-    const std::uint64_t needed = tokens * token_bytes(plan.mix);
+    const std::uint64_t needed = tokens * registry::bytes_per_token(plan.mix);
     std::error_code error;
     const fs::space_info space = fs::space(folder, error);
     if (error || space.available >= needed) return {};
@@ -356,17 +338,24 @@ struct PostgresMixes::Impl {
         mix.root = report.dataset.root;
         registry::MixRecord record{plan.recipe, report.manifest_root, {}, clock.now_ms()};
         // Before the rows that promise the bytes.
-        const fs::path file = work.path() / "mix.tokens";
-        GYM_TRY(mix.blob, mixes::root_of_file(file));
-        GYM_TRY(const auto made, blob::open_file(file));
+        GYM_TRY(const auto made, blob::open_file(work.path() / "mix.tokens"));
+        GYM_TRY(mix.blob, blob::blob_root(*made));
         GYM_CHECK(blobs.adopt(mix.blob, *made));
         GYM_TRY(const Bytes manifest, read_file(report.manifest, mixes::kManifestBytesMax));
         GYM_TRY(record.manifest_blob, blobs.put(manifest));
         GYM_TRY([[maybe_unused]] const bool is_new,
                 calls::write(database, options, [&](db::Transaction& tx) {
-                    return registry::register_mix(tx, mix, record);
+                    return register_within_quota(tx, mix, record);
                 }));
         return {};
+    }
+
+    Result<bool> register_within_quota(db::Transaction& tx, const registry::Dataset& mix,
+                                       const registry::MixRecord& record) {
+        GYM_CHECK(registry::lock_registrations(tx));
+        GYM_TRY(const auto before, registry::find_dataset(tx, mix.root));
+        if (!before) GYM_CHECK(registry::check_dataset_quota(tx, mix, options.dataset_quota));
+        return registry::register_mix(tx, mix, record);
     }
 
     /// @errors what went wrong when it was made, once; kUnavailable.
@@ -415,7 +404,11 @@ Result<MixProgress> PostgresMixes::mix(const MixOrder& order) {
                             GYM_TRY(plan,
                                     mixes::plan_of(tx, order, impl.limits, impl.clock.now_ms()));
                             GYM_TRY(const auto root, registry::find_mix(tx, plan.recipe));
-                            if (!root) return std::optional<registry::Dataset>();
+                            if (!root) {
+                                GYM_CHECK(registry::check_dataset_quota(
+                                    tx, plan.mix, impl.options.dataset_quota));
+                                return std::optional<registry::Dataset>();
+                            }
                             return registry::find_dataset(tx, *root,
                                                           registry::Viewer::account(order.owner));
                         }));

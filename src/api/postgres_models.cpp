@@ -63,14 +63,9 @@ Result<ModelVersion> check_offer(const ModelOffer& offer) {
                     "a model is either 'state' and 'program', which were uploaded, or 'job'");
     ModelVersion out;
     GYM_TRY(out.licence, licence::canonical(offer.licence));
-    const auto usual = registry::default_visibility(out.licence);
-    if (offer.access && offer.access->visibility == registry::Visibility::kPublic &&
-        usual == registry::Visibility::kPrivate)
-        return fail(ErrorCode::kInvalidArgument,
-                    "the licence " + out.licence +
-                        " says that the model is private, the visibility that it is public: "
-                        "change one of them");
-    out.access = offer.access.value_or(registry::Access{usual, {}});
+    if (offer.access) GYM_CHECK(registry::check_visibility(out.licence, offer.access->visibility));
+    out.access =
+        offer.access.value_or(registry::Access{registry::default_visibility(out.licence), {}});
     out.owner = offer.owner;
     return out;
 }

@@ -1,10 +1,13 @@
 #include "gym/api/postgres.hpp"
 
+#include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "gym/api/uploads.hpp"
-#include "gym/blob/dataset.hpp"
+#include "gym/blob/read_once.hpp"
 #include "gym/commit/sha256.hpp"
+#include "gym/common/memory.hpp"
 #include "gym/common/printable.hpp"
 #include "gym/dispute/network_limit.hpp"
 #include "gym/engine/state_layout.hpp"
@@ -96,34 +99,6 @@ Result<CheckedSpec> check_spec(const Submission& submission, const Amount& price
     return out;
 }
 
-/// Others than its owner may train on a dataset as far as its licence permits the job's use.
-/// @param dataset a registry::Dataset that is no mix, or a part of one.
-template <class Text>
-Status check_licence(const Text& dataset, const Address& submitter, licence::Use use) {
-    if (dataset.owner == submitter) return {};
-    const std::string why = licence::forbidden(dataset.licence, use);
-    if (why.empty()) return {};
-    const bool other_use =
-        use == licence::Use::kCommercial &&
-        licence::forbidden(dataset.licence, licence::Use::kNonCommercial).empty();
-    return fail(ErrorCode::kPermissionDenied,
-                "dataset " + dataset.root.hex() + " (" + dataset.name + ") is under " +
-                    dataset.licence + ", and " + why + ": only its owner, " + dataset.owner.hex() +
-                    ", can submit this job" +
-                    (other_use ? "; for a job that is not commercial, write 'use: non-commercial' "
-                                 "in the job file or pass --use non-commercial"
-                               : "; choose other data (`gym data list`)"));
-}
-
-/// A mix belongs to its parts' owners.
-Status check_licences(const registry::Dataset& dataset, const Address& submitter,
-                      licence::Use use) {
-    if (dataset.parts.empty()) return check_licence(dataset, submitter, use);
-    for (const registry::DatasetPart& part : dataset.parts)
-        GYM_CHECK(check_licence(part, submitter, use));
-    return {};
-}
-
 /// The dataset exists and has a window for training and one for validation.
 Status check_dataset(db::Transaction& tx, const CheckedSpec& spec) {
     const auto dataset =
@@ -136,7 +111,7 @@ Status check_dataset(db::Transaction& tx, const CheckedSpec& spec) {
                 " is not registered; register it with `gym data register` or POST /v1/datasets (a "
                 "job trains on datasets that its owner may see)");
     }
-    GYM_CHECK(check_licences(*dataset, spec.job.owner, spec.use));
+    GYM_CHECK(calls::check_data_licence(*dataset, spec.job.owner, spec.use));
     const std::uint64_t validation = dataset->tokens / 10;
     if (validation < spec.window_tokens)
         return fail(ErrorCode::kInvalidArgument, "the dataset's validation tenth has " +
@@ -379,19 +354,62 @@ Status check_offer(const DatasetOffer& offer) {
 }
 
 registry::Dataset record_of(const DatasetOffer& offer, std::string licence,
-                            const blob::Dataset& decoded) {
+                            const blob::DatasetSummary& file) {
     registry::Dataset out;
-    out.root = decoded.root();
+    out.root = file.root;
     out.owner = offer.owner;
     out.name = offer.name;
     out.licence = std::move(licence);
     out.price_wei_per_mtoken = offer.price_wei_per_mtoken;
     out.access =
         offer.access.value_or(registry::Access{registry::default_visibility(offer.licence), {}});
-    out.tokens = decoded.tokens().size();
-    out.vocabulary = decoded.vocabulary();
-    if (!decoded.tokenizer().is_zero()) out.tokenizer = decoded.tokenizer();
+    out.tokens = file.tokens;
+    out.vocabulary = file.vocabulary;
+    if (!file.tokenizer.is_zero()) out.tokenizer = file.tokenizer;
     return out;
+}
+
+/// A token file in memory.
+class FileInMemory final : public blob::BlobReader {
+  public:
+    explicit FileInMemory(ByteView file) : file_(file) {}
+    [[nodiscard]] std::uint64_t size() const noexcept override { return file_.size(); }
+    Status read(std::uint64_t offset, std::span<std::uint8_t> out) const override {
+        std::ranges::copy(file_.subspan(offset, out.size()), out.begin());
+        return {};
+    }
+
+  private:
+    ByteView file_;
+};
+
+/// What registration needs of a token file, read once in bounded memory.
+struct ReadFile {
+    blob::DatasetSummary summary;
+    quality::DatasetSketch sketch;
+};
+Result<ReadFile> read_offered(const blob::BlobReader& file, const DatasetOffer& offer) {
+    quality::Sketcher sketcher;
+    ReadFile out;
+    GYM_TRY(out.summary, blob::scan_dataset(file, [&](TokenView tokens) -> Status {
+                sketcher.add(tokens);
+                return {};
+            }));
+    if (offer.root && *offer.root != out.summary.root)
+        return fail(ErrorCode::kMismatch, "the file's tokens have the root " +
+                                              out.summary.root.hex() + ", not " +
+                                              offer.root->hex());
+    out.sketch = sketcher.finish();
+    return out;
+}
+
+Status check_complete(db::Transaction& tx, const Address& owner, const Digest& blob) {
+    GYM_TRY(const auto row, tx.exec_optional("SELECT 1 FROM api.upload WHERE owner = $1 AND root = "
+                                             "$2 AND completed_at_ms IS NOT NULL",
+                                             {owner, blob}));
+    if (row) return {};
+    return fail(ErrorCode::kNotFound, "'upload': you have no complete upload of blob " +
+                                          blob.hex() + "; PUT /v1/blobs/{root} sends it");
 }
 
 /// Compares the sketch with all that is registered: fills in novelty and nearest dataset.
@@ -439,10 +457,12 @@ Result<std::optional<AddedDataset>> registered_before(db::Transaction& tx,
 }
 
 Result<AddedDataset> add_new(db::Transaction& tx, const quality::DatasetSketch& sketch,
-                             registry::Dataset dataset, bool names_access) {
+                             registry::Dataset dataset, bool names_access,
+                             const registry::DatasetQuota& quota) {
     GYM_CHECK(registry::lock_registrations(tx));
     GYM_TRY(const auto before, registered_before(tx, dataset, names_access));
     if (before) return *before;
+    GYM_CHECK(registry::check_dataset_quota(tx, dataset, quota));
     GYM_CHECK(compare(tx, sketch, dataset));
     AddedDataset out;
     GYM_TRY(out.is_new, registry::register_dataset(tx, dataset));
@@ -456,24 +476,58 @@ Result<AddedDataset> add_new(db::Transaction& tx, const quality::DatasetSketch& 
 
 Result<AddedDataset> PostgresBackend::add_dataset(const DatasetOffer& offer) {
     GYM_CHECK(check_offer(offer));
+    if (!offer.upload) {
+        return register_file(offer, FileInMemory(offer.file),
+                             [&]() { return blobs_.put(offer.file); });
+    }
+    const std::unique_lock lock(*reading_, std::try_to_lock);
+    if (!lock)
+        return fail(ErrorCode::kUnavailable, "another uploaded dataset is being read; ask again");
+    if (!options_.uploads)
+        return fail(ErrorCode::kNotFound, "'upload': this gym-api takes no uploads");
+    const Digest& blob = *offer.upload;
+    GYM_CHECK(calls::read(database_, options_, [&](db::Transaction& tx) {
+        return check_complete(tx, offer.owner, blob);
+    }));
+    GYM_TRY(const auto file, options_.uploads->open(offer.owner, blob));
+    if (file->size() > options_.dataset_bytes_max)
+        return fail(ErrorCode::kOutOfRange, "a token file of " + memory_text(file->size()) +
+                                                "; this network takes at most " +
+                                                memory_text(options_.dataset_bytes_max));
+    return register_file(offer, *file, [&]() -> Result<Digest> {
+        GYM_CHECK(blobs_.adopt(blob, *file));
+        return blob;
+    });
+}
+
+Result<AddedDataset> PostgresBackend::register_file(const DatasetOffer& offer,
+                                                    const blob::BlobReader& file,
+                                                    FunctionRef<Result<Digest>()> store) {
     GYM_TRY(std::string licence, licence::canonical(offer.licence));
-    GYM_TRY(const auto decoded, blob::Dataset::decode(offer.file, offer.root));
-    registry::Dataset dataset = record_of(offer, std::move(licence), decoded);
+    // Seconds for large files: outside of the lock that others wait for.
+    GYM_TRY(const ReadFile read, read_offered(file, offer));
+    registry::Dataset dataset = record_of(offer, std::move(licence), read.summary);
     dataset.usefulness_ppm = options_.usefulness_default_ppm;
     dataset.registered_at_ms = clock_.now_ms();
     const bool names_access = offer.access.has_value();
-    // Before the row that promises the bytes; also if the row is there, in case they were lost.
-    GYM_TRY(dataset.blob, blobs_.put(offer.file));
-    GYM_TRY(const auto before, calls::read(database_, options_, [&](db::Transaction& tx) {
-                return registered_before(tx, dataset, names_access);
+    GYM_TRY(
+        const auto before,
+        calls::read(
+            database_, options_, [&](db::Transaction& tx) -> Result<std::optional<AddedDataset>> {
+                GYM_TRY(auto found, registered_before(tx, dataset, names_access));
+                // What is refused does not fill the disk.
+                if (!found)
+                    GYM_CHECK(registry::check_dataset_quota(tx, dataset, options_.dataset_quota));
+                return found;
             }));
+    // Before the row that promises the bytes; also if the row is there, in case they were lost.
+    GYM_TRY(dataset.blob, store());
     if (before) return *before;
-    // Seconds for large files: outside of the lock that others wait for.
-    const quality::DatasetSketch sketch = quality::sketch(decoded.tokens());
+    const quality::DatasetSketch& sketch = read.sketch;
     dataset.sample = registry::DatasetSample{
         sketch.level, static_cast<std::uint32_t>(sketch.chunks.size()), sketch.compared_tokens};
     return calls::write(database_, options_, [&](db::Transaction& tx) {
-        return add_new(tx, sketch, dataset, names_access);
+        return add_new(tx, sketch, dataset, names_access, options_.dataset_quota);
     });
 }
 

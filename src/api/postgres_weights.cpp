@@ -1,5 +1,7 @@
 // Weights that a submitted job begins from: an uploaded state, a registered model, or what another
 // job has trained whose model its owner may see.
+#include <utility>
+
 #include "gym/program/train_config_yaml.hpp"
 #include "gym/program/train_program.hpp"
 #include "gym/registry/datasets.hpp"
@@ -56,6 +58,42 @@ Status check_licence(const registry::ModelVersion& model, const Address& owner, 
                     ", can submit this job");
 }
 
+/// Jobs that began from one another, the last one included; more are as good as none.
+constexpr std::size_t kAncestorsMax = 256;
+
+/// Others' data that went into a job's weights. What the job's owner trained on text of its own is
+/// the owner's to give away.
+Status check_data_of(db::Transaction& tx, const registry::Job& job, const Address& owner,
+                     licence::Use use) {
+    GYM_TRY(const auto data, registry::get_dataset(tx, job.dataset_root));
+    return data.owner == job.owner && data.parts.empty() ? Status()
+                                                         : check_data_licence(data, owner, use);
+}
+
+/// Licences stay with weights on their way through jobs: those of every model and dataset that
+/// `job` and the jobs before it began from or were trained on.
+Status check_origin(db::Transaction& tx, registry::Job job, const Address& owner,
+                    licence::Use use) {
+    for (std::size_t i = 0; i < kAncestorsMax; ++i) {
+        const Status data = check_data_of(tx, job, owner, use);
+        if (!data.ok()) return data.error().in("'init', job " + job.id.hex());
+        GYM_TRY(const auto spec, registry::parse_submitted_spec(job.spec_yaml, "job"));
+        if (!spec.init) return {};
+        std::optional<Digest> before = spec.init->job;
+        if (!before) {
+            GYM_TRY(const auto model, registry::find_model_of_state(tx, spec.init->root,
+                                                                    registry::Viewer::service()));
+            if (!model) return {};
+            GYM_CHECK(check_licence(*model, owner, use));
+            before = model->job;
+        }
+        if (!before) return {};
+        GYM_TRY(job, registry::get_job(tx, *before));
+    }
+    return fail(ErrorCode::kOutOfRange, "'init': more than " + std::to_string(kAncestorsMax) +
+                                            " jobs began from one another: upload the weights");
+}
+
 /// A state by its root.
 Result<FoundWeights> state_of_root(db::Transaction& tx, const Address& owner, const Digest& root,
                                    const engine::StateLayout& needed, licence::Use use) {
@@ -63,7 +101,13 @@ Result<FoundWeights> state_of_root(db::Transaction& tx, const Address& owner, co
             registry::find_model_of_state(tx, root, registry::Viewer::account(owner)));
     GYM_TRY(auto own, own_state(tx, owner, root, needed));
     // What the owner uploaded itself came to it under whichever terms.
-    if (model && !(own && own->uploaded)) GYM_CHECK(check_licence(*model, owner, use));
+    if (model && !(own && own->uploaded)) {
+        GYM_CHECK(check_licence(*model, owner, use));
+        if (model->job) {
+            GYM_TRY(registry::Job job, registry::get_job(tx, *model->job));
+            GYM_CHECK(check_origin(tx, std::move(job), owner, use));
+        }
+    }
     if (own) {
         if (model) own->tokenizer = model->tokenizer;
         return *own;
@@ -123,6 +167,7 @@ Result<FoundWeights> find_weights(db::Transaction& tx, const Address& owner,
     GYM_CHECK(check_fit(needed, given, "job " + job->id.hex()));
     const auto trained = trained_state(tx, *job, init.round);
     if (!trained.ok()) return trained.error().in("'init'");
+    GYM_CHECK(check_origin(tx, *job, owner, use));
     GYM_TRY(const auto data, registry::get_dataset(tx, job->dataset_root));
     return FoundWeights{trained->state, data.tokenizer, false};
 }

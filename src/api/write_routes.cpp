@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <stdexcept>
@@ -10,6 +11,8 @@ namespace gym::api {
 namespace {
 
 namespace json = boost::json;
+
+constexpr std::uint64_t kDatasetBodyBytesMax = std::uint64_t{256} << 20;
 
 const Parameter kOrderHeader{
     "Gym-Order",
@@ -82,6 +85,12 @@ Result<Response> add_dataset(RouteContext& context, const Call& call) {
     }
     if (call.has("root")) {
         GYM_TRY(offer.root, call.digest("root"));
+    }
+    if (call.has("upload")) {
+        GYM_TRY(offer.upload, call.digest("upload"));
+        if (!call.request.body.empty())
+            return fail(ErrorCode::kMalformed,
+                        "'upload' names the token file: the request has no body then");
     }
     offer.file = as_bytes(call.request.body);
     if (const auto visibility = call.query.find("visibility"); visibility != call.query.end()) {
@@ -159,10 +168,14 @@ void add_dataset_route(Router& router, RouteContext& context) {
                            "public, allow-list or private (default: public, and private under "
                            "LicenseRef-private). An allow-list is empty until PUT "
                            "/v1/datasets/{root}/visibility."},
-                          {"root", "The expected root of the tokens; 422 if they have another."}},
+                          {"root", "The expected root of the tokens; 422 if they have another."},
+                          {"upload",
+                           "The root of a blob that the owner has uploaded (PUT /v1/blobs/{root}), "
+                           "in the place of a body: for token files of any size."}},
                 .needs_key = true,
                 .body_type = "application/octet-stream",
-                .body_bytes_max = context.options.dataset_bytes_max,
+                // Held in memory: larger ones are uploaded.
+                .body_bytes_max = std::min(context.options.dataset_bytes_max, kDatasetBodyBytesMax),
                 .success = 201,
                 .also_success = {200},
                 .schema = "Dataset",

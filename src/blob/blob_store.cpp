@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "gym/blob/read_once.hpp"
+#include "gym/commit/tensor_root.hpp"
 #include "gym/common/assert.hpp"
 
 namespace gym::blob {
@@ -23,7 +25,21 @@ class MemoryReader final : public BlobReader {
     const Bytes bytes_;
 };
 
+constexpr std::uint64_t kPieceBytes = std::uint64_t{1} << 20;
+
 }  // namespace
+
+Result<Digest> blob_root(const BlobReader& blob) {
+    const std::uint64_t size = blob.size();
+    commit::ChunkTreeHasher hasher;
+    Bytes piece;
+    for (std::uint64_t at = 0; at < size; at += piece.size()) {
+        piece.resize(static_cast<std::size_t>(std::min(kPieceBytes, size - at)));
+        GYM_CHECK(blob.read(at, piece));
+        hasher.update(piece);
+    }
+    return commit::tensor_digest(commit::DType::kU8, {&size, 1}, hasher.root());
+}
 
 Result<Digest> BlobStore::put(ByteView content) {
     const Digest root = blob_root(content);

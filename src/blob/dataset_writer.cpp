@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "gym/blob/read_once.hpp"
 #include "gym/common/descriptor.hpp"
 
 namespace gym::blob {
@@ -42,24 +43,35 @@ Result<std::size_t> read_full(int file, std::span<std::uint8_t> out,
 }
 
 using Visit = FunctionRef<Status(ByteView, TokenView)>;
+/// Fills all of a span with the next bytes.
+using Fill = FunctionRef<Status(std::span<std::uint8_t>)>;
 
 /// Calls `visit` with the next header.tokens tokens, a part at a time.
-Status read_tokens(int file, const std::filesystem::path& path, const DatasetHeader& header,
-                   Visit visit) {
+Status read_tokens(Fill fill, const DatasetHeader& header, Visit visit) {
     Bytes bytes(kPartTokens * header.token_bytes());
     std::vector<std::uint32_t> tokens(kPartTokens);
     for (std::uint64_t done = 0; done < header.tokens;) {
         const std::size_t part = std::min<std::uint64_t>(kPartTokens, header.tokens - done);
         const std::span<std::uint8_t> body = std::span(bytes).first(part * header.token_bytes());
-        GYM_TRY(const std::size_t got, read_full(file, body, path));
-        if (got != body.size())
-            return fail(ErrorCode::kMalformed, "the token file ends within its tokens");
+        GYM_CHECK(fill(body));
         for (std::size_t i = 0; i < part; ++i)
             tokens[i] = token_at(header, body, i);
         GYM_CHECK(visit(body, std::span<const std::uint32_t>(tokens).first(part)));
         done += part;
     }
     return {};
+}
+
+/// The same from where an open file is.
+Status read_tokens(int file, const std::filesystem::path& path, const DatasetHeader& header,
+                   Visit visit) {
+    return read_tokens(
+        [&](std::span<std::uint8_t> body) -> Status {
+            GYM_TRY(const std::size_t got, read_full(file, body, path));
+            if (got == body.size()) return {};
+            return fail(ErrorCode::kMalformed, "the token file ends within its tokens");
+        },
+        header, visit);
 }
 
 /// The head at the start of an open file, which is then at the first token.
@@ -97,6 +109,26 @@ DatasetSummary summary_of(const DatasetHeader& header, const commit::ChunkTreeHa
             .file_bytes = header.file_bytes(),
             .tokenizer = header.tokenization.tokenizer};
 }
+
+/// Checks and hashes tokens on their way to who asked for them.
+class Scan {
+  public:
+    Scan(const DatasetHeader& header, const std::optional<FunctionRef<Status(TokenView)>>& visit)
+        : header_(header), visit_(visit) {}
+    Status add(ByteView body, TokenView tokens) {
+        GYM_CHECK(check_tokens(tokens, header_.tokenization.vocabulary, done_));
+        hasher_.update(body);
+        done_ += tokens.size();
+        return visit_ ? (*visit_)(tokens) : Status();
+    }
+    [[nodiscard]] DatasetSummary summary() const { return summary_of(header_, hasher_); }
+
+  private:
+    const DatasetHeader& header_;
+    const std::optional<FunctionRef<Status(TokenView)>>& visit_;
+    commit::ChunkTreeHasher hasher_;
+    std::uint64_t done_ = 0;
+};
 
 }  // namespace
 
@@ -221,17 +253,29 @@ Result<DatasetSummary> scan_dataset(const std::filesystem::path& path,
     const auto in = [&](const Error& error) { return error.in(path.string()); };
     const auto header = read_header(file.descriptor.get(), path, file.bytes);
     if (!header.ok()) return in(header.error());
-    commit::ChunkTreeHasher hasher;
-    std::uint64_t done = 0;
-    const Status read = read_tokens(
-        file.descriptor.get(), path, *header, [&](ByteView body, TokenView tokens) -> Status {
-            GYM_CHECK(check_tokens(tokens, header->tokenization.vocabulary, done));
-            hasher.update(body);
-            done += tokens.size();
-            return visit ? (*visit)(tokens) : Status();
-        });
+    Scan scan(*header, visit);
+    const Status read =
+        read_tokens(file.descriptor.get(), path, *header,
+                    [&](ByteView body, TokenView tokens) { return scan.add(body, tokens); });
     if (!read.ok()) return in(read.error());
-    return summary_of(*header, hasher);
+    return scan.summary();
+}
+
+Result<DatasetSummary> scan_dataset(const BlobReader& file,
+                                    std::optional<FunctionRef<Status(TokenView)>> visit) {
+    Bytes first(std::min<std::uint64_t>(kDatasetHeaderBytesMax, file.size()));
+    GYM_CHECK(file.read(0, first));
+    GYM_TRY(const DatasetHeader header, read_dataset_header(first, file.size()));
+    Scan scan(header, visit);
+    std::uint64_t at = header.size_bytes();
+    const auto fill = [&](std::span<std::uint8_t> body) -> Status {
+        GYM_CHECK(file.read(at, body));
+        at += body.size();
+        return {};
+    };
+    GYM_CHECK(read_tokens(fill, header,
+                          [&](ByteView body, TokenView tokens) { return scan.add(body, tokens); }));
+    return scan.summary();
 }
 
 Result<DatasetHeader> peek_dataset(const std::filesystem::path& path) {

@@ -8,6 +8,8 @@
 
 #include "access.hpp"
 #include "exchange.hpp"
+#include "gym/blob/directory_store.hpp"
+#include "gym/blob/read_once.hpp"
 #include "gym/common/ppm.hpp"
 #include "read_records.hpp"
 
@@ -15,6 +17,8 @@ namespace gym::client {
 namespace {
 
 namespace json = boost::json;
+constexpr std::uint64_t kReadDatasetBytesPerMs = 5'000;  // 5 MB/s at least
+constexpr std::uint64_t kDayMs = 86'400'000;
 /// A mix as large as gym-api makes one, behind others that wait.
 constexpr std::chrono::minutes kMixWaitMax{30};
 constexpr std::chrono::milliseconds kMixPauseMin{50}, kMixPauseMax{1'000};
@@ -176,21 +180,47 @@ Result<AnswerList<registry::Dataset>> ApiClient::datasets(const ListPage& page) 
 
 Result<Answer<registry::Dataset>> ApiClient::register_dataset(const blob::Dataset& dataset,
                                                               const DatasetTerms& terms) const {
+    Post post{.path = {}, .timeout_ms = kUploadTimeoutMs};
+    const Bytes file = dataset.encode();
+    post.body.assign(file.begin(), file.end());
+    return post_dataset(std::move(post), dataset.root(), terms);
+}
+
+Result<Answer<registry::Dataset>> ApiClient::register_dataset(
+    const std::filesystem::path& token_file, const Digest& root, const DatasetTerms& terms,
+    const UploadProgress& progress) const {
+    GYM_TRY(const auto file, blob::open_file(token_file));
+    GYM_TRY(const Digest blob, blob::blob_root(*file));
+    GYM_TRY(const BlobSource source, source_of(token_file));
+    GYM_TRY([[maybe_unused]] const auto sent, upload_blob(blob, source, progress));
+    // gym-api reads the whole file before it answers.
+    const std::uint64_t timeout_ms = kUploadTimeoutMs + source.size_bytes / kReadDatasetBytesPerMs;
+    Post post{.path = "&upload=" + blob.hex(),
+              .timeout_ms = static_cast<std::uint32_t>(std::min(timeout_ms, kDayMs))};
+    auto registered = post_dataset(std::move(post), root, terms);
+    // The network has it now; the upload would count against the owner's quota for days.
+    if (registered.ok()) [[maybe_unused]]
+        const auto forgotten = this->post({.method = "DELETE", .path = "/v1/blobs/" + blob.hex()},
+                                          with_json(read_upload));
+    return registered;
+}
+
+/// @param post holds the file, or names it in the end of its path.
+Result<Answer<registry::Dataset>> ApiClient::post_dataset(Post post, const Digest& root,
+                                                          const DatasetTerms& terms) const {
     const registry::Visibility visibility =
         terms.access ? terms.access->visibility : registry::default_visibility(terms.licence);
     GYM_CHECK(check_confidential(visibility));
-    const Bytes file = dataset.encode();
-    Post post{.path = "/v1/datasets?name=" + encode_query(terms.name) +
-                      "&licence=" + encode_query(terms.licence) + "&price_wei_per_mtoken=" +
-                      terms.price_wei_per_mtoken.to_string() + "&root=" + dataset.root().hex() +
-                      (terms.access ? "&visibility=" + std::string(to_string(visibility)) : ""),
-              .content_type = "application/octet-stream",
-              .timeout_ms = kUploadTimeoutMs};
-    post.body.assign(file.begin(), file.end());
+    post.path =
+        "/v1/datasets?name=" + encode_query(terms.name) +
+        "&licence=" + encode_query(terms.licence) +
+        "&price_wei_per_mtoken=" + terms.price_wei_per_mtoken.to_string() + "&root=" + root.hex() +
+        (terms.access ? "&visibility=" + std::string(to_string(visibility)) : "") + post.path;
+    post.content_type = "application/octet-stream";
     auto registered = this->post(post, with_json(read_dataset));
     // A list does not fit into a URL; until it is there, the dataset is its owner's alone.
     if (!registered.ok() || !terms.access || terms.access->allowed.empty()) return registered;
-    return set_dataset_access(dataset.root(), *terms.access);
+    return set_dataset_access(root, *terms.access);
 }
 
 Result<Answer<registry::Dataset>> ApiClient::set_dataset_access(

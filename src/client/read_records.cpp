@@ -339,6 +339,14 @@ const std::string* Network::find(std::string_view contract) const {
 
 namespace {
 
+/// A name becomes part of a file's name here, so that a server must not choose it freely.
+std::string name_of_version(const json::object& object,
+                            Result<registry::NameReference> (*parse)(std::string_view)) {
+    registry::NameReference name = take("name", parse(text_of(object, "name")));
+    if (name.version) throw std::runtime_error("name: expected it without a version");
+    return std::move(name.name);
+}
+
 std::vector<std::string> read_names(const json::object& object) {
     const json::value& list = member_of(object, "names");
     if (!list.is_array()) throw std::runtime_error("names: expected a list");
@@ -379,9 +387,9 @@ registry::Dataset read_dataset(const json::object& object) {
 }
 
 registry::DatasetVersion read_dataset_version(const json::object& object) {
-    return {text_of(object, "name"), number_of<std::uint32_t>(object, "version"),
-            fixed_of<Digest>(object, "root"), fixed_of<Address>(object, "owner"),
-            number_of<UnixMs>(object, "registered_at_ms")};
+    return {name_of_version(object, registry::parse_dataset_reference),
+            number_of<std::uint32_t>(object, "version"), fixed_of<Digest>(object, "root"),
+            fixed_of<Address>(object, "owner"), number_of<UnixMs>(object, "registered_at_ms")};
 }
 
 registry::ModelVersion read_model_version(const json::object& object) {
@@ -390,7 +398,7 @@ registry::ModelVersion read_model_version(const json::object& object) {
                                       fixed_of<Digest>(part, "blob"), count_of(part, "bytes")};
     };
     registry::ModelVersion out;
-    out.name = text_of(object, "name");
+    out.name = name_of_version(object, registry::parse_model_reference);
     out.version = number_of<std::uint32_t>(object, "version");
     out.owner = fixed_of<Address>(object, "owner");
     out.state = object_of(object, "state", blob);

@@ -151,8 +151,14 @@ Status YamlText::replace(std::string_view key, std::string_view lines) {
 }
 
 std::string yaml_quoted(std::string_view text) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
     std::string out = "\"";
     for (const char c : text) {
+        const auto code = static_cast<unsigned char>(c);
+        if (code < ' ' || code == 0x7F) {  // a line break would end the value, or begin another key
+            out += {'\\', 'x', kDigits[code >> 4], kDigits[code & 0xF]};
+            continue;
+        }
         if (c == '"' || c == '\\') out += '\\';
         out += c;
     }

@@ -5,6 +5,7 @@
 
 #include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
+#include "gym/common/memory.hpp"
 #include "gym/registry/job_spec.hpp"
 
 namespace gym::coordinator {
@@ -77,6 +78,21 @@ std::uint64_t slots_of_round(const registry::Job& job, std::uint64_t deltas_byte
     const std::uint64_t fit = deltas_bytes_max / delta_bytes_max(job);
     return std::min<std::uint64_t>(
         {job.terms.slots_max, registry::kJobSlotsMax, std::max<std::uint64_t>(fit, 1)});
+}
+
+std::optional<std::string> size_pause(const registry::Job& job, const SizeLimits& limits) {
+    if (job.status != JobStatus::kRunning) return std::nullopt;
+    const std::uint64_t delta = delta_bytes_max(job);
+    const std::string begin = "size: a delta of this model has up to " + memory_text(delta);
+    const std::string end = ", then `gym job resume`, or cancel the job";
+    if (delta > limits.blob_bytes)
+        return begin + ", and this network takes blobs of at most " +
+               memory_text(limits.blob_bytes) + ": ask its operator to raise blob_bytes_max" + end;
+    const std::uint64_t slots = slots_of_round(job, limits.deltas_bytes);
+    if (slots >= job.terms.workers_min) return std::nullopt;
+    return begin + ", and this network aggregates no more than " + std::to_string(slots) +
+           " of them at once, where the job demands " + std::to_string(job.terms.workers_min) +
+           " (workers_min): ask its operator to raise deltas_bytes_max" + end;
 }
 
 bool is_free(std::span<const registry::Unit> open_units) {

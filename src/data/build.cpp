@@ -12,6 +12,7 @@
 #include "gym/common/file_lock.hpp"
 #include "gym/common/printable.hpp"
 #include "gym/data/manifest.hpp"
+#include "padded_rows.hpp"
 #include "parallel.hpp"
 #include "token_hash.hpp"
 #include "unicode.hpp"
@@ -62,6 +63,10 @@ json::object options_json(const BuildOptions& options) {
     if (has_step(options.steps, Step::kLanguage))
         out["languages"] = to_array(options.steps.languages);
     if (has_step(options.steps, Step::kMinhash)) out["seed"] = options.steps.seed;
+    if (options.rows) {
+        out["pad_to"] = options.rows->window;
+        out["padding_token"] = options.rows->padding;
+    }
     return out;
 }
 
@@ -160,11 +165,16 @@ class Builder {
         Encoder& first = *encoders_.front();
         head_.tokenizer = first.name();
         head_.vocabulary = first.vocabulary();
-        tokenization_ = {first.vocabulary(), first.tokenizer_root()};
-        if (const auto end = first.end_of_text())
-            head_.separator = {*end};
-        else
-            GYM_CHECK(first.encode(kSeparatorText, head_.separator));
+        if (options_.rows)
+            head_.vocabulary = std::max(head_.vocabulary, options_.rows->padding + 1);
+        tokenization_ = {head_.vocabulary, first.tokenizer_root()};
+        end_of_text_ = first.end_of_text();
+        if (!options_.rows) {
+            if (end_of_text_)
+                head_.separator = {*end_of_text_};
+            else
+                GYM_CHECK(first.encode(kSeparatorText, head_.separator));
+        }
         head_.options = json::serialize(options_json(options_));
         identity_ = identity_of(options_, inputs_, to_line(head_));
         return {};
@@ -301,6 +311,12 @@ class Builder {
         const Status encoded = encoders_[thread]->encode(item.prepared.document.text, item.tokens);
         if (!encoded.ok())
             item.not_encoded = encoded.error().in(item.prepared.document.provenance.source);
+        if (!encoded.ok() || !options_.rows || item.tokens.empty()) return;
+        auto rows = padded_rows(std::move(item.tokens), end_of_text_, *options_.rows);
+        if (rows.ok())
+            item.tokens = *std::move(rows);
+        else
+            item.not_encoded = rows.error().in(item.prepared.document.provenance.source);
     }
 
     Status write(const Item& item) {
@@ -313,7 +329,8 @@ class Builder {
             ++read.reasons["no tokens"];
             return {};
         }
-        if (writer_->tokens() > 0) GYM_CHECK(writer_->append(head_.separator));
+        if (writer_->tokens() > 0 && !head_.separator.empty())
+            GYM_CHECK(writer_->append(head_.separator));
         const Provenance& from = at.document.provenance;
         GYM_CHECK(manifest_->append(
             to_line(ManifestDocument{.first = writer_->tokens(),
@@ -432,6 +449,7 @@ class Builder {
     std::vector<std::unique_ptr<Encoder>> encoders_;
     ManifestHead head_;
     blob::Tokenization tokenization_;
+    std::optional<std::uint32_t> end_of_text_;
     std::string identity_;
     std::optional<blob::DatasetWriter> writer_;
     std::optional<ManifestWriter> manifest_;
@@ -474,6 +492,8 @@ Result<BuildReport> build(const BuildOptions& options) {
     if (options.threads < 1 || options.threads > kThreadsMax)
         return fail(ErrorCode::kInvalidArgument,
                     "threads must be 1 to " + std::to_string(kThreadsMax));
+    if (options.rows && options.rows->padding >= blob::kVocabularyMax)
+        return fail(ErrorCode::kInvalidArgument, "the padding token must be below 2^20");
     GYM_TRY(auto inputs, expand_inputs(options));
     return Builder(options, std::move(inputs)).run();
 }

@@ -1,5 +1,6 @@
 #include "gym/data/document_licences.hpp"
 
+#include <algorithm>
 #include <set>
 #include <system_error>
 
@@ -78,6 +79,10 @@ std::string licences_text(const LicenceCounts& counts) {
     return out;
 }
 
+bool names_licence(const LicenceCounts& counts) {
+    return std::ranges::any_of(counts, [](const auto& one) { return !one.first.empty(); });
+}
+
 Result<std::string> licence_of_whole(std::string_view given, const LicenceCounts& counts) {
     if (given.empty()) {
         std::set<std::string> all;
@@ -90,10 +95,11 @@ Result<std::string> licence_of_whole(std::string_view given, const LicenceCounts
     GYM_TRY(std::string out, licence::canonical(given));
     const std::string stricter = stricter_than(out, counts);
     if (stricter.empty()) return out;
-    return fail(ErrorCode::kConflict,
-                out + " permits more than the documents' licences: " + stricter +
-                    "; leave --licence out to take all of theirs together, name a stricter one, or "
-                    "build without these documents (`gym data build --licences`)");
+    return fail(
+        ErrorCode::kConflict,
+        out + " permits more than the documents' licences: " + stricter +
+            "; leave the licence out to take all of theirs together, name a stricter one, or "
+            "build without these documents (`gym data build --licences`)");
 }
 
 std::string forbidden_by_documents(const LicenceCounts& counts, Use use) {

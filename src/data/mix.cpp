@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 #include <charconv>
+#include <cmath>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -69,6 +70,11 @@ Result<ManifestHead> head_of(const std::vector<MixSource>& sources, const MixOpt
                            {"weight_ppm", options.inputs[i].weight_ppm}};
         if (source.manifest()) {
             const ManifestHead& head = source.manifest()->head;
+            if (head.separator.empty())
+                return fail(ErrorCode::kInvalidArgument,
+                            source.input().path.string() +
+                                " holds padded rows, which a mix would cut: build one token file "
+                                "of all the documents (`gym data build A B --pad-to ...`)");
             if (known && (head.tokenizer != out.tokenizer || head.separator != out.separator))
                 return refuse("tokenizer");
             out.tokenizer = head.tokenizer;
@@ -303,6 +309,10 @@ Result<std::vector<std::uint64_t>> mix_quotas(const std::vector<MixWish>& inputs
                     std::to_string(total) + " and not " + percent_text(asked[shortest]) +
                     ": ask for at most --tokens " + std::to_string(most) +
                     ", or fill up from the others with --best-effort");
+}
+
+std::uint64_t mix_weight_ppm(double weight) {
+    return static_cast<std::uint64_t>(std::llround(weight * kPpm));
 }
 
 Result<MixInput> parse_mix_input(const std::string& text) {

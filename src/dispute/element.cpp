@@ -209,10 +209,10 @@ Result<ElementOp> ElementOp::create(PrimitiveRecord record) {
         out.op_.inputs.push_back(static_cast<program::SlotId>(out.slots_.size()));
         out.slots_.push_back({.kind = program::SlotKind::kInput,
                               .dtype = operand.shape.dtype,
-                              .dims = operand.shape.dims});
+                              .dims = program_dims(operand.shape)});
     }
     out.op_.outputs = {static_cast<program::SlotId>(out.slots_.size())};
-    out.slots_.push_back({.dtype = record.output.dtype, .dims = record.output.dims});
+    out.slots_.push_back({.dtype = record.output.dtype, .dims = program_dims(record.output)});
     GYM_CHECK(program::check_attributes(out.op_));
     GYM_CHECK(program::check_op(out.slots_, out.op_));
     out.record_ = std::move(record);

@@ -161,12 +161,13 @@ Result<MacroTrace::Shared> MacroTrace::run_one(engine::OpRunner& runner,
     std::vector<engine::OpInput> inputs;
     for (const Operand& input : record.inputs) {
         GYM_TRY(Shared from, operand(input.source, outputs));
-        inputs.push_back({input.shape.dtype, input.shape.dims, from->bytes().data()});
+        inputs.push_back({input.shape.dtype, program_dims(input.shape), from->bytes().data()});
         memory.push_back(std::move(from));
     }
     GYM_TRY(TensorMemory output, TensorMemory::create(size_bytes(record.output), options_.spill));
     spilled_ = spilled_ || output.in_file();
-    const engine::OpOutput to{record.output.dtype, record.output.dims, output.bytes().data()};
+    const engine::OpOutput to{record.output.dtype, program_dims(record.output),
+                              output.bytes().data()};
     GYM_CHECK(runner.run(record.code, record.attributes, inputs, {&to, 1}));
     return std::make_shared<const TensorMemory>(std::move(output));
 }

@@ -131,7 +131,7 @@ class Writer {
             // After every slot, so that the sum cannot overflow.
             if (h.delta_bytes > kDeltaBytesMax)
                 return fail(ErrorCode::kOutOfRange,
-                            "the parameters have more than 2^32 - 17 bytes: a delta of them cannot "
+                            "the parameters have more than 2^40 - 16 bytes: a delta of them cannot "
                             "be disputed");
             trace_.state.push_back(std::move(record));
         }

@@ -3,6 +3,7 @@
 #include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/commit/tensor_root.hpp"
+#include "gym/common/assert.hpp"
 #include "gym/dispute/trace_program.hpp"
 
 namespace gym::dispute {
@@ -18,7 +19,7 @@ Error malformed(const std::string& what) {
 void put(Encoder& out, const Shape& shape) {
     out.u8(static_cast<std::uint8_t>(shape.dtype));
     out.u8(static_cast<std::uint8_t>(shape.dims.size()));
-    for (const std::uint32_t dim : shape.dims)
+    for (const std::uint32_t dim : program_dims(shape))
         out.u32(dim);
 }
 
@@ -98,7 +99,7 @@ Status check_counts(const TraceHeader& h) {
     if (h.parameters > h.state_slots) return malformed("more parameters than state slots");
     if (h.delta_bytes < kDeltaHeadBytes || h.delta_bytes > kDeltaBytesMax ||
         h.delta_bytes % sizeof(float) != 0)
-        return malformed("a delta has a head of 16 bytes and then floats, fewer than 2^32 bytes");
+        return malformed("a delta has a head of 16 bytes and then floats, at most 2^40 bytes");
     return {};
 }
 
@@ -264,17 +265,30 @@ Digest trace_root(const TraceHeader& header) {
 }
 
 Digest tensor_digest(const Shape& shape, const Digest& tree_root) {
-    const std::vector<std::uint64_t> dims(shape.dims.begin(), shape.dims.end());
-    return commit::tensor_digest(shape.dtype, dims, tree_root);
+    return commit::tensor_digest(shape.dtype, shape.dims, tree_root);
+}
+Shape delta_shape(const TraceHeader& header) {
+    return {program::DType::kU8, {header.delta_bytes}};
 }
 std::uint64_t element_count(const Shape& shape) {
-    return program::element_count(shape.dims);
+    std::uint64_t count = 1;
+    for (const std::uint64_t dim : shape.dims)
+        count *= dim;
+    return count;
 }
 std::uint64_t size_bytes(const Shape& shape) {
     return element_count(shape) * commit::size_bytes(shape.dtype);
 }
 Shape shape_of(const program::Slot& slot) {
-    return {slot.dtype, slot.dims};
+    return {slot.dtype, {slot.dims.begin(), slot.dims.end()}};
+}
+program::Dims program_dims(const Shape& shape) {
+    program::Dims dims;
+    for (const std::uint64_t dim : shape.dims) {
+        GYM_ASSERT(dim <= UINT32_MAX, "a program's tensor");
+        dims.push_back(static_cast<std::uint32_t>(dim));
+    }
+    return dims;
 }
 
 Result<PrimitiveRecord> check_primitive(const TraceHeader& header, const RecordProof& proof) {

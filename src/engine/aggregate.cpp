@@ -4,6 +4,7 @@
 
 #include "gym/commit/merkle.hpp"
 #include "gym/engine/unit.hpp"
+#include "gym/program/aggregate_parts.hpp"
 #include "gym/program/cost.hpp"
 #include "gym/program/train_program.hpp"
 #include "state_of_program.hpp"
@@ -11,46 +12,78 @@
 namespace gym::engine {
 namespace {
 
+using program::AggregatePart;
 using program::Program;
-using program::Slot;
-using program::SlotId;
 using program::SlotKind;
 
 std::string momentum_name(const std::string& param) {
     return std::string(program::kMomentumPrefix) + param;
 }
 
-/// The aggregate program's state, whose slots are the parameters and their momenta by name.
-Result<State> join(const Program& aggregate, const State& base, const State& momentum) {
+/// The bytes of a part among those of its parameter.
+ByteView bytes_of(const AggregatePart& part, ByteView parameter) {
+    return parameter.subspan(part.first * sizeof(float),
+                             program::element_count(part.dims) * sizeof(float));
+}
+
+StateTensor cut(const AggregatePart& part, const StateTensor& from, std::string name) {
+    const ByteView bytes = bytes_of(part, from.bytes);
+    return {std::move(name),
+            from.dtype,
+            {part.dims.begin(), part.dims.end()},
+            Bytes(bytes.begin(), bytes.end())};
+}
+
+/// The aggregate program's state: every part of a parameter and its momentum.
+/// @pre `base` is the train program's.
+Result<State> join(const Program& aggregate, std::span<const AggregatePart> parts,
+                   const State& base, const State& momentum) {
     State state;
-    for (const SlotId id : state_slots(aggregate)) {
-        const Slot& slot = aggregate.slot(id);
-        const State& from = slot.kind == SlotKind::kParam ? base : momentum;
-        const StateTensor* tensor = from.find(slot.name);
-        if (tensor == nullptr)
-            return fail(ErrorCode::kShapeMismatch, "no tensor '" + slot.name + "' was given");
-        GYM_CHECK(check_tensor(slot, *tensor));
-        state.tensors.push_back(*tensor);
+    for (const AggregatePart& part : parts) {
+        const StateTensor& param = base.tensors[part.parameter];
+        const std::string name = momentum_name(param.name);
+        const StateTensor* of_momentum = momentum.find(name);
+        if (of_momentum == nullptr)
+            return fail(ErrorCode::kShapeMismatch, "no tensor '" + name + "' was given");
+        if (of_momentum->dtype != param.dtype || of_momentum->dims != param.dims ||
+            of_momentum->bytes.size() != param.bytes.size())
+            return fail(ErrorCode::kShapeMismatch,
+                        "tensor '" + name + "' is not like its parameter");
+        state.tensors.push_back(cut(part, param, part.name));
+        state.tensors.push_back(cut(part, *of_momentum, momentum_name(part.name)));
     }
+    GYM_CHECK(check_state(aggregate, state_slots(aggregate), state));
     return state;
 }
 
-/// Splits it again, in the order of `params`.
-void split(const State& state, const State& params, AggregateResult& result) {
+/// Puts the parts' tensors together again, in the order of `params`.
+void split(const State& state, std::span<const AggregatePart> parts, const State& params,
+           AggregateResult& result) {
+    const auto append = [](State& to, std::size_t tensor, const StateTensor& part) {
+        Bytes& bytes = to.tensors[tensor].bytes;
+        bytes.insert(bytes.end(), part.bytes.begin(), part.bytes.end());
+    };
     for (const StateTensor& param : params.tensors) {
-        result.base.tensors.push_back(*state.find(param.name));
-        result.momentum.tensors.push_back(*state.find(momentum_name(param.name)));
+        result.base.tensors.push_back({param.name, param.dtype, param.dims, {}});
+        result.momentum.tensors.push_back({momentum_name(param.name), param.dtype, param.dims, {}});
+        result.base.tensors.back().bytes.reserve(param.bytes.size());
+        result.momentum.tensors.back().bytes.reserve(param.bytes.size());
+    }
+    for (const AggregatePart& part : parts) {
+        append(result.base, part.parameter, *state.find(part.name));
+        append(result.momentum, part.parameter, *state.find(momentum_name(part.name)));
     }
 }
 
-/// Input "delta.<param>": the deltas of one parameter, one after another.
-std::vector<Bytes> stack(const State& base, std::span<const Delta> deltas) {
-    std::vector<Bytes> stacked(base.tensors.size());
-    for (std::size_t i = 0; i < base.tensors.size(); ++i) {
-        stacked[i].reserve(deltas.size() * base.tensors[i].bytes.size());
+/// Input "delta.<part>": the deltas of one part, one after another.
+std::vector<Bytes> stack(std::span<const AggregatePart> parts, std::span<const Delta> deltas) {
+    std::vector<Bytes> stacked;
+    for (const AggregatePart& part : parts) {
+        Bytes& all = stacked.emplace_back();
+        all.reserve(deltas.size() * program::element_count(part.dims) * sizeof(float));
         for (const Delta& delta : deltas) {
-            const ByteView tensor = delta.tensor(i);
-            stacked[i].insert(stacked[i].end(), tensor.begin(), tensor.end());
+            const ByteView values = bytes_of(part, delta.tensor(part.parameter));
+            all.insert(all.end(), values.begin(), values.end());
         }
     }
     return stacked;
@@ -96,7 +129,7 @@ State zero_momentum(const State& base) {
 
 Result<AggregateResult> run_aggregate(const Program& train, const State& base,
                                       const State& momentum, std::span<const Delta> deltas,
-                                      const EngineOptions& options) {
+                                      const EngineOptions& options, std::uint64_t elements_max) {
     if (deltas.empty() || deltas.size() > program::kDeltasMax)
         return fail(ErrorCode::kInvalidArgument, "the outer step needs 1 to 1024 deltas");
     if (train.find_output(program::kLossOutput) == program::kNoSlot)
@@ -106,15 +139,16 @@ Result<AggregateResult> run_aggregate(const Program& train, const State& base,
     GYM_CHECK(check_state(train, params, base));
     for (const Delta& delta : deltas)
         GYM_CHECK(check_fits(base, delta));
-    GYM_TRY(Program aggregate,
-            program::aggregate_program(train, static_cast<std::uint32_t>(deltas.size())));
-    GYM_TRY(State state,
-            join(aggregate, base, momentum.tensors.empty() ? zero_momentum(base) : momentum));
+    const auto count = static_cast<std::uint32_t>(deltas.size());
+    GYM_TRY(Program aggregate, program::aggregate_program(train, count, elements_max));
+    const std::vector<AggregatePart> parts = program::aggregate_parts(train, count, elements_max);
+    GYM_TRY(State state, join(aggregate, parts, base,
+                              momentum.tensors.empty() ? zero_momentum(base) : momentum));
 
-    const std::vector<Bytes> stacked = stack(base, deltas);
+    const std::vector<Bytes> stacked = stack(parts, deltas);
     std::vector<std::string> names;
-    for (const StateTensor& tensor : base.tensors)
-        names.push_back(std::string(program::kDeltaPrefix) + tensor.name);
+    for (const AggregatePart& part : parts)
+        names.push_back(std::string(program::kDeltaPrefix) + part.name);
     std::vector<NamedTensorView> inputs;
     for (std::size_t i = 0; i < names.size(); ++i)
         inputs.push_back({names[i], stacked[i]});
@@ -122,7 +156,7 @@ Result<AggregateResult> run_aggregate(const Program& train, const State& base,
     GYM_CHECK(engine.run(state, inputs));
 
     AggregateResult result{std::move(aggregate), {}, {}, {}, {}, {}, {}, 0};
-    split(state, base, result);
+    split(state, parts, base, result);
     result.base_root = state_root(result.base, options.threads);
     result.momentum_root = state_root(result.momentum, options.threads);
     result.records.push_back(make_record(result, deltas));

@@ -64,7 +64,7 @@ std::int32_t sample(std::span<const float> logits, std::vector<std::int32_t> ord
 
 Status check_prompt(const Program& program, std::span<const std::int32_t> prompt,
                     const GenerateOptions& options) {
-    if (program.find_slot(program::kBatchStride) != program::kNoSlot)
+    if (program::has_labels(program))
         return fail(ErrorCode::kInvalidArgument,
                     "the program classifies rows: there is no text to continue");
     if (program::reads_both_ways(program))

@@ -28,6 +28,7 @@ Result<WindowShape> window_shape(const Program& program) {
     if (value != static_cast<float>(shape.stride))
         return fail(ErrorCode::kInvalidArgument,
                     "constant 'batch.stride' must be the length of a window");
+    if (!program::has_labels(program)) return shape;
     for (const program::Op& op : program.ops())
         if (op.code == program::Opcode::kCrossEntropy)
             shape.classes = program.slot(op.inputs[0]).dims.back();
@@ -51,8 +52,7 @@ Status check_classes(const WindowShape& shape, std::span<const std::int32_t> tok
 }
 
 std::uint32_t vocabulary(const Program& program) {
-    const bool classifies = program.find_slot(program::kBatchStride) != program::kNoSlot;
-    if (classifies) {
+    if (program::has_labels(program)) {
         for (const program::Op& op : program.ops())
             if (op.code == program::Opcode::kGatherRows)
                 return program.slot(op.inputs[0]).dims.front();

@@ -13,7 +13,7 @@ namespace gym::engine {
 struct WindowShape {
     std::uint32_t windows = 0;
     std::uint32_t window_tokens = 0;
-    std::uint32_t stride = 1;   ///< windows begin at multiples of it
+    std::uint32_t stride = 1;   ///< windows begin at multiples of it: rows, padded or with labels
     std::uint32_t classes = 0;  ///< of a classifier: the last token of a window is one of so many
 };
 

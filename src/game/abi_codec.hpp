@@ -224,7 +224,8 @@ struct Type<Bytes> {
         return {};
     }
 };
-/// One word (TraceRecords.shape): dtype, rank, five dims of 32 bits; 0 for none.
+/// One word (Shapes of contracts/src/dispute): dtype, rank, five dims of 32 bits, the only dim of
+/// rank 1 in the places of two; 0 for none.
 template <>
 struct Type<std::optional<dispute::Shape>> {
     static std::string text() { return "uint256"; }

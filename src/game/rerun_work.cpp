@@ -198,9 +198,8 @@ Result<const TracedTensor*> RerunWork::delta() {
     if (!delta_) {
         GYM_TRY(const engine::State end, final_state());
         GYM_TRY(const Bytes bytes, engine::encode_delta(unit_.train, unit_.base, end));
-        const dispute::Shape shape{program::DType::kU8, {static_cast<std::uint32_t>(bytes.size())}};
-        GYM_TRY(delta_,
-                dispute::TracedTensor::copy(shape, bytes, options_.spill, options_.engine.threads));
+        GYM_TRY(delta_, dispute::TracedTensor::copy(dispute::delta_shape(trace_.header), bytes,
+                                                    options_.spill, options_.engine.threads));
     }
     return &*delta_;
 }

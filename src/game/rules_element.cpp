@@ -77,10 +77,6 @@ using dispute::StateRecord;
 constexpr std::string_view kMagic = "GYMDLTA1";
 constexpr std::uint32_t kCodec = 0;
 
-dispute::Shape delta_shape(const TraceHeader& header) {
-    return {program::DType::kU8, {static_cast<std::uint32_t>(header.delta_bytes)}};
-}
-
 bool is_empty(const dispute::ChunksOpening& opening) {
     return opening.chunks.empty() && opening.path.empty() && opening.tree_root.is_zero();
 }
@@ -191,7 +187,7 @@ Result<Step> decide(const Cursor& c, const move::PickDelta& m) {
     op.step = facts_hash;
     op.program = m.facts.trace_root;
     op.leaf = dispute::kNoLeaf;
-    op.shape = delta_shape(header);
+    op.shape = dispute::delta_shape(header);
     Cursor next;
     next.stage = Stage::kTensor;
     next.leaves = chunk_count(*op.shape);

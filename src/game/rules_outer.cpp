@@ -282,9 +282,7 @@ Result<Finding> decide(const Cursor& c, const move::ProveColumn& m) {
     GYM_TRY(const dispute::StateRecord slot, dispute::check_state_record(header, m.slot));
     if (m.position >= m.values.size() / kWordBytes)
         return fail(ErrorCode::kOutOfRange, "no delta has this position");
-    const dispute::Shape shape{program::DType::kU8,
-                               {static_cast<std::uint32_t>(header.delta_bytes)}};
-    const Digest delta = dispute::tensor_digest(shape, m.delta.tree_root);
+    const Digest delta = dispute::tensor_digest(dispute::delta_shape(header), m.delta.tree_root);
     GYM_CHECK(commit::merkle_verify(m.outer.deltas_root, {m.position, m.outer.deltas}, delta,
                                     m.delta.path));
     if (c.index >= header.delta_bytes / kWordBytes)

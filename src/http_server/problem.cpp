@@ -87,7 +87,7 @@ Response problem(unsigned status, std::string_view code, std::string_view detail
     response.status = status;
     response.content_type = "application/problem+json";
     if (status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
-    if (status == 503) response.headers.emplace_back("Retry-After", "1");
+    if (status == 503 || status == 429) response.headers.emplace_back("Retry-After", "1");
     response.body =
         boost::json::serialize(boost::json::object{{"type", "urn:gym:problem:" + std::string(code)},
                                                    {"title", phrase(status)},

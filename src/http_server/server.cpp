@@ -26,7 +26,8 @@ struct Server::Impl final : SessionHost {
           handler(request_handler),
           acceptor(io),
           accept_pause(io),
-          workers(server_options.threads) {}
+          workers(server_options.threads),
+          bodies(server_options.bodies_bytes_max, server_options.owner_bodies_bytes_max) {}
 
     Status listen() {
         boost::system::error_code error;
@@ -81,13 +82,12 @@ struct Server::Impl final : SessionHost {
         return true;
     }
     void stream_ended() override { --streams; }
-    bool body_begins(std::uint64_t bytes) override {
-        const bool fits = bodies_bytes == 0 || (bodies_bytes <= options.bodies_bytes_max &&
-                                                bytes <= options.bodies_bytes_max - bodies_bytes);
-        if (fits) bodies_bytes += bytes;
-        return fits;
+    BodyMemory::Room body_begins(const std::string& owner, std::uint64_t bytes) override {
+        return bodies.reserve(owner, bytes);
     }
-    void body_ended(std::uint64_t bytes) override { bodies_bytes -= bytes; }
+    void body_ended(const std::string& owner, std::uint64_t bytes) override {
+        bodies.release(owner, bytes);
+    }
     void ended(const std::shared_ptr<Session>& session) override {
         sessions.erase(session);
         handler.connections(static_cast<std::int64_t>(sessions.size()));
@@ -123,7 +123,7 @@ struct Server::Impl final : SessionHost {
     asio::thread_pool workers;
     std::set<std::shared_ptr<Session>> sessions;
     std::uint32_t streams = 0;
-    std::uint64_t bodies_bytes = 0;  // of bodies in memory
+    BodyMemory bodies;
     bool stopping = false;
     std::thread io_thread;
     bool stopped = false;

@@ -140,8 +140,10 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
         parser_->body_limit(admission_.body_bytes_max);
         request_.sink = admission_.sink;
         if (parser_->is_done() || !has_body()) return run();
-        if (!admission_.sink && !begin_body(length.value_or(admission_.body_bytes_max)))
-            return refuse(503, "too many large bodies are under way; try again");
+        if (!admission_.sink) {
+            const auto room = begin_body(length.value_or(admission_.body_bytes_max));
+            if (room != BodyMemory::Room::kTaken) return no_room(room);
+        }
         // How long a streamed body may take follows from its size.
         if (admission_.sink && !length) return refuse(411, "the body needs a Content-Length here");
         if (beast::iequals(parser_->get()[http::field::expect], "100-continue"))
@@ -150,18 +152,27 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     }
 
     /// Reserves memory for a body. A peer that announces no length may send the most.
-    bool begin_body(std::uint64_t bytes) {
-        if (bytes <= kSmallBodyBytes) return true;
-        if (!host_.body_begins(bytes)) return false;
-        body_bytes_ = bytes;
-        return true;
+    BodyMemory::Room begin_body(std::uint64_t bytes) {
+        if (bytes <= kSmallBodyBytes) return BodyMemory::Room::kTaken;
+        const BodyMemory::Room room = host_.body_begins(admission_.owner, bytes);
+        if (room == BodyMemory::Room::kTaken) body_bytes_ = bytes;
+        return room;
+    }
+
+    void no_room(BodyMemory::Room room) {
+        if (room == BodyMemory::Room::kFull)
+            return refuse(503, "too many large bodies are under way; try again");
+        refuse(429, "large requests of your account may have " +
+                        std::to_string(options_.owner_bodies_bytes_max) +
+                        " bytes together at one time: wait until the others are answered, then "
+                        "try again");
     }
 
     void end_body() {
         if (body_bytes_ == 0) return;
         parser_.reset();
         request_.body = {};
-        host_.body_ended(std::exchange(body_bytes_, 0));
+        host_.body_ended(admission_.owner, std::exchange(body_bytes_, 0));
     }
 
     [[nodiscard]] bool has_body() const {

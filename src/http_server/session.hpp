@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 
+#include "body_memory.hpp"
 #include "gym/http_server/server.hpp"
 
 namespace gym::http_server {
@@ -27,9 +28,9 @@ class SessionHost {
     /// Whether one more answer may be read while it is sent; then stream_ended() follows.
     virtual bool stream_begins() = 0;
     virtual void stream_ended() = 0;
-    /// Whether one more body of up to `bytes` may be in memory; then body_ended() follows.
-    virtual bool body_begins(std::uint64_t bytes) = 0;
-    virtual void body_ended(std::uint64_t bytes) = 0;
+    /// Whether one more body of up to `bytes` may be in memory; if kTaken, body_ended() follows.
+    virtual BodyMemory::Room body_begins(const std::string& owner, std::uint64_t bytes) = 0;
+    virtual void body_ended(const std::string& owner, std::uint64_t bytes) = 0;
     /// The session is over; the host lets go of it.
     virtual void ended(const std::shared_ptr<Session>& session) = 0;
 };

@@ -49,7 +49,7 @@ FolderConfig own_config(const Program& program) {
     if (batch != program::kNoSlot && program.slot(batch).dims.size() == 2)
         out.context = program.slot(batch).dims[1] - 1;
     const program::SlotId logits = program.find_output(program::kLogitsOutput);
-    const bool classifies = program.find_slot(program::kBatchStride) != program::kNoSlot;
+    const bool classifies = program::has_labels(program);
     const std::uint32_t scores = logits == program::kNoSlot ? 0 : program.slot(logits).dims.back();
     if (!classifies) out.vocabulary = scores;
     const bool encodes = !classifies && program::reads_both_ways(program);
@@ -81,7 +81,7 @@ std::optional<FolderConfig> encoder_config(const Program& program, const Special
     FolderConfig out;
     out.config = *config;
     out.names = naming_of(program);
-    if (special.padding) out.config["pad_token_id"] = *special.padding;
+    if (special.padding && !encoder->padding_token) out.config["pad_token_id"] = *special.padding;
     out.vocabulary = encoder->vocabulary;
     out.context = static_cast<std::uint32_t>(
         out.config.at("max_position_embeddings").to_number<std::uint64_t>());
@@ -115,10 +115,12 @@ FolderConfig folder_config(const Program& program, const SpecialTokens& special)
     FolderConfig out;
     out.config = *config;
     out.names = std::string(out.config.at("model_type").as_string());
-    add_special(special, out.config);
+    SpecialTokens all = special;
+    if (decoder->padding_token) all.padding = decoder->padding_token;
+    add_special(all, out.config);
     out.config["torch_dtype"] = "float32";
     out.config["use_cache"] = true;
-    add_special(special, out.generate);
+    add_special(all, out.generate);
     out.generate["do_sample"] = true;
     out.generate["temperature"] = 0.8;
     out.generate["max_length"] = decoder->context;

@@ -92,6 +92,7 @@ constexpr const char* kMaskedModel = "BertForMaskedLM";
 constexpr const char* kPretrainedModel = "BertForPreTraining";  // of which one part is masked
 constexpr const char* kClassifierModel = "BertForSequenceClassification";
 constexpr const char* kBareModel = "BertModel";
+constexpr const char* kPadding = "padding_token";
 
 Family bert_family() {
     return {"bert",
@@ -336,6 +337,9 @@ ModelConfig read_config(const json::object& config, std::uint32_t context) {
                std::to_string(program::kVocabularyMax));
     if (family->architecture == Architecture::kEncoder) read_bert(config, model);
     choose_context(context, model);
+    // Ours: published configs have a pad_token_id whether or not their model was ever padded.
+    if (member(config, kPadding) != nullptr)
+        model.padding_token = json_fields::number_of<std::uint32_t>(config, kPadding);
     if (family->architecture == Architecture::kEncoder) return model;
     if (family->architecture == Architecture::kGpt)
         read_gpt2(config, model);
@@ -467,6 +471,7 @@ Result<json::object> hf_config_of(const ModelConfig& model) {
         if (fixed.written) out[fixed.theirs] = fixed.ours;
     out["tie_word_embeddings"] = model.tied_embeddings;
     out["torch_dtype"] = "float32";
+    if (model.padding_token) out["pad_token_id"] = out[kPadding] = *model.padding_token;
     if (gpt)
         write_gpt2(model, out);
     else if (encoder)

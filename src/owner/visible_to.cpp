@@ -45,6 +45,16 @@ std::string who_sees_model(const registry::Access& access, std::optional<std::ui
            "payments are open to everybody";
 }
 
+std::string who_sees_named_model(const registry::Access& access,
+                                 std::optional<std::uint64_t> nodes) {
+    if (access.visibility == Visibility::kPublic)
+        return "everybody can list it, download its weights and begin jobs from them";
+    return whom(access) + " can list it, download its weights and begin jobs from them; " +
+           which_nodes(nodes) +
+           " may hold a task of such a job and then sees them in the clear, as does the network's "
+           "operator";
+}
+
 std::optional<std::uint64_t> count_nodes(const client::ApiClient& api) {
     std::uint64_t count = 0;
     for (const auto role : {records::NodeRole::kWorker, records::NodeRole::kVerifier}) {

@@ -93,22 +93,44 @@ Result<Draft> read_draft(YamlText text) {
     return Draft{std::move(text), wishes, std::move(fixed), std::move(spec)};
 }
 
+void leave_open(const OpenTraining& open, const program::OptimizerConfig& optimizer, Draft& draft,
+                ModelWork& work) {
+    if (open.schedule) {
+        draft.follow = Draft::WarmUps{optimizer.warmup_steps, optimizer.inner_warmup_steps};
+        work.schedule_steps = 0;
+    }
+    if (open.outer) work.outer_momentum.reset();
+}
+
+Result<bool> leaves_outer_open(const Draft& draft) {
+    GYM_TRY(const bool written, draft.text.has("model.outer"));
+    return !written;
+}
+
 Result<std::string> complete(const Draft& draft, const Plan& plan) {
     YamlText text = draft.text;
     for (const Reason& reason : plan.reasons) {
+        // A preset's outer step is in the text; that the plan chose one says that it is open.
+        if (reason.term.starts_with("outer.")) {
+            GYM_CHECK(text.set("model." + reason.term, reason.value));
+            continue;
+        }
         const bool is_deadline = reason.term.ends_with("_ms");
         const std::string path = (is_deadline ? "deadlines." : "") + reason.term;
         GYM_TRY(const bool there, text.has(path));
         if (!there) GYM_CHECK(text.set(path, reason.value));
     }
-    if (!draft.follow_with_warmup_steps) return text.text();
-    constexpr std::uint64_t kWarmupShare = 10;
+    if (!draft.follow) return text.text();
+    constexpr std::uint64_t kWarmupShare = 10, kUnitWarmupShare = 5;
     const std::uint64_t steps =
         std::min<std::uint64_t>(plan.terms.rounds * plan.terms.steps, program::kScheduleStepsMax);
     const std::uint64_t warmup =
-        std::min<std::uint64_t>(*draft.follow_with_warmup_steps, steps / kWarmupShare);
+        std::min<std::uint64_t>(draft.follow->job_steps, steps / kWarmupShare);
+    const std::uint64_t unit_warmup =
+        std::min<std::uint64_t>(draft.follow->unit_steps, plan.terms.steps / kUnitWarmupShare);
     GYM_CHECK(text.set("model.optimizer.total_steps", std::to_string(steps)));
     GYM_CHECK(text.set("model.optimizer.warmup_steps", std::to_string(warmup)));
+    GYM_CHECK(text.set("model.optimizer.inner_warmup_steps", std::to_string(unit_warmup)));
     return text.text();
 }
 

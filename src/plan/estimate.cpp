@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "gym/common/ppm.hpp"
+#include "gym/engine/memory.hpp"
 #include "gym/program/cost.hpp"
 
 namespace gym::plan {
@@ -117,8 +118,11 @@ Result<ModelWork> model_work(const program::TrainConfig& config) {
     out.flops_per_step = program::flops_per_step(train);
     out.tokens_per_step = std::uint64_t{config.batch} * config.model.context;
     out.parameters = program::parameter_count(train);
+    GYM_TRY(const engine::MemoryNeed need, engine::memory_need(train));
+    out.memory_bytes = need.total();
     out.context = config.model.context;
     out.schedule_steps = config.optimizer.total_steps;
+    out.outer_momentum = config.outer.momentum;
     // Shared by the copies of the work.
     const auto shared = std::make_shared<const program::Program>(std::move(train));
     out.aggregate_flops = [shared](std::uint32_t slots) -> Result<std::uint64_t> {
@@ -170,6 +174,7 @@ std::optional<Times> times_of(const registry::JobTerms& terms, const ModelWork& 
 Result<Estimate> estimate(const registry::JobTerms& terms, const ModelWork& work,
                           const Facts& facts) {
     Estimate out;
+    out.memory_bytes = work.memory_bytes;
     GYM_TRY(const Amount unit, multiplied(Amount(work.flops_per_step), terms.steps));
     GYM_TRY(const Amount round, multiplied(unit, terms.slots_max));
     GYM_TRY(const Amount flops, multiplied(round, terms.rounds));

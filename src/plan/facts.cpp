@@ -18,7 +18,8 @@ Result<std::vector<Machine>> live_machines(const client::ApiClient& api, records
     GYM_TRY(const auto nodes, api.nodes(role));
     std::vector<Machine> out;
     for (const client::Node& node : nodes)
-        if (node.live && !node.excluded) out.push_back({node.flops_per_second, node.valid_run});
+        if (node.live && !node.excluded)
+            out.push_back({node.flops_per_second, node.valid_run, node.memory_bytes});
     return out;
 }
 

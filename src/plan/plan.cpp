@@ -7,9 +7,11 @@
 #include <map>
 #include <memory>
 
+#include "gym/common/memory.hpp"
 #include "gym/plan/units.hpp"
 #include "gym/registry/job_spec.hpp"
 #include "money.hpp"
+#include "plan_words.hpp"
 
 namespace gym::plan {
 namespace {
@@ -19,31 +21,9 @@ constexpr std::uint64_t kRoundsMax = 1'000'000;  // of a job file
 constexpr std::uint64_t kDeadlineMsMax = 30ULL * 24 * 3600 * 1000;
 constexpr std::uint32_t kEvaluateWindowsMin = 16, kEvaluateWindowsMax = 256;
 
-std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) {
-    return a / b + (a % b == 0 ? 0 : 1);
-}
-
 Error refused(std::string message) {
     return fail(ErrorCode::kInvalidArgument, std::move(message));
 }
-
-/// All that the rules look at.
-struct Inputs {
-    const Wishes& wishes;
-    const FixedTerms& fixed;
-    const ModelWork& work;
-    const Facts& facts;
-
-    /// Seconds of one step on the slowest live worker.
-    [[nodiscard]] double step_s() const {
-        return static_cast<double>(work.flops_per_step) /
-               static_cast<double>(slowest(facts.workers).value_or(kAssumedFlopsPerSecond));
-    }
-    /// Steps of each slot over the whole job.
-    [[nodiscard]] std::uint64_t slot_steps(std::uint32_t slots) const {
-        return ceil_div(ceil_div(wishes.tokens.value_or(0), work.tokens_per_step), slots);
-    }
-};
 
 /// H by the length of a unit: about 100, of one to ten minutes.
 std::uint32_t steps_by_length(double step_s) {
@@ -170,11 +150,21 @@ Result<registry::JobTerms> schedule_within(const Inputs& in, std::uint64_t withi
                     live, duration_text(best), duration_text(static_cast<double>(within_s))));
 }
 
+/// Whether not all nodes that the owner wants are live, and more rounds or steps can make up for
+/// it: the tokens are promised, and rounds of fewer workers than slots would train fewer. Where no
+/// worker is live, all may still come.
+bool is_short(const Inputs& in) {
+    const std::size_t live = in.facts.workers.size();
+    const bool can_make_up = in.wishes.tokens && !(in.fixed.rounds && in.fixed.steps);
+    return can_make_up && !in.fixed.slots && in.wishes.nodes && live > 0 && live < *in.wishes.nodes;
+}
+
 Result<registry::JobTerms> choose_terms(const Inputs& in) {
-    const auto nodes = in.fixed.slots ? in.fixed.slots : in.wishes.nodes;
+    auto nodes = in.fixed.slots ? in.fixed.slots : in.wishes.nodes;
     if (nodes && (*nodes == 0 || *nodes > registry::kJobSlotsMax))
         return refused(fmt::format("{} nodes are not possible: at least 1, at most {}", *nodes,
                                    registry::kJobSlotsMax));
+    if (is_short(in)) nodes = static_cast<std::uint32_t>(in.facts.workers.size());
     if (!in.wishes.within_s) return schedule(in, nodes.value_or(nodes_by_default(in.facts)));
     if (!nodes) return schedule_within(in, *in.wishes.within_s);
     GYM_TRY(const registry::JobTerms terms, schedule(in, *nodes));
@@ -186,82 +176,17 @@ Result<registry::JobTerms> choose_terms(const Inputs& in) {
         *nodes, duration_text(seconds), duration_text(static_cast<double>(*in.wishes.within_s))));
 }
 
-// Words.
-
-std::string equation_of(const Inputs& in, const registry::JobTerms& terms) {
-    const std::uint64_t tokens =
-        std::uint64_t{terms.slots_max} * terms.steps * terms.rounds * in.work.tokens_per_step;
-    return fmt::format("{} tokens = {} rounds x {} workers x {} steps x {} tokens",
-                       count_text(tokens), count_text(terms.rounds), terms.slots_max, terms.steps,
-                       count_text(in.work.tokens_per_step));
-}
-
-std::string unit_length(const Inputs& in, const registry::JobTerms& terms) {
-    return "a unit takes " + duration_text(in.step_s() * terms.steps) +
-           (slowest(in.facts.workers) ? " on the slowest live worker"
-                                      : " on a small machine; no worker is live");
-}
-
-std::vector<Reason> reasons_of(const Inputs& in, const Plan& plan, const BudgetChoice& budget) {
-    const FixedTerms& fixed = in.fixed;
-    const registry::JobTerms& terms = plan.terms;
-    const std::string given = "as you say";
-    const auto why = [&](bool is_fixed, const std::string& rule) {
-        return is_fixed ? given : rule;
-    };
-    const std::string length = unit_length(in, terms);
-    std::string nodes = in.facts.workers.empty()
-                            ? std::string("the default where no worker is known")
-                            : fmt::format("{} workers are live", in.facts.workers.size());
-    if (in.wishes.within_s) nodes = "the fewest that are done in time";
-    if (in.wishes.nodes) nodes = "the nodes that you want";
-    const std::string deadline =
-        fmt::format("{} units of the slowest live worker, at least 10 min", kDeadlineFactor);
-    return {
-        {"rounds", std::to_string(terms.rounds),
-         why(fixed.rounds.has_value(), "tokens / (workers x steps x tokens of a step)")},
-        {"slots", std::to_string(terms.slots_max), why(fixed.slots.has_value(), nodes)},
-        {"workers_min", std::to_string(terms.workers_min),
-         why(fixed.workers_min.has_value(), "half of them, of those that are live")},
-        {"steps_per_round", std::to_string(terms.steps), why(fixed.steps.has_value(), length)},
-        {"checkpoint_every", std::to_string(terms.checkpoint_every),
-         why(fixed.checkpoint_every.has_value(), "each 100 steps")},
-        {"evaluate_windows", std::to_string(terms.evaluate_windows),
-         why(fixed.evaluate_windows.has_value(), "about 65,536 tokens a round")},
-        {"unit_ms", std::to_string(terms.lifecycle.unit_ms),
-         why(fixed.unit_ms.has_value(), deadline)},
-        {"report_ms", std::to_string(terms.lifecycle.report_ms),
-         why(fixed.report_ms.has_value(), "the same of the slowest live verifier")},
-        {"price_per_pflop", terms.price_wei_per_pflop.to_tokens(), plan.price.why},
-        {"budget", plan.budget_wei.to_tokens(), budget.why},
-    };
-}
-
-std::vector<std::string> notes_of(const Inputs& in, const Plan& plan) {
-    const registry::JobTerms& terms = plan.terms;
-    std::vector<std::string> out;
-    if (!in.facts.unknown.empty())
-        out.push_back("the network's workers and rates are unknown: " + in.facts.unknown);
-    if (in.facts.unknown.empty() && in.facts.verifiers.empty())
-        out.emplace_back("no verifier is live: rounds wait until one is");
-    if (in.fixed.unit_ms &&
-        static_cast<double>(*in.fixed.unit_ms) < 1000 * in.step_s() * terms.steps)
-        out.push_back("unit_ms is too short: " + unit_length(in, terms));
-    const std::uint64_t steps = terms.rounds * terms.steps;
-    if (in.work.schedule_steps > 0 && in.work.schedule_steps != steps)
-        out.push_back(
-            fmt::format("the learning rate's schedule ends after {} steps, the job makes "
-                        "{}: --set model.optimizer.total_steps={} makes them agree",
-                        count_text(in.work.schedule_steps), count_text(steps), steps));
-    if (plan.price.lowered_from_wei)
-        out.push_back("at " + money_text(plan.price.wei_per_pflop) +
-                      " for 10^15 operations workers earn less than at the usual " +
-                      money_number(*plan.price.lowered_from_wei) + ": --max-cost " +
-                      money_number(plan.price.enough_wei, Rounding::kUp) + " pays that price");
-    if (plan.estimate.most_wei && *plan.estimate.most_wei > plan.budget_wei)
-        out.push_back("if everything is verified the job can cost " +
-                      money_text(*plan.estimate.most_wei, Rounding::kUp) +
-                      ": it then pauses when the budget is used up (`gym job fund` continues it)");
+/// What the same job would take if the missing workers came, each like the slowest live one.
+Result<Shortage> shortage_of(const Inputs& in) {
+    Shortage out{*in.wishes.nodes, std::nullopt};
+    Facts all = in.facts;
+    all.workers.resize(out.wanted, {slowest(in.facts.workers).value_or(0), 0});
+    const Inputs whole{in.wishes, in.fixed, in.work, all};
+    GYM_TRY(const registry::JobTerms terms, schedule(whole, out.wanted));
+    if (const auto times = times_of(terms, in.work, all)) {
+        const auto rounds = static_cast<double>(terms.rounds);
+        out.seconds = SecondsRange{times->round_s.low * rounds, times->round_s.high * rounds};
+    }
     return out;
 }
 
@@ -308,6 +233,10 @@ std::string advice_for(const Inputs& in, const CostAt& cost_at, const Amount& mo
 Result<Plan> plan_once(const Inputs& in, bool advise) {
     Plan plan;
     GYM_TRY(plan.terms, choose_terms(in));
+    if (!in.work.outer_momentum) plan.outer = outer_step(plan.terms.rounds);
+    if (is_short(in)) {
+        GYM_TRY(plan.shortage, shortage_of(in));
+    }
     const CostAt cost_at = [&in, terms = plan.terms](const Amount& price) {
         registry::JobTerms priced = terms;
         priced.price_wei_per_pflop = price;
@@ -325,26 +254,21 @@ Result<Plan> plan_once(const Inputs& in, bool advise) {
     plan.equation = equation_of(in, plan.terms);
     plan.reasons = reasons_of(in, plan, budget);
     plan.notes = notes_of(in, plan);
-    if (std::string few = few_workers(plan.terms, plan.estimate, in.facts); !few.empty())
-        plan.warnings.push_back(std::move(few));
+    if (plan.shortage) plan.warnings.push_back(shortage_text(plan));
+    for (std::string& text : worker_warnings(plan.terms, plan.estimate, in.facts))
+        plan.warnings.push_back(std::move(text));
     return plan;
 }
 
 }  // namespace
 
-std::string few_workers(const registry::JobTerms& terms, const Estimate& estimate,
-                        const Facts& facts) {
-    const std::size_t live = facts.workers.size();
-    if (!estimate.tokens_today || live >= terms.slots_max) return {};
-    const std::string few = fmt::format("{} of the {} workers are live now", live, terms.slots_max);
-    if (live < terms.workers_min)
-        return few + fmt::format("; a round waits until {} {}", terms.workers_min,
-                                 terms.workers_min == 1 ? "is" : "are");
-    return few + fmt::format(
-                     "; with today's {} worker{}: {} of {} tokens. A round of fewer workers trains "
-                     "fewer tokens and costs less; --tokens {} --nodes {} plans for these workers",
-                     live, live == 1 ? "" : "s", count_text(*estimate.tokens_today),
-                     count_text(estimate.tokens), estimate.tokens, live);
+std::optional<OuterStep> outer_step(std::uint64_t rounds) {
+    if (rounds >= kOuterRounds) return std::nullopt;
+    constexpr std::uint64_t kShortest = 40, kMemory = 10;
+    const std::uint64_t momentum =
+        std::max(kShortest, 100 - 100 * kMemory / std::max(rounds, kMemory));
+    const std::uint64_t rate = std::min<std::uint64_t>(70, 10'000 / (100 + momentum));
+    return OuterStep{static_cast<double>(rate) / 100, static_cast<double>(momentum) / 100};
 }
 
 Result<Plan> make_plan(const Wishes& wishes, const FixedTerms& fixed, const ModelWork& work,

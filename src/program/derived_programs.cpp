@@ -1,6 +1,7 @@
 #include <map>
 #include <string>
 
+#include "gym/program/aggregate_parts.hpp"
 #include "little_endian.hpp"
 #include "model.hpp"
 
@@ -21,9 +22,9 @@ class Slice {
             return fail(ErrorCode::kInvalidArgument,
                         "the program has no output '" + std::string(output) + "'");
         needed_[root] = true;
-        // No op reads it: it says how the batch is cut out of the dataset.
-        if (const SlotId stride = program_.find_slot(kBatchStride); stride != kNoSlot)
-            needed_[stride] = true;
+        // No op reads them: they say how the batch is cut out of the dataset.
+        for (const std::string_view name : {kBatchStride, kBatchPadding})
+            if (const SlotId slot = program_.find_slot(name); slot != kNoSlot) needed_[slot] = true;
         const std::vector<bool> keep = mark();
         ProgramParts parts;
         copy_slots(parts);
@@ -97,6 +98,11 @@ Result<float> outer_constant(const Program& train, std::string_view name) {
 
 }  // namespace
 
+bool has_labels(const Program& program) {
+    return program.find_slot(kBatchStride) != kNoSlot &&
+           program.find_slot(kBatchPadding) == kNoSlot;
+}
+
 Result<Program> evaluation_program(const Program& train) {
     return Slice(train).to(kLossOutput);
 }
@@ -118,7 +124,8 @@ Result<Program> logits_program(const ModelConfig& config, std::uint32_t windows)
     return Slice(program).to(kLogitsOutput);
 }
 
-Result<Program> aggregate_program(const Program& train, std::uint32_t deltas) {
+Result<Program> aggregate_program(const Program& train, std::uint32_t deltas,
+                                  std::uint64_t elements_max) {
     if (deltas < 1 || deltas > kDeltasMax)
         return fail(ErrorCode::kInvalidArgument,
                     "an aggregate takes 1 to 1024 deltas, not " + std::to_string(deltas));
@@ -128,15 +135,16 @@ Result<Program> aggregate_program(const Program& train, std::uint32_t deltas) {
     const SlotId rate = b.constant(std::string(kOuterLearningRate), {1}, {rate_value});
     const SlotId mu = b.constant(std::string(kOuterMomentum), {1}, {momentum_value});
     const SlotId count = b.scalar(static_cast<float>(deltas));
-    for (const SlotId id : train.slots_of(SlotKind::kParam)) {
-        const Slot& param = train.slot(id);
+    const std::vector<SlotId> params = train.slots_of(SlotKind::kParam);
+    for (const AggregatePart& part : aggregate_parts(train, deltas, elements_max)) {
         Dims stacked{deltas};
-        stacked.insert(stacked.end(), param.dims.begin(), param.dims.end());
-        const SlotId base = b.param(param.name, param.dims, param.init);
-        const SlotId momentum = b.state(std::string(kMomentumPrefix) + param.name, param.dims,
+        stacked.insert(stacked.end(), part.dims.begin(), part.dims.end());
+        const Init& init = train.slot(params[part.parameter]).init;
+        const SlotId base = b.param(part.name, part.dims, init);
+        const SlotId momentum = b.state(std::string(kMomentumPrefix) + part.name, part.dims,
                                         {Init::Kind::kConstant, 0});
-        const SlotId delta = b.input(std::string(kDeltaPrefix) + param.name, DType::kF32, stacked);
-        const SlotId mean = b.div(b.column_sum(delta, param.dims), count);
+        const SlotId delta = b.input(std::string(kDeltaPrefix) + part.name, DType::kF32, stacked);
+        const SlotId mean = b.div(b.column_sum(delta, part.dims), count);
         const SlotId momentum_next = b.fma(momentum, mu, mean);
         const SlotId direction = b.fma(momentum_next, mu, mean);
         b.set_next(momentum, momentum_next);

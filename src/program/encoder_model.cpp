@@ -1,20 +1,31 @@
 // Encoders in the style of BERT: every token reads all of its window, norms follow the residual
 // sums, and the task says what comes behind the blocks.
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "encoder_model.hpp"
+#include "padding.hpp"
 
 namespace gym::program {
 namespace {
 
-SlotId block(ModelWriter& w, SlotId x, const std::string& name) {
+/// Attention and the linear layer behind it.
+SlotId attended(ModelWriter& w, SlotId qkv, const std::optional<Unpadded>& padding,
+                const std::string& name) {
+    if (padding) return unpadded_attention(w, qkv, *padding, name);
+    const ModelConfig& c = w.config;
+    const SlotId h = w.b.attention(qkv, sequence_tokens(c), c.heads, Builder::Reads::kAll);
+    return w.linear(h, name, {c.width, c.width}, true);
+}
+
+SlotId block(ModelWriter& w, SlotId x, const std::optional<Unpadded>& padding,
+             const std::string& name) {
     const ModelConfig& c = w.config;
     const std::uint32_t width = c.width, hidden = c.hidden_width == 0 ? 4 * width : c.hidden_width;
     SlotId h = w.linear(x, name + ".attention.qkv", {3 * width, width}, true);
-    h = w.b.attention(h, sequence_tokens(c), c.heads, Builder::Reads::kAll);
-    h = w.linear(h, name + ".attention.out", {width, width}, true);
+    h = attended(w, h, padding, name + ".attention.out");
     x = w.layernorm(w.b.add(x, w.dropout(h)), name + ".norm1");
     h = w.linear(x, name + ".mlp.up", {hidden, width}, true);
     h = w.b.unary(Opcode::kGelu, h);
@@ -80,8 +91,17 @@ SlotId numbers(ModelWriter& w, const std::string& name, std::uint32_t count, std
     });
 }
 
+/// The divisor of a mean over as many rows, which no sequence has none of.
+SlotId at_least_one(Builder& b, SlotId count) {
+    const SlotId enough = b.elementwise(Opcode::kLessEqual, {b.scalar(1.0F), count});
+    return b.add(count, without(b, enough));
+}
+
 /// One row a sequence: [sequences, width].
-SlotId pooled(ModelWriter& w, SlotId rows) {
+SlotId pooled(ModelWriter& w, const Encoded& x) {
+    SlotId rows = x.rows;
+    const bool pads = x.padding != kNoSlot;
+    if (pads && w.config.pooling == Pooling::kMean) rows = w.b.mul(rows, without(w.b, x.padding));
     const std::uint32_t tokens = sequence_tokens(w.config), width = w.config.width;
     const std::uint32_t sequences = w.b.slot(rows).dims[0] / tokens;
     if (w.config.pooling == Pooling::kFirst)
@@ -89,6 +109,10 @@ SlotId pooled(ModelWriter& w, SlotId rows) {
     const SlotId columns = w.b.strided_copy(rows, {sequences, width, tokens}, 0,
                                             {std::uint64_t{tokens} * width, 1, width});
     const SlotId sums = w.b.row_sum(columns);
+    if (pads) {
+        const SlotId sum = w.b.strided_copy(sums, {sequences, width}, 0, {width, 1});
+        return w.b.div(sum, at_least_one(w.b, real_tokens(w.b, x.padding, tokens)));
+    }
     const SlotId mean = w.b.div(sums, w.b.scalar(static_cast<float>(tokens)));
     return w.b.strided_copy(mean, {sequences, width}, 0, {width, 1});
 }
@@ -103,24 +127,28 @@ SlotId pooler(ModelWriter& w, SlotId x) {
 }
 
 /// Scores of the passages of a window, [windows, passages]. A bias would change no loss.
-SlotId passage_scores(ModelWriter& w, SlotId rows) {
+SlotId passage_scores(ModelWriter& w, const Encoded& encoded) {
     const std::uint32_t passages = w.config.passages;
-    const SlotId x = pooler(w, pooled(w, rows));
-    const SlotId scores = w.b.matmul(x, w.weight("head", {1, w.config.width}));
+    const SlotId x = pooler(w, pooled(w, encoded));
+    SlotId scores = w.b.matmul(x, w.weight("head", {1, w.config.width}));
+    if (encoded.padding != kNoSlot) {
+        const SlotId real = real_tokens(w.b, encoded.padding, sequence_tokens(w.config));
+        scores = w.b.sub(scores, penalty_of_absence(w.b, real));
+    }
     const std::uint32_t windows = w.b.slot(scores).dims[0] / passages;
     return w.b.strided_copy(scores, {windows, passages}, 0, {passages, 1});
 }
 
 /// The cosine of every query with every passage of the batch over the temperature, [windows,
 /// windows * passages].
-SlotId similarities(ModelWriter& w, SlotId rows) {
+SlotId similarities(ModelWriter& w, const Encoded& encoded) {
     const ModelConfig& c = w.config;
     const std::string name = "unit_length";
     const auto scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(c.width)));
     const SlotId gamma = w.once(
         name, [&] { return w.b.constant(name, {c.width}, std::vector<float>(c.width, scale)); });
     constexpr float kEpsilon = 1e-12F;
-    const SlotId units = w.b.rmsnorm(pooled(w, rows), gamma, kEpsilon);
+    const SlotId units = w.b.rmsnorm(pooled(w, encoded), gamma, kEpsilon);
     const std::uint32_t group = c.passages + 1, windows = w.b.slot(units).dims[0] / group;
     const SlotId queries = w.b.gather_rows(units, numbers(w, "queries", windows, 0, group));
     const SlotId places = w.once("passages", [&] {
@@ -131,7 +159,12 @@ SlotId similarities(ModelWriter& w, SlotId rows) {
     });
     const SlotId passages = w.b.gather_rows(units, places);
     const SlotId cosines = w.b.matmul(queries, passages);
-    return w.b.mul(cosines, w.b.scalar(static_cast<float>(1.0 / c.temperature)));
+    const SlotId scores = w.b.mul(cosines, w.b.scalar(static_cast<float>(1.0 / c.temperature)));
+    if (encoded.padding == kNoSlot) return scores;
+    const SlotId real = real_tokens(w.b, encoded.padding, sequence_tokens(c));
+    const SlotId penalties = w.b.gather_rows(penalty_of_absence(w.b, real), places);
+    const std::uint32_t count = windows * c.passages;
+    return w.b.sub(scores, w.b.strided_copy(penalties, {count}, 0, {1}));
 }
 
 }  // namespace
@@ -143,13 +176,17 @@ Encoded write_encoder(ModelWriter& w, SlotId tokens) {
     const SlotId positions =
         w.weight("position_embedding", {sequence_tokens(c), c.width}, 1.0, ParamGroup::kEmbedding);
     SlotId x = w.b.gather_rows(out.table, tokens);
+    if (c.padding_token) out.padding = padding_rows(w, tokens);
     if (c.task == Task::kMasked) {
         out.hidden = hidden_rows(w, w.b.slot(x).dims[0]);
+        if (c.padding_token) out.hidden = w.b.mul(out.hidden, without(w.b, out.padding));
         x = with_masks(w, x, out.table, out.hidden);
     }
+    std::optional<Unpadded> padding;
+    if (c.padding_token) padding = unpadded(w, out.padding);
     x = w.dropout(w.layernorm(w.b.add(x, positions), "embedding_norm"));
     for (std::uint32_t layer = 0; layer < c.layers; ++layer)
-        x = block(w, x, "blocks." + std::to_string(layer));
+        x = block(w, x, padding, "blocks." + std::to_string(layer));
     out.rows = x;
     return out;
 }
@@ -159,12 +196,12 @@ SlotId encoder_logits(ModelWriter& w, const Encoded& x) {
         case Task::kMasked:
             return masked_head(w, x);
         case Task::kClassify:
-            return w.linear(pooler(w, pooled(w, x.rows)), "head",
-                            {w.config.classes, w.config.width}, true);
+            return w.linear(pooler(w, pooled(w, x)), "head", {w.config.classes, w.config.width},
+                            true);
         case Task::kEmbed:
-            return similarities(w, x.rows);
+            return similarities(w, x);
         case Task::kRerank:
-            return passage_scores(w, x.rows);
+            return passage_scores(w, x);
     }
     return kNoSlot;
 }
@@ -173,18 +210,18 @@ SlotId relevant_passages(ModelWriter& w, std::uint32_t windows) {
     return numbers(w, "relevant", windows, 0, w.config.passages);
 }
 
-SlotId masked_loss(Builder& b, const Model& model) {
+SlotId counted_loss(Builder& b, const Model& model) {
     // Scores of 0 cost log(vocabulary) each and have no gradient.
-    const SlotId scores = b.mul(model.logits, model.hidden);
+    const SlotId scores = b.mul(model.logits, model.counted);
     const Dims dims = b.slot(model.logits).dims;
     const SlotId mean = b.cross_entropy(scores, model.targets);
     const SlotId rows = b.scalar(static_cast<float>(dims[0]));
-    const SlotId hidden = b.column_sum(model.hidden, {1});
+    const SlotId counted = b.column_sum(model.counted, {1});
     const SlotId each = b.unary(Opcode::kLog, b.scalar(static_cast<float>(dims[1])));
-    const SlotId others = b.mul(b.sub(rows, hidden), each);
+    const SlotId others = b.mul(b.sub(rows, counted), each);
     const SlotId sum = b.sub(b.mul(mean, rows), others);
-    constexpr float kEpsilon = 1e-5F;  // no token hidden: a loss of 0
-    return b.div(sum, b.add(hidden, b.scalar(kEpsilon)));
+    constexpr float kEpsilon = 1e-5F;  // no row counts: a loss of 0
+    return b.div(sum, b.add(counted, b.scalar(kEpsilon)));
 }
 
 }  // namespace gym::program

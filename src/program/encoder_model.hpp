@@ -10,6 +10,7 @@ struct Encoded {
     SlotId table = kNoSlot;  ///< the token embedding
     SlotId hidden =
         kNoSlot;  ///< masked: (sequences * tokens, 1), 1 where a token is hidden, else 0
+    SlotId padding = kNoSlot;  ///< with a padding token: the same shape, 1 where a token is that
 };
 
 /// @param tokens i32 (windows, context).

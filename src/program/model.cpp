@@ -4,6 +4,7 @@
 
 #include "encoder_model.hpp"
 #include "model_writer.hpp"
+#include "padding.hpp"
 
 namespace gym::program {
 namespace {
@@ -95,7 +96,20 @@ Status check_encoder(const ModelConfig& c) {
     return {};
 }
 
+Status check_padding(const ModelConfig& c) {
+    if (!c.padding_token) return {};
+    const bool encodes = c.architecture == Architecture::kEncoder;
+    GYM_CHECK(require(*c.padding_token < c.vocabulary, "padding_token must be below vocabulary"));
+    GYM_CHECK(require(encodes || c.classes == 0,
+                      "padding_token: a decoder with classes reads the last token of its window, "
+                      "which padding would be; an encoder (architecture: bert) can have both"));
+    GYM_CHECK(require(c.context >= 2, "context must be at least 2 with a padding_token"));
+    return require(!encodes || c.task != Task::kMasked || *c.padding_token != mask_token(c),
+                   "padding_token and mask_token must be two tokens");
+}
+
 Status check_decoder(const ModelConfig& c) {
+    GYM_CHECK(check_padding(c));
     GYM_CHECK(check_between("heads", c.heads, 1, c.width));
     const bool own_heads = c.architecture == Architecture::kLlama && c.head_width != 0;
     GYM_CHECK(require(own_heads || c.width % c.heads == 0,
@@ -178,8 +192,8 @@ std::uint32_t mask_token(const ModelConfig& config) {
 }
 
 SlotId loss_of(Builder& builder, const Model& model) {
-    if (model.hidden == kNoSlot) return builder.cross_entropy(model.logits, model.targets);
-    return masked_loss(builder, model);
+    if (model.counted == kNoSlot) return builder.cross_entropy(model.logits, model.targets);
+    return counted_loss(builder, model);
 }
 
 Status check_model(const ModelConfig& config) {
@@ -219,10 +233,16 @@ Model write_model(Builder& builder, const ModelConfig& config, SlotId batch, Pas
     if (masked) model.targets = tokens;
     if (!masked && !in_batch) model.targets = targets_of(builder, config, batch);
     ModelWriter writer(builder, config, std::move(pass));
-    if (has_label(config)) {
+    if (has_label(config) || config.padding_token) {
         const std::string stride(kBatchStride);
         writer.once(stride, [&] {
             return builder.constant(stride, {1}, {static_cast<float>(config.context + 1)});
+        });
+    }
+    if (config.padding_token && !has_label(config)) {
+        const std::string padding(kBatchPadding);
+        writer.once(padding, [&] {
+            return builder.constant(padding, {1}, {static_cast<float>(*config.padding_token)});
         });
     }
     Body body;
@@ -242,12 +262,14 @@ Model write_model(Builder& builder, const ModelConfig& config, SlotId batch, Pas
         case Architecture::kEncoder: {
             if (in_batch) model.targets = relevant_passages(writer, windows);
             const Encoded encoded = write_encoder(writer, tokens);
-            model.hidden = encoded.hidden;
+            model.counted = encoded.hidden;
             body.rows = encoder_logits(writer, encoded);
             break;
         }
     }
     model.logits = logits_of(writer, body, windows);
+    if (config.padding_token && !encodes)
+        model.counted = without(builder, padding_rows(writer, model.targets));
     model.dropouts = writer.dropouts();
     model.params = std::move(writer).params();
     return model;

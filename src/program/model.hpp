@@ -22,7 +22,8 @@ struct Model {
     std::vector<ModelParam> params;  ///< in slot order
     SlotId targets = kNoSlot;        ///< i32, one for each row of the logits
     SlotId logits = kNoSlot;
-    SlotId hidden = kNoSlot;     ///< masked tokens: 1 for each row whose target counts, else 0
+    /// (rows, 1): 1 for each row whose target counts, else 0; kNoSlot: all do.
+    SlotId counted = kNoSlot;
     std::uint32_t dropouts = 0;  ///< in this pass and those before it
 };
 
@@ -47,10 +48,10 @@ struct Pass {
 [[nodiscard]] std::uint32_t sequence_tokens(const ModelConfig& config);
 [[nodiscard]] std::uint32_t mask_token(const ModelConfig& config);
 
-/// The loss of a pass. Precondition: model.hidden, if there is one, is (rows, 1).
+/// The loss of a pass: the mean over the rows that count.
 [[nodiscard]] SlotId loss_of(Builder& builder, const Model& model);
-/// loss_of() where only hidden tokens count.
-[[nodiscard]] SlotId masked_loss(Builder& builder, const Model& model);
+/// loss_of() where only some rows count.
+[[nodiscard]] SlotId counted_loss(Builder& builder, const Model& model);
 
 /// Writes the model over windows of `batch` (windows, context + 1). `config` must have passed
 /// check_model().

@@ -172,7 +172,7 @@ void add_relatives(std::vector<Preset>& out) {
     qwen.layernorm_epsilon = 1e-6;
     out.push_back({"qwen2-0.5b", "Qwen2 0.5B within 2,048 tokens",
                    "Yang et al. 2024, table 1; Qwen/Qwen2-0.5B",
-                   training(qwen, large_optimizer({4e-4, 4e-5}), 4)});
+                   training(qwen, large_optimizer({4e-4, 4e-5}), 1)});
 
     ModelConfig qwen3 = llama(kQwenVocabulary, 2048, {28, 16, 1024}, {8, 3072});
     qwen3.qk_norm = true;
@@ -181,7 +181,7 @@ void add_relatives(std::vector<Preset>& out) {
     qwen3.layernorm_epsilon = 1e-6;
     out.push_back({"qwen3-0.6b", "Qwen3 0.6B within 2,048 tokens",
                    "Yang et al. 2025, table 1; Qwen/Qwen3-0.6B",
-                   training(qwen3, large_optimizer({4e-4, 4e-5}), 4)});
+                   training(qwen3, large_optimizer({4e-4, 4e-5}), 1)});
 }
 
 ModelConfig encoder(std::uint32_t vocabulary, std::uint32_t context, const Shape& shape,

@@ -154,12 +154,13 @@ std::optional<ModelConfig> read_config(const Program& program) {
 }  // namespace
 
 std::optional<ModelConfig> recognise_decoder(const Program& program) {
-    if (program.find_slot(kBatchStride) != kNoSlot) return std::nullopt;  // a classifier
+    if (has_labels(program)) return std::nullopt;  // a classifier
     const auto logits = logits_program(program);
     if (!logits.ok()) return std::nullopt;
     auto config = read_config(program);
     const SlotId out = logits->find_output(kLogitsOutput);
     if (!config || config->context == 0) return std::nullopt;
+    config->padding_token = recognise::padding_of(program);
     const std::uint32_t windows = logits->slot(out).dims.front() / config->context;
     const auto rewritten = logits_program(*config, windows);
     if (!rewritten.ok() || !recognise::Comparison(*logits, *rewritten).equal()) return std::nullopt;

@@ -40,7 +40,9 @@ bool read_task(const Program& program, ModelConfig& config) {
 
 /// The scalar that the last product multiplies scores with.
 std::optional<float> last_factor(const Program& logits) {
-    const SlotId out = logits.find_output(kLogitsOutput);
+    SlotId out = logits.find_output(kLogitsOutput);
+    for (const Op& op : logits.ops())  // absent passages have less
+        if (op.code == Opcode::kSub && op.outputs[0] == out) out = op.inputs[0];
     std::optional<SlotId> factor;
     for (const Op& op : logits.ops())
         if (op.code == Opcode::kMul && op.outputs[0] == out) factor = op.inputs[1];
@@ -88,6 +90,7 @@ std::optional<ModelConfig> read_encoder(const Program& program) {
     config.hidden_width = up->dims[0];
     config.layernorm_epsilon = norm->f32(0);
     if (config.heads == 0 || !read_task(program, config)) return std::nullopt;
+    config.padding_token = recognise::padding_of(program);
     return config;
 }
 

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "gym/program/program.hpp"
+#include "gym/program/train_program.hpp"
+#include "little_endian.hpp"
 
 /// What recognising decoders and encoders have in common.
 namespace gym::program::recognise {
@@ -27,6 +30,17 @@ namespace gym::program::recognise {
     while (find(program, "blocks." + std::to_string(layers) + ".norm1.gamma") != nullptr)
         ++layers;
     return layers;
+}
+
+/// The token of which a model's constant says that it is padding.
+[[nodiscard]] inline std::optional<std::uint32_t> padding_of(const Program& program) {
+    if (const Slot* token = find(program, std::string(kBatchPadding)))
+        return static_cast<std::uint32_t>(f32_at(token->value, 0));
+    const Slot* table = find(program, "is_padding");
+    if (table == nullptr || table->dtype != DType::kF32) return std::nullopt;
+    for (std::size_t i = 0; i < table->value.size() / sizeof(float); ++i)
+        if (f32_at(table->value, i) == 1.0F) return static_cast<std::uint32_t>(i);
+    return std::nullopt;
 }
 
 /// Compares the ops of two programs in order, whatever their slots' numbers.

@@ -53,6 +53,7 @@ void write_decoder(Writer& w, const ModelConfig& m) {
     w.key("classes", m.classes);
     w.key("tied_embeddings", m.tied_embeddings);
     w.key("dropout", m.dropout);
+    if (m.padding_token) w.key("padding_token", *m.padding_token);
 }
 
 void write_rope_scaling(Writer& w, const RopeScaling& s) {

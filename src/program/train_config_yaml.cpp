@@ -63,6 +63,14 @@ class Keys {
     Status status_;
 };
 
+/// A key that stands for a choice even where it is 0.
+Status read_padding(YamlMap& map, ModelConfig& model) {
+    if (!map.has("padding_token")) return {};
+    GYM_TRY(const std::int64_t token, map.integer("padding_token", 0, kVocabularyMax - 1));
+    model.padding_token = static_cast<std::uint32_t>(token);
+    return {};
+}
+
 /// Keys of transformers of every style.
 Keys& read_decoder(Keys& keys, ModelConfig& model) {
     return keys.required_integer("vocabulary", model.vocabulary, {2, kVocabularyMax})
@@ -76,7 +84,9 @@ Keys& read_decoder(Keys& keys, ModelConfig& model) {
         .real("init_std", model.init_std);
 }
 
-Status read_gpt(Keys keys, ModelConfig& model) {
+Status read_gpt(YamlMap& map, bool preset, ModelConfig& model) {
+    GYM_CHECK(read_padding(map, model));
+    Keys keys(map, preset);
     return read_decoder(keys, model)
         .integer("mlp_ratio", model.mlp_ratio, {1, kMlpRatioMax})
         .boolean("bias", model.bias)
@@ -104,6 +114,7 @@ Status read_llama(YamlMap& map, bool preset, ModelConfig& model) {
         GYM_TRY(YamlMap scaling, map.map("rope_scaling"));
         GYM_CHECK(read_rope_scaling(scaling, model.rope_scaling));
     }
+    GYM_CHECK(read_padding(map, model));
     Keys keys(map, preset);
     return read_decoder(keys, model)
         .integer("kv_heads", model.kv_heads, {0, kWidthMax})
@@ -129,6 +140,7 @@ Status read_encoder(YamlMap& map, bool preset, ModelConfig& model) {
         GYM_TRY(const std::string pooling, map.choice("pooling", {"first", "mean"}));
         model.pooling = pooling == "first" ? Pooling::kFirst : Pooling::kMean;
     }
+    GYM_CHECK(read_padding(map, model));
     Keys keys(map, preset);
     return read_decoder(keys, model)
         .integer("hidden_width", model.hidden_width, {0, kHiddenWidthMax})
@@ -224,7 +236,7 @@ Status read_model(YamlMap& map, bool preset, ModelConfig& model) {
         model.architecture = Architecture::kMlp;
         return read_mlp(Keys(map, preset), model);
     }
-    return read_gpt(Keys(map, preset), model);
+    return read_gpt(map, preset, model);
 }
 
 Status read_guard(YamlMap& map, GuardConfig& guard) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "name_rows.hpp"
+
 namespace gym::registry {
 namespace {
 
@@ -28,20 +30,6 @@ Result<std::optional<DatasetVersion>> newest(db::Transaction& tx, const std::str
     return std::optional(to_version(*row));
 }
 
-/// The name is the owner's when this returns.
-Status take_name(db::Transaction& tx, const std::string& name, const Address& owner,
-                 UnixMs now_ms) {
-    GYM_CHECK(
-        tx.exec("INSERT INTO registry.dataset_name (name, owner, registered_at_ms) "
-                "VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING",
-                {name, owner, now_ms}));
-    GYM_TRY(const auto row,
-            tx.exec_optional("SELECT owner FROM registry.dataset_name WHERE name = $1", {name}));
-    if (row && row->get<Address>("owner") == owner) return {};
-    return fail(ErrorCode::kPermissionDenied,
-                "the name " + name + " belongs to another owner: choose another one");
-}
-
 }  // namespace
 
 Result<DatasetReference> parse_dataset_reference(std::string_view text) {
@@ -52,15 +40,12 @@ Result<NamedDataset> name_dataset(db::Transaction& tx, const DatasetReference& r
                                   const Digest& root, const Address& owner, UnixMs now_ms) {
     GYM_CHECK(lock_registrations(tx));
     // The name first: what it refuses shows before the dataset is registered.
-    GYM_CHECK(take_name(tx, reference.name, owner, now_ms));
+    GYM_CHECK(take_name(tx, NameKind::kDataset, reference.name, owner, now_ms));
     GYM_TRY(const auto last, newest(tx, reference.name, Viewer::service()));
-    const std::uint32_t next = last ? last->version + 1 : 1;
     if (last && last->root == root && reference.version.value_or(last->version) == last->version)
         return NamedDataset{*last, false};
-    if (reference.version.value_or(next) != next)
-        return fail(ErrorCode::kConflict, "the next version of " + reference.name + " is " +
-                                              std::to_string(next) +
-                                              ": versions never change and follow each other");
+    GYM_TRY(const std::uint32_t next,
+            next_version(reference, last ? std::optional(last->version) : std::nullopt));
     GYM_TRY(const Dataset dataset, get_dataset(tx, root, Viewer::account(owner)));
     if (dataset.owner != owner)
         return fail(ErrorCode::kPermissionDenied,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "access_rows.hpp"
+#include "name_rows.hpp"
 
 namespace gym::registry {
 namespace {
@@ -52,20 +53,6 @@ Result<std::optional<ModelVersion>> newest_model(db::Transaction& tx, const std:
     return std::optional(to_model(*row));
 }
 
-/// The name is the owner's when this returns.
-Status take_model_name(db::Transaction& tx, const std::string& name, const Address& owner,
-                       UnixMs now_ms) {
-    GYM_CHECK(
-        tx.exec("INSERT INTO registry.model_name (name, owner, registered_at_ms) "
-                "VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING",
-                {name, owner, now_ms}));
-    GYM_TRY(const auto row,
-            tx.exec_optional("SELECT owner FROM registry.model_name WHERE name = $1", {name}));
-    if (row && row->get<Address>("owner") == owner) return {};
-    return fail(ErrorCode::kPermissionDenied,
-                "the name " + name + " belongs to another owner: choose another one");
-}
-
 Status insert_version(db::Transaction& tx, const ModelVersion& model) {
     GYM_CHECK(
         tx.exec("INSERT INTO registry.model_version (name, version, state_root, state_blob, "
@@ -96,7 +83,7 @@ Result<ModelReference> parse_model_reference(std::string_view text) {
 Result<NamedModel> name_model(db::Transaction& tx, const ModelReference& reference,
                               const ModelVersion& model) {
     GYM_CHECK(tx.exec("SELECT pg_advisory_xact_lock($1)", {kModelLock}));
-    GYM_CHECK(take_model_name(tx, reference.name, model.owner, model.registered_at_ms));
+    GYM_CHECK(take_name(tx, NameKind::kModel, reference.name, model.owner, model.registered_at_ms));
     GYM_TRY(const auto last, newest_model(tx, reference.name, Viewer::service()));
     if (last && same_weights(*last, model) &&
         reference.version.value_or(last->version) == last->version) {
@@ -106,11 +93,8 @@ Result<NamedModel> name_model(db::Transaction& tx, const ModelReference& referen
                                               std::string(to_string(last->access.visibility)) +
                                               ": `gym model visibility` changes that");
     }
-    const std::uint32_t next = last ? last->version + 1 : 1;
-    if (reference.version.value_or(next) != next)
-        return fail(ErrorCode::kConflict, "the next version of " + reference.name + " is " +
-                                              std::to_string(next) +
-                                              ": versions never change and follow each other");
+    GYM_TRY(const std::uint32_t next,
+            next_version(reference, last ? std::optional(last->version) : std::nullopt));
     ModelVersion stored = model;
     stored.name = reference.name;
     stored.version = next;
@@ -179,6 +163,7 @@ Status set_model_access(db::Transaction& tx, const ModelReference& reference, co
     if (stored.owner != owner)
         return fail(ErrorCode::kPermissionDenied,
                     "the model " + stored.name + " belongs to " + stored.owner.hex());
+    GYM_CHECK(check_visibility(stored.licence, access.visibility));
     GYM_CHECK(
         tx.exec("UPDATE registry.model_version SET visibility = $3, allowed = "
                 "$4::registry.address[] WHERE name = $1 AND version = $2",

@@ -46,8 +46,8 @@ Status check_visibility(std::string_view licence, Visibility visibility) {
     if (licence::forbidden(licence, licence::Use::kNonCommercial).empty()) return {};
     return fail(ErrorCode::kInvalidArgument,
                 "the licence " + std::string(licence) +
-                    " says that the text is private, the visibility that it is public: change one "
-                    "of them");
+                    " says that this is private, the visibility that it is public: change one of "
+                    "them");
 }
 
 Result<Access> make_access(std::string_view visibility, std::span<const std::string> allowed) {

@@ -38,8 +38,8 @@ bool is_transient(const grpc::Status& status) {
 class SilenceGuard {
   public:
     SilenceGuard(grpc::ClientContext& context, std::int64_t silence_ms)
-        : thread_([this, &context, silence_ms](const std::stop_token& stop) {
-              while (touched_within(silence_ms, stop)) {
+        : silence_ms_(silence_ms), thread_([this, &context](const std::stop_token& stop) {
+              while (touched_within(stop)) {
               }
               if (!stop.stop_requested()) context.TryCancel();
           }) {}
@@ -50,15 +50,24 @@ class SilenceGuard {
         }
         changed_.notify_one();
     }
+    /// From now on so much silence is allowed.
+    void allow(std::int64_t silence_ms) {
+        {
+            const std::scoped_lock lock(mutex_);
+            silence_ms_ = silence_ms;
+            touched_ = true;
+        }
+        changed_.notify_one();
+    }
     [[nodiscard]] bool silent() {
         const std::scoped_lock lock(mutex_);
         return silent_;
     }
 
   private:
-    bool touched_within(std::int64_t silence_ms, const std::stop_token& stop) {
+    bool touched_within(const std::stop_token& stop) {
         std::unique_lock lock(mutex_);
-        changed_.wait_for(lock, stop, milliseconds(silence_ms), [this] { return touched_; });
+        changed_.wait_for(lock, stop, milliseconds(silence_ms_), [this] { return touched_; });
         silent_ = !touched_ && !stop.stop_requested();
         return std::exchange(touched_, false);
     }
@@ -67,8 +76,22 @@ class SilenceGuard {
     std::condition_variable_any changed_;
     bool touched_ = false;
     bool silent_ = false;
-    std::jthread thread_;
+    std::int64_t silence_ms_;
+    std::jthread thread_;  // last: it uses everything above
 };
+
+/// The server reads a blob as a whole before its first byte goes out, and hashes and stores one
+/// before it answers.
+std::int64_t work_ms(std::uint64_t bytes) {
+    constexpr std::uint64_t kBytesPerMsMin = 100'000;
+    return static_cast<std::int64_t>(bytes / kBytesPerMsMin);
+}
+
+/// One that is slower has no time to train either.
+std::int64_t transfer_ms(std::uint64_t bytes) {
+    constexpr std::uint64_t kBytesPerMsMin = 1'000;
+    return static_cast<std::int64_t>(bytes / kBytesPerMsMin);
+}
 
 class GrpcCoordinator final : public Coordinator {
   public:
@@ -226,6 +249,8 @@ Result<std::optional<records::Task>> GrpcCoordinator::next_task(milliseconds wai
 
 Status GrpcCoordinator::get_blob(const Digest& root, std::uint64_t offset, const ChunkSink& sink) {
     GYM_TRY(const records::NetworkDescription info, network());
+    const std::int64_t deadline_ms =
+        std::max(config_.transfer_ms_max, transfer_ms(info.blob_bytes_max));
     Status local;  // an error of ours or of the sink: final, whatever the stream says then
     std::uint64_t received_before = offset;
     const auto attempt = [&]() -> grpc::Status {
@@ -233,14 +258,17 @@ Status GrpcCoordinator::get_blob(const Digest& root, std::uint64_t offset, const
         v1::GetBlobRequest request;
         request.set_root(wire::text_of(root));
         request.set_offset(offset);
-        Call one(config_.stop, config_.transfer_ms_max);
+        Call one(config_.stop, deadline_ms);
         local = authorize(one.context, "GetBlob", request);
         if (!local.ok()) return to_grpc(local);
         const auto reader = stub_->GetBlob(&one.context, request);
-        SilenceGuard guard(one.context, config_.silence_ms_max);
+        SilenceGuard guard(one.context, config_.silence_ms_max + work_ms(info.blob_bytes_max));
         std::uint64_t size = 0;
         for (v1::BlobChunk chunk; local.ok() && reader->Read(&chunk); guard.touch()) {
-            if (size == 0) size = chunk.size_bytes();
+            if (size == 0) {
+                size = chunk.size_bytes();
+                guard.allow(config_.silence_ms_max);
+            }
             if (size > info.blob_bytes_max || chunk.data().size() > size - std::min(size, offset)) {
                 local =
                     fail(ErrorCode::kMismatch, "blob " + root.hex() + " is longer than announced");
@@ -264,11 +292,12 @@ Status GrpcCoordinator::get_blob(const Digest& root, std::uint64_t offset, const
 
 Status GrpcCoordinator::put_blob(const Digest& root, ByteView content) {
     GYM_CHECK(network());
+    const std::int64_t deadline_ms = std::max(config_.transfer_ms_max, transfer_ms(content.size()));
     return retry("PutBlob", [&]() -> grpc::Status {
         v1::PutBlobRequest header;
         header.mutable_header()->set_root(wire::text_of(root));
         header.mutable_header()->set_size_bytes(content.size());
-        Call one(config_.stop, config_.transfer_ms_max);
+        Call one(config_.stop, deadline_ms);
         const Status signed_ok = authorize(one.context, "PutBlob", header);
         if (!signed_ok.ok()) return to_grpc(signed_ok);
         v1::PutBlobResponse response;
@@ -283,6 +312,7 @@ Status GrpcCoordinator::put_blob(const Digest& root, ByteView content) {
             guard.touch();
         }
         if (open) writer->WritesDone();
+        guard.allow(config_.silence_ms_max + work_ms(content.size()));
         grpc::Status end = writer->Finish();
         if (guard.silent())
             return to_grpc(fail(ErrorCode::kUnavailable, "the upload stopped making progress"));

@@ -27,6 +27,9 @@ class Transfer {
   public:
     explicit Transfer(grpc::CallbackServerContext& context) : context_(context) { touch(); }
     void touch() { last_ = std::chrono::steady_clock::now().time_since_epoch().count(); }
+    /// Until the next touch() the peer waits for us, however long that takes: a large blob is read,
+    /// or hashed and stored, as a whole.
+    void work() { last_ = SteadyTime::max().time_since_epoch().count(); }
     [[nodiscard]] SteadyTime last() const { return SteadyTime(SteadyTime::duration(last_.load())); }
     void cancel() { context_.TryCancel(); }
 

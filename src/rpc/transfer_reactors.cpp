@@ -40,6 +40,7 @@ class TransferReactor : public Base {
     /// Runs `body` in the pool; its error ends the call. After it started an operation or finished,
     /// the reactor may be gone: nothing here touches it then.
     void in_pool(std::function<Status()> body) {
+        transfer_.work();
         const bool queued = core_.submit([this, body = std::move(body)] {
             const Status status = guarded(body);
             if (!status.ok()) this->Finish(to_grpc(status));
@@ -90,6 +91,7 @@ class Download final : public TransferReactor<grpc::ServerWriteReactor<v1::BlobC
         sent_any_ = true;
         chunk_.set_data(content_.data() + offset_, size);
         offset_ += size;
+        transfer_.touch();
         StartWrite(&chunk_);
     }
 
@@ -138,6 +140,7 @@ class Upload final : public TransferReactor<grpc::ServerReadReactor<v1::PutBlobR
         GYM_CHECK(core_.reserve_upload(size_));
         reserved_ = size_;
         GYM_CHECK(core_.handler().allow_upload(caller_, root_, size_));
+        transfer_.touch();
         StartRead(&message_);
         return {};
     }

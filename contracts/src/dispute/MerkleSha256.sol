@@ -138,14 +138,14 @@ library MerkleSha256 {
     }
 
     /// @notice H(0x02 | dtype | rank | dims, u64 each | tree root).
-    function tensorDigest(uint8 dtype, uint32[] memory dims, bytes32 treeRoot)
+    function tensorDigest(uint8 dtype, uint64[] memory dims, bytes32 treeRoot)
         internal
         pure
         returns (bytes32)
     {
         bytes memory head = abi.encodePacked(uint8(2), dtype, uint8(dims.length));
         for (uint256 i = 0; i < dims.length; ++i) {
-            head = abi.encodePacked(head, uint64(dims[i]));
+            head = abi.encodePacked(head, dims[i]);
         }
         return sha256(abi.encodePacked(head, treeRoot));
     }

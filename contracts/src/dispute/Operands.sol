@@ -14,7 +14,7 @@ struct Span {
     uint256 length;
 }
 
-/// @notice An element of a tensor. @param shape See TraceRecords.shape. @param index Row-major. @param size Bytes.
+/// @notice An element of a tensor. @param shape See Shapes. @param index Row-major. @param size Bytes.
 struct Element {
     uint256 shape;
     uint256 index;

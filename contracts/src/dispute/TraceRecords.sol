@@ -71,9 +71,7 @@ library TraceRecords {
     uint256 private constant OPS_MAX = 65_536;
     /// @notice Bytes of a delta before its first parameter.
     uint256 internal constant DELTA_HEAD_BYTES = 16;
-    /// @dev A dimension has 32 bits.
-    uint256 private constant DELTA_BYTES_MAX = 0xFFFFFFFF;
-    uint256 private constant U8 = 5;
+    uint256 private constant DELTA_BYTES_MAX = 2 ** 40;
     uint256 private constant FLOAT_BYTES = 4;
 
     /// @notice The header whose hash is `program`.
@@ -179,7 +177,7 @@ library TraceRecords {
         bool legal = h.deltaBytes >= DELTA_HEAD_BYTES && h.deltaBytes <= DELTA_BYTES_MAX
             && h.deltaBytes % FLOAT_BYTES == 0;
         if (!legal) revert IDisputeErrors.Malformed(h.deltaBytes);
-        return (U8 << 168) | (1 << 160) | (h.deltaBytes << 128);
+        return Shapes.ofBytes(h.deltaBytes);
     }
 
     /// @notice The trace leaf that is gradient number `proof.index`.
@@ -226,7 +224,7 @@ library TraceRecords {
         (packed,) = shape(data, 2);
     }
 
-    /// @notice A shape in one word: dtype, rank, then five dims of 32 bits, the first highest, 0 behind the rank.
+    /// @notice A record's shape in one word, see Shapes.
     /// @return packed The word. @return next Position of the next byte.
     function shape(bytes calldata data, uint256 offset)
         internal
@@ -286,11 +284,22 @@ library TraceRecords {
 }
 
 /// @title Shapes in one word
+/// @notice dtype, rank, then five dims of 32 bits, the first highest, 0 behind the rank. The only dim of rank 1 has 64 bits, for
+/// deltas, whose elements are bytes: the place of the second dim holds its upper half.
 library Shapes {
-    /// @notice Elements. @param packed See TraceRecords.shape.
+    uint256 private constant U8 = 5;
+
+    /// @notice A tensor u8 [size].
+    function ofBytes(uint256 size_) internal pure returns (uint256 packed) {
+        return (U8 << 168) | (1 << 160) | ((size_ & 0xFFFFFFFF) << 128) | ((size_ >> 32) << 96);
+    }
+
+    /// @notice Elements. @param packed See above.
     function count(uint256 packed) internal pure returns (uint256 n) {
+        uint256 dims = rank(packed);
+        if (dims == 1) return _onlyDim(packed);
         n = 1;
-        for (uint256 i = 0; i < rank(packed); ++i) {
+        for (uint256 i = 0; i < dims; ++i) {
             // forge-lint: disable-next-line(unsafe-typecast)
             n *= uint32(packed >> (32 * (4 - i)));
         }
@@ -317,11 +326,12 @@ library Shapes {
 
     /// @notice The tensor's root by the root of its chunks.
     function digest(uint256 packed, bytes32 treeRoot) internal pure returns (bytes32) {
-        uint32[] memory dims = new uint32[](rank(packed));
+        uint64[] memory dims = new uint64[](rank(packed));
         for (uint256 i = 0; i < dims.length; ++i) {
             // forge-lint: disable-next-line(unsafe-typecast)
             dims[i] = uint32(packed >> (32 * (4 - i)));
         }
+        if (dims.length == 1) dims[0] = _onlyDim(packed);
         return MerkleSha256.tensorDigest(uint8(dtype(packed)), dims, treeRoot);
     }
 
@@ -329,5 +339,11 @@ library Shapes {
     function chunkBytes(uint256 packed, uint256 index) internal pure returns (uint256) {
         uint256 rest = size(packed) - index * MerkleSha256.CHUNK_BYTES;
         return rest < MerkleSha256.CHUNK_BYTES ? rest : MerkleSha256.CHUNK_BYTES;
+    }
+
+    /// @dev Of rank 1.
+    function _onlyDim(uint256 packed) private pure returns (uint64) {
+        // forge-lint: disable-next-line(unsafe-typecast)
+        return (uint64(uint32(packed >> 96)) << 32) | uint32(packed >> 128);
     }
 }

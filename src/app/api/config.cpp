@@ -1,5 +1,7 @@
 #include "config.hpp"
 
+#include <algorithm>
+
 #include "gym/common/yaml.hpp"
 
 namespace gym::app {
@@ -9,7 +11,7 @@ constexpr std::int64_t kTimeoutMsMax = 3'600'000;
 constexpr std::int64_t kKeepMsMax = std::int64_t{366} * 24 * 3'600 * 1'000;
 
 Status read_listen(YamlMap map, ApiConfig& config) {
-    api::ServerOptions& listen = config.listen;
+    http_server::ServerOptions& listen = config.listen;
     GYM_TRY(listen.address, map.string_or("address", listen.address));
     GYM_TRY(const std::int64_t port, map.integer("port", 0, 65'535));
     listen.port = static_cast<std::uint16_t>(port);
@@ -21,6 +23,13 @@ Status read_listen(YamlMap map, ApiConfig& config) {
                                listen.body_bytes_per_s_min));
     GYM_CHECK(
         map.read_integer("bodies_bytes_max", 1, std::int64_t{1} << 40, listen.bodies_bytes_max));
+    // Of the bound of all, a quarter where nothing is said: one owner leaves room for others.
+    constexpr std::uint64_t kOwnerShare = 4;
+    listen.owner_bodies_bytes_max =
+        std::max<std::uint64_t>(1, listen.bodies_bytes_max / kOwnerShare);
+    GYM_CHECK(map.read_integer("owner_bodies_bytes_max", 1,
+                               static_cast<std::int64_t>(listen.bodies_bytes_max),
+                               listen.owner_bodies_bytes_max));
     GYM_TRY(config.port_file, map.string_or("port_file", ""));
     GYM_TRY(config.behind_tls, map.boolean_or("behind_tls", config.behind_tls));
     return map.finish();
@@ -38,6 +47,14 @@ Status read_uploads(YamlMap& map, ApiConfig& config) {
     GYM_CHECK(uploads.read_integer("owner_uploads_max", 1, 1'000'000, limits.owner_uploads_max));
     GYM_CHECK(uploads.read_integer("keep_ms", 1'000, kKeepMsMax, limits.keep_ms));
     return uploads.finish();
+}
+
+Status read_datasets(YamlMap& map, registry::DatasetQuota& quota) {
+    if (!map.has("datasets")) return {};
+    GYM_TRY(YamlMap datasets, map.map("datasets"));
+    GYM_CHECK(datasets.read_integer("owner_max", 1, 1'000'000'000, quota.datasets_max));
+    GYM_CHECK(datasets.read_integer("owner_bytes_max", 1, std::int64_t{1} << 50, quota.bytes_max));
+    return datasets.finish();
 }
 
 Status read_mixes(YamlMap& map, ApiConfig& config) {
@@ -74,6 +91,7 @@ Result<ApiConfig> load_api_config(const std::string& path) {
     GYM_CHECK(map.read_integer("node_live_ms", 1, kTimeoutMsMax, config.node_live_ms));
     GYM_CHECK(
         map.read_integer("dataset_bytes_max", 1, std::int64_t{1} << 40, config.dataset_bytes_max));
+    GYM_CHECK(read_datasets(map, config.dataset_quota));
     GYM_CHECK(read_uploads(map, config));
     GYM_CHECK(read_mixes(map, config));
     GYM_CHECK(

@@ -8,6 +8,7 @@
 #include "gym/common/result.hpp"
 #include "gym/db/config.hpp"
 #include "gym/http_server/server.hpp"
+#include "gym/registry/dataset_quota.hpp"
 
 namespace gym::app {
 
@@ -23,6 +24,7 @@ struct ApiConfig {
     std::string blob_key_file;  ///< empty: BLOBS.key, made if there is none
     std::int64_t node_live_ms = 30'000;
     std::uint64_t dataset_bytes_max = std::uint64_t{256} << 20;
+    registry::DatasetQuota dataset_quota;
     std::string uploads;  ///< folder
     api::UploadLimits upload_limits;
     std::string mixes;          ///< folder for the files of mixes while they are made

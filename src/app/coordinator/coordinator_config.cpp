@@ -1,5 +1,7 @@
 #include "coordinator_config.hpp"
 
+#include <algorithm>
+
 #include "gym/common/yaml.hpp"
 #include "gym/mirror/fetcher.hpp"
 
@@ -17,6 +19,12 @@ Status read_listen(YamlMap map, CoordinatorFile& file) {
     GYM_CHECK(map.read_integer("calls_max", 1, 1'000'000, file.server.calls_max));
     GYM_CHECK(
         map.read_integer("blob_bytes_max", 1, std::int64_t{1} << 40, file.server.blob_bytes_max));
+    // One of the largest blobs must fit, or it is refused as one too many for ever.
+    rpc::ServerConfig& server = file.server;
+    server.upload_bytes_max = std::max(server.upload_bytes_max, server.blob_bytes_max);
+    GYM_CHECK(map.read_integer("uploads_bytes_max",
+                               static_cast<std::int64_t>(server.blob_bytes_max),
+                               std::int64_t{1} << 46, server.upload_bytes_max));
     GYM_CHECK(map.read_integer("heartbeat_every_ms", 100, 10'000, file.heartbeat_every_ms));
     GYM_CHECK(map.read_integer("challenge_every_ms", 100, 3'600'000, file.challenge_every_ms));
     GYM_CHECK(map.read_integer("challenge_answer_ms", 100, 600'000, file.challenge_answer_ms));

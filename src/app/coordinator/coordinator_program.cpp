@@ -114,6 +114,7 @@ coordinator::Options core_options(const CoordinatorFile& file,
     options.fee_ppm = file.fee_ppm;
     options.audit_ppm = file.report_audit_ppm;
     options.deltas_bytes_max = file.deltas_bytes_max;
+    options.blob_bytes_max = file.server.blob_bytes_max;
     options.minimum_stake = file.minimum_stake;
     options.workers_allowed = file.workers;
     options.verifiers_allowed = file.verifiers;

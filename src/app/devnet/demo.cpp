@@ -2,9 +2,11 @@
 
 #include <chrono>
 
+#include "gym/common/clock.hpp"
 #include "gym/common/file.hpp"
 #include "gym/contracts/deployment.hpp"
 #include "gym/devnet/infrastructure.hpp"
+#include "gym/devnet/progress.hpp"
 #include "job.hpp"
 #include "measurement.hpp"
 #include "model_export.hpp"
@@ -20,7 +22,8 @@ const char* const kDataPriceTokens = "0.1";
 Result<Report> end_demo(const DemoOptions& options, const Layout& layout,
                         const contracts::Deployment& deployment, db::Database& database,
                         const Digest& job_id, const Announce& announce) {
-    const WaitLimits limits{options.timeout_s, options.network.interrupted};
+    const WaitLimits limits{.timeout_s = options.timeout_s,
+                            .interrupted = options.network.interrupted};
     announce("settling: waiting for the last payout root, then claiming");
     GYM_CHECK(settle_and_claim(layout, deployment, database, limits));
     GYM_TRY(const auto reader, open_account(layout, kDeployer));
@@ -81,7 +84,8 @@ Result<Report> run_demo(const DemoOptions& options, const Announce& announce) {
     GYM_TRY(const contracts::Deployment deployment,
             contracts::load_deployment(layout.deployment()));
     GYM_TRY(const Amount deposit, Amount::parse_tokens(kDepositTokens));
-    const WaitLimits limits{options.timeout_s, options.network.interrupted};
+    const WaitLimits limits{.timeout_s = options.timeout_s,
+                            .interrupted = options.network.interrupted};
     announce("depositing the job's budget on chain");
     GYM_CHECK(fund_owner(layout, deployment, *database, deposit));
     announce("registering the text as its provider and measuring how useful it is");
@@ -91,6 +95,10 @@ Result<Report> run_demo(const DemoOptions& options, const Announce& announce) {
             submit_job(layout, options.network.programs, dataset, options.job_file));
     announce("training: job " + job_id.hex());
     GYM_CHECK(watch_job(*database, job_id, limits));
+    if (!options.network.cheating_worker.empty()) {
+        GYM_TRY(const JobProgress ended, read_progress(*database, job_id, SystemClock().now_ms()));
+        GYM_CHECK(check_cheat_proven(ended));
+    }
     std::optional<ExportedModel> model;
     if (!options.model_folder.empty()) {
         announce("exporting the trained model to " + options.model_folder.string());

@@ -123,9 +123,6 @@ constexpr const char* kProcess = "anvil";
 constexpr std::uint32_t kDeployTimeoutMs = 60'000;
 // Limits far above what a development network moves; a real network sets them from its budget.
 const char* const kLimitTokens = "1000000000";
-// Units are final after it at the earliest, so it is short; a verifier reports and opens a game
-// within it.
-constexpr std::uint64_t kWindowS = 60;
 const char* const kPocketTokens = "100";  // for the bonds of players
 
 /// Short enough to watch a dispute from beginning to end.
@@ -135,7 +132,7 @@ game::DisputeParams dispute_params(const ChainOptions& options) {
     out.settling_s = 2 * out.clock_s;
     out.announce_blocks = 1;
     out.block_time_s = options.block_time_ms / 1000 + 1;
-    out.window_blocks = kWindowS * 1000 / options.block_time_ms;
+    out.window_blocks = std::uint64_t{options.dispute_window_s} * 1000 / options.block_time_ms;
     out.open_blocks = static_cast<std::uint32_t>(out.window_blocks);
     out.thaw_period_s = out.window_blocks * out.block_time_s + 2 * out.clock_s;
     return out;

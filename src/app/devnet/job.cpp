@@ -1,8 +1,6 @@
 #include "job.hpp"
 
 #include <chrono>
-#include <functional>
-#include <thread>
 
 #include "gym/blob/dataset.hpp"
 #include "gym/client/api_client.hpp"
@@ -18,47 +16,8 @@
 namespace gym::devnet {
 namespace {
 
-constexpr std::uint32_t kPollMs = 300;
 constexpr std::uint32_t kDepositTimeoutS = 60;
 constexpr const char* kSubmission = "demo";  // the idempotency key
-
-/// The progress of something that is waited for.
-struct Stage {
-    bool done = false;
-    std::string at;  ///< another one is progress
-};
-
-/// Asks again and again until `stage` is done; a slow machine gets its time as long as it gets on.
-/// @errors its own, except kUnavailable; kTimeout, kCancelled.
-Status wait_through(const std::string& what, const WaitLimits& limits,
-                    const std::function<Result<Stage>()>& stage) {
-    using Clock = std::chrono::steady_clock;
-    auto since = Clock::now();
-    std::string last;
-    while (Clock::now() < since + std::chrono::seconds(limits.timeout_s)) {
-        if (limits.interrupted && limits.interrupted())
-            return fail(ErrorCode::kCancelled, "interrupted while waiting for " + what);
-        const auto now = stage();
-        if (now.ok() && now->done) return {};
-        if (!now.ok() && now.error().code != ErrorCode::kUnavailable) return now.error();
-        if (now.ok() && now->at != last) {
-            last = now->at;
-            since = Clock::now();
-        }
-        std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
-    }
-    return fail(ErrorCode::kTimeout, "waited " + std::to_string(limits.timeout_s) + " s for " +
-                                         what + (last.empty() ? "" : ", without progress"));
-}
-
-/// The same for what has no stages.
-Status wait_until(const std::string& what, const WaitLimits& limits,
-                  const std::function<Result<bool>()>& done) {
-    return wait_through(what, limits, [&]() -> Result<Stage> {
-        GYM_TRY(const bool now, done());
-        return Stage{now, {}};
-    });
-}
 
 /// Asks a gym-api again that restarts.
 client::ApiClient api_of(const Layout& layout, const std::string& key) {
@@ -181,6 +140,7 @@ Status watch_job(db::Database& database, const Digest& job_id, const WaitLimits&
             return fail(ErrorCode::kConflict,
                         "the job is " + std::string(registry::to_string(progress.status)) + ": " +
                             progress.status_reason);
+        GYM_CHECK(check_disputes(progress));
         return Stage{progress.status == kCompleted && progress.units_open == 0,
                      progress_line(progress) + std::to_string(progress.units_open)};
     });

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <string>
 
 #include "gym/common/amount.hpp"
@@ -12,15 +11,10 @@
 #include "gym/devnet/layout.hpp"
 #include "gym/devnet/report.hpp"
 #include "gym/devnet/services.hpp"
+#include "waiting.hpp"
 
 // The steps of the demo's job, as its owner and its earners take them.
 namespace gym::devnet {
-
-/// How long to wait for something.
-struct WaitLimits {
-    std::uint32_t timeout_s = 0;             ///< without progress, where progress can be seen
-    std::function<bool()> interrupted = {};  ///< asked between polls; empty: never
-};
 
 /// Deposits `amount` on chain and waits until the ledger shows it as available.
 Status fund_owner(const Layout& layout, const contracts::Deployment& deployment,
@@ -40,7 +34,7 @@ Result<Digest> register_text(const Layout& layout, const Programs& programs,
 Result<Digest> submit_job(const Layout& layout, const Programs& programs, const Digest& dataset,
                           const std::filesystem::path& job_file);
 /// Shows progress until the job has ended and every unit is decided. @errors kTimeout, kCancelled;
-/// kConflict when the job failed, pauses or was cancelled.
+/// kConflict when the job failed, pauses or was cancelled; those of check_disputes().
 Status watch_job(db::Database& database, const Digest& job_id, const WaitLimits& limits);
 /// Waits until the active payout root pays everything that the ledger made payable, then claims for
 /// every holder that earned. @errors kTimeout.

@@ -95,6 +95,7 @@ Result<Layout> network_up(const NetworkOptions& options, const Announce& announc
     GYM_CHECK(steps.next("starting anvil and deploying the contracts"));
     ChainOptions chain_options;
     chain_options.dispute_clock_s = options.dispute_clock_s;
+    chain_options.dispute_window_s = options.dispute_window_s;
     GYM_TRY(chain_options.token_supply, Amount::parse_tokens(kTokenSupply));
     GYM_CHECK(start_chain(layout, processes, chain_options));
     GYM_CHECK(write_configs(layout));

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "gym/registry/rounds.hpp"
+#include "waiting.hpp"
 
 namespace gym::devnet {
 namespace {
@@ -40,6 +41,18 @@ void count_waiting(const registry::Unit& unit, UnixMs now_ms, JobProgress& out) 
         out.waiting_s =
             std::max(out.waiting_s, static_cast<std::uint64_t>(now_ms - since_ms) / 1000);
 }
+
+void note_fault(const registry::Unit& unit, JobProgress& out) {
+    out.faults.push_back(unit.reason);
+    if (unit.status.state == protocol::UnitState::kSlashed)
+        out.game_proved = true;
+    else if (out.missed_game.empty())
+        out.missed_game = unit.reason;
+}
+
+constexpr const char* kWhatHelps =
+    "stop other programs on this machine and try again, or give disputes more time "
+    "(--dispute-window 300)";
 
 Result<JobProgress> read(db::Transaction& tx, const Digest& job_id, UnixMs now_ms) {
     GYM_TRY(const registry::Job job, registry::get_job(tx, job_id));
@@ -85,7 +98,7 @@ void count_units(const std::vector<registry::Unit>& units, std::optional<std::ui
         out.units_checked += is_checked(unit.status.state);
     }
     for (auto unit = units.rbegin(); unit != units.rend(); ++unit)
-        if (is_fault(unit->status.state)) out.faults.push_back(unit->reason);
+        if (is_fault(unit->status.state)) note_fault(*unit, out);
 }
 
 Result<JobProgress> read_progress(db::Database& database, const Digest& job_id, UnixMs now_ms) {
@@ -111,6 +124,28 @@ std::string round_line(const JobProgress& progress) {
                        progress.rounds, bar(progress.validation_losses.size(), progress.rounds),
                        progress.validation_losses.back()) +
            unpaid_part(progress);
+}
+
+Status check_disputes(const JobProgress& progress) {
+    if (progress.missed_game.empty()) return {};
+    return fail(
+        ErrorCode::kTimeout,
+        "a wrong unit was found too late to take its worker's stake: " + progress.missed_game +
+            ". This machine was too slow for it (" + load_text() + "): " + kWhatHelps);
+}
+
+Status check_cheat_proven(const JobProgress& progress) {
+    GYM_CHECK(check_disputes(progress));
+    if (progress.game_proved) return {};
+    return fail(
+        ErrorCode::kTimeout,
+        fmt::format("the job has ended, and no game on chain proved the cheat's fault: its "
+                    "wrong unit was not run again in time, or a game about it was lost by "
+                    "the clock ({} ended without pay). This machine was too slow for it "
+                    "({}): {}",
+                    progress.units_unpaid == 1 ? std::string("1 unit")
+                                               : fmt::format("{} units", progress.units_unpaid),
+                    load_text(), kWhatHelps));
 }
 
 std::string behind_line(const JobProgress& progress) {

@@ -26,14 +26,20 @@ Result<Amount> budget_for_round(const Context& context, db::Transaction& tx,
     return protocol::cost_bound(registry::work_price(job), context.options.cost_rates(), work);
 }
 
-/// Pauses a job whose budget does not cover `needed`, unless money came in the meantime: decided
-/// under the job's lock, so that what is added later finds a paused job and resumes it.
+SizeLimits limits_of(const Context& context) {
+    return {context.options.blob_bytes_max, context.options.deltas_bytes_max};
+}
+
+/// Pauses a job whose deltas are too large, or whose budget does not cover `needed`, unless money
+/// came in the meantime: decided under the job's lock, so that what is added later finds a paused
+/// job and resumes it.
 /// @return the job's reason; absent if it continues.
-Result<std::optional<std::string>> pause_without_budget(const Context& context, db::Transaction& tx,
-                                                        const Digest& id, const Amount& needed) {
+Result<std::optional<std::string>> pause_job(const Context& context, db::Transaction& tx,
+                                             const Digest& id, const Amount& needed) {
     using Out = std::optional<std::string>;
     GYM_TRY(const registry::Job job, registry::lock_job(tx, id));
-    Out reason = budget_pause(job, needed);
+    Out reason = size_pause(job, limits_of(context));
+    if (!reason) reason = budget_pause(job, needed);
     if (reason)
         GYM_CHECK(registry::set_job_status(tx, id, JobStatus::kPaused, *reason, context.now()));
     return reason;
@@ -79,8 +85,8 @@ Result<Planned> plan_or_record(const Context& context, db::Transaction& tx,
     const auto number = next_round(job, last);
     if (!number) return Planned{};
     GYM_TRY(const Amount needed, budget_for_round(context, tx, job));
-    if (needed > job.budget_wei) {
-        GYM_TRY(auto paused, pause_without_budget(context, tx, job.id, needed));
+    if (needed > job.budget_wei || size_pause(job, limits_of(context))) {
+        GYM_TRY(auto paused, pause_job(context, tx, job.id, needed));
         return Planned{{}, {}, std::move(paused)};
     }
     const UnixMs now_ms = context.now();

@@ -1,5 +1,6 @@
 // Registration of datasets on a real PostgreSQL: what is new of them, what that is worth, and what
 // the database itself refuses.
+#include <atomic>
 #include <thread>
 
 #include "api_fixture.hpp"
@@ -74,6 +75,72 @@ TEST_F(DatasetsTest, ANewTextIsNovelAndOfTheDefaultUsefulness) {
     EXPECT_EQ(dataset.sample->compared_tokens, quality::sketch(text).compared_tokens);
     EXPECT_EQ(dataset.number, 2U) << "the fixture's text is the first";
     EXPECT_EQ(dataset.licence, "CC0-1.0");
+}
+
+/// A backend whose owners may register only so much.
+class DatasetQuotaTest : public DatasetsTest {
+  protected:
+    Result<AddedDataset> offer(const registry::DatasetQuota& quota, const Address& owner,
+                               const Bytes& file) {
+        PostgresBackend::Options options;
+        options.asset = testing::kAsset;
+        options.network = testing::kNetwork;
+        options.dataset_quota = quota;
+        PostgresBackend limited(*api_db_, blobs_, clock_, options);
+        return limited.add_dataset(
+            {.owner = owner, .name = "text", .licence = "CC0-1.0", .file = file});
+    }
+    Bytes text_of(std::size_t tokens) { return file_of(prose(random_, tokens)); }
+};
+
+TEST_F(DatasetQuotaTest, AnOwnerRegistersSoManyAndAnotherItsOwn) {
+    const Address ann = address_of(7), bob = address_of(8);
+    const registry::DatasetQuota two{.datasets_max = 2};
+    const Bytes first = text_of(1'000);
+    ASSERT_TRUE(offer(two, ann, first).ok());
+    ASSERT_TRUE(offer(two, ann, text_of(1'000)).ok());
+    const Bytes third = text_of(1'000);
+    const auto refused = offer(two, ann, third);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kOutOfRange);
+    EXPECT_NE(refused.error().message.find("you have registered 2 datasets, mixes included; at "
+                                           "most 2 are allowed"),
+              std::string::npos)
+        << refused.error().message;
+    EXPECT_FALSE(blobs_.get(blob::blob_root(third)).ok()) << "what is refused fills no disk";
+    const auto again = offer(two, ann, first);
+    ASSERT_TRUE(again.ok()) << "what is there stays there: " << again.error().message;
+    EXPECT_FALSE(again->is_new);
+    EXPECT_TRUE(offer(two, bob, third).ok());
+}
+
+TEST_F(DatasetQuotaTest, TheTokensOfAnOwnersDatasetsAreBoundedTogether) {
+    const Address ann = address_of(7);
+    const registry::DatasetQuota bytes{.bytes_max = 6'000};
+    ASSERT_TRUE(offer(bytes, ann, text_of(1'000)).ok()) << "two bytes a token";
+    const auto large = offer(bytes, ann, text_of(2'001));
+    ASSERT_FALSE(large.ok());
+    EXPECT_EQ(large.error().code, ErrorCode::kOutOfRange);
+    EXPECT_NE(large.error().message.find("your registered datasets may have"), std::string::npos)
+        << large.error().message;
+    EXPECT_TRUE(offer(bytes, ann, text_of(2'000)).ok()) << "all of it";
+    EXPECT_FALSE(offer(bytes, ann, text_of(1)).ok());
+}
+
+TEST_F(DatasetQuotaTest, RegistrationsAtOneTimeDoNotEachSeeRoom) {
+    const Address ann = address_of(7);
+    const registry::DatasetQuota two{.datasets_max = 2};
+    std::vector<Bytes> files;
+    for (int i = 0; i < 6; ++i)
+        files.push_back(text_of(500));
+    std::atomic<int> added = 0;
+    std::vector<std::thread> owners;
+    owners.reserve(files.size());
+    for (const Bytes& file : files)
+        owners.emplace_back([&] { added += offer(two, ann, file).ok() ? 1 : 0; });
+    for (std::thread& owner : owners)
+        owner.join();
+    EXPECT_EQ(added, 2);
 }
 
 TEST_F(DatasetsTest, OneOfManyTokensIsRegisteredWithItsTokenizer) {

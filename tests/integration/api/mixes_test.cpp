@@ -29,9 +29,10 @@ class MixesTest : public testing::ApiDatabaseTest {
         second_ = enter(3, 20'000, "CC-BY-4.0", 1'000'000);
         start({});
     }
-    void start(MixLimits limits) {
+    void start(MixLimits limits, registry::DatasetQuota quota = {}) {
         mixes_.reset();
         PostgresBackend::Options options;
+        options.dataset_quota = quota;
         options.asset = testing::kAsset;
         mixes_.emplace(*api_db_, blobs_, clock_, folder_ / "mixes", options, limits);
     }
@@ -74,6 +75,19 @@ class MixesTest : public testing::ApiDatabaseTest {
     registry::Dataset first_, second_;
     std::optional<PostgresMixes> mixes_;
 };
+
+TEST_F(MixesTest, AMixCountsForTheQuotaOfItsOwner) {
+    // The fixture's text is the owner's first dataset.
+    start({}, {.datasets_max = 1});
+    EXPECT_EQ(refusal(seven_and_three(), "mixes included; at most 1 are allowed"),
+              ErrorCode::kOutOfRange);
+    start({}, {.datasets_max = 2});
+    ASSERT_TRUE(made(seven_and_three()).ok());
+    const MixOrder other{.owner = owner_,
+                         .parts = {{first_.root.hex(), 500'000}, {second_.root.hex(), 500'000}}};
+    EXPECT_EQ(refusal(other, "you have registered 2 datasets"), ErrorCode::kOutOfRange);
+    EXPECT_TRUE(made(seven_and_three()).ok()) << "what was made stays";
+}
 
 TEST_F(MixesTest, AMixHasItsPartsInTheirSharesAndCostsWhatTheyDo) {
     const auto mix = made(seven_and_three());

@@ -3,11 +3,13 @@
 #include "gym/api/uploads.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/engine/state.hpp"
+#include "gym/engine/state_layout.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/train_program.hpp"
 #include "gym/registry/rounds.hpp"
 #include "gym/vault/sealed_store.hpp"
 #include "temporary_folder.hpp"
+#include "trained_job.hpp"
 
 namespace gym::api {
 namespace {
@@ -74,6 +76,22 @@ class ModelsTest : public testing::ApiDatabaseTest {
                              const std::string& more = "") {
         return backend_->submit_job(sealed(
             {owner, key, job_spec(dataset_, "100", "init: \"" + init.hex() + "\"\n" + more)}));
+    }
+    /// A name for the state that a job trained, whose blobs the test leaves out.
+    Result<registry::ModelVersion> registry_model(const std::string& name, const Digest& job,
+                                                  const Digest& state) {
+        registry::ModelVersion model;
+        model.owner = other_;
+        model.state = {state, state, 1};
+        model.state_layout = engine::encode_layout(engine::parameter_layout(program_of(16)));
+        model.program = {state, state, 1};
+        model.licence = "Apache-2.0";
+        model.job = job;
+        model.round = 1;
+        GYM_TRY(auto named, database_.owner().transact([&](db::Transaction& tx) {
+            return registry::name_model(tx, {name, {}}, model);
+        }));
+        return std::move(named.version);
     }
     /// What the schema itself says to a statement of its owner.
     ErrorCode sql(const std::string& text) {
@@ -207,6 +225,76 @@ TEST_F(ModelsTest, ALicenceForbidsWhatItForbids) {
     EXPECT_EQ(submit(model->state.root, "k2", other_).error().code, ErrorCode::kPermissionDenied)
         << "also where an earlier job began from it";
     EXPECT_TRUE(submit(model->state.root, "k3", owner_).ok());
+}
+
+// Or one's own job that is not commercial would be the way around a licence that says so.
+TEST_F(ModelsTest, AJobOnTheWayLoosensNoLicence) {
+    ModelOffer offered = offer("zoo", base_state("a"));
+    offered.licence = "CC-BY-NC-4.0";
+    const auto model = push(offered);
+    ASSERT_TRUE(model.ok()) << model.error().message;
+    const std::string free_use = "use: non-commercial\n";
+    const auto first = submit(model->state.root, "first", other_, free_use);
+    ASSERT_TRUE(first.ok()) << first.error().message;
+    const auto trained = [&](const Digest& job, std::uint8_t next) {
+        return testing::store_round(database_.owner(), job, {model->state.root, model->state.blob},
+                                    {Digest{{next}}, Digest{{next, 1}}}, address_of(7));
+    };
+    ASSERT_TRUE(trained(first->job.id, 0x20).ok());
+    const auto from_job = [&](const Digest& job, const std::string& key, const std::string& more) {
+        return backend_->submit_job(sealed(
+            {other_, key, job_spec(dataset_, "100", "init: \"job:" + job.hex() + "\"\n" + more)}));
+    };
+    const auto second = from_job(first->job.id, "second", free_use);
+    ASSERT_TRUE(second.ok()) << second.error().message;
+    ASSERT_TRUE(trained(second->job.id, 0x30).ok());
+    for (const Digest& job : {first->job.id, second->job.id}) {
+        const auto refused = from_job(job, "commercial", "");
+        ASSERT_FALSE(refused.ok()) << job.hex();
+        EXPECT_EQ(refused.error().code, ErrorCode::kPermissionDenied);
+        EXPECT_NE(refused.error().message.find("CC-BY-NC-4.0"), std::string::npos)
+            << refused.error().message;
+    }
+    // Nor does another name for what the job trained.
+    const auto renamed = registry_model("mine", second->job.id, Digest{{0x30}});
+    ASSERT_TRUE(renamed.ok()) << renamed.error().message;
+    EXPECT_EQ(submit(Digest{{0x30}}, "renamed", other_).error().code, ErrorCode::kPermissionDenied);
+    EXPECT_TRUE(submit(Digest{{0x30}}, "renamed", other_, free_use).ok());
+}
+
+TEST_F(ModelsTest, DataOfOthersInAJobsWeightsKeepItsLicence) {
+    const auto text = backend_->add_dataset({.owner = owner_,
+                                             .name = "theirs",
+                                             .licence = "CC-BY-NC-4.0",
+                                             .file = dataset_file(std::string(3'000, 'y'))});
+    ASSERT_TRUE(text.ok()) << text.error().message;
+    const Digest data = text->dataset.root;
+    const auto on_data = backend_->submit_job(
+        sealed({other_, "first", job_spec(data, "100", "use: non-commercial\n")}));
+    ASSERT_TRUE(on_data.ok()) << on_data.error().message;
+    ASSERT_TRUE(testing::store_round(database_.owner(), on_data->job.id, {Digest{{1}}, Digest{{2}}},
+                                     {Digest{{3}}, Digest{{4}}}, address_of(7))
+                    .ok());
+    const std::string init = "init: \"job:" + on_data->job.id.hex() + "\"\n";
+    const auto commercial =
+        backend_->submit_job(sealed({other_, "second", job_spec(dataset_, "100", init)}));
+    ASSERT_FALSE(commercial.ok());
+    EXPECT_EQ(commercial.error().code, ErrorCode::kPermissionDenied);
+    EXPECT_NE(commercial.error().message.find("CC-BY-NC-4.0"), std::string::npos);
+    EXPECT_TRUE(
+        backend_
+            ->submit_job(sealed(
+                {other_, "third", job_spec(dataset_, "100", init + "use: non-commercial\n")}))
+            .ok());
+}
+
+TEST_F(ModelsTest, APrivateLicenceIsNotMadePublicLater) {
+    ModelOffer hidden = offer("zoo", base_state("a"));
+    hidden.licence = "private";
+    ASSERT_TRUE(push(hidden).ok());
+    const auto opened = backend_->set_model_access(owner_, {"zoo", {}}, {Visibility::kPublic, {}});
+    ASSERT_FALSE(opened.ok());
+    EXPECT_EQ(opened.error().code, ErrorCode::kInvalidArgument);
 }
 
 TEST_F(ModelsTest, ListsShowOfEachNameTheNewestThatOneMaySee) {

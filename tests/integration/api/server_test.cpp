@@ -71,7 +71,8 @@ class EchoHandler final : public Handler {
             return {std::nullopt, std::uint64_t{64} << 20, sink};
         }
         if (head.target == "/refused") return {Response{401, "text/plain", {}, "no"}, 0, {}};
-        if (head.target == "/large") return {std::nullopt, std::uint64_t{2} << 20, {}};
+        if (head.target == "/large")
+            return {std::nullopt, std::uint64_t{2} << 20, {}, std::string(head.header("x-owner"))};
         return {std::nullopt, head.target == "/big" ? std::uint64_t{1} << 20 : 1024, {}};
     }
     Response handle(const Request& request) override {
@@ -470,6 +471,43 @@ TEST_F(ServerTest, LargeBodiesBeyondTheLimitGet503AndTheirPlacesComeBack) {
         answer = whole();
     EXPECT_EQ(body_of(answer), "POST 2000000") << "a peer that left has given its place back";
     EXPECT_EQ(body_of(whole()), "POST 2000000") << "and so has one that was answered";
+}
+
+TEST_F(ServerTest, LargeBodiesOfOneOwnerLeaveRoomForOthers) {
+    ServerOptions options;
+    options.bodies_bytes_max = 7 << 20;
+    options.owner_bodies_bytes_max = 3 << 20;
+    start(options);
+    const auto head = [](const char* owner) {
+        return "POST /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Owner: " +
+               std::string(owner) + "\r\n";
+    };
+    const std::string length = "Content-Length: 2000000\r\n\r\n";
+    const auto whole = [&](const char* owner) {
+        const Peer peer(server_->port());
+        (void)peer.send(head(owner) + length + std::string(2'000'000, 'a'));
+        return peer.read_to_end();
+    };
+    {
+        const Peer slow(server_->port());
+        ASSERT_TRUE(slow.send(head("ann") + "Expect: 100-continue\r\n" + length));
+        EXPECT_EQ(slow.read_until("\r\n\r\n").substr(0, 12), "HTTP/1.1 100");
+        const std::string refused = whole("ann");
+        EXPECT_EQ(refused.substr(0, 12), "HTTP/1.1 429");
+        EXPECT_EQ(
+            body_of(refused),
+            "large requests of your account may have 3145728 bytes together at one time: wait "
+            "until the others are answered, then try again");
+        EXPECT_EQ(body_of(whole("bob")), "POST 2000000") << "another owner is not kept waiting";
+        const Peer small(server_->port());
+        ASSERT_TRUE(small.send(head("ann") + "Content-Length: 2\r\n\r\nab"));
+        EXPECT_EQ(body_of(small.read_to_end()), "POST 2");
+    }
+    std::string answer;
+    for (int i = 0; i < 1'000 && !answer.starts_with("HTTP/1.1 200"); ++i)
+        answer = whole("ann");
+    EXPECT_EQ(body_of(answer), "POST 2000000") << "a body that was cut has given its place back";
+    EXPECT_EQ(body_of(whole("ann")), "POST 2000000") << "and so has one that was answered";
 }
 
 TEST_F(ServerTest, StopDoesNotWaitForADownload) {

@@ -300,7 +300,7 @@ TEST_F(SubmitTest, AModelThatNoGameCanDecideIsRefusedBeforeMoneyIsLocked) {
     std::string large = job_spec(dataset_);
     const std::string model = "{vocabulary: 256, context: 16, layers: 1, heads: 1, width: 16}";
     large.replace(large.find(model), model.size(),
-                  "{vocabulary: 65536, context: 16, layers: 1, heads: 1, width: 16384}");
+                  "{vocabulary: 256, context: 16, layers: 96, heads: 1, width: 16384}");
     const auto refused = submit({owner_, "k", large});
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);

@@ -11,6 +11,7 @@
 #include "gym/registry/rounds.hpp"
 #include "gym/vault/sealed_store.hpp"
 #include "temporary_folder.hpp"
+#include "trained_job.hpp"
 
 namespace gym::api {
 namespace {
@@ -331,25 +332,8 @@ TEST_F(UploadsTest, AJobContinuesWhatAnotherOfTheSameOwnerTrained) {
 
     const registry::StateRef base{digest("base"), digest("base blob")};
     const registry::StateRef next{digest("next"), digest("next blob")};
-    const registry::StateRef momentum{digest("momentum"), digest("momentum blob")};
-    const Status trained = database_.owner().transact([&](db::Transaction& tx) -> Status {
-        registry::JobArtifacts made;
-        made.base_state_root = base.root;
-        made.base_state_blob = base.blob;
-        GYM_CHECK(registry::start_job(tx, before.id, made, 1));
-        protocol::RoundRecord record;
-        record.job_id = before.id;
-        record.round = 1;
-        record.base_state_root = base.root;
-        record.steps = record.checkpoint_every = 4;
-        record.slots = {{0, address_of(7)}};
-        GYM_CHECK(registry::record_round(tx, record, base, momentum, 1));
-        GYM_CHECK(registry::open_round(tx, before.id, 1, 2, 1));
-        GYM_CHECK(registry::seal_round(tx, before.id, 1, Digest{}, 0, 1));
-        GYM_CHECK(registry::mark_posted(tx, before.id, 1, 1, 2));
-        GYM_CHECK(registry::set_beacon(tx, before.id, 1, Digest{}));
-        return registry::set_aggregated(tx, before.id, 1, {next, momentum, {}, {}, 2.5}, 1);
-    });
+    const Status trained =
+        testing::store_round(database_.owner(), before.id, base, next, address_of(7));
     ASSERT_TRUE(trained.ok()) << trained.error().message;
     const auto at = [&](const std::string& init) {
         const auto job = submit(init, init);

@@ -156,7 +156,15 @@ std::vector<std::pair<std::string, std::string>> model_files() {
         {"rerank", model + kDecoder + kEncoder +
                        "  task: rerank\n  passages: 3\n  pooling: mean\n  dropout: 0.2\n" + kFull},
         {"classify", model + kDecoder + kEncoder + "  task: classify\n  classes: 5\n" + kPlain},
-        {"qk_norm", model + kDecoder + kLlama + "  qk_norm: true\n" + kPlain}};
+        {"qk_norm", model + kDecoder + kLlama + "  qk_norm: true\n" + kPlain},
+        {"padded_llama", model + kDecoder + kLlama + "  padding_token: 255\n" + kFull},
+        {"padded_masked", model + kDecoder + kEncoder + "  padding_token: 0\n" + kFull},
+        {"padded_embed",
+         model + kDecoder + kEncoder +
+             "  task: embed\n  passages: 2\n  pooling: mean\n  padding_token: 0\n" + kPlain},
+        {"padded_rerank", model + kDecoder + kEncoder +
+                              "  task: rerank\n  passages: 3\n  dropout: 0.2\n"
+                              "  padding_token: 7\n" + kFull}};
 }
 
 TEST(ConformanceVectors, OfModelFilesAreWhatTheProductMakes) {

@@ -109,6 +109,20 @@ TEST(CoordinatorRounds, ARoundHasNoMoreSlotsThanDeltasFitIntoMemory) {
     EXPECT_EQ(world.rounds(job).at(0).record.slots.size(), 2U);
 }
 
+TEST(CoordinatorRounds, AJobWhoseDeltasNoWorkerCanSendIsPausedAndSaysWhy) {
+    World world;
+    (void)world.add_node(NodeRole::kWorker);
+    world.options.blob_bytes_max = 64 + 4 * 10 - 1;
+    world.restart();
+    const Digest job = world.submit_job(World::terms());
+    world.settle();
+    EXPECT_TRUE(world.rounds(job).empty());
+    const registry::Job paused = world.job(job);
+    EXPECT_EQ(paused.status, registry::JobStatus::kPaused);
+    EXPECT_NE(paused.status_reason.find("blob_bytes_max"), std::string::npos)
+        << paused.status_reason;
+}
+
 TEST(CoordinatorRounds, AWorkerWithLessThanTheMinimumOfStakeGetsNoUnit) {
     World world;
     world.options.minimum_stake = Amount(100);

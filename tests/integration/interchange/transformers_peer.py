@@ -6,7 +6,7 @@ what import and export are compared with.
 Reads FOLDER/config.json and FOLDER/exported with the names of GPT2LMHeadModel, LlamaForCausalLM,
 Qwen2ForCausalLM, Qwen3ForCausalLM, BertForMaskedLM, BertForSequenceClassification or BertModel, writes a model of its own with the same shapes to FOLDER/written (GPT-2 as the published
 file has it: no prefix, with mask buffers; some weights as BF16), and the logits of both for the tokens 0, 1,
-2, ... (modulo the vocabulary) as f32 to FOLDER/exported.logits and FOLDER/written.logits. Exits with 77 where
+2, ... (modulo the vocabulary; with a padding_token the last third of each sequence is padding) as f32 to FOLDER/exported.logits and FOLDER/written.logits. Exits with 77 where
 this Python has no torch.
 """
 
@@ -181,13 +181,16 @@ def bert_logits(weights, tokens, config):
         tokens = [config["mask_token_id"] if (i + 1) * share >> 32 > i * share >> 32 else token
                   for i, token in enumerate(tokens)]
     ids = torch.tensor(tokens).reshape(-1, length)
+    # As attention_mask says it: added to the scores of keys.
+    attention_mask = ids != config["padding_token"] if "padding_token" in config else torch.ones_like(ids).bool()
+    hidden_keys = torch.zeros(ids.shape).masked_fill(~attention_mask, torch.finfo(torch.float32).min)
     x = at("embeddings.word_embeddings.weight")[ids]
     x = x + at("embeddings.token_type_embeddings.weight")[torch.zeros_like(ids)]
     x = norm(x + at("embeddings.position_embeddings.weight"), "embeddings.LayerNorm")
     for layer in range(config["num_hidden_layers"]):
         block = f"encoder.layer.{layer}"
         q, k, v = (split(linear(x, f"{block}.attention.self.{name}")) for name in ("query", "key", "value"))
-        scores = q @ k.transpose(-1, -2) / q.size(-1) ** 0.5
+        scores = q @ k.transpose(-1, -2) / q.size(-1) ** 0.5 + hidden_keys[:, None, None, :]
         o = (scores.softmax(-1) @ v).transpose(1, 2).reshape(x.shape)
         x = norm(x + linear(o, block + ".attention.output.dense"), block + ".attention.output.LayerNorm")
         h = linear(gelu(linear(x, block + ".intermediate.dense")), block + ".output.dense")
@@ -255,6 +258,9 @@ def main():
     if bert and config["architectures"][0] == "BertModel" or "classifier.weight" in written and len(config["id2label"]) == 1:
         sequences = 2  # a query and its passage; two passages
     tokens = [i % config["vocab_size"] for i in range(context * sequences)]
+    if "padding_token" in config:
+        assert config["pad_token_id"] == config["padding_token"]
+        tokens = [token if i % context < context * 2 // 3 else config["pad_token_id"] for i, token in enumerate(tokens)]
     for name, weights in ("exported", exported), ("written", written):
         with open(f"{folder}/{name}.logits", "wb") as file:
             file.write(logits(restored(weights), tokens, config).numpy().tobytes())

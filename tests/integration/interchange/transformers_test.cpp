@@ -105,13 +105,22 @@ std::vector<float> floats_of(ByteView bytes) {
     return values;
 }
 
-/// Of the tokens 0, 1, 2, ..., by the engine.
+std::size_t sequence_of(const program::ModelConfig& model) {
+    if (model.task == program::Task::kEmbed) return model.context / (model.passages + 1);
+    return model.task == program::Task::kRerank ? model.context / model.passages : model.context;
+}
+
+/// Of the tokens 0, 1, 2, ..., by the engine; with padding, the last third of each sequence is.
 std::vector<float> engine_logits(const program::TrainConfig& config, engine::State base) {
     const Program program = program::logits_program(config.model, 1).value();
     auto engine = engine::Engine::create(program).value();
     std::vector<std::int32_t> window(config.model.context + 1);
     for (std::size_t i = 0; i < window.size(); ++i)
         window[i] = static_cast<std::int32_t>(i % config.model.vocabulary);
+    const std::size_t sequence = sequence_of(config.model);
+    for (std::size_t i = 0; config.model.padding_token && i < config.model.context; ++i)
+        if (i % sequence >= sequence * 2 / 3)
+            window[i] = static_cast<std::int32_t>(*config.model.padding_token);
     const engine::NamedTensorView batch{program::kBatchInput,
                                         {reinterpret_cast<const std::uint8_t*>(window.data()),
                                          window.size() * sizeof(std::int32_t)}};
@@ -192,6 +201,18 @@ TEST(TransformersWeights, OfBertsThatClassifyGiveTheLogitsOfPyTorchBothWays) {
 
 TEST(TransformersWeights, OfBertsThatRankGiveTheScoresOfPyTorchBothWays) {
     expect_equal_logits("bert-classifier", bert_config(program::Task::kRerank));
+}
+
+TEST(TransformersWeights, OfBertsGiveTheLogitsThatAnAttentionMaskGivesPaddedTexts) {
+    using program::Task;
+    for (const auto& [task, naming] : {std::pair{Task::kMasked, "bert"},
+                                       {Task::kClassify, "bert-classifier"},
+                                       {Task::kRerank, "bert-classifier"},
+                                       {Task::kEmbed, "bert-embedding"}}) {
+        program::TrainConfig config = bert_config(task);
+        config.model.padding_token = 0;
+        expect_equal_logits(naming, config);
+    }
 }
 
 TEST(TransformersWeights, OfBertsThatEmbedGiveTheSimilaritiesOfPyTorchBothWays) {

@@ -2,12 +2,13 @@
 
 import json
 import signal
+import subprocess
 import urllib.request
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from conftest import run_gym, write_tokenizer
+from conftest import BIN, run_gym, write_tokenizer
 
 import gym
 from gym import Callback, Dataset, DistributedTrainer, Model, Network, Node, Tokenizer
@@ -49,6 +50,15 @@ def test_the_announced_lines_train_a_model(registered, text, tmp_path, capsys):
     assert result.job == status.job
     assert again.losses == trainer.losses
     assert result.spent <= again.quote().most
+
+
+def test_more_nodes_than_are_live_are_a_plan_for_those_that_are(registered):
+    quote = DistributedTrainer("gpt-nano", registered, nodes=60, budget_tokens=2e4).quote()
+    assert 0 < quote.nodes < quote.nodes_wanted == 60
+    assert quote.tokens_today == quote.tokens >= 2e4
+    assert f"{quote.nodes} of the 60 workers that you want" in str(quote)
+    there = DistributedTrainer("gpt-nano", registered, nodes=quote.nodes, budget_tokens=2e4).quote()
+    assert (there.rounds, there.steps, there.nodes_wanted) == (quote.rounds, quote.steps, None)
 
 
 class DetachAfterRound(Callback):
@@ -314,3 +324,43 @@ def test_a_pushed_dataset_brings_its_tokenizer(owner, text, tmp_path):
     with urllib.request.urlopen(request, timeout=20) as answer:
         assert (tmp_path / "tokenizer.json").read_bytes() in answer.read(), "as `gym data register` sends it"
     assert Dataset.from_file(text, tokenizer=tokenizer).push("zoo-words", licence="CC0-1.0").root == pushed.root
+
+
+def test_the_licences_of_the_documents_bind_a_pushed_dataset(owner, tmp_path, capsys):
+    def built(name: str, licence: str) -> Dataset:
+        rows = ({"text": f"{name} {n} says {n * 7919 % 100_003}.", "licence": licence} for n in range(300))
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return Dataset.build(path, tmp_path / f"{name}.tokens", steps="none")
+
+    dataset = built("reserved", "CC-BY-NC-4.0")
+    refused = ".*CC-BY-4.0 permits more than the documents' licences: 300 documents are under CC-BY-NC-4.0"
+    for same in (dataset, Dataset.from_file(tmp_path / "reserved.tokens")):
+        with pytest.raises(gym.ConflictError, match=refused):
+            same.push("reserved", licence="CC-BY-4.0")
+    with pytest.raises(gym.NotFoundError):
+        Dataset.load("reserved")
+    command = subprocess.run(
+        [BIN / "gym", "data", "register", tmp_path / "reserved.tokens", "--licence", "CC-BY-4.0"],
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    with pytest.raises(gym.ConflictError) as raised:
+        dataset.push("reserved", licence="CC-BY-4.0")
+    assert raised.value.message in command.stderr, "the command line says the same"
+
+    with pytest.raises(gym.ConflictError, match="300 documents are under CC-BY-NC-4.0"):
+        DistributedTrainer("gpt-nano", dataset, budget_tokens=1e4)
+    trainer = DistributedTrainer("gpt-nano", dataset, budget_tokens=1e4, job={"use": "non-commercial"})
+    info = Dataset.load(trainer._training._dataset.root).info
+    assert (info.licence, info.visibility) == ("CC-BY-NC-4.0", "private")
+
+    pushed = built("own", "private").push("own")
+    assert (pushed.info.licence, pushed.info.visibility) == ("LicenseRef-private", "private")
+    assert "you alone" in capsys.readouterr().err
+    with pytest.raises(gym.InvalidArgumentError, match="licence"):
+        Dataset.from_text("Nobody says under which licence. " * 100).push("unsaid")
+    with pytest.raises(gym.InvalidArgumentError, match="pass licence="):
+        DistributedTrainer("gpt-nano", Dataset.from_text("Nor here. " * 1000), budget_tokens=1e4)
+    (tmp_path / "reserved.tokens.manifest.jsonl").write_bytes((tmp_path / "own.tokens.manifest.jsonl").read_bytes())
+    with pytest.raises(gym.MismatchError, match="is of dataset"):
+        Dataset.from_file(tmp_path / "reserved.tokens").push("reserved")

@@ -10,7 +10,7 @@ import pytest
 
 import gym
 import zoo_gym
-from zoo_gym import DistributedTrainer, planning, progress
+from zoo_gym import DistributedTrainer, Model, planning, progress
 from zoo_gym.amounts import decimal_text
 from zoo_gym.errors import InvalidArgumentError, error_of
 from zoo_gym.state_file import StateFile, Submission
@@ -142,9 +142,19 @@ def test_a_job_file_says_what_was_asked_for_and_leaves_the_rest_to_the_planner()
     assert not [line for line in draft(tokens=None, budget=None) if line.startswith(("tokens", "max_cost"))]
 
 
-def test_a_model_that_no_network_can_train_is_refused_before_anything_is_asked():
-    with pytest.raises(InvalidArgumentError, match="no network can train model 'llama-7b'.*25.1 GiB.*4.0 GiB"):
-        DistributedTrainer("llama-7b", "no-such-data", nodes=100, budget_tokens=1e12, network="http://127.0.0.1:1")
+def test_a_model_that_no_network_can_train_is_refused_before_anything_is_asked(tmp_path):
+    large = tmp_path / "large.yaml"
+    large.write_text(
+        "batch: 1\nmodel: {vocabulary: 256, context: 16, layers: 96, heads: 1, width: 16384}\n"
+        "optimizer: {learning_rate: 1.0e-3}\n"
+    )
+    with pytest.raises(InvalidArgumentError, match="no network can train model '.*'.*1152.* GiB.*1024.0 GiB"):
+        DistributedTrainer(large, "no-such-data", nodes=100, budget_tokens=1e12, network="http://127.0.0.1:1")
+
+
+def test_a_network_can_train_seven_billion_parameters():
+    model = Model("llama-7b")
+    assert model.parameters == 6_738_415_616 and model.program.network_limit == ""
 
 
 def test_terms_of_the_job_take_the_place_of_wishes():

@@ -289,6 +289,26 @@ TEST_F(ClientTest, ControlCharactersOfOtherPeopleAreRemoved) {
     EXPECT_EQ((*found)->json.at("name").as_string().find('\x1b'), json::string::npos);
 }
 
+// It becomes part of a path below the user's folder.
+TEST_F(ClientTest, ANameThatIsNoNameIsRefused) {
+    registry::ModelVersion model;
+    model.version = 1;
+    registry::DatasetVersion dataset;
+    dataset.version = 1;
+    for (const char* name : {"../../.ssh/x", "zoo/..", "zoo@2", "", "ZOO"}) {
+        model.name = dataset.name = name;
+        answer(api::to_json(model, registry::Viewer::service()));
+        EXPECT_FALSE(client().model_version({"zoo", {}}).ok()) << name;
+        answer(api::to_json(dataset));
+        EXPECT_FALSE(client().dataset_version({"zoo", {}}).ok()) << name;
+    }
+    model.name = dataset.name = "zoo";
+    answer(api::to_json(model, registry::Viewer::service()));
+    EXPECT_TRUE(client().model_version({"zoo", {}}).ok());
+    answer(api::to_json(dataset));
+    EXPECT_TRUE(client().dataset_version({"zoo", {}}).ok());
+}
+
 TEST_F(ClientTest, AProblemKeepsItsCodeTitleAndDetail) {
     const std::array<std::pair<unsigned, ErrorCode>, 7> codes{{{400, ErrorCode::kInvalidArgument},
                                                                {401, ErrorCode::kUnauthenticated},

@@ -75,6 +75,18 @@ TEST(YamlText, ARemovedKeyMovesNoLine) {
     ASSERT_TRUE(yaml.erase("nowhere").ok());
 }
 
+TEST(YamlText, AQuotedTextStaysOneValue) {
+    for (const std::string& name : {std::string("a\"b\\c"), std::string("two\nlines: 1"),
+                                    std::string("bell\a\x7f"), std::string("Zoë's: data #1")}) {
+        YamlText yaml("name: old\nrest: 1\n", "file");
+        ASSERT_TRUE(yaml.set("name", yaml_quoted(name)).ok()) << name;
+        auto map = YamlMap::parse(yaml.text(), "file");
+        ASSERT_TRUE(map.ok()) << map.error().message;
+        EXPECT_EQ(map->string("name").value(), name);
+        EXPECT_FALSE(map->has("lines"));
+    }
+}
+
 TEST(YamlText, WhatCannotBeEditedIsRefused) {
     EXPECT_NE(edited("{a: 1, b: 2}\n", "a", "3").find("must stand on a line of its own"),
               std::string::npos);

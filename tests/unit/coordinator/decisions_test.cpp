@@ -140,6 +140,33 @@ TEST(RoundPlanning, ARoundHasNoMoreSlotsThanDeltasFitInMemoryButAtLeastOne) {
     EXPECT_EQ(slots_of_round(job(), 0), 1U);
 }
 
+TEST(RoundPlanning, AJobWhoseDeltasAreTooLargePauses) {
+    registry::Job running = job();
+    running.terms.workers_min = 3;
+    const std::uint64_t one = delta_bytes_max(running);
+    EXPECT_FALSE(size_pause(running, {one, 3 * one}));
+    const auto blob = size_pause(running, {one - 1, 3 * one});
+    ASSERT_TRUE(blob);
+    EXPECT_NE(blob->find("blob_bytes_max"), std::string::npos) << *blob;
+    const auto workers = size_pause(running, {one, 3 * one - 1});
+    ASSERT_TRUE(workers);
+    EXPECT_NE(workers->find("no more than 2 of them at once, where the job demands 3"),
+              std::string::npos)
+        << *workers;
+    running.status = JobStatus::kPaused;
+    EXPECT_FALSE(size_pause(running, {one - 1, 3 * one})) << "it is paused already";
+}
+
+/// The job of the announced line: 26.9 GB a delta, which no count of bytes in 32 bits holds.
+TEST(RoundPlanning, ADeltaOfSevenBillionParametersIsNotCutTo32Bits) {
+    registry::Job large = job();
+    large.artifacts->parameters = 6'738'415'616;
+    EXPECT_EQ(delta_bytes_max(large), 64 + 4 * 6'738'415'616U);
+    large.terms.slots_max = 100;
+    EXPECT_EQ(slots_of_round(large, std::uint64_t{16} << 30), 1U) << "the default";
+    EXPECT_EQ(slots_of_round(large, std::uint64_t{2600} << 30), 100U);
+}
+
 TEST(RoundPlanning, AWorkerIsFreeWithoutAssignedOrReportedUnits) {
     EXPECT_TRUE(is_free({}));
     EXPECT_TRUE(is_free(std::vector{unit(UnitState::kCommitted), unit(UnitState::kVerified)}));

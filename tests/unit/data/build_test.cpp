@@ -7,8 +7,11 @@
 #include <sstream>
 
 #include "gym/blob/dataset.hpp"
+#include "gym/blob/dataset_writer.hpp"
 #include "gym/common/file.hpp"
+#include "gym/data/build_words.hpp"
 #include "gym/data/manifest.hpp"
+#include "gym/data/mix.hpp"
 #include "must.hpp"
 #include "temporary_folder.hpp"
 
@@ -326,6 +329,79 @@ TEST_F(BuildTest, VerificationFindsAFlippedBit) {
     tokens.resize(tokens.size() - 2);
     must(write_file_atomic(out, tokens));
     EXPECT_FALSE(verify(out, report.manifest).ok());
+}
+
+TEST_F(BuildTest, PaddedRowsHoldADocumentEachOrAPieceOfOne) {
+    put("a.jsonl",
+        "{\"text\":\"abc\"}\n{\"text\":\"abcdefgh\"}\n{\"text\":\"abcde\"}\n{\"text\":\"a\"}\n");
+    BuildOptions padded = options();
+    padded.rows = PaddedRows{4, '_'};
+    must(build(padded));
+    // A piece begins with the token that the last one predicts.
+    EXPECT_EQ(text_of_output(),
+              "abc__"
+              "abcde"
+              "efgh_"
+              "abcde"
+              "a____");
+    EXPECT_EQ(documents().size(), 4U);
+    EXPECT_EQ(documents()[1].first, 5U);
+    EXPECT_EQ(documents()[1].tokens, 10U);
+    (void)must(verify(place_ / "out", place_ / "out.manifest.jsonl"));
+    const auto one = must(blob::scan_dataset(place_ / "out")).root;
+    padded.threads = 3;
+    EXPECT_EQ(must(build(padded)).dataset.root, one);
+
+    padded.rows = PaddedRows{4, 300};
+    const auto wide = must(build(padded));
+    EXPECT_EQ(wide.dataset.vocabulary, 301U) << "bytes, and the token behind them";
+    padded.rows = PaddedRows{4, 'h'};
+    const auto refused = build(padded);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_NE(refused.error().message.find("a.jsonl:2: the document has token 104"),
+              std::string::npos)
+        << refused.error().message;
+    padded.rows = PaddedRows{4, 1U << 20};
+    EXPECT_FALSE(build(padded).ok());
+}
+
+TEST_F(BuildTest, PaddedRowsEndWithTheEndOfTextAndAreNotMixed) {
+    put("a.txt", "a bb ccc");
+    BuildOptions padded = options();
+    padded.encoder = word_encoder;
+    padded.rows = PaddedRows{6, 0};
+    must(build(padded));
+    const auto dataset = must(blob::Dataset::load(place_ / "out", {}));
+    const std::vector<std::uint32_t> tokens(dataset.tokens().begin(), dataset.tokens().end());
+    EXPECT_EQ(tokens, (std::vector<std::uint32_t>{1, 2, 3, 999, 0, 0, 0}));
+    put("a.txt", "a bb ccc dddd");
+    padded.output = place_ / "other";
+    must(build(padded));
+    const auto mixed =
+        mix({.inputs = {{place_ / "out", 1}, {place_ / "other", 1}}, .output = place_ / "mix"});
+    ASSERT_FALSE(mixed.ok());
+    EXPECT_NE(mixed.error().message.find("holds padded rows"), std::string::npos)
+        << mixed.error().message;
+}
+
+TEST(BuildWordsTest, ThatCannotBeUsedAreNamed) {
+    const auto refusal = [](auto change) {
+        BuildWords words;
+        change(words);
+        const auto options = build_options(words);
+        return options.ok() ? "accepted" : options.error().message;
+    };
+    EXPECT_EQ(refusal([](BuildWords&) {}), "accepted");
+    EXPECT_NE(refusal([](BuildWords& w) { w.documents = "pages"; }).find("documents: expected"),
+              std::string::npos);
+    EXPECT_NE(refusal([](BuildWords& w) { w.index_memory = "0"; }).find("index memory: expected"),
+              std::string::npos);
+    EXPECT_NE(refusal([](BuildWords& w) { w.pad_to = 8; }).find("need both"), std::string::npos);
+    EXPECT_NE(refusal([](BuildWords& w) { w.padding_token = 8; }).find("need both"),
+              std::string::npos);
+    EXPECT_NE(refusal([](BuildWords& w) { w.licence = "banana"; }).find("licence: "),
+              std::string::npos);
 }
 
 }  // namespace

@@ -9,8 +9,11 @@
 #include <optional>
 #include <span>
 
+#include "gym/dispute/network_limit.hpp"
 #include "gym/engine/unit.hpp"
+#include "gym/program/cost.hpp"
 #include "gym/program/expand.hpp"
+#include "gym/program/presets.hpp"
 #include "gym/program/train_program.hpp"
 #include "program_samples.hpp"
 #include "sample_programs.hpp"
@@ -234,12 +237,16 @@ TEST_P(TraceProgramOf, HeaderHasTheOuterStepsConstants) {
 TEST_P(TraceProgramOf, RefusesPlacesThatNoDeltaHas) {
     StateRecord record = trace_.state.front();
     record.shape.dtype = program::DType::kF32;
-    for (const std::uint64_t offset : {std::uint64_t{16}, std::uint64_t{4096}}) {
+    const std::uint64_t size = size_bytes(record.shape);
+    for (const std::uint64_t offset :
+         {std::uint64_t{16}, std::uint64_t{4096}, (std::uint64_t{1} << 32) - 4,
+          std::uint64_t{1} << 32, kDeltaBytesMax - size}) {
         record.delta_offset = offset;
         EXPECT_TRUE(decode_state_record(encode(record)).ok()) << offset;
     }
-    for (const std::uint64_t offset : {std::uint64_t{12}, std::uint64_t{17}, kDeltaBytesMax - 3,
-                                       kDeltaBytesMax + 17, std::uint64_t{1} << 63}) {
+    for (const std::uint64_t offset :
+         {std::uint64_t{12}, std::uint64_t{17}, kDeltaBytesMax - size + 4, kDeltaBytesMax,
+          kDeltaBytesMax + 4, std::uint64_t{1} << 63, ~std::uint64_t{3}}) {
         record.delta_offset = offset;
         EXPECT_FALSE(decode_state_record(encode(record)).ok()) << offset;
     }
@@ -250,14 +257,40 @@ TEST_P(TraceProgramOf, RefusesPlacesThatNoDeltaHas) {
     EXPECT_TRUE(decode_state_record(encode(record)).ok());
     record.shape.dtype = program::DType::kI32;
     EXPECT_FALSE(decode_state_record(encode(record)).ok());
-    for (const std::uint64_t size : {std::uint64_t{12}, std::uint64_t{18}, kDeltaBytesMax + 5}) {
+    for (const std::uint64_t bytes :
+         {std::uint64_t{12}, std::uint64_t{18}, kDeltaBytesMax + 4, ~std::uint64_t{3}}) {
         TraceHeader header = trace_.header;
-        header.delta_bytes = size;
-        EXPECT_FALSE(decode_trace_header(encode(header)).ok()) << size;
+        header.delta_bytes = bytes;
+        EXPECT_FALSE(decode_trace_header(encode(header)).ok()) << bytes;
+    }
+    for (const std::uint64_t bytes :
+         {(std::uint64_t{1} << 32) - 4, std::uint64_t{1} << 32, kDeltaBytesMax}) {
+        TraceHeader header = trace_.header;
+        header.delta_bytes = bytes;
+        EXPECT_EQ(decode_trace_header(encode(header)).value(), header) << bytes;
     }
     TraceHeader header = trace_.header;
     header.parameters = header.state_slots + 1;
     EXPECT_FALSE(decode_trace_header(encode(header)).ok());
+}
+
+/// 6,738,415,616 parameters: nothing of them is in memory.
+TEST(TraceProgram, OfSevenBillionParametersHasADeltaBeyond4GiB) {
+    const auto program = program::train_program(program::find_preset("llama-7b")->config).value();
+    EXPECT_EQ(network_limit(program), "");
+    const TraceProgram trace = trace_program(program).value();
+    EXPECT_EQ(trace.header.delta_bytes, 16 + 4 * program::parameter_count(program));
+    EXPECT_EQ(trace.header.delta_bytes, 26'953'662'480U);
+    EXPECT_EQ(decode_trace_header(encode(trace.header)).value(), trace.header);
+    EXPECT_EQ(delta_shape(trace.header), (Shape{program::DType::kU8, {26'953'662'480U}}));
+    std::uint64_t next = kDeltaHeadBytes;
+    for (const StateRecord& record : trace.state) {
+        EXPECT_EQ(decode_state_record(encode(record)).value(), record);
+        if (record.delta_offset == 0) continue;
+        EXPECT_EQ(record.delta_offset, next);
+        next += size_bytes(record.shape);
+    }
+    EXPECT_EQ(next, trace.header.delta_bytes);
 }
 
 /// Lines "name root" of tests/vectors/trace_roots.txt. GYM_UPDATE_VECTORS=1 writes them anew after

@@ -8,6 +8,7 @@
 
 #include "gym/engine/engine.hpp"
 #include "gym/engine/evaluate.hpp"
+#include "gym/engine/generate.hpp"
 #include "gym/engine/train.hpp"
 #include "gym/program/expand.hpp"
 #include "small_model.hpp"
@@ -261,6 +262,132 @@ TEST(Reranker, ScoresTheRelevantPassageHighest) {
     ASSERT_TRUE(result.ok()) << result.error().message;
     EXPECT_GT(result->correct, 150U);
     expect_same_bits(config, dataset);
+}
+
+// Padding
+
+constexpr std::int32_t kPadding = 63;
+
+TrainConfig padded_config(Task task) {
+    TrainConfig config = encoder_config(task);
+    config.batch = 4;
+    config.model.padding_token = kPadding;
+    config.model.mask_token = 62;
+    if (task == Task::kClassify) config.model.classes = 3;
+    if (task == Task::kRerank) config.model.passages = 2;
+    return config;
+}
+
+/// Values of a parameter, to be changed.
+float* values_of(const Program& program, State& state, std::string_view name) {
+    const auto params = program.slots_of(program::SlotKind::kParam);
+    for (std::size_t i = 0; i < params.size(); ++i)
+        if (program.slot(params[i]).name == name)
+            return reinterpret_cast<float*>(state.tensors.at(i).bytes.data());
+    ADD_FAILURE() << name;
+    return nullptr;
+}
+
+TEST(Padding, IsReadByNobodyWhateverItHolds) {
+    for (const Task task : {Task::kMasked, Task::kClassify}) {
+        const TrainConfig config = padded_config(task);
+        const Program train = made(config);
+        const Program logits = program::logits_program(train).value();
+        State base = base_of(train, initial_state(train, kSeed).value()).value();
+        std::vector<std::int32_t> tokens(4UL * 9, kPadding);
+        for (std::size_t i = 0; i < tokens.size(); ++i)
+            if (i % 9 < 5) tokens[i] = static_cast<std::int32_t>(i % 7);
+        const Bytes before = logits_of(logits, base, tokens);
+        // What a real token would feel by a hair, were padding only far away.
+        float* const table = values_of(logits, base, "token_embedding");
+        for (std::size_t i = 0; i < 24; ++i)
+            table[kPadding * 24UL + i] = static_cast<float>(i) * 1e6F;
+        float* const positions = values_of(logits, base, "position_embedding");
+        for (std::size_t i = 5UL * 24; i < 8UL * 24; ++i)
+            positions[i] = -3e4F;
+        const Bytes after = logits_of(logits, base, tokens);
+        ASSERT_EQ(before.size(), after.size());
+        const bool masked = task == Task::kMasked;
+        const std::size_t row = before.size() / (masked ? 32 : 4);
+        // Tied to the embedding, the score of padding itself is another one.
+        const std::size_t compared = masked ? row - sizeof(float) : row;
+        for (std::size_t at = 0; at < before.size() / row; ++at) {
+            const bool same =
+                std::memcmp(before.data() + at * row, after.data() + at * row, compared) == 0;
+            EXPECT_TRUE(same || (masked && at % 8 >= 5)) << at;
+        }
+    }
+}
+
+TEST(Padding, GivesTheBitsOfAShorterWindow) {
+    TrainConfig wide = padded_config(Task::kClassify);
+    wide.model.pooling = Pooling::kMean;
+    TrainConfig narrow = wide;
+    narrow.model.context = 5;
+    const Program wide_logits = program::logits_program(made(wide)).value();
+    const Program narrow_logits = program::logits_program(made(narrow)).value();
+    State state = base_of(made(wide), initial_state(made(wide), kSeed).value()).value();
+    std::vector<std::int32_t> wide_rows(4UL * 9, kPadding), narrow_rows;
+    for (std::size_t i = 0; i < wide_rows.size(); ++i)
+        if (i % 9 < 5) wide_rows[i] = static_cast<std::int32_t>(i % 7);
+    for (std::size_t i = 0; i < wide_rows.size(); ++i)
+        if (i % 9 < 6) narrow_rows.push_back(wide_rows[i]);
+    const Bytes with_padding = logits_of(wide_logits, state, wide_rows);
+    const auto params = wide_logits.slots_of(program::SlotKind::kParam);
+    for (std::size_t i = 0; i < params.size(); ++i)
+        if (wide_logits.slot(params[i]).name == "position_embedding") {
+            state.tensors[i].dims = {5, 24};
+            state.tensors[i].bytes.resize(5UL * 24 * 4);
+        }
+    EXPECT_EQ(logits_of(narrow_logits, state, narrow_rows), with_padding);
+}
+
+TEST(Padding, OfAWholePassageIsNeverTheRelevantOne) {
+    const TrainConfig config = padded_config(Task::kRerank);
+    const Program logits = program::logits_program(made(config)).value();
+    const State base = base_of(made(config), initial_state(made(config), kSeed).value()).value();
+    std::vector<std::int32_t> tokens(4UL * 9, kPadding);
+    for (std::size_t window = 0; window < 4; ++window)
+        tokens[window * 9] = 1;  // the first passage has a token, the second none
+    const Bytes bytes = logits_of(logits, base, tokens);
+    std::vector<float> scores(8);
+    std::memcpy(scores.data(), bytes.data(), 32);
+    for (std::size_t window = 0; window < 4; ++window)
+        EXPECT_GT(scores[2 * window], scores[2 * window + 1] + 1e6F);
+}
+
+TEST(Padding, HasNoLossAndTrainsToTheSameBitsEverywhere) {
+    Words words;
+    std::vector<std::uint16_t> rows;
+    for (int i = 0; i < 600; ++i) {
+        const int length = 2 + words.below(7);  // of 8
+        for (int k = 0; k < 9; ++k)
+            rows.push_back(k < length ? static_cast<std::uint16_t>(k % 2 == 0 ? 5 : 9)
+                                      : static_cast<std::uint16_t>(kPadding));
+    }
+    const blob::Dataset dataset = tokens_of(std::move(rows));
+    TrainConfig config = padded_config(Task::kMasked);
+    config.batch = 16;
+    const Training run = train(made(config), dataset, 150);
+    EXPECT_NEAR(run.loss(0), std::log(64.0F), 1.0F) << "a mean over real tokens alone";
+    EXPECT_LT(run.last_loss(), 0.2F) << "positions tell all real tokens";
+    const auto result = evaluate(made(config), run.state, dataset, 64);
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    EXPECT_FALSE(result->classifies);
+    EXPECT_LT(result->mean_loss, 0.2F);
+    config.micro_batches = 2;
+    expect_same_bits(config, dataset);
+    for (const auto architecture : {Architecture::kGpt, Architecture::kLlama}) {
+        TrainConfig decoder = config;
+        decoder.model.architecture = architecture;
+        const Training told = train(made(decoder), dataset, 150);
+        EXPECT_NEAR(told.loss(0), std::log(64.0F), 1.0F);
+        EXPECT_LT(told.last_loss(), 0.2F) << "where a text ends is not learned, and not asked";
+        expect_same_bits(decoder, dataset);
+        EXPECT_TRUE(generate(made(decoder), told.state, std::vector<std::int32_t>{5},
+                             {.tokens = 3, .seed = kSeed, .engine = {}})
+                        .ok());
+    }
 }
 
 }  // namespace

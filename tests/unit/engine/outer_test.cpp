@@ -71,6 +71,27 @@ TEST(Aggregate, DoesNotDependOnTheOrderOfDeltasOrTheEngine) {
     EXPECT_EQ(swapped->momentum_root, expected->momentum_root);
 }
 
+/// As where the stacked deltas of a parameter are more elements than a tensor may have.
+TEST(Aggregate, InPartsOfParametersIsTheSame) {
+    const SmallUnit unit;
+    const auto deltas = three_deltas(unit);
+    const auto first = run_aggregate(unit.program, unit.base, {}, deltas).value();
+    const auto whole = run_aggregate(unit.program, first.base, first.momentum, deltas).value();
+    for (const std::uint64_t elements_max : {3 * 100 + 2, 3 * 1000}) {
+        const auto parts =
+            run_aggregate(unit.program, first.base, first.momentum, deltas, {}, elements_max);
+        ASSERT_TRUE(parts.ok()) << parts.error().message;
+        EXPECT_EQ(parts->base, whole.base);
+        EXPECT_EQ(parts->momentum, whole.momentum);
+        EXPECT_EQ(parts->records_root, whole.records_root);
+        EXPECT_EQ(parts->flops, whole.flops);
+        EXPECT_GT(parts->program.slots_of(program::SlotKind::kParam).size(),
+                  whole.base.tensors.size());
+        for (const program::Slot& slot : parts->program.slots())
+            EXPECT_LE(program::element_count(slot.dims), elements_max);
+    }
+}
+
 TEST(Aggregate, TakesOneDeltaAndRefusesNoneOrOthers) {
     const SmallUnit unit;
     auto deltas = three_deltas(unit);

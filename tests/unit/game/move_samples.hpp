@@ -76,6 +76,10 @@ inline void randomise(Rng& rng, Bytes& bytes) {
 inline void randomise(Rng& rng, std::optional<dispute::Shape>& shape) {
     shape.reset();
     if (rng() % 4 == 0) return;
+    if (rng() % 4 == 0) {  // a delta
+        shape = dispute::Shape{program::DType::kU8, {1 + rng() % dispute::kDeltaBytesMax}};
+        return;
+    }
     shape = dispute::Shape{static_cast<program::DType>(1 + rng() % 7), {}};
     for (std::uint64_t rank = 1 + rng() % program::kRankMax; rank > 0; --rank)
         shape->dims.push_back(1 + static_cast<std::uint32_t>(rng() % 40));

@@ -71,8 +71,7 @@ TEST_P(OuterWorkOf, OpensWhatAnElementIsMadeFrom) {
     const std::uint32_t parameter = header.parameters - 1;
     const auto& tensor = sample_.base.tensors[parameter];
     const std::uint64_t element = tensor.bytes.size() / 4 - 1;
-    const dispute::Shape shape{program::DType::kF32,
-                               program::Dims(tensor.dims.begin(), tensor.dims.end())};
+    const dispute::Shape shape{program::DType::kF32, tensor.dims};
     const auto before = must(work->before(parameter, element));
     for (const auto& [opening, root] : {std::pair{before.base, sample_.record.base_state_root},
                                         std::pair{before.momentum, sample_.record.momentum_root}})
@@ -86,7 +85,7 @@ TEST_P(OuterWorkOf, OpensWhatAnElementIsMadeFrom) {
         EXPECT_TRUE(std::ranges::equal(ByteView(delta).last(4),
                                        ByteView(values).subspan(std::size_t{4} * k, 4)));
         const auto opening = must(work->delta_element(k, parameter, element));
-        const dispute::Shape bytes{program::DType::kU8, {static_cast<std::uint32_t>(delta.size())}};
+        const dispute::Shape bytes = dispute::delta_shape(header);
         EXPECT_TRUE(commit::merkle_verify(trees.deltas_root, {k, sample_.included.size()},
                                           tensor_digest(bytes, opening.tree_root), opening.path)
                         .ok());

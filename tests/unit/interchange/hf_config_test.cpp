@@ -174,6 +174,18 @@ TEST(HuggingFaceConfig, OfAnEncoderHasTheClassOfItsTask) {
     EXPECT_EQ(again.context, model.context);
 }
 
+TEST(HuggingFaceConfig, SaysWhichTokenWasPaddingInTraining) {
+    for (const char* preset : {"bert-nano", "gpt2", "llama-nano"}) {
+        ModelConfig model = program::preset_config(preset)->model;
+        model.padding_token = 1;
+        const auto config = *hf_config_of(model);
+        EXPECT_EQ(config.at("pad_token_id"), 1);
+        EXPECT_EQ(parse_hf_config(boost::json::serialize(config))->padding_token, 1U) << preset;
+    }
+    EXPECT_FALSE(parse_hf_config(with(kBert, R"({"pad_token_id": 0})"))->padding_token)
+        << "windows of a text stay windows of a text";
+}
+
 TEST(HuggingFaceConfig, OfABertKeepsItsPositions) {
     EXPECT_NE(error_of(kBert, 128).find("max_position_embeddings"), std::string::npos);
     EXPECT_EQ(parse_hf_config(kBert, 512)->context, 512U);

@@ -77,14 +77,40 @@ TEST(Draft, AFullJobFileNeedsNoPlan) {
 
 TEST(Draft, ASchedulesEndFollowsThePlan) {
     auto draft = draft_of(kBegin + "tokens: 1e9\n").value();
-    draft.follow_with_warmup_steps = 100'000;
+    draft.follow = Draft::WarmUps{100'000, 1'000};
     const auto plan = make_plan(draft.wishes, draft.fixed, sample_work(), sample_facts(8)).value();
     const auto text = complete(draft, plan);
     ASSERT_TRUE(text.ok()) << text.error().message;
     const std::uint64_t steps = plan.terms.rounds * plan.terms.steps;
     EXPECT_NE(text->find("total_steps: " + std::to_string(steps)), std::string::npos) << *text;
     EXPECT_NE(text->find("warmup_steps: " + std::to_string(steps / 10)), std::string::npos);
+    EXPECT_NE(text->find("inner_warmup_steps: " + std::to_string(plan.terms.steps / 5)),
+              std::string::npos);
     EXPECT_NE(text->find("batch: 2"), std::string::npos);
+}
+
+TEST(Draft, TheOuterStepOfAFewRoundsIsWrittenWhereItWasLeftOpen) {
+    const std::string small = "tokens: 327680\n";
+    auto draft = draft_of(kBegin + small).value();
+    EXPECT_TRUE(leaves_outer_open(draft).value());
+    ModelWork work = sample_work();
+    leave_open({.outer = true}, {}, draft, work);
+    const auto plan = make_plan(draft.wishes, draft.fixed, work, sample_facts(1)).value();
+    const auto text = complete(draft, plan);
+    ASSERT_TRUE(text.ok()) << text.error().message;
+    auto spec = registry::parse_job_spec(*text, "completed").value();
+    auto outer = spec.model->map("outer");
+    ASSERT_TRUE(outer.ok()) << *text;
+    EXPECT_EQ(outer->string("momentum").value(), "0.4");
+    EXPECT_EQ(outer->string("learning_rate").value(), "0.7");
+    // A preset's text has one, which nobody chose.
+    const std::string preset =
+        "name: wishes\nmodel: {batch: 2, outer: {learning_rate: 0.7, momentum: 0.9}}\n"
+        "dataset: text.txt\n";
+    auto inlined = draft_of(preset + small).value();
+    EXPECT_FALSE(leaves_outer_open(inlined).value());
+    EXPECT_NE(complete(inlined, plan).value().find("momentum: 0.4"), std::string::npos);
+    EXPECT_EQ(complete(inlined, plan).value().find("momentum: 0.9"), std::string::npos);
 }
 
 TEST(Draft, MistakesNameTheLineOfTheFile) {

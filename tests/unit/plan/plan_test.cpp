@@ -5,6 +5,8 @@
 #include <cmath>
 #include <random>
 
+#include "gym/plan/units.hpp"
+#include "gym/program/presets.hpp"
 #include "random_seed.hpp"
 #include "sample_facts.hpp"
 
@@ -83,7 +85,10 @@ TEST(Plan, EveryPlanTrainsTheTokensWithinTheMoney) {
         const std::uint64_t made = terms.rounds * terms.steps * of_all_steps;
         EXPECT_GE(made, *wishes.tokens);
         EXPECT_LT(made - *wishes.tokens, (terms.rounds + 1) * of_all_steps);
-        EXPECT_EQ(terms.slots_max, wishes.nodes.value_or(terms.slots_max));
+        const std::uint32_t wanted = wishes.nodes.value_or(terms.slots_max);
+        const auto live = static_cast<std::uint32_t>(facts.workers.size());
+        EXPECT_EQ(terms.slots_max, live == 0 ? wanted : std::min(wanted, live));
+        EXPECT_EQ(plan->shortage.has_value(), terms.slots_max < wanted);
         EXPECT_LE(plan->budget_wei, wishes.max_cost_wei.value_or(plan->budget_wei));
         EXPECT_LE(plan->budget_wei, *plan->estimate.most_wei);
         EXPECT_LE(plan->estimate.expected_wei, plan->budget_wei);
@@ -230,30 +235,115 @@ TEST(Plan, TheOwnerReadsOfMissingWorkersAndOfASchedulesEnd) {
     work.schedule_steps = 400;
     const auto plan = make_plan(wishes, {}, work, facts);
     ASSERT_TRUE(plan.ok()) << plan.error().message;
-    EXPECT_EQ(plan->terms.workers_min, 3U) << "or it would wait for ever";
+    EXPECT_EQ(plan->terms.slots_max, 3U) << "rounds of 8 would train 3 of 8 tokens";
+    EXPECT_EQ(plan->terms.workers_min, 2U);
     ASSERT_EQ(plan->warnings.size(), 1U);
-    EXPECT_SAYS(plan->warnings[0], "3 of the 8 workers are live now");
+    EXPECT_SAYS(plan->warnings[0], "3 of the 8 workers that you want are live");
     ASSERT_EQ(plan->notes.size(), 2U);
     EXPECT_SAYS(plan->notes[0], "no verifier is live");
     EXPECT_SAYS(plan->notes[1], "ends after 400 steps");
 }
 
-TEST(Plan, TokensThatTodaysWorkersDoNotTrainAreAWarning) {
+TEST(Plan, WorkersWithTooLittleMemoryAreAWarning) {
+    constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
     Wishes wishes = tokens(8'192 * 100);
-    wishes.nodes = 50;
+    wishes.nodes = 3;
+    ModelWork work = sample_work();
+    work.memory_bytes = 100 * kGiB;
+    Facts facts = sample_facts(3);
+    EXPECT_TRUE(make_plan(wishes, {}, work, facts)->warnings.empty()) << "none says what it lends";
+    facts.workers[0].memory_bytes = 100 * kGiB;
+    facts.workers[1].memory_bytes = 100 * kGiB - 1;
+    facts.workers[2].memory_bytes = 8 * kGiB;
+    const auto some = make_plan(wishes, {}, work, facts).value();
+    EXPECT_EQ(some.estimate.memory_bytes, 100 * kGiB);
+    ASSERT_EQ(some.warnings.size(), 1U);
+    EXPECT_SAYS(some.warnings[0], "a worker needs 100.0 GiB of memory for this model");
+    EXPECT_SAYS(some.warnings[0], "2 of the 3 live workers lend less");
+    facts.workers[0].memory_bytes = 16 * kGiB;
+    facts.workers[1].memory_bytes = 24 * kGiB;
+    const auto none = make_plan(wishes, {}, work, facts).value();
+    ASSERT_EQ(none.warnings.size(), 1U);
+    EXPECT_SAYS(none.warnings[0], "no live worker lends so much (24.0 GiB at most)");
+    EXPECT_SAYS(none.warnings[0], "no unit is trained until one does");
+    wishes.nodes = 4;
+    EXPECT_EQ(make_plan(wishes, {}, work, facts)->warnings.size(), 2U);
+}
+
+/// What the announced line asks for: 100 nodes and 10^12 tokens.
+TEST(Plan, SevenBillionParametersOnAHundredNodes) {
+    auto config = program::preset_config("llama-7b").value();
+    config.optimizer.total_steps = 1'000'000;
+    const ModelWork work = model_work(config).value();
+    EXPECT_EQ(work.parameters, 6'738'415'616U);
+    EXPECT_GT(work.memory_bytes, 3 * 4 * work.parameters) << "parameters and two moments";
+    Wishes wishes = tokens(1'000'000'000'000);
+    wishes.nodes = 100;
+    const auto plan = make_plan(wishes, {}, work, sample_facts(100));
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_EQ(plan->terms.slots_max, 100U);
+    EXPECT_GE(plan->estimate.tokens, 1'000'000'000'000U);
+}
+
+TEST(Plan, MoreNodesThanAreLiveTrainAllTokensInMoreRounds) {
+    Wishes wishes = tokens(1'000'000'000);
+    wishes.nodes = 8;
     const auto plan = make_plan(wishes, {}, sample_work(), sample_facts(2)).value();
+    EXPECT_EQ(plan.terms.slots_max, 2U);
+    EXPECT_GE(*plan.estimate.tokens_today, 1'000'000'000U) << "all that is promised";
+    wishes.nodes = 2;
+    const auto two = make_plan(wishes, {}, sample_work(), sample_facts(2)).value();
+    EXPECT_EQ(plan.terms, two.terms) << "as if the owner had asked for those that there are";
+    EXPECT_EQ(plan.budget_wei, two.budget_wei);
+    EXPECT_FALSE(two.shortage);
+    EXPECT_TRUE(two.warnings.empty());
+    wishes.nodes = 8;
+    const auto eight = make_plan(wishes, {}, sample_work(), sample_facts(8)).value();
+    EXPECT_GT(plan.terms.rounds, 3 * eight.terms.rounds);
+    ASSERT_TRUE(plan.shortage);
+    EXPECT_EQ(plan.shortage->wanted, 8U);
+    ASSERT_TRUE(plan.shortage->seconds);
+    EXPECT_EQ(plan.shortage->seconds->low, eight.estimate.seconds->low);
+    EXPECT_EQ(plan.shortage->seconds->high, eight.estimate.seconds->high);
+    EXPECT_LT(plan.shortage->seconds->high, plan.estimate.seconds->high);
+    ASSERT_EQ(plan.warnings.size(), 1U);
+    EXPECT_SAYS(plan.warnings[0],
+                "2 of the 8 workers that you want are live: the plan is for 2, so that it trains "
+                "all ");
+    EXPECT_SAYS(plan.warnings[0],
+                "It takes " +
+                    duration_text(plan.estimate.seconds->low, plan.estimate.seconds->high) +
+                    "; with 8 workers it would take " +
+                    duration_text(eight.estimate.seconds->low, eight.estimate.seconds->high));
+    EXPECT_SAYS(plan.warnings[0], "--set slots=8");
+    // Rounds and steps that the owner wrote cannot make up for missing workers.
+    FixedTerms fixed;
+    fixed.rounds = 10;
+    fixed.steps = 20;
+    Wishes counted;
+    counted.nodes = 8;
+    const auto written = make_plan(counted, fixed, sample_work(), sample_facts(2)).value();
+    EXPECT_EQ(written.terms.slots_max, 8U);
+    EXPECT_FALSE(written.shortage);
+    // Nobody is there yet: all of them may come.
+    const auto none = make_plan(wishes, {}, sample_work(), sample_facts(0)).value();
+    EXPECT_EQ(none.terms.slots_max, 8U);
+    EXPECT_FALSE(none.shortage);
+}
+
+TEST(Plan, SlotsThatTodaysWorkersDoNotFillAreAWarning) {
+    const Wishes wishes = tokens(8'192 * 100);
+    FixedTerms fixed;
+    fixed.slots = 50;
+    const auto plan = make_plan(wishes, fixed, sample_work(), sample_facts(2)).value();
+    EXPECT_EQ(plan.terms.slots_max, 50U) << "the owner insists";
+    EXPECT_FALSE(plan.shortage);
     EXPECT_EQ(plan.estimate.tokens, 8'192U * 100);
     EXPECT_EQ(plan.estimate.tokens_today, 8'192U * 4);
     ASSERT_EQ(plan.warnings.size(), 1U);
     EXPECT_SAYS(plan.warnings[0], "with today's 2 workers: 32,768 of 819,200 tokens");
     EXPECT_SAYS(plan.warnings[0], "--tokens 819200 --nodes 2");
-    wishes.nodes = 2;
-    const auto fewer = make_plan(wishes, {}, sample_work(), sample_facts(2)).value();
-    EXPECT_TRUE(fewer.warnings.empty()) << fewer.warnings[0];
-    EXPECT_EQ(fewer.estimate.tokens_today, fewer.estimate.tokens);
     // Workers that are missing stop a round only if the owner wants more than are live.
-    FixedTerms fixed;
-    fixed.slots = 50;
     fixed.workers_min = 10;
     const auto waits = make_plan(tokens(8'192 * 100), fixed, sample_work(), sample_facts(2));
     ASSERT_TRUE(waits.ok()) << waits.error().message;
@@ -262,8 +352,54 @@ TEST(Plan, TokensThatTodaysWorkersDoNotTrainAreAWarning) {
     offline.unknown = "gym-api does not answer";
     FixedTerms priced;
     priced.price_wei_per_pflop = money("1");
-    wishes.max_cost_wei = money("50");
-    EXPECT_TRUE(make_plan(wishes, priced, sample_work(), offline).value().warnings.empty());
+    Wishes paid = wishes;
+    paid.nodes = 50;
+    paid.max_cost_wei = money("50");
+    EXPECT_TRUE(make_plan(paid, priced, sample_work(), offline).value().warnings.empty());
+}
+
+TEST(Plan, FewRoundsGetAnOuterStepThatDoesNotOvershoot) {
+    ModelWork open = sample_work();
+    open.outer_momentum.reset();
+    const auto small = make_plan(tokens(8'192 * 40), {}, open, sample_facts(1)).value();
+    ASSERT_TRUE(small.outer);
+    double last = 0;
+    for (std::uint64_t rounds = 1; rounds < kOuterRounds; ++rounds) {
+        const auto step = outer_step(rounds);
+        ASSERT_TRUE(step) << rounds;
+        EXPECT_LE(step->learning_rate * (1 + step->momentum), 1 + 1e-9)
+            << "no further than the workers went";
+        EXPECT_GT(step->learning_rate * (1 + step->momentum), 0.97) << "and almost as far";
+        EXPECT_GE(step->momentum, std::max(0.4, last));
+        EXPECT_LE(step->momentum, 0.9);
+        last = step->momentum;
+    }
+    EXPECT_FALSE(outer_step(kOuterRounds));
+    EXPECT_EQ(outer_step(32)->momentum, 0.69);
+    EXPECT_EQ(outer_step(32)->learning_rate, 0.59);
+    const auto term = [&](const Plan& plan, const char* name) -> std::string {
+        for (const Reason& reason : plan.reasons)
+            if (reason.term == name) return reason.value;
+        return "none";
+    };
+    EXPECT_EQ(term(small, kOuterRateTerm), "0.7");
+    EXPECT_EQ(term(small, kOuterMomentumTerm), "0.4");
+    EXPECT_TRUE(small.notes.empty());
+    const auto large = make_plan(tokens(1'000'000'000), {}, open, sample_facts(8)).value();
+    EXPECT_GE(large.terms.rounds, kOuterRounds);
+    EXPECT_FALSE(large.outer);
+    EXPECT_EQ(term(large, kOuterMomentumTerm), "none");
+    // What the model file writes stands, with a word about it.
+    ModelWork written = sample_work();
+    written.outer_momentum = 0.9;
+    const auto kept = make_plan(tokens(8'192 * 40), {}, written, sample_facts(1)).value();
+    EXPECT_FALSE(kept.outer);
+    EXPECT_EQ(term(kept, kOuterMomentumTerm), "none");
+    ASSERT_EQ(kept.notes.size(), 1U);
+    EXPECT_SAYS(kept.notes[0],
+                "outer momentum of 0.9 is made for hundreds of rounds, the job has 4");
+    EXPECT_SAYS(kept.notes[0], "--set model.outer.momentum=0.4");
+    EXPECT_TRUE(make_plan(tokens(1'000'000'000), {}, written, sample_facts(8))->notes.empty());
 }
 
 }  // namespace

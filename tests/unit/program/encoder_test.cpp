@@ -76,6 +76,19 @@ TEST(Encoders, DrawMasksInTrainingAloneAndRowsHaveAStride) {
     }
 }
 
+TEST(Encoders, KeepPaddingOutWithOpsThatOtherModelsHave) {
+    for (const Task task : {Task::kMasked, Task::kClassify, Task::kEmbed, Task::kRerank}) {
+        TrainConfig config = encoder_config(task);
+        config.model.padding_token = 0;
+        const Program program = made(config);
+        EXPECT_NE(program.find_slot(kBatchStride), kNoSlot) << "a window is a row";
+        EXPECT_EQ(has_labels(program), task != Task::kMasked);
+        EXPECT_EQ(program.slots_of(SlotKind::kParam).size(),
+                  made(encoder_config(task)).slots_of(SlotKind::kParam).size());
+        EXPECT_EQ(*logits_program(program), *logits_program(config.model, config.batch));
+    }
+}
+
 TEST(Encoders, SayWhichSettingIsWrong) {
     const auto with = [](Task task, auto change) {
         TrainConfig config = encoder_config(task);
@@ -89,6 +102,15 @@ TEST(Encoders, SayWhichSettingIsWrong) {
     expect(with(Task::kMasked, [](TrainConfig& c) { c.model.mask_rate = 0.05; }), "a window hides");
     expect(with(Task::kMasked, [](TrainConfig& c) { c.model.mask_token = 40; }), "mask_token");
     expect(with(Task::kMasked, [](TrainConfig& c) { c.model.classes = 3; }), "classify alone");
+    expect(with(Task::kMasked, [](TrainConfig& c) { c.model.padding_token = 40; }),
+           "padding_token must be below");
+    expect(with(Task::kMasked, [](TrainConfig& c) { c.model.padding_token = 39; }), "two tokens");
+    expect(with(Task::kClassify,
+                [](TrainConfig& c) {
+                    c.model.architecture = Architecture::kGpt;
+                    c.model.padding_token = 0;
+                }),
+           "an encoder (architecture: bert) can have both");
     expect(with(Task::kClassify, [](TrainConfig& c) { c.model.classes = 0; }), "classes");
     expect(with(Task::kEmbed, [](TrainConfig& c) { c.model.context = 13; }), "its 3 sequences");
     expect(with(Task::kEmbed, [](TrainConfig& c) { c.model.temperature = 0; }), "temperature");

@@ -34,6 +34,7 @@ void expect_recognised(const TrainConfig& config) {
         EXPECT_EQ(found->heads, m.heads);
         EXPECT_EQ(found->width, m.width);
         EXPECT_EQ(found->tied_embeddings, m.tied_embeddings);
+        EXPECT_EQ(found->padding_token, m.padding_token);
         EXPECT_EQ(static_cast<float>(found->layernorm_epsilon),
                   static_cast<float>(m.layernorm_epsilon));
         // The proof: written again, it is the same model.
@@ -158,6 +159,27 @@ TEST(Recognise, AnEncoderOfEveryTask) {
                           program_root(logits_program(config.model, 1).value()));
             }
             EXPECT_FALSE(recognise_decoder(train));
+        }
+    }
+}
+
+TEST(Recognise, ModelsOfPaddedTexts) {
+    for (const Architecture architecture : {Architecture::kGpt, Architecture::kLlama}) {
+        TrainConfig config = small(architecture);
+        config.model.padding_token = 18;
+        config.micro_batches = 2;
+        expect_recognised(config);
+    }
+    for (const Task task : {Task::kMasked, Task::kClassify, Task::kEmbed, Task::kRerank}) {
+        TrainConfig config = encoder(task);
+        config.model.padding_token = 0;
+        config.model.pooling = Pooling::kMean;
+        const Program train = train_program(config).value();
+        EXPECT_EQ(has_labels(train), task != Task::kMasked);
+        for (const Program& program : {train, logits_program(train).value()}) {
+            const auto found = recognise_encoder(program);
+            ASSERT_TRUE(found.has_value()) << static_cast<int>(task);
+            EXPECT_EQ(found->padding_token, 0U);
         }
     }
 }

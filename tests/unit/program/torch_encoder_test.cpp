@@ -21,9 +21,12 @@ class TorchEncoder {
         const torch::Tensor tokens =
             batch.slice(1, 0, c_.context).reshape({-1, c_.context / sequences});
         const torch::Tensor label = batch.select(1, c_.context);
-        if (c_.task == Task::kMasked) return masked_loss(tokens);
-        const torch::Tensor x = encoded(torch::embedding(at("token_embedding"), tokens));
-        const torch::Tensor pooled = c_.pooling == Pooling::kFirst ? x.select(1, 0) : x.mean(1);
+        const torch::Tensor real = is_real(tokens);
+        if (c_.task == Task::kMasked) return masked_loss(tokens, real);
+        const torch::Tensor x = encoded(torch::embedding(at("token_embedding"), tokens), real);
+        const torch::Tensor pooled = c_.pooling == Pooling::kFirst
+                                         ? x.select(1, 0)
+                                         : (x * real.unsqueeze(-1)).sum(1) / real.sum(1, true);
         if (c_.task == Task::kEmbed) return contrast(pooled);
         const torch::Tensor hidden = torch::tanh(linear(pooled, "pooler"));
         if (c_.task == Task::kClassify)
@@ -45,20 +48,26 @@ class TorchEncoder {
         return torch::layer_norm(x, {c_.width}, at(name + ".gamma"), at(name + ".beta"),
                                  c_.layernorm_epsilon);
     }
-    [[nodiscard]] torch::Tensor attention(const torch::Tensor& x) const {
+    /// 1 where a token is not padding, else 0.
+    [[nodiscard]] torch::Tensor is_real(const torch::Tensor& tokens) const {
+        const std::int64_t padding = c_.padding_token ? std::int64_t{*c_.padding_token} : -1;
+        return tokens.ne(padding).to(torch::kDouble);
+    }
+    [[nodiscard]] torch::Tensor attention(const torch::Tensor& x, const torch::Tensor& real) const {
         const std::int64_t size = c_.width / c_.heads;
         const torch::Tensor parts =
             x.reshape({x.size(0), x.size(1), 3, c_.heads, size}).permute({2, 0, 3, 1, 4});
         const torch::Tensor scores =
-            parts[0].matmul(parts[1].transpose(-1, -2)) / std::sqrt(static_cast<double>(size));
+            (parts[0].matmul(parts[1].transpose(-1, -2)) / std::sqrt(static_cast<double>(size)))
+                .masked_fill(real.eq(0).unsqueeze(1).unsqueeze(1), -1e30);
         const torch::Tensor o = torch::softmax(scores, -1).matmul(parts[2]);
         return o.permute({0, 2, 1, 3}).reshape({x.size(0), x.size(1), c_.width});
     }
-    [[nodiscard]] torch::Tensor encoded(torch::Tensor x) const {
+    [[nodiscard]] torch::Tensor encoded(torch::Tensor x, const torch::Tensor& real) const {
         x = norm(x + at("position_embedding"), "embedding_norm");
         for (std::uint32_t layer = 0; layer < c_.layers; ++layer) {
             const std::string name = "blocks." + std::to_string(layer);
-            torch::Tensor h = attention(linear(x, name + ".attention.qkv"));
+            torch::Tensor h = attention(linear(x, name + ".attention.qkv"), real);
             x = norm(x + linear(h, name + ".attention.out"), name + ".norm1");
             h = torch::gelu(linear(x, name + ".mlp.up"), "tanh");
             x = norm(x + linear(h, name + ".mlp.down"), name + ".norm2");
@@ -75,17 +84,19 @@ class TorchEncoder {
         return torch::cross_entropy_loss(scores, wanted);
     }
     /// The runner's random numbers are those of an all-zero position.
-    [[nodiscard]] torch::Tensor masked_loss(const torch::Tensor& tokens) const {
+    [[nodiscard]] torch::Tensor masked_loss(const torch::Tensor& tokens,
+                                            const torch::Tensor& real) const {
         const auto threshold = static_cast<std::uint32_t>(c_.mask_rate * 0x1p32);
         std::vector<std::int64_t> hidden;
         for (std::int64_t i = 0; i < tokens.numel(); ++i)
-            if (kernels::random_word({}, {0, 0, 0, kRandomOpDropoutFirst}, i) < threshold)
+            if (kernels::random_word({}, {0, 0, 0, kRandomOpDropoutFirst}, i) < threshold &&
+                real.reshape({-1})[i].item<double>() != 0)
                 hidden.push_back(i);
         const torch::Tensor places = torch::tensor(hidden, torch::kLong);
         const std::int64_t mask = c_.mask_token == 0 ? c_.vocabulary - 1 : c_.mask_token;
         const torch::Tensor flat = tokens.reshape({-1});
         const torch::Tensor shown = flat.index_fill(0, places, mask).reshape(tokens.sizes());
-        const torch::Tensor x = encoded(torch::embedding(at("token_embedding"), shown));
+        const torch::Tensor x = encoded(torch::embedding(at("token_embedding"), shown), real);
         torch::Tensor h = torch::gelu(linear(x.reshape({-1, c_.width}), "transform"), "tanh");
         h = norm(h, "transform_norm").index_select(0, places);
         const torch::Tensor head = at(c_.tied_embeddings ? "token_embedding" : "head");
@@ -126,6 +137,29 @@ TEST_P(TorchEncoderParity, LossAndEveryGradient) {
         both.run(0);
         testing::expect_equal_gradients(both);
     }
+}
+
+/// Of tokens that are drawn from six one in six is padding, wherever it stands.
+TrainConfig padded_config(Task task) {
+    TrainConfig config = encoder_config(task);
+    config.model.vocabulary = 6;
+    if (task == Task::kClassify) config.model.classes = 6;
+    config.model.padding_token = 2;
+    return config;
+}
+
+TEST_P(TorchEncoderParity, LossAndEveryGradientWithPadding) {
+    for (const Pooling pooling : {Pooling::kFirst, Pooling::kMean}) {
+        TrainConfig config = padded_config(GetParam());
+        config.model.pooling = pooling;
+        testing::Both<TorchEncoder> both(config);
+        both.run(0);
+        testing::expect_equal_gradients(both);
+    }
+}
+
+TEST_P(TorchEncoderParity, TrainsAlikeWithPadding) {
+    testing::expect_equal_training<TorchEncoder>(padded_config(GetParam()), "qkv.bias");
 }
 
 TEST_P(TorchEncoderParity, TrainsAlike) {

@@ -143,6 +143,24 @@ TEST(ModelFile, KnowsTheKeysOfEachArchitecture) {
     EXPECT_NE(unknown.error().message.find("llama"), std::string::npos) << "names the choices";
 }
 
+TEST(ModelFile, ReadsWhichTokenIsPaddingAndWritesItAgain) {
+    for (const char* architecture : {"gpt", "llama", "bert"}) {
+        const std::string model = std::string("batch: 2\nmodel: {architecture: ") + architecture +
+                                  ", vocabulary: 256, context: 8, layers: 1, heads: 2, width: 8";
+        const auto without = parse_train_config(model + "}\n", "t");
+        ASSERT_TRUE(without.ok()) << without.error().message;
+        EXPECT_FALSE(without->model.padding_token);
+        EXPECT_EQ(train_config_text(*without).find("padding_token"), std::string::npos);
+        const auto config = parse_train_config(model + ", padding_token: 0}\n", "t");
+        ASSERT_TRUE(config.ok()) << config.error().message;
+        EXPECT_EQ(config->model.padding_token, 0U);
+        const auto again = parse_train_config(train_config_text(*config), "t");
+        ASSERT_TRUE(again.ok()) << again.error().message;
+        EXPECT_EQ(again->model.padding_token, 0U);
+        EXPECT_FALSE(parse_train_config(model + ", padding_token: -1}\n", "t").ok());
+    }
+}
+
 TEST(ModelFile, ReadsRotaryScalingAndHeadsOfALlama) {
     const std::string llama =
         "batch: 2\nmodel: {architecture: llama, vocabulary: 256, context: 8, layers: 1, heads: 2, "

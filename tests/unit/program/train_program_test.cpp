@@ -7,6 +7,10 @@
 #include <functional>
 #include <numbers>
 
+#include "gym/program/aggregate_parts.hpp"
+#include "gym/program/cost.hpp"
+#include "gym/program/presets.hpp"
+
 namespace gym::program {
 namespace {
 
@@ -135,6 +139,40 @@ TEST(AggregateProgram, StacksDeltasAndCarriesMomentum) {
     }
     EXPECT_EQ(constant_of(*aggregate, kOuterLearningRate), (std::vector<float>{0.7F}));
     EXPECT_EQ(constant_of(*aggregate, kOuterMomentum), (std::vector<float>{0.9F}));
+}
+
+/// 100 deltas of the embedding of llama-7b are 13,107,200,000 elements.
+TEST(AggregateProgram, TakesParametersInPartsWhereTheirDeltasAreTooLarge) {
+    const Preset& preset = *find_preset("llama-7b");
+    const auto train = train_program(preset.config);
+    ASSERT_TRUE(train.ok()) << train.error().message;
+    for (const std::uint32_t deltas : {1U, 16U, 17U, 100U, 630U}) {
+        const auto aggregate = aggregate_program(*train, deltas);
+        ASSERT_TRUE(aggregate.ok()) << aggregate.error().message;
+        std::uint64_t elements = 0;
+        for (const Slot& slot : aggregate->slots()) {
+            ASSERT_LE(element_count(slot.dims), kSlotElementsMax);
+            if (slot.kind == SlotKind::kInput) elements += element_count(slot.dims);
+        }
+        EXPECT_EQ(elements, deltas * parameter_count(*train));
+        const auto parts = aggregate_parts(*train, deltas, kSlotElementsMax);
+        const auto params = train->slots_of(SlotKind::kParam);
+        EXPECT_EQ(parts.size() == params.size(), deltas <= 16) << deltas;
+        // One after another, none twice and none left out.
+        std::uint64_t next = 0;
+        std::uint32_t parameter = 0;
+        for (const AggregatePart& part : parts) {
+            if (part.parameter != parameter) {
+                EXPECT_EQ(next, element_count(train->slot(params[parameter]).dims));
+                EXPECT_EQ(part.parameter, ++parameter);
+                next = 0;
+            }
+            EXPECT_EQ(part.first, next);
+            next += element_count(part.dims);
+        }
+        EXPECT_EQ(next, element_count(train->slot(params[parameter]).dims));
+        EXPECT_EQ(parameter + 1, params.size());
+    }
 }
 
 TEST(AggregateProgram, RefusesWhatCannotBeAggregated) {

@@ -74,6 +74,15 @@ Result<Digest> find_job(const client::ApiClient& api, const std::string& text) {
     });
 }
 
+Result<registry::InitialWeights> find_init_job(const client::ApiClient& api,
+                                               const std::string& text) {
+    const std::string rest = text.substr(registry::kInitJobPrefix.size());
+    const std::size_t at = rest.find('@');
+    GYM_TRY(const Digest id, find_job(api, rest.substr(0, at)));
+    return registry::parse_init(std::string(registry::kInitJobPrefix) + id.hex() +
+                                (at == std::string::npos ? "" : rest.substr(at)));
+}
+
 Result<Digest> find_dataset(const client::ApiClient& api, const std::string& text) {
     if (!is_id_prefix(text))
         if (const auto reference = registry::parse_dataset_reference(text); reference.ok()) {

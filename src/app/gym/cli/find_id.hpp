@@ -5,6 +5,7 @@
 #include "gym/client/api_client.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
+#include "gym/registry/job_spec.hpp"
 
 namespace gym::app {
 
@@ -15,6 +16,10 @@ namespace gym::app {
 /// without a request. @errors kInvalidArgument: no digits of an id, or of several; kNotFound; those
 /// of client::ApiClient.
 [[nodiscard]] Result<Digest> find_job(const client::ApiClient& api, const std::string& text);
+/// "job:ID[@ROUND]", where the first digits of the id suffice. `text` begins with
+/// registry::kInitJobPrefix (an invariant of the caller). @errors also those of parse_init().
+[[nodiscard]] Result<registry::InitialWeights> find_init_job(const client::ApiClient& api,
+                                                             const std::string& text);
 /// Also by its name: NAME, or NAME@VERSION.
 [[nodiscard]] Result<Digest> find_dataset(const client::ApiClient& api, const std::string& text);
 

@@ -62,8 +62,20 @@ Result<std::string> ApiOptions::key() const {
 }
 
 client::ApiClient ApiOptions::client(std::chrono::milliseconds retry_for) const {
+    const client::ApiClient without({.url = base_url(), .key = {}, .retry_for = retry_for});
+    auto secret = key();
+    if (!secret.ok()) {
+        if (secret.error().code != ErrorCode::kUnauthenticated)
+            print_notice("API key", "not used: {}", secret.error().message);
+        return without;
+    }
+    const Status sealed = without.check_confidential(registry::Visibility::kPrivate);
+    if (!sealed.ok()) {
+        print_notice("API key", "not sent: {}", sealed.error().message);
+        return without;
+    }
     return client::ApiClient(
-        {.url = base_url(), .key = key().value_or({}), .retry_for = retry_for});
+        {.url = base_url(), .key = *std::move(secret), .retry_for = retry_for});
 }
 
 Result<client::ApiClient> ApiOptions::client_with_key(std::chrono::milliseconds retry_for) const {

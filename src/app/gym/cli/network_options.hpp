@@ -37,7 +37,8 @@ struct ApiOptions {
     /// From --api-key-file (mode 0600), else $GYM_API_KEY. @errors kUnauthenticated without either.
     [[nodiscard]] Result<std::string> key() const;
     /// A client of base_url(), for what needs no key; it sends key() where there is one, because
-    /// its owner sees more than others.
+    /// its owner sees more than others. A key that cannot be read, or that would leave this machine
+    /// in the clear, is not sent: a notice on standard error says so.
     /// @param retry_for how long an unavailable gym-api is asked again.
     [[nodiscard]] client::ApiClient client(std::chrono::milliseconds retry_for = {}) const;
     /// The same with key(). @errors of key().

@@ -8,6 +8,7 @@
 #include "cli/find_id.hpp"
 #include "cli/rows.hpp"
 #include "gym/owner/visible_to.hpp"
+#include "gym/registry/model_names.hpp"
 
 namespace gym::app {
 namespace {
@@ -28,20 +29,27 @@ Result<registry::Access> said(const Options& options) {
                 "name a visibility: public, allow-list with --allow ADDRESS, or private");
 }
 
+/// Prints the answer to a change: what it is of, and to whom it is open now.
+template <class Record>
+void report(const CliContext& context, const char* label, const std::string& subject,
+            client::Answer<Record> changed, const std::string& sees) {
+    if (context.json) {
+        changed.json["visible_to"] = sees;
+        context.print_json(changed.json);
+        return;
+    }
+    print_row(label, "{}", subject);
+    print_row("visibility", "{}", to_string(changed->access.visibility));
+    print_row("visible to", "{}", sees);
+}
+
 Status set_data(const CliContext& context, const Options& options) {
     GYM_TRY(const registry::Access access, said(options));
     GYM_TRY(const client::ApiClient api, options.api.client_with_key());
     GYM_TRY(const Digest root, find_dataset(api, options.subject));
-    GYM_TRY(auto dataset, api.set_dataset_access(root, access));
-    const std::string sees = owner::who_sees_data(dataset->access, owner::count_nodes(api));
-    if (context.json) {
-        dataset.json["visible_to"] = sees;
-        context.print_json(dataset.json);
-        return {};
-    }
-    print_row("dataset root", "{}", root.hex());
-    print_row("visibility", "{}", to_string(dataset->access.visibility));
-    print_row("visible to", "{}", sees);
+    GYM_TRY(const auto dataset, api.set_dataset_access(root, access));
+    report(context, "dataset root", root.hex(), dataset,
+           owner::who_sees_data(dataset->access, owner::count_nodes(api)));
     return {};
 }
 
@@ -49,20 +57,24 @@ Status set_job(const CliContext& context, const Options& options) {
     GYM_TRY(const registry::Access access, said(options));
     GYM_TRY(const client::ApiClient api, options.api.client_with_key());
     GYM_TRY(const Digest id, find_job(api, options.subject));
-    GYM_TRY(auto job, api.set_job_access(id, access));
-    const std::string sees = owner::who_sees_model(job->access, owner::count_nodes(api));
-    if (context.json) {
-        job.json["visible_to"] = sees;
-        context.print_json(job.json);
-        return {};
-    }
-    print_row("job", "{}", id.hex());
-    print_row("visibility", "{}", to_string(job->access.visibility));
-    print_row("visible to", "{}", sees);
+    GYM_TRY(const auto job, api.set_job_access(id, access));
+    report(context, "job", id.hex(), job,
+           owner::who_sees_model(job->access, owner::count_nodes(api)));
     return {};
 }
 
-template <class Run>
+Status set_model(const CliContext& context, const Options& options) {
+    GYM_TRY(const registry::Access access, said(options));
+    GYM_TRY(const auto reference, registry::parse_model_reference(options.subject));
+    GYM_TRY(const client::ApiClient api, options.api.client_with_key());
+    GYM_TRY(const auto model, api.set_model_access(reference, access));
+    report(context, "model", model->name + "@" + std::to_string(model->version), model,
+           owner::who_sees_named_model(model->access, owner::count_nodes(api)));
+    return {};
+}
+
+using Run = Status (*)(const CliContext&, const Options&);
+
 void add_command(CLI::App& parent, CliContext& context, const char* about, const char* subject,
                  Run run) {
     auto options = std::make_shared<Options>();
@@ -100,14 +112,17 @@ Result<std::optional<registry::Access>> VisibilityOptions::access() const {
 
 void add_data_visibility_command(CLI::App& data, CliContext& context) {
     add_command(data, context, "Set the visibility of a dataset of yours",
-                "Root of a registered dataset (first digits suffice), or NAME[@VERSION]",
-                [](const CliContext& with, const Options& given) { return set_data(with, given); });
+                "Root of a registered dataset (first digits suffice), or NAME[@VERSION]", set_data);
 }
 
 void add_job_visibility_command(CLI::App& job, CliContext& context) {
     add_command(job, context, "Set the visibility of the model of a job of yours",
-                "Job id, or its first digits",
-                [](const CliContext& with, const Options& given) { return set_job(with, given); });
+                "Job id, or its first digits", set_job);
+}
+
+void add_model_visibility_command(CLI::App& model, CliContext& context) {
+    add_command(model, context, "Set the visibility of a registered model of yours",
+                "Name of a registered model: NAME, or NAME@VERSION", set_model);
 }
 
 }  // namespace gym::app

@@ -21,8 +21,9 @@ struct VisibilityOptions {
     [[nodiscard]] Result<std::optional<registry::Access>> access() const;
 };
 
-/// `gym data visibility` and `gym job visibility`.
+/// `gym data visibility`, `gym job visibility` and `gym model visibility`.
 void add_data_visibility_command(CLI::App& data, CliContext& context);
 void add_job_visibility_command(CLI::App& job, CliContext& context);
+void add_model_visibility_command(CLI::App& model, CliContext& context);
 
 }  // namespace gym::app

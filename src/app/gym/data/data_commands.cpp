@@ -16,7 +16,9 @@
 #include "gym/blob/dataset.hpp"
 #include "gym/blob/dataset_writer.hpp"
 #include "gym/common/file.hpp"
-#include "tokenizer/tokenizer_bundle.hpp"
+#include "gym/data/build_words.hpp"
+#include "gym/data/text_tokens.hpp"
+#include "gym/tokenizer/bundle_file.hpp"
 #include "tokenizer/tokenizer_input.hpp"
 
 namespace gym::app {
@@ -26,15 +28,35 @@ struct BuildOptions {
     std::string text;            ///< the whole of it as it is; empty: `pipeline` says what
     std::string sentence_piece;  ///< model file; empty: a token is a byte, or of `tokenizer`
     TokenizerOptions tokenizer;
-    PipelineOptions pipeline;
+    data::BuildWords pipeline;
 };
+
+/// Absent: a token is a byte.
+Result<data::OptionalTokenizer> tokenizer_of(const BuildOptions& options) {
+    if (options.tokenizer.path.empty() || options.tokenizer.path == "bytes")
+        return data::OptionalTokenizer();
+    GYM_TRY(auto tokenizer, read_tokenizer(options.tokenizer));
+    return data::OptionalTokenizer(std::move(tokenizer));
+}
 
 Result<blob::Dataset> dataset_of(const BuildOptions& options, ByteView text) {
     if (!options.sentence_piece.empty()) return tokenize(options.sentence_piece, text);
-    if (options.tokenizer.path.empty() || options.tokenizer.path == "bytes")
-        return blob::Dataset::build_from_text(text);
-    GYM_TRY(const auto tokenizer, read_tokenizer(options.tokenizer));
-    return tokenize(tokenizer, text);
+    GYM_TRY(const data::OptionalTokenizer tokenizer, tokenizer_of(options));
+    return data::tokens_of_text(text, tokenizer);
+}
+
+/// Writes the tokenizer's files beside the output; bytes have none.
+Status write_bundle(const BuildOptions& options) {
+    std::vector<tokenizer::TokenizerFile> files;
+    if (!options.sentence_piece.empty()) {
+        GYM_TRY(Bytes model, read_file(options.sentence_piece, tokenizer::kBundleBytesMax));
+        files.push_back({"tokenizer.model", std::move(model)});
+    } else {
+        GYM_TRY(const data::OptionalTokenizer tokenizer, tokenizer_of(options));
+        if (tokenizer) files = tokenizer->files();
+    }
+    if (files.empty()) return {};
+    return tokenizer::write_bundle(options.pipeline.output, std::move(files));
 }
 
 /// One text as it is, without steps and manifest.
@@ -59,7 +81,7 @@ Status build_text(const CliContext& context, const BuildOptions& options) {
     if (const std::uint32_t length = options.pipeline.context; length > 0)
         GYM_CHECK(summary.check_windows(std::uint64_t{length} + 1));
     GYM_CHECK(write_file_atomic(options.pipeline.output, file));
-    GYM_CHECK(write_bundle(options.pipeline.output, options.tokenizer, options.sentence_piece));
+    GYM_CHECK(write_bundle(options));
     print_summary(context, summary, options.pipeline.output);
     return {};
 }
@@ -69,10 +91,8 @@ Result<data::EncoderFactory> encoder_of(const BuildOptions& options) {
     if (!options.sentence_piece.empty())
         return data::EncoderFactory(
             [model = options.sentence_piece] { return data::sentence_piece_encoder(model); });
-    if (options.tokenizer.path.empty() || options.tokenizer.path == "bytes")
-        return data::EncoderFactory([]() -> Made { return data::byte_encoder(); });
-    GYM_TRY(const auto tokenizer, read_tokenizer(options.tokenizer));
-    return data::EncoderFactory([tokenizer]() -> Made { return data::bpe_encoder(tokenizer); });
+    GYM_TRY(const data::OptionalTokenizer tokenizer, tokenizer_of(options));
+    return data::EncoderFactory([tokenizer]() -> Made { return data::encoder_of(tokenizer); });
 }
 
 Status build(const CliContext& context, const BuildOptions& options) {
@@ -85,7 +105,7 @@ Status build(const CliContext& context, const BuildOptions& options) {
     GYM_CHECK(check_output(options.pipeline.output, options.pipeline.inputs));
     GYM_TRY(const data::EncoderFactory encoder, encoder_of(options));
     GYM_CHECK(run_pipeline(context, options.pipeline, encoder));
-    return write_bundle(options.pipeline.output, options.tokenizer, options.sentence_piece);
+    return write_bundle(options);
 }
 
 void add_build(CLI::App& data, CliContext& context) {

@@ -4,8 +4,10 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "cli/byte_progress.hpp"
 #include "cli/cli_context.hpp"
 #include "cli/find_id.hpp"
 #include "cli/inputs.hpp"
@@ -15,12 +17,13 @@
 #include "data/data_print.hpp"
 #include "data/dataset_print.hpp"
 #include "data/evaluation_records.hpp"
-#include "gym/data/document_licences.hpp"
+#include "gym/blob/dataset_writer.hpp"
+#include "gym/common/file.hpp"
 #include "gym/licence/licence.hpp"
+#include "gym/owner/push_data.hpp"
 #include "gym/owner/visible_to.hpp"
 #include "gym/quality/chunker.hpp"
-#include "job/job_tokenizer.hpp"
-#include "tokenizer/tokenizer_bundle.hpp"
+#include "gym/tokenizer/bundle_file.hpp"
 
 namespace gym::app {
 namespace {
@@ -47,11 +50,11 @@ Result<Amount> price_argument(const std::string& text) {
 
 /// A registration can never be changed: likely mistakes need a flag that confirms them.
 Status check_terms(const RegistryOptions& options, const client::DatasetTerms& terms,
-                   const blob::Dataset& dataset) {
+                   std::uint64_t tokens) {
     if (options.yes) return {};
-    if (!terms.price_wei_per_mtoken.is_zero() && dataset.tokens().size() < quality::kShingleTokens)
+    if (!terms.price_wei_per_mtoken.is_zero() && tokens < quality::kShingleTokens)
         return fail(ErrorCode::kConflict,
-                    "a text of " + std::to_string(dataset.tokens().size()) +
+                    "a text of " + std::to_string(tokens) +
                         " tokens is too short to count as new: its quality is 0 %, so it can never "
                         "earn anything; add --yes to register it anyway");
     return {};
@@ -65,61 +68,85 @@ void warn_of_no_worth(const registry::Dataset& record, const client::DatasetTerm
                  "useless: it earns nothing at any price");
 }
 
-/// What lies beside the token file; a job's export has it then.
-Status give_files(const client::ApiClient& api, const RegistryOptions& options,
-                  const registry::Dataset& dataset) {
-    GYM_TRY(const bool given, give_tokenizer(api, options.file, dataset));
-    if (given || !dataset.tokenizer) return {};
+void warn_of_no_tokenizer(const RegistryOptions& options, const owner::PushedData& pushed) {
+    if (pushed.has_tokenizer || !pushed.record->tokenizer) return;
     print_notice("warning",
                  "there is no {}: models that are trained on this dataset are exported without its "
                  "tokenizer; `gym data build` writes the file",
-                 bundle_path(options.file).string());
-    return {};
+                 tokenizer::bundle_path(options.file).string());
 }
 
-/// --licence, which the documents' licences must permit; without it, all of theirs together.
-Result<std::string> licence_for(const RegistryOptions& options, const Digest& root) {
-    GYM_TRY(const auto documents, data::licences_beside(options.file, root));
-    auto licence = data::licence_of_whole(options.licence, documents);
-    if (!licence.ok()) return licence.error().in("--licence");
-    return licence;
+Result<owner::DataPush> push_of(const RegistryOptions& options) {
+    owner::DataPush push{.token_file = options.file};
+    push.terms.licence = options.licence;
+    if (!options.licence.empty()) {  // before a long text is read
+        const auto known = licence::canonical(options.licence);
+        if (!known.ok()) return known.error().in("licence");
+    }
+    GYM_TRY(push.terms.price_wei_per_mtoken, price_argument(options.price));
+    push.terms.name = options.name.empty() ? std::filesystem::path(options.file).filename().string()
+                                           : options.name;
+    if (!options.as.empty()) {
+        GYM_TRY(push.reference, registry::parse_dataset_reference(options.as));
+    }
+    GYM_TRY(push.terms.access, options.visibility.access());
+    return push;
+}
+
+/// What is registered: a text or a small token file in memory, or a large token file on disk, of
+/// which never more than a part is in memory, here and at gym-api.
+struct Offered {
+    std::optional<blob::Dataset> dataset;  ///< absent: the file is sent in parts
+    Digest root;
+    std::uint64_t tokens = 0;
+};
+
+constexpr std::uint64_t kSentInPartsBytes = std::uint64_t{64} << 20;
+
+Result<Offered> read_offered(const std::string& path) {
+    std::error_code unknown;
+    const std::uint64_t size = std::filesystem::file_size(path, unknown);
+    if (!unknown && size >= kSentInPartsBytes) {
+        GYM_TRY(const Bytes first, read_range(path, 0, blob::kDatasetHeaderBytesMax));
+        if (blob::is_token_file(first)) {
+            GYM_TRY(const blob::DatasetSummary summary, blob::scan_dataset(path));
+            return Offered{std::nullopt, summary.root, summary.tokens};
+        }
+    }
+    GYM_TRY(blob::Dataset dataset, read_dataset(path));
+    const Digest root = dataset.root();
+    const std::uint64_t tokens = dataset.tokens().size();
+    return Offered{std::move(dataset), root, tokens};
+}
+
+Result<owner::PushedData> send(const client::ApiClient& api, const Offered& offered,
+                               owner::DataPush push) {
+    if (offered.dataset) return owner::push_data(api, *offered.dataset, push);
+    ByteProgress line("uploading");
+    push.progress = [&](std::uint64_t done, std::uint64_t total) { line.show(done, total); };
+    return owner::push_token_file(api, offered.root, push);
 }
 
 Status register_file(const CliContext& context, const RegistryOptions& options) {
-    client::DatasetTerms terms;
-    GYM_TRY(terms.price_wei_per_mtoken, price_argument(options.price));
-    if (!options.licence.empty()) {
-        const auto known = licence::canonical(options.licence);
-        if (!known.ok()) return known.error().in("--licence");
-    }
-    terms.name = options.name.empty() ? std::filesystem::path(options.file).filename().string()
-                                      : options.name;
-    std::optional<registry::DatasetReference> reference;
-    if (!options.as.empty()) {
-        GYM_TRY(reference, registry::parse_dataset_reference(options.as));
-    }
-    GYM_TRY(terms.access, options.visibility.access());
+    GYM_TRY(const owner::DataPush push, push_of(options));
     GYM_TRY(const client::ApiClient api, options.api.client_with_key(kApiRetryFor));
-    GYM_TRY(const blob::Dataset dataset, read_dataset(options.file));
-    GYM_CHECK(check_terms(options, terms, dataset));
-    GYM_TRY(terms.licence, licence_for(options, dataset.root()));
-    if (reference) GYM_CHECK(api.check_dataset_name(*reference, dataset.root()));
-    GYM_TRY(const auto record, api.register_dataset(dataset, terms));
-    warn_of_no_worth(*record, terms);
-    GYM_CHECK(give_files(api, options, *record));
-    boost::json::object out = record.json;
-    const std::string sees = owner::who_sees_data(record->access, owner::count_nodes(api));
-    out["visible_to"] = sees;
-    if (!context.json) {
-        print_dataset(*record);
-        print_row("visible to", "{}", sees);
+    GYM_TRY(const Offered offered, read_offered(options.file));
+    GYM_CHECK(check_terms(options, push.terms, offered.tokens));
+    GYM_TRY(const owner::PushedData pushed, send(api, offered, push));
+    warn_of_no_worth(*pushed.record, push.terms);
+    warn_of_no_tokenizer(options, pushed);
+    const std::string sees = owner::who_sees_data(pushed.record->access, owner::count_nodes(api));
+    if (context.json) {
+        boost::json::object out = pushed.record.json;
+        out["visible_to"] = sees;
+        if (pushed.version) out["named"] = pushed.version->json;
+        context.print_json(out);
+        return {};
     }
-    if (reference) {
-        GYM_TRY(const auto version, api.name_dataset(*reference, record->root));
-        out["named"] = version.json;
-        if (!context.json) print_row("named", "{}@{}", version->name, version->version);
-    }
-    if (context.json) context.print_json(out);
+    print_dataset(*pushed.record);
+    print_row("visible to", "{}", sees);
+    if (const auto& version = pushed.version)
+        print_row("named", "{}@{}", (*version)->name, (*version)->version);
     return {};
 }
 

@@ -144,10 +144,27 @@ void tell_what_stays(const DevnetFlags& flags) {
                        layout->logs().c_str(), root_flag(flags).c_str());
 }
 
+/// A demo that failed leaves no servers behind, but their logs.
+Error stopped(const DevnetFlags& flags, Error why) {
+    const auto layout = devnet::load_layout(flags.network.root);
+    if (!layout.ok()) return why;  // it ended before there was a network
+    const Status stopped = devnet::stop_all(*layout);
+    if (!stopped.ok()) {
+        why.message += "; and its servers could not all be stopped: " + stopped.error().message;
+        return why;
+    }
+    (void)std::fprintf(stderr,
+                       "devnet: the servers are stopped; their logs stay in %s (`gym devnet up%s` "
+                       "starts them again, `gym devnet down%s` removes the network)\n",
+                       layout->logs().c_str(), root_flag(flags).c_str(), root_flag(flags).c_str());
+    return why;
+}
+
 Status demo(const CliContext& context, DevnetFlags& flags) {
     fill_defaults(flags.network);
     const InterruptGuard guard;
     flags.network.interrupted = [&guard] { return guard.interrupted(); };
+    flags.network.dispute_clock_s = flags.network.dispute_window_s;
     flags.demo.network = flags.network;
     flags.demo.expected.with_cheater = !flags.network.cheating_worker.empty();
     if (flags.demo.job_file.empty()) {
@@ -165,10 +182,11 @@ Status demo(const CliContext& context, DevnetFlags& flags) {
     GYM_CHECK(devnet::network_down(flags.network.root));  // of an earlier run that was cut off
     Status status = report_of(context, flags);
     const bool cancelled = !status.ok() && status.error().code == ErrorCode::kCancelled;
-    if (flags.keep || (!status.ok() && !cancelled)) {
+    if (flags.keep) {
         tell_what_stays(flags);
         return status;
     }
+    if (!status.ok() && !cancelled) return stopped(flags, status.error());
     GYM_CHECK(devnet::network_down(flags.network.root));
     lock.remove();
     return status;
@@ -219,7 +237,13 @@ void add_devnet_commands(CLI::App& app, CliContext& context) {
                              "-model behind it)");
     demo_command->add_option("--report", flags->report, "Write the report (JSON) to this file");
     demo_command->add_option("--timeout", flags->demo.timeout_s,
-                             "Give up after this many seconds without progress (default 900)");
+                             "Give up on a stage after this many seconds without progress, or "
+                             "four times as many in all (default 900)");
+    demo_command
+        ->add_option("--dispute-window", flags->network.dispute_window_s,
+                     "Seconds in which a wrong unit must be found and disputed, and each side's "
+                     "clock in a dispute; more for a slow machine (default 60)")
+        ->check(CLI::Range(10, 3'600));
     demo_command->add_flag("--keep", flags->keep, "Leave the network running");
     demo_command->callback([&context, flags] { context.finish(demo(context, *flags)); });
 }

@@ -17,6 +17,7 @@
 #include "gym/crypto/secret.hpp"
 #include "gym/data/document_licences.hpp"
 #include "gym/licence/licence.hpp"
+#include "gym/owner/push_data.hpp"
 #include "gym/owner/visible_to.hpp"
 #include "job/export_command.hpp"
 #include "job/job_data.hpp"
@@ -73,11 +74,11 @@ Result<plan::Facts> planner_facts(const client::ApiClient& api, const ResolvedJo
 }
 
 /// Of a job whose file leaves nothing to the planner. A network that does not answer is no error.
-Status warn_of_few_workers(const plan::Facts& facts, ResolvedJob& job) {
+Status warn_of_workers(const plan::Facts& facts, ResolvedJob& job) {
     GYM_TRY(const plan::ModelWork work, plan::model_work(job.config));
     GYM_TRY(const plan::Estimate estimate, plan::estimate(job.terms, work, facts));
-    std::string few = plan::few_workers(job.terms, estimate, facts);
-    if (!few.empty()) job.warnings.push_back(std::move(few));
+    for (std::string& text : plan::worker_warnings(job.terms, estimate, facts))
+        job.warnings.push_back(std::move(text));
     return {};
 }
 
@@ -104,7 +105,7 @@ Result<ResolvedJob> asked_job(const CliContext& context, const JobOptions& optio
         GYM_CHECK(named);
     if (!job.plan) {
         GYM_TRY(const plan::Facts known, facts(job));
-        GYM_CHECK(warn_of_few_workers(known, job));
+        GYM_CHECK(warn_of_workers(known, job));
     }
     if (options.max_data_price.empty()) return job;
     const auto price = Amount::parse_tokens(options.max_data_price);
@@ -167,31 +168,16 @@ Status print_quote(const CliContext& context, const JobOptions& options) {
     return {};
 }
 
-bool names_licence(const data::LicenceCounts& counts) {
-    return std::ranges::any_of(counts, [](const auto& one) { return !one.first.empty(); });
-}
-
-/// What the documents forbid, no licence of the whole permits.
-Status check_documents(const ResolvedJob& job) {
-    const std::string why = data::forbidden_by_documents(job.document_licences, job.use);
-    if (why.empty()) return {};
-    return fail(ErrorCode::kConflict,
-                job.dataset_name + ": " + why +
-                    ": declare `use: non-commercial` (--use) if that permits it, or build without "
-                    "these documents (`gym data build --licences`); if they are your own, register "
-                    "the dataset and name its root");
-}
-
 /// --licence, or all licences of the documents, and with it those of all registered parts of a mix.
 Result<std::string> licence_of(const JobOptions& options, const ResolvedJob& job) {
     std::set<std::string> all = job.mixed_from.licences;
-    if (!options.licence.empty() || names_licence(job.document_licences)) {
+    if (!options.licence.empty() || data::names_licence(job.document_licences)) {
         auto own = data::licence_of_whole(options.licence, job.document_licences);
-        if (!own.ok()) return own.error().in("--licence");
+        if (!own.ok()) return own.error().in("licence");
         all.insert(*std::move(own));
     }
     auto licence = licence::joined(all);
-    if (!licence.ok()) return licence.error().in("--licence");
+    if (!licence.ok()) return licence.error().in("licence");
     return licence;
 }
 
@@ -219,6 +205,20 @@ Status check_offer(const JobOptions& options, const ResolvedJob& job,
                                           ", not under " + licence + ": leave --licence out");
 }
 
+/// Registers the job's own data for its owner's jobs alone.
+Result<client::Answer<registry::Dataset>> register_own(const client::ApiClient& api,
+                                                       const ResolvedJob& job,
+                                                       const std::string& licence) {
+    owner::DataPush push;
+    push.terms.name = job.dataset_name;
+    push.terms.licence = licence;
+    push.terms.access.emplace(registry::Access{registry::Visibility::kPrivate, {}});
+    push.token_file = job.dataset_file;
+    auto pushed = owner::push_data(api, *job.dataset, push);
+    if (!pushed.ok()) return pushed.error();
+    return std::move(pushed->record);
+}
+
 /// The dataset's record; it is there when this returns, if it can be. Says what it costs before
 /// anything is locked for it.
 Result<registry::Dataset> ready_dataset(const CliContext& context, const JobOptions& options,
@@ -231,18 +231,14 @@ Result<registry::Dataset> ready_dataset(const CliContext& context, const JobOpti
                 " is not registered: name its text in the job file, or see `gym data list`");
     if (!record) {
         const bool says_itself = !job.mixed_from.licences.empty() && !job.mixed_from.has_files;
-        if (options.licence.empty() && !says_itself && !names_licence(job.document_licences))
+        if (options.licence.empty() && !says_itself && !data::names_licence(job.document_licences))
             return fail(ErrorCode::kInvalidArgument,
                         job.dataset_name + " (" + job.dataset_root.hex() +
                             ") is not registered: say under which licence with --licence (an SPDX "
                             "expression like CC-BY-4.0; private: only your own jobs train on it), "
                             "or offer it for a price with `gym data register`");
         GYM_TRY(const std::string licence, licence_of(options, job));
-        GYM_TRY(record, api.register_dataset(
-                            *job.dataset, {job.dataset_name, licence, Amount(),
-                                           registry::Access{registry::Visibility::kPrivate, {}}}));
-        GYM_TRY([[maybe_unused]] const bool given,
-                give_tokenizer(api, job.dataset_file, record->value));
+        GYM_TRY(record, register_own(api, job, licence));
     }
     const registry::Dataset& dataset = record->value;
     GYM_CHECK(check_vocabulary("dataset " + dataset.root.hex(), dataset.vocabulary,
@@ -271,7 +267,7 @@ Result<client::Answer<client::Job>> send_once(const JobOptions& options, const s
 
 Status submit(const CliContext& context, const JobOptions& options) {
     GYM_TRY(ResolvedJob job, asked_job(context, options, true));
-    GYM_CHECK(check_documents(job));
+    GYM_CHECK(owner::check_documents(job.dataset_name, job.document_licences, job.use));
     for (const std::string& warning : job.warnings)
         if (!context.json) print_notice("warning", "{}", warning);
     if (job.plan && !context.json) print_plan(*job.plan);

@@ -19,7 +19,7 @@ struct TextReading {
     bool quiet = false;            ///< no lines on standard error
 };
 
-/// The data, and where its tokenizer's files lie (find_bundle()) if it has any.
+/// The data, and where its tokenizer's files lie (tokenizer::find_bundle()) if it has any.
 struct JobData {
     blob::Dataset dataset;
     std::filesystem::path token_file;

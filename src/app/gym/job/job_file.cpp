@@ -97,13 +97,17 @@ Status load_dataset(const JobText& given, const registry::JobSpec& spec,
     return text.replace("dataset", "dataset: \"" + job.dataset_root.hex() + "\"");
 }
 
-/// Whether the job's model is a preset whose schedule nobody set: it then ends with the job.
-bool follows_job(const plan::Draft& draft, const JobText& given) {
-    const auto sets_schedule = [](const std::string& one) {
-        return one.starts_with("model.optimizer.total_steps=");
+/// A preset's training that nobody set follows the job; a model file's, where it says nothing.
+Result<plan::OpenTraining> open_training(const plan::Draft& draft, const JobText& given) {
+    const auto nobody_sets = [&given](std::string_view key) {
+        return std::ranges::none_of(given.model_sets,
+                                    [key](const std::string& one) { return one.starts_with(key); });
     };
-    return program::find_preset(draft.spec.model_file) != nullptr &&
-           std::ranges::none_of(given.model_sets, sets_schedule);
+    if (program::find_preset(draft.spec.model_file) != nullptr)
+        return plan::OpenTraining{.schedule = nobody_sets("model.optimizer.total_steps="),
+                                  .outer = nobody_sets("model.outer.")};
+    GYM_TRY(const bool outer, plan::leaves_outer_open(draft));
+    return plan::OpenTraining{.schedule = false, .outer = outer};
 }
 
 /// The terms that the job file leaves open, by the planner's rules.
@@ -113,10 +117,8 @@ Status plan_terms(plan::Draft draft, const JobText& given, const AskFacts& ask_f
         return fail(ErrorCode::kInvalidArgument,
                     draft.text.origin() + " leaves terms to the network, and none is named");
     GYM_TRY(auto work, plan::model_work(job.config));
-    if (follows_job(draft, given)) {
-        draft.follow_with_warmup_steps = job.config.optimizer.warmup_steps;
-        work.schedule_steps = 0;
-    }
+    GYM_TRY(const plan::OpenTraining open, open_training(draft, given));
+    plan::leave_open(open, job.config.optimizer, draft, work);
     GYM_TRY(const plan::Facts facts, ask_facts(job));
     GYM_TRY(job.plan, plan::make_plan(draft.wishes, draft.fixed, work, facts));
     const auto& warnings = job.plan->warnings;

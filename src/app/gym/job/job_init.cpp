@@ -15,17 +15,6 @@
 namespace gym::app {
 namespace {
 
-/// "job:ab12@3" with the whole id.
-Result<std::string> complete_job(const client::ApiClient& api, const std::string& init) {
-    const std::string rest = init.substr(registry::kInitJobPrefix.size());
-    const std::size_t at = rest.find('@');
-    GYM_TRY(const Digest id, find_job(api, rest.substr(0, at)));
-    const std::string whole = std::string(registry::kInitJobPrefix) + id.hex() +
-                              (at == std::string::npos ? "" : rest.substr(at));
-    GYM_TRY(const auto parsed, registry::parse_init(whole));
-    return to_string(parsed);
-}
-
 /// @return the root of the uploaded state.
 Result<Digest> upload_weights(const client::ApiClient& api, const ResolvedJob& job) {
     GYM_TRY(const auto program, program::train_program(job.config));
@@ -65,7 +54,8 @@ Status resolve_init(const client::ApiClient& api, ResolvedJob& job) {
     if (job.init.empty() || registry::parse_init(job.init).ok()) return {};
     std::string init;
     if (job.init.starts_with(registry::kInitJobPrefix)) {
-        GYM_TRY(init, complete_job(api, job.init));
+        GYM_TRY(const auto weights, find_init_job(api, job.init));
+        init = to_string(weights);
     } else {
         GYM_TRY(const Digest root, upload_weights(api, job));
         init = root.hex();

@@ -20,14 +20,15 @@
 #include "gym/common/ppm.hpp"
 #include "gym/common/yaml_list.hpp"
 #include "gym/common/yaml_text.hpp"
+#include "gym/data/document_licences.hpp"
 #include "gym/data/manifest.hpp"
 #include "gym/data/mix.hpp"
 #include "gym/data/remote.hpp"
 #include "gym/licence/licence.hpp"
+#include "gym/owner/push_data.hpp"
 #include "gym/plan/draft.hpp"
 #include "gym/registry/job_spec.hpp"
 #include "job/job_data.hpp"
-#include "job/job_tokenizer.hpp"
 
 namespace gym::app {
 namespace {
@@ -36,7 +37,6 @@ namespace fs = std::filesystem;
 
 using plan::kDataKey;
 constexpr const char* kDatasetKey = "dataset";
-constexpr double kWeightMin = 1e-6, kWeightMax = 100;
 constexpr std::size_t kNameDigits = 16;
 constexpr std::size_t kFileNameBytesMax = 128;
 
@@ -61,8 +61,9 @@ Result<std::vector<Part>> parts_of(const JobText& job) {
     for (YamlMap& entry : entries) {
         Part part;
         GYM_TRY(part.dataset, entry.string(entry.has("root") ? "root" : kDatasetKey));
-        GYM_TRY(const double weight, entry.real("weight", kWeightMin, kWeightMax));
-        part.weight_ppm = static_cast<std::uint64_t>(std::llround(weight * kPpm));
+        GYM_TRY(const double weight,
+                entry.real("weight", data::kMixWeightMin, data::kMixWeightMax));
+        part.weight_ppm = data::mix_weight_ppm(weight);
         GYM_CHECK(entry.finish());
         out.push_back(std::move(part));
     }
@@ -210,21 +211,26 @@ Result<std::optional<Digest>> root_of_file(const ApiOptions& options, const fs::
     GYM_TRY(const auto known, client.dataset(tokens.root()));
     if (known) return std::optional(tokens.root());
     if (!rules.submits) return std::optional<Digest>();
-    if (rules.licence.empty())
+    GYM_TRY(const auto documents, data::licences_beside(file, tokens.root()));
+    if (rules.licence.empty() && !data::names_licence(documents))
         return fail(ErrorCode::kInvalidArgument,
                     file.string() +
                         " is mixed with registered datasets and is not registered itself: say "
                         "under which licence with --licence (an SPDX expression like CC-BY-4.0; "
                         "private: only your own jobs train on it)");
-    auto licence = licence::canonical(rules.licence);
-    if (!licence.ok()) return licence.error().in("--licence");
     GYM_TRY(const client::ApiClient with_key, options.client_with_key(kApiRetryFor));
     const std::string name = file.filename().string().substr(0, kFileNameBytesMax);
-    GYM_TRY(const auto record, with_key.register_dataset(tokens, {name, *licence, Amount()}));
-    GYM_TRY([[maybe_unused]] const bool given, give_tokenizer(with_key, file, *record));
+    owner::DataPush push{.terms = {name, rules.licence, Amount()}, .token_file = file};
+    // To train on it is not to publish it.
+    push.terms.access = registry::Access{registry::Visibility::kPrivate, {}};
+    const auto pushed = owner::push_data(with_key, tokens, push);
+    if (!pushed.ok()) return pushed.error().in(file.string());
     if (!rules.quiet)
-        print_notice("data", "{} is registered under {}, for nothing", file.string(), *licence);
-    return std::optional(record->root);
+        print_notice("data",
+                     "{} is registered under {}, for nothing; nobody else sees it (`gym data "
+                     "visibility` changes that)",
+                     file.string(), pushed->record->licence);
+    return std::optional(pushed->record->root);
 }
 
 void say_network_mix(const std::vector<Part>& parts, const registry::Dataset& mix,

@@ -24,8 +24,9 @@ struct MixRules {
 /// Puts one dataset in the place of a job file's `data`, a list of datasets and weights. Does
 /// nothing to a job file without `data`. Says on standard error what the mix is of.
 /// - With registered datasets in the list, gym-api makes the mix and its parts' providers are paid
-///   (ApiClient::make_mix). Files beside them are registered first, for nothing, if the job is
-///   submitted. A quote does not register them: it mixes here, with what may be downloaded.
+///   (ApiClient::make_mix). Files beside them are registered first, privately and for nothing,
+///   if the job is submitted. A quote does not register them: it mixes here, with what may be
+///   downloaded.
 /// - Of files alone the mix is made here (data::mix) and its token file named; files that were made
 ///   before are used again.
 /// @errors kConflict for a registered dataset whose licence forbids the job's use;

@@ -161,7 +161,9 @@ void JobRequest::add_to(CLI::App& command) {
     add_tokenizer_options(command, tokenizer);
     command.add_option("--tokens", tokens,
                        "Training tokens, like 1e9 or 300M; rounds and steps follow");
-    command.add_option("--nodes", nodes, "Workers of a round (default: the live ones, at most 8)");
+    command.add_option("--nodes", nodes,
+                       "Workers of a round; if fewer are live, the plan is for these, in more "
+                       "rounds (default: the live ones, at most 8)");
     command.add_option("--max-cost", max_cost, "Most GYM that the job may cost");
     command.add_option("--within", within,
                        "Plan for as many workers as finish in this time, like 6h or 2d");

@@ -4,7 +4,7 @@
 
 #include "gym/commit/sha256.hpp"
 #include "gym/common/file.hpp"
-#include "tokenizer/tokenizer_bundle.hpp"
+#include "gym/tokenizer/bundle.hpp"
 
 namespace gym::app {
 
@@ -32,15 +32,6 @@ Status check_tokenizer(const std::optional<Digest>& of_weights, const registry::
                                           " was made with " + dataset.tokenizer->hex() +
                                           ": build the dataset with the weights' tokenizer "
                                           "(`gym data build --tokenizer FOLDER`)");
-}
-
-Result<bool> give_tokenizer(const client::ApiClient& api, const fs::path& token_file,
-                            const registry::Dataset& dataset) {
-    if (!dataset.tokenizer) return false;
-    GYM_TRY(const auto files, find_bundle(token_file, *dataset.tokenizer));
-    if (!files) return false;
-    GYM_CHECK(api.give_tokenizer(dataset.root, *files));
-    return true;
 }
 
 }  // namespace gym::app

@@ -1,10 +1,8 @@
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 
-#include "gym/client/api_client.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/registry/datasets.hpp"
@@ -18,11 +16,5 @@ namespace gym::app {
 /// @errors kMismatch where the weights have one tokenizer and the dataset names another.
 [[nodiscard]] Status check_tokenizer(const std::optional<Digest>& of_weights,
                                      const registry::Dataset& dataset);
-
-/// Gives the tokenizer's files that lie beside the token file, if any do, to gym-api.
-/// @return whether they were there. @errors those of find_bundle() and ApiClient::give_tokenizer().
-[[nodiscard]] Result<bool> give_tokenizer(const client::ApiClient& api,
-                                          const std::filesystem::path& token_file,
-                                          const registry::Dataset& dataset);
 
 }  // namespace gym::app

@@ -3,6 +3,7 @@
 #include <boost/json.hpp>
 
 #include "cli/rows.hpp"
+#include "gym/common/memory.hpp"
 #include "gym/plan/units.hpp"
 
 namespace gym::app {
@@ -71,13 +72,24 @@ json::object plan_json(const plan::Plan& plan) {
             json::object{{"term", reason.term}, {"value", reason.value}, {"why", reason.why}});
     for (const std::string& note : plan.notes)
         notes.emplace_back(note);
-    return {
-        {"equation", plan.equation}, {"terms", std::move(reasons)}, {"notes", std::move(notes)}};
+    return {{"equation", plan.equation},
+            {"terms", std::move(reasons)},
+            {"notes", std::move(notes)},
+            {"shortage", plan.shortage
+                             ? json::value(json::object{
+                                   {"nodes_wanted", plan.shortage->wanted},
+                                   {"nodes_planned", plan.terms.slots_max},
+                                   {"minutes_low", minutes_or_null(plan.shortage->seconds,
+                                                                   &plan::SecondsRange::low)},
+                                   {"minutes_high", minutes_or_null(plan.shortage->seconds,
+                                                                    &plan::SecondsRange::high)}})
+                             : json::value(nullptr)}};
 }
 
 void print_outlook(const JobOutlook& outlook) {
     const plan::Estimate& estimate = outlook.estimate;
     print_time(outlook);
+    print_row("memory", "{} of each worker", memory_text(estimate.memory_bytes));
     if (outlook.facts.money_known())
         print_row("expected", "{} (compute, verification, full uptime bonus, data, fee)",
                   plan::money_text(estimate.expected_wei));
@@ -108,6 +120,7 @@ void add_outlook(const JobOutlook& outlook, json::object& quote) {
     quote["training_tokens_today"] =
         estimate.tokens_today ? json::value(*estimate.tokens_today) : json::value(nullptr);
     quote["workers_live"] = outlook.facts.workers.size();
+    quote["worker_memory_bytes"] = estimate.memory_bytes;
     quote["minutes_low"] = minutes_or_null(estimate.seconds, &Range::low);
     quote["minutes_high"] = minutes_or_null(estimate.seconds, &Range::high);
     quote["unit_minutes_low"] = minutes_or_null(estimate.unit_s, &Range::low);

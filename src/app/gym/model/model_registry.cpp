@@ -17,6 +17,7 @@
 #include "gym/licence/licence.hpp"
 #include "gym/node/node_config.hpp"
 #include "gym/owner/named_model.hpp"
+#include "gym/owner/visible_to.hpp"
 #include "gym/registry/job_spec.hpp"
 #include "model/model_weights.hpp"
 #include "program/training_progress.hpp"
@@ -72,14 +73,9 @@ void print_models(const CliContext& context, const std::vector<Named>& models) {
 /// What a job of the owner trained; nothing is uploaded.
 Result<Named> push_job(const client::ApiClient& api, const Options& options,
                        const registry::ModelReference& reference, client::ModelTerms terms) {
-    const std::string rest = options.weights.substr(registry::kInitJobPrefix.size());
-    const std::size_t at = rest.find('@');
-    GYM_TRY(const Digest id, find_job(api, rest.substr(0, at)));
-    GYM_TRY(const auto named,
-            registry::parse_init(std::string(registry::kInitJobPrefix) + id.hex() +
-                                 (at == std::string::npos ? "" : rest.substr(at))));
-    terms.job = id;
-    terms.round = named.round;
+    GYM_TRY(const auto weights, find_init_job(api, options.weights));
+    terms.job = weights.job;
+    terms.round = weights.round;
     return api.name_model(reference, terms);
 }
 
@@ -114,10 +110,14 @@ Status push(const CliContext& context, const Options& options) {
     GYM_TRY(Named model, options.weights.starts_with(registry::kInitJobPrefix)
                              ? push_job(api, options, reference, terms)
                              : push_files(api, options, reference, terms));
-    if (context.json)
+    const std::string sees = owner::who_sees_named_model(model->access, owner::count_nodes(api));
+    if (context.json) {
+        model.json["visible_to"] = sees;
         context.print_json(model.json);
-    else
-        print_model(*model);
+        return {};
+    }
+    print_model(*model);
+    print_row("visible to", "{}", sees);
     return {};
 }
 
@@ -162,21 +162,6 @@ Status list_versions(const CliContext& context, const Options& options) {
     GYM_TRY(const auto reference, registry::parse_model_reference(options.name));
     GYM_TRY(const auto models, options.api.client().model_versions(reference.name));
     print_models(context, models);
-    return {};
-}
-
-Status set_visibility(const CliContext& context, const Options& options) {
-    GYM_TRY(const auto reference, registry::parse_model_reference(options.name));
-    GYM_TRY(const auto access, options.visibility.access());
-    if (!access)
-        return fail(ErrorCode::kInvalidArgument,
-                    "name a visibility: public, allow-list with --allow ADDRESS, or private");
-    GYM_TRY(const client::ApiClient api, options.api.client_with_key());
-    GYM_TRY(const Named model, api.set_model_access(reference, *access));
-    if (context.json)
-        context.print_json(model.json);
-    else
-        print_model(*model);
     return {};
 }
 
@@ -268,16 +253,7 @@ void add_model_registry_commands(CLI::App& model, CliContext& context) {
     const auto [versions, version_options] =
         add(model, context, "versions", "List the versions of a name, newest first", list_versions);
     versions->add_option("name", version_options->name, "Name of a registered model")->required();
-    const auto [sets, set_options] =
-        add(model, context, "visibility", "Set the visibility of a registered model of yours",
-            set_visibility);
-    sets->add_option("name", set_options->name, kReference)->required();
-    sets->add_option("visibility", set_options->visibility.visibility,
-                     "public, allow-list or private; copies that others have fetched stay with "
-                     "them")
-        ->check(CLI::IsMember({"public", "allow-list", "private"}));
-    sets->add_option("--allow", set_options->visibility.allowed,
-                     "Account on the allow-list; repeat it for several");
+    add_model_visibility_command(model, context);
 }
 
 }  // namespace gym::app

@@ -26,16 +26,6 @@ Result<tokenizer::Tokenizer> read_tokenizer(const TokenizerOptions& options) {
     return tokenizer::Tokenizer::load(options.path, {.encoding = options.encoding});
 }
 
-Result<blob::Dataset> tokenize(const tokenizer::Tokenizer& tokenizer, ByteView text) {
-    GYM_TRY(const auto tokens,
-            tokenizer.encode({reinterpret_cast<const char*>(text.data()), text.size()}));
-    if (tokens.empty())
-        return fail(ErrorCode::kInvalidArgument, "the text gives no token: is it empty?");
-    return blob::Dataset::from_tokens(
-        tokens,
-        blob::Tokenization{tokenizer.vocabulary(), tokenizer::dataset_root(tokenizer.root())});
-}
-
 bool is_utf8(const std::string& text) {
     boost::system::error_code error;
     (void)boost::json::parse(boost::json::serialize(boost::json::value(text)), error);

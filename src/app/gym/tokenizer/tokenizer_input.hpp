@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "gym/blob/dataset.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/tokenizer/tokenizer.hpp"
@@ -24,10 +23,6 @@ void add_tokenizer_options(CLI::App& command, TokenizerOptions& options);
 
 /// @errors those of Tokenizer::load().
 [[nodiscard]] Result<tokenizer::Tokenizer> read_tokenizer(const TokenizerOptions& options);
-
-/// The tokens of `text` as a dataset that names the tokenizer. @errors kInvalidArgument: an empty
-/// text.
-[[nodiscard]] Result<blob::Dataset> tokenize(const tokenizer::Tokenizer& tokenizer, ByteView text);
 
 /// Whether JSON can hold `text`: the bytes that a model writes may be no text.
 [[nodiscard]] bool is_utf8(const std::string& text);

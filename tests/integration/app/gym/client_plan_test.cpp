@@ -1,4 +1,5 @@
 // `gym job quote` and `gym job submit` in the owner's units, against a real gym-api.
+#include "gym/program/train_config_yaml.hpp"
 #include "gym/registry/job_spec.hpp"
 #include "gym/registry/rounds.hpp"
 #include "job_commands_fixture.hpp"
@@ -130,7 +131,11 @@ TEST_F(JobPlanTest, AQuoteExplainsThePlan) {
     };
     EXPECT_LT(amount("expected_wei"), amount("most_wei"));
     EXPECT_LE(amount("budget_wei"), Amount::parse_tokens("50").value());
-    EXPECT_EQ(machine.at("plan").at("terms").as_array().size(), 10U);
+    const json::array& terms = machine.at("plan").at("terms").as_array();
+    ASSERT_EQ(terms.size(), 12U);
+    EXPECT_EQ(terms.back().at("term"), "outer.momentum") << "of few rounds";
+    EXPECT_EQ(terms.back().at("value"), "0.4");
+    EXPECT_TRUE(machine.at("plan").at("shortage").is_null());
     // What is quoted can be kept as a job file, which then needs no plan.
     spill(place_ / "kept.yaml", std::string(machine.at("spec").as_string()));
     const json::object kept =
@@ -145,8 +150,12 @@ TEST_F(JobPlanTest, TokensThatTodaysWorkersDoNotTrainAreSaidBeforeAndAfter) {
     add_nodes(2, 0);
     deposit(owner_, "100", "d1");
     const char* const few = "2 of the 50 workers are live now; with today's 2 workers: 256 of ";
+    // An owner who insists on the slots: with --nodes the plan is for those that are live.
     const auto many = [&](const char* verb, const std::vector<std::string>& more) {
-        return gym(with(wishes(verb, "6400", "50"), with({"--price", "20"}, more)));
+        return gym(with({"job", verb, "--model", (place_ / "model.yaml").string(), "--data",
+                         (place_ / "text.txt").string(), "--tokens", "6400", "--set", "slots=50",
+                         "--price", "20"},
+                        more));
     };
     EXPECT_NE(many("quote", {"--no-bench"}).out.find(few), std::string::npos);
     const json::object quoted = parse_line(many("quote", {"--no-bench", "--json"}).out);
@@ -171,6 +180,40 @@ TEST_F(JobPlanTest, TokensThatTodaysWorkersDoNotTrainAreSaidBeforeAndAfter) {
     EXPECT_EQ(shown.at("tokens_planned").to_number<int>(), 6'400);
     EXPECT_EQ(shown.at("tokens_trained").to_number<int>() % 32, 0);
     EXPECT_GT(shown.at("tokens_trained").to_number<int>(), 0);
+}
+
+TEST_F(JobPlanTest, MoreNodesThanAreLiveTrainAllTokensAndTheQuoteSaysHowLong) {
+    publish_terms(0);
+    add_nodes(2, 0);
+    deposit(owner_, "100", "d1");
+    const auto eight = [&](const char* verb, const std::vector<std::string>& more) {
+        return gym(with(wishes(verb, "1e6", "8"), with({"--price", "20"}, more)));
+    };
+    const auto quote = eight("quote", {"--no-bench"});
+    for (const char* part :
+         {" rounds x 2 workers x ", "slots            2             the live ones of the 8 nodes",
+          "2 of the 8 workers that you want are live: the plan is for 2, so "
+          "that it trains all ",
+          "; with 8 workers it would take "})
+        EXPECT_NE(quote.out.find(part), std::string::npos) << part << " in:\n" << quote.out;
+    const json::object quoted = parse_line(eight("quote", {"--no-bench", "--json"}).out);
+    const json::object& shortage = quoted.at("plan").at("shortage").as_object();
+    EXPECT_EQ(shortage.at("nodes_wanted").to_number<int>(), 8);
+    EXPECT_EQ(shortage.at("nodes_planned").to_number<int>(), 2);
+    EXPECT_LT(shortage.at("minutes_low").to_number<double>(),
+              quoted.at("minutes_low").to_number<double>());
+    EXPECT_LT(shortage.at("minutes_high").to_number<double>(),
+              quoted.at("minutes_high").to_number<double>());
+    EXPECT_GE(quoted.at("training_tokens_today").to_number<std::uint64_t>(), 1'000'000U);
+    EXPECT_EQ(quoted.at("training_tokens_today"), quoted.at("training_tokens"));
+    const auto submitted = eight("submit", {"--licence", "MIT", "--max-cost", "50"});
+    ASSERT_EQ(submitted.exit_code, 0) << submitted.err;
+    EXPECT_NE(submitted.err.find("2 of the 8 workers that you want are live"), std::string::npos)
+        << submitted.err;
+    const auto jobs = backend().jobs({}).value();
+    ASSERT_EQ(jobs.size(), 1U);
+    EXPECT_EQ(jobs[0].terms.slots_max, 2U);
+    EXPECT_GE(jobs[0].terms.rounds * 2 * jobs[0].terms.steps * 32, 1'000'000U);
 }
 
 TEST_F(JobPlanTest, AJobFileMayUseTheOwnersUnitsAndOptionsOverrideIt) {
@@ -228,6 +271,14 @@ TEST_F(JobPlanTest, APresetIsAModelWhoseScheduleEndsWithTheJob) {
     const auto follows = total_steps({});
     EXPECT_EQ(follows.first, follows.second);
     EXPECT_EQ(total_steps({"--set", "model.optimizer.total_steps=77"}).first, 77);
+    const auto momentum = [&](const std::vector<std::string>& more) {
+        auto spec = registry::parse_submitted_spec(
+            std::string(parse_line(gym(with(preset, more)).out).at("spec").as_string()), "quoted");
+        EXPECT_TRUE(spec.ok());
+        return program::read_train_config(*spec->spec.model)->outer.momentum;
+    };
+    EXPECT_EQ(momentum({}), 0.4) << "of few rounds";
+    EXPECT_EQ(momentum({"--set", "model.outer.momentum=0.8"}), 0.8);
     const auto unknown = gym({"job", "quote", "--model", "gpt22", "--data", "text.txt"});
     EXPECT_EQ(unknown.exit_code, 1);
     EXPECT_NE(

@@ -118,6 +118,8 @@ TEST_F(PullTest, AJobTrainsOnAMixOfRegisteredDatasetsAndFiles) {
     const auto registered =
         backend().dataset(jobs[0].dataset_root, registry::Viewer::service()).value();
     EXPECT_EQ(registered.licence, "CC0-1.0 AND MIT") << "of all parts";
+    EXPECT_EQ(backend().datasets({.viewer = registry::Viewer::account(address_of(9))})->size(), 2U)
+        << "to train on a file is not to publish it";
     const auto pulled_mix = pull(jobs[0].dataset_root.hex());
     ASSERT_EQ(pulled_mix.exit_code, 0) << pulled_mix.err;
     const std::string tokens = slurp(pulled());
@@ -168,7 +170,7 @@ TEST_F(PullTest, AJobTrainsOnAMixOfRegisteredDatasetsAndFiles) {
     EXPECT_EQ(parse_line(permitted.out).at("data_licence").as_string(), "CC-BY-NC-4.0 AND MIT");
     enter('d', {"--licence", "MIT", "--price", "1", "--as", "sold"});
     ::setenv("GYM_API_KEY", create_key(*api_db_, address_of(2), "other", 1).value().c_str(), 1);
-    write("data: [{dataset: sold, weight: 1}, {dataset: mine.txt, weight: 1}]");
+    write("data: [{dataset: sold, weight: 1}, {root: \"" + second.root + "\", weight: 1}]");
     // Both are registered by now: the network mixes them, and the quote says what they cost.
     const auto offered = gym({"job", "quote", file, "--no-bench"});
     ASSERT_EQ(offered.exit_code, 0) << offered.err;
@@ -186,6 +188,29 @@ TEST_F(PullTest, AJobTrainsOnAMixOfRegisteredDatasetsAndFiles) {
     const auto unnamed = gym({"job", "submit", file});
     EXPECT_NE(unnamed.err.find("not registered itself: say under which licence"), std::string::npos)
         << unnamed.err;
+}
+
+TEST_F(PullTest, AFileOfAMixIsRegisteredUnderTheLicencesOfItsDocuments) {
+    enter('a', {"--licence", "MIT", "--as", "first"});
+    fs::create_directory(place_ / "jl");
+    spill(place_ / "jl/a.jsonl", R"({"text": ")" + std::string(3'000, 'q') +
+                                     R"(", "licence": "CC-BY-NC-4.0"})"
+                                     "\n");
+    succeed({"data", "build", (place_ / "jl").string(), "-o", (place_ / "docs.tokens").string(),
+             "--steps", "none"});
+    spill(place_ / "mix.yaml",
+          "name: on a mix\nmodel: model.yaml\nuse: non-commercial\n"
+          "data: [{dataset: first, weight: 1}, {dataset: docs.tokens, weight: 1}]\n"
+          "rounds: 3\nslots: 2\nsteps_per_round: 4\nprice_per_pflop: 2\nbudget: 40\n");
+    deposit(owner_, "100", "d1");
+    const std::string file = (place_ / "mix.yaml").string();
+    const auto loosened = gym({"job", "submit", file, "--licence", "MIT"});
+    EXPECT_NE(loosened.exit_code, 0);
+    EXPECT_NE(loosened.err.find("permits more than the documents' licences"), std::string::npos)
+        << loosened.err;
+    const auto submitted = gym({"job", "submit", file, "--json"});
+    ASSERT_EQ(submitted.exit_code, 0) << submitted.err << submitted.out;
+    EXPECT_EQ(parse_line(submitted.out).at("data_licence").as_string(), "CC-BY-NC-4.0 AND MIT");
 }
 
 }  // namespace

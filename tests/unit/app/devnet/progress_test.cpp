@@ -29,6 +29,48 @@ TEST(Progress, CountsUnitsThatEndedUnpaidAndThoseThatWaitForTheirVerifier) {
     EXPECT_EQ(progress.units_open, 3U);
 }
 
+TEST(Progress, AFaultThatNoGameProvedEndsTheDemoAtOnce) {
+    registry::Unit wrong = unit(0, UnitState::kRejected, 1'000);
+    wrong.reason = "unit 0 of round 0: step 7 differs";
+    JobProgress late;
+    count_units({unit(0, UnitState::kFinal, 1'000), wrong}, 0, 9'000, late);
+    EXPECT_EQ(late.missed_game, wrong.reason);
+    for (const Status& status : {check_disputes(late), check_cheat_proven(late)}) {
+        ASSERT_FALSE(status.ok());
+        EXPECT_EQ(status.error().code, ErrorCode::kTimeout);
+        const std::string& said = status.error().message;
+        EXPECT_NE(said.find("found too late to take its worker's stake: unit 0 of round 0: step 7 "
+                            "differs"),
+                  std::string::npos)
+            << said;
+        EXPECT_NE(said.find("This machine was too slow"), std::string::npos) << said;
+        EXPECT_NE(said.find("--dispute-window 300"), std::string::npos) << said;
+    }
+}
+
+TEST(Progress, AFaultThatItsGameProvedDoesNot) {
+    JobProgress progress;
+    count_units({unit(0, UnitState::kSlashed, 1'000), unit(0, UnitState::kVoid, 1'000)}, 0, 9'000,
+                progress);
+    EXPECT_TRUE(progress.game_proved);
+    EXPECT_TRUE(check_disputes(progress).ok());
+    EXPECT_TRUE(check_cheat_proven(progress).ok());
+}
+
+TEST(Progress, ACheatThatNobodyFoundIsNotWaitedFor) {
+    JobProgress progress;
+    count_units({unit(0, UnitState::kFinal, 1'000), unit(0, UnitState::kUnpaid, 1'000)}, 0, 9'000,
+                progress);
+    EXPECT_TRUE(check_disputes(progress).ok()) << "it may still be found";
+    const Status status = check_cheat_proven(progress);
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().code, ErrorCode::kTimeout);
+    EXPECT_NE(status.error().message.find("was not run again in time, or a game about it was lost "
+                                          "by the clock (1 unit ended without pay)"),
+              std::string::npos)
+        << status.error().message;
+}
+
 TEST(Progress, ClocksThatDifferDoNotMakeAWaitOfCenturies) {
     JobProgress progress;
     count_units({unit(1, UnitState::kSampled, 50'000)}, 1, 49'000, progress);

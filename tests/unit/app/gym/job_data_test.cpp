@@ -9,9 +9,9 @@
 
 #include "gym/commit/sha256.hpp"
 #include "gym/common/file.hpp"
+#include "gym/tokenizer/bundle_file.hpp"
 #include "small_tokenizer.hpp"
 #include "temporary_folder.hpp"
-#include "tokenizer/tokenizer_bundle.hpp"
 
 namespace gym::app {
 namespace {
@@ -132,7 +132,7 @@ TEST_F(JobDataTest, TheTokenizerThatMadeTheTokensLiesBesideThem) {
     for (const char* name : {"text.txt", "corpus"}) {
         const auto data = load_job_data(place_ / name, reading(266, tokenizer()));
         ASSERT_TRUE(data.ok()) << data.error().message;
-        const auto files = find_bundle(data->token_file, data->dataset.tokenizer());
+        const auto files = tokenizer::find_bundle(data->token_file, data->dataset.tokenizer());
         ASSERT_TRUE(files.ok()) << files.error().message;
         EXPECT_TRUE(files->has_value()) << name;
     }

@@ -151,11 +151,23 @@ TEST_F(JobFileTest, APresetIsPutInAsItsModelFile) {
 
 TEST_F(JobFileTest, ModelsThatNoNetworkCanTrainAreRefused) {
     std::string text = job_text();
-    text.replace(text.find("model.yaml"), 10, "llama-7b");
-    EXPECT_NE(
-        message_of(text).find("no network can train this model: its parameters take 25.1 GiB"),
-        std::string::npos)
+    text.replace(text.find("model: model.yaml   # here"), 26,
+                 "model:\n  preset: gpt-nano\n  model: {layers: 96, heads: 1, width: 16384}");
+    EXPECT_NE(message_of(text).find("no network can train this model: its parameters take 1152."),
+              std::string::npos)
         << message_of(text);
+}
+
+TEST_F(JobFileTest, ModelsOfMoreThan4GiBAreNot) {
+    std::string text = job_text();
+    text.replace(text.find("model.yaml"), 10, "llama-7b");
+    write("text.txt", std::string(50'000, 'a'));  // a window of 4,097 tokens in its last tenth
+    write("job.yaml", text);
+    const auto job = resolve_job_file(folder_ / "job.yaml");
+    ASSERT_TRUE(job.ok()) << job.error().message;
+    const auto costs = quote(*job, DataTerms{}, protocol::CostRates{2'500'000, 0});
+    ASSERT_TRUE(costs.ok()) << costs.error().message;
+    EXPECT_EQ(costs->parameters, 6'738'415'616U);
 }
 
 TEST_F(JobFileTest, KeysOfAPresetAreOverridden) {

@@ -247,7 +247,9 @@ struct DatasetOffer {
     Amount price_wei_per_mtoken;                  ///< per million tokens that final units consume
     std::optional<Digest> root = {};              ///< refused unless the file has this one
     std::optional<registry::Access> access = {};  ///< absent: registry::default_visibility()
-    ByteView file;                                ///< blob::Dataset::encode()
+    ByteView file = {};                           ///< blob::Dataset::encode()
+    /// In the place of `file`: a complete upload of the owner, by the root of its blob.
+    std::optional<Digest> upload = {};
 };
 struct AddedDataset {
     registry::Dataset dataset;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,7 +12,9 @@
 #include "gym/api/uploads.hpp"
 #include "gym/blob/blob_store.hpp"
 #include "gym/common/clock.hpp"
+#include "gym/common/function_ref.hpp"
 #include "gym/db/database.hpp"
+#include "gym/registry/dataset_quota.hpp"
 #include "gym/rewards/claim_proof.hpp"
 
 namespace gym::api {
@@ -27,6 +30,9 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
         std::int64_t node_live_ms = 30'000;
         /// Usefulness of datasets that are not measured yet (docs/REWARDS.md, "Usefulness").
         std::uint32_t usefulness_default_ppm = 500'000;
+        registry::DatasetQuota dataset_quota = {};  ///< of each owner
+        /// Of a token file; more than a body may have can be uploaded.
+        std::uint64_t dataset_bytes_max = std::uint64_t{256} << 20;
         Amount price_per_pflop_min;  ///< a job that pays less is refused
         /// Of PostgresUploads; absent: no job can begin from uploaded weights.
         std::optional<UploadFiles> uploads = {};
@@ -103,10 +109,16 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     Result<Address> authenticate(std::string_view key) override;
 
   private:
+    /// @param store keeps the file's bytes and returns their blob's root.
+    Result<AddedDataset> register_file(const DatasetOffer& offer, const blob::BlobReader& file,
+                                       FunctionRef<Result<Digest>()> store);
+
     db::Database& database_;
     blob::BlobStore& blobs_;
     const Clock& clock_;
     Options options_;
+    /// One uploaded dataset is read at a time: it takes the disk anyhow.
+    std::unique_ptr<std::mutex> reading_ = std::make_unique<std::mutex>();
     std::unique_ptr<rewards::PayoutTreeCache> payout_trees_ =
         std::make_unique<rewards::PayoutTreeCache>();
 };

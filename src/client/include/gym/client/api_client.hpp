@@ -185,6 +185,12 @@ class ApiClient {
     /// kInvalidArgument: a text that is not public, over plain HTTP to another machine.
     [[nodiscard]] Result<Answer<registry::Dataset>> register_dataset(
         const blob::Dataset& dataset, const DatasetTerms& terms) const;
+    /// The same of a token file on disk, in constant memory: sent in parts, from where an earlier
+    /// call stopped, then registered. @param root of its tokens. @param progress as upload_blob().
+    /// @errors also those of upload_blob(), and kIo.
+    [[nodiscard]] Result<Answer<registry::Dataset>> register_dataset(
+        const std::filesystem::path& token_file, const Digest& root, const DatasetTerms& terms,
+        const UploadProgress& progress = {}) const;
     /// Asks for a mix of registered datasets, whose root follows from the request alone; asked
     /// again the answer says how far it is. @errors kNotFound (a part); kPermissionDenied (its
     /// licence); kInvalidArgument, kConflict, kOutOfRange (what cannot be mixed).
@@ -257,9 +263,11 @@ class ApiClient {
     auto get(const std::string& path, Read&& read) const;
     template <class Read>
     auto get_pages(const std::string& path, const char* name, Read&& read) const;
+    struct Post;
+    [[nodiscard]] Result<Answer<registry::Dataset>> post_dataset(Post post, const Digest& root,
+                                                                 const DatasetTerms& terms) const;
     [[nodiscard]] Result<Answer<Upload>> put_part(const Digest& root, const BlobSource& source,
                                                   std::uint64_t offset) const;
-    struct Post;
     template <class Read>
     auto post(const Post& post, Read&& read) const;
 

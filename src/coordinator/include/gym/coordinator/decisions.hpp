@@ -52,6 +52,15 @@ struct JobChange {
 /// @param deltas_bytes_max of all deltas of a round together, which are in memory at once.
 [[nodiscard]] std::uint64_t slots_of_round(const registry::Job& job,
                                            std::uint64_t deltas_bytes_max);
+/// Sizes that a network has room for.
+struct SizeLimits {
+    std::uint64_t blob_bytes = 0;    ///< of a blob that nodes may send
+    std::uint64_t deltas_bytes = 0;  ///< as of slots_of_round()
+};
+/// Why the job has to pause because its deltas are too large: no worker could send one, or no round
+/// could have the workers that the job demands. Absent if they are not, or if it does not run.
+[[nodiscard]] std::optional<std::string> size_pause(const registry::Job& job,
+                                                    const SizeLimits& limits);
 /// Whether a worker with these open units may get another one. A game alone does not
 /// keep a worker from work: what it does meanwhile is void if the game shows a fault.
 [[nodiscard]] bool is_free(std::span<const registry::Unit> open_units);

@@ -38,6 +38,9 @@ struct Options {
     /// All deltas of a round are in memory while it is aggregated: a round has no more slots than
     /// fit, but at least one.
     std::uint64_t deltas_bytes_max = std::uint64_t{16} << 30;
+    /// Of a blob that nodes may send or fetch: rpc::ServerConfig::blob_bytes_max. A job with larger
+    /// deltas is paused.
+    std::uint64_t blob_bytes_max = std::uint64_t{1} << 30;
     /// How many of the reports that agree with the worker are audited by re-execution.
     std::uint32_t audit_ppm = 20'000;
     /// Of one unit's step records: a job's largest number of steps, all checkpoints, fits, and so

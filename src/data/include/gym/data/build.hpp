@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,13 @@ struct BuildProgress {
     std::uint64_t tokens = 0;
 };
 
+/// Rows of which each holds one document, or a piece of one: `window` tokens and one more, which is
+/// the next one's first (of the last: padding). Tokens behind a document are `padding`.
+struct PaddedRows {
+    std::uint32_t window = 0;
+    std::uint32_t padding = 0;
+};
+
 struct BuildOptions {
     std::vector<std::string> inputs;  ///< files, folders, s3://, https://; in this order
     std::filesystem::path output;
@@ -46,6 +54,7 @@ struct BuildOptions {
     StepOptions steps;
     EncoderFactory encoder;
     bool skip_malformed = false;      ///< count records that are not what they should be, and go on
+    std::optional<PaddedRows> rows;   ///< absent: documents follow each other
     std::uint64_t window_tokens = 0;  ///< both parts of the output must hold so many
     unsigned threads = 1;
     std::uint64_t index_bytes_max = std::uint64_t{1} << 30;

@@ -32,6 +32,9 @@ using LicenceCounts = std::map<std::string, std::uint64_t>;
 /// "303 CC-BY-NC-4.0, 12 MIT, 5 without a licence".
 [[nodiscard]] std::string licences_text(const LicenceCounts& counts);
 
+/// Whether any document has a licence.
+[[nodiscard]] bool names_licence(const LicenceCounts& counts);
+
 /// The licence under which the whole is registered: `given`, which must forbid whatever one of the
 /// documents' licences forbids; or, where it is empty, all of theirs together (licence::joined()).
 /// Documents without a licence do not count. @errors kInvalidArgument if nothing names a licence,

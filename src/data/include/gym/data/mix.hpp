@@ -15,6 +15,11 @@ inline constexpr std::uint64_t kMixPieceTokensMax = 4096;
 /// A percentage point: a share that differs by more is refused.
 inline constexpr std::uint64_t kMixDeviationPpmMax = 10'000;
 
+/// A weight as people write it: a share in any unit.
+inline constexpr double kMixWeightMin = 1e-6, kMixWeightMax = 100;
+/// @param weight kMixWeightMin to kMixWeightMax (an invariant of the caller).
+[[nodiscard]] std::uint64_t mix_weight_ppm(double weight);
+
 struct MixInput {
     std::filesystem::path path;    ///< a token file; its manifest is beside it or missing
     std::uint64_t weight_ppm = 0;  ///< its share, in millionths of the sum

@@ -16,10 +16,11 @@ namespace gym::dispute {
 /// No such trace leaf: programs without a guard have no leaf `skipped`.
 inline constexpr std::uint32_t kNoLeaf = 0xFFFFFFFF;
 
-/// dtype u8 | rank u8 | dims u32 each.
+/// dtype u8 | rank u8 | dims u32 each: of a program's tensors. A delta is a tensor u8 [size] too,
+/// which no record has and whose size can take more bits.
 struct Shape {
     program::DType dtype = program::DType::kF32;
-    program::Dims dims;
+    std::vector<std::uint64_t> dims;
     friend bool operator==(const Shape&, const Shape&) = default;
 };
 
@@ -71,8 +72,9 @@ struct LeafRecord {
 
 /// Bytes of the delta before the first parameter (docs/PROTOCOL.md: magic, codec, count).
 inline constexpr std::uint64_t kDeltaHeadBytes = 16;
-/// A dimension of a tensor has 32 bits, and the delta is opened as a tensor u8 [size].
-inline constexpr std::uint64_t kDeltaBytesMax = 0xFFFFFFFF;
+/// Of a delta: 1 TiB. Far below what the trees of a dispute have room for (2^48 chunks), so that no
+/// sum of sizes and places in deltas can overflow.
+inline constexpr std::uint64_t kDeltaBytesMax = std::uint64_t{1} << 40;
 
 /// shape | source of the value after the step: a trace leaf or a slot of the state before it |
 /// delta offset u64 | parameter u32.
@@ -164,10 +166,14 @@ struct TraceProgram {
 
 /// The tensor digest of a tensor of this shape whose chunks have this root.
 [[nodiscard]] Digest tensor_digest(const Shape& shape, const Digest& tree_root);
+/// The delta as a tensor: u8 [size].
+[[nodiscard]] Shape delta_shape(const TraceHeader& header);
 /// Elements; at most kSlotElementsMax in a decoded shape.
 [[nodiscard]] std::uint64_t element_count(const Shape& shape);
 [[nodiscard]] std::uint64_t size_bytes(const Shape& shape);
 [[nodiscard]] Shape shape_of(const program::Slot& slot);
+/// As a program's tensors have them. @pre each has 32 bits, as in every record.
+[[nodiscard]] program::Dims program_dims(const Shape& shape);
 
 /// A record under the trace root: its bytes and the siblings up to its list's root.
 struct RecordProof {

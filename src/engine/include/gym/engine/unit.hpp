@@ -135,10 +135,11 @@ struct AggregateResult {
 /// @param momentum the state after the last round; empty: zeros (round 0).
 /// @errors kInvalidArgument: no deltas, more than program::kDeltasMax, or not a train program;
 /// kShapeMismatch: base, momentum or a delta is not the program's.
-[[nodiscard]] Result<AggregateResult> run_aggregate(const program::Program& train,
-                                                    const State& base, const State& momentum,
-                                                    std::span<const Delta> deltas,
-                                                    const EngineOptions& options = {});
+/// @param elements_max as of program::aggregate_program().
+[[nodiscard]] Result<AggregateResult> run_aggregate(
+    const program::Program& train, const State& base, const State& momentum,
+    std::span<const Delta> deltas, const EngineOptions& options = {},
+    std::uint64_t elements_max = program::kSlotElementsMax);
 
 /// All-zero momentum shaped like `base`.
 [[nodiscard]] State zero_momentum(const State& base);

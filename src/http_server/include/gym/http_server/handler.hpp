@@ -67,6 +67,8 @@ class Handler {
         std::uint64_t body_bytes_max = 0;
         /// Takes the body in the place of Request::body, so that no body is held in memory.
         std::shared_ptr<BodySink> sink = {};
+        /// Whose key the request has: a body in memory counts for it. Empty: nobody's.
+        std::string owner = {};
     };
     [[nodiscard]] virtual Admission admit(const Request& head) = 0;
     /// Answers a request that was admitted. Never throws.

@@ -28,6 +28,9 @@ struct ServerOptions {
     /// Of bodies above kSmallBodyBytes that are in memory, together; more are refused with 503. One
     /// alone is always taken.
     std::uint64_t bodies_bytes_max = std::uint64_t{1} << 30;
+    /// The same of those that came with one owner's key; more are refused with 429. One alone is
+    /// always taken.
+    std::uint64_t owner_bodies_bytes_max = std::uint64_t{256} << 20;
     /// Of an answer; of each piece of one that is read while it is sent.
     std::uint32_t write_timeout_ms = 30'000;
     /// Answers that are read while they are sent, at one time; more are refused with 503.

@@ -25,12 +25,28 @@ struct Draft {
     FixedTerms fixed;
     /// What is written. Terms that are not stand at some value: `fixed` says which ones count.
     registry::JobSpec spec;
-    /// Of a model whose learning rate's schedule is to end with the job's last step, as a preset's:
-    /// its warm-up, which becomes a tenth of the job at most. Absent: the model file says all that.
-    std::optional<std::uint32_t> follow_with_warmup_steps = {};
+    /// Of a model whose learning rate's schedule is to follow the job, as a preset's: it ends with
+    /// the job's last step, its warm-up becomes a tenth of the job at most, and that of a unit a
+    /// fifth of it. Absent: the model file says all that.
+    struct WarmUps {
+        std::uint32_t job_steps = 0, unit_steps = 0;
+    };
+    std::optional<WarmUps> follow = {};
 
     [[nodiscard]] bool needs_plan() const { return wishes.any() || !fixed.complete(); }
 };
+
+/// What of a model's training nobody wrote, so that the plan fits it to the job.
+struct OpenTraining {
+    bool schedule = false;  ///< of the learning rate
+    bool outer = false;     ///< the outer step
+};
+/// Notes in the draft and in what its model's steps cost that the plan chooses these.
+void leave_open(const OpenTraining& open, const program::OptimizerConfig& optimizer, Draft& draft,
+                ModelWork& work);
+/// Whether the job's model, which is inlined, leaves its outer step open.
+/// @errors kMalformed for a text that is not YAML.
+[[nodiscard]] Result<bool> leaves_outer_open(const Draft& draft);
 
 /// @errors as registry::parse_job_spec() for what is written; kInvalidArgument for a wish that is
 /// not one.

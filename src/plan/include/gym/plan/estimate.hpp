@@ -22,8 +22,11 @@ struct ModelWork {
     std::uint64_t flops_per_step = 0;
     std::uint64_t tokens_per_step = 0;
     std::uint64_t parameters = 0;
+    std::uint64_t memory_bytes = 0;    ///< of a worker: engine::memory_need()
     std::uint32_t context = 1;         ///< tokens of a window
-    std::uint64_t schedule_steps = 0;  ///< where the learning rate's schedule ends
+    std::uint64_t schedule_steps = 0;  ///< where the learning rate's schedule ends; 0: anywhere
+    /// Momentum of the outer step that the model file writes; absent: the plan chooses the step.
+    std::optional<double> outer_momentum = 0.0;
     /// FLOPs of a round's aggregate over so many deltas.
     std::function<Result<std::uint64_t>(std::uint32_t slots)> aggregate_flops;
 };
@@ -42,8 +45,9 @@ struct SecondsRange {
 };
 
 struct Estimate {
-    double flops = 0;          ///< of all training units
-    std::uint64_t tokens = 0;  ///< that they train on
+    double flops = 0;                ///< of all training units
+    std::uint64_t tokens = 0;        ///< that they train on
+    std::uint64_t memory_bytes = 0;  ///< that a worker needs
     /// The same with the workers that are live now, if no others come; absent: they are not known.
     std::optional<std::uint64_t> tokens_today;
     Amount compute_wei;

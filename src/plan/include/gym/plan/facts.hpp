@@ -17,6 +17,7 @@ namespace gym::plan {
 struct Machine {
     std::uint64_t flops_per_second = 0;  ///< by its own benchmark; 0: unknown
     std::uint64_t valid_run = 0;         ///< units in a row that ended final
+    std::uint64_t memory_bytes = 0;      ///< that it lends; 0: unknown
 };
 
 /// What a job paid for its work.

@@ -23,7 +23,9 @@ inline constexpr std::uint32_t kStepsLongest = 500;    ///< of units that would 
 inline constexpr std::uint64_t kUnitSecondsMin = 60;   ///< shorter units get more steps
 inline constexpr std::uint64_t kUnitSecondsMax = 600;  ///< longer ones fewer
 inline constexpr std::uint32_t kRoundsWanted = 4;      ///< so that deltas are averaged at all
-inline constexpr std::uint64_t kDeadlineFactor = 3;    ///< of a unit's time on the slowest worker
+/// With fewer rounds the outer step forgets faster: see OuterStep.
+inline constexpr std::uint64_t kOuterRounds = 100;
+inline constexpr std::uint64_t kDeadlineFactor = 3;  ///< of a unit's time on the slowest worker
 inline constexpr std::uint64_t kEvaluateTokens = 65'536;  ///< of a round's validation
 /// Speed that deadlines are made for where no worker is live: a small CPU machine.
 inline constexpr std::uint64_t kAssumedFlopsPerSecond = 20'000'000'000;
@@ -34,8 +36,9 @@ inline constexpr std::uint64_t kDefaultPriceGym = 10;
 
 /// What the owner asks for. Absent: the rules decide.
 struct Wishes {
-    std::optional<std::uint64_t> tokens;    ///< to train on, repetitions counted
-    std::optional<std::uint32_t> nodes;     ///< workers of a round
+    std::optional<std::uint64_t> tokens;  ///< to train on, repetitions counted
+    /// Workers of a round; a plan is for those of them that are live, so that it trains the tokens.
+    std::optional<std::uint32_t> nodes;
     std::optional<Amount> max_cost_wei;     ///< never more is locked
     std::optional<std::uint64_t> within_s;  ///< the slow end of the estimate must not be later
 
@@ -55,6 +58,23 @@ struct FixedTerms {
         return rounds && slots && steps && price_wei_per_pflop && budget_wei;
     }
 };
+
+/// The outer step of a job of few rounds. A model's own one (0.7 and 0.9, DiLoCo's) is made for
+/// hundreds of rounds: of its first delta it takes 1.33 times, which throws the model beyond where
+/// its workers were, and every delta pushes on for ten rounds, in the end to 7 times its length,
+/// while a job of four rounds has ended by then. Here the first step is no longer than the delta,
+/// and a delta pushes on for a tenth of the rounds (docs/BENCHMARKS.md, "Rounds of a small plan").
+struct OuterStep {
+    double learning_rate = 0;
+    double momentum = 0;
+};
+/// Momentum 1 - 10 / rounds, at least 0.4; rate 1 / (1 + momentum), at most 0.7; both in
+/// hundredths, the rate rounded down. Absent for kOuterRounds and more: the model's own.
+[[nodiscard]] std::optional<OuterStep> outer_step(std::uint64_t rounds);
+
+// Terms that a job file has below `model`.
+inline constexpr const char* kOuterRateTerm = "outer.learning_rate";
+inline constexpr const char* kOuterMomentumTerm = "outer.momentum";
 
 /// A term of the plan and the rule that made it.
 struct Reason {
@@ -82,22 +102,32 @@ struct PriceChoice {
     std::string why = {};    ///< all of this in words
 };
 
+/// A plan for fewer workers than the owner wants, because no more are live.
+struct Shortage {
+    std::uint32_t wanted = 0;
+    std::optional<SecondsRange> seconds;  ///< that the job takes with all of them
+};
+
 struct Plan {
     registry::JobTerms terms;
+    std::optional<OuterStep> outer = {};    ///< absent: the model's own
+    std::optional<Shortage> shortage = {};  ///< of workers
     PriceChoice price;
     Amount budget_wei;
     Estimate estimate;
     std::string equation;            ///< "1.0e9 tokens = 153 rounds x 8 workers x 100 steps x ..."
     std::vector<Reason> reasons;     ///< in the order of a job file
     std::vector<std::string> notes;  ///< sentences that the owner should read before paying
-    /// The same about tokens that would not be trained today: few_workers().
+    /// The same about workers that are missing or too small: of a shortage, and worker_warnings().
     std::vector<std::string> warnings = {};
 };
 
 /// Plans count rounds of all slots, and so do prices: a sentence about what today's workers train
-/// of that, if they are fewer. Empty if they are enough, or not known.
-[[nodiscard]] std::string few_workers(const registry::JobTerms& terms, const Estimate& estimate,
-                                      const Facts& facts);
+/// of that, if they are fewer than the slots that the owner insists on; and one if some of them, or
+/// all, lend less memory than the model takes. Empty if they are enough, or not known.
+[[nodiscard]] std::vector<std::string> worker_warnings(const registry::JobTerms& terms,
+                                                       const Estimate& estimate,
+                                                       const Facts& facts);
 
 /// The plan's guarantees: rounds * slots * steps * tokens per step >= wishes.tokens, and less than
 /// one step of every slot of every round more; budget <= max_cost, and enough for a round; the

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "gym/common/result.hpp"
@@ -87,6 +88,9 @@ struct ModelConfig {
     double mask_rate = 0.15;       ///< encoder, masked: share of the tokens that are hidden
     std::uint32_t mask_token = 0;  ///< encoder, masked: stands for them; 0: the last one
     double temperature = 0.05;     ///< encoder, embed: cosines are divided by it
+    /// gpt, llama without classes, encoder: fills windows whose text is shorter. No other token
+    /// reads it and no loss counts it; a window is then a row of the dataset, as with classes.
+    std::optional<std::uint32_t> padding_token;
 };
 
 /// The model that `forward` is: one input, tokens i32 (windows, context); one output, f32 (windows
@@ -178,7 +182,10 @@ inline constexpr std::string_view kGradNormOutput = "grad_norm";  ///< f32 (1), 
 /// f32 (batch * context, vocabulary); of a classifier (batch, classes); of the first micro-batch.
 inline constexpr std::string_view kLogitsOutput = "logits";
 /// Constant, f32 (1): windows begin at multiples of so many tokens of the dataset; 1 without it.
+/// The last token of a window is then its label, unless kBatchPadding is there.
 inline constexpr std::string_view kBatchStride = "batch.stride";
+/// Constant, f32 (1): windows are rows without a label, which this token fills up.
+inline constexpr std::string_view kBatchPadding = "batch.padding";
 /// Constant of a llama with scaled rotary frequencies, f32: theta, factor (2 of them: linear) and
 /// low frequency factor, high frequency factor, original context (5: llama3).
 inline constexpr std::string_view kRopeScaling = "rope.scaling";
@@ -196,6 +203,9 @@ inline constexpr std::string_view kMomentumPrefix = "momentum.";
 inline constexpr std::uint32_t kRandomOpDropoutFirst = 1U << 23;
 inline constexpr std::uint32_t kDeltasMax = 1024;
 
+/// Whether windows are rows of the dataset whose last token is a label.
+[[nodiscard]] bool has_labels(const Program& program);
+
 /// One optimizer step: inputs batch and clock, outputs loss, grad_norm, logits, gradient.*.
 /// @errors kInvalidArgument naming the setting that is out of bounds.
 [[nodiscard]] Result<Program> train_program(const TrainConfig& config);
@@ -212,7 +222,9 @@ inline constexpr std::uint32_t kDeltasMax = 1024;
 
 /// The outer step over `deltas` accepted deltas: exact mean, then Nesterov
 /// (momentum' = mu * momentum + mean; base' = base + lr * (mean + mu * momentum')).
-/// A delta is final - base. Params: the base; next = the new base.
-[[nodiscard]] Result<Program> aggregate_program(const Program& train, std::uint32_t deltas);
+/// A delta is final - base. Params: the base, in aggregate_parts(); next = the new base.
+/// @param elements_max of a tensor. Fewer make more parts, and the same bits.
+[[nodiscard]] Result<Program> aggregate_program(const Program& train, std::uint32_t deltas,
+                                                std::uint64_t elements_max = kSlotElementsMax);
 
 }  // namespace gym::program

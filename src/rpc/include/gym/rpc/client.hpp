@@ -19,8 +19,10 @@ struct ClientConfig {
     bool allow_plaintext = false;  ///< also to another machine: anyone between may read and alter
     std::uint64_t chain_id = 0;    ///< refuse another network; 0 accepts what the server says
     std::int64_t call_ms_max = 10'000;
-    std::int64_t transfer_ms_max = 600'000;  ///< one blob
-    std::int64_t silence_ms_max = 20'000;    ///< a download that brings nothing is broken off
+    std::int64_t transfer_ms_max = 600'000;  ///< one blob; of more bytes, what 1 MB/s takes
+    /// A transfer that brings nothing is broken off; while the server reads or stores a blob, later
+    /// by what 100 MB/s takes.
+    std::int64_t silence_ms_max = 20'000;
     std::int64_t keepalive_ms = 20'000;  ///< a connection without traffic is pinged after this time
     std::int64_t keepalive_timeout_ms = 10'000;  ///< and given up without one
     unsigned attempts_max = 5;                   ///< of one call, while the server is unavailable

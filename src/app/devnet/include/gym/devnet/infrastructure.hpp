@@ -28,7 +28,8 @@ inline constexpr const char* kStakeTokens = "100";
 struct ChainOptions {
     std::uint32_t block_time_ms = 500;
     std::uint32_t dispute_clock_s = 60;
-    Amount token_supply;  ///< all of it goes to the job owner
+    std::uint32_t dispute_window_s = 60;  ///< in which a game about a unit can be opened
+    Amount token_supply;                  ///< all of it goes to the job owner
 };
 
 /// Starts a private PostgreSQL cluster, creates the database, applies the migrations and makes one

@@ -26,7 +26,11 @@ struct JobProgress {
     std::uint32_t units_checked = 0;        ///< verified, rejected or beyond
     std::vector<double> validation_losses;  ///< one per aggregated round
     std::vector<std::string> faults;        ///< sentences of rejected units, oldest first
-    std::uint32_t units_open = 0;           ///< not terminal, all rounds
+    /// The first unit that was rejected although no game on chain had proved its fault: the reason.
+    /// Nobody can take the stake of its worker any more.
+    std::string missed_game;
+    bool game_proved = false;         ///< a game proved a unit's fault
+    std::uint32_t units_open = 0;     ///< not terminal, all rounds
     std::uint32_t units_unpaid = 0;   ///< ended without pay or fault (unpaid, void), all rounds
     std::uint32_t units_waiting = 0;  ///< drawn for re-execution and not compared yet, all rounds
     std::uint64_t waiting_s = 0;      ///< since the first of these was committed
@@ -47,6 +51,12 @@ void count_units(const std::vector<registry::Unit>& units, std::optional<std::ui
 /// "round 3/8 [#########...............] validation loss 2.713", of the newest aggregated round;
 /// there must be one. With the units that ended unpaid, if any did.
 [[nodiscard]] std::string round_line(const JobProgress& progress);
+
+/// That the fault of every unit that was found wrong was, or still can be, proven on chain.
+/// @errors kTimeout saying what happened, why, and what helps.
+Status check_disputes(const JobProgress& progress);
+/// The same of a job that has ended and had a cheat: that its fault was proven.
+Status check_cheat_proven(const JobProgress& progress);
 
 /// From then on a unit that waits for its verifier is worth a word.
 inline constexpr std::uint64_t kBehindS = 60;

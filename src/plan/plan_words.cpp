@@ -1,0 +1,171 @@
+#include "plan_words.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "gym/common/memory.hpp"
+#include "gym/plan/units.hpp"
+
+namespace gym::plan {
+namespace {
+
+std::string with_minutes(const std::optional<SecondsRange>& seconds) {
+    return seconds ? duration_text(seconds->low, seconds->high) : "unknown time";
+}
+
+std::string unit_length(const Inputs& in, const registry::JobTerms& terms) {
+    return "a unit takes " + duration_text(in.step_s() * terms.steps) +
+           (slowest(in.facts.workers) ? " on the slowest live worker"
+                                      : " on a small machine; no worker is live");
+}
+
+/// What today's workers train, if they are fewer than the slots.
+std::string few_workers(const registry::JobTerms& terms, const Estimate& estimate,
+                        const Facts& facts) {
+    const std::size_t live = facts.workers.size();
+    if (!estimate.tokens_today || live >= terms.slots_max) return {};
+    const std::string few = fmt::format("{} of the {} workers are live now", live, terms.slots_max);
+    if (live < terms.workers_min)
+        return few + fmt::format("; a round waits until {} {}", terms.workers_min,
+                                 terms.workers_min == 1 ? "is" : "are");
+    return few + fmt::format(
+                     "; with today's {} worker{}: {} of {} tokens. A round of fewer workers trains "
+                     "fewer tokens and costs less; --tokens {} --nodes {} plans for these workers",
+                     live, live == 1 ? "" : "s", count_text(*estimate.tokens_today),
+                     count_text(estimate.tokens), estimate.tokens, live);
+}
+
+/// About workers that lend less memory than the model takes.
+std::string small_workers(const Estimate& estimate, const Facts& facts) {
+    std::size_t small = 0;
+    std::uint64_t most = 0;
+    for (const Machine& worker : facts.workers) {
+        most = std::max(most, worker.memory_bytes);
+        if (worker.memory_bytes != 0 && worker.memory_bytes < estimate.memory_bytes) ++small;
+    }
+    if (small == 0) return {};
+    const std::size_t live = facts.workers.size();
+    const std::string need =
+        "a worker needs " + memory_text(estimate.memory_bytes) + " of memory for this model; ";
+    if (small == live)
+        return need + fmt::format(
+                          "no live worker lends so much ({} at most), so that no unit is trained "
+                          "until one does: take a smaller model, `batch` or `context`, or more "
+                          "`micro_batches`",
+                          memory_text(most));
+    return need + fmt::format("{} of the {} live workers lend{} less, and train no unit of it",
+                              small, live, small == 1 ? "s" : "");
+}
+
+}  // namespace
+
+std::string shortage_text(const Plan& plan) {
+    const std::uint32_t live = plan.terms.slots_max;
+    const std::uint32_t wanted = plan.shortage->wanted;
+    return fmt::format(
+        "{0} of the {1} workers that you want {2} live: the plan is for {0}, so that "
+        "it trains all {3} tokens. It takes {4}; with {1} workers it would take {5}: "
+        "start the others, or wait for them, and submit then. `slots: {1}` in the "
+        "job file, or --set slots={1} in the place of --nodes, plans for {1} now; "
+        "until they are live, its rounds train fewer tokens",
+        live, wanted, live == 1 ? "is" : "are", count_text(plan.estimate.tokens),
+        with_minutes(plan.estimate.seconds), with_minutes(plan.shortage->seconds));
+}
+
+std::string equation_of(const Inputs& in, const registry::JobTerms& terms) {
+    const std::uint64_t tokens =
+        std::uint64_t{terms.slots_max} * terms.steps * terms.rounds * in.work.tokens_per_step;
+    return fmt::format("{} tokens = {} rounds x {} workers x {} steps x {} tokens",
+                       count_text(tokens), count_text(terms.rounds), terms.slots_max, terms.steps,
+                       count_text(in.work.tokens_per_step));
+}
+
+std::vector<Reason> reasons_of(const Inputs& in, const Plan& plan, const BudgetChoice& budget) {
+    const FixedTerms& fixed = in.fixed;
+    const registry::JobTerms& terms = plan.terms;
+    const std::string given = "as you say";
+    const auto why = [&](bool is_fixed, const std::string& rule) {
+        return is_fixed ? given : rule;
+    };
+    const std::string length = unit_length(in, terms);
+    std::string nodes = in.facts.workers.empty()
+                            ? std::string("the default where no worker is known")
+                            : fmt::format("{} workers are live", in.facts.workers.size());
+    if (in.wishes.within_s) nodes = "the fewest that are done in time";
+    if (in.wishes.nodes) nodes = "the nodes that you want";
+    if (plan.shortage)
+        nodes = fmt::format("the live ones of the {} nodes that you want", plan.shortage->wanted);
+    const std::string deadline =
+        fmt::format("{} units of the slowest live worker, at least 10 min", kDeadlineFactor);
+    std::vector<Reason> out{
+        {"rounds", std::to_string(terms.rounds),
+         why(fixed.rounds.has_value(), "tokens / (workers x steps x tokens of a step)")},
+        {"slots", std::to_string(terms.slots_max), why(fixed.slots.has_value(), nodes)},
+        {"workers_min", std::to_string(terms.workers_min),
+         why(fixed.workers_min.has_value(), "half of them, of those that are live")},
+        {"steps_per_round", std::to_string(terms.steps), why(fixed.steps.has_value(), length)},
+        {"checkpoint_every", std::to_string(terms.checkpoint_every),
+         why(fixed.checkpoint_every.has_value(), "each 100 steps")},
+        {"evaluate_windows", std::to_string(terms.evaluate_windows),
+         why(fixed.evaluate_windows.has_value(), "about 65,536 tokens a round")},
+        {"unit_ms", std::to_string(terms.lifecycle.unit_ms),
+         why(fixed.unit_ms.has_value(), deadline)},
+        {"report_ms", std::to_string(terms.lifecycle.report_ms),
+         why(fixed.report_ms.has_value(), "the same of the slowest live verifier")},
+        {"price_per_pflop", terms.price_wei_per_pflop.to_tokens(), plan.price.why},
+        {"budget", plan.budget_wei.to_tokens(), budget.why},
+    };
+    if (plan.outer) {
+        const std::string few_rounds =
+            fmt::format("fewer than {} rounds: a larger one overshoots", kOuterRounds);
+        out.push_back({kOuterRateTerm, fmt::format("{}", plan.outer->learning_rate), few_rounds});
+        out.push_back({kOuterMomentumTerm, fmt::format("{}", plan.outer->momentum), few_rounds});
+    }
+    return out;
+}
+
+std::vector<std::string> notes_of(const Inputs& in, const Plan& plan) {
+    const registry::JobTerms& terms = plan.terms;
+    std::vector<std::string> out;
+    if (!in.facts.unknown.empty())
+        out.push_back("the network's workers and rates are unknown: " + in.facts.unknown);
+    if (in.facts.unknown.empty() && in.facts.verifiers.empty())
+        out.emplace_back("no verifier is live: rounds wait until one is");
+    if (in.fixed.unit_ms &&
+        static_cast<double>(*in.fixed.unit_ms) < 1000 * in.step_s() * terms.steps)
+        out.push_back("unit_ms is too short: " + unit_length(in, terms));
+    const std::uint64_t steps = terms.rounds * terms.steps;
+    if (in.work.schedule_steps > 0 && in.work.schedule_steps != steps)
+        out.push_back(
+            fmt::format("the learning rate's schedule ends after {} steps, the job makes "
+                        "{}: --set model.optimizer.total_steps={} makes them agree",
+                        count_text(in.work.schedule_steps), count_text(steps), steps));
+    const auto few = outer_step(terms.rounds);
+    if (few && in.work.outer_momentum.value_or(0) > few->momentum)
+        out.push_back(fmt::format(
+            "the model's outer momentum of {} is made for hundreds of rounds, the job has {}: its "
+            "losses may rise from one round to the next. --set model.outer.momentum={} "
+            "--set model.outer.learning_rate={} avoids that",
+            *in.work.outer_momentum, count_text(terms.rounds), few->momentum, few->learning_rate));
+    if (plan.price.lowered_from_wei)
+        out.push_back("at " + money_text(plan.price.wei_per_pflop) +
+                      " for 10^15 operations workers earn less than at the usual " +
+                      money_number(*plan.price.lowered_from_wei) + ": --max-cost " +
+                      money_number(plan.price.enough_wei, Rounding::kUp) + " pays that price");
+    if (plan.estimate.most_wei && *plan.estimate.most_wei > plan.budget_wei)
+        out.push_back("if everything is verified the job can cost " +
+                      money_text(*plan.estimate.most_wei, Rounding::kUp) +
+                      ": it then pauses when the budget is used up (`gym job fund` continues it)");
+    return out;
+}
+
+std::vector<std::string> worker_warnings(const registry::JobTerms& terms, const Estimate& estimate,
+                                         const Facts& facts) {
+    std::vector<std::string> out;
+    for (std::string text : {few_workers(terms, estimate, facts), small_workers(estimate, facts)})
+        if (!text.empty()) out.push_back(std::move(text));
+    return out;
+}
+
+}  // namespace gym::plan

@@ -1,0 +1,334 @@
+#include "network_rounds.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "bench_must.hpp"
+#include "gym/codec/dense_code.hpp"
+#include "gym/codec/sparse_code.hpp"
+#include "gym/commit/codec.hpp"
+#include "gym/commit/sha256.hpp"
+#include "gym/engine/delta.hpp"
+#include "gym/engine/evaluate.hpp"
+#include "gym/engine/unit.hpp"
+#include "gym/kernels/float_environment.hpp"
+#include "gym/kernels/rows.h"
+#include "gym/program/codec.hpp"
+
+namespace gym::bench {
+namespace {
+
+namespace f32 = kernels::f32;
+
+constexpr std::uint32_t kLost = 1, kNew = 2, kLate = 3;  // purposes of chance()
+/// Levels reach 6 * 2^14 grid units: four times what AdamW can move a weight in a unit, for
+/// residuals.
+constexpr int kGridBits = 14;
+/// An update may be larger than a delta: Nesterov sums up to 1 / (1 - momentum) rounds.
+constexpr int kUpdateGridShift = 3;
+
+std::vector<float> floats(ByteView bytes) {
+    std::vector<float> values(bytes.size() / sizeof(float));
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+}
+Bytes bytes_of(const std::vector<float>& values) {
+    Bytes bytes(values.size() * sizeof(float));
+    std::memcpy(bytes.data(), values.data(), bytes.size());
+    return bytes;
+}
+std::vector<float> decoded(const codec::DenseCode& code) {
+    std::vector<std::int64_t> levels(code.tensor().elements);
+    code.add_to(levels, 1);
+    std::vector<float> values(levels.size());
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = f32::scale2(f32::from_i64(levels[i]), code.tensor().exponent);
+    return values;
+}
+
+class Saver {
+  public:
+    void add(const std::string& name, Bytes bytes) {
+        const std::uint64_t size = bytes.size();
+        state.tensors.push_back({name, commit::DType::kU8, {size}, std::move(bytes)});
+    }
+    void add(const std::string& name, const codec::Residual& residual) {
+        add(name + ".levels", residual.levels);
+        add(name + ".scales", residual.scales);
+    }
+    engine::State state;
+};
+
+class Loader {
+  public:
+    explicit Loader(const engine::State& state) : state_(state) {}
+    [[nodiscard]] const Bytes& operator()(const std::string& name) const {
+        const engine::StateTensor* const tensor = state_.find(name);
+        if (tensor == nullptr) give_up("the saved run has no '" + name + "'");
+        return tensor->bytes;
+    }
+    [[nodiscard]] codec::Residual residual(const std::string& name) const {
+        return {(*this)(name + ".levels"), (*this)(name + ".scales")};
+    }
+
+  private:
+    const engine::State& state_;
+};
+
+std::string name_of(const char* what, std::size_t a, std::size_t b = 0) {
+    return std::string(what) + "." + std::to_string(a) + "." + std::to_string(b);
+}
+
+}  // namespace
+
+std::string NetworkSetting::text() const {
+    char line[400];
+    std::snprintf(
+        line, sizeof line,
+        "codec %d, update %s, %u slots, %u steps, seed %llu, outer %g/%g, divisor_min %g, reset "
+        "%u, clip %d, held %g, churn %g",
+        codec, packed_update ? "4 bits" : "f32", slots, steps,
+        static_cast<unsigned long long>(seed), outer_rate, momentum, divisor_min, reset_rounds,
+        clip ? 1 : 0, held, churn);
+    return line;
+}
+
+NetworkRounds::NetworkRounds(const NetworkSetting& setting, const program::TrainConfig& config,
+                             const program::Program& train, const blob::Dataset& data)
+    : setting_(setting),
+      train_(train),
+      data_(data),
+      seed_(commit::sha256(as_bytes("network parity " + std::to_string(setting.seed)))),
+      program_root_(program::program_root(train)),
+      dataset_root_(data.root()),
+      base_(must(engine::base_of(train, must(engine::initial_state(train, seed_))))) {
+    const int reach = static_cast<int>(
+        std::ceil(std::log2(config.optimizer.learning_rate * static_cast<double>(setting.steps))));
+    for (std::size_t t = 0; t < base_.tensors.size(); ++t) {
+        up_.push_back({base_.tensors[t].bytes.size() / sizeof(float), reach - kGridBits});
+        down_.push_back({elements(t), reach - kGridBits + kUpdateGridShift});
+        momentum_.emplace_back(elements(t));
+        update_residual_.push_back(codec::Residual::zero(elements(t)));
+        bounds_.push_back(codec::kNoBound);
+    }
+    residuals_.assign(setting.slots, update_residual_);
+}
+
+std::size_t NetworkRounds::elements(std::size_t tensor) const {
+    return up_[tensor].elements;
+}
+
+/// In [0, 1); of job seed, round, slot and purpose alone.
+double NetworkRounds::chance(std::uint32_t slot, std::uint32_t purpose) const {
+    commit::Encoder encoder;
+    encoder.raw(seed_.view()).u64(round_).u32(slot).u32(purpose);
+    const Digest digest = commit::sha256(encoder.view());
+    std::uint32_t word = 0;
+    std::memcpy(&word, digest.data.data(), sizeof word);
+    return word * 0x1p-32;
+}
+
+NetworkRounds::Sent NetworkRounds::run_slot(std::uint32_t slot,
+                                            std::vector<std::vector<std::uint64_t>>& norms) {
+    const engine::UnitSpec spec{seed_, round_,        slot,          setting_.steps,
+                                0,     program_root_, dataset_root_, engine::state_root(base_)};
+    const engine::UnitResult unit = must(engine::run_unit({train_, base_, data_, spec}));
+    const engine::Delta delta = must(engine::Delta::decode(train_, unit.delta));
+    Sent sent;
+    for (std::size_t t = 0; t < up_.size(); ++t) {
+        if (setting_.codec == 0) {
+            sent.tensors.emplace_back(delta.tensor(t).begin(), delta.tensor(t).end());
+            sent.weights.push_back(kernels::kClipOne);
+            continue;
+        }
+        const auto form = static_cast<codec::Form>(setting_.codec);
+        const bool feedback = form == codec::Form::kSparse;
+        codec::Residual& residual = residuals_[slot][t];
+        auto encoding = codec::encode(form, up_[t], floats(delta.tensor(t)),
+                                      setting_.clip ? bounds_[t] : codec::kNoBound,
+                                      feedback ? &residual : nullptr);
+        if (feedback) residual = std::move(*encoding.residual);
+        norms[t].push_back(encoding.squared_norm);
+        sent.tensors.push_back(std::move(encoding.code));
+        sent.weights.push_back(encoding.weight);
+    }
+    for (std::size_t t = 0; t < up_.size(); ++t) {
+        wire_.up += sent.tensors[t].size();
+        wire_.up_parameters += elements(t);
+    }
+    return sent;
+}
+
+struct NetworkRounds::Totals {
+    std::vector<float> mean;
+};
+
+/// The mean of a tensor's deltas, element by element.
+NetworkRounds::Totals NetworkRounds::sum(std::size_t tensor,
+                                         const std::vector<Sent>& deltas) const {
+    std::int64_t all = 0;
+    for (const Sent& delta : deltas)
+        all += static_cast<std::int64_t>(delta.share);
+    Totals totals{std::vector<float>(elements(tensor))};
+    if (setting_.codec == 0) {
+        std::vector<float> column(deltas.size());
+        for (std::size_t i = 0; i < elements(tensor); ++i) {
+            for (std::size_t d = 0; d < deltas.size(); ++d) {
+                std::memcpy(&column[d], deltas[d].tensors[tensor].data() + i * sizeof(float),
+                            sizeof(float));
+                if (deltas[d].share == codec::Share::kLate) column[d] = f32::scale2(column[d], -1);
+            }
+            const float total =
+                kernels::exact_sum(column.data(), static_cast<std::int64_t>(column.size()));
+            totals.mean[i] = f32::div(total, f32::scale2(f32::from_i64(all), -1));
+        }
+        return totals;
+    }
+    std::vector<std::int64_t> sums(elements(tensor));
+    const auto least = std::max<std::int64_t>(
+        1, static_cast<std::int64_t>(std::ceil(setting_.divisor_min * static_cast<double>(all))));
+    std::vector<std::int64_t> shares(elements(tensor), setting_.codec == 2 ? 0 : all);
+    for (const Sent& delta : deltas) {
+        const std::int64_t weight = codec::sum_weight(delta.share, delta.weights[tensor]);
+        if (setting_.codec == 1) {
+            must(codec::DenseCode::decode(up_[tensor], delta.tensors[tensor])).add_to(sums, weight);
+            continue;
+        }
+        const auto code = must(codec::SparseCode::decode(up_[tensor], delta.tensors[tensor]));
+        code.add_to(sums, weight);
+        for (std::uint64_t b = 0; b < codec::blocks_of(elements(tensor)); ++b) {
+            const kernels::SparseBlock block = code.block(b);
+            for (int i = 0; i < block.count; ++i)
+                shares[b * codec::kBlock + block.index[i]] +=
+                    static_cast<std::int64_t>(delta.share);
+        }
+    }
+    for (std::size_t i = 0; i < sums.size(); ++i)
+        totals.mean[i] =
+            codec::delta_mean(sums[i], up_[tensor].exponent, std::max(shares[i], least));
+    return totals;
+}
+
+void NetworkRounds::publish(std::size_t tensor, const std::vector<float>& update) {
+    std::vector<float> base = floats(base_.tensors[tensor].bytes);
+    wire_.down_parameters += elements(tensor);
+    if (setting_.packed_update) {
+        auto encoding = codec::encode(codec::Form::kDense, down_[tensor], update, codec::kNoBound,
+                                      &update_residual_[tensor]);
+        update_residual_[tensor] = std::move(*encoding.residual);
+        wire_.down += encoding.code.size();
+        const auto change = decoded(must(codec::DenseCode::decode(down_[tensor], encoding.code)));
+        for (std::size_t i = 0; i < base.size(); ++i)
+            base[i] = f32::add(base[i], change[i]);
+    } else {
+        wire_.down += update.size() * sizeof(float);
+        for (std::size_t i = 0; i < base.size(); ++i)
+            base[i] = f32::add(base[i], update[i]);
+    }
+    base_.tensors[tensor].bytes = bytes_of(base);
+}
+
+void NetworkRounds::outer_step(const std::vector<Sent>& deltas) {
+    const auto rate = static_cast<float>(setting_.outer_rate);
+    const auto mu = static_cast<float>(setting_.momentum);
+    for (std::size_t t = 0; t < up_.size(); ++t) {
+        std::vector<float> update = sum(t, deltas).mean;
+        for (std::size_t i = 0; i < update.size(); ++i) {
+            momentum_[t][i] = f32::fma(momentum_[t][i], mu, update[i]);
+            update[i] = f32::mul(f32::fma(momentum_[t][i], mu, update[i]), rate);
+        }
+        publish(t, update);
+    }
+}
+
+void NetworkRounds::play_round() {
+    const kernels::ExactFloatEnvironment environment;
+    std::vector<std::vector<std::uint64_t>> norms(up_.size());
+    std::vector<Sent> arrived = std::exchange(held_, {}), late;
+    for (std::uint32_t slot = 0; slot < setting_.slots; ++slot) {
+        const bool lost = chance(slot, kLost) < setting_.churn / 2;
+        const bool fresh =
+            lost || chance(slot, kNew) < setting_.churn / 2 ||
+            (setting_.reset_rounds != 0 && (round_ + slot) % setting_.reset_rounds == 0);
+        if (fresh)
+            for (std::size_t t = 0; t < up_.size(); ++t)
+                residuals_[slot][t] = codec::Residual::zero(elements(t));
+        if (lost) continue;
+        Sent sent = run_slot(slot, norms);
+        if (chance(slot, kLate) < setting_.held) {
+            sent.share = codec::Share::kLate;
+            late.push_back(std::move(sent));
+        } else {
+            arrived.push_back(std::move(sent));
+        }
+    }
+    held_ = std::move(late);
+    for (std::size_t t = 0; t < up_.size(); ++t)
+        bounds_[t] = codec::next_bound(std::move(norms[t]));
+    if (!arrived.empty()) outer_step(arrived);
+    ++round_;
+}
+
+float NetworkRounds::validation_loss(std::uint32_t windows) const {
+    return must(engine::evaluate(train_, base_, data_, windows)).mean_loss;
+}
+
+engine::State NetworkRounds::save() const {
+    Saver saver;
+    commit::Encoder head;
+    head.u64(round_)
+        .u64(wire_.up)
+        .u64(wire_.up_parameters)
+        .u64(wire_.down)
+        .u64(wire_.down_parameters);
+    head.u32(static_cast<std::uint32_t>(held_.size()));
+    for (const std::uint64_t bound : bounds_)
+        head.u64(bound);
+    for (const Sent& sent : held_)
+        for (const std::int32_t weight : sent.weights)
+            head.u32(static_cast<std::uint32_t>(weight));
+    saver.add("head", head.take());
+    for (std::size_t t = 0; t < up_.size(); ++t) {
+        saver.add(name_of("base", t), base_.tensors[t].bytes);
+        saver.add(name_of("momentum", t), bytes_of(momentum_[t]));
+        saver.add(name_of("update", t), update_residual_[t]);
+        for (std::size_t slot = 0; slot < residuals_.size() && setting_.codec == 2; ++slot)
+            saver.add(name_of("residual", slot, t), residuals_[slot][t]);
+        for (std::size_t i = 0; i < held_.size(); ++i)
+            saver.add(name_of("held", i, t), held_[i].tensors[t]);
+    }
+    return std::move(saver.state);
+}
+
+void NetworkRounds::restore(const engine::State& saved) {
+    const Loader load(saved);
+    commit::Decoder head(load("head"));
+    round_ = must(head.u64());
+    for (std::uint64_t* const count :
+         {&wire_.up, &wire_.up_parameters, &wire_.down, &wire_.down_parameters})
+        *count = must(head.u64());
+    held_.assign(must(head.u32()), {});
+    for (std::uint64_t& bound : bounds_)
+        bound = must(head.u64());
+    for (Sent& sent : held_) {
+        sent.share = codec::Share::kLate;
+        sent.tensors.resize(up_.size());
+        for (std::size_t t = 0; t < up_.size(); ++t)
+            sent.weights.push_back(static_cast<std::int32_t>(must(head.u32())));
+    }
+    must(head.expect_end());
+    for (std::size_t t = 0; t < up_.size(); ++t) {
+        base_.tensors[t].bytes = load(name_of("base", t));
+        momentum_[t] = floats(load(name_of("momentum", t)));
+        update_residual_[t] = load.residual(name_of("update", t));
+        for (std::size_t slot = 0; slot < residuals_.size() && setting_.codec == 2; ++slot)
+            residuals_[slot][t] = load.residual(name_of("residual", slot, t));
+        for (std::size_t i = 0; i < held_.size(); ++i)
+            held_[i].tensors[t] = load(name_of("held", i, t));
+    }
+}
+
+}  // namespace gym::bench

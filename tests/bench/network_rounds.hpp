@@ -1,0 +1,89 @@
+// Rounds of a network in one process: N slots train on the exact engine, their deltas go through
+// the real codec, the outer step works on exact sums, and the update goes down as it does in a
+// network.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gym/blob/dataset.hpp"
+#include "gym/codec/encode.hpp"
+#include "gym/codec/sum.hpp"
+#include "gym/engine/state.hpp"
+#include "gym/program/train_program.hpp"
+
+namespace gym::bench {
+
+/// What is simulated. Every field but `rounds` changes the losses.
+struct NetworkSetting {
+    int codec = 0;               ///< 0: f32, 1: codec::Form::kDense, 2: codec::Form::kSparse
+    bool packed_update = false;  ///< the update goes down in 4 bits with a residual of its own
+    std::uint32_t slots = 8;
+    std::uint32_t rounds = 40;
+    std::uint32_t steps = 25;  ///< inner steps of a unit
+    std::uint64_t seed = 1;
+    double outer_rate = 0.7;
+    double momentum = 0.9;
+    /// A coordinate's sum is divided by the shares of those who sent it, but at least by this share
+    /// of all: 1 is the mean over all, 0 the mean over senders.
+    double divisor_min = 1;
+    std::uint32_t reset_rounds = 8;  ///< 0: residuals are never reset
+    bool clip = true;                ///< to the last round's median norm
+    double held = 0;                 ///< share of deltas that enter one round later at half weight
+    double churn = 0;                ///< share of slots that are lost or new in a round, half each
+
+    [[nodiscard]] std::string text() const;  ///< one line; another run of it gives the same losses
+};
+
+/// Bytes on the wire, of all rounds so far.
+struct WireBytes {
+    std::uint64_t up = 0, up_parameters = 0, down = 0, down_parameters = 0;
+};
+
+class NetworkRounds {
+  public:
+    /// Borrows program and data.
+    NetworkRounds(const NetworkSetting& setting, const program::TrainConfig& config,
+                  const program::Program& train, const blob::Dataset& data);
+
+    void play_round();
+    [[nodiscard]] float validation_loss(std::uint32_t windows) const;
+    [[nodiscard]] std::uint64_t round() const { return round_; }
+    [[nodiscard]] const WireBytes& wire() const { return wire_; }
+
+    /// Everything that the next round depends on.
+    [[nodiscard]] engine::State save() const;
+    void restore(const engine::State& saved);
+
+  private:
+    /// A slot's delta on its way: f32 or a code for each tensor, and what it counts there.
+    struct Sent {
+        std::vector<Bytes> tensors;
+        std::vector<std::int32_t> weights;
+        codec::Share share = codec::Share::kFull;
+    };
+    struct Totals;
+    [[nodiscard]] Sent run_slot(std::uint32_t slot, std::vector<std::vector<std::uint64_t>>& norms);
+    [[nodiscard]] Totals sum(std::size_t tensor, const std::vector<Sent>& deltas) const;
+    void outer_step(const std::vector<Sent>& deltas);
+    void publish(std::size_t tensor, const std::vector<float>& update);
+    [[nodiscard]] std::size_t elements(std::size_t tensor) const;
+    [[nodiscard]] double chance(std::uint32_t slot, std::uint32_t purpose) const;
+
+    NetworkSetting setting_;
+    const program::Program& train_;
+    const blob::Dataset& data_;
+    Digest seed_, program_root_, dataset_root_;
+    std::uint64_t round_ = 0;
+    engine::State base_;
+    std::vector<codec::TensorGrid> up_, down_;  ///< grids of deltas and of updates
+    std::vector<std::vector<float>> momentum_;
+    std::vector<std::vector<codec::Residual>> residuals_;  ///< slot, tensor
+    std::vector<codec::Residual> update_residual_;
+    std::vector<std::uint64_t> bounds_;
+    std::vector<Sent> held_;
+    WireBytes wire_;
+};
+
+}  // namespace gym::bench

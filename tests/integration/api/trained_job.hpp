@@ -1,0 +1,34 @@
+#pragma once
+
+#include "gym/db/database.hpp"
+#include "gym/registry/jobs.hpp"
+#include "gym/registry/rounds.hpp"
+
+namespace gym::api::testing {
+
+/// A submitted job's first round as the coordinator stores it, by a single worker.
+/// @param base before it. @param next after it.
+inline Status store_round(db::Database& owner, const Digest& job, const registry::StateRef& base,
+                          const registry::StateRef& next, const Address& worker) {
+    const registry::StateRef momentum{Digest{{0x11}}, Digest{{0x12}}};
+    return owner.transact([&](db::Transaction& tx) -> Status {
+        registry::JobArtifacts made;
+        made.base_state_root = base.root;
+        made.base_state_blob = base.blob;
+        GYM_CHECK(registry::start_job(tx, job, made, 1));
+        protocol::RoundRecord record;
+        record.job_id = job;
+        record.round = 1;
+        record.base_state_root = base.root;
+        record.steps = record.checkpoint_every = 4;
+        record.slots = {{0, worker}};
+        GYM_CHECK(registry::record_round(tx, record, base, momentum, 1));
+        GYM_CHECK(registry::open_round(tx, job, 1, 2, 1));
+        GYM_CHECK(registry::seal_round(tx, job, 1, Digest{}, 0, 1));
+        GYM_CHECK(registry::mark_posted(tx, job, 1, 1, 2));
+        GYM_CHECK(registry::set_beacon(tx, job, 1, Digest{}));
+        return registry::set_aggregated(tx, job, 1, {next, momentum, {}, {}, 2.5}, 1);
+    });
+}
+
+}  // namespace gym::api::testing
