@@ -66,7 +66,6 @@ Response refusal(const Error& error, const Request& request) {
     Response out =
         too_much ? http_server::problem(429, "too_many_requests", error.message, request.request_id)
                  : http_server::problem(error, request.request_id);
-    if (too_much) out.headers.emplace_back("Retry-After", "5");
     if (out.status == 404) out.headers.emplace_back("Cache-Control", "no-store");
     if (out.status == 500) spdlog::error("request {}: {}", request.request_id, error.message);
     return out;
