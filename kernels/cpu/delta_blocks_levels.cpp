@@ -170,8 +170,10 @@ void dense_block(const int32_t* y, uint8_t* levels, uint8_t* scales) {
             level[i] = dense_level(from[i], s);
         uint8_t* const to = levels + span * kDenseScaleSpan / 2;
         GYM_VECTOR_LOOP
-        for (int32_t i = 0; i < kDenseScaleSpan / 2; ++i)
-            to[i] = static_cast<uint8_t>((level[2 * i] & 15) | (level[2 * i + 1] & 15) << 4);
+        for (int32_t i = 0; i < kDenseScaleSpan / 2; ++i) {
+            const int32_t even = 2 * i;
+            to[i] = static_cast<uint8_t>((level[even] & 15) | (level[even + 1] & 15) << 4);
+        }
     }
 }
 
@@ -182,8 +184,9 @@ void subtract_dense(const uint8_t* levels, const uint8_t* scales, int32_t weight
         const uint8_t* const from = levels + span * kDenseScaleSpan / 2;
         GYM_VECTOR_LOOP
         for (int32_t i = 0; i < kDenseScaleSpan / 2; ++i) {
-            to[2 * i] -= low_level(from[i]) * unit;
-            to[2 * i + 1] -= high_level(from[i]) * unit;
+            const int32_t even = 2 * i;
+            to[even] -= low_level(from[i]) * unit;
+            to[even + 1] -= high_level(from[i]) * unit;
         }
     }
 }

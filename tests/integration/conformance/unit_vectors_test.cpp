@@ -159,12 +159,13 @@ std::vector<std::pair<std::string, std::string>> model_files() {
         {"qk_norm", model + kDecoder + kLlama + "  qk_norm: true\n" + kPlain},
         {"padded_llama", model + kDecoder + kLlama + "  padding_token: 255\n" + kFull},
         {"padded_masked", model + kDecoder + kEncoder + "  padding_token: 0\n" + kFull},
-        {"padded_embed",
-         model + kDecoder + kEncoder +
-             "  task: embed\n  passages: 2\n  pooling: mean\n  padding_token: 0\n" + kPlain},
+        {"padded_embed", model + kDecoder + kEncoder +
+                             "  task: embed\n  passages: 2\n  pooling: mean\n  padding_token: 0\n" +
+                             kPlain},
         {"padded_rerank", model + kDecoder + kEncoder +
                               "  task: rerank\n  passages: 3\n  dropout: 0.2\n"
-                              "  padding_token: 7\n" + kFull}};
+                              "  padding_token: 7\n" +
+                              kFull}};
 }
 
 TEST(ConformanceVectors, OfModelFilesAreWhatTheProductMakes) {
