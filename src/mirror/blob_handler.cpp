@@ -54,7 +54,7 @@ class CountingReader final : public blob::BlobReader {
 
 /// ROOT as it is written in paths: 64 lower-case digits. One spelling, so that no cache holds two.
 Result<Digest> parse_root(std::string_view text) {
-    const auto root = Digest::parse(text);
+    auto root = Digest::parse(text);
     if (text.size() == kRootDigits && root.ok() && to_hex(root->view()) == text) return root;
     return fail(ErrorCode::kNotFound,
                 "a blob's path is /b/ROOT or /b/ROOT.pieces, where ROOT has 64 lower-case "
@@ -78,7 +78,7 @@ http_server::Handler::Admission BlobHandler::admit(const Request& head) {
     Response refused =
         http_server::problem(405, "method", "blobs are read with GET and HEAD", head.request_id);
     refused.headers.emplace_back("Allow", "GET, HEAD");
-    return {count(std::move(refused)), 0, {}};
+    return {.refused = count(std::move(refused))};
 }
 
 Response BlobHandler::handle(const Request& request) {

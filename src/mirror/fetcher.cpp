@@ -23,6 +23,7 @@ struct Fetcher::Impl {
                 known.emplace_back(source->expected_ms(blob::kPieceBytes), source.get());
         std::ranges::stable_sort(known, {}, &std::pair<double, Source*>::first);
         std::vector<Source*> out;
+        out.reserve(known.size());
         for (const auto& [ms, source] : known)
             out.push_back(source);
         return out;
