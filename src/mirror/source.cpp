@@ -72,7 +72,7 @@ void Source::put_back(Connection connection) {
     if (idle_.size() < kIdleConnectionsMax) idle_.push_back(std::move(connection));
 }
 
-Result<http::Reply> Source::get(http::Request request) {
+Result<http::Reply> Source::get(const http::Request& request) {
     Connection connection = take();
     const bool reused = connection->is_open();
     auto reply = connection->exchange(request);
@@ -106,7 +106,7 @@ Result<blob::PieceList> Source::ask_list(const Digest& root, const std::stop_tok
     request.target = target_of(root, ".pieces");
     request.timeout_ms = options_.list_timeout_ms;
     request.stop = stop;
-    GYM_TRY(const http::Reply reply, get(std::move(request)));
+    GYM_TRY(const http::Reply reply, get(request));
     if (reply.status != 200) return refusal(reply);
     GYM_TRY(blob::PieceList list, blob::PieceList::decode(root, bytes_of(reply.body)));
     if (list.size_bytes() > options_.blob_bytes_max)
@@ -147,7 +147,7 @@ Result<Bytes> Source::ask_piece(const blob::PieceList& list, std::uint64_t index
     request.headers = {{"Range", "bytes=" + range}};
     request.silence_ms = options_.silence_ms;
     request.stop = stop;
-    GYM_TRY(const http::Reply reply, get(std::move(request)));
+    GYM_TRY(const http::Reply reply, get(request));
     // A server without ranges sends all of a blob of one piece.
     const bool whole = reply.status == 200 && list.count() == 1;
     if (reply.status != 206 && !whole) {

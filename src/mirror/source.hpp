@@ -42,7 +42,7 @@ class Source {
     using Connection = std::unique_ptr<http::Connection>;
     [[nodiscard]] Connection take();
     void put_back(Connection connection);
-    [[nodiscard]] Result<http::Reply> get(http::Request request);
+    [[nodiscard]] Result<http::Reply> get(const http::Request& request);
     [[nodiscard]] Result<blob::PieceList> ask_list(const Digest& root, const std::stop_token& stop);
     [[nodiscard]] Result<Bytes> ask_piece(const blob::PieceList& list, std::uint64_t index,
                                           const std::stop_token& stop);

@@ -106,7 +106,7 @@ std::optional<Result<blob::VerifiedBlob>> BlobCache::fetch_pieces(const Digest& 
 Status BlobCache::download_pieces(mirror::Fetcher& mirrors, const blob::PieceList& list,
                                   const std::filesystem::path& path, const Progress& progress) {
     GYM_TRY(PieceFile file, PieceFile::open(path, store_.key(), list));
-    const Status fetched = mirrors.download(list, file, coordinator_->stop(), progress);
+    Status fetched = mirrors.download(list, file, coordinator_->stop(), progress);
     mirrors_->mirror_bytes += file.bytes_written();
     if (!fetched.ok()) {
         const ErrorCode code = fetched.error().code;
