@@ -7,7 +7,7 @@ namespace gym::api::calls {
 namespace {
 
 /// Others than its owner may train on a dataset as far as its licence permits the job's use.
-/// @param dataset a registry::Dataset that is no mix, or a part of one.
+/// @param dataset a registry::Dataset without parts, or a part of a mix.
 template <class Text>
 Status check_licence(const Text& dataset, const Address& submitter, licence::Use use) {
     if (dataset.owner == submitter) return {};

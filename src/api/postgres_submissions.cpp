@@ -396,9 +396,8 @@ Result<ReadFile> read_offered(const blob::BlobReader& file, const DatasetOffer& 
                 return {};
             }));
     if (offer.root && *offer.root != out.summary.root)
-        return fail(ErrorCode::kMismatch, "the file's tokens have the root " +
-                                              out.summary.root.hex() + ", not " +
-                                              offer.root->hex());
+        return fail(ErrorCode::kMismatch, "the dataset's root is " + out.summary.root.hex() +
+                                              ", not " + offer.root->hex());
     out.sketch = sketcher.finish();
     return out;
 }
@@ -477,8 +476,11 @@ Result<AddedDataset> add_new(db::Transaction& tx, const quality::DatasetSketch& 
 Result<AddedDataset> PostgresBackend::add_dataset(const DatasetOffer& offer) {
     GYM_CHECK(check_offer(offer));
     if (!offer.upload) {
-        return register_file(offer, FileInMemory(offer.file),
-                             [&]() { return blobs_.put(offer.file); });
+        const auto put = [&]() -> Status {
+            GYM_TRY([[maybe_unused]] const Digest root, blobs_.put(offer.file));
+            return {};
+        };
+        return register_file(offer, blob::blob_root(offer.file), FileInMemory(offer.file), put);
     }
     const std::unique_lock lock(*reading_, std::try_to_lock);
     if (!lock)
@@ -494,19 +496,18 @@ Result<AddedDataset> PostgresBackend::add_dataset(const DatasetOffer& offer) {
         return fail(ErrorCode::kOutOfRange, "a token file of " + memory_text(file->size()) +
                                                 "; this network takes at most " +
                                                 memory_text(options_.dataset_bytes_max));
-    return register_file(offer, *file, [&]() -> Result<Digest> {
-        GYM_CHECK(blobs_.adopt(blob, *file));
-        return blob;
-    });
+    const auto adopt = [&] { return blobs_.adopt(blob, *file); };
+    return register_file(offer, blob, *file, adopt);
 }
 
-Result<AddedDataset> PostgresBackend::register_file(const DatasetOffer& offer,
+Result<AddedDataset> PostgresBackend::register_file(const DatasetOffer& offer, const Digest& blob,
                                                     const blob::BlobReader& file,
-                                                    FunctionRef<Result<Digest>()> store) {
+                                                    FunctionRef<Status()> store) {
     GYM_TRY(std::string licence, licence::canonical(offer.licence));
     // Seconds for large files: outside of the lock that others wait for.
     GYM_TRY(const ReadFile read, read_offered(file, offer));
     registry::Dataset dataset = record_of(offer, std::move(licence), read.summary);
+    dataset.blob = blob;
     dataset.usefulness_ppm = options_.usefulness_default_ppm;
     dataset.registered_at_ms = clock_.now_ms();
     const bool names_access = offer.access.has_value();
@@ -521,7 +522,7 @@ Result<AddedDataset> PostgresBackend::register_file(const DatasetOffer& offer,
                 return found;
             }));
     // Before the row that promises the bytes; also if the row is there, in case they were lost.
-    GYM_TRY(dataset.blob, store());
+    GYM_CHECK(store());
     if (before) return *before;
     const quality::DatasetSketch& sketch = read.sketch;
     dataset.sample = registry::DatasetSample{

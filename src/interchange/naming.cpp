@@ -199,13 +199,17 @@ BoundRule put_in(const NameRule& rule, std::string_view number) {
     return bound;
 }
 
-/// Rows of `slot` that are queries: as many as the outputs of the program's attention. 0: the slot
-/// is no stack of queries and as many keys as values.
+/// Rows of `slot` that are queries: as many as the outputs of the program's attention, but for the
+/// column that a model with padding adds to every head. 0: the slot is no stack of queries and as
+/// many keys as values.
 std::uint64_t query_rows(const Program& program, const Slot& slot) {
     const auto attention =
         std::ranges::find(program.ops(), program::Opcode::kAttention, &program::Op::code);
     if (attention == program.ops().end()) return 0;
-    const std::uint64_t rows = program.slot(attention->outputs[0]).dims.back();
+    const std::uint64_t heads = attention->attributes[1];
+    const bool padded = program.slot(attention->inputs[0]).dims.back() == slot.dims[0] + 3 * heads;
+    const std::uint64_t rows =
+        program.slot(attention->outputs[0]).dims.back() - (padded ? heads : 0);
     const bool fits = slot.dims[0] > rows && (slot.dims[0] - rows) % 2 == 0;
     return fits ? rows : 0;
 }

@@ -11,7 +11,7 @@ namespace gym::devnet {
 /// How long to wait for something.
 struct WaitLimits {
     std::uint32_t timeout_s = 0;  ///< without progress, where progress can be seen
-    /// In all, however it goes on: progress that never ends is none.
+    /// In all, even while there is progress: a stage that never ends has failed.
     std::uint32_t in_all_s = 4 * timeout_s;
     std::function<bool()> interrupted = {};  ///< asked between polls; empty: never
 };

@@ -100,7 +100,7 @@ TEST_F(DatasetUploadsTest, WhatIsNoFinishedUploadOfATokenFileIsRefused) {
     const Bytes other = text(6'000);
     const Digest whole = send(other);
     refused(offer(whole, {}, address_of(9)), ErrorCode::kNotFound, "you have no complete upload");
-    refused(offer(whole, Digest{}), ErrorCode::kMismatch, "the file's tokens have the root ");
+    refused(offer(whole, Digest{}), ErrorCode::kMismatch, "the dataset's root is ");
     const std::string prose = "this is no token file, but prose";
     const Digest no_tokens = send(Bytes(prose.begin(), prose.end()));
     refused(offer(no_tokens), ErrorCode::kMalformed, "");

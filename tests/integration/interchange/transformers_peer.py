@@ -178,7 +178,8 @@ def bert_logits(weights, tokens, config):
     task = config["architectures"][0]
     if task == "BertForMaskedLM":
         share = int(MASK_RATE * 2**32)
-        tokens = [config["mask_token_id"] if (i + 1) * share >> 32 > i * share >> 32 else token
+        padding = config.get("padding_token")  # never masked
+        tokens = [config["mask_token_id"] if token != padding and (i + 1) * share >> 32 > i * share >> 32 else token
                   for i, token in enumerate(tokens)]
     ids = torch.tensor(tokens).reshape(-1, length)
     # As attention_mask says it: added to the scores of keys.

@@ -161,8 +161,8 @@ void expect_equal_logits(const std::string& naming, const program::TrainConfig& 
     ASSERT_EQ(theirs_written.size(), ours_written.size());
     EXPECT_LT(relative_error(ours_exported, theirs_exported), 2e-3);
     EXPECT_LT(relative_error(ours_written, theirs_written), 2e-3);
-    // The measure tells models apart.
-    EXPECT_GT(relative_error(ours_exported, theirs_written), 0.1);
+    // The measure tells models apart, also by the two scores of padded passages, which are alike.
+    EXPECT_GT(relative_error(ours_exported, theirs_written), 0.05);
 }
 
 TEST(TransformersWeights, OfGpt2GiveTheLogitsOfPyTorchBothWays) {
@@ -209,6 +209,7 @@ TEST(TransformersWeights, OfBertsGiveTheLogitsThatAnAttentionMaskGivesPaddedText
                                        {Task::kClassify, "bert-classifier"},
                                        {Task::kRerank, "bert-classifier"},
                                        {Task::kEmbed, "bert-embedding"}}) {
+        SCOPED_TRACE(static_cast<int>(task));
         program::TrainConfig config = bert_config(task);
         config.model.padding_token = 0;
         expect_equal_logits(naming, config);

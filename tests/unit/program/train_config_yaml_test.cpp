@@ -144,7 +144,7 @@ TEST(ModelFile, KnowsTheKeysOfEachArchitecture) {
 }
 
 TEST(ModelFile, ReadsWhichTokenIsPaddingAndWritesItAgain) {
-    for (const char* architecture : {"gpt", "llama", "bert"}) {
+    for (const char* architecture : {"gpt2", "llama", "bert"}) {
         const std::string model = std::string("batch: 2\nmodel: {architecture: ") + architecture +
                                   ", vocabulary: 256, context: 8, layers: 1, heads: 2, width: 8";
         const auto without = parse_train_config(model + "}\n", "t");

@@ -134,7 +134,7 @@ TEST_F(JobPlanTest, AQuoteExplainsThePlan) {
     const json::array& terms = machine.at("plan").at("terms").as_array();
     ASSERT_EQ(terms.size(), 12U);
     EXPECT_EQ(terms.back().at("term"), "outer.momentum") << "of few rounds";
-    EXPECT_EQ(terms.back().at("value"), "0.4");
+    EXPECT_EQ(terms.back().at("value"), "0.69");
     EXPECT_TRUE(machine.at("plan").at("shortage").is_null());
     // What is quoted can be kept as a job file, which then needs no plan.
     spill(place_ / "kept.yaml", std::string(machine.at("spec").as_string()));

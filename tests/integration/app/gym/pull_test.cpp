@@ -118,8 +118,8 @@ TEST_F(PullTest, AJobTrainsOnAMixOfRegisteredDatasetsAndFiles) {
     const auto registered =
         backend().dataset(jobs[0].dataset_root, registry::Viewer::service()).value();
     EXPECT_EQ(registered.licence, "CC0-1.0 AND MIT") << "of all parts";
-    EXPECT_EQ(backend().datasets({.viewer = registry::Viewer::account(address_of(9))})->size(), 2U)
-        << "to train on a file is not to publish it";
+    EXPECT_EQ(backend().datasets({.viewer = registry::Viewer::account(address_of(9))})->size(), 3U)
+        << "the fixture's text and both that were entered: to train on a file is not to publish it";
     const auto pulled_mix = pull(jobs[0].dataset_root.hex());
     ASSERT_EQ(pulled_mix.exit_code, 0) << pulled_mix.err;
     const std::string tokens = slurp(pulled());

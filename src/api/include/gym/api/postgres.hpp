@@ -109,9 +109,9 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     Result<Address> authenticate(std::string_view key) override;
 
   private:
-    /// @param store keeps the file's bytes and returns their blob's root.
-    Result<AddedDataset> register_file(const DatasetOffer& offer, const blob::BlobReader& file,
-                                       FunctionRef<Result<Digest>()> store);
+    /// @param blob the root of the file's bytes. @param store keeps them.
+    Result<AddedDataset> register_file(const DatasetOffer& offer, const Digest& blob,
+                                       const blob::BlobReader& file, FunctionRef<Status()> store);
 
     db::Database& database_;
     blob::BlobStore& blobs_;
