@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "gym/crypto/secret.hpp"
+#include "gym/http_server/party.hpp"
 #include "gym/http_server/problem.hpp"
 
 namespace gym::http_server {
@@ -78,6 +79,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
         stream_.socket().set_option(asio::ip::tcp::no_delay(true), ignored);
         const auto peer = stream_.socket().remote_endpoint(ignored);
         if (!ignored) peer_ = peer.address().to_string();
+        party_ = party_of(peer_);
     }
 
     void start(bool crowded) override {
@@ -93,6 +95,8 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
         closing_ = true;
         if (waiting_) close();
     }
+
+    [[nodiscard]] const std::string& party() const override { return party_; }
 
   private:
     void read_header() {
@@ -376,8 +380,11 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
 
     void on_piece_read() {
         if (!piece_read_.ok()) {
-            // The head is sent: all that is left is to break off.
-            spdlog::error("request {}: {}", request_.request_id, piece_read_.error().message);
+            // The head is sent: all that is left is to break off. What is no fault here is no
+            // error: another server that does not answer would fill the log.
+            const bool fault = piece_read_.error().code != ErrorCode::kUnavailable;
+            spdlog::log(fault ? spdlog::level::err : spdlog::level::debug, "request {}: {}",
+                        request_.request_id, piece_read_.error().message);
             return close();
         }
         stream_body_->offset += piece_.size();
@@ -439,6 +446,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
 
     beast::tcp_stream stream_;
     std::string peer_;
+    std::string party_;
     asio::steady_timer deadline_;  // of the read under way
     const ServerOptions& options_;
     Handler& handler_;

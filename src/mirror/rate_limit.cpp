@@ -1,26 +1,10 @@
 #include "gym/mirror/rate_limit.hpp"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
-#include <array>
-#include <iterator>
+
+#include "gym/http_server/party.hpp"
 
 namespace gym::mirror {
-namespace {
-
-/// Whom an address belongs to: a home has a whole /64 of IPv6.
-std::string party_of(const std::string& peer) {
-    in6_addr address{};
-    if (::inet_pton(AF_INET6, peer.c_str(), &address) != 1 || IN6_IS_ADDR_V4MAPPED(&address))
-        return peer;
-    std::fill(std::begin(address.s6_addr) + 8, std::end(address.s6_addr), std::uint8_t{0});
-    std::array<char, INET6_ADDRSTRLEN> text{};
-    return ::inet_ntop(AF_INET6, &address, text.data(), text.size()) != nullptr ? text.data()
-                                                                                : peer;
-}
-
-}  // namespace
 
 bool TokenBucket::take(double amount, Moment now) {
     if (last_ != Moment{})
@@ -33,7 +17,7 @@ bool TokenBucket::take(double amount, Moment now) {
 }
 
 bool PeerLimit::take(const std::string& peer, double amount, TokenBucket::Moment now) {
-    const std::string party = party_of(peer);
+    const std::string party = http_server::party_of(peer);
     const std::scoped_lock lock(mutex_);
     auto found = peers_.find(party);
     if (found == peers_.end()) {

@@ -20,6 +20,9 @@ struct ServerOptions {
     std::uint16_t port = 0;               ///< 0: any free one, see Server::port()
     std::uint32_t threads = 4;            ///< that run handlers; one more thread does the sockets
     std::uint32_t connections_max = 256;  ///< more are answered 503 and closed
+    /// The same of one peer (party_of()). 0: no bound but that of all, as behind a proxy, whose
+    /// address all peers have.
+    std::uint32_t peer_connections_max = 0;
     std::uint32_t header_bytes_max = 16 << 10;
     std::uint32_t header_timeout_ms = 10'000;  ///< also how long a connection may idle
     std::uint32_t body_timeout_ms = 60'000;

@@ -24,8 +24,8 @@ class TokenBucket {
     Moment last_{};
 };
 
-/// A bucket for each peer, by its IP address (IPv6: by its /64). Remembers `peers_max`; beyond, the
-/// one that asked least recently is forgotten. Thread-safe.
+/// A bucket for each peer, by its IP address (http_server::party_of()). Remembers `peers_max`;
+/// beyond, the one that asked least recently is forgotten. Thread-safe.
 class PeerLimit {
   public:
     PeerLimit(double per_s, double burst, std::size_t peers_max = 4'096)
