@@ -105,6 +105,7 @@ class BeastConnection final : public Connection {
 
     Status connect(Deadline deadline) {
         GYM_TRY(const tcp::resolver::results_type endpoints, resolve(deadline));
+        if (stopped_) return describe_stop();  // there was nothing yet that could be closed
         beast::tcp_stream stream(context_);
         buffer_.clear();
         stream.expires_at(deadline);

@@ -102,8 +102,9 @@ Source* Download::best(Moment now, const Source* except, std::uint64_t bytes) co
     double found_ms = 0;
     for (const auto& source : sources_) {
         const std::size_t flights = flights_of(*source);
-        if (source.get() == except || lacking_.contains(source.get()) ||
-            flights >= options_.source_connections_max || source->is_banned(now))
+        const std::size_t most = source->is_proven() ? options_.source_connections_max : 1;
+        if (source.get() == except || lacking_.contains(source.get()) || flights >= most ||
+            source->is_banned(now))
             continue;
         // What shares a source's link takes longer. An unknown source comes first: it is measured.
         const double ms = source->expected_ms(bytes) * (1 + static_cast<double>(flights) / 2);

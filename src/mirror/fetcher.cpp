@@ -9,6 +9,12 @@
 #include "source.hpp"
 
 namespace gym::mirror {
+namespace {
+
+/// What each list that a source lacked adds to the time that it is expected to take.
+constexpr double kAbsenceMs = 100;
+
+}  // namespace
 
 struct Fetcher::Impl {
     FetchOptions options;
@@ -20,7 +26,9 @@ struct Fetcher::Impl {
         std::vector<std::pair<double, Source*>> known;
         for (const auto& source : sources)
             if (!source->is_banned(now))
-                known.emplace_back(source->expected_ms(blob::kPieceBytes), source.get());
+                known.emplace_back(
+                    source->expected_ms(blob::kPieceBytes) + kAbsenceMs * source->absences(),
+                    source.get());
         std::ranges::stable_sort(known, {}, &std::pair<double, Source*>::first);
         std::vector<Source*> out;
         out.reserve(known.size());
@@ -43,11 +51,14 @@ Result<std::unique_ptr<Fetcher>> Fetcher::create(const std::vector<std::string>&
     impl->options = options;
     for (const std::string& text : urls) {
         const auto url = http::parse_url(text);
-        if (!url.ok() || text.size() > kSourceUrlBytesMax || text.find('?') != std::string::npos)
+        if (!url.ok() || text.size() > kSourceUrlBytesMax ||
+            text.find_first_of("?#") != std::string::npos)
             return fail(ErrorCode::kInvalidArgument,
-                        "'" + text.substr(0, kSourceUrlBytesMax) +
-                            "' is no address of a mirror: it must have the form "
-                            "http(s)://host[:port][/path]");
+                        "address " + std::to_string(impl->sources.size() + 1) + " of " +
+                            std::to_string(urls.size()) +
+                            " is none of a mirror: it must have the form "
+                            "http(s)://host[:port][/path] and at most " +
+                            std::to_string(kSourceUrlBytesMax) + " bytes");
         impl->sources.push_back(std::make_unique<Source>(*url, text, options));
     }
     return std::unique_ptr<Fetcher>(new Fetcher(std::move(impl)));
@@ -57,7 +68,8 @@ Result<blob::PieceList> Fetcher::pieces(const Digest& root, const std::stop_toke
     std::string failures;
     std::size_t asked = 0, absent = 0;
     for (Source* const source : impl_->by_preference()) {
-        if (asked == impl_->options.lists_asked_max) break;
+        if (asked == impl_->options.lists_asked_max || absent == impl_->options.lists_absent_max)
+            break;
         ++asked;
         auto list = source->list(root, stop);
         if (list.ok()) return list;
@@ -66,7 +78,7 @@ Result<blob::PieceList> Fetcher::pieces(const Digest& root, const std::stop_toke
         if (code == ErrorCode::kNotFound) ++absent;
         failures += "; " + source->url() + ": " + list.error().message;
     }
-    if (asked > 0 && absent == asked)
+    if (absent == impl_->options.lists_absent_max || (asked > 0 && absent == asked))
         return fail(ErrorCode::kNotFound, "no mirror has blob " + root.hex());
     if (asked == 0) failures = impl_->sources.empty() ? "; none is named" : "; all failed lately";
     return fail(ErrorCode::kUnavailable, "no mirror gave blob " + root.hex() + failures);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <deque>
 #include <list>
@@ -19,6 +20,7 @@
 #include "gym/common/descriptor.hpp"
 #include "gym/common/file.hpp"
 #include "gym/common/file_lock.hpp"
+#include "piece_io.hpp"
 
 namespace gym::mirror {
 namespace {
@@ -28,46 +30,12 @@ namespace fs = std::filesystem;
 constexpr const char* kListSuffix = ".pieces";
 /// Blobs that stay open after their last use, so that their pieces are not hashed again.
 constexpr std::size_t kOpenMax = 64;
+/// For so long a blob that could not be stored is known without the disk, which is tried again
+/// then.
+constexpr std::chrono::seconds kUnstoredFor{60};
 /// How exact the order of use is that survives a restart.
 constexpr std::int64_t kTouchSeconds = 60;
 constexpr std::uint64_t kListBytesMax = std::uint64_t{1} << 30;
-
-Error io_error(const fs::path& path) {
-    const bool full = errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
-    return fail(full ? ErrorCode::kOutOfRange : ErrorCode::kIo,
-                path.string() + ": " + std::strerror(errno));
-}
-
-/// What the file system counts. 0 without a file.
-std::uint64_t bytes_on_disk(const fs::path& path) {
-    struct stat info {};
-    return ::stat(path.c_str(), &info) == 0 ? static_cast<std::uint64_t>(info.st_blocks) * 512 : 0;
-}
-
-Status write_at(int file, const fs::path& path, std::uint64_t offset, ByteView bytes) {
-    while (!bytes.empty()) {
-        const ssize_t put = ::pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-        if (put < 0 && errno == EINTR) continue;
-        if (put <= 0) return io_error(path);
-        offset += static_cast<std::uint64_t>(put);
-        bytes = bytes.subspan(static_cast<std::size_t>(put));
-    }
-    return {};
-}
-
-/// @return false where the file ends before.
-Result<bool> read_at(int file, const fs::path& path, std::uint64_t offset,
-                     std::span<std::uint8_t> out) {
-    while (!out.empty()) {
-        const ssize_t got = ::pread(file, out.data(), out.size(), static_cast<off_t>(offset));
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return io_error(path);
-        if (got == 0) return false;
-        offset += static_cast<std::uint64_t>(got);
-        out = out.subspan(static_cast<std::size_t>(got));
-    }
-    return true;
-}
 
 class Blob;
 
@@ -95,6 +63,7 @@ class Folder {
     void forget_recent() {
         const std::scoped_lock lock(mutex_);
         recent_.clear();
+        unstored_.clear();
     }
 
     [[nodiscard]] std::uint64_t bytes() const {
@@ -127,6 +96,9 @@ class Folder {
         return data_path(root).string() + kListSuffix;
     }
     std::shared_ptr<Blob> find_locked(const Digest& root, const std::shared_ptr<Folder>& self);
+    std::shared_ptr<Blob> find_unstored(const Digest& root);
+    std::shared_ptr<Blob> add_unstored(std::shared_ptr<const blob::PieceList> list,
+                                       const std::shared_ptr<Folder>& self);
     void measure(const Digest& root, Entry& entry);
     void touch(const Digest& root, Entry& entry);
     void keep_open(const std::shared_ptr<Blob>& blob);
@@ -145,6 +117,8 @@ class Folder {
     Entries entries_;
     std::list<Digest> order_;  ///< least recently used first
     std::deque<std::shared_ptr<Blob>> recent_;
+    /// Blobs that the disk or the bound had no room for, and until when they are known.
+    std::deque<std::pair<std::chrono::steady_clock::time_point, std::shared_ptr<Blob>>> unstored_;
     std::uint64_t used_ = 0;
     std::uint64_t reserved_ = 0;
     std::uint64_t evicted_ = 0;
@@ -349,7 +323,7 @@ std::shared_ptr<Blob> Folder::open_locked(const Digest& root, Entry& entry,
 
 std::shared_ptr<Blob> Folder::find_locked(const Digest& root, const std::shared_ptr<Folder>& self) {
     const auto found = entries_.find(root);
-    if (found == entries_.end()) return nullptr;
+    if (found == entries_.end()) return find_unstored(root);
     Entry& entry = found->second;
     if (auto open = entry.open.lock()) {
         touch(root, entry);
@@ -370,21 +344,35 @@ std::shared_ptr<Blob> Folder::find_locked(const Digest& root, const std::shared_
     return blob;
 }
 
+std::shared_ptr<Blob> Folder::find_unstored(const Digest& root) {
+    const auto now = std::chrono::steady_clock::now();
+    while (!unstored_.empty() && unstored_.front().first <= now)
+        unstored_.pop_front();
+    for (const auto& [until, blob] : unstored_)
+        if (blob->pieces()->root() == root) return blob;
+    return nullptr;
+}
+
+std::shared_ptr<Blob> Folder::add_unstored(std::shared_ptr<const blob::PieceList> list,
+                                           const std::shared_ptr<Folder>& self) {
+    auto blob = std::make_shared<Blob>(std::move(list), fs::path(), -1, true, self);
+    unstored_.emplace_back(std::chrono::steady_clock::now() + kUnstoredFor, blob);
+    if (unstored_.size() > kOpenMax) unstored_.pop_front();
+    return blob;
+}
+
 std::shared_ptr<Blob> Folder::add(std::shared_ptr<const blob::PieceList> list,
                                   const std::shared_ptr<Folder>& self) {
     const Digest root = list->root();
     const Bytes encoded = list->encode();
-    const auto unstored = [&] {
-        return std::make_shared<Blob>(std::move(list), fs::path(), -1, true, self);
-    };
     const std::scoped_lock lock(mutex_);
     if (auto known = find_locked(root, self)) return known;
-    if (!reserve_locked(encoded.size())) return unstored();
+    if (!reserve_locked(encoded.size())) return add_unstored(std::move(list), self);
     std::error_code ignored;
     fs::create_directories(list_path(root).parent_path(), ignored);
     const Status written = write_file_atomic(list_path(root), encoded);
     reserved_ -= encoded.size();
-    if (!written.ok()) return unstored();
+    if (!written.ok()) return add_unstored(std::move(list), self);
     const auto at = entries_.try_emplace(root).first;
     at->second.order = order_.insert(order_.end(), root);
     at->second.touched_s = static_cast<std::int64_t>(::time(nullptr));
@@ -392,7 +380,7 @@ std::shared_ptr<Blob> Folder::add(std::shared_ptr<const blob::PieceList> list,
     auto blob = open_locked(root, at->second, list, true, self);
     if (blob) return blob;
     remove(at);
-    return unstored();
+    return add_unstored(std::move(list), self);
 }
 
 class FolderCache final : public PieceCache {

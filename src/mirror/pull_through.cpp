@@ -127,18 +127,21 @@ class Puller final : public PullThrough {
     Result<std::shared_ptr<CachedBlob>> blob_of(const Digest& root, const std::string& peer);
     Status admit_lookup(const std::string& peer);
     Status admit_bytes(std::uint64_t bytes);
+    void warn_of_origins(const Error& error);
     void warn_not_kept(const Error& error);
+    /// Strangers cause these warnings: one of each kind a minute.
+    bool may_warn(steady_clock::time_point& last);
 
     const std::stop_token stop_;
     const std::unique_ptr<PieceCache> cache_;
     const std::unique_ptr<Fetcher> fetcher_;
     AbsentRoots absent_;
-    std::mutex mutex_;  // of the buckets and the warning
+    std::mutex mutex_;  // of the buckets and the warnings
     TokenBucket lookups_;
     PeerLimit peers_;
     const bool bounds_bytes_;
     TokenBucket bytes_;
-    steady_clock::time_point warned_{};
+    steady_clock::time_point warned_of_origins_{}, warned_not_kept_{};
     Turns<Digest> list_turns_;
     Turns<std::pair<Digest, std::uint64_t>> piece_turns_;
     std::atomic<std::uint64_t> hits_{0}, fetched_{0}, origin_bytes_{0}, asked_{0}, refused_{0},
@@ -205,9 +208,14 @@ Result<std::shared_ptr<CachedBlob>> Puller::blob_of(const Digest& root, const st
     ++asked_;
     auto list = fetcher_->pieces(root, stop_);
     if (!list.ok()) {
-        if (list.error().code == ErrorCode::kNotFound) absent_.add(root);
-        if (list.error().code == ErrorCode::kUnavailable) spdlog::warn("{}", list.error().message);
-        return list.error();
+        Error error = list.error();
+        // To who asks, a blob that is larger than this mirror takes is not here.
+        if (error.code == ErrorCode::kOutOfRange) error.code = ErrorCode::kNotFound;
+        if (error.code == ErrorCode::kNotFound)
+            absent_.add(root);
+        else
+            warn_of_origins(error);
+        return error;
     }
     spdlog::info("mirroring blob {}, {} bytes", root.hex(), list->size_bytes());
     return cache_->add(std::move(list).value());
@@ -242,7 +250,12 @@ Status Puller::read(CachedBlob& blob, std::uint64_t index, std::uint64_t offset,
     GYM_TRY(there, read_disk());
     if (there) return {};
     GYM_CHECK(admit_bytes(list.size_of(index)));
-    GYM_TRY(Bytes bytes, fetcher_->piece(list, index, stop_));
+    auto fetched = fetcher_->piece(list, index, stop_);
+    if (!fetched.ok()) {
+        warn_of_origins(fetched.error());
+        return fail(ErrorCode::kUnavailable, fetched.error().message);
+    }
+    Bytes bytes = std::move(fetched).value();
     ++fetched_;
     origin_bytes_ += bytes.size();
     const Status written = blob.write(index, bytes);
@@ -255,13 +268,22 @@ Status Puller::read(CachedBlob& blob, std::uint64_t index, std::uint64_t offset,
     return {};
 }
 
-void Puller::warn_not_kept(const Error& error) {
-    ++not_kept_;
+bool Puller::may_warn(steady_clock::time_point& last) {
     const std::scoped_lock lock(mutex_);
     const auto now = steady_clock::now();
-    if (warned_ != steady_clock::time_point{} && now - warned_ < kWarnEvery) return;
-    warned_ = now;
-    spdlog::warn("serving without keeping: {}", error.message);
+    if (last != steady_clock::time_point{} && now - last < kWarnEvery) return false;
+    last = now;
+    return true;
+}
+
+void Puller::warn_of_origins(const Error& error) {
+    if (error.code != ErrorCode::kCancelled && may_warn(warned_of_origins_))
+        spdlog::warn("{}", error.message);
+}
+
+void Puller::warn_not_kept(const Error& error) {
+    ++not_kept_;
+    if (may_warn(warned_not_kept_)) spdlog::warn("serving without keeping: {}", error.message);
 }
 
 }  // namespace
@@ -271,7 +293,10 @@ Result<std::unique_ptr<PullThrough>> PullThrough::open(const PullOptions& option
     if (options.origins.empty())
         return fail(ErrorCode::kInvalidArgument,
                     "a mirror needs an origin: the address of the network's blobs (--origin)");
-    GYM_TRY(auto fetcher, Fetcher::create(options.origins, options.fetch));
+    // Each may hold what the others do not.
+    FetchOptions of_origins = options.fetch;
+    of_origins.lists_asked_max = of_origins.lists_absent_max = kSourcesMax;
+    GYM_TRY(auto fetcher, Fetcher::create(options.origins, of_origins));
     GYM_TRY(auto cache, PieceCache::open(options.folder, options.bytes_max));
     return std::unique_ptr<PullThrough>(
         std::make_unique<Puller>(options, std::move(cache), std::move(fetcher), std::move(stop)));

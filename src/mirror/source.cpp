@@ -97,6 +97,7 @@ Result<blob::PieceList> Source::list(const Digest& root, const std::stop_token& 
     if (list.ok() || list.error().code == ErrorCode::kNotFound) {
         const std::scoped_lock lock(mutex_);
         blend(report_.latency_ms, ms_since(begin));
+        absences_ = list.ok() ? 0 : absences_ + 1;
     }
     return list;
 }
@@ -128,6 +129,7 @@ Result<Bytes> Source::piece(const blob::PieceList& list, std::uint64_t index,
     const double took = ms_since(begin);
     const std::scoped_lock lock(mutex_);
     failures_in_a_row_ = 0;
+    is_proven_ = true;
     report_.bytes += bytes->size();
     if (bytes->size() >= kRateBytesMin)
         blend(report_.ms_per_mib,
@@ -204,6 +206,7 @@ void Source::ban(std::uint64_t ms, const std::string& why) {
         news = now >= banned_until_;
         banned_until_ = std::max(banned_until_, now + milliseconds(ms));
         last_failure_ = why;
+        is_proven_ = false;
         idle_.clear();
     }
     if (news) spdlog::warn("mirror {} is left for {} s: {}", text_, (ms + 999) / 1'000, why);
@@ -218,6 +221,16 @@ double Source::expected_ms(std::uint64_t bytes) const {
     const std::scoped_lock lock(mutex_);
     return report_.latency_ms +
            report_.ms_per_mib * static_cast<double>(bytes) / static_cast<double>(blob::kPieceBytes);
+}
+
+std::uint32_t Source::absences() const {
+    const std::scoped_lock lock(mutex_);
+    return absences_;
+}
+
+bool Source::is_proven() const {
+    const std::scoped_lock lock(mutex_);
+    return is_proven_;
 }
 
 SourceReport Source::report() const {

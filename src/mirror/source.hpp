@@ -33,6 +33,11 @@ class Source {
     [[nodiscard]] bool is_banned(Moment now) const;
     /// What a piece of `bytes` should take, by what was measured; 0: nothing was.
     [[nodiscard]] double expected_ms(std::uint64_t bytes) const;
+    /// Lists that it lacked since the last that it had: a source that is fast at having nothing is
+    /// no good one.
+    [[nodiscard]] std::uint32_t absences() const;
+    /// Whether its last answer was a right piece.
+    [[nodiscard]] bool is_proven() const;
     [[nodiscard]] const std::string& url() const { return text_; }
     [[nodiscard]] SourceReport report() const;
     /// Of the last failure; empty without one.
@@ -59,6 +64,8 @@ class Source {
     SourceReport report_;
     Moment banned_until_{};
     std::uint32_t failures_in_a_row_ = 0;
+    std::uint32_t absences_ = 0;
+    bool is_proven_ = false;
     std::string last_failure_;
 };
 

@@ -64,6 +64,7 @@ enum class Fault {
     kNone,
     kLies,       ///< one byte of each piece is another
     kStalls,     ///< accepts the question and answers nothing
+    kTrickles,   ///< sends a quarter of a piece every half second
     kTruncates,  ///< closes in the middle of a piece
     kHtml,       ///< a page with status 200, as hotels do
     kRedirects,
@@ -119,19 +120,22 @@ class BlobSite final : public http_server::Handler {
   private:
     class AlteredReader final : public blob::BlobReader {
       public:
-        AlteredReader(std::shared_ptr<const blob::BlobReader> inner, std::uint64_t break_at)
-            : inner_(std::move(inner)), break_at_(break_at) {}
+        AlteredReader(std::shared_ptr<const blob::BlobReader> inner, std::uint64_t break_at,
+                      std::chrono::milliseconds pause = {})
+            : inner_(std::move(inner)), break_at_(break_at), pause_(pause) {}
         [[nodiscard]] std::uint64_t size() const noexcept override { return inner_->size(); }
         Status read(std::uint64_t offset, std::span<std::uint8_t> out) const override {
+            std::this_thread::sleep_for(pause_);
             if (offset + out.size() > break_at_) return fail(ErrorCode::kIo, "as the test wants");
             GYM_CHECK(inner_->read(offset, out));
-            if (break_at_ == UINT64_MAX && !out.empty()) out.front() ^= 1;
+            if (break_at_ == UINT64_MAX && pause_.count() == 0 && !out.empty()) out.front() ^= 1;
             return {};
         }
 
       private:
         const std::shared_ptr<const blob::BlobReader> inner_;
         const std::uint64_t break_at_;
+        const std::chrono::milliseconds pause_;
     };
 
     void wait(std::chrono::milliseconds pause) {
@@ -167,6 +171,10 @@ class BlobSite final : public http_server::Handler {
         switch (fault.load()) {
             case Fault::kLies:
                 stream.source = std::make_shared<AlteredReader>(stream.source, UINT64_MAX);
+                break;
+            case Fault::kTrickles:
+                stream.source = std::make_shared<AlteredReader>(stream.source, UINT64_MAX,
+                                                                std::chrono::milliseconds(500));
                 break;
             case Fault::kTruncates:
                 stream.source =

@@ -135,14 +135,54 @@ TEST_F(FetcherTest, AFaultySourceIsLeftAndTheBlobArrives) {
     }
 }
 
-TEST_F(FetcherTest, ALieCostsAtMostAPieceOnEachConnection) {
+TEST_F(FetcherTest, ALieCostsAPieceAndTheSourceIsLeft) {
     const Digest root = put(8 * kMiB);
     BlobSite liar(store_, Fault::kLies), honest(store_);
     honest.delay_ms = 20;
     const auto from = fetcher({&liar, &honest});
     EXPECT_TRUE(fetch(*from, root).value() == content_);
+    EXPECT_EQ(from->sources()[0].lies, 1U);
+    EXPECT_EQ(liar.pieces, 1U);
+}
+
+TEST_F(FetcherTest, ASourceThatBeginsToLieIsLeft) {
+    const Digest root = put(8 * kMiB);
+    BlobSite site(store_), honest(store_);
+    honest.delay_ms = 100;
+    const auto from = fetcher({&site, &honest});
+    EXPECT_TRUE(fetch(*from, root).value() == content_);
+    site.fault = Fault::kLies;
+    EXPECT_TRUE(fetch(*from, root).value() == content_);
     EXPECT_GE(from->sources()[0].lies, 1U);
     EXPECT_LE(from->sources()[0].lies, impatient().source_connections_max);
+    EXPECT_FALSE(from->sources()[0].banned_because.empty());
+}
+
+TEST_F(FetcherTest, ALoneSourceThatTricklesIsGivenUp) {
+    const Digest root = put(2 * kMiB);
+    BlobSite slow(store_, Fault::kTrickles);
+    FetchOptions options = impatient();
+    options.piece_timeout_ms = 1'000;
+    const auto from = fetcher({&slow}, options);
+    const auto got = fetch(*from, root);
+    ASSERT_FALSE(got.ok());
+    EXPECT_EQ(got.error().code, ErrorCode::kUnavailable);
+    EXPECT_EQ(slow.pieces, 1U);
+    slow.fault = Fault::kNone;
+}
+
+TEST_F(FetcherTest, SourcesThatHaveNothingComeLast) {
+    const Digest root = put(kMiB);
+    BlobSite one(store_, Fault::kAbsent), two(store_, Fault::kAbsent), full(store_);
+    full.delay_ms = 20;
+    const auto from = fetcher({&one, &two, &full});
+    EXPECT_EQ(from->pieces(root, {}).error().code, ErrorCode::kNotFound)
+        << "two that lack it are enough";
+    EXPECT_EQ(full.lists, 0U);
+    EXPECT_TRUE(from->pieces(root, {}).ok()) << "the one that was not asked yet is first";
+    const std::size_t before = one.lists + two.lists;
+    EXPECT_TRUE(from->pieces(root, {}).ok());
+    EXPECT_LE(one.lists + two.lists, before + 2);
 }
 
 TEST_F(FetcherTest, AStallCostsPatienceNotTheTimeout) {
@@ -243,12 +283,14 @@ TEST_F(FetcherTest, WhatNobodyHasIsNotFoundAndWhatIsTooLargeIsRefused) {
     EXPECT_EQ(Fetcher::create({}).value()->pieces(root, {}).error().code, ErrorCode::kUnavailable);
 }
 
-TEST_F(FetcherTest, AnAddressThatIsNoneIsRefusedByName) {
-    for (const char* bad :
-         {"ftp://a/", "127.0.0.1:80", "http://a:port", "http://u:p@a/", "http://a/?x=1", ""}) {
+TEST_F(FetcherTest, AnAddressThatIsNoneIsRefusedByItsPlace) {
+    for (const char* bad : {"ftp://a/", "127.0.0.1:80", "http://a:port", "http://u:secret@a/",
+                            "http://a/?x=1", "http://a/b#c", "http://a b/", ""}) {
         const auto made = Fetcher::create({"http://good", bad});
         ASSERT_FALSE(made.ok()) << bad;
         EXPECT_EQ(made.error().code, ErrorCode::kInvalidArgument);
+        EXPECT_NE(made.error().message.find("address 2 of 2"), std::string::npos);
+        EXPECT_EQ(made.error().message.find("secret"), std::string::npos) << "not for logs";
     }
     EXPECT_FALSE(Fetcher::create(std::vector<std::string>(kSourcesMax + 1, "http://a")).ok());
 }

@@ -184,6 +184,48 @@ TEST_F(PullThroughTest, ServesMoreThanItMayKeep) {
     EXPECT_GT(mirror.pull->counters().not_kept, 0U);
 }
 
+TEST_F(PullThroughTest, AFolderThatTakesNothingCostsTheOriginNoListForEachPiece) {
+    BlobSite origin(store_);
+    PullOptions tiny = options({origin.url()});
+    tiny.bytes_max = 1;  // as a disk that is full
+    Mirror mirror(tiny);
+    const Digest root = put(5 * kMiB);
+    for (std::uint64_t i = 0; i < 5; ++i)
+        EXPECT_EQ(
+            ask(mirror, root,
+                "bytes=" + std::to_string(i * kMiB) + "-" + std::to_string((i + 1) * kMiB - 1))
+                .status,
+            206U);
+    EXPECT_EQ(origin.lists, 1U);
+    EXPECT_EQ(mirror.pull->counters().not_kept, 5U);
+    EXPECT_LE(mirror.pull->bytes_kept(), 1U);
+}
+
+TEST_F(PullThroughTest, ABlobAboveTheBoundIsNotHere) {
+    BlobSite origin(store_);
+    PullOptions small = options({origin.url()});
+    small.fetch.blob_bytes_max = kMiB;
+    Mirror mirror(small);
+    const Digest root = put(2 * kMiB);
+    for (int i = 0; i < 3; ++i)
+        EXPECT_EQ(ask(mirror, root).status, 404U);
+    EXPECT_EQ(origin.lists, 1U);
+    EXPECT_EQ(origin.pieces, 0U);
+}
+
+TEST_F(PullThroughTest, EveryOriginIsAskedBeforeABlobIsAbsent) {
+    blob::MemoryStore nothing;
+    std::vector<std::unique_ptr<BlobSite>> origins;
+    std::vector<std::string> urls;
+    for (int i = 0; i < 6; ++i) {
+        origins.push_back(std::make_unique<BlobSite>(i < 5 ? nothing : store_));
+        urls.push_back(origins.back()->url());
+    }
+    Mirror mirror(options(urls));
+    const Digest root = put(kMiB + 5);
+    EXPECT_TRUE(is_content(ask(mirror, root)));
+}
+
 TEST_F(PullThroughTest, WhatIsFetchedFromOriginsHasARate) {
     BlobSite origin(store_);
     PullOptions slow = options({origin.url()});

@@ -20,11 +20,15 @@ inline constexpr std::size_t kSourcesMax = 64;
 inline constexpr std::size_t kSourceUrlBytesMax = 512;
 
 struct FetchOptions {
-    std::uint32_t connections_max = 6;         ///< of one download
-    std::uint32_t source_connections_max = 3;  ///< of one download to one source
-    std::uint32_t lists_asked_max = 4;         ///< sources that are asked for a list of pieces
+    std::uint32_t connections_max = 6;  ///< of one download
+    /// Of one download to one source; one to a source whose last answer was no right piece, so that
+    /// a lie or a stall costs one piece.
+    std::uint32_t source_connections_max = 3;
+    std::uint32_t lists_asked_max = 4;  ///< sources that are asked for a list of pieces
+    /// Sources that lack a blob before no other is asked: what is private is on none of them.
+    std::uint32_t lists_absent_max = 2;
     std::uint32_t list_timeout_ms = 10'000;
-    std::uint32_t piece_timeout_ms = 120'000;
+    std::uint32_t piece_timeout_ms = 60'000;
     std::uint32_t silence_ms = 10'000;  ///< a source that sends nothing for so long is left
     /// A piece that takes longer than this, and than four times what the best source takes, is
     /// asked of another source, too; who is first counts.
@@ -60,17 +64,18 @@ class PieceSink {
 /// each connection.
 class Fetcher {
   public:
-    /// @param urls http(s)://host[:port][/path] of each. @errors kInvalidArgument, naming the one
-    /// that is none, or for more than kSourcesMax.
+    /// @param urls http(s)://host[:port][/path] of each. @errors kInvalidArgument, with the place
+    /// of the one that is none (it may hold a password, which no log should), or for more than
+    /// kSourcesMax.
     [[nodiscard]] static Result<std::unique_ptr<Fetcher>> create(
         const std::vector<std::string>& urls, const FetchOptions& options = {});
     ~Fetcher();
     Fetcher(const Fetcher&) = delete;
     Fetcher& operator=(const Fetcher&) = delete;
 
-    /// The pieces of a blob, from the first source that has it. @errors kNotFound: each source that
-    /// was asked answers that it has none; kOutOfRange above blob_bytes_max; kUnavailable, naming
-    /// what each did; kCancelled.
+    /// The pieces of a blob, from the first source that has it. @errors kNotFound: lists_absent_max
+    /// sources, or all that were asked, have none; kOutOfRange above blob_bytes_max; kUnavailable,
+    /// naming what each did; kCancelled.
     [[nodiscard]] Result<blob::PieceList> pieces(const Digest& root, const std::stop_token& stop);
 
     using Progress = std::function<void(std::uint64_t done_bytes, std::uint64_t size_bytes)>;

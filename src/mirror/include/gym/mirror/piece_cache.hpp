@@ -40,8 +40,8 @@ class PieceCache {
 
     /// The blob, if its list is there; marks it as used. Null: it is not. @errors kIo.
     virtual Result<std::shared_ptr<CachedBlob>> find(const Digest& root) = 0;
-    /// Adds a blob without pieces, or finds it. What cannot be stored is kept in memory while it is
-    /// used, and its pieces are not kept. @errors kIo.
+    /// Adds a blob without pieces, or finds it. Of what cannot be stored the list is kept in memory
+    /// for a minute, 64 of them at most, and its pieces are not kept. @errors kIo.
     virtual Result<std::shared_ptr<CachedBlob>> add(blob::PieceList list) = 0;
 
     [[nodiscard]] virtual std::uint64_t bytes() const = 0;
