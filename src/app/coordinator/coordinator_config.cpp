@@ -65,10 +65,12 @@ Status read_blob_server(YamlMap& parent, CoordinatorFile& file) {
     http_server::ServerOptions& server = file.blob_server.emplace();
     server.name = "gym-coordinator";
     server.threads = 4;
+    server.peer_connections_max = 128;
     GYM_TRY(server.address, map.string_or("address", server.address));
     GYM_CHECK(map.read_integer("port", 0, 65'535, server.port));
     GYM_CHECK(map.read_integer("threads", 1, 256, server.threads));
     GYM_CHECK(map.read_integer("connections_max", 1, 65'536, server.connections_max));
+    GYM_CHECK(map.read_integer("peer_connections_max", 0, 65'536, server.peer_connections_max));
     GYM_TRY(file.blob_port_file, map.string_or("port_file", ""));
     server.streams_max = server.connections_max;
     return map.finish();

@@ -1,5 +1,9 @@
 // A round of a public job through a mirror: the real coordinator is its origin, and sends the
 // workers and the verifier nothing themselves.
+#include <array>
+#include <csignal>
+#include <iostream>
+
 #include "coordinator_peers.hpp"
 #include "gym/http/connection.hpp"
 #include "gym/http_server/server.hpp"
@@ -28,9 +32,10 @@ std::uint16_t free_port() {
 class MirroredRound : public PeersTest {
   protected:
     std::string more_config() override {
-        return "blob_server:\n  port: " + std::to_string(blob_port_) + "\nmirrors: [\"" +
-               mirror_url() + "\"]\n";
+        return "blob_server:\n  port: " + std::to_string(blob_port_) + "\nmirrors: " + mirrors() +
+               "\n";
     }
+    [[nodiscard]] virtual std::string mirrors() const { return "[\"" + mirror_url() + "\"]"; }
     [[nodiscard]] std::string mirror_url() const {
         return "http://127.0.0.1:" + std::to_string(mirror_port_);
     }
@@ -66,9 +71,12 @@ class MirroredRound : public PeersTest {
         request.target = at.target;
         return connection->exchange(request).value();
     }
-    /// A counter of the coordinator.
+    /// A counter of the coordinator or of a mirror.
     [[nodiscard]] std::uint64_t metric(const std::string& name) const {
-        const std::string text = "\n" + get(blob_url() + "/metrics").body;
+        return metric_of(blob_url(), name);
+    }
+    [[nodiscard]] static std::uint64_t metric_of(const std::string& url, const std::string& name) {
+        const std::string text = "\n" + get(url + "/metrics").body;
         const std::size_t at = text.find("\n" + name + " ");
         EXPECT_NE(at, std::string::npos) << text;
         return at == std::string::npos ? 0 : std::stoull(text.substr(at + name.size() + 2));
@@ -142,6 +150,99 @@ TEST_F(MirroredRound, AMirrorThatIsAwayDelaysNobody) {
     (void)train(peers_[0]);  // nothing listens on the mirror's port
     EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
     EXPECT_GT(metric("gym_blob_grpc_bytes_total"), 0U);
+}
+
+/// The same with two mirrors that are what an operator starts: `gym mirror` with a file, as the
+/// unit of systemd has it.
+class MirrorPrograms : public MirroredRound {
+  protected:
+    [[nodiscard]] std::string mirrors() const override {
+        return "[\"" + url_of(0) + "\", \"" + url_of(1) + "\"]";
+    }
+    [[nodiscard]] std::string url_of(std::size_t i) const {
+        return "http://127.0.0.1:" + std::to_string(ports_[i]);
+    }
+    void start_mirrors() {
+        for (std::size_t i = 0; i < ports_.size(); ++i) {
+            const std::string name = "mirror-" + std::to_string(i);
+            write(name + ".yaml",
+                  "origins: [\"" + blob_url() +
+                      "\"]\nlisten:\n  address: 127.0.0.1\n  port: " + std::to_string(ports_[i]) +
+                      "\n  port_file: " + (folder() / (name + ".port")).string() +
+                      "\nfolder: " + (folder() / name).string() + "\n",
+                  0644);
+            SubprocessOptions options;
+            options.argv = {std::string(std::getenv("GYM_BINARY_DIR")) + "/bin/gym", "mirror",
+                            "--config", (folder() / (name + ".yaml")).string()};
+            options.log_file = folder() / (name + ".log");
+            programs_.push_back(Subprocess::start(options).value());
+            ASSERT_TRUE(eventually([&] { return !text_of(folder() / (name + ".port")).empty(); }))
+                << text_of(options.log_file);
+        }
+    }
+    void TearDown() override {
+        for (Subprocess& program : programs_) {
+            EXPECT_TRUE(program.stop().ok());
+            EXPECT_EQ(program.wait(10'000).value(), 0);
+        }
+        MirroredRound::TearDown();
+    }
+    [[nodiscard]] double share_of_coordinator() const {
+        const double sent = static_cast<double>(metric("gym_blob_grpc_bytes_total") +
+                                                metric("gym_blob_http_bytes_total"));
+        const double by_mirrors =
+            static_cast<double>(metric_of(url_of(0), "gym_blob_http_bytes_total") +
+                                metric_of(url_of(1), "gym_blob_http_bytes_total"));
+        return sent / (sent + by_mirrors);
+    }
+
+    const std::array<std::uint16_t, 2> ports_{free_port(), free_port()};
+    std::vector<Subprocess> programs_;
+};
+
+TEST_F(MirrorPrograms, TwoOfThemCarryMostBytesOfAJob) {
+    constexpr std::uint32_t kWorkers = 8, kVerifiers = 3;
+    ASSERT_NO_FATAL_FAILURE(start_with(kWorkers));
+    set_visibility("job", "public");
+    set_visibility("dataset", "public");
+    ASSERT_NO_FATAL_FAILURE(start_mirrors());
+    std::vector<PeerWork> done;
+    for (Peer& peer : peers_) {
+        done.push_back(train(peer));
+        ASSERT_TRUE(upload(peer, done.back()).ok());
+        const auto accepted = peer.coordinator->submit_commitment(done.back().submission);
+        ASSERT_TRUE(accepted.ok()) << accepted.error().message;
+    }
+    const double inputs = share_of_coordinator();
+    // Each of two mirrors fetches each blob once at most, and eight workers fetch it: 2 of 10.
+    EXPECT_LE(inputs, 0.2);
+    std::vector<Peer> verifiers(kVerifiers);
+    for (Peer& verifier : verifiers) {
+        ASSERT_NO_FATAL_FAILURE(join(verifier));
+        for (const PeerWork& work : done)
+            ASSERT_TRUE(
+                fetch(verifier, work.submission.commitment.commitment.delta_root, nullptr).ok());
+    }
+    const double all = share_of_coordinator();
+    // Of a delta that three verifiers fetch: 2 of 5 at most.
+    EXPECT_LE(all, 0.4);
+    EXPECT_EQ(metric("gym_blob_grpc_bytes_total"), 0U);
+    std::cout << "the coordinator sent " << 100 * inputs << " % of the bytes to " << kWorkers
+              << " workers, and " << 100 * all << " % with the deltas to " << kVerifiers
+              << " verifiers\n";
+}
+
+TEST_F(MirrorPrograms, AWorkerTrainsOnWhenAMirrorIsKilled) {
+    ASSERT_NO_FATAL_FAILURE(start_with(2));
+    set_visibility("job", "public");
+    set_visibility("dataset", "public");
+    ASSERT_NO_FATAL_FAILURE(start_mirrors());
+    (void)train(peers_[0]);
+    programs_[0].signal(SIGKILL);
+    (void)programs_[0].wait(10'000);
+    programs_.erase(programs_.begin());
+    (void)train(peers_[1]);
+    EXPECT_EQ(metric("gym_blob_grpc_bytes_total"), 0U) << "the other mirror has it";
 }
 
 }  // namespace

@@ -58,6 +58,9 @@ Result<MirrorConfig> resolve(const MirrorFlags& flags) {
     if (!flags.folder.empty()) config.pull.folder = flags.folder;
     if (!flags.origins.empty()) config.pull.origins = flags.origins;
     if (flags.bytes_max) config.pull.bytes_max = *flags.bytes_max;
+    if (config.pull.bytes_max < static_cast<std::uint64_t>(kMirrorBytesMin))
+        return fail(ErrorCode::kInvalidArgument,
+                    "--bytes-max must be at least 1 MiB, the size of a piece");
     if (!flags.port_file.empty()) config.port_file = flags.port_file;
     if (!flags.log_level.empty()) config.log_level = flags.log_level;
     return config;

@@ -16,6 +16,7 @@ Status read_listen(YamlMap& parent, MirrorConfig& config) {
     GYM_CHECK(map.read_integer("port", 0, 65'535, listen.port));
     GYM_CHECK(map.read_integer("threads", 1, 1'024, listen.threads));
     GYM_CHECK(map.read_integer("connections_max", 1, 65'536, listen.connections_max));
+    GYM_CHECK(map.read_integer("peer_connections_max", 0, 65'536, listen.peer_connections_max));
     GYM_CHECK(map.read_integer("header_timeout_ms", 100, kTimeoutMsMax, listen.header_timeout_ms));
     GYM_CHECK(map.read_integer("write_timeout_ms", 100, kTimeoutMsMax, listen.write_timeout_ms));
     GYM_TRY(config.port_file, map.string_or("port_file", ""));
@@ -40,6 +41,7 @@ MirrorConfig default_mirror_config() {
     // A thread waits while its piece comes from an origin.
     config.listen.threads = 64;
     config.listen.connections_max = 512;
+    config.listen.peer_connections_max = 128;
     config.listen.streams_max = config.listen.connections_max;
     config.pull.folder = "mirror";
     return config;
@@ -53,7 +55,7 @@ Result<MirrorConfig> load_mirror_config(const std::string& path) {
     GYM_CHECK(read_origins(map, pull));
     GYM_TRY(const std::string folder, map.string_or("folder", pull.folder.string()));
     pull.folder = folder;
-    GYM_CHECK(map.read_integer("bytes_max", 1 << 20, kBytesMax, pull.bytes_max));
+    GYM_CHECK(map.read_integer("bytes_max", kMirrorBytesMin, kBytesMax, pull.bytes_max));
     GYM_CHECK(map.read_integer("blob_bytes_max", 1, kBytesMax, pull.fetch.blob_bytes_max));
     GYM_TRY(pull.lookups_per_s, map.real_or("lookups_per_s", 0.1, 1e6, pull.lookups_per_s));
     GYM_TRY(pull.lookups_per_s_of_peer,

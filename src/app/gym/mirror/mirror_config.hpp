@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "gym/common/result.hpp"
@@ -15,6 +16,9 @@ struct MirrorConfig {
     mirror::PullOptions pull;
     std::string log_level = "info";
 };
+
+/// The least that a mirror's folder may be given.
+inline constexpr std::int64_t kMirrorBytesMin = 1 << 20;
 
 /// The bounds of a mirror that a file need not name.
 [[nodiscard]] MirrorConfig default_mirror_config();
