@@ -6,7 +6,6 @@
 #include <exception>
 #include <utility>
 
-#include "gym/api/problem.hpp"
 #include "routes.hpp"
 
 namespace gym::api {

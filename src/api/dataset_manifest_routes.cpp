@@ -1,7 +1,7 @@
 // A dataset's manifest: given by the dataset's owner, for those who may see the dataset.
 #include <boost/json/serialize.hpp>
 
-#include "byte_range.hpp"
+#include "gym/http_server/download.hpp"
 #include "gym/registry/datasets.hpp"
 #include "routes.hpp"
 #include "views.hpp"

@@ -2,7 +2,7 @@
 // dataset.
 #include <boost/json/serialize.hpp>
 
-#include "byte_range.hpp"
+#include "gym/http_server/download.hpp"
 #include "gym/registry/datasets.hpp"
 #include "gym/tokenizer/bundle.hpp"
 #include "routes.hpp"

@@ -1,4 +1,4 @@
-#include "byte_range.hpp"
+#include "gym/http_server/download.hpp"
 #include "gym/registry/datasets.hpp"
 #include "routes.hpp"
 

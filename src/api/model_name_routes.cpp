@@ -3,8 +3,8 @@
 #include <boost/json/serialize.hpp>
 #include <stdexcept>
 
-#include "byte_range.hpp"
 #include "gym/common/json_fields.hpp"
+#include "gym/http_server/download.hpp"
 #include "gym/registry/model_names.hpp"
 #include "routes.hpp"
 #include "views.hpp"

@@ -2,7 +2,7 @@
 #include <boost/json/serialize.hpp>
 #include <cmath>
 
-#include "byte_range.hpp"
+#include "gym/http_server/download.hpp"
 #include "gym/registry/datasets.hpp"
 #include "routes.hpp"
 #include "state_file.hpp"

@@ -1,6 +1,5 @@
 #include <boost/json.hpp>
 
-#include "gym/api/problem.hpp"
 #include "gym/api/router.hpp"
 #include "openapi_schemas.hpp"
 

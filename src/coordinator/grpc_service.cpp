@@ -90,6 +90,7 @@ Result<Bytes> GrpcService::get_blob(const Address& caller, const Digest& root) {
     if (!allowed) return refuse_blob(caller, root);
     auto content = blobs_.get(root);
     if (!content.ok() && content.error().code == ErrorCode::kNotFound) return no_blob(root);
+    if (content.ok()) blob_bytes_ += content->size();
     return content;
 }
 

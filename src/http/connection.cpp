@@ -3,13 +3,16 @@
 #include <openssl/ssl.h>
 #include <openssl/x509_vfy.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/ssl.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl.hpp>
 #include <boost/url.hpp>
+#include <cctype>
 #include <chrono>
 #include <optional>
 
@@ -36,15 +39,28 @@ class BeastConnection final : public Connection {
     [[nodiscard]] bool is_open() const override { return plain_ || secure_; }
 
     Result<Reply> exchange(const Request& request) override {
-        auto reply = try_exchange(request);
+        const std::uint64_t number = ++exchanges_;
+        silence_ms_ = request.silence_ms;
+        timeout_ms_ = request.timeout_ms != 0 ? request.timeout_ms : options_.timeout_ms;
+        stopped_ = false;
+        auto reply = [&] {
+            // The handler may be queued when the exchange ends: it must not end a later one.
+            const std::stop_callback on_stop(request.stop, [this, number] {
+                asio::post(context_, [this, number] {
+                    if (number == exchanges_) cancel();
+                });
+            });
+            return try_exchange(request);
+        }();
         if (!reply.ok()) close();
+        if (!reply.ok() && stopped_) return describe_stop();
         return reply;
     }
 
   private:
     Result<Reply> try_exchange(const Request& request) {
         const Deadline deadline =
-            std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.timeout_ms);
+            std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms_);
         if (!is_open()) GYM_CHECK(connect(deadline));
         lowest().expires_at(deadline);
         bhttp::request<bhttp::string_body> message(bhttp::string_to_verb(request.method),
@@ -55,33 +71,49 @@ class BeastConnection final : public Connection {
             message.set(name, value);
         message.body() = request.body;
         message.prepare_payload();
-        return secure_ ? transfer(*secure_, message) : transfer(*plain_, message);
+        return secure_ ? transfer(*secure_, message, deadline)
+                       : transfer(*plain_, message, deadline);
     }
 
     template <class Stream>
-    Result<Reply> transfer(Stream& stream, const bhttp::request<bhttp::string_body>& message) {
+    Result<Reply> transfer(Stream& stream, const bhttp::request<bhttp::string_body>& message,
+                           Deadline deadline) {
         beast::error_code error;
         bhttp::async_write(stream, message, note(error));
         run();
         if (error) return describe(error, "sending");
         bhttp::response_parser<bhttp::string_body> parser;
         parser.body_limit(options_.reply_bytes_max);
-        bhttp::async_read(stream, buffer_, parser, note(error));
-        run();
-        if (error) return describe(error, "receiving");
-        Reply reply{parser.get().result_int(), std::move(parser.get().body())};
+        while (!parser.is_done()) {
+            if (silence_ms_ != 0)
+                lowest().expires_at(std::min(deadline, std::chrono::steady_clock::now() +
+                                                           std::chrono::milliseconds(silence_ms_)));
+            bhttp::async_read_some(stream, buffer_, parser, note(error));
+            run();
+            if (error) return describe(error, "receiving");
+        }
+        Reply reply{parser.get().result_int(), std::move(parser.get().body()), {}};
+        for (const auto& field : parser.get()) {
+            std::string name(field.name_string());
+            for (char& c : name)
+                c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+            reply.headers.emplace_back(std::move(name), field.value());
+        }
         if (!parser.get().keep_alive()) close();
         return reply;
     }
 
     Status connect(Deadline deadline) {
         GYM_TRY(const tcp::resolver::results_type endpoints, resolve(deadline));
+        if (stopped_) return describe_stop();  // there was nothing yet that could be closed
         beast::tcp_stream stream(context_);
         buffer_.clear();
         stream.expires_at(deadline);
         beast::error_code error;
+        dialling_ = &stream;
         stream.async_connect(endpoints, note(error));
         run();
+        dialling_ = nullptr;
         if (error) return describe(error, "connecting");
         stream.socket().set_option(tcp::no_delay(true), error);
         if (url_.tls) return shake_hands(std::move(stream));
@@ -100,7 +132,8 @@ class BeastConnection final : public Connection {
             resolved = true;
         });
         context_.restart();
-        context_.run_until(deadline);
+        while (!resolved && !stopped_ && context_.run_one_until(deadline) > 0) {
+        }
         if (!resolved) {  // the handler holds references to this frame: let it finish as cancelled
             resolver.cancel();
             run();
@@ -144,6 +177,19 @@ class BeastConnection final : public Connection {
         secure_.reset();
     }
 
+    /// On the context: what is under way ends with an error.
+    void cancel() {
+        stopped_ = true;
+        if (dialling_ != nullptr)
+            dialling_->close();
+        else if (is_open())
+            lowest().close();
+    }
+
+    Error describe_stop() const {
+        return fail(ErrorCode::kCancelled, "the exchange with " + options_.peer + " was stopped");
+    }
+
     void run() {
         context_.restart();
         context_.run();
@@ -154,7 +200,10 @@ class BeastConnection final : public Connection {
                                   ":" + url_.port + "): ";
         if (error == beast::error::timeout)
             return fail(ErrorCode::kTimeout,
-                        where + "no answer within " + std::to_string(options_.timeout_ms) + " ms");
+                        where + "no answer within " +
+                            std::to_string(silence_ms_ != 0 ? std::min(silence_ms_, timeout_ms_)
+                                                            : timeout_ms_) +
+                            " ms");
         if (error == bhttp::error::body_limit)
             return fail(
                 ErrorCode::kMalformed,
@@ -175,9 +224,20 @@ class BeastConnection final : public Connection {
     std::optional<beast::tcp_stream> plain_;
     std::optional<beast::ssl_stream<beast::tcp_stream>> secure_;
     beast::flat_buffer buffer_;
+    beast::tcp_stream* dialling_ = nullptr;  // before it is plain_ or secure_
+    std::uint64_t exchanges_ = 0;
+    std::uint32_t silence_ms_ = 0;
+    std::uint32_t timeout_ms_ = 0;  // of the exchange under way
+    bool stopped_ = false;
 };
 
 }  // namespace
+
+std::string_view Reply::header(std::string_view lower_case_name) const {
+    const auto found =
+        std::ranges::find(headers, lower_case_name, &std::pair<std::string, std::string>::first);
+    return found == headers.end() ? std::string_view{} : std::string_view(found->second);
+}
 
 Result<Url> parse_url(const std::string& text) {
     const auto parsed = boost::urls::parse_uri(text);

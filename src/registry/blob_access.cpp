@@ -1,10 +1,13 @@
 #include "gym/registry/blob_access.hpp"
 
+#include <string>
+#include <string_view>
+
 namespace gym::registry {
 namespace {
 
-/// Parameters: blob, node, time.
-constexpr std::string_view kMayFetch =
+/// Whether a blob is everybody's. Parameter 1: the blob.
+constexpr std::string_view kIsPublic =
     "WITH model AS MATERIALIZED (SELECT j.id, j.visibility FROM registry.model_jobs($1::bytea) m "
     "JOIN registry.job j ON j.id = m), "
     "text AS MATERIALIZED (SELECT d.root, d.visibility = 'public' AND d.price_wei_per_mtoken = 0 "
@@ -13,8 +16,10 @@ constexpr std::string_view kMayFetch =
     "WHERE p.mix = d.root AND (q.visibility <> 'public' OR q.price_wei_per_mtoken <> 0)) "
     "AS is_public FROM registry.dataset d WHERE d.blob = $1::bytea) "
     "SELECT EXISTS (SELECT FROM model WHERE visibility = 'public') "
-    "OR EXISTS (SELECT FROM text WHERE is_public) "
-    "OR EXISTS (SELECT FROM registry.tasks_of($2::bytea, $3::bigint) t "
+    "OR EXISTS (SELECT FROM text WHERE is_public)";
+/// Follows it. Parameters 2 and 3: node, time.
+constexpr std::string_view kOrHasTask =
+    " OR EXISTS (SELECT FROM registry.tasks_of($2::bytea, $3::bigint) t "
     "JOIN registry.unit u ON u.id = t JOIN registry.job j ON j.id = u.job_id "
     "WHERE j.id IN (SELECT id FROM model) OR j.dataset_root IN (SELECT root FROM text))";
 
@@ -22,7 +27,13 @@ constexpr std::string_view kMayFetch =
 
 Result<bool> may_fetch_blob(db::Transaction& tx, const Address& node, const Digest& blob,
                             UnixMs tasks_since_ms) {
-    GYM_TRY(const db::Row row, tx.exec_one(kMayFetch, {blob, node, tasks_since_ms}));
+    GYM_TRY(const db::Row row,
+            tx.exec_one(std::string(kIsPublic).append(kOrHasTask), {blob, node, tasks_since_ms}));
+    return row.get<bool>(0);
+}
+
+Result<bool> is_public_blob(db::Transaction& tx, const Digest& blob) {
+    GYM_TRY(const db::Row row, tx.exec_one(kIsPublic, {blob}));
     return row.get<bool>(0);
 }
 

@@ -1,11 +1,56 @@
 #include "gym/rpc/blob_cache.hpp"
 
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
 #include <optional>
 #include <system_error>
 
 #include "gym/vault/sealed_file.hpp"
+#include "piece_file.hpp"
 
 namespace gym::rpc {
+
+/// The network's mirrors, once they are known. Thread-safe.
+struct BlobCache::Mirrors {
+    std::atomic<std::uint64_t> mirror_bytes{0}, coordinator_bytes{0};
+
+    /// Null: the network names none, or does not answer.
+    mirror::Fetcher* of(Coordinator& coordinator) {
+        const std::scoped_lock lock(mutex_);
+        if (asked_) return fetcher_.get();
+        const auto network = coordinator.network();
+        if (!network.ok()) return nullptr;
+        asked_ = true;
+        if (network->mirrors.empty()) return nullptr;
+        mirror::FetchOptions options;
+        options.blob_bytes_max = network->blob_bytes_max;
+        auto made = mirror::Fetcher::create(network->mirrors, options);
+        if (made.ok())
+            fetcher_ = std::move(made).value();
+        else
+            spdlog::warn("the network's mirrors are not used: {}", made.error().message);
+        return fetcher_.get();
+    }
+
+  private:
+    std::mutex mutex_;
+    bool asked_ = false;
+    std::unique_ptr<mirror::Fetcher> fetcher_;
+};
+
+BlobCache::BlobCache(vault::SealedStore store, std::filesystem::path partial,
+                     Coordinator& coordinator)
+    : store_(std::move(store)),
+      partial_(std::move(partial)),
+      coordinator_(&coordinator),
+      mirrors_(std::make_shared<Mirrors>()) {}
+
+BlobCache::Traffic BlobCache::traffic() const {
+    return {mirrors_->mirror_bytes, mirrors_->coordinator_bytes};
+}
 
 Result<BlobCache> BlobCache::open(const std::filesystem::path& directory, Coordinator& coordinator,
                                   const vault::StoreKey& key) {
@@ -20,6 +65,7 @@ Result<BlobCache> BlobCache::open(const std::filesystem::path& directory, Coordi
 Result<blob::VerifiedBlob> BlobCache::fetch(const Digest& root, const Progress& progress) {
     auto cached = store_.load(root);
     if (cached.ok() || cached.error().code == ErrorCode::kIo) return cached;
+    if (auto pieced = fetch_pieces(root, progress)) return std::move(*pieced);
     const std::filesystem::path path = partial_ / to_hex(root.view());
     std::error_code ignored;
     const bool resumed = std::filesystem::exists(path, ignored);
@@ -37,6 +83,44 @@ Result<blob::VerifiedBlob> BlobCache::fetch(const Digest& root, const Progress& 
     }
 }
 
+std::optional<Result<blob::VerifiedBlob>> BlobCache::fetch_pieces(const Digest& root,
+                                                                  const Progress& progress) {
+    mirror::Fetcher* const mirrors = mirrors_->of(*coordinator_);
+    if (mirrors == nullptr) return std::nullopt;
+    const auto list = mirrors->pieces(root, coordinator_->stop());
+    if (!list.ok()) {
+        if (list.error().code == ErrorCode::kCancelled) return list.error();
+        spdlog::debug("{}", list.error().message);
+        return std::nullopt;
+    }
+    const std::filesystem::path path = partial_ / (to_hex(root.view()) + ".pieces");
+    const Status arrived = download_pieces(*mirrors, *list, path, progress);
+    if (!arrived.ok()) return arrived.error();  // what has arrived is kept
+    std::error_code ignored;
+    auto blob = store_.adopt_sealed(root, path);
+    std::filesystem::remove(path, ignored);
+    std::filesystem::remove(partial_ / to_hex(root.view()), ignored);
+    return blob;
+}
+
+Status BlobCache::download_pieces(mirror::Fetcher& mirrors, const blob::PieceList& list,
+                                  const std::filesystem::path& path, const Progress& progress) {
+    GYM_TRY(PieceFile file, PieceFile::open(path, store_.key(), list));
+    Status fetched = mirrors.download(list, file, coordinator_->stop(), progress);
+    mirrors_->mirror_bytes += file.bytes_written();
+    if (!fetched.ok()) {
+        const ErrorCode code = fetched.error().code;
+        if (code != ErrorCode::kUnavailable && code != ErrorCode::kNotFound) return fetched;
+        spdlog::info("asking the coordinator for the rest: {}", fetched.error().message);
+        GYM_TRY(const std::uint64_t sent,
+                file.complete_from(*coordinator_, [&](std::uint64_t received) {
+                    if (progress) progress(received, list.size_bytes());
+                }));
+        mirrors_->coordinator_bytes += sent;
+    }
+    return file.finish();
+}
+
 Status BlobCache::download(const Digest& root, const std::filesystem::path& path,
                            const Progress& progress) {
     std::optional<vault::SealWriter> file;
@@ -51,6 +135,7 @@ Status BlobCache::download(const Digest& root, const std::filesystem::path& path
                     vault::SealWriter::create(path, store_.key(), root, size_bytes));
             file.emplace(std::move(begun));
         }
+        mirrors_->coordinator_bytes += chunk.size();
         if (chunk.size() > size_bytes - file->received_bytes())
             return fail(ErrorCode::kMismatch, "blob " + root.hex() + " is longer than its size");
         Status kept = file->append(chunk);

@@ -102,6 +102,7 @@ class GrpcCoordinator final : public Coordinator {
           clock_(clock),
           stub_(v1::NodeService::NewStub(channel)) {}
 
+    [[nodiscard]] std::stop_token stop() const override { return config_.stop; }
     Result<records::NetworkDescription> network() override;
     Result<bool> register_node(const records::NodeProfile& profile) override;
     Result<records::HeartbeatAnswer> heartbeat(const records::Heartbeat& beat) override;

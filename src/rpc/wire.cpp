@@ -171,6 +171,8 @@ void write(const records::NetworkDescription& info, v1::GetNetworkResponse& out)
     if (!info.dispute_game.is_zero()) out.set_dispute_game(text_of(info.dispute_game));
     if (!info.minimum_stake.is_zero())
         out.set_minimum_stake_wei(text_of(Digest{info.minimum_stake.to_be32()}));
+    for (const std::string& mirror : info.mirrors)
+        out.add_mirrors(mirror);
 }
 
 Result<records::NetworkDescription> read(const v1::GetNetworkResponse& in) {
@@ -188,6 +190,12 @@ Result<records::NetworkDescription> read(const v1::GetNetworkResponse& in) {
     out.stake = stake.value_or(Address{});
     out.dispute_game = game.value_or(Address{});
     if (minimum) out.minimum_stake = Amount::from_be32(minimum->data);
+    if (static_cast<std::size_t>(in.mirrors_size()) > records::kMirrorsMax)
+        return fail(ErrorCode::kMalformed,
+                    "mirrors: more than " + std::to_string(records::kMirrorsMax) + " are named");
+    for (const std::string& mirror : in.mirrors()) {
+        GYM_TRY(out.mirrors.emplace_back(), read_text("mirrors", mirror));
+    }
     return out;
 }
 

@@ -1,185 +1,22 @@
 #include "gym/vault/sealed_file.hpp"
 
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <string>
 #include <utility>
 
-#include "gym/commit/codec.hpp"
 #include "gym/common/assert.hpp"
 #include "gym/common/descriptor.hpp"
+#include "seal_record.hpp"
 
 namespace gym::vault {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::string_view kMagic = "GYMSEAL1";
-constexpr std::size_t kNonceBytes = 12;
-constexpr std::size_t kTagBytes = 16;
-constexpr std::size_t kSaltBytes = 32;
-constexpr std::uint64_t kRecordBytes = kPieceBytes + kSealRecordExtra;
-static_assert(kNonceBytes + kTagBytes == kSealRecordExtra);
-
-struct Header {
-    std::array<std::uint8_t, 8> key_id{};
-    std::uint64_t size_bytes = 0;
-    std::array<std::uint8_t, kSaltBytes> salt{};
-};
-
-Bytes encode(const Header& header) {
-    commit::Encoder out;
-    out.raw(as_bytes(kMagic)).raw(header.key_id).u64(header.size_bytes).raw(header.salt);
-    out.u32(kPieceBytes).u32(0);
-    Bytes bytes = out.take();
-    GYM_ASSERT(bytes.size() == kSealHeaderBytes, "the size of a sealed file's header");
-    return bytes;
-}
-
-Result<Header> decode(ByteView bytes) {
-    commit::Decoder in(bytes);
-    Header out;
-    GYM_TRY(const ByteView magic, in.raw(kMagic.size()));
-    GYM_TRY(const ByteView id, in.raw(out.key_id.size()));
-    GYM_TRY(out.size_bytes, in.u64());
-    GYM_TRY(const ByteView salt, in.raw(kSaltBytes));
-    GYM_TRY(const std::uint32_t piece, in.u32());
-    GYM_TRY(const std::uint32_t zero, in.u32());
-    if (!std::ranges::equal(magic, as_bytes(kMagic)) || piece != kPieceBytes || zero != 0 ||
-        out.size_bytes > kSealedBytesMax)
-        return fail(ErrorCode::kMalformed, "not a sealed blob");
-    std::ranges::copy(id, out.key_id.begin());
-    std::ranges::copy(salt, out.salt.begin());
-    return out;
-}
-
-std::uint64_t pieces_of(std::uint64_t size_bytes) {
-    // Of an empty blob one, so that its header is authenticated, too.
-    return std::max<std::uint64_t>((size_bytes + kPieceBytes - 1) / kPieceBytes, 1);
-}
-
-/// AES-256-GCM of one file's pieces.
-class PieceCipher {
-  public:
-    PieceCipher(const StoreKey& key, const Digest& root, Header header)
-        : key_(key.file_key(header.salt, root)), header_(encode(header)) {}
-
-    /// @return nonce | ciphertext | tag.
-    [[nodiscard]] Bytes seal(std::uint64_t piece, ByteView plain) const {
-        Bytes record(plain.size() + kSealRecordExtra);
-        const std::span<std::uint8_t> all(record);
-        crypto::secure_random(all.first(kNonceBytes));
-        const Context context(EVP_CIPHER_CTX_new(), EVP_CIPHER_CTX_free);
-        int done = 0;
-        const bool sealed =
-            context &&
-            EVP_EncryptInit_ex(context.get(), EVP_aes_256_gcm(), nullptr, key_.view().data(),
-                               record.data()) == 1 &&
-            add_aad(*context, piece) &&
-            EVP_EncryptUpdate(context.get(), all.subspan(kNonceBytes).data(), &done, plain.data(),
-                              static_cast<int>(plain.size())) == 1 &&
-            EVP_EncryptFinal_ex(context.get(), all.last(kTagBytes).data(), &done) == 1 &&
-            EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_GCM_GET_TAG, kTagBytes,
-                                all.last(kTagBytes).data()) == 1;
-        GYM_ASSERT(sealed, "AES-256-GCM failed");  // for want of memory alone
-        return record;
-    }
-
-    /// Fills `plain`. @return whether the record is authentic; nothing of `plain` counts if not.
-    [[nodiscard]] bool open(std::uint64_t piece, ByteView record,
-                            std::span<std::uint8_t> plain) const {
-        GYM_ASSERT(record.size() == plain.size() + kSealRecordExtra, "the size of a record");
-        const Context context(EVP_CIPHER_CTX_new(), EVP_CIPHER_CTX_free);
-        Bytes tag(record.end() - kTagBytes, record.end());  // OpenSSL's parameter is not const
-        int done = 0;
-        return context &&
-               EVP_DecryptInit_ex(context.get(), EVP_aes_256_gcm(), nullptr, key_.view().data(),
-                                  record.data()) == 1 &&
-               add_aad(*context, piece) &&
-               EVP_DecryptUpdate(context.get(), plain.data(), &done,
-                                 record.subspan(kNonceBytes).data(),
-                                 static_cast<int>(plain.size())) == 1 &&
-               EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_GCM_SET_TAG, kTagBytes, tag.data()) ==
-                   1 &&
-               EVP_DecryptFinal_ex(context.get(), tag.data(), &done) == 1;
-    }
-
-  private:
-    using Context = std::unique_ptr<EVP_CIPHER_CTX, void (*)(EVP_CIPHER_CTX*)>;
-    [[nodiscard]] bool add_aad(EVP_CIPHER_CTX& context, std::uint64_t piece) const {
-        commit::Encoder aad;
-        aad.raw(header_).u64(piece);
-        const Bytes bytes = aad.take();
-        int done = 0;
-        return EVP_CipherUpdate(&context, nullptr, &done, bytes.data(),
-                                static_cast<int>(bytes.size())) == 1;
-    }
-
-    crypto::SecretBytes key_;
-    Bytes header_;
-};
-
-Error io_error(const fs::path& path) {
-    ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo;
-    if (errno == ENOSPC || errno == EDQUOT) code = ErrorCode::kOutOfRange;
-    return fail(code, path.string() + ": " + std::strerror(errno));
-}
-
-Error altered(const fs::path& path, const char* how) {
-    return fail(ErrorCode::kMismatch, path.string() + " is not the sealed blob that was stored: " +
-                                          how + "; remove the file and fetch the blob again");
-}
-
-Status read_at(int file, const fs::path& path, std::uint64_t offset, std::span<std::uint8_t> out) {
-    while (!out.empty()) {
-        const ssize_t got = ::pread(file, out.data(), out.size(), static_cast<off_t>(offset));
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return io_error(path);
-        if (got == 0) return altered(path, "it was cut");
-        offset += static_cast<std::uint64_t>(got);
-        out = out.subspan(static_cast<std::size_t>(got));
-    }
-    return {};
-}
-
-Status write_at(int file, const fs::path& path, std::uint64_t offset, ByteView bytes) {
-    while (!bytes.empty()) {
-        const ssize_t put = ::pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-        if (put < 0 && errno == EINTR) continue;
-        if (put <= 0) return io_error(path);
-        offset += static_cast<std::uint64_t>(put);
-        bytes = bytes.subspan(static_cast<std::size_t>(put));
-    }
-    return {};
-}
-
-Result<std::uint64_t> size_of(int file, const fs::path& path) {
-    struct stat info {};
-    if (::fstat(file, &info) != 0) return io_error(path);
-    if (!S_ISREG(info.st_mode)) return fail(ErrorCode::kIo, path.string() + ": not a regular file");
-    return static_cast<std::uint64_t>(info.st_size);
-}
-
-/// The header of a file that is this key's.
-Result<Header> read_header(int file, const fs::path& path, const StoreKey& key) {
-    Bytes bytes(kSealHeaderBytes);
-    GYM_CHECK(read_at(file, path, 0, bytes));
-    const auto header = decode(bytes);
-    if (!header.ok()) return altered(path, "its header is none");
-    if (header->key_id != key.id())
-        return altered(path, "it is sealed with another key than the store has");
-    return *header;
-}
-
-std::uint64_t record_at(std::uint64_t piece) {
-    return kSealHeaderBytes + piece * kRecordBytes;
-}
 
 /// What a writer left of a blob: whole pieces, and the beginning of the one behind them.
 struct Kept {
@@ -196,9 +33,9 @@ Result<Kept> read_kept(int file, const fs::path& path, std::uint64_t size_bytes,
     GYM_TRY(const std::uint64_t size, size_of(file, path));
     const std::uint64_t records = size - std::min<std::uint64_t>(size, kSealHeaderBytes);
     Kept out;
-    out.whole = records / kRecordBytes;
+    out.whole = records / kSealRecordBytes;
     if (size > sealed_size(size_bytes)) return altered(path, "it is too long");
-    Bytes record(static_cast<std::size_t>(records % kRecordBytes));
+    Bytes record(static_cast<std::size_t>(records % kSealRecordBytes));
     bool torn = !record.empty();
     if (record.size() > kSealRecordExtra) {
         out.tail.resize(record.size() - kSealRecordExtra);
@@ -207,7 +44,7 @@ Result<Kept> read_kept(int file, const fs::path& path, std::uint64_t size_bytes,
         out.tail.clear();
     }
     Bytes plain(kPieceBytes);
-    record.resize(kRecordBytes);
+    record.resize(kSealRecordBytes);
     while (out.whole > 0) {
         GYM_CHECK(read_at(file, path, record_at(out.whole - 1), record));
         if (cipher.open(out.whole - 1, record, plain)) break;
@@ -220,7 +57,7 @@ Result<Kept> read_kept(int file, const fs::path& path, std::uint64_t size_bytes,
 
 class SealReader final : public blob::BlobReader {
   public:
-    SealReader(fs::path path, std::unique_ptr<Descriptor> file, const Header& header,
+    SealReader(fs::path path, std::unique_ptr<Descriptor> file, const SealHeader& header,
                const StoreKey& key, const Digest& root)
         : path_(std::move(path)),
           file_(std::move(file)),
@@ -319,12 +156,12 @@ Result<SealWriter> SealWriter::create(const fs::path& path, const StoreKey& key,
     if (size_bytes > kSealedBytesMax)
         return fail(ErrorCode::kOutOfRange,
                     "a blob of " + std::to_string(size_bytes) + " bytes cannot be sealed");
-    Header header;
+    SealHeader header;
     header.key_id = key.id();
     header.size_bytes = size_bytes;
     crypto::secure_random(header.salt);
     const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0660);
-    if (file < 0) return io_error(path);
+    if (file < 0) return seal_io_error(path);
     auto impl = std::make_unique<Impl>(path, file, size_bytes, PieceCipher(key, root, header));
     GYM_CHECK(write_at(file, path, 0, encode(header)));
     return SealWriter(std::move(impl));
@@ -333,17 +170,17 @@ Result<SealWriter> SealWriter::create(const fs::path& path, const StoreKey& key,
 Result<SealWriter> SealWriter::resume(const fs::path& path, const StoreKey& key,
                                       const Digest& root) {
     const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor < 0) return io_error(path);
+    if (descriptor < 0) return seal_io_error(path);
     // Closed by it on every way out.
     auto impl = std::make_unique<Impl>(path, descriptor, 0, PieceCipher(key, root, {}));
-    GYM_TRY(const Header header, read_header(descriptor, path, key));
+    GYM_TRY(const SealHeader header, read_header(descriptor, path, key));
     impl->size_bytes = header.size_bytes;
     impl->cipher = PieceCipher(key, root, header);
     GYM_TRY(Kept kept, read_kept(descriptor, path, header.size_bytes, impl->cipher));
     // What a crash tore goes, so that no later reader takes its length for that of a piece.
     const std::uint64_t end =
         record_at(kept.whole) + (kept.tail.empty() ? 0 : kept.tail.size() + kSealRecordExtra);
-    if (::ftruncate(descriptor, static_cast<off_t>(end)) != 0) return io_error(path);
+    if (::ftruncate(descriptor, static_cast<off_t>(end)) != 0) return seal_io_error(path);
     impl->whole = kept.whole;
     impl->is_tail_written = !kept.tail.empty();
     impl->tail.assign(kept.tail.begin(), kept.tail.end());  // keeps what is reserved
@@ -353,8 +190,8 @@ Result<SealWriter> SealWriter::resume(const fs::path& path, const StoreKey& key,
 Result<std::uint64_t> received_bytes(const fs::path& path, const StoreKey& key,
                                      const Digest& root) {
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    if (file.get() < 0) return io_error(path);
-    GYM_TRY(const Header header, read_header(file.get(), path, key));
+    if (file.get() < 0) return seal_io_error(path);
+    GYM_TRY(const SealHeader header, read_header(file.get(), path, key));
     GYM_TRY(const Kept kept,
             read_kept(file.get(), path, header.size_bytes, PieceCipher(key, root, header)));
     return kept.bytes();
@@ -393,7 +230,7 @@ Status SealWriter::flush() {
 
 Status SealWriter::sync() {
     GYM_CHECK(flush());
-    if (::fsync(impl_->file.get()) != 0) return io_error(impl_->path);
+    if (::fsync(impl_->file.get()) != 0) return seal_io_error(impl_->path);
     return {};
 }
 
@@ -411,9 +248,9 @@ Result<std::unique_ptr<const blob::BlobReader>> open_sealed(const fs::path& path
                                                             const Digest& root) {
     auto file =
         std::make_unique<Descriptor>(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    if (file->get() < 0) return io_error(path);
+    if (file->get() < 0) return seal_io_error(path);
     GYM_TRY(const std::uint64_t size, size_of(file->get(), path));
-    GYM_TRY(const Header header, read_header(file->get(), path, key));
+    GYM_TRY(const SealHeader header, read_header(file->get(), path, key));
     if (size != sealed_size(header.size_bytes)) return altered(path, "it was cut or extended");
     auto reader = std::make_unique<SealReader>(path, std::move(file), header, key, root);
     GYM_CHECK(reader->check_empty());

@@ -11,7 +11,7 @@ constexpr std::int64_t kTimeoutMsMax = 3'600'000;
 constexpr std::int64_t kKeepMsMax = std::int64_t{366} * 24 * 3'600 * 1'000;
 
 Status read_listen(YamlMap map, ApiConfig& config) {
-    api::ServerOptions& listen = config.listen;
+    http_server::ServerOptions& listen = config.listen;
     GYM_TRY(listen.address, map.string_or("address", listen.address));
     GYM_TRY(const std::int64_t port, map.integer("port", 0, 65'535));
     listen.port = static_cast<std::uint16_t>(port);

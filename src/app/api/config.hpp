@@ -3,18 +3,18 @@
 #include <string>
 
 #include "gym/api/mixes.hpp"
-#include "gym/api/server.hpp"
 #include "gym/api/uploads.hpp"
 #include "gym/common/amount.hpp"
 #include "gym/common/result.hpp"
 #include "gym/db/config.hpp"
+#include "gym/http_server/server.hpp"
 #include "gym/registry/dataset_quota.hpp"
 
 namespace gym::app {
 
 /// gym-api's configuration file; deploy/config/api.yaml documents every key.
 struct ApiConfig {
-    api::ServerOptions listen;
+    http_server::ServerOptions listen;
     std::string port_file;    ///< empty: none
     bool behind_tls = false;  ///< only a proxy with TLS reaches it
     db::ConnectionConfig database;

@@ -9,13 +9,13 @@
 #include "gym/api/api.hpp"
 #include "gym/api/mixes.hpp"
 #include "gym/api/postgres.hpp"
-#include "gym/api/server.hpp"
 #include "gym/common/file.hpp"
 #include "gym/common/stop.hpp"
 #include "gym/contracts/deployment.hpp"
 #include "gym/crypto/key.hpp"
 #include "gym/db/database.hpp"
 #include "gym/http/connection.hpp"
+#include "gym/http_server/server.hpp"
 #include "gym/ledger/types.hpp"
 #include "gym/profile/profile.hpp"
 #include "gym/vault/sealed_store.hpp"
@@ -94,7 +94,7 @@ Status serve(const app::ApiConfig& config, const std::stop_token& stop) {
     api::PostgresMixes mixes(*database, blobs, clock, config.mixes, options, of_mixes);
     api::PostgresBackend backend(*database, blobs, clock, std::move(options));
     api::Api handler({backend, backend, backend, clock, &uploads, &mixes}, std::move(of_api));
-    GYM_TRY(const auto server, api::Server::start(config.listen, handler));
+    GYM_TRY(const auto server, http_server::Server::start(config.listen, handler));
     GYM_CHECK(app::write_port_file(config.port_file, server->port()));
     app::log_ready("listening on " + config.listen.address + ":" + std::to_string(server->port()));
     wait_for_stop(stop);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gym/common/yaml.hpp"
+#include "gym/mirror/fetcher.hpp"
 
 namespace gym::app {
 namespace {
@@ -59,6 +60,33 @@ Status read_engine(YamlMap& parent, CoordinatorFile& file) {
     return map.finish();
 }
 
+Status read_blob_server(YamlMap& parent, CoordinatorFile& file) {
+    if (!parent.has("blob_server")) return {};
+    GYM_TRY(YamlMap map, parent.map("blob_server"));
+    http_server::ServerOptions& server = file.blob_server.emplace();
+    server.name = "gym-coordinator";
+    server.threads = 4;
+    server.peer_connections_max = 128;
+    GYM_TRY(server.address, map.string_or("address", server.address));
+    GYM_CHECK(map.read_integer("port", 0, 65'535, server.port));
+    GYM_CHECK(map.read_integer("threads", 1, 256, server.threads));
+    GYM_CHECK(map.read_integer("connections_max", 1, 65'536, server.connections_max));
+    GYM_CHECK(map.read_integer("peer_connections_max", 0, 65'536, server.peer_connections_max));
+    GYM_TRY(file.blob_port_file, map.string_or("port_file", ""));
+    server.streams_max = server.connections_max;
+    return map.finish();
+}
+
+Status read_mirrors(YamlMap& map, CoordinatorFile& file) {
+    if (!map.has("mirrors")) return {};
+    GYM_TRY(file.mirrors, map.list_of_strings("mirrors"));
+    if (file.mirrors.size() > records::kMirrorsMax)
+        return map.error_at("mirrors", "may list at most " + std::to_string(records::kMirrorsMax));
+    const auto checked = mirror::Fetcher::create(file.mirrors);
+    if (!checked.ok()) return map.error_at("mirrors", checked.error().message);
+    return {};
+}
+
 Status read_tokens(YamlMap& map, const char* key, Amount& out) {
     GYM_TRY(const std::string text, map.string_or(key, "0"));
     const auto amount = Amount::parse_tokens(text);
@@ -96,6 +124,8 @@ Result<CoordinatorFile> load_coordinator_file(const std::string& path) {
     GYM_TRY(YamlMap key, map.map("operator"));
     GYM_CHECK(read_operator(std::move(key), file));
     GYM_TRY(file.blob_folder, map.string("blobs"));
+    GYM_CHECK(read_blob_server(map, file));
+    GYM_CHECK(read_mirrors(map, file));
     GYM_TRY(file.blob_key_file, map.string_or("blob_key_file", ""));
     GYM_TRY(file.disputes_folder, map.string_or("disputes_folder", ""));
     GYM_CHECK(read_engine(map, file));

@@ -1,14 +1,17 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/coordinator/grpc_service.hpp"
 #include "gym/db/config.hpp"
+#include "gym/http_server/server.hpp"
 #include "gym/rpc/server.hpp"
 
 namespace gym::app {
@@ -29,6 +32,9 @@ struct CoordinatorFile {
     std::string keystore_file;
     std::string passphrase_file;
     std::string blob_folder;
+    std::optional<http_server::ServerOptions> blob_server;  ///< absent: none
+    std::string blob_port_file;                             ///< empty: none
+    std::vector<std::string> mirrors;
     std::string blob_key_file;    ///< empty: BLOBS.key, made if there is none
     std::string disputes_folder;  ///< empty: it plays no games
     unsigned engine_threads = 1;

@@ -23,8 +23,10 @@
 #include "gym/coordinator/adapters/evm_stake.hpp"
 #include "gym/coordinator/coordinator.hpp"
 #include "gym/coordinator/grpc_service.hpp"
+#include "gym/coordinator/public_blobs.hpp"
 #include "gym/coordinator/task_watch.hpp"
 #include "gym/crypto/keystore.hpp"
+#include "gym/http_server/server.hpp"
 #include "gym/vault/sealed_store.hpp"
 #include "service_main.hpp"
 
@@ -134,6 +136,7 @@ records::NetworkDescription describe_network(const CoordinatorFile& file,
     network.stake = deployment.stake;
     network.dispute_game = deployment.dispute_game;
     network.minimum_stake = file.minimum_stake;
+    network.mirrors = file.mirrors;
     return network;
 }
 
@@ -158,6 +161,32 @@ void provide_descriptors(const rpc::ServerConfig& server) {
             "{}: raise LimitNOFILE of the service (or `ulimit -Hn`) to {}",
             limit, limit - std::min(limit, kOwn), server.polls_max, wanted);
 }
+
+/// Serves public blobs by HTTP, to mirrors and to whoever asks.
+class BlobPort {
+  public:
+    BlobPort(db::Database& database, const blob::BlobStore& blobs, const Clock& clock,
+             const coordinator::GrpcService& service)
+        : source_(database, blobs, clock), handler_(source_, [&service] {
+              return "# TYPE gym_blob_grpc_bytes_total counter\ngym_blob_grpc_bytes_total " +
+                     std::to_string(service.blob_bytes()) + "\n";
+          }) {}
+    Status start(const CoordinatorFile& file) {
+        if (!file.blob_server) return {};
+        GYM_TRY(server_, http_server::Server::start(*file.blob_server, handler_));
+        GYM_CHECK(write_port_file(file.blob_port_file, server_->port()));
+        spdlog::info("serving public blobs on {}:{}", file.blob_server->address, server_->port());
+        return {};
+    }
+    void stop() {
+        if (server_) server_->stop();
+    }
+
+  private:
+    coordinator::PublicBlobs source_;
+    mirror::BlobHandler handler_;
+    std::unique_ptr<http_server::Server> server_;  // last: it uses everything above
+};
 
 Status serve(const CoordinatorFile& file, const WrapCompute& wrap_compute,
              const std::stop_token& stop) {
@@ -197,6 +226,8 @@ Status serve(const CoordinatorFile& file, const WrapCompute& wrap_compute,
                                      describe_network(file, deployment), file.tasks_kept_ms);
     provide_descriptors(file.server);
     GYM_TRY(const auto server, rpc::Server::start(file.server, service, clock));
+    BlobPort blob_port(*database, blobs, clock, service);
+    GYM_CHECK(blob_port.start(file));
     GYM_CHECK(write_port_file(file.port_file, server->port()));
     log_ready(fmt::format("coordinating as {} on chain {}, port {}, database {}",
                           key.address().hex(), deployment.chain_id, server->port(),
@@ -207,6 +238,7 @@ Status serve(const CoordinatorFile& file, const WrapCompute& wrap_compute,
     const coordinator::TaskWatch watch(
         core, file.database, [&](std::span<const Address> nodes) { server->wake(nodes); });
     drive(core, stop, file.tick_interval_ms);
+    blob_port.stop();
     server->stop();
     return {};
 }

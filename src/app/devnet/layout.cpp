@@ -92,6 +92,12 @@ std::string Layout::chain_url() const {
 std::string Layout::grpc_address() const {
     return "127.0.0.1:" + std::to_string(grpc_port);
 }
+std::string Layout::blob_url() const {
+    return "http://127.0.0.1:" + std::to_string(blob_port);
+}
+std::string Layout::mirror_url() const {
+    return "http://127.0.0.1:" + std::to_string(mirror_port);
+}
 
 std::vector<std::string> Layout::worker_names() const {
     std::vector<std::string> out;
@@ -109,7 +115,8 @@ Result<Layout> create_layout(const std::filesystem::path& root, std::uint32_t wo
     layout.postgres = postgres_folder(layout.root);
     layout.workers = workers;
     layout.api_port = api_port;
-    for (std::uint16_t* port : {&layout.api_port, &layout.grpc_port, &layout.chain_port}) {
+    for (std::uint16_t* port : {&layout.api_port, &layout.grpc_port, &layout.chain_port,
+                                &layout.blob_port, &layout.mirror_port}) {
         if (*port != 0) continue;
         GYM_TRY(*port, free_port());
     }
@@ -138,6 +145,8 @@ Status save_layout(const Layout& layout) {
                               {"api_port", layout.api_port},
                               {"grpc_port", layout.grpc_port},
                               {"chain_port", layout.chain_port},
+                              {"blob_port", layout.blob_port},
+                              {"mirror_port", layout.mirror_port},
                               {"workers", layout.workers}};
     return write_file_atomic(layout.root / kFile, as_bytes(json::serialize(object) + "\n"));
 }
@@ -161,6 +170,10 @@ Result<Layout> load_layout(const std::filesystem::path& root) {
         layout.api_port = object.at("api_port").to_number<std::uint16_t>();
         layout.grpc_port = object.at("grpc_port").to_number<std::uint16_t>();
         layout.chain_port = object.at("chain_port").to_number<std::uint16_t>();
+        if (const auto* const port = object.if_contains("blob_port"))
+            layout.blob_port = port->to_number<std::uint16_t>();
+        if (const auto* const port = object.if_contains("mirror_port"))
+            layout.mirror_port = port->to_number<std::uint16_t>();
         layout.workers = object.at("workers").to_number<std::uint32_t>();
     } catch (const std::exception& error) {
         return fail(ErrorCode::kMalformed, (layout.root / kFile).string() + ": " + error.what());

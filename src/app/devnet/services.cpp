@@ -20,12 +20,28 @@ namespace gym::devnet {
 namespace {
 
 constexpr unsigned kBeaconDelayBlocks = 1;
+constexpr const char* kMirror = "mirror";
 
 Result<std::string> database_section(const Layout& layout, const std::string& user) {
     GYM_TRY(const db::ConnectionConfig access, database_access(layout));
     return fmt::format(
         "database:\n  host: {}\n  port: {}\n  database: {}\n  user: {}\n  password_file: {}\n",
         access.host, access.port, kDatabase, user, (layout.secrets() / ("db-" + user)).string());
+}
+
+/// Of the coordinator's file: its blobs go through the network's mirror.
+std::string mirror_keys(const Layout& layout) {
+    if (!layout.has_mirror()) return {};
+    return fmt::format("blob_server:\n  address: 127.0.0.1\n  port: {}\nmirrors: [\"{}\"]\n",
+                       layout.blob_port, layout.mirror_url());
+}
+
+std::string mirror_config(const Layout& layout) {
+    return fmt::format(
+        "listen:\n  address: 127.0.0.1\n  port: {}\n  port_file: {}\n  threads: 16\n"
+        "folder: {}\norigins: [\"{}\"]\nbytes_max: 1073741824\n",
+        layout.mirror_port, layout.port_file(kMirror).string(), (layout.nodes() / kMirror).string(),
+        layout.blob_url());
 }
 
 Result<std::string> coordinator_config(const Layout& layout) {
@@ -38,11 +54,12 @@ Result<std::string> coordinator_config(const Layout& layout) {
         "operator:\n  keystore_file: {}\n  passphrase_file: {}\n"
         "blobs: {}\ndisputes_folder: {}\nengine:\n  threads: 2\ntick_interval_ms: "
         "100\nnode_live_ms: 15000\n"
-        "minimum_stake: \"{}\"\n",
+        "minimum_stake: \"{}\"\n{}",
         layout.grpc_address(), layout.port_file("coordinator").string(), database,
         layout.chain_url(), layout.deployment().string(), kBeaconDelayBlocks,
         layout.keystore(kCoordinator).string(), layout.passphrase(kCoordinator).string(),
-        layout.blobs().string(), (layout.nodes() / kCoordinator).string(), kStakeTokens);
+        layout.blobs().string(), (layout.nodes() / kCoordinator).string(), kStakeTokens,
+        mirror_keys(layout));
 }
 
 Result<std::string> rewards_config(const Layout& layout) {
@@ -106,6 +123,7 @@ Status write_configs(const Layout& layout) {
     GYM_CHECK(write(layout, "coordinator", coordinator));
     GYM_CHECK(write(layout, "rewards", rewards));
     GYM_CHECK(write(layout, "api", api));
+    if (layout.has_mirror()) GYM_CHECK(write(layout, kMirror, mirror_config(layout)));
     return {};
 }
 
@@ -161,6 +179,7 @@ Status check_running(const Layout& layout, const ProcessTable& processes, const 
 bool all_listen(const Layout& layout) {
     std::error_code error;
     return std::filesystem::exists(layout.port_file("coordinator"), error) &&
+           (!layout.has_mirror() || std::filesystem::exists(layout.port_file(kMirror), error)) &&
            std::filesystem::exists(layout.port_file("api"), error);
 }
 
@@ -168,12 +187,24 @@ Status wait_healthy(const Layout& layout, const ProcessTable& processes) {
     for (int waited_ms = 0; waited_ms < kReadyTimeoutMs; waited_ms += kPollMs) {
         for (const char* service : kServices)
             GYM_CHECK(check_running(layout, processes, service));
+        if (layout.has_mirror()) GYM_CHECK(check_running(layout, processes, kMirror));
         if (all_listen(layout) &&
             client::ApiClient({.url = layout.api_url(), .key = {}}).check_health().ok())
             return {};
         std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
     }
     return fail(ErrorCode::kTimeout, "the API is not healthy; see " + layout.logs().string());
+}
+
+/// Unless it runs. @param program the configuration is added.
+Status start_service(const Layout& layout, ProcessTable& processes, const std::string& name,
+                     std::vector<std::string> program) {
+    if (const auto entry = processes.find(name); entry.ok() && entry->running) return {};
+    std::error_code error;
+    std::filesystem::remove(layout.port_file(name), error);
+    program.insert(program.end(), {"--config", config_of(layout, name)});
+    return processes.start(
+        name, {.argv = std::move(program), .log_file = layout.logs() / (name + ".log")});
 }
 
 Status register_worker(const Layout& layout, const Programs& programs, const std::string& name) {
@@ -188,14 +219,10 @@ Status register_worker(const Layout& layout, const Programs& programs, const std
 }  // namespace
 
 Status start_services(const Layout& layout, ProcessTable& processes, const Programs& programs) {
-    for (const std::string service : kServices) {
-        if (const auto entry = processes.find(service); entry.ok() && entry->running) continue;
-        std::error_code error;
-        std::filesystem::remove(layout.port_file(service), error);
-        GYM_CHECK(processes.start(service, {.argv = {programs.path("gym-" + service), "--config",
-                                                     config_of(layout, service)},
-                                            .log_file = layout.logs() / (service + ".log")}));
-    }
+    for (const std::string service : kServices)
+        GYM_CHECK(start_service(layout, processes, service, {programs.path("gym-" + service)}));
+    if (layout.has_mirror())
+        GYM_CHECK(start_service(layout, processes, kMirror, {programs.path("gym"), kMirror}));
     return wait_healthy(layout, processes);
 }
 

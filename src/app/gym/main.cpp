@@ -15,7 +15,7 @@ struct Heading {
     std::initializer_list<const char*> commands;
 };
 const Heading kHeadings[] = {
-    {"Lend this machine", {"register", "start", "node"}},
+    {"Lend this machine", {"register", "start", "node", "mirror"}},
     {"Networks", {"network", "devnet"}},
     {"Train models", {"data", "tokenizer", "model", "program", "generate", "job", "unit"}},
     {"Money", {"wallet", "stake", "rewards"}},
@@ -58,6 +58,7 @@ int run(int argc, char** argv) {
     gym::app::add_operator_commands(app, context);
     gym::app::add_params_commands(app, context);
     gym::app::add_tokenizer_commands(app, context);
+    gym::app::add_mirror_command(app, context);
     set_headings(app);
 
     if (const auto code = gym::app::parse_command_line(app, argc, argv)) return *code;

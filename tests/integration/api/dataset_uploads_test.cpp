@@ -4,11 +4,11 @@
 
 #include "api_fixture.hpp"
 #include "gym/api/api.hpp"
-#include "gym/api/server.hpp"
 #include "gym/api/uploads.hpp"
 #include "gym/client/api_client.hpp"
 #include "gym/common/file.hpp"
 #include "gym/data/manifest.hpp"
+#include "gym/http_server/server.hpp"
 #include "gym/vault/sealed_store.hpp"
 #include "random_seed.hpp"
 #include "streams.hpp"
@@ -152,7 +152,7 @@ TEST_F(DatasetUploadsTest, TheClientSendsAFileInPartsAndForgetsTheUpload) {
     // A body may not have so much: only an upload can.
     api_options.dataset_bytes_max = 1'000;
     Api api({*backend_, *backend_, *backend_, clock, &*uploads_}, api_options);
-    const auto server = Server::start({}, api).value();
+    const auto server = http_server::Server::start({}, api).value();
     const client::ApiClient client(
         {.url = "http://127.0.0.1:" + std::to_string(server->port()), .key = key});
     const auto path = place_ / "large.tokens";

@@ -5,11 +5,11 @@
 #include "api_fixture.hpp"
 #include "gym/api/api.hpp"
 #include "gym/api/mixes.hpp"
-#include "gym/api/server.hpp"
 #include "gym/client/api_client.hpp"
 #include "gym/common/file.hpp"
 #include "gym/common/temporary_folder.hpp"
 #include "gym/data/mix.hpp"
+#include "gym/http_server/server.hpp"
 #include "gym/registry/dataset_parts.hpp"
 #include "random_seed.hpp"
 #include "streams.hpp"
@@ -270,7 +270,7 @@ TEST_F(MixesTest, AMixIsAsVisibleAsItsLeastVisiblePart) {
 TEST_F(MixesTest, ClientsAskOverTheNetworkUntilItIsMade) {
     PostgresBackend storage = backend();
     Api api({storage, storage, storage, clock_, nullptr, &*mixes_}, {});
-    const auto server = Server::start({}, api).value();
+    const auto server = http_server::Server::start({}, api).value();
     const client::ApiClient client({.url = "http://127.0.0.1:" + std::to_string(server->port()),
                                     .key = create_key(*api_db_, owner_, "test", 1).value()});
     client::MixRequest request{{{first_.root, 700'000}, {second_.root, 300'000}}, 5'000};

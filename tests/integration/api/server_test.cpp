@@ -1,5 +1,5 @@
 // The HTTP server over loopback sockets, with a handler that needs nothing else.
-#include "gym/api/server.hpp"
+#include "gym/http_server/server.hpp"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -22,6 +22,8 @@
 namespace gym::api {
 namespace {
 
+using http_server::Server;
+using http_server::ServerOptions;
 using Clock = std::chrono::steady_clock;
 
 /// Bytes that need no memory: byte i is a function of i. Refuses to be read at `broken_at`.
@@ -140,9 +142,13 @@ class EchoHandler final : public Handler {
 /// A plain socket, so that tests can send what no client library would.
 class Peer {
   public:
-    explicit Peer(std::uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    /// @param from the last byte of its own address, 127.0.0.FROM.
+    explicit Peer(std::uint16_t port, std::uint8_t from = 1)
+        : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         sockaddr_in address{};
         address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(0x7f000000U + from);
+        EXPECT_EQ(::bind(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
         address.sin_port = htons(port);
         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
         connected_ = ::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
@@ -353,6 +359,33 @@ TEST_F(ServerTest, ConnectionsBeyondTheLimitGet503) {
     (void)second.read_until("GET 0");
     const Peer third(server_->port());
     EXPECT_EQ(third.read_to_end().substr(0, 12), "HTTP/1.1 503");
+}
+
+TEST_F(ServerTest, OnePeerCannotTakeTheConnectionsOfAll) {
+    ServerOptions options;
+    options.connections_max = 8;
+    options.peer_connections_max = 2;
+    start(options);
+    const auto answer = [&](const Peer& peer) {
+        EXPECT_TRUE(peer.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n"));
+        return peer.read_until("\r\n").substr(0, 12);
+    };
+    const Peer first(server_->port());
+    EXPECT_EQ(answer(first), "HTTP/1.1 200");
+    {
+        const Peer second(server_->port());
+        EXPECT_EQ(answer(second), "HTTP/1.1 200");
+        const Peer third(server_->port());
+        EXPECT_EQ(third.read_to_end().substr(0, 12), "HTTP/1.1 503");
+        const Peer other(server_->port(), 2);
+        EXPECT_EQ(answer(other), "HTTP/1.1 200");
+    }
+    for (int i = 0; i < 100; ++i) {
+        const Peer again(server_->port());
+        if (answer(again) == "HTTP/1.1 200") return;
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    ADD_FAILURE() << "places do not come back";
 }
 
 TEST_F(ServerTest, StopLetsARunningRequestEndAndClosesIdleOnes) {

@@ -77,8 +77,10 @@ class CoordinatorProcess : public ::testing::Test {
                "db-password\nchain:\n  rpc_url: " + anvil_.url() + "\n  deployment_file: " + at +
                "deployment.json\n  confirmations: 0\noperator:\n" + "  keystore_file: " + at +
                "key.json\n  passphrase_file: " + at + "passphrase\nblobs: " + at +
-               "blobs\ndisputes_folder: " + at + "disputes\ntick_interval_ms: 50\n";
+               "blobs\ndisputes_folder: " + at + "disputes\ntick_interval_ms: 50\n" + more_config();
     }
+    /// Further keys of the coordinator's file.
+    virtual std::string more_config() { return {}; }
     void write(const std::string& name, const std::string& text, unsigned mode) {
         ASSERT_TRUE(write_file_atomic(folder() / name, as_bytes(text), mode).ok());
     }

@@ -17,6 +17,7 @@
 #include "gym/common/file.hpp"
 #include "gym/crypto/secret.hpp"
 #include "gym/node/node_config.hpp"
+#include "mirror/mirror_config.hpp"
 #include "operator/profile_file.hpp"
 #include "rewards_config.hpp"
 
@@ -46,6 +47,7 @@ const std::vector<Shipped>& shipped() {
                                           {"verifier.yaml", loader(node::load_node_config)},
                                           {"evaluation.yaml", loader(load_evaluation_file)},
                                           {"profile.yaml", loader(load_profile_file)},
+                                          {"mirror.yaml", loader(load_mirror_config)},
                                           {"contracts.yaml", loader(load_contracts_file)}};
     return all;
 }

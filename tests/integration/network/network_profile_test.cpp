@@ -11,7 +11,7 @@
 #include <functional>
 #include <map>
 
-#include "gym/api/server.hpp"
+#include "gym/http_server/server.hpp"
 #include "node_process.hpp"
 #include "sample_profile.hpp"
 
@@ -25,19 +25,19 @@ using testing::program;
 constexpr int kOk = 0, kFailed = 1, kUsage = 2, kMismatch = 3, kUnavailable = 4, kRefused = 5;
 
 /// A web server with a profile, for whoever reads, and a node of the chain, for whoever posts.
-class ProfileServer final : public api::Handler {
+class ProfileServer final : public http_server::Handler {
   public:
     std::string profile;  ///< the answer, whatever it is
     std::uint64_t chain_id = testing::MemoryHandler::kChainId;
 
-    Admission admit(const api::Request&) override { return {.body_bytes_max = 1 << 20}; }
-    api::Response handle(const api::Request& request) override {
+    Admission admit(const http_server::Request&) override { return {.body_bytes_max = 1 << 20}; }
+    http_server::Response handle(const http_server::Request& request) override {
         const bool asks_chain = request.method == "POST";
         return {.status = 200,
                 .headers = {},
                 .body = asks_chain ? answer_of_chain(request.body) : profile};
     }
-    api::Response refuse(unsigned status, std::string_view, std::string_view) override {
+    http_server::Response refuse(unsigned status, std::string_view, std::string_view) override {
         return {.status = status, .headers = {}, .body = {}};
     }
     void connections(std::int64_t) override {}
@@ -111,7 +111,7 @@ class NetworkProfileTest : public testing::NodeProcess {
 
     UnixMs issued_at_ms_ = clock_.now_ms();
     ProfileServer web_;
-    std::unique_ptr<api::Server> web_server_ = api::Server::start({}, web_).value();
+    std::unique_ptr<http_server::Server> web_server_ = http_server::Server::start({}, web_).value();
 };
 
 TEST_F(NetworkProfileTest, TwoCommandsRegisterANodeAtANetworkThatWasAdded) {

@@ -2,12 +2,12 @@
 // to the database.
 #include "gym/api/api.hpp"
 #include "gym/api/postgres.hpp"
-#include "gym/api/server.hpp"
 #include "gym/blob/blob_store.hpp"
 #include "gym/common/file.hpp"
 #include "gym/common/subprocess.hpp"
 #include "gym/contracts/commitment_log.hpp"
 #include "gym/contracts/deployment.hpp"
+#include "gym/http_server/server.hpp"
 #include "manual_clock.hpp"
 #include "settlement_fixture.hpp"
 
@@ -35,7 +35,7 @@ class AuditTest : public SettlementFixture {
         of_api.network = {deployment_.chain_id, deployment_.token, deployment_.escrow,
                           deployment_.distributor, deployment_.commitment_log};
         api_.emplace(api::ApiDependencies{*backend_, *backend_, *backend_, later_}, of_api);
-        server_ = api::Server::start({}, *api_).value();
+        server_ = http_server::Server::start({}, *api_).value();
     }
     void TearDown() override { server_->stop(1'000); }
 
@@ -98,7 +98,7 @@ class AuditTest : public SettlementFixture {
                                 86'400'000};  // histories run ahead of the day
     std::optional<api::PostgresBackend> backend_;
     std::optional<api::Api> api_;
-    std::unique_ptr<api::Server> server_;
+    std::unique_ptr<http_server::Server> server_;
 };
 
 TEST_F(AuditTest, PublicDataAloneGivesTheRootOnChainAndNamesWhatIsWrong) {

@@ -10,17 +10,17 @@
 #include <functional>
 #include <mutex>
 
-#include "gym/api/server.hpp"
+#include "gym/http_server/server.hpp"
 #include "views.hpp"
 
 namespace gym::client {
 namespace {
 
 namespace json = boost::json;
-using api::Request;
-using api::Response;
+using http_server::Request;
+using http_server::Response;
 
-class ScriptedApi final : public api::Handler {
+class ScriptedApi final : public http_server::Handler {
   public:
     std::function<Response(const Request&)> answer;
 
@@ -85,7 +85,7 @@ api::AccountView account_view() {
 class ClientTest : public ::testing::Test {
   protected:
     void SetUp() override {
-        server_ = api::Server::start({}, api_).value();
+        server_ = http_server::Server::start({}, api_).value();
         url_ = "http://127.0.0.1:" + std::to_string(server_->port());
     }
     void TearDown() override { server_->stop(1'000); }
@@ -101,7 +101,7 @@ class ClientTest : public ::testing::Test {
     }
 
     ScriptedApi api_;
-    std::unique_ptr<api::Server> server_;
+    std::unique_ptr<http_server::Server> server_;
     std::string url_;
 };
 

@@ -9,19 +9,19 @@
 #include <functional>
 #include <vector>
 
-#include "gym/api/server.hpp"
 #include "gym/blob/verified_blob.hpp"
 #include "gym/common/file.hpp"
+#include "gym/http_server/server.hpp"
 #include "temporary_folder.hpp"
 
 namespace gym::client {
 namespace {
 
-using api::Request;
-using api::Response;
+using http_server::Request;
+using http_server::Response;
 
 /// Serves `content` by Range, with the faults that a test asks for.
-class RangeApi final : public api::Handler {
+class RangeApi final : public http_server::Handler {
   public:
     Admission admit(const Request&) override { return {}; }
     Response handle(const Request& request) override {
@@ -58,7 +58,7 @@ class DownloadTest : public ::testing::Test {
         wanted_.blob.blob = blob::blob_root(api_.content);
         wanted_.blob.bytes = api_.content.size();
         options_.piece_bytes = 1'000;
-        server_ = api::Server::start({}, api_).value();
+        server_ = http_server::Server::start({}, api_).value();
     }
     void TearDown() override { server_->stop(1'000); }
 
@@ -71,7 +71,7 @@ class DownloadTest : public ::testing::Test {
     [[nodiscard]] Bytes found() const { return read_file(file_).value(); }
 
     RangeApi api_;
-    std::unique_ptr<api::Server> server_;
+    std::unique_ptr<http_server::Server> server_;
     testing::TemporaryFolder place_;
     const std::filesystem::path file_ = place_.path() / "part";
     WantedPart wanted_;

@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "gym/api/server.hpp"
+#include "gym/http_server/server.hpp"
 #include "sample_profile.hpp"
 
 namespace gym::profile {
@@ -17,13 +17,15 @@ using testing::kNowMs;
 using testing::operator_key;
 using testing::sample_profile;
 
-class ScriptedServer final : public api::Handler {
+class ScriptedServer final : public http_server::Handler {
   public:
-    std::function<api::Response(const api::Request&)> answer;
+    std::function<http_server::Response(const http_server::Request&)> answer;
 
-    Admission admit(const api::Request&) override { return {.body_bytes_max = 1 << 20}; }
-    api::Response handle(const api::Request& request) override { return answer(request); }
-    api::Response refuse(unsigned status, std::string_view, std::string_view) override {
+    Admission admit(const http_server::Request&) override { return {.body_bytes_max = 1 << 20}; }
+    http_server::Response handle(const http_server::Request& request) override {
+        return answer(request);
+    }
+    http_server::Response refuse(unsigned status, std::string_view, std::string_view) override {
         return {.status = status, .headers = {}, .body = {}};
     }
     void connections(std::int64_t) override {}
@@ -32,9 +34,9 @@ class ScriptedServer final : public api::Handler {
 class FetchTest : public ::testing::Test {
   protected:
     void serve(std::string body, unsigned status = 200) {
-        handler_.answer = [=, this](const api::Request& request) {
+        handler_.answer = [=, this](const http_server::Request& request) {
             target_ = request.target;
-            return api::Response{.status = status, .headers = {}, .body = body};
+            return http_server::Response{.status = status, .headers = {}, .body = body};
         };
     }
     std::string url() const { return "http://127.0.0.1:" + std::to_string(server_->port()); }
@@ -42,7 +44,7 @@ class FetchTest : public ::testing::Test {
 
     ScriptedServer handler_;
     std::string target_;
-    std::unique_ptr<api::Server> server_ = api::Server::start({}, handler_).value();
+    std::unique_ptr<http_server::Server> server_ = http_server::Server::start({}, handler_).value();
 };
 
 TEST_F(FetchTest, AGymApiServesItBelowItsOwnPathAndOthersWhereTheUrlSays) {
@@ -91,12 +93,12 @@ TEST_F(FetchTest, AProfileOfTheFutureOrBeyondItsBoundsIsRefused) {
 }
 
 TEST_F(FetchTest, TheFirstEndpointOfTheRightChainIsUsed) {
-    handler_.answer = [&](const api::Request& request) {
+    handler_.answer = [&](const http_server::Request& request) {
         const bool other = request.target == "/other";
-        return api::Response{.status = 200,
-                             .headers = {},
-                             .body = std::string(R"({"jsonrpc":"2.0","id":1,"result":")") +
-                                     (other ? "0x6" : "0x5") + "\"}"};
+        return http_server::Response{.status = 200,
+                                     .headers = {},
+                                     .body = std::string(R"({"jsonrpc":"2.0","id":1,"result":")") +
+                                             (other ? "0x6" : "0x5") + "\"}"};
     };
     NetworkProfile profile = sample_profile();
     profile.chain_rpc = {"http://127.0.0.1:1", url() + "/right"};

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "blob_site.hpp"
 #include "gym/common/file.hpp"
 #include "gym/vault/sealed_file.hpp"
+#include "gym/vault/sealed_parts.hpp"
 #include "local_coordinator.hpp"
 #include "memory_handler.hpp"
 #include "temporary_folder.hpp"
@@ -101,6 +103,89 @@ TEST_F(BlobCacheTest, ARottenBlobOnDiskIsFetchedAgain) {
 
 TEST_F(BlobCacheTest, WhatNobodyHasIsNotFound) {
     EXPECT_EQ(cache_.fetch(blob::blob_root(Bytes{1})).error().code, ErrorCode::kNotFound);
+}
+
+/// With a mirror that the network names, over a real socket.
+class MirroredBlobCache : public BlobCacheTest {
+  protected:
+    void SetUp() override {
+        content_ = testing::noise(5 * blob::kPieceBytes + 100);
+        root_ = handler_.blobs.put(content_).value();
+        handler_.info.mirrors = {mirror_.url()};
+    }
+    [[nodiscard]] std::filesystem::path pieces() const { return partial().string() + ".pieces"; }
+
+    testing::BlobSite mirror_{handler_.blobs};
+};
+
+TEST_F(MirroredBlobCache, TheCoordinatorSendsNothing) {
+    std::uint64_t last = 0;
+    const auto progress = [&](std::uint64_t received, std::uint64_t size) {
+        EXPECT_EQ(size, content_.size());
+        last = std::max(last, received);
+    };
+    EXPECT_TRUE(cache_.fetch(root_, progress).value().take() == content_);
+    EXPECT_EQ(last, content_.size());
+    EXPECT_EQ(coordinator_.bytes_sent, 0U);
+    EXPECT_EQ(cache_.traffic().mirror_bytes, content_.size());
+    EXPECT_EQ(cache_.traffic().coordinator_bytes, 0U);
+    EXPECT_FALSE(std::filesystem::exists(pieces()));
+    EXPECT_TRUE(cache_.fetch(root_).ok());
+    EXPECT_EQ(mirror_.pieces, 6U) << "the disk has it";
+}
+
+TEST_F(MirroredBlobCache, WhatNoMirrorHasComesFromTheCoordinator) {
+    mirror_.fault = testing::Fault::kAbsent;
+    EXPECT_TRUE(cache_.fetch(root_).value().take() == content_);
+    EXPECT_EQ(cache_.traffic().coordinator_bytes, content_.size());
+    EXPECT_EQ(cache_.fetch(blob::blob_root(Bytes{1})).error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(MirroredBlobCache, TheCoordinatorSendsWhatALyingMirrorDoesNot) {
+    mirror_.fault = testing::Fault::kLies;
+    EXPECT_TRUE(cache_.fetch(root_).value().take() == content_);
+    EXPECT_EQ(cache_.traffic().mirror_bytes, 0U);
+    EXPECT_EQ(cache_.traffic().coordinator_bytes, content_.size());
+    EXPECT_FALSE(std::filesystem::exists(pieces()));
+}
+
+TEST_F(MirroredBlobCache, GoesOnWithThePiecesOfAnEarlierProcess) {
+    const blob::PieceList list = blob::PieceList::of(content_);
+    {
+        auto parts = vault::SealedParts::open(pieces(), key_, root_, content_.size()).value();
+        for (const std::uint64_t i : {0, 1, 4})
+            ASSERT_TRUE(parts
+                            .write(list.offset(i),
+                                   ByteView(content_).subspan(list.offset(i), list.size_of(i)))
+                            .ok());
+    }
+    EXPECT_TRUE(cache_.fetch(root_).value().take() == content_);
+    EXPECT_EQ(mirror_.pieces, 3U);
+    EXPECT_EQ(cache_.traffic().mirror_bytes, 2 * blob::kPieceBytes + 100);
+}
+
+TEST_F(MirroredBlobCache, TheCoordinatorGoesOnBehindTheFirstPieces) {
+    const blob::PieceList list = blob::PieceList::of(content_);
+    {
+        auto parts = vault::SealedParts::open(pieces(), key_, root_, content_.size()).value();
+        for (const std::uint64_t i : {0, 1})
+            ASSERT_TRUE(parts
+                            .write(list.offset(i),
+                                   ByteView(content_).subspan(list.offset(i), list.size_of(i)))
+                            .ok());
+    }
+    mirror_.fault = testing::Fault::kTruncates;
+    EXPECT_TRUE(cache_.fetch(root_).value().take() == content_);
+    EXPECT_EQ(coordinator_.bytes_sent, 3 * blob::kPieceBytes + 100);
+    handler_.lies[root_] = Bytes(content_.size(), 7);
+    ASSERT_TRUE(cache_.store().remove(root_).ok());
+    EXPECT_EQ(cache_.fetch(root_).error().code, ErrorCode::kMismatch);
+}
+
+TEST_F(MirroredBlobCache, AnAddressThatIsNoneIsIgnored) {
+    handler_.info.mirrors = {"not an address"};
+    EXPECT_TRUE(cache_.fetch(root_).value().take() == content_);
+    EXPECT_EQ(coordinator_.bytes_sent, content_.size());
 }
 
 }  // namespace

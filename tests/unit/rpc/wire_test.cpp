@@ -159,7 +159,7 @@ TEST_F(WireTest, SubmissionsAndNetworkFactsRoundTrip) {
     ASSERT_TRUE(submission.ok());
     EXPECT_EQ(submission->commitment, commitment());
     EXPECT_EQ(submission->records, (Bytes{1, 2, 3}));
-    records::NetworkDescription info{31337, key_.address(), 5, 6, 7, "v", 2, {}, {}, {}};
+    records::NetworkDescription info{31337, key_.address(), 5, 6, 7, "v", 2, {}, {}, {}, {}};
     v1::GetNetworkResponse response;
     wire::write(info, response);
     const auto back = wire::read(response);
@@ -176,6 +176,19 @@ TEST_F(WireTest, SubmissionsAndNetworkFactsRoundTrip) {
     EXPECT_EQ(wire::read(staked)->stake, info.stake);
     EXPECT_EQ(wire::read(staked)->dispute_game, info.dispute_game);
     EXPECT_EQ(wire::read(staked)->minimum_stake, info.minimum_stake);
+    EXPECT_TRUE(wire::read(staked)->mirrors.empty());
+    info.mirrors = {"https://mirror.example", "http://192.0.2.7:7690/gym"};
+    v1::GetNetworkResponse mirrored;
+    wire::write(info, mirrored);
+    EXPECT_EQ(wire::read(mirrored)->mirrors, info.mirrors);
+    *mirrored.mutable_mirrors(0) = std::string(5'000, 'x');
+    EXPECT_EQ(wire::read(mirrored).error().code, ErrorCode::kMalformed);
+    for (std::size_t i = 0; i < records::kMirrorsMax; ++i)
+        staked.add_mirrors("http://a");
+    EXPECT_TRUE(wire::read(staked).ok());
+    staked.add_mirrors("http://a");
+    EXPECT_EQ(wire::read(staked).error().code, ErrorCode::kMalformed) << "one too many";
+    staked.clear_mirrors();
     staked.set_minimum_stake_wei("short");
     EXPECT_EQ(wire::read(staked).error().code, ErrorCode::kMalformed);
     response.set_commitment_log("short");

@@ -63,6 +63,7 @@ void add_ledger_commands(CLI::App& app, CliContext& context);
 void add_operator_commands(CLI::App& app, CliContext& context);
 void add_params_commands(CLI::App& app, CliContext& context);
 void add_tokenizer_commands(CLI::App& app, CliContext& context);
+void add_mirror_command(CLI::App& app, CliContext& context);
 // Below `gym program`.
 /// Fetches the weights of a registered model. @return the folder with them.
 using WeightsByName = std::function<Result<std::string>(const std::string& name)>;

@@ -8,11 +8,11 @@
 #include "command.hpp"
 #include "gym/api/api.hpp"
 #include "gym/api/mixes.hpp"
-#include "gym/api/server.hpp"
 #include "gym/api/uploads.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/contracts/deployment.hpp"
 #include "gym/crypto/keystore.hpp"
+#include "gym/http_server/server.hpp"
 
 namespace gym::api::testing {
 

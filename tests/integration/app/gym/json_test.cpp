@@ -5,7 +5,7 @@
 
 #include "command.hpp"
 #include "fake_backend.hpp"
-#include "gym/api/server.hpp"
+#include "gym/http_server/server.hpp"
 #include "manual_clock.hpp"
 
 namespace gym::api {

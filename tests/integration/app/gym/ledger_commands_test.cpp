@@ -3,7 +3,7 @@
 #include "command.hpp"
 #include "gym/api/api.hpp"
 #include "gym/api/postgres.hpp"
-#include "gym/api/server.hpp"
+#include "gym/http_server/server.hpp"
 #include "gym/ledger/sealer.hpp"
 #include "gym/rewards/epoch_file.hpp"
 #include "ledger_client.hpp"
@@ -165,7 +165,7 @@ class ProofsOfTheApi : public LedgerCommands {
         EXPECT_EQ(ledger.submit(std::vector{request})->at(0), TransferStatus::kCreated);
         Sealer sealer(*rewards, clock_, key_);
         EXPECT_TRUE(sealer.tick().value().has_value());
-        server_ = api::Server::start({}, api_).value();
+        server_ = http_server::Server::start({}, api_).value();
         ::setenv("GYM_API", ("http://127.0.0.1:" + std::to_string(server_->port())).c_str(), 1);
         ::unsetenv("PGPASSWORD");
     }
@@ -185,7 +185,7 @@ class ProofsOfTheApi : public LedgerCommands {
     blob::MemoryStore blobs_;
     api::PostgresBackend backend_{*api_db_, blobs_, clock_, {"erc20:1:t"}};
     api::Api api_{{backend_, backend_, backend_, clock_}, {}};
-    std::unique_ptr<api::Server> server_;
+    std::unique_ptr<http_server::Server> server_;
 };
 
 TEST_F(ProofsOfTheApi, APayeeKeepsAndChecksOneWithoutTheDatabase) {

@@ -5,8 +5,8 @@
 #include "api_fixture.hpp"
 #include "command.hpp"
 #include "gym/api/api.hpp"
-#include "gym/api/server.hpp"
 #include "gym/blob/directory_store.hpp"
+#include "gym/http_server/server.hpp"
 #include "must.hpp"
 #include "small_model.hpp"
 

@@ -10,7 +10,6 @@
 #include "anvil.hpp"
 #include "command.hpp"
 #include "fake_backend.hpp"
-#include "gym/api/server.hpp"
 #include "gym/chain/intent_store.hpp"
 #include "gym/chain/tx_manager.hpp"
 #include "gym/chain_store/sqlite.hpp"
@@ -22,6 +21,7 @@
 #include "gym/contracts/gym_token.hpp"
 #include "gym/contracts/rewards_distributor.hpp"
 #include "gym/crypto/keystore.hpp"
+#include "gym/http_server/server.hpp"
 #include "gym/rewards/payout_tree.hpp"
 
 namespace gym::api::testing {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <set>
@@ -55,6 +56,9 @@ class GrpcService final : public rpc::NodeHandler {
                                                std::uint64_t round) override;
     Result<records::UnitReceipt> unit(const Address& caller, const Digest& unit_id) override;
 
+    /// Of the blobs that nodes fetched here; a download that goes on counts whole.
+    [[nodiscard]] std::uint64_t blob_bytes() const { return blob_bytes_; }
+
   private:
     Result<std::optional<registry::Node>> find_node(const Address& address);
     Result<bool> may_fetch(const Address& caller, const Digest& root);
@@ -81,6 +85,7 @@ class GrpcService final : public rpc::NodeHandler {
         std::set<Digest> roots;
     };
     static constexpr std::size_t kUploadsPerUnitMax = 8;
+    std::atomic<std::uint64_t> blob_bytes_{0};
     std::mutex uploads_mutex_;
     std::map<Address, Uploads> uploads_;
 };

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -35,12 +37,19 @@ struct Request {
     std::string method = "GET";
     std::string target;
     std::vector<std::pair<std::string, std::string>> headers;
-    std::string body;
+    std::string body = {};
+    std::uint32_t timeout_ms = 0;  ///< of this exchange; 0: the connection's
+    std::uint32_t silence_ms = 0;  ///< the reply may not pause for longer; 0: no bound of its own
+    std::stop_token stop = {};     ///< ends the exchange (kCancelled)
 };
 
 struct Reply {
     unsigned status = 0;
     std::string body;
+    std::vector<std::pair<std::string, std::string>> headers = {};  ///< names in lower case
+
+    /// The first value of a header; empty without one.
+    [[nodiscard]] std::string_view header(std::string_view lower_case_name) const;
 };
 
 /// An HTTP/1.1 connection to one server, opened on use and kept alive. No request is sent twice.
@@ -54,7 +63,8 @@ class Connection {
     [[nodiscard]] virtual bool is_open() const = 0;
     /// The reply of whatever status; after an error the connection is closed.
     /// @errors kUnavailable (refused, closed early, a certificate that is not valid), kTimeout,
-    /// kMalformed (no HTTP, reply too long). Messages name host and port, never the target.
+    /// kCancelled, kMalformed (no HTTP, reply too long). Messages name host and port, never the
+    /// target.
     virtual Result<Reply> exchange(const Request& request) = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
@@ -9,6 +10,9 @@
 #include "gym/protocol/commitment.hpp"
 
 namespace gym::records {
+
+inline constexpr std::size_t kMirrorsMax = 64;
+inline constexpr std::size_t kMirrorUrlBytesMax = 512;
 
 /// Facts of the network that a node needs before its first signed call.
 struct NetworkDescription {
@@ -23,6 +27,8 @@ struct NetworkDescription {
     Address stake;         ///< contract with the workers' stakes; zero: not given
     Address dispute_game;  ///< contract whose verdicts the coordinator follows; zero: not given
     Amount minimum_stake;  ///< what a worker needs for a unit, in wei; zero: nothing
+    /// Servers of public blobs (docs/PROTOCOL.md, "Blobs by HTTP"): http(s)://host[:port][/path].
+    std::vector<std::string> mirrors;
 
     [[nodiscard]] crypto::Eip712Domain domain() const {
         return protocol::signing_domain(chain_id, commitment_log);

@@ -15,6 +15,8 @@ namespace gym::registry {
 /// dataset names are nobody's.
 Result<bool> may_fetch_blob(db::Transaction& tx, const Address& node, const Digest& blob,
                             UnixMs tasks_since_ms);
+/// Whether everybody may have a blob: one of a public model, or a public dataset without a price.
+Result<bool> is_public_blob(db::Transaction& tx, const Digest& blob);
 /// Counts a refusal of the node, for the metrics; nothing for an unknown one.
 Status count_refused_blob(db::Transaction& tx, const Address& node);
 

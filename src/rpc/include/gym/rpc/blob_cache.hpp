@@ -3,17 +3,21 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
+#include <optional>
 
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
+#include "gym/mirror/fetcher.hpp"
 #include "gym/rpc/coordinator.hpp"
 #include "gym/vault/sealed_store.hpp"
 
 namespace gym::rpc {
 
 /// A node's blobs: on disk by content, sealed, downloaded once, and going on where an interrupted
-/// download (or process) stopped; what has arrived of a blob is sealed, too. Thread-safe for
-/// different roots.
+/// download (or process) stopped; what has arrived of a blob is sealed, too. They come from the
+/// network's mirrors, where it names any and they have the blob, in pieces that are checked one by
+/// one; what these do not bring comes from the coordinator. Thread-safe for different roots.
 class BlobCache {
   public:
     /// `coordinator` must outlive the cache. @param key of the node (vault::StoreKey::of()).
@@ -21,22 +25,35 @@ class BlobCache {
     static Result<BlobCache> open(const std::filesystem::path& directory, Coordinator& coordinator,
                                   const vault::StoreKey& key);
 
+    /// What fetch() received.
+    struct Traffic {
+        std::uint64_t mirror_bytes = 0;
+        std::uint64_t coordinator_bytes = 0;
+    };
+    [[nodiscard]] Traffic traffic() const;
+
     using Progress = std::function<void(std::uint64_t received_bytes, std::uint64_t size_bytes)>;
-    /// The blob from disk or from the coordinator, checked against `root` either way.
+    /// The blob from disk, from mirrors or from the coordinator, checked against `root` each way.
     /// @errors kMismatch if what the coordinator sends does not hash to `root`; kNotFound; kIo;
     /// those of the connection.
     Result<blob::VerifiedBlob> fetch(const Digest& root, const Progress& progress = {});
     [[nodiscard]] vault::SealedStore& store() { return store_; }
 
   private:
-    BlobCache(vault::SealedStore store, std::filesystem::path partial, Coordinator& coordinator)
-        : store_(std::move(store)), partial_(std::move(partial)), coordinator_(&coordinator) {}
+    struct Mirrors;
+    BlobCache(vault::SealedStore store, std::filesystem::path partial, Coordinator& coordinator);
+    /// Absent: no mirror has it, and the coordinator is to be asked.
+    std::optional<Result<blob::VerifiedBlob>> fetch_pieces(const Digest& root,
+                                                           const Progress& progress);
+    Status download_pieces(mirror::Fetcher& mirrors, const blob::PieceList& list,
+                           const std::filesystem::path& path, const Progress& progress);
     Status download(const Digest& root, const std::filesystem::path& path,
                     const Progress& progress);
 
     vault::SealedStore store_;
     std::filesystem::path partial_;
     Coordinator* coordinator_;
+    std::shared_ptr<Mirrors> mirrors_;
 };
 
 }  // namespace gym::rpc

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <stop_token>
 
 #include "gym/records/network.hpp"
 #include "gym/records/node.hpp"
@@ -20,6 +21,8 @@ class Coordinator {
   public:
     virtual ~Coordinator() = default;
 
+    /// Requested when calls under way are to end (kCancelled), and what is done beside them.
+    [[nodiscard]] virtual std::stop_token stop() const { return {}; }
     virtual Result<records::NetworkDescription> network() = 0;
     /// @return whether the node is new. @errors kPermissionDenied for an excluded node.
     virtual Result<bool> register_node(const records::NodeProfile& profile) = 0;

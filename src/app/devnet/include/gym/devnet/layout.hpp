@@ -26,6 +26,8 @@ struct Layout {
     std::uint16_t api_port = 0;
     std::uint16_t grpc_port = 0;
     std::uint16_t chain_port = 0;
+    std::uint16_t blob_port = 0;    ///< of the coordinator; 0: a network from before it had one
+    std::uint16_t mirror_port = 0;  ///< likewise
     std::uint32_t workers = 0;
 
     [[nodiscard]] std::filesystem::path keys() const { return root / "keys"; }
@@ -53,6 +55,9 @@ struct Layout {
     [[nodiscard]] std::string api_url() const;
     [[nodiscard]] std::string chain_url() const;
     [[nodiscard]] std::string grpc_address() const;
+    [[nodiscard]] std::string blob_url() const;
+    [[nodiscard]] std::string mirror_url() const;
+    [[nodiscard]] bool has_mirror() const { return blob_port != 0 && mirror_port != 0; }
     /// worker-1, worker-2, ...
     [[nodiscard]] std::vector<std::string> worker_names() const;
 };

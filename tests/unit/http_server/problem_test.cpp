@@ -1,10 +1,10 @@
-#include "gym/api/problem.hpp"
+#include "gym/http_server/problem.hpp"
 
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
 
-namespace gym::api {
+namespace gym::http_server {
 namespace {
 
 TEST(Problem, IsRfc9457Json) {
@@ -38,4 +38,4 @@ TEST(Problem, MapsEveryCodeToAnHttpError) {
 }
 
 }  // namespace
-}  // namespace gym::api
+}  // namespace gym::http_server

@@ -15,10 +15,11 @@
 #include <optional>
 #include <utility>
 
-#include "gym/api/problem.hpp"
 #include "gym/crypto/secret.hpp"
+#include "gym/http_server/party.hpp"
+#include "gym/http_server/problem.hpp"
 
-namespace gym::api {
+namespace gym::http_server {
 namespace {
 
 namespace asio = boost::asio;
@@ -76,6 +77,9 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
           host_(host) {
         boost::system::error_code ignored;
         stream_.socket().set_option(asio::ip::tcp::no_delay(true), ignored);
+        const auto peer = stream_.socket().remote_endpoint(ignored);
+        if (!ignored) peer_ = peer.address().to_string();
+        party_ = party_of(peer_);
     }
 
     void start(bool crowded) override {
@@ -91,6 +95,8 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
         closing_ = true;
         if (waiting_) close();
     }
+
+    [[nodiscard]] const std::string& party() const override { return party_; }
 
   private:
     void read_header() {
@@ -121,6 +127,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
             return close();
         if (error) return refuse(400, "this is not an HTTP/1.1 request: " + error.message());
         request_ = to_request(parser_->get());
+        request_.peer = peer_;
         keep_alive_ = parser_->get().keep_alive();
         head_only_ = parser_->get().method() == http::verb::head;
         in_pool([this] { admission_ = handler_.admit(request_); }, [this] { on_admitted(); });
@@ -321,7 +328,7 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
         keep_alive_ = keep_alive_ && !closing_;
         reply_.emplace(static_cast<http::status>(response.status), 11);
         reply_->reason(phrase(response.status));
-        reply_->set(http::field::server, "gym-api");
+        reply_->set(http::field::server, options_.name);
         reply_->set(http::field::content_type, response.content_type);
         reply_->set("X-Content-Type-Options", "nosniff");
         reply_->set("X-Request-Id", request_.request_id);
@@ -373,8 +380,11 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
 
     void on_piece_read() {
         if (!piece_read_.ok()) {
-            // The head is sent: all that is left is to break off.
-            spdlog::error("request {}: {}", request_.request_id, piece_read_.error().message);
+            // The head is sent: all that is left is to break off. What is no fault here is no
+            // error: another server that does not answer would fill the log.
+            const bool fault = piece_read_.error().code != ErrorCode::kUnavailable;
+            spdlog::log(fault ? spdlog::level::err : spdlog::level::debug, "request {}: {}",
+                        request_.request_id, piece_read_.error().message);
             return close();
         }
         stream_body_->offset += piece_.size();
@@ -435,6 +445,8 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
     }
 
     beast::tcp_stream stream_;
+    std::string peer_;
+    std::string party_;
     asio::steady_timer deadline_;  // of the read under way
     const ServerOptions& options_;
     Handler& handler_;
@@ -474,4 +486,4 @@ std::shared_ptr<Session> make_session(asio::ip::tcp::socket socket, const Server
     return std::make_shared<HttpSession>(std::move(socket), options, handler, host);
 }
 
-}  // namespace gym::api
+}  // namespace gym::http_server

@@ -4,10 +4,10 @@
 #include <memory>
 #include <string>
 
-#include "gym/api/http.hpp"
 #include "gym/common/result.hpp"
+#include "gym/http_server/handler.hpp"
 
-namespace gym::api {
+namespace gym::http_server {
 
 /// Bodies of up to this size are bounded by connections_max alone.
 inline constexpr std::uint64_t kSmallBodyBytes = 1 << 20;
@@ -15,10 +15,14 @@ inline constexpr std::uint64_t kSmallBodyBytes = 1 << 20;
 /// Every bound of the HTTP server. A peer that connects and says nothing, sends a byte a second, or
 /// announces a gigabyte costs one connection slot for a bounded time and bounded memory.
 struct ServerOptions {
+    std::string name = "gym-api";  ///< in the header Server
     std::string address = "127.0.0.1";
     std::uint16_t port = 0;               ///< 0: any free one, see Server::port()
     std::uint32_t threads = 4;            ///< that run handlers; one more thread does the sockets
     std::uint32_t connections_max = 256;  ///< more are answered 503 and closed
+    /// The same of one peer (party_of()). 0: no bound but that of all, as behind a proxy, whose
+    /// address all peers have.
+    std::uint32_t peer_connections_max = 0;
     std::uint32_t header_bytes_max = 16 << 10;
     std::uint32_t header_timeout_ms = 10'000;  ///< also how long a connection may idle
     std::uint32_t body_timeout_ms = 60'000;
@@ -58,4 +62,4 @@ class Server {
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace gym::api
+}  // namespace gym::http_server

@@ -4,11 +4,12 @@
 #include <boost/asio/thread_pool.hpp>
 #include <memory>
 #include <set>
+#include <string>
 
 #include "body_memory.hpp"
-#include "gym/api/server.hpp"
+#include "gym/http_server/server.hpp"
 
-namespace gym::api {
+namespace gym::http_server {
 
 /// One connection. All methods on the sockets' thread.
 class Session {
@@ -18,6 +19,8 @@ class Session {
     virtual void start(bool crowded) = 0;
     /// No further request: closes at once when idle, else after the running one.
     virtual void drain() = 0;
+    /// Whose connection it is (party_of()); empty if it was closed before anybody asked.
+    [[nodiscard]] virtual const std::string& party() const = 0;
 };
 
 class SessionHost {
@@ -40,4 +43,4 @@ class SessionHost {
                                                     const ServerOptions& options, Handler& handler,
                                                     SessionHost& host);
 
-}  // namespace gym::api
+}  // namespace gym::http_server

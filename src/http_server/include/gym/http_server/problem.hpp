@@ -2,10 +2,10 @@
 
 #include <string_view>
 
-#include "gym/api/http.hpp"
 #include "gym/common/result.hpp"
+#include "gym/http_server/handler.hpp"
 
-namespace gym::api {
+namespace gym::http_server {
 
 /// The HTTP status for a failure of this kind.
 [[nodiscard]] unsigned http_status(ErrorCode code) noexcept;
@@ -19,4 +19,4 @@ namespace gym::api {
 /// The standard phrase of a status ("Not Found").
 [[nodiscard]] std::string_view phrase(unsigned status) noexcept;
 
-}  // namespace gym::api
+}  // namespace gym::http_server

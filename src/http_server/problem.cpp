@@ -1,9 +1,9 @@
-#include "gym/api/problem.hpp"
+#include "gym/http_server/problem.hpp"
 
 #include <boost/json.hpp>
 #include <string>
 
-namespace gym::api {
+namespace gym::http_server {
 
 unsigned http_status(ErrorCode code) noexcept {
     switch (code) {
@@ -106,4 +106,4 @@ Response problem(const Error& error, std::string_view request_id) {
     return problem(status, to_string(error.code), detail, request_id);
 }
 
-}  // namespace gym::api
+}  // namespace gym::http_server

@@ -1,13 +1,13 @@
-#include "byte_range.hpp"
+#include "gym/http_server/download.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string_view>
 
-#include "gym/api/problem.hpp"
+#include "gym/http_server/problem.hpp"
 
-namespace gym::api {
+namespace gym::http_server {
 namespace {
 
 std::optional<std::uint64_t> digits(std::string_view text) {
@@ -69,8 +69,7 @@ Response answer_download(const Request& request, Download download) {
         {"Accept-Ranges", "bytes"},
         {"ETag", etag},
         {"Content-Disposition", "attachment; filename=\"" + download.file_name + "\""},
-        // The owner's alone: no cache on the way may keep it.
-        {"Cache-Control", "private"}};
+        {"Cache-Control", download.cache_control}};
     response.stream = BodyStream{std::move(download.source), 0, size};
     if (!range) return response;
     response.status = 206;
@@ -83,4 +82,4 @@ Response answer_download(const Request& request, Download download) {
     return response;
 }
 
-}  // namespace gym::api
+}  // namespace gym::http_server

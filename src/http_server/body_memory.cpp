@@ -1,6 +1,6 @@
 #include "body_memory.hpp"
 
-namespace gym::api {
+namespace gym::http_server {
 namespace {
 
 bool fits(std::uint64_t held, std::uint64_t bytes, std::uint64_t most) {
@@ -28,4 +28,4 @@ void BodyMemory::release(const std::string& owner, std::uint64_t bytes) {
     if (own->second == 0) owners_.erase(own);
 }
 
-}  // namespace gym::api
+}  // namespace gym::http_server

@@ -3,16 +3,18 @@
 #include <memory>
 #include <string>
 
-#include "gym/api/http.hpp"
 #include "gym/blob/blob_store.hpp"
+#include "gym/http_server/handler.hpp"
 
-namespace gym::api {
+namespace gym::http_server {
 
 /// What is sent, and what a client compares to know that it is still the same.
 struct Download {
     std::shared_ptr<const blob::BlobReader> source;
     std::string etag;  ///< without quotes: a root, so that equal tags mean equal bytes
     std::string file_name;
+    /// Without more: the owner's alone, which no cache on the way may keep.
+    std::string cache_control = "private";
 };
 
 /// The answer to a GET or HEAD of `download`, by RFC 9110: all of it (200), the one range that
@@ -20,4 +22,4 @@ struct Download {
 /// and one for another entity (If-Range) are answered with all of it, as the RFC allows.
 [[nodiscard]] Response answer_download(const Request& request, Download download);
 
-}  // namespace gym::api
+}  // namespace gym::http_server

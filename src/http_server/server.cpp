@@ -1,4 +1,4 @@
-#include "gym/api/server.hpp"
+#include "gym/http_server/server.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -8,12 +8,14 @@
 #include <boost/asio/thread_pool.hpp>
 #include <chrono>
 #include <condition_variable>
+#include <map>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include "session.hpp"
 
-namespace gym::api {
+namespace gym::http_server {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
@@ -59,19 +61,23 @@ struct Server::Impl final : SessionHost {
                 });
                 return;
             }
-            const bool crowded = sessions.size() >= options.connections_max;
             // Refusals cost a slot too, for a short while; beyond twice the limit they get none.
             if (sessions.size() < 2 * std::size_t{options.connections_max})
-                start_session(std::move(socket), crowded);
+                start_session(std::move(socket));
             accept();
         });
     }
 
-    void start_session(tcp::socket socket, bool crowded) {
+    void start_session(tcp::socket socket) {
+        const bool crowded = sessions.size() >= options.connections_max;
         auto session = make_session(std::move(socket), options, handler, *this);
+        const std::size_t most = options.peer_connections_max;
+        std::size_t& of_peer = parties[session->party()];
+        if (most != 0 && of_peer >= 2 * most) return;  // `session` closes its socket
+        ++of_peer;
         sessions.insert(session);
         handler.connections(static_cast<std::int64_t>(sessions.size()));
-        session->start(crowded);
+        session->start(crowded || (most != 0 && of_peer > most));
     }
 
     // SessionHost
@@ -89,7 +95,9 @@ struct Server::Impl final : SessionHost {
         bodies.release(owner, bytes);
     }
     void ended(const std::shared_ptr<Session>& session) override {
-        sessions.erase(session);
+        if (sessions.erase(session) == 0) return;
+        const auto party = parties.find(session->party());
+        if (--party->second == 0) parties.erase(party);
         handler.connections(static_cast<std::int64_t>(sessions.size()));
         if (sessions.empty() && stopping) notify_idle();
     }
@@ -122,6 +130,7 @@ struct Server::Impl final : SessionHost {
     asio::steady_timer accept_pause;
     asio::thread_pool workers;
     std::set<std::shared_ptr<Session>> sessions;
+    std::map<std::string, std::size_t> parties;  ///< connections of each
     std::uint32_t streams = 0;
     BodyMemory bodies;
     bool stopping = false;
@@ -170,4 +179,4 @@ Server::~Server() {
     stop(0);
 }
 
-}  // namespace gym::api
+}  // namespace gym::http_server

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-namespace gym::api {
+namespace gym::http_server {
 
 /// Counts the request bodies that are in memory: all of them together, and those of each owner, so
 /// that one owner cannot hold the room of the others. Not thread-safe.
@@ -35,4 +35,4 @@ class BodyMemory {
     std::map<std::string, std::uint64_t, std::less<>> owners_;  ///< without those that have none
 };
 
-}  // namespace gym::api
+}  // namespace gym::http_server

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace gym::api {
+namespace gym::http_server {
 namespace {
 
 using Room = BodyMemory::Room;
@@ -42,4 +42,4 @@ TEST(BodyMemoryTest, WhoHasNoKeyIsBoundedByAllAlone) {
 }
 
 }  // namespace
-}  // namespace gym::api
+}  // namespace gym::http_server

@@ -1,0 +1,70 @@
+#include "mirror/mirror_config.hpp"
+
+#include "gym/common/yaml.hpp"
+
+namespace gym::app {
+namespace {
+
+constexpr std::int64_t kTimeoutMsMax = 3'600'000;
+constexpr std::int64_t kBytesMax = std::int64_t{1} << 50;
+
+Status read_listen(YamlMap& parent, MirrorConfig& config) {
+    if (!parent.has("listen")) return {};
+    GYM_TRY(YamlMap map, parent.map("listen"));
+    http_server::ServerOptions& listen = config.listen;
+    GYM_TRY(listen.address, map.string_or("address", listen.address));
+    GYM_CHECK(map.read_integer("port", 0, 65'535, listen.port));
+    GYM_CHECK(map.read_integer("threads", 1, 1'024, listen.threads));
+    GYM_CHECK(map.read_integer("connections_max", 1, 65'536, listen.connections_max));
+    GYM_CHECK(map.read_integer("peer_connections_max", 0, 65'536, listen.peer_connections_max));
+    GYM_CHECK(map.read_integer("header_timeout_ms", 100, kTimeoutMsMax, listen.header_timeout_ms));
+    GYM_CHECK(map.read_integer("write_timeout_ms", 100, kTimeoutMsMax, listen.write_timeout_ms));
+    GYM_TRY(config.port_file, map.string_or("port_file", ""));
+    listen.streams_max = listen.connections_max;
+    return map.finish();
+}
+
+Status read_origins(YamlMap& map, mirror::PullOptions& pull) {
+    if (!map.has("origins")) return {};
+    GYM_TRY(pull.origins, map.list_of_strings("origins"));
+    const auto checked = mirror::Fetcher::create(pull.origins);
+    return checked.ok() ? Status() : Status(map.error_at("origins", checked.error().message));
+}
+
+}  // namespace
+
+MirrorConfig default_mirror_config() {
+    MirrorConfig config;
+    config.listen.name = "gym-mirror";
+    config.listen.address = "0.0.0.0";
+    config.listen.port = 7690;
+    // A thread waits while its piece comes from an origin.
+    config.listen.threads = 64;
+    config.listen.connections_max = 512;
+    config.listen.peer_connections_max = 128;
+    config.listen.streams_max = config.listen.connections_max;
+    config.pull.folder = "mirror";
+    return config;
+}
+
+Result<MirrorConfig> load_mirror_config(const std::string& path) {
+    GYM_TRY(YamlMap map, YamlMap::load_file(path));
+    MirrorConfig config = default_mirror_config();
+    mirror::PullOptions& pull = config.pull;
+    GYM_CHECK(read_listen(map, config));
+    GYM_CHECK(read_origins(map, pull));
+    GYM_TRY(const std::string folder, map.string_or("folder", pull.folder.string()));
+    pull.folder = folder;
+    GYM_CHECK(map.read_integer("bytes_max", kMirrorBytesMin, kBytesMax, pull.bytes_max));
+    GYM_CHECK(map.read_integer("blob_bytes_max", 1, kBytesMax, pull.fetch.blob_bytes_max));
+    GYM_TRY(pull.lookups_per_s, map.real_or("lookups_per_s", 0.1, 1e6, pull.lookups_per_s));
+    GYM_TRY(pull.lookups_per_s_of_peer,
+            map.real_or("lookups_per_s_of_peer", 0.1, 1e6, pull.lookups_per_s_of_peer));
+    GYM_CHECK(map.read_integer("absent_ms", 0, kTimeoutMsMax, pull.absent_ms));
+    GYM_CHECK(map.read_integer("origin_bytes_per_s", 0, kBytesMax, pull.origin_bytes_per_s));
+    GYM_TRY(config.log_level, map.string_or("log_level", config.log_level));
+    GYM_CHECK(map.finish());
+    return config;
+}
+
+}  // namespace gym::app

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "gym/common/result.hpp"
+#include "gym/http_server/server.hpp"
+#include "gym/mirror/pull_through.hpp"
+
+namespace gym::app {
+
+/// What `gym mirror` serves and from where; deploy/config/mirror.yaml documents every key.
+struct MirrorConfig {
+    http_server::ServerOptions listen;
+    std::string port_file;  ///< empty: none
+    mirror::PullOptions pull;
+    std::string log_level = "info";
+};
+
+/// The least that a mirror's folder may be given.
+inline constexpr std::int64_t kMirrorBytesMin = 1 << 20;
+
+/// The bounds of a mirror that a file need not name.
+[[nodiscard]] MirrorConfig default_mirror_config();
+
+/// @errors kIo, kNotFound, kInvalidArgument naming file, line and key.
+[[nodiscard]] Result<MirrorConfig> load_mirror_config(const std::string& path);
+
+}  // namespace gym::app

@@ -1,0 +1,180 @@
+#include "download.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+namespace gym::mirror {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+/// How often a connection without work looks for a piece that is late.
+constexpr milliseconds kLook{50};
+constexpr double kLateFactor = 4;
+
+}  // namespace
+
+Download::Download(const std::vector<std::unique_ptr<Source>>& sources, const FetchOptions& options,
+                   const blob::PieceList& list, std::vector<std::uint64_t> pieces)
+    : sources_(sources),
+      options_(options),
+      list_(list),
+      missing_(pieces.begin(), pieces.end()),
+      open_(missing_) {}
+
+Status Download::run(const Keep& keep, const std::stop_token& stop) {
+    if (open_.empty()) return {};
+    const std::stop_callback on_stop(stop, [this] {
+        const std::scoped_lock lock(mutex_);
+        finish(fail(ErrorCode::kCancelled, "the download was stopped"));
+    });
+    // One more than there are pieces, so that the last piece can be asked of a second source.
+    const std::size_t connections = std::min<std::size_t>(
+        {options_.connections_max, open_.size() + (sources_.size() > 1 ? 1 : 0),
+         sources_.size() * std::size_t{options_.source_connections_max}});
+    {
+        std::vector<std::jthread> threads;
+        for (std::size_t i = 1; i < connections; ++i)
+            threads.emplace_back([&] { work(keep); });
+        work(keep);
+    }
+    const std::scoped_lock lock(mutex_);
+    return error_ ? Status(*error_) : Status();
+}
+
+void Download::work(const Keep& keep) {
+    while (const auto flight = next()) {
+        Flight& one = **flight;
+        end(*flight, one.source->piece(list_, one.piece, one.stop.get_token()), keep);
+    }
+}
+
+std::optional<Download::FlightAt> Download::next() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        if (over_) return std::nullopt;
+        const Moment now = steady_clock::now();
+        if (auto flight = begin_missing(now)) return flight;
+        if (auto flight = begin_second(now)) return flight;
+        if (flights_.empty() && kept_now_ == 0) {
+            finish(nobody_left());
+            return std::nullopt;
+        }
+        changed_.wait_for(lock, kLook);
+    }
+}
+
+std::optional<Download::FlightAt> Download::begin_missing(Moment now) {
+    if (missing_.empty()) return std::nullopt;
+    const std::uint64_t piece = *missing_.begin();
+    Source* const source = best(now, nullptr, list_.size_of(piece));
+    if (source == nullptr) return std::nullopt;
+    missing_.erase(missing_.begin());
+    return begin(piece, *source, now);
+}
+
+std::optional<Download::FlightAt> Download::begin_second(Moment now) {
+    for (const Flight& flight : flights_) {
+        const auto same = [&](const Flight& other) { return other.piece == flight.piece; };
+        if (!open_.contains(flight.piece) || std::ranges::count_if(flights_, same) > 1) continue;
+        Source* const other = best(now, flight.source, list_.size_of(flight.piece));
+        if (other != nullptr && is_late(flight, *other, now))
+            return begin(flight.piece, *other, now);
+    }
+    return std::nullopt;
+}
+
+bool Download::is_late(const Flight& flight, const Source& other, Moment now) const {
+    const double waited = std::chrono::duration<double, std::milli>(now - flight.begun).count();
+    return waited > std::max(static_cast<double>(options_.patience_ms),
+                             kLateFactor * other.expected_ms(list_.size_of(flight.piece)));
+}
+
+Download::FlightAt Download::begin(std::uint64_t piece, Source& source, Moment now) {
+    return flights_.insert(flights_.end(), {piece, &source, now, {}});
+}
+
+Source* Download::best(Moment now, const Source* except, std::uint64_t bytes) const {
+    Source* found = nullptr;
+    double found_ms = 0;
+    for (const auto& source : sources_) {
+        const std::size_t flights = flights_of(*source);
+        const std::size_t most = source->is_proven() ? options_.source_connections_max : 1;
+        if (source.get() == except || lacking_.contains(source.get()) || flights >= most ||
+            source->is_banned(now))
+            continue;
+        // What shares a source's link takes longer. An unknown source comes first: it is measured.
+        const double ms = source->expected_ms(bytes) * (1 + static_cast<double>(flights) / 2);
+        if (found != nullptr && ms >= found_ms) continue;
+        found = source.get();
+        found_ms = ms;
+    }
+    return found;
+}
+
+std::size_t Download::flights_of(const Source& source) const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        flights_, [&](const Flight& flight) { return flight.source == &source; }));
+}
+
+void Download::end(FlightAt flight, Result<Bytes> answer, const Keep& keep) {
+    const std::uint64_t piece = flight->piece;
+    Source* const source = flight->source;
+    const Moment begun = flight->begun;
+    std::unique_lock lock(mutex_);
+    flights_.erase(flight);
+    changed_.notify_all();
+    if (over_) return;
+    const auto same = [&](const Flight& other) { return other.piece == piece; };
+    if (!answer.ok()) {
+        if (answer.error().code == ErrorCode::kNotFound) lacking_.insert(source);
+        const bool is_asked = std::ranges::any_of(flights_, same);
+        if (open_.contains(piece) && !is_asked) missing_.insert(piece);
+        return;
+    }
+    if (open_.erase(piece) == 0) return;  // the other one was first
+    end_others(piece, begun);
+    ++kept_now_;
+    lock.unlock();
+    const Status kept = keep(piece, std::move(answer).value());
+    lock.lock();
+    --kept_now_;
+    if (!kept.ok()) return finish(kept.error());
+    if (open_.empty() && kept_now_ == 0) finish(std::nullopt);
+}
+
+void Download::end_others(std::uint64_t piece, Moment begun) {
+    for (Flight& other : flights_) {
+        if (other.piece != piece) continue;
+        if (other.begun < begun)
+            other.source->note_stall(
+                std::chrono::duration_cast<milliseconds>(steady_clock::now() - other.begun));
+        other.stop.request_stop();
+    }
+}
+
+Error Download::nobody_left() const {
+    std::string message = "no mirror has all of blob " + list_.root().hex();
+    bool absent = true;
+    for (const auto& source : sources_) {
+        const bool lacks = lacking_.contains(source.get());
+        absent = absent && lacks;
+        const std::string why = lacks ? "it has no such blob" : source->last_failure();
+        message += "; " + source->url() + ": " + (why.empty() ? "not asked" : why);
+    }
+    return fail(absent ? ErrorCode::kNotFound : ErrorCode::kUnavailable, message);
+}
+
+void Download::finish(std::optional<Error> error) {
+    if (over_) return;
+    over_ = true;
+    error_ = std::move(error);
+    for (Flight& flight : flights_)
+        flight.stop.request_stop();
+    changed_.notify_all();
+}
+
+}  // namespace gym::mirror

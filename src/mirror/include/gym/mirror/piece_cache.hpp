@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+
+#include "gym/blob/piece_list.hpp"
+#include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
+
+namespace gym::mirror {
+
+/// A blob of which some pieces are on disk. Thread-safe.
+class CachedBlob {
+  public:
+    virtual ~CachedBlob() = default;
+    [[nodiscard]] virtual const std::shared_ptr<const blob::PieceList>& pieces() const = 0;
+    /// Fills `out` with bytes of piece `index`, from `offset` in the piece on. The first read of a
+    /// piece hashes it: what a crash tore and what rotted is absent.
+    /// @return whether the piece is there. @errors kIo.
+    virtual Result<bool> read(std::uint64_t index, std::uint64_t offset,
+                              std::span<std::uint8_t> out) = 0;
+    /// Keeps a piece that has its digest. @errors kOutOfRange: neither the bound of the cache nor
+    /// the disk has room for it; kIo.
+    virtual Status write(std::uint64_t index, ByteView bytes) = 0;
+};
+
+/// Pieces of blobs in a folder: FOLDER/ab/ROOT.pieces, the list, and FOLDER/ab/ROOT, with holes
+/// where pieces are absent. At most `bytes_max`, as the file system counts them: the blobs that
+/// were used least recently go first, those that are being read do not. A process that is killed
+/// leaves nothing that the next one would take for what it is not. One process has the folder at a
+/// time. Thread-safe.
+class PieceCache {
+  public:
+    /// Creates the folder if needed. @errors kIo; kConflict while another process has it.
+    [[nodiscard]] static Result<std::unique_ptr<PieceCache>> open(
+        const std::filesystem::path& folder, std::uint64_t bytes_max);
+    virtual ~PieceCache() = default;
+
+    /// The blob, if its list is there; marks it as used. Null: it is not. @errors kIo.
+    virtual Result<std::shared_ptr<CachedBlob>> find(const Digest& root) = 0;
+    /// Adds a blob without pieces, or finds it. Of what cannot be stored the list is kept in memory
+    /// for a minute, 64 of them at most, and its pieces are not kept. @errors kIo.
+    virtual Result<std::shared_ptr<CachedBlob>> add(blob::PieceList list) = 0;
+
+    [[nodiscard]] virtual std::uint64_t bytes() const = 0;
+    [[nodiscard]] virtual std::uint64_t blobs() const = 0;
+    [[nodiscard]] virtual std::uint64_t evicted() const = 0;  ///< blobs, since it was opened
+};
+
+}  // namespace gym::mirror
