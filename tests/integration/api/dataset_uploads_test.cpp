@@ -181,7 +181,7 @@ TEST_F(DatasetUploadsTest, TheClientSendsALargeDatasetOfMemoryInParts) {
     ApiOptions api_options;
     api_options.dataset_bytes_max = 1'000;
     Api api({*backend_, *backend_, *backend_, clock, &*uploads_}, api_options);
-    const auto server = Server::start({}, api).value();
+    const auto server = http_server::Server::start({}, api).value();
     client::ApiOptions options{.url = "http://127.0.0.1:" + std::to_string(server->port()),
                                .key = key};
     const Bytes file = text(200'000);
