@@ -25,6 +25,8 @@ constexpr std::size_t kAbsentMax = 65'536;
 /// Of a bucket: what may come at once, in seconds of its rate.
 constexpr double kBurstSeconds = 5;
 constexpr std::chrono::seconds kWarnEvery{60};
+/// The operator chose the origins, often one: a blob that rotted there must not stop the others.
+constexpr std::uint32_t kOriginBanMsMax = 60'000;
 
 /// Roots that no origin has, for a while. Thread-safe, bounded.
 class AbsentRoots {
@@ -296,6 +298,7 @@ Result<std::unique_ptr<PullThrough>> PullThrough::open(const PullOptions& option
     // Each may hold what the others do not.
     FetchOptions of_origins = options.fetch;
     of_origins.lists_asked_max = of_origins.lists_absent_max = kSourcesMax;
+    of_origins.ban_ms_max = std::min(of_origins.ban_ms_max, kOriginBanMsMax);
     GYM_TRY(auto fetcher, Fetcher::create(options.origins, of_origins));
     GYM_TRY(auto cache, PieceCache::open(options.folder, options.bytes_max));
     return std::unique_ptr<PullThrough>(

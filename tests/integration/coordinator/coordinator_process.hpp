@@ -111,10 +111,11 @@ class CoordinatorProcess : public ::testing::Test {
         config.target = "127.0.0.1:" + std::to_string(std::stoi(text_of(folder() / "port")));
         return rpc::connect(config, key.clone(), clock_).value();
     }
+    /// What the job trains on, 4,000 bytes. Here every unit's text is the same, and so its delta.
+    [[nodiscard]] virtual Bytes words() const { return Bytes(4'000, std::uint8_t{'a'}); }
     /// One round of a tiny model, two steps a unit.
     Digest submit_job(std::uint32_t slots = 1, std::uint32_t unit_ms = 600'000) {
-        const blob::Dataset text =
-            blob::Dataset::build_from_text(Bytes(4'000, std::uint8_t{'a'})).value();
+        const blob::Dataset text = blob::Dataset::build_from_text(words()).value();
         auto blobs = vault::SealedStore::open(folder() / "blobs", std::filesystem::path()).value();
         registry::Dataset dataset;
         dataset.root = text.root();

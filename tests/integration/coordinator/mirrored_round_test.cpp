@@ -3,6 +3,7 @@
 #include <array>
 #include <csignal>
 #include <iostream>
+#include <set>
 
 #include "coordinator_peers.hpp"
 #include "gym/http/connection.hpp"
@@ -34,6 +35,13 @@ class MirroredRound : public PeersTest {
     std::string more_config() override {
         return "blob_server:\n  port: " + std::to_string(blob_port_) + "\nmirrors: " + mirrors() +
                "\n";
+    }
+    /// Another text for each unit, so that deltas differ.
+    [[nodiscard]] Bytes words() const override {
+        Bytes out(4'000);
+        for (std::size_t i = 0; i < out.size(); ++i)
+            out[i] = static_cast<std::uint8_t>(i * i % 251);
+        return out;
     }
     [[nodiscard]] virtual std::string mirrors() const { return "[\"" + mirror_url() + "\"]"; }
     [[nodiscard]] std::string mirror_url() const {
@@ -207,12 +215,15 @@ TEST_F(MirrorPrograms, TwoOfThemCarryMostBytesOfAJob) {
     set_visibility("dataset", "public");
     ASSERT_NO_FATAL_FAILURE(start_mirrors());
     std::vector<PeerWork> done;
+    std::set<Digest> deltas;
     for (Peer& peer : peers_) {
         done.push_back(train(peer));
         ASSERT_TRUE(upload(peer, done.back()).ok());
         const auto accepted = peer.coordinator->submit_commitment(done.back().submission);
         ASSERT_TRUE(accepted.ok()) << accepted.error().message;
+        deltas.insert(done.back().submission.commitment.commitment.delta_root);
     }
+    ASSERT_EQ(deltas.size(), kWorkers);
     const double inputs = share_of_coordinator();
     // Each of two mirrors fetches each blob once at most, and eight workers fetch it: 2 of 10.
     EXPECT_LE(inputs, 0.2);

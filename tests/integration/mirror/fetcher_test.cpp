@@ -87,13 +87,13 @@ TEST_F(FetcherTest, EverySizeArrives) {
 }
 
 TEST_F(FetcherTest, UsesSeveralSourcesAtOnce) {
-    const Digest root = put(12 * kMiB);
+    const Digest root = put(24 * kMiB);
     BlobSite a(store_), b(store_);
     a.delay_ms = b.delay_ms = 30;
     const auto from = fetcher({&a, &b});
     EXPECT_TRUE(fetch(*from, root).value() == content_);
-    EXPECT_GT(a.pieces, 2U);
-    EXPECT_GT(b.pieces, 2U);
+    EXPECT_GT(a.pieces, 1U) << "more than the piece that measures it";
+    EXPECT_GT(b.pieces, 1U);
     EXPECT_EQ(a.lists + b.lists, 1U) << "one list is enough";
 }
 
