@@ -138,8 +138,7 @@ TEST_F(DatasetUploadsTest, AManifestIsThatOfItsDatasetAndNeverChanges) {
     EXPECT_EQ(give(manifest(dataset, "b.txt").first).error().code, ErrorCode::kConflict);
     const Bytes cut(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(file.size() / 2));
     EXPECT_EQ(give(cut).error().code, ErrorCode::kMalformed);
-    EXPECT_EQ(backend_->add_dataset_manifest(dataset, testing::digest_of(9)).error().code,
-              ErrorCode::kNotFound);
+    EXPECT_EQ(backend_->add_dataset_manifest(dataset, Digest{}).error().code, ErrorCode::kNotFound);
     const auto stored = backend_->dataset(dataset.root, registry::Viewer::service()).value();
     EXPECT_EQ(stored.manifest, root);
     EXPECT_FALSE(backend_->dataset(other.root, registry::Viewer::service())->manifest);
