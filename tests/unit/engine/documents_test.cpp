@@ -108,6 +108,33 @@ TEST(Documents, ThatASeparatorJoinsOrPartsAreOthers) {
         EXPECT_EQ(rows[row], row == 6 || row == 7) << row;
 }
 
+/// An exported model has no separator: it reads a document as this one does.
+TEST(Documents, ThatFillAWindowHaveTheScoresOfTheModelWithoutASeparator) {
+    for (const Architecture architecture : {Architecture::kGpt, Architecture::kLlama}) {
+        TrainConfig config = documents_config(architecture);
+        auto tokens = four_documents();
+        std::ranges::replace(tokens, kSeparator, 5);
+        const State base = initial_base(made(config), kSeed);
+        const auto scores = [&] {
+            const Bytes bytes =
+                batch_logits(program::logits_program(made(config)).value(), base, tokens);
+            std::vector<float> values(bytes.size() / sizeof(float));
+            std::memcpy(values.data(), bytes.data(), bytes.size());
+            return values;
+        };
+        const std::vector<float> apart = scores();
+        config.model.document_separator.reset();
+        const std::vector<float> plain = scores();
+        double difference = 0, size = 0;
+        for (std::size_t i = 0; i < plain.size(); ++i) {
+            difference += std::pow(apart.at(i) - plain[i], 2);
+            size += std::pow(plain[i], 2);
+        }
+        EXPECT_LT(std::sqrt(difference / size), 1e-3);
+        EXPECT_GT(difference, 0) << "values are rounded in another way (docs/MACROS.md)";
+    }
+}
+
 /// More than a block of a product and of a running sum.
 TEST(Documents, AreReadByTheirOwnTokensAloneInLongWindows) {
     constexpr std::size_t kLong = 1500, kRow = 64 * sizeof(float);
