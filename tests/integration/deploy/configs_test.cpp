@@ -181,7 +181,8 @@ TEST_F(ConfigsTest, SecretsAreWhereTheUnitsPutThem) {
                 << config.file << " wants the credential " << name;
             ++count;
         }
-        EXPECT_GT(count, 0U) << config.file;
+        // A mirror has no secret: what it serves is everybody's.
+        EXPECT_EQ(count > 0, program != "mirror") << config.file;
     }
 }
 
