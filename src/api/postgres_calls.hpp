@@ -6,6 +6,7 @@
 #include "gym/licence/licence.hpp"
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/job_spec.hpp"
+#include "gym/registry/model_names.hpp"
 
 /// How the backend talks to the database: briefly, because a person waits for the answer.
 namespace gym::api::calls {
@@ -46,6 +47,10 @@ struct FoundWeights {
     std::optional<Digest> tokenizer;
     bool uploaded = false;  ///< by the owner: to be taken over into the blob store
 };
+/// That a model's licence gives others no more than the licences of the data and weights that it
+/// was trained on, where the network has trained it. @errors kPermissionDenied.
+Status check_model_licence(db::Transaction& tx, const registry::ModelVersion& model);
+
 /// The weights that a job of `owner` begins from, if it may and they fit: an upload, a registered
 /// model or what a job trained.
 /// @param needed the program's parameters. @param use of the job.

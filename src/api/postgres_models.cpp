@@ -135,7 +135,9 @@ Result<registry::NamedModel> PostgresBackend::name_model(const ModelOffer& offer
     GYM_TRY(ModelVersion model, check_offer(offer));
     model.registered_at_ms = clock_.now_ms();
     GYM_CHECK(calls::read(database_, options_, [&](db::Transaction& tx) {
-        return offer.job ? fill_from_job(tx, offer, model) : fill_from_uploads(tx, offer, model);
+        GYM_CHECK(offer.job ? fill_from_job(tx, offer, model)
+                            : fill_from_uploads(tx, offer, model));
+        return calls::check_model_licence(tx, model);
     }));
     if (offer.job) {
         GYM_TRY(const auto state, blobs_.open_reader(model.state.blob));

@@ -83,9 +83,14 @@ Status check_origin(db::Transaction& tx, registry::Job job, const Address& owner
         if (!before) {
             GYM_TRY(const auto model, registry::find_model_of_state(tx, spec.init->root,
                                                                     registry::Viewer::service()));
-            if (!model) return {};
-            GYM_CHECK(check_licence(*model, owner, use));
-            before = model->job;
+            if (model) {
+                GYM_CHECK(check_licence(*model, owner, use));
+                before = model->job;
+            }
+        }
+        if (!before) {
+            GYM_TRY(const auto trained, registry::jobs_of_state(tx, spec.init->root));
+            if (!trained.empty()) before = trained.front();
         }
         if (!before) return {};
         GYM_TRY(job, registry::get_job(tx, *before));
@@ -94,20 +99,27 @@ Status check_origin(db::Transaction& tx, registry::Job job, const Address& owner
                                             " jobs began from one another: upload the weights");
 }
 
+/// Weights that the network has trained are known by their root, whatever way they come back.
+Status check_trained(db::Transaction& tx, const Digest& root, const Address& owner,
+                     licence::Use use) {
+    GYM_TRY(const auto jobs, registry::jobs_of_state(tx, root));
+    for (const Digest& id : jobs) {
+        GYM_TRY(registry::Job job, registry::get_job(tx, id));
+        GYM_CHECK(check_origin(tx, std::move(job), owner, use));
+    }
+    return {};
+}
+
 /// A state by its root.
 Result<FoundWeights> state_of_root(db::Transaction& tx, const Address& owner, const Digest& root,
                                    const engine::StateLayout& needed, licence::Use use) {
     GYM_TRY(const auto model,
             registry::find_model_of_state(tx, root, registry::Viewer::account(owner)));
     GYM_TRY(auto own, own_state(tx, owner, root, needed));
-    // What the owner uploaded itself came to it under whichever terms.
-    if (model && !(own && own->uploaded)) {
+    GYM_CHECK(check_trained(tx, root, owner, use));
+    // What came from elsewhere, and the owner uploaded itself, it has under whichever terms.
+    if (model && (model->job || !(own && own->uploaded)))
         GYM_CHECK(check_licence(*model, owner, use));
-        if (model->job) {
-            GYM_TRY(registry::Job job, registry::get_job(tx, *model->job));
-            GYM_CHECK(check_origin(tx, std::move(job), owner, use));
-        }
-    }
     if (own) {
         if (model) own->tokenizer = model->tokenizer;
         return *own;
@@ -135,6 +147,24 @@ Result<engine::StateLayout> parameters_of(const registry::Job& job) {
     GYM_TRY(const auto config, program::read_train_config(*submitted.spec.model));
     GYM_TRY(const auto built, program::train_program(config));
     return engine::parameter_layout(built);
+}
+
+Status check_model_licence(db::Transaction& tx, const registry::ModelVersion& model) {
+    GYM_TRY(const auto jobs, registry::jobs_of_state(tx, model.state.root));
+    for (const licence::Use use : {licence::Use::kCommercial, licence::Use::kNonCommercial}) {
+        if (!licence::forbidden(model.licence, use).empty()) continue;
+        for (const Digest& id : jobs) {
+            GYM_TRY(registry::Job job, registry::get_job(tx, id));
+            const Status origin = check_origin(tx, std::move(job), Address{}, use);
+            if (!origin.ok())
+                return fail(ErrorCode::kPermissionDenied,
+                            "licence: " + model.licence + " gives others " +
+                                std::string(to_string(use)) +
+                                " use, which the data or weights that job " + id.hex() +
+                                " trained on do not: " + origin.error().message);
+        }
+    }
+    return {};
 }
 
 Result<TrainedState> trained_state(db::Transaction& tx, const registry::Job& job,

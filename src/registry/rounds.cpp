@@ -136,6 +136,18 @@ Result<std::optional<Round>> find_round_by_record(db::Transaction& tx, const Dig
     return std::optional<Round>(std::move(round));
 }
 
+Result<std::vector<Digest>> jobs_of_state(db::Transaction& tx, const Digest& state_root) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("SELECT DISTINCT job_id FROM registry.round WHERE next_base_root = $1 "
+                    "ORDER BY job_id LIMIT 16",
+                    {state_root}));
+    std::vector<Digest> out;
+    out.reserve(rows.size());
+    for (const db::Row row : rows)
+        out.push_back(row.get<Digest>(0));
+    return out;
+}
+
 Result<std::vector<Round>> list_rounds(db::Transaction& tx, const Digest& job_id) {
     GYM_TRY(const db::Rows rows,
             tx.exec("SELECT * FROM registry.round WHERE job_id = $1 ORDER BY round", {job_id}));

@@ -288,6 +288,40 @@ TEST_F(ModelsTest, DataOfOthersInAJobsWeightsKeepItsLicence) {
             .ok());
 }
 
+// Else a folder that was exported and uploaded would lose them.
+TEST_F(ModelsTest, WeightsThatTheNetworkTrainedKeepTheirLicencesWhenTheyAreUploaded) {
+    const auto text = backend_->add_dataset({.owner = owner_,
+                                             .name = "theirs",
+                                             .licence = "CC-BY-NC-4.0",
+                                             .file = dataset_file(std::string(3'000, 'y'))});
+    ASSERT_TRUE(text.ok()) << text.error().message;
+    const std::string free_use = "use: non-commercial\n";
+    const auto job = backend_->submit_job(
+        sealed({other_, "first", job_spec(text->dataset.root, "100", free_use)}));
+    ASSERT_TRUE(job.ok()) << job.error().message;
+    const engine::State trained = base_state("trained");
+    const Digest root = engine::state_root(trained);
+    ASSERT_TRUE(testing::store_round(database_.owner(), job->job.id, {Digest{{1}}, Digest{{2}}},
+                                     {root, Digest{{4}}}, address_of(7))
+                    .ok());
+    ModelOffer again = offer("again", trained, other_);  // which uploads them
+    const auto commercial = submit(root, "commercial", other_);
+    ASSERT_FALSE(commercial.ok());
+    EXPECT_EQ(commercial.error().code, ErrorCode::kPermissionDenied);
+    EXPECT_NE(commercial.error().message.find("CC-BY-NC-4.0"), std::string::npos);
+    EXPECT_TRUE(submit(root, "free", other_, free_use).ok());
+    // Nor does a name with another licence change them.
+    const auto renamed = push(again);
+    ASSERT_FALSE(renamed.ok());
+    EXPECT_EQ(renamed.error().code, ErrorCode::kPermissionDenied);
+    EXPECT_NE(renamed.error().message.find("Apache-2.0 gives others commercial use"),
+              std::string::npos)
+        << renamed.error().message;
+    again.licence = "CC-BY-NC-4.0";
+    const auto named = push(again);
+    EXPECT_TRUE(named.ok()) << named.error().message;
+}
+
 TEST_F(ModelsTest, APrivateLicenceIsNotMadePublicLater) {
     ModelOffer hidden = offer("zoo", base_state("a"));
     hidden.licence = "private";
