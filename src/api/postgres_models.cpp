@@ -134,11 +134,12 @@ Status fill_from_job(db::Transaction& tx, const ModelOffer& offer, ModelVersion&
 Result<registry::NamedModel> PostgresBackend::name_model(const ModelOffer& offer) {
     GYM_TRY(ModelVersion model, check_offer(offer));
     model.registered_at_ms = clock_.now_ms();
-    GYM_CHECK(calls::read(database_, options_, [&](db::Transaction& tx) {
+    const auto fill = [&](db::Transaction& tx) -> Status {
         GYM_CHECK(offer.job ? fill_from_job(tx, offer, model)
                             : fill_from_uploads(tx, offer, model));
         return calls::check_model_licence(tx, model);
-    }));
+    };
+    GYM_CHECK(calls::read(database_, options_, fill));
     if (offer.job) {
         GYM_TRY(const auto state, blobs_.open_reader(model.state.blob));
         GYM_TRY(const auto program, blobs_.open_reader(model.program.blob));
