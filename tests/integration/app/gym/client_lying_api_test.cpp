@@ -49,7 +49,7 @@ class LyingApiTest : public MoneyCommandsTest {
   protected:
     void SetUp() override {
         MoneyCommandsTest::SetUp();
-        liar_server_ = Server::start({}, liar_).value();
+        liar_server_ = http_server::Server::start({}, liar_).value();
         const std::string url = "http://127.0.0.1:" + std::to_string(liar_server_->port());
         ::setenv("GYM_API", url.c_str(), 1);
         ::setenv("GYM_API_KEY", "gym_any", 1);
@@ -64,7 +64,7 @@ class LyingApiTest : public MoneyCommandsTest {
     }
 
     LyingApi liar_;
-    std::unique_ptr<Server> liar_server_;
+    std::unique_ptr<http_server::Server> liar_server_;
 };
 
 TEST_F(LyingApiTest, AStatementWithoutAnEndIsLeft) {

@@ -35,7 +35,7 @@ class JobCommandsTest : public ApiDatabaseTest {
         mixes_.emplace(*api_db_, blobs_, clock_, place_ / "mixes", options);
         dependencies.mixes = &*mixes_;
         api_.emplace(dependencies, ApiOptions{});
-        auto started = Server::start({}, *api_);
+        auto started = http_server::Server::start({}, *api_);
         ASSERT_TRUE(started.ok()) << started.error().message;
         server_ = std::move(started).value();
         ::setenv("GYM_API", ("http://127.0.0.1:" + std::to_string(server_->port())).c_str(), 1);
@@ -100,7 +100,7 @@ class JobCommandsTest : public ApiDatabaseTest {
     std::optional<PostgresUploads> uploads_;
     std::optional<PostgresMixes> mixes_;
     std::optional<Api> api_;
-    std::unique_ptr<Server> server_;
+    std::unique_ptr<http_server::Server> server_;
 };
 
 }  // namespace gym::api::testing

@@ -42,7 +42,7 @@ std::vector<std::string> subcommands(const std::string& help) {
 class JsonTest : public ::testing::Test {
   protected:
     void SetUp() override {
-        server_ = Server::start({}, api_).value();
+        server_ = http_server::Server::start({}, api_).value();
         ::setenv("GYM_API", ("http://127.0.0.1:" + std::to_string(server_->port())).c_str(), 1);
         ::setenv("GYM_API_KEY", testing::kGoodKey, 1);
         ::setenv("GYM_PASSPHRASE", "words", 1);
@@ -227,7 +227,7 @@ class JsonTest : public ::testing::Test {
     testing::FakeBackend backend_;
     gym::testing::ManualClock clock_{20'000};
     Api api_{{backend_, backend_, backend_, clock_}, {}};
-    std::unique_ptr<Server> server_;
+    std::unique_ptr<http_server::Server> server_;
 };
 
 void expect_json_lines(const Outcome& outcome, const std::string& what) {

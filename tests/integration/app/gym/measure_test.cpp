@@ -27,7 +27,7 @@ class MeasureCommandTest : public testing::ApiDatabaseTest {
         ApiDatabaseTest::SetUp();
         storage_.emplace(backend());
         api_.emplace(ApiDependencies{*storage_, *storage_, *storage_, clock_}, ApiOptions{});
-        server_ = must(Server::start({}, *api_));
+        server_ = must(http_server::Server::start({}, *api_));
         ::setenv("GYM_API", ("http://127.0.0.1:" + std::to_string(server_->port())).c_str(), 1);
         use(database_.config_as("gym_evaluator"));
         spill(place_ / "model.yaml",
@@ -87,7 +87,7 @@ class MeasureCommandTest : public testing::ApiDatabaseTest {
     gym::testing::TemporaryFolder place_;
     std::optional<PostgresBackend> storage_;
     std::optional<Api> api_;
-    std::unique_ptr<Server> server_;
+    std::unique_ptr<http_server::Server> server_;
 };
 
 TEST_F(MeasureCommandTest, FromPublicationToRetirement) {

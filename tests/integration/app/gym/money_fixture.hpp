@@ -58,7 +58,7 @@ class MoneyCommandsTest : public ::testing::Test {
                            deployment_.distributor, deployment_.commitment_log, deployment_.stake,
                            deployment_.dispute_game};
         api_.emplace(ApiDependencies{backend_, backend_, backend_, clock_}, options);
-        server_ = Server::start({}, *api_).value();
+        server_ = http_server::Server::start({}, *api_).value();
         ::setenv("GYM_API", ("http://127.0.0.1:" + std::to_string(server_->port())).c_str(), 1);
         ::setenv("GYM_CHAIN", anvil_.url().c_str(), 1);
         ::setenv("GYM_DEPLOYMENT", (place_ / "deployment.json").c_str(), 1);
@@ -147,7 +147,7 @@ class MoneyCommandsTest : public ::testing::Test {
     contracts::Deployment deployment_;
     FakeBackend backend_;
     std::optional<Api> api_;
-    std::unique_ptr<Server> server_;
+    std::unique_ptr<http_server::Server> server_;
 };
 
 }  // namespace gym::api::testing
