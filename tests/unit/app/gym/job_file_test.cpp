@@ -309,7 +309,7 @@ TEST_F(JobFileTest, DocumentsAreKeptApartByTheTokenBetweenThem) {
     const auto job = resolved();
     ASSERT_TRUE(job.ok()) << job.error().message;
     EXPECT_EQ(job->config.model.document_separator, 200U);
-    const auto submitted = registry::parse_submitted_spec(job->yaml, "submitted");
+    auto submitted = registry::parse_submitted_spec(job->yaml, "submitted");
     ASSERT_TRUE(submitted.ok()) << submitted.error().message;
     EXPECT_EQ(program::read_train_config(*submitted->spec.model)->model.document_separator, 200U);
 
