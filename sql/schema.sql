@@ -1907,6 +1907,7 @@ CREATE TABLE registry.job (
     init_blob registry.digest,
     visibility registry.visibility DEFAULT 'private'::text NOT NULL,
     allowed registry.address[] DEFAULT '{}'::registry.address[] NOT NULL,
+    worker_memory_bytes registry.counter,
     CONSTRAINT job_allowed CHECK (((cardinality(allowed) <= 1000) AND (((visibility)::text = 'allow-list'::text) OR (allowed = '{}'::registry.address[])))),
     CONSTRAINT job_challenge_ms_check CHECK ((challenge_ms > 0)),
     CONSTRAINT job_check CHECK (((workers_min >= 1) AND (workers_min <= slots_max))),
@@ -2458,6 +2459,17 @@ CREATE TABLE registry.dataset_key (
     dataset bigint NOT NULL
 );
 
+-- Name: dataset_manifest; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.dataset_manifest (
+    dataset registry.digest NOT NULL,
+    root registry.digest NOT NULL,
+    blob registry.digest NOT NULL,
+    bytes bigint NOT NULL,
+    added_at_ms bigint NOT NULL,
+    CONSTRAINT dataset_manifest_bytes_check CHECK ((bytes > 0))
+);
+
 -- Name: dataset_name; Type: TABLE; Schema: registry; Owner: -
 
 CREATE TABLE registry.dataset_name (
@@ -2956,6 +2968,11 @@ ALTER TABLE ONLY registry.cost_rates
 ALTER TABLE ONLY registry.dataset_key
     ADD CONSTRAINT dataset_key_pkey PRIMARY KEY (key);
 
+-- Name: dataset_manifest dataset_manifest_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.dataset_manifest
+    ADD CONSTRAINT dataset_manifest_pkey PRIMARY KEY (dataset);
+
 -- Name: dataset_name dataset_name_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
 
 ALTER TABLE ONLY registry.dataset_name
@@ -3354,6 +3371,10 @@ CREATE INDEX report_verifier ON registry.report USING btree (verifier) WHERE (ac
 
 CREATE INDEX round_blobs ON registry.round USING gin ((ARRAY[(base_state_blob)::bytea, (momentum_blob)::bytea, (next_base_blob)::bytea, (next_momentum_blob)::bytea, (aggregate_program_blob)::bytea]));
 
+-- Name: round_next_base; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX round_next_base ON registry.round USING btree (next_base_root) WHERE (next_base_root IS NOT NULL);
+
 -- Name: round_open; Type: INDEX; Schema: registry; Owner: -
 
 CREATE INDEX round_open ON registry.round USING btree (job_id) WHERE (state <> 'closed'::text);
@@ -3469,6 +3490,10 @@ CREATE TRIGGER announce_exclusion AFTER UPDATE ON registry.node FOR EACH ROW WHE
 -- Name: dataset_key append_only; Type: TRIGGER; Schema: registry; Owner: -
 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.dataset_key FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
+
+-- Name: dataset_manifest append_only; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.dataset_manifest FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
 
 -- Name: dataset_name append_only; Type: TRIGGER; Schema: registry; Owner: -
 
@@ -3624,6 +3649,11 @@ ALTER TABLE ONLY registry.challenge_schedule
 
 ALTER TABLE ONLY registry.dataset_key
     ADD CONSTRAINT dataset_key_dataset_fkey FOREIGN KEY (dataset) REFERENCES registry.dataset(number);
+
+-- Name: dataset_manifest dataset_manifest_dataset_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.dataset_manifest
+    ADD CONSTRAINT dataset_manifest_dataset_fkey FOREIGN KEY (dataset) REFERENCES registry.dataset(root);
 
 -- Name: dataset dataset_nearest_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
 
@@ -4582,6 +4612,13 @@ GRANT SELECT ON TABLE registry.cost_rates TO gym_api;
 GRANT SELECT ON TABLE registry.dataset_key TO gym_coordinator;
 GRANT SELECT ON TABLE registry.dataset_key TO gym_rewards;
 GRANT SELECT,INSERT ON TABLE registry.dataset_key TO gym_api;
+
+-- Name: TABLE dataset_manifest; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT ON TABLE registry.dataset_manifest TO gym_coordinator;
+GRANT SELECT ON TABLE registry.dataset_manifest TO gym_rewards;
+GRANT SELECT,INSERT ON TABLE registry.dataset_manifest TO gym_api;
+GRANT SELECT ON TABLE registry.dataset_manifest TO gym_evaluator;
 
 -- Name: TABLE dataset_name; Type: ACL; Schema: registry; Owner: -
 

@@ -8,5 +8,5 @@ CREATE TABLE registry.dataset_manifest (
 );
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON registry.dataset_manifest
     FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
-GRANT SELECT ON registry.dataset_manifest TO gym_coordinator, gym_rewards, gym_api;
+GRANT SELECT ON registry.dataset_manifest TO gym_coordinator, gym_rewards, gym_api, gym_evaluator;
 GRANT INSERT ON registry.dataset_manifest TO gym_api;

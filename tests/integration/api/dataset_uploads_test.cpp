@@ -38,6 +38,7 @@ class DatasetUploadsTest : public testing::ApiDatabaseTest {
     /// Sends all but the last `missing` bytes. @return the blob's root.
     Digest send(const Bytes& file, std::size_t missing = 0) {
         const Digest root = blob::blob_root(file);
+        if (uploads_->upload(owner_, root).ok()) return root;
         const std::size_t size = file.size() - missing;
         const auto sink = uploads_->begin({owner_, root, file.size(), 0, size}).value();
         EXPECT_TRUE(sink->write(ByteView(file).first(size)).ok());
