@@ -119,6 +119,16 @@ Result<std::vector<Node>> list_nodes(db::Transaction& tx, const NodeFilter& filt
     return nodes;
 }
 
+Result<std::vector<Address>> node_addresses(db::Transaction& tx, std::size_t limit) {
+    GYM_TRY(const db::Rows rows, tx.exec("SELECT address FROM registry.node LIMIT $1",
+                                         {static_cast<std::uint64_t>(limit)}));
+    std::vector<Address> out;
+    out.reserve(rows.size());
+    for (const db::Row row : rows)
+        out.push_back(row.get<Address>(0));
+    return out;
+}
+
 Result<std::map<Address, Address>> owners_of(db::Transaction& tx, std::span<const Address> nodes) {
     GYM_TRY(const db::Rows rows,
             tx.exec("SELECT address, owner FROM registry.node WHERE address = ANY($1::bytea[])",

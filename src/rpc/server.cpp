@@ -175,6 +175,8 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
         reactor->Finish(to_grpc(entered));
         return false;
     }
+    /// Of a call whose peer stopped waiting: work for it would keep those who wait from an answer.
+    static Status gone() { return fail(ErrorCode::kCancelled, "the call was broken off"); }
     static Status busy() { return fail(ErrorCode::kUnavailable, "the coordinator is busy"); }
 
     void finish(grpc::ServerUnaryReactor* reactor, const Status& status) {
@@ -201,6 +203,7 @@ grpc::ServerUnaryReactor* NodeServiceImpl::Heartbeat(Context* context,
                }));
     };
     const auto take = [=, this]() -> Status {
+        if (context->IsCancelled()) return gone();
         GYM_TRY(const Address caller, core_.authenticate(*context, "Heartbeat", *request));
         GYM_TRY(records::Heartbeat beat, wire::read(*request));
         core_.answer({{caller, at_ms, std::move(beat)}, end});
@@ -219,6 +222,7 @@ grpc::ServerUnaryReactor* NodeServiceImpl::NextTask(Context* context,
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
     if (!enter(reactor)) return reactor;
     const auto wait = [=, this]() -> Status {
+        if (context->IsCancelled()) return gone();
         GYM_TRY(const Address caller, core_.authenticate(*context, "NextTask", *request));
         GYM_CHECK(core_.polls().enter(caller));
         core_.leave_call();  // it counts among the polls from here on

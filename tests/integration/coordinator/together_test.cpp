@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "fake_world.hpp"
+#include "gym/coordinator/grpc_service.hpp"
 #include "gym/coordinator/task_watch.hpp"
 #include "gym/registry/challenges.hpp"
 
@@ -143,6 +144,25 @@ TEST_F(Together, TasksOfABatchAreEachNodesOwn) {
     EXPECT_EQ(std::get<records::VerifyTask>(**drawn[0]), **world.core().next_task(one));
     const auto waiting = *world.core().nodes_with_tasks();
     EXPECT_EQ(waiting, std::vector{one});
+}
+
+TEST_F(Together, NodesThatAreKnownCostNoQuery) {
+    const auto nodes = workers(3);
+    const FakeNode fresh, stranger;
+    coordinator::GrpcService service(world.core(), world.database(), world.blobs, world.clock, {});
+    EXPECT_TRUE(service.is_registered(nodes[0].address()).value());
+    ASSERT_TRUE(service.register_node(fresh.address(), {NodeRole::kWorker, "cpu", 1, 1, "v"}).ok());
+    const Status held = world.owner().transact([&](db::Transaction& tx) -> Status {
+        GYM_CHECK(tx.exec("LOCK TABLE registry.node"));  // nobody else reads it meanwhile
+        const auto start = std::chrono::steady_clock::now();
+        for (const Address& known :
+             {nodes[0].address(), nodes[1].address(), nodes[2].address(), fresh.address()})
+            EXPECT_TRUE(service.is_registered(known).value());
+        EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+        return {};
+    });
+    ASSERT_TRUE(held.ok()) << held.error().message;
+    EXPECT_FALSE(service.is_registered(stranger.address()).value());
 }
 
 TEST_F(Together, TwoJobsDoNotRecordOneWorker) {

@@ -395,6 +395,29 @@ TEST_F(RpcServerTest, AHeartbeatHasArrivedBeforeItsTurn) {
     EXPECT_LT(handler_.arrived_ms[1], released_ms - 250);
 }
 
+TEST_F(RpcServerTest, CallsThatNobodyWaitsForAnyMoreCostNothing) {
+    constexpr int kCalls = 12;
+    const auto raw = stub();
+    {
+        const std::scoped_lock lock(handler_.mutex);  // the first calls are stuck, the others wait
+        std::vector<std::jthread> callers;
+        for (int i = 0; i < kCalls; ++i)
+            callers.emplace_back([&] {
+                const v1::HeartbeatRequest request;
+                grpc::ClientContext context;
+                context.set_deadline(std::chrono::system_clock::now() + milliseconds(300));
+                context.AddMetadata(kAuthMetadataKey, header("Heartbeat", request, key_));
+                v1::HeartbeatResponse response;
+                EXPECT_EQ(raw->Heartbeat(&context, request, &response).error_code(),
+                          grpc::StatusCode::DEADLINE_EXCEEDED);
+            });
+        callers.clear();  // joins
+        std::this_thread::sleep_for(milliseconds(200));
+    }
+    EXPECT_TRUE(client_->heartbeat({}).ok());
+    EXPECT_LT(calls("heartbeat"), kCalls / 2);
+}
+
 TEST_F(RpcServerTest, OneNodeCannotTakeAllCallsByPolling) {
     server_->stop(0);
     server_config_.calls_max = 8;

@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 
 #include "gym/blob/blob_store.hpp"
@@ -61,6 +62,9 @@ class GrpcService final : public rpc::NodeHandler {
 
   private:
     Result<std::optional<registry::Node>> find_node(const Address& address);
+    bool knows(const Address& address);
+    void remember(std::span<const Address> addresses);
+    Status read_known_once();
     Result<bool> may_fetch(const Address& caller, const Digest& root);
     [[nodiscard]] Error refuse_blob(const Address& caller, const Digest& root);
     Status count_upload(const Address& caller, const Digest& unit, const Digest& root);
@@ -77,6 +81,8 @@ class GrpcService final : public rpc::NodeHandler {
     static constexpr std::size_t kKnownNodesMax = 1'000'000;
     std::mutex known_mutex_;
     std::set<Address> known_nodes_;
+    std::mutex reading_mutex_;
+    bool known_is_read_ = false;  ///< guarded by reading_mutex_
 
     /// A worker's uploads for its unit, counted so that it cannot fill the disk. An entry per
     /// worker that ever had a unit; a restart forgets them.

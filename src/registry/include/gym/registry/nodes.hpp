@@ -62,6 +62,9 @@ struct NodeFilter {
 /// Ascending by address.
 Result<std::vector<Node>> list_nodes(db::Transaction& tx, const NodeFilter& filter);
 
+/// The addresses of all nodes, of at most `limit`.
+Result<std::vector<Address>> node_addresses(db::Transaction& tx, std::size_t limit);
+
 /// The owner of each of these nodes. @errors kNotFound naming one that is not registered.
 Result<std::map<Address, Address>> owners_of(db::Transaction& tx, std::span<const Address> nodes);
 
