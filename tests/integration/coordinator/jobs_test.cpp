@@ -113,9 +113,10 @@ TEST(CoordinatorJobs, UnitsAreGivenToWorkersThatHaveTheMemory) {
     terms.slots_max = 3;
     const Digest job = world.submit_job(terms);
     world.settle();
-    ASSERT_EQ(world.rounds(job).size(), 1U);
+    const auto rounds = world.rounds(job);
+    ASSERT_EQ(rounds.size(), 1U);
     std::set<Address> chosen;
-    for (const protocol::SlotAssignment& slot : world.rounds(job)[0].record.slots)
+    for (const protocol::SlotAssignment& slot : rounds[0].record.slots)
         chosen.insert(slot.worker);
     EXPECT_EQ(chosen, (std::set{unknown.address(), enough.address()}));
     EXPECT_FALSE(chosen.contains(small.address()));

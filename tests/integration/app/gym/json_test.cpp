@@ -109,6 +109,7 @@ class JsonTest : public ::testing::Test {
             {{"tokenizer", "show"}, {"bytes"}},
             {{"tokenizer", "encode"}, {"bytes", "--text", text}},
             {{"tokenizer", "decode"}, {"bytes", "--tokens", path("ids")}},
+            {{"mirror"}, {"--folder", path("mirror")}, kUsage},
             {{"model", "list"}, {}},
             {{"model", "show"}, {"gpt-nano"}},
             {{"model", "show"}, {"gpt-9"}, kFailed},
