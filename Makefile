@@ -7,7 +7,7 @@ TEST_JOBS ?= 2
 .PHONY: help setup build tests demo test python check soak determinism bench parity parity-network fmt lint clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' Makefile | column -t -s '|'
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s  %s\n", $$1, $$2}' Makefile
 
 setup: ## install what the build needs (Debian and npm packages)
 	@scripts/setup.sh

@@ -119,6 +119,14 @@ def _native(tokenizer: Tokenizer | None) -> _zoo_gym.Tokenizer | None:
     return None if tokenizer is None else tokenizer.native
 
 
+def _loaded(tokenizer: Tokenizer | str | os.PathLike[str] | None) -> Tokenizer | None:
+    if tokenizer is None or isinstance(tokenizer, Tokenizer):
+        return tokenizer
+    if isinstance(tokenizer, (str, os.PathLike)):
+        return Tokenizer.load(tokenizer)
+    raise InvalidArgumentError(f"tokenizer: {tokenizer!r} is neither a Tokenizer nor the path of one")
+
+
 class Dataset:
     """A text as tokens. Make one with :meth:`from_text`, :meth:`from_file`, :meth:`build` or :meth:`load`.
 
@@ -141,23 +149,28 @@ class Dataset:
 
     @classmethod
     def from_text(
-        cls, text: str | bytes, name: str = "text", *, tokenizer: Tokenizer | None = None
+        cls, text: str | bytes, name: str = "text", *, tokenizer: Tokenizer | str | os.PathLike[str] | None = None
     ) -> Dataset:
         """A dataset of ``text`` (UTF-8).
 
         Args:
-            tokenizer: None: a token is a byte.
+            tokenizer: a :class:`Tokenizer`, or its path; None: a token is a byte.
 
         Raises:
             InvalidArgumentError: for an empty text.
             OutOfRangeError: for a vocabulary that token files cannot hold.
         """
         read = text.encode() if isinstance(text, str) else text
-        return cls._of(_zoo_gym.Tokens.from_text(read, _native(tokenizer)), name, tokenizer)
+        used = _loaded(tokenizer)
+        return cls._of(_zoo_gym.Tokens.from_text(read, _native(used)), name, used)
 
     @classmethod
     def from_file(
-        cls, path: str | os.PathLike[str], name: str | None = None, *, tokenizer: Tokenizer | None = None
+        cls,
+        path: str | os.PathLike[str],
+        name: str | None = None,
+        *,
+        tokenizer: Tokenizer | str | os.PathLike[str] | None = None,
     ) -> Dataset:
         """A dataset from a token file, a text or documents.
 
@@ -179,10 +192,11 @@ class Dataset:
         # No Path: it would make one slash of the two in a URL.
         place = os.fspath(path)
         chosen = name or Path(place).name
+        used = _loaded(tokenizer)
         if not _zoo_gym.holds_documents(place):
-            return cls._of(_zoo_gym.Tokens.load(place, _native(tokenizer)), chosen, tokenizer, place)
-        built = _zoo_gym.build_kept(place, _native(tokenizer), str(home() / "datasets"))
-        return cls._of_build(built, chosen, tokenizer)
+            return cls._of(_zoo_gym.Tokens.load(place, _native(used)), chosen, used, place)
+        built = _zoo_gym.build_kept(place, _native(used), str(home() / "datasets"))
+        return cls._of_build(built, chosen, used)
 
     @classmethod
     def build(
@@ -190,7 +204,7 @@ class Dataset:
         inputs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
         path: str | os.PathLike[str],
         *,
-        tokenizer: Tokenizer | None = None,
+        tokenizer: Tokenizer | str | os.PathLike[str] | None = None,
         steps: str | Sequence[str] = "default",
         languages: Sequence[str] = (),
         licence: str | None = None,
@@ -218,7 +232,7 @@ class Dataset:
             inputs: files, folders, ``https://...``, ``s3://BUCKET/...``: text, JSON lines, Parquet, also
                 compressed.
             path: of the token file.
-            tokenizer: None: a token is a byte.
+            tokenizer: a :class:`Tokenizer`, or its path; None: a token is a byte.
             steps: names and presets (``gym data steps`` lists them).
             languages: that the step ``language`` keeps.
             licence: of documents that name none. licences: keep only documents under these.
@@ -255,7 +269,8 @@ class Dataset:
         words.seed, words.threads, words.context = seed, threads, context
         words.pad_to, words.padding_token = pad_to, padding_token
         words.index_memory, words.s3_endpoint = index_memory, s3_endpoint or ""
-        return cls._of_build(_zoo_gym.build(words, _native(tokenizer)), Path(path).name, tokenizer)
+        used = _loaded(tokenizer)
+        return cls._of_build(_zoo_gym.build(words, _native(used)), Path(path).name, used)
 
     @classmethod
     def mix(

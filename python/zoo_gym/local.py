@@ -8,7 +8,7 @@ from decimal import Decimal
 from . import _zoo_gym
 from .callbacks import Loss
 from .dataset import Dataset
-from .errors import DivergedError, InvalidArgumentError
+from .errors import DivergedError, InvalidArgumentError, NotFoundError
 from .model import Model
 from .progress import Progress, View, say
 from .training import Evaluation, Events, Quote, TrainingResult, TrainingStatus, Wanted, generate
@@ -43,6 +43,7 @@ class LocalTraining:
         self._run: _zoo_gym.LocalRun | None = None
         self._losses: list[Loss] = []
         self._is_running = False
+        self._is_cancelled = False
 
     def quote(self) -> Quote:
         tokens = self._steps * self.model.tokens_per_step
@@ -79,11 +80,11 @@ class LocalTraining:
             self._run, self._losses = None, []
         run = self._opened(restart=again)
         progress = Progress(self._view, "step", run.steps_done, self._steps)
-        self._is_running = True
+        self._is_running, self._is_cancelled = True, False
         try:
             self._report(run, events)
             self._check_finite(run)
-            while run.steps_done < self._steps:
+            while run.steps_done < self._steps and not self._is_cancelled:
                 run.step()
                 self._report(run, events)
                 self._check_finite(run)
@@ -175,7 +176,10 @@ class LocalTraining:
         return generate(self.model.program, self.state, self._dataset.tokenizer, wanted)
 
     def cancel(self) -> None:
-        raise InvalidArgumentError("a local training ends with Ctrl-C")
+        """After the step in progress; the steps so far are kept."""
+        if not self._is_running:
+            raise NotFoundError("no training is running: cancel() ends a local one from a callback")
+        self._is_cancelled = True
 
 
 def _loss_of(record: _zoo_gym.StepRecord) -> Loss:

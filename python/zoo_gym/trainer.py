@@ -246,10 +246,15 @@ class DistributedTrainer:
         return self._training.generate(Wanted(prompt, tokens, temperature, top_k, seed, tokenizer))
 
     def cancel(self) -> None:
-        """Ends a job: units under way are still checked and paid, the rest of the budget returns.
+        """Ends a training.
+
+        A job: units under way are still checked and paid, the rest of the budget returns, and
+        :meth:`train` raises ConflictError. A local training, from a callback: :meth:`train` returns after
+        the step in progress with the result so far, and continues from there if it is called again.
 
         Raises:
-            NotFoundError: if none was submitted; ConflictError: if it has ended.
+            NotFoundError: if no job was submitted, or no local training is running; ConflictError: if the
+                job has ended.
         """
         self._training.cancel()
 
@@ -271,6 +276,8 @@ class _Reporter:
 
 
 def _whole_tokens(tokens: float) -> int:
+    if not isinstance(tokens, (int, float)):
+        raise InvalidArgumentError(f"budget_tokens: {tokens!r} is no number")
     if not 1 <= tokens <= _TOKENS_MAX:
         raise InvalidArgumentError(f"budget_tokens: {tokens} is not between 1 and 1e18")
     return int(tokens)
@@ -295,6 +302,8 @@ def _local_steps(model: Model, steps: int | None, tokens: int | None) -> int:
     if (steps is None) == (tokens is None):
         raise InvalidArgumentError("how long is the training? Pass either steps or budget_tokens")
     if steps is not None:
+        if not isinstance(steps, int):
+            raise InvalidArgumentError(f"steps: {steps!r} is no whole number")
         return steps
     return -(-(tokens or 0) // model.tokens_per_step)
 

@@ -78,6 +78,14 @@ bool is_passing(ErrorCode code) {
     return code == ErrorCode::kUnavailable || code == ErrorCode::kTimeout ||
            code == ErrorCode::kConflict;
 }
+/// gym-api keeps what it has of a blob.
+Error cut_off(const Error& error, std::uint64_t sent_bytes, std::uint64_t size_bytes) {
+    if (!is_passing(error.code)) return error;
+    return fail(error.code, "the upload stopped after " + std::to_string(sent_bytes) + " of " +
+                                std::to_string(size_bytes) +
+                                " bytes, which gym-api keeps: the same command continues it (" +
+                                error.message + ")");
+}
 }  // namespace
 
 Result<Answer<Upload>> ApiClient::upload_blob(const Digest& root, const BlobSource& source,
@@ -94,7 +102,9 @@ Result<Answer<Upload>> ApiClient::upload_blob(const Digest& root, const BlobSour
         if (answer.ok()) {
             at = (*answer)->received_bytes;
         } else {
-            GYM_TRY(known, upload(root));
+            auto asked = upload(root);
+            if (!asked.ok()) return cut_off(asked.error(), at, source.size_bytes);
+            known = *std::move(asked);
             if (known && (*known)->complete) return *std::move(known);
             at = known ? (*known)->received_bytes : 0;
         }
@@ -104,7 +114,7 @@ Result<Answer<Upload>> ApiClient::upload_blob(const Digest& root, const BlobSour
             most = at;
             progress_at = Clock::now();
         } else if (Clock::now() - progress_at >= options_.retry_for) {
-            if (!answer.ok()) return answer;
+            if (!answer.ok()) return cut_off(answer.error(), at, source.size_bytes);
             return fail(ErrorCode::kMalformed, "gym-api takes no more of blob " + root.hex());
         } else {
             std::this_thread::sleep_for(kUploadPause);

@@ -178,7 +178,10 @@ Status check_writable(const std::filesystem::path& path) {
 Status check_free_space(const std::filesystem::path& path, std::uint64_t bytes) {
     GYM_TRY(const std::filesystem::path target, target_of(path));
     std::error_code code;
-    const auto space = std::filesystem::space(folder_of(target), code);
+    std::filesystem::path folder = folder_of(target);
+    while (!std::filesystem::exists(folder, code) && folder.has_relative_path())
+        folder = folder_of(folder);  // it will be made on the disk of the one that holds it
+    const auto space = std::filesystem::space(folder, code);
     if (code) return fail(ErrorCode::kIo, "cannot write " + path.string() + ": " + code.message());
     if (space.available >= bytes) return {};
     return fail(ErrorCode::kIo, path.string() + " takes " + memory_text(bytes) + ", and its disk " +

@@ -34,7 +34,7 @@ constexpr std::array kOwnFiles{kManifest,     kProgram,    kWeights,
 constexpr std::uint64_t kManifestBytesMax = 1 << 16;
 constexpr std::uint32_t kByteVocabulary = 256;
 /// Of all texts of a folder, without program, weights and tokenizer.
-constexpr std::uint64_t kTextBytesMax = 1 << 20;
+constexpr std::uint64_t kTextBytesMax = 1 << 16;
 
 Status mark_incomplete(const fs::path& folder) {
     const std::string text = json_lines({{"format", kFormat}, {"complete", false}});
@@ -154,6 +154,19 @@ Status check_model_folder(const fs::path& folder) {
     return fail(
         ErrorCode::kAlreadyExists,
         folder.string() + " holds files that are no exported model: name a new or an empty folder");
+}
+
+Status check_no_other_job(const fs::path& folder, const Digest& job) {
+    const auto manifest = read_manifest(folder);
+    // None, or one that was never complete: nothing is lost.
+    if (!manifest.ok() && (manifest.error().code == ErrorCode::kNotFound ||
+                           manifest.error().code == ErrorCode::kConflict))
+        return {};
+    if (!manifest.ok()) return manifest.error();
+    if (!manifest->job || *manifest->job == job) return {};
+    return fail(ErrorCode::kAlreadyExists, folder.string() + " holds the model of another job (" +
+                                               manifest->job->hex() +
+                                               "): name a new or an empty folder");
 }
 
 std::uint64_t model_folder_bytes(const Program& program, const ModelFolder& model) {

@@ -32,18 +32,28 @@ Result<std::vector<interchange::NamedFile>> fetch_tokenizer(const client::ApiCli
     return files_of_bundle(*files, *data.tokenizer, "dataset " + data.root.hex());
 }
 
+std::uint64_t tokenizer_bytes(const ExportRequest& request, const client::JobModel& model) {
+    std::uint64_t bytes = 0;
+    for (const interchange::NamedFile& file : request.tokenizer)
+        bytes += file.content.size();
+    const bool is_fetched =
+        bytes == 0 && !model.datasets.empty() && model.datasets.front().tokenizer;
+    return is_fetched ? kTokenizerBytes : bytes;
+}
+
 }  // namespace
 
 Result<Exported> export_model(const client::ApiClient& api, const ExportRequest& request) {
     GYM_CHECK(interchange::check_model_folder(request.folder));
+    GYM_CHECK(interchange::check_no_other_job(request.folder, request.job));
     GYM_TRY(auto answer, api.model(request.job, request.round));
     Exported out;
     out.model = std::move(answer.value);
-    GYM_CHECK(interchange::begin_model_folder(request.folder));
-    GYM_TRY(const DownloadFolder parts, DownloadFolder::open(request.folder));
     const ModelSource source{
         out.model.job, out.model.round, {}, out.model.program, out.model.state};
-    GYM_CHECK(check_space(request.folder, source, parts));
+    GYM_CHECK(check_space(request.folder, source, tokenizer_bytes(request, out.model)));
+    GYM_CHECK(interchange::begin_model_folder(request.folder));
+    GYM_TRY(const DownloadFolder parts, DownloadFolder::open(request.folder));
     GYM_TRY(const Downloaded downloaded,
             download_model(api, source, parts, {request.progress, request.interrupted}));
     interchange::ModelFolder folder = describe(out.model);

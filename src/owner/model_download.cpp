@@ -17,8 +17,18 @@ namespace gym::owner {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+constexpr const char* kDownloads = ".download";
+
+fs::path part_in(const fs::path& model, const Digest& blob) {
+    return model / kDownloads / to_hex(blob.view());
+}
+
+}  // namespace
+
 Result<DownloadFolder> DownloadFolder::open(const fs::path& model) {
-    fs::path folder = model / ".download";
+    fs::path folder = model / kDownloads;
     std::error_code error;
     fs::create_directories(folder, error);
     if (error) return fail(ErrorCode::kIo, folder.string() + ": " + error.message());
@@ -29,12 +39,6 @@ Result<DownloadFolder> DownloadFolder::open(const fs::path& model) {
 
 fs::path DownloadFolder::part(const Digest& blob) const {
     return folder_ / to_hex(blob.view());
-}
-
-std::uint64_t DownloadFolder::present(const Digest& blob) const {
-    std::error_code absent;
-    const std::uint64_t size = fs::file_size(part(blob), absent);
-    return absent ? 0 : size;
 }
 
 void DownloadFolder::remove() const {
@@ -114,8 +118,8 @@ Result<std::vector<interchange::NamedFile>> files_of_bundle(ByteView bytes, cons
     return out;
 }
 
-Status check_space(const fs::path& folder, const ModelSource& source, const DownloadFolder& parts) {
-    constexpr std::uint64_t kRestBytes = 1 << 22;
+Status check_space(const fs::path& folder, const ModelSource& source, std::uint64_t other_bytes) {
+    constexpr std::uint64_t kTextBytes = 1 << 16;
     // gym-api's word, before a byte is written.
     if (source.state.bytes > engine::kStateBytesMax ||
         source.program.bytes > program::kProgramBytesMax)
@@ -123,8 +127,12 @@ Status check_space(const fs::path& folder, const ModelSource& source, const Down
                     "gym-api names a state of " + std::to_string(source.state.bytes) +
                         " bytes and a program of " + std::to_string(source.program.bytes) +
                         ": no model is so large");
-    std::uint64_t needed = 2 * (source.state.bytes + source.program.bytes) + kRestBytes;
-    needed -= std::min(source.state.bytes, parts.present(source.state.blob));
+    // The parts, until the folder is written beside them.
+    std::uint64_t needed =
+        2 * (source.state.bytes + source.program.bytes) + kTextBytes + other_bytes;
+    std::error_code absent;
+    const std::uint64_t present = fs::file_size(part_in(folder, source.state.blob), absent);
+    if (!absent) needed -= std::min(source.state.bytes, present);
     return check_free_space(folder / "model.safetensors", needed);
 }
 

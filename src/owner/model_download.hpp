@@ -24,8 +24,6 @@ class DownloadFolder {
     /// @errors kConflict while another process writes into `model`; kIo.
     static Result<DownloadFolder> open(const std::filesystem::path& model);
     [[nodiscard]] std::filesystem::path part(const Digest& blob) const;
-    /// @return the bytes that are there already.
-    [[nodiscard]] std::uint64_t present(const Digest& blob) const;
     void remove() const;
 
   private:
@@ -68,8 +66,13 @@ struct Downloaded {
                                                                           const Digest& root,
                                                                           const std::string& whose);
 
-/// Room for the parts, and then for the folder beside them. @errors kIo.
+/// Room for the parts, less what lies there already, and then for the folder beside them. Makes
+/// nothing. @param other_bytes of files that are neither program nor weights: the tokenizer's.
+/// @errors kIo; kOutOfRange for parts that no model has.
 [[nodiscard]] Status check_space(const std::filesystem::path& folder, const ModelSource& source,
-                                 const DownloadFolder& parts);
+                                 std::uint64_t other_bytes);
+
+/// Of a tokenizer that is not downloaded yet: most have less.
+inline constexpr std::uint64_t kTokenizerBytes = std::uint64_t{4} << 20;
 
 }  // namespace gym::owner

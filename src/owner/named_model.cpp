@@ -86,15 +86,15 @@ Result<Pulled> pull_model(const client::ApiClient& api, const ModelPull& pull) {
     Pulled out;
     out.model = std::move(answer.value);
     const registry::ModelVersion& model = out.model;
-    GYM_CHECK(interchange::begin_model_folder(pull.folder));
-    GYM_TRY(const DownloadFolder parts, DownloadFolder::open(pull.folder));
     const auto blob_of = [](const registry::ModelBlobRef& one) {
         return client::ModelBlob{one.root, one.blob, one.bytes};
     };
     const ModelSource source{.named = registry::ModelReference{model.name, model.version},
                              .program = blob_of(model.program),
                              .state = blob_of(model.state)};
-    GYM_CHECK(check_space(pull.folder, source, parts));
+    GYM_CHECK(check_space(pull.folder, source, model.tokenizer_blob ? kTokenizerBytes : 0));
+    GYM_CHECK(interchange::begin_model_folder(pull.folder));
+    GYM_TRY(const DownloadFolder parts, DownloadFolder::open(pull.folder));
     GYM_TRY(const Downloaded downloaded,
             download_model(api, source, parts, {pull.progress, pull.interrupted}));
     interchange::ModelFolder folder = describe(model);

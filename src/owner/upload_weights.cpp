@@ -32,7 +32,8 @@ Result<Digest> upload_weights(const client::ApiClient& api, const program::Progr
     auto sent = api.upload_blob(blob::blob_root(bytes), source, upload.progress);
     if (!sent.ok()) {
         Error error = sent.error().in("uploading " + upload.weights.string());
-        error.message += "; the same command continues the upload";
+        if (error.code == ErrorCode::kCancelled)
+            error.message += "; the same command continues the upload";
         return error;
     }
     if ((*sent)->state_root == root) return root;

@@ -99,6 +99,42 @@ def test_continues_after_ctrl_c_with_the_bits_of_a_run_without_it(text, capsys):
     assert trainer.status.state == "complete"
 
 
+class CancelAt(InterruptAt):
+    def on_loss(self, trainer, loss):
+        self.seen.append(loss.index)
+        if loss.index == self.step:
+            trainer.cancel()
+
+
+def test_a_callback_ends_a_training_which_continues_later(text):
+    whole = make_trainer(text).train()
+    callback = CancelAt(5)
+    trainer = make_trainer(text, callbacks=[callback])
+    with pytest.raises(gym.NotFoundError, match="no training is running"):
+        trainer.cancel()
+    result = trainer.train()
+    assert ([loss.index for loss in result.losses], callback.ended) == (list(range(1, 6)), 1)
+    assert trainer.status.state == "interrupted"
+    assert trainer.train().state_root == whole.state_root
+    assert callback.seen == list(range(1, STEPS + 1)), "each loss once"
+
+
+def test_arguments_of_another_kind_are_named(text):
+    with pytest.raises(gym.InvalidArgumentError, match="steps: 'x' is no whole number"):
+        make_trainer(text, steps="x")
+    with pytest.raises(gym.InvalidArgumentError, match="budget_tokens: 'x' is no number"):
+        make_trainer(text, steps=None, budget_tokens="x")
+    with pytest.raises(gym.InvalidArgumentError, match="tokenizer: 3 is neither"):
+        Dataset.from_text("text", tokenizer=3)
+
+
+def test_a_tokenizer_is_also_named_by_its_path(tmp_path):
+    path = tmp_path / "tokenizer.json"
+    write_tokenizer(path)
+    text = "some text " * 50
+    assert Dataset.from_text(text, tokenizer=path).root == Dataset.from_text(text, tokenizer=Tokenizer.load(path)).root
+
+
 def test_a_state_file_is_continued_by_another_trainer_and_by_gym_program_run(text, tmp_path):
     whole = make_trainer(text).train()
     file = tmp_path / "run.state"

@@ -154,7 +154,8 @@ TEST(FreeSpace, IsAskedOfTheDiskOfAFileThatIsNotThereYet) {
     ASSERT_FALSE(full.ok());
     EXPECT_EQ(full.error().code, ErrorCode::kIo);
     EXPECT_NE(full.error().message.find("free"), std::string::npos) << full.error().message;
-    EXPECT_FALSE(check_free_space(folder / "no folder" / "new", 1).ok());
+    EXPECT_TRUE(check_free_space(folder / "no folder" / "new", 1).ok()) << "nor is its folder";
+    EXPECT_FALSE(check_free_space(folder / "no folder" / "new", std::uint64_t{1} << 60).ok());
 }
 
 TEST_F(FileTest, AFileInPiecesAppearsWholeOrNotAtAll) {

@@ -71,6 +71,9 @@ struct WrittenFolder {
 /// written before, all or in part. @errors kAlreadyExists for a folder with other files, kIo.
 [[nodiscard]] Status check_model_folder(const std::filesystem::path& folder);
 
+/// That `folder` holds no model of another job than `job`. @errors kAlreadyExists, kMalformed.
+[[nodiscard]] Status check_no_other_job(const std::filesystem::path& folder, const Digest& job);
+
 /// Bytes that write_model_folder() writes, a little more rather than less.
 [[nodiscard]] std::uint64_t model_folder_bytes(const program::Program& program,
                                                const ModelFolder& model);
