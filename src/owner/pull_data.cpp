@@ -29,6 +29,10 @@ Status download(const DataPull& pull, const std::string& part, std::uint64_t byt
                          .path = {},
                          .url = base + "/v1/datasets/" + pull.root.hex() + "/" + part},
                         to);
+    if (!fetched.ok() && fetched.error().code == ErrorCode::kPermissionDenied)
+        return fail(ErrorCode::kPermissionDenied,
+                    "gym-api does not give the " + part + " of dataset " + pull.root.hex() +
+                        " to your key: its owner has not allowed it to download them");
     if (fetched.ok() || fetched.error().code != ErrorCode::kUnauthenticated) return fetched;
     return fail(ErrorCode::kUnauthenticated,
                 "gym-api gives the " + part + " of dataset " + pull.root.hex() +

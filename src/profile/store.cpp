@@ -115,9 +115,11 @@ Result<StoredNetwork> Store::find(const std::string& name) const {
         return error;
     }
     const std::vector<std::string> known = names();
-    return fail(ErrorCode::kNotFound, "there is no network '" + name + "': " +
-                                          (known.empty() ? "`gym network add NAME URL` adds one"
-                                                         : "there are " + listed(known)));
+    return fail(ErrorCode::kNotFound,
+                "there is no network '" + name + "': " +
+                    (known.empty()
+                         ? "`gym network add NAME URL` adds one"
+                         : (known.size() == 1 ? "there is only " : "there are ") + listed(known)));
 }
 
 std::vector<std::string> Store::names() const {

@@ -68,8 +68,9 @@ Status check_holds(const ChainSender& sender, const Amount& amount) {
     const contracts::GymToken token(account.chain_id(), sender.contracts.token);
     GYM_TRY(const Amount held, token.balance_of(account.client(), account.address()));
     if (held >= amount) return {};
-    return fail(ErrorCode::kInsufficientFunds, "the wallet holds " + held.to_tokens() +
-                                                   " tokens, less than " + amount.to_tokens());
+    return fail(
+        ErrorCode::kInsufficientFunds,
+        "the wallet holds " + held.to_tokens() + " GYM, less than " + amount.to_tokens() + " GYM");
 }
 
 }  // namespace gym::app

@@ -65,13 +65,20 @@ Result<Digest> find_id(const std::string& what, const std::string& text, PageOf&
 }  // namespace
 
 Result<Digest> find_job(const client::ApiClient& api, const std::string& text) {
-    return find_id("job", text, [&](const client::ListPage& page) -> Result<std::vector<Digest>> {
-        GYM_TRY(const auto jobs, api.jobs(page));
-        std::vector<Digest> ids;
-        for (const auto& job : jobs)
-            ids.push_back(job->id);
-        return ids;
-    });
+    auto found =
+        find_id("job", text, [&](const client::ListPage& page) -> Result<std::vector<Digest>> {
+            GYM_TRY(const auto jobs, api.jobs(page));
+            std::vector<Digest> ids;
+            for (const auto& job : jobs)
+                ids.push_back(job->id);
+            return ids;
+        });
+    if (found.ok() || found.error().code != ErrorCode::kNotFound) return found;
+    // Jobs are private unless their owner says otherwise.
+    return fail(ErrorCode::kNotFound,
+                found.error().message +
+                    " among those that you may see; a private job is found by its first digits "
+                    "only with its owner's key (--api-key-file FILE or GYM_API_KEY)");
 }
 
 Result<registry::InitialWeights> find_init_job(const client::ApiClient& api,

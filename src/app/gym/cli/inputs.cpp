@@ -135,10 +135,39 @@ Result<program::Program> read_program(const std::string& path) {
                     (is_model ? "; it looks like a model file: " + how_to_build(path) : ""));
 }
 
+namespace {
+
+/// What a folder of a tokenizer, or of a model, has of the tokenizer.
+Result<std::vector<std::string>> tokenizer_files_in(const std::filesystem::path& folder) {
+    constexpr std::array<const char*, 4> kNames{"tokenizer.json", "tokenizer.model",
+                                                "tokenizer_config.json", "special_tokens_map.json"};
+    std::vector<std::string> found;
+    for (const char* name : kNames) {
+        std::error_code unknown;
+        if (std::filesystem::is_regular_file(folder / name, unknown))
+            found.push_back((folder / name).string());
+    }
+    if (!found.empty()) return found;
+    return fail(ErrorCode::kNotFound,
+                folder.string() + " has neither a tokenizer.json nor a tokenizer.model");
+}
+
+}  // namespace
+
 Result<std::vector<interchange::NamedFile>> read_tokenizer_files(
     const std::vector<std::string>& paths) {
     std::vector<interchange::NamedFile> files;
+    std::vector<std::string> all;
     for (const std::string& path : paths) {
+        std::error_code unknown;
+        if (!std::filesystem::is_directory(path, unknown)) {
+            all.push_back(path);
+            continue;
+        }
+        GYM_TRY(const std::vector<std::string> found, tokenizer_files_in(path));
+        all.insert(all.end(), found.begin(), found.end());
+    }
+    for (const std::string& path : all) {
         GYM_TRY(Bytes content, read_file(path, kTokenizerBytesMax));
         files.push_back({std::filesystem::path(path).filename().string(), std::move(content)});
     }

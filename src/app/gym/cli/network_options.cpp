@@ -1,6 +1,8 @@
 #include "cli/network_options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
+#include <system_error>
 
 #include "cli/rows.hpp"
 #include "gym/contracts/deployment.hpp"
@@ -26,14 +28,30 @@ std::string what_is_wrong(const std::string& text, const Result<Amount>& amount)
     return "write digits before and after a single point";
 }
 
+/// A file of secrets that would not be used later. A pipe is read only once, so not here.
+CLI::Validator readable_secret() {
+    return CLI::Validator(
+        [](const std::string& path) {
+            std::error_code unknown;
+            const bool is_pipe = std::filesystem::exists(path, unknown) &&
+                                 !std::filesystem::is_regular_file(path, unknown);
+            if (is_pipe) return std::string();
+            const auto secret = crypto::read_secret_file(path);
+            return secret.ok() ? std::string() : secret.error().message;
+        },
+        "");
+}
+
 }  // namespace
 
 void ApiOptions::add_to(CLI::App& command, bool with_key) {
     command.add_option("--api", url, "gym-api, http(s)://host:port (or set GYM_API)");
     network.add_to(command);
     if (with_key)
-        command.add_option("--api-key-file", key_file,
-                           "File with the API key, mode 0600 (or set GYM_API_KEY)");
+        command
+            .add_option("--api-key-file", key_file,
+                        "File with the API key, mode 0600 (or set GYM_API_KEY)")
+            ->check(readable_secret());
 }
 
 std::string ApiOptions::base_url() const {

@@ -96,6 +96,9 @@ std::string unknown_option(const CLI::App& program) {
         for (const CLI::Option* option : app->get_options())
             for (const std::string& name : option->get_lnames())
                 names.push_back("--" + name);
+    if (std::ranges::find(names, word) != names.end())
+        return "'" + word + "' stands before the command: options come after it, as in `" +
+               command + " " + word + " ...`";
     const std::vector<std::string_view> known(names.begin(), names.end());
     std::string near;
     for (const std::string_view one : near_words(word, known, kNearMax))
@@ -111,6 +114,28 @@ std::string plain_reason(const CLI::App& program, std::span<char* const> words) 
     return command.empty() ? unknown_option(program) : command;
 }
 
+/// CLI11's "Could not convert: --steps = -1" as a sentence; other messages as they are.
+std::string plain_words(const std::string& message) {
+    constexpr std::string_view kBegin = "Could not convert: ", kEquals = " = ";
+    const std::size_t equals = message.find(kEquals);
+    if (!message.starts_with(kBegin) || equals == std::string::npos) return message;
+    const std::string option = message.substr(kBegin.size(), equals - kBegin.size());
+    const std::size_t value = equals + kEquals.size(), end = message.find('\n', value);
+    return "'" + message.substr(value, end - value) + "' is not a value that " + option + " takes" +
+           (end == std::string::npos ? "" : message.substr(end));
+}
+
+/// What was printed may still be in the buffer: that its disk is full shows only here.
+int with_output_written(const std::string& name, int code) {
+    const bool flushed = std::fflush(stdout) == 0;
+    if (flushed && std::ferror(stdout) == 0) return code;
+    (void)std::fprintf(stderr,
+                       "%s: standard output could not be written in full (is its disk full, or is "
+                       "it closed?): what this command printed is not complete\n",
+                       name.c_str());
+    return code == 0 ? static_cast<int>(ExitCode::kFailed) : code;
+}
+
 }  // namespace
 
 std::optional<int> parse_command_line(CLI::App& program, int argc, char** argv) {
@@ -120,7 +145,7 @@ std::optional<int> parse_command_line(CLI::App& program, int argc, char** argv) 
     program.failure_message([&program, words](const CLI::App* failed, const CLI::Error& error) {
         const std::string unknown = plain_reason(program, words);
         if (!unknown.empty()) return program.get_name() + ": " + unknown + "\n";
-        return program.get_name() + ": " + CLI::FailureMessage::simple(failed, error);
+        return program.get_name() + ": " + plain_words(CLI::FailureMessage::simple(failed, error));
     });
     try {
         std::vector<std::string> meant = meant_words(argc, argv);
@@ -145,7 +170,7 @@ int program_main(const std::string& name, const std::function<int()>& run) {
     // the user. (It cannot fail with this argument.)
     (void)::prctl(PR_SET_DUMPABLE, 0);
     try {
-        return run();
+        return with_output_written(name, run());
     } catch (const std::exception& error) {
         (void)std::fprintf(stderr, "%s: %s\n", name.c_str(), error.what());
         return static_cast<int>(ExitCode::kFailed);

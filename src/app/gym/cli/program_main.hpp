@@ -23,7 +23,8 @@ inline constexpr const char* kExitCodesHelp =
 /// wrong usage (printed on standard error), else nothing.
 [[nodiscard]] std::optional<int> parse_command_line(CLI::App& program, int argc, char** argv);
 
-/// The body of main(): what a library throws becomes a message and ExitCode::kFailed.
+/// The body of main(): what a library throws, and standard output that cannot be written, becomes a
+/// message and ExitCode::kFailed.
 [[nodiscard]] int program_main(const std::string& name, const std::function<int()>& run);
 
 }  // namespace gym::app

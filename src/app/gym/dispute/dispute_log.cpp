@@ -100,7 +100,7 @@ Error ambiguous(const std::string& wanted, const std::vector<const GameLog*>& fo
         ids += (i == 0 ? " " : ", ") + found[i]->id().hex();
     return fail(ErrorCode::kInvalidArgument, std::to_string(found.size()) +
                                                  " games or their units begin with " + wanted +
-                                                 " in front; give one of the games' ids:" + ids +
+                                                 "; give one of the games' ids:" + ids +
                                                  (found.size() > kIdsShown ? ", ..." : ""));
 }
 
@@ -126,7 +126,7 @@ Result<const GameLog*> find_game(const DisputeLog& log, const std::string& wante
     if (found.size() == 1) return found.front();
     if (found.size() > 1) return ambiguous(wanted, found);
     return fail(ErrorCode::kNotFound, "no game and no disputed unit begins with " + wanted +
-                                          " in front; `gym dispute list` shows all");
+                                          "; `gym dispute list` shows all");
 }
 
 std::size_t ShownEvents::take(const GameLog& game) {

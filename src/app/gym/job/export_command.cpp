@@ -110,8 +110,8 @@ void add_export_command(CLI::App& job, CliContext& context) {
                         "Round after which the weights are taken (default: the newest); 0: the "
                         "initial weights");
     command->add_option("--tokenizer", options->tokenizer,
-                        "Files of the data's tokenizer, to put beside the weights (default: those "
-                        "that were registered with the dataset)");
+                        "Files of the data's tokenizer, or its folder, to put beside the weights "
+                        "(default: those that were registered with the dataset)");
     options->api.add_to(*command, true);
     options->chain.add_to(*command);
     command->callback([&context, options] { context.finish(run_export(context, *options)); });

@@ -88,6 +88,11 @@ Status warn_of_workers(const plan::Facts& facts, ResolvedJob& job) {
 Result<ResolvedJob> asked_job(const CliContext& context, const JobOptions& options, bool submits) {
     GYM_TRY(JobText text, job_text(options.request));
     text.quiet = context.json;
+    GYM_TRY(const bool is_named, text.text.has("name"));
+    // Before a mix is made for it.
+    if (!is_named)
+        return fail(ErrorCode::kInvalidArgument,
+                    options.request.file + ": 'name' is missing: write it there, or pass --name");
     GYM_TRY(MixedFrom mixed_from,
             resolve_mix(options.api, text,
                         {.quiet = context.json, .submits = submits, .licence = options.licence}));

@@ -189,7 +189,7 @@ void print_model(const client::JobDetail& job) {
 
 void print_job(const client::Job& job) {
     print_row("job", "{}", job.id.hex());
-    print_row("name", "{}", job.name);
+    if (!job.name.empty()) print_row("name", "{}", job.name);  // only who may see it is told
     print_row("status", "{}", to_string(job.status));
     if (!job.status_reason.empty()) print_row("", "{}", job.status_reason);
     if (!job.request.empty())

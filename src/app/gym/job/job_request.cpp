@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <system_error>
 
+#include "cli/network_options.hpp"
 #include "gym/common/file.hpp"
 #include "gym/common/yaml_text.hpp"
 #include "gym/plan/units.hpp"
@@ -202,7 +203,11 @@ Result<JobText> job_text(const JobRequest& request) {
     if (!request.model.empty()) GYM_CHECK(put_model(job, request.model));
     if (!request.data.empty()) GYM_CHECK(put_data(job, request.data));
     if (!request.init.empty()) GYM_CHECK(put_init(job, request.init));
-    if (!request.price.empty()) GYM_CHECK(put(job.text, "price_per_pflop", request.price));
+    if (!request.price.empty()) {
+        const auto price = tokens_argument(request.price);
+        if (!price.ok()) return price.error().in("--price");
+        GYM_CHECK(put(job.text, "price_per_pflop", request.price));
+    }
     if (!request.use.empty()) GYM_CHECK(put(job.text, registry::kUseKey, request.use));
     GYM_CHECK(put_wishes(job.text, request));
     GYM_CHECK(put_sets(job, request.sets));

@@ -60,7 +60,7 @@ std::string shown_value(const plan::Plan& plan, const plan::Reason& reason) {
 void print_plan(const plan::Plan& plan) {
     print_row("plan", "{}", plan.equation);
     for (const plan::Reason& reason : plan.reasons)
-        print_line("  {:<17}{:<12}  {}", reason.term, shown_value(plan, reason), reason.why);
+        print_line("  {:<19} {:<12}  {}", reason.term, shown_value(plan, reason), reason.why);
     for (const std::string& note : plan.notes)
         print_row("note", "{}", note);
 }

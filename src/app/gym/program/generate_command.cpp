@@ -8,6 +8,7 @@
 
 #include "cli/cli_context.hpp"
 #include "cli/inputs.hpp"
+#include "cli/rows.hpp"
 #include "data/tokenizer_process.hpp"
 #include "gym/engine/generate.hpp"
 #include "gym/interchange/model_folder.hpp"
@@ -129,6 +130,12 @@ void use_own_tokenizer(GenerateOptions& options, const Model& model) {
         options.tokenizer.path = options.model;
     else if (std::filesystem::exists(folder / "tokenizer.model", ignored))
         options.sentence_piece = (folder / "tokenizer.model").string();
+    else
+        print_notice("warning",
+                     "{} has no tokenizer, and its {} tokens are not bytes: the prompt's bytes are "
+                     "taken for tokens; name the tokenizer of its data with --tokenizer or "
+                     "--sentencepiece",
+                     options.model, model.program.slot(logits).dims.back());
 }
 
 Status generate(const CliContext& context, GenerateOptions options) {

@@ -124,8 +124,8 @@ Status check_steps(const TrainOptions& options, const std::string& path, std::ui
     if (done < options.steps) return {};
     return fail(ErrorCode::kInvalidArgument,
                 "--steps counts from the first step of all: " + path + " has " +
-                    std::to_string(done) + " steps, so --steps must be larger than that, not " +
-                    std::to_string(options.steps));
+                    std::to_string(done) + (done == 1 ? " step" : " steps") +
+                    ", so --steps must be larger than that, not " + std::to_string(options.steps));
 }
 
 /// What --from or --init name, or the initial state of the seed.
@@ -180,7 +180,7 @@ Result<engine::SavedRun> continued_run(const RunFile& file, const Inputs& inputs
     if (run.steps_done() > options.steps)
         GYM_CHECK(check_steps(options, options.state_out, run.steps_done()));
     if (run.steps_done() == options.steps)
-        print_notice("", "{} has all of its {} steps already", options.state_out, options.steps);
+        print_notice("", "{} has all of its steps already ({})", options.state_out, options.steps);
     else
         print_notice("", "continuing after step {} of {}", run.steps_done(), options.state_out);
     return run;

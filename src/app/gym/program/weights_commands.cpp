@@ -9,12 +9,14 @@
 #include "cli/cli_context.hpp"
 #include "cli/inputs.hpp"
 #include "cli/rows.hpp"
+#include "gym/blob/dataset.hpp"
 #include "gym/common/file.hpp"
 #include "gym/interchange/model_folder.hpp"
 #include "gym/interchange/weights.hpp"
 #include "gym/interchange/weights_file.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
+#include "gym/program/train_program.hpp"
 
 namespace gym::app {
 namespace {
@@ -71,11 +73,17 @@ Status export_folder(const CliContext& context, const WeightsOptions& options) {
     GYM_TRY(folder.tokenizer, read_tokenizer_files(options.files));
     GYM_TRY(const auto program, read_program(options.program));
     GYM_TRY(const auto state, read_state(options.state, program));
-    GYM_CHECK(interchange::begin_model_folder(options.output));
     GYM_CHECK(check_free_space(std::filesystem::path(options.output) / "model.safetensors",
                                interchange::model_folder_bytes(program, folder)));
     GYM_TRY(const auto written,
             interchange::write_model_folder(options.output, program, state, folder));
+    const program::SlotId logits = program.find_output(program::kLogitsOutput);
+    if (folder.tokenizer.empty() && logits != program::kNoSlot &&
+        program.slot(logits).dims.back() != blob::kByteVocabulary)
+        print_notice(
+            "no tokenizer",
+            "the model's tokens are not bytes: --tokenizer names that of its data, so that "
+            "the folder says what they spell");
     if (context.json) {
         context.print_json({{"names", written.names},
                             {"tensors", written.tensors},
@@ -155,8 +163,9 @@ void add_weights_commands(CLI::App& group, CliContext& context) {
     folder_command
         ->add_option("-o,--output", options->output, "Folder to write: new, empty, or of an export")
         ->required();
-    folder_command->add_option("--tokenizer", options->files,
-                               "Files of the data's tokenizer, to put beside the weights");
+    folder_command->add_option(
+        "--tokenizer", options->files,
+        "Files of the data's tokenizer, or its folder, to put beside the weights");
     folder_command->callback(
         [&context, options] { context.finish(export_folder(context, *options)); });
 

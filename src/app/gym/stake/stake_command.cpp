@@ -202,7 +202,7 @@ void print(const Address& owner, const StakeState& state) {
     print_row("thawing", "{} GYM, which can still be slashed", state.thawing.to_tokens());
     for (const OpenThaw& thaw : state.thaws) {
         const std::uint64_t wait = wait_s(state, thaw);
-        const std::string when = wait == 0 ? "can be withdrawn"
+        const std::string when = wait == 0 ? "which can be withdrawn"
                                            : "until " + contract_time_text(thaw.available_at_s) +
                                                  ", in " + std::to_string(wait) + " s";
         print_line("  {}, {}", worth_text(thaw), when);
@@ -336,7 +336,7 @@ Status check_withdrawable(const StakeState& state) {
     if (const std::uint64_t wait = wait_s(state, state.thaws.front()); wait > 0)
         return fail(ErrorCode::kConflict,
                     "nothing has thawed yet: " + worth_text(state.thaws.front()) +
-                        ", can be withdrawn from " +
+                        " can be withdrawn from " +
                         contract_time_text(state.thaws.front().available_at_s) + ", in " +
                         std::to_string(wait) + " s");
     return {};

@@ -35,7 +35,7 @@ TEST_F(MoneyCommandsTest, StakeIsAddedThawedAndWithdrawnAfterTheDelay) {
     ASSERT_EQ(gym({"stake", "thaw", "3"}, true).exit_code, 0) << "the same amount once more";
     const auto early = gym({"stake", "withdraw"}, true);
     EXPECT_EQ(early.exit_code, 5);
-    EXPECT_NE(early.err.find("nothing has thawed yet: 3 GYM, can be withdrawn from "),
+    EXPECT_NE(early.err.find("nothing has thawed yet: 3 GYM can be withdrawn from "),
               std::string::npos)
         << early.err;
     const auto shown = gym({"stake", "show", "--json"}, false);

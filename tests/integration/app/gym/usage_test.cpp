@@ -42,6 +42,28 @@ TEST_F(Usage, AWordThatIsNoCommandIsNamedWithWhatWasMeant) {
     EXPECT_EQ(gym({"wallet", "show", "much"}).err.find("not a command"), std::string::npos);
 }
 
+TEST_F(Usage, AnOptionBeforeItsCommandIsToldItsPlace) {
+    expect({"--network", "nope", "node", "status"}, kUsage,
+           "'--network' stands before the command: options come after it, as in `gym node status "
+           "--network ...`");
+}
+
+TEST_F(Usage, AValueOfAnotherKindIsNamedWithItsOption) {
+    expect({"program", "run", "p.gym", "--data", "d", "--steps", "many"}, kUsage,
+           "'many' is not a value that --steps takes");
+    expect({"job", "quote", "--model", "gpt-nano", "--data", "d", "--price", "0"}, kUsage,
+           "--price: '0' is not an amount of GYM: it must be more than 0");
+}
+
+TEST_F(Usage, AKeyFileThatOthersMayReadIsRefused) {
+    spill(place_ / "open.key", "gym_1_2\n");
+    std::filesystem::permissions(place_ / "open.key", std::filesystem::perms(0644));
+    for (const char* command : {"list", "quote"})
+        expect({"job", command, "--api-key-file", path("open.key")}, kUsage,
+               "open.key is open to other users; run chmod 600 on it");
+    expect({"job", "list", "--api-key-file", path("none.key")}, kUsage, "no secret file");
+}
+
 TEST_F(Usage, HelpAndVersionAreAlsoAskedForByName) {
     const Outcome version = gym({"version"});
     EXPECT_EQ(version.exit_code, kOk) << version.err;

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -19,6 +21,28 @@ TEST(ProgramMain, AProgramThatHoldsKeysLeavesNoCoreFile) {
 
 TEST(ProgramMain, AnExceptionIsAFailureAndNoCrash) {
     EXPECT_NE(program_main("program", []() -> int { throw std::runtime_error("broken"); }), 0);
+}
+
+TEST(ProgramMain, OutputThatCannotBeWrittenIsAFailure) {
+    const int kept = ::dup(STDOUT_FILENO);
+    ASSERT_NE(std::freopen("/dev/full", "w", stdout), nullptr);
+    testing::internal::CaptureStderr();
+    const int code = program_main("program", [] {
+        std::printf("a key that is shown once\n");
+        return 0;
+    });
+    const int refused = program_main("program", [] {
+        std::printf("more\n");
+        return 5;
+    });
+    const std::string said = testing::internal::GetCapturedStderr();
+    std::clearerr(stdout);
+    ::dup2(kept, STDOUT_FILENO);
+    ::close(kept);
+    EXPECT_EQ(code, 1);
+    EXPECT_EQ(refused, 5) << "the command's own code";
+    EXPECT_NE(said.find("program: standard output could not be written in full"), std::string::npos)
+        << said;
 }
 
 TEST(ProgramMain, AWrongCommandLineIsAnErrorLineOfTheProgram) {
