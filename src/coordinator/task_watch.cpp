@@ -50,7 +50,7 @@ void TaskWatch::open_listener(const std::stop_token& stop) {
     wait_for_stop(stop, kReconnectAfter);
 }
 
-/// What there is to tell next; at the latest when it is time to ask without being told.
+/// Waits for the next notification, and no longer than until it is time to ask without one.
 TaskWatch::News TaskWatch::listen(const std::stop_token& stop) {
     News news;
     const auto ask_at = SteadyClock::now() + milliseconds(ask_every_ms_);

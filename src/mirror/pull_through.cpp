@@ -61,7 +61,7 @@ class AbsentRoots {
     std::deque<std::pair<steady_clock::time_point, Digest>> order_;
 };
 
-/// One at a time for each key: who comes second waits for the first and looks again.
+/// One at a time for each key: the second caller waits for the first and looks again.
 template <class Key>
 class Turns {
   public:
@@ -211,7 +211,7 @@ Result<std::shared_ptr<CachedBlob>> Puller::blob_of(const Digest& root, const st
     auto list = fetcher_->pieces(root, stop_);
     if (!list.ok()) {
         Error error = list.error();
-        // To who asks, a blob that is larger than this mirror takes is not here.
+        // A blob that is larger than this mirror takes is answered as one that it does not have.
         if (error.code == ErrorCode::kOutOfRange) error.code = ErrorCode::kNotFound;
         if (error.code == ErrorCode::kNotFound)
             absent_.add(root);

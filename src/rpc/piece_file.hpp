@@ -14,7 +14,7 @@
 namespace gym::rpc {
 
 /// The pieces of a blob on a node's disk, sealed: what mirrors sent is checked before it is there,
-/// and again when a later process goes on with it.
+/// and again when a later process continues it.
 class PieceFile final : public mirror::PieceSink {
   public:
     /// @errors kIo.

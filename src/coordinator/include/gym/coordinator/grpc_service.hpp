@@ -57,7 +57,7 @@ class GrpcService final : public rpc::NodeHandler {
                                                std::uint64_t round) override;
     Result<records::UnitReceipt> unit(const Address& caller, const Digest& unit_id) override;
 
-    /// Of the blobs that nodes fetched here; a download that goes on counts whole.
+    /// Of the blobs that nodes fetched here; a download that is not finished counts whole.
     [[nodiscard]] std::uint64_t blob_bytes() const { return blob_bytes_; }
 
   private:
