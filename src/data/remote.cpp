@@ -23,7 +23,7 @@ namespace {
 
 constexpr long kConnectSeconds = 20, kSilentSeconds = 60, kRedirectsMax = 5;
 constexpr std::size_t kAnswerBytesMax = std::size_t{16} << 20;  // of lists and error messages
-constexpr std::size_t kReasonBytesMax = 300;
+constexpr std::size_t kReasonBytesMax = 1'000;
 constexpr unsigned kPagesMax = 100'000;
 
 std::string environment(std::initializer_list<const char*> names) {

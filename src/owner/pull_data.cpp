@@ -1,5 +1,7 @@
 #include "gym/owner/pull_data.hpp"
 
+#include <boost/json/parse.hpp>
+#include <boost/system/error_code.hpp>
 #include <system_error>
 
 #include "gym/blob/dataset_header.hpp"
@@ -13,6 +15,19 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kManifestBytesMax = std::uint64_t{1} << 36;
+
+/// The sentence in gym-api's problem answer; of another answer all of it.
+std::string reason_of(const Error& refused) {
+    const std::string& text = refused.message;
+    const auto at = text.find('{');
+    if (at == std::string::npos) return text;
+    boost::system::error_code error;
+    const boost::json::value problem = boost::json::parse(text.substr(at), error);
+    if (error || !problem.is_object()) return text;
+    const boost::json::value* detail = problem.get_object().if_contains("detail");
+    if (detail == nullptr || !detail->is_string()) return text;
+    return std::string(detail->get_string());
+}
 
 Status download(const DataPull& pull, const std::string& part, std::uint64_t bytes_max,
                 const fs::path& to) {
@@ -32,7 +47,7 @@ Status download(const DataPull& pull, const std::string& part, std::uint64_t byt
     if (!fetched.ok() && fetched.error().code == ErrorCode::kPermissionDenied)
         return fail(ErrorCode::kPermissionDenied,
                     "gym-api does not give the " + part + " of dataset " + pull.root.hex() +
-                        " to your key: its owner has not allowed it to download them");
+                        " to your key: " + reason_of(fetched.error()));
     if (fetched.ok() || fetched.error().code != ErrorCode::kUnauthenticated) return fetched;
     return fail(ErrorCode::kUnauthenticated,
                 "gym-api gives the " + part + " of dataset " + pull.root.hex() +

@@ -96,8 +96,8 @@ TEST_F(JobPlanTest, AQuoteExplainsThePlan) {
     ASSERT_EQ(quote.exit_code, 0) << quote.err;
     for (const char* part :
          {"plan               1,0", " rounds x 2 workers x 489 steps x 32 tokens",
-          "slots            2             the nodes that you want",
-          "price_per_pflop  20 GYM        as you say",
+          "slots               2             the nodes that you want",
+          "price_per_pflop     20 GYM        as you say",
           "price              20 GYM per PFLOP (as you say)", "verification       5.",
           "time               ", "(2 workers live; a unit takes ",
           "on this machine (0.0500 TFLOP/s by `gym node bench`)"})
@@ -190,11 +190,11 @@ TEST_F(JobPlanTest, MoreNodesThanAreLiveTrainAllTokensAndTheQuoteSaysHowLong) {
         return gym(with(wishes(verb, "1e6", "8"), with({"--price", "20"}, more)));
     };
     const auto quote = eight("quote", {"--no-bench"});
-    for (const char* part :
-         {" rounds x 2 workers x ", "slots            2             the live ones of the 8 nodes",
-          "2 of the 8 workers that you want are live: the plan is for 2, so "
-          "that it trains all ",
-          "; with 8 workers it would take "})
+    for (const char* part : {" rounds x 2 workers x ",
+                             "slots               2             the live ones of the 8 nodes",
+                             "2 of the 8 workers that you want are live: the plan is for 2, so "
+                             "that it trains all ",
+                             "; with 8 workers it would take "})
         EXPECT_NE(quote.out.find(part), std::string::npos) << part << " in:\n" << quote.out;
     const json::object quoted = parse_line(eight("quote", {"--no-bench", "--json"}).out);
     const json::object& shortage = quoted.at("plan").at("shortage").as_object();
