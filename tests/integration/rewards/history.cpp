@@ -118,7 +118,7 @@ Status History::register_mix(db::Transaction& tx, registry::Dataset mix) const {
     }
     mix.price_wei_per_mtoken = Amount();
     mix.novelty_ppm = mix.usefulness_ppm = 0;
-    GYM_CHECK(registry::register_mix(tx, mix, {.recipe = mix.root}));
+    GYM_CHECK(registry::register_mix(tx, mix, {.recipe = mix.root, .manifest_bytes = 1}));
     return {};
 }
 

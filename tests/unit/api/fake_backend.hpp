@@ -177,8 +177,9 @@ class FakeBackend final : public Queries, public Submissions, public Keys, publi
     }
     Result<registry::AddedManifest> add_dataset_manifest(const registry::Dataset& dataset,
                                                          const Digest& upload) override {
+        GYM_TRY(const Digest blob, blobs.put(as_bytes("{}\n")));
         const auto [at, is_new] = manifests.try_emplace(
-            dataset.root, registry::DatasetManifest{dataset.root, upload, upload, 1, 3});
+            dataset.root, registry::DatasetManifest{dataset.root, upload, blob, 3, 3});
         return registry::AddedManifest{at->second, is_new};
     }
     std::map<Digest, registry::DatasetManifest> manifests;
