@@ -85,7 +85,8 @@ void compare(const bench::Options& options, const std::string& name, const std::
             kCurlTimeoutMs));
     };
     fetch();  // a mirror has it afterwards
-    const auto seconds = bench::interleaved_seconds({fetch, curl}, options.repeats);
+    const std::vector<std::function<void()>> calls{fetch, curl};
+    const auto seconds = bench::interleaved_seconds(calls, options.repeats);
     bench::report(options, {.name = "mirror/" + name,
                             .ours = kBytes / seconds[0] * 1e-6,
                             .peer = kBytes / seconds[1] * 1e-6,
