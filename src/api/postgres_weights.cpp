@@ -1,6 +1,8 @@
 // Weights that a submitted job begins from: an uploaded state, a registered model, or what another
 // job has trained whose model its owner may see.
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "gym/program/train_config_yaml.hpp"
 #include "gym/program/train_program.hpp"
@@ -70,43 +72,50 @@ Status check_data_of(db::Transaction& tx, const registry::Job& job, const Addres
                                                          : check_data_licence(data, owner, use);
 }
 
+/// Jobs whose weights `job` began from: none, the one that it names, or all that ended in the state
+/// that it names. The licence of a model of that state holds, too.
+Result<std::vector<Digest>> jobs_before(db::Transaction& tx, const registry::Job& job,
+                                        const Address& owner, licence::Use use) {
+    GYM_TRY(const auto spec, registry::parse_submitted_spec(job.spec_yaml, "job"));
+    if (!spec.init) return std::vector<Digest>();
+    if (spec.init->job) return std::vector{*spec.init->job};
+    GYM_TRY(const auto model,
+            registry::find_model_of_state(tx, spec.init->root, registry::Viewer::service()));
+    if (model) GYM_CHECK(check_licence(*model, owner, use));
+    GYM_TRY(auto out, registry::jobs_of_state(tx, spec.init->root));
+    if (model && model->job) out.push_back(*model->job);
+    return out;
+}
+
 /// Licences stay with weights on their way through jobs: those of every model and dataset that
-/// `job` and the jobs before it began from or were trained on.
-Status check_origin(db::Transaction& tx, registry::Job job, const Address& owner,
+/// `first` and the jobs before it began from or were trained on. A round without deltas ends in the
+/// state that it began from, so jobs may come before themselves.
+Status check_origin(db::Transaction& tx, const Digest& first, const Address& owner,
                     licence::Use use) {
-    for (std::size_t i = 0; i < kAncestorsMax; ++i) {
+    std::vector<Digest> open{first};
+    std::set<Digest> seen{first};
+    while (!open.empty()) {
+        if (seen.size() > kAncestorsMax)
+            return fail(ErrorCode::kOutOfRange, "'init': more than " +
+                                                    std::to_string(kAncestorsMax) +
+                                                    " jobs began from one another");
+        GYM_TRY(const registry::Job job, registry::get_job(tx, open.back()));
+        open.pop_back();
         const Status data = check_data_of(tx, job, owner, use);
         if (!data.ok()) return data.error().in("'init', job " + job.id.hex());
-        GYM_TRY(const auto spec, registry::parse_submitted_spec(job.spec_yaml, "job"));
-        if (!spec.init) return {};
-        std::optional<Digest> before = spec.init->job;
-        if (!before) {
-            GYM_TRY(const auto model, registry::find_model_of_state(tx, spec.init->root,
-                                                                    registry::Viewer::service()));
-            if (model) {
-                GYM_CHECK(check_licence(*model, owner, use));
-                before = model->job;
-            }
-        }
-        if (!before) {
-            GYM_TRY(const auto trained, registry::jobs_of_state(tx, spec.init->root));
-            if (!trained.empty()) before = trained.front();
-        }
-        if (!before) return {};
-        GYM_TRY(job, registry::get_job(tx, *before));
+        GYM_TRY(const auto before, jobs_before(tx, job, owner, use));
+        for (const Digest& id : before)
+            if (seen.insert(id).second) open.push_back(id);
     }
-    return fail(ErrorCode::kOutOfRange, "'init': more than " + std::to_string(kAncestorsMax) +
-                                            " jobs began from one another: upload the weights");
+    return {};
 }
 
 /// Weights that the network has trained are known by their root, whatever way they come back.
 Status check_trained(db::Transaction& tx, const Digest& root, const Address& owner,
                      licence::Use use) {
     GYM_TRY(const auto jobs, registry::jobs_of_state(tx, root));
-    for (const Digest& id : jobs) {
-        GYM_TRY(registry::Job job, registry::get_job(tx, id));
-        GYM_CHECK(check_origin(tx, std::move(job), owner, use));
-    }
+    for (const Digest& id : jobs)
+        GYM_CHECK(check_origin(tx, id, owner, use));
     return {};
 }
 
@@ -154,8 +163,7 @@ Status check_model_licence(db::Transaction& tx, const registry::ModelVersion& mo
     for (const licence::Use use : {licence::Use::kCommercial, licence::Use::kNonCommercial}) {
         if (!licence::forbidden(model.licence, use).empty()) continue;
         for (const Digest& id : jobs) {
-            GYM_TRY(registry::Job job, registry::get_job(tx, id));
-            const Status origin = check_origin(tx, std::move(job), Address{}, use);
+            const Status origin = check_origin(tx, id, Address{}, use);
             if (!origin.ok())
                 return fail(ErrorCode::kPermissionDenied,
                             "licence: " + model.licence + " gives others " +
@@ -197,7 +205,7 @@ Result<FoundWeights> find_weights(db::Transaction& tx, const Address& owner,
     GYM_CHECK(check_fit(needed, given, "job " + job->id.hex()));
     const auto trained = trained_state(tx, *job, init.round);
     if (!trained.ok()) return trained.error().in("'init'");
-    GYM_CHECK(check_origin(tx, *job, owner, use));
+    GYM_CHECK(check_origin(tx, job->id, owner, use));
     GYM_TRY(const auto data, registry::get_dataset(tx, job->dataset_root));
     return FoundWeights{trained->state, data.tokenizer, false};
 }

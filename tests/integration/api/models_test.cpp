@@ -309,7 +309,17 @@ TEST_F(ModelsTest, WeightsThatTheNetworkTrainedKeepTheirLicencesWhenTheyAreUploa
     ASSERT_FALSE(commercial.ok());
     EXPECT_EQ(commercial.error().code, ErrorCode::kPermissionDenied);
     EXPECT_NE(commercial.error().message.find("CC-BY-NC-4.0"), std::string::npos);
-    EXPECT_TRUE(submit(root, "free", other_, free_use).ok());
+    const auto free = submit(root, "free", other_, free_use);
+    ASSERT_TRUE(free.ok()) << free.error().message;
+    // A round without deltas ends where it began: the job comes before itself, and hides nothing.
+    ASSERT_TRUE(testing::store_round(database_.owner(), free->job.id, {root, Digest{{4}}},
+                                     {root, Digest{{4}}}, address_of(7))
+                    .ok());
+    const auto further = backend_->submit_job(
+        sealed({other_, "further",
+                job_spec(dataset_, "90", "init: \"" + root.hex() + "\"\n" + free_use)}));
+    EXPECT_TRUE(further.ok()) << further.error().message;
+    EXPECT_EQ(submit(root, "commercial", other_).error().code, ErrorCode::kPermissionDenied);
     // Nor does a name with another licence change them.
     const auto renamed = push(again);
     ASSERT_FALSE(renamed.ok());
