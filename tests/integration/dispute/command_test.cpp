@@ -92,8 +92,7 @@ class DisputeCommands : public CommandsOn<PlayTest> {
             << refused.err;
         // Both come as far as the wallet, which is empty.
         for (const Outcome& outcome : {add(worker, {"--despite-disputes"}), add(other, {})})
-            EXPECT_NE(outcome.err.find("the wallet holds 0 GYM"), std::string::npos)
-                << outcome.err;
+            EXPECT_NE(outcome.err.find("the wallet holds 0 GYM"), std::string::npos) << outcome.err;
     }
 };
 using OuterDisputeCommands = CommandsOn<OuterPlayTest>;
