@@ -209,7 +209,10 @@ void InstalledNetwork::write_configs() {
               {"address: 0.0.0.0:7600", "address: 0.0.0.0:0"},
               // Every report is run again here: an honest one passes.
               {"report_audit_ppm: 20000", "report_audit_ppm: 1000000"},
-              {"port_file: \"\"", "port_file: " + path("coordinator.port").string()},
+              // The blob server has a key of this name, too: only that of the calls is changed.
+              {"port_file: \"\"               # [none] the port is written here once",
+               "port_file: " + path("coordinator.port").string() + " #"},
+              {"  port: 7601 ", "  port: 0 "},
               {chain_url, chain_.url()},
               {"/var/lib/gym-coordinator", path("var/coordinator").string()},
               {"/etc/gym/", etc + "/"},
