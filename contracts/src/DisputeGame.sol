@@ -10,6 +10,7 @@ import {
     OpFrame,
     Pick,
     RecordProof,
+    SlotProof,
     StepFrame,
     StepPick,
     TokenProof
@@ -46,11 +47,14 @@ contract DisputeGame is OuterMoves {
     function open(
         bytes calldata commitment,
         bytes calldata record,
+        SlotProof calldata slot,
         uint32,
         bytes32[] calldata path,
         bytes32 salt
     ) external payable {
-        _openBy(_OPENING, salt, commitment.length + record.length + 32 * path.length);
+        uint256 siblings = slot.path.length + path.length;
+        uint256 length = commitment.length + record.length + slot.terms.length + 32 * siblings;
+        _openBy(_OPENING, salt, length);
     }
 
     /// @inheritdoc IDisputeGame

@@ -17,7 +17,7 @@ contract DisputeBigCallsTest is OuterPlayer {
         _announce(CHALLENGER, SALT);
         _wait(0, ANNOUNCE_BLOCKS);
         bytes memory opening =
-            abi.encodeCall(IDisputeGame.open, (_commitment, _record, _index, _path, SALT));
+            abi.encodeCall(IDisputeGame.open, (_commitment, _record, _slot, _index, _path, SALT));
         _refused(abi.encodePacked(opening, new bytes(2048)));
         _refused(abi.encodePacked(opening, new bytes(125_000)));
         vm.prank(CHALLENGER);

@@ -266,8 +266,8 @@ contract DisputeConflictsTest is OuterPlayer {
         _record = _nextRecord(JOB, ROUND + 1, _hashOf(record), _rightOuter());
         _log.postRound(JOB, ROUND + 1, _hashOf(_record));
         _refused(abi.encodeWithSelector(OpeningRules.NotPosted.selector));
-        _record = new bytes(399);
-        _refused(abi.encodeWithSelector(IDisputeErrors.Malformed.selector, 399));
+        _record = new bytes(463);
+        _refused(abi.encodeWithSelector(IDisputeErrors.Malformed.selector, 463));
         _record = record;
         _other = new bytes(225);
         _refused(abi.encodeWithSelector(IDisputeErrors.Malformed.selector, 225));

@@ -31,7 +31,7 @@ contract DisputeGasTest is DisputePlayer {
         _count("announce", abi.encodeCall(_game.announce, (id)));
         _wait(0, ANNOUNCE_BLOCKS);
         _openNow(CHALLENGER, SALT);
-        _count("open", abi.encodeCall(_game.open, (_commitment, _record, _index, _path, SALT)));
+        _count("open", abi.encodeCall(_game.open, (_commitment, _record, _slot, _index, _path, SALT)));
         Play memory p;
         (p.id, p.challenger, _id) = (id, CHALLENGER, id);
         _start(p);
@@ -58,6 +58,17 @@ contract DisputeGasTest is DisputePlayer {
         _prefix = "delta: ";
         _play(p, right, right, 20);
         assertTrue(!_isOpen(p.id), "over");
+    }
+
+    /// The opening brings the path of its slot, however many a round has.
+    function test_anOpeningOfALargeRound() public {
+        _slots = 5_000;
+        _post(_right());
+        _open(CHALLENGER, SALT);
+        bytes memory call =
+            abi.encodeCall(_game.open, (_commitment, _record, _slot, _index, _path, SALT));
+        assertLe(_count("open, 5,000 slots", call), 300_000, "gas");
+        assertLe(call.length, 4096, "bytes");
     }
 
     function test_theLargestAnswer() public {

@@ -215,7 +215,7 @@ contract DisputeMoneyTest is DisputePlayer {
         vm.expectRevert(
             abi.encodeWithSelector(IDisputeGame.EscrowTooSmall.selector, needed - 1, needed)
         );
-        _game.open{value: needed - 1}(_commitment, _record, _index, _path, SALT);
+        _game.open{value: needed - 1}(_commitment, _record, _slot, _index, _path, SALT);
         Play memory p = _joined(CHALLENGER, id);
         _play(p, right, right, 1);
         IDisputeGame.Game memory g = _game.gameOf(id);

@@ -5,7 +5,7 @@ import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 
 import {DisputeGame} from "../src/DisputeGame.sol";
 import {Stake} from "../src/Stake.sol";
-import {IDisputeErrors} from "../src/dispute/DisputeTypes.sol";
+import {IDisputeErrors, SlotProof} from "../src/dispute/DisputeTypes.sol";
 import {MerkleSha256} from "../src/dispute/MerkleSha256.sol";
 import {OpeningRules} from "../src/dispute/OpeningRules.sol";
 import {IDisputeGame} from "../src/interfaces/IDisputeGame.sol";
@@ -80,6 +80,52 @@ contract DisputeOpeningsTest is DisputePlayer {
         this.openAs(CHALLENGER);
     }
 
+    /// What the round fixes for the slot is in its record.
+    function test_theSlotIsTheRecords() public {
+        _post(_right());
+        _announce(CHALLENGER, SALT);
+        _wait(0, ANNOUNCE_BLOCKS);
+        SlotProof memory right = _slot;
+        _slot.terms[0] ^= 0x01; // another worker
+        vm.expectPartialRevert(MerkleSha256.RootMismatch.selector);
+        this.openAs(CHALLENGER);
+        _slot = right;
+        _slot.terms[27] ^= 0x01; // other steps
+        vm.expectPartialRevert(MerkleSha256.RootMismatch.selector);
+        this.openAs(CHALLENGER);
+        _slot = right;
+        _slot.terms.push(0x00);
+        vm.expectRevert(abi.encodeWithSelector(IDisputeErrors.Malformed.selector, 29));
+        this.openAs(CHALLENGER);
+        _slot = right;
+        _slot.path.pop();
+        vm.expectPartialRevert(MerkleSha256.BadProofLength.selector);
+        this.openAs(CHALLENGER);
+        delete _slot; // there is such a slot
+        vm.expectRevert(abi.encodeWithSelector(IDisputeErrors.Malformed.selector, 0));
+        this.openAs(CHALLENGER);
+        _slot = right;
+        this.openAs(CHALLENGER);
+    }
+
+    /// A slot that the round does not have has no terms.
+    function test_noSlotHasNoTerms() public {
+        Posted memory p = _honest(_right());
+        p.slot = 10;
+        _post(p);
+        _announce(CHALLENGER, SALT);
+        _wait(0, ANNOUNCE_BLOCKS);
+        _slot.terms = new bytes(28);
+        vm.expectRevert(abi.encodeWithSelector(IDisputeErrors.Malformed.selector, 28));
+        this.openAs(CHALLENGER);
+        delete _slot;
+        _slot.path.push(0);
+        vm.expectRevert(abi.encodeWithSelector(IDisputeErrors.Malformed.selector, 1));
+        this.openAs(CHALLENGER);
+        delete _slot;
+        this.openAs(CHALLENGER);
+    }
+
     /// A commitment that contradicts its round loses at once.
     function test_aForgedFieldIsAFault() public {
         uint256 state = more.snapshotState();
@@ -92,7 +138,7 @@ contract DisputeOpeningsTest is DisputePlayer {
             if (field == 4) p.tokens += 1;
             if (field == 5) p.flops *= 2;
             if (field == 6) p.worker = OTHER;
-            if (field == 7) p.slot = 6; // the round has no such slot
+            if (field == 7) p.slot = 10; // the round has no such slot
             _expectFaulty(p);
             more.revertToState(state);
         }

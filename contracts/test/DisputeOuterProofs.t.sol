@@ -13,6 +13,7 @@ import {
     OuterProof,
     Pick,
     RecordProof,
+    SlotProof,
     Stage
 } from "../src/dispute/DisputeTypes.sol";
 import {IDisputeMoves} from "../src/dispute/IDisputeMoves.sol";
@@ -274,13 +275,17 @@ contract DisputeOuterProofsTest is OuterPlayer {
         _signer(p, _record, _posted[9]);
         _refused(abi.encodePacked(WRONG_FRAME));
         bytes memory record = _record;
-        record[399] ^= 0x01;
+        record[463] ^= 0x01;
         _signer(p, record, _posted[5]);
         _refused(abi.encodePacked(WRONG_FRAME));
         _outerFacts.epochLeaves += 1;
         _signer(p, _record, _posted[5]);
         _refused(abi.encodePacked(WRONG_FRAME));
         _outerFacts.epochLeaves -= 1;
+        _signer(p, _record, _slotOf(2), _posted[5]);
+        _refused(abi.encodePacked(MISMATCH));
+        _signer(p, _record, _slotOf(WORKERS), _posted[5]);
+        _refused(abi.encodeWithSelector(IDisputeErrors.Malformed.selector, 0));
         _signer(p, _record, _posted[5]);
         _refused(abi.encodePacked(IDisputeErrors.NoFault.selector));
     }
@@ -379,8 +384,19 @@ contract DisputeOuterProofsTest is OuterPlayer {
         _refused(reason);
     }
 
+    /// With the terms of slot 5.
     function _signer(OuterPlay memory p, bytes memory record, bytes memory commitment) private {
-        _call =
-            abi.encodeCall(IDisputeMoves.proveSigner, (p.id, p.c, _outerFacts, record, commitment));
+        _signer(p, record, _slotOf(5), commitment);
+    }
+
+    function _signer(
+        OuterPlay memory p,
+        bytes memory record,
+        SlotProof memory slot,
+        bytes memory commitment
+    ) private {
+        _call = abi.encodeCall(
+            IDisputeMoves.proveSigner, (p.id, p.c, _outerFacts, record, slot, commitment)
+        );
     }
 }

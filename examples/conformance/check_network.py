@@ -24,8 +24,8 @@ def check_commitment(where, vector, domain, head, record_hash):
 def check_round(file, by_name):
     """The round record, what its fields are computed from, and its commitments."""
     data = bytes.fromhex(file["round_record"])
-    head, slots, _ = protocol.decode_round_record(data)
-    record_hash = protocol.record_hash(data)
+    head, head_bytes, slots, _ = protocol.decode_round_record(data)
+    record_hash = protocol.record_hash(head_bytes)
     expect("round record", record_hash, file["round_record_hash"])
     job = file["job"]
     expect("job id", protocol.job_id(digest(job["owner"]), job["key"].encode()), job["id"])
@@ -45,9 +45,10 @@ def check_round(file, by_name):
         fields = check_commitment(where, vector, domain, head, record_hash)
         wanted = (unit["records_root"], unit["final_state_root"], unit["delta_root"])
         expect(f"{where}: roots", (fields[4], fields[5], fields[7]), tuple(map(digest, wanted)))
-        counted = (head["steps"], head["tokens"] * head["steps"], head["flops"] * head["steps"])
+        steps = slots[fields[2]][2]
+        counted = (steps, head["tokens"] * steps, head["flops"] * steps)
         expect(f"{where}: counted fields", fields[8:], counted)
-        expect(f"{where}: rate", slots[i][2], protocol.sampling_rate(i + 2, head["floor_ppm"]))
+        expect(f"{where}: rate", slots[fields[2]][1], protocol.sampling_rate(i + 2, head["floor_ppm"]))
         leaves.append(programs.sha(b"gym.commitment.v1", bytes.fromhex(vector["bytes"])))
         expect(f"{where}: leaf", leaves[-1], vector["leaf"])
         name = protocol.unit_on_chain(digest(vector["digest"]), digest(vector["signer"]))

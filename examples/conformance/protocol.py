@@ -2,7 +2,7 @@
 import struct
 
 from ethereum import abi, domain, keccak, typed
-from program import sha
+from program import merkle_root, sha
 
 COMMITMENT = ("UnitCommitment(uint8 kind,bytes32 roundRecord,uint32 slot,uint32 attempt,bytes32 recordsRoot,"
               "bytes32 finalStateRoot,uint16 deltaCodec,bytes32 deltaRoot,uint32 steps,uint64 tokens,uint64 flops)")
@@ -10,7 +10,7 @@ TRAIN, AGGREGATE = 1, 2
 AGGREGATE_SLOT = 0xFFFFFFFF
 STEPS = 2  # the stage of a game at which every unit's first answer leads on
 HEAD = ("job round previous base momentum program aggregate_program evaluate_program dataset seed trace "
-        "initial_state steps checkpoint_every tokens flops codec floor_ppm aggregate_ppm").split()
+        "initial_state checkpoint_every tokens flops codec floor_ppm aggregate_ppm").split()
 
 
 def signing_domain(chain_id, log):
@@ -25,30 +25,32 @@ def unit_id(job, round_, slot):
     return sha(b"gym.unit.v1", job, struct.pack(">QII", round_, slot, 0))
 
 
-def encode_round_record(head, slots, included):
-    """`head` by the names of HEAD; slots: (slot, worker, rate); included: (slot, unit, delta root)."""
-    out = struct.pack(">H32sQ", 2, head["job"], head["round"]) + b"".join(head[name] for name in HEAD[2:12])
-    out += struct.pack(">IIQQHII", *(head[name] for name in HEAD[12:]))
-    out += struct.pack(">I", len(slots)) + b"".join(struct.pack(">I20sI", *s) for s in slots)
-    return out + struct.pack(">I", len(included)) + b"".join(struct.pack(">I32s32s", *d) for d in included)
+def encode_head(head, slots, included):
+    """`head` by the names of HEAD; slots: (worker, rate, steps), by number; included: (slot, unit, delta root)."""
+    out = struct.pack(">H32sQ", 3, head["job"], head["round"]) + b"".join(head[name] for name in HEAD[2:12])
+    out += struct.pack(">IQQHII", *(head[name] for name in HEAD[12:]))
+    slot_leaves = [sha(b"gym.slot_terms.v1", struct.pack(">I20sII", i, *s)) for i, s in enumerate(slots)]
+    delta_leaves = [sha(b"gym.included_delta.v1", struct.pack(">I32s32s", *d)) for d in included]
+    out += struct.pack(">I32s", len(slots), merkle_root(slot_leaves))
+    return out + struct.pack(">I32s", len(included), merkle_root(delta_leaves))
 
 
 def decode_round_record(data):
-    fields = struct.unpack_from(">H32sQ320sIIQQHII", data)
-    assert fields[0] == 2
+    """@return head, its bytes, slots, included."""
+    fields = struct.unpack_from(">H32sQ320sIQQHIII32sI32s", data)
+    assert fields[0] == 3
     roots = [fields[3][i:i + 32] for i in range(0, 320, 32)]
-    head = dict(zip(HEAD, (*fields[1:3], *roots, *fields[4:])))
-    (count,), at = struct.unpack_from(">I", data, 396), 400
-    slots = [struct.unpack_from(">I20sI", data, at + 28 * i) for i in range(count)]
-    at += 28 * count
-    (count,) = struct.unpack_from(">I", data, at)
-    included = [struct.unpack_from(">I32s32s", data, at + 4 + 68 * i) for i in range(count)]
-    assert encode_round_record(head, slots, included) == data
-    return head, slots, included
+    head = dict(zip(HEAD, (*fields[1:3], *roots, *fields[4:10])))
+    slots = [struct.unpack_from(">20sII", data, 464 + 28 * i) for i in range(fields[10])]
+    at = 464 + 28 * len(slots)
+    included = [struct.unpack_from(">I32s32s", data, at + 68 * i) for i in range(fields[12])]
+    assert len(data) == at + 68 * len(included)
+    assert encode_head(head, slots, included) == data[:464]
+    return head, data[:464], slots, included
 
 
-def record_hash(data):
-    return sha(b"gym.round.v1", data)
+def record_hash(head_bytes):
+    return sha(b"gym.round.v1", head_bytes)
 
 
 def encode_commitment(fields, signature):

@@ -27,7 +27,6 @@ protocol::RoundRecord first_record(const registry::Job& job) {
     record.evaluate_program_root = artifacts.evaluate_program_root;
     record.dataset_root = job.dataset_root;
     record.job_seed = artifacts.seed;
-    record.steps = job.terms.steps;
     record.checkpoint_every = job.terms.checkpoint_every;
     record.tokens_per_step = artifacts.tokens_per_step;
     record.flops_per_step = artifacts.flops_per_step;
@@ -141,7 +140,7 @@ Plan make_plan(const registry::Job& job, const std::optional<registry::Round>& l
     for (const registry::Node& worker : workers)
         plan.record.slots.push_back(
             {slot++, worker.address,
-             protocol::sampling_rate_ppm(worker.valid_run, job.terms.sampling)});
+             protocol::sampling_rate_ppm(worker.valid_run, job.terms.sampling), job.terms.steps});
     return plan;
 }
 

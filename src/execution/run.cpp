@@ -3,15 +3,18 @@
 #include <utility>
 
 #include "gym/commit/tensor_root.hpp"
+#include "gym/common/assert.hpp"
 
 namespace gym::execution {
 
 engine::UnitSpec unit_spec(const protocol::RoundRecord& record, std::uint32_t slot) {
+    const protocol::SlotAssignment* const terms = record.find_slot(slot);
+    GYM_ASSERT(terms != nullptr, "the record has the slot");
     engine::UnitSpec spec;
     spec.job_seed = record.job_seed;
     spec.round = record.round;
     spec.slot = slot;
-    spec.steps = record.steps;
+    spec.steps = terms->steps;
     spec.checkpoint_every = record.checkpoint_every;
     spec.program_root = record.program_root;
     spec.dataset_root = record.dataset_root;
@@ -22,19 +25,19 @@ engine::UnitSpec unit_spec(const protocol::RoundRecord& record, std::uint32_t sl
 Result<TrainRun> run_train(const protocol::RoundRecord& record, std::uint32_t slot,
                            const TrainInputs& inputs, engine::RunOptions options,
                            const crypto::Signature* challenge) {
+    const engine::UnitSpec spec = unit_spec(record, slot);
     std::vector<Digest> leaves;
     if (challenge != nullptr) {
-        options.trace_step = protocol::trace_step(record.steps);
+        options.trace_step = protocol::trace_step(spec.steps);
         options.trace = [&](const engine::TraceEntry& entry) {
             const auto chunks = commit::chunk_leaves(entry.output);
             leaves.insert(leaves.end(), chunks.begin(), chunks.end());
         };
     }
-    const engine::UnitSpec spec = unit_spec(record, slot);
     TrainRun out;
     GYM_TRY(out.result,
             engine::run_unit({*inputs.program, inputs.base, *inputs.dataset, spec}, options));
-    if (challenge != nullptr) out.trace = protocol::trace_at(*challenge, record.steps, leaves);
+    if (challenge != nullptr) out.trace = protocol::trace_at(*challenge, spec.steps, leaves);
     return out;
 }
 

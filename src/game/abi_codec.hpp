@@ -62,6 +62,10 @@ auto members(Is<dispute::ChunksOpening> auto& o) {
     return std::tie(o.chunks, o.tree_root, o.path);
 }
 
+auto members(Is<protocol::SlotProof> auto& p) {
+    return std::tie(p.terms, p.path);
+}
+
 auto members(Is<move::DeclareStates> auto& m) {
     return std::tie(m.facts, m.states_root, m.records, m.states);
 }
@@ -154,7 +158,7 @@ auto members(Is<move::ProveOuterSlot> auto& m) {
     return std::tie(m.frame, m.facts, m.header, m.leaf, m.source);
 }
 auto members(Is<move::ProveSigner> auto& m) {
-    return std::tie(m.facts, m.record, m.commitment);
+    return std::tie(m.facts, m.record, m.slot, m.commitment);
 }
 
 /// Moves whose one argument beside game and cursor is a struct.

@@ -389,7 +389,8 @@ class OuterChallenge {
         for (std::uint32_t i = 0; i < transcript_.included().size(); ++i) {
             const bool there = std::ranges::any_of(epoch, [&](const auto& one) {
                 return is_commitment_to(one, transcript_.included()[i], facts.round_record) &&
-                       !rules::signer_fault(own_.domain(), one, own_.round_record());
+                       !rules::signer_fault(own_.domain(), one, own_.round_record(),
+                                            own_.round_record().find_slot(one.commitment.slot));
             });
             if (!there) return i;
         }
@@ -405,9 +406,12 @@ class OuterChallenge {
 
     /// The commitment that was shown is wrong, or the delta was in fact committed to.
     Result<Move> signer() {
-        return Move(move::ProveSigner{transcript_.outer_facts(),
-                                      protocol::encode(own_.round_record()),
-                                      transcript_.commitment()});
+        GYM_TRY(const protocol::SignedCommitment shown,
+                rules::read_commitment(transcript_.commitment()));
+        return Move(move::ProveSigner{
+            transcript_.outer_facts(), protocol::encode(protocol::head_of(own_.round_record())),
+            protocol::prove_slot(own_.round_record(), shown.commitment.slot),
+            transcript_.commitment()});
     }
 
     Result<Move> tensors() {

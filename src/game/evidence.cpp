@@ -19,7 +19,7 @@ Digest hash_values(const chain::AbiSignature& types, const std::vector<chain::Ab
 
 const chain::AbiSignature& open_signature() {
     static const auto signature =
-        abi::parsed_signature("open(bytes,bytes,uint32,bytes32[],bytes32)");
+        abi::parsed_signature("open(bytes,bytes,(bytes,bytes32[]),uint32,bytes32[],bytes32)");
     return signature;
 }
 
@@ -30,7 +30,18 @@ Digest unit_name(const Digest& digest, const Address& signer) {
     return hash_values(types, {digest, signer});
 }
 
-Facts facts_of(const protocol::UnitCommitment& commitment, const protocol::RoundRecord& record) {
+PostedEvidence posted(const Evidence& evidence) {
+    PostedEvidence out;
+    out.commitment = evidence.commitment;
+    out.record = protocol::head_of(evidence.record);
+    out.slot = protocol::prove_slot(evidence.record, evidence.commitment.commitment.slot);
+    out.index = evidence.index;
+    out.path = evidence.path;
+    return out;
+}
+
+Facts facts_of(const protocol::UnitCommitment& commitment, const protocol::RoundTerms& record,
+               const protocol::SlotAssignment* slot) {
     Facts facts;
     facts.records_root = commitment.records_root;
     facts.final_state_root = commitment.final_state_root;
@@ -41,13 +52,17 @@ Facts facts_of(const protocol::UnitCommitment& commitment, const protocol::Round
     facts.dataset_root = record.dataset_root;
     facts.round = record.round;
     facts.slot = commitment.slot;
-    facts.steps = record.steps;
+    facts.steps = slot == nullptr ? 0 : slot->steps;
     facts.checkpoint_every = record.checkpoint_every;
     return facts;
 }
 
+Facts facts_of(const protocol::UnitCommitment& commitment, const protocol::RoundRecord& record) {
+    return facts_of(commitment, record, record.find_slot(commitment.slot));
+}
+
 OuterFacts outer_facts_of(const protocol::UnitCommitment& commitment,
-                          const protocol::RoundRecord& record, const EpochRoot& epoch) {
+                          const protocol::RoundTerms& record, const EpochRoot& epoch) {
     OuterFacts facts;
     facts.records_root = commitment.records_root;
     facts.final_state_root = commitment.final_state_root;
@@ -66,6 +81,14 @@ UnitFacts unit_facts_of(const protocol::UnitCommitment& commitment,
     if (commitment.slot == protocol::kAggregateSlot)
         return outer_facts_of(commitment, record, epoch);
     return facts_of(commitment, record);
+}
+
+UnitFacts unit_facts_of(const PostedEvidence& evidence, const EpochRoot& epoch) {
+    const protocol::UnitCommitment& commitment = evidence.commitment.commitment;
+    if (commitment.slot == protocol::kAggregateSlot)
+        return outer_facts_of(commitment, evidence.record, epoch);
+    const auto slot = protocol::read_slot(commitment.slot, evidence.slot);
+    return facts_of(commitment, evidence.record, slot.ok() && *slot ? &**slot : nullptr);
 }
 
 Result<Digest> unit_of(const crypto::Eip712Domain& domain,
@@ -104,15 +127,15 @@ Field outer_contradiction(const protocol::UnitCommitment& commitment,
 }  // namespace
 
 Field rules::train_contradiction(const protocol::UnitCommitment& commitment,
-                                 const protocol::RoundRecord& record, const Address& signer) {
+                                 const protocol::RoundTerms& record,
+                                 const protocol::SlotAssignment* slot, const Address& signer) {
     if (commitment.kind != protocol::UnitKind::kTrain) return 0;
-    const protocol::SlotAssignment* slot = record.find_slot(commitment.slot);
     if (slot == nullptr || slot->worker != signer) return 1;
     if (commitment.delta_codec != record.delta_codec) return 2;
-    if (commitment.steps != record.steps) return 3;
+    if (commitment.steps != slot->steps) return 3;
     // The engine counts modulo 2^64.
-    if (commitment.tokens != record.tokens_per_step * record.steps) return 4;
-    if (commitment.flops != record.flops_per_step * record.steps) return 5;
+    if (commitment.tokens != record.tokens_per_step * slot->steps) return 4;
+    if (commitment.flops != record.flops_per_step * slot->steps) return 5;
     return has_zero_root(commitment) ? Field(6) : Field();
 }
 
@@ -123,7 +146,8 @@ Result<Field> contradiction(const protocol::UnitCommitment& commitment,
         return fail(ErrorCode::kInvalidArgument,
                     "slot " + std::to_string(commitment.slot) +
                         " is neither a worker's nor the aggregate's: its unit is not disputed");
-    return rules::train_contradiction(commitment, record, signer);
+    return rules::train_contradiction(commitment, record, record.find_slot(commitment.slot),
+                                      signer);
 }
 
 Digest announcement_of(std::uint64_t chain_id, const Address& game_contract, const Address& sender,
@@ -133,9 +157,11 @@ Digest announcement_of(std::uint64_t chain_id, const Address& game_contract, con
 }
 
 Bytes encode_open(const Evidence& evidence, const Digest& salt) {
+    const PostedEvidence shown = posted(evidence);
     auto call = open_signature().encode_call(
-        {protocol::encode(evidence.commitment), protocol::encode(evidence.record),
-         std::uint64_t{evidence.index}, chain::AbiValue::array(evidence.path), salt});
+        {protocol::encode(shown.commitment), protocol::encode(shown.record),
+         abi::Type<protocol::SlotProof>::value(shown.slot), std::uint64_t{shown.index},
+         abi::Type<std::vector<Digest>>::value(shown.path), salt});
     GYM_ASSERT(call.ok(), "evidence has the types of open()");
     return std::move(call).value();
 }
@@ -147,15 +173,12 @@ Result<OpenCall> open_call(const std::vector<chain::AbiValue>& values) {
     GYM_TRY(const Bytes commitment, values.at(0).bytes());
     GYM_TRY(call.evidence.commitment, protocol::decode_signed_commitment(commitment));
     GYM_TRY(const Bytes record, values.at(1).bytes());
-    GYM_TRY(call.evidence.record, protocol::decode_round_record(record));
-    GYM_TRY(const std::uint64_t index, values.at(2).u64());
+    GYM_TRY(call.evidence.record, protocol::decode_round_head(record));
+    GYM_CHECK(abi::Type<protocol::SlotProof>::read(values.at(2), call.evidence.slot));
+    GYM_TRY(const std::uint64_t index, values.at(3).u64());
     call.evidence.index = static_cast<std::uint32_t>(index);  // the codec holds it to 32 bits
-    GYM_TRY(const auto path, values.at(3).list());
-    for (const chain::AbiValue& sibling : path) {
-        GYM_TRY(const Digest digest, sibling.digest());
-        call.evidence.path.push_back(digest);
-    }
-    GYM_TRY(call.salt, values.at(4).digest());
+    GYM_CHECK(abi::Type<std::vector<Digest>>::read(values.at(4), call.evidence.path));
+    GYM_TRY(call.salt, values.at(5).digest());
     return call;
 }
 
@@ -209,7 +232,7 @@ Result<ConflictFinding> equivocation(const crypto::Eip712Domain& domain, const C
 }
 
 Result<ConflictFinding> next_record(const crypto::Eip712Domain& domain, const Conflict& conflict,
-                                    const protocol::RoundRecordHead& next) {
+                                    const protocol::RoundHead& next) {
     const protocol::UnitCommitment& says = conflict.commitment.commitment;
     if (says.slot != protocol::kAggregateSlot || says.kind != protocol::UnitKind::kAggregate)
         return mismatch("the commitment is not an aggregate's");
@@ -234,7 +257,7 @@ Result<ConflictCall> conflict_call(const std::vector<chain::AbiValue>& values) {
     GYM_TRY(const Bytes commitment, values.at(0).bytes());
     GYM_TRY(call.conflict.commitment, protocol::decode_signed_commitment(commitment));
     GYM_TRY(const Bytes record, values.at(1).bytes());
-    GYM_TRY(call.conflict.record, protocol::decode_round_record(record));
+    GYM_TRY(call.conflict.record, protocol::decode_round_head(record));
     GYM_TRY(call.conflict.other, values.at(2).bytes());
     GYM_CHECK(read_conflict_other(call.conflict.other));
     GYM_TRY(call.salt, values.at(3).digest());
@@ -248,7 +271,7 @@ Result<ConflictOther> read_conflict_other(ByteView other) {
         GYM_TRY(const protocol::SignedCommitment commitment, rules::read_commitment(other));
         return ConflictOther(commitment);
     }
-    const auto next = protocol::read_round_record_head(other);
+    const auto next = protocol::decode_round_head(other);
     if (!next.ok()) return next.error().in("neither a commitment nor a round record");
     return ConflictOther(*next);
 }
@@ -260,7 +283,7 @@ Result<ConflictFinding> decide_conflict(const crypto::Eip712Domain& domain,
     GYM_TRY(const ConflictOther other, read_conflict_other(conflict.other));
     if (const auto* commitment = std::get_if<protocol::SignedCommitment>(&other))
         return equivocation(domain, conflict, *commitment);
-    return next_record(domain, conflict, std::get<protocol::RoundRecordHead>(other));
+    return next_record(domain, conflict, std::get<protocol::RoundHead>(other));
 }
 
 Bytes encode_conflict(const Conflict& conflict, const Digest& salt) {

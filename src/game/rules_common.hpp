@@ -88,13 +88,16 @@ std::uint64_t chunk_count(const dispute::Shape& shape);
 std::uint32_t slot_at(ByteView slots, std::size_t position);
 /// A signed commitment whose kind may be any. @errors kMalformed: not 226 bytes of format 1.
 Result<protocol::SignedCommitment> read_commitment(ByteView bytes);
-/// The fault in a worker's commitment: kSignatureField, or a contradiction.
+/// The fault in a worker's commitment: kSignatureField, or a contradiction. @param slot what the
+/// record fixes for the commitment's; nullptr: it has none.
 std::optional<std::uint8_t> signer_fault(const crypto::Eip712Domain& domain,
                                          const protocol::SignedCommitment& commitment,
-                                         const protocol::RoundRecord& record);
+                                         const protocol::RoundTerms& terms,
+                                         const protocol::SlotAssignment* slot);
 /// contradiction() of a commitment that must be a worker's, whatever its slot.
 std::optional<std::uint8_t> train_contradiction(const protocol::UnitCommitment& commitment,
-                                                const protocol::RoundRecord& record,
+                                                const protocol::RoundTerms& terms,
+                                                const protocol::SlotAssignment* slot,
                                                 const Address& signer);
 
 // Each decides one move. @errors of decide().

@@ -115,13 +115,21 @@ Result<protocol::SignedCommitment> read_commitment(ByteView bytes) {
     return out;
 }
 
+namespace {
+Result<Address> signer_of(const crypto::Eip712Domain& domain,
+                          const protocol::SignedCommitment& commitment) {
+    return crypto::recover_address(protocol::signing_digest(domain, commitment.commitment),
+                                   commitment.signature);
+}
+}  // namespace
+
 std::optional<std::uint8_t> signer_fault(const crypto::Eip712Domain& domain,
                                          const protocol::SignedCommitment& commitment,
-                                         const protocol::RoundRecord& record) {
-    const Digest digest = protocol::signing_digest(domain, commitment.commitment);
-    const auto signer = crypto::recover_address(digest, commitment.signature);
+                                         const protocol::RoundTerms& terms,
+                                         const protocol::SlotAssignment* slot) {
+    const auto signer = signer_of(domain, commitment);
     if (!signer.ok()) return kSignatureField;
-    return train_contradiction(commitment.commitment, record, *signer);
+    return train_contradiction(commitment.commitment, terms, slot, *signer);
 }
 
 Result<Step> decide(const Cursor& c, const move::DeclareOuter& m) {
@@ -268,8 +276,11 @@ Result<Finding> decide(const Cursor& c, const move::ProveSigner& m,
     if (tagged("gym.round.v1", m.record) != m.facts.round_record)
         return fail(ErrorCode::kMismatch, "the record is not the round's");
     GYM_TRY(const protocol::SignedCommitment shown, read_commitment(m.commitment));
-    GYM_TRY(const protocol::RoundRecord record, protocol::decode_round_record(m.record));
-    const auto field = signer_fault(*commitments, shown, record);
+    GYM_TRY(const protocol::RoundHead head, protocol::decode_round_head(m.record));
+    // As the contract: without a signer nobody looks at the slot.
+    if (!signer_of(*commitments, shown).ok()) return Finding{kSignatureField, {}, {}};
+    GYM_TRY(const auto slot, protocol::open_slot(head, shown.commitment.slot, m.slot));
+    const auto field = signer_fault(*commitments, shown, head, slot ? &*slot : nullptr);
     if (!field) return fail(ErrorCode::kConflict, "there is no fault");
     return Finding{*field, {}, {}};
 }

@@ -59,10 +59,11 @@ Status check_dispute_roots(const protocol::RoundRecord& record, const program::P
 Result<execution::TrainInputs> InputLoader::load_train(const protocol::RoundRecord& record,
                                                        const records::UnitInputs& inputs,
                                                        const rpc::BlobCache::Progress& progress) {
-    if (record.steps > engine::kUnitStepsMax)
-        return fail(ErrorCode::kOutOfRange,
-                    "a unit of " + std::to_string(record.steps) + " steps, at most " +
-                        std::to_string(engine::kUnitStepsMax) + " are allowed");
+    for (const protocol::SlotAssignment& slot : record.slots)
+        if (slot.steps > engine::kUnitStepsMax)
+            return fail(ErrorCode::kOutOfRange,
+                        "a unit of " + std::to_string(slot.steps) + " steps, at most " +
+                            std::to_string(engine::kUnitStepsMax) + " are allowed");
     if (record.delta_codec != engine::kDeltaCodecRaw)
         return fail(ErrorCode::kMismatch, "delta codec " + std::to_string(record.delta_codec) +
                                               " is not known to this version");

@@ -17,11 +17,11 @@ struct Placeholder {
     const char* value;
 };
 constexpr std::array<Placeholder, 5> kPlaceholders{{{"rounds", "1"},
-                                                    {"slots", "630"},
+                                                    {"slots", "1024"},
                                                     {"steps_per_round", "32768"},
                                                     {"price_per_pflop", "1"},
                                                     {"budget", "1"}}};
-static_assert(registry::kJobSlotsMax == 630 && registry::kJobStepsMax == 32'768);
+static_assert(registry::kJobSlotsMax == 1'024 && registry::kJobStepsMax == 32'768);
 
 template <class Parse>
 auto read_with(YamlMap& map, const char* key, Parse parse) -> decltype(parse(std::string())) {

@@ -95,7 +95,8 @@ Result<game::Conflict> conflict_of(const Claim& claim) {
     if (claim.subject != Subject::kConflict) return wrong(claim, "it is not a conflict");
     const auto other = game::read_conflict_other(claim.other);
     if (!other.ok()) return wrong(claim, "what contradicts is " + other.error().message);
-    return game::Conflict{claim.evidence.commitment, claim.evidence.record, claim.other};
+    return game::Conflict{claim.evidence.commitment, protocol::head_of(claim.evidence.record),
+                          claim.other};
 }
 
 Status check(const Claim& claim) {

@@ -53,7 +53,7 @@ class Replay {
         if (says.slot == protocol::kAggregateSlot && !epoch_)
             return fail(ErrorCode::kUnavailable, "the epoch of the aggregate's round is not known");
         const game::UnitFacts facts =
-            game::unit_facts_of(says, call->evidence.record, epoch_.value_or(game::EpochRoot{}));
+            game::unit_facts_of(call->evidence, epoch_.value_or(game::EpochRoot{}));
         game.transcript.emplace(facts, game::start_of(opened.unit, facts));
         // As the contract does, and at once: of two games that wait at one position each has an
         // answer of its own, and which one leads on an opening depends on when it comes.

@@ -20,14 +20,14 @@ Error wrong_field(std::string_view field, std::uint64_t given, std::uint64_t exp
                                           std::to_string(expected));
 }
 
-Status check_counted_fields(const UnitCommitment& commitment, const RoundRecord& record) {
+Status check_counted_fields(const UnitCommitment& commitment, const RoundRecord& record,
+                            std::uint32_t steps) {
     if (commitment.delta_codec != record.delta_codec)
         return wrong_field("delta codec", commitment.delta_codec, record.delta_codec);
-    if (commitment.steps != record.steps)
-        return wrong_field("steps", commitment.steps, record.steps);
-    const std::uint64_t tokens = record.tokens_per_step * record.steps;
+    if (commitment.steps != steps) return wrong_field("steps", commitment.steps, steps);
+    const std::uint64_t tokens = record.tokens_per_step * steps;
     if (commitment.tokens != tokens) return wrong_field("tokens", commitment.tokens, tokens);
-    const std::uint64_t flops = record.flops_per_step * record.steps;
+    const std::uint64_t flops = record.flops_per_step * steps;
     if (commitment.flops != flops) return wrong_field("flops", commitment.flops, flops);
     return {};
 }
@@ -144,7 +144,7 @@ Status check_against_round(const UnitCommitment& commitment, const RoundRecord& 
                     "commitment: slot " + std::to_string(commitment.slot) + " belongs to " +
                         slot->worker.hex() + ", not to " + worker.hex());
     if (commitment.attempt != attempt) return wrong_field("attempt", commitment.attempt, attempt);
-    GYM_CHECK(check_counted_fields(commitment, record));
+    GYM_CHECK(check_counted_fields(commitment, record, slot->steps));
     return check_roots(commitment);
 }
 

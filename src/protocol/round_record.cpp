@@ -1,81 +1,125 @@
 #include "gym/protocol/round_record.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <string>
 
+#include "gym/commit/merkle.hpp"
 #include "gym/commit/sha256.hpp"
+#include "gym/common/assert.hpp"
 
 namespace gym::protocol {
 namespace {
 
-constexpr std::uint16_t kFormat = 2;
-/// Least size of a record in the contracts (RoundRecords.sol).
-constexpr std::size_t kChainBytesMin = 400;
+constexpr std::uint16_t kFormat = 3;
 
 Error unknown_format(std::uint16_t format) {
     return fail(ErrorCode::kMalformed, "round record: unknown format " + std::to_string(format));
 }
 
-void encode_roots(const RoundRecord& record, commit::Encoder& out) {
-    for (const Digest* root :
-         {&record.previous_record, &record.base_state_root, &record.momentum_root,
-          &record.program_root, &record.aggregate_program_root, &record.evaluate_program_root,
-          &record.dataset_root, &record.job_seed, &record.trace_root, &record.initial_state_root})
-        out.fixed(*root);
+template <class Terms>
+auto roots_of(Terms& terms) {
+    return std::array{&terms.previous_record,
+                      &terms.base_state_root,
+                      &terms.momentum_root,
+                      &terms.program_root,
+                      &terms.aggregate_program_root,
+                      &terms.evaluate_program_root,
+                      &terms.dataset_root,
+                      &terms.job_seed,
+                      &terms.trace_root,
+                      &terms.initial_state_root};
 }
 
-Status decode_roots(commit::Decoder& in, RoundRecord& record) {
-    for (Digest* root :
-         {&record.previous_record, &record.base_state_root, &record.momentum_root,
-          &record.program_root, &record.aggregate_program_root, &record.evaluate_program_root,
-          &record.dataset_root, &record.job_seed, &record.trace_root, &record.initial_state_root}) {
+void encode_head(const RoundHead& head, commit::Encoder& out) {
+    out.u16(kFormat).fixed(head.job_id).u64(head.round);
+    for (const Digest* root : roots_of(head))
+        out.fixed(*root);
+    out.u32(head.checkpoint_every).u64(head.tokens_per_step).u64(head.flops_per_step);
+    out.u16(head.delta_codec);
+    out.u32(head.sampling.floor_ppm).u32(head.sampling.aggregate_ppm);
+    out.u32(head.slots).fixed(head.slots_root);
+    out.u32(head.included).fixed(head.included_root);
+}
+
+Result<RoundHead> decode_head(commit::Decoder& in) {
+    RoundHead head;
+    GYM_TRY(const std::uint16_t format, in.u16());
+    if (format != kFormat) return unknown_format(format);
+    GYM_TRY(head.job_id, in.digest());
+    GYM_TRY(head.round, in.u64());
+    for (Digest* root : roots_of(head)) {
         GYM_TRY(*root, in.digest());
     }
-    return {};
+    GYM_TRY(head.checkpoint_every, in.u32());
+    GYM_TRY(head.tokens_per_step, in.u64());
+    GYM_TRY(head.flops_per_step, in.u64());
+    GYM_TRY(head.delta_codec, in.u16());
+    GYM_TRY(head.sampling.floor_ppm, in.u32());
+    GYM_TRY(head.sampling.aggregate_ppm, in.u32());
+    GYM_TRY(head.slots, in.u32());
+    GYM_TRY(head.slots_root, in.digest());
+    GYM_TRY(head.included, in.u32());
+    GYM_TRY(head.included_root, in.digest());
+    return head;
 }
 
-Status decode_scalars(commit::Decoder& in, RoundRecord& record) {
-    GYM_TRY(record.steps, in.u32());
-    GYM_TRY(record.checkpoint_every, in.u32());
-    GYM_TRY(record.tokens_per_step, in.u64());
-    GYM_TRY(record.flops_per_step, in.u64());
-    GYM_TRY(record.delta_codec, in.u16());
-    GYM_TRY(record.sampling.floor_ppm, in.u32());
-    GYM_TRY(record.sampling.aggregate_ppm, in.u32());
-    return {};
+void encode_terms(const SlotAssignment& slot, commit::Encoder& out) {
+    out.fixed(slot.worker).u32(slot.sampling_rate_ppm).u32(slot.steps);
 }
 
-Status decode_slots(commit::Decoder& in, RoundRecord& record) {
-    GYM_TRY(const std::uint32_t count, in.count(kSlotsMax));
-    for (std::uint32_t i = 0; i < count; ++i) {
-        SlotAssignment slot;
-        GYM_TRY(slot.slot, in.u32());
-        GYM_TRY(slot.worker, in.address());
-        GYM_TRY(slot.sampling_rate_ppm, in.u32());
-        record.slots.push_back(slot);
-    }
-    return {};
+Result<SlotAssignment> decode_terms(std::uint32_t slot, commit::Decoder& in) {
+    SlotAssignment terms;
+    terms.slot = slot;
+    GYM_TRY(terms.worker, in.address());
+    GYM_TRY(terms.sampling_rate_ppm, in.u32());
+    GYM_TRY(terms.steps, in.u32());
+    return terms;
+}
+
+void encode_delta(const IncludedDelta& delta, commit::Encoder& out) {
+    out.u32(delta.slot).fixed(delta.unit).fixed(delta.delta_root);
+}
+
+Result<IncludedDelta> decode_delta(commit::Decoder& in) {
+    IncludedDelta delta;
+    GYM_TRY(delta.slot, in.u32());
+    GYM_TRY(delta.unit, in.digest());
+    GYM_TRY(delta.delta_root, in.digest());
+    return delta;
+}
+
+Error malformed(const std::string& what) {
+    return fail(ErrorCode::kMalformed, "round record: " + what);
+}
+
+std::vector<Digest> slot_leaves(const RoundRecord& record) {
+    std::vector<Digest> leaves;
+    leaves.reserve(record.slots.size());
+    for (const SlotAssignment& slot : record.slots)
+        leaves.push_back(slot_leaf(slot));
+    return leaves;
 }
 
 Error invalid(const std::string& what) {
     return fail(ErrorCode::kInvalidArgument, "round record: " + what);
 }
 
-template <class Item>
-bool ascending_by_slot(const std::vector<Item>& items) {
-    return std::adjacent_find(items.begin(), items.end(), [](const Item& a, const Item& b) {
+bool ascending_by_slot(const std::vector<IncludedDelta>& deltas) {
+    return std::ranges::adjacent_find(deltas, [](const auto& a, const auto& b) {
                return a.slot >= b.slot;
-           }) == items.end();
+           }) == deltas.end();
 }
 
 Status validate_slots(const RoundRecord& record) {
     if (record.slots.size() > kSlotsMax) return invalid("too many slots");
-    if (!ascending_by_slot(record.slots)) return invalid("slots are not in ascending order");
     std::set<Address> workers;
-    for (const SlotAssignment& slot : record.slots) {
-        const std::string name = "slot " + std::to_string(slot.slot);
-        if (slot.slot >= kSlotsMax) return invalid(name + " is out of range");
+    for (std::size_t i = 0; i < record.slots.size(); ++i) {
+        const SlotAssignment& slot = record.slots[i];
+        const std::string name = "slot " + std::to_string(i);
+        if (slot.slot != i) return invalid(name + " has another number");
+        if (slot.steps == 0) return invalid(name + " has no steps");
         if (slot.worker.is_zero()) return invalid(name + " has no worker");
         if (!workers.insert(slot.worker).second)
             return invalid("worker " + slot.worker.hex() + " has two slots");
@@ -88,57 +132,98 @@ Status validate_slots(const RoundRecord& record) {
 }  // namespace
 
 const SlotAssignment* RoundRecord::find_slot(std::uint32_t slot) const noexcept {
-    const auto found = std::lower_bound(
-        slots.begin(), slots.end(), slot,
-        [](const SlotAssignment& item, std::uint32_t wanted) { return item.slot < wanted; });
-    return found != slots.end() && found->slot == slot ? &*found : nullptr;
+    return slot < slots.size() ? &slots[slot] : nullptr;
 }
 
 void encode_included(std::span<const IncludedDelta> included, commit::Encoder& out) {
     out.u32(static_cast<std::uint32_t>(included.size()));
     for (const IncludedDelta& delta : included)
-        out.u32(delta.slot).fixed(delta.unit).fixed(delta.delta_root);
+        encode_delta(delta, out);
 }
 
 Result<std::vector<IncludedDelta>> decode_included(commit::Decoder& in) {
     GYM_TRY(const std::uint32_t count, in.count(kSlotsMax));
     std::vector<IncludedDelta> included;
     for (std::uint32_t i = 0; i < count; ++i) {
-        IncludedDelta delta;
-        GYM_TRY(delta.slot, in.u32());
-        GYM_TRY(delta.unit, in.digest());
-        GYM_TRY(delta.delta_root, in.digest());
+        GYM_TRY(const IncludedDelta delta, decode_delta(in));
         included.push_back(delta);
     }
     return included;
 }
 
+Digest slot_leaf(const SlotAssignment& slot) {
+    commit::Encoder out;
+    out.raw(as_bytes("gym.slot_terms.v1")).u32(slot.slot);
+    encode_terms(slot, out);
+    return commit::sha256(out.view());
+}
+
+Digest included_leaf(const IncludedDelta& delta) {
+    commit::Encoder out;
+    out.raw(as_bytes("gym.included_delta.v1"));
+    encode_delta(delta, out);
+    return commit::sha256(out.view());
+}
+
+RoundHead head_of(const RoundRecord& record) {
+    RoundHead head{record, {}, {}, {}, {}};
+    head.slots = static_cast<std::uint32_t>(record.slots.size());
+    head.slots_root = commit::merkle_root(slot_leaves(record));
+    std::vector<Digest> included;
+    included.reserve(record.included.size());
+    for (const IncludedDelta& delta : record.included)
+        included.push_back(included_leaf(delta));
+    head.included = static_cast<std::uint32_t>(included.size());
+    head.included_root = commit::merkle_root(included);
+    return head;
+}
+
+Bytes encode(const RoundHead& head) {
+    commit::Encoder out;
+    encode_head(head, out);
+    return out.take();
+}
+
+Result<RoundHead> decode_round_head(ByteView bytes) {
+    commit::Decoder in(bytes);
+    GYM_TRY(RoundHead head, decode_head(in));
+    GYM_CHECK(in.expect_end());
+    return head;
+}
+
+Result<RoundHead> read_round_head(ByteView record) {
+    return decode_round_head(record.first(std::min(record.size(), kRoundHeadBytes)));
+}
+
 Bytes encode(const RoundRecord& record) {
     commit::Encoder out;
-    out.u16(kFormat).fixed(record.job_id).u64(record.round);
-    encode_roots(record, out);
-    out.u32(record.steps).u32(record.checkpoint_every);
-    out.u64(record.tokens_per_step).u64(record.flops_per_step).u16(record.delta_codec);
-    out.u32(record.sampling.floor_ppm).u32(record.sampling.aggregate_ppm);
-    out.u32(static_cast<std::uint32_t>(record.slots.size()));
+    encode_head(head_of(record), out);
     for (const SlotAssignment& slot : record.slots)
-        out.u32(slot.slot).fixed(slot.worker).u32(slot.sampling_rate_ppm);
-    encode_included(record.included, out);
+        encode_terms(slot, out);
+    for (const IncludedDelta& delta : record.included)
+        encode_delta(delta, out);
     return out.take();
 }
 
 Result<RoundRecord> decode_round_record(ByteView bytes) {
     commit::Decoder in(bytes);
-    RoundRecord record;
-    GYM_TRY(const std::uint16_t format, in.u16());
-    if (format != kFormat) return unknown_format(format);
-    GYM_TRY(record.job_id, in.digest());
-    GYM_TRY(record.round, in.u64());
-    GYM_CHECK(decode_roots(in, record));
-    GYM_CHECK(decode_scalars(in, record));
-    GYM_CHECK(decode_slots(in, record));
-    GYM_TRY(record.included, decode_included(in));
+    GYM_TRY(const RoundHead head, decode_head(in));
+    if (head.slots > kSlotsMax || head.included > kSlotsMax ||
+        bytes.size() != round_record_bytes(head.slots, head.included))
+        return malformed(std::to_string(bytes.size()) + " bytes with " +
+                         std::to_string(head.slots) + " slots and " +
+                         std::to_string(head.included) + " included deltas");
+    RoundRecord record{head, {}, {}};
+    for (std::uint32_t i = 0; i < head.slots; ++i) {
+        GYM_TRY(const SlotAssignment slot, decode_terms(i, in));
+        record.slots.push_back(slot);
+    }
+    for (std::uint32_t i = 0; i < head.included; ++i) {
+        GYM_TRY(const IncludedDelta delta, decode_delta(in));
+        record.included.push_back(delta);
+    }
     GYM_CHECK(in.expect_end());
+    if (head_of(record) != head) return malformed("its lists are not those of its roots");
     if (const Status valid = validate(record); !valid.ok())
         return fail(ErrorCode::kMalformed, valid.error().message);
     return record;
@@ -146,7 +231,6 @@ Result<RoundRecord> decode_round_record(ByteView bytes) {
 
 Status validate(const RoundRecord& record) {
     if (record.round == 0) return invalid("rounds count from 1");
-    if (record.steps == 0) return invalid("no steps");
     if (record.checkpoint_every == 0) return invalid("no checkpoint interval");
     if (record.sampling.floor_ppm > kPpm || record.sampling.aggregate_ppm > kPpm)
         return invalid("a sampling rate is above 1");
@@ -154,40 +238,49 @@ Status validate(const RoundRecord& record) {
     if (record.included.size() > kSlotsMax) return invalid("too many included deltas");
     if (!ascending_by_slot(record.included))
         return invalid("included deltas are not in ascending order");
-    const std::uint64_t size = round_record_bytes(record.slots.size(), record.included.size());
-    if (size > kRoundRecordBytesMax)
-        return invalid(std::to_string(size) + " bytes for " + std::to_string(record.slots.size()) +
-                       " slots and " + std::to_string(record.included.size()) +
-                       " included deltas; games about it can be opened with at most " +
-                       std::to_string(kRoundRecordBytesMax) + ": use fewer slots");
     return validate_slots(record);
 }
 
+Digest hash(const RoundHead& head) {
+    commit::Encoder out;
+    out.raw(as_bytes("gym.round.v1"));
+    encode_head(head, out);
+    return commit::sha256(out.view());
+}
+
 Digest hash(const RoundRecord& record) {
-    return hash_round_record(encode(record));
+    return hash(head_of(record));
 }
 
-Digest hash_round_record(ByteView bytes) {
-    commit::Hasher hasher;
-    return hasher.update(as_bytes("gym.round.v1")).update(bytes).finish();
+SlotProof prove_slot(const RoundRecord& record, std::uint32_t slot) {
+    const SlotAssignment* const terms = record.find_slot(slot);
+    if (terms == nullptr) return {};
+    auto path = commit::merkle_prove(slot_leaves(record), slot);
+    GYM_ASSERT(path.ok(), "the record has the slot");
+    commit::Encoder out;
+    encode_terms(*terms, out);
+    return {out.take(), std::move(path).value()};
 }
 
-Result<RoundRecordHead> read_round_record_head(ByteView bytes) {
-    if (bytes.size() < kChainBytesMin || bytes.size() > kRoundRecordBytesMax)
-        return fail(ErrorCode::kMalformed, "round record: " + std::to_string(bytes.size()) +
-                                               " bytes, contracts take " +
-                                               std::to_string(kChainBytesMin) + " to " +
-                                               std::to_string(kRoundRecordBytesMax));
-    commit::Decoder in(bytes);
-    RoundRecordHead head;
-    GYM_TRY(const std::uint16_t format, in.u16());
-    if (format != kFormat) return unknown_format(format);
-    GYM_TRY(head.job_id, in.digest());
-    GYM_TRY(head.round, in.u64());
-    GYM_TRY(head.previous_record, in.digest());
-    GYM_TRY(head.base_state_root, in.digest());
-    GYM_TRY(head.momentum_root, in.digest());
-    return head;
+Result<std::optional<SlotAssignment>> read_slot(std::uint32_t slot, const SlotProof& proof) {
+    if (proof.terms.empty() && proof.path.empty()) return std::optional<SlotAssignment>();
+    commit::Decoder in(proof.terms);
+    GYM_TRY(const SlotAssignment terms, decode_terms(slot, in));
+    GYM_CHECK(in.expect_end());
+    return std::optional(terms);
+}
+
+Result<std::optional<SlotAssignment>> open_slot(const RoundHead& head, std::uint32_t slot,
+                                                const SlotProof& proof) {
+    GYM_TRY(const auto terms, read_slot(slot, proof));
+    if (terms.has_value() != (slot < head.slots))
+        return fail(ErrorCode::kMismatch, "a round of " + std::to_string(head.slots) +
+                                              " slots, and " + (terms ? "" : "no ") +
+                                              "terms of slot " + std::to_string(slot));
+    if (terms)
+        GYM_CHECK(commit::merkle_verify(head.slots_root, {slot, head.slots}, slot_leaf(*terms),
+                                        proof.path));
+    return terms;
 }
 
 }  // namespace gym::protocol

@@ -8,9 +8,6 @@
 
 namespace gym::registry {
 
-static_assert(protocol::round_record_bytes(kJobSlotsMax, kJobSlotsMax) <=
-              protocol::kRoundRecordBytesMax);
-
 namespace {
 
 constexpr std::int64_t kDurationMsMax = std::int64_t{30} * 24 * 3600 * 1000;

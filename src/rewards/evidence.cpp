@@ -18,7 +18,8 @@ Error wrong(const std::string& sentence) {
 
 Result<protocol::RoundRecord> open_record(const Digest& job_id, std::uint64_t round,
                                           const RoundOnChain& chain, const Bytes& bytes) {
-    const Digest hash = protocol::hash_round_record(bytes);
+    GYM_TRY(const protocol::RoundHead head, protocol::read_round_head(bytes));
+    const Digest hash = protocol::hash(head);
     if (hash != chain.record_hash)
         return wrong("the chain has the record " + chain.record_hash.hex() +
                      ", the published one is " + hash.hex());

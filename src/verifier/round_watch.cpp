@@ -48,7 +48,7 @@ NextRecordAudit audit_next_record(const WatchedRound& round, ByteView next) {
     NextRecordAudit out;
     const std::string name = "the record of round " + std::to_string(round.record.round + 1);
     const protocol::UnitCommitment& made = round.commitment.commitment;
-    const auto head = protocol::read_round_record_head(next);
+    const auto head = protocol::read_round_head(next);
     if (!head.ok()) {
         out.contradictions.push_back(name + " is none: " + head.error().message);
         return out;  // the chain's rules refuse it, too, and no node works on it

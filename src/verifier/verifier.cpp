@@ -86,7 +86,7 @@ Result<PendingReport> VerifierImpl::compute(const records::VerifyTask& task,
     emit("started", task.unit,
          "committed by " + task.committer.hex() +
              (options_.chain == nullptr ? "" : "; round, root, beacon and draw are the chain's"));
-    set_activity({task.unit, 0, task.record.steps, "verify"});
+    set_activity({task.unit, 0, task.commitment.commitment.steps, "verify"});
     PendingReport pending;
     pending.beacon = task.beacon;
     protocol::Report& report = pending.report;

@@ -164,7 +164,7 @@ Status WorkerImpl::carry_out(const records::TrainTask& task, const std::stop_tok
         GYM_CHECK(
             node::wait_for_round(*options_.chain, timer_, task.record, options_.chain_wait, stop));
     emit("started", task.unit,
-         std::to_string(task.record.steps) + " steps" +
+         std::to_string(task.record.find_slot(task.unit.slot)->steps) + " steps" +
              (options_.chain == nullptr ? "" : ", its round record is on chain"));
     GYM_TRY(const execution::TrainRun run,
             execute(task.record, task.inputs, task.unit, From::kCheckpoint, stop));
@@ -197,10 +197,10 @@ Result<execution::TrainRun> WorkerImpl::execute(const protocol::RoundRecord& rec
                                                 const records::UnitInputs& inputs,
                                                 const protocol::UnitKey& unit, From from,
                                                 const std::stop_token& stop) {
-    set_activity({unit, 0, record.steps, "download"});
-    GYM_TRY(const execution::TrainInputs loaded, loader_.load_train(record, inputs));
-    set_activity({unit, 0, record.steps, "run"});
     const CheckpointKey key{protocol::unit_id(unit), execution::unit_spec(record, unit.slot)};
+    set_activity({unit, 0, key.spec.steps, "download"});
+    GYM_TRY(const execution::TrainInputs loaded, loader_.load_train(record, inputs));
+    set_activity({unit, 0, key.spec.steps, "run"});
     engine::RunOptions run;
     run.engine = options_.engine;
     run.cancel = stop;
@@ -251,7 +251,7 @@ Result<JournalEntry> WorkerImpl::commit(const records::TrainTask& task,
     commitment.final_state_root = result.final_state_root;
     commitment.delta_codec = record.delta_codec;
     commitment.delta_root = result.delta.root();
-    commitment.steps = record.steps;
+    commitment.steps = record.find_slot(task.unit.slot)->steps;
     commitment.tokens = result.tokens;
     commitment.flops = result.flops;
     GYM_CHECK(protocol::check_against_round(commitment, record, commitment.round_record,
@@ -305,7 +305,7 @@ Status WorkerImpl::deliver(const JournalEntry& entry, const std::stop_token& sto
 }
 
 Status WorkerImpl::deliver(JournalEntry entry, const blob::VerifiedBlob& delta) {
-    const std::uint32_t steps = entry.record.steps;
+    const std::uint32_t steps = entry.commitment.commitment.steps;
     set_activity({entry.unit, steps, steps, "upload"});
     Status sent = coordinator_.put_blob(delta.root(), delta.bytes());
     if (sent.ok()) {

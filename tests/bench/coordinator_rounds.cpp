@@ -89,8 +89,8 @@ class LargeRound {
             protocol::RoundRecord record;
             record.job_id = job.id;
             record.round = 1;
-            record.steps = record.checkpoint_every = 1;
-            record.slots.push_back({0, job.owner});
+            record.checkpoint_every = 1;
+            record.slots.push_back({0, job.owner, kPpm, 1});
             const registry::StateRef state{job.id, job.id};
             GYM_TRY(const registry::Round round,
                     registry::record_round(tx, record, state, state, now()));

@@ -87,7 +87,6 @@ Bytes DisputeChain::post(const Sides& sides, const Digest& salt, Digest& unit) {
     record.job_seed = facts.job_seed;
     record.momentum_root = record.evaluate_program_root = record.previous_record =
         record.aggregate_program_root = salt;
-    record.steps = facts.steps;
     record.checkpoint_every = facts.checkpoint_every;
     record.tokens_per_step = 1024;
     record.flops_per_step = 1'000'000;
@@ -95,7 +94,7 @@ Bytes DisputeChain::post(const Sides& sides, const Digest& salt, Digest& unit) {
         record.slots.push_back({slot,
                                 slot == facts.slot ? worker_.address()
                                                    : chain::private_chain_key(100 + slot).address(),
-                                kPpm});
+                                kPpm, facts.steps});
     game::Evidence evidence;
     protocol::UnitCommitment& says = evidence.commitment.commitment;
     says.round_record = protocol::hash(record);

@@ -105,7 +105,7 @@ FakeCompute::Trained FakeCompute::train(const protocol::RoundRecord& record, std
     encoder.fixed(record.base_state_root).fixed(record.job_seed).u64(record.round).u32(slot);
     const Digest seed = commit::sha256(encoder.view());
     Trained out;
-    for (std::uint32_t step = 0; step < record.steps; ++step)
+    for (std::uint32_t step = 0; step < record.slots.at(slot).steps; ++step)
         out.records.push_back(seed.data[step % 32]);
     out.delta = bytes_of(tagged("delta", {out.records}));
     out.final_state = tagged("state", {out.records});

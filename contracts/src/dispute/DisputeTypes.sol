@@ -118,6 +118,13 @@ struct RecordProof {
     bytes32[] path;
 }
 
+/// @notice What a round record fixes for one slot, with its path to the record's slots root. Empty: the record has no such slot.
+/// @param terms Worker (20 bytes), sampling rate (4), steps (4). @param path One sibling a level.
+struct SlotProof {
+    bytes terms;
+    bytes32[] path;
+}
+
 /// @notice A node below the cursor's.
 /// @param index Among the nodes of its height. @param node Its digest. @param path From it up to the cursor's node.
 /// @param twin At STEPS only, as twinPath: the node of the states tree.

@@ -13,6 +13,7 @@ import {
     OuterProof,
     Pick,
     RecordProof,
+    SlotProof,
     StepFrame,
     StepPick,
     TokenProof
@@ -283,12 +284,14 @@ interface IDisputeMoves {
     ) external;
 
     /// @notice The commitment that was shown for an included delta has no valid signature (found as element 7), or contradicts the round
-    /// record (IDisputeGame.open). @param record The round record's bytes. @param commitment That was shown.
+    /// record (IDisputeGame.open). @param record The bytes of the round record's head. @param slot What it fixes for the
+    /// commitment's slot, as in open(). @param commitment That was shown.
     function proveSigner(
         bytes32 game,
         Cursor calldata cursor,
         OuterFacts calldata facts,
         bytes calldata record,
+        SlotProof calldata slot,
         bytes calldata commitment
     ) external;
 }

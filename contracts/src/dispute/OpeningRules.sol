@@ -10,10 +10,11 @@ import {
     IDisputeErrors,
     OpeningResult,
     OuterFacts,
+    SlotProof,
     Stage
 } from "./DisputeTypes.sol";
 import {MerkleSha256} from "./MerkleSha256.sol";
-import {RoundRecords} from "./RoundRecords.sol";
+import {RoundRecords, SlotTerms} from "./RoundRecords.sol";
 
 /// @title Evidence for openings, and contradictions in signed commitments
 /// @notice Reads signed commitments and round records, and says whether one contradicts the other. Stateless but for the log that it
@@ -55,6 +56,7 @@ contract OpeningRules {
     function open(
         bytes calldata commitment,
         bytes calldata record,
+        SlotProof calldata slot,
         uint32 index,
         bytes32[] calldata path,
         bytes32
@@ -70,11 +72,13 @@ contract OpeningRules {
         if (c.slot != Commitments.AGGREGATE_SLOT) {
             if (c.slot >= Commitments.WORKERS_SLOTS) revert NotAWorkersUnit(c.slot);
             _checkEpoch(epoch, commitment, index, path);
-            result.facts = keccak256(abi.encode(RoundRecords.facts(c, record)));
-            result.fault = RoundRecords.contradiction(c, record, result.asserter);
+            SlotTerms memory t = record.terms(c.slot, slot);
+            result.facts = keccak256(abi.encode(RoundRecords.facts(c, record, t)));
+            result.fault = RoundRecords.contradiction(c, record, t, result.asserter);
             return result;
         }
-        // In no tree: the signature is the claim.
+        // In no tree and no slot: the signature is the claim.
+        RoundRecords.checkEmpty(slot);
         if (index != 0 || path.length != 0) revert MerkleSha256.BadProofLength(path.length, 0);
         result.facts = _outerFacts(c, record, epoch);
         result.fault = RoundRecords.outerContradiction(c, record);
@@ -111,18 +115,29 @@ contract OpeningRules {
         Cursor calldata c,
         OuterFacts calldata facts,
         bytes calldata record,
+        SlotProof calldata slot,
         bytes calldata commitment
     ) external view returns (Finding memory) {
         c.expect(Stage.INCLUDED, true);
         c.check(facts.hash());
         bool shown = Commitments.leaf(commitment) == c.node && record.hash() == facts.roundRecord;
         if (!shown) revert IDisputeErrors.WrongFrame();
-        Commitment memory read = Commitments.read(commitment);
-        address signer = Commitments.signerOrNone(commitment, read.digest(address(_LOG)));
-        if (signer == address(0)) return Finding(NOBODY, 0, 0);
-        uint256 fault = RoundRecords.contradiction(read, record, signer);
+        return Finding(_signerFault(commitment, record, slot), 0, 0);
+    }
+
+    /// @dev What is wrong with a worker's commitment: NOBODY, or the field that the record contradicts.
+    function _signerFault(
+        bytes calldata commitment,
+        bytes calldata record,
+        SlotProof calldata slot
+    ) private view returns (uint256) {
+        Commitment memory c = Commitments.read(commitment);
+        address signer = Commitments.signerOrNone(commitment, c.digest(address(_LOG)));
+        if (signer == address(0)) return NOBODY;
+        uint256 fault =
+            RoundRecords.contradiction(c, record, record.terms(c.slot, slot), signer);
         if (fault == 0) revert IDisputeErrors.NoFault();
-        return Finding(fault - 1, 0, 0);
+        return fault - 1;
     }
 
     /// @dev The record is posted. @return hash Of it. @return epoch Of its round; 0 while it has none.

@@ -10,7 +10,8 @@ import {
     OuterFrame,
     OuterProof,
     Pick,
-    RecordProof
+    RecordProof,
+    SlotProof
 } from "./DisputeTypes.sol";
 import {IDisputeMoves} from "./IDisputeMoves.sol";
 
@@ -133,6 +134,7 @@ abstract contract OuterMoves is DisputeTable {
         Cursor calldata cursor,
         OuterFacts calldata,
         bytes calldata,
+        SlotProof calldata,
         bytes calldata
     ) external {
         _prove(game, cursor, _OPENING);

@@ -3,23 +3,56 @@ pragma solidity ^0.8.35;
 
 import {BigEndian} from "./BigEndian.sol";
 import {Commitment, Commitments} from "./Commitments.sol";
-import {Facts, IDisputeErrors, OuterFacts} from "./DisputeTypes.sol";
+import {Facts, IDisputeErrors, OuterFacts, SlotProof} from "./DisputeTypes.sol";
+import {MerkleSha256} from "./MerkleSha256.sol";
 
-/// @title Round records, which fix the terms of the units of their round
-/// @notice docs/PROTOCOL.md, "Round record". Only hash() and what comes with it says whose record it is.
+/// @notice What a round fixes for the unit of one slot. @param worker 0: the round has no such slot. @param steps Of the unit.
+struct SlotTerms {
+    address worker;
+    uint256 steps;
+}
+
+/// @title Heads of round records, which fix the terms of the units of their round
+/// @notice docs/PROTOCOL.md, "Round record". Only hash() and what comes with it says whose head it is.
 library RoundRecords {
-    uint256 private constant HEAD_BYTES = 400;
+    uint256 private constant HEAD_BYTES = 464;
+    /// @dev Worker, sampling rate, steps.
     uint256 private constant SLOT_BYTES = 28;
-    /// @dev A game about two records is opened by one transaction, for which nodes take 128 KiB.
-    uint256 private constant BYTES_MAX = 60_928;
-    uint256 private constant FORMAT = 2;
+    uint256 private constant FORMAT = 3;
 
-    /// @notice The part of it that is posted. Reverts if it is not a record.
-    function hash(bytes calldata record) internal pure returns (bytes32) {
-        bool legal = record.length >= HEAD_BYTES && record.length <= BYTES_MAX
-            && BigEndian.number(record, 0, 2) == FORMAT;
-        if (!legal) revert IDisputeErrors.Malformed(record.length);
-        return sha256(abi.encodePacked("gym.round.v1", record));
+    /// @notice Its hash, which is posted. Reverts if it is not the head of a record.
+    function hash(bytes calldata head) internal pure returns (bytes32) {
+        bool legal = head.length == HEAD_BYTES && BigEndian.number(head, 0, 2) == FORMAT;
+        if (!legal) revert IDisputeErrors.Malformed(head.length);
+        return sha256(abi.encodePacked("gym.round.v1", head));
+    }
+
+    /// @notice The terms of a slot. @param proof Of the slot's leaf; empty if the round has no such slot. Reverts unless it is.
+    function terms(bytes calldata head, uint256 slot, SlotProof calldata proof)
+        internal
+        view
+        returns (SlotTerms memory t)
+    {
+        uint256 slots = BigEndian.number(head, 392, 4);
+        if (slot >= slots) {
+            checkEmpty(proof);
+            return t;
+        }
+        if (proof.terms.length != SLOT_BYTES) {
+            revert IDisputeErrors.Malformed(proof.terms.length);
+        }
+        // Below the number of slots, a uint32.
+        // forge-lint: disable-next-line(unsafe-typecast)
+        bytes32 leaf = sha256(abi.encodePacked("gym.slot_terms.v1", uint32(slot), proof.terms));
+        MerkleSha256.verify(_digest(head, 396), slot, slots, leaf, proof.path);
+        t.worker = address(uint160(BigEndian.number(proof.terms, 0, 20)));
+        t.steps = BigEndian.number(proof.terms, 24, 4);
+    }
+
+    /// @notice Reverts if it proves anything.
+    function checkEmpty(SlotProof calldata proof) internal pure {
+        uint256 length = proof.terms.length + proof.path.length;
+        if (length != 0) revert IDisputeErrors.Malformed(length);
     }
 
     function job(bytes calldata record) internal pure returns (bytes32) {
@@ -44,7 +77,7 @@ library RoundRecords {
     }
 
     /// @notice The fixed terms of a train unit.
-    function facts(Commitment memory c, bytes calldata record)
+    function facts(Commitment memory c, bytes calldata record, SlotTerms memory t)
         internal
         pure
         returns (Facts memory f)
@@ -58,8 +91,10 @@ library RoundRecords {
         f.datasetRoot = _digest(record, 234);
         f.round = round(record);
         f.slot = uint32(c.slot);
-        f.steps = uint32(BigEndian.number(record, 362, 4));
-        f.checkpointEvery = uint32(BigEndian.number(record, 366, 4));
+        // Four bytes of the leaf.
+        // forge-lint: disable-next-line(unsafe-typecast)
+        f.steps = uint32(t.steps);
+        f.checkpointEvery = uint32(BigEndian.number(record, 362, 4));
     }
 
     /// @notice The fixed terms of an aggregate unit. @return f All but the epoch.
@@ -78,22 +113,22 @@ library RoundRecords {
     }
 
     /// @notice 0, or 1 + the field of a worker's commitment that is not what the round fixes; in the order of IDisputeGame.open.
-    function contradiction(Commitment memory c, bytes calldata record, address asserter)
-        internal
-        pure
-        returns (uint256)
-    {
-        uint256 steps = BigEndian.number(record, 362, 4);
+    function contradiction(
+        Commitment memory c,
+        bytes calldata record,
+        SlotTerms memory t,
+        address asserter
+    ) internal pure returns (uint256) {
         if (c.kind != Commitments.TRAIN) return 1;
-        if (_workerOf(record, c.slot) != asserter) return 2;
+        if (t.worker == address(0) || t.worker != asserter) return 2;
         if (c.deltaCodec != _codec(record)) return 3;
-        if (c.steps != steps) return 4;
+        if (c.steps != t.steps) return 4;
         unchecked {
             // The engine counts modulo 2^64.
             // forge-lint: disable-next-line(unsafe-typecast)
-            if (c.tokens != uint64(BigEndian.number(record, 370, 8) * steps)) return 5;
+            if (c.tokens != uint64(BigEndian.number(record, 366, 8) * t.steps)) return 5;
             // forge-lint: disable-next-line(unsafe-typecast)
-            if (c.flops != uint64(BigEndian.number(record, 378, 8) * steps)) return 6;
+            if (c.flops != uint64(BigEndian.number(record, 374, 8) * t.steps)) return 6;
         }
         return _hasZero(c) ? 7 : 0;
     }
@@ -112,7 +147,7 @@ library RoundRecords {
     }
 
     function _codec(bytes calldata record) private pure returns (uint256) {
-        return BigEndian.number(record, 386, 2);
+        return BigEndian.number(record, 382, 2);
     }
 
     function _hasZero(Commitment memory c) private pure returns (bool) {
@@ -121,21 +156,5 @@ library RoundRecords {
 
     function _digest(bytes calldata record, uint256 offset) private pure returns (bytes32) {
         return bytes32(BigEndian.number(record, offset, 32));
-    }
-
-    /// @dev Slots are in ascending order. @return worker 0 if the round has no such slot.
-    function _workerOf(bytes calldata record, uint256 slot) private pure returns (address) {
-        uint256 low = 0;
-        uint256 high = BigEndian.number(record, 396, 4);
-        if (high > Commitments.WORKERS_SLOTS) revert IDisputeErrors.Malformed(396);
-        while (low < high) {
-            uint256 middle = (low + high) / 2;
-            uint256 offset = HEAD_BYTES + middle * SLOT_BYTES;
-            uint256 found = BigEndian.number(record, offset, 4);
-            if (found == slot) return address(uint160(BigEndian.number(record, offset + 4, 20)));
-            if (found < slot) low = middle + 1;
-            else high = middle;
-        }
-        return address(0);
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.35;
 
-import {Cursor} from "../dispute/DisputeTypes.sol";
+import {Cursor, SlotProof} from "../dispute/DisputeTypes.sol";
 import {IDisputeMoves} from "../dispute/IDisputeMoves.sol";
 
 /// @title Disputes about units of training and aggregation
@@ -164,12 +164,14 @@ interface IDisputeGame is IDisputeMoves {
     /// its round record, the game is won at once: fields 0 kind, 1 worker, 2 codec, 3 steps, 4 tokens, 5 FLOPs, 6 a zero root.
     /// An aggregate (slot 0xFFFFFFFF) is in no epoch: its signature is the claim, whoever signed. It has no fields 1 and 5.
     /// The ether pays the asserter's gas; the rest is returned.
-    /// @param commitment The signed commitment's 226 bytes. @param record The round record's bytes.
+    /// @param commitment The signed commitment's 226 bytes. @param record The bytes of the round record's head.
+    /// @param slot What the record fixes for the commitment's slot; empty if it has no such slot, and of an aggregate.
     /// @param index Of the commitment in its epoch; 0 of an aggregate. @param path From it to the epoch's root; empty of an aggregate.
     /// @param salt Of the announcement.
     function open(
         bytes calldata commitment,
         bytes calldata record,
+        SlotProof calldata slot,
         uint32 index,
         bytes32[] calldata path,
         bytes32 salt
@@ -177,9 +179,9 @@ interface IDisputeGame is IDisputeMoves {
 
     /// @notice Opens a game that is won at once: `other` contradicts the commitment. It is as announced and paid for as by open();
     /// the window ends only once the round has an epoch (field 7: the next round).
-    /// @param commitment The signed commitment's 226 bytes. @param record Its round record, posted.
+    /// @param commitment The signed commitment's 226 bytes. @param record Head of its round record, posted.
     /// @param other Another commitment of the same signer for the same unit: field 8, and the unit is the one with the lower EIP-712
-    /// digest. Or the next round record, posted, whose base or momentum is not this aggregate's: field 7.
+    /// digest. Or the head of the next round record, posted, whose base or momentum is not this aggregate's: field 7.
     /// @param salt Of the announcement.
     function openConflict(
         bytes calldata commitment,

@@ -14,7 +14,7 @@ import {OuterRules} from "../../src/dispute/OuterRules.sol";
 import {OpeningRules} from "../../src/dispute/OpeningRules.sol";
 import {StepRules} from "../../src/dispute/StepRules.sol";
 import {TreeRules} from "../../src/dispute/TreeRules.sol";
-import {Facts} from "../../src/dispute/DisputeTypes.sol";
+import {Facts, SlotProof} from "../../src/dispute/DisputeTypes.sol";
 import {IDisputeGame} from "../../src/interfaces/IDisputeGame.sol";
 import {IStake} from "../../src/interfaces/IStake.sol";
 import {DisputeDelta} from "./DisputeDelta.sol";
@@ -23,6 +23,7 @@ import {DisputeRunner, Fault, StepRun, Wrong} from "./DisputeRunner.sol";
 import {DisputeRuns} from "./DisputeRuns.sol";
 import {DisputeTrees, Tensor} from "./DisputeTrees.sol";
 import {OneStepFixture} from "./OneStepFixture.sol";
+import {Slots} from "./Slots.sol";
 
 /// What Vm.sol lacks.
 interface VmMore {
@@ -89,6 +90,9 @@ abstract contract DisputeFixture is OneStepFixture {
     // The unit under dispute.
     bytes internal _commitment;
     bytes internal _record;
+    SlotProof internal _slot;
+    /// Of the round.
+    uint256 internal _slots = 10;
     bytes32[] internal _path;
     uint32 internal _index;
     bytes32 internal _unit;
@@ -182,6 +186,7 @@ abstract contract DisputeFixture is OneStepFixture {
 
     function _post(Posted memory p) internal {
         _record = _roundRecord();
+        _slot = Slots.prove(_workers(), _runner.STEPS(), p.slot);
         bytes32 hash = sha256(abi.encodePacked("gym.round.v1", _record));
         _facts = Facts({
             recordsRoot: p.recordsRoot,
@@ -238,7 +243,16 @@ abstract contract DisputeFixture is OneStepFixture {
 
     function _openNow(address who, bytes32 salt) internal {
         vm.prank(who);
-        _game.open{value: 1 ether}(_commitment, _record, _index, _path, salt);
+        _game.open{value: 1 ether}(_commitment, _record, _slot, _index, _path, salt);
+    }
+
+    /// Workers of the unit's round, by slot.
+    function _workers() private view returns (address[] memory workers) {
+        workers = new address[](_slots);
+        for (uint160 i = 0; i < workers.length; ++i) {
+            workers[i] = address(0x1111 + i);
+        }
+        workers[_runner.SLOT()] = _asserter;
     }
 
     function _roundRecord() private view returns (bytes memory data) {
@@ -257,14 +271,13 @@ abstract contract DisputeFixture is OneStepFixture {
             DisputeProgram.traceRoot(),
             DisputeTrees.root(DisputeTrees.tensorRoots(_runner.initialState()))
         );
-        data = abi.encodePacked(uint16(2), JOB, _runner.ROUND(), roots, _runner.STEPS());
+        data = abi.encodePacked(uint16(3), JOB, _runner.ROUND(), roots);
         data = abi.encodePacked(
             data, _runner.CHECKPOINT_EVERY(), TOKENS_PER_STEP, FLOPS_PER_STEP, uint16(0)
         );
-        data = abi.encodePacked(data, uint32(50_000), uint32(1_000_000), uint32(3));
-        data = abi.encodePacked(data, uint32(2), address(0x2222), uint32(1_000_000));
-        data = abi.encodePacked(data, _runner.SLOT(), _asserter, uint32(1_000_000));
-        data = abi.encodePacked(data, uint32(9), address(0x9999), uint32(1_000_000), uint32(0));
+        address[] memory workers = _workers();
+        data = abi.encodePacked(data, uint32(50_000), uint32(1_000_000), uint32(workers.length));
+        data = abi.encodePacked(data, Slots.root(workers, _runner.STEPS()), uint32(0), bytes32(0));
     }
 
     function _digest(Posted memory p, bytes32 record) internal view returns (bytes32) {

@@ -73,7 +73,7 @@ abstract contract DisputeHandler is DisputePlay {
         if (_pending.length == 0) return;
         bytes32 id = _pending[i % _pending.length];
         vm.prank(_ownerOf[id]);
-        try _game.open{value: 1 ether}(_commitment, _record, _index, _path, _saltOf[id]) {
+        try _game.open{value: 1 ether}(_commitment, _record, _slot, _index, _path, _saltOf[id]) {
             deposited += 1 ether;
             ids.push(id);
             _begin(id, _ownerOf[id]);

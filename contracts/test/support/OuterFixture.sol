@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.35;
 
-import {OuterFacts} from "../../src/dispute/DisputeTypes.sol";
+import {OuterFacts, SlotProof} from "../../src/dispute/DisputeTypes.sol";
 import {DisputeFixture, Posted} from "./DisputeFixture.sol";
 import {DisputeProgram} from "./DisputeProgram.sol";
 import {OuterRun, OuterRunner} from "./OuterRunner.sol";
 import {DisputeTrees, Tensor} from "./DisputeTrees.sol";
+import {Slots} from "./Slots.sol";
 
-/// A round of four workers' units, and an aggregate of three of them that is signed by the asserter.
+/// A round of twelve workers, units of four of them, and an aggregate of three of them that is signed by the asserter.
 abstract contract OuterFixture is DisputeFixture {
     uint64 internal constant ROUND = 6;
     uint32 internal constant AGGREGATE_SLOT = type(uint32).max;
     uint32 internal constant STEPS = 3;
-    uint256 internal constant WORKERS = 4;
+    uint256 internal constant WORKERS = 12;
 
     OuterRunner internal _outerRunner;
     OuterFacts internal _outerFacts;
@@ -106,6 +107,19 @@ abstract contract OuterFixture is DisputeFixture {
         _unit = keccak256(abi.encode(_digest(p, hash), _asserter));
         (_commitment, _index) = (_signedBy(p, hash, KEY), 0);
         delete _path;
+        delete _slot;
+    }
+
+    /// Of the round's workers.
+    function _slotOf(uint256 slot) internal pure returns (SlotProof memory) {
+        return Slots.prove(_roundWorkers(), STEPS, slot);
+    }
+
+    function _roundWorkers() private pure returns (address[] memory workers) {
+        workers = new address[](WORKERS);
+        for (uint32 i = 0; i < WORKERS; ++i) {
+            workers[i] = vm.addr(_workerKey(i));
+        }
     }
 
     function _hashOf(bytes memory record) internal pure returns (bytes32) {
@@ -133,15 +147,10 @@ abstract contract OuterFixture is DisputeFixture {
             DisputeProgram.traceRoot(),
             keccak256("initial state")
         );
-        data = abi.encodePacked(uint16(2), JOB, round, roots, STEPS, uint32(1));
+        data = abi.encodePacked(uint16(3), JOB, round, roots, uint32(1));
         data = abi.encodePacked(data, TOKENS_PER_STEP, FLOPS_PER_STEP, uint16(0));
         data = abi.encodePacked(data, uint32(50_000), uint32(1_000_000), uint32(WORKERS));
-        uint32[4] memory slots = [uint32(2), 5, 9, 11];
-        for (uint256 i = 0; i < WORKERS; ++i) {
-            address worker = vm.addr(_workerKey(slots[i]));
-            data = abi.encodePacked(data, slots[i], worker, uint32(1_000_000));
-        }
-        data = abi.encodePacked(data, uint32(0));
+        data = abi.encodePacked(data, Slots.root(_roundWorkers(), STEPS), uint32(0), bytes32(0));
     }
 
     /// A copy with a flipped bit in one element of the next base (0) or momentum (1). The record's state follows.

@@ -9,6 +9,7 @@ import {
     OuterFrame,
     OuterProof,
     Pick,
+    SlotProof,
     Stage
 } from "../../src/dispute/DisputeTypes.sol";
 import {IDisputeMoves} from "../../src/dispute/IDisputeMoves.sol";
@@ -205,11 +206,16 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
     function _planSigner(OuterPlay memory p) private {
         (_name, _ruler) = ("proveSigner", address(_opening));
         bytes memory shown;
+        SlotProof memory slot;
         for (uint32 i = 0; i < 16; ++i) {
             bytes memory signed = _posted[i];
-            if (sha256(abi.encodePacked("gym.commitment.v1", signed)) == p.c.node) shown = signed;
+            if (sha256(abi.encodePacked("gym.commitment.v1", signed)) == p.c.node) {
+                (shown, slot) = (signed, _slotOf(i));
+            }
         }
-        _call = abi.encodeCall(IDisputeMoves.proveSigner, (p.id, p.c, _outerFacts, _record, shown));
+        _call = abi.encodeCall(
+            IDisputeMoves.proveSigner, (p.id, p.c, _outerFacts, _record, slot, shown)
+        );
     }
 
     function _planOuterTensor(OuterPlay memory p, OuterRun memory a, OuterRun memory c) private {

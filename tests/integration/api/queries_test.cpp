@@ -32,9 +32,8 @@ class QueriesTest : public testing::ApiDatabaseTest {
         protocol::RoundRecord record;
         record.job_id = job_;
         record.round = 1;
-        record.steps = 4;
         record.checkpoint_every = 4;
-        record.slots = {{0, worker_, kPpm}};
+        record.slots = {{0, worker_, kPpm, 4}};
         GYM_TRY([[maybe_unused]] const auto round,
                 registry::record_round(tx, record, {}, {}, clock_.now_ms()));
         registry::NewUnit unit;

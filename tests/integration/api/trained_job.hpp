@@ -20,8 +20,8 @@ inline Status store_round(db::Database& owner, const Digest& job, const registry
         record.job_id = job;
         record.round = 1;
         record.base_state_root = base.root;
-        record.steps = record.checkpoint_every = 4;
-        record.slots = {{0, worker}};
+        record.checkpoint_every = 4;
+        record.slots = {{0, worker, kPpm, 4}};
         GYM_CHECK(registry::record_round(tx, record, base, momentum, 1));
         GYM_CHECK(registry::open_round(tx, job, 1, 2, 1));
         GYM_CHECK(registry::seal_round(tx, job, 1, Digest{}, 0, 1));

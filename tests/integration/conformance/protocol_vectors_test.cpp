@@ -75,14 +75,14 @@ struct Round {
             dispute::trace_root(dispute::trace_program(sample.program).value().header);
         record.initial_state_root =
             engine::state_root(engine::with_fresh_optimizer(sample.program, sample.base).value());
-        record.steps = sample.spec.steps;
         record.checkpoint_every = sample.spec.checkpoint_every;
-        record.tokens_per_step = results[0].unit.tokens / record.steps;
+        record.tokens_per_step = results[0].unit.tokens / sample.spec.steps;
         record.flops_per_step = program::flops_per_step(sample.program);
         record.sampling = {.floor_ppm = 50'000, .aggregate_ppm = 1'000'000};
         for (std::size_t i = 0; i < workers.size(); ++i)
             record.slots.push_back({samples[i].spec.slot, workers[i].address(),
-                                    protocol::sampling_rate_ppm(i + 2, record.sampling)});
+                                    protocol::sampling_rate_ppm(i + 2, record.sampling),
+                                    samples[i].spec.steps});
         record.included = {{3, digest_of("a unit"), digest_of("a delta")}};
     }
     [[nodiscard]] UnitCommitment commitment(std::size_t i) const {
@@ -95,7 +95,7 @@ struct Round {
                 .final_state_root = unit.final_state_root,
                 .delta_codec = 0,
                 .delta_root = unit.delta.root(),
-                .steps = record.steps,
+                .steps = samples[i].spec.steps,
                 .tokens = unit.tokens,
                 .flops = unit.flops};
     }
@@ -154,7 +154,7 @@ json::object report_vector(const Round& round, const Digest& beacon) {
         result.records_root,
         result.final_state_root,
         result.delta.root(),
-        protocol::trace_at(challenge, round.record.steps, round.results[0].chunks),
+        protocol::trace_at(challenge, round.record.slots[0].steps, round.results[0].chunks),
         challenge,
         digest_of("report salt")};
     return {{"worker", round.workers[0].address().hex()},

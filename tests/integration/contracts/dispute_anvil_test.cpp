@@ -52,7 +52,8 @@ class DisputesOnAnvil : public DeployedTest {
     /// A posted unit of owner_, whose commitment says `steps`.
     struct Unit {
         Bytes commitment;
-        Bytes record;
+        Bytes record;  ///< its head
+        Bytes slot;    ///< the terms of its only one
         Digest name;
     };
     Unit post(std::uint32_t steps) {
@@ -62,11 +63,10 @@ class DisputesOnAnvil : public DeployedTest {
         record.program_root = record.dataset_root = record.trace_root = record.job_id;
         record.base_state_root = record.momentum_root = record.initial_state_root = record.job_id;
         record.evaluate_program_root = record.job_seed = record.job_id;
-        record.steps = kSteps;
         record.checkpoint_every = 1;
         record.tokens_per_step = 10;
         record.flops_per_step = 100;
-        record.slots = {{0, owner_.address(), kPpm}};
+        record.slots = {{0, owner_.address(), kPpm, kSteps}};
         protocol::UnitCommitment says;
         says.round_record = protocol::hash(record);
         says.records_root = says.final_state_root = says.delta_root = record.job_id;
@@ -85,7 +85,8 @@ class DisputesOnAnvil : public DeployedTest {
         const Address asserter = owner_.address();
         named.insert(named.end(), asserter.data.begin(), asserter.data.end());
         const Digest digest = protocol::signing_digest(domain, says);
-        return {protocol::encode(signed_one), protocol::encode(record),
+        return {protocol::encode(signed_one), protocol::encode(protocol::head_of(record)),
+                protocol::prove_slot(record, 0).terms,
                 crypto::keccak256({digest.view(), ByteView(named)})};
     }
 
@@ -96,10 +97,12 @@ class DisputesOnAnvil : public DeployedTest {
         return name;
     }
     static Bytes open_data(const Unit& unit, const Digest& salt) {
-        return chain::AbiSignature::parse("open(bytes,bytes,uint32,bytes32[],bytes32)")
+        return chain::AbiSignature::parse(
+                   "open(bytes,bytes,(bytes,bytes32[]),uint32,bytes32[],bytes32)")
             .value()
-            .encode_call(
-                {unit.commitment, unit.record, std::uint64_t{0}, chain::AbiValue::List{}, salt})
+            .encode_call({unit.commitment, unit.record,
+                          chain::AbiValue::List{unit.slot, chain::AbiValue::List{}},
+                          std::uint64_t{0}, chain::AbiValue::List{}, salt})
             .value();
     }
     Digest open(const Unit& unit, const char* name) {

@@ -77,7 +77,7 @@ class PeersTest : public CoordinatorProcess {
         commitment.records_root = result.records_root;
         commitment.final_state_root = result.final_state_root;
         commitment.delta_root = result.delta.root();
-        commitment.steps = peer.task.record.steps;
+        commitment.steps = peer.task.record.slots.at(slot).steps;
         commitment.tokens = result.tokens;
         commitment.flops = result.flops;
         return {std::move(result.delta).take(),

@@ -85,15 +85,14 @@ class EvmChainTest : public ::testing::Test {
         record.program_root = record.dataset_root = record.trace_root = job;
         record.base_state_root = record.momentum_root = record.initial_state_root = job;
         record.evaluate_program_root = record.job_seed = job;
-        record.steps = 3;
         record.checkpoint_every = 1;
         record.tokens_per_step = 10;
         record.flops_per_step = 100;
-        record.slots = {{0, worker.address(), kPpm}};
+        record.slots = {{0, worker.address(), kPpm, 3}};
         protocol::UnitCommitment says;
         says.round_record = protocol::hash(record);
         says.records_root = says.final_state_root = says.delta_root = job;
-        says.steps = record.steps + (wrong ? 1 : 0);
+        says.steps = record.slots[0].steps + (wrong ? 1 : 0);
         says.tokens = says.steps * record.tokens_per_step;
         says.flops = says.steps * record.flops_per_step;
         out.commitment = protocol::sign(domain(), says, worker);

@@ -109,9 +109,9 @@ World::Work World::make_work(const FakeNode& worker, const FakeCompute::Trained&
     commitment.delta_root = blobs.put(trained.delta).value();
     const Status uploaded = core_->note_upload(worker.address(), commitment.delta_root);
     GYM_ASSERT(uploaded.ok(), uploaded.ok() ? "" : uploaded.error().message);
-    commitment.steps = record.steps;
-    commitment.tokens = record.tokens_per_step * record.steps;
-    commitment.flops = record.flops_per_step * record.steps;
+    commitment.steps = record.slots.at(commitment.slot).steps;
+    commitment.tokens = record.tokens_per_step * commitment.steps;
+    commitment.flops = record.flops_per_step * commitment.steps;
     return {assignment, protocol::sign(options.domain, commitment, worker.key), trained.records};
 }
 

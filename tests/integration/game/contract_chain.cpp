@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "filled_slots.hpp"
 #include "gym/contracts/artifact.hpp"
 #include "gym/contracts/call.hpp"
 #include "gym/contracts/commitment_log.hpp"
@@ -94,10 +95,9 @@ ChainUnit ContractChain::post(std::uint32_t asserter, const Facts& facts, bool c
     record.trace_root = facts.trace_root;
     record.initial_state_root = facts.initial_state_root;
     record.job_seed = facts.job_seed;
-    record.steps = facts.steps;
     record.checkpoint_every = facts.checkpoint_every;
     record.tokens_per_step = record.flops_per_step = 64;
-    record.slots = {{facts.slot, accounts_[asserter], kPpm}};
+    record.slots = gym::testing::filled_slots({facts.slot, accounts_[asserter], kPpm, facts.steps});
     protocol::UnitCommitment says;
     says.round_record = protocol::hash(record);
     says.slot = facts.slot;
@@ -145,7 +145,7 @@ ChainUnit ContractChain::post_aggregate(std::uint32_t asserter, const SampleOute
     unit.opening.facts = outer_facts_of(says, record, sample.epoch_root());
     unit.opening.fault = must(contradiction(says, record, accounts_[asserter]), "contradiction");
     unit.opening.epoch_block = block();
-    unit.conflict = Conflict{unit.evidence.commitment, record, {}};
+    unit.conflict = Conflict{unit.evidence.commitment, protocol::head_of(record), {}};
     std::optional<std::uint64_t> window = unit.opening.epoch_block;
     if (contradicts) {
         protocol::RoundRecord next = record;

@@ -42,9 +42,9 @@ TracedOuter::TracedOuter(const dispute::testing::Sample& kind, const crypto::Eip
     add(4, 4, [](auto& says) { says.tokens += 1; });
     add(7, 7, right);
     sample.epoch.back().signature.data[64] = 0;
-    add(9, 9, right);  // the round has no such slot
-    add(65'535, 65'535, [](auto& says) { says.records_root = {}; });
-    add(65'535, 65'535, right);
+    add(301, 301, right);  // the round has no such slot
+    add(300, 300, [](auto& says) { says.records_root = {}; });
+    add(300, 300, right);
     work = sample.rerun();
     header = encode(work->trace().header);
 }
@@ -132,9 +132,12 @@ void RandomOuter::prove_signer() {
     }
     move(move::ShowIncluded{transcript_->outer_facts(), index, protocol::encode(epoch[index]),
                             must(commit::merkle_prove(all, index))});
-    cases_.push_back({transcript_->at(), move::ProveSigner{transcript_->outer_facts(),
-                                                           protocol::encode(unit_.sample.record),
-                                                           transcript_->commitment()}});
+    const protocol::RoundRecord& record = unit_.sample.record;
+    cases_.push_back(
+        {transcript_->at(),
+         move::ProveSigner{transcript_->outer_facts(), protocol::encode(protocol::head_of(record)),
+                           protocol::prove_slot(record, epoch[index].commitment.slot),
+                           transcript_->commitment()}});
 }
 
 void RandomOuter::prove_slot() {

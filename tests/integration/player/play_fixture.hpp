@@ -1,5 +1,6 @@
 #pragma once
 
+#include "filled_slots.hpp"
 #include "gym/commit/merkle.hpp"
 #include "gym/dispute/round_roots.hpp"
 #include "gym/protocol/unit.hpp"
@@ -118,11 +119,11 @@ class PlayTest : public PlayersTest {
         record.trace_root = dispute::trace_root(unit_.trace.header);
         record.initial_state_root =
             dispute::round_roots(unit_.program, unit_.base).value().initial_state_root;
-        record.steps = unit_.spec.steps;
         record.checkpoint_every = unit_.spec.checkpoint_every;
         record.tokens_per_step = 64;
         record.flops_per_step = 1'000'000;
-        record.slots = {{unit_.spec.slot, worker_.key.address(), kPpm}};
+        record.slots = gym::testing::filled_slots(
+            {unit_.spec.slot, worker_.key.address(), kPpm, unit_.spec.steps});
         return record;
     }
 

@@ -101,9 +101,9 @@ class RegistryDatabase : public ::testing::Test {
             protocol::RoundRecord record;
             record.job_id = job;
             record.round = 1;
-            record.steps = record.checkpoint_every = 1;
+            record.checkpoint_every = 1;
             for (std::uint8_t i = 0; i < 8; ++i)
-                record.slots.push_back({i, address(static_cast<std::uint8_t>(i + 1))});
+                record.slots.push_back({i, address(static_cast<std::uint8_t>(i + 1)), kPpm, 1});
             GYM_CHECK(
                 record_round(tx, record, {digest(5), digest(6)}, {digest(7), digest(8)}, kNow));
             GYM_CHECK(open_round(tx, job, 1, kNow + 1'000, kNow));

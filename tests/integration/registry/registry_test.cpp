@@ -200,7 +200,7 @@ TEST_F(RegistryDatabase, RoundsAreNumberedWithoutGapsAndRecordedOnce) {
     open_round_with_units();
     protocol::RoundRecord record;
     record.job_id = new_job().id;
-    record.steps = record.checkpoint_every = 1;
+    record.checkpoint_every = 1;
     const auto put = [&](std::uint64_t number) {
         record.round = number;
         return coordinator->transact([&](db::Transaction& tx) {

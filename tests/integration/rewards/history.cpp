@@ -221,11 +221,12 @@ void History::commit_round(const Digest& job, const std::vector<PlannedUnit>& un
         record.job_id = job;
         record.round = round_;
         if (last) record.previous_record = last->record_hash;
-        record.steps = record.checkpoint_every = 1;
+        record.checkpoint_every = 1;
         record.tokens_per_step = kTokens;
         record.flops_per_step = units.empty() ? 0 : units.front().flops;
         for (std::size_t i = 0; i < units.size(); ++i)
-            record.slots.push_back({static_cast<std::uint32_t>(i), worker(units[i].worker)});
+            record.slots.push_back(
+                {static_cast<std::uint32_t>(i), worker(units[i].worker), kPpm, 1});
         GYM_TRY(const registry::Round round,
                 registry::record_round(tx, record, state_ref("base"), state_ref("momentum"),
                                        clock_.now_ms()));

@@ -264,7 +264,6 @@ void SimCoordinator::begin_round(UnixMs now_ms) {
     record.job_id = numbered("job", 1);
     record.round = rounds_.size() + 1;
     record.base_state_root = numbered("base", record.round);
-    record.steps = 10;
     record.checkpoint_every = 5;
     record.tokens_per_step = 8;
     record.flops_per_step = 100;
@@ -275,9 +274,9 @@ void SimCoordinator::begin_round(UnixMs now_ms) {
             return entry.second.worker == id && entry.second.status.state == UnitState::kDisputed;
         });
         if (nodes_[id].is_verifier || !is_live(nodes_[id], now_ms) || disputed) continue;
-        record.slots.push_back(
-            {static_cast<std::uint32_t>(workers.size()), nodes_[id].address,
-             protocol::sampling_rate_ppm(nodes_[id].valid_run, rules_.sampling)});
+        record.slots.push_back({static_cast<std::uint32_t>(workers.size()), nodes_[id].address,
+                                protocol::sampling_rate_ppm(nodes_[id].valid_run, rules_.sampling),
+                                kSteps});
         workers.push_back(id);
     }
     if (workers.empty() || !protocol::validate(record).ok()) return;

@@ -33,7 +33,7 @@ protocol::UnitCommitment SimNode::result_of(const Assignment& assignment) {
     out.records_root = truth.records_root;
     out.final_state_root = truth.final_state_root;
     out.delta_root = truth.delta_root;
-    out.steps = assignment.record.steps;
+    out.steps = assignment.record.slots.at(assignment.key.slot).steps;
     out.tokens = assignment.record.tokens_per_step * out.steps;
     out.flops = assignment.record.flops_per_step * out.steps;
     // A function of the unit: a cheat that crashed and runs again cheats the same way.

@@ -94,9 +94,9 @@ void LoadNodes::commit_one(std::size_t index) {
     commitment.records_root = must(compute.records_root(trained.records));
     commitment.final_state_root = trained.final_state;
     commitment.delta_root = blob::blob_root(trained.delta);
-    commitment.steps = record.steps;
-    commitment.tokens = record.tokens_per_step * record.steps;
-    commitment.flops = record.flops_per_step * record.steps;
+    commitment.steps = record.slots.at(commitment.slot).steps;
+    commitment.tokens = record.tokens_per_step * commitment.steps;
+    commitment.flops = record.flops_per_step * commitment.steps;
     const auto failed = [&](const grpc::Status& status) { move_on(index, status); };
     insist(
         log_, LoadCall::kUpload,

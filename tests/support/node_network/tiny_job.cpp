@@ -47,12 +47,11 @@ TinyJob make_tiny_job(const std::vector<Address>& workers, blob::BlobStore& blob
     const dispute::RoundRoots roots = dispute::round_roots(train, base).value();
     record.trace_root = roots.trace_root;
     record.initial_state_root = roots.initial_state_root;
-    record.steps = steps;
     record.checkpoint_every = 2;
     record.tokens_per_step = 2 * 16;
     record.flops_per_step = program::flops_per_step(train);
     for (std::uint32_t slot = 0; slot < workers.size(); ++slot)
-        record.slots.push_back({slot, workers[slot], kPpm});
+        record.slots.push_back({slot, workers[slot], kPpm, steps});
     records::UnitInputs inputs;
     inputs.program_blob = blobs.put(program::encode(train)).value();
     inputs.dataset_blob = blobs.put(dataset.encode()).value();
@@ -72,7 +71,7 @@ protocol::UnitCommitment TinyJob::commitment(std::uint32_t slot,
     out.records_root = result.records_root;
     out.final_state_root = result.final_state_root;
     out.delta_root = result.delta.root();
-    out.steps = record.steps;
+    out.steps = record.slots.at(slot).steps;
     out.tokens = result.tokens;
     out.flops = result.flops;
     return out;

@@ -19,9 +19,7 @@ class RandomOuterChallenger {
             case Stage::kOuter:
                 return one_of(3) ? included() : outer();
             case Stage::kIncluded:
-                return move::ProveSigner{transcript.outer_facts(),
-                                         protocol::encode(own_.round_record()),
-                                         transcript.commitment()};
+                return signer(transcript);
             case Stage::kOuterState:
                 return tensors();
             case Stage::kColumn:
@@ -32,6 +30,13 @@ class RandomOuterChallenger {
     }
 
   private:
+    Move signer(const GameTranscript& transcript) {
+        const protocol::RoundRecord& record = own_.round_record();
+        const auto shown = must(rules::read_commitment(transcript.commitment()));
+        return move::ProveSigner{
+            transcript.outer_facts(), protocol::encode(protocol::head_of(record)),
+            protocol::prove_slot(record, shown.commitment.slot), transcript.commitment()};
+    }
     bool one_of(std::uint64_t n) { return rng_() % n == 0; }
     [[nodiscard]] const Cursor& at() const { return transcript_->at(); }
     Bytes header() { return encode(own_.trace().header); }

@@ -4,6 +4,7 @@
 #include <map>
 #include <random>
 
+#include "filled_slots.hpp"
 #include "gym/blob/blob_store.hpp"
 #include "gym/game/evidence.hpp"
 #include "gym/game/rerun_outer.hpp"
@@ -31,7 +32,8 @@ class SampleOuter {
             included.push_back({kSlots[i], epoch[i].commitment.delta_root});
     }
 
-    static constexpr std::array<std::uint32_t, 5> kSlots{0, 1, 4, 7, 65'535};
+    static constexpr std::array<std::uint32_t, 5> kSlots{0, 1, 4, 7, 300};
+    static constexpr std::uint32_t kSteps = 4;
 
     /// The signer of a slot; number 99 is the coordinator.
     static crypto::PrivateKey key(std::uint64_t number) {
@@ -59,9 +61,9 @@ class SampleOuter {
         out.records_root = engine::testing::seed_of("records " + std::to_string(slot));
         out.final_state_root = engine::testing::seed_of("state " + std::to_string(slot));
         out.delta_root = delta;
-        out.steps = record.steps;
-        out.tokens = record.tokens_per_step * record.steps;
-        out.flops = record.flops_per_step * record.steps;
+        out.steps = kSteps;
+        out.tokens = record.tokens_per_step * kSteps;
+        out.flops = record.flops_per_step * kSteps;
         return out;
     }
     [[nodiscard]] protocol::SignedCommitment sign(const protocol::UnitCommitment& what,
@@ -144,11 +146,12 @@ class SampleOuter {
         record.job_seed = unit.spec.job_seed;
         record.trace_root = dispute::trace_root(unit.trace.header);
         record.initial_state_root = engine::testing::seed_of("initial");
-        record.steps = 4;
         record.checkpoint_every = 2;
         record.tokens_per_step = record.flops_per_step = 64;
+        record.slots =
+            gym::testing::filled_slots({kSlots.back(), key(kSlots.back()).address(), kPpm, kSteps});
         for (const std::uint32_t slot : kSlots)
-            record.slots.push_back({slot, key(slot).address(), kPpm});
+            record.slots[slot].worker = key(slot).address();
     }
     std::mt19937_64 rng_;
 };

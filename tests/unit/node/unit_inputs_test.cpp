@@ -70,7 +70,7 @@ TEST_F(UnitInputsTest, FiguresThatContradictTheProgramAreRefused) {
     record.delta_codec = 9;
     EXPECT_EQ(refusal(record), ErrorCode::kMismatch);
     record = job_.record;
-    record.steps = engine::kUnitStepsMax + 1;
+    record.slots[0].steps = engine::kUnitStepsMax + 1;
     EXPECT_EQ(refusal(record), ErrorCode::kOutOfRange);
 }
 

@@ -148,7 +148,7 @@ TEST(Claim, PartsThatDoNotBelongTogetherAreRefused) {
     for (const auto& sample : kSamples) {
         refused(sample(), [](Claim& claim) { claim.key.round += 1; });
         refused(sample(), [](Claim& claim) { claim.key.slot -= 1; });
-        refused(sample(), [](Claim& claim) { claim.evidence.record.steps += 1; });
+        refused(sample(), [](Claim& claim) { claim.evidence.record.slots[0].steps += 1; });
     }
     refused(train_unit(), [](Claim& claim) { claim.subject = Subject::kAggregate; });
     refused(train_unit(), [](Claim& claim) { claim.momentum_blob = digest(83); });

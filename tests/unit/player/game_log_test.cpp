@@ -20,7 +20,7 @@ class GameLogTest : public ::testing::Test {
   protected:
     GameLogTest() {
         protocol::RoundRecord record = gym::testing::round_record();
-        record.steps = 2;
+        record.slots[1].steps = 2;
         protocol::UnitCommitment commitment = gym::testing::commitment(record);
         commitment.records_root = commit::merkle_root(links_);
         commitment.final_state_root = end_;

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <string_view>
 
 #include "samples.hpp"
 
@@ -40,10 +42,11 @@ TEST(RoundRecord, EveryFlippedBitIsRefusedOrChangesTheHash) {
 TEST(RoundRecord, ARecordThatBreaksARuleIsRefused) {
     const std::vector<std::pair<const char*, std::function<void(RoundRecord&)>>> breaks = {
         {"round 0", [](RoundRecord& r) { r.round = 0; }},
-        {"no steps", [](RoundRecord& r) { r.steps = 0; }},
+        {"no steps", [](RoundRecord& r) { r.slots[1].steps = 0; }},
         {"no checkpoints", [](RoundRecord& r) { r.checkpoint_every = 0; }},
         {"order of slots", [](RoundRecord& r) { std::swap(r.slots[0], r.slots[1]); }},
         {"slot twice", [](RoundRecord& r) { r.slots[1].slot = 0; }},
+        {"a slot left out", [](RoundRecord& r) { r.slots.erase(r.slots.begin()); }},
         {"worker twice", [](RoundRecord& r) { r.slots[1].worker = r.slots[0].worker; }},
         {"no worker", [](RoundRecord& r) { r.slots[1].worker = Address{}; }},
         {"slot of the coordinator", [](RoundRecord& r) { r.slots[2].slot = kAggregateSlot; }},
@@ -58,67 +61,100 @@ TEST(RoundRecord, ARecordThatBreaksARuleIsRefused) {
         RoundRecord record = round_record();
         change(record);
         EXPECT_EQ(validate(record).error().code, ErrorCode::kInvalidArgument) << name;
+        // Bytes have no numbers of slots: they are those of their places.
+        if (std::string_view(name).find("slot") != std::string_view::npos) continue;
         EXPECT_FALSE(decode_round_record(encode(record)).ok()) << name;
     }
 }
 
-/// Records of n workers whose deltas of the round before are all included.
-RoundRecord full_record(std::uint32_t n) {
-    RoundRecord record = round_record();
-    record.slots.clear();
-    record.included.clear();
-    for (std::uint32_t i = 0; i < n; ++i) {
-        Address worker = testing::address(1);
-        worker.data[1] = static_cast<std::uint8_t>(i);
-        worker.data[2] = static_cast<std::uint8_t>(i >> 8);
-        record.slots.push_back({i, worker, kPpm});
-        record.included.push_back({i, testing::digest(i), testing::digest(i + 1)});
-    }
-    return record;
-}
-
-TEST(RoundRecord, NoGameCouldBeOpenedAboutALargerOne) {
-    const RoundRecord largest = full_record(630);
-    EXPECT_EQ(encode(largest).size(), round_record_bytes(630, 630));
-    EXPECT_TRUE(validate(largest).ok());
-    EXPECT_TRUE(decode_round_record(encode(largest)).ok());
-    const RoundRecord larger = full_record(631);
-    ASSERT_GT(encode(larger).size(), kRoundRecordBytesMax);
-    EXPECT_EQ(validate(larger).error().code, ErrorCode::kInvalidArgument);
-    EXPECT_NE(validate(larger).error().message.find("631 slots"), std::string::npos);
-    EXPECT_EQ(decode_round_record(encode(larger)).error().code, ErrorCode::kMalformed);
-}
-
-TEST(RoundRecord, ItsHeadIsReadAsContractsReadIt) {
+TEST(RoundRecord, AHeadIsReadAloneAndWhateverComesBehindIt) {
     const RoundRecord record = round_record();
-    const RoundRecordHead head{record.job_id, record.round, record.previous_record,
-                               record.base_state_root, record.momentum_root};
-    Bytes bytes = encode(record);
-    EXPECT_EQ(read_round_record_head(bytes).value(), head);
-    EXPECT_EQ(hash_round_record(bytes), hash(record));
+    const RoundHead head = head_of(record);
+    EXPECT_EQ(head.slots, 3U);
+    EXPECT_EQ(head.included, 2U);
+    EXPECT_EQ(hash(head), hash(record));
+    Bytes bytes = encode(head);
+    ASSERT_EQ(bytes.size(), kRoundHeadBytes);
+    EXPECT_EQ(decode_round_head(bytes).value(), head);
+    EXPECT_EQ(encode(decode_round_head(bytes).value()), bytes);
+    Bytes whole = encode(record);
+    EXPECT_TRUE(std::ranges::equal(bytes, ByteView(whole).first(kRoundHeadBytes)));
+    whole.back() ^= 1;
+    EXPECT_FALSE(decode_round_record(whole).ok());
+    EXPECT_EQ(read_round_head(whole).value(), head);
     bytes.push_back(0);
-    EXPECT_FALSE(decode_round_record(bytes).ok());
-    EXPECT_EQ(read_round_record_head(bytes).value(), head) << "whatever is behind it";
-    EXPECT_NE(hash_round_record(bytes), hash(record));
-    bytes.resize(kRoundRecordBytesMax);
-    EXPECT_TRUE(read_round_record_head(bytes).ok());
-    bytes.push_back(0);
-    EXPECT_EQ(read_round_record_head(bytes).error().code, ErrorCode::kMalformed);
-    bytes.resize(400);
-    EXPECT_TRUE(read_round_record_head(bytes).ok());
-    bytes.pop_back();
-    EXPECT_EQ(read_round_record_head(bytes).error().code, ErrorCode::kMalformed);
-    bytes = encode(record);
+    EXPECT_EQ(decode_round_head(bytes).error().code, ErrorCode::kMalformed);
+    bytes.resize(kRoundHeadBytes - 1);
+    EXPECT_EQ(decode_round_head(bytes).error().code, ErrorCode::kMalformed);
+    EXPECT_EQ(read_round_head(bytes).error().code, ErrorCode::kMalformed);
+    bytes = encode(head);
     bytes[1] ^= 1;
-    EXPECT_EQ(read_round_record_head(bytes).error().code, ErrorCode::kMalformed);
+    EXPECT_EQ(decode_round_head(bytes).error().code, ErrorCode::kMalformed);
+}
+
+TEST(RoundRecord, TheHeadOfEveryOtherRecordIsAnother) {
+    const RoundRecord record = round_record();
+    const auto differs = [&](const std::function<void(RoundRecord&)>& change) {
+        RoundRecord other = record;
+        change(other);
+        return hash(other) != hash(record);
+    };
+    EXPECT_TRUE(differs([](RoundRecord& r) { ++r.slots[2].steps; }));
+    EXPECT_TRUE(differs([](RoundRecord& r) { ++r.slots[2].sampling_rate_ppm; }));
+    EXPECT_TRUE(differs([](RoundRecord& r) { r.slots.pop_back(); }));
+    EXPECT_TRUE(differs([](RoundRecord& r) {
+        r.slots.push_back({3, testing::address(9), kPpm, 1});
+    }));
+    EXPECT_TRUE(differs([](RoundRecord& r) { r.included.pop_back(); }));
+    EXPECT_TRUE(differs([](RoundRecord& r) { r.included[1].unit = r.included[0].unit; }));
+    EXPECT_TRUE(differs([](RoundRecord& r) { r.included[1].slot = 2; }));
+}
+
+/// Lists that cannot be as long as the head says are refused before anything is read.
+TEST(RoundRecord, AbsurdCountsAreRefused) {
+    Bytes bytes = encode(round_record());
+    for (const std::size_t at : {392U, 428U}) {
+        Bytes changed = bytes;
+        changed[at] = 0xff;
+        EXPECT_EQ(decode_round_record(changed).error().code, ErrorCode::kMalformed) << at;
+    }
+}
+
+TEST(RoundRecord, ASlotIsProvenByItsHead) {
+    const RoundRecord record = round_record();
+    const RoundHead head = head_of(record);
+    for (std::uint32_t slot = 0; slot < 3; ++slot) {
+        const SlotProof proof = prove_slot(record, slot);
+        EXPECT_EQ(proof.path.size(), 2U);
+        const auto opened = open_slot(head, slot, proof);
+        ASSERT_TRUE(opened.ok()) << opened.error().message;
+        EXPECT_EQ(**opened, record.slots[slot]);
+        EXPECT_FALSE(open_slot(head, (slot + 1) % 3, proof).ok()) << "another's";
+        EXPECT_FALSE(open_slot(head, 3, proof).ok()) << "of no slot";
+        for (std::size_t at = 0; at < proof.terms.size(); ++at) {
+            SlotProof changed = proof;
+            changed.terms[at] ^= 1;
+            EXPECT_EQ(open_slot(head, slot, changed).error().code, ErrorCode::kMismatch) << at;
+        }
+        SlotProof shorter = proof;
+        shorter.path.pop_back();
+        EXPECT_FALSE(open_slot(head, slot, shorter).ok());
+        shorter = proof;
+        shorter.terms.pop_back();
+        EXPECT_EQ(open_slot(head, slot, shorter).error().code, ErrorCode::kMalformed);
+        EXPECT_EQ(open_slot(head, slot, {}).error().code, ErrorCode::kMismatch) << "there is one";
+    }
+    EXPECT_EQ(prove_slot(record, 3), SlotProof());
+    EXPECT_EQ(open_slot(head, 3, {}).value(), std::nullopt);
+    EXPECT_FALSE(open_slot(head, 3, {{}, {head.slots_root}}).ok());
 }
 
 TEST(RoundRecord, FindsSlotsByNumber) {
     const RoundRecord record = round_record();
-    ASSERT_NE(record.find_slot(7), nullptr);
-    EXPECT_EQ(record.find_slot(7)->worker, record.slots[2].worker);
-    EXPECT_EQ(record.find_slot(2), nullptr);
-    EXPECT_EQ(record.find_slot(8), nullptr);
+    ASSERT_NE(record.find_slot(2), nullptr);
+    EXPECT_EQ(record.find_slot(2)->worker, record.slots[2].worker);
+    EXPECT_EQ(record.find_slot(3), nullptr);
+    EXPECT_EQ(record.find_slot(kAggregateSlot), nullptr);
 }
 
 TEST(UnitId, DiffersInEveryPartOfTheKey) {

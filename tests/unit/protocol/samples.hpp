@@ -37,13 +37,12 @@ inline protocol::RoundRecord round_record() {
     out.job_seed = digest(9);
     out.trace_root = digest(10);
     out.initial_state_root = digest(11);
-    out.steps = 20;
     out.checkpoint_every = 10;
     out.tokens_per_step = 512;
     out.flops_per_step = 1'000'000;
-    out.slots = {{0, key(0).address(), kPpm},
-                 {1, key(1).address(), 500'000},
-                 {7, key(2).address(), protocol::kSamplingFloorPpm}};
+    out.slots = {{0, key(0).address(), kPpm, 20},
+                 {1, key(1).address(), 500'000, 20},
+                 {2, key(2).address(), protocol::kSamplingFloorPpm, 5}};
     out.included = {{0, digest(20), digest(21)}, {3, digest(22), digest(23)}};
     return out;
 }
@@ -55,9 +54,9 @@ inline protocol::UnitCommitment commitment(const protocol::RoundRecord& record) 
     out.records_root = digest(30);
     out.final_state_root = digest(31);
     out.delta_root = digest(32);
-    out.steps = record.steps;
-    out.tokens = record.tokens_per_step * record.steps;
-    out.flops = record.flops_per_step * record.steps;
+    out.steps = record.slots.at(out.slot).steps;
+    out.tokens = record.tokens_per_step * out.steps;
+    out.flops = record.flops_per_step * out.steps;
     return out;
 }
 

@@ -43,12 +43,12 @@ struct SignedRoundFixture {
         record.job_id = job;
         record.round = number;
         if (number > 1) record.previous_record = digest(0xab);
-        record.steps = record.checkpoint_every = 4;
+        record.checkpoint_every = 4;
         record.tokens_per_step = kTokens / 4;
         record.flops_per_step = kFlops / 4;
         for (std::uint8_t i = 0; i < 3; ++i) {
             workers.push_back(key(static_cast<std::uint8_t>(i + 1)));
-            record.slots.push_back({i, workers.back().address(), kPpm});
+            record.slots.push_back({i, workers.back().address(), kPpm, 4});
         }
         record.sampling.aggregate_ppm = kPpm;
         chain.posted_block = 10;
@@ -72,7 +72,7 @@ struct SignedRoundFixture {
             commitment.records_root = digest(0x71);
             commitment.final_state_root = digest(0x72);
             commitment.delta_root = digest(static_cast<std::uint8_t>(0x73 + slot));
-            commitment.steps = record.steps;
+            commitment.steps = record.slots[slot].steps;
             commitment.tokens = kTokens;
             commitment.flops = kFlops;
             commitments.push_back(protocol::sign(domain, commitment, workers[slot]));

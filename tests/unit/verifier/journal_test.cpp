@@ -45,8 +45,8 @@ TEST(ReportJournalTest, EveryTruncationAndExtensionIsMalformed) {
 WatchedRound some_round(std::uint64_t number) {
     WatchedRound out;
     out.record.round = number;
-    out.record.steps = out.record.checkpoint_every = 1;
-    out.record.slots = {{0, testing::test_key(1).address(), kPpm}};
+    out.record.checkpoint_every = 1;
+    out.record.slots = {{0, testing::test_key(1).address(), kPpm, 1}};
     out.commitment.commitment.kind = protocol::UnitKind::kAggregate;
     out.commitment.commitment.slot = protocol::kAggregateSlot;
     out.commitment.signature.data.fill(1);

@@ -16,8 +16,7 @@ constexpr std::size_t kIdsShown = 5;   // of games that an argument could mean
 
 /// The unit that the opening call of a game names.
 std::optional<protocol::UnitKey> key_of(const contracts::Opened& opened) {
-    const auto name = [](const protocol::UnitCommitment& says,
-                         const protocol::RoundRecord& record) {
+    const auto name = [](const protocol::UnitCommitment& says, const protocol::RoundTerms& record) {
         return protocol::UnitKey{record.job_id, record.round, says.slot, says.attempt};
     };
     if (const auto call = game::read_open(opened.data); call.ok())

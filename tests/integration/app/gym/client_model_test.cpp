@@ -56,8 +56,8 @@ class JobModelTest : public testing::JobCommandsTest {
         record.base_state_root = prepared->base.root;
         record.program_root = prepared->program.root;
         record.dataset_root = dataset.root();
-        record.steps = static_cast<std::uint32_t>(steps);
-        record.checkpoint_every = record.steps;
+        record.checkpoint_every = static_cast<std::uint32_t>(steps);
+        record.slots = {{0, testing::address_of(1), kPpm, record.checkpoint_every}};
         const auto program = program::decode(prepared->program.bytes).value();
         const auto base = engine::decode_state(prepared->base.bytes).value();
         const auto result =

@@ -43,8 +43,8 @@ class JobPlanTest : public testing::JobCommandsTest {
             protocol::RoundRecord record;
             record.job_id = record.base_state_root = job;
             record.round = 1;
-            record.steps = record.checkpoint_every = 4;
-            record.slots = {{0, address_of(7)}};
+            record.checkpoint_every = 4;
+            record.slots = {{0, address_of(7), kPpm, 4}};
             GYM_CHECK(registry::record_round(tx, record, state, state, 1));
             GYM_CHECK(registry::open_round(tx, job, 1, 2, 1));
             GYM_CHECK(registry::seal_round(tx, job, 1, Digest{}, 1, 1));

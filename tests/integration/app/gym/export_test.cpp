@@ -98,9 +98,9 @@ class ExportTest : public testing::MoneyCommandsTest {
         record.job_seed = digest_of(12);
         record.trace_root = digest_of(13);
         record.initial_state_root = digest_of(14);
-        record.steps = record.checkpoint_every = 1;
+        record.checkpoint_every = 1;
         record.tokens_per_step = record.flops_per_step = 1;
-        record.slots.push_back({0, testing::address_of(4), kPpm});
+        record.slots.push_back({0, testing::address_of(4), kPpm, 1});
         records_[round] = record;
         execute(admin_, log().post_round(record.job_id, round, protocol::hash(record)),
                 "round" + std::to_string(round));

@@ -31,16 +31,30 @@ struct EpochRoot {
     friend bool operator==(const EpochRoot&, const EpochRoot&) = default;
 };
 
-/// Of a train unit.
+/// What the contracts are shown of it: of the round record its head, and the terms of one slot.
+struct PostedEvidence {
+    protocol::SignedCommitment commitment;
+    protocol::RoundHead record;
+    protocol::SlotProof slot;
+    std::uint32_t index = 0;
+    std::vector<Digest> path;
+    friend bool operator==(const PostedEvidence&, const PostedEvidence&) = default;
+};
+[[nodiscard]] PostedEvidence posted(const Evidence& evidence);
+
+/// Of a train unit. @param slot its terms; nullptr: the round has no such slot.
+[[nodiscard]] Facts facts_of(const protocol::UnitCommitment& commitment,
+                             const protocol::RoundTerms& terms,
+                             const protocol::SlotAssignment* slot);
 [[nodiscard]] Facts facts_of(const protocol::UnitCommitment& commitment,
                              const protocol::RoundRecord& record);
 /// Of an aggregate unit. @param epoch of the round that the commitment names.
 [[nodiscard]] OuterFacts outer_facts_of(const protocol::UnitCommitment& commitment,
-                                        const protocol::RoundRecord& record,
-                                        const EpochRoot& epoch);
+                                        const protocol::RoundTerms& terms, const EpochRoot& epoch);
 /// Of either, by the commitment's slot.
 [[nodiscard]] UnitFacts unit_facts_of(const protocol::UnitCommitment& commitment,
                                       const protocol::RoundRecord& record, const EpochRoot& epoch);
+[[nodiscard]] UnitFacts unit_facts_of(const PostedEvidence& evidence, const EpochRoot& epoch);
 /// The chain's name of a unit: keccak256(abi.encode(EIP-712 digest of the commitment, signer)).
 [[nodiscard]] Digest unit_name(const Digest& digest, const Address& signer);
 /// The same, with the signer recovered from the signature. @errors kUnauthenticated: not valid.
@@ -64,7 +78,7 @@ struct EpochRoot {
 /// Call data of DisputeGame.open().
 [[nodiscard]] Bytes encode_open(const Evidence& evidence, const Digest& salt);
 struct OpenCall {
-    Evidence evidence;
+    PostedEvidence evidence;
     Digest salt;
 };
 /// Reads a call that the contract has accepted, as the contract read it (abi_read_calldata).
@@ -75,15 +89,15 @@ struct OpenCall {
 /// opened (OpeningRules).
 struct Conflict {
     protocol::SignedCommitment commitment;
-    protocol::RoundRecord record;  ///< that the commitment names
-    /// Another commitment of the same signer for the same unit; or, of an aggregate, the record of
-    /// the next round: the bytes that were signed or posted, canonical or not.
+    protocol::RoundHead record;  ///< that the commitment names
+    /// Another commitment of the same signer for the same unit; or, of an aggregate, the head
+    /// of the next round's record: the bytes that were signed or posted, canonical or not.
     Bytes other;
     friend bool operator==(const Conflict&, const Conflict&) = default;
 };
 
 /// Conflict::other as the contracts read it, by its length. A commitment's kind may be any.
-using ConflictOther = std::variant<protocol::SignedCommitment, protocol::RoundRecordHead>;
+using ConflictOther = std::variant<protocol::SignedCommitment, protocol::RoundHead>;
 /// @errors kMalformed: they take it for neither.
 [[nodiscard]] Result<ConflictOther> read_conflict_other(ByteView other);
 

@@ -10,6 +10,7 @@
 #include "gym/dispute/opening.hpp"
 #include "gym/dispute/trace_program.hpp"
 #include "gym/game/state.hpp"
+#include "gym/protocol/round_record.hpp"
 
 /// The moves of a dispute as data (docs/adr/0004-dispute-game.md): the structs of
 /// contracts/src/dispute/DisputeTypes.sol and the functions of IDisputeMoves.sol, field for field.
@@ -318,7 +319,9 @@ struct ProveOuterSlot {
 /// The included delta's commitment has no valid signature or contradicts the round record.
 struct ProveSigner {
     OuterFacts facts;
-    Bytes record, commitment;
+    Bytes record;              ///< its head
+    protocol::SlotProof slot;  ///< of the commitment's
+    Bytes commitment;
 };
 }  // namespace move
 

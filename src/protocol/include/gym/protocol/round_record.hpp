@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,11 +13,12 @@
 
 namespace gym::protocol {
 
-/// Worker of a slot, and the probability that its unit is drawn for verification.
+/// What a round fixes for the unit of one slot.
 struct SlotAssignment {
-    std::uint32_t slot = 0;
+    std::uint32_t slot = 0;  ///< its place in the record's list
     Address worker;
-    std::uint32_t sampling_rate_ppm = kPpm;
+    std::uint32_t sampling_rate_ppm = kPpm;  ///< that the unit is drawn for verification
+    std::uint32_t steps = 0;                 ///< inner steps of the unit, from 1
 
     friend bool operator==(const SlotAssignment&, const SlotAssignment&) = default;
 };
@@ -30,9 +32,8 @@ struct IncludedDelta {
     friend bool operator==(const IncludedDelta&, const IncludedDelta&) = default;
 };
 
-/// Everything that fixes a round, on chain (by hash) before work is assigned. Whoever contradicts
-/// it is at fault, the coordinator included (docs/PROTOCOL.md).
-struct RoundRecord {
+/// What a round fixes for all its units alike.
+struct RoundTerms {
     Digest job_id;
     std::uint64_t round = 0;        ///< from 1
     Digest previous_record;         ///< hash of the round before; zero in round 1
@@ -45,14 +46,32 @@ struct RoundRecord {
     Digest job_seed;
     Digest trace_root;          ///< of the program's expansion: what a dispute descends
     Digest initial_state_root;  ///< the training state of every unit before its first step
-    std::uint32_t steps = 0;    ///< H inner steps of every unit
     std::uint32_t checkpoint_every =
         0;  ///< state and gradient roots at these steps, and at the last
     std::uint64_t tokens_per_step = 0;  ///< counted from the program
     std::uint64_t flops_per_step = 0;   ///< counted from the program
     std::uint16_t delta_codec = 0;
     SamplingPolicy sampling;
-    std::vector<SlotAssignment> slots;    ///< ascending by slot, no worker twice
+
+    friend bool operator==(const RoundTerms&, const RoundTerms&) = default;
+};
+
+/// What is hashed of a record, and all of it that the contracts are shown: its lists are roots.
+struct RoundHead : RoundTerms {
+    std::uint32_t slots = 0;     ///< their number
+    Digest slots_root;           ///< over slot_leaf() of each
+    std::uint32_t included = 0;  ///< the number of included deltas
+    Digest included_root;        ///< over included_leaf() of each
+
+    friend bool operator==(const RoundHead&, const RoundHead&) = default;
+};
+/// Bytes of every head.
+inline constexpr std::size_t kRoundHeadBytes = 464;
+
+/// Everything that fixes a round, on chain (by hash) before work is assigned. Whoever contradicts
+/// it is at fault, the coordinator included (docs/PROTOCOL.md).
+struct RoundRecord : RoundTerms {
+    std::vector<SlotAssignment> slots;    ///< number i has slot i; no worker twice
     std::vector<IncludedDelta> included;  ///< deltas of round - 1, ascending by slot
 
     friend bool operator==(const RoundRecord&, const RoundRecord&) = default;
@@ -64,11 +83,8 @@ struct RoundRecord {
 /// Canonical bytes of a record with so many slots and included deltas.
 [[nodiscard]] constexpr std::uint64_t round_record_bytes(std::uint64_t slots,
                                                          std::uint64_t included) {
-    return 404 + 28 * slots + 68 * included;
+    return kRoundHeadBytes + 28 * slots + 68 * included;
 }
-/// More the contracts do not take: one transaction, of at most chain::kCallDataBytesMax, must have
-/// room for two records to open a game about both.
-inline constexpr std::size_t kRoundRecordBytesMax = 60'928;
 
 /// A list of included deltas as it stands in records and in what nodes keep: u32 count, then slot
 /// u32, unit, delta root. Any order is accepted here.
@@ -76,31 +92,50 @@ void encode_included(std::span<const IncludedDelta> included, commit::Encoder& o
 /// @errors kMalformed: more than kSlotsMax, or too short.
 [[nodiscard]] Result<std::vector<IncludedDelta>> decode_included(commit::Decoder& in);
 
-/// Canonical bytes; equal records have equal bytes and unequal ones do not.
+/// Canonical bytes: those of the head, then the two lists. Equal records have equal bytes and
+/// unequal ones do not.
 [[nodiscard]] Bytes encode(const RoundRecord& record);
-/// @errors kMalformed for bytes that encode() would not have written, or that validate() refuses.
+/// @errors kMalformed for bytes that encode() would not have written, among them a head whose roots
+/// are not those of the lists, or that validate() refuses.
 [[nodiscard]] Result<RoundRecord> decode_round_record(ByteView bytes);
-/// At most kRoundRecordBytesMax, steps and checkpoint_every at least 1, slots ascending and below
-/// kSlotsMax, no worker twice, rates within [floor, 1], included ascending and empty in round 1.
+/// checkpoint_every at least 1, at most kSlotsMax slots in order, each with a worker, which is in
+/// none other, steps, and a rate within [floor, 1]; included ascending and empty in round 1.
 /// @errors kInvalidArgument.
 [[nodiscard]] Status validate(const RoundRecord& record);
+
+[[nodiscard]] RoundHead head_of(const RoundRecord& record);
+/// kRoundHeadBytes, as the contracts take them.
+[[nodiscard]] Bytes encode(const RoundHead& head);
+/// Whatever the fields say: nobody but the contracts refuses a head. @errors kMalformed: another
+/// number of bytes, or another format.
+[[nodiscard]] Result<RoundHead> decode_round_head(ByteView bytes);
+/// The head of a record's bytes, whatever comes behind it. @errors as above.
+[[nodiscard]] Result<RoundHead> read_round_head(ByteView record);
 /// SHA-256 over a domain tag and encode(): the hash on chain and in every commitment.
+[[nodiscard]] Digest hash(const RoundHead& head);
+/// That of its head, hence of its lists, too.
 [[nodiscard]] Digest hash(const RoundRecord& record);
 
-/// The fields that the contracts read of the record behind an aggregate. They ignore all others, so
-/// bytes that are no canonical record have a head, too.
-struct RoundRecordHead {
-    Digest job_id;
-    std::uint64_t round = 0;
-    Digest previous_record;
-    Digest base_state_root;
-    Digest momentum_root;
+/// Leaves of a head's trees.
+[[nodiscard]] Digest slot_leaf(const SlotAssignment& slot);
+[[nodiscard]] Digest included_leaf(const IncludedDelta& delta);
 
-    friend bool operator==(const RoundRecordHead&, const RoundRecordHead&) = default;
+/// The terms of one slot with their path to slots_root, as the contracts take them. Empty: the
+/// record has no such slot, which its head shows.
+struct SlotProof {
+    Bytes terms;  ///< worker (20), sampling rate (4), steps (4)
+    std::vector<Digest> path;
+
+    friend bool operator==(const SlotProof&, const SlotProof&) = default;
 };
-/// @errors kMalformed where the contracts refuse the bytes: not 400 to 60,928, another format.
-[[nodiscard]] Result<RoundRecordHead> read_round_record_head(ByteView bytes);
-/// hash() of the record that has these bytes.
-[[nodiscard]] Digest hash_round_record(ByteView bytes);
+[[nodiscard]] SlotProof prove_slot(const RoundRecord& record, std::uint32_t slot);
+/// What the head fixes for `slot`; absent: nothing, it has no such slot.
+/// @errors kMalformed, kMismatch: the proof does not show it.
+[[nodiscard]] Result<std::optional<SlotAssignment>> open_slot(const RoundHead& head,
+                                                              std::uint32_t slot,
+                                                              const SlotProof& proof);
+/// What a proof says of `slot`, whoever's it is. @errors kMalformed.
+[[nodiscard]] Result<std::optional<SlotAssignment>> read_slot(std::uint32_t slot,
+                                                              const SlotProof& proof);
 
 }  // namespace gym::protocol

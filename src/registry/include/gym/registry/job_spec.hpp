@@ -19,10 +19,8 @@ inline constexpr const char* kMaxDataPriceKey = "max_data_price";
 inline constexpr const char* kUseKey = "use";
 inline constexpr const char* kVisibilityKey = "visibility";
 inline constexpr const char* kAllowedKey = "allowed";
-/// Slots of a round: what a round record has room for with a delta of each slot of the round before
-/// (protocol::kRoundRecordBytesMax), and less than one aggregate program takes
-/// (program::kDeltasMax). No round with more could be made.
-inline constexpr std::uint32_t kJobSlotsMax = 630;
+/// Slots of a round: as many deltas as one aggregate program takes (program::kDeltasMax).
+inline constexpr std::uint32_t kJobSlotsMax = 1'024;
 /// Inner steps of a unit: all step records of a unit travel in one message
 /// (coordinator::Options::records_bytes_max).
 inline constexpr std::uint32_t kJobStepsMax = 32'768;
