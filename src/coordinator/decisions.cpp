@@ -1,6 +1,7 @@
 #include "gym/coordinator/decisions.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "gym/commit/codec.hpp"
@@ -119,9 +120,75 @@ std::vector<registry::Node> choose_workers(const Digest& job_id, std::uint64_t r
     return out;
 }
 
+namespace {
+
+/// The upper one of two in the middle; 0 of none.
+double median(std::vector<double> values) {
+    if (values.empty()) return 0;
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+double benchmark_of(const registry::Node& worker) {
+    return static_cast<double>(worker.profile.flops_per_second);
+}
+
+/// Of each worker; 0: nothing is known.
+std::vector<double> expected_paces(std::span<const registry::Node> workers,
+                                   const std::map<Address, double>& measured) {
+    std::vector<double> ratios;
+    for (const registry::Node& worker : workers)
+        if (const auto pace = measured.find(worker.address);
+            pace != measured.end() && benchmark_of(worker) > 0)
+            ratios.push_back(pace->second / benchmark_of(worker));
+    // Where all have worked, or none, ratios to each other are all that counts.
+    const double ratio = ratios.empty() ? 1 : median(ratios);
+    std::vector<double> out;
+    for (const registry::Node& worker : workers) {
+        const auto pace = measured.find(worker.address);
+        const bool comparable = measured.empty() || !ratios.empty();
+        out.push_back(pace != measured.end() ? pace->second
+                      : comparable           ? ratio * benchmark_of(worker)
+                                             : 0);
+    }
+    return out;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> steps_of(const registry::JobTerms& terms,
+                                    std::span<const registry::Node> workers,
+                                    const std::map<Address, double>& paces) {
+    constexpr double kSlow = 0.8;  // of the median: less is no noise
+    std::vector<std::uint32_t> out(workers.size(), terms.steps);
+    if (!terms.elastic.adapt_steps) return out;
+    const std::vector<double> expected = expected_paces(workers, paces);
+    std::vector<double> known;
+    std::ranges::copy_if(expected, std::back_inserter(known), [](double pace) { return pace > 0; });
+    const double middle = median(known);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        if (expected[i] <= 0 || expected[i] >= kSlow * middle) continue;
+        out[i] = std::max(1U, static_cast<std::uint32_t>(terms.steps * (expected[i] / middle)));
+    }
+    return out;
+}
+
+bool has_quorum(const registry::JobTerms& terms, const protocol::RoundRecord& record,
+                std::span<const registry::Unit> units) {
+    std::uint64_t all = 0, committed = 0;
+    for (const protocol::SlotAssignment& slot : record.slots)
+        all += slot.steps;
+    for (const registry::Unit& unit : units) {
+        const protocol::SlotAssignment* const slot = record.find_slot(unit.key.slot);
+        if (slot != nullptr && unit.status.state == UnitState::kCommitted) committed += slot->steps;
+    }
+    return committed * kPpm >= all * terms.elastic.quorum_ppm;
+}
+
 Plan make_plan(const registry::Job& job, const std::optional<registry::Round>& last,
                std::vector<protocol::IncludedDelta> included,
-               const std::vector<registry::Node>& workers) {
+               const std::vector<registry::Node>& workers, const std::map<Address, double>& paces) {
     Plan plan;
     plan.record = first_record(job);
     plan.base = {job.artifacts->base_state_root, job.artifacts->base_state_blob};
@@ -136,11 +203,12 @@ Plan make_plan(const registry::Job& job, const std::optional<registry::Round>& l
         plan.record.aggregate_program_root = last->aggregate_program_root.value_or(Digest{});
         plan.record.included = std::move(included);
     }
-    std::uint32_t slot = 0;
-    for (const registry::Node& worker : workers)
+    const std::vector<std::uint32_t> steps = steps_of(job.terms, workers, paces);
+    for (std::uint32_t slot = 0; slot < workers.size(); ++slot)
         plan.record.slots.push_back(
-            {slot++, worker.address,
-             protocol::sampling_rate_ppm(worker.valid_run, job.terms.sampling), job.terms.steps});
+            {slot, workers[slot].address,
+             protocol::sampling_rate_ppm(workers[slot].valid_run, job.terms.sampling),
+             steps[slot]});
     return plan;
 }
 

@@ -1,5 +1,6 @@
 #include "gym/protocol/lifecycle.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace gym::protocol {
@@ -57,6 +58,12 @@ class Transition {
     Result<UnitStatus> operator()(event::Committed) const {
         GYM_CHECK(in_time(S::kAssigned));
         return to(S::kCommitted, 0);
+    }
+    Result<UnitStatus> operator()(event::Hurried) const {
+        if (status_.state != S::kAssigned) return illegal(status_, event_);
+        UnitStatus next = status_;
+        next.deadline_ms = std::min(status_.deadline_ms, now_ms_ + params_.grace_ms);
+        return next;
     }
     Result<UnitStatus> operator()(event::Drawn drawn) const {
         if (status_.state != S::kCommitted) return illegal(status_, event_);
@@ -200,8 +207,8 @@ Result<UnitStatus> apply(const UnitStatus& status, const UnitEvent& event,
 
 std::string_view name_of(const UnitEvent& event) noexcept {
     constexpr std::array<std::string_view, std::variant_size_v<UnitEvent>> kEventNames = {
-        "committed", "drawn", "redrawn",    "reported",     "revealed", "compared",   "challenged",
-        "defended",  "ruled", "game ended", "fault proven", "voided",   "time passed"};
+        "committed",  "hurried",  "drawn", "redrawn",    "reported",     "revealed", "compared",
+        "challenged", "defended", "ruled", "game ended", "fault proven", "voided",   "time passed"};
     return kEventNames[event.index()];
 }
 

@@ -50,6 +50,17 @@ Status read_sampling(YamlMap& map, JobTerms& terms) {
     return keys.finish();
 }
 
+Status read_elastic(YamlMap& map, JobTerms& terms) {
+    if (!map.has("elastic")) return {};
+    GYM_TRY(YamlMap keys, map.map("elastic"));
+    GYM_CHECK(keys.read_integer("quorum_ppm", kQuorumPpmMin, kPpm, terms.elastic.quorum_ppm));
+    GYM_CHECK(keys.read_integer("grace_ms", 0, kDurationMsMax, terms.lifecycle.grace_ms));
+    if (keys.has("adapt_steps")) {
+        GYM_TRY(terms.elastic.adapt_steps, keys.boolean("adapt_steps"));
+    }
+    return keys.finish();
+}
+
 Status read_access(YamlMap& map, Access& out) {
     GYM_TRY(const std::string visibility,
             map.string_or(kVisibilityKey, std::string(to_string(Visibility::kPrivate))));
@@ -82,6 +93,7 @@ Status read_terms(YamlMap& map, JobTerms& terms) {
     }
     GYM_CHECK(read_deadlines(map, terms.lifecycle));
     GYM_CHECK(read_sampling(map, terms));
+    GYM_CHECK(read_elastic(map, terms));
     GYM_TRY(terms.price_wei_per_pflop, tokens(map, "price_per_pflop"));
     if (terms.price_wei_per_pflop.is_zero())
         return map.error_at("price_per_pflop", "must be above zero");

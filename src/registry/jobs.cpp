@@ -39,6 +39,9 @@ JobTerms to_terms(const db::Row& row) {
     terms.lifecycle.draws_max = row.get<std::uint32_t>("draws_max");
     terms.sampling.floor_ppm = row.get<std::uint32_t>("sampling_floor_ppm");
     terms.sampling.aggregate_ppm = row.get<std::uint32_t>("sampling_aggregate_ppm");
+    terms.elastic.quorum_ppm = row.get<std::uint32_t>("quorum_ppm");
+    terms.lifecycle.grace_ms = row.get<std::int64_t>("grace_ms");
+    terms.elastic.adapt_steps = row.get<bool>("adapt_steps");
     return terms;
 }
 
@@ -147,9 +150,9 @@ Result<Job> submit_job(db::Transaction& tx, const NewJob& job, UnixMs now_ms) {
                 "delta_norm_max, price_wei_per_pflop, unit_ms, report_ms, reveal_ms, "
                 "defence_ms, challenge_ms, draws_max, sampling_floor_ppm, "
                 "sampling_aggregate_ppm, submitted_at_ms, init_root, init_blob, visibility, "
-                "allowed) VALUES ($1, $2, "
+                "allowed, quorum_ppm, grace_ms, adapt_steps) VALUES ($1, $2, "
                 "$3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, "
-                "$20, $21, $22, $23, $24, $25, $26, $27::registry.address[]) "
+                "$20, $21, $22, $23, $24, $25, $26, $27::registry.address[], $28, $29, $30) "
                 "ON CONFLICT (id) DO NOTHING",
                 {job.id,
                  job.owner,
@@ -177,7 +180,10 @@ Result<Job> submit_job(db::Transaction& tx, const NewJob& job, UnixMs now_ms) {
                  init_root,
                  init_blob,
                  to_string(job.access.visibility),
-                 db::Param::array(job.access.allowed)}));
+                 db::Param::array(job.access.allowed),
+                 terms.elastic.quorum_ppm,
+                 life.grace_ms,
+                 terms.elastic.adapt_steps}));
     GYM_TRY(Job stored, get_job(tx, job.id));
     if (inserted.affected() == 0 && !same_submission(stored, job))
         return fail(ErrorCode::kConflict,

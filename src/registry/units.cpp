@@ -205,6 +205,21 @@ Result<UnitCounts> count_units(db::Transaction& tx, const Address& worker) {
     return out;
 }
 
+Result<std::map<Address, double>> paces_of(db::Transaction& tx, std::span<const Address> workers) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("SELECT w.address, percentile_disc(0.5) WITHIN GROUP (ORDER BY p.pace) FROM "
+                    "unnest($1::bytea[]) AS w(address) CROSS JOIN LATERAL (SELECT u.flops * 1000.0 "
+                    "/ greatest(u.committed_at_ms - u.assigned_at_ms, 1) AS pace FROM "
+                    "registry.unit u WHERE u.worker = w.address AND u.kind = 'train' AND "
+                    "u.committed_at_ms IS NOT NULL ORDER BY u.round DESC, u.assigned_at_ms DESC "
+                    "LIMIT 3) p GROUP BY w.address",
+                    {db::Param::array(workers)}));
+    std::map<Address, double> out;
+    for (const db::Row row : rows)
+        out.emplace(row.get<Address>(0), row.get<double>(1));
+    return out;
+}
+
 Status lock_feed(db::Transaction& tx) {
     GYM_TRY([[maybe_unused]] const db::Row row,
             tx.exec_one("SELECT last FROM registry.sequence WHERE name = 'unit_event' FOR UPDATE"));

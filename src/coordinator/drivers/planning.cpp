@@ -93,6 +93,17 @@ Result<std::vector<registry::Node>> free_workers(const Context& context, db::Tra
     return nodes;
 }
 
+/// Asked only where the job's steps depend on it.
+Result<std::map<Address, double>> paces_of(db::Transaction& tx, const registry::Job& job,
+                                           const std::vector<registry::Node>& workers) {
+    if (!job.terms.elastic.adapt_steps) return std::map<Address, double>();
+    std::vector<Address> addresses;
+    addresses.reserve(workers.size());
+    for (const registry::Node& worker : workers)
+        addresses.push_back(worker.address);
+    return registry::paces_of(tx, addresses);
+}
+
 /// The result of planning a round: nothing yet, a plan that wants its roots, a round, or a pause.
 struct Planned {
     std::optional<Plan> plan;
@@ -124,7 +135,8 @@ Result<Planned> plan_or_record(const Context& context, db::Transaction& tx,
     if (last) {
         GYM_TRY(included, registry::included_deltas(tx, job.id, last->round));
     }
-    Plan plan = make_plan(job, last, std::move(included), workers);
+    GYM_TRY(const auto paces, paces_of(tx, job, workers));
+    Plan plan = make_plan(job, last, std::move(included), workers, paces);
     if (roots == nullptr) return Planned{std::move(plan), {}, {}};
     plan.record.trace_root = roots->trace_root;
     plan.record.initial_state_root = roots->initial_state_root;

@@ -58,6 +58,32 @@ Status assign_units(const Context& context, const registry::Job& job, const regi
     return {};
 }
 
+/// Once enough is committed, the other units have the grace time.
+Status hurry(const Context& context, const registry::Job& job, const registry::Round& round,
+             TickSummary& summary) {
+    if (job.terms.elastic.quorum_ppm >= kPpm) return {};
+    GYM_TRY(
+        const std::size_t hurried,
+        context.transact([&](db::Transaction& tx) -> Result<std::size_t> {
+            GYM_CHECK(registry::lock_feed(tx));
+            GYM_TRY(const auto units, train_units(tx, round));
+            if (!has_quorum(job.terms, round.record, units)) return std::size_t{0};
+            const UnixMs now_ms = context.now();
+            const UnixMs end_ms = now_ms + job.terms.lifecycle.grace_ms;
+            std::vector<registry::UnitStep> steps;
+            for (const registry::Unit& unit : units)
+                if (unit.status.state == UnitState::kAssigned && unit.status.deadline_ms > end_ms)
+                    steps.push_back({unit.id, protocol::event::Hurried{}});
+            if (steps.empty()) return steps.size();
+            GYM_CHECK(registry::advance_all(tx, steps, job.terms.lifecycle, now_ms));
+            return steps.size();
+        }));
+    if (hurried > 0)
+        note(summary, name_round(round) + ": at its quorum, " + std::to_string(hurried) +
+                          " units have the grace time");
+    return {};
+}
+
 /// Closes the round for commitments: those that are there become the leaves of its epoch.
 Status seal(const Context& context, const registry::Round& round, TickSummary& summary) {
     const Status sealed = context.transact([&](db::Transaction& tx) -> Status {
@@ -165,6 +191,7 @@ Result<Observed> observe(const Context& context, const registry::Round& round) {
 
 Status step_once(const Context& context, const registry::Job& job, const registry::Round& round,
                  TickSummary& summary) {
+    if (round.state == RoundState::kOpen) GYM_CHECK(hurry(context, job, round, summary));
     GYM_TRY(const Observed now, observe(context, round));
     ChainPort& chain = context.deps.chain;
     switch (next_step(now.facts)) {

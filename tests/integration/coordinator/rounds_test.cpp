@@ -97,6 +97,97 @@ TEST(CoordinatorRounds, AWorkerThatLeavesCostsOnlyItsUnit) {
     EXPECT_TRUE(world.unit(kept).included);
 }
 
+TEST(CoordinatorRounds, AQuorumDoesNotWaitForTheSlowest) {
+    World world;
+    std::vector<FakeNode> workers;
+    for (int i = 0; i < 4; ++i)
+        workers.push_back(world.add_node(NodeRole::kWorker));
+    registry::JobTerms terms = World::terms();
+    terms.elastic.quorum_ppm = 750'000;
+    terms.lifecycle.grace_ms = 5'000;
+    const Digest job = world.submit_job(terms);
+    world.settle();
+    std::vector<World::Work> works;
+    for (const FakeNode& worker : workers)
+        works.push_back(world.work(worker));
+    const auto deadline = [&](std::size_t i) {
+        return world.unit(works[i].assignment.unit_id()).status.deadline_ms;
+    };
+    const UnixMs first = deadline(3);
+    for (std::size_t i = 0; i < 2; ++i)
+        ASSERT_TRUE(world.commit(workers[i], works[i]).ok());
+    world.settle();
+    EXPECT_EQ(deadline(3), first) << "half is no quorum";
+    ASSERT_TRUE(world.commit(workers[2], works[2]).ok());
+    world.settle();
+    EXPECT_EQ(deadline(3), world.clock.now_ms() + 5'000);
+    EXPECT_EQ(world.rounds(job).at(0).state, registry::RoundState::kOpen) << "the grace time";
+    world.clock.advance_ms(5'001);
+    world.settle();
+    EXPECT_EQ(world.unit(works[3].assignment.unit_id()).status.state, UnitState::kExpired);
+    EXPECT_NE(world.rounds(job).at(0).state, registry::RoundState::kOpen);
+    EXPECT_FALSE(world.commit(workers[3], works[3]).ok()) << "too late";
+    EXPECT_FALSE(world.node(workers[3].address()).excluded_at_ms.has_value()) << "and no fault";
+}
+
+TEST(CoordinatorRounds, AHurriedWorkerMayStillCommitInTheGraceTime) {
+    World world;
+    const FakeNode fast = world.add_node(NodeRole::kWorker);
+    const FakeNode slow = world.add_node(NodeRole::kWorker);
+    registry::JobTerms terms = World::terms();
+    terms.elastic.quorum_ppm = 500'000;
+    terms.lifecycle.grace_ms = 5'000;
+    const Digest job = world.submit_job(terms);
+    world.settle();
+    const auto mine = world.work(slow);
+    ASSERT_TRUE(world.commit(fast, world.work(fast)).ok());
+    world.settle();
+    world.clock.advance_ms(4'999);
+    ASSERT_TRUE(world.commit(slow, mine).ok());
+    world.settle();
+    EXPECT_EQ(world.rounds(job).at(0).commitment_count, 2U);
+}
+
+/// The next round gives a slow worker what it can do in the time of the others, and it is paid for
+/// that.
+TEST(CoordinatorRounds, StepsFollowTheMeasuredPace) {
+    World world;
+    const FakeNode a = world.add_node(NodeRole::kWorker);
+    const FakeNode b = world.add_node(NodeRole::kWorker);
+    const FakeNode slow = world.add_node(NodeRole::kWorker);
+    const FakeNode verifier = world.add_node(NodeRole::kVerifier);
+    registry::JobTerms terms = World::terms();
+    terms.rounds = 2;
+    terms.elastic.adapt_steps = true;
+    const Digest job = world.submit_job(terms);
+    world.settle();
+    const auto late = world.work(slow);
+    const auto first = world.work(a), second = world.work(b);
+    world.clock.advance_ms(10'000);
+    ASSERT_TRUE(world.commit(a, first).ok());
+    ASSERT_TRUE(world.commit(b, second).ok());
+    world.clock.advance_ms(30'000);
+    ASSERT_TRUE(world.commit(slow, late).ok());
+    world.beat({&a, &b, &slow, &verifier});
+    world.settle();
+    while (world.verify(verifier)) {
+    }
+    world.settle();
+    while (world.verify(verifier)) {
+    }
+    world.settle();
+    const auto rounds = world.rounds(job);
+    ASSERT_EQ(rounds.size(), 2U);
+    for (const protocol::SlotAssignment& slot : rounds[0].record.slots)
+        EXPECT_EQ(slot.steps, 20U) << "nothing was measured yet";
+    for (const protocol::SlotAssignment& slot : rounds[1].record.slots)
+        EXPECT_EQ(slot.steps, slot.worker == slow.address() ? 5U : 20U);
+    const auto fewer = world.work(slow);
+    EXPECT_TRUE(world.commit(slow, fewer).ok());
+    EXPECT_EQ(world.unit(fewer.assignment.unit_id()).flops * 4,
+              world.unit(late.assignment.unit_id()).flops);
+}
+
 TEST(CoordinatorRounds, ARoundHasNoMoreSlotsThanDeltasFitIntoMemory) {
     World world;
     for (int i = 0; i < 4; ++i)

@@ -220,6 +220,77 @@ TEST(RoundPlanning, APlanContinuesFromTheStateOfTheRoundBefore) {
     EXPECT_EQ(second.record.included.size(), 1U);
 }
 
+registry::JobTerms adaptive() {
+    registry::JobTerms terms = job().terms;
+    terms.steps = 100;
+    terms.elastic.adapt_steps = true;
+    return terms;
+}
+
+using Steps = std::vector<std::uint32_t>;
+
+TEST(StepsOfSlots, AreTheJobsUnlessItAdaptsThem) {
+    const std::vector<registry::Node> workers{node(1), node(2)};
+    const std::map<Address, double> paces{{address(1), 100}, {address(2), 1}};
+    EXPECT_EQ(steps_of(job().terms, workers, paces), Steps({20, 20}));
+}
+
+TEST(StepsOfSlots, FollowThePaceOfSlowWorkers) {
+    const std::vector<registry::Node> workers{node(1), node(2), node(3), node(4), node(5)};
+    const std::map<Address, double> paces{{address(1), 400},
+                                          {address(2), 100},
+                                          {address(3), 101},
+                                          {address(4), 25},
+                                          {address(5), 0.01}};
+    EXPECT_EQ(steps_of(adaptive(), workers, paces), Steps({100, 100, 100, 25, 1}))
+        << "none has more than the job's, and everybody has one";
+    const std::map<Address, double> close{
+        {address(1), 100}, {address(2), 81}, {address(3), 99}, {address(4), 80}, {address(5), 79}};
+    EXPECT_EQ(steps_of(adaptive(), workers, close), Steps({100, 100, 100, 100, 97}))
+        << "what is no slower than a fifth is noise";
+}
+
+TEST(StepsOfSlots, NewWorkersAreAsFastAsTheirBenchmarkSays) {
+    std::vector<registry::Node> workers{node(1), node(2), node(3), node(4)};
+    EXPECT_EQ(steps_of(adaptive(), workers, {}), Steps({100, 100, 100, 100})) << "nothing is known";
+    for (std::size_t i = 0; i < 4; ++i)
+        workers[i].profile.flops_per_second = 1'000;
+    workers[3].profile.flops_per_second = 250;
+    EXPECT_EQ(steps_of(adaptive(), workers, {}), Steps({100, 100, 100, 25}));
+    // What has been measured is a tenth of the benchmarks.
+    const std::map<Address, double> paces{{address(1), 100}, {address(2), 100}, {address(3), 100}};
+    EXPECT_EQ(steps_of(adaptive(), workers, paces), Steps({100, 100, 100, 25}));
+    // A benchmark that lies is found out by the first unit.
+    workers[3].profile.flops_per_second = 1'000'000;
+    EXPECT_EQ(steps_of(adaptive(), workers, paces), Steps({100, 100, 100, 100}));
+    std::map<Address, double> measured = paces;
+    measured[address(4)] = 50;
+    EXPECT_EQ(steps_of(adaptive(), workers, measured), Steps({100, 100, 100, 50}));
+}
+
+TEST(Quorum, CountsTheStepsThatAreCommitted) {
+    registry::JobTerms terms = adaptive();
+    terms.elastic.quorum_ppm = 600'000;
+    protocol::RoundRecord record;
+    for (std::uint32_t slot = 0; slot < 4; ++slot)
+        record.slots.push_back({slot, address(1), kPpm, slot == 3 ? 40U : 20U});
+    const auto reached = [&](std::vector<std::uint32_t> committed) {
+        std::vector<registry::Unit> units;
+        for (std::uint32_t slot = 0; slot < 4; ++slot)
+            units.push_back(unit(std::ranges::count(committed, slot) != 0 ? UnitState::kCommitted
+                                                                          : UnitState::kAssigned,
+                                 slot));
+        return has_quorum(terms, record, units);
+    };
+    EXPECT_FALSE(reached({}));
+    EXPECT_FALSE(reached({0, 1}));
+    EXPECT_TRUE(reached({0, 1, 2})) << "60 of 100 steps";
+    EXPECT_TRUE(reached({0, 3}));
+    terms.elastic.quorum_ppm = kPpm;
+    EXPECT_FALSE(reached({0, 1, 2}));
+    EXPECT_TRUE(reached({0, 1, 2, 3}));
+}
+
 // A round on its way.
 
 TEST(RoundSteps, ARoundTakesOneStepAfterTheOther) {

@@ -7,7 +7,7 @@
 namespace gym::protocol {
 namespace {
 
-constexpr LifecycleParams kParams = {100, 200, 50, 300, 400, 2};
+constexpr LifecycleParams kParams = {100, 200, 50, 300, 400, 2, 30};
 constexpr UnixMs kNow = 1'000;
 
 std::vector<UnitState> all_states() {
@@ -18,12 +18,12 @@ std::vector<UnitState> all_states() {
 }
 
 std::vector<UnitEvent> all_events() {
-    return {event::Committed{},     event::Drawn{true},      event::Drawn{false},
-            event::Redrawn{},       event::Reported{},       event::Revealed{},
-            event::Compared{true},  event::Compared{false},  event::Challenged{},
-            event::Defended{},      event::Ruled{true},      event::Ruled{false},
-            event::GameEnded{true}, event::GameEnded{false}, event::FaultProven{},
-            event::Voided{},        event::TimePassed{}};
+    return {event::Hurried{},     event::Committed{},     event::Drawn{true},
+            event::Drawn{false},  event::Redrawn{},       event::Reported{},
+            event::Revealed{},    event::Compared{true},  event::Compared{false},
+            event::Challenged{},  event::Defended{},      event::Ruled{true},
+            event::Ruled{false},  event::GameEnded{true}, event::GameEnded{false},
+            event::FaultProven{}, event::Voided{},        event::TimePassed{}};
 }
 
 UnitStatus status(UnitState state, UnixMs deadline_ms = kNow + 10, bool defended = false) {
@@ -111,6 +111,19 @@ TEST(Lifecycle, WhatComesLateIsRefusedBeforeAnybodySaidSo) {
         EXPECT_EQ(apply(waiting, event, kParams, waiting.deadline_ms + 1).error().code,
                   ErrorCode::kTimeout);
     }
+}
+
+TEST(Lifecycle, AHurriedUnitHasTheGraceTimeAndNoMoreThanItHad) {
+    const UnitStatus unit = assigned(kParams, kNow);
+    const UnitStatus hurried = *apply(unit, event::Hurried{}, kParams, kNow + 10);
+    EXPECT_EQ(hurried.state, UnitState::kAssigned);
+    EXPECT_EQ(hurried.deadline_ms, kNow + 10 + kParams.grace_ms);
+    EXPECT_EQ(*apply(hurried, event::Hurried{}, kParams, kNow + 20), hurried) << "once";
+    EXPECT_EQ(apply(unit, event::Hurried{}, kParams, kNow + 90)->deadline_ms, unit.deadline_ms);
+    EXPECT_TRUE(apply(hurried, event::Committed{}, kParams, hurried.deadline_ms).ok());
+    EXPECT_EQ(apply(hurried, event::TimePassed{}, kParams, hurried.deadline_ms + 1)->state,
+              UnitState::kExpired);
+    EXPECT_FALSE(apply(status(UnitState::kCommitted), event::Hurried{}, kParams, kNow).ok());
 }
 
 TEST(Lifecycle, WhatAGameOnChainSaysIsNeverLate) {

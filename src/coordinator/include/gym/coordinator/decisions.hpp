@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -74,13 +75,25 @@ struct Plan {
     registry::StateRef base;
     registry::StateRef momentum;
 };
+/// Steps of each worker's unit: the job's, or, where it adapts them, fewer for workers that are
+/// slower than four fifths of the median pace, in proportion, at least 1.
+/// @param paces FLOPs a second of the workers that have worked (registry::paces_of). The others are
+/// taken to be as fast as their own benchmark says, by what it said of those.
+[[nodiscard]] std::vector<std::uint32_t> steps_of(const registry::JobTerms& terms,
+                                                  std::span<const registry::Node> workers,
+                                                  const std::map<Address, double>& paces);
 /// The round after `last` (the first one if there is none), one slot for each worker.
-/// @param included deltas of `last` that made its next base state.
+/// @param included deltas of `last` that made its next base state. @param paces as in steps_of().
 [[nodiscard]] Plan make_plan(const registry::Job& job, const std::optional<registry::Round>& last,
                              std::vector<protocol::IncludedDelta> included,
-                             const std::vector<registry::Node>& workers);
+                             const std::vector<registry::Node>& workers,
+                             const std::map<Address, double>& paces = {});
 
 // A round on its way.
+
+/// Whether so much of the round is committed that its other units are to be hurried.
+[[nodiscard]] bool has_quorum(const registry::JobTerms& terms, const protocol::RoundRecord& record,
+                              std::span<const registry::Unit> units);
 
 /// The unit states that keep a round in its state; empty where it waits for something else.
 /// Aggregates count in kAggregated alone: before there is none.

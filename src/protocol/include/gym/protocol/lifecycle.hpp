@@ -54,6 +54,7 @@ struct LifecycleParams {
     std::int64_t defence_ms = 600'000;    ///< dispute to defence
     std::int64_t challenge_ms = 600'000;  ///< length of the challenge window
     std::uint32_t draws_max = 3;          ///< first draw and redraws together
+    std::int64_t grace_ms = 60'000;       ///< hurried to commitment
 
     friend bool operator==(const LifecycleParams&, const LifecycleParams&) = default;
 };
@@ -70,6 +71,7 @@ struct UnitStatus {
 
 namespace event {
 struct Committed {};  ///< a valid commitment arrived
+struct Hurried {};    ///< enough of the round is committed: grace_ms from now, or earlier
 struct Drawn {
     bool sampled = false;
 };                   ///< the beacon decided
@@ -93,8 +95,8 @@ struct TimePassed {};   ///< nothing but time: whatever the deadline triggers
 }  // namespace event
 
 using UnitEvent =
-    std::variant<event::Committed, event::Drawn, event::Redrawn, event::Reported, event::Revealed,
-                 event::Compared, event::Challenged, event::Defended, event::Ruled,
+    std::variant<event::Committed, event::Hurried, event::Drawn, event::Redrawn, event::Reported,
+                 event::Revealed, event::Compared, event::Challenged, event::Defended, event::Ruled,
                  event::GameEnded, event::FaultProven, event::Voided, event::TimePassed>;
 
 /// A unit as it is assigned.
@@ -103,9 +105,9 @@ using UnitEvent =
 /// The one state machine of a unit: pure, no clock. An event that comes after the state's deadline
 /// is refused as late even before TimePassed is delivered; the outcome of a game on chain is never
 /// late. TimePassed before the deadline changes nothing.
-/// At the deadline: assigned expires; sampled and reported draw again, or end
-/// unpaid after draws_max draws; disputed without a defence is rejected; unsampled, verified and
-/// upheld become final.
+/// Hurried never moves a deadline back. At the deadline: assigned expires; sampled and reported
+/// draw again, or end unpaid after draws_max draws; disputed without a defence is rejected;
+/// unsampled, verified and upheld become final.
 /// @errors kConflict for an event that the state does not allow, kTimeout for one that comes too
 /// late.
 [[nodiscard]] Result<UnitStatus> apply(const UnitStatus& status, const UnitEvent& event,

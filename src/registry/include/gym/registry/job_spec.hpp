@@ -30,6 +30,9 @@ inline constexpr std::int64_t kUnitMsMin = 10'000;
 inline constexpr std::int64_t kReportMsMin = 10'000;
 inline constexpr std::int64_t kRevealMsMin = 5'000;
 
+/// With less than half of a round's steps it would be others that it waits for.
+inline constexpr std::uint32_t kQuorumPpmMin = 500'000;
+
 /// A job file (examples/job.yaml documents every key), as it is submitted or as its owner keeps it.
 /// On disk `model` and `dataset` may name files; a submitted file is self-contained: `model` is a
 /// mapping with the keys of a model file, `dataset` the root of a registered dataset.

@@ -28,6 +28,17 @@ enum class JobStatus : std::uint8_t {
 [[nodiscard]] Result<JobStatus> parse_job_status(std::string_view name);
 
 /// Terms that the owner fixes at submission; the same for all rounds.
+/// How a round goes on without its slowest workers.
+struct Elasticity {
+    /// The part of the round's steps that is committed when the other units are hurried
+    /// (protocol::event::Hurried). 1: every unit has the whole of unit_ms.
+    std::uint32_t quorum_ppm = kPpm;
+    /// A slot has fewer steps than H if its worker was slower than half of the others.
+    bool adapt_steps = false;
+
+    friend bool operator==(const Elasticity&, const Elasticity&) = default;
+};
+
 struct JobTerms {
     std::uint64_t rounds = 1;
     std::uint32_t slots_max = 1;    ///< workers of one round
@@ -39,6 +50,7 @@ struct JobTerms {
     Amount price_wei_per_pflop;            ///< for 10^15 counted FLOPs of a final unit
     protocol::LifecycleParams lifecycle;
     protocol::SamplingPolicy sampling;
+    Elasticity elastic;
 
     friend bool operator==(const JobTerms&, const JobTerms&) = default;
 };

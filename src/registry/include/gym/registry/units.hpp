@@ -125,6 +125,10 @@ struct UnitStep {
 Result<std::vector<Unit>> advance_all(db::Transaction& tx, std::span<const UnitStep> steps,
                                       const protocol::LifecycleParams& params, UnixMs now_ms);
 
+/// FLOPs a second of each worker: the median over its last three committed units, from assignment
+/// to commitment, transfers included. Workers without one are left out.
+Result<std::map<Address, double>> paces_of(db::Transaction& tx, std::span<const Address> workers);
+
 /// Units of a job that time alone moves on, oldest deadline first, at most `limit`. A passed
 /// deadline is enough, except for units that would become final: those wait until their report is
 /// audited if it is to be, and, where games are played, until none can be opened about them any
