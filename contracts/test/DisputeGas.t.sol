@@ -31,7 +31,9 @@ contract DisputeGasTest is DisputePlayer {
         _count("announce", abi.encodeCall(_game.announce, (id)));
         _wait(0, ANNOUNCE_BLOCKS);
         _openNow(CHALLENGER, SALT);
-        _count("open", abi.encodeCall(_game.open, (_commitment, _record, _slot, _index, _path, SALT)));
+        _count(
+            "open", abi.encodeCall(_game.open, (_commitment, _record, _slot, _index, _path, SALT))
+        );
         Play memory p;
         (p.id, p.challenger, _id) = (id, CHALLENGER, id);
         _start(p);
@@ -62,7 +64,7 @@ contract DisputeGasTest is DisputePlayer {
 
     /// The opening brings the path of its slot, however many a round has.
     function test_anOpeningOfALargeRound() public {
-        _slots = 5_000;
+        _slots = 5000;
         _post(_right());
         _open(CHALLENGER, SALT);
         bytes memory call =

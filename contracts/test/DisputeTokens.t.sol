@@ -33,9 +33,8 @@ contract DisputeTokensTest is TestBase {
         public
     {
         format = bound(format, 0, 2);
-        (Tensor memory all, TokenProof memory proof) = _proof(
-            format == 2 ? U32 : U16, format != 0, bound(step, 0, 2), _element(element)
-        );
+        (Tensor memory all, TokenProof memory proof) =
+            _proof(format == 2 ? U32 : U16, format != 0, bound(step, 0, 2), _element(element));
         uint256 right = _right(all, proof);
         _claim(proof, right);
         _refused(proof, abi.encodeWithSelector(IDisputeErrors.NoFault.selector));
@@ -142,11 +141,11 @@ contract DisputeTokensTest is TestBase {
         (proof.facts.round, proof.facts.slot) = (3, 5);
         (proof.step.facts, proof.step.step) = (keccak256(abi.encode(proof.facts)), uint32(step));
         (proof.op.step, proof.op.program) =
-            (keccak256(abi.encode(proof.step)), DisputeProgram.traceRoot());
+        (keccak256(abi.encode(proof.step)), DisputeProgram.traceRoot());
         proof.op.shape = DisputeTrees.shapeOf(2, 2, DisputeProgram.WINDOW_TOKENS + 1);
         (proof.header, proof.element) = (DisputeProgram.header(), element);
         (proof.tokens, proof.chunk) =
-            (uint64(TOKENS), new bytes(8 * (DisputeProgram.WINDOW_TOKENS + 1)));
+        (uint64(TOKENS), new bytes(8 * (DisputeProgram.WINDOW_TOKENS + 1)));
         bytes32[] memory leaves = DisputeTrees.chunkLeaves(all.data);
         uint256 chunk = _position(proof) * DisputeTrees.sizeOf(all.shape) / 1024;
         proof.dataset.treeRoot = DisputeTrees.root(leaves);

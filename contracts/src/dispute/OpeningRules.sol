@@ -126,16 +126,15 @@ contract OpeningRules {
     }
 
     /// @dev What is wrong with a worker's commitment: NOBODY, or the field that the record contradicts.
-    function _signerFault(
-        bytes calldata commitment,
-        bytes calldata record,
-        SlotProof calldata slot
-    ) private view returns (uint256) {
+    function _signerFault(bytes calldata commitment, bytes calldata record, SlotProof calldata slot)
+        private
+        view
+        returns (uint256)
+    {
         Commitment memory c = Commitments.read(commitment);
         address signer = Commitments.signerOrNone(commitment, c.digest(address(_LOG)));
         if (signer == address(0)) return NOBODY;
-        uint256 fault =
-            RoundRecords.contradiction(c, record, record.terms(c.slot, slot), signer);
+        uint256 fault = RoundRecords.contradiction(c, record, record.terms(c.slot, slot), signer);
         if (fault == 0) revert IDisputeErrors.NoFault();
         return fault - 1;
     }
