@@ -1,20 +1,19 @@
 #include "gym/execution/run.hpp"
 
+#include <string>
 #include <utility>
 
 #include "gym/commit/tensor_root.hpp"
-#include "gym/common/assert.hpp"
 
 namespace gym::execution {
 
 engine::UnitSpec unit_spec(const protocol::RoundRecord& record, std::uint32_t slot) {
     const protocol::SlotAssignment* const terms = record.find_slot(slot);
-    GYM_ASSERT(terms != nullptr, "the record has the slot");
     engine::UnitSpec spec;
     spec.job_seed = record.job_seed;
     spec.round = record.round;
     spec.slot = slot;
-    spec.steps = terms->steps;
+    spec.steps = terms == nullptr ? 0 : terms->steps;
     spec.checkpoint_every = record.checkpoint_every;
     spec.program_root = record.program_root;
     spec.dataset_root = record.dataset_root;
@@ -26,6 +25,8 @@ Result<TrainRun> run_train(const protocol::RoundRecord& record, std::uint32_t sl
                            const TrainInputs& inputs, engine::RunOptions options,
                            const crypto::Signature* challenge) {
     const engine::UnitSpec spec = unit_spec(record, slot);
+    if (spec.steps == 0)
+        return fail(ErrorCode::kMismatch, "the round record has no slot " + std::to_string(slot));
     std::vector<Digest> leaves;
     if (challenge != nullptr) {
         options.trace_step = protocol::trace_step(spec.steps);

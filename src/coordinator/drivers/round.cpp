@@ -58,29 +58,40 @@ Status assign_units(const Context& context, const registry::Job& job, const regi
     return {};
 }
 
+/// Units that have longer than the grace time from now, if the round has its quorum.
+Result<std::vector<registry::UnitStep>> units_to_hurry(db::Transaction& tx,
+                                                       const registry::Job& job,
+                                                       const registry::Round& round,
+                                                       UnixMs now_ms) {
+    std::vector<registry::UnitStep> steps;
+    GYM_TRY(const auto units, train_units(tx, round));
+    if (!has_quorum(job.terms, round.record, units)) return steps;
+    for (const registry::Unit& unit : units)
+        if (unit.status.state == UnitState::kAssigned &&
+            unit.status.deadline_ms > now_ms + job.terms.lifecycle.grace_ms)
+            steps.push_back({unit.id, protocol::event::Hurried{}});
+    return steps;
+}
+
 /// Once enough is committed, the other units have the grace time.
 Status hurry(const Context& context, const registry::Job& job, const registry::Round& round,
              TickSummary& summary) {
     if (job.terms.elastic.quorum_ppm >= kPpm) return {};
-    GYM_TRY(
-        const std::size_t hurried,
-        context.transact([&](db::Transaction& tx) -> Result<std::size_t> {
-            GYM_CHECK(registry::lock_feed(tx));
-            GYM_TRY(const auto units, train_units(tx, round));
-            if (!has_quorum(job.terms, round.record, units)) return std::size_t{0};
-            const UnixMs now_ms = context.now();
-            const UnixMs end_ms = now_ms + job.terms.lifecycle.grace_ms;
-            std::vector<registry::UnitStep> steps;
-            for (const registry::Unit& unit : units)
-                if (unit.status.state == UnitState::kAssigned && unit.status.deadline_ms > end_ms)
-                    steps.push_back({unit.id, protocol::event::Hurried{}});
-            if (steps.empty()) return steps.size();
-            GYM_CHECK(registry::advance_all(tx, steps, job.terms.lifecycle, now_ms));
-            return steps.size();
-        }));
-    if (hurried > 0)
-        note(summary, name_round(round) + ": at its quorum, " + std::to_string(hurried) +
-                          " units have the grace time");
+    const UnixMs now_ms = context.now();
+    // Most ticks change nothing: they do not take the lock that all who change units wait for.
+    GYM_TRY(auto steps, context.transact([&](db::Transaction& tx) {
+        return units_to_hurry(tx, job, round, now_ms);
+    }));
+    if (steps.empty()) return {};
+    GYM_TRY(steps,
+            context.transact([&](db::Transaction& tx) -> Result<std::vector<registry::UnitStep>> {
+                GYM_CHECK(registry::lock_feed(tx));
+                GYM_TRY(auto still, units_to_hurry(tx, job, round, now_ms));
+                GYM_CHECK(registry::advance_all(tx, still, job.terms.lifecycle, now_ms));
+                return still;
+            }));
+    note(summary, name_round(round) + ": at its quorum, " + std::to_string(steps.size()) +
+                      " units have the grace time");
     return {};
 }
 

@@ -70,9 +70,9 @@ class PlayTest : public PlayersTest {
         claim.records_root = engine::records_root(states->records);
         claim.final_state_root = states->state_roots.back();
         claim.delta_root = work.delta().value()->root();
-        claim.steps = record_.steps;
-        claim.tokens = record_.steps * record_.tokens_per_step;
-        claim.flops = record_.steps * record_.flops_per_step;
+        claim.steps = unit_.spec.steps;
+        claim.tokens = claim.steps * record_.tokens_per_step;
+        claim.flops = claim.steps * record_.flops_per_step;
         if (change_) change_(claim);
         commitment_ = protocol::sign(domain(), claim, worker_.key);
         send(admin_, commitments().post_round(record_.job_id, record_.round, claim.round_record),

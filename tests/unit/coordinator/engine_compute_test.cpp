@@ -66,8 +66,10 @@ class EngineComputeTest : public ::testing::Test {
         out.program_root = prepared.program.root;
         out.dataset_root = tokens.root();
         out.job_seed = commit::sha256(as_bytes("seed"));
-        out.steps = 3;
         out.checkpoint_every = 2;
+        for (std::uint32_t slot = 0; slot < 4; ++slot)
+            out.slots.push_back(
+                {slot, testing::address_of(static_cast<std::uint8_t>(slot)), kPpm, 3});
         return out;
     }
     /// A worker's result for a slot of that round.
@@ -210,19 +212,19 @@ TEST_F(EngineComputeTest, AnAuditGetsTheTraceOfWhoRanTheUnit) {
         crypto::PrivateKey::generate().sign_digest(commit::sha256(as_bytes("beacon")));
     std::vector<Digest> leaves;
     engine::RunOptions run;
-    run.trace_step = protocol::trace_step(round.steps);
+    run.trace_step = protocol::trace_step(round.slots[1].steps);
     run.trace = [&](const engine::TraceEntry& entry) {
         const auto chunks = commit::chunk_leaves(entry.output);
         leaves.insert(leaves.end(), chunks.begin(), chunks.end());
     };
-    ASSERT_EQ(work(prepared, 1, run).records.size(), round.steps);
+    ASSERT_EQ(work(prepared, 1, run).records.size(), round.slots[1].steps);
     const auto audited = compute->run_unit(round, 1, prepared.program.bytes, prepared.base.bytes,
                                            tokens.encode(), &challenge);
     ASSERT_TRUE(audited.ok()) << audited.error().message;
     ASSERT_FALSE(leaves.empty());
-    EXPECT_EQ(audited->trace, protocol::trace_at(challenge, round.steps, leaves));
+    EXPECT_EQ(audited->trace, protocol::trace_at(challenge, round.slots[1].steps, leaves));
     leaves.pop_back();
-    EXPECT_NE(audited->trace, protocol::trace_at(challenge, round.steps, leaves));
+    EXPECT_NE(audited->trace, protocol::trace_at(challenge, round.slots[1].steps, leaves));
 }
 
 TEST_F(EngineComputeTest, TheFirstDifferingStepIsFound) {

@@ -4,6 +4,7 @@
 
 #include "players.hpp"
 #include "posted_tree.hpp"
+#include "rules_common.hpp"
 
 namespace gym::game::testing {
 

@@ -57,7 +57,8 @@ TEST_F(CheckpointTest, TheUnitGoesOnFromTheFileWithTheSameBits) {
     CheckpointStore again = CheckpointStore::open(dir_.path(), &at_rest_).value();
     const auto position = again.load(key_, 2);
     ASSERT_TRUE(position.has_value());
-    EXPECT_EQ(position->records.size(), job_.record.steps - 1) << "the last step is not saved";
+    EXPECT_EQ(position->records.size(), job_.record.slots.at(0).steps - 1)
+        << "the last step is not saved";
     CheckpointPlan plan = every_step();
     const auto rest = run(plan, &*position);
     ASSERT_TRUE(rest.ok()) << rest.error().message;

@@ -20,7 +20,8 @@
 /// result, by the same record.
 namespace gym::execution {
 
-/// The engine's terms for the train unit in a slot of a round.
+/// The engine's terms for the train unit in a slot of a round; with 0 steps, which nothing runs, if
+/// the record has no such slot.
 [[nodiscard]] engine::UnitSpec unit_spec(const protocol::RoundRecord& record, std::uint32_t slot);
 
 /// Decoded inputs of a round's train units. Program and dataset are shared with other rounds.
