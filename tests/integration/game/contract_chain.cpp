@@ -153,7 +153,7 @@ ChainUnit ContractChain::post_aggregate(std::uint32_t asserter, const SampleOute
         next.previous_record = says.round_record;
         next.base_state_root = record.momentum_root;
         post_round(next, {}, time + 2);
-        unit.conflict->other = protocol::encode(next);
+        unit.conflict->other = protocol::encode(protocol::head_of(next));
         window.reset();
     } else {
         says.flops += 1;

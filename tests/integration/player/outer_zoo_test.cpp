@@ -186,7 +186,7 @@ TEST_F(Conflicts, ANextRoundWithAnotherBase) {
     protocol::RoundRecord next = next_record();
     next.base_state_root = engine::testing::seed_of("another base");
     post(next);
-    accuse(protocol::encode(next));
+    accuse(protocol::encode(protocol::head_of(next)));
     expect_lost_by_opening(game::kNextRecordField);
 }
 
@@ -195,7 +195,7 @@ TEST_F(Conflicts, ANextRoundWithAnotherMomentum) {
     protocol::RoundRecord next = next_record();
     next.momentum_root = engine::testing::seed_of("another momentum");
     post(next);
-    accuse(protocol::encode(next));
+    accuse(protocol::encode(protocol::head_of(next)));
     expect_lost_by_opening(game::kNextRecordField);
 }
 
@@ -204,7 +204,7 @@ TEST_F(Conflicts, ANextRoundThatGoesOnFromTheAggregate) {
     commit();
     const protocol::RoundRecord next = next_record();
     post(next);
-    accuse(protocol::encode(next));
+    accuse(protocol::encode(protocol::head_of(next)));
     const Amount before = balance(verifier_);
     for (int i = 0; i < 3; ++i)
         tick(verifier_);
@@ -222,7 +222,7 @@ TEST_F(Conflicts, TheNextRoundDecidesAGameThatIsPlayed) {
     protocol::RoundRecord next = next_record();
     next.base_state_root = engine::testing::seed_of("another base");
     post(next);
-    ASSERT_TRUE(verifier_.claims->save(conflict_with(protocol::encode(next))).ok());
+    ASSERT_TRUE(verifier_.claims->save(conflict_with(protocol::encode(protocol::head_of(next)))).ok());
     play_until(
         [&] {
             const auto played = games();

@@ -82,7 +82,7 @@ Claim next_record() {
     protocol::RoundRecord next = record;
     next.round += 1;
     next.previous_record = protocol::hash(record);
-    claim.other = protocol::encode(next);
+    claim.other = protocol::encode(protocol::head_of(next));
     return claim;
 }
 
