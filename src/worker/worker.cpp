@@ -15,6 +15,7 @@
 #include "gym/node/unit_inputs.hpp"
 #include "gym/protocol/reason.hpp"
 #include "gym/rpc/blob_cache.hpp"
+#include "gym/rpc/delta_upload.hpp"
 #include "gym/worker/signature_log.hpp"
 #include "gym/worker/unit_checkpoint.hpp"
 
@@ -52,7 +53,8 @@ class WorkerImpl final : public Worker {
           journal_(std::move(files.journal)),
           signatures_(std::move(files.signatures)),
           checkpoints_(std::move(files.checkpoints)),
-          loader_(cache_) {}
+          loader_(cache_),
+          upload_(coordinator_, key_, clock_) {}
 
     Status resume(const std::stop_token& stop) override;
     Result<bool> run_once(const std::stop_token& stop) override;
@@ -81,6 +83,7 @@ class WorkerImpl final : public Worker {
     Status deliver(const JournalEntry& entry, const std::stop_token& stop);
     Status deliver(JournalEntry entry, const blob::VerifiedBlob& delta);
     Result<blob::VerifiedBlob> delta_of(const JournalEntry& entry, const std::stop_token& stop);
+    Status send_wanted();
     Status track_one(JournalEntry entry, const std::stop_token& stop);
     Status keep_receipt(JournalEntry& entry, const records::InclusionReceipt& receipt);
     /// The receipt's epoch on chain; absent if it is not there yet, or another.
@@ -106,6 +109,7 @@ class WorkerImpl final : public Worker {
     SignatureLog signatures_;
     CheckpointStore checkpoints_;
     node::InputLoader loader_;
+    rpc::DeltaUpload upload_;
     std::optional<std::chrono::steady_clock::time_point> asked_why_idle_;
     std::string stake_because_;  ///< as it was said last
     mutable std::mutex mutex_;
@@ -307,13 +311,21 @@ Status WorkerImpl::deliver(const JournalEntry& entry, const std::stop_token& sto
 Status WorkerImpl::deliver(JournalEntry entry, const blob::VerifiedBlob& delta) {
     const std::uint32_t steps = entry.record.steps;
     set_activity({entry.unit, steps, steps, "upload"});
-    Status sent = coordinator_.put_blob(delta.root(), delta.bytes());
-    if (sent.ok()) {
-        const auto accepted = coordinator_.submit_commitment({entry.commitment, entry.records});
+    Status sent = upload_.send(delta, cache_.sources());
+    // Refused where the coordinator has the commitment already, and only its answer was lost.
+    if (sent.ok() || sent.error().code == ErrorCode::kPermissionDenied) {
+        auto accepted = coordinator_.submit_commitment({entry.commitment, entry.records});
+        // The job became private after its delta went to mirrors.
+        if (!accepted.ok() && sent.ok() && accepted.error().code == ErrorCode::kNotFound) {
+            sent = upload_.send_here(delta);
+            if (sent.ok())
+                accepted = coordinator_.submit_commitment({entry.commitment, entry.records});
+        }
         if (accepted.ok()) {
             entry.leaf = accepted->leaf;
             entry.state = protocol::UnitState::kCommitted;
-        } else {
+            sent = {};
+        } else if (sent.ok()) {
             sent = accepted.error();
         }
     }
@@ -333,10 +345,21 @@ Status WorkerImpl::deliver(JournalEntry entry, const blob::VerifiedBlob& delta) 
 
 Status WorkerImpl::track(const std::stop_token& stop) {
     const std::vector<JournalEntry> entries = journal_.entries();
+    if (!entries.empty()) GYM_CHECK(send_wanted());
     for (const JournalEntry& entry : entries) {
         if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "stopped");
         if (entry.leaf) GYM_CHECK(track_one(entry, stop));
     }
+    return {};
+}
+
+/// Deltas that the coordinator could not get from the mirrors that have them.
+Status WorkerImpl::send_wanted() {
+    Status sent =
+        upload_.send_wanted([&](const Digest& root) { return cache_.store().load(root); });
+    if (sent.ok() || node::is_transient(sent.error().code)) return sent;
+    // The units are followed all the same; it is asked for again.
+    spdlog::warn("a delta that the coordinator asks for is not sent: {}", sent.error().message);
     return {};
 }
 

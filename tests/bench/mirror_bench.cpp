@@ -37,11 +37,11 @@ class StoreSource final : public mirror::BlobSource {
           list_(std::make_shared<const blob::PieceList>(
               must(blob::PieceList::of(*must(store.open_reader(root)))))) {}
     Result<std::shared_ptr<const blob::PieceList>> pieces(const Digest&,
-                                                          const std::string&) override {
+                                                          const mirror::Asker&) override {
         return list_;
     }
     Result<std::shared_ptr<const blob::BlobReader>> open(const Digest& root,
-                                                         const std::string&) override {
+                                                         const mirror::Asker&) override {
         GYM_TRY(auto reader, store_.open_reader(root));
         return std::shared_ptr<const blob::BlobReader>(std::move(reader));
     }
