@@ -33,7 +33,7 @@ crypto::Eip712Domain domain() {
 class Hotel final : public http_server::Handler {
   public:
     Hotel() : server_(http_server::Server::start({}, *this).value()) {}
-    Admission admit(const http_server::Request&) override { return {.body_bytes_max = 1 << 20}; }
+    Admission admit(const http_server::Request&) override { return {.body_bytes_max = 8 << 20}; }
     http_server::Response handle(const http_server::Request&) override {
         ++asked;
         return {200, "text/html", {}, "<html>Welcome to the hotel</html>"};

@@ -57,20 +57,19 @@ Result<Address> read_address(YamlMap& map, const char* key, const std::string& t
 Status read_uploads(YamlMap& parent, MirrorConfig& config) {
     if (!parent.has("uploads")) return {};
     GYM_TRY(YamlMap map, parent.map("uploads"));
-    MirrorUploads& uploads = config.uploads.emplace();
-    std::uint64_t chain_id = 0;
+    MirrorUploads uploads;
+    std::uint64_t chain_id = 1;
     GYM_CHECK(map.read_integer("chain_id", 1, INT64_MAX, chain_id));
-    if (chain_id == 0) return map.error_at("chain_id", "is needed: the chain of the network");
-    GYM_TRY(const std::string log, map.string("commitment_log"));
+    GYM_TRY(const std::string log, map.string_or("commitment_log", Address().hex()));
     GYM_TRY(const Address commitment_log, read_address(map, "commitment_log", log));
     uploads.domain = protocol::signing_domain(chain_id, commitment_log);
-    GYM_TRY(const auto coordinators, map.list_of_strings("coordinators"));
-    for (const std::string& text : coordinators) {
-        GYM_TRY(const Address coordinator, read_address(map, "coordinators", text));
-        uploads.coordinators.insert(coordinator);
+    if (map.has("coordinators")) {
+        GYM_TRY(const auto coordinators, map.list_of_strings("coordinators"));
+        for (const std::string& text : coordinators) {
+            GYM_TRY(const Address coordinator, read_address(map, "coordinators", text));
+            uploads.coordinators.insert(coordinator);
+        }
     }
-    if (uploads.coordinators.empty())
-        return map.error_at("coordinators", "must list one at least: nobody else signs tickets");
     mirror::PullOptions& pull = config.pull;
     pull.uploads_bytes_max = pull.bytes_max / 2;
     GYM_CHECK(map.read_integer("bytes_max", kMirrorBytesMin,
@@ -79,6 +78,12 @@ Status read_uploads(YamlMap& parent, MirrorConfig& config) {
     GYM_CHECK(map.read_integer("kept_ms", 60'000, std::int64_t{366} * 86'400'000, kept_ms));
     pull.uploads_kept = std::chrono::seconds(kept_ms / 1'000);
     GYM_CHECK(map.read_integer("at_once_max", 1, 1'024, uploads.at_once_max));
+    if (!uploads.coordinators.empty() && commitment_log == Address())
+        return map.error_at("commitment_log",
+                            "must be the network's contract, as deployment.json has it: tickets "
+                            "are signed for it");
+    // Without a coordinator nobody has a ticket.
+    if (!uploads.coordinators.empty()) config.uploads = std::move(uploads);
     return map.finish();
 }
 
