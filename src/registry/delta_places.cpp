@@ -8,10 +8,12 @@
 namespace gym::registry {
 namespace {
 
-/// Joins a place `p` with the open units that need it.
-constexpr std::string_view kOpenUnit =
-    "EXISTS (SELECT FROM registry.unit u WHERE u.delta_root = p.root AND u.worker = p.worker "
-    "AND u.ended_at_ms IS NULL)";
+/// Whether the aggregate of an open round needs the delta of a place `p`.
+constexpr std::string_view kNeeded =
+    "EXISTS (SELECT FROM registry.unit u JOIN registry.round r ON r.job_id = u.job_id "
+    "AND r.round = u.round WHERE u.delta_root = p.root AND u.worker = p.worker "
+    "AND r.state NOT IN ('aggregated', 'closed') "
+    "AND (u.ended_at_ms IS NULL OR u.state = 'final'))";
 
 std::string joined(const std::vector<std::string>& lines) {
     std::string out;
@@ -58,7 +60,7 @@ Result<std::vector<DeltaPlace>> lease_deltas(db::Transaction& tx, UnixMs now_ms,
     GYM_TRY(const auto rows,
             tx.exec("WITH due AS (SELECT p.worker, p.root FROM registry.delta_place p "
                     "WHERE p.state <> 'held' AND p.next_at_ms <= $1 AND " +
-                        std::string(kOpenUnit) +
+                        std::string(kNeeded) +
                         " ORDER BY p.next_at_ms LIMIT $3 FOR UPDATE SKIP LOCKED) "
                         "UPDATE registry.delta_place p SET next_at_ms = $1::bigint + $2::bigint "
                         "FROM due WHERE p.worker = due.worker AND p.root = due.root "
@@ -90,7 +92,7 @@ Status set_delta_missed(db::Transaction& tx, const Address& worker, const Digest
 Result<std::vector<Digest>> wanted_deltas(db::Transaction& tx, const Address& worker) {
     GYM_TRY(const auto rows, tx.exec("SELECT p.root FROM registry.delta_place p "
                                      "WHERE p.worker = $1 AND p.state = 'wanted' AND " +
-                                         std::string(kOpenUnit),
+                                         std::string(kNeeded),
                                      {worker}));
     std::vector<Digest> out;
     for (const db::Row& row : rows)

@@ -55,6 +55,7 @@ Result<bool> DeltaUpload::place(const blob::VerifiedBlob& delta,
     // The list of mirrors may have changed, or the job may be private now.
     if (named.ok() || named.error().code == ErrorCode::kUnavailable) {
         GYM_CHECK(named);
+        asks_until_ = std::chrono::steady_clock::now() + kAskFor;
         return true;
     }
     spdlog::info("delta {} goes to the coordinator: {}", delta.root().hex(), named.error().message);
@@ -78,6 +79,7 @@ Status DeltaUpload::send_here(const blob::VerifiedBlob& delta) {
 }
 
 Status DeltaUpload::send_wanted(const FindDelta& delta) {
+    if (std::chrono::steady_clock::now() > asks_until_.load()) return {};
     GYM_TRY(const auto roots, coordinator_.wanted_deltas());
     for (const Digest& root : roots) {
         GYM_TRY(const blob::VerifiedBlob found, delta(root));

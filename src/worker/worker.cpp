@@ -7,9 +7,11 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "gym/commit/merkle.hpp"
+#include "gym/common/stop.hpp"
 #include "gym/execution/run.hpp"
 #include "gym/node/backoff.hpp"
 #include "gym/node/unit_inputs.hpp"
@@ -23,6 +25,7 @@ namespace gym::worker {
 namespace {
 
 constexpr std::chrono::seconds kAskWhyIdleEvery{30};
+constexpr std::chrono::seconds kSendWantedEvery{10};
 
 bool has_claims_to_defend(const WorkerOptions& options) {
     return options.claims != nullptr && options.claims->has_any(player::Role::kDefend);
@@ -59,6 +62,7 @@ class WorkerImpl final : public Worker {
     Status resume(const std::stop_token& stop) override;
     Result<bool> run_once(const std::stop_token& stop) override;
     Status track(const std::stop_token& stop) override;
+    Status send_wanted() override;
     [[nodiscard]] records::Activity activity() const override {
         const std::scoped_lock lock(mutex_);
         return activity_;
@@ -83,7 +87,6 @@ class WorkerImpl final : public Worker {
     Status deliver(const JournalEntry& entry, const std::stop_token& stop);
     Status deliver(JournalEntry entry, const blob::VerifiedBlob& delta);
     Result<blob::VerifiedBlob> delta_of(const JournalEntry& entry, const std::stop_token& stop);
-    Status send_wanted();
     Status track_one(JournalEntry entry, const std::stop_token& stop);
     Status keep_receipt(JournalEntry& entry, const records::InclusionReceipt& receipt);
     /// The receipt's epoch on chain; absent if it is not there yet, or another.
@@ -345,7 +348,6 @@ Status WorkerImpl::deliver(JournalEntry entry, const blob::VerifiedBlob& delta) 
 
 Status WorkerImpl::track(const std::stop_token& stop) {
     const std::vector<JournalEntry> entries = journal_.entries();
-    if (!entries.empty()) GYM_CHECK(send_wanted());
     for (const JournalEntry& entry : entries) {
         if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "stopped");
         if (entry.leaf) GYM_CHECK(track_one(entry, stop));
@@ -353,14 +355,8 @@ Status WorkerImpl::track(const std::stop_token& stop) {
     return {};
 }
 
-/// Deltas that the coordinator could not get from the mirrors that have them.
 Status WorkerImpl::send_wanted() {
-    Status sent =
-        upload_.send_wanted([&](const Digest& root) { return cache_.store().load(root); });
-    if (sent.ok() || node::is_transient(sent.error().code)) return sent;
-    // The units are followed all the same; it is asked for again.
-    spdlog::warn("a delta that the coordinator asks for is not sent: {}", sent.error().message);
-    return {};
+    return upload_.send_wanted([&](const Digest& root) { return cache_.store().load(root); });
 }
 
 Status WorkerImpl::track_one(JournalEntry entry, const std::stop_token& stop) {
@@ -477,6 +473,19 @@ Status WorkerImpl::forget(const JournalEntry& entry) {
     return {};
 }
 
+/// Beside the units, until `ended`.
+void send_wanted(Worker& worker, const std::stop_token& ended) {
+    std::string said;
+    while (!wait_for_stop(ended, kSendWantedEvery)) {
+        const Status sent = worker.send_wanted();
+        const std::string failure =
+            sent.ok() || node::is_transient(sent.error().code) ? "" : sent.error().message;
+        if (!failure.empty() && failure != said)
+            spdlog::warn("a delta that the coordinator asks for is not sent: {}", failure);
+        said = failure;
+    }
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Worker>> Worker::open(rpc::Coordinator& coordinator,
@@ -496,6 +505,7 @@ Result<std::unique_ptr<Worker>> Worker::open(rpc::Coordinator& coordinator,
 
 Status run_worker(Worker& worker, const WorkerOptions& options, const std::stop_token& stop) {
     node::Timer& timer = timer_of(options);
+    const std::jthread wanted([&](const std::stop_token& ended) { send_wanted(worker, ended); });
     node::Backoff backoff(timer);
     auto next_track = timer.now();
     for (bool resumed = false; !stop.stop_requested();) {

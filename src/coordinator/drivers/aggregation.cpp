@@ -17,11 +17,15 @@ struct Deltas {
 };
 
 /// A unit without a delta that could be included: nothing is proven against the worker, and nobody
-/// is paid.
+/// is paid, unless the unit is final already.
 Status void_unit(const Context& context, const registry::Job& job, const registry::Unit& unit,
                  const std::string& why, TickSummary& summary) {
     const protocol::Reason reason{protocol::ReasonCode::kInputsLost,
                                   protocol::name_unit(unit.key) + ": " + why};
+    if (protocol::is_terminal(unit.status.state)) {
+        summary.notes.push_back("left out of the aggregate: " + reason.sentence);
+        return {};
+    }
     const Status voided = context.transact([&](db::Transaction& tx) -> Status {
         GYM_CHECK(registry::advance(tx, unit.id, protocol::event::Voided{}, job.terms.lifecycle,
                                     context.now(), reason));

@@ -216,6 +216,63 @@ TEST_F(UploadPrograms, OneMirrorAndEitherCoordinatorMayDieBetweenTheSteps) {
     EXPECT_TRUE(is_stored(root_of(work)));
 }
 
+/// A worker as its operator starts it.
+class UploadingNode : public UploadPrograms {
+  protected:
+    void SetUp() override {
+        UploadPrograms::SetUp();
+        write("node/key-passphrase", kPassphrase, 0600);
+        const auto secret = crypto::read_secret_file(folder() / "node/key-passphrase");
+        ASSERT_TRUE(crypto::save_keystore(folder() / "node/key.json", node_key_, *secret,
+                                          crypto::ScryptCost::light())
+                        .ok());
+    }
+    SubprocessOptions node_command(const std::vector<std::string>& words) {
+        SubprocessOptions options;
+        options.argv = {std::string(std::getenv("GYM_BINARY_DIR")) + "/bin/gym", "node"};
+        options.argv.insert(options.argv.end(), words.begin(), words.end());
+        for (const std::string& flag :
+             {std::string("--coordinator"), "127.0.0.1:" + std::to_string(port()),
+              std::string("--data-dir"), (folder() / "node").string(),
+              std::string("--passphrase-file"), (folder() / "node/key-passphrase").string(),
+              std::string("--threads"), std::string("1")})
+            options.argv.push_back(flag);
+        options.log_file = folder() / "node.log";
+        return options;
+    }
+    void write(const std::string& name, const std::string& text, unsigned mode) {
+        std::filesystem::create_directories((folder() / name).parent_path());
+        UploadPrograms::write(name, text, mode);
+    }
+    std::int64_t count(const std::string& sql) {
+        const auto row = database_.owner().transact(
+            [&](db::Transaction& tx) { return tx.exec_one(sql); }, {.read_only = true});
+        return row.ok() ? row->get<std::int64_t>(0) : -1;
+    }
+
+    const crypto::PrivateKey node_key_ = crypto::PrivateKey::generate();
+};
+
+TEST_F(UploadingNode, KilledAfterItsUploadItCommitsAndSendsNothingToTheCoordinator) {
+    ASSERT_NO_FATAL_FAILURE(begin(0));
+    auto registering = Subprocess::start(node_command({"register", "--memory", "1GB"})).value();
+    ASSERT_EQ(registering.wait(60'000).value(), 0) << text_of(folder() / "node.log");
+    auto node = Subprocess::start(node_command({"start"})).value();
+    // Named, and committed to or not: whichever it was, the next process brings it to its end.
+    ASSERT_TRUE(eventually([&] { return count("SELECT count(*) FROM registry.delta_place") == 1; }))
+        << text_of(folder() / "node.log");
+    node.signal(SIGKILL);
+    (void)node.wait(10'000);
+    node = Subprocess::start(node_command({"start"})).value();
+    EXPECT_TRUE(eventually([&] {
+        return count("SELECT count(*) FROM registry.delta_place WHERE state = 'held'") == 1 &&
+               count("SELECT count(*) FROM registry.unit WHERE committed_at_ms IS NOT NULL") == 1;
+    })) << text_of(folder() / "node.log");
+    EXPECT_EQ(metric_of(calls_url(), "gym_blob_grpc_received_bytes_total"), 0U);
+    EXPECT_EQ(metric_of(calls_url(), "gym_blob_grpc_bytes_total"), 0U);
+    EXPECT_TRUE(node.stop(20'000).ok());
+}
+
 TEST_F(UploadPrograms, WithOneMirrorTheCoordinatorTakesTheDelta) {
     ASSERT_NO_FATAL_FAILURE(begin(1));
     Peer& peer = peers_[0];

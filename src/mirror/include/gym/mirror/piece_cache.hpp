@@ -25,7 +25,7 @@ class CachedBlob {
     /// Keeps a piece that has its digest. @errors kOutOfRange: neither the bound of the cache nor
     /// the disk has room for it; kIo.
     virtual Status write(std::uint64_t index, ByteView bytes) = 0;
-    /// Whether every piece is there. The first call after a start hashes them. @errors kIo.
+    /// Whether every piece is there, as far as can be told without reading them. @errors kIo.
     virtual Result<bool> is_complete() = 0;
 };
 

@@ -28,7 +28,7 @@ Status name_delta(db::Transaction& tx, const Address& worker, const Digest& root
                   const std::vector<std::string>& mirrors, UnixMs now_ms);
 Result<bool> is_delta_named(db::Transaction& tx, const Address& worker, const Digest& root);
 
-/// Deltas of open units that are due, for `lease_ms` no other caller's.
+/// Deltas that an open round needs and that are due, for `lease_ms` no other caller's.
 Result<std::vector<DeltaPlace>> lease_deltas(db::Transaction& tx, UnixMs now_ms,
                                              std::int64_t lease_ms, std::uint32_t limit);
 /// The bytes of the root are here, whoever named it.
@@ -37,7 +37,7 @@ Status set_delta_held(db::Transaction& tx, const Digest& root);
 Status set_delta_missed(db::Transaction& tx, const Address& worker, const Digest& root,
                         UnixMs next_at_ms, bool wanted);
 
-/// The deltas that a worker is to send, of its open units.
+/// The deltas that a worker is to send: an open round needs them, and no mirror gave them.
 Result<std::vector<Digest>> wanted_deltas(db::Transaction& tx, const Address& worker);
 /// Whether the aggregate of a round may still get a delta that was named at `named_since_ms` or
 /// later.

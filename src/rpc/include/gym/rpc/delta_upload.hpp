@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -30,7 +31,8 @@ class DeltaUpload {
     Status send(const blob::VerifiedBlob& delta, const std::vector<mirror::SourceReport>& known);
     /// Sends it to the coordinator, whatever mirrors have.
     Status send_here(const blob::VerifiedBlob& delta);
-    /// Sends the coordinator what no mirror gave it. @param delta of a root, if it is here.
+    /// Sends the coordinator what no mirror gave it; does not ask long after the last delta that
+    /// was named, or the start. @param delta of a root, if it is here.
     using FindDelta = std::function<Result<blob::VerifiedBlob>(const Digest& root)>;
     Status send_wanted(const FindDelta& delta);
 
@@ -49,6 +51,10 @@ class DeltaUpload {
     const crypto::PrivateKey& key_;
     const Clock& clock_;
     mirror::Uploader uploader_;
+    /// A round waits for a delta for minutes.
+    static constexpr std::chrono::hours kAskFor{1};
+    std::atomic<std::chrono::steady_clock::time_point> asks_until_{
+        std::chrono::steady_clock::now() + kAskFor};
     std::atomic<std::uint64_t> mirror_bytes_{0}, coordinator_bytes_{0};
 };
 
