@@ -109,4 +109,16 @@ bool PieceList::matches(std::uint64_t index, ByteView bytes, unsigned threads) c
            piece_digest(bytes, size_bytes_, threads) == digests_[static_cast<std::size_t>(index)];
 }
 
+void PieceListBuilder::add(ByteView piece) {
+    const std::uint64_t before = digests_.size() * kPieceBytes;
+    GYM_ASSERT(before < size_bytes_ && piece.size() == std::min(kPieceBytes, size_bytes_ - before),
+               "the next piece of the blob");
+    digests_.push_back(piece_digest(piece, size_bytes_, 1));
+}
+
+PieceList PieceListBuilder::finish() && {
+    GYM_ASSERT(digests_.size() == piece_count(size_bytes_), "all pieces of the blob");
+    return {size_bytes_, std::move(digests_)};
+}
+
 }  // namespace gym::blob

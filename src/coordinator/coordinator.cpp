@@ -175,6 +175,15 @@ Status Coordinator::note_upload(const Address& worker, const Digest& root) {
     return coordinator::note_upload(impl_->context, worker, root);
 }
 
+Status Coordinator::name_delta(const Address& worker, const Digest& root,
+                               const std::vector<std::string>& mirrors) {
+    return coordinator::name_delta(impl_->context, worker, root, mirrors);
+}
+
+Result<std::vector<Digest>> Coordinator::wanted_deltas(const Address& worker) {
+    return coordinator::wanted_deltas(impl_->context, worker);
+}
+
 Result<records::CommitmentAck> Coordinator::commit_unit(
     const Address& worker, const protocol::SignedCommitment& commitment, ByteView records) {
     return coordinator::commit_unit(impl_->context, worker, commitment, records);

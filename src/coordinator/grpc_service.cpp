@@ -8,6 +8,7 @@
 #include "gym/registry/blob_access.hpp"
 #include "gym/registry/nodes.hpp"
 #include "gym/registry/rounds.hpp"
+#include "gym/rpc/upload_ticket.hpp"
 
 namespace gym::coordinator {
 namespace {
@@ -24,7 +25,18 @@ Error no_blob(const Digest& root) {
 Result<records::NetworkDescription> GrpcService::network() {
     records::NetworkDescription out = network_;
     out.server_ms = clock_.now_ms();
+    out.mirrors = mirrors();
     return out;
+}
+
+std::vector<std::string> GrpcService::mirrors() {
+    const std::scoped_lock lock(mirrors_mutex_);
+    return mirrors_.value_or(network_.mirrors);
+}
+
+void GrpcService::set_mirrors(std::vector<std::string> mirrors) {
+    const std::scoped_lock lock(mirrors_mutex_);
+    mirrors_ = std::move(mirrors);
 }
 
 Result<std::optional<registry::Node>> GrpcService::find_node(const Address& address) {
@@ -137,6 +149,14 @@ Status GrpcService::allow_upload(const Address& caller, const Digest& root,
         GYM_TRY(const bool allowed, may_fetch(caller, root));
         if (allowed) return {};
     }
+    GYM_TRY(const auto wanted, core_.wanted_deltas(caller));
+    if (std::ranges::find(wanted, root) != wanted.end()) return {};  // no mirror gave it
+    GYM_CHECK(check_upload(caller, root, size_bytes));
+    return {};
+}
+
+Result<UploadLimit> GrpcService::check_upload(const Address& caller, const Digest& root,
+                                              std::uint64_t size_bytes) {
     GYM_TRY(const auto limit, core_.upload_limit(caller));
     if (!limit)
         return fail(
@@ -145,7 +165,37 @@ Status GrpcService::allow_upload(const Address& caller, const Digest& root,
     if (size_bytes > limit->bytes_max)
         return fail(ErrorCode::kOutOfRange, "no delta of this unit is longer than " +
                                                 std::to_string(limit->bytes_max) + " bytes");
-    return count_upload(caller, limit->unit, root);
+    GYM_CHECK(count_upload(caller, limit->unit, root));
+    return *limit;
+}
+
+Result<rpc::UploadPermit> GrpcService::permit_upload(const Address& caller, const Digest& root,
+                                                     std::uint64_t size_bytes) {
+    rpc::UploadPermit permit{{}, mirrors()};
+    if (permit.mirrors.empty() || ticket_key_ == nullptr) return rpc::UploadPermit{};
+    GYM_TRY(const UploadLimit limit, check_upload(caller, root, size_bytes));
+    if (!limit.is_public) return rpc::UploadPermit{};
+    const rpc::UploadTicket ticket{caller, root, size_bytes, clock_.now_ms() + rpc::kTicketMs, {}};
+    permit.ticket = rpc::encode(rpc::sign_ticket(network_.domain(), ticket, *ticket_key_));
+    return permit;
+}
+
+Status GrpcService::name_delta(const Address& caller, const Digest& root,
+                               const std::vector<std::string>& named) {
+    // It is fetched there: a worker must not send the coordinator to any other place.
+    const std::vector<std::string> known = mirrors();
+    for (const std::string& mirror : named)
+        if (std::ranges::find(known, mirror) == known.end())
+            return fail(ErrorCode::kInvalidArgument,
+                        "the network names no such mirror (any more): upload the delta to the "
+                        "coordinator, or ask for a new permit");
+    return core_.name_delta(caller, root, named);
+}
+
+Result<std::vector<Digest>> GrpcService::wanted_deltas(const Address& caller) {
+    GYM_TRY(auto roots, core_.wanted_deltas(caller));
+    if (roots.size() > rpc::kWantedDeltasMax) roots.resize(rpc::kWantedDeltasMax);
+    return roots;
 }
 
 Status GrpcService::count_upload(const Address& caller, const Digest& unit, const Digest& root) {
@@ -162,6 +212,7 @@ Status GrpcService::count_upload(const Address& caller, const Digest& unit, cons
 }
 
 Status GrpcService::put_blob(const Address& caller, const blob::VerifiedBlob& blob) {
+    uploaded_bytes_ += blob.bytes().size();
     GYM_CHECK(blobs_.put(blob));
     return core_.note_upload(caller, blob.root());
 }

@@ -33,7 +33,7 @@ Status PublicBlobs::check_public(const Digest& root) {
 }
 
 Result<std::shared_ptr<const blob::BlobReader>> PublicBlobs::open(const Digest& root,
-                                                                  const std::string&) {
+                                                                  const mirror::Asker&) {
     // First the store: roots that strangers make up cost no query.
     auto reader = blobs_.open_reader(root);
     if (!reader.ok() && reader.error().code == ErrorCode::kNotFound) return no_public_blob(root);
@@ -64,8 +64,8 @@ void PublicBlobs::remember(std::shared_ptr<const blob::PieceList> list) {
 }
 
 Result<std::shared_ptr<const blob::PieceList>> PublicBlobs::pieces(const Digest& root,
-                                                                   const std::string& peer) {
-    GYM_TRY(const auto reader, open(root, peer));
+                                                                   const mirror::Asker& asker) {
+    GYM_TRY(const auto reader, open(root, asker));
     if (auto known = known_list(root)) return known;
     const std::scoped_lock lock(computing_);
     if (auto known = known_list(root)) return known;

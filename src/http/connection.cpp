@@ -26,6 +26,8 @@ namespace ssl = asio::ssl;
 using tcp = asio::ip::tcp;
 using Deadline = std::chrono::steady_clock::time_point;
 
+constexpr std::size_t kContentPartBytes = 256 << 10;
+
 /// A completion handler that stores the operation's error.
 auto note(beast::error_code& slot) {
     return [&slot](beast::error_code error, auto&&...) { slot = error; };
@@ -63,12 +65,12 @@ class BeastConnection final : public Connection {
             std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms_);
         if (!is_open()) GYM_CHECK(connect(deadline));
         lowest().expires_at(deadline);
+        if (request.content)
+            return secure_ ? upload(*secure_, request, deadline)
+                           : upload(*plain_, request, deadline);
         bhttp::request<bhttp::string_body> message(bhttp::string_to_verb(request.method),
                                                    request.target, 11);
-        const bool v6 = url_.host.find(':') != std::string::npos;
-        message.set(bhttp::field::host, (v6 ? "[" + url_.host + "]" : url_.host) + ":" + url_.port);
-        for (const auto& [name, value] : request.headers)
-            message.set(name, value);
+        set_head(message, request);
         message.body() = request.body;
         message.prepare_payload();
         return secure_ ? transfer(*secure_, message, deadline)
@@ -82,12 +84,81 @@ class BeastConnection final : public Connection {
         bhttp::async_write(stream, message, note(error));
         run();
         if (error) return describe(error, "sending");
+        return receive(stream, deadline);
+    }
+
+    void set_head(bhttp::request_header<>& message, const Request& request) const {
+        const bool v6 = url_.host.find(':') != std::string::npos;
+        message.set(bhttp::field::host, (v6 ? "[" + url_.host + "]" : url_.host) + ":" + url_.port);
+        for (const auto& [name, value] : request.headers)
+            message.set(name, value);
+    }
+
+    /// Whatever moves next has silence_ms_, and no more than what is left.
+    void expect_progress(Deadline deadline) {
+        if (silence_ms_ == 0) return;
+        lowest().expires_at(std::min(
+            deadline, std::chrono::steady_clock::now() + std::chrono::milliseconds(silence_ms_)));
+    }
+
+    /// Sends the head, and the content once the server asks for it.
+    template <class Stream>
+    Result<Reply> upload(Stream& stream, const Request& request, Deadline deadline) {
+        bhttp::request<bhttp::buffer_body> message(bhttp::string_to_verb(request.method),
+                                                   request.target, 11);
+        set_head(message, request);
+        message.set(bhttp::field::expect, "100-continue");
+        message.content_length(request.content->size());
+        message.body().data = nullptr;
+        message.body().more = true;
+        bhttp::request_serializer<bhttp::buffer_body> serializer(message);
+        beast::error_code error;
+        expect_progress(deadline);
+        bhttp::async_write_header(stream, serializer, note(error));
+        run();
+        if (error) return describe(error, "sending");
+        GYM_TRY(Reply reply, receive(stream, deadline));
+        if (reply.status != 100) {
+            close();  // the content was announced and not sent: nothing may follow
+            return reply;
+        }
+        const Status sent =
+            send_content(stream, serializer, message.body(), *request.content, deadline);
+        // A server that refuses midway says why before it closes.
+        auto answer = stopped_ ? Result<Reply>(describe_stop()) : receive(stream, deadline);
+        if (!sent.ok() && !answer.ok()) return sent.error();
+        if (!sent.ok()) close();
+        return answer;
+    }
+
+    template <class Stream>
+    Status send_content(Stream& stream, bhttp::request_serializer<bhttp::buffer_body>& serializer,
+                        bhttp::buffer_body::value_type& body, std::string_view content,
+                        Deadline deadline) {
+        while (!content.empty()) {
+            const std::string_view part = content.substr(0, kContentPartBytes);
+            content.remove_prefix(part.size());
+            // Beast reads it; its buffer_body is not const because it receives into it as well.
+            body.data = const_cast<char*>(part.data());
+            body.size = part.size();
+            body.more = !content.empty();
+            beast::error_code error;
+            expect_progress(deadline);
+            bhttp::async_write(stream, serializer, note(error));
+            run();
+            if (error == bhttp::error::need_buffer) error = {};
+            if (error) return describe(error, "sending");
+        }
+        return {};
+    }
+
+    template <class Stream>
+    Result<Reply> receive(Stream& stream, Deadline deadline) {
+        beast::error_code error;
         bhttp::response_parser<bhttp::string_body> parser;
         parser.body_limit(options_.reply_bytes_max);
         while (!parser.is_done()) {
-            if (silence_ms_ != 0)
-                lowest().expires_at(std::min(deadline, std::chrono::steady_clock::now() +
-                                                           std::chrono::milliseconds(silence_ms_)));
+            expect_progress(deadline);
             bhttp::async_read_some(stream, buffer_, parser, note(error));
             run();
             if (error) return describe(error, "receiving");

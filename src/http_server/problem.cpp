@@ -76,6 +76,8 @@ std::string_view phrase(unsigned status) noexcept {
             return "Request Header Fields Too Large";
         case 503:
             return "Service Unavailable";
+        case 507:
+            return "Insufficient Storage";
         default:
             return "Internal Server Error";
     }

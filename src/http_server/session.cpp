@@ -232,7 +232,8 @@ class HttpSession final : public Session, public std::enable_shared_from_this<Ht
         streamed_->get().body().data = piece_.data();
         streamed_->get().body().size = piece_.size();
         read_began_ = std::chrono::steady_clock::now();
-        limit_reading(body_ms_left_);
+        const std::uint64_t silence_ms = options_.body_silence_ms;
+        limit_reading(silence_ms == 0 ? body_ms_left_ : std::min(body_ms_left_, silence_ms));
         http::async_read(stream_, buffer_, *streamed_,
                          [self = shared_from_this()](beast::error_code error, std::size_t) {
                              self->on_piece_received(error);

@@ -61,6 +61,45 @@ Result<Digest> parse_root(std::string_view text) {
                 "hexadecimal digits");
 }
 
+Asker asker_of(const Request& request) {
+    using Reach = Asker::Reach;
+    const bool here = request.header("cache-control").find("only-if-cached") != std::string::npos;
+    const bool mirror = !request.header("gym-mirror").empty();
+    return {request.peer, here ? Reach::kHere : mirror ? Reach::kOrigins : Reach::kAnywhere};
+}
+
+/// Counts while it lives.
+class UploadSink final : public http_server::BodySink {
+  public:
+    UploadSink(std::unique_ptr<IncomingBlob> blob, std::shared_ptr<BlobHandler::Intake> intake)
+        : blob_(std::move(blob)), intake_(std::move(intake)) {}
+    ~UploadSink() override { --intake_->at_once; }
+    UploadSink(const UploadSink&) = delete;
+    UploadSink& operator=(const UploadSink&) = delete;
+
+    Status write(ByteView piece) override {
+        intake_->bytes += piece.size();
+        return blob_->write(piece);
+    }
+    Status finish() { return blob_->finish(); }
+
+  private:
+    const std::unique_ptr<IncomingBlob> blob_;
+    const std::shared_ptr<BlobHandler::Intake> intake_;
+};
+
+/// Why an upload is not taken, in the words of the error: it is the uploader's, or about room here.
+Response refuse_upload(const Error& error, std::string_view request_id) {
+    const bool full = error.code == ErrorCode::kOutOfRange;
+    const unsigned status = full ? 507 : http_server::http_status(error.code);
+    if (status == 500) return http_server::problem(error, request_id);
+    Response out = http_server::problem(status, full ? "no_room" : to_string(error.code),
+                                        error.message, request_id);
+    for (auto& [name, value] : out.headers)
+        if (name == "WWW-Authenticate") value = "Gym-Auth";
+    return out;
+}
+
 Response refusal(const Error& error, const Request& request) {
     const bool too_much = error.code == ErrorCode::kOutOfRange;
     Response out =
@@ -75,13 +114,64 @@ Response refusal(const Error& error, const Request& request) {
 
 http_server::Handler::Admission BlobHandler::admit(const Request& head) {
     if (head.method == "GET" || head.method == "HEAD") return {};
-    Response refused =
-        http_server::problem(405, "method", "blobs are read with GET and HEAD", head.request_id);
-    refused.headers.emplace_back("Allow", "GET, HEAD");
+    if (head.method == "PUT" && uploads_.gate != nullptr) return admit_upload(head);
+    const bool puts = uploads_.gate != nullptr;
+    Response refused = http_server::problem(
+        405, "method",
+        std::string("blobs are read with GET and HEAD") + (puts ? ", uploaded with PUT" : ""),
+        head.request_id);
+    refused.headers.emplace_back("Allow", puts ? "GET, HEAD, PUT" : "GET, HEAD");
     return {.refused = count(std::move(refused))};
 }
 
+http_server::Handler::Admission BlobHandler::admit_upload(const Request& head) {
+    auto begun = begin_upload(head);
+    if (begun.ok()) return std::move(begun).value();
+    return {.refused = count(refuse_upload(begun.error(), head.request_id))};
+}
+
+Result<http_server::Handler::Admission> BlobHandler::begin_upload(const Request& head) {
+    const std::string_view target(head.target);
+    if (!target.starts_with(kPrefix))
+        return fail(ErrorCode::kNotFound, "a blob is uploaded to /b/ROOT");
+    GYM_TRY(const Digest root, parse_root(target.substr(kPrefix.size())));
+    GYM_TRY(const std::uint64_t size, uploads_.gate->admit(root, head));
+    const std::string_view length = head.header("content-length");
+    if (!length.empty() && length != std::to_string(size))
+        return fail(ErrorCode::kMismatch, "the ticket is for " + std::to_string(size) +
+                                              " bytes, Content-Length says " + std::string(length));
+    GYM_TRY(const bool known, uploads_.target->has(root));
+    if (known) return Admission{.refused = count({.status = 200, .headers = {}, .body = "{}\n"})};
+    if (++intake_->at_once > uploads_.at_once_max) {
+        --intake_->at_once;
+        return fail(ErrorCode::kUnavailable, "too many uploads are under way; try again");
+    }
+    auto incoming = uploads_.target->receive(root, size);
+    if (!incoming.ok()) {
+        --intake_->at_once;
+        if (incoming.error().code == ErrorCode::kIo)
+            spdlog::error("request {}: {}", head.request_id, incoming.error().message);
+        return incoming.error();
+    }
+    return Admission{.refused = {},
+                     .body_bytes_max = size,
+                     .sink = std::make_shared<UploadSink>(std::move(incoming).value(), intake_)};
+}
+
+Response BlobHandler::finish_upload(const Request& request) {
+    const auto sink = std::static_pointer_cast<UploadSink>(request.sink);
+    const Status finished = sink->finish();
+    if (!finished.ok()) return refuse_body(finished.error(), request.request_id);
+    return count({.status = 201, .headers = {}, .body = "{}\n"});
+}
+
+Response BlobHandler::refuse_body(const Error& error, std::string_view request_id) {
+    if (error.code == ErrorCode::kIo) spdlog::error("request {}: {}", request_id, error.message);
+    return count(refuse_upload(error, request_id));
+}
+
 Response BlobHandler::handle(const Request& request) {
+    if (request.sink) return finish_upload(request);
     const std::string_view target(request.target);
     if (target.starts_with(kPrefix))
         return count(answer_blob(request, target.substr(kPrefix.size())));
@@ -97,11 +187,11 @@ Response BlobHandler::answer_blob(const Request& request, std::string_view name)
     if (!root.ok()) return refusal(root.error(), request);
     std::shared_ptr<const blob::BlobReader> content;
     if (is_list) {
-        const auto list = source_.pieces(*root, request.peer);
+        const auto list = source_.pieces(*root, asker_of(request));
         if (!list.ok()) return refusal(list.error(), request);
         content = std::make_shared<BytesReader>((*list)->encode());
     } else {
-        auto opened = source_.open(*root, request.peer);
+        auto opened = source_.open(*root, asker_of(request));
         if (!opened.ok()) return refusal(opened.error(), request);
         content = std::move(opened).value();
     }
@@ -116,6 +206,9 @@ Response BlobHandler::answer_metrics() const {
         "# TYPE gym_blob_http_bytes_total counter\n"
         "gym_blob_http_bytes_total " +
         std::to_string(*bytes_sent_) +
+        "\n# TYPE gym_blob_http_received_bytes_total counter\n"
+        "gym_blob_http_received_bytes_total " +
+        std::to_string(bytes_received()) +
         "\n# TYPE gym_blob_http_connections gauge\ngym_blob_http_connections " +
         std::to_string(connections_) + "\n# TYPE gym_blob_http_requests_total counter\n";
     for (std::size_t i = 2; i < requests_.size(); ++i)

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -20,6 +21,7 @@
 #include "gym/common/descriptor.hpp"
 #include "gym/common/file.hpp"
 #include "gym/common/file_lock.hpp"
+#include "incoming_blob.hpp"
 #include "piece_io.hpp"
 
 namespace gym::mirror {
@@ -28,6 +30,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kListSuffix = ".pieces";
+constexpr const char* kPartPrefix = ".part-";
 /// Blobs that stay open after their last use, so that their pieces are not hashed again.
 constexpr std::size_t kOpenMax = 64;
 /// For so long a blob that could not be stored is known without the disk, which is tried again
@@ -37,10 +40,14 @@ constexpr std::chrono::seconds kUnstoredFor{60};
 constexpr std::int64_t kTouchSeconds = 60;
 constexpr std::uint64_t kListBytesMax = std::uint64_t{1} << 30;
 
+std::int64_t now_s() {
+    return static_cast<std::int64_t>(::time(nullptr));
+}
+
 class Blob;
 
 /// The files and what they take.
-class Folder {
+class Folder final : public BlobIntake {
   public:
     Folder(fs::path path, std::uint64_t bytes_max, FileLock lock)
         : path_(std::move(path)), bytes_max_(bytes_max), lock_(std::move(lock)) {}
@@ -58,6 +65,14 @@ class Folder {
     void settle(const Digest& root, std::uint64_t reserved);
     /// Removes the blob that was used least recently. @return whether there was one.
     bool evict_one();
+
+    /// Room for a blob that is being sent here, until end_receive(). @errors kOutOfRange.
+    Status begin_receive(std::uint64_t bytes, std::uint64_t pinned_bytes_max);
+    void end_receive(std::uint64_t bytes) override;
+    /// A path for its bytes until it has its name.
+    [[nodiscard]] fs::path part_path(const Digest& root);
+    Status adopt(const blob::PieceList& list, const fs::path& part,
+                 std::chrono::seconds kept) override;
 
     /// Lets go of the blobs that nobody reads; they hold this folder.
     void forget_recent() {
@@ -84,6 +99,7 @@ class Folder {
         std::uint64_t bytes = 0;
         std::list<Digest>::iterator order;
         std::weak_ptr<Blob> open;
+        /// Of a blob that is not to be evicted: until when, which is later than now.
         std::int64_t touched_s = 0;
     };
     using Entries = std::map<Digest, Entry>;
@@ -121,6 +137,8 @@ class Folder {
     std::deque<std::pair<std::chrono::steady_clock::time_point, std::shared_ptr<Blob>>> unstored_;
     std::uint64_t used_ = 0;
     std::uint64_t reserved_ = 0;
+    std::uint64_t receiving_ = 0;  ///< of these, for blobs that are being sent here
+    std::uint64_t parts_ = 0;      ///< that were begun, for their names
     std::uint64_t evicted_ = 0;
 };
 
@@ -165,6 +183,18 @@ class Blob final : public CachedBlob {
         return written;
     }
 
+    Result<bool> is_complete() override {
+        // Strangers ask: it must not hash a gigabyte. A file of a process before without holes is
+        // taken for whole; its pieces are hashed when they are read.
+        if (list_->count() == 1 && state(0) == State::kUnknown) GYM_CHECK(look(0));
+        const std::scoped_lock lock(mutex_);
+        const auto has = [this](State state) {
+            return std::ranges::find(states_, state) != states_.end();
+        };
+        if (has(State::kAbsent)) return false;
+        return !has(State::kUnknown) || bytes_on_disk(path_) >= list_->size_bytes();
+    }
+
   private:
     enum class State : std::uint8_t { kUnknown, kAbsent, kPresent };
 
@@ -206,7 +236,8 @@ void Folder::scan_file(const fs::path& file, std::vector<std::pair<std::int64_t,
         struct stat info {};
         if (::stat(file.c_str(), &info) == 0) found.emplace_back(info.st_mtim.tv_sec, *root);
     } else if ((ours && !fs::exists(list_path(*root), ignored)) ||
-               (name.starts_with('.') && name.find(".pieces.") != std::string::npos)) {
+               (name.starts_with('.') && name.find(".pieces.") != std::string::npos) ||
+               name.starts_with(kPartPrefix)) {
         fs::remove(file, ignored);  // what a crash left
     }
 }
@@ -243,7 +274,7 @@ void Folder::measure(const Digest& root, Entry& entry) {
 
 void Folder::touch(const Digest& root, Entry& entry) {
     order_.splice(order_.end(), order_, entry.order);
-    const auto now = static_cast<std::int64_t>(::time(nullptr));
+    const std::int64_t now = now_s();
     if (now - entry.touched_s < kTouchSeconds) return;
     entry.touched_s = now;
     // Without it the order after a restart is only less exact.
@@ -269,8 +300,10 @@ void Folder::remove(Entries::iterator entry) {
 }
 
 bool Folder::evict_locked() {
+    const std::int64_t now = now_s();
     for (const Digest& root : order_) {
         const auto entry = entries_.find(root);
+        if (entry->second.touched_s > now) continue;  // its uploader was told that it is kept
         const std::shared_ptr<Blob> open = entry->second.open.lock();
         const bool is_recent = open && std::ranges::find(recent_, open) != recent_.end();
         if (open && open.use_count() > (is_recent ? 2 : 1)) continue;  // somebody reads it
@@ -375,12 +408,61 @@ std::shared_ptr<Blob> Folder::add(std::shared_ptr<const blob::PieceList> list,
     if (!written.ok()) return add_unstored(std::move(list), self);
     const auto at = entries_.try_emplace(root).first;
     at->second.order = order_.insert(order_.end(), root);
-    at->second.touched_s = static_cast<std::int64_t>(::time(nullptr));
+    at->second.touched_s = now_s();
     measure(root, at->second);
     auto blob = open_locked(root, at->second, list, true, self);
     if (blob) return blob;
     remove(at);
     return add_unstored(std::move(list), self);
+}
+
+Status Folder::begin_receive(std::uint64_t bytes, std::uint64_t pinned_bytes_max) {
+    const std::scoped_lock lock(mutex_);
+    const std::int64_t now = now_s();
+    std::uint64_t pinned = receiving_;
+    for (const auto& [root, entry] : entries_)
+        if (entry.touched_s > now) pinned += entry.bytes;
+    if (pinned > pinned_bytes_max || bytes > pinned_bytes_max - pinned || !reserve_locked(bytes))
+        return fail(ErrorCode::kOutOfRange,
+                    "the mirror has no room for an upload of " + std::to_string(bytes) + " bytes");
+    receiving_ += bytes;
+    return {};
+}
+
+void Folder::end_receive(std::uint64_t bytes) {
+    const std::scoped_lock lock(mutex_);
+    reserved_ -= bytes;
+    receiving_ -= bytes;
+}
+
+fs::path Folder::part_path(const Digest& root) {
+    const std::scoped_lock lock(mutex_);
+    return data_path(root).parent_path() /
+           (kPartPrefix + to_hex(root.view()) + "-" + std::to_string(++parts_));
+}
+
+Status Folder::adopt(const blob::PieceList& list, const fs::path& part, std::chrono::seconds kept) {
+    const Digest& root = list.root();
+    const std::scoped_lock lock(mutex_);
+    // Those who read an incomplete one hold a file of their own, which they may finish.
+    if (const auto known = entries_.find(root); known != entries_.end()) remove(known);
+    std::error_code code;
+    fs::rename(part, data_path(root), code);
+    if (code) return fail(ErrorCode::kIo, part.string() + ": " + code.message());
+    const Status written = write_file_atomic(list_path(root), list.encode());
+    if (!written.ok()) {
+        fs::remove(data_path(root), code);
+        return written;
+    }
+    Entry& entry = entries_[root];
+    entry.order = order_.insert(order_.end(), root);
+    entry.touched_s = now_s() + kept.count();
+    const timespec until{entry.touched_s, 0};
+    const std::array<timespec, 2> times{until, until};
+    // Without it the blob is only less safe after a restart.
+    static_cast<void>(::utimensat(AT_FDCWD, list_path(root).c_str(), times.data(), 0));
+    measure(root, entry);
+    return {};
 }
 
 class FolderCache final : public PieceCache {
@@ -396,6 +478,20 @@ class FolderCache final : public PieceCache {
     Result<std::shared_ptr<CachedBlob>> add(blob::PieceList list) override {
         return std::shared_ptr<CachedBlob>(
             folder_->add(std::make_shared<const blob::PieceList>(std::move(list)), folder_));
+    }
+    Result<std::unique_ptr<IncomingBlob>> receive(const Digest& root, std::uint64_t size_bytes,
+                                                  std::chrono::seconds kept,
+                                                  std::uint64_t bytes_max) override {
+        GYM_CHECK(folder_->begin_receive(size_bytes, bytes_max));
+        const fs::path part = folder_->part_path(root);
+        std::error_code ignored;
+        fs::create_directories(part.parent_path(), ignored);
+        const int file = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+        if (file < 0) {
+            folder_->end_receive(size_bytes);
+            return fail(ErrorCode::kIo, part.string() + ": " + std::strerror(errno));
+        }
+        return make_incoming(root, size_bytes, kept, part, Descriptor(file), folder_);
     }
     [[nodiscard]] std::uint64_t bytes() const override { return folder_->bytes(); }
     [[nodiscard]] std::uint64_t blobs() const override { return folder_->blobs(); }

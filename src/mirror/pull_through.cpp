@@ -6,60 +6,23 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <deque>
-#include <map>
 #include <mutex>
 #include <set>
 #include <utility>
 
 #include "gym/mirror/piece_cache.hpp"
 #include "gym/mirror/rate_limit.hpp"
+#include "recent_roots.hpp"
+#include "upstream.hpp"
 
 namespace gym::mirror {
 namespace {
 
-using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr std::size_t kAbsentMax = 65'536;
 /// Of a bucket: what may come at once, in seconds of its rate.
 constexpr double kBurstSeconds = 5;
 constexpr std::chrono::seconds kWarnEvery{60};
-/// The operator chose the origins, often one: a blob that rotted there must not stop the others.
-constexpr std::uint32_t kOriginBanMsMax = 60'000;
-
-/// Roots that no origin has, for a while. Thread-safe, bounded.
-class AbsentRoots {
-  public:
-    explicit AbsentRoots(std::int64_t keep_ms) : keep_(keep_ms) {}
-
-    bool has(const Digest& root) {
-        const std::scoped_lock lock(mutex_);
-        forget(steady_clock::now());
-        return roots_.contains(root);
-    }
-    void add(const Digest& root) {
-        const std::scoped_lock lock(mutex_);
-        if (!roots_.insert(root).second) return;
-        order_.emplace_back(steady_clock::now() + keep_, root);
-        if (order_.size() > kAbsentMax) drop_first();
-    }
-
-  private:
-    void forget(steady_clock::time_point now) {
-        while (!order_.empty() && order_.front().first <= now)
-            drop_first();
-    }
-    void drop_first() {
-        roots_.erase(order_.front().second);
-        order_.pop_front();
-    }
-
-    const milliseconds keep_;
-    std::mutex mutex_;
-    std::set<Digest> roots_;
-    std::deque<std::pair<steady_clock::time_point, Digest>> order_;
-};
 
 /// One at a time for each key: the second caller waits for the first and looks again.
 template <class Key>
@@ -94,10 +57,12 @@ class Turns {
 class Puller final : public PullThrough {
   public:
     Puller(const PullOptions& options, std::unique_ptr<PieceCache> cache,
-           std::unique_ptr<Fetcher> fetcher, std::stop_token stop)
+           std::unique_ptr<Upstream> upstream, std::stop_token stop)
         : stop_(std::move(stop)),
+          uploads_bytes_max_(options.uploads_bytes_max),
+          uploads_kept_(options.uploads_kept),
           cache_(std::move(cache)),
-          fetcher_(std::move(fetcher)),
+          upstream_(std::move(upstream)),
           absent_(options.absent_ms),
           lookups_(options.lookups_per_s, options.lookups_per_s * kBurstSeconds),
           peers_(options.lookups_per_s_of_peer, options.lookups_per_s_of_peer * kBurstSeconds),
@@ -106,27 +71,38 @@ class Puller final : public PullThrough {
                  static_cast<double>(options.origin_bytes_per_s) * kBurstSeconds) {}
 
     Result<std::shared_ptr<const blob::PieceList>> pieces(const Digest& root,
-                                                          const std::string& peer) override {
-        GYM_TRY(const auto blob, blob_of(root, peer));
+                                                          const Asker& asker) override {
+        GYM_TRY(const auto blob, blob_of(root, asker));
         return blob->pieces();
     }
     Result<std::shared_ptr<const blob::BlobReader>> open(const Digest& root,
-                                                         const std::string& peer) override;
+                                                         const Asker& asker) override;
+    Result<bool> has(const Digest& root) override {
+        GYM_TRY(const auto known, cache_->find(root));
+        if (!known) return false;
+        return known->is_complete();
+    }
+    Result<std::unique_ptr<IncomingBlob>> receive(const Digest& root,
+                                                  std::uint64_t size_bytes) override {
+        return cache_->receive(root, size_bytes, uploads_kept_, uploads_bytes_max_);
+    }
 
     /// Fills `out` from piece `index`; `kept` has a piece that the disk had no room for.
-    Status read(CachedBlob& blob, std::uint64_t index, std::uint64_t offset,
+    Status read(CachedBlob& blob, Asker::Reach reach, std::uint64_t index, std::uint64_t offset,
                 std::span<std::uint8_t> out, std::pair<std::uint64_t, Bytes>& kept);
 
     [[nodiscard]] PullCounters counters() const override {
-        return {hits_, fetched_, origin_bytes_, asked_, refused_, not_kept_};
+        return {hits_, fetched_, origin_bytes_, peer_bytes_, asked_, refused_, not_kept_};
     }
-    [[nodiscard]] std::vector<SourceReport> origins() const override { return fetcher_->sources(); }
+    [[nodiscard]] std::vector<SourceReport> origins() const override {
+        return upstream_->sources();
+    }
     [[nodiscard]] std::uint64_t bytes_kept() const override { return cache_->bytes(); }
     [[nodiscard]] std::uint64_t blobs_kept() const override { return cache_->blobs(); }
     [[nodiscard]] std::uint64_t blobs_evicted() const override { return cache_->evicted(); }
 
   private:
-    Result<std::shared_ptr<CachedBlob>> blob_of(const Digest& root, const std::string& peer);
+    Result<std::shared_ptr<CachedBlob>> blob_of(const Digest& root, const Asker& asker);
     Status admit_lookup(const std::string& peer);
     Status admit_bytes(std::uint64_t bytes);
     void warn_of_origins(const Error& error);
@@ -135,10 +111,12 @@ class Puller final : public PullThrough {
     bool may_warn(steady_clock::time_point& last);
 
     const std::stop_token stop_;
+    const std::uint64_t uploads_bytes_max_;
+    const std::chrono::seconds uploads_kept_;
     const std::unique_ptr<PieceCache> cache_;
-    const std::unique_ptr<Fetcher> fetcher_;
-    AbsentRoots absent_;
-    std::mutex mutex_;  // of the buckets and the warnings
+    const std::unique_ptr<Upstream> upstream_;
+    RecentRoots absent_;  ///< that no origin has
+    std::mutex mutex_;    // of the buckets and the warnings
     TokenBucket lookups_;
     PeerLimit peers_;
     const bool bounds_bytes_;
@@ -146,15 +124,15 @@ class Puller final : public PullThrough {
     steady_clock::time_point warned_of_origins_{}, warned_not_kept_{};
     Turns<Digest> list_turns_;
     Turns<std::pair<Digest, std::uint64_t>> piece_turns_;
-    std::atomic<std::uint64_t> hits_{0}, fetched_{0}, origin_bytes_{0}, asked_{0}, refused_{0},
-        not_kept_{0};
+    std::atomic<std::uint64_t> hits_{0}, fetched_{0}, origin_bytes_{0}, peer_bytes_{0}, asked_{0},
+        refused_{0}, not_kept_{0};
 };
 
 /// Pieces as somebody reads them.
 class PullReader final : public blob::BlobReader {
   public:
-    PullReader(Puller& puller, std::shared_ptr<CachedBlob> blob)
-        : puller_(puller), blob_(std::move(blob)) {}
+    PullReader(Puller& puller, std::shared_ptr<CachedBlob> blob, Asker::Reach reach)
+        : puller_(puller), blob_(std::move(blob)), reach_(reach) {}
     [[nodiscard]] std::uint64_t size() const noexcept override {
         return blob_->pieces()->size_bytes();
     }
@@ -165,7 +143,7 @@ class PullReader final : public blob::BlobReader {
             const std::size_t part = static_cast<std::size_t>(
                 std::min<std::uint64_t>(out.size(), blob_->pieces()->size_of(index) - inside));
             const std::scoped_lock lock(mutex_);
-            GYM_CHECK(puller_.read(*blob_, index, inside, out.first(part), kept_));
+            GYM_CHECK(puller_.read(*blob_, reach_, index, inside, out.first(part), kept_));
             offset += part;
             out = out.subspan(part);
         }
@@ -175,6 +153,7 @@ class PullReader final : public blob::BlobReader {
   private:
     Puller& puller_;
     const std::shared_ptr<CachedBlob> blob_;
+    const Asker::Reach reach_;
     mutable std::mutex mutex_;
     mutable std::pair<std::uint64_t, Bytes> kept_;  ///< a piece without a place on the disk
 };
@@ -199,16 +178,23 @@ Status Puller::admit_bytes(std::uint64_t bytes) {
     return fail(ErrorCode::kUnavailable, "the mirror fetches as much as it may; try again");
 }
 
-Result<std::shared_ptr<CachedBlob>> Puller::blob_of(const Digest& root, const std::string& peer) {
+Result<std::shared_ptr<CachedBlob>> Puller::blob_of(const Digest& root, const Asker& asker) {
     GYM_TRY(auto known, cache_->find(root));
+    if (asker.reach == Asker::Reach::kHere) {
+        if (known) {
+            GYM_TRY(const bool complete, known->is_complete());
+            if (complete) return known;
+        }
+        return fail(ErrorCode::kNotFound, "blob " + root.hex() + " is not kept here as a whole");
+    }
     if (known) return known;
     const Turns<Digest>::Turn turn(list_turns_, root);
     GYM_TRY(known, cache_->find(root));
     if (known) return known;
     if (absent_.has(root)) return fail(ErrorCode::kNotFound, "no origin has blob " + root.hex());
-    GYM_CHECK(admit_lookup(peer));
+    GYM_CHECK(admit_lookup(asker.peer));
     ++asked_;
-    auto list = fetcher_->pieces(root, stop_);
+    auto list = upstream_->pieces(root, asker.reach, stop_);
     if (!list.ok()) {
         Error error = list.error();
         // A blob that is larger than this mirror takes is answered as one that it does not have.
@@ -224,13 +210,13 @@ Result<std::shared_ptr<CachedBlob>> Puller::blob_of(const Digest& root, const st
 }
 
 Result<std::shared_ptr<const blob::BlobReader>> Puller::open(const Digest& root,
-                                                             const std::string& peer) {
-    GYM_TRY(auto blob, blob_of(root, peer));
+                                                             const Asker& asker) {
+    GYM_TRY(auto blob, blob_of(root, asker));
     return std::shared_ptr<const blob::BlobReader>(
-        std::make_shared<PullReader>(*this, std::move(blob)));
+        std::make_shared<PullReader>(*this, std::move(blob), asker.reach));
 }
 
-Status Puller::read(CachedBlob& blob, std::uint64_t index, std::uint64_t offset,
+Status Puller::read(CachedBlob& blob, Asker::Reach reach, std::uint64_t index, std::uint64_t offset,
                     std::span<std::uint8_t> out, std::pair<std::uint64_t, Bytes>& kept) {
     const auto copy_kept = [&] {
         std::copy_n(kept.second.begin() + static_cast<std::ptrdiff_t>(offset), out.size(),
@@ -252,14 +238,15 @@ Status Puller::read(CachedBlob& blob, std::uint64_t index, std::uint64_t offset,
     GYM_TRY(there, read_disk());
     if (there) return {};
     GYM_CHECK(admit_bytes(list.size_of(index)));
-    auto fetched = fetcher_->piece(list, index, stop_);
+    auto fetched = upstream_->piece(list, index, reach, stop_);
     if (!fetched.ok()) {
         warn_of_origins(fetched.error());
         return fail(ErrorCode::kUnavailable, fetched.error().message);
     }
-    Bytes bytes = std::move(fetched).value();
+    const bool from_peer = fetched->from_peer;
+    Bytes bytes = std::move(fetched->bytes);
     ++fetched_;
-    origin_bytes_ += bytes.size();
+    (from_peer ? peer_bytes_ : origin_bytes_) += bytes.size();
     const Status written = blob.write(index, bytes);
     kept = {index, std::move(bytes)};
     copy_kept();
@@ -292,17 +279,10 @@ void Puller::warn_not_kept(const Error& error) {
 
 Result<std::unique_ptr<PullThrough>> PullThrough::open(const PullOptions& options,
                                                        std::stop_token stop) {
-    if (options.origins.empty())
-        return fail(ErrorCode::kInvalidArgument,
-                    "a mirror needs an origin: the address of the network's blobs (--origin)");
-    // Each may hold what the others do not.
-    FetchOptions of_origins = options.fetch;
-    of_origins.lists_asked_max = of_origins.lists_absent_max = kSourcesMax;
-    of_origins.ban_ms_max = std::min(of_origins.ban_ms_max, kOriginBanMsMax);
-    GYM_TRY(auto fetcher, Fetcher::create(options.origins, of_origins));
+    GYM_TRY(auto upstream, Upstream::create(options));
     GYM_TRY(auto cache, PieceCache::open(options.folder, options.bytes_max));
     return std::unique_ptr<PullThrough>(
-        std::make_unique<Puller>(options, std::move(cache), std::move(fetcher), std::move(stop)));
+        std::make_unique<Puller>(options, std::move(cache), std::move(upstream), std::move(stop)));
 }
 
 std::string PullThrough::metrics() const {
@@ -315,6 +295,7 @@ std::string PullThrough::metrics() const {
     line("pieces_hit_total", "counter", now.pieces_hit);
     line("pieces_fetched_total", "counter", now.pieces_fetched);
     line("origin_bytes_total", "counter", now.origin_bytes);
+    line("peer_bytes_total", "counter", now.peer_bytes);
     line("lookups_total", "counter", now.lookups);
     line("refused_total", "counter", now.refused);
     line("pieces_not_kept_total", "counter", now.not_kept);

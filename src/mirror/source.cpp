@@ -105,6 +105,7 @@ Result<blob::PieceList> Source::list(const Digest& root, const std::stop_token& 
 Result<blob::PieceList> Source::ask_list(const Digest& root, const std::stop_token& stop) {
     http::Request request;
     request.target = target_of(root, ".pieces");
+    request.headers = options_.headers;
     request.timeout_ms = options_.list_timeout_ms;
     request.stop = stop;
     GYM_TRY(const http::Reply reply, get(request));
@@ -146,7 +147,8 @@ Result<Bytes> Source::ask_piece(const blob::PieceList& list, std::uint64_t index
         std::to_string(list.offset(index)) + "-" + std::to_string(list.offset(index) + size - 1);
     http::Request request;
     request.target = target_of(list.root(), "");
-    request.headers = {{"Range", "bytes=" + range}};
+    request.headers = options_.headers;
+    request.headers.emplace_back("Range", "bytes=" + range);
     request.silence_ms = options_.silence_ms;
     request.stop = stop;
     GYM_TRY(const http::Reply reply, get(request));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <optional>
 #include <system_error>
@@ -13,32 +14,48 @@
 
 namespace gym::rpc {
 
-/// The network's mirrors, once they are known. Thread-safe.
+/// The network's mirrors, asked again every kMirrorsEvery while blobs are fetched. Thread-safe.
 struct BlobCache::Mirrors {
     std::atomic<std::uint64_t> mirror_bytes{0}, coordinator_bytes{0};
 
-    /// Null: the network names none, or does not answer.
-    mirror::Fetcher* of(Coordinator& coordinator) {
+    /// Null: the network names none, or did not answer yet.
+    std::shared_ptr<mirror::Fetcher> of(Coordinator& coordinator) {
         const std::scoped_lock lock(mutex_);
-        if (asked_) return fetcher_.get();
-        const auto network = coordinator.network();
-        if (!network.ok()) return nullptr;
-        asked_ = true;
-        if (network->mirrors.empty()) return nullptr;
-        mirror::FetchOptions options;
-        options.blob_bytes_max = network->blob_bytes_max;
-        auto made = mirror::Fetcher::create(network->mirrors, options);
-        if (made.ok())
-            fetcher_ = std::move(made).value();
-        else
-            spdlog::warn("the network's mirrors are not used: {}", made.error().message);
-        return fetcher_.get();
+        const auto now = std::chrono::steady_clock::now();
+        if (asked_ && now - *asked_ < kMirrorsEvery) return fetcher_;
+        const auto mirrors = coordinator.mirrors();
+        if (!mirrors.ok()) return fetcher_;  // those known before are as good as they were
+        const bool first = !asked_;
+        asked_ = now;
+        if (!first && *mirrors == urls_) return fetcher_;
+        urls_ = *mirrors;
+        if (!first) spdlog::info("the network names {} mirrors now", urls_.size());
+        fetcher_ = make(coordinator);
+        return fetcher_;
+    }
+    [[nodiscard]] std::vector<mirror::SourceReport> sources() {
+        const std::scoped_lock lock(mutex_);
+        return fetcher_ ? fetcher_->sources() : std::vector<mirror::SourceReport>();
     }
 
   private:
+    static constexpr std::chrono::seconds kMirrorsEvery{60};
+
+    [[nodiscard]] std::shared_ptr<mirror::Fetcher> make(Coordinator& coordinator) const {
+        const auto network = coordinator.network();
+        if (urls_.empty() || !network.ok()) return nullptr;
+        mirror::FetchOptions options;
+        options.blob_bytes_max = network->blob_bytes_max;
+        auto made = mirror::Fetcher::create(urls_, options);
+        if (made.ok()) return std::move(made).value();
+        spdlog::warn("the network's mirrors are not used: {}", made.error().message);
+        return nullptr;
+    }
+
     std::mutex mutex_;
-    bool asked_ = false;
-    std::unique_ptr<mirror::Fetcher> fetcher_;
+    std::optional<std::chrono::steady_clock::time_point> asked_;
+    std::vector<std::string> urls_;
+    std::shared_ptr<mirror::Fetcher> fetcher_;
 };
 
 BlobCache::BlobCache(vault::SealedStore store, std::filesystem::path partial,
@@ -50,6 +67,10 @@ BlobCache::BlobCache(vault::SealedStore store, std::filesystem::path partial,
 
 BlobCache::Traffic BlobCache::traffic() const {
     return {mirrors_->mirror_bytes, mirrors_->coordinator_bytes};
+}
+
+std::vector<mirror::SourceReport> BlobCache::sources() const {
+    return mirrors_->sources();
 }
 
 Result<BlobCache> BlobCache::open(const std::filesystem::path& directory, Coordinator& coordinator,
@@ -85,7 +106,7 @@ Result<blob::VerifiedBlob> BlobCache::fetch(const Digest& root, const Progress& 
 
 std::optional<Result<blob::VerifiedBlob>> BlobCache::fetch_pieces(const Digest& root,
                                                                   const Progress& progress) {
-    mirror::Fetcher* const mirrors = mirrors_->of(*coordinator_);
+    const std::shared_ptr<mirror::Fetcher> mirrors = mirrors_->of(*coordinator_);
     if (mirrors == nullptr) return std::nullopt;
     const auto list = mirrors->pieces(root, coordinator_->stop());
     if (!list.ok()) {

@@ -110,6 +110,10 @@ class GrpcCoordinator final : public Coordinator {
     Result<std::optional<records::Task>> next_task(milliseconds wait_max) override;
     Status get_blob(const Digest& root, std::uint64_t offset, const ChunkSink& sink) override;
     Status put_blob(const Digest& root, ByteView content) override;
+    Result<std::vector<std::string>> mirrors() override;
+    Result<UploadPermit> permit_upload(const Digest& root, std::uint64_t size_bytes) override;
+    Status name_delta(const Digest& root, const std::vector<std::string>& mirrors) override;
+    Result<std::vector<Digest>> wanted_deltas() override;
     Result<records::CommitmentAck> submit_commitment(
         const records::CommitmentSubmission& submission) override;
     Result<Bytes> submit_report_commit(const records::ReportCommit& commit) override;
@@ -318,6 +322,47 @@ Status GrpcCoordinator::put_blob(const Digest& root, ByteView content) {
             return to_grpc(fail(ErrorCode::kUnavailable, "the upload stopped making progress"));
         return end;
     });
+}
+
+Result<std::vector<std::string>> GrpcCoordinator::mirrors() {
+    v1::GetNetworkResponse response;
+    GYM_CHECK(call("GetNetwork", &Stub::GetNetwork, v1::GetNetworkRequest(), response));
+    GYM_TRY(records::NetworkDescription info, wire::read(response));
+    return std::move(info.mirrors);
+}
+
+Result<UploadPermit> GrpcCoordinator::permit_upload(const Digest& root, std::uint64_t size_bytes) {
+    v1::PermitUploadRequest request;
+    request.set_root(wire::text_of(root));
+    request.set_size_bytes(size_bytes);
+    v1::PermitUploadResponse response;
+    GYM_CHECK(call("PermitUpload", &Stub::PermitUpload, request, response));
+    if (static_cast<std::size_t>(response.mirrors_size()) > records::kMirrorsMax)
+        return fail(ErrorCode::kMalformed, "PermitUpload: too many mirrors");
+    const ByteView ticket = wire::bytes_of(response.ticket());
+    return UploadPermit{Bytes(ticket.begin(), ticket.end()),
+                        {response.mirrors().begin(), response.mirrors().end()}};
+}
+
+Status GrpcCoordinator::name_delta(const Digest& root, const std::vector<std::string>& mirrors) {
+    v1::NameDeltaRequest request;
+    request.set_root(wire::text_of(root));
+    for (const std::string& mirror : mirrors)
+        request.add_mirrors(mirror);
+    v1::NameDeltaResponse response;
+    return call("NameDelta", &Stub::NameDelta, request, response);
+}
+
+Result<std::vector<Digest>> GrpcCoordinator::wanted_deltas() {
+    v1::WantedDeltasResponse response;
+    GYM_CHECK(call("WantedDeltas", &Stub::WantedDeltas, v1::WantedDeltasRequest(), response));
+    if (static_cast<std::size_t>(response.roots_size()) > kWantedDeltasMax)
+        return fail(ErrorCode::kMalformed, "WantedDeltas: too many");
+    std::vector<Digest> out;
+    for (const std::string& root : response.roots()) {
+        GYM_TRY(out.emplace_back(), wire::read<Digest>("root", root));
+    }
+    return out;
 }
 
 Result<records::CommitmentAck> GrpcCoordinator::submit_commitment(

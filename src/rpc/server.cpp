@@ -26,6 +26,7 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
         return unary(context, [this, response]() -> Status {
             GYM_TRY(const records::NetworkDescription info, core_.handler().network());
             wire::write(info, *response);
+            core_.count_message(response->ByteSizeLong());
             return {};
         });
     }
@@ -46,8 +47,8 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
                                         v1::HeartbeatResponse* response) override;
 
     grpc::ServerUnaryReactor* Leave(Context* context, const v1::LeaveRequest* request,
-                                    v1::LeaveResponse*) override {
-        return signed_call(context, "Leave", *request,
+                                    v1::LeaveResponse* response) override {
+        return signed_call(context, "Leave", *request, *response,
                            [this](const Address& caller) { return core_.handler().leave(caller); });
     }
 
@@ -64,36 +65,80 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
         return serve_put_blob(core_, *context);
     }
 
+    grpc::ServerUnaryReactor* PermitUpload(Context* context, const v1::PermitUploadRequest* request,
+                                           v1::PermitUploadResponse* response) override {
+        return signed_call(
+            context, "PermitUpload", *request, *response,
+            [=, this](const Address& caller) -> Status {
+                GYM_TRY(const Digest root, wire::read<Digest>("root", request->root()));
+                GYM_TRY(const UploadPermit permit,
+                        core_.handler().permit_upload(caller, root, request->size_bytes()));
+                response->set_ticket(wire::text_of(permit.ticket));
+                for (const std::string& mirror : permit.mirrors)
+                    response->add_mirrors(mirror);
+                return {};
+            });
+    }
+
+    grpc::ServerUnaryReactor* NameDelta(Context* context, const v1::NameDeltaRequest* request,
+                                        v1::NameDeltaResponse* response) override {
+        return signed_call(
+            context, "NameDelta", *request, *response, [=, this](const Address& caller) -> Status {
+                GYM_TRY(const Digest root, wire::read<Digest>("root", request->root()));
+                const std::vector<std::string> mirrors(request->mirrors().begin(),
+                                                       request->mirrors().end());
+                if (mirrors.empty() || mirrors.size() > kDeltaMirrorsMax)
+                    return fail(ErrorCode::kInvalidArgument, "a delta is named at one to " +
+                                                                 std::to_string(kDeltaMirrorsMax) +
+                                                                 " mirrors");
+                return core_.handler().name_delta(caller, root, mirrors);
+            });
+    }
+
+    grpc::ServerUnaryReactor* WantedDeltas(Context* context, const v1::WantedDeltasRequest* request,
+                                           v1::WantedDeltasResponse* response) override {
+        return signed_call(context, "WantedDeltas", *request, *response,
+                           [=, this](const Address& caller) -> Status {
+                               GYM_TRY(const auto roots, core_.handler().wanted_deltas(caller));
+                               for (const Digest& root : roots)
+                                   response->add_roots(wire::text_of(root));
+                               return {};
+                           });
+    }
+
     grpc::ServerUnaryReactor* SubmitCommitment(Context* context,
                                                const v1::SubmitCommitmentRequest* request,
                                                v1::SubmitCommitmentResponse* response) override {
-        return signed_call(
-            context, "SubmitCommitment", *request, [=, this](const Address& caller) -> Status {
-                GYM_TRY(const records::CommitmentSubmission submission, wire::read(*request));
-                GYM_TRY(const records::CommitmentAck accepted,
-                        core_.handler().submit_commitment(caller, submission));
-                wire::write(accepted, *response);
-                return {};
-            });
+        return signed_call(context, "SubmitCommitment", *request, *response,
+                           [=, this](const Address& caller) -> Status {
+                               GYM_TRY(const records::CommitmentSubmission submission,
+                                       wire::read(*request));
+                               GYM_TRY(const records::CommitmentAck accepted,
+                                       core_.handler().submit_commitment(caller, submission));
+                               wire::write(accepted, *response);
+                               return {};
+                           });
     }
 
     grpc::ServerUnaryReactor* SubmitReportCommit(
         Context* context, const v1::SubmitReportCommitRequest* request,
         v1::SubmitReportCommitResponse* response) override {
-        return signed_call(
-            context, "SubmitReportCommit", *request, [=, this](const Address& caller) -> Status {
-                GYM_TRY(const records::ReportCommit commit, wire::read(*request));
-                GYM_TRY(const Bytes claimed, core_.handler().submit_report_commit(caller, commit));
-                response->set_claimed_records(wire::text_of(claimed));
-                return {};
-            });
+        return signed_call(context, "SubmitReportCommit", *request, *response,
+                           [=, this](const Address& caller) -> Status {
+                               GYM_TRY(const records::ReportCommit commit, wire::read(*request));
+                               GYM_TRY(const Bytes claimed,
+                                       core_.handler().submit_report_commit(caller, commit));
+                               response->set_claimed_records(wire::text_of(claimed));
+                               return {};
+                           });
     }
 
     grpc::ServerUnaryReactor* SubmitReportReveal(
         Context* context, const v1::SubmitReportRevealRequest* request,
         v1::SubmitReportRevealResponse* response) override {
         return signed_call(
-            context, "SubmitReportReveal", *request, [=, this](const Address& caller) -> Status {
+            context, "SubmitReportReveal", *request, *response,
+            [=, this](const Address& caller) -> Status {
                 GYM_TRY(const records::ReportReveal reveal, wire::read(*request, caller));
                 GYM_TRY(const bool verified, core_.handler().submit_report_reveal(caller, reveal));
                 response->set_verified(verified);
@@ -102,9 +147,9 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
     }
 
     grpc::ServerUnaryReactor* DefendUnit(Context* context, const v1::DefendUnitRequest* request,
-                                         v1::DefendUnitResponse*) override {
+                                         v1::DefendUnitResponse* response) override {
         return signed_call(
-            context, "DefendUnit", *request, [=, this](const Address& caller) -> Status {
+            context, "DefendUnit", *request, *response, [=, this](const Address& caller) -> Status {
                 GYM_TRY(const Digest unit, wire::read<Digest>("unit_id", request->unit_id()));
                 return core_.handler().defend_unit(caller, unit);
             });
@@ -113,34 +158,36 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
     grpc::ServerUnaryReactor* GetNodeStatus(Context* context,
                                             const v1::GetNodeStatusRequest* request,
                                             v1::GetNodeStatusResponse* response) override {
-        return signed_call(
-            context, "GetNodeStatus", *request, [=, this](const Address& caller) -> Status {
-                GYM_TRY(const auto subject,
-                        wire::read_optional<Address>("address", request->address()));
-                GYM_TRY(const records::NodeStatus status,
-                        core_.handler().node_status(caller, subject.value_or(caller)));
-                wire::write(status, *response->mutable_status());
-                return {};
-            });
+        return signed_call(context, "GetNodeStatus", *request, *response,
+                           [=, this](const Address& caller) -> Status {
+                               GYM_TRY(const auto subject,
+                                       wire::read_optional<Address>("address", request->address()));
+                               GYM_TRY(
+                                   const records::NodeStatus status,
+                                   core_.handler().node_status(caller, subject.value_or(caller)));
+                               wire::write(status, *response->mutable_status());
+                               return {};
+                           });
     }
 
     grpc::ServerUnaryReactor* GetRoundRecord(Context* context,
                                              const v1::GetRoundRecordRequest* request,
                                              v1::GetRoundRecordResponse* response) override {
-        return signed_call(
-            context, "GetRoundRecord", *request, [=, this](const Address& caller) -> Status {
-                GYM_TRY(const Digest job, wire::read<Digest>("job_id", request->job_id()));
-                GYM_TRY(const protocol::RoundRecord record,
-                        core_.handler().round_record(caller, job, request->round()));
-                response->set_round_record(wire::text_of(protocol::encode(record)));
-                return {};
-            });
+        return signed_call(context, "GetRoundRecord", *request, *response,
+                           [=, this](const Address& caller) -> Status {
+                               GYM_TRY(const Digest job,
+                                       wire::read<Digest>("job_id", request->job_id()));
+                               GYM_TRY(const protocol::RoundRecord record,
+                                       core_.handler().round_record(caller, job, request->round()));
+                               response->set_round_record(wire::text_of(protocol::encode(record)));
+                               return {};
+                           });
     }
 
     grpc::ServerUnaryReactor* GetUnit(Context* context, const v1::GetUnitRequest* request,
                                       v1::GetUnitResponse* response) override {
         return signed_call(
-            context, "GetUnit", *request, [=, this](const Address& caller) -> Status {
+            context, "GetUnit", *request, *response, [=, this](const Address& caller) -> Status {
                 GYM_TRY(const Digest id, wire::read<Digest>("unit_id", request->unit_id()));
                 GYM_TRY(const records::UnitReceipt view, core_.handler().unit(caller, id));
                 wire::write(view, *response->mutable_unit());
@@ -160,11 +207,15 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
     }
     grpc::ServerUnaryReactor* signed_call(Context* context, std::string_view method,
                                           const google::protobuf::Message& request,
+                                          const google::protobuf::Message& response,
                                           std::function<Status(const Address&)> body) {
         return unary(
-            context, [this, context, method, &request, body = std::move(body)]() -> Status {
+            context,
+            [this, context, method, &request, &response, body = std::move(body)]() -> Status {
                 GYM_TRY(const Address caller, core_.authenticate(*context, method, request));
-                return body(caller);
+                GYM_CHECK(body(caller));
+                core_.count_message(response.ByteSizeLong());
+                return {};
             });
     }
 
@@ -199,6 +250,7 @@ grpc::ServerUnaryReactor* NodeServiceImpl::Heartbeat(Context* context,
         finish(reactor, guarded([&]() -> Status {
                    if (!answer.ok()) return answer.error();
                    wire::write(*answer, *response);
+                   core_.count_message(response->ByteSizeLong());
                    return {};
                }));
     };
@@ -283,6 +335,7 @@ class GrpcServer final : public Server {
     }
 
     [[nodiscard]] int port() const override { return port_; }
+    [[nodiscard]] std::uint64_t message_bytes() const override { return core_.message_bytes(); }
     void wake(std::span<const Address> nodes) override { core_.wake(nodes); }
     void wake_all() override { core_.wake_all(); }
     void stop(std::int64_t grace_ms) override {

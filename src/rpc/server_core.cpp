@@ -87,6 +87,7 @@ Result<Address> ServerCore::authenticate(const grpc::CallbackServerContext& cont
     const std::string_view header(first->second.data(), first->second.size());
     GYM_TRY(const CallAuth auth, decode_call_auth(as_bytes(header)));
     const std::string bytes = signed_bytes(request);
+    count_message(header.size() + bytes.size());
     GYM_CHECK(check_call(domain_, method, as_bytes(bytes), auth, clock_.now_ms(), replay_guard_));
     if (must_be_registered) {
         GYM_TRY(const bool registered, handler_.is_registered(auth.caller));
@@ -158,6 +159,7 @@ void ServerCore::give(const PollPtr& poll, records::Task task) {
     const auto write = [this, poll, shared] {
         end(poll, guarded([&]() -> Status {
                 wire::write(*shared, *poll->response);
+                count_message(poll->response->ByteSizeLong());
                 return {};
             }));
     };

@@ -92,6 +92,9 @@ class ServerCore {
     void end_stop();
     [[nodiscard]] bool stopping() const { return stopping_; }
 
+    void count_message(std::uint64_t bytes) { message_bytes_ += bytes; }
+    [[nodiscard]] std::uint64_t message_bytes() const { return message_bytes_; }
+
     [[nodiscard]] UnixMs now_ms() const { return clock_.now_ms(); }
     [[nodiscard]] NodeHandler& handler() { return handler_; }
     [[nodiscard]] const ServerConfig& config() const { return config_; }
@@ -111,7 +114,7 @@ class ServerCore {
     const crypto::Eip712Domain domain_;
     ReplayGuard replay_guard_;
     std::atomic<std::uint32_t> calls_{0};
-    std::atomic<std::uint64_t> upload_bytes_{0};
+    std::atomic<std::uint64_t> upload_bytes_{0}, message_bytes_{0};
     std::atomic<bool> stopping_{false};
     std::mutex mutex_;
     std::set<Transfer*> transfers_;  // guarded by mutex_

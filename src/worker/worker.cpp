@@ -7,14 +7,17 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "gym/commit/merkle.hpp"
+#include "gym/common/stop.hpp"
 #include "gym/execution/run.hpp"
 #include "gym/node/backoff.hpp"
 #include "gym/node/unit_inputs.hpp"
 #include "gym/protocol/reason.hpp"
 #include "gym/rpc/blob_cache.hpp"
+#include "gym/rpc/delta_upload.hpp"
 #include "gym/worker/signature_log.hpp"
 #include "gym/worker/unit_checkpoint.hpp"
 
@@ -22,6 +25,7 @@ namespace gym::worker {
 namespace {
 
 constexpr std::chrono::seconds kAskWhyIdleEvery{30};
+constexpr std::chrono::seconds kSendWantedEvery{10};
 
 bool has_claims_to_defend(const WorkerOptions& options) {
     return options.claims != nullptr && options.claims->has_any(player::Role::kDefend);
@@ -52,11 +56,13 @@ class WorkerImpl final : public Worker {
           journal_(std::move(files.journal)),
           signatures_(std::move(files.signatures)),
           checkpoints_(std::move(files.checkpoints)),
-          loader_(cache_) {}
+          loader_(cache_),
+          upload_(coordinator_, key_, clock_) {}
 
     Status resume(const std::stop_token& stop) override;
     Result<bool> run_once(const std::stop_token& stop) override;
     Status track(const std::stop_token& stop) override;
+    Status send_wanted() override;
     [[nodiscard]] records::Activity activity() const override {
         const std::scoped_lock lock(mutex_);
         return activity_;
@@ -106,6 +112,7 @@ class WorkerImpl final : public Worker {
     SignatureLog signatures_;
     CheckpointStore checkpoints_;
     node::InputLoader loader_;
+    rpc::DeltaUpload upload_;
     std::optional<std::chrono::steady_clock::time_point> asked_why_idle_;
     std::string stake_because_;  ///< as it was said last
     mutable std::mutex mutex_;
@@ -307,13 +314,21 @@ Status WorkerImpl::deliver(const JournalEntry& entry, const std::stop_token& sto
 Status WorkerImpl::deliver(JournalEntry entry, const blob::VerifiedBlob& delta) {
     const std::uint32_t steps = entry.commitment.commitment.steps;
     set_activity({entry.unit, steps, steps, "upload"});
-    Status sent = coordinator_.put_blob(delta.root(), delta.bytes());
-    if (sent.ok()) {
-        const auto accepted = coordinator_.submit_commitment({entry.commitment, entry.records});
+    Status sent = upload_.send(delta, cache_.sources());
+    // Refused where the coordinator has the commitment already, and only its answer was lost.
+    if (sent.ok() || sent.error().code == ErrorCode::kPermissionDenied) {
+        auto accepted = coordinator_.submit_commitment({entry.commitment, entry.records});
+        // The job became private after its delta went to mirrors.
+        if (!accepted.ok() && sent.ok() && accepted.error().code == ErrorCode::kNotFound) {
+            sent = upload_.send_here(delta);
+            if (sent.ok())
+                accepted = coordinator_.submit_commitment({entry.commitment, entry.records});
+        }
         if (accepted.ok()) {
             entry.leaf = accepted->leaf;
             entry.state = protocol::UnitState::kCommitted;
-        } else {
+            sent = {};
+        } else if (sent.ok()) {
             sent = accepted.error();
         }
     }
@@ -338,6 +353,10 @@ Status WorkerImpl::track(const std::stop_token& stop) {
         if (entry.leaf) GYM_CHECK(track_one(entry, stop));
     }
     return {};
+}
+
+Status WorkerImpl::send_wanted() {
+    return upload_.send_wanted([&](const Digest& root) { return cache_.store().load(root); });
 }
 
 Status WorkerImpl::track_one(JournalEntry entry, const std::stop_token& stop) {
@@ -454,6 +473,19 @@ Status WorkerImpl::forget(const JournalEntry& entry) {
     return {};
 }
 
+/// Beside the units, until `ended`.
+void send_wanted(Worker& worker, const std::stop_token& ended) {
+    std::string said;
+    while (!wait_for_stop(ended, kSendWantedEvery)) {
+        const Status sent = worker.send_wanted();
+        const std::string failure =
+            sent.ok() || node::is_transient(sent.error().code) ? "" : sent.error().message;
+        if (!failure.empty() && failure != said)
+            spdlog::warn("a delta that the coordinator asks for is not sent: {}", failure);
+        said = failure;
+    }
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Worker>> Worker::open(rpc::Coordinator& coordinator,
@@ -473,6 +505,7 @@ Result<std::unique_ptr<Worker>> Worker::open(rpc::Coordinator& coordinator,
 
 Status run_worker(Worker& worker, const WorkerOptions& options, const std::stop_token& stop) {
     node::Timer& timer = timer_of(options);
+    const std::jthread wanted([&](const std::stop_token& ended) { send_wanted(worker, ended); });
     node::Backoff backoff(timer);
     auto next_track = timer.now();
     for (bool resumed = false; !stop.stop_requested();) {

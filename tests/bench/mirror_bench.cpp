@@ -2,7 +2,7 @@
 // the peer, curl, which takes the same file from the same server without checking anything.
 //
 // Rows: mirror/fetch (from a store of files), mirror/pull (through a mirror that has the blob on
-// its disk).
+// its disk), mirror/round (how much of a round's bytes passes the process that aggregates).
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
@@ -20,6 +20,7 @@
 #include "gym/mirror/blob_handler.hpp"
 #include "gym/mirror/fetcher.hpp"
 #include "gym/mirror/pull_through.hpp"
+#include "mirror_round.hpp"
 
 namespace {
 
@@ -37,11 +38,11 @@ class StoreSource final : public mirror::BlobSource {
           list_(std::make_shared<const blob::PieceList>(
               must(blob::PieceList::of(*must(store.open_reader(root)))))) {}
     Result<std::shared_ptr<const blob::PieceList>> pieces(const Digest&,
-                                                          const std::string&) override {
+                                                          const mirror::Asker&) override {
         return list_;
     }
     Result<std::shared_ptr<const blob::BlobReader>> open(const Digest& root,
-                                                         const std::string&) override {
+                                                         const mirror::Asker&) override {
         GYM_TRY(auto reader, store_.open_reader(root));
         return std::shared_ptr<const blob::BlobReader>(std::move(reader));
     }
@@ -122,5 +123,6 @@ int main(int argc, char** argv) {
         const auto mirror_server = must(http_server::Server::start({}, of_pull));
         compare(options, "pull", url_of(*mirror_server), root);
     }
+    if (options.wants("round")) bench::report_mirrored_round(options);
     return 0;
 }

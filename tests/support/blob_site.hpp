@@ -31,12 +31,12 @@ class StoreSource final : public mirror::BlobSource {
   public:
     explicit StoreSource(const blob::BlobStore& store) : store_(store) {}
     Result<std::shared_ptr<const blob::PieceList>> pieces(const Digest& root,
-                                                          const std::string&) override {
+                                                          const mirror::Asker&) override {
         GYM_TRY(const Known known, find(root));
         return known.list;
     }
     Result<std::shared_ptr<const blob::BlobReader>> open(const Digest& root,
-                                                         const std::string&) override {
+                                                         const mirror::Asker&) override {
         GYM_TRY(const Known known, find(root));
         return known.reader;
     }

@@ -131,6 +131,8 @@ Result<CoordinatorFile> load_coordinator_file(const std::string& path) {
     GYM_CHECK(read_engine(map, file));
     GYM_CHECK(map.read_integer("tick_interval_ms", 10, 60'000, file.tick_interval_ms));
     GYM_CHECK(map.read_integer("node_live_ms", 1'000, kDayMs, file.node_live_ms));
+    GYM_TRY(file.rounds, map.boolean_or("rounds", file.rounds));
+    GYM_CHECK(map.read_integer("delta_wait_ms", 0, kDayMs, file.delta_wait_ms));
     GYM_CHECK(map.read_integer("tasks_kept_ms", 0, 366 * kDayMs, file.tasks_kept_ms));
     GYM_CHECK(map.read_integer("cost_bound_ppm", 1'000'000, 100'000'000, file.cost_bound_ppm));
     GYM_CHECK(map.read_integer("fee_ppm", 0, 1'000'000, file.fee_ppm));

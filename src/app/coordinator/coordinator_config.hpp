@@ -43,6 +43,8 @@ struct CoordinatorFile {
     std::int64_t challenge_answer_ms = 20'000;
     std::int64_t tick_interval_ms = 200;
     std::int64_t node_live_ms = 30'000;
+    bool rounds = true;  ///< moves the jobs; false: another instance does
+    std::int64_t delta_wait_ms = 600'000;
     std::int64_t tasks_kept_ms = coordinator::GrpcService::kTasksKeptMs;
     std::uint32_t beacon_delay_blocks = 2;
     std::uint64_t cost_bound_ppm = 2'500'000;

@@ -22,12 +22,14 @@
 #include "gym/coordinator/adapters/evm_chain.hpp"
 #include "gym/coordinator/adapters/evm_stake.hpp"
 #include "gym/coordinator/coordinator.hpp"
+#include "gym/coordinator/delta_collector.hpp"
 #include "gym/coordinator/grpc_service.hpp"
 #include "gym/coordinator/public_blobs.hpp"
 #include "gym/coordinator/task_watch.hpp"
 #include "gym/crypto/keystore.hpp"
 #include "gym/http_server/server.hpp"
 #include "gym/vault/sealed_store.hpp"
+#include "mirror_watch.hpp"
 #include "service_main.hpp"
 
 namespace gym::app {
@@ -35,6 +37,8 @@ namespace {
 
 constexpr std::chrono::seconds kDependencyWait{60};  // services of one machine start in any order
 constexpr std::chrono::milliseconds kChallengePass{500};
+constexpr std::chrono::milliseconds kCollectPass{500};
+constexpr std::chrono::seconds kIdlePass{3'600};
 constexpr std::int64_t kStakeFreshMs = 10'000;
 constexpr const char* kName = "gym-coordinator";
 constexpr const char* kDatabaseRole = "gym_coordinator";
@@ -105,6 +109,28 @@ class ChallengeThread {
     std::jthread thread_;  // last: it uses everything above
 };
 
+/// Fetches deltas from mirrors beside the ticks, which may compute for minutes.
+class CollectorThread {
+  public:
+    explicit CollectorThread(coordinator::DeltaCollector& collector)
+        : collector_(collector), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+  private:
+    void run(const std::stop_token& stop) {
+        while (!wait_for_stop(stop, kCollectPass)) {
+            const auto collected = collector_.collect(stop);
+            if (collected.ok())
+                log_.write_errors({});
+            else
+                log_.write_errors({"deltas on mirrors: " + collected.error().message});
+        }
+    }
+
+    coordinator::DeltaCollector& collector_;
+    TickLog log_;
+    std::jthread thread_;  // last: it uses everything above
+};
+
 coordinator::Options core_options(const CoordinatorFile& file,
                                   const contracts::Deployment& deployment) {
     coordinator::Options options;
@@ -117,6 +143,7 @@ coordinator::Options core_options(const CoordinatorFile& file,
     options.fee_ppm = file.fee_ppm;
     options.audit_ppm = file.report_audit_ppm;
     options.deltas_bytes_max = file.deltas_bytes_max;
+    options.delta_wait_ms = file.delta_wait_ms;
     options.blob_bytes_max = file.server.blob_bytes_max;
     options.minimum_stake = file.minimum_stake;
     options.workers_allowed = file.workers;
@@ -166,10 +193,13 @@ void provide_descriptors(const rpc::ServerConfig& server) {
 class BlobPort {
   public:
     BlobPort(db::Database& database, const blob::BlobStore& blobs, const Clock& clock,
-             const coordinator::GrpcService& service)
-        : source_(database, blobs, clock), handler_(source_, [&service] {
-              return "# TYPE gym_blob_grpc_bytes_total counter\ngym_blob_grpc_bytes_total " +
-                     std::to_string(service.blob_bytes()) + "\n";
+             const coordinator::GrpcService& service, const rpc::Server& server,
+             const coordinator::DeltaCollector& collector)
+        : source_(database, blobs, clock), handler_(source_, [&] {
+              return counter("gym_blob_grpc_bytes_total", service.blob_bytes()) +
+                     counter("gym_blob_grpc_received_bytes_total", service.uploaded_bytes()) +
+                     counter("gym_blob_mirror_received_bytes_total", collector.bytes_received()) +
+                     counter("gym_grpc_message_bytes_total", server.message_bytes());
           }) {}
     Status start(const CoordinatorFile& file) {
         if (!file.blob_server) return {};
@@ -183,13 +213,17 @@ class BlobPort {
     }
 
   private:
+    static std::string counter(const std::string& name, std::uint64_t value) {
+        return "# TYPE " + name + " counter\n" + name + " " + std::to_string(value) + "\n";
+    }
+
     coordinator::PublicBlobs source_;
     mirror::BlobHandler handler_;
     std::unique_ptr<http_server::Server> server_;  // last: it uses everything above
 };
 
-Status serve(const CoordinatorFile& file, const WrapCompute& wrap_compute,
-             const std::stop_token& stop) {
+Status serve(const std::string& config_path, const CoordinatorFile& file,
+             const WrapCompute& wrap_compute, const std::stop_token& stop) {
     GYM_TRY(const contracts::Deployment deployment,
             contracts::load_deployment(file.deployment_file));
     GYM_TRY(const crypto::SecretBytes passphrase, crypto::read_secret_file(file.passphrase_file));
@@ -224,9 +258,12 @@ Status serve(const CoordinatorFile& file, const WrapCompute& wrap_compute,
                                   core_options(file, deployment));
     coordinator::GrpcService service(core, *database, blobs, clock,
                                      describe_network(file, deployment), file.tasks_kept_ms);
+    service.permit_uploads(key);
+    coordinator::DeltaCollector collector(*database, blobs, clock, file.server.blob_bytes_max);
+    collector.set_mirrors(file.mirrors);
     provide_descriptors(file.server);
     GYM_TRY(const auto server, rpc::Server::start(file.server, service, clock));
-    BlobPort blob_port(*database, blobs, clock, service);
+    BlobPort blob_port(*database, blobs, clock, service, *server, collector);
     GYM_CHECK(blob_port.start(file));
     GYM_CHECK(write_port_file(file.port_file, server->port()));
     log_ready(fmt::format("coordinating as {} on chain {}, port {}, database {}",
@@ -237,7 +274,18 @@ Status serve(const CoordinatorFile& file, const WrapCompute& wrap_compute,
     const ChallengeThread challenges(core);
     const coordinator::TaskWatch watch(
         core, file.database, [&](std::span<const Address> nodes) { server->wake(nodes); });
-    drive(core, stop, file.tick_interval_ms);
+    const MirrorWatch mirrors(config_path, file.mirrors, [&](std::vector<std::string> now) {
+        collector.set_mirrors(now);
+        service.set_mirrors(std::move(now));
+    });
+    if (file.rounds) {
+        const CollectorThread collecting(collector);
+        drive(core, stop, file.tick_interval_ms);
+    } else {
+        spdlog::info("this instance answers nodes; another one moves the rounds");
+        while (!wait_for_stop(stop, kIdlePass)) {
+        }
+    }
     blob_port.stop();
     server->stop();
     return {};
@@ -256,9 +304,10 @@ int run_coordinator(int argc, char** argv, const WrapCompute& wrap_compute) {
             },
         .start = [&](const CliContext&) -> Status {
             GYM_TRY(const CoordinatorFile file, load_coordinator_file(config_path));
-            return run_service(
-                {.name = kName, .log_level = file.log_level},
-                [&](const std::stop_token& stop) { return serve(file, wrap_compute, stop); });
+            return run_service({.name = kName, .log_level = file.log_level},
+                               [&](const std::stop_token& stop) {
+                                   return serve(config_path, file, wrap_compute, stop);
+                               });
         }};
     return service_main(program, argc, argv);
 }

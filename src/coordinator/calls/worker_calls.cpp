@@ -3,6 +3,7 @@
 #include "drivers/membership.hpp"
 #include "gym/coordinator/decisions.hpp"
 #include "gym/registry/blob_access.hpp"
+#include "gym/registry/delta_places.hpp"
 
 namespace gym::coordinator {
 namespace {
@@ -32,21 +33,36 @@ Result<Target> find_target(const Context& context, const Address& worker,
     });
 }
 
+/// Where a delta is that a worker commits to.
+enum class Possession { kHere, kOnMirrors };
+
 /// Whoever knows the root of a delta, which is published, must not make that delta one of its own
 /// job, whose nodes may fetch it: the worker has sent its bytes. What else is stored is not told.
-Status check_possession(const Context& context, const Address& worker, const Digest& delta) {
-    GYM_TRY(const bool has, context.transact([&](db::Transaction& tx) {
-        return registry::has_uploaded(tx, worker, delta);
-    }));
-    if (has) return {};
+/// Or it named mirrors that have it: those have public deltas alone.
+Result<Possession> check_possession(const Context& context, const Target& target,
+                                    const Address& worker, const Digest& delta) {
+    const bool is_public = target.job.access.visibility == registry::Visibility::kPublic;
+    std::optional<Possession> found;
+    const Status read = context.transact([&](db::Transaction& tx) -> Status {
+        GYM_TRY(const bool has, registry::has_uploaded(tx, worker, delta));
+        if (has) found = Possession::kHere;
+        if (has || !is_public) return {};
+        GYM_TRY(const bool named, registry::is_delta_named(tx, worker, delta));
+        if (named) found = Possession::kOnMirrors;
+        return {};
+    });
+    GYM_CHECK(read);
+    if (found) return *found;
     return fail(ErrorCode::kNotFound, "commitment: delta " + delta.hex() +
                                           " did not come from this worker (upload it "
                                           "first)");
 }
 
-/// The payload must be the one that the commitment names.
+/// The payload must be the one that the commitment names. A delta on mirrors is looked at when it
+/// is here (aggregate_round()).
 Status check_payload(const Context& context, const Target& target,
-                     const protocol::UnitCommitment& commitment, ByteView records) {
+                     const protocol::UnitCommitment& commitment, ByteView records,
+                     Possession possession) {
     if (records.size() > context.options.records_bytes_max)
         return fail(ErrorCode::kOutOfRange, "commitment: the step records are too long");
     GYM_TRY(const Digest root, context.deps.compute.records_root(records));
@@ -54,6 +70,7 @@ Status check_payload(const Context& context, const Target& target,
         return fail(ErrorCode::kMismatch, "commitment: the step records hash to " + root.hex() +
                                               ", not to the records root " +
                                               commitment.records_root.hex());
+    if (possession == Possession::kOnMirrors) return {};
     const auto delta = context.deps.blobs.load(commitment.delta_root);
     if (!delta.ok())
         return delta.error().in("commitment: delta " + commitment.delta_root.hex() +
@@ -141,14 +158,37 @@ Result<std::optional<UploadLimit>> upload_limit(const Context& context, const Ad
         if (units.empty()) return Found();
         const registry::Unit& live = units.at(worker);
         GYM_TRY(const registry::Job job, registry::get_job(tx, live.key.job_id));
-        return Found(UploadLimit{live.id, delta_bytes_max(job)});
+        const bool is_public = job.access.visibility == registry::Visibility::kPublic;
+        return Found(UploadLimit{live.id, delta_bytes_max(job), is_public});
     });
 }
 
 Status note_upload(const Context& context, const Address& worker, const Digest& root) {
-    return context.transact_idempotent([&](db::Transaction& tx) {
-        return registry::note_upload(tx, worker, root, context.now());
+    return context.transact_idempotent([&](db::Transaction& tx) -> Status {
+        GYM_CHECK(registry::note_upload(tx, worker, root, context.now()));
+        return registry::set_delta_held(tx, root);
     });
+}
+
+Status name_delta(const Context& context, const Address& worker, const Digest& root,
+                  const std::vector<std::string>& mirrors) {
+    GYM_TRY(const auto limit, upload_limit(context, worker));
+    if (!limit)
+        return fail(
+            ErrorCode::kPermissionDenied,
+            "only a worker with a unit to commit may name a delta, " + worker.hex() + " has none");
+    if (!limit->is_public)
+        return fail(ErrorCode::kPermissionDenied,
+                    "the delta of a job that is not public goes to the coordinator, not to "
+                    "mirrors: upload it");
+    return context.transact_idempotent([&](db::Transaction& tx) {
+        return registry::name_delta(tx, worker, root, mirrors, context.now());
+    });
+}
+
+Result<std::vector<Digest>> wanted_deltas(const Context& context, const Address& worker) {
+    return context.transact(
+        [&](db::Transaction& tx) { return registry::wanted_deltas(tx, worker); });
 }
 
 Result<records::CommitmentAck> commit_unit(const Context& context, const Address& worker,
@@ -159,8 +199,9 @@ Result<records::CommitmentAck> commit_unit(const Context& context, const Address
     // A second, different commitment is a fault whatever came with it.
     GYM_TRY(const bool equivocates, contradicts(context, target, commitment.commitment));
     if (!equivocates) {
-        GYM_CHECK(check_possession(context, worker, commitment.commitment.delta_root));
-        GYM_CHECK(check_payload(context, target, commitment.commitment, records));
+        GYM_TRY(const Possession possession,
+                check_possession(context, target, worker, commitment.commitment.delta_root));
+        GYM_CHECK(check_payload(context, target, commitment.commitment, records, possession));
     }
     GYM_TRY(const Taken taken, take(context, worker, target, commitment, records));
     if (taken.fault) return fail(ErrorCode::kConflict, taken.fault->sentence);

@@ -7,6 +7,9 @@ namespace gym::coordinator {
 
 Result<std::optional<UploadLimit>> upload_limit(const Context& context, const Address& worker);
 Status note_upload(const Context& context, const Address& worker, const Digest& root);
+Status name_delta(const Context& context, const Address& worker, const Digest& root,
+                  const std::vector<std::string>& mirrors);
+Result<std::vector<Digest>> wanted_deltas(const Context& context, const Address& worker);
 Result<records::CommitmentAck> commit_unit(const Context& context, const Address& worker,
                                            const protocol::SignedCommitment& commitment,
                                            ByteView records);

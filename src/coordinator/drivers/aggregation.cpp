@@ -6,6 +6,7 @@
 #include "drivers/draws.hpp"
 #include "gym/protocol/inclusion.hpp"
 #include "gym/registry/datasets.hpp"
+#include "gym/registry/delta_places.hpp"
 
 namespace gym::coordinator {
 namespace {
@@ -15,17 +16,33 @@ struct Deltas {
     std::vector<Compute::DeltaPtr> included;  ///< inclusion.included, in its order
 };
 
-/// A delta that the coordinator accepted and lost: the worker did nothing wrong, the unit is void.
-Status void_lost_unit(const Context& context, const registry::Job& job, const registry::Unit& unit,
-                      TickSummary& summary) {
+/// A unit without a delta that could be included: nothing is proven against the worker, and nobody
+/// is paid, unless the unit is final already.
+Status void_unit(const Context& context, const registry::Job& job, const registry::Unit& unit,
+                 const std::string& why, TickSummary& summary) {
+    const protocol::Reason reason{protocol::ReasonCode::kInputsLost,
+                                  protocol::name_unit(unit.key) + ": " + why};
+    if (protocol::is_terminal(unit.status.state)) {
+        summary.notes.push_back("left out of the aggregate: " + reason.sentence);
+        return {};
+    }
     const Status voided = context.transact([&](db::Transaction& tx) -> Status {
         GYM_CHECK(registry::advance(tx, unit.id, protocol::event::Voided{}, job.terms.lifecycle,
-                                    context.now(), protocol::inputs_lost(unit.key, "its delta")));
+                                    context.now(), reason));
         return {};
     });
     GYM_CHECK(voided);
-    note(summary, protocol::name_unit(unit.key) + ": void, its delta is lost");
+    note(summary, "void: " + reason.sentence);
     return {};
+}
+
+/// Why an accepted delta is not here.
+Result<std::string> why_lost(const Context& context, const registry::Unit& unit) {
+    GYM_TRY(const bool named, context.transact([&](db::Transaction& tx) {
+        return registry::is_delta_named(tx, unit.worker, *unit.delta_root);
+    }));
+    return std::string(named ? "its delta came neither from a mirror nor from its worker"
+                             : "the coordinator lost its delta");
 }
 
 Result<Deltas> collect(const Context& context, const registry::Job& job,
@@ -40,10 +57,18 @@ Result<Deltas> collect(const Context& context, const registry::Job& job,
             const ErrorCode code = blob.error().code;
             if (code != ErrorCode::kNotFound && code != ErrorCode::kMismatch)
                 return blob.error().in("delta");
-            GYM_CHECK(void_lost_unit(context, job, unit, summary));
+            GYM_TRY(const std::string why, why_lost(context, unit));
+            GYM_CHECK(void_unit(context, job, unit, why, summary));
             continue;
         }
-        GYM_TRY(Compute::DeltaPtr delta, context.deps.compute.check_delta(program, *blob));
+        auto checked = context.deps.compute.check_delta(program, *blob);
+        if (!checked.ok()) {  // one from mirrors: others were looked at before their commitment
+            GYM_CHECK(void_unit(context, job, unit,
+                                "its delta is none of this program: " + checked.error().message,
+                                summary));
+            continue;
+        }
+        Compute::DeltaPtr delta = std::move(checked).value();
         candidates.push_back(
             {unit.key.slot, unit.id, *unit.delta_root, unit.status.state, delta->norm()});
         loaded.emplace_back(unit.key.slot, std::move(delta));
@@ -130,6 +155,11 @@ Result<Inputs> load_inputs(const Context& context, const registry::Job& job,
 
 Status aggregate_round(const Context& context, const registry::Job& job,
                        const registry::Round& round, TickSummary& summary) {
+    GYM_TRY(const bool waits, context.transact([&](db::Transaction& tx) {
+        return registry::awaits_deltas(tx, job.id, round.round,
+                                       context.now() - context.options.delta_wait_ms);
+    }));
+    if (waits) return {};
     GYM_TRY(const Inputs in, load_inputs(context, job, round));
     GYM_TRY(const Deltas deltas, collect(context, job, in.units, in.program, summary));
 

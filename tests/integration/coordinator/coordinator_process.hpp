@@ -69,15 +69,20 @@ class CoordinatorProcess : public ::testing::Test {
     virtual void prepare(contracts::DeployParams& /*params*/) {}
     virtual void prepare(const contracts::Deployment& /*deployed*/, chain::TxManager& /*sender*/) {}
     std::string config(const db::ConnectionConfig& login) {
+        return config(login, "", more_config());
+    }
+    /// @param prefix of the files that no two instances share. @param more further keys.
+    std::string config(const db::ConnectionConfig& login, const std::string& prefix,
+                       const std::string& more) {
         const std::string at = folder().string() + "/";
-        return "listen:\n  address: 127.0.0.1:0\n  port_file: " + at +
+        return "listen:\n  address: 127.0.0.1:0\n  port_file: " + at + prefix +
                "port\ndatabase:\n  host: " + login.host +
                "\n  port: " + std::to_string(login.port) + "\n  database: " + login.database +
                "\n  user: " + login.user + "\n  password_file: " + at +
                "db-password\nchain:\n  rpc_url: " + anvil_.url() + "\n  deployment_file: " + at +
                "deployment.json\n  confirmations: 0\noperator:\n" + "  keystore_file: " + at +
                "key.json\n  passphrase_file: " + at + "passphrase\nblobs: " + at +
-               "blobs\ndisputes_folder: " + at + "disputes\ntick_interval_ms: 50\n" + more_config();
+               "blobs\ndisputes_folder: " + at + prefix + "disputes\ntick_interval_ms: 50\n" + more;
     }
     /// Further keys of the coordinator's file.
     virtual std::string more_config() { return {}; }
@@ -86,11 +91,12 @@ class CoordinatorProcess : public ::testing::Test {
     }
     [[nodiscard]] const std::filesystem::path& folder() const { return anvil_.folder(); }
 
-    Subprocess start() {
+    /// @param name of its configuration file and its log.
+    Subprocess start(const std::string& name = "coordinator") {
         SubprocessOptions options;
         options.argv = {std::string(std::getenv("GYM_BINARY_DIR")) + "/bin/gym-coordinator",
-                        "--config", (folder() / "coordinator.yaml").string()};
-        options.log_file = folder() / "coordinator.log";
+                        "--config", (folder() / (name + ".yaml")).string()};
+        options.log_file = folder() / (name + ".log");
         auto started = Subprocess::start(options);
         GYM_ASSERT(started.ok(), started.ok() ? "" : started.error().message);
         return std::move(started).value();
@@ -113,6 +119,8 @@ class CoordinatorProcess : public ::testing::Test {
     }
     /// What the job trains on, 4,000 bytes. Here every unit's text is the same, and so its delta.
     [[nodiscard]] virtual Bytes words() const { return Bytes(4'000, std::uint8_t{'a'}); }
+    /// Of the model, in columns.
+    [[nodiscard]] virtual std::uint32_t width() const { return 16; }
     /// One round of a tiny model, two steps a unit.
     Digest submit_job(std::uint32_t slots = 1, std::uint32_t unit_ms = 600'000) {
         const blob::Dataset text = blob::Dataset::build_from_text(words()).value();
@@ -140,7 +148,8 @@ class CoordinatorProcess : public ::testing::Test {
             "name: tiny\ndataset: \"" + text.root().hex() +
             "\"\nrounds: 1\nslots: 1\nsteps_per_round: 2\nprice_per_pflop: \"1\"\n"
             "budget: \"1\"\nmodel:\n  batch: 1\n  model:\n    vocabulary: 256\n    context: 16\n"
-            "    layers: 1\n    heads: 2\n    width: 16\n";
+            "    layers: 1\n    heads: 2\n    width: " +
+            std::to_string(width()) + "\n";
         const auto submitted = database_.owner().transact([&](db::Transaction& tx) -> Status {
             GYM_CHECK(registry::register_dataset(tx, dataset));
             GYM_CHECK(gym::testing::submit_job(tx, job, clock_.now_ms()));

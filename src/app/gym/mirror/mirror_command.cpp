@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "cli/cli_context.hpp"
+#include "gym/common/clock.hpp"
 #include "gym/common/stop.hpp"
 #include "gym/http_server/server.hpp"
 #include "gym/mirror/blob_handler.hpp"
+#include "gym/rpc/upload_ticket.hpp"
 #include "mirror/mirror_config.hpp"
 #include "service_main.hpp"
 
@@ -75,20 +77,29 @@ class Reporter {
 
     void report() {
         const std::uint64_t sent = handler_.bytes_sent();
+        const std::uint64_t received = handler_.bytes_received();
         const mirror::PullCounters now = pull_.counters();
-        if (sent == sent_ && now.lookups == last_.lookups && now.refused == last_.refused) return;
-        spdlog::info("sent {} MiB, fetched {} MiB from origins, {} MiB are kept",
-                     (sent - sent_) >> 20, (now.origin_bytes - last_.origin_bytes) >> 20,
-                     pull_.bytes_kept() >> 20);
+        if (sent == sent_ && received == received_ && now.lookups == last_.lookups &&
+            now.refused == last_.refused)
+            return;
+        spdlog::info(
+            "sent {} MiB, received {} MiB, fetched {} MiB from origins and {} MiB from other "
+            "mirrors, {} MiB are kept",
+            (sent - sent_) >> 20, (received - received_) >> 20,
+            (now.origin_bytes - last_.origin_bytes) >> 20,
+            (now.peer_bytes - last_.peer_bytes) >> 20, pull_.bytes_kept() >> 20);
         if (context_.json)
             context_.print_json({{"event", "progress"},
                                  {"sent_bytes", sent},
+                                 {"received_bytes", received},
                                  {"origin_bytes", now.origin_bytes},
+                                 {"peer_bytes", now.peer_bytes},
                                  {"pieces_hit", now.pieces_hit},
                                  {"pieces_fetched", now.pieces_fetched},
                                  {"refused", now.refused},
                                  {"kept_bytes", pull_.bytes_kept()}});
         sent_ = sent;
+        received_ = received;
         last_ = now;
     }
 
@@ -97,12 +108,22 @@ class Reporter {
     const mirror::PullThrough& pull_;
     const mirror::BlobHandler& handler_;
     std::uint64_t sent_ = 0;
+    std::uint64_t received_ = 0;
     mirror::PullCounters last_;
 };
 
 Status serve(const CliContext& context, const MirrorConfig& config, const std::stop_token& stop) {
     GYM_TRY(const auto pull, mirror::PullThrough::open(config.pull, stop));
-    mirror::BlobHandler handler(*pull, [&] { return pull->metrics(); });
+    const SystemClock clock;
+    std::optional<rpc::TicketGate> gate;
+    mirror::Uploads uploads;
+    if (config.uploads) {
+        gate.emplace(config.uploads->domain, config.uploads->coordinators,
+                     config.pull.fetch.blob_bytes_max, clock);
+        uploads = {&*gate, pull.get(), config.uploads->at_once_max};
+    }
+    mirror::BlobHandler handler(
+        *pull, [&] { return pull->metrics(); }, uploads);
     GYM_TRY(const auto server, http_server::Server::start(config.listen, handler));
     GYM_CHECK(write_port_file(config.port_file, server->port()));
     log_ready(fmt::format("mirroring on {}:{}, at most {} MiB in {}", config.listen.address,

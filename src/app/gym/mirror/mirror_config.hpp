@@ -1,19 +1,31 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <set>
 #include <string>
 
+#include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
+#include "gym/crypto/eip712.hpp"
 #include "gym/http_server/server.hpp"
 #include "gym/mirror/pull_through.hpp"
 
 namespace gym::app {
+
+/// Whose uploads a mirror takes.
+struct MirrorUploads {
+    crypto::Eip712Domain domain;
+    std::set<Address> coordinators;
+    std::uint32_t at_once_max = 16;
+};
 
 /// What `gym mirror` serves and from where; deploy/config/mirror.yaml documents every key.
 struct MirrorConfig {
     http_server::ServerOptions listen;
     std::string port_file;  ///< empty: none
     mirror::PullOptions pull;
+    std::optional<MirrorUploads> uploads;  ///< absent: none are taken
     std::string log_level = "info";
 };
 

@@ -54,11 +54,26 @@ class PieceList {
     [[nodiscard]] bool matches(std::uint64_t index, ByteView bytes, unsigned threads = 1) const;
 
   private:
+    friend class PieceListBuilder;
     PieceList(std::uint64_t size_bytes, std::vector<Digest> digests);
 
     std::uint64_t size_bytes_;
     std::vector<Digest> digests_;
     Digest root_;
+};
+
+/// Makes the list of a blob whose pieces arrive in order. Not thread-safe.
+class PieceListBuilder {
+  public:
+    explicit PieceListBuilder(std::uint64_t size_bytes) : size_bytes_(size_bytes) {}
+    /// The next piece: kPieceBytes, of the last one what is left. @pre There is one left.
+    void add(ByteView piece);
+    /// @pre All pieces were added.
+    [[nodiscard]] PieceList finish() &&;
+
+  private:
+    std::uint64_t size_bytes_;
+    std::vector<Digest> digests_;
 };
 
 }  // namespace gym::blob

@@ -70,10 +70,18 @@ class Coordinator {
     [[nodiscard]] Result<std::optional<UploadLimit>> upload_limit(const Address& worker);
     /// The worker has sent the bytes of a delta, which are in the blob store.
     Status note_upload(const Address& worker, const Digest& root);
-    /// Accepts a commitment once the worker has uploaded its delta. The same commitment again
-    /// returns the same receipt. @errors kUnauthenticated (wrong signature), kPermissionDenied
-    /// (another worker's slot, excluded), kConflict (another round's record: a replay;
-    /// equivocation, which also rejects the unit and excludes the worker), kTimeout (late),
+    /// The worker has put the delta of its unit on mirrors, from which DeltaCollector fetches it
+    /// after the commitment. @errors kPermissionDenied without a unit, or for a job that is not
+    /// public.
+    Status name_delta(const Address& worker, const Digest& root,
+                      const std::vector<std::string>& mirrors);
+    /// Deltas of open units that no mirror gave, which the worker is to upload.
+    [[nodiscard]] Result<std::vector<Digest>> wanted_deltas(const Address& worker);
+    /// Accepts a commitment once the worker has uploaded its delta or, of a public job, named
+    /// mirrors that have it; that one is decoded when the round is aggregated. The same commitment
+    /// again returns the same receipt. @errors kUnauthenticated (wrong signature),
+    /// kPermissionDenied (another worker's slot, excluded), kConflict (another round's record: a
+    /// replay; equivocation, which also rejects the unit and excludes the worker), kTimeout (late),
     /// kNotFound (no such unit, delta not uploaded), kMismatch (counted fields, records that do not
     /// hash to their root, altered delta), kMalformed, kOutOfRange.
     [[nodiscard]] Result<records::CommitmentAck> commit_unit(

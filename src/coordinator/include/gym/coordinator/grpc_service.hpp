@@ -3,13 +3,16 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "gym/blob/blob_store.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/coordinator/coordinator.hpp"
+#include "gym/crypto/key.hpp"
 #include "gym/db/database.hpp"
 #include "gym/rpc/handler.hpp"
 
@@ -31,6 +34,11 @@ class GrpcService final : public rpc::NodeHandler {
           clock_(clock),
           network_(std::move(network)),
           tasks_kept_ms_(tasks_kept_ms) {}
+    /// Lets workers of public jobs upload to mirrors, by tickets that `key` signs. The key must
+    /// outlive the service. Called before the service is used.
+    void permit_uploads(const crypto::PrivateKey& key) { ticket_key_ = &key; }
+    /// Names other mirrors to nodes from now on.
+    void set_mirrors(std::vector<std::string> mirrors);
     static constexpr std::int64_t kTasksKeptMs = 24 * std::int64_t{3'600'000};
 
     Result<records::NetworkDescription> network() override;
@@ -45,6 +53,11 @@ class GrpcService final : public rpc::NodeHandler {
     Status allow_upload(const Address& caller, const Digest& root,
                         std::uint64_t size_bytes) override;
     Status put_blob(const Address& caller, const blob::VerifiedBlob& blob) override;
+    Result<rpc::UploadPermit> permit_upload(const Address& caller, const Digest& root,
+                                            std::uint64_t size_bytes) override;
+    Status name_delta(const Address& caller, const Digest& root,
+                      const std::vector<std::string>& mirrors) override;
+    Result<std::vector<Digest>> wanted_deltas(const Address& caller) override;
     Result<records::CommitmentAck> submit_commitment(
         const Address& caller, const records::CommitmentSubmission& submission) override;
     Result<Bytes> submit_report_commit(const Address& caller,
@@ -59,6 +72,8 @@ class GrpcService final : public rpc::NodeHandler {
 
     /// Of the blobs that nodes fetched here; a download that is not finished counts whole.
     [[nodiscard]] std::uint64_t blob_bytes() const { return blob_bytes_; }
+    /// Of the blobs that nodes uploaded here whole.
+    [[nodiscard]] std::uint64_t uploaded_bytes() const { return uploaded_bytes_; }
 
   private:
     Result<std::optional<registry::Node>> find_node(const Address& address);
@@ -68,12 +83,19 @@ class GrpcService final : public rpc::NodeHandler {
     Result<bool> may_fetch(const Address& caller, const Digest& root);
     [[nodiscard]] Error refuse_blob(const Address& caller, const Digest& root);
     Status count_upload(const Address& caller, const Digest& unit, const Digest& root);
+    /// Whether the upload is the caller's to make now. @errors kPermissionDenied, kOutOfRange.
+    Result<UploadLimit> check_upload(const Address& caller, const Digest& root,
+                                     std::uint64_t size_bytes);
+    [[nodiscard]] std::vector<std::string> mirrors();
 
     Coordinator& core_;
     db::Database& database_;
     blob::BlobStore& blobs_;
     const Clock& clock_;
-    const records::NetworkDescription network_;
+    const records::NetworkDescription network_;  ///< but for the mirrors
+    std::mutex mirrors_mutex_;
+    std::optional<std::vector<std::string>> mirrors_;  ///< absent: those of network_
+    const crypto::PrivateKey* ticket_key_ = nullptr;
     const std::int64_t tasks_kept_ms_;
 
     /// Registered nodes that have called: a node is never deleted, and whether it is excluded is
@@ -91,7 +113,7 @@ class GrpcService final : public rpc::NodeHandler {
         std::set<Digest> roots;
     };
     static constexpr std::size_t kUploadsPerUnitMax = 8;
-    std::atomic<std::uint64_t> blob_bytes_{0};
+    std::atomic<std::uint64_t> blob_bytes_{0}, uploaded_bytes_{0};
     std::mutex uploads_mutex_;
     std::map<Address, Uploads> uploads_;
 };

@@ -38,6 +38,9 @@ struct Options {
     /// All deltas of a round are in memory while it is aggregated: a round has no more slots than
     /// fit, but at least one.
     std::uint64_t deltas_bytes_max = std::uint64_t{16} << 30;
+    /// How long a round waits for a delta that its worker named at mirrors, and that these do not
+    /// give; then its unit is void.
+    std::int64_t delta_wait_ms = 600'000;
     /// Of a blob that nodes may send or fetch: rpc::ServerConfig::blob_bytes_max. A job with larger
     /// deltas is paused.
     std::uint64_t blob_bytes_max = std::uint64_t{1} << 30;

@@ -32,9 +32,9 @@ class PublicBlobs final : public mirror::BlobSource {
 
     /// The list is computed from the whole blob the first time, and kept in memory.
     Result<std::shared_ptr<const blob::PieceList>> pieces(const Digest& root,
-                                                          const std::string& peer) override;
+                                                          const mirror::Asker& asker) override;
     Result<std::shared_ptr<const blob::BlobReader>> open(const Digest& root,
-                                                         const std::string& peer) override;
+                                                         const mirror::Asker& asker) override;
 
   private:
     Status check_public(const Digest& root);

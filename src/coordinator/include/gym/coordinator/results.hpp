@@ -22,6 +22,7 @@ struct Beat {
 struct UploadLimit {
     Digest unit;
     std::uint64_t bytes_max = 0;  ///< no delta of the unit's program is longer
+    bool is_public = false;       ///< everybody may have the job's model: mirrors, too
 };
 
 struct RevealOutcome {

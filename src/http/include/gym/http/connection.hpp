@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -38,9 +39,13 @@ struct Request {
     std::string target;
     std::vector<std::pair<std::string, std::string>> headers;
     std::string body = {};
+    /// In the place of `body`: sent in parts, after the server has read the head and wants it
+    /// (Expect: 100-continue), so that a refusal costs no upload. Must outlive the exchange.
+    std::optional<std::string_view> content = {};
     std::uint32_t timeout_ms = 0;  ///< of this exchange; 0: the connection's
-    std::uint32_t silence_ms = 0;  ///< the reply may not pause for longer; 0: no bound of its own
-    std::stop_token stop = {};     ///< ends the exchange (kCancelled)
+    /// Neither the reply nor the taking of `content` may pause for longer; 0: no bound of its own.
+    std::uint32_t silence_ms = 0;
+    std::stop_token stop = {};  ///< ends the exchange (kCancelled)
 };
 
 struct Reply {

@@ -28,6 +28,8 @@ struct ServerOptions {
     std::uint32_t body_timeout_ms = 60'000;
     /// A body that is streamed to a sink has body_timeout_ms, and the time that this rate takes.
     std::uint32_t body_bytes_per_s_min = 32 << 10;
+    /// The same body: the peer may take no longer for 256 KiB. 0: no bound but that of the whole.
+    std::uint32_t body_silence_ms = 0;
     /// Of bodies above kSmallBodyBytes that are in memory, together; more are refused with 503. One
     /// alone is always taken.
     std::uint64_t bodies_bytes_max = std::uint64_t{1} << 30;

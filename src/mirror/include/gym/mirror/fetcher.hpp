@@ -5,6 +5,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gym/blob/piece_list.hpp"
@@ -36,6 +37,7 @@ struct FetchOptions {
     std::uint32_t ban_ms = 15'000;       ///< after a failure; doubled with each, up to the next
     std::uint32_t ban_ms_max = 600'000;  ///< at once for a piece with wrong bytes
     std::uint64_t blob_bytes_max = std::uint64_t{1} << 30;
+    std::vector<std::pair<std::string, std::string>> headers = {};  ///< of every request
 };
 
 /// What is known of a source.

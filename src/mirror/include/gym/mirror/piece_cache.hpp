@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -24,6 +25,19 @@ class CachedBlob {
     /// Keeps a piece that has its digest. @errors kOutOfRange: neither the bound of the cache nor
     /// the disk has room for it; kIo.
     virtual Status write(std::uint64_t index, ByteView bytes) = 0;
+    /// Whether every piece is there, as far as can be told without reading them. @errors kIo.
+    virtual Result<bool> is_complete() = 0;
+};
+
+/// A blob that is being sent here, in order; without finish() nothing is kept of it. Not
+/// thread-safe.
+class IncomingBlob {
+  public:
+    virtual ~IncomingBlob() = default;
+    /// The next bytes. @errors kOutOfRange: more than were announced, or a full disk; kIo.
+    virtual Status write(ByteView bytes) = 0;
+    /// Gives it its name. @errors kMismatch: bytes are missing, or they have another root; kIo.
+    virtual Status finish() = 0;
 };
 
 /// Pieces of blobs in a folder: FOLDER/ab/ROOT.pieces, the list, and FOLDER/ab/ROOT, with holes
@@ -43,6 +57,14 @@ class PieceCache {
     /// Adds a blob without pieces, or finds it. Of what cannot be stored the list is kept in memory
     /// for a minute, 64 of them at most, and its pieces are not kept. @errors kIo.
     virtual Result<std::shared_ptr<CachedBlob>> add(blob::PieceList list) = 0;
+
+    /// Begins to take a blob of `size_bytes`, for which there is room from here on; it is not
+    /// evicted for `kept`, also after a restart. @param bytes_max of all such blobs
+    /// together. @errors kOutOfRange: there is no room; kIo.
+    virtual Result<std::unique_ptr<IncomingBlob>> receive(const Digest& root,
+                                                          std::uint64_t size_bytes,
+                                                          std::chrono::seconds kept,
+                                                          std::uint64_t bytes_max) = 0;
 
     [[nodiscard]] virtual std::uint64_t bytes() const = 0;
     [[nodiscard]] virtual std::uint64_t blobs() const = 0;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
@@ -17,7 +18,8 @@ namespace gym::rpc {
 /// A node's blobs: on disk by content, sealed, downloaded once, and going on where an interrupted
 /// download (or process) stopped; what has arrived of a blob is sealed, too. They come from the
 /// network's mirrors, where it names any and they have the blob, in pieces that are checked one by
-/// one; what these do not bring comes from the coordinator. Thread-safe for different roots.
+/// one; what these do not bring comes from the coordinator. Which mirrors there are is asked every
+/// minute. Thread-safe for different roots.
 class BlobCache {
   public:
     /// `coordinator` must outlive the cache. @param key of the node (vault::StoreKey::of()).
@@ -31,6 +33,8 @@ class BlobCache {
         std::uint64_t coordinator_bytes = 0;
     };
     [[nodiscard]] Traffic traffic() const;
+    /// What is known of the mirrors.
+    [[nodiscard]] std::vector<mirror::SourceReport> sources() const;
 
     using Progress = std::function<void(std::uint64_t received_bytes, std::uint64_t size_bytes)>;
     /// The blob from disk, from mirrors or from the coordinator, checked against `root` each way.

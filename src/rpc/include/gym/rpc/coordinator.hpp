@@ -5,6 +5,8 @@
 #include <functional>
 #include <optional>
 #include <stop_token>
+#include <string>
+#include <vector>
 
 #include "gym/records/network.hpp"
 #include "gym/records/node.hpp"
@@ -12,6 +14,15 @@
 #include "gym/records/unit.hpp"
 
 namespace gym::rpc {
+
+/// Leave to upload a delta to mirrors.
+struct UploadPermit {
+    Bytes ticket;                      ///< encoded rpc::UploadTicket; empty: put_blob() takes it
+    std::vector<std::string> mirrors;  ///< that take it
+};
+
+inline constexpr std::size_t kDeltaMirrorsMax = 4;  ///< that a delta is named at
+inline constexpr std::size_t kWantedDeltasMax = 64;
 
 /// A node's interface to a coordinator. The node cores know only this; rpc::connect() makes one
 /// that speaks over the network. Every call may be repeated: the second time changes nothing and
@@ -39,6 +50,25 @@ class Coordinator {
     /// @errors kMismatch unless `content` hashes to `root`; kOutOfRange beyond the network's bound;
     /// kPermissionDenied for a node without a unit.
     virtual Status put_blob(const Digest& root, ByteView content) = 0;
+
+    /// The network's mirrors now; network() remembers those of its first answer.
+    virtual Result<std::vector<std::string>> mirrors() {
+        GYM_TRY(const records::NetworkDescription now, network());
+        return now.mirrors;
+    }
+    /// Where the delta of the caller's unit may go. The defaults are those of a network without
+    /// mirrors. @errors kPermissionDenied for a node without a unit; kOutOfRange.
+    virtual Result<UploadPermit> permit_upload(const Digest& /*root*/, std::uint64_t /*size*/) {
+        return UploadPermit{};
+    }
+    /// Says that these mirrors have the delta, so that it counts as uploaded. @errors
+    /// kInvalidArgument for a mirror that the network does not name; kPermissionDenied for a node
+    /// without a unit, and for one of a job that is not public.
+    virtual Status name_delta(const Digest& /*root*/, const std::vector<std::string>& /*mirrors*/) {
+        return fail(ErrorCode::kInvalidArgument, "this network has no mirrors");
+    }
+    /// Deltas of the caller's open units that it named and no mirror gave: put_blob() takes them.
+    virtual Result<std::vector<Digest>> wanted_deltas() { return std::vector<Digest>(); }
 
     virtual Result<records::CommitmentAck> submit_commitment(
         const records::CommitmentSubmission& submission) = 0;

@@ -10,6 +10,7 @@
 #include "gym/records/node.hpp"
 #include "gym/records/task.hpp"
 #include "gym/records/unit.hpp"
+#include "gym/rpc/coordinator.hpp"
 
 namespace gym::rpc {
 
@@ -47,6 +48,19 @@ class NodeHandler {
     virtual Status allow_upload(const Address& caller, const Digest& root,
                                 std::uint64_t size_bytes) = 0;
     virtual Status put_blob(const Address& caller, const blob::VerifiedBlob& blob) = 0;
+
+    /// The defaults of the next three are those of a network without mirrors.
+    virtual Result<UploadPermit> permit_upload(const Address& /*caller*/, const Digest& /*root*/,
+                                               std::uint64_t /*size_bytes*/) {
+        return UploadPermit{};
+    }
+    virtual Status name_delta(const Address& /*caller*/, const Digest& /*root*/,
+                              const std::vector<std::string>& /*mirrors*/) {
+        return fail(ErrorCode::kInvalidArgument, "this network has no mirrors");
+    }
+    virtual Result<std::vector<Digest>> wanted_deltas(const Address& /*caller*/) {
+        return std::vector<Digest>();
+    }
 
     virtual Result<records::CommitmentAck> submit_commitment(
         const Address& caller, const records::CommitmentSubmission& submission) = 0;

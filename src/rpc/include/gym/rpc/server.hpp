@@ -38,6 +38,8 @@ class Server {
     virtual ~Server() = default;
     /// The port in use.
     [[nodiscard]] virtual int port() const = 0;
+    /// Of the messages of all calls, both ways, with their signatures and without the blobs.
+    [[nodiscard]] virtual std::uint64_t message_bytes() const = 0;
     /// Lets the waiting NextTask calls of these nodes ask now.
     virtual void wake(std::span<const Address> nodes) = 0;
     virtual void wake_all() = 0;

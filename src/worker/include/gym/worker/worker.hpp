@@ -53,7 +53,7 @@ struct WorkerOptions {
 };
 
 /// Takes units, computes them, commits to each once and follows it to its end. start_worker() adds
-/// connection, heartbeat and signals. Not thread-safe, except activity().
+/// connection, heartbeat and signals. Not thread-safe, except activity() and send_wanted().
 class Worker {
   public:
     /// `coordinator`, `key` and `clock` must outlive the worker. @errors as UnitJournal::open().
@@ -71,6 +71,9 @@ class Worker {
     virtual Result<bool> run_once(const std::stop_token& stop) = 0;
     /// Asks the coordinator about open units: receipts, disputes, ends. @errors of the connection.
     virtual Status track(const std::stop_token& stop) = 0;
+    /// Sends the coordinator deltas that it could not get from mirrors. Thread-safe: a round does
+    /// not wait until a unit of hours is done. @errors of the connection.
+    virtual Status send_wanted() = 0;
 
     /// Current activity of the node. Thread-safe.
     [[nodiscard]] virtual records::Activity activity() const = 0;
