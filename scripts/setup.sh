@@ -14,7 +14,8 @@ case ${1:-} in
 demo) lists=(scripts/debian-packages.txt) ;;
 *) die "unknown argument '$1': expected 'demo' or nothing" ;;
 esac
-mapfile -t packages < <(sed 's/#.*//; s/[[:space:]]*$//; /^$/d' "${lists[@]}")
+# No `< <(...)`: it needs /dev/fd, which is not there in a chroot without /proc.
+mapfile -t packages <<<"$(sed 's/#.*//; s/[[:space:]]*$//; /^$/d' "${lists[@]}")"
 # A machine may bring its own Node.js with npm; Debian's is installed only where there is none.
 command -v node >/dev/null && command -v npm >/dev/null || packages+=(nodejs npm)
 

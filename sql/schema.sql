@@ -2769,6 +2769,18 @@ CREATE TABLE registry.round (
     CONSTRAINT round_state_check CHECK ((state = ANY (ARRAY['recorded'::text, 'open'::text, 'sealed'::text, 'posted'::text, 'verifying'::text, 'aggregated'::text, 'closed'::text])))
 );
 
+-- Name: size_limits; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.size_limits (
+    id boolean DEFAULT true NOT NULL,
+    blob_bytes_max bigint NOT NULL,
+    deltas_bytes_max bigint NOT NULL,
+    changed_at_ms bigint NOT NULL,
+    CONSTRAINT size_limits_blob_bytes_max_check CHECK ((blob_bytes_max > 0)),
+    CONSTRAINT size_limits_deltas_bytes_max_check CHECK ((deltas_bytes_max > 0)),
+    CONSTRAINT size_limits_id_check CHECK (id)
+);
+
 -- Name: unit_records; Type: TABLE; Schema: registry; Owner: -
 
 CREATE TABLE registry.unit_records (
@@ -3137,6 +3149,11 @@ ALTER TABLE ONLY registry.round
 
 ALTER TABLE ONLY registry.sequence
     ADD CONSTRAINT sequence_pkey PRIMARY KEY (name);
+
+-- Name: size_limits size_limits_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.size_limits
+    ADD CONSTRAINT size_limits_pkey PRIMARY KEY (id);
 
 -- Name: unit_commitment unit_commitment_leaf_key; Type: CONSTRAINT; Schema: registry; Owner: -
 
@@ -4772,6 +4789,11 @@ GRANT SELECT ON TABLE registry.published_report TO gym_api;
 GRANT SELECT,INSERT,UPDATE ON TABLE registry.round TO gym_coordinator;
 GRANT SELECT ON TABLE registry.round TO gym_rewards;
 GRANT SELECT ON TABLE registry.round TO gym_api;
+
+-- Name: TABLE size_limits; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT,UPDATE ON TABLE registry.size_limits TO gym_coordinator;
+GRANT SELECT ON TABLE registry.size_limits TO gym_api;
 
 -- Name: TABLE unit_records; Type: ACL; Schema: registry; Owner: -
 

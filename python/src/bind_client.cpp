@@ -105,6 +105,11 @@ void bind_dataset_record(py::module_& module) {
         .def_readonly("licence", &Dataset::licence)
         .def_readonly("tokens", &Dataset::tokens)
         .def_readonly("vocabulary", &Dataset::vocabulary)
+        .def_property_readonly("tokenizer",
+                               [](const registry::Dataset& self) -> std::optional<std::string> {
+                                   if (!self.tokenizer) return std::nullopt;
+                                   return self.tokenizer->hex();
+                               })
         .def_property_readonly("manifest",
                                [](const Dataset& self) -> std::optional<std::string> {
                                    if (!self.manifest) return std::nullopt;

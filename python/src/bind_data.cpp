@@ -15,7 +15,6 @@
 #include "gym/data/build.hpp"
 #include "gym/data/build_words.hpp"
 #include "gym/data/document_licences.hpp"
-#include "gym/data/manifest.hpp"
 #include "gym/data/mix.hpp"
 #include "gym/data/text_tokens.hpp"
 #include "gym/owner/local_data.hpp"
@@ -62,7 +61,8 @@ auto interruptible(Work&& work) {
 
 blob::Dataset pull_dataset(const std::string& api, const std::string& key, const std::string& root,
                            std::uint64_t tokens, std::uint32_t vocabulary,
-                           const std::optional<std::string>& manifest, const std::string& output) {
+                           const std::optional<std::string>& manifest,
+                           const std::optional<std::string>& tokenizer, const std::string& output) {
     owner::DataPull pull{.api = api,
                          .key = key,
                          .root = parse_digest(root, "dataset"),
@@ -71,6 +71,7 @@ blob::Dataset pull_dataset(const std::string& api, const std::string& key, const
                          .output = output,
                          .stopped = &interrupted};
     if (manifest) pull.manifest = parse_digest(*manifest, "manifest");
+    if (tokenizer) pull.tokenizer = parse_digest(*tokenizer, "tokenizer");
     return interruptible([&]() -> Result<blob::Dataset> {
         GYM_CHECK(owner::pull_data(pull));
         return blob::Dataset::load(output, pull.root);
@@ -126,23 +127,6 @@ BuiltFile build_kept(const std::string& path, const NativeTokenizer& native,
     });
 }
 
-/// The manifest and the tokenizer's files of a token file, for its copy `to`.
-Status copy_beside(const std::string& from, const std::string& to) {
-    for (const auto path : {&data::manifest_path, &tokenizer::bundle_path}) {
-        std::error_code error;
-        const std::filesystem::path source = (*path)(from), target = (*path)(to);
-        if (!std::filesystem::exists(source, error) ||
-            std::filesystem::equivalent(source, target, error))
-            continue;
-        std::filesystem::copy_file(source, target,
-                                   std::filesystem::copy_options::overwrite_existing, error);
-        if (error)
-            return fail(ErrorCode::kIo, "cannot copy " + source.string() + " to " +
-                                            target.string() + ": " + error.message());
-    }
-    return {};
-}
-
 void bind_build(py::module_& module) {
     using data::BuildWords;
     auto words = py::class_<BuildWords>(module, "BuildWords").def(py::init<>());
@@ -183,9 +167,6 @@ void bind_build(py::module_& module) {
     module.def("build_kept", &build_kept, py::arg("path"), py::arg("tokenizer"), py::arg("folder"));
     module.def("holds_documents",
                [](const std::string& path) { return owner::holds_documents(path); });
-    module.def("copy_beside", [](const std::string& from, const std::string& to) {
-        unlocked([&] { return copy_beside(from, to); });
-    });
     module.def("check_documents", [](const std::string& name, const std::string& token_file,
                                      const std::string& root, const std::string& use) {
         const Digest digest = parse_digest(root, "dataset");
@@ -210,7 +191,8 @@ void bind_data(py::module_& module) {
     bind_build(module);
     module.attr("MIX_INPUTS_MAX") = data::kMixInputsMax;
     module.def("pull_dataset", &pull_dataset, py::arg("api"), py::arg("key"), py::arg("root"),
-               py::arg("tokens"), py::arg("vocabulary"), py::arg("manifest"), py::arg("output"));
+               py::arg("tokens"), py::arg("vocabulary"), py::arg("manifest"), py::arg("tokenizer"),
+               py::arg("output"));
     module.def("mix", &mix, py::arg("inputs"), py::arg("output"), py::arg("tokens"),
                py::arg("whole_documents"), py::arg("best_effort"));
 }

@@ -222,7 +222,8 @@ void bind_model(py::module_& module) {
         .def_property_readonly("round",
                                [](const owner::Exported& self) { return self.model.round; })
         .def_readonly("on_chain", &owner::Exported::on_chain)
-        .def_readonly("checks", &owner::Exported::checks);
+        .def_readonly("checks", &owner::Exported::checks)
+        .def_readonly("warnings", &owner::Exported::warnings);
     module.def("write_folder", &write_folder, py::arg("path"), py::arg("program"), py::arg("state"),
                py::arg("name"), py::arg("dataset"), py::arg("tokenizer"));
     module.def("read_folder", &read_folder, py::arg("path"));

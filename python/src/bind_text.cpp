@@ -11,6 +11,7 @@
 
 #include "bindings.hpp"
 #include "errors.hpp"
+#include "gym/common/yaml_text.hpp"
 #include "gym/program/presets.hpp"
 #include "gym/program/program_text.hpp"
 #include "gym/program/train_config_yaml.hpp"
@@ -36,6 +37,19 @@ std::string preset_text(const std::string& name, std::uint64_t steps) {
             std::min(config.optimizer.warmup_steps, last / kWarmupShare);
     }
     return program::train_config_text(config);
+}
+
+/// A model file whose documents are apart: `token` stands between them.
+Result<std::string> keep_documents_apart(const std::string& yaml, const std::string& origin,
+                                         std::uint32_t token) {
+    constexpr const char* kPath = "model.document_separator";
+    YamlText text(yaml, origin);
+    GYM_TRY(const bool named, text.has(kPath));
+    if (named)
+        return fail(ErrorCode::kInvalidArgument,
+                    "keep_documents_apart: the model names its document_separator already");
+    GYM_CHECK(text.set(kPath, std::to_string(token)));
+    return text.text();
 }
 
 std::vector<std::pair<std::string, std::string>> preset_list() {
@@ -94,6 +108,12 @@ void bind_text(py::module_& module) {
     module.def("program_text", [](const program::Program& program) {
         return unlocked([&] { return program::program_text(program); });
     });
+    module.def(
+        "keep_documents_apart",
+        [](const std::string& yaml, const std::string& origin, std::uint32_t token) {
+            return unwrap(keep_documents_apart(yaml, origin, token));
+        },
+        py::arg("yaml"), py::arg("origin"), py::arg("token"));
     module.def("presets", &preset_list);
     module.def("preset_text", &preset_text, py::arg("name"), py::arg("steps") = 0);
 }

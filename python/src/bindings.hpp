@@ -12,6 +12,8 @@ void bind_text(pybind11::module_& module);
 void bind_model(pybind11::module_& module);
 /// Mixes of token files.
 void bind_data(pybind11::module_& module);
+/// What lies beside a token file.
+void bind_beside(pybind11::module_& module);
 /// Stored networks.
 void bind_network(pybind11::module_& module);
 /// A network's gym-api.

@@ -8,6 +8,7 @@ PYBIND11_MODULE(_zoo_gym, module) {
     gym::python::bind_engine(module);
     gym::python::bind_text(module);
     gym::python::bind_data(module);
+    gym::python::bind_beside(module);
     gym::python::bind_network(module);
     gym::python::bind_client(module);
     gym::python::bind_model(module);

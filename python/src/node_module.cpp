@@ -6,6 +6,7 @@
 #include "errors.hpp"
 #include "gym/node/doctor.hpp"
 #include "gym/node/node_config.hpp"
+#include "gym/node/stored_network.hpp"
 #include "gym/records/node.hpp"
 #include "gym/rpc/client.hpp"
 
@@ -31,7 +32,11 @@ void bind_config(py::module_& module) {
     py::class_<NodeConfig>(module, "NodeConfig")
         .def_static("load",
                     [](const std::string& file) { return unwrap(node::load_node_config(file)); })
+        .def_readwrite("network", &NodeConfig::network)
         .def_readwrite("coordinator", &NodeConfig::coordinator)
+        .def_readwrite("tls_ca_file", &NodeConfig::tls_ca_file)
+        .def_readwrite("chain_id", &NodeConfig::chain_id)
+        .def_readwrite("commitment_log", &NodeConfig::commitment_log)
         .def_readwrite("chain_rpc", &NodeConfig::chain_rpc)
         .def_readwrite("dispute_game", &NodeConfig::dispute_game)
         .def_readwrite("api", &NodeConfig::api)
@@ -46,6 +51,8 @@ void bind_config(py::module_& module) {
         .def_property(
             "passphrase_file", [](const NodeConfig& self) { return self.passphrase_file.string(); },
             [](NodeConfig& self, const std::string& path) { self.passphrase_file = path; })
+        .def("forget_network", [](NodeConfig& self) { node::forget_network(self); })
+        .def("use_network", [](NodeConfig& self) { unwrap(node::use_network(self)); })
         .def("address",
              [](const NodeConfig& self) { return unwrap(node::key_address(self)).hex(); })
         .def("status",

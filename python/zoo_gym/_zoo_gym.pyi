@@ -155,6 +155,9 @@ def presets() -> list[tuple[str, str]]:
 def preset_text(name: str, steps: int = 0) -> str:
     """A model file, whose schedule is over so many steps; 0: as in the table."""
 
+def keep_documents_apart(yaml: str, origin: str, token: int) -> str:
+    """A model file with this token between documents that do not read each other."""
+
 class Job:
     @property
     def id(self) -> str: ...
@@ -224,6 +227,8 @@ class DatasetRecord:
     def vocabulary(self) -> int: ...
     @property
     def manifest(self) -> str | None: ...
+    @property
+    def tokenizer(self) -> str | None: ...
     @property
     def price(self) -> Decimal: ...
     @property
@@ -362,6 +367,16 @@ def holds_documents(path: str) -> bool: ...
 def copy_beside(from_: str, to: str) -> None:
     """The manifest and the tokenizer's files of a token file, for its copy."""
 
+def tokenizer_beside(token_file: str) -> tuple[Tokenizer | None, list[tuple[str, bytes]]]:
+    """The tokenizer beside a token file, None for a kind that is not read here, and its files."""
+
+def write_tokenizer_beside(token_file: str, files: list[tuple[str, bytes]]) -> None: ...
+def document_separator(token_file: str, tokens: Tokens) -> int:
+    """The token between the documents, by the manifest beside the file."""
+
+def registered_separator(api: str, key: str, root: str, manifest: str | None) -> int:
+    """The same by the manifest of a registered dataset."""
+
 def check_documents(name: str, token_file: str, root: str, use: str) -> None: ...
 def mix(
     inputs: list[tuple[str, int]], output: str, tokens: int, whole_documents: bool, best_effort: bool
@@ -369,9 +384,16 @@ def mix(
     """Token files with their weights in millionths; tokens 0: as many as the shares allow."""
 
 def pull_dataset(
-    api: str, key: str, root: str, tokens: int, vocabulary: int, manifest: str | None, output: str
+    api: str,
+    key: str,
+    root: str,
+    tokens: int,
+    vocabulary: int,
+    manifest: str | None,
+    tokenizer: str | None,
+    output: str,
 ) -> Tokens:
-    """Downloads a token file, and its manifest, and checks their roots."""
+    """Downloads a token file, its manifest and its tokenizer, and checks their roots."""
 
 def parse_dataset_name(text: str) -> str:
     """The name in NAME or NAME@VERSION."""
@@ -428,6 +450,8 @@ class Exported:
     def on_chain(self) -> bool: ...
     @property
     def checks(self) -> list[str]: ...
+    @property
+    def warnings(self) -> list[str]: ...
 
 def write_folder(
     path: str,

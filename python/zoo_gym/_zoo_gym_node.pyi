@@ -31,7 +31,11 @@ class NodeStatus:
     def last_seen_ms(self) -> int: ...
 
 class NodeConfig:
+    network: str
     coordinator: str
+    tls_ca_file: str
+    chain_id: int
+    commitment_log: str
     chain_rpc: str
     dispute_game: str
     api: str
@@ -42,6 +46,12 @@ class NodeConfig:
     passphrase_file: str
     @staticmethod
     def load(file: str) -> NodeConfig: ...
+    def forget_network(self) -> None:
+        """Drops what a file says of its network: another one is named."""
+
+    def use_network(self) -> None:
+        """Fills in what is not said from the network that is named, else from the default one."""
+
     def address(self) -> str: ...
     def status(self) -> NodeStatus: ...
     def doctor(self) -> list[Finding]: ...

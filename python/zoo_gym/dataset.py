@@ -56,6 +56,7 @@ class DatasetInfo:
         visibility: "public", "allow-list" or "private"; None: not registered.
         manifest: root of the manifest that the owner gave: where the documents come from; None: none, or not
             registered.
+        tokenizer: root of the tokenizer that made the tokens; None: a token is a byte, or it is not registered.
     """
 
     root: str
@@ -68,6 +69,7 @@ class DatasetInfo:
     version: int | None = None
     visibility: str | None = None
     manifest: str | None = None
+    tokenizer: str | None = None
 
 
 def _info_of(record: _zoo_gym.DatasetRecord) -> DatasetInfo:
@@ -81,6 +83,7 @@ def _info_of(record: _zoo_gym.DatasetRecord) -> DatasetInfo:
         owner=record.owner,
         visibility=record.visibility,
         manifest=record.manifest,
+        tokenizer=record.tokenizer,
     )
 
 
@@ -146,6 +149,7 @@ class Dataset:
         self._shares = tuple(shares)
         self._tokens = tokens
         self._tokenizer = tokenizer
+        self._tokenizer_files: list[tuple[str, bytes]] | None = None
 
     @classmethod
     def from_text(
@@ -380,8 +384,8 @@ class Dataset:
         network: str | Network | None = None,
         api_key_file: str | os.PathLike[str] | None = None,
     ) -> Dataset:
-        """Downloads a registered dataset as a token file, and the manifest beside it, as ``gym data pull`` does,
-        and checks both. A call that was cut off continues.
+        """Downloads a registered dataset as a token file, manifest and tokenizer beside it, as ``gym data pull``
+        does, and checks them. A call that was cut off continues.
 
         Args:
             name_or_root: as in :meth:`load`.
@@ -395,9 +399,16 @@ class Dataset:
         known = cls.load(name_or_root, found)
         info = known._info
         tokens = _zoo_gym.pull_dataset(
-            found.url, found.api_key() or "", info.root, info.tokens, info.vocabulary, info.manifest, os.fspath(path)
+            found.url,
+            found.api_key() or "",
+            info.root,
+            info.tokens,
+            info.vocabulary,
+            info.manifest,
+            info.tokenizer,
+            os.fspath(path),
         )
-        return cls(info, tokens, token_file=os.fspath(path) if info.manifest else None)
+        return cls(info, tokens, token_file=os.fspath(path))
 
     @classmethod
     def _of(
@@ -448,10 +459,48 @@ class Dataset:
 
     @property
     def tokenizer(self) -> Tokenizer | None:
-        """What made the tokens; bytes for a vocabulary of 256; None: not known here."""
+        """What made the tokens: that which was given, or which lies beside the token file; bytes for a
+        vocabulary of 256; None: not known here.
+
+        Raises:
+            MalformedError, MismatchError: for files beside the token file that are damaged, or of another
+                tokenizer.
+        """
         if self._tokenizer is None and self.vocabulary == _BYTES:
             return Tokenizer()
+        self._look_beside()
         return self._tokenizer
+
+    @property
+    def tokenizer_files(self) -> list[tuple[str, bytes]]:
+        """Names and contents of the tokenizer's files, for an exported model; also of a SentencePiece model,
+        for which :attr:`tokenizer` is None.
+
+        Raises:
+            MalformedError, MismatchError: as :attr:`tokenizer`.
+        """
+        known = self.tokenizer
+        return known.files if known is not None else self._tokenizer_files or []
+
+    def _look_beside(self) -> None:
+        if self._tokenizer is None and self._tokenizer_files is None and self._token_file is not None:
+            native, self._tokenizer_files = _zoo_gym.tokenizer_beside(self._token_file)
+            if native is not None:
+                self._tokenizer = Tokenizer.of(native)
+
+    def document_separator(self, network: str | Network | None = None) -> int:
+        """The token between the documents, by the manifest beside the token file; of a dataset that is not on
+        this machine, by the one that its owner gave to the network. It is what ``keep_documents_apart=True``
+        of :class:`DistributedTrainer` puts into the model.
+
+        Raises:
+            InvalidArgumentError: where there is none, or none of which documents are free; NotFoundError: without
+                a manifest; UnauthenticatedError: without the API key that may read it.
+        """
+        if self.is_here:
+            return _zoo_gym.document_separator(self._token_file or self._info.name, self.tokens)
+        found = network if isinstance(network, Network) else Network.find(network)
+        return _zoo_gym.registered_separator(found.url, found.api_key() or "", self.root, self._info.manifest)
 
     @property
     def shares(self) -> tuple[MixShare, ...]:
@@ -470,8 +519,8 @@ class Dataset:
         return f"Dataset({self._info.name!r}, {len(self)} tokens, {self.root})"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a token file, which :meth:`from_file` reads, and beside it the manifest if there is one:
-        the documents' licences bind a copy, too.
+        """Writes a token file, which :meth:`from_file` reads, and beside it the tokenizer's files and the manifest
+        if there are any: the documents' licences bind a copy, too.
 
         Raises:
             IoError: if it cannot be written.
@@ -479,6 +528,8 @@ class Dataset:
         self.tokens.save(os.fspath(path))
         if self._token_file is not None:
             _zoo_gym.copy_beside(self._token_file, os.fspath(path))
+        if self._tokenizer is not None and self._tokenizer.files:
+            _zoo_gym.write_tokenizer_beside(os.fspath(path), self._tokenizer.files)
 
     def push(
         self,

@@ -10,7 +10,7 @@ from .callbacks import Loss
 from .dataset import Dataset
 from .errors import DivergedError, InvalidArgumentError, NotFoundError
 from .model import Model
-from .progress import Progress, View, say
+from .progress import Progress, View, counted, say
 from .training import Evaluation, Events, Quote, TrainingResult, TrainingStatus, Wanted, generate
 
 
@@ -92,7 +92,7 @@ class LocalTraining:
         except KeyboardInterrupt:
             progress.close()
             say(
-                f"interrupted after {run.steps_done} of {self._steps} steps; train() continues from there"
+                f"interrupted after {run.steps_done} of {counted(self._steps, 'step')}; train() continues from there"
                 + (f", also in another process: {self._state_file}" if self._state_file else "")
             )
             raise
@@ -162,14 +162,14 @@ class LocalTraining:
     def export(self, folder: str | os.PathLike[str], round: int | None) -> None:
         if round is not None:
             raise InvalidArgumentError("round: a local training has no rounds")
-        info, tokenizer = self._dataset.info, self._dataset.tokenizer
+        info = self._dataset.info
         _zoo_gym.write_folder(
             os.fspath(folder),
             self.model.program,
             self.state,
             name=self.model.name,
             dataset=(info.root, info.name, info.licence or ""),
-            tokenizer=[] if tokenizer is None else tokenizer.files,
+            tokenizer=self._dataset.tokenizer_files,
         )
 
     def generate(self, wanted: Wanted) -> str:

@@ -34,6 +34,7 @@ class Model:
     _program: _zoo_gym.Program
     _weights: _zoo_gym.State | None
     _is_preset: bool
+    _separator: int | None
 
     def __init__(
         self,
@@ -52,6 +53,7 @@ class Model:
             made = _resolve(os.fspath(name))
         self._name, self._yaml = made._name, made._yaml
         self._program, self._weights, self._is_preset = made._program, made._weights, made._is_preset
+        self._separator = made._separator
 
     @classmethod
     def _make(
@@ -65,7 +67,7 @@ class Model:
     ) -> Model:
         self = cls.__new__(cls)
         self._name, self._yaml, self._program = name, yaml, program
-        self._weights, self._is_preset = weights, is_preset
+        self._weights, self._is_preset, self._separator = weights, is_preset, None
         return self
 
     @staticmethod
@@ -285,13 +287,28 @@ class Model:
         if not self._is_preset:
             return self
         yaml = _zoo_gym.preset_text(self._name, steps)
-        return self._make(
-            self._name,
-            yaml,
-            _zoo_gym.Program.from_yaml(yaml, self._name),
-            weights=self._weights,
-            is_preset=True,
-        )
+        made = self._with_file(yaml)
+        return made if self._separator is None else made.apart(self._separator)
+
+    def apart(self, separator: int) -> Model:
+        """The model with ``separator`` between documents that do not read each other (docs/DATA.md, "Documents
+        that share a window"): another program.
+
+        Raises:
+            InvalidArgumentError: for a model without a model file, and one that names a separator already.
+        """
+        if self._yaml is None:
+            raise InvalidArgumentError(
+                f"keep_documents_apart: model '{self._name}' is a program without a model file: name its preset or "
+                "model file, and its weights with init=FOLDER"
+            )
+        made = self._with_file(_zoo_gym.keep_documents_apart(self._yaml, self._name, separator))
+        made._separator = separator
+        return made
+
+    def _with_file(self, yaml: str) -> Model:
+        program = _zoo_gym.Program.from_yaml(yaml, self._name)
+        return self._make(self._name, yaml, program, weights=self._weights, is_preset=self._is_preset)
 
     def __repr__(self) -> str:
         return f"Model({self._name!r}, {self.parameters} parameters)"

@@ -51,13 +51,16 @@ class Node:
     Args:
         config: configuration file (deploy/config/worker.yaml explains every key); None: defaults.
         data_dir: folder of the key; default ``$GYM_HOME``, else ``~/.gym``.
-        coordinator: host:port.
-        chain_rpc, dispute_game, api: as the flags of ``gym node start``.
+        network: a network that was stored with ``gym network add``; it outranks ``config``. None: that of
+            ``config``, else the default one (``gym network use``), unless a coordinator is named.
+        coordinator: host:port; None: the network's.
+        chain_rpc, dispute_game, api: as the flags of ``gym node start``; None: the network's.
         device: "cpu", "cuda" or "cuda:N".
         passphrase_file: file with the key's passphrase, mode 0600; None: ``$GYM_PASSPHRASE``.
 
     Raises:
         InvalidArgumentError, IoError: for a configuration file that cannot be read.
+        NotFoundError: for a network that is not stored; it says which are.
     """
 
     def __init__(
@@ -65,6 +68,7 @@ class Node:
         config: str | os.PathLike[str] | None = None,
         *,
         data_dir: str | os.PathLike[str] | None = None,
+        network: str | None = None,
         coordinator: str | None = None,
         chain_rpc: str | None = None,
         dispute_game: str | None = None,
@@ -75,7 +79,10 @@ class Node:
         from . import _zoo_gym_node
 
         self._config = _zoo_gym_node.NodeConfig.load("" if config is None else os.fspath(config))
+        if network:
+            self._config.forget_network()
         given = {
+            "network": network,
             "data_dir": None if data_dir is None else os.fspath(data_dir),
             "coordinator": coordinator,
             "chain_rpc": chain_rpc,
@@ -87,6 +94,7 @@ class Node:
         for key, value in given.items():
             if value is not None:
                 setattr(self._config, key, value)
+        self._config.use_network()
 
     @property
     def address(self) -> str:

@@ -14,6 +14,11 @@ _NOTEBOOK_INTERVAL_S = 0.5
 _LINES_INTERVAL_S = 5.0
 
 
+def counted(count: int, noun: str) -> str:
+    """As "1 step", "3 steps"."""
+    return f"{count} {noun}" + ("" if count == 1 else "s")
+
+
 class View(Protocol):
     """Where progress is shown."""
 

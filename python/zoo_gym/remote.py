@@ -276,18 +276,19 @@ class NetworkTraining:
         """Downloads the weights, continuing where an earlier call was cut off."""
         if self._job is None:
             raise NotFoundError("no job was submitted")
-        tokenizer = self._dataset.tokenizer
         with self._transfer("downloaded") as show:
             done = _zoo_gym.export_job(
                 self._network.owner_api(),
                 self._job,
                 round=round,
                 folder=os.fspath(folder),
-                tokenizer=[] if tokenizer is None else tokenizer.files,
+                tokenizer=self._dataset.tokenizer_files,
                 chain=self._network.chain or "",
                 contracts=self._network.contracts(),
                 progress=show,
             )
+        for sentence in done.warnings:
+            say(f"warning: {sentence}")
         for sentence in done.checks:
             say(f"{'checked' if done.on_chain else 'not checked'}: {sentence}")
 

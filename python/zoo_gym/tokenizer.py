@@ -29,8 +29,13 @@ class Tokenizer:
             NotFoundError, IoError: if the file cannot be read.
             MalformedError: for a damaged file; InvalidArgumentError: for another kind of tokenizer.
         """
+        return cls.of(_zoo_gym.Tokenizer.load(os.fspath(path), encoding or ""))
+
+    @classmethod
+    def of(cls, native: _zoo_gym.Tokenizer) -> Tokenizer:
+        """For an object of the engine."""
         self = cls.__new__(cls)
-        self._tokenizer = _zoo_gym.Tokenizer.load(os.fspath(path), encoding or "")
+        self._tokenizer = native
         return self
 
     @property

@@ -47,6 +47,9 @@ class DistributedTrainer:
             ``"job:ID"`` or ``"job:ID@ROUND"`` of a job of yours, or the 0x... root of a state that you
             uploaded before. What is not on this machine is the name of a registered model, ``"NAME"`` or
             ``"NAME@VERSION"`` (``gym model registered``). Default: the model's weights, else random ones.
+        keep_documents_apart: let no token read another document of its window: the model's document_separator
+            is the token between the dataset's documents, by its manifest (docs/DATA.md, "Documents that share a
+            window").
         callbacks: see :class:`Callback`.
         steps: local training only: steps, in the place of budget_tokens.
         seed: local training only: 64 hexadecimal digits, or any text; decides weights and batches.
@@ -85,6 +88,7 @@ class DistributedTrainer:
         passphrase_file: str | os.PathLike[str] | None = None,
         api_key_file: str | os.PathLike[str] | None = None,
         init: str | os.PathLike[str] | None = None,
+        keep_documents_apart: bool = False,
         callbacks: Iterable[Callback] = (),
         steps: int | None = None,
         seed: str = "0",
@@ -107,9 +111,12 @@ class DistributedTrainer:
         self._training: Training
         if network == LOCAL:
             _refuse("local training", nodes=nodes, budget=budget, job=job, visibility=visibility, allow=accounts or None)
+            local = _local_dataset(dataset)
+            if keep_documents_apart:
+                made = made.apart(local.document_separator())
             self._training = LocalTraining(
                 made,
-                _local_dataset(dataset),
+                local,
                 steps=_local_steps(made, steps, tokens),
                 seed=seed,
                 init=None if init is None else _read_weights(made, init, api_key_file),
@@ -124,7 +131,12 @@ class DistributedTrainer:
         if nodes is not None and nodes < 1:
             raise InvalidArgumentError(f"nodes: {nodes} is less than 1")
         found = Network.find(network, api_key_file, keystore, passphrase_file)
+        # First of what is here: what is refused registers nothing.
+        if keep_documents_apart and isinstance(dataset, Dataset) and dataset.is_here:
+            made = made.apart(dataset.document_separator())
         data = _network_dataset(dataset, found, licence, str((job or {}).get("use", "commercial")))
+        if keep_documents_apart and not (isinstance(dataset, Dataset) and dataset.is_here):
+            made = made.apart(data.document_separator(found))
         asked = JobAsked(
             name=name or f"{made.name} on {data.info.name}"[:128],
             tokens=tokens,

@@ -11,6 +11,7 @@ from . import _zoo_gym
 from .callbacks import Loss
 from .errors import InvalidArgumentError
 from .model import Model
+from .progress import counted
 from .tokenizer import Tokenizer
 
 
@@ -58,7 +59,7 @@ class Quote:
     def __str__(self) -> str:
         parts = [
             f"{self.parameters:,} parameters, {self.tokens:,} tokens, {self.flops / 1e15:.6g} PFLOP",
-            f"{self.nodes} nodes, {self.rounds} rounds, {self.steps} steps each",
+            f"{counted(self.nodes, 'node')}, {counted(self.rounds, 'round')}, {counted(self.steps, 'step')} each",
         ]
         if self.seconds is not None:
             low, high = self.seconds

@@ -3,6 +3,7 @@
 #include "gym/api/postgres.hpp"
 #include "gym/ledger/ledger.hpp"
 #include "gym/registry/cost_terms.hpp"
+#include "gym/registry/size_limits.hpp"
 #include "gym/rewards/accounts.hpp"
 #include "postgres_calls.hpp"
 
@@ -120,6 +121,7 @@ Result<NetworkTerms> PostgresBackend::terms() {
         NetworkTerms out;
         GYM_TRY(out.fee, rewards::published_fee(tx));
         GYM_TRY(out.bound, calls::cost_rates(tx, out.fee));
+        GYM_TRY(out.sizes, registry::published_size_limits(tx));
         return out;
     });
 }
@@ -130,7 +132,12 @@ Result<Market> PostgresBackend::market() {
                 tx.exec_one("SELECT count(*) AS jobs, percentile_disc(0.5) WITHIN GROUP (ORDER BY "
                             "price_wei_per_pflop) AS price FROM (SELECT price_wei_per_pflop FROM "
                             "registry.job ORDER BY submitted_at_ms DESC, id LIMIT 100) newest"));
-        Market out{row.get<std::uint64_t>("jobs"), row.get<std::optional<Amount>>("price"), {}};
+        Market out{row.get<std::uint64_t>("jobs"), row.get<std::optional<Amount>>("price")};
+        GYM_TRY(const db::Row running,
+                tx.exec_one("SELECT count(*) AS jobs, coalesce(sum(slots_max), 0)::bigint AS slots "
+                            "FROM registry.job WHERE status = 'running'"));
+        out.running = running.get<std::uint64_t>("jobs");
+        out.slots_running = running.get<std::uint64_t>("slots");
         GYM_TRY(const auto paid,
                 tx.exec_optional("SELECT id, price_wei_per_pflop FROM registry.job j WHERE EXISTS "
                                  "(SELECT FROM registry.round r WHERE r.job_id = j.id AND r.state "

@@ -21,6 +21,7 @@
 #include "gym/quality/novelty.hpp"
 #include "gym/registry/job_spec.hpp"
 #include "gym/registry/orders.hpp"
+#include "gym/registry/size_limits.hpp"
 #include "gym/rewards/accounts.hpp"
 #include "gym/rewards/formulas.hpp"
 #include "postgres_calls.hpp"
@@ -41,6 +42,7 @@ struct CheckedSpec {
     records::JobOrder order;  ///< that the owner must have signed
     std::optional<registry::InitialWeights> init;
     engine::StateLayout parameters;
+    std::uint64_t parameter_count = 0;
     licence::Use use = licence::Use::kCommercial;
 };
 
@@ -95,6 +97,7 @@ Result<CheckedSpec> check_spec(const Submission& submission, const Amount& price
                                     records::order_nonce(submission.idempotency_key));
     out.init = submitted.init;
     out.parameters = engine::parameter_layout(built);
+    out.parameter_count = program::parameter_count(built);
     out.use = submitted.spec.use;
     return out;
 }
@@ -149,6 +152,15 @@ Status check_data_price(const registry::Job& job, const Amount& most) {
                     (most.is_zero() ? "none" : most.to_tokens() + " at the most") +
                     ": to accept the price, write 'max_data_price: " + price.to_tokens() +
                     "' in the job file or pass --max-data-price to `gym job submit`");
+}
+
+/// A model whose deltas the coordinator would not take: it would pause the job.
+Status check_sizes(db::Transaction& tx, const CheckedSpec& spec) {
+    GYM_TRY(const auto limits, registry::published_size_limits(tx));
+    if (!limits) return {};  // then the coordinator pauses the job and says why
+    const std::string why =
+        protocol::too_large(spec.parameter_count, spec.job.terms.workers_min, *limits);
+    return why.empty() ? Status() : Status(fail(ErrorCode::kInvalidArgument, why));
 }
 
 /// A budget that no round fits into would be locked for nothing.
@@ -273,6 +285,7 @@ Result<Submitted> PostgresBackend::submit_job(const Submission& submission) {
         }
         // Not of a repetition: its order was accepted in time.
         GYM_CHECK(records::check_expiry(submission.seal, now_ms));
+        GYM_CHECK(check_sizes(tx, spec));
         GYM_CHECK(check_dataset(tx, spec));
         registry::NewJob job = spec.job;
         bool uploaded = false;

@@ -384,7 +384,13 @@ json::object to_json(const NetworkTerms& terms) {
                      {"verification_premium_ppm", or_null(terms.fee.verification_premium_ppm)},
                      {"uptime_bonus_max_ppm", or_null(terms.fee.uptime_bonus_max_ppm)},
                      {"cost_bound_ppm", nullptr},
-                     {"data_bound_ppm", nullptr}};
+                     {"data_bound_ppm", nullptr},
+                     {"blob_bytes_max", nullptr},
+                     {"deltas_bytes_max", nullptr}};
+    if (terms.sizes) {
+        out["blob_bytes_max"] = terms.sizes->blob_bytes;
+        out["deltas_bytes_max"] = terms.sizes->deltas_bytes;
+    }
     if (!terms.bound) return out;
     out["cost_bound_ppm"] = terms.bound->cost_bound_ppm;
     out["data_bound_ppm"] = std::uint64_t{kPpm} + terms.bound->fee_ppm;
@@ -398,7 +404,9 @@ json::object to_json(const Market& market) {
                                         : json::value(nullptr)},
             {"paid_job", market.paid ? json::value(market.paid->job.hex()) : json::value(nullptr)},
             {"paid_wei_per_pflop", market.paid ? json::value(market.paid->wei_per_pflop.to_string())
-                                               : json::value(nullptr)}};
+                                               : json::value(nullptr)},
+            {"running_jobs", market.running},
+            {"running_slots", market.slots_running}};
 }
 
 // Statements.

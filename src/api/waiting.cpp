@@ -1,14 +1,11 @@
 #include "gym/common/memory.hpp"
+#include "gym/common/plural.hpp"
 #include "views.hpp"
 
 namespace gym::api {
 namespace {
 
 using registry::RoundState;
-
-std::string counted(std::uint64_t count, const std::string& noun) {
-    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
 
 /// The reason why a round waits before its aggregation.
 std::string round_wait(const registry::Round& round) {
@@ -53,11 +50,21 @@ std::string refund_wait(const JobView& view) {
     return what + "by gym-rewards";
 }
 
-std::string worker_wait(const registry::Job& job) {
+/// As the coordinator gives workers to rounds: all of its slots, and fewer where no more are live.
+std::string worker_wait(const JobView& view) {
+    const registry::Job& job = view.job;
     const std::uint64_t memory = job.artifacts ? job.artifacts->worker_memory_bytes : 0;
-    return counted(job.terms.workers_min, "free worker") +
-           (memory == 0 ? "" : " with " + memory_text(memory) + " of memory") + " for round " +
-           std::to_string(job.rounds_done + 1);
+    const std::uint32_t least = job.terms.workers_min, most = job.terms.slots_max;
+    std::string out = (least < most ? std::to_string(least) + " to " : "") +
+                      counted(most, "free worker") +
+                      (memory == 0 ? "" : " with " + memory_text(memory) + " of memory") +
+                      " for round " + std::to_string(job.rounds_done + 1);
+    std::optional<UnixMs> since = job.started_at_ms;
+    if (!view.rounds.empty()) since = view.rounds.back().aggregated_at_ms;
+    if (since && least < most)
+        out += "; it waits for those that work for other jobs, until " +
+               utc_text(*since + job.terms.lifecycle.unit_ms) + " at the latest";
+    return out;
 }
 
 }  // namespace
@@ -71,7 +78,7 @@ std::string waiting_for(const JobView& view) {
         if (const std::string wait = round_wait(round); !wait.empty())
             return "round " + std::to_string(round.round) + ": " + wait;
     if (job.status == registry::JobStatus::kPaused) return {};  // status_reason says it
-    if (job.rounds_done < job.terms.rounds) return worker_wait(job);
+    if (job.rounds_done < job.terms.rounds) return worker_wait(view);
     return settling(view.open_units);
 }
 

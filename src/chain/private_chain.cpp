@@ -1,12 +1,17 @@
 #include "gym/chain/private_chain.hpp"
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
+#include <sstream>
+#include <system_error>
 #include <thread>
+#include <vector>
 
 #include "gym/chain/client.hpp"
 #include "gym/common/data_folder.hpp"
@@ -158,16 +163,49 @@ Status fund_on_anvil(const std::string& url, const Address& account, const Amoun
     return {};
 }
 
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_program(const fs::path& file) {
+    std::error_code unknown;
+    return fs::is_regular_file(file, unknown) && ::access(file.c_str(), X_OK) == 0;
+}
+
+/// In the folders of $PATH, then where Foundry's installer puts it.
+std::optional<fs::path> installed_anvil() {
+    std::vector<fs::path> folders;
+    if (const char* const path = std::getenv("PATH"); path != nullptr) {
+        std::istringstream parts(path);
+        for (std::string folder; std::getline(parts, folder, ':');)
+            if (!folder.empty()) folders.emplace_back(folder);
+    }
+    if (const char* const home = std::getenv("HOME"); home != nullptr && *home != '\0')
+        folders.push_back(fs::path(home) / ".foundry" / "bin");
+    for (const fs::path& folder : folders)
+        if (is_program(folder / "anvil")) return folder / "anvil";
+    return std::nullopt;
+}
+
+}  // namespace
+
 Result<std::filesystem::path> find_anvil() {
-    std::filesystem::path binary = data_folder() / "contracts" / "node_modules" / "@foundry-rs" /
-                                   "anvil-linux-amd64" / "bin" / "anvil";
-    if (const char* named = std::getenv("GYM_ANVIL"); named != nullptr && *named != '\0')
-        binary = named;
-    std::error_code error;
-    if (!std::filesystem::is_regular_file(binary, error))
+    if (const char* named = std::getenv("GYM_ANVIL"); named != nullptr && *named != '\0') {
+        if (is_program(named)) return fs::path(named);
         return fail(ErrorCode::kNotFound,
-                    "no anvil at " + binary.string() + " (run make setup, or set GYM_ANVIL)");
-    return binary;
+                    std::string("GYM_ANVIL names ") + named + ", which is no program");
+    }
+    const fs::path of_setup = data_folder() / "contracts" / "node_modules" / "@foundry-rs" /
+                              "anvil-linux-amd64" / "bin" / "anvil";
+    if (is_program(of_setup)) return of_setup;
+    if (const auto found = installed_anvil()) return *found;
+    return fail(ErrorCode::kNotFound,
+                "there is no anvil, the program that runs a private chain: neither " +
+                    of_setup.string() +
+                    ", where `make setup` puts it, nor in PATH or ~/.foundry/bin. Install Foundry "
+                    "(https://getfoundry.sh), or take npm's (`npm install --prefix FOLDER "
+                    "@foundry-rs/anvil-linux-amd64`) and set GYM_ANVIL to "
+                    "FOLDER/node_modules/@foundry-rs/anvil-linux-amd64/bin/anvil");
 }
 
 crypto::PrivateKey private_chain_key(std::uint32_t index) {

@@ -287,6 +287,9 @@ NetworkFee read_fee(const json::object& object) {
     out.verification_premium_ppm =
         null_or(object, "verification_premium_ppm", number_of<std::uint32_t>);
     out.uptime_bonus_max_ppm = null_or(object, "uptime_bonus_max_ppm", number_of<std::uint32_t>);
+    const auto blob = null_or(object, "blob_bytes_max", count_of);
+    const auto deltas = null_or(object, "deltas_bytes_max", count_of);
+    if (blob && deltas) out.sizes = protocol::SizeLimits{*blob, *deltas};
     if (member_of(object, "cost_bound_ppm").is_null()) return out;
     const auto data = number_of<std::uint32_t>(object, "data_bound_ppm");
     out.bound = protocol::CostRates{count_of(object, "cost_bound_ppm"),
@@ -295,9 +298,11 @@ NetworkFee read_fee(const json::object& object) {
 }
 
 Market read_market(const json::object& object) {
-    Market out{count_of(object, "jobs"), null_or(object, "price_wei_per_pflop", amount_of), {}};
+    Market out{count_of(object, "jobs"), null_or(object, "price_wei_per_pflop", amount_of)};
     if (const auto job = null_or(object, "paid_job", fixed_of<Digest>))
         out.paid = Market::Paid{*job, amount_of(object, "paid_wei_per_pflop")};
+    out.running_jobs = count_of(object, "running_jobs");
+    out.running_slots = count_of(object, "running_slots");
     return out;
 }
 

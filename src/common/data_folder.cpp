@@ -1,5 +1,7 @@
 #include "gym/common/data_folder.hpp"
 
+#include <sys/auxv.h>
+
 #include <cstdlib>
 #include <system_error>
 
@@ -7,7 +9,12 @@ namespace gym {
 
 std::filesystem::path program_folder() {
     std::error_code error;
-    return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+    const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+    if (!error) return program.parent_path();
+    // Without /proc, as in a chroot: what the kernel was asked to run.
+    const auto* const asked = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
+    if (asked == nullptr) return {};
+    return std::filesystem::canonical(asked, error).parent_path();
 }
 
 std::filesystem::path data_folder() {

@@ -14,6 +14,7 @@
 #include "drivers/job.hpp"
 #include "gym/registry/challenges.hpp"
 #include "gym/registry/cost_terms.hpp"
+#include "gym/registry/size_limits.hpp"
 
 namespace gym::coordinator {
 namespace {
@@ -73,12 +74,15 @@ Status Coordinator::Impl::leave_claims(TickSummary& summary) {
     return file_conflicts(context, summary);
 }
 
-/// Once, for quotes.
+/// Once, for quotes and submissions.
 Status Coordinator::Impl::publish_rates() {
     if (rates_published) return {};
-    GYM_CHECK(context.transact([&](db::Transaction& tx) {
+    const Status published = context.transact([&](db::Transaction& tx) -> Status {
+        GYM_CHECK(registry::publish_size_limits(
+            tx, {context.options.blob_bytes_max, context.options.deltas_bytes_max}, context.now()));
         return registry::publish_cost_rates(tx, context.options.cost_rates(), context.now());
-    }));
+    });
+    GYM_CHECK(published);
     rates_published = true;
     return {};
 }

@@ -6,7 +6,6 @@
 
 #include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
-#include "gym/common/memory.hpp"
 #include "gym/registry/job_spec.hpp"
 
 namespace gym::coordinator {
@@ -63,8 +62,7 @@ std::optional<std::string> budget_pause(const registry::Job& job, const Amount& 
 }
 
 std::uint64_t delta_bytes_max(const registry::Job& job) {
-    constexpr std::uint64_t kHeaderBytesMax = 64;
-    return kHeaderBytesMax + 4 * job.artifacts->parameters;
+    return protocol::delta_bytes_max(job.artifacts->parameters);
 }
 
 std::optional<std::uint64_t> next_round(const registry::Job& job,
@@ -75,30 +73,34 @@ std::optional<std::uint64_t> next_round(const registry::Job& job,
 }
 
 std::uint64_t slots_of_round(const registry::Job& job, std::uint64_t deltas_bytes_max) {
-    const std::uint64_t fit = deltas_bytes_max / delta_bytes_max(job);
+    return slots_of_round(job.terms.slots_max, job.artifacts->parameters, deltas_bytes_max);
+}
+
+std::uint64_t slots_of_round(std::uint64_t slots_max, std::uint64_t parameters,
+                             std::uint64_t deltas_bytes_max) {
+    const std::uint64_t fit = deltas_bytes_max / protocol::delta_bytes_max(parameters);
     return std::min<std::uint64_t>(
-        {job.terms.slots_max, registry::kJobSlotsMax, std::max<std::uint64_t>(fit, 1)});
+        {slots_max, registry::kJobSlotsMax, std::max<std::uint64_t>(fit, 1)});
 }
 
 std::optional<std::string> size_pause(const registry::Job& job, const SizeLimits& limits) {
     if (job.status != JobStatus::kRunning) return std::nullopt;
-    const std::uint64_t delta = delta_bytes_max(job);
-    const std::string begin = "size: a delta of this model has up to " + memory_text(delta);
-    const std::string end = ", then `gym job resume`, or cancel the job";
-    if (delta > limits.blob_bytes)
-        return begin + ", and this network takes blobs of at most " +
-               memory_text(limits.blob_bytes) + ": ask its operator to raise blob_bytes_max" + end;
-    const std::uint64_t slots = slots_of_round(job, limits.deltas_bytes);
-    if (slots >= job.terms.workers_min) return std::nullopt;
-    return begin + ", and this network aggregates no more than " + std::to_string(slots) +
-           " of them at once, where the job demands " + std::to_string(job.terms.workers_min) +
-           " (workers_min): ask its operator to raise deltas_bytes_max" + end;
+    const std::string why =
+        protocol::too_large(job.artifacts->parameters, job.terms.workers_min, limits);
+    if (why.empty()) return std::nullopt;
+    return "size: " + why + ", then `gym job resume`, or cancel the job";
 }
 
 bool is_free(std::span<const registry::Unit> open_units) {
-    return std::none_of(open_units.begin(), open_units.end(), [](const registry::Unit& unit) {
-        return unit.status.state == UnitState::kAssigned ||
-               (unit.status.state == UnitState::kDisputed && !is_only_challenged(unit));
+    return !is_disputed(open_units) &&
+           std::ranges::none_of(open_units, [](const registry::Unit& unit) {
+               return unit.status.state == UnitState::kAssigned;
+           });
+}
+
+bool is_disputed(std::span<const registry::Unit> open_units) {
+    return std::ranges::any_of(open_units, [](const registry::Unit& unit) {
+        return unit.status.state == UnitState::kDisputed && !is_only_challenged(unit);
     });
 }
 

@@ -4,24 +4,12 @@
 #include <system_error>
 
 #include "gym/common/printable.hpp"
-#include "gym/data/manifest.hpp"
 
 namespace gym::data {
 namespace {
 
 Error none(const std::string& why) {
     return fail(ErrorCode::kInvalidArgument, "documents cannot be kept apart: " + why);
-}
-
-/// The only token between documents.
-Result<std::uint32_t> only_token(const ManifestHead& head) {
-    if (head.separator.empty())
-        return none("every document has rows of its own (padding), which no other shares");
-    if (head.separator.size() == 1) return head.separator.front();
-    return none(
-        "they have an empty line between them, as documents have within them: build the "
-        "token file with a tokenizer that has an end-of-text token (`gym data build "
-        "--tokenizer`)");
 }
 
 /// That `token` ends no document before its end.
@@ -38,6 +26,16 @@ Status check_document(const ManifestDocument& document, std::uint32_t token, Tok
 
 }  // namespace
 
+Result<std::uint32_t> separator_of(const ManifestHead& head) {
+    if (head.separator.empty())
+        return none("every document has rows of its own (padding), which no other shares");
+    if (head.separator.size() == 1) return head.separator.front();
+    return none(
+        "they have an empty line between them, as documents have within them: build the "
+        "token file with a tokenizer that has an end-of-text token (`gym data build "
+        "--tokenizer`)");
+}
+
 Result<std::uint32_t> document_separator(const std::filesystem::path& token_file,
                                          const blob::Dataset& dataset) {
     const std::filesystem::path path = manifest_path(token_file);
@@ -48,7 +46,7 @@ Result<std::uint32_t> document_separator(const std::filesystem::path& token_file
                     "token file with `gym data build FOLDER`, or set the model's "
                     "document_separator yourself");
     GYM_TRY(ManifestReader reader, ManifestReader::open(path));
-    GYM_TRY(const std::uint32_t token, only_token(reader.head()));
+    GYM_TRY(const std::uint32_t token, separator_of(reader.head()));
     ManifestDocument document;
     for (;;) {
         GYM_TRY(const bool more, reader.next(document));

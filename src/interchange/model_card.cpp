@@ -49,6 +49,14 @@ std::string origin_rows(const ModelCard& card) {
                                    (*card.round == 0 ? ", before any training" : ""));
 }
 
+/// What nobody should miss who takes the weights for a trained model.
+std::string untrained_note(const ModelCard& card) {
+    if (!card.job || card.round != 0) return {};
+    return "**Not trained by this job: these are the weights that it begins from. No round had "
+           "changed "
+           "them.**\n\n";
+}
+
 std::string data_section(const ModelCard& card) {
     if (card.datasets.empty()) return "The data that it was trained on is not known here.\n";
     std::string text = "| root | name | licence |\n|---|---|---|\n";
@@ -134,6 +142,7 @@ std::string check_section(const ModelCard& card, const CardFacts& facts) {
 std::string model_card(const ModelCard& card, const FolderConfig& config, const CardFacts& facts) {
     std::string text = front_matter(config);
     text += "# " + (card.name.empty() ? "A model trained with Gym" : quoted(card.name)) + "\n\n";
+    text += untrained_note(card);
     text += "| | |\n|---|---|\n" + row("architecture", config.architecture);
     text += row("parameters", std::to_string(facts.parameters) + ", f32");
     text += origin_rows(card);

@@ -32,6 +32,17 @@ Result<std::vector<interchange::NamedFile>> fetch_tokenizer(const client::ApiCli
     return files_of_bundle(*files, *data.tokenizer, "dataset " + data.root.hex());
 }
 
+/// Of weights that the job did not train.
+std::vector<std::string> warnings_about(const client::JobModel& model) {
+    if (model.round != 0) return {};
+    const std::string weights = "these are the weights that the job begins from";
+    if (model.newest_round == 0)
+        return {"no round of the job is trained yet: " + weights +
+                ", not a result; export again after its first round (`gym job watch`)"};
+    return {weights + ": no round of it has changed them, and the newest is round " +
+            std::to_string(model.newest_round)};
+}
+
 std::uint64_t tokenizer_bytes(const ExportRequest& request, const client::JobModel& model) {
     std::uint64_t bytes = 0;
     for (const interchange::NamedFile& file : request.tokenizer)
@@ -49,6 +60,7 @@ Result<Exported> export_model(const client::ApiClient& api, const ExportRequest&
     GYM_TRY(auto answer, api.model(request.job, request.round));
     Exported out;
     out.model = std::move(answer.value);
+    out.warnings = warnings_about(out.model);
     const ModelSource source{
         out.model.job, out.model.round, {}, out.model.program, out.model.state};
     GYM_CHECK(check_space(request.folder, source, tokenizer_bytes(request, out.model)));

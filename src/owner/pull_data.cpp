@@ -6,8 +6,11 @@
 
 #include "gym/blob/dataset_header.hpp"
 #include "gym/common/file.hpp"
+#include "gym/common/temporary_folder.hpp"
+#include "gym/data/document_separator.hpp"
 #include "gym/data/manifest.hpp"
 #include "gym/data/remote.hpp"
+#include "gym/tokenizer/bundle_file.hpp"
 
 namespace gym::owner {
 namespace {
@@ -75,7 +78,7 @@ Error other(const fs::path& copy, const std::string& what, const Digest& expecte
                 "gym-api sent " + what + " than that of " + expected.hex() + ": " + found);
 }
 
-Status pull_manifest(const DataPull& pull) {
+Result<data::Manifest> pull_manifest(const DataPull& pull) {
     const fs::path output = data::manifest_path(pull.output), copy = copy_of(pull, output);
     GYM_CHECK(download(pull, "manifest", kManifestBytesMax, copy));
     const auto read =
@@ -83,10 +86,37 @@ Status pull_manifest(const DataPull& pull) {
     if (!read.ok()) return other(copy, "another manifest", *pull.manifest, read.error().message);
     if (read->root != *pull.manifest || read->end.dataset_root != pull.root)
         return other(copy, "another manifest", *pull.manifest, "its root is " + read->root.hex());
+    GYM_CHECK(keep(copy, output));
+    return read;
+}
+
+/// The files may not have been given: then there are none.
+Status pull_tokenizer(const DataPull& pull) {
+    const fs::path output = tokenizer::bundle_path(pull.output), copy = copy_of(pull, output);
+    const Status fetched = download(pull, "tokenizer", tokenizer::kBundleBytesMax, copy);
+    if (!fetched.ok() && fetched.error().code == ErrorCode::kNotFound) return {};
+    GYM_CHECK(fetched);
+    const auto bundle = tokenizer::load_bundle(copy);
+    if (!bundle.ok())
+        return other(copy, "another tokenizer", *pull.tokenizer, bundle.error().message);
+    if (bundle->root != *pull.tokenizer)
+        return other(copy, "another tokenizer", *pull.tokenizer,
+                     "its root is " + bundle->root.hex());
     return keep(copy, output);
 }
 
 }  // namespace
+
+Result<std::uint32_t> registered_separator(DataPull pull) {
+    if (!pull.manifest)
+        return fail(ErrorCode::kNotFound,
+                    "the owner of dataset " + pull.root.hex() +
+                        " gave no manifest, which would say what stands between documents");
+    GYM_TRY(const TemporaryFolder folder, TemporaryFolder::create("gym-manifest"));
+    pull.output = folder / "dataset";
+    GYM_TRY(const data::Manifest manifest, pull_manifest(pull));
+    return data::separator_of(manifest.head);
+}
 
 Result<blob::DatasetSummary> pull_data(const DataPull& pull) {
     GYM_TRY(const std::uint64_t bytes_max, blob::dataset_bytes_max(pull.tokens, pull.vocabulary));
@@ -99,7 +129,10 @@ Result<blob::DatasetSummary> pull_data(const DataPull& pull) {
     if (summary->root != pull.root)
         return other(copy, "other tokens", pull.root, "their root is " + summary->root.hex());
     // Before the tokens, whose presence says that all is there.
-    if (pull.manifest) GYM_CHECK(pull_manifest(pull));
+    if (pull.manifest) {
+        GYM_TRY([[maybe_unused]] const auto manifest, pull_manifest(pull));
+    }
+    if (pull.tokenizer) GYM_CHECK(pull_tokenizer(pull));
     GYM_CHECK(keep(copy, pull.output));
     return summary;
 }

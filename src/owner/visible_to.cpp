@@ -1,5 +1,7 @@
 #include "gym/owner/visible_to.hpp"
 
+#include "gym/common/plural.hpp"
+
 namespace gym::owner {
 namespace {
 
@@ -10,8 +12,7 @@ std::string whom(const registry::Access& access) {
         case Visibility::kPublic:
             return "everybody";
         case Visibility::kAllowList:
-            return "you and " + std::to_string(access.allowed.size()) + " account" +
-                   (access.allowed.size() == 1 ? "" : "s");
+            return "you and " + counted(access.allowed.size(), "account");
         case Visibility::kPrivate:
             break;
     }
@@ -19,7 +20,7 @@ std::string whom(const registry::Access& access) {
 }
 
 std::string which_nodes(std::optional<std::uint64_t> nodes) {
-    return nodes ? "any of the " + std::to_string(*nodes) + " registered nodes"
+    return nodes ? "any of the " + counted(*nodes, "registered node")
                  : std::string("any registered node");
 }
 

@@ -24,8 +24,10 @@ Result<std::vector<Machine>> live_machines(const client::ApiClient& api, records
 }
 
 /// A price counts if workers took it: a job that never trained shows only what somebody offered.
-Status add_price(const client::ApiClient& api, Facts& facts) {
+Status add_market(const client::ApiClient& api, Facts& facts) {
     GYM_TRY(const client::Market market, api.market());
+    facts.running_jobs = market.running_jobs;
+    facts.running_slots = market.running_slots;
     if (market.paid) facts.latest_price = PaidPrice{market.paid->wei_per_pflop, market.paid->job};
     return {};
 }
@@ -35,6 +37,7 @@ Status add_fee(const client::ApiClient& api, Facts& facts) {
     if (!fee.ok() && fee.error().code == ErrorCode::kNotFound) return {};  // not published yet
     if (!fee.ok()) return fee.error();
     facts.bound = fee->bound;
+    facts.sizes = fee->sizes;
     facts.fee_ppm = fee->rates.fee_ppm;
     facts.verification_premium_ppm =
         fee->verification_premium_ppm.value_or(facts.verification_premium_ppm);
@@ -46,7 +49,7 @@ Status add_all(const client::ApiClient& api, Facts& facts) {
     GYM_TRY(facts.workers, live_machines(api, records::NodeRole::kWorker));
     GYM_TRY(facts.verifiers, live_machines(api, records::NodeRole::kVerifier));
     GYM_CHECK(add_fee(api, facts));
-    return add_price(api, facts);
+    return add_market(api, facts);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "gym/common/memory.hpp"
+#include "gym/common/plural.hpp"
 #include "gym/plan/units.hpp"
 #include "gym/registry/job_spec.hpp"
 #include "money.hpp"
@@ -55,11 +56,11 @@ Status choose_rounds(const Inputs& in, std::uint32_t slots, registry::JobTerms& 
                                                                    : ceil_div(needed, terms.rounds);
         if (steps > registry::kJobStepsMax || steps * terms.rounds < needed)
             return refused(fmt::format(
-                "{} rounds of {} workers{} do not train {} tokens: that takes {} steps of each "
-                "worker in all",
-                terms.rounds, slots,
-                in.fixed.steps ? fmt::format(" and {} steps", *in.fixed.steps) : "",
-                count_text(*in.wishes.tokens), count_text(needed)));
+                "{} of {}{} {} not train {} tokens: that takes {} {} of each worker in all",
+                counted(terms.rounds, "round"), counted(slots, "worker"),
+                in.fixed.steps ? " and " + counted(*in.fixed.steps, "step") : "",
+                plural(terms.rounds, "does", "do"), count_text(*in.wishes.tokens),
+                count_text(needed), plural(needed, "step")));
         terms.steps = static_cast<std::uint32_t>(steps);
         return {};
     }
@@ -69,10 +70,10 @@ Status choose_rounds(const Inputs& in, std::uint32_t slots, registry::JobTerms& 
     terms.rounds = ceil_div(needed, most);
     if (terms.rounds > kRoundsMax)
         return refused(
-            fmt::format("{} tokens take {} rounds of {} workers and {} steps, at most "
-                        "{} are possible: ask for more nodes, or set steps_per_round",
-                        count_text(*in.wishes.tokens), count_text(terms.rounds), slots, most,
-                        count_text(kRoundsMax)));
+            fmt::format("{} tokens take {} rounds of {} and {}, at most {} are possible: ask for "
+                        "more nodes, or set steps_per_round",
+                        count_text(*in.wishes.tokens), count_text(terms.rounds),
+                        counted(slots, "worker"), counted(most, "step"), count_text(kRoundsMax)));
     // As few steps as these rounds need: little is trained, and paid, beyond the tokens.
     terms.steps =
         in.fixed.steps.value_or(static_cast<std::uint32_t>(ceil_div(needed, terms.rounds)));
@@ -145,9 +146,10 @@ Result<registry::JobTerms> schedule_within(const Inputs& in, std::uint64_t withi
         best = best == 0 ? seconds : std::min(best, seconds);
     }
     return refused(
-        fmt::format("with the {} live workers this takes up to {}, longer than {}: ask "
+        fmt::format("with the {} this takes up to {}, longer than {}: ask "
                     "for fewer tokens, or for more time",
-                    live, duration_text(best), duration_text(static_cast<double>(within_s))));
+                    counted(live, "live worker"), duration_text(best),
+                    duration_text(static_cast<double>(within_s))));
 }
 
 /// Whether not all nodes that the owner wants are live, and more rounds or steps can make up for
@@ -170,10 +172,11 @@ Result<registry::JobTerms> choose_terms(const Inputs& in) {
     GYM_TRY(const registry::JobTerms terms, schedule(in, *nodes));
     GYM_TRY(const double seconds, slow_seconds(in, terms));
     if (seconds <= static_cast<double>(*in.wishes.within_s)) return terms;
-    return refused(fmt::format(
-        "with {} nodes this takes up to {}, longer than {}: leave --nodes "
-        "out to plan for as many as it takes, or ask for more time",
-        *nodes, duration_text(seconds), duration_text(static_cast<double>(*in.wishes.within_s))));
+    return refused(
+        fmt::format("with {} this takes up to {}, longer than {}: leave --nodes "
+                    "out to plan for as many as it takes, or ask for more time",
+                    counted(*nodes, "node"), duration_text(seconds),
+                    duration_text(static_cast<double>(*in.wishes.within_s))));
 }
 
 /// What the same job would take if the missing workers came, each like the slowest live one.
@@ -233,6 +236,7 @@ std::string advice_for(const Inputs& in, const CostAt& cost_at, const Amount& mo
 Result<Plan> plan_once(const Inputs& in, bool advise) {
     Plan plan;
     GYM_TRY(plan.terms, choose_terms(in));
+    GYM_CHECK(check_sizes(plan.terms, in.work, in.facts));
     if (!in.work.outer_momentum) plan.outer = outer_step(plan.terms.rounds);
     if (is_short(in)) {
         GYM_TRY(plan.shortage, shortage_of(in));
@@ -269,6 +273,12 @@ std::optional<OuterStep> outer_step(std::uint64_t rounds) {
         std::max(kShortest, 100 - 100 * kMemory / std::max(rounds, kMemory));
     const std::uint64_t rate = std::min<std::uint64_t>(70, 10'000 / (100 + momentum));
     return OuterStep{static_cast<double>(rate) / 100, static_cast<double>(momentum) / 100};
+}
+
+Status check_sizes(const registry::JobTerms& terms, const ModelWork& work, const Facts& facts) {
+    if (!facts.sizes) return {};
+    const std::string why = protocol::too_large(work.parameters, terms.workers_min, *facts.sizes);
+    return why.empty() ? Status() : Status(refused(why));
 }
 
 Result<Plan> make_plan(const Wishes& wishes, const FixedTerms& fixed, const ModelWork& work,

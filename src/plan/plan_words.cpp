@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "gym/common/memory.hpp"
+#include "gym/common/plural.hpp"
 #include "gym/plan/units.hpp"
 
 namespace gym::plan {
@@ -25,15 +26,31 @@ std::string few_workers(const registry::JobTerms& terms, const Estimate& estimat
                         const Facts& facts) {
     const std::size_t live = facts.workers.size();
     if (!estimate.tokens_today || live >= terms.slots_max) return {};
-    const std::string few = fmt::format("{} of the {} workers are live now", live, terms.slots_max);
+    const std::string few = fmt::format("{} of the {} {} live now", live, terms.slots_max,
+                                        plural(terms.slots_max, "worker is", "workers are"));
     if (live < terms.workers_min)
         return few + fmt::format("; a round waits until {} {}", terms.workers_min,
                                  terms.workers_min == 1 ? "is" : "are");
     return few + fmt::format(
-                     "; with today's {} worker{}: {} of {} tokens. A round of fewer workers trains "
+                     "; with today's {}: {} of {} tokens. A round of fewer workers trains "
                      "fewer tokens and costs less; --tokens {} --nodes {} plans for these workers",
-                     live, live == 1 ? "" : "s", count_text(*estimate.tokens_today),
+                     counted(live, "worker"), count_text(*estimate.tokens_today),
                      count_text(estimate.tokens), estimate.tokens, live);
+}
+
+/// About other jobs that need the same workers.
+std::string shared_workers(const registry::JobTerms& terms, const Facts& facts) {
+    const std::uint64_t live = facts.workers.size();
+    const std::uint64_t asked = facts.running_slots + terms.slots_max;
+    if (facts.running_jobs == 0 || live == 0 || asked <= live) return {};
+    return fmt::format(
+        "{} now, with {}, and {}: the jobs take turns. A round waits for its workers, so that no "
+        "tokens are lost, and this job takes longer than the time that is shown: up to about "
+        "{:.1f} "
+        "times as long",
+        counted(facts.running_jobs, "other job runs", "other jobs run"),
+        counted(facts.running_slots, "slot"), counted(live, "worker is live", "workers are live"),
+        static_cast<double>(asked) / static_cast<double>(live));
 }
 
 /// About workers that lend less memory than the model takes.
@@ -76,9 +93,12 @@ std::string shortage_text(const Plan& plan) {
 std::string equation_of(const Inputs& in, const registry::JobTerms& terms) {
     const std::uint64_t tokens =
         std::uint64_t{terms.slots_max} * terms.steps * terms.rounds * in.work.tokens_per_step;
-    return fmt::format("{} tokens = {} rounds x {} workers x {} steps x {} tokens",
-                       count_text(tokens), count_text(terms.rounds), terms.slots_max, terms.steps,
-                       count_text(in.work.tokens_per_step));
+    const auto factor = [](std::uint64_t count, std::string_view noun) {
+        return count_text(count) + " " + plural(count, noun);
+    };
+    return fmt::format("{} tokens = {} x {} x {} x {}", count_text(tokens),
+                       factor(terms.rounds, "round"), factor(terms.slots_max, "worker"),
+                       factor(terms.steps, "step"), factor(in.work.tokens_per_step, "token"));
 }
 
 std::vector<Reason> reasons_of(const Inputs& in, const Plan& plan, const BudgetChoice& budget) {
@@ -89,9 +109,10 @@ std::vector<Reason> reasons_of(const Inputs& in, const Plan& plan, const BudgetC
         return is_fixed ? given : rule;
     };
     const std::string length = unit_length(in, terms);
-    std::string nodes = in.facts.workers.empty()
-                            ? std::string("the default where no worker is known")
-                            : fmt::format("{} workers are live", in.facts.workers.size());
+    std::string nodes =
+        in.facts.workers.empty()
+            ? std::string("the default where no worker is known")
+            : counted(in.facts.workers.size(), "worker is live", "workers are live");
     if (in.wishes.within_s) nodes = "the fewest that are done in time";
     if (in.wishes.nodes) nodes = "the nodes that you want";
     if (plan.shortage)
@@ -138,9 +159,10 @@ std::vector<std::string> notes_of(const Inputs& in, const Plan& plan) {
     const std::uint64_t steps = terms.rounds * terms.steps;
     if (in.work.schedule_steps > 0 && in.work.schedule_steps != steps)
         out.push_back(
-            fmt::format("the learning rate's schedule ends after {} steps, the job makes "
+            fmt::format("the learning rate's schedule ends after {} {}, the job makes "
                         "{}: --set model.optimizer.total_steps={} makes them agree",
-                        count_text(in.work.schedule_steps), count_text(steps), steps));
+                        count_text(in.work.schedule_steps), plural(in.work.schedule_steps, "step"),
+                        count_text(steps), steps));
     const auto few = outer_step(terms.rounds);
     if (few && in.work.outer_momentum.value_or(0) > few->momentum)
         out.push_back(fmt::format(
@@ -163,7 +185,8 @@ std::vector<std::string> notes_of(const Inputs& in, const Plan& plan) {
 std::vector<std::string> worker_warnings(const registry::JobTerms& terms, const Estimate& estimate,
                                          const Facts& facts) {
     std::vector<std::string> out;
-    for (std::string text : {few_workers(terms, estimate, facts), small_workers(estimate, facts)})
+    for (std::string text : {few_workers(terms, estimate, facts), shared_workers(terms, facts),
+                             small_workers(estimate, facts)})
         if (!text.empty()) out.push_back(std::move(text));
     return out;
 }

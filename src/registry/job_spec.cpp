@@ -17,11 +17,12 @@ constexpr std::int64_t kDrawsMax = 1000;
 constexpr std::size_t kNameBytesMax = 128;
 constexpr double kDeltaNormMax = 1e30;
 
-Result<Amount> tokens(YamlMap& map, std::string_view key) {
+Result<Amount> tokens(YamlMap& map, std::string_view key, const char* unit = "") {
     GYM_TRY(const std::string text, map.string(key));
     auto amount = Amount::parse_tokens(text);
     if (amount.ok()) return amount;
-    return map.error_at(key, "must be an amount of GYM like 12.5 with at most 18 decimals");
+    return map.error_at(key, std::string("must be an amount of GYM") + unit +
+                                 ", like 12.5, with at most 18 decimals");
 }
 
 Status read_deadlines(YamlMap& map, protocol::LifecycleParams& out) {
@@ -94,7 +95,7 @@ Status read_terms(YamlMap& map, JobTerms& terms) {
     GYM_CHECK(read_deadlines(map, terms.lifecycle));
     GYM_CHECK(read_sampling(map, terms));
     GYM_CHECK(read_elastic(map, terms));
-    GYM_TRY(terms.price_wei_per_pflop, tokens(map, "price_per_pflop"));
+    GYM_TRY(terms.price_wei_per_pflop, tokens(map, "price_per_pflop", " for 10^15 operations"));
     if (terms.price_wei_per_pflop.is_zero())
         return map.error_at("price_per_pflop", "must be above zero");
     return {};
@@ -128,7 +129,8 @@ Result<JobSpec> parse_job_spec(const std::string& text, const std::string& origi
     GYM_TRY(spec.budget_wei, tokens(map, "budget"));
     if (spec.budget_wei.is_zero()) return map.error_at("budget", "must be above zero");
     if (map.has(kMaxDataPriceKey)) {
-        GYM_TRY(spec.max_data_price_wei, tokens(map, kMaxDataPriceKey));
+        GYM_TRY(spec.max_data_price_wei,
+                tokens(map, kMaxDataPriceKey, " for a million tokens of text"));
     }
     if (map.has(kUseKey)) {
         GYM_TRY(const std::string use, map.string(kUseKey));

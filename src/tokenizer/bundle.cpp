@@ -11,7 +11,6 @@
 namespace gym::tokenizer {
 namespace {
 
-constexpr std::string_view kMagic = "GYMTOKN1";
 constexpr std::string_view kJson = "tokenizer.json";
 constexpr std::string_view kModel = "tokenizer.model";
 /// Names are written into the folders of others.
@@ -55,21 +54,21 @@ Result<Bundle> make_bundle(std::vector<TokenizerFile> files) {
 
 Bytes encode_bundle(const Bundle& bundle) {
     commit::Encoder out;
-    out.raw(as_bytes(kMagic)).u32(static_cast<std::uint32_t>(bundle.files.size()));
+    out.raw(as_bytes(kBundleMagic)).u32(static_cast<std::uint32_t>(bundle.files.size()));
     for (const TokenizerFile& file : bundle.files)
         out.string(file.name).bytes(file.bytes);
     return out.take();
 }
 
 Result<Bundle> read_bundle(ByteView bytes) {
-    if (bytes.size() < kMagic.size() ||
-        !std::ranges::equal(bytes.first(kMagic.size()), as_bytes(kMagic)))
+    if (bytes.size() < kBundleMagic.size() ||
+        !std::ranges::equal(bytes.first(kBundleMagic.size()), as_bytes(kBundleMagic)))
         return fail(ErrorCode::kMalformed,
                     "not a tokenizer's files (they do not start with GYMTOKN1)");
     if (bytes.size() > kBundleBytesMax)
         return fail(ErrorCode::kOutOfRange, "a tokenizer's files have at most " +
                                                 std::to_string(kBundleBytesMax) + " bytes");
-    commit::Decoder in(bytes.subspan(kMagic.size()));
+    commit::Decoder in(bytes.subspan(kBundleMagic.size()));
     GYM_TRY(const std::uint32_t count, in.count(kBundleFilesMax));
     std::vector<TokenizerFile> files(count);
     for (TokenizerFile& file : files) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "gym/common/plural.hpp"
 #include "gym/registry/rounds.hpp"
 #include "waiting.hpp"
 
@@ -137,15 +138,12 @@ Status check_disputes(const JobProgress& progress) {
 Status check_cheat_proven(const JobProgress& progress) {
     GYM_CHECK(check_disputes(progress));
     if (progress.game_proved) return {};
-    return fail(
-        ErrorCode::kTimeout,
-        fmt::format("the job has ended, and no game on chain proved the cheat's fault: its "
-                    "wrong unit was not run again in time, or a game about it was lost by "
-                    "the clock ({} ended without pay). This machine was too slow for it "
-                    "({}): {}",
-                    progress.units_unpaid == 1 ? std::string("1 unit")
-                                               : fmt::format("{} units", progress.units_unpaid),
-                    load_text(), kWhatHelps));
+    return fail(ErrorCode::kTimeout,
+                fmt::format("the job has ended, and no game on chain proved the cheat's fault: its "
+                            "wrong unit was not run again in time, or a game about it was lost by "
+                            "the clock ({} ended without pay). This machine was too slow for it "
+                            "({}): {}",
+                            counted(progress.units_unpaid, "unit"), load_text(), kWhatHelps));
 }
 
 std::string behind_line(const JobProgress& progress) {

@@ -4,6 +4,7 @@
 #include <boost/json.hpp>
 #include <cmath>
 
+#include "gym/common/plural.hpp"
 #include "gym/devnet/layout.hpp"
 #include "gym/devnet/report.hpp"
 
@@ -196,7 +197,7 @@ std::string to_text(const Report& report) {
     }
     out += fmt::format(kRow, report.verifier.name, report.verifier.address.hex(), "-", "-", "-",
                        report.verifier.paid.to_tokens());
-    out += fmt::format("{:<13} ran {} units again\n", "", report.verifier.reports);
+    out += fmt::format("{:<13} ran {} again\n", "", counted(report.verifier.reports, "unit"));
     out += fmt::format(kRow, kProvider, report.provider.address.hex(), "-", "-", "-",
                        report.provider.paid.to_tokens());
     out += "\nvalidation loss after each round (nats per byte):";
@@ -225,8 +226,8 @@ std::vector<std::string> failed_checks(const Report& report, const Expectations&
         if (!holds) out.push_back(std::move(sentence));
     };
     require(report.rounds > 0 && report.rounds == report.rounds_planned,
-            fmt::format("{} rounds were aggregated, not the job's {}", report.rounds,
-                        report.rounds_planned));
+            fmt::format("{} aggregated, not the job's {}",
+                        counted(report.rounds, "round was", "rounds were"), report.rounds_planned));
     const auto& losses = report.validation_losses;
     if (expected.final_loss_max)
         require(!losses.empty() && losses.back() <= *expected.final_loss_max,

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <thread>
 
+#include "gym/common/plural.hpp"
+
 namespace gym::devnet {
 namespace {
 
@@ -26,9 +28,9 @@ Error gave_up(const std::string& what, const WaitLimits& limits, bool saw_progre
 std::string load_text() {
     double load = 0;
     const unsigned processors = std::thread::hardware_concurrency();
-    if (::getloadavg(&load, 1) != 1) return fmt::format("it has {} processors", processors);
-    return fmt::format("the machine's load is {:.1f} on {} processor{}", load, processors,
-                       processors == 1 ? "" : "s");
+    if (::getloadavg(&load, 1) != 1) return "it has " + counted(processors, "processor");
+    return fmt::format("the machine's load is {:.1f} on {}", load,
+                       counted(processors, "processor"));
 }
 
 Status wait_through(const std::string& what, const WaitLimits& limits,

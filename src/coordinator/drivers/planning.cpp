@@ -5,8 +5,10 @@
 
 #include "drivers/stake_gate.hpp"
 #include "gym/coordinator/decisions.hpp"
+#include "gym/coordinator/turns.hpp"
 #include "gym/protocol/job_cost.hpp"
 #include "gym/registry/cost_terms.hpp"
+#include "gym/registry/waiting_jobs.hpp"
 
 namespace gym::coordinator {
 namespace {
@@ -50,47 +52,89 @@ Result<std::optional<std::string>> pause_job(const Context& context, db::Transac
 
 using Staked = std::optional<std::set<Address>>;
 
-/// Workers that may get no unit: their open work or disputes keep them, or they are in a round that
-/// is recorded and not opened yet.
-Result<std::set<Address>> busy_workers(db::Transaction& tx) {
-    std::set<Address> out;
+/// Workers that may get no unit now.
+struct Busy {
+    std::set<Address> working;  ///< until their unit is done; it may not be assigned yet
+    std::set<Address> disputed;
+};
+
+Result<Busy> busy_workers(db::Transaction& tx) {
+    Busy out;
     // Before the units, because each statement sees what is committed by then: a round that is
     // opened in between is in both lists. The other way round it would be in neither.
     GYM_TRY(const auto recorded, registry::rounds_in_state(tx, registry::RoundState::kRecorded));
     for (const registry::Round& round : recorded)
         for (const protocol::SlotAssignment& slot : round.record.slots)
-            out.insert(slot.worker);
+            out.working.insert(slot.worker);
     GYM_TRY(const auto units, registry::busy_units(tx));
     std::map<Address, std::vector<registry::Unit>> of_worker;
     for (const registry::Unit& unit : units)
         of_worker[unit.worker].push_back(unit);
-    for (const auto& [worker, open] : of_worker)
-        if (!is_free(open)) out.insert(worker);
+    for (const auto& [worker, open] : of_worker) {
+        if (is_disputed(open))
+            out.disputed.insert(worker);
+        else if (!is_free(open))
+            out.working.insert(worker);
+    }
     return out;
 }
 
-/// Whether a unit of the job fits into what the node lends, where both are known.
-bool has_memory(const registry::Node& node, const registry::Job& job) {
-    const std::uint64_t lent = node.profile.memory_bytes;
-    return lent == 0 || lent >= job.artifacts->worker_memory_bytes;
-}
-
-/// Live workers that may take part in the job and have no open work or dispute.
-Result<std::vector<registry::Node>> free_workers(const Context& context, db::Transaction& tx,
-                                                 const registry::Job& job, UnixMs now_ms,
-                                                 const Staked& staked) {
+/// Live workers that may take part, now or when their unit is done.
+Result<std::vector<Candidate>> candidates(const Context& context, db::Transaction& tx,
+                                          UnixMs now_ms, const Staked& staked) {
     registry::NodeFilter filter;
     filter.role = records::NodeRole::kWorker;
     filter.eligible_only = true;
     filter.seen_since_ms = now_ms - context.options.node_live_ms;
     filter.limit = registry::kNodesListMax;
     GYM_TRY(auto nodes, registry::list_nodes(tx, filter));
-    GYM_TRY(const auto busy, busy_workers(tx));
-    std::erase_if(nodes, [&](const registry::Node& node) {
-        return !context.admits(node.profile.role, node.address) || !has_memory(node, job) ||
-               (staked && !staked->contains(node.address)) || busy.contains(node.address);
-    });
-    return nodes;
+    GYM_TRY(const Busy busy, busy_workers(tx));
+    std::vector<Candidate> out;
+    for (registry::Node& node : nodes) {
+        if (!context.admits(node.profile.role, node.address) ||
+            (staked && !staked->contains(node.address)) || busy.disputed.contains(node.address))
+            continue;
+        const bool free = !busy.working.contains(node.address);
+        out.push_back({std::move(node), free});
+    }
+    return out;
+}
+
+/// More jobs than this do not wait in turn: those behind them take what is free.
+constexpr std::uint32_t kTurnsMax = 1'000;
+
+Result<std::vector<Turn>> turns_of_others(const Context& context, db::Transaction& tx,
+                                          UnixMs now_ms) {
+    GYM_TRY(const auto waiting, registry::waiting_jobs(tx, now_ms, kTurnsMax));
+    std::vector<Turn> out;
+    out.reserve(waiting.size());
+    for (const registry::WaitingJob& job : waiting)
+        out.push_back(
+            {job.id, job.since_ms, job.unit_ms,
+             slots_of_round(job.slots_max, job.parameters, context.options.deltas_bytes_max),
+             job.workers_min, job.worker_memory_bytes});
+    return out;
+}
+
+/// The workers of the job's round, at least its minimum; empty while it waits for them.
+Result<std::vector<registry::Node>> workers_of_round(const Context& context, db::Transaction& tx,
+                                                     const registry::Job& job,
+                                                     const std::optional<registry::Round>& last,
+                                                     std::uint64_t number, const Staked& staked) {
+    const UnixMs now_ms = context.now();
+    const auto since = last ? last->aggregated_at_ms : job.started_at_ms;
+    const Turn turn{job.id,
+                    since.value_or(now_ms),
+                    job.terms.lifecycle.unit_ms,
+                    slots_of_round(job, context.options.deltas_bytes_max),
+                    job.terms.workers_min,
+                    job.artifacts->worker_memory_bytes};
+    GYM_TRY(auto all, candidates(context, tx, now_ms, staked));
+    GYM_TRY(const auto others, turns_of_others(context, tx, now_ms));
+    auto workers = choose_workers(
+        job.id, number, workers_of_turn(turn, others, std::move(all), now_ms), turn.slots);
+    if (workers.size() < job.terms.workers_min) workers.clear();
+    return workers;
 }
 
 /// Asked only where the job's steps depend on it.
@@ -124,13 +168,10 @@ Result<Planned> plan_or_record(const Context& context, db::Transaction& tx,
         GYM_TRY(auto paused, pause_job(context, tx, job.id, needed));
         return Planned{{}, {}, std::move(paused)};
     }
-    const UnixMs now_ms = context.now();
     // No other job may take the same workers between here and the record.
     if (roots != nullptr) GYM_CHECK(registry::lock_epochs(tx));
-    GYM_TRY(auto free, free_workers(context, tx, job, now_ms, staked));
-    const auto workers = choose_workers(job.id, *number, std::move(free),
-                                        slots_of_round(job, context.options.deltas_bytes_max));
-    if (workers.size() < job.terms.workers_min) return Planned{};
+    GYM_TRY(const auto workers, workers_of_round(context, tx, job, last, *number, staked));
+    if (workers.empty()) return Planned{};
     std::vector<protocol::IncludedDelta> included;
     if (last) {
         GYM_TRY(included, registry::included_deltas(tx, job.id, last->round));
@@ -141,7 +182,7 @@ Result<Planned> plan_or_record(const Context& context, db::Transaction& tx,
     plan.record.trace_root = roots->trace_root;
     plan.record.initial_state_root = roots->initial_state_root;
     GYM_TRY(registry::Round round,
-            registry::record_round(tx, plan.record, plan.base, plan.momentum, now_ms));
+            registry::record_round(tx, plan.record, plan.base, plan.momentum, context.now()));
     return Planned{{}, std::move(round), {}};
 }
 

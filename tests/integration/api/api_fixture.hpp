@@ -14,6 +14,7 @@
 #include "gym/ledger/ledger.hpp"
 #include "gym/registry/cost_terms.hpp"
 #include "gym/registry/job_spec.hpp"
+#include "gym/registry/size_limits.hpp"
 #include "gym/rewards/accounting.hpp"
 #include "manual_clock.hpp"
 #include "postgres.hpp"
@@ -121,6 +122,13 @@ class ApiDatabaseTest : public ::testing::Test {
                         {fee_ppm}));
             return registry::publish_cost_rates(tx, {cost_bound_ppm, fee_ppm}, 1);
         });
+        ASSERT_TRUE(said.ok()) << said.error().message;
+    }
+
+    /// As the coordinator publishes it.
+    void publish_sizes(const protocol::SizeLimits& limits) {
+        const Status said = database_.owner().transact(
+            [&](db::Transaction& tx) { return registry::publish_size_limits(tx, limits, 1); });
         ASSERT_TRUE(said.ok()) << said.error().message;
     }
 

@@ -260,6 +260,25 @@ TEST_F(SubmitTest, TermsThatLeaveNodesNoChanceAreRefused) {
     EXPECT_EQ(count("registry.job"), 0U);
 }
 
+TEST_F(SubmitTest, AModelWhoseDeltasTheCoordinatorDoesNotTakeIsRefusedBeforeMoneyIsLocked) {
+    deposit(owner_, "250", "d1");
+    constexpr std::uint64_t kPlenty = std::uint64_t{1} << 30;
+    publish_sizes({64, kPlenty});
+    const auto blob = submit({owner_, "key", job_spec(dataset_, "1")});
+    ASSERT_FALSE(blob.ok());
+    EXPECT_EQ(blob.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_TRUE(has(blob.error().message, "ask its operator to raise blob_bytes_max"))
+        << blob.error().message;
+    publish_sizes({kPlenty, 64});
+    const auto deltas = submit({owner_, "key", job_spec(dataset_, "1", "workers_min: 2\n")});
+    ASSERT_FALSE(deltas.ok());
+    EXPECT_TRUE(has(deltas.error().message, "ask its operator to raise deltas_bytes_max"))
+        << deltas.error().message;
+    EXPECT_EQ(count("registry.job"), 0U);
+    publish_sizes({kPlenty, kPlenty});
+    EXPECT_TRUE(submit({owner_, "key", job_spec(dataset_, "1")}).ok());
+}
+
 TEST_F(SubmitTest, BadJobFilesAreNamedByLineAndKey) {
     deposit(owner_, "250", "d1");
     const auto message = [&](const std::string& spec) {

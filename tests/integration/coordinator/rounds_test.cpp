@@ -4,6 +4,7 @@
 #include "fake_world.hpp"
 #include "gym/commit/merkle.hpp"
 #include "gym/registry/feed.hpp"
+#include "gym/registry/size_limits.hpp"
 
 namespace gym::testing {
 namespace {
@@ -212,6 +213,11 @@ TEST(CoordinatorRounds, AJobWhoseDeltasNoWorkerCanSendIsPausedAndSaysWhy) {
     EXPECT_EQ(paused.status, registry::JobStatus::kPaused);
     EXPECT_NE(paused.status_reason.find("blob_bytes_max"), std::string::npos)
         << paused.status_reason;
+    const auto published = world.database().transact(
+        [](db::Transaction& tx) { return registry::published_size_limits(tx); });
+    ASSERT_TRUE(published.ok() && *published) << "so that such jobs are refused from now on";
+    EXPECT_EQ((*published)->blob_bytes, world.options.blob_bytes_max);
+    EXPECT_EQ((*published)->deltas_bytes, world.options.deltas_bytes_max);
 }
 
 TEST(CoordinatorRounds, AWorkerWithLessThanTheMinimumOfStakeGetsNoUnit) {

@@ -28,14 +28,15 @@ def byte_alphabet() -> list[str]:
     return [chr(byte) if byte in seen else chr(256 + hidden.index(byte)) for byte in range(256)]
 
 
-def write_tokenizer(path) -> None:
-    """Bytes, and the words "an" and "and"."""
+def write_tokenizer(path, end_of_text: bool = False) -> None:
+    """Bytes, and the words "an" and "and"; with the token 258 between documents if there is to be one."""
     vocabulary = {piece: i for i, piece in enumerate([*byte_alphabet(), "an", "and"])}
     level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
     model = {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None,
              "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False,
              "vocab": vocabulary, "merges": ["a n", "an d"]}  # fmt: skip
-    path.write_text(json.dumps({"version": "1.0", "added_tokens": [], "normalizer": None, "post_processor": None,
+    added = [{"id": 258, "content": "<|endoftext|>", "special": True}] if end_of_text else []
+    path.write_text(json.dumps({"version": "1.0", "added_tokens": added, "normalizer": None, "post_processor": None,
                                 "pre_tokenizer": level, "decoder": level, "model": model}))  # fmt: skip
 
 

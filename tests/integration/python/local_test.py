@@ -351,12 +351,91 @@ def test_a_dataset_of_a_tokenizer_trains_and_speaks_its_text(text, tmp_path):
     trainer.train()
     assert trainer.generate("1 and", tokens=5, seed="1")
     dataset.save(tmp_path / "tokens")
+    saved = make_trainer(tmp_path / "tokens", model=wide)
+    assert saved.generate("1", tokens=1) is not None, "the tokenizer's files are beside the tokens"
+    saved.export(tmp_path / "saved")
+    assert Tokenizer.load(tmp_path / "saved").root == tokenizer.root
+    beside = tmp_path / "tokens.tokenizer"
+    beside.write_bytes(beside.read_bytes()[:-1])
+    with pytest.raises(gym.MalformedError, match="tokens.tokenizer"):
+        make_trainer(tmp_path / "tokens", model=wide).export(tmp_path / "damaged")
+    beside.unlink()
     unknown = make_trainer(tmp_path / "tokens", model=wide)
     with pytest.raises(gym.InvalidArgumentError, match="which tokenizer"):
         unknown.generate("1", tokens=1)
     unknown.generate("1", tokens=1, tokenizer=tokenizer)
     trainer.export(tmp_path / "model")
     assert Tokenizer.load(tmp_path / "model").root == tokenizer.root, "the folder brings it"
+
+
+def test_documents_are_kept_apart_by_the_manifest(tmp_path):
+    write_tokenizer(tmp_path / "tokenizer.json", end_of_text=True)
+    documents = tmp_path / "docs.jsonl"
+    documents.write_text("".join(json.dumps({"text": f"{n} and {n * 7919 % 1000} and then."}) + "\n" for n in range(300)))
+    dataset = Dataset.from_file(documents, tokenizer=tmp_path / "tokenizer.json")
+    assert dataset.document_separator() == 258
+    wide = tmp_path / "wide.yaml"
+    wide.write_text(Model("gpt-nano").yaml.replace("vocabulary: 256", "vocabulary: 259"))
+    apart = make_trainer(dataset, model=wide, keep_documents_apart=True)
+    named = tmp_path / "named.yaml"
+    named.write_text(zoo_gym._zoo_gym.keep_documents_apart(wide.read_text(), "wide", 258))
+    assert apart.model.root == Model(named).root != Model(wide).root
+    apart.train()
+    assert apart.evaluate().loss > 0
+    apart.export(tmp_path / "model")
+    assert json.loads((tmp_path / "model/config.json").read_text())["document_separator"] == 258
+    with pytest.raises(gym.InvalidArgumentError, match="names its document_separator already"):
+        make_trainer(dataset, model=named, keep_documents_apart=True)
+    with pytest.raises(gym.InvalidArgumentError, match="an empty line between them"):
+        make_trainer(documents, model=wide, keep_documents_apart=True)
+    with pytest.raises(gym.InvalidArgumentError, match="without a model file"):
+        make_trainer(dataset, model=tmp_path / "model", keep_documents_apart=True)
+
+
+def test_a_preset_keeps_documents_apart_whatever_its_schedule():
+    assert Model("gpt2").apart(50256).scheduled(100).root == Model("gpt2").scheduled(100).apart(50256).root
+
+
+RESUMED = """
+import sys
+from gym import Callback, DistributedTrainer
+
+class Tell(Callback):
+    def on_loss(self, trainer, loss):
+        print(loss.index, flush=True)
+
+text, state, steps = sys.argv[1:]
+trainer = DistributedTrainer("gpt-nano", text, steps=int(steps), network="local", state_file=state, callbacks=[Tell()])
+print(trainer.train().state_root)
+"""
+
+
+def test_ctrl_c_from_outside_ends_after_a_step_and_another_process_continues(text, tmp_path):
+    steps, stop = 200, 5
+    command = [sys.executable, "-c", RESUMED, text, tmp_path / "run.state", str(steps)]
+
+    def told() -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    # A shell lets what runs in the background ignore Ctrl-C: here it is as in a terminal.
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=told
+    ) as process:
+        for line in process.stdout:
+            if int(line) == stop:
+                process.send_signal(signal.SIGINT)
+                break
+        rest, errors = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGINT, errors
+    last = max([stop, *map(int, rest.split())])
+    assert last < steps
+    assert f"interrupted after {last} of {steps} steps; train() continues from there" in errors
+    assert str(tmp_path / "run.state") in errors, "and where it is kept"
+    again = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert again.returncode == 0, again.stderr
+    *seen, root = again.stdout.split()
+    assert list(map(int, seen)) == list(range(last + 1, steps + 1)), "each step once"
+    assert root == make_trainer(text, steps=steps).train().state_root
 
 
 def test_a_tokenizer_of_bytes_is_the_default():

@@ -283,6 +283,25 @@ def test_a_node_is_described_as_by_the_command_line(devnet):
     assert 0 <= status.uptime <= 1
     findings = {finding.check: finding for finding in node.doctor()}
     assert findings["memory"].ok and findings["coordinator"].ok, findings
+
+
+def test_a_node_takes_its_network_from_those_that_are_stored(devnet, tmp_path):
+    run_gym("network", "add", "devnet", devnet.api, "--operator", devnet.operator, "--yes")
+    place = tmp_path / "node"
+    place.mkdir()
+    (place / "key.json").write_bytes((devnet.root / "keys/worker-1.json").read_bytes())
+    (place / "key.json").chmod(0o600)
+    key = {"data_dir": place, "passphrase_file": devnet.root / "keys/worker-1.pass"}
+    own = Node(devnet.root / "config" / "worker-1.yaml")
+    for node in (Node(**key), Node(**key, network="devnet")):
+        assert node.address == own.address
+        assert node.status().role == "worker", "its coordinator is that of the network"
+        findings = {finding.check: finding for finding in node.doctor()}
+        assert findings["coordinator"].ok and findings["chain"].ok, findings
+    with pytest.raises(gym.NotFoundError, match="there is only devnet"):
+        Node(**key, network="mainnet")
+    with pytest.raises(gym.UnavailableError):
+        Node(**key, coordinator="127.0.0.1:9").status()
     nobody = Node(data_dir=devnet.root / "nobody")
     with pytest.raises(gym.NotFoundError):
         _ = nobody.address
@@ -324,6 +343,40 @@ def test_a_pushed_dataset_brings_its_tokenizer(owner, text, tmp_path):
     with urllib.request.urlopen(request, timeout=20) as answer:
         assert (tmp_path / "tokenizer.json").read_bytes() in answer.read(), "as `gym data register` sends it"
     assert Dataset.from_file(text, tokenizer=tokenizer).push("zoo-words", licence="CC0-1.0").root == pushed.root
+
+
+def test_a_registered_dataset_keeps_its_documents_apart_by_its_manifest(owner, tmp_path, monkeypatch):
+    write_tokenizer(tmp_path / "tokenizer.json", end_of_text=True)
+    documents = tmp_path / "docs.jsonl"
+    documents.write_text("".join(json.dumps({"text": f"{n} and {n * 7919 % 1000} and then."}) + "\n" for n in range(400)))
+    wide = tmp_path / "wide.yaml"
+    wide.write_text(Model("gpt-nano").yaml.replace("vocabulary: 256", "vocabulary: 259"))
+
+    def trainer(dataset, **other):
+        return DistributedTrainer(
+            wide, dataset, nodes=1, budget_tokens=1e4, progress=False, keep_documents_apart=True, **other
+        )
+
+    here = Dataset.from_file(documents, tokenizer=tmp_path / "tokenizer.json")
+    apart = Model(wide).apart(258)
+    assert trainer(here, licence="MIT").model.root == apart.root
+    here.push("zoo-apart", licence="MIT", visibility="private")
+    registered = trainer("zoo-apart")
+    assert registered.model.root == apart.root, "by the manifest that the network has"
+    assert registered.quote().tokens >= 1e4
+
+    pulled = Dataset.pull("zoo-apart", tmp_path / "pulled.tokens")
+    assert pulled.tokenizer.root == Tokenizer.load(tmp_path / "tokenizer.json").root
+    assert pulled.document_separator() == 258
+    monkeypatch.delenv("GYM_API_KEY")
+    with pytest.raises((gym.NotFoundError, gym.UnauthenticatedError)):
+        trainer("zoo-apart")
+    monkeypatch.setenv("GYM_API_KEY", owner.key)
+    other = Dataset.from_file(documents)
+    before = len(Network.find().owner_api().datasets())
+    with pytest.raises(gym.InvalidArgumentError, match="an empty line between them"):
+        trainer(other, licence="MIT")
+    assert len(Network.find().owner_api().datasets()) == before, "what is refused registers nothing"
 
 
 def test_the_licences_of_the_documents_bind_a_pushed_dataset(owner, tmp_path, capsys):

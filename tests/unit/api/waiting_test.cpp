@@ -20,7 +20,7 @@ class WaitingTest : public ::testing::Test {
         backend_.edit_job = [&](JobView& view) {
             view.job.status = JobStatus::kRunning;
             view.job.terms.rounds = 2;
-            view.job.terms.workers_min = 2;
+            view.job.terms.workers_min = view.job.terms.slots_max = 2;
             view.rounds.clear();
             for (const RoundState state : rounds) {
                 registry::Round round;
@@ -49,6 +49,24 @@ TEST_F(WaitingTest, ForWorkersAndForEachStepOfARound) {
               "round 2: the units of 2 workers, until 1970-01-01 00:01:00 UTC at the latest");
     EXPECT_EQ(waits({RoundState::kVerifying}), "round 1: verifiers to re-execute the drawn units");
     EXPECT_EQ(waits({RoundState::kAggregated}), "2 free workers for round 2");
+}
+
+TEST_F(WaitingTest, ForWorkersOfOtherJobsForALimitedTime) {
+    const auto several = [](JobView& view) {
+        view.job.terms.slots_max = 8;
+        view.job.terms.lifecycle.unit_ms = 60'000;
+        view.job.started_at_ms = 1'000;
+    };
+    EXPECT_EQ(waits({}, several),
+              "2 to 8 free workers for round 1; it waits for those that work for other jobs, until "
+              "1970-01-01 00:01:01 UTC at the latest");
+    EXPECT_EQ(waits({RoundState::kClosed},
+                    [&](JobView& view) {
+                        several(view);
+                        view.rounds[0].aggregated_at_ms = 9'000;
+                    }),
+              "2 to 8 free workers for round 2; it waits for those that work for other jobs, until "
+              "1970-01-01 00:01:09 UTC at the latest");
 }
 
 TEST_F(WaitingTest, ForWorkersThatLendTheMemory) {

@@ -221,6 +221,21 @@ TEST_F(ClientTest, TheRatesBehindAFeeMayBeMissing) {
     answer(api::to_json(terms));
     EXPECT_EQ(client().fee()->verification_premium_ppm, 1'200'000U);
     EXPECT_EQ(client().fee()->uptime_bonus_max_ppm, 40'000U);
+    EXPECT_FALSE(client().fee()->sizes.has_value());
+    terms.sizes = protocol::SizeLimits{5, 7};
+    answer(api::to_json(terms));
+    EXPECT_EQ(client().fee()->sizes, terms.sizes);
+}
+
+TEST_F(ClientTest, ReadsWhatRunsOnTheMarket) {
+    api::Market market;
+    market.running = 2;
+    market.slots_running = 9;
+    answer(api::to_json(market));
+    const auto read = client().market();
+    ASSERT_TRUE(read.ok()) << read.error().message;
+    EXPECT_EQ(read->running_jobs, 2U);
+    EXPECT_EQ(read->running_slots, 9U);
 }
 
 TEST_F(ClientTest, ReadsADatasetAndItsMeasurement) {

@@ -55,6 +55,44 @@ TEST(Plan, TheExampleOfTheManual) {
     EXPECT_TRUE(plan->notes.empty()) << plan->notes.front();
 }
 
+TEST(Plan, NounsOfOneHaveNoS) {
+    FixedTerms fixed;
+    fixed.rounds = fixed.steps = 1;
+    const auto plan = make_plan({}, fixed, sample_work(), sample_facts(1));
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_EQ(plan->equation, "8,192 tokens = 1 round x 1 worker x 1 step x 8,192 tokens");
+}
+
+TEST(Plan, SaysWhenOtherJobsNeedTheSameWorkers) {
+    Facts facts = sample_facts(4);
+    facts.running_jobs = 1;
+    facts.running_slots = 2;
+    Wishes wishes = tokens(1'000'000'000);
+    wishes.nodes = 2;
+    EXPECT_TRUE(make_plan(wishes, {}, sample_work(), facts)->warnings.empty()) << "enough for both";
+    wishes.nodes = 4;
+    const auto plan = make_plan(wishes, {}, sample_work(), facts);
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    ASSERT_EQ(plan->warnings.size(), 1U);
+    EXPECT_EQ(plan->warnings[0],
+              "1 other job runs now, with 2 slots, and 4 workers are live: the jobs take turns. A "
+              "round waits for its workers, so that no tokens are lost, and this job takes longer "
+              "than the time that is shown: up to about 1.5 times as long");
+}
+
+TEST(Plan, AModelThatTheNetworkHasNoRoomForIsRefused) {
+    Facts facts = sample_facts(4);
+    const std::uint64_t delta = protocol::delta_bytes_max(sample_work().parameters);
+    facts.sizes = protocol::SizeLimits{delta, 2 * delta};
+    Wishes wishes = tokens(1'000'000'000);
+    wishes.nodes = 4;  // two of them are enough
+    EXPECT_TRUE(make_plan(wishes, {}, sample_work(), facts).ok());
+    facts.sizes->deltas_bytes = 2 * delta - 1;
+    EXPECT_SAYS(refusal(wishes, {}, facts), "raise deltas_bytes_max");
+    facts.sizes->blob_bytes = delta - 1;
+    EXPECT_SAYS(refusal(wishes, {}, facts), "raise blob_bytes_max");
+}
+
 /// Wishes and networks at random; every plan keeps what the header promises.
 TEST(Plan, EveryPlanTrainsTheTokensWithinTheMoney) {
     std::mt19937_64 random(gym::testing::random_seed());

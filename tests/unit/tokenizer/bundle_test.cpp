@@ -6,6 +6,7 @@
 
 #include "gym/commit/sha256.hpp"
 #include "gym/common/file.hpp"
+#include "gym/tokenizer/bundle_file.hpp"
 #include "must.hpp"
 #include "small_tokenizer.hpp"
 #include "temporary_folder.hpp"
@@ -47,6 +48,23 @@ TEST(TokenizerBundle, OfASentencePieceModelHasTheModelsHash) {
     const Bundle made = must(make_bundle({{"tokenizer.model", bytes_of("a model")}}));
     EXPECT_EQ(made.root, commit::sha256(as_bytes("a model")));
     EXPECT_EQ(must(read_bundle(encode_bundle(made))).root, made.root);
+}
+
+TEST(TokenizerBundle, LiesBesideWhatWasMadeOfItsTokens) {
+    const testing::TemporaryFolder place;
+    const auto data = place / "data", state = place / "state";
+    must(write_bundle(data, {small_json()}));
+    EXPECT_TRUE(is_bundle(bundle_path(data)));
+    EXPECT_FALSE(is_bundle(place / "nothing"));
+    const Digest root = must(load_bundle(bundle_path(data))).root;
+    EXPECT_TRUE(must(copy_bundle(data, root, state)));
+    EXPECT_EQ(must(load_bundle(bundle_path(state))).root, root);
+    EXPECT_EQ(copy_bundle(data, commit::sha256({}), state).error().code, ErrorCode::kMismatch);
+
+    std::filesystem::remove(bundle_path(data));
+    EXPECT_TRUE(must(copy_bundle(data, root, state))) << "it is that of the data";
+    EXPECT_FALSE(must(copy_bundle(data, Digest(), state)));
+    EXPECT_FALSE(is_bundle(bundle_path(state))) << "no bytes are read by another data's tokenizer";
 }
 
 TEST(TokenizerBundle, RefusesWhatIsNoTokenizersFile) {

@@ -18,6 +18,7 @@
 #include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
 #include "gym/program/presets.hpp"
+#include "gym/tokenizer/bundle_file.hpp"
 
 namespace gym::app {
 namespace {
@@ -160,6 +161,12 @@ Result<std::vector<interchange::NamedFile>> read_tokenizer_files(
     std::vector<std::string> all;
     for (const std::string& path : paths) {
         std::error_code unknown;
+        if (tokenizer::is_bundle(path)) {
+            GYM_TRY(tokenizer::Bundle bundle, tokenizer::load_bundle(path));
+            for (tokenizer::TokenizerFile& file : bundle.files)
+                files.push_back({std::move(file.name), std::move(file.bytes)});
+            continue;
+        }
         if (!std::filesystem::is_directory(path, unknown)) {
             all.push_back(path);
             continue;

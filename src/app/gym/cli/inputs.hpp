@@ -34,7 +34,9 @@ namespace gym::app {
 [[nodiscard]] Result<engine::State> read_state(const std::string& path,
                                                const program::Program& program);
 
-/// The files of a tokenizer, by the names that they have. @errors those of read_file().
+/// The files of a tokenizer, by the names that they have: those that are named, those in a folder,
+/// or all in the file beside a token file or state (tokenizer::bundle_path()).
+/// @errors those of read_file() and tokenizer::load_bundle().
 [[nodiscard]] Result<std::vector<interchange::NamedFile>> read_tokenizer_files(
     const std::vector<std::string>& paths);
 

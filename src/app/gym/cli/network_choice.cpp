@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "gym/node/node_config.hpp"
+#include "gym/node/stored_network.hpp"
 
 namespace gym::app {
 namespace {
@@ -18,17 +18,10 @@ std::string given(const CLI::App& command, const char* flag) {
 }
 
 profile::Store store_of(const CLI::App& command) {
-    return network_store(given(command, "--data-dir"));
+    return node::network_store(given(command, "--data-dir"));
 }
 
 }  // namespace
-
-profile::Store network_store(const std::filesystem::path& data_dir) {
-    std::vector<std::filesystem::path> folders;
-    if (!data_dir.empty()) folders.push_back(data_dir);
-    folders.push_back(node::default_data_dir());
-    return profile::Store(std::move(folders));
-}
 
 CLI::Option* add_network_option(CLI::App& command) {
     CLI::Option* const there = command.get_option_no_throw(kFlag);

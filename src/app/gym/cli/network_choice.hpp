@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,9 +17,6 @@ class Option;
 /// its option (--api), its environment variable (GYM_API), its key in a configuration file. Only
 /// --network, which is an option too, outranks the variables and keys.
 namespace gym::app {
-
-/// Folders with stored networks: `data_dir`, unless it is empty, then the user's.
-[[nodiscard]] profile::Store network_store(const std::filesystem::path& data_dir);
 
 /// --network NAME, once a command however many groups of options declare it.
 CLI::Option* add_network_option(CLI::App& command);

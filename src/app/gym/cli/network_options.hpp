@@ -83,6 +83,19 @@ struct ChainOptions {
 /// An amount of tokens on the command line, more than nothing.
 /// @errors kInvalidArgument with what is expected instead.
 [[nodiscard]] Result<Amount> tokens_argument(const std::string& text);
+
+/// What a price is for, and one that is written right.
+struct PriceUnit {
+    const char* per;      ///< "10^15 operations"
+    const char* example;  ///< "--price 10"
+    bool may_be_zero = false;
+};
+inline constexpr PriceUnit kWorkPrice{"10^15 operations", "--price 10"};
+inline constexpr PriceUnit kDataPrice{"a million tokens of text", "--price 0.25; 0: free", true};
+inline constexpr PriceUnit kDataPriceMax{"a million tokens of text", "--max-data-price 0.25", true};
+/// The price that an option names. @errors kInvalidArgument with its unit and the example.
+[[nodiscard]] Result<Amount> price_argument(const char* flag, const std::string& text,
+                                            const PriceUnit& unit);
 /// The address behind `flag`, absent where it was not given.
 /// @errors kInvalidArgument: no address, a mistyped one, or the zero address, which is nobody's.
 [[nodiscard]] Result<std::optional<Address>> address_option(const char* flag,

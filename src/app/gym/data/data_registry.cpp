@@ -42,13 +42,6 @@ struct RegistryOptions {
     ApiOptions api;
 };
 
-/// Unlike other amounts on the command line, a price may be zero.
-Result<Amount> price_argument(const std::string& text) {
-    if (auto price = Amount::parse_tokens(text); price.ok()) return price;
-    return fail(ErrorCode::kInvalidArgument,
-                "--price: '" + text + "' is not an amount of GYM (like 0.25; 0 is free)");
-}
-
 /// A registration can never be changed: likely mistakes need a flag that confirms them.
 Status check_terms(const RegistryOptions& options, const client::DatasetTerms& terms,
                    std::uint64_t tokens) {
@@ -86,7 +79,7 @@ Result<owner::DataPush> push_of(const RegistryOptions& options) {
         const auto known = licence::canonical(options.licence);
         if (!known.ok()) return known.error().in("licence");
     }
-    GYM_TRY(push.terms.price_wei_per_mtoken, price_argument(options.price));
+    GYM_TRY(push.terms.price_wei_per_mtoken, price_argument("--price", options.price, kDataPrice));
     push.terms.name = options.name.empty() ? std::filesystem::path(options.file).filename().string()
                                            : options.name;
     if (!options.as.empty()) {

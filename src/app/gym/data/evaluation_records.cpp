@@ -4,6 +4,7 @@
 
 #include "cli/record_json.hpp"
 #include "gym/common/float_bits.hpp"
+#include "gym/common/plural.hpp"
 
 namespace gym::app {
 namespace {
@@ -39,7 +40,7 @@ class Comparison {
 
 std::string evaluation_line(const registry::Evaluation& evaluation) {
     return evaluation.id.hex() + "  vocabulary " + std::to_string(evaluation.terms.vocabulary) +
-           ", " + std::to_string(evaluation.terms.steps) + " steps, loss " +
+           ", " + counted(evaluation.terms.steps, "step") + ", loss " +
            loss_text(evaluation.before_bits) + " to " + loss_text(evaluation.baseline_bits) +
            ", datasets after number " + std::to_string(evaluation.datasets_before) +
            (evaluation.retired ? ", retired" : "");

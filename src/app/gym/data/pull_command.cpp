@@ -3,8 +3,10 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "cli/cli_context.hpp"
 #include "cli/find_id.hpp"
@@ -35,38 +37,63 @@ std::string key_of(const ApiOptions& api) {
 Status pull(const CliContext& context, const PullOptions& options) {
     GYM_CHECK(check_writable(options.output));
     GYM_TRY(const Digest root, find_dataset(options.api.client(kApiRetryFor), options.dataset));
-    GYM_TRY(const auto summary, pull_dataset(options.api, root, options.output, true));
+    GYM_TRY(const auto summary, pull_dataset(options.api, root, options.output, false));
     print_summary(context, summary, options.output);
     return {};
 }
 
 }  // namespace
 
-Result<blob::DatasetSummary> pull_dataset(const ApiOptions& api, const Digest& root,
-                                          const fs::path& output, bool with_manifest) {
-    const InterruptGuard interrupt;
+namespace {
+
+/// All that the network has of a dataset. @param stopped asked while bytes arrive.
+Result<owner::DataPull> whole_pull(const ApiOptions& api, const Digest& root,
+                                   std::function<bool()> stopped) {
     GYM_TRY(const auto record, api.client(kApiRetryFor).dataset(root));
     if (!record)
         return fail(ErrorCode::kNotFound, "dataset " + root.hex() +
                                               " is not registered, or not for you to see: "
                                               "--api-key-file or GYM_API_KEY names your key");
     const registry::Dataset& known = **record;
-    return owner::pull_data({.api = api.base_url(),
-                             .key = key_of(api),
-                             .root = root,
-                             .tokens = known.tokens,
-                             .vocabulary = known.vocabulary,
-                             .manifest = with_manifest ? known.manifest : std::nullopt,
-                             .output = output,
-                             .stopped = [&interrupt] { return interrupt.interrupted(); }});
+    return owner::DataPull{.api = api.base_url(),
+                           .key = key_of(api),
+                           .root = root,
+                           .tokens = known.tokens,
+                           .vocabulary = known.vocabulary,
+                           .manifest = known.manifest,
+                           .tokenizer = known.tokenizer,
+                           .output = {},
+                           .stopped = std::move(stopped)};
+}
+
+}  // namespace
+
+Result<blob::DatasetSummary> pull_dataset(const ApiOptions& api, const Digest& root,
+                                          const fs::path& output, bool tokens_alone) {
+    const InterruptGuard interrupt;
+    GYM_TRY(owner::DataPull pull,
+            whole_pull(api, root, [&interrupt] { return interrupt.interrupted(); }));
+    pull.output = output;
+    if (tokens_alone) {
+        pull.manifest.reset();
+        pull.tokenizer.reset();
+    }
+    return owner::pull_data(pull);
+}
+
+Result<std::uint32_t> separator_of_dataset(const ApiOptions& api, const Digest& root) {
+    const InterruptGuard interrupt;
+    GYM_TRY(owner::DataPull pull,
+            whole_pull(api, root, [&interrupt] { return interrupt.interrupted(); }));
+    return owner::registered_separator(std::move(pull));
 }
 
 void add_pull_command(CLI::App& data, CliContext& context) {
     auto options = std::make_shared<PullOptions>();
-    CLI::App* command = data.add_subcommand(
-        "pull",
-        "Fetch the tokens of a registered dataset, with its manifest, and check them against their "
-        "roots");
+    CLI::App* command = data.add_subcommand("pull",
+                                            "Fetch the tokens of a registered dataset, with its "
+                                            "manifest and tokenizer, and check them against "
+                                            "their roots");
     options->api.add_to(*command, true);
     command
         ->add_option("dataset", options->dataset,

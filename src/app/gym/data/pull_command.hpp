@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 
 #include "cli/network_options.hpp"
@@ -14,10 +15,14 @@ namespace gym::app {
 
 struct CliContext;
 
-/// As owner::pull_data(), of a dataset by its root. @errors also kNotFound.
+/// As owner::pull_data(), of a dataset by its root, with all that the network has of it.
+/// @param tokens_alone without manifest and tokenizer. @errors also kNotFound.
 [[nodiscard]] Result<blob::DatasetSummary> pull_dataset(const ApiOptions& api, const Digest& root,
                                                         const std::filesystem::path& output,
-                                                        bool with_manifest);
+                                                        bool tokens_alone);
+
+/// As owner::registered_separator(), of a dataset by its root. @errors also kNotFound.
+[[nodiscard]] Result<std::uint32_t> separator_of_dataset(const ApiOptions& api, const Digest& root);
 
 /// `gym data pull`.
 void add_pull_command(CLI::App& data, CliContext& context);

@@ -1,6 +1,7 @@
 #include "job/export_command.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <boost/json.hpp>
 #include <functional>
 #include <memory>
@@ -52,10 +53,14 @@ check_of(const ExportOptions& options, const client::ApiClient& api) {
 void print(const CliContext& context, const ExportOptions& options, const owner::Exported& done) {
     const client::JobModel& model = done.model;
     const interchange::WrittenFolder& written = done.written;
+    for (const std::string& warning : done.warnings)
+        print_notice("warning", "{}", warning);
     if (context.json) {
         context.print_json({{"job", model.job.hex()},
                             {"round", model.round},
                             {"rounds", model.rounds},
+                            {"trained", model.round != 0},
+                            {"warnings", json::array(done.warnings.begin(), done.warnings.end())},
                             {"program_root", written.program_root.hex()},
                             {"state_root", written.state_root.hex()},
                             {"checked_on_chain", done.on_chain},
@@ -67,7 +72,8 @@ void print(const CliContext& context, const ExportOptions& options, const owner:
                             {"files", json::array(written.files.begin(), written.files.end())}});
         return;
     }
-    print_row("model", "{}, after round {} of {}", model.name, model.round, model.rounds);
+    print_row("model", "{}, {} round {} of {}", model.name, model.round == 0 ? "before" : "after",
+              std::max<std::uint64_t>(model.round, 1), model.rounds);
     print_row("program root", "{}", written.program_root.hex());
     print_row("state root", "{}", written.state_root.hex());
     for (const std::string& sentence : done.checks)

@@ -14,6 +14,7 @@
 #include "cli/network_options.hpp"
 #include "cli/rows.hpp"
 #include "cli/visibility.hpp"
+#include "data/pull_command.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/crypto/secret.hpp"
 #include "gym/data/document_licences.hpp"
@@ -77,6 +78,7 @@ Result<plan::Facts> planner_facts(const client::ApiClient& api, const ResolvedJo
 /// Of a job whose file leaves nothing to the planner. A network that does not answer is no error.
 Status warn_of_workers(const plan::Facts& facts, ResolvedJob& job) {
     GYM_TRY(const plan::ModelWork work, plan::model_work(job.config));
+    GYM_CHECK(plan::check_sizes(job.terms, work, facts));
     GYM_TRY(const plan::Estimate estimate, plan::estimate(job.terms, work, facts));
     for (std::string& text : plan::worker_warnings(job.terms, estimate, facts))
         job.warnings.push_back(std::move(text));
@@ -102,7 +104,10 @@ Result<ResolvedJob> asked_job(const CliContext& context, const JobOptions& optio
         GYM_TRY(const auto version, api.dataset_version(reference));
         return version->root;
     };
-    GYM_TRY(ResolvedJob job, resolve_job(text, facts, lookup));
+    const auto separator = [&](const Digest& root) {
+        return separator_of_dataset(options.api, root);
+    };
+    GYM_TRY(ResolvedJob job, resolve_job(text, facts, lookup, separator));
     job.mixed_from = std::move(mixed_from);
     const Status named = resolve_named_init(api, job);
     if (!named.ok() && named.error().code == ErrorCode::kUnavailable)
@@ -114,11 +119,9 @@ Result<ResolvedJob> asked_job(const CliContext& context, const JobOptions& optio
         GYM_CHECK(warn_of_workers(known, job));
     }
     if (options.max_data_price.empty()) return job;
-    const auto price = Amount::parse_tokens(options.max_data_price);
-    if (!price.ok())
-        return fail(ErrorCode::kInvalidArgument, "--max-data-price: '" + options.max_data_price +
-                                                     "' is not an amount of GYM (like 0.25)");
-    GYM_CHECK(agree_to_data_price(job, *price));
+    GYM_TRY(const Amount price,
+            price_argument("--max-data-price", options.max_data_price, kDataPriceMax));
+    GYM_CHECK(agree_to_data_price(job, price));
     return job;
 }
 

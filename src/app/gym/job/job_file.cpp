@@ -100,21 +100,29 @@ Status load_dataset(const JobText& given, const registry::JobSpec& spec,
 
 constexpr const char* kSeparatorPath = "model.model.document_separator";
 
+/// By the manifest beside the token file, or the one that the network has.
+Result<std::uint32_t> separator_of(const ResolvedJob& job, const AskSeparator& ask) {
+    if (job.dataset) return data::document_separator(job.dataset_file, *job.dataset);
+    if (ask) return ask(job.dataset_root);
+    return fail(ErrorCode::kInvalidArgument,
+                "the token between the documents of a registered dataset is not known here");
+}
+
 /// Puts the token between the data's documents into the model.
-Status keep_documents_apart(ResolvedJob& job, YamlText& text) {
+Status keep_documents_apart(ResolvedJob& job, const AskSeparator& ask, YamlText& text) {
     const char* const option = "--keep-documents-apart";
     GYM_TRY(const bool named, text.has(kSeparatorPath));
     if (named)
         return fail(ErrorCode::kInvalidArgument,
                     std::string(option) + ": the model names its document_separator already");
-    if (!job.dataset)
-        return fail(ErrorCode::kInvalidArgument,
-                    std::string(option) +
-                        ": the token between the documents of a registered dataset is not known "
-                        "here; name it with --set " +
-                        kSeparatorPath + "=TOKEN (`gym tokenizer show` has the end of text)");
-    const auto token = data::document_separator(job.dataset_file, *job.dataset);
-    if (!token.ok()) return token.error().in(option);
+    const auto token = separator_of(job, ask);
+    if (!token.ok()) {
+        Error error = token.error().in(option);
+        if (!job.dataset)
+            error.message += std::string("; --set ") + kSeparatorPath +
+                             "=TOKEN names it (`gym tokenizer show` has the end of text)";
+        return error;
+    }
     GYM_CHECK(text.set(kSeparatorPath, std::to_string(*token)));
     GYM_TRY(auto inlined, YamlMap::parse(text.text(), text.origin()));
     GYM_TRY(auto model, inlined.map("model"));
@@ -230,7 +238,7 @@ Result<KnownFee> network_fee(const client::ApiClient& api) {
 }
 
 Result<ResolvedJob> resolve_job(const JobText& given, const AskFacts& ask_facts,
-                                const DatasetLookup& lookup) {
+                                const DatasetLookup& lookup, const AskSeparator& ask_separator) {
     ResolvedJob job;
     const std::string origin = given.text.origin();
     GYM_TRY(plan::Draft draft, plan::read_draft(given.text));
@@ -244,7 +252,7 @@ Result<ResolvedJob> resolve_job(const JobText& given, const AskFacts& ask_facts,
     GYM_CHECK(model.finish());
     if (const Status status = check_network(job); !status.ok()) return status.error().in(origin);
     GYM_CHECK(load_dataset(given, draft.spec, lookup, job, draft.text));
-    if (given.documents_apart) GYM_CHECK(keep_documents_apart(job, draft.text));
+    if (given.documents_apart) GYM_CHECK(keep_documents_apart(job, ask_separator, draft.text));
     GYM_CHECK(find_init(given.folder, draft.spec.init, job));
     if (job.imported && job.init.empty()) job.init = weights_in(*job.imported).string();
     job.name = draft.spec.name;

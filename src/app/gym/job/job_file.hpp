@@ -58,12 +58,16 @@ using AskFacts = std::function<Result<plan::Facts>(const ResolvedJob& job)>;
 /// Looks up a dataset's name. @return its root.
 using DatasetLookup = std::function<Result<Digest>(const registry::DatasetReference&)>;
 
+/// Asks a registered dataset's manifest for the token between its documents.
+using AskSeparator = std::function<Result<std::uint32_t>(const Digest& dataset)>;
+
 /// Puts in what the text names and completes it. A dataset may be a token file, any text or a
 /// folder (load_job_data()); without such a file it is looked up as a name, if it can be one and
-/// there is a `lookup`. @errors those of resolve_job_file(); load_job_data(); plan::make_plan();
-/// those of `ask_facts`.
+/// there is a `lookup`. @param ask_separator for --keep-documents-apart. @errors those of
+/// resolve_job_file(); load_job_data(); plan::make_plan(); those of `ask_facts`.
 [[nodiscard]] Result<ResolvedJob> resolve_job(const JobText& given, const AskFacts& ask_facts,
-                                              const DatasetLookup& lookup = {});
+                                              const DatasetLookup& lookup = {},
+                                              const AskSeparator& ask_separator = {});
 
 /// Reads the job file `path`, which must leave nothing to the planner; the files that it names are
 /// relative to its folder. @errors kIo, kNotFound, kMalformed, kInvalidArgument naming file, line

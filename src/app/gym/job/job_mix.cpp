@@ -75,6 +75,7 @@ Result<fs::path> store() {
     fs::path out = node::default_data_dir() / "mixes";
     std::error_code error;
     fs::create_directories(out, error);
+    if (!error) fs::permissions(out, fs::perms::owner_all, error);
     if (error) return fail(ErrorCode::kIo, "cannot make " + out.string() + ": " + error.message());
     return out;
 }
@@ -121,10 +122,15 @@ class MixBuilder {
         if (!record)
             return fail(ErrorCode::kNotFound, "dataset " + root.hex() + " is not registered");
         GYM_CHECK(permit(part, record->value));
-        const fs::path kept = store_ / (root.hex().substr(2) + ".tokens");
+        GYM_TRY(const fs::path place, place_for(**record));
+        const fs::path kept = place / (root.hex().substr(2) + ".tokens");
         if (!holds(kept, root)) {
-            if (!quiet_) print_notice("data", "fetching {}", part.dataset);
-            const auto pulled = pull_dataset(api_, root, kept, false);
+            if (!quiet_)
+                print_notice("data", "fetching {}{}", part.dataset,
+                             place == store_ ? ""
+                                             : ": it is not public, so it lies in " +
+                                                   place.string() + " until the command ends");
+            const auto pulled = pull_dataset(api_, root, kept, true);
             if (!pulled.ok())
                 return pulled.error().in("'" + std::string(kDataKey) + "': " + part.dataset +
                                          " (with all files of the list registered, gym-api makes "
@@ -143,7 +149,8 @@ class MixBuilder {
             name += summary.root.hex() + ":" + std::to_string(parts[i].weight_ppm) + "\n";
         }
         const std::string digits = commit::sha256(as_bytes(name)).hex().substr(2, kNameDigits);
-        options.output = store_ / ("mix-" + digits + ".tokens");
+        options.output =
+            (from_.hidden ? from_.hidden->path() : store_) / ("mix-" + digits + ".tokens");
         // Made again each time: a damaged file is never trusted, and mixing takes seconds.
         GYM_TRY(const data::MixReport report, data::mix(options));
         if (!quiet_) say(parts, report);
@@ -151,6 +158,15 @@ class MixBuilder {
     }
 
   private:
+    /// Copies of what not everybody may read do not stay on this machine.
+    Result<fs::path> place_for(const registry::Dataset& dataset) {
+        if (dataset.access.visibility == registry::Visibility::kPublic) return store_;
+        if (!from_.hidden) {
+            GYM_TRY(TemporaryFolder folder, TemporaryFolder::create("gym-mix"));
+            from_.hidden = std::make_shared<const TemporaryFolder>(std::move(folder));
+        }
+        return from_.hidden->path();
+    }
     /// The mix would be the job owner's own dataset, which no licence is checked of.
     Status permit(const Part& part, const registry::Dataset& dataset) {
         shown_.push_back(dataset.licence);

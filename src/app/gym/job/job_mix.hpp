@@ -1,10 +1,12 @@
 #pragma once
 
+#include <memory>
 #include <set>
 #include <string>
 
 #include "cli/network_options.hpp"
 #include "gym/common/result.hpp"
+#include "gym/common/temporary_folder.hpp"
 #include "job/job_request.hpp"
 
 namespace gym::app {
@@ -13,6 +15,8 @@ namespace gym::app {
 struct MixedFrom {
     std::set<std::string> licences;  ///< of its registered parts; empty: there is no mix
     bool has_files = false;          ///< some parts are the owner's own files
+    /// Where parts lie that are not public, and what was mixed of them: goes away with the job.
+    std::shared_ptr<const TemporaryFolder> hidden = {};
 };
 
 struct MixRules {
@@ -28,7 +32,8 @@ struct MixRules {
 ///   if the job is submitted. A quote does not register them: it mixes here, with what may be
 ///   downloaded.
 /// - Of files alone the mix is made here (data::mix) and its token file named; files that were made
-///   before are used again.
+///   before are used again. Parts that are not public, and their mix, are kept in a temporary
+///   folder.
 /// @errors kConflict for a registered dataset whose licence forbids the job's use;
 /// kInvalidArgument for the list, for shares that cannot be met, or for a file to register without
 /// a licence; kPermissionDenied for a quote of a file beside a dataset with a price; those of

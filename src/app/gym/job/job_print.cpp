@@ -6,6 +6,7 @@
 #include "cli/amount_text.hpp"
 #include "cli/rows.hpp"
 #include "data/dataset_print.hpp"
+#include "gym/common/plural.hpp"
 #include "gym/plan/units.hpp"
 #include "gym/rewards/formulas.hpp"
 
@@ -131,8 +132,8 @@ void print_quote(const ResolvedJob& job, const JobQuote& quote, const DataPrice&
     if (!job.init.empty()) print_row("begins from", "{}", job.init);
     print_row("parameters", "{}", quote.parameters);
     print_row("flops per step", "{}", quote.flops_per_step);
-    print_row("work", "{:.6g} PFLOP ({} rounds, {} workers, {} steps)", pflop, job.terms.rounds,
-              job.terms.slots_max, job.terms.steps);
+    print_row("work", "{:.6g} PFLOP ({}, {}, {})", pflop, counted(job.terms.rounds, "round"),
+              counted(job.terms.slots_max, "worker"), counted(job.terms.steps, "step"));
     print_row("compute", "{}", plan::money_text(quote.compute_wei));
     print_data(job, quote, data);
     print_fee(fee);
@@ -173,10 +174,12 @@ void print_model(const client::JobDetail& job) {
     if (job.rounds_done == 0) return;
     const std::string command = "`gym job export " + job.id.hex().substr(0, 10) + " -o FOLDER`";
     if (is_trained(job))
-        print_row("trained", "all {} rounds; {} writes the model", job.rounds, command);
+        print_row("trained", "{}; {} writes the model",
+                  job.rounds == 1 ? "its only round" : "all " + counted(job.rounds, "round"),
+                  command);
     else
-        print_row("model", "{} of {} rounds are trained; {} writes the newest weights",
-                  job.rounds_done, job.rounds, command);
+        print_row("model", "{} of {} {} trained; {} writes the newest weights", job.rounds_done,
+                  counted(job.rounds, "round"), plural(job.rounds, "is", "are"), command);
     if (job.tokens_planned && job.tokens_trained)
         print_row("tokens", "{} of {} are trained{}", plan::count_text(*job.tokens_trained),
                   plan::count_text(*job.tokens_planned),
@@ -205,8 +208,8 @@ void print_job_line(const client::Job& job) {
         note = "  (asked to " + job.request + ")";
     else if (job.status == registry::JobStatus::kRunning && job.rounds_done == job.rounds)
         note = "  (settling)";
-    print_line("{}  {:<9}  {}/{} rounds  {}{}", job.id.hex(), to_string(job.status),
-               job.rounds_done, job.rounds, job.name, note);
+    print_line("{}  {:<9}  {}/{}  {}{}", job.id.hex(), to_string(job.status), job.rounds_done,
+               counted(job.rounds, "round"), job.name, note);
 }
 
 void print_round(const client::JobRound& round, const client::Job& job) {
@@ -234,8 +237,8 @@ void print_bill(const client::JobBill& bill) {
         if (!item.pending.is_zero()) open = ", " + exact_money(item.pending) + " pending";
         if (!item.unfunded.is_zero())
             open += ", " + exact_money(item.unfunded) + " waits for budget";
-        print_row(rewards::to_string(item.kind), "{}, {} credits{}", exact_money(item.posted),
-                  item.credits, open);
+        print_row(rewards::to_string(item.kind), "{}, {}{}", exact_money(item.posted),
+                  counted(item.credits, "credit"), open);
         total = sum_of(total, item.posted);
     }
     print_row("in all", "{} GYM", tokens_text(total));

@@ -204,8 +204,8 @@ Result<JobText> job_text(const JobRequest& request) {
     if (!request.data.empty()) GYM_CHECK(put_data(job, request.data));
     if (!request.init.empty()) GYM_CHECK(put_init(job, request.init));
     if (!request.price.empty()) {
-        const auto price = tokens_argument(request.price);
-        if (!price.ok()) return price.error().in("--price");
+        GYM_TRY([[maybe_unused]] const Amount price,
+                price_argument("--price", request.price, kWorkPrice));
         GYM_CHECK(put(job.text, "price_per_pflop", request.price));
     }
     if (!request.use.empty()) GYM_CHECK(put(job.text, registry::kUseKey, request.use));

@@ -4,6 +4,7 @@
 
 #include "cli/rows.hpp"
 #include "gym/common/memory.hpp"
+#include "gym/common/plural.hpp"
 #include "gym/plan/units.hpp"
 
 namespace gym::app {
@@ -29,9 +30,9 @@ void print_time(const JobOutlook& outlook) {
                   outlook.facts.unknown.empty() ? "no worker is live" : outlook.facts.unknown);
         return;
     }
-    print_row("time", "{} ({} workers live; a unit takes {})",
+    print_row("time", "{} ({} live; a unit takes {})",
               plan::duration_text(estimate.seconds->low, estimate.seconds->high),
-              outlook.facts.workers.size(),
+              counted(outlook.facts.workers.size(), "worker"),
               plan::duration_text(estimate.unit_s->low, estimate.unit_s->high));
 }
 
@@ -120,6 +121,8 @@ void add_outlook(const JobOutlook& outlook, json::object& quote) {
     quote["training_tokens_today"] =
         estimate.tokens_today ? json::value(*estimate.tokens_today) : json::value(nullptr);
     quote["workers_live"] = outlook.facts.workers.size();
+    quote["running_jobs"] = outlook.facts.running_jobs;
+    quote["running_slots"] = outlook.facts.running_slots;
     quote["worker_memory_bytes"] = estimate.memory_bytes;
     quote["minutes_low"] = minutes_or_null(estimate.seconds, &Range::low);
     quote["minutes_high"] = minutes_or_null(estimate.seconds, &Range::high);

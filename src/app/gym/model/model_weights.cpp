@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "cli/rows.hpp"
 #include "gym/common/file.hpp"
 #include "gym/interchange/hf_config.hpp"
 #include "gym/interchange/weights_file.hpp"
@@ -60,7 +61,14 @@ Result<std::vector<interchange::NamedFile>> tokenizer_beside(const std::string& 
         files.push_back({name, std::move(content)});
     }
     std::vector<interchange::NamedFile> out;
-    if (!tokenizer::make_bundle(files).ok()) return out;
+    if (files.empty()) return out;
+    if (const auto bundle = tokenizer::make_bundle(files); !bundle.ok()) {
+        print_notice("warning",
+                     "the tokenizer in {} is not sent with the weights, so that what is pulled or "
+                     "exported of them has none: {}; --tokenizer names another",
+                     weights, bundle.error().message);
+        return out;
+    }
     out.reserve(files.size());
     for (tokenizer::TokenizerFile& file : files)
         out.push_back({std::move(file.name), std::move(file.bytes)});

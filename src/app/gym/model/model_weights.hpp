@@ -17,7 +17,7 @@ namespace gym::app {
                                                           const std::string& model);
 
 /// Files of the tokenizer in a folder of weights; none if there is no folder, or no tokenizer in it
-/// that is known. @errors kIo.
+/// that is known, which a line on standard error says. @errors kIo.
 [[nodiscard]] Result<std::vector<interchange::NamedFile>> tokenizer_beside(
     const std::string& weights);
 

@@ -12,6 +12,7 @@
 #include "cli/network_options.hpp"
 #include "cli/rows.hpp"
 #include "gym/common/clock.hpp"
+#include "gym/node/stored_network.hpp"
 #include "gym/profile/fetch.hpp"
 #include "gym/profile/store.hpp"
 
@@ -27,7 +28,7 @@ struct NetworkFlags {
     std::string data_dir;
     bool yes = false;
 
-    [[nodiscard]] profile::Store store() const { return network_store(data_dir); }
+    [[nodiscard]] profile::Store store() const { return node::network_store(data_dir); }
 };
 
 json::object to_json(const profile::StoredNetwork& network, bool is_default) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "cli/network_options.hpp"
 #include "cli/rows.hpp"
 #include "gym/client/api_client.hpp"
 #include "gym/common/amount.hpp"
@@ -54,10 +55,8 @@ Result<std::optional<Price>> market_price(const std::string& api) {
 
 Result<std::optional<Price>> find_price(const BenchOptions& options, const std::string& api) {
     if (!options.price.empty()) {
-        const auto price = Amount::parse_tokens(options.price);
-        if (!price.ok())
-            return fail(ErrorCode::kInvalidArgument, "--price: " + price.error().message);
-        return std::optional<Price>({*price, "--price"});
+        GYM_TRY(const Amount price, price_argument("--price", options.price, kWorkPrice));
+        return std::optional<Price>({price, "--price"});
     }
     if (api.empty()) return std::optional<Price>();
     return market_price(api);
@@ -114,8 +113,9 @@ void add_node_bench_command(CLI::App& node, CliContext& context) {
         "bench", "Measure this machine's exact compute, memory and earnings per hour");
     auto options = std::make_shared<BenchOptions>();
     options->node.add_to(*command);
-    command->add_option("--price", options->price,
-                        "Tokens per PFLOP (default: the median of the jobs that --api lists)");
+    command->add_option(
+        "--price", options->price,
+        "GYM for 10^15 operations (default: the median of the jobs that --api lists)");
     command->callback([&context, options] {
         const auto bench = run_bench(*options);
         if (bench.ok()) print(context, *bench);

@@ -14,6 +14,7 @@
 #include "gym/common/file.hpp"
 #include "gym/common/overloaded.hpp"
 #include "gym/common/yaml_text.hpp"
+#include "gym/node/stored_network.hpp"
 
 namespace gym::app {
 namespace {
@@ -151,46 +152,19 @@ Result<node::NodeConfig> NodeOptions::load(bool remembered) const {
             file = folder / kRememberedFile;
     }
     GYM_TRY(NodeConfig config, node::load_node_config(file));
+    // --network is an option: it outranks the file's keys, and not the other options.
+    if (!network.empty()) {
+        node::forget_network(config);
+        config.network = network;
+    }
     for (const std::size_t i : given_)
         std::visit([&](auto member) { config.*member = values_.*member; }, kNodeOptions[i].member);
     return config;
 }
 
-Status NodeOptions::use_network(NodeConfig& config) const {
-    const profile::Store store = network_store(config.data_dir);
-    if (!network.empty()) config.network = network;
-    std::optional<profile::StoredNetwork> stored;
-    if (!config.network.empty()) {
-        GYM_TRY(stored, store.find(config.network));
-    } else if (config.coordinator.empty()) {
-        GYM_TRY(stored, store.find_default());
-    }
-    if (!stored) return {};
-    config.network = stored->name;
-    const profile::NetworkProfile& profile = stored->profile();
-    // --network is an option: it outranks the file's keys, and not the other options.
-    const auto missing = [&](const char* flag, bool in_file) {
-        return !has(flag) && (!network.empty() || !in_file);
-    };
-    if (missing("--coordinator", !config.coordinator.empty())) {
-        config.coordinator = profile.coordinator;
-        if (!has("--tls-ca"))
-            config.tls_ca_file =
-                profile.coordinator_ca == profile::kNoTls ? "" : profile.coordinator_ca;
-    }
-    if (missing("", config.chain_id != 0)) config.chain_id = profile.contracts.chain_id;
-    if (missing("--chain-rpc", !config.chain_rpc.empty())) config.chain_rpc = stored->chain_rpc;
-    if (missing("--commitment-log", !config.commitment_log.empty()))
-        config.commitment_log = profile.contracts.commitment_log.hex();
-    if (missing("--dispute-game", !config.dispute_game.empty()))
-        config.dispute_game = profile.contracts.dispute_game.hex();
-    if (missing("--api", !config.api.empty())) config.api = profile.api;
-    return {};
-}
-
 Result<node::NodeConfig> NodeOptions::resolve(const NodeSources& sources) const {
     GYM_TRY(NodeConfig config, load(sources.remembered));
-    GYM_CHECK(use_network(config));
+    GYM_CHECK(node::use_network(config, has("--tls-ca")));
     if (!sources.network || !config.coordinator.empty()) return config;
     return fail(ErrorCode::kInvalidArgument,
                 "no network is named: add one with `gym network add NAME URL --operator 0xADDRESS` "

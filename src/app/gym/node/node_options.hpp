@@ -50,7 +50,6 @@ struct NodeOptions {
 
   private:
     [[nodiscard]] Result<node::NodeConfig> load(bool remembered) const;
-    [[nodiscard]] Status use_network(node::NodeConfig& config) const;
 
     node::NodeConfig values_;         ///< of the options in `given_`; all else is unused
     std::vector<std::size_t> given_;  ///< indices in the table of options

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/rows.hpp"
+#include "gym/common/plural.hpp"
 #include "gym/node/gpu_choice.hpp"
 #include "gym/node/registration.hpp"
 
@@ -68,8 +69,7 @@ void print(const CliContext& context, const NodeOptions& options, const node::No
               config.network.empty() ? "" : " of network " + config.network, done.round_trip_ms);
     print_row("device", "{}, {} MiB of memory", done.device, done.memory_bytes >> 20);
     print_row("benchmark", "{:.2f} GFLOP/s{}", static_cast<double>(done.flops_per_second) / 1e9,
-              config.device == "cpu" ? " with " + std::to_string(config.threads_used()) + " threads"
-                                     : "");
+              config.device == "cpu" ? " with " + counted(config.threads_used(), "thread") : "");
     // Without a file of the user's own, the options are remembered.
     const std::string start =
         options.config_file.empty() ? options.shell_option("--data-dir") : options.given();

@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <boost/json.hpp>
 #include <cstdio>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include "gym/engine/generate.hpp"
 #include "gym/interchange/model_folder.hpp"
 #include "gym/program/train_program.hpp"
+#include "gym/tokenizer/bundle_file.hpp"
 #include "tokenizer/tokenizer_input.hpp"
 
 namespace gym::app {
@@ -116,16 +118,32 @@ Status print_logits(const CliContext& context, const GenerateOptions& options, c
     return {};
 }
 
-/// The tokenizer beside an exported model, unless the command line names one; a model of 256 tokens
-/// is one of bytes.
+/// The tokenizer beside an exported model or a state, unless the command line names one; a model of
+/// 256 tokens is one of bytes.
 void use_own_tokenizer(GenerateOptions& options, const Model& model) {
     const bool named = !options.tokenizer.path.empty() || !options.sentence_piece.empty();
     const program::SlotId logits = model.program.find_output(program::kLogitsOutput);
-    if (options.model.empty() || named || logits == program::kNoSlot ||
+    if (named || logits == program::kNoSlot ||
         model.program.slot(logits).dims.back() == blob::kByteVocabulary)
         return;
-    const std::filesystem::path folder(options.model);
     std::error_code ignored;
+    if (options.model.empty()) {
+        const std::filesystem::path beside = tokenizer::bundle_path(options.state);
+        if (!std::filesystem::exists(beside, ignored)) return;
+        const auto bundle = tokenizer::load_bundle(beside);
+        const bool is_pieces =
+            bundle.ok() && std::ranges::none_of(bundle->files, [](const auto& file) {
+                return file.name == "tokenizer.json";
+            });
+        if (is_pieces)
+            print_notice("warning",
+                         "the data's tokenizer is a SentencePiece model: name it with "
+                         "--sentencepiece");
+        else
+            options.tokenizer.path = beside.string();
+        return;
+    }
+    const std::filesystem::path folder(options.model);
     if (std::filesystem::exists(folder / "tokenizer.json", ignored))
         options.tokenizer.path = options.model;
     else if (std::filesystem::exists(folder / "tokenizer.model", ignored))

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <limits>
 
+#include "gym/common/plural.hpp"
+
 namespace gym::app {
 namespace {
 
@@ -134,8 +136,7 @@ void print_memory(const MemoryReport& report) {
                                        ? std::string("lower `batch`, or raise `micro_batches`")
                                        : report.advice);
     else if (report.largest_batch && *report.largest_batch > 0)
-        room =
-            ", enough for batches of up to " + std::to_string(*report.largest_batch) + " windows";
+        room = ", enough for batches of up to " + counted(*report.largest_batch, "window");
     print_row("memory available", "{}{}", text(report.available), room);
 }
 

@@ -17,10 +17,12 @@
 #include "cli/record_json.hpp"
 #include "cli/rows.hpp"
 #include "gym/common/file.hpp"
+#include "gym/common/plural.hpp"
 #include "gym/engine/divergence.hpp"
 #include "gym/engine/evaluate.hpp"
 #include "gym/engine/train.hpp"
 #include "gym/program/codec.hpp"
+#include "gym/tokenizer/bundle_file.hpp"
 #include "program/loss_curve.hpp"
 #include "program/run_file.hpp"
 #include "program/run_log.hpp"
@@ -97,7 +99,8 @@ void print_run(const CliContext& context, const engine::SavedRun& run, const Wor
         print_row("tokens", "{} in {:.1f} s, {:.0f} per second", work.tokens, work.seconds,
                   work.speed());
         if (skipped(run) != 0)
-            print_row("skipped", "{} of {} steps, by the guard", skipped(run), run.records.size());
+            print_row("skipped", "{} of {}, by the guard", skipped(run),
+                      counted(run.records.size(), "step"));
     }
     if (!not_finite) return;
     (void)std::fprintf(
@@ -272,7 +275,7 @@ Error interrupted(const TrainOptions& options, const engine::SavedRun& run) {
     return fail(
         ErrorCode::kCancelled,
         "interrupted after " + std::to_string(run.steps_done()) + " of " +
-            std::to_string(options.steps) + " steps; " +
+            counted(options.steps, "step") + "; " +
             (options.state_out.empty() ? "with --state FILE the same command can resume from there"
                                        : "the same command resumes from " + options.state_out));
 }
@@ -291,6 +294,16 @@ Status check_options(const TrainOptions& options) {
     return {};
 }
 
+/// The tokenizer that lies beside the data lies beside the state from now on, for `program export`
+/// and `generate`. Training needs none: what is wrong with it is said, and no error.
+void keep_tokenizer(const TrainOptions& options, const blob::Dataset& dataset) {
+    if (options.state_out.empty()) return;
+    const auto kept = tokenizer::copy_bundle(options.data, dataset.tokenizer(), options.state_out);
+    if (!kept.ok())
+        print_notice("warning", "the data's tokenizer is not kept with the state: {}",
+                     kept.error().message);
+}
+
 /// @return why the training diverged; absent: it did not.
 Result<std::optional<std::string>> train(const CliContext& context, const TrainOptions& options) {
     GYM_CHECK(check_options(options));
@@ -300,6 +313,7 @@ Result<std::optional<std::string>> train(const CliContext& context, const TrainO
     RunFile file(options.state_out, options.engine.threads);
     GYM_CHECK(file.check_space(inputs.program, options.steps));
     GYM_TRY(engine::SavedRun run, begin_run(file, inputs, options));
+    keep_tokenizer(options, inputs.dataset);
     const engine::TrainSpec spec{
         {run.origin.seed, 0, 0}, options.steps, options.checkpoint_every, run.steps_done()};
     GYM_TRY(auto trainer, engine::Trainer::create(inputs.program, std::move(run.state),

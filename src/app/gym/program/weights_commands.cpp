@@ -17,6 +17,7 @@
 #include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
 #include "gym/program/train_program.hpp"
+#include "gym/tokenizer/bundle_file.hpp"
 
 namespace gym::app {
 namespace {
@@ -67,10 +68,19 @@ Status export_weights(const CliContext& context, const WeightsOptions& options) 
     return {};
 }
 
+/// What --tokenizer names, else what `program run` put beside the state.
+std::vector<std::string> tokenizer_sources(const WeightsOptions& options) {
+    if (!options.files.empty()) return options.files;
+    const std::filesystem::path beside = tokenizer::bundle_path(options.state);
+    std::error_code unknown;
+    if (!std::filesystem::exists(beside, unknown)) return {};
+    return {beside.string()};
+}
+
 Status export_folder(const CliContext& context, const WeightsOptions& options) {
     GYM_CHECK(interchange::check_model_folder(options.output));
     interchange::ModelFolder folder;
-    GYM_TRY(folder.tokenizer, read_tokenizer_files(options.files));
+    GYM_TRY(folder.tokenizer, read_tokenizer_files(tokenizer_sources(options)));
     GYM_TRY(const auto program, read_program(options.program));
     GYM_TRY(const auto state, read_state(options.state, program));
     GYM_CHECK(check_free_space(std::filesystem::path(options.output) / "model.safetensors",
@@ -163,9 +173,10 @@ void add_weights_commands(CLI::App& group, CliContext& context) {
     folder_command
         ->add_option("-o,--output", options->output, "Folder to write: new, empty, or of an export")
         ->required();
-    folder_command->add_option(
-        "--tokenizer", options->files,
-        "Files of the data's tokenizer, or its folder, to put beside the weights");
+    folder_command->add_option("--tokenizer", options->files,
+                               "Files of the data's tokenizer, or its folder, to put beside the "
+                               "weights (default: those that "
+                               "lay beside the data when `gym program run` trained the state)");
     folder_command->callback(
         [&context, options] { context.finish(export_folder(context, *options)); });
 

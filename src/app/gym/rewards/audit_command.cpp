@@ -12,6 +12,7 @@
 #include "cli/rows.hpp"
 #include "gym/chain/client.hpp"
 #include "gym/common/clock.hpp"
+#include "gym/common/plural.hpp"
 #include "gym/contracts/commitment_log.hpp"
 #include "gym/contracts/deployment.hpp"
 #include "gym/contracts/rewards_distributor.hpp"
@@ -193,10 +194,10 @@ void print(const CliContext& context, const rewards::EpochFile& content, const E
     }
     print_row("epoch", "{} (the chain's newest root is of epoch {})", content.epoch, anchor.epoch);
     print_row("payout root", "{}", content.payout_root.hex());
-    print_row("recomputed", "{} credits of {} rounds in this epoch", content.credits.size(),
-              content.rounds.size());
-    print_row("payable so far", "{} GYM to {} earners, of this epoch and all before it",
-              content.total_cumulative.to_tokens(), content.payouts.size());
+    print_row("recomputed", "{} of {} in this epoch", counted(content.credits.size(), "credit"),
+              counted(content.rounds.size(), "round"));
+    print_row("payable so far", "{} GYM to {}, of this epoch and all before it",
+              content.total_cumulative.to_tokens(), counted(content.payouts.size(), "earner"));
     if (seal != 0) print_row("ledger", "sealed up to seal {}, {}", seal, seal_hash);
     print_evidence(evidence);
     if (findings.list().empty())

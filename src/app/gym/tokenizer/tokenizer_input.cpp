@@ -4,7 +4,10 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "gym/tokenizer/bundle_file.hpp"
 
 namespace gym::app {
 namespace {
@@ -23,6 +26,12 @@ void add_tokenizer_options(CLI::App& command, TokenizerOptions& options) {
 
 Result<tokenizer::Tokenizer> read_tokenizer(const TokenizerOptions& options) {
     if (options.path == kBytesName) return tokenizer::Tokenizer::bytes();
+    if (tokenizer::is_bundle(options.path)) {
+        GYM_TRY(tokenizer::Bundle bundle, tokenizer::load_bundle(options.path));
+        auto read = tokenizer::Tokenizer::from_files(options.path, std::move(bundle.files));
+        if (!read.ok()) return read.error().in(options.path);
+        return read;
+    }
     return tokenizer::Tokenizer::load(options.path, {.encoding = options.encoding});
 }
 

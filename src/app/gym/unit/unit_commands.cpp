@@ -11,6 +11,7 @@
 #include "cli/record_json.hpp"
 #include "cli/rows.hpp"
 #include "gym/common/file.hpp"
+#include "gym/common/plural.hpp"
 #include "gym/engine/unit.hpp"
 #include "gym/program/codec.hpp"
 #include "program/run_resume.hpp"
@@ -205,7 +206,7 @@ Status verify(const CliContext& context, const UnitOptions& options) {
                             {"final_state_root", result.final_state_root.hex()}});
         return {};
     }
-    print_row("verified", "{} steps, bit for bit", claimed.spec.steps);
+    print_row("verified", "{}, bit for bit", counted(claimed.spec.steps, "step"));
     print_row("final state root", "{}", result.final_state_root.hex());
     return {};
 }

@@ -369,7 +369,8 @@ TEST_F(JobCommandsTest, BadOffersAreRefusedWithTheirReasons) {
     };
     refused({text}, 2, "no licence is given");
     refused({text, "--licence", "MIT OR"}, 2, "no licence identifier: the end");
-    refused({text, "--licence", "MIT", "--price", "cheap"}, 2, "is not an amount of GYM");
+    refused({text, "--licence", "MIT", "--price", "cheap"}, 2,
+            "GYM for a million tokens of text, like --price 0.25; 0: free");
     refused({text, "--licence", "banana"}, 2, "'banana' is not an SPDX identifier");
     refused({text, "--licence", "MIT", "--price", "-1"}, 2, "");
     refused({text, "--licence", "MIT", "--price", "1000000000001"}, 2, "at most 1000000000000");

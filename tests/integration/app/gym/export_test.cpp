@@ -276,6 +276,39 @@ TEST_F(ExportTest, WhatCannotBeExportedHasAReason) {
                  kRejected, "holds files that are no exported model");
 }
 
+TEST_F(ExportTest, WeightsThatNoRoundHasTrainedSaySo) {
+    const auto early = run_export({"--round", "0", "--json"});
+    ASSERT_EQ(early.exit_code, kOk) << early.err;
+    EXPECT_NE(early.err.find("no round of it has changed them, and the newest is round 2"),
+              std::string::npos)
+        << early.err;
+    EXPECT_FALSE(json::parse(early.out).at("trained").as_bool());
+    states_.resize(1);
+    backend_.edit_job = [this](JobView& view) {
+        describe(view);
+        view.job.rounds_done = 0;
+    };
+    const auto first = run_export({"--json"});
+    ASSERT_EQ(first.exit_code, kOk) << first.err;
+    const std::string told =
+        "no round of the job is trained yet: these are the weights that the "
+        "job begins from, not a result";
+    EXPECT_NE(first.err.find(told), std::string::npos) << first.err;
+    EXPECT_TRUE(json::parse(first.out).at("warnings").at(0).as_string().starts_with(told));
+    EXPECT_NE(gym::testing::slurp(place_ / "model" / "README.md").find("Not trained by this job"),
+              std::string::npos);
+    EXPECT_NE(run_export().out.find("before round 1 of 2"), std::string::npos);
+}
+
+TEST_F(ExportTest, ATrainedModelHasNoSuchWarning) {
+    const auto done = run_export({"--json"});
+    ASSERT_EQ(done.exit_code, kOk) << done.err;
+    EXPECT_TRUE(json::parse(done.out).at("trained").as_bool());
+    EXPECT_TRUE(json::parse(done.out).at("warnings").as_array().empty());
+    EXPECT_EQ(gym::testing::slurp(place_ / "model" / "README.md").find("Not trained"),
+              std::string::npos);
+}
+
 TEST_F(ExportTest, AnExportReplacesAnOlderOneAndAFailureLeavesItAlone) {
     ASSERT_EQ(run_export({"--round", "1"}).exit_code, kOk);
     EXPECT_EQ(run_export({"--round", "7"}).exit_code, kFailed);

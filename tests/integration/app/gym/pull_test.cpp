@@ -4,6 +4,7 @@
 
 #include "gym/data/manifest.hpp"
 #include "job_commands_fixture.hpp"
+#include "small_tokenizer.hpp"
 
 namespace gym::api {
 namespace {
@@ -103,6 +104,45 @@ TEST_F(PullTest, AManifestIsItsOwnersToGive) {
     succeed({"data", "register", kept.file.string(), "--yes", "--licence", "MIT"});
     ASSERT_EQ(pull(kept.root).exit_code, 0);
     EXPECT_NE(slurp(data::manifest_path(pulled())), text);
+}
+
+TEST_F(PullTest, AManifestTellsTheTokenBetweenDocuments) {
+    // An empty line stands between documents of bytes, which stands within them, too.
+    enter('b', {"--licence", "MIT", "--as", "bytes"}, {"--steps", "none"});
+    enter('a', {"--licence", "MIT", "--as", "text"});
+    const fs::path tokenizer = place_ / "tok";
+    fs::create_directory(tokenizer);
+    spill(tokenizer / "tokenizer.json",
+          json::serialize(gym::testing::small_tokenizer_json(gym::testing::small_merges())));
+    const Registered pieces = enter('c', {"--licence", "MIT", "--as", "pieces"},
+                                    {"--steps", "none", "--tokenizer", tokenizer.string()});
+    const std::string model = (place_ / "wide.yaml").string();
+    spill(model,
+          "batch: 2\nmodel: {vocabulary: 266, context: 8, layers: 1, heads: 2, width: 16}\n");
+    const auto quote = [&](const std::string& data) {
+        return gym({"job", "quote", "--model", model, "--data", data, "--set", "rounds=1", "--set",
+                    "slots=1", "--set", "steps_per_round=1", "--price", "2", "--set", "budget=40",
+                    "--no-bench", "--json", "--keep-documents-apart"});
+    };
+    const auto apart = quote("pieces");
+    ASSERT_EQ(apart.exit_code, 0) << apart.err;
+    EXPECT_NE(parse_line(apart.out).at("spec").as_string().find("document_separator: 265"),
+              json::string::npos)
+        << apart.out;
+    const auto same = quote(pieces.file.string());
+    ASSERT_EQ(same.exit_code, 0) << same.err;
+    const auto empty_line = quote("bytes");
+    EXPECT_EQ(empty_line.exit_code, 2) << empty_line.out;
+    EXPECT_NE(empty_line.err.find("they have an empty line between them"), std::string::npos)
+        << empty_line.err;
+    const auto none = quote("text");
+    EXPECT_NE(none.exit_code, 0);
+    EXPECT_NE(none.err.find("gave no manifest"), std::string::npos) << none.err;
+    EXPECT_NE(none.err.find("--set model.model.document_separator=TOKEN"), std::string::npos)
+        << none.err;
+
+    ASSERT_EQ(pull("pieces").exit_code, 0);
+    EXPECT_TRUE(fs::exists(pulled().string() + ".tokenizer")) << "a training can export it";
 }
 
 TEST_F(PullTest, WhatCannotBeFetchedIsToldWhyAndLeavesNothing) {
@@ -224,6 +264,33 @@ TEST_F(PullTest, AJobTrainsOnAMixOfRegisteredDatasetsAndFiles) {
     const auto unnamed = gym({"job", "submit", file});
     EXPECT_NE(unnamed.err.find("not registered itself: say under which licence"), std::string::npos)
         << unnamed.err;
+}
+
+TEST_F(PullTest, PartsOfAMixThatAreNotPublicDoNotStay) {
+    enter('a', {"--licence", "MIT", "--as", "open"});
+    enter('b', {"--licence", "MIT", "--visibility", "private", "--as", "hidden"});
+    spill(place_ / "mine.txt", std::string(3'000, 'c'));
+    const auto quote = [&](const std::string& dataset) {
+        spill(place_ / "mix.yaml",
+              "name: on a mix\nmodel: model.yaml\ndata: [{dataset: " + dataset +
+                  ", weight: 1}, {dataset: mine.txt, weight: 1}]\nrounds: 3\nslots: 2\n"
+                  "steps_per_round: 4\nprice_per_pflop: 2\nbudget: 40\n");
+        const auto done = gym({"job", "quote", (place_ / "mix.yaml").string(), "--no-bench"});
+        EXPECT_EQ(done.exit_code, 0) << done.err;
+        return done.err;
+    };
+    const fs::path scratch = place_ / "scratch", mixes = place_ / ".gym" / "mixes";
+    fs::create_directory(scratch);
+    ::setenv("TMPDIR", scratch.c_str(), 1);
+    const std::string told = quote("hidden");
+    ::unsetenv("TMPDIR");
+    EXPECT_NE(told.find("it is not public, so it lies in " + scratch.string()), std::string::npos)
+        << told;
+    EXPECT_TRUE(fs::is_empty(scratch));
+    EXPECT_TRUE(fs::is_empty(mixes)) << "neither the part nor the mix";
+    EXPECT_EQ(fs::status(mixes).permissions(), fs::perms::owner_all);
+    EXPECT_EQ(quote("open").find("not public"), std::string::npos);
+    EXPECT_FALSE(fs::is_empty(mixes)) << "what everybody may read is used again";
 }
 
 TEST_F(PullTest, AFileOfAMixIsRegisteredUnderTheLicencesOfItsDocuments) {

@@ -80,6 +80,42 @@ TEST_F(TokenizerCommands, ADatasetOfItTrainsAModelThatContinuesAPrompt) {
     EXPECT_TRUE(text.out.starts_with("hello world")) << text.out;
 }
 
+TEST_F(TokenizerCommands, AnExportFindsTheTokenizerThatLiesBesideTheData) {
+    ASSERT_EQ(gym({"data", "build", "--text", path("text"), "--tokenizer", path("tok"), "-o",
+                   path("d.gymd")})
+                  .exit_code,
+              kOk);
+    spill(place_ / "model.yaml", kTokenizerModel);
+    ASSERT_EQ(gym({"program", "build", path("model.yaml"), "-o", path("p.gym")}).exit_code, kOk);
+    const auto train = [&](const std::string& state) {
+        return gym({"program", "run", path("p.gym"), "--data", path("d.gymd"), "--steps", "1",
+                    "--state", path(state)});
+    };
+    ASSERT_EQ(train("state").exit_code, kOk);
+    const auto exported =
+        gym({"program", "export", path("p.gym"), "--state", path("state"), "-o", path("model")});
+    ASSERT_EQ(exported.exit_code, kOk) << exported.err;
+    EXPECT_EQ(exported.err.find("no tokenizer"), std::string::npos) << exported.err;
+    EXPECT_EQ(slurp(place_ / "model" / "tokenizer.json"), slurp(place_ / "tok" / "tokenizer.json"));
+    const auto text = gym({"generate", path("p.gym"), "--state", path("state"), "--prompt",
+                           "hello world", "--tokens", "5"});
+    ASSERT_EQ(text.exit_code, kOk) << text.err;
+    EXPECT_TRUE(text.out.starts_with("hello world")) << text.out;
+
+    spill(place_ / "d.gymd.tokenizer", "no bundle");
+    const auto damaged = train("other");
+    ASSERT_EQ(damaged.exit_code, kOk) << damaged.err;
+    EXPECT_NE(damaged.err.find("d.gymd.tokenizer"), std::string::npos) << damaged.err;
+    const auto bare =
+        gym({"program", "export", path("p.gym"), "--state", path("other"), "-o", path("bare")});
+    ASSERT_EQ(bare.exit_code, kOk) << bare.err;
+    EXPECT_NE(bare.err.find("no tokenizer"), std::string::npos) << bare.err;
+    const auto named = gym({"program", "export", path("p.gym"), "--state", path("other"), "-o",
+                            path("named"), "--tokenizer", path("state.tokenizer")});
+    ASSERT_EQ(named.exit_code, kOk) << named.err;
+    EXPECT_TRUE(std::filesystem::exists(place_ / "named" / "tokenizer.json"));
+}
+
 TEST_F(TokenizerCommands, AModelWithMoreTokensThanItsTokenizerSaysOnlyThoseThatThereAre) {
     std::string model = kTokenizerModel;
     model.replace(model.find("266"), 3, "4000");

@@ -16,6 +16,7 @@
 #include "gym/common/clock.hpp"
 #include "gym/common/result.hpp"
 #include "gym/ledger/proof.hpp"
+#include "gym/protocol/delta_size.hpp"
 #include "gym/protocol/job_cost.hpp"
 #include "gym/records/order.hpp"
 #include "gym/registry/dataset_manifests.hpp"
@@ -119,6 +120,8 @@ struct NetworkTerms {
     rewards::PublishedFee fee;
     /// The larger of the rates of coordinator and gym-rewards; absent until both are published.
     std::optional<protocol::CostRates> bound = {};
+    /// The coordinator's; absent until it has published them.
+    std::optional<protocol::SizeLimits> sizes = {};
 };
 
 /// What jobs pay, of whichever visibility.
@@ -130,6 +133,9 @@ struct Market {
         Amount wei_per_pflop;
     };
     std::optional<Paid> paid;  ///< the newest job that has trained a round
+    // Of all jobs that run now: they share the workers.
+    std::uint64_t running = 0;
+    std::uint64_t slots_running = 0;
 };
 
 /// Numbers for /metrics that only the database knows.

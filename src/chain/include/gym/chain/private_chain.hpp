@@ -68,8 +68,8 @@ class PrivateAnvil {
 /// Gives `account` that balance on an anvil that someone else started. @errors as ChainClient.
 Status fund_on_anvil(const std::string& url, const Address& account, const Amount& balance_wei);
 
-/// The anvil that `make setup` installed: $GYM_ANVIL, else below contracts/node_modules of
-/// data_folder(). @errors kNotFound.
+/// $GYM_ANVIL, else the anvil that `make setup` installed (below contracts/node_modules of
+/// data_folder()), else one in $PATH or ~/.foundry/bin. @errors kNotFound with what to install.
 [[nodiscard]] Result<std::filesystem::path> find_anvil();
 
 /// A deterministic key for private chains, without value anywhere else. Fund it with

@@ -10,6 +10,7 @@
 #include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/clock.hpp"
+#include "gym/protocol/delta_size.hpp"
 #include "gym/protocol/job_cost.hpp"
 #include "gym/records/node.hpp"
 #include "gym/registry/dataset_parts.hpp"
@@ -180,6 +181,7 @@ struct NetworkFee {
     // Absent where gym-rewards has not published them.
     std::optional<std::uint32_t> verification_premium_ppm = {};
     std::optional<std::uint32_t> uptime_bonus_max_ppm = {};
+    std::optional<protocol::SizeLimits> sizes = {};  ///< absent: the coordinator has not published
 };
 
 /// What the newest jobs pay.
@@ -190,7 +192,10 @@ struct Market {
         Digest job;
         Amount wei_per_pflop;
     };
-    std::optional<Paid> paid;  ///< the newest job that has trained a round
+    std::optional<Paid> paid = {};  ///< the newest job that has trained a round
+    // Of all jobs that run now.
+    std::uint64_t running_jobs = 0;
+    std::uint64_t running_slots = 0;
 };
 
 /// A registered node.

@@ -12,6 +12,7 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/common/result.hpp"
+#include "gym/protocol/delta_size.hpp"
 #include "gym/protocol/lifecycle.hpp"
 #include "gym/protocol/reason.hpp"
 #include "gym/protocol/round_record.hpp"
@@ -44,7 +45,7 @@ struct JobChange {
 
 // The next round.
 
-/// No delta of the job is longer. Codec 0: a header and four bytes of every parameter.
+/// No delta of the job is longer (protocol::delta_bytes_max()).
 [[nodiscard]] std::uint64_t delta_bytes_max(const registry::Job& job);
 /// The number of the round that may be planned after `last`; absent while that is not aggregated,
 /// and after the job's last round.
@@ -53,11 +54,9 @@ struct JobChange {
 /// @param deltas_bytes_max of all deltas of a round together, which are in memory at once.
 [[nodiscard]] std::uint64_t slots_of_round(const registry::Job& job,
                                            std::uint64_t deltas_bytes_max);
-/// Sizes that a network has room for.
-struct SizeLimits {
-    std::uint64_t blob_bytes = 0;    ///< of a blob that nodes may send
-    std::uint64_t deltas_bytes = 0;  ///< as of slots_of_round()
-};
+[[nodiscard]] std::uint64_t slots_of_round(std::uint64_t slots_max, std::uint64_t parameters,
+                                           std::uint64_t deltas_bytes_max);
+using protocol::SizeLimits;
 /// Why the job has to pause because its deltas are too large: no worker could send one, or no round
 /// could have the workers that the job demands. Absent if they are not, or if it does not run.
 [[nodiscard]] std::optional<std::string> size_pause(const registry::Job& job,
@@ -65,6 +64,8 @@ struct SizeLimits {
 /// Whether a worker with these open units may get another one. A game alone does not
 /// keep a worker from work: what it does meanwhile is void if the game shows a fault.
 [[nodiscard]] bool is_free(std::span<const registry::Unit> open_units);
+/// Whether a report disputes one of them: how long that takes is not known.
+[[nodiscard]] bool is_disputed(std::span<const registry::Unit> open_units);
 /// At most `slots` of the workers, in an order that the round's inputs fix: slot after slot.
 [[nodiscard]] std::vector<registry::Node> choose_workers(const Digest& job_id, std::uint64_t round,
                                                          std::vector<registry::Node> workers,

@@ -5,6 +5,7 @@
 
 #include "gym/blob/dataset.hpp"
 #include "gym/common/result.hpp"
+#include "gym/data/manifest.hpp"
 
 namespace gym::data {
 
@@ -16,5 +17,9 @@ namespace gym::data {
 /// read_manifest().
 [[nodiscard]] Result<std::uint32_t> document_separator(const std::filesystem::path& token_file,
                                                        const blob::Dataset& dataset);
+
+/// The same by a manifest's head, where the tokens are not here: that no document has the token is
+/// not looked at. @errors kInvalidArgument.
+[[nodiscard]] Result<std::uint32_t> separator_of(const ManifestHead& head);
 
 }  // namespace gym::data

@@ -31,7 +31,8 @@ struct Exported {
     client::JobModel model;
     interchange::WrittenFolder written;
     bool on_chain = false;
-    std::vector<std::string> checks;  ///< what was compared, in sentences
+    std::vector<std::string> checks;    ///< what was compared, in sentences
+    std::vector<std::string> warnings;  ///< what else the owner should know, in sentences
 };
 
 /// Downloads the weights of a job after a round, checks them and writes them as a folder for

@@ -20,14 +20,22 @@ struct DataPull {
     std::uint64_t tokens = 0;  ///< that are registered
     std::uint32_t vocabulary = 0;
     std::optional<Digest> manifest;  ///< root of the one to fetch beside the tokens
-    std::filesystem::path output;    ///< token file; the manifest is at data::manifest_path() of it
-    std::function<bool()> stopped;   ///< asked while bytes arrive; may be empty
+    /// Root of the tokenizer whose files are fetched beside the tokens, if their owner gave them.
+    std::optional<Digest> tokenizer;
+    std::filesystem::path output;   ///< token file, by which its manifest and tokenizer are named
+    std::function<bool()> stopped;  ///< asked while bytes arrive; may be empty
 };
 
-/// Downloads a dataset's tokens, and its manifest, and checks them against their roots. A call
-/// after an interruption continues. @errors kUnauthenticated; kPermissionDenied for tokens that
-/// only their owner can download; kMismatch for other bytes, which are not kept; those of
-/// data::Remote::download().
+/// Downloads a dataset's tokens, its manifest and its tokenizer, and checks them against their
+/// roots. A call after an interruption continues. @errors kUnauthenticated; kPermissionDenied for
+/// tokens that only their owner can download; kMismatch for other bytes, which are not kept; those
+/// of data::Remote::download().
 [[nodiscard]] Result<blob::DatasetSummary> pull_data(const DataPull& pull);
+
+/// The token between the documents of the dataset, by its manifest, which is fetched, checked and
+/// not kept: what a model that keeps documents apart names. That no document has the token is not
+/// looked at. @errors kNotFound: the owner gave no manifest; those of data::separator_of() and
+/// pull_data().
+[[nodiscard]] Result<std::uint32_t> registered_separator(DataPull pull);
 
 }  // namespace gym::owner

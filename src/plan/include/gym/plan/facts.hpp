@@ -9,6 +9,7 @@
 #include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
+#include "gym/protocol/delta_size.hpp"
 #include "gym/protocol/job_cost.hpp"
 
 namespace gym::plan {
@@ -31,12 +32,15 @@ struct PaidPrice {
 struct Facts {
     std::vector<Machine> workers;
     std::vector<Machine> verifiers;
-    std::optional<protocol::CostRates> bound;  ///< absent: no upper bound of costs is known
+    std::optional<protocol::CostRates> bound;   ///< absent: no upper bound of costs is known
+    std::optional<protocol::SizeLimits> sizes;  ///< absent: not known
     std::uint32_t fee_ppm = 0;
     std::uint32_t verification_premium_ppm = 1'100'000;
     std::uint32_t uptime_bonus_max_ppm = 50'000;
     std::optional<PaidPrice> latest_price;  ///< absent: no job of the network has trained a round
-    Amount data_price_wei_per_mtoken;       ///< of the job's dataset; zero for the owner's own
+    /// Jobs that run now, and their slots together: they take turns with this one.
+    std::uint64_t running_jobs = 0, running_slots = 0;
+    Amount data_price_wei_per_mtoken;  ///< of the job's dataset; zero for the owner's own
     std::uint32_t data_quality_ppm = 0;
     bool data_known = true;  ///< the two above
     std::string unknown;     ///< why gym-api's facts are missing; empty if they are here

@@ -123,20 +123,26 @@ struct Plan {
 };
 
 /// Plans count rounds of all slots, and so do prices: a sentence about what today's workers train
-/// of that, if they are fewer than the slots that the owner insists on; and one if some of them, or
-/// all, lend less memory than the model takes. Empty if they are enough, or not known.
+/// of that, if they are fewer than the slots that the owner insists on; one if other jobs that run
+/// now need them, too; and one if some of them, or all, lend less memory than the model takes.
+/// Empty if they are enough, or not known.
 [[nodiscard]] std::vector<std::string> worker_warnings(const registry::JobTerms& terms,
                                                        const Estimate& estimate,
                                                        const Facts& facts);
+
+/// That the network has room for the deltas of such a job, where it says how much it has.
+/// @errors kInvalidArgument naming the setting.
+[[nodiscard]] Status check_sizes(const registry::JobTerms& terms, const ModelWork& work,
+                                 const Facts& facts);
 
 /// The plan's guarantees: rounds * slots * steps * tokens per step >= wishes.tokens, and less than
 /// one step of every slot of every round more; budget <= max_cost, and enough for a round; the
 /// expected cost is within the budget; an amount that a refusal suggests is accepted when it is
 /// given as max_cost in the place of the budget, and so are the tokens that it suggests; unit_ms
 /// holds kDeadlineFactor units of the slowest live worker. Deterministic.
-/// @errors kInvalidArgument saying which wish or term stands against which, with the number that
-/// would do; kOutOfRange for amounts beyond 256 bits; the facts' `unknown_code` where the network's
-/// facts are needed and unknown.
+/// @errors those of check_sizes(); kInvalidArgument saying which wish or term stands against which,
+/// with the number that would do; kOutOfRange for amounts beyond 256 bits; the facts'
+/// `unknown_code` where the network's facts are needed and unknown.
 [[nodiscard]] Result<Plan> make_plan(const Wishes& wishes, const FixedTerms& fixed,
                                      const ModelWork& work, const Facts& facts);
 

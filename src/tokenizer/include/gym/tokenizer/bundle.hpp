@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "gym/common/bytes.hpp"
@@ -13,6 +14,7 @@
 /// length (u32, big-endian) in front.
 namespace gym::tokenizer {
 
+inline constexpr std::string_view kBundleMagic = "GYMTOKN1";
 inline constexpr std::uint64_t kBundleBytesMax = std::uint64_t{96} << 20;
 inline constexpr std::uint32_t kBundleFilesMax = 8;
 

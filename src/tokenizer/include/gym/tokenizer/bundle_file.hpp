@@ -22,4 +22,17 @@ Status write_bundle(const std::filesystem::path& token_file, std::vector<Tokeniz
 [[nodiscard]] Result<std::optional<Bytes>> find_bundle(const std::filesystem::path& token_file,
                                                        const Digest& root);
 
+/// The bundle in a file that write_bundle() wrote. @errors those of read_bundle(); kNotFound, kIo;
+/// all name the file.
+[[nodiscard]] Result<Bundle> load_bundle(const std::filesystem::path& bundle_file);
+/// Whether the file begins like a bundle.
+[[nodiscard]] bool is_bundle(const std::filesystem::path& file);
+
+/// Puts the tokenizer of `token_file`, whose root is `root` (zero: a token is a byte), beside
+/// `other`, which was made with the file's tokens: a state of a training. Without one there,
+/// removes what is beside `other`, unless that is the same tokenizer.
+/// @return whether there is one. @errors those of load_bundle(); kMismatch if it is another one.
+Result<bool> copy_bundle(const std::filesystem::path& token_file, const Digest& root,
+                         const std::filesystem::path& other);
+
 }  // namespace gym::tokenizer

@@ -1,0 +1,23 @@
+#include "gym/protocol/delta_size.hpp"
+
+#include <algorithm>
+
+#include "gym/common/memory.hpp"
+
+namespace gym::protocol {
+
+std::string too_large(std::uint64_t parameters, std::uint64_t workers_min,
+                      const SizeLimits& limits) {
+    const std::uint64_t delta = delta_bytes_max(parameters);
+    const std::string begin = "a delta of this model has up to " + memory_text(delta);
+    if (delta > limits.blob_bytes)
+        return begin + ", and this network takes blobs of at most " +
+               memory_text(limits.blob_bytes) + ": ask its operator to raise blob_bytes_max";
+    const std::uint64_t at_once = std::max<std::uint64_t>(limits.deltas_bytes / delta, 1);
+    if (at_once >= workers_min) return {};
+    return begin + ", and this network aggregates no more than " + std::to_string(at_once) +
+           " of them at once, where the job demands " + std::to_string(workers_min) +
+           " (workers_min): ask its operator to raise deltas_bytes_max";
+}
+
+}  // namespace gym::protocol

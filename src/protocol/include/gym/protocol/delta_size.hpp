@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+/// Whether a network has room for a model's deltas: one rule for the coordinator, which pauses a
+/// job, and for those who refuse it before.
+namespace gym::protocol {
+
+/// Sizes that a network has room for.
+struct SizeLimits {
+    std::uint64_t blob_bytes = 0;    ///< of a blob that nodes may send (blob_bytes_max)
+    std::uint64_t deltas_bytes = 0;  ///< of all deltas of a round (deltas_bytes_max)
+    friend bool operator==(const SizeLimits&, const SizeLimits&) = default;
+};
+
+/// No delta of so many parameters is longer. Codec 0: a header and four bytes of each.
+[[nodiscard]] constexpr std::uint64_t delta_bytes_max(std::uint64_t parameters) {
+    constexpr std::uint64_t kHeaderBytesMax = 64;
+    return kHeaderBytesMax + 4 * parameters;
+}
+
+/// Why no round of such a job could end: no worker can send its delta, or the coordinator cannot
+/// aggregate those of `workers_min` workers at once. One sentence, which names the setting; empty
+/// if the network has room.
+[[nodiscard]] std::string too_large(std::uint64_t parameters, std::uint64_t workers_min,
+                                    const SizeLimits& limits);
+
+}  // namespace gym::protocol

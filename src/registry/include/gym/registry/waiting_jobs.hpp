@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "gym/common/bytes.hpp"
+#include "gym/common/clock.hpp"
+#include "gym/common/result.hpp"
+#include "gym/db/database.hpp"
+
+/// Jobs whose next round could begin: they share the network's workers.
+namespace gym::registry {
+
+struct WaitingJob {
+    Digest id;
+    UnixMs since_ms = 0;  ///< since its last round is aggregated, or else since its start
+    std::int64_t unit_ms = 0;
+    std::uint32_t slots_max = 1;
+    std::uint32_t workers_min = 1;
+    std::uint64_t parameters = 0;
+    std::uint64_t worker_memory_bytes = 0;  ///< 0: unknown
+};
+/// Of the jobs that run, ascending by `since_ms` and id; at most `limit`. Only those that wait for
+/// less than their `unit_ms`.
+Result<std::vector<WaitingJob>> waiting_jobs(db::Transaction& tx, UnixMs now_ms,
+                                             std::uint32_t limit);
+
+}  // namespace gym::registry

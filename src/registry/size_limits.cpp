@@ -1,0 +1,25 @@
+#include "gym/registry/size_limits.hpp"
+
+namespace gym::registry {
+
+Status publish_size_limits(db::Transaction& tx, const protocol::SizeLimits& limits, UnixMs now_ms) {
+    GYM_CHECK(
+        tx.exec("INSERT INTO registry.size_limits (blob_bytes_max, deltas_bytes_max, "
+                "changed_at_ms) VALUES ($1, $2, $3) ON CONFLICT (id) DO UPDATE SET "
+                "blob_bytes_max = excluded.blob_bytes_max, deltas_bytes_max = "
+                "excluded.deltas_bytes_max, changed_at_ms = excluded.changed_at_ms WHERE "
+                "(registry.size_limits.blob_bytes_max, registry.size_limits.deltas_bytes_max) "
+                "IS DISTINCT FROM (excluded.blob_bytes_max, excluded.deltas_bytes_max)",
+                {limits.blob_bytes, limits.deltas_bytes, now_ms}));
+    return {};
+}
+
+Result<std::optional<protocol::SizeLimits>> published_size_limits(db::Transaction& tx) {
+    GYM_TRY(const auto row,
+            tx.exec_optional("SELECT blob_bytes_max, deltas_bytes_max FROM registry.size_limits"));
+    if (!row) return std::optional<protocol::SizeLimits>();
+    return std::optional(protocol::SizeLimits{row->get<std::uint64_t>("blob_bytes_max"),
+                                              row->get<std::uint64_t>("deltas_bytes_max")});
+}
+
+}  // namespace gym::registry

@@ -1,0 +1,107 @@
+// Several jobs at once: each round has all its workers, and the jobs take turns.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+
+#include "fake_world.hpp"
+
+namespace gym::testing {
+namespace {
+
+using protocol::UnitState;
+using records::NodeRole;
+
+class CoordinatorTurns : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        for (int i = 0; i < 3; ++i)
+            workers.push_back(world.add_node(NodeRole::kWorker));
+        verifier = world.add_node(NodeRole::kVerifier);
+    }
+    Digest submit(std::uint64_t rounds, std::uint32_t slots, std::int64_t unit_ms = 600'000) {
+        registry::JobTerms terms = World::terms();
+        terms.rounds = rounds;
+        terms.slots_max = slots;
+        terms.lifecycle.unit_ms = unit_ms;
+        const Digest job = world.submit_job(terms);
+        world.clock.advance_ms(1);  // another id, and another place in the turn
+        return job;
+    }
+    /// Trains what the worker was given, if anything.
+    bool train(const FakeNode& worker) {
+        const auto given = world.core().next_unit(worker.address());
+        if (!given.ok() || !*given) return false;
+        EXPECT_TRUE(world.commit(worker, world.work(worker)).ok());
+        return true;
+    }
+    void beat() {
+        for (const FakeNode& worker : workers)
+            world.beat({&worker});
+        world.beat({&verifier});
+    }
+    std::size_t slots(const Digest& job, std::size_t round) {
+        return world.rounds(job).at(round).record.slots.size();
+    }
+
+    World world;
+    std::vector<FakeNode> workers;
+    FakeNode verifier;
+};
+
+TEST_F(CoordinatorTurns, JobsAtOnceTrainAllTheirTokens) {
+    const std::vector<Digest> jobs{submit(3, 3), submit(3, 3), submit(3, 2)};
+    // One worker after the other ends its unit, with the coordinator planning in between.
+    for (int i = 0; i < 100; ++i) {
+        for (const FakeNode& worker : workers) {
+            train(worker);
+            world.settle();
+        }
+        while (world.verify(verifier)) {
+        }
+        world.clock.advance_ms(1'000);
+        beat();
+        world.settle();
+    }
+    for (const Digest& job : jobs) {
+        const auto rounds = world.rounds(job);
+        ASSERT_EQ(rounds.size(), 3U) << "no job starves";
+        const std::uint32_t wanted = world.job(job).terms.slots_max;
+        for (const registry::Round& round : rounds)
+            EXPECT_EQ(round.record.slots.size(), wanted) << "round " << round.round;
+    }
+}
+
+TEST_F(CoordinatorTurns, AJobTakesNoWorkerThatAnotherOneWaitsFor) {
+    const Digest first = submit(1, 3);
+    world.settle();
+    ASSERT_EQ(slots(first, 0), 3U);
+    const Digest whole = submit(1, 3);
+    const Digest small = submit(1, 1);
+    ASSERT_TRUE(train(workers[0]));
+    world.settle();
+    EXPECT_TRUE(world.rounds(whole).empty()) << "two of its workers are busy";
+    EXPECT_TRUE(world.rounds(small).empty()) << "it came later";
+    ASSERT_TRUE(train(workers[1]) && train(workers[2]));
+    world.settle();
+    EXPECT_EQ(slots(whole, 0), 3U);
+    EXPECT_TRUE(world.rounds(small).empty());
+}
+
+TEST_F(CoordinatorTurns, ARoundWaitsNoLongerThanItsUnitsMayTake) {
+    (void)submit(1, 3);
+    world.settle();
+    constexpr std::int64_t kUnitMs = 20'000;
+    const Digest hurried = submit(1, 3, kUnitMs);
+    world.settle();
+    ASSERT_TRUE(train(workers[0]) && train(workers[1]));
+    world.settle();
+    EXPECT_TRUE(world.rounds(hurried).empty());
+    world.clock.advance_ms(kUnitMs);
+    beat();
+    world.settle();
+    EXPECT_EQ(slots(hurried, 0), 2U) << "the third one still works";
+}
+
+}  // namespace
+}  // namespace gym::testing
