@@ -247,7 +247,7 @@ TEST(Plan, WhatIsMissingIsSaid) {
     EXPECT_SAYS(refusal({}, {}, sample_facts(8)), "how much to train is not said");
     Wishes crowd = tokens(1);
     crowd.nodes = 631;
-    EXPECT_SAYS(refusal(crowd, {}, sample_facts(8)), "at least 1, at most 630");
+    EXPECT_SAYS(refusal(crowd, {}, sample_facts(8)), "at least 1, at most 1024");
     Facts offline;
     offline.unknown = "gym-api does not answer";
     Wishes paid = tokens(1'000'000);
