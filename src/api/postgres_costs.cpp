@@ -138,11 +138,20 @@ Result<Market> PostgresBackend::market() {
                             "FROM registry.job WHERE status = 'running'"));
         out.running = running.get<std::uint64_t>("jobs");
         out.slots_running = running.get<std::uint64_t>("slots");
-        GYM_TRY(const auto paid,
-                tx.exec_optional("SELECT id, price_wei_per_pflop FROM registry.job j WHERE EXISTS "
-                                 "(SELECT FROM registry.round r WHERE r.job_id = j.id AND r.state "
-                                 "IN ('aggregated', 'closed')) ORDER BY submitted_at_ms DESC, id "
-                                 "LIMIT 1"));
+        GYM_TRY(
+            const auto paid,
+            // By what was trained: a job of a few steps at an absurd price counts for a few steps.
+            tx.exec_optional(
+                "SELECT id, price_wei_per_pflop FROM (SELECT id, price_wei_per_pflop, "
+                "sum(trained) OVER (ORDER BY price_wei_per_pflop, id) AS below, sum(trained) "
+                "OVER () AS total FROM (SELECT j.id, j.price_wei_per_pflop, (SELECT "
+                "coalesce(sum(r.commitment_count), 0) FROM (SELECT commitment_count FROM "
+                "registry.round WHERE job_id = j.id AND state IN ('aggregated', 'closed') "
+                "ORDER BY round DESC LIMIT 100) r) * j.steps::numeric * "
+                "greatest(coalesce(j.flops_per_step, 0), 1) AS trained FROM (SELECT * FROM "
+                "registry.job "
+                "ORDER BY submitted_at_ms DESC, id LIMIT 100) j) newest) paid "
+                "WHERE total > 0 AND 2 * below >= total ORDER BY below, id LIMIT 1"));
         if (paid)
             out.paid =
                 Market::Paid{paid->get<Digest>("id"), paid->get<Amount>("price_wei_per_pflop")};

@@ -18,11 +18,12 @@ std::optional<Amount> money_of(const Wishes& wishes, const FixedTerms& fixed) {
 
 PriceChoice reference_price(const Facts& facts) {
     PriceChoice out;
-    if (facts.latest_price) {
-        out.wei_per_pflop = facts.latest_price->wei_per_pflop;
-        out.source = PriceSource::kLatestJob;
-        out.job = facts.latest_price->job;
-        out.why = "what the network's latest job paid, " + out.job->hex().substr(0, 10);
+    if (facts.usual_price) {
+        out.wei_per_pflop = facts.usual_price->wei_per_pflop;
+        out.source = PriceSource::kMedianJob;
+        out.job = facts.usual_price->job;
+        out.why =
+            "the median of what the network's jobs paid, that of " + out.job->hex().substr(0, 10);
         return out;
     }
     out.wei_per_pflop = default_price_wei_per_pflop();
@@ -42,8 +43,8 @@ std::string_view to_string(PriceSource source) noexcept {
     switch (source) {
         case PriceSource::kOwner:
             return "owner";
-        case PriceSource::kLatestJob:
-            return "latest job";
+        case PriceSource::kMedianJob:
+            return "median job";
         case PriceSource::kDefault:
             return "default";
     }

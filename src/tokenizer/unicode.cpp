@@ -47,6 +47,12 @@ bool is_ascii(std::string_view text) {
     return std::ranges::all_of(text, [](char c) { return static_cast<signed char>(c) >= 0; });
 }
 
+/// Patterns come from strangers: every match ends in bounded time, or says that it does not.
+void bound_time(icu::RegexMatcher& matcher, std::size_t characters, UErrorCode& status) {
+    const std::size_t time_units = kTimeUnitsBase + characters / kCharactersPerTimeUnit;
+    matcher.setTimeLimit(static_cast<std::int32_t>(time_units), status);
+}
+
 Error icu_failure(UErrorCode status) {
     return fail(ErrorCode::kInternal, std::string("ICU: ") + u_errorName(status));
 }
@@ -75,7 +81,15 @@ Result<Pattern> Pattern::compile(std::string_view utf8) {
     const icu::UnicodeString empty;
     const std::unique_ptr<icu::RegexMatcher> matcher(impl->regex->matcher(empty, status));
     if (U_FAILURE(status)) return icu_failure(status);
-    if (matcher->find())
+    matcher->setStackLimit(kStackBytesMax, status);
+    bound_time(*matcher, 0, status);
+    const bool matches_empty = matcher->find(status);
+    if (U_FAILURE(status))
+        return fail(ErrorCode::kMalformed, "the pattern \"" + std::string(utf8) +
+                                               "\" exceeds ICU's limits on the empty text (" +
+                                               u_errorName(status) +
+                                               "): use one without nested repetitions");
+    if (matches_empty)
         return fail(ErrorCode::kMalformed,
                     "the pattern \"" + std::string(utf8) + "\" matches the empty text");
     impl->ascii = ascii_matcher(utf8);
@@ -146,8 +160,7 @@ Result<Splitter::Impl::Next> Splitter::Impl::match_window(
         done = end;
     };
     UErrorCode status = U_ZERO_ERROR;
-    const std::size_t time_units = kTimeUnitsBase + units.size() / kCharactersPerTimeUnit;
-    matcher->setTimeLimit(static_cast<std::int32_t>(time_units), status);
+    bound_time(*matcher, units.size(), status);
     while (matcher->find(status)) {
         if (!whole_rest && matcher->hitEnd()) return Next::kWindow;
         const std::int32_t start = matcher->start(status), end = matcher->end(status);

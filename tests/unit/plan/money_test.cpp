@@ -39,22 +39,22 @@ std::string suggested(const std::string& message, const std::string& option) {
     return std::regex_search(message, found, pattern) ? found[1].str() : "";
 }
 
-TEST(Price, IsWhatTheLatestJobPaid) {
+TEST(Price, IsWhatTheMedianJobPaid) {
     Facts facts = sample_facts(8);
     Digest job;
     job.data[0] = 0xAB;
-    facts.latest_price = PaidPrice{money("3.5"), job};
+    facts.usual_price = PaidPrice{money("3.5"), job};
     const auto plan = make_plan(tokens(1'000'000'000), {}, sample_work(), facts).value();
-    EXPECT_EQ(plan.price.source, PriceSource::kLatestJob);
+    EXPECT_EQ(plan.price.source, PriceSource::kMedianJob);
     EXPECT_EQ(plan.price.job, job);
     EXPECT_EQ(plan.terms.price_wei_per_pflop, money("3.5"));
-    EXPECT_EQ(plan.price.why, "what the network's latest job paid, 0xab000000");
+    EXPECT_EQ(plan.price.why, "the median of what the network's jobs paid, that of 0xab000000");
     EXPECT_FALSE(plan.price.lowered_from_wei);
 }
 
 TEST(Price, IsTheDefaultWhereNoJobHasTrained) {
     Facts facts = sample_facts(8);
-    facts.latest_price.reset();
+    facts.usual_price.reset();
     const auto plan = make_plan(tokens(1'000'000'000), {}, sample_work(), facts).value();
     EXPECT_EQ(plan.price.source, PriceSource::kDefault);
     EXPECT_EQ(plan.terms.price_wei_per_pflop, money("10"));
@@ -71,7 +71,7 @@ TEST(Price, IsLoweredToWhatTheMoneyPaysForSure) {
     Wishes wishes = tokens(1'000'000'000);
     wishes.max_cost_wei = money("50");
     const auto plan = make_plan(wishes, {}, sample_work(), facts).value();
-    EXPECT_EQ(plan.price.source, PriceSource::kLatestJob);
+    EXPECT_EQ(plan.price.source, PriceSource::kMedianJob);
     EXPECT_EQ(plan.price.lowered_from_wei, money("1"));
     EXPECT_LE(*plan.estimate.most_wei, money("50"));
     EXPECT_GT(*plan.estimate.most_wei, money("49.999")) << "and not further";
@@ -153,7 +153,7 @@ TEST(Price, EverythingThatARefusalSuggestsIsAccepted) {
         Facts facts = sample_facts(random() % 20, random() % 30);
         facts.fee_ppm = random() % 2 == 0 ? 0 : 30'000;
         facts.bound = protocol::CostRates{2'100'000 + random() % 500'000, facts.fee_ppm};
-        if (random() % 2 == 0) facts.latest_price.reset();
+        if (random() % 2 == 0) facts.usual_price.reset();
         if (random() % 3 == 0) {
             facts.data_price_wei_per_mtoken = Amount(between(12, 19));
             facts.data_quality_ppm = static_cast<std::uint32_t>(random() % 1'000'001);

@@ -104,7 +104,7 @@ TEST(Plan, EveryPlanTrainsTheTokensWithinTheMoney) {
         Facts facts = sample_facts(random() % 40);
         for (Machine& worker : facts.workers)
             worker = {static_cast<std::uint64_t>(between(10, 15)), random() % 30};
-        if (random() % 2 == 0) facts.latest_price.reset();
+        if (random() % 2 == 0) facts.usual_price.reset();
         ModelWork work = sample_work();
         work.flops_per_step = static_cast<std::uint64_t>(between(8, 16));
         work.tokens_per_step = static_cast<std::uint64_t>(between(1, 6));

@@ -29,7 +29,7 @@ inline Facts sample_facts(std::size_t workers, std::uint64_t valid_run = 0) {
     out.workers.assign(workers, Machine{kSpeed, valid_run});
     out.verifiers.assign(1, Machine{kSpeed, 0});
     out.bound = protocol::CostRates{2'500'000, 0};
-    out.latest_price = PaidPrice{Amount::parse_tokens("1").value(), Digest()};
+    out.usual_price = PaidPrice{Amount::parse_tokens("1").value(), Digest()};
     return out;
 }
 

@@ -180,6 +180,17 @@ TEST(Splitter, APatternThatIcuDoesNotAcceptIsRefused) {
     EXPECT_THAT(Pattern::compile("a*").error().message, ::testing::HasSubstr("empty text"));
 }
 
+/// What the pattern does without any text is found out when it is read.
+TEST(Splitter, APatternThatNeverEndsOnTheEmptyTextIsRefused) {
+    for (const char* const pattern :
+         {R"((?:(?:a?){9999999}){9999999}(?=a))", R"((?:(?:a|b|c|d|)(?:a|b|c|d|)){40}x)"}) {
+        const auto compiled = Pattern::compile(pattern);
+        ASSERT_FALSE(compiled.ok()) << pattern;
+        EXPECT_EQ(compiled.error().code, ErrorCode::kMalformed);
+        EXPECT_THAT(compiled.error().message, ::testing::HasSubstr("nested repetitions"));
+    }
+}
+
 TEST(Splitter, APatternOfExponentialTimeIsStopped) {
     Splitter splitter(must(Pattern::compile(R"((?:a+)+b)")));
     const auto status = splitter.split(std::string(60, 'a'), [](std::string_view) {});

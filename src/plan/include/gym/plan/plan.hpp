@@ -85,18 +85,18 @@ struct Reason {
 
 enum class PriceSource : std::uint8_t {
     kOwner,      ///< wrote it
-    kLatestJob,  ///< the network's newest job that has trained a round paid it
+    kMedianJob,  ///< half of what the network's newest jobs trained cost no more
     kDefault,    ///< kDefaultPriceGym
 };
 [[nodiscard]] std::string_view to_string(PriceSource source) noexcept;
 
-/// The one rule of prices: the owner's; else what the latest job paid; else the default. A price
+/// The one rule of prices: the owner's; else the median of what jobs paid; else the default. A price
 /// that the owner did not write is lowered until the most that the job can cost is within the
 /// money.
 struct PriceChoice {
     Amount wei_per_pflop = {};
     PriceSource source = PriceSource::kOwner;
-    std::optional<Digest> job = {};               ///< of kLatestJob
+    std::optional<Digest> job = {};               ///< of kMedianJob
     std::optional<Amount> lowered_from_wei = {};  ///< the source's own price, if it is too high
     Amount enough_wei = {};  ///< money that pays that price for sure; of a lowered one
     std::string why = {};    ///< all of this in words
