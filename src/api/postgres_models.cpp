@@ -70,9 +70,25 @@ Result<ModelVersion> check_offer(const ModelOffer& offer) {
     return out;
 }
 
+/// A blob that is small enough for memory, as the owner uploaded it; else as the store has it.
+Result<Bytes> small_blob(const blob::BlobStore& blobs, const std::optional<UploadFiles>& files,
+                         const Address& owner, const Digest& blob, std::uint64_t bytes_max) {
+    if (files) {
+        const auto file = files->open(owner, blob);
+        if (file.ok() && (*file)->size() <= bytes_max) {
+            Bytes bytes((*file)->size());
+            GYM_CHECK((*file)->read(0, bytes));
+            if (blob::blob_root(bytes) == blob) return bytes;
+        }
+    }
+    return blobs.get(blob);
+}
+
 /// Program and tokenizer files are what they should be.
-Status check_contents(blob::BlobStore& blobs, ModelVersion& model) {
-    GYM_TRY(const Bytes bytes, blobs.get(model.program.blob));
+Status check_contents(const blob::BlobStore& blobs, const std::optional<UploadFiles>& uploads,
+                      ModelVersion& model) {
+    GYM_TRY(const Bytes bytes,
+            small_blob(blobs, uploads, model.owner, model.program.blob, program::kProgramBytesMax));
     auto program = program::decode(bytes);
     if (!program.ok()) return program.error().in("'program'");
     model.program.root = program::program_root(*program);
@@ -80,7 +96,8 @@ Status check_contents(blob::BlobStore& blobs, ModelVersion& model) {
     const Status fits = engine::check_layout(engine::parameter_layout(*program), given);
     if (!fits.ok()) return fits.error().in("'state'");
     if (!model.tokenizer_blob) return {};
-    GYM_TRY(const Bytes files, blobs.get(*model.tokenizer_blob));
+    GYM_TRY(const Bytes files, small_blob(blobs, uploads, model.owner, *model.tokenizer_blob,
+                                          tokenizer::kBundleBytesMax));
     const auto bundle = tokenizer::read_bundle(files);
     if (!bundle.ok()) return bundle.error().in("'tokenizer'");
     model.tokenizer = bundle->root;
@@ -129,6 +146,18 @@ Status fill_from_job(db::Transaction& tx, const ModelOffer& offer, ModelVersion&
     return {};
 }
 
+/// Whether the database would take the name, in a transaction that it takes back.
+Status rehearse(db::Database& database, const PostgresBackend::Options& options,
+                const registry::ModelReference& reference, const ModelVersion& model) {
+    const Error taken_back = fail(ErrorCode::kCancelled, "a rehearsal");
+    const auto outcome = calls::write(database, options, [&](db::Transaction& tx) -> Status {
+        GYM_CHECK(registry::name_model(tx, reference, model));
+        return taken_back;
+    });
+    if (outcome.error().code == taken_back.code) return {};
+    return outcome.error();
+}
+
 }  // namespace
 
 Result<registry::NamedModel> PostgresBackend::name_model(const ModelOffer& offer) {
@@ -146,13 +175,15 @@ Result<registry::NamedModel> PostgresBackend::name_model(const ModelOffer& offer
         model.state.bytes = state->size();
         model.program.bytes = program->size();
     } else {
-        // Before the row that promises the bytes.
+        // A store forgets nothing: what is refused must not get into it. Bytes come before the row
+        // that promises them.
         const auto& files = options_.uploads;
+        GYM_CHECK(check_contents(blobs_, files, model));
+        GYM_CHECK(rehearse(database_, options_, offer.reference, model));
         GYM_CHECK(calls::take_over(blobs_, files, offer.owner, model.state.blob));
         GYM_CHECK(calls::take_over(blobs_, files, offer.owner, model.program.blob));
         if (model.tokenizer_blob)
             GYM_CHECK(calls::take_over(blobs_, files, offer.owner, *model.tokenizer_blob));
-        GYM_CHECK(check_contents(blobs_, model));
     }
     return calls::write(database_, options_, [&](db::Transaction& tx) {
         return registry::name_model(tx, offer.reference, model);

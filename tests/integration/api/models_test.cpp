@@ -77,6 +77,11 @@ class ModelsTest : public testing::ApiDatabaseTest {
         return backend_->submit_job(sealed(
             {owner, key, job_spec(dataset_, "100", "init: \"" + init.hex() + "\"\n" + more)}));
     }
+    /// Whether the store has the weights and the program that are offered.
+    [[nodiscard]] bool keeps_any(const ModelOffer& what, const engine::State& state) const {
+        return store_->has(blob::blob_root(engine::encode_state(state))).value() ||
+               store_->has(*what.program).value();
+    }
     /// A name for the state that a job trained, whose blobs the test leaves out.
     Result<registry::ModelVersion> registry_model(const std::string& name, const Digest& job,
                                                   const Digest& state) {
@@ -112,6 +117,28 @@ class ModelsTest : public testing::ApiDatabaseTest {
     std::optional<PostgresUploads> uploads_;
     std::optional<PostgresBackend> backend_;
 };
+
+/// Nothing ever leaves the store: a refusal that stored 64 GiB would fill the network's disk for
+/// nothing.
+TEST_F(ModelsTest, WhatIsRefusedIsNotStored) {
+    const engine::State mine = base_state("a"), theirs = base_state("b");
+    ASSERT_TRUE(push(offer("taken", mine)).ok());
+    const ModelOffer name = offer("taken", theirs, other_, 16);
+    EXPECT_FALSE(push(name).ok()) << "another's name";
+    EXPECT_FALSE(store_->has(blob::blob_root(engine::encode_state(theirs))).value());
+    ModelOffer version = offer("taken@9", theirs);
+    EXPECT_FALSE(push(version).ok()) << "not the next version";
+    EXPECT_FALSE(store_->has(blob::blob_root(engine::encode_state(theirs))).value());
+    ModelOffer shapes = offer("shapes", theirs, other_);
+    shapes.program = put(program::encode(program_of(32)), other_);
+    EXPECT_FALSE(push(shapes).ok());
+    EXPECT_FALSE(keeps_any(shapes, theirs));
+    ModelOffer junk = offer("junk", theirs, other_);
+    junk.program = put(Bytes(1000, 7), other_);
+    EXPECT_FALSE(push(junk).ok());
+    EXPECT_FALSE(keeps_any(junk, theirs));
+    EXPECT_TRUE(push(offer("right", theirs, other_)).ok());
+}
 
 TEST_F(ModelsTest, VersionsFollowEachOtherAndNeverChange) {
     const auto first = push(offer("zoo", base_state("a")));
