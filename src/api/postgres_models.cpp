@@ -1,6 +1,7 @@
 // Registration of models: weights under a name, from their owner's uploads or from a job.
 #include <utility>
 
+#include "gym/blob/verified_blob.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/registry/dataset_tokenizers.hpp"
 #include "gym/registry/datasets.hpp"
