@@ -30,6 +30,20 @@ auto write(db::Database& database, const PostgresBackend::Options& options, F&& 
     return database.transact(std::forward<F>(body), transact);
 }
 
+/// Whether write() would take the body, which changes nothing here: its transaction is taken back.
+/// A blob store forgets nothing, so what will be refused must be refused before its bytes are
+/// stored.
+/// @errors those of the body.
+template <class F>
+Status rehearse(db::Database& database, const PostgresBackend::Options& options, F&& body) {
+    const Error taken_back = fail(ErrorCode::kCancelled, "a rehearsal");
+    const Status outcome = write(database, options, [&](db::Transaction& tx) -> Status {
+        GYM_CHECK(body(tx));
+        return taken_back;
+    });
+    return outcome.error().code == taken_back.code ? Status() : outcome;
+}
+
 /// Rates that bound a job's costs; absent until coordinator and gym-rewards have published them.
 Result<std::optional<protocol::CostRates>> cost_rates(db::Transaction& tx);
 Result<std::optional<protocol::CostRates>> cost_rates(db::Transaction& tx,
@@ -46,6 +60,7 @@ struct FoundWeights {
     /// The tokenizer whose tokens they were trained on, as far as it is known.
     std::optional<Digest> tokenizer;
     bool uploaded = false;  ///< by the owner: to be taken over into the blob store
+    bool brought = false;   ///< uploaded by the owner, now or for an earlier job
 };
 /// That a model's licence gives others no more than the licences of the data and weights that it
 /// was trained on, where the network has trained it. @errors kPermissionDenied.

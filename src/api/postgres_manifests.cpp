@@ -60,11 +60,13 @@ Result<registry::AddedManifest> PostgresBackend::add_dataset_manifest(
     GYM_TRY(given.root, manifest_root(*file, dataset));
     given.bytes = file->size();
     given.added_at_ms = clock_.now_ms();
+    const auto store = [&](db::Transaction& tx) {
+        return registry::add_dataset_manifest(tx, given);
+    };
+    GYM_CHECK(calls::rehearse(database_, options_, store));
     // Before the row that promises the bytes.
     GYM_CHECK(blobs_.adopt(upload, *file));
-    return calls::write(database_, options_, [&](db::Transaction& tx) {
-        return registry::add_dataset_manifest(tx, given);
-    });
+    return calls::write(database_, options_, store);
 }
 
 Result<std::optional<registry::DatasetManifest>> PostgresBackend::dataset_manifest(

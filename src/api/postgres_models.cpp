@@ -147,18 +147,6 @@ Status fill_from_job(db::Transaction& tx, const ModelOffer& offer, ModelVersion&
     return {};
 }
 
-/// Whether the database would take the name, in a transaction that it takes back.
-Status rehearse(db::Database& database, const PostgresBackend::Options& options,
-                const registry::ModelReference& reference, const ModelVersion& model) {
-    const Error taken_back = fail(ErrorCode::kCancelled, "a rehearsal");
-    const auto outcome = calls::write(database, options, [&](db::Transaction& tx) -> Status {
-        GYM_CHECK(registry::name_model(tx, reference, model));
-        return taken_back;
-    });
-    if (outcome.error().code == taken_back.code) return {};
-    return outcome.error();
-}
-
 }  // namespace
 
 Result<registry::NamedModel> PostgresBackend::name_model(const ModelOffer& offer) {
@@ -169,6 +157,9 @@ Result<registry::NamedModel> PostgresBackend::name_model(const ModelOffer& offer
                             : fill_from_uploads(tx, offer, model));
         return calls::check_model_licence(tx, model);
     };
+    const auto store = [&](db::Transaction& tx) {
+        return registry::name_model(tx, offer.reference, model);
+    };
     GYM_CHECK(calls::read(database_, options_, fill));
     if (offer.job) {
         GYM_TRY(const auto state, blobs_.open_reader(model.state.blob));
@@ -176,19 +167,16 @@ Result<registry::NamedModel> PostgresBackend::name_model(const ModelOffer& offer
         model.state.bytes = state->size();
         model.program.bytes = program->size();
     } else {
-        // A store forgets nothing: what is refused must not get into it. Bytes come before the row
-        // that promises them.
+        // The bytes before the row that promises them.
         const auto& files = options_.uploads;
         GYM_CHECK(check_contents(blobs_, files, model));
-        GYM_CHECK(rehearse(database_, options_, offer.reference, model));
+        GYM_CHECK(calls::rehearse(database_, options_, store));
         GYM_CHECK(calls::take_over(blobs_, files, offer.owner, model.state.blob));
         GYM_CHECK(calls::take_over(blobs_, files, offer.owner, model.program.blob));
         if (model.tokenizer_blob)
             GYM_CHECK(calls::take_over(blobs_, files, offer.owner, *model.tokenizer_blob));
     }
-    return calls::write(database_, options_, [&](db::Transaction& tx) {
-        return registry::name_model(tx, offer.reference, model);
-    });
+    return calls::write(database_, options_, store);
 }
 
 Result<ModelVersion> PostgresBackend::model_version(const registry::ModelReference& reference,

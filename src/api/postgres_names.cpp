@@ -1,3 +1,4 @@
+#include "gym/blob/verified_blob.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/registry/dataset_names.hpp"
 #include "postgres_calls.hpp"
@@ -6,12 +7,15 @@ namespace gym::api {
 
 Result<registry::AddedTokenizer> PostgresBackend::add_dataset_tokenizer(const Digest& dataset,
                                                                         ByteView files) {
-    registry::DatasetTokenizer given{dataset, {}, files.size(), clock_.now_ms()};
-    // Before the row that promises the bytes.
-    GYM_TRY(given.blob, blobs_.put(files));
-    return calls::write(database_, options_, [&](db::Transaction& tx) {
+    const registry::DatasetTokenizer given{dataset, blob::blob_root(files), files.size(),
+                                           clock_.now_ms()};
+    const auto store = [&](db::Transaction& tx) {
         return registry::add_dataset_tokenizer(tx, given);
-    });
+    };
+    GYM_CHECK(calls::rehearse(database_, options_, store));
+    // Before the row that promises the bytes.
+    GYM_CHECK(blobs_.put(files));
+    return calls::write(database_, options_, store);
 }
 
 Result<std::optional<registry::DatasetTokenizer>> PostgresBackend::dataset_tokenizer(

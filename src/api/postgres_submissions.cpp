@@ -64,6 +64,23 @@ Status check_price(const registry::JobTerms& terms, const program::Program& prog
                     " FLOPs would earn less than one base unit, that is nothing");
 }
 
+/// The coordinator evaluates every round, and nobody pays for that: it may not be more work than
+/// what is paid, but for models that are so small that it does not matter.
+Status check_evaluation(const registry::JobTerms& terms, std::uint32_t batch,
+                        const program::Program& train) {
+    constexpr double kFree = 1e11;  // FLOPs: seconds on any machine
+    GYM_TRY(const auto evaluation, program::evaluation_program(train));
+    const double window = static_cast<double>(program::flops_per_step(evaluation)) / batch;
+    const double round = static_cast<double>(program::flops_per_step(train)) * terms.steps *
+                         static_cast<double>(terms.slots_max);
+    const double most = std::max(kFree, 2 * round) / window;
+    if (terms.evaluate_windows <= most) return {};
+    return fail(ErrorCode::kInvalidArgument,
+                "'evaluate_windows' is " + std::to_string(terms.evaluate_windows) +
+                    ": that is more than twice the work of a round's units; at most " +
+                    std::to_string(static_cast<std::uint64_t>(most)) + " are possible here");
+}
+
 Result<CheckedSpec> check_spec(const Submission& submission, const Amount& price_min) {
     GYM_TRY(auto submitted, registry::parse_submitted_spec(submission.spec_yaml, kSpecName));
     GYM_TRY(const auto config, program::read_train_config(*submitted.spec.model));
@@ -77,6 +94,7 @@ Result<CheckedSpec> check_spec(const Submission& submission, const Amount& price
                         "; train it with `gym program run`, or take a smaller one (`gym model "
                         "list`)");
     const registry::JobTerms& terms = submitted.spec.terms;
+    GYM_CHECK(check_evaluation(terms, config.batch, built));
     GYM_TRY(const auto aggregate, program::aggregate_program(built, terms.slots_max));
     CheckedSpec out;
     out.flops_per_step = program::flops_per_step(built);
@@ -295,6 +313,7 @@ Result<Submitted> PostgresBackend::submit_job(const Submission& submission) {
             GYM_CHECK(check_tokenizer(tx, spec, found));
             job.init = found.state;
             uploaded = found.uploaded;
+            job.init_own = found.brought;
         }
         GYM_CHECK(registry::store_order(tx, job.id, spec.order, submission.seal, now_ms));
         GYM_TRY(out.job, registry::submit_job(tx, job, now_ms));

@@ -35,7 +35,7 @@ Result<std::optional<FoundWeights>> own_state(db::Transaction& tx, const Address
         GYM_TRY(const auto given, engine::decode_layout(upload->get<Bytes>("state_layout")));
         GYM_CHECK(check_fit(needed, given, what));
         return std::optional(
-            FoundWeights{StateRef{root, upload->get<Digest>("root")}, std::nullopt, true});
+            FoundWeights{StateRef{root, upload->get<Digest>("root")}, std::nullopt, true, true});
     }
     // An upload expires; what a job of the owner began from stays.
     GYM_TRY(const auto before,
@@ -46,7 +46,7 @@ Result<std::optional<FoundWeights>> own_state(db::Transaction& tx, const Address
     GYM_TRY(const registry::Job job, registry::get_job(tx, before->get<Digest>("id")));
     GYM_TRY(const auto given, parameters_of(job));
     GYM_CHECK(check_fit(needed, given, what));
-    return std::optional(FoundWeights{*job.init, std::nullopt, false});
+    return std::optional(FoundWeights{*job.init, std::nullopt, false, job.init_own});
 }
 
 /// Others than its owner may train on from a model as far as its licence permits the job's use.
@@ -58,6 +58,20 @@ Status check_licence(const registry::ModelVersion& model, const Address& owner, 
                 "'init': model " + model.name + "@" + std::to_string(model.version) + " is under " +
                     model.licence + ", and " + why + ": only its owner, " + model.owner.hex() +
                     ", can submit this job");
+}
+
+/// check_licence() of a model that the owner may not see: then nothing of it is told.
+Status check_unseen(db::Transaction& tx, const registry::ModelVersion& model, const Address& owner,
+                    licence::Use use) {
+    const Status allowed = check_licence(model, owner, use);
+    if (allowed.ok()) return {};
+    GYM_TRY(const auto seen,
+            registry::find_model_of_state(tx, model.state.root, registry::Viewer::account(owner)));
+    if (seen) return allowed;
+    return fail(ErrorCode::kPermissionDenied,
+                "'init': the weights that these were trained from are under a licence that does "
+                "not allow " +
+                    std::string(to_string(use)) + " use");
 }
 
 /// Jobs that began from one another, the last one included; more are as good as none.
@@ -79,10 +93,13 @@ Result<std::vector<Digest>> jobs_before(db::Transaction& tx, const registry::Job
     GYM_TRY(const auto spec, registry::parse_submitted_spec(job.spec_yaml, "job"));
     if (!spec.init) return std::vector<Digest>();
     if (spec.init->job) return std::vector{*spec.init->job};
+    GYM_TRY(auto out, registry::jobs_of_state(tx, spec.init->root));
+    // A stranger's name for weights that the job's owner brought itself binds nobody, unless the
+    // network made them.
+    if (job.init_own && out.empty()) return out;
     GYM_TRY(const auto model,
             registry::find_model_of_state(tx, spec.init->root, registry::Viewer::service()));
-    if (model) GYM_CHECK(check_licence(*model, owner, use));
-    GYM_TRY(auto out, registry::jobs_of_state(tx, spec.init->root));
+    if (model) GYM_CHECK(check_unseen(tx, *model, owner, use));
     if (model && model->job) out.push_back(*model->job);
     return out;
 }
@@ -111,12 +128,13 @@ Status check_origin(db::Transaction& tx, const Digest& first, const Address& own
 }
 
 /// Weights that the network has trained are known by their root, whatever way they come back.
-Status check_trained(db::Transaction& tx, const Digest& root, const Address& owner,
-                     licence::Use use) {
+/// @return whether it has trained them.
+Result<bool> check_trained(db::Transaction& tx, const Digest& root, const Address& owner,
+                           licence::Use use) {
     GYM_TRY(const auto jobs, registry::jobs_of_state(tx, root));
     for (const Digest& id : jobs)
         GYM_CHECK(check_origin(tx, id, owner, use));
-    return {};
+    return !jobs.empty();
 }
 
 /// A state by its root.
@@ -125,12 +143,13 @@ Result<FoundWeights> state_of_root(db::Transaction& tx, const Address& owner, co
     GYM_TRY(const auto model,
             registry::find_model_of_state(tx, root, registry::Viewer::account(owner)));
     GYM_TRY(auto own, own_state(tx, owner, root, needed));
-    GYM_CHECK(check_trained(tx, root, owner, use));
-    // What came from elsewhere, and the owner uploaded itself, it has under whichever terms.
-    if (model && (model->job || !(own && own->uploaded)))
-        GYM_CHECK(check_licence(*model, owner, use));
+    GYM_TRY(const bool trained, check_trained(tx, root, owner, use));
+    // What came from elsewhere, and the owner uploaded itself, it has under whichever terms, and
+    // nobody else says which tokenizer is its.
+    const bool brought = own && own->brought && !trained;
+    if (model && !brought) GYM_CHECK(check_licence(*model, owner, use));
     if (own) {
-        if (model) own->tokenizer = model->tokenizer;
+        if (model && (!brought || model->owner == owner)) own->tokenizer = model->tokenizer;
         return *own;
     }
     if (!model)
@@ -159,7 +178,9 @@ Result<engine::StateLayout> parameters_of(const registry::Job& job) {
 }
 
 Status check_model_licence(db::Transaction& tx, const registry::ModelVersion& model) {
-    GYM_TRY(const auto jobs, registry::jobs_of_state(tx, model.state.root));
+    GYM_TRY(auto jobs, registry::jobs_of_state(tx, model.state.root));
+    // Before its first round a job's weights are those that it began from.
+    if (model.job) jobs.push_back(*model.job);
     for (const licence::Use use : {licence::Use::kCommercial, licence::Use::kNonCommercial}) {
         if (!licence::forbidden(model.licence, use).empty()) continue;
         for (const Digest& id : jobs) {

@@ -85,6 +85,7 @@ Result<Job> to_job(const db::Row& row) {
     job.budget_wei = row.get<Amount>("budget_wei");
     if (!row.is_null("init_root"))
         job.init = StateRef{row.get<Digest>("init_root"), row.get<Digest>("init_blob")};
+    job.init_own = row.get<bool>("init_own");
     GYM_TRY(job.access.visibility, parse_visibility(row.get<std::string>("visibility")));
     job.access.allowed = split_addresses(row.get<std::optional<Bytes>>("allowed_joined"));
     job.data_owner = row.get<Address>("data_owner");
@@ -150,9 +151,9 @@ Result<Job> submit_job(db::Transaction& tx, const NewJob& job, UnixMs now_ms) {
                 "delta_norm_max, price_wei_per_pflop, unit_ms, report_ms, reveal_ms, "
                 "defence_ms, challenge_ms, draws_max, sampling_floor_ppm, "
                 "sampling_aggregate_ppm, submitted_at_ms, init_root, init_blob, visibility, "
-                "allowed, quorum_ppm, grace_ms, adapt_steps) VALUES ($1, $2, "
+                "allowed, quorum_ppm, grace_ms, adapt_steps, init_own) VALUES ($1, $2, "
                 "$3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, "
-                "$20, $21, $22, $23, $24, $25, $26, $27::registry.address[], $28, $29, $30) "
+                "$20, $21, $22, $23, $24, $25, $26, $27::registry.address[], $28, $29, $30, $31) "
                 "ON CONFLICT (id) DO NOTHING",
                 {job.id,
                  job.owner,
@@ -183,7 +184,8 @@ Result<Job> submit_job(db::Transaction& tx, const NewJob& job, UnixMs now_ms) {
                  db::Param::array(job.access.allowed),
                  terms.elastic.quorum_ppm,
                  life.grace_ms,
-                 terms.elastic.adapt_steps}));
+                 terms.elastic.adapt_steps,
+                 job.init_own}));
     GYM_TRY(Job stored, get_job(tx, job.id));
     if (inserted.affected() == 0 && !same_submission(stored, job))
         return fail(ErrorCode::kConflict,

@@ -136,11 +136,17 @@ Result<std::optional<Round>> find_round_by_record(db::Transaction& tx, const Dig
     return std::optional<Round>(std::move(round));
 }
 
+/// A few that train alike from the same weights and data are no surprise.
+constexpr std::size_t kJobsOfStateMax = 64;
+
 Result<std::vector<Digest>> jobs_of_state(db::Transaction& tx, const Digest& state_root) {
     GYM_TRY(const db::Rows rows,
-            tx.exec("SELECT DISTINCT job_id FROM registry.round WHERE next_base_root = $1 "
-                    "ORDER BY job_id LIMIT 16",
-                    {state_root}));
+            tx.exec("SELECT DISTINCT job_id FROM registry.round WHERE next_base_root = $1 AND "
+                    "next_base_root <> base_state_root ORDER BY job_id LIMIT $2",
+                    {state_root, kJobsOfStateMax + 1}));
+    if (rows.size() > kJobsOfStateMax)
+        return fail(ErrorCode::kOutOfRange, "more than " + std::to_string(kJobsOfStateMax) +
+                                                " jobs have trained the state " + state_root.hex());
     std::vector<Digest> out;
     out.reserve(rows.size());
     for (const db::Row row : rows)

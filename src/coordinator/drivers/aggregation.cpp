@@ -151,6 +151,15 @@ Result<Inputs> load_inputs(const Context& context, const registry::Job& job,
     return in;
 }
 
+/// The loss of the base that the round began from, if a round ended in it.
+std::optional<double> loss_before(const Context& context, const registry::Round& round) {
+    if (round.round == 1) return std::nullopt;
+    const auto before = context.transact([&](db::Transaction& tx) {
+        return registry::get_round(tx, round.job_id, round.round - 1);
+    });
+    return before.ok() ? before->validation_loss : std::nullopt;
+}
+
 }  // namespace
 
 Status aggregate_round(const Context& context, const registry::Job& job,
@@ -183,10 +192,15 @@ Status aggregate_round(const Context& context, const registry::Job& job,
         commitment = sign_aggregate(context, round, *result);
         GYM_CHECK(defend_aggregate(context, job, round, *commitment, deltas.inclusion.included));
     }
-    const Bytes& next_base = result ? result->base.bytes : in.base;
-    GYM_TRY(outcome.validation_loss,
-            context.deps.compute.evaluate(in.evaluate_program, next_base, in.dataset,
-                                          job.dataset_root, job.terms.evaluate_windows));
+    const auto known = result ? std::nullopt : loss_before(context, round);
+    if (known) {
+        outcome.validation_loss = *known;
+    } else {
+        const Bytes& next_base = result ? result->base.bytes : in.base;
+        GYM_TRY(outcome.validation_loss,
+                context.deps.compute.evaluate(in.evaluate_program, next_base, in.dataset,
+                                              job.dataset_root, job.terms.evaluate_windows));
+    }
     const Status written = context.transact([&](db::Transaction& tx) -> Status {
         const UnixMs now_ms = context.now();
         GYM_CHECK(registry::lock_feed(tx));

@@ -75,6 +75,7 @@ struct NewJob {
     JobTerms terms;
     Amount budget_wei;  ///< locked in the job's escrow account by the caller's transaction
     std::optional<StateRef> init;  ///< base state that round 1 begins from; absent: drawn at random
+    bool init_own = false;         ///< the owner uploaded it itself
     Access access;                 ///< to its model
 };
 
@@ -101,6 +102,7 @@ struct Job {
     JobTerms terms;
     Amount budget_wei;
     std::optional<StateRef> init;  ///< as submitted
+    bool init_own = false;         ///< as submitted
     /// To the model: weights, checkpoints, exports. The rest of a job is open to everybody by its
     /// id: what was paid for which roots can be audited.
     Access access;

@@ -65,7 +65,8 @@ Result<Round> get_round(db::Transaction& tx, const Digest& job_id, std::uint64_t
 Result<Round> get_round_of_epoch(db::Transaction& tx, std::uint64_t epoch);
 /// The round whose record has this hash, if any.
 Result<std::optional<Round>> find_round_by_record(db::Transaction& tx, const Digest& record_hash);
-/// Jobs with a round that ended in the state, by id; at most 16.
+/// Jobs with a round that made the state out of another one, by id. @errors kOutOfRange: more
+/// than 64.
 Result<std::vector<Digest>> jobs_of_state(db::Transaction& tx, const Digest& state_root);
 /// Ascending by number.
 Result<std::vector<Round>> list_rounds(db::Transaction& tx, const Digest& job_id);
