@@ -7,16 +7,23 @@
 
 #include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
+#include "tokenizer_json.hpp"
 
 namespace gym::tokenizer {
 namespace {
 
 constexpr std::string_view kJson = "tokenizer.json";
 constexpr std::string_view kModel = "tokenizer.model";
+constexpr std::string_view kConfig = "tokenizer_config.json";
 /// Names are written into the folders of others.
-constexpr std::array<std::string_view, 8> kNames{
-    kJson,        kModel,       "tokenizer_config.json", "special_tokens_map.json",
-    "vocab.json", "merges.txt", "added_tokens.json",     "chat_template.jinja"};
+constexpr std::array<std::string_view, 8> kNames{kJson,
+                                                 kModel,
+                                                 kConfig,
+                                                 "special_tokens_map.json",
+                                                 "vocab.json",
+                                                 "merges.txt",
+                                                 "added_tokens.json",
+                                                 "chat_template.jinja"};
 constexpr std::uint32_t kNameBytesMax = 32;
 
 Result<Digest> root_of(const std::vector<TokenizerFile>& files) {
@@ -48,6 +55,12 @@ Result<Bundle> make_bundle(std::vector<TokenizerFile> files) {
     std::ranges::sort(files, {}, &TokenizerFile::name);
     if (std::ranges::adjacent_find(files, {}, &TokenizerFile::name) != files.end())
         return fail(ErrorCode::kInvalidArgument, "two files of a tokenizer have one name");
+    for (const TokenizerFile& file : files) {
+        if (file.name != kConfig) continue;
+        const Status harmless = check_names_no_code(
+            {reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size()});
+        if (!harmless.ok()) return harmless.error().in(file.name);
+    }
     GYM_TRY(const Digest root, root_of(files));
     return Bundle{std::move(files), root};
 }

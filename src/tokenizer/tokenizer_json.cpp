@@ -373,6 +373,18 @@ Result<std::string> read_end_of_text(std::string_view tokenizer_config) {
     }
 }
 
+Status check_names_no_code(std::string_view tokenizer_config) {
+    try {
+        const json::value value = parse_json(tokenizer_config, "it", {});
+        if (value.get_object().if_contains("auto_map") == nullptr) return {};
+    } catch (const std::exception& error) {
+        return fail(ErrorCode::kMalformed, error.what());
+    }
+    return fail(ErrorCode::kPermissionDenied,
+                "it names program code ('auto_map') that would run on the machines of all who take "
+                "the model: remove that member");
+}
+
 std::string write_tokenizer_config(const Definition& definition) {
     json::object out{{"tokenizer_class", "PreTrainedTokenizerFast"},
                      {"clean_up_tokenization_spaces", false}};

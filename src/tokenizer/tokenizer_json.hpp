@@ -21,6 +21,8 @@ namespace gym::tokenizer {
 /// @errors kMalformed.
 [[nodiscard]] Result<std::string> read_end_of_text(std::string_view tokenizer_config);
 
+/// @errors kPermissionDenied: the file has Transformers load code from somewhere; kMalformed.
+Status check_names_no_code(std::string_view tokenizer_config);
 /// A tokenizer_config.json with which Transformers' AutoTokenizer loads the tokenizer.json.
 [[nodiscard]] std::string write_tokenizer_config(const Definition& definition);
 

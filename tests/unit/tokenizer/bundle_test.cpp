@@ -77,6 +77,20 @@ TEST(TokenizerBundle, RefusesWhatIsNoTokenizersFile) {
     EXPECT_FALSE(make_bundle({{"tokenizer.json", bytes_of("{")}}).ok());
 }
 
+/// Others load what lies beside a tokenizer, and some of them trust what it names.
+TEST(TokenizerBundle, RefusesFilesThatNameCode) {
+    const auto with = [](std::string_view config) {
+        return make_bundle({small_json(), {"tokenizer_config.json", bytes_of(config)}});
+    };
+    EXPECT_TRUE(with(R"({"chat_template": "auto_map"})").ok());
+    const auto refused =
+        with(R"({"auto_map": {"AutoTokenizer": ["someone/repo--code.Class", null]}})");
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kPermissionDenied);
+    EXPECT_EQ(with("{").error().code, ErrorCode::kMalformed);
+    EXPECT_EQ(with("[]").error().code, ErrorCode::kMalformed);
+}
+
 TEST(TokenizerBundle, EveryTruncationExtensionAndOtherOrderIsAnError) {
     const Bytes good = encode_bundle(must(make_bundle({kConfig, small_json()})));
     for (std::size_t size = 0; size < good.size(); size += size < 64 ? 1 : 131)
