@@ -289,6 +289,35 @@ TEST_F(ModelsTest, AJobOnTheWayLoosensNoLicence) {
     EXPECT_TRUE(submit(Digest{{0x30}}, "renamed", other_, free_use).ok());
 }
 
+/// Or whoever registers public weights first would own everybody's work on them.
+TEST_F(ModelsTest, AStrangersNameBindsNobodyWhoBroughtTheWeights) {
+    const engine::State known = base_state("public weights");
+    const Digest root = engine::state_root(known);
+    ModelOffer lock = offer("lock", known);
+    lock.licence = "CC-BY-NC-4.0";
+    ASSERT_TRUE(push(lock).ok());
+    EXPECT_EQ(submit(root, "none", other_).error().code, ErrorCode::kPermissionDenied)
+        << "who has them from the network";
+    put(engine::encode_state(known), other_);
+    const auto mine = submit(root, "mine", other_);
+    ASSERT_TRUE(mine.ok()) << mine.error().message;
+    EXPECT_TRUE(mine->job.init_own);
+    ASSERT_TRUE(testing::store_round(database_.owner(), mine->job.id, *mine->job.init,
+                                     {Digest{{0x40}}, Digest{{0x41}}}, address_of(7))
+                    .ok());
+    const auto further = backend_->submit_job(
+        sealed({other_, "further",
+                job_spec(dataset_, "100", "init: \"job:" + mine->job.id.hex() + "\"\n")}));
+    EXPECT_TRUE(further.ok()) << further.error().message;
+    // Not even by a job that trained nothing.
+    const auto idle = submit(root, "idle", owner_);
+    ASSERT_TRUE(idle.ok());
+    ASSERT_TRUE(testing::store_round(database_.owner(), idle->job.id, *idle->job.init,
+                                     *idle->job.init, address_of(7))
+                    .ok());
+    EXPECT_TRUE(submit(root, "again", other_).ok());
+}
+
 TEST_F(ModelsTest, DataOfOthersInAJobsWeightsKeepItsLicence) {
     const auto text = backend_->add_dataset({.owner = owner_,
                                              .name = "theirs",
