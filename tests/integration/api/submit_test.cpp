@@ -88,6 +88,19 @@ TEST_F(SubmitTest, WhatAnEndedJobGaveBackWasNotSpent) {
     EXPECT_TRUE(cost.left.is_zero());
 }
 
+/// The coordinator evaluates, and nobody pays for it.
+TEST_F(SubmitTest, AnEvaluationIsNoMoreWorkThanTheRound) {
+    std::string spec = job_spec(dataset_, "100", "evaluate_windows: 65536\n");
+    EXPECT_TRUE(submit({owner_, "tiny", spec}).ok()) << "of a tiny model it is nothing";
+    const std::string tiny = "context: 16, layers: 1, heads: 1, width: 16";
+    spec.replace(spec.find(tiny), tiny.size(), "context: 256, layers: 4, heads: 4, width: 256");
+    const auto refused = submit({owner_, "large", spec});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_TRUE(has(refused.error().message, "'evaluate_windows' is 65536"))
+        << refused.error().message;
+}
+
 TEST_F(SubmitTest, OneKeyNamesOneRequest) {
     deposit(owner_, "250", "d1");
     ASSERT_TRUE(submit({owner_, "key-1", job_spec(dataset_)}).ok());
