@@ -267,9 +267,9 @@ TEST_F(SubmitTest, TermsThatLeaveNodesNoChanceAreRefused) {
     ASSERT_FALSE(cheap.ok());
     EXPECT_TRUE(has(cheap.error().message, "no job below 1.6")) << cheap.error().message;
     std::string wide = job_spec(dataset_, "1");
-    wide.replace(wide.find("slots: 2"), 8, "slots: 631");
+    wide.replace(wide.find("slots: 2"), 8, "slots: 1025");
     EXPECT_FALSE(submit({owner_, "key", wide}).ok())
-        << "more than a round record has room for: no round could begin";
+        << "more than an aggregate takes: no round could end";
     EXPECT_EQ(count("registry.job"), 0U);
 }
 
