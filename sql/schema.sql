@@ -2499,6 +2499,21 @@ CREATE TABLE registry.dataset_version (
     CONSTRAINT dataset_version_version_check CHECK (((version >= 1) AND (version <= 1000000)))
 );
 
+-- Name: delta_place; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.delta_place (
+    worker registry.address NOT NULL,
+    root registry.digest NOT NULL,
+    mirrors text NOT NULL,
+    state text DEFAULT 'named'::text NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    next_at_ms bigint NOT NULL,
+    named_at_ms bigint NOT NULL,
+    CONSTRAINT delta_place_attempts_check CHECK ((attempts >= 0)),
+    CONSTRAINT delta_place_mirrors_check CHECK (((octet_length(mirrors) >= 1) AND (octet_length(mirrors) <= 4096))),
+    CONSTRAINT delta_place_state_check CHECK ((state = ANY (ARRAY['named'::text, 'wanted'::text, 'held'::text])))
+);
+
 -- Name: delta_upload; Type: TABLE; Schema: registry; Owner: -
 
 CREATE TABLE registry.delta_upload (
@@ -3020,6 +3035,11 @@ ALTER TABLE ONLY registry.dataset_tokenizer
 ALTER TABLE ONLY registry.dataset_version
     ADD CONSTRAINT dataset_version_pkey PRIMARY KEY (name, version);
 
+-- Name: delta_place delta_place_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.delta_place
+    ADD CONSTRAINT delta_place_pkey PRIMARY KEY (worker, root);
+
 -- Name: delta_upload delta_upload_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
 
 ALTER TABLE ONLY registry.delta_upload
@@ -3327,6 +3347,10 @@ CREATE INDEX dataset_blob ON registry.dataset USING btree (blob);
 -- Name: dataset_owner; Type: INDEX; Schema: registry; Owner: -
 
 CREATE INDEX dataset_owner ON registry.dataset USING btree (owner, number);
+
+-- Name: delta_place_due; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX delta_place_due ON registry.delta_place USING btree (next_at_ms) WHERE (state <> 'held'::text);
 
 -- Name: disputed_unit_open; Type: INDEX; Schema: registry; Owner: -
 
@@ -3701,6 +3725,11 @@ ALTER TABLE ONLY registry.dataset_version
 
 ALTER TABLE ONLY registry.dataset_version
     ADD CONSTRAINT dataset_version_root_fkey FOREIGN KEY (root) REFERENCES registry.dataset(root);
+
+-- Name: delta_place delta_place_worker_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.delta_place
+    ADD CONSTRAINT delta_place_worker_fkey FOREIGN KEY (worker) REFERENCES registry.node(address);
 
 -- Name: delta_upload delta_upload_worker_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
 
@@ -4648,6 +4677,10 @@ GRANT SELECT,INSERT ON TABLE registry.dataset_tokenizer TO gym_api;
 -- Name: TABLE dataset_version; Type: ACL; Schema: registry; Owner: -
 
 GRANT SELECT,INSERT ON TABLE registry.dataset_version TO gym_api;
+
+-- Name: TABLE delta_place; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE registry.delta_place TO gym_coordinator;
 
 -- Name: TABLE delta_upload; Type: ACL; Schema: registry; Owner: -
 

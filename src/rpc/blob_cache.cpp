@@ -24,7 +24,10 @@ struct BlobCache::Mirrors {
         const auto now = std::chrono::steady_clock::now();
         if (asked_ && now - *asked_ < kMirrorsEvery) return fetcher_;
         const auto mirrors = coordinator.mirrors();
-        if (!mirrors.ok()) return fetcher_;  // those known before are as good as they were
+        if (!mirrors.ok()) {  // those known before are as good as they were
+            if (asked_) asked_ = now;
+            return fetcher_;
+        }
         const bool first = !asked_;
         asked_ = now;
         if (!first && *mirrors == urls_) return fetcher_;

@@ -26,11 +26,11 @@ class UploadPrograms : public MirrorPrograms {
     void prepare(const contracts::Deployment& deployed, chain::TxManager&) override {
         log_ = deployed.commitment_log;
     }
-    void begin(std::uint32_t workers, const std::string& more_of_rounds = {}) {
+    void begin(std::uint32_t workers) {
         write("rounds.yaml",
               config(database_.config_as("gym_coordinator"), "rounds-",
                      "blob_server:\n  port: " + std::to_string(blob_port_) +
-                         "\nmirrors: " + mirrors() + "\n" + more_of_rounds),
+                         "\nmirrors: " + mirrors() + "\n"),
               0644);
         start_rounds();
         ASSERT_NO_FATAL_FAILURE(start_with(workers));
@@ -315,35 +315,6 @@ TEST_F(UploadPrograms, NobodySendsTheCoordinatorToAPlaceOfItsOwn) {
     EXPECT_EQ(name(std::vector<std::string>(5, url_of(0))), ErrorCode::kInvalidArgument);
     EXPECT_EQ(peer.coordinator->permit_upload(root_of(work), 1 << 30).error().code,
               ErrorCode::kOutOfRange);
-}
-
-TEST_F(UploadPrograms, AWorkerThatNamesMirrorsWithoutItsDeltaIsNotPaid) {
-    ASSERT_NO_FATAL_FAILURE(begin(1, "delta_wait_ms: 3000\n"));
-    Peer& peer = peers_[0];
-    const PeerWork work = train(peer);
-    ASSERT_TRUE(peer.coordinator->name_delta(root_of(work), {url_of(0), url_of(1)}).ok());
-    ASSERT_NO_FATAL_FAILURE(commit(peer, work));
-    EXPECT_TRUE(eventually([&] { return state_of(root_of(work)) == "wanted"; }));
-    // It is drawn, and so void once its verifier is late or its round aggregated; whichever comes
-    // first, it is never included.
-    EXPECT_FALSE(is_stored(root_of(work)));
-    EXPECT_FALSE(unit(peer).included);
-}
-
-TEST_F(UploadPrograms, ADeltaThatIsNoneOfTheProgramIsFetchedAndNotIncluded) {
-    ASSERT_NO_FATAL_FAILURE(begin(1));
-    Peer& peer = peers_[0];
-    PeerWork work = train(peer);
-    work.delta.resize(work.delta.size() - 4);
-    const Digest root = blob::blob_root(work.delta);
-    const PeerWork cut = changed(std::move(work), peer, [&](protocol::UnitCommitment& commitment) {
-        commitment.delta_root = root;
-    });
-    EXPECT_GT(send(peer, cut).mirror_bytes, 0U);
-    ASSERT_NO_FATAL_FAILURE(commit(peer, cut));
-    EXPECT_TRUE(eventually([&] { return state_of(root) == "held"; }))
-        << text_of(folder() / "rounds.log");
-    EXPECT_FALSE(unit(peer).included);
 }
 
 TEST_F(UploadPrograms, AnotherListOfMirrorsIsTakenWithoutARestart) {
