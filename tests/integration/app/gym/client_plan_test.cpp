@@ -342,7 +342,8 @@ TEST_F(JobPlanTest, AQuoteSaysWhereThePriceComesFrom) {
     deposit(owner_, "100", "d2");
     const auto dear = gym({"job", "submit", job_file(), "--price", "5", "--licence", "MIT"});
     ASSERT_EQ(dear.exit_code, 0) << dear.err;
-    for (const registry::Job& job : backend().jobs({}).value())
+    const auto both = backend().jobs({}).value();
+    for (const registry::Job& job : both)
         if (job.id != first) train_a_round(job.id);
     EXPECT_EQ(price({}).at("wei_per_pflop").as_string(), "2000000000000000000");
 }
