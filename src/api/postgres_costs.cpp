@@ -133,9 +133,12 @@ Result<Market> PostgresBackend::market() {
                             "price_wei_per_pflop) AS price FROM (SELECT price_wei_per_pflop FROM "
                             "registry.job ORDER BY submitted_at_ms DESC, id LIMIT 100) newest"));
         Market out{row.get<std::uint64_t>("jobs"), row.get<std::optional<Amount>>("price")};
+        // A job whose last round is trained settles, and needs no workers.
         GYM_TRY(const db::Row running,
                 tx.exec_one("SELECT count(*) AS jobs, coalesce(sum(slots_max), 0)::bigint AS slots "
-                            "FROM registry.job WHERE status = 'running'"));
+                            "FROM registry.job j WHERE status = 'running' AND NOT EXISTS (SELECT "
+                            "FROM registry.round r WHERE r.job_id = j.id AND r.round = j.rounds "
+                            "AND r.aggregated_at_ms IS NOT NULL)"));
         out.running = running.get<std::uint64_t>("jobs");
         out.slots_running = running.get<std::uint64_t>("slots");
         GYM_TRY(const auto paid,

@@ -45,7 +45,7 @@ std::string shared_workers(const registry::JobTerms& terms, const Facts& facts) 
     if (facts.running_jobs == 0 || live == 0 || asked <= live) return {};
     return fmt::format(
         "{} now, with {}, and {}: the jobs take turns. A round waits for its workers, so that no "
-        "tokens are lost, and this job takes longer than the time that is shown: up to about "
+        "tokens are lost, and this one takes longer than the time that is shown: up to about "
         "{:.1f} "
         "times as long",
         counted(facts.running_jobs, "other job runs", "other jobs run"),

@@ -1,7 +1,7 @@
 // Several jobs at once: each round has all its workers, and the jobs take turns.
 #include <gtest/gtest.h>
 
-#include <functional>
+#include <algorithm>
 #include <set>
 
 #include "fake_world.hpp"
@@ -52,7 +52,8 @@ class CoordinatorTurns : public ::testing::Test {
 TEST_F(CoordinatorTurns, JobsAtOnceTrainAllTheirTokens) {
     const std::vector<Digest> jobs{submit(3, 3), submit(3, 3), submit(3, 2)};
     // One worker after the other ends its unit, with the coordinator planning in between.
-    for (int i = 0; i < 100; ++i) {
+    const auto trained = [&](const Digest& job) { return world.job(job).rounds_done == 3; };
+    for (int i = 0; i < 100 && !std::ranges::all_of(jobs, trained); ++i) {
         for (const FakeNode& worker : workers) {
             train(worker);
             world.settle();
@@ -77,6 +78,7 @@ TEST_F(CoordinatorTurns, AJobTakesNoWorkerThatAnotherOneWaitsFor) {
     world.settle();
     ASSERT_EQ(slots(first, 0), 3U);
     const Digest whole = submit(1, 3);
+    world.settle();  // it waits from here on; of two that begin at once, ids decide
     const Digest small = submit(1, 1);
     ASSERT_TRUE(train(workers[0]));
     world.settle();

@@ -76,7 +76,7 @@ TEST(Plan, SaysWhenOtherJobsNeedTheSameWorkers) {
     ASSERT_EQ(plan->warnings.size(), 1U);
     EXPECT_EQ(plan->warnings[0],
               "1 other job runs now, with 2 slots, and 4 workers are live: the jobs take turns. A "
-              "round waits for its workers, so that no tokens are lost, and this job takes longer "
+              "round waits for its workers, so that no tokens are lost, and this one takes longer "
               "than the time that is shown: up to about 1.5 times as long");
 }
 

@@ -180,6 +180,13 @@ TEST_F(JobPlanTest, TokensThatTodaysWorkersDoNotTrainAreSaidBeforeAndAfter) {
     EXPECT_EQ(shown.at("tokens_planned").to_number<int>(), 6'400);
     EXPECT_EQ(shown.at("tokens_trained").to_number<int>() % 32, 0);
     EXPECT_GT(shown.at("tokens_trained").to_number<int>(), 0);
+    const json::object beside = parse_line(many("quote", {"--no-bench", "--json"}).out);
+    EXPECT_EQ(beside.at("running_jobs").to_number<int>(), 1) << "that which has rounds left";
+    EXPECT_EQ(beside.at("running_slots").to_number<int>(), 50);
+    EXPECT_NE(std::string(beside.at("warnings").as_array().back().as_string())
+                  .find("1 other job runs now, with 50 slots, and 2 workers are live"),
+              std::string::npos)
+        << beside.at("warnings");
 }
 
 TEST_F(JobPlanTest, MoreNodesThanAreLiveTrainAllTokensAndTheQuoteSaysHowLong) {

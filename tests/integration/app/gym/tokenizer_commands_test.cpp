@@ -87,7 +87,7 @@ TEST_F(TokenizerCommands, AnExportFindsTheTokenizerThatLiesBesideTheData) {
               kOk);
     spill(place_ / "model.yaml", kTokenizerModel);
     ASSERT_EQ(gym({"program", "build", path("model.yaml"), "-o", path("p.gym")}).exit_code, kOk);
-    const auto train = [&](const std::string& state) {
+    const auto train = [&](const char* state) {
         return gym({"program", "run", path("p.gym"), "--data", path("d.gymd"), "--steps", "1",
                     "--state", path(state)});
     };
