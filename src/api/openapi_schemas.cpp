@@ -258,12 +258,13 @@ void evidence_schemas(json::object& out) {
                           "of a delta that a worker may send; null until the coordinator has "
                           "published it"},
                          {"deltas_bytes_max", "count?", "of all deltas of a round together"}});
-    out["Market"] = schema({{"jobs", "count", "the newest ones, at most 100"},
-                            {"price_wei_per_pflop", "wei?", "their median; null without any"},
-                            {"paid_job", "hash?", "that paid the median price, by what the newest jobs trained"},
-                            {"paid_wei_per_pflop", "wei?", "what it pays"},
-                            {"running_jobs", "count", "they share the network's workers"},
-                            {"running_slots", "count", "of all of them"}});
+    out["Market"] = schema(
+        {{"jobs", "count", "the newest ones, at most 100"},
+         {"price_wei_per_pflop", "wei?", "their median; null without any"},
+         {"paid_job", "hash?", "that paid the median price, by what the newest jobs trained"},
+         {"paid_wei_per_pflop", "wei?", "what it pays"},
+         {"running_jobs", "count", "with rounds left to train: they share the network's workers"},
+         {"running_slots", "count", "of all of them"}});
 }
 
 /// Statements, and ledger::encode_proof().

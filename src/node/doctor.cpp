@@ -170,7 +170,12 @@ std::vector<Finding> run_doctor(const NodeConfig& config) {
     const auto coordinator =
         rpc::connect(client, key.ok() ? key->clone() : crypto::PrivateKey::generate(), clock);
     if (!coordinator.ok()) {
-        findings.push_back(bad("coordinator", coordinator.error().message));
+        findings.push_back(
+            bad("coordinator", config.coordinator.empty()
+                                   ? "no network is named: `gym network add NAME URL --operator "
+                                     "0xADDRESS` adds one (its operator publishes both), or name "
+                                     "a coordinator, host:port"
+                                   : coordinator.error().message));
         for (const char* check : {"chain", "registration", "disputes"})
             findings.push_back(bad(check, "not checked: no coordinator could be asked"));
         return findings;
