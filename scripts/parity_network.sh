@@ -1,23 +1,25 @@
 #!/usr/bin/env bash
 # parity_network.sh BUILD_DIR: does a network that compresses its deltas learn as much as one that sends FP32? Plays rounds
 # of 8 and of 32 slots on the exact engine with the real codec, on the King James Bible (Debian's bible-kjv, public domain).
-# One file a run in build/parity-network: NAME.json has the validation losses, NAME.state continues an interrupted run (kill
-# -9 loses at most the round under way), and a run that is finished is not run again. Fails if a compressed run ends more
-# than 0.5 % (with held deltas and churn: 1 %) above the dense one. Hours: about 35 minutes of one core for a run of 8 slots.
+# Files in build/parity-network/MODEL: NAME.json has a run's validation losses, NAME.state continues an interrupted run (kill
+# -9 loses at most the round under way), curves.csv and curves.svg show all runs. A run that is finished is not run again.
+# Fails if a compressed run ends more than 0.5 % (with held deltas and churn: 1 %) above the dense one. Hours: about 35
+# minutes of one core for a run of 8 slots.
 #
 # Environment: PARITY_ROUNDS (100), PARITY_SEEDS ("1 2"), PARITY_MODEL (tests/bench/network_parity.yaml), PARITY_ONLY (a
 # pattern of names, such as "s8-*-seed1").
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:?usage: parity_network.sh BUILD_DIR}
-work=build/parity-network
 rounds=${PARITY_ROUNDS:-100}
 seeds=${PARITY_SEEDS:-1 2}
 model=${PARITY_MODEL:-tests/bench/network_parity.yaml}
+work=build/parity-network/$(basename "$model" .yaml)
+text=build/parity-network/bible.txt
 mkdir -p "$work"
-if [[ ! -s $work/bible.txt ]]; then
-    bible 'ge1:1-rev22:21' </dev/null >"$work/bible.part"
-    mv "$work/bible.part" "$work/bible.txt"
+if [[ ! -s $text ]]; then
+    bible 'ge1:1-rev22:21' </dev/null >"$text.part"
+    mv "$text.part" "$text"
 fi
 
 # Tuned on tests/bench/network_parity_small.yaml as far as docs/TESTING.md says.
@@ -32,7 +34,7 @@ run() {
     # shellcheck disable=SC2254 # a pattern is wanted
     case $name in ${PARITY_ONLY:-*}) ;; *) return 0 ;; esac
     echo "parity-network: $name"
-    "$build/bin/bench_network_parity" --name "$name" --model "$model" --text "$work/bible.txt" --folder "$work" \
+    "$build/bin/bench_network_parity" --name "$name" --model "$model" --text "$text" --folder "$work" \
         --slots "$slots" --rounds "$rounds" --seed "$seed" "$@"
 }
 for seed in $seeds; do
@@ -45,4 +47,18 @@ for seed in $seeds; do
         run "s$slots-codec2-trouble-seed$seed" "$slots" "$length" "$seed" --codec 2 --update 4bit "${sparse[@]}" "${trouble[@]}"
     done
 done
-python3 tests/bench/network_parity_table.py "$work"
+table=0
+python3 tests/bench/network_parity_table.py "$work" || table=$?
+gnuplot - <<GNUPLOT
+set terminal svg size 900,420 font "sans-serif,13" background "white"
+set output "$work/curves.svg"
+set datafile separator comma
+set datafile missing ""
+set grid lc rgb "#dddddd"
+set key outside right
+set xlabel "round"
+set ylabel "validation loss, nats per byte"
+stats "$work/curves.csv" skip 1 nooutput
+plot for [i=2:STATS_columns] "$work/curves.csv" using 1:i with linespoints pt 7 ps 0.4 lw 1.5 title columnheader(i)
+GNUPLOT
+exit "$table"

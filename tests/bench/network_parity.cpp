@@ -41,7 +41,12 @@ std::uint32_t whole(const bench::Options& options, const char* name) {
 
 bench::NetworkSetting setting_of(const bench::Options& options) {
     bench::NetworkSetting s;
-    s.codec = std::atoi(options.own.at("--codec").c_str());
+    const std::string& codec = options.own.at("--codec");
+    s.trial = bench::parse_trial_code(codec);
+    if (codec == "1" || codec == "2")
+        s.codec = codec == "1" ? 1 : 2;
+    else if (codec != "0" && !s.trial)
+        bench::give_up("--codec is 0, 1, 2, top-K (K of 1,024) or sign-N (N rounds a turn)");
     s.packed_update = options.own.at("--update") == "4bit";
     s.slots = whole(options, "--slots");
     s.rounds = whole(options, "--rounds");
@@ -54,8 +59,8 @@ bench::NetworkSetting setting_of(const bench::Options& options) {
     s.clip = options.own.at("--clip") == "1";
     s.held = number(options, "--held");
     s.churn = number(options, "--churn");
-    if (s.codec < 0 || s.codec > 2 || s.slots < 1 || s.rounds < 1 || s.steps < 1)
-        bench::give_up("--codec is 0, 1 or 2; --slots, --rounds and --steps are 1 or more");
+    if (s.slots < 1 || s.rounds < 1 || s.steps < 1)
+        bench::give_up("--slots, --rounds and --steps are 1 or more");
     return s;
 }
 
@@ -113,10 +118,24 @@ void write_json(const Files& files, const bench::NetworkRounds& run, const bench
     must(write_file_atomic(files.json, as_bytes(text)));
 }
 
-bool is_finished(const Files& files) {
+bool is_finished(const Files& files, const std::string& setting) {
     if (!std::filesystem::exists(files.json)) return false;
-    const Bytes text = must(read_file(files.json));
-    return std::string(text.begin(), text.end()).find("\"finished\": true") != std::string::npos;
+    const Bytes bytes = must(read_file(files.json));
+    const std::string text(bytes.begin(), bytes.end());
+    if (text.find("\"finished\": true") == std::string::npos) return false;
+    if (text.find("\"" + setting + "\"") == std::string::npos)
+        bench::give_up(files.json.string() + " is of another setting; choose another --name");
+    return true;
+}
+
+void print_qualities(const bench::NetworkRounds& run) {
+    std::printf("deltas of round %" PRIu64 "\n%-8s %8s %8s\n", run.round() + 1, "code", "energy",
+                "cosine");
+    const std::vector<bench::DeltaTensors> deltas = run.deltas();
+    for (const char* code : {"1", "2", "top-16", "top-64", "top-256", "sign-1", "sign-5"}) {
+        const bench::CodeQuality quality = run.quality(code, deltas);
+        std::printf("%-8s %7.1f%% %8.3f\n", code, 100 * quality.energy, quality.cosine);
+    }
 }
 
 }  // namespace
@@ -140,6 +159,7 @@ int main(int argc, char** argv) {
                                                          {"--clip", "1"},
                                                          {"--held", "0"},
                                                          {"--churn", "0"},
+                                                         {"--qualities", "0"},
                                                          {"--every", "5"}});
     const std::string& name = options.own.at("--name");
     if (name.empty()) bench::give_up("--name is needed: runs continue by it");
@@ -147,7 +167,10 @@ int main(int argc, char** argv) {
     std::filesystem::create_directories(folder);
     const Files files{folder / (name + ".state"), folder / (name + ".json")};
     const bench::NetworkSetting s = setting_of(options);
-    if (is_finished(files)) {
+    const std::string setting =
+        s.text() + ", " + std::to_string(s.rounds) + " rounds of " + options.own.at("--model");
+    const bool qualities = options.own.at("--qualities") == "1";
+    if (!qualities && is_finished(files, setting)) {
         std::printf("%s: finished before\n", name.c_str());
         return 0;
     }
@@ -156,10 +179,12 @@ int main(int argc, char** argv) {
     const program::Program train = must(program::train_program(config));
     const blob::Dataset data =
         must(blob::Dataset::build_from_text(must(read_file(options.own.at("--text")))));
-    const std::string setting =
-        s.text() + ", " + std::to_string(s.rounds) + " rounds of " + options.own.at("--model");
     bench::NetworkRounds run(s, config, train, data);
     std::vector<Point> points = restore(files, run, setting);
+    if (qualities) {
+        print_qualities(run);
+        return 0;
+    }
     std::uint64_t parameters = 0;
     for (const program::SlotId id : train.slots_of(program::SlotKind::kParam))
         parameters += program::element_count(train.slot(id).dims);

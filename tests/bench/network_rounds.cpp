@@ -40,15 +40,6 @@ Bytes bytes_of(const std::vector<float>& values) {
     std::memcpy(bytes.data(), values.data(), bytes.size());
     return bytes;
 }
-std::vector<float> decoded(const codec::DenseCode& code) {
-    std::vector<std::int64_t> levels(code.tensor().elements);
-    code.add_to(levels, 1);
-    std::vector<float> values(levels.size());
-    for (std::size_t i = 0; i < values.size(); ++i)
-        values[i] = f32::scale2(f32::from_i64(levels[i]), code.tensor().exponent);
-    return values;
-}
-
 class Saver {
   public:
     void add(const std::string& name, Bytes bytes) {
@@ -88,11 +79,11 @@ std::string NetworkSetting::text() const {
     char line[400];
     std::snprintf(
         line, sizeof line,
-        "codec %d, update %s, %u slots, %u steps, seed %llu, outer %g/%g, divisor_min %g, reset "
+        "codec %s, update %s, %u slots, %u steps, seed %llu, outer %g/%g, divisor_min %g, reset "
         "%u, clip %d, held %g, churn %g",
-        codec, packed_update ? "4 bits" : "f32", slots, steps,
-        static_cast<unsigned long long>(seed), outer_rate, momentum, divisor_min, reset_rounds,
-        clip ? 1 : 0, held, churn);
+        trial ? trial->text().c_str() : std::to_string(codec).c_str(),
+        packed_update ? "4 bits" : "f32", slots, steps, static_cast<unsigned long long>(seed),
+        outer_rate, momentum, divisor_min, reset_rounds, clip ? 1 : 0, held, churn);
     return line;
 }
 
@@ -115,6 +106,7 @@ NetworkRounds::NetworkRounds(const NetworkSetting& setting, const program::Train
         bounds_.push_back(codec::kNoBound);
     }
     residuals_.assign(setting.slots, update_residual_);
+    if (setting.trial) left_.assign(setting.slots, momentum_);
 }
 
 std::size_t NetworkRounds::elements(std::size_t tensor) const {
@@ -131,35 +123,74 @@ double NetworkRounds::chance(std::uint32_t slot, std::uint32_t purpose) const {
     return word * 0x1p-32;
 }
 
-NetworkRounds::Sent NetworkRounds::run_slot(std::uint32_t slot,
-                                            std::vector<std::vector<std::uint64_t>>& norms) {
+DeltaTensors NetworkRounds::train(std::uint32_t slot) const {
     const engine::UnitSpec spec{seed_, round_,        slot,          setting_.steps,
                                 0,     program_root_, dataset_root_, engine::state_root(base_)};
     const engine::UnitResult unit = must(engine::run_unit({train_, base_, data_, spec}));
     const engine::Delta delta = must(engine::Delta::decode(train_, unit.delta));
-    Sent sent;
-    for (std::size_t t = 0; t < up_.size(); ++t) {
-        if (setting_.codec == 0) {
-            sent.tensors.emplace_back(delta.tensor(t).begin(), delta.tensor(t).end());
-            sent.weights.push_back(kernels::kClipOne);
-            continue;
+    DeltaTensors tensors;
+    for (std::size_t t = 0; t < up_.size(); ++t)
+        tensors.push_back(floats(delta.tensor(t)));
+    return tensors;
+}
+
+/// One tensor of the slot's delta becomes what it sends; its residual becomes what is left.
+void NetworkRounds::encode(std::uint32_t slot, std::size_t tensor, std::vector<float> delta,
+                           Sent& sent, std::vector<std::uint64_t>& norms) {
+    wire_.up_parameters += delta.size();
+    if (setting_.codec == 0) {
+        double bits = 8 * sizeof(float);
+        if (setting_.trial) {
+            std::vector<float>& left = left_[slot][tensor];
+            for (std::size_t i = 0; i < delta.size(); ++i)
+                left[i] = f32::add(left[i], delta[i]);
+            delta = send(*setting_.trial, round_, left);
+            bits = setting_.trial->bits();
         }
-        const auto form = static_cast<codec::Form>(setting_.codec);
-        const bool feedback = form == codec::Form::kSparse;
-        codec::Residual& residual = residuals_[slot][t];
-        auto encoding = codec::encode(form, up_[t], floats(delta.tensor(t)),
-                                      setting_.clip ? bounds_[t] : codec::kNoBound,
-                                      feedback ? &residual : nullptr);
-        if (feedback) residual = std::move(*encoding.residual);
-        norms[t].push_back(encoding.squared_norm);
-        sent.tensors.push_back(std::move(encoding.code));
-        sent.weights.push_back(encoding.weight);
+        wire_.up += static_cast<std::uint64_t>(bits * static_cast<double>(delta.size()) / 8);
+        sent.tensors.push_back(bytes_of(delta));
+        sent.weights.push_back(kernels::kClipOne);
+        return;
     }
-    for (std::size_t t = 0; t < up_.size(); ++t) {
-        wire_.up += sent.tensors[t].size();
-        wire_.up_parameters += elements(t);
-    }
+    const auto form = static_cast<codec::Form>(setting_.codec);
+    codec::Residual* const residual =
+        form == codec::Form::kSparse ? &residuals_[slot][tensor] : nullptr;
+    auto encoding = codec::encode(form, up_[tensor], delta,
+                                  setting_.clip ? bounds_[tensor] : codec::kNoBound, residual);
+    if (residual != nullptr) *residual = std::move(*encoding.residual);
+    norms.push_back(encoding.squared_norm);
+    wire_.up += encoding.code.size();
+    sent.tensors.push_back(std::move(encoding.code));
+    sent.weights.push_back(encoding.weight);
+}
+
+NetworkRounds::Sent NetworkRounds::run_slot(std::uint32_t slot,
+                                            std::vector<std::vector<std::uint64_t>>& norms) {
+    DeltaTensors delta = train(slot);
+    Sent sent;
+    for (std::size_t t = 0; t < up_.size(); ++t)
+        encode(slot, t, std::move(delta[t]), sent, norms[t]);
     return sent;
+}
+
+void NetworkRounds::reset(std::uint32_t slot) {
+    for (std::size_t t = 0; t < up_.size(); ++t) {
+        residuals_[slot][t] = codec::Residual::zero(elements(t));
+        if (setting_.trial) left_[slot][t].assign(elements(t), 0);
+    }
+}
+
+std::vector<DeltaTensors> NetworkRounds::deltas() const {
+    std::vector<DeltaTensors> all;
+    for (std::uint32_t slot = 0; slot < setting_.slots; ++slot)
+        all.push_back(train(slot));
+    return all;
+}
+
+CodeQuality NetworkRounds::quality(const std::string& code,
+                                   std::span<const DeltaTensors> deltas) const {
+    const kernels::ExactFloatEnvironment environment;
+    return quality_of(code, up_, deltas, round_);
 }
 
 struct NetworkRounds::Totals {
@@ -253,9 +284,7 @@ void NetworkRounds::play_round() {
         const bool fresh =
             lost || chance(slot, kNew) < setting_.churn / 2 ||
             (setting_.reset_rounds != 0 && (round_ + slot) % setting_.reset_rounds == 0);
-        if (fresh)
-            for (std::size_t t = 0; t < up_.size(); ++t)
-                residuals_[slot][t] = codec::Residual::zero(elements(t));
+        if (fresh) reset(slot);
         if (lost) continue;
         Sent sent = run_slot(slot, norms);
         if (chance(slot, kLate) < setting_.held) {
@@ -297,6 +326,8 @@ engine::State NetworkRounds::save() const {
         saver.add(name_of("update", t), update_residual_[t]);
         for (std::size_t slot = 0; slot < residuals_.size() && setting_.codec == 2; ++slot)
             saver.add(name_of("residual", slot, t), residuals_[slot][t]);
+        for (std::size_t slot = 0; slot < left_.size(); ++slot)
+            saver.add(name_of("left", slot, t), bytes_of(left_[slot][t]));
         for (std::size_t i = 0; i < held_.size(); ++i)
             saver.add(name_of("held", i, t), held_[i].tensors[t]);
     }
@@ -326,6 +357,8 @@ void NetworkRounds::restore(const engine::State& saved) {
         update_residual_[t] = load.residual(name_of("update", t));
         for (std::size_t slot = 0; slot < residuals_.size() && setting_.codec == 2; ++slot)
             residuals_[slot][t] = load.residual(name_of("residual", slot, t));
+        for (std::size_t slot = 0; slot < left_.size(); ++slot)
+            left_[slot][t] = floats(load(name_of("left", slot, t)));
         for (std::size_t i = 0; i < held_.size(); ++i)
             held_[i].tensors[t] = load(name_of("held", i, t));
     }

@@ -4,21 +4,26 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "code_quality.hpp"
 #include "gym/blob/dataset.hpp"
 #include "gym/codec/encode.hpp"
 #include "gym/codec/sum.hpp"
 #include "gym/engine/state.hpp"
 #include "gym/program/train_program.hpp"
+#include "trial_code.hpp"
 
 namespace gym::bench {
 
 /// What is simulated. Every field but `rounds` changes the losses.
 struct NetworkSetting {
-    int codec = 0;               ///< 0: f32, 1: codec::Form::kDense, 2: codec::Form::kSparse
-    bool packed_update = false;  ///< the update goes down in 4 bits with a residual of its own
+    int codec = 0;                   ///< 0: f32, 1: codec::Form::kDense, 2: codec::Form::kSparse
+    std::optional<TrialCode> trial;  ///< of codec 0: sent instead, with a residual in f32
+    bool packed_update = false;      ///< the update goes down in 4 bits with a residual of its own
     std::uint32_t slots = 8;
     std::uint32_t rounds = 40;
     std::uint32_t steps = 25;  ///< inner steps of a unit
@@ -52,6 +57,13 @@ class NetworkRounds {
     [[nodiscard]] std::uint64_t round() const { return round_; }
     [[nodiscard]] const WireBytes& wire() const { return wire_; }
 
+    /// How well a code keeps the deltas of the round to come, which is not played.
+    /// @param deltas deltas().
+    [[nodiscard]] CodeQuality quality(const std::string& code,
+                                      std::span<const DeltaTensors> deltas) const;
+    /// Of every slot.
+    [[nodiscard]] std::vector<DeltaTensors> deltas() const;
+
     /// Everything that the next round depends on.
     [[nodiscard]] engine::State save() const;
     void restore(const engine::State& saved);
@@ -64,7 +76,11 @@ class NetworkRounds {
         codec::Share share = codec::Share::kFull;
     };
     struct Totals;
+    [[nodiscard]] DeltaTensors train(std::uint32_t slot) const;
     [[nodiscard]] Sent run_slot(std::uint32_t slot, std::vector<std::vector<std::uint64_t>>& norms);
+    void encode(std::uint32_t slot, std::size_t tensor, std::vector<float> delta, Sent& sent,
+                std::vector<std::uint64_t>& norms);
+    void reset(std::uint32_t slot);
     [[nodiscard]] Totals sum(std::size_t tensor, const std::vector<Sent>& deltas) const;
     void outer_step(const std::vector<Sent>& deltas);
     void publish(std::size_t tensor, const std::vector<float>& update);
@@ -80,6 +96,7 @@ class NetworkRounds {
     std::vector<codec::TensorGrid> up_, down_;  ///< grids of deltas and of updates
     std::vector<std::vector<float>> momentum_;
     std::vector<std::vector<codec::Residual>> residuals_;  ///< slot, tensor
+    std::vector<std::vector<std::vector<float>>> left_;    ///< residuals of a trial: slot, tensor
     std::vector<codec::Residual> update_residual_;
     std::vector<std::uint64_t> bounds_;
     std::vector<Sent> held_;
