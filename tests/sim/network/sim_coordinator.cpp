@@ -9,6 +9,9 @@
 namespace gym::sim {
 namespace {
 
+/// Of every unit.
+constexpr std::uint32_t kSteps = 10;
+
 using protocol::UnitState;
 namespace event = protocol::event;
 

@@ -67,9 +67,11 @@ class EngineComputeTest : public ::testing::Test {
         out.dataset_root = tokens.root();
         out.job_seed = commit::sha256(as_bytes("seed"));
         out.checkpoint_every = 2;
-        for (std::uint32_t slot = 0; slot < 4; ++slot)
-            out.slots.push_back(
-                {slot, testing::address_of(static_cast<std::uint8_t>(slot)), kPpm, 3});
+        for (std::uint32_t slot = 0; slot < 4; ++slot) {
+            Address worker;
+            worker.data[0] = static_cast<std::uint8_t>(slot + 1);
+            out.slots.push_back({slot, worker, kPpm, 3});
+        }
         return out;
     }
     /// A worker's result for a slot of that round.
