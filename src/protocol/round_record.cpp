@@ -241,11 +241,14 @@ Status validate(const RoundRecord& record) {
     return validate_slots(record);
 }
 
+Digest hash_round_head(ByteView record) {
+    commit::Hasher hasher;
+    hasher.update(as_bytes("gym.round.v1"));
+    return hasher.update(record.first(std::min(record.size(), kRoundHeadBytes))).finish();
+}
+
 Digest hash(const RoundHead& head) {
-    commit::Encoder out;
-    out.raw(as_bytes("gym.round.v1"));
-    encode_head(head, out);
-    return commit::sha256(out.view());
+    return hash_round_head(encode(head));
 }
 
 Digest hash(const RoundRecord& record) {

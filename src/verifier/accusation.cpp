@@ -1,5 +1,6 @@
 #include "accusation.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "gym/commit/merkle.hpp"
@@ -66,13 +67,14 @@ Result<player::Claim> accuse_unit(rpc::Coordinator& coordinator, ChainView& chai
     return claim;
 }
 
-player::Claim accuse_conflict(const WatchedRound& round, Bytes other, std::uint64_t head) {
+player::Claim accuse_conflict(const WatchedRound& round, ByteView next, std::uint64_t head) {
     player::Claim claim;
     claim.role = player::Role::kChallenge;
     claim.subject = player::Subject::kConflict;
     claim.key = round.unit();
     claim.evidence = {round.commitment, round.record, 0, {}};
-    claim.other = std::move(other);
+    const ByteView shown = next.first(std::min(next.size(), protocol::kRoundHeadBytes));
+    claim.other.assign(shown.begin(), shown.end());
     claim.from_block = head;
     claim.salt = crypto::random_digest();
     return claim;

@@ -20,7 +20,7 @@ namespace gym::verifier {
 
 /// A claim that two signed commitments to an aggregate, or one and the next round's record, cannot
 /// both be right. @param head the newest block that is known.
-[[nodiscard]] player::Claim accuse_conflict(const WatchedRound& round, Bytes other,
+[[nodiscard]] player::Claim accuse_conflict(const WatchedRound& round, ByteView next,
                                             std::uint64_t head);
 
 }  // namespace gym::verifier

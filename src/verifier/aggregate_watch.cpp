@@ -65,18 +65,16 @@ Status VerifierImpl::look_at_next_record(const WatchedRound& round) {
     const std::uint64_t number = round.record.round + 1;
     GYM_TRY(const auto posted, options_.chain->round(round.record.job_id, number));
     if (!posted) return {};
-    // In its bytes: one that does not decode is on trial, too.
+    // In its bytes: one that does not decode is told, too.
     GYM_TRY(const Bytes next, coordinator_.round_record(round.record.job_id, number));
-    const auto head = protocol::read_round_head(next);
-    if (!head.ok() || protocol::hash(*head) != posted->record_hash)
+    if (protocol::hash_round_head(next) != posted->record_hash)
         return fail(ErrorCode::kMismatch,
                     "the coordinator serves another one than the chain has the hash of");
     const NextRecordAudit audit = audit_next_record(round, next);
     for (const std::string& sentence : audit.contradictions)
         contradict(round.unit(), sentence);
     if (audit.conflict && options_.claims != nullptr)
-        challenge(round.unit(),
-                  accuse_conflict(round, protocol::encode(*head), options_.claims->head()));
+        challenge(round.unit(), accuse_conflict(round, next, options_.claims->head()));
     return watch_.remove(round.unit());
 }
 

@@ -223,7 +223,7 @@ TEST_F(AggregateTest, ANextRecordThatIsNoneIsTold) {
     const protocol::RoundRecord next = next_record();
     post(next);
     chain_.rounds[{next.job_id, next.round}].record_hash =
-        protocol::hash_round_record(coordinator_.record);
+        protocol::hash_round_head(coordinator_.record);
     look();
     expect_contradiction("the record of round 2 is none");
     EXPECT_TRUE(claims_->list().empty()) << "nor do contracts take it for one";

@@ -113,6 +113,8 @@ void encode_included(std::span<const IncludedDelta> included, commit::Encoder& o
 [[nodiscard]] Result<RoundHead> read_round_head(ByteView record);
 /// SHA-256 over a domain tag and encode(): the hash on chain and in every commitment.
 [[nodiscard]] Digest hash(const RoundHead& head);
+/// The same of the head that these bytes begin with, be it one or not.
+[[nodiscard]] Digest hash_round_head(ByteView record);
 /// That of its head, hence of its lists, too.
 [[nodiscard]] Digest hash(const RoundRecord& record);
 
