@@ -302,6 +302,9 @@ def test_a_node_takes_its_network_from_those_that_are_stored(devnet, tmp_path):
         Node(**key, network="mainnet")
     with pytest.raises(gym.UnavailableError):
         Node(**key, coordinator="127.0.0.1:9").status()
+    run_gym("network", "remove", "devnet")
+    findings = {finding.check: finding for finding in Node(**key).doctor()}
+    assert "no network is named" in findings["coordinator"].detail
     nobody = Node(data_dir=devnet.root / "nobody")
     with pytest.raises(gym.NotFoundError):
         _ = nobody.address

@@ -133,7 +133,7 @@ struct Market {
         Amount wei_per_pflop;
     };
     std::optional<Paid> paid;  ///< the newest job that has trained a round
-    // Of all jobs that run now: they share the workers.
+    // Of all jobs that run and have rounds left to train: they share the workers.
     std::uint64_t running = 0;
     std::uint64_t slots_running = 0;
 };

@@ -193,7 +193,7 @@ struct Market {
         Amount wei_per_pflop;
     };
     std::optional<Paid> paid = {};  ///< the newest job that has trained a round
-    // Of all jobs that run now.
+    // Of all jobs that run and have rounds left to train.
     std::uint64_t running_jobs = 0;
     std::uint64_t running_slots = 0;
 };
