@@ -222,7 +222,8 @@ TEST_F(Conflicts, TheNextRoundDecidesAGameThatIsPlayed) {
     protocol::RoundRecord next = next_record();
     next.base_state_root = engine::testing::seed_of("another base");
     post(next);
-    ASSERT_TRUE(verifier_.claims->save(conflict_with(protocol::encode(protocol::head_of(next)))).ok());
+    ASSERT_TRUE(
+        verifier_.claims->save(conflict_with(protocol::encode(protocol::head_of(next)))).ok());
     play_until(
         [&] {
             const auto played = games();

@@ -168,10 +168,10 @@ void JobRequest::add_to(CLI::App& command) {
     command.add_option("--max-cost", max_cost, "Most GYM that the job may cost");
     command.add_option("--within", within,
                        "Plan for as many workers as finish in this time, like 6h or 2d");
-    command.add_option(
-        "--price", price,
-        "GYM for 10^15 operations (default: the median of what the network's jobs paid, that of else "
-        "10; less if --max-cost does not pay that)");
+    command.add_option("--price", price,
+                       "GYM for 10^15 operations (default: the median of what the network's jobs "
+                       "paid, that of else "
+                       "10; less if --max-cost does not pay that)");
     command
         .add_option("--use", use,
                     "What the trained weights are for: commercial (default) or non-commercial; the "
