@@ -90,8 +90,8 @@ enum class PriceSource : std::uint8_t {
 };
 [[nodiscard]] std::string_view to_string(PriceSource source) noexcept;
 
-/// The one rule of prices: the owner's; else the median of what jobs paid; else the default. A price
-/// that the owner did not write is lowered until the most that the job can cost is within the
+/// The one rule of prices: the owner's; else the median of what jobs paid; else the default. A
+/// price that the owner did not write is lowered until the most that the job can cost is within the
 /// money.
 struct PriceChoice {
     Amount wei_per_pflop = {};
