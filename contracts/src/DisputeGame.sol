@@ -45,26 +45,22 @@ contract DisputeGame is OuterMoves {
 
     /// @inheritdoc IDisputeGame
     function open(
-        bytes calldata commitment,
-        bytes calldata record,
-        SlotProof calldata slot,
+        bytes calldata,
+        bytes calldata,
+        SlotProof calldata,
         uint32,
-        bytes32[] calldata path,
+        bytes32[] calldata,
         bytes32 salt
     ) external payable {
-        uint256 siblings = slot.path.length + path.length;
-        uint256 length = commitment.length + record.length + slot.terms.length + 32 * siblings;
-        _openBy(_OPENING, salt, length);
+        _openBy(_OPENING, salt);
     }
 
     /// @inheritdoc IDisputeGame
-    function openConflict(
-        bytes calldata commitment,
-        bytes calldata record,
-        bytes calldata other,
-        bytes32 salt
-    ) external payable {
-        _openBy(_OPENING, salt, commitment.length + record.length + other.length);
+    function openConflict(bytes calldata, bytes calldata, bytes calldata, bytes32 salt)
+        external
+        payable
+    {
+        _openBy(_OPENING, salt);
     }
 
     /// @inheritdoc IDisputeMoves

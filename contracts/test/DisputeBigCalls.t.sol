@@ -18,7 +18,7 @@ contract DisputeBigCallsTest is OuterPlayer {
         _wait(0, ANNOUNCE_BLOCKS);
         bytes memory opening =
             abi.encodeCall(IDisputeGame.open, (_commitment, _record, _slot, _index, _path, SALT));
-        _refused(abi.encodePacked(opening, new bytes(2048)));
+        _refused(abi.encodePacked(opening, new bytes(4096)));
         _refused(abi.encodePacked(opening, new bytes(125_000)));
         vm.prank(CHALLENGER);
         (bool ok,) = address(_game).call{value: 1 ether}(abi.encodePacked(opening, new bytes(1024)));
@@ -28,7 +28,12 @@ contract DisputeBigCallsTest is OuterPlayer {
     function test_aConflictBringsLittleThatNobodyLooksAt() public {
         bytes memory call =
             abi.encodeCall(IDisputeGame.openConflict, (_commitment, _record, _commitment, SALT));
-        _refused(abi.encodePacked(call, new bytes(2048)));
+        _refused(abi.encodePacked(call, new bytes(4096)));
+    }
+
+    /// A chain takes no larger contract (EIP-170), and forge does not say so.
+    function test_theGameCanBeDeployed() public view {
+        assertLe(address(_game).code.length, 24_576, "bytes");
     }
 
     /// Whose turn it is does not matter: this is looked at first.

@@ -271,8 +271,8 @@ contract DisputeConflictsTest is OuterPlayer {
         _record = record;
         _other = new bytes(225);
         _refused(abi.encodeWithSelector(IDisputeErrors.Malformed.selector, 225));
-        _other = new bytes(60_929);
-        _refused(abi.encodeWithSelector(IDisputeErrors.Malformed.selector, 60_929));
+        _other = new bytes(465);
+        _refused(abi.encodeWithSelector(IDisputeErrors.Malformed.selector, 465));
         _commitment.push(0x00);
         _refused(abi.encodeWithSelector(IDisputeErrors.Malformed.selector, 227));
     }

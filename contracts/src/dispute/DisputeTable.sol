@@ -15,7 +15,9 @@ abstract contract DisputeTable is DisputeBank {
     /// @dev More than any move has but proofs, which are not logged, and answers whose length depends on how many deltas an aggregate
     /// includes: 128 children with all that comes with them.
     uint256 private constant ANSWER_BYTES_MAX = 8192;
-    /// @dev Of an opening and of a longer answer, calldata beside what the rules look at.
+    /// @dev Calldata of an opening, which all players have to read: with the longest paths it is less.
+    uint256 private constant OPEN_BYTES_MAX = 4096;
+    /// @dev Of a longer answer, calldata beside what the rules look at.
     uint256 private constant OTHER_BYTES_MAX = 2048;
     /// @dev Calldata of an answer beside its list or chunk, in bytes that are not zero.
     uint256 internal constant FRAME_BYTES = 512;
@@ -31,10 +33,9 @@ abstract contract DisputeTable is DisputeBank {
     }
 
     /// @dev Begins a game, or wins it, by what the rules say about the call.
-    /// @param payload Bytes of calldata that the rules look at; all players have to read the logs.
-    function _openBy(address rules, bytes32 salt, uint256 payload) internal nonReentrant {
+    function _openBy(address rules, bytes32 salt) internal nonReentrant {
         uint256 gasAtStart = gasleft();
-        if (msg.data.length > payload + OTHER_BYTES_MAX) revert TooMuchData(msg.data.length);
+        if (msg.data.length > OPEN_BYTES_MAX) revert TooMuchData(msg.data.length);
         OpeningResult memory r = abi.decode(_decide(rules), (OpeningResult));
         bytes32 game = announcementOf(msg.sender, r.unit, salt);
         Game storage g = _begin(game, r.unit, r.deadline);

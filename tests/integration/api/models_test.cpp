@@ -315,7 +315,8 @@ TEST_F(ModelsTest, AStrangersNameBindsNobodyWhoBroughtTheWeights) {
     ASSERT_TRUE(testing::store_round(database_.owner(), idle->job.id, *idle->job.init,
                                      *idle->job.init, address_of(7))
                     .ok());
-    EXPECT_TRUE(submit(root, "again", other_).ok());
+    const auto again = submit(root, "again", other_, "evaluate_windows: 3\n");
+    EXPECT_TRUE(again.ok()) << again.error().message;
 }
 
 TEST_F(ModelsTest, DataOfOthersInAJobsWeightsKeepItsLicence) {

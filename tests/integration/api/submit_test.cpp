@@ -90,8 +90,10 @@ TEST_F(SubmitTest, WhatAnEndedJobGaveBackWasNotSpent) {
 
 /// The coordinator evaluates, and nobody pays for it.
 TEST_F(SubmitTest, AnEvaluationIsNoMoreWorkThanTheRound) {
+    deposit(owner_, "100", "d1");
     std::string spec = job_spec(dataset_, "100", "evaluate_windows: 65536\n");
-    EXPECT_TRUE(submit({owner_, "tiny", spec}).ok()) << "of a tiny model it is nothing";
+    const auto tiny_job = submit({owner_, "tiny", spec});
+    EXPECT_TRUE(tiny_job.ok()) << tiny_job.error().message;
     const std::string tiny = "context: 16, layers: 1, heads: 1, width: 16";
     spec.replace(spec.find(tiny), tiny.size(), "context: 256, layers: 4, heads: 4, width: 256");
     const auto refused = submit({owner_, "large", spec});
