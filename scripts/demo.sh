@@ -11,6 +11,8 @@ if [[ ! -s $text ]]; then
     bible 'ge1:1-rev22:21' </dev/null >"$text.part"
     mv "$text.part" "$text"
 fi
+# The model of an earlier demo; gym exports over no other job's.
+[[ ! -e $folder/model/gym.json ]] || rm -r "$folder/model"
 exec "$build/bin/gym" devnet demo --root "$folder/network" --text "$text" \
     --licence "${LICENCE:-LicenseRef-public-domain}" \
     --cheating-worker-program "$build/bin/gym-faulty-worker" \
