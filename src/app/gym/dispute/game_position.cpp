@@ -56,8 +56,9 @@ std::map<Bytes, std::string> names_by_selector(std::index_sequence<I...>) {
         out[Bytes(call.begin(), call.begin() + 4)] = name;
     };
     (add(std::variant_alternative_t<I, game::Move>{}), ...);
-    for (const char* text : {"announce(bytes32)", "open(bytes,bytes,uint32,bytes32[],bytes32)",
-                             "openConflict(bytes,bytes,bytes,bytes32)"}) {
+    for (const char* text :
+         {"announce(bytes32)", "open(bytes,bytes,(bytes,bytes32[]),uint32,bytes32[],bytes32)",
+          "openConflict(bytes,bytes,bytes,bytes32)"}) {
         const auto signature = chain::AbiSignature::parse(text);
         if (!signature.ok()) continue;
         const auto selector = signature->selector();
