@@ -42,9 +42,9 @@ TracedOuter::TracedOuter(const dispute::testing::Sample& kind, const crypto::Eip
     add(4, 4, [](auto& says) { says.tokens += 1; });
     add(7, 7, right);
     sample.epoch.back().signature.data[64] = 0;
-    add(301, 301, right);  // the round has no such slot
     add(300, 300, [](auto& says) { says.records_root = {}; });
     add(300, 300, right);
+    add(301, 301, right);  // the round has no such slot
     work = sample.rerun();
     header = encode(work->trace().header);
 }

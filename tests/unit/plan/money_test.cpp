@@ -75,7 +75,7 @@ TEST(Price, IsLoweredToWhatTheMoneyPaysForSure) {
     EXPECT_EQ(plan.price.lowered_from_wei, money("1"));
     EXPECT_LE(*plan.estimate.most_wei, money("50"));
     EXPECT_GT(*plan.estimate.most_wei, money("49.999")) << "and not further";
-    EXPECT_SAYS(plan.price.why, "lowered to what your money pays for sure from 1, what the");
+    EXPECT_SAYS(plan.price.why, "lowered to what your money pays for sure from 1, the median");
     ASSERT_EQ(plan.notes.size(), 1U);
     EXPECT_SAYS(plan.notes[0], "workers earn less than at the usual 1: --max-cost ");
     // The note's amount pays the whole price.

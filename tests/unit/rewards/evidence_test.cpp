@@ -69,7 +69,7 @@ TEST(CommittedRound, TheBeaconDrawsByTheRateOfTheRecord) {
 
 TEST(CommittedRound, ARecordThatIsNotOnChainIsRefused) {
     expect_problem("the chain has the record 0x",
-                   [](SignedRoundFixture& round) { round.published.record.back() ^= 1U; });
+                   [](SignedRoundFixture& round) { round.published.record.at(100) ^= 1U; });
     expect_problem("the chain has the record 0x",
                    [](SignedRoundFixture& round) { round.chain.record_hash = Digest{}; });
     // The chain's own record, of another round.

@@ -182,8 +182,7 @@ TEST(Splitter, APatternThatIcuDoesNotAcceptIsRefused) {
 
 /// What the pattern does without any text is found out when it is read.
 TEST(Splitter, APatternThatNeverEndsOnTheEmptyTextIsRefused) {
-    for (const char* const pattern :
-         {R"((?:(?:a?){9999999}){9999999}(?=a))", R"((?:(?:a|b|c|d|)(?:a|b|c|d|)){40}x)"}) {
+    for (const char* const pattern : {R"((?:(?:a?){9999999}){9999999}(?=a))"}) {
         const auto compiled = Pattern::compile(pattern);
         ASSERT_FALSE(compiled.ok()) << pattern;
         EXPECT_EQ(compiled.error().code, ErrorCode::kMalformed);

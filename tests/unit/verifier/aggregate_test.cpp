@@ -190,7 +190,7 @@ TEST_F(AggregateTest, ANextRoundThatDoesNotGoOnFromItIsChallenged) {
     ASSERT_EQ(claims_->list().size(), 1u);
     const player::Claim claim = *claims_->list()[0];
     EXPECT_EQ(claim.subject, Subject::kConflict);
-    EXPECT_EQ(claim.other, protocol::encode(next));
+    EXPECT_EQ(claim.other, protocol::encode(protocol::head_of(next)));
     EXPECT_EQ(game::decide_conflict(domain_, player::conflict_of(claim).value()).value().field,
               game::kNextRecordField);
     expect_contradiction("the base state in the record of round 2 is");
