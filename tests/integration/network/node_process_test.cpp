@@ -26,7 +26,8 @@ class NodeProcessTest : public testing::NodeProcess {
         const auto code = node->wait(10'000);
         ASSERT_TRUE(code.ok());
         EXPECT_EQ(*code, 0);
-        EXPECT_TRUE(eventually([this] { return handler_.calls.back() == "leave"; }));
+        // A call that waited for a task may still ask on the server's side.
+        EXPECT_TRUE(eventually([this] { return std::ranges::count(handler_.calls, "leave") > 0; }));
     }
     std::vector<verifier::VerifierEvent> verify() {
         records::VerifyTask task;
