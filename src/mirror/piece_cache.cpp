@@ -303,7 +303,7 @@ bool Folder::evict_locked() {
     const std::int64_t now = now_s();
     for (const Digest& root : order_) {
         const auto entry = entries_.find(root);
-        if (entry->second.touched_s > now) continue;  // its uploader was told that it is kept
+        if (entry->second.touched_s > now) continue;  // the mirror promised its uploader to keep it
         const std::shared_ptr<Blob> open = entry->second.open.lock();
         const bool is_recent = open && std::ranges::find(recent_, open) != recent_.end();
         if (open && open.use_count() > (is_recent ? 2 : 1)) continue;  // somebody reads it

@@ -70,8 +70,7 @@ class ModelCheck {
         GYM_TRY(const auto posted, log_.round_of(chain_, model_.job, round));
         if (posted.round_record_hash.is_zero()) return Out();
         GYM_TRY(const client::PublishedRound published, api_.round(model_.job, round));
-        GYM_TRY(const protocol::RoundHead head, protocol::read_round_head(published.record));
-        const Digest hash = protocol::hash(head);
+        const Digest hash = protocol::hash_round_head(published.record);
         if (hash != posted.round_record_hash)
             return fail(ErrorCode::kMismatch,
                         "gym-api's record of round " + std::to_string(round) + " has the hash " +

@@ -18,8 +18,7 @@ Error wrong(const std::string& sentence) {
 
 Result<protocol::RoundRecord> open_record(const Digest& job_id, std::uint64_t round,
                                           const RoundOnChain& chain, const Bytes& bytes) {
-    GYM_TRY(const protocol::RoundHead head, protocol::read_round_head(bytes));
-    const Digest hash = protocol::hash(head);
+    const Digest hash = protocol::hash_round_head(bytes);
     if (hash != chain.record_hash)
         return wrong("the chain has the record " + chain.record_hash.hex() +
                      ", the published one is " + hash.hex());

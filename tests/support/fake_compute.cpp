@@ -85,6 +85,7 @@ Result<coordinator::Compute::Aggregated> FakeCompute::aggregate(
 
 Result<double> FakeCompute::evaluate(ByteView, ByteView base, ByteView, const Digest&,
                                      std::uint32_t) {
+    ++evaluations;
     return 2.0 + base[0] / 256.0;
 }
 

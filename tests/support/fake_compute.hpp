@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <initializer_list>
 #include <string_view>
 
@@ -35,6 +36,8 @@ class FakeCompute final : public coordinator::Compute {
     Result<Digest> aggregate_trace(ByteView records, const crypto::Signature& challenge) override;
     /// Values at a challenge's positions that only a run of the unit gives.
     static Digest trace(ByteView records, const crypto::Signature& challenge);
+
+    std::atomic<std::uint32_t> evaluations{0};  ///< calls of evaluate()
 
     struct Trained {
         Bytes records;

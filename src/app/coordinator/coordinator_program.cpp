@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <span>
 #include <stop_token>
 #include <thread>
@@ -81,52 +82,30 @@ void drive(coordinator::Coordinator& core, const std::stop_token& stop,
     }
 }
 
-/// Issues uptime challenges to nodes, in a thread of its own: a tick may compute for minutes.
-class ChallengeThread {
+/// Repeats a pass in a thread of its own: a tick may compute for minutes.
+class PassThread {
   public:
-    /// The first pass is over when this returns, so that what nobody could answer while no
-    /// coordinator ran is withdrawn before a round closes.
-    explicit ChallengeThread(coordinator::Coordinator& core) : core_(core) {
-        pass();
-        thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+    using Pass = std::function<Status(const std::stop_token&)>;
+    /// @param what names the passes in the log.
+    PassThread(std::string what, std::chrono::milliseconds every, Pass pass)
+        : what_(std::move(what)), every_(every), pass_(std::move(pass)) {}
+    void start() {
+        thread_ = std::jthread([this](const std::stop_token& stop) {
+            while (!wait_for_stop(stop, every_))
+                run_once(stop);
+        });
+    }
+    /// A pass in the caller's thread. @pre not started.
+    void run_once(const std::stop_token& stop) {
+        const Status done = pass_(stop);
+        log_.write_errors(done.ok() ? std::vector<std::string>()
+                                    : std::vector{what_ + ": " + done.error().message});
     }
 
   private:
-    void run(const std::stop_token& stop) {
-        while (!wait_for_stop(stop, kChallengePass))
-            pass();
-    }
-    void pass() {
-        const auto issued = core_.challenge_nodes();
-        if (issued.ok())
-            log_.write_errors({});
-        else
-            log_.write_errors({"uptime challenges: " + issued.error().message});
-    }
-
-    coordinator::Coordinator& core_;
-    TickLog log_;
-    std::jthread thread_;  // last: it uses everything above
-};
-
-/// Fetches deltas from mirrors beside the ticks, which may compute for minutes.
-class CollectorThread {
-  public:
-    explicit CollectorThread(coordinator::DeltaCollector& collector)
-        : collector_(collector), thread_([this](const std::stop_token& stop) { run(stop); }) {}
-
-  private:
-    void run(const std::stop_token& stop) {
-        while (!wait_for_stop(stop, kCollectPass)) {
-            const auto collected = collector_.collect(stop);
-            if (collected.ok())
-                log_.write_errors({});
-            else
-                log_.write_errors({"deltas on mirrors: " + collected.error().message});
-        }
-    }
-
-    coordinator::DeltaCollector& collector_;
+    const std::string what_;
+    const std::chrono::milliseconds every_;
+    const Pass pass_;
     TickLog log_;
     std::jthread thread_;  // last: it uses everything above
 };
@@ -271,7 +250,14 @@ Status serve(const std::string& config_path, const CoordinatorFile& file,
                           file.database.describe()));
     warn_about_strangers(file);
     warn_about_disputes(file, deployment, *client, key.address());
-    const ChallengeThread challenges(core);
+    PassThread challenges("uptime challenges", kChallengePass,
+                          [&](const std::stop_token&) -> Status {
+                              GYM_CHECK(core.challenge_nodes());
+                              return {};
+                          });
+    // What nobody could answer while no coordinator ran is withdrawn before a round closes.
+    challenges.run_once({});
+    challenges.start();
     const coordinator::TaskWatch watch(
         core, file.database, [&](std::span<const Address> nodes) { server->wake(nodes); });
     const MirrorWatch mirrors(config_path, file.mirrors, [&](std::vector<std::string> now) {
@@ -279,7 +265,12 @@ Status serve(const std::string& config_path, const CoordinatorFile& file,
         service.set_mirrors(std::move(now));
     });
     if (file.rounds) {
-        const CollectorThread collecting(collector);
+        PassThread collecting("deltas on mirrors", kCollectPass,
+                              [&](const std::stop_token& ended) -> Status {
+                                  GYM_CHECK(collector.collect(ended));
+                                  return {};
+                              });
+        collecting.start();
         drive(core, stop, file.tick_interval_ms);
     } else {
         spdlog::info("this instance answers nodes; another one moves the rounds");

@@ -152,12 +152,12 @@ Result<Inputs> load_inputs(const Context& context, const registry::Job& job,
 }
 
 /// The loss of the base that the round began from, if a round ended in it.
-std::optional<double> loss_before(const Context& context, const registry::Round& round) {
-    if (round.round == 1) return std::nullopt;
-    const auto before = context.transact([&](db::Transaction& tx) {
+Result<std::optional<double>> loss_before(const Context& context, const registry::Round& round) {
+    if (round.round == 1) return std::optional<double>();
+    GYM_TRY(const registry::Round before, context.transact([&](db::Transaction& tx) {
         return registry::get_round(tx, round.job_id, round.round - 1);
-    });
-    return before.ok() ? before->validation_loss : std::nullopt;
+    }));
+    return before.validation_loss;
 }
 
 }  // namespace
@@ -192,7 +192,10 @@ Status aggregate_round(const Context& context, const registry::Job& job,
         commitment = sign_aggregate(context, round, *result);
         GYM_CHECK(defend_aggregate(context, job, round, *commitment, deltas.inclusion.included));
     }
-    const auto known = result ? std::nullopt : loss_before(context, round);
+    std::optional<double> known;
+    if (!result) {
+        GYM_TRY(known, loss_before(context, round));
+    }
     if (known) {
         outcome.validation_loss = *known;
     } else {

@@ -98,6 +98,32 @@ TEST(CoordinatorRounds, AWorkerThatLeavesCostsOnlyItsUnit) {
     EXPECT_TRUE(world.unit(kept).included);
 }
 
+/// Or a job whose units nobody can finish would have the coordinator evaluate for nothing.
+TEST(CoordinatorRounds, ARoundWithoutDeltasIsNotEvaluatedAgain) {
+    World world;
+    const FakeNode worker = world.add_node(NodeRole::kWorker);
+    const FakeNode verifier = world.add_node(NodeRole::kVerifier);
+    registry::JobTerms terms = World::terms();
+    terms.rounds = 2;
+    const Digest job = world.submit_job(terms);
+    world.settle();
+    ASSERT_TRUE(world.commit(worker, world.work(worker)).ok());
+    world.settle();
+    while (world.verify(verifier)) {
+    }
+    world.settle();
+    ASSERT_EQ(world.compute.evaluations, 1U);
+    (void)world.work(worker);  // of round 2, and never committed
+    world.clock.advance_ms(terms.lifecycle.unit_ms + 1);
+    world.beat({&worker, &verifier});
+    world.settle();
+    const auto rounds = world.rounds(job);
+    ASSERT_EQ(rounds.size(), 2U);
+    ASSERT_TRUE(rounds[1].validation_loss.has_value());
+    EXPECT_EQ(rounds[1].validation_loss, rounds[0].validation_loss);
+    EXPECT_EQ(world.compute.evaluations, 1U);
+}
+
 TEST(CoordinatorRounds, AQuorumDoesNotWaitForTheSlowest) {
     World world;
     std::vector<FakeNode> workers;

@@ -26,8 +26,15 @@ class NodeProcessTest : public testing::NodeProcess {
         const auto code = node->wait(10'000);
         ASSERT_TRUE(code.ok());
         EXPECT_EQ(*code, 0);
-        // A call that waited for a task may still ask on the server's side.
-        EXPECT_TRUE(eventually([this] { return std::ranges::count(handler_.calls, "leave") > 0; }));
+        // Nothing comes from a node that has left. The server itself asks for those whose calls
+        // wait, until it sees that they are gone.
+        EXPECT_TRUE(
+            eventually([this] { return std::ranges::count(handler_.calls, "leave") == 1; }));
+        const std::scoped_lock lock(handler_.mutex);
+        const auto left = std::ranges::find(handler_.calls, "leave");
+        EXPECT_TRUE(std::all_of(left, handler_.calls.end(), [](const std::string& call) {
+            return call == "leave" || call == "next_task";
+        })) << handler_.calls.back();
     }
     std::vector<verifier::VerifierEvent> verify() {
         records::VerifyTask task;

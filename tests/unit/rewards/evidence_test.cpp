@@ -82,8 +82,11 @@ TEST(CommittedRound, ARecordThatIsNotOnChainIsRefused) {
 
 TEST(CommittedRound, BytesWhoseHashIsOnChainButThatAreNoRecordAreNamed) {
     expect_problem("round record", [](SignedRoundFixture& round) {
-        round.published.record.back() ^= 1;  // a list that is not the head's
+        round.published.record = {1, 2, 3};
+        round.chain.record_hash = protocol::hash_round_head(round.published.record);
     });
+    expect_problem("its lists are not those of its roots",
+                   [](SignedRoundFixture& round) { round.published.record.back() ^= 1U; });
 }
 
 TEST(CommittedRound, LeavesThatDoNotGiveTheRootAreRefused) {

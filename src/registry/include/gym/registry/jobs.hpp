@@ -28,7 +28,7 @@ enum class JobStatus : std::uint8_t {
 [[nodiscard]] Result<JobStatus> parse_job_status(std::string_view name);
 
 /// Terms that the owner fixes at submission; the same for all rounds.
-/// How a round goes on without its slowest workers.
+/// Whether a round waits for its slowest workers, and how much it asks of them.
 struct Elasticity {
     /// The part of the round's steps that is committed when the other units are hurried
     /// (protocol::event::Hurried). 1: every unit has the whole of unit_ms.
