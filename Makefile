@@ -24,7 +24,8 @@ demo: ## train on real text, catch a cheat, pay everyone else on chain
 	@scripts/demo.sh $(BUILD)
 
 test: tests ## run every unit and integration test (real PostgreSQL, anvil, sockets)
-	@ctest --test-dir $(BUILD) --output-on-failure --timeout 300 --parallel $(TEST_JOBS)
+	@ctest --test-dir $(BUILD) --output-on-failure --timeout 300 --parallel $(TEST_JOBS) || \
+	  { scripts/failures.sh $(BUILD); exit 1; }
 
 python: build ## make the Python package: a wheel and a .deb -> build/python
 	@scripts/python_package.sh $(BUILD)
