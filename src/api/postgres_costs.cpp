@@ -145,9 +145,10 @@ Result<Market> PostgresBackend::market() {
             const auto paid,
             // By what was trained: a job of a few steps at an absurd price counts for a few steps.
             tx.exec_optional(
-                "SELECT id, price_wei_per_pflop FROM (SELECT id, price_wei_per_pflop, "
+                "SELECT CASE WHEN visibility = 'public' THEN id END AS id, price_wei_per_pflop "
+                "FROM (SELECT id, visibility, price_wei_per_pflop, "
                 "sum(trained) OVER (ORDER BY price_wei_per_pflop, id) AS below, sum(trained) "
-                "OVER () AS total FROM (SELECT j.id, j.price_wei_per_pflop, (SELECT "
+                "OVER () AS total FROM (SELECT j.id, j.visibility, j.price_wei_per_pflop, (SELECT "
                 "coalesce(sum(r.commitment_count), 0) FROM (SELECT commitment_count FROM "
                 "registry.round WHERE job_id = j.id AND state IN ('aggregated', 'closed') "
                 "ORDER BY round DESC LIMIT 100) r) * j.steps::numeric * "
@@ -156,8 +157,8 @@ Result<Market> PostgresBackend::market() {
                 "ORDER BY submitted_at_ms DESC, id LIMIT 100) j) newest) paid "
                 "WHERE total > 0 AND 2 * below >= total ORDER BY below, id LIMIT 1"));
         if (paid)
-            out.paid =
-                Market::Paid{paid->get<Digest>("id"), paid->get<Amount>("price_wei_per_pflop")};
+            out.paid = Market::Paid{paid->get<std::optional<Digest>>("id"),
+                                    paid->get<Amount>("price_wei_per_pflop")};
         return out;
     });
 }

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <memory>
-#include <mutex>
 
 #include "gym/common/memory.hpp"
 #include "gym/data/manifest.hpp"
@@ -48,8 +47,8 @@ Result<Digest> manifest_root(const blob::BlobReader& file, const registry::Datas
 
 Result<registry::AddedManifest> PostgresBackend::add_dataset_manifest(
     const registry::Dataset& dataset, const Digest& upload) {
-    const std::unique_lock lock(*reading_, std::try_to_lock);
-    if (!lock)
+    const auto turn = reading_->take(dataset.owner, clock_.now_ms());
+    if (!turn)
         return fail(ErrorCode::kUnavailable, "another uploaded file is being read; ask again");
     GYM_TRY(const auto file, open_upload(dataset.owner, upload));
     if (file->size() > options_.dataset_bytes_max)

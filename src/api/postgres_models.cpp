@@ -158,7 +158,7 @@ Result<registry::NamedModel> PostgresBackend::name_model(const ModelOffer& offer
         return calls::check_model_licence(tx, model);
     };
     const auto store = [&](db::Transaction& tx) {
-        return registry::name_model(tx, offer.reference, model);
+        return registry::name_model(tx, offer.reference, model, options_.model_quota);
     };
     GYM_CHECK(calls::read(database_, options_, fill));
     if (offer.job) {

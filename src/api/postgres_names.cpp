@@ -29,7 +29,8 @@ Result<registry::NamedDataset> PostgresBackend::name_dataset(
     const Address& owner, const registry::DatasetReference& reference, const Digest& root) {
     const UnixMs now_ms = clock_.now_ms();
     return calls::write(database_, options_, [&](db::Transaction& tx) {
-        return registry::name_dataset(tx, reference, root, owner, now_ms);
+        return registry::name_dataset(tx, reference, root, owner, now_ms,
+                                      options_.dataset_quota.names_max);
     });
 }
 

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <system_error>
 #include <utility>
 
+#include "gym/api/turns.hpp"
 #include "gym/api/uploads.hpp"
 #include "gym/commit/tensor_root.hpp"
 #include "gym/common/file_lock.hpp"
@@ -130,7 +130,7 @@ struct PostgresUploads::Impl {
     const UploadFiles files;
     const Clock& clock;
     const UploadLimits limits;
-    std::mutex checking{};  // one blob is read at a time: it takes the disk anyhow
+    Turns checking{};  // one blob is read at a time: it takes the disk anyhow
 
     template <class F>
     auto write(F&& body) {
@@ -233,8 +233,8 @@ struct PostgresUploads::Impl {
 
     /// Checks all bytes of a blob and makes it complete.
     Result<Upload> complete(const UploadPart& part) {
-        const std::unique_lock lock(checking, std::try_to_lock);
-        if (!lock)
+        const auto turn = checking.take(part.owner, clock.now_ms());
+        if (!turn)
             return fail(ErrorCode::kUnavailable, "another upload is being checked; ask again");
         GYM_TRY(const auto file, files.open(part.owner, part.root));
         GYM_TRY(const Checked checked, uploads::check_file(*file));

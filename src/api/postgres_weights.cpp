@@ -82,8 +82,14 @@ constexpr std::size_t kAncestorsMax = 256;
 Status check_data_of(db::Transaction& tx, const registry::Job& job, const Address& owner,
                      licence::Use use) {
     GYM_TRY(const auto data, registry::get_dataset(tx, job.dataset_root));
-    return data.owner == job.owner && data.parts.empty() ? Status()
-                                                         : check_data_licence(data, owner, use);
+    if (data.owner == job.owner && data.parts.empty()) return {};
+    const Status allowed = check_data_licence(data, owner, use);
+    if (allowed.ok()) return {};
+    const auto seen = registry::get_dataset(tx, job.dataset_root, registry::Viewer::account(owner));
+    if (seen.ok()) return allowed;
+    return fail(ErrorCode::kPermissionDenied,
+                "the data that it was trained on is under a licence that does not allow " +
+                    std::string(to_string(use)) + " use");
 }
 
 /// Jobs whose weights `job` began from: none, the one that it names, or all that ended in the state
@@ -148,6 +154,12 @@ Result<FoundWeights> state_of_root(db::Transaction& tx, const Address& owner, co
     // nobody else says which tokenizer is its.
     const bool brought = own && own->brought && !trained;
     if (model && !brought) GYM_CHECK(check_licence(*model, owner, use));
+    if (!model && own && !brought) {
+        // A job of the owner began from it when its owner still showed it.
+        GYM_TRY(const auto closed,
+                registry::find_model_of_state(tx, root, registry::Viewer::service()));
+        if (closed) GYM_CHECK(check_unseen(tx, *closed, owner, use));
+    }
     if (own) {
         if (model && (!brought || model->owner == owner)) own->tokenizer = model->tokenizer;
         return *own;

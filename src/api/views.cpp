@@ -402,7 +402,8 @@ json::object to_json(const Market& market) {
             {"price_wei_per_pflop", market.wei_per_pflop
                                         ? json::value(market.wei_per_pflop->to_string())
                                         : json::value(nullptr)},
-            {"paid_job", market.paid ? json::value(market.paid->job.hex()) : json::value(nullptr)},
+            {"paid_job", market.paid && market.paid->job ? json::value(market.paid->job->hex())
+                                                         : json::value(nullptr)},
             {"paid_wei_per_pflop", market.paid ? json::value(market.paid->wei_per_pflop.to_string())
                                                : json::value(nullptr)},
             {"running_jobs", market.running},

@@ -299,8 +299,8 @@ NetworkFee read_fee(const json::object& object) {
 
 Market read_market(const json::object& object) {
     Market out{count_of(object, "jobs"), null_or(object, "price_wei_per_pflop", amount_of)};
-    if (const auto job = null_or(object, "paid_job", fixed_of<Digest>))
-        out.paid = Market::Paid{*job, amount_of(object, "paid_wei_per_pflop")};
+    if (const auto paid = null_or(object, "paid_wei_per_pflop", amount_of))
+        out.paid = Market::Paid{null_or(object, "paid_job", fixed_of<Digest>), *paid};
     out.running_jobs = count_of(object, "running_jobs");
     out.running_slots = count_of(object, "running_slots");
     return out;
@@ -481,8 +481,10 @@ ModelData read_model_data(const json::object& object) {
                   text_of(object, "name"),
                   text_of(object, "licence"),
                   number_of<std::uint32_t>(object, "vocabulary"),
+                  {},
                   {}};
     read_value(object, "tokenizer", out.tokenizer);
+    read_value(object, "tokenizer_owner", out.tokenizer_owner);
     return out;
 }
 
@@ -495,6 +497,7 @@ ModelLoss read_model_loss(const json::object& object) {
 JobModel read_model(const json::object& object) {
     JobModel out;
     out.job = fixed_of<Digest>(object, "job_id");
+    out.owner = fixed_of<Address>(object, "owner");
     out.name = text_of(object, "name");
     out.round = count_of(object, "round");
     out.newest_round = count_of(object, "newest_round");

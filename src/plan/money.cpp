@@ -22,8 +22,8 @@ PriceChoice reference_price(const Facts& facts) {
         out.wei_per_pflop = facts.usual_price->wei_per_pflop;
         out.source = PriceSource::kMedianJob;
         out.job = facts.usual_price->job;
-        out.why =
-            "the median of what the network's jobs paid, that of " + out.job->hex().substr(0, 10);
+        out.why = "the median of what the network's jobs paid";
+        if (out.job) out.why += ", that of " + out.job->hex().substr(0, 10);
         return out;
     }
     out.wei_per_pflop = default_price_wei_per_pflop();

@@ -37,10 +37,11 @@ Result<DatasetReference> parse_dataset_reference(std::string_view text) {
 }
 
 Result<NamedDataset> name_dataset(db::Transaction& tx, const DatasetReference& reference,
-                                  const Digest& root, const Address& owner, UnixMs now_ms) {
+                                  const Digest& root, const Address& owner, UnixMs now_ms,
+                                  std::uint32_t names_max) {
     GYM_CHECK(lock_registrations(tx));
     // The name first: what it refuses shows before the dataset is registered.
-    GYM_CHECK(take_name(tx, NameKind::kDataset, reference.name, owner, now_ms));
+    GYM_CHECK(take_name(tx, NameKind::kDataset, reference.name, {owner, now_ms, names_max}));
     GYM_TRY(const auto last, newest(tx, reference.name, Viewer::service()));
     if (last && last->root == root && reference.version.value_or(last->version) == last->version)
         return NamedDataset{*last, false};

@@ -15,11 +15,32 @@ constexpr std::array<std::string_view, 6> kStatusNames = {"submitted", "running"
 constexpr std::array<std::string_view, 3> kRequestNames = {"pause", "resume", "cancel"};
 constexpr std::uint32_t kJobListMax = 1000;
 
-constexpr std::string_view kJobSelect =
-    "SELECT j.*, (SELECT count(*) FROM registry.round r WHERE r.job_id = j.id "
+constexpr std::string_view kJobColumns =
+    "j.rounds, j.slots_max, j.workers_min, j.steps, j.checkpoint_every, "
+    "j.evaluate_windows, j.delta_norm_max, j.price_wei_per_pflop, j.unit_ms, "
+    "j.report_ms, j.reveal_ms, j.defence_ms, j.challenge_ms, j.draws_max, "
+    "j.sampling_floor_ppm, j.sampling_aggregate_ppm, j.quorum_ppm, j.grace_ms, "
+    "j.adapt_steps, j.seed, j.program_root, j.program_blob, j.evaluate_program_root, "
+    "j.evaluate_program_blob, j.logits_program_root, j.logits_program_blob, "
+    "j.base_state_root, j.base_state_blob, j.momentum_root, j.momentum_blob, "
+    "j.tokens_per_step, j.flops_per_step, j.parameters, j.worker_memory_bytes, j.id, "
+    "j.owner, j.name, j.dataset_root, j.budget_wei, j.init_root, j.init_blob, "
+    "j.init_own, j.visibility, j.data_price_wei_per_mtoken, j.data_quality_ppm, "
+    "j.status, j.status_reason, j.request, j.request_reason, j.submitted_at_ms, "
+    "j.started_at_ms, j.ended_at_ms, "
+    "(SELECT count(*) FROM registry.round r WHERE r.job_id = j.id "
     "AND r.state IN ('aggregated', 'closed')) AS rounds_done, (SELECT string_agg(a, ''::bytea "
     "ORDER BY a) FROM unnest(j.allowed::bytea[]) a) AS allowed_joined, (SELECT d.owner FROM "
     "registry.dataset d WHERE d.root = j.dataset_root) AS data_owner FROM registry.job j ";
+
+/// One job.
+std::string select_job() {
+    return "SELECT j.spec_yaml, " + std::string(kJobColumns);
+}
+/// Any number of them, without their job files: one has up to a megabyte.
+std::string select_jobs() {
+    return "SELECT '' AS spec_yaml, " + std::string(kJobColumns);
+}
 
 JobTerms to_terms(const db::Row& row) {
     JobTerms terms;
@@ -204,7 +225,7 @@ Status add_budget(db::Transaction& tx, const Digest& id, const Amount& amount) {
 }
 
 Result<Job> get_job(db::Transaction& tx, const Digest& id) {
-    GYM_TRY(const auto row, tx.exec_optional(std::string(kJobSelect) + "WHERE j.id = $1", {id}));
+    GYM_TRY(const auto row, tx.exec_optional(select_job() + "WHERE j.id = $1", {id}));
     if (!row) return fail(ErrorCode::kNotFound, "there is no job " + id.hex());
     return to_job(*row);
 }
@@ -221,7 +242,7 @@ Result<std::vector<Job>> list_jobs(db::Transaction& tx, const JobFilter& filter)
     std::optional<std::string_view> status;
     if (filter.status) status = to_string(*filter.status);
     GYM_TRY(const db::Rows rows,
-            tx.exec(std::string(kJobSelect) +
+            tx.exec(select_jobs() +
                         "WHERE ($1::bytea IS NULL OR owner = $1) AND ($2::text IS NULL OR status = "
                         "$2) AND registry.may_see($5::boolean, $6::bytea, owner, visibility, "
                         "allowed) ORDER BY submitted_at_ms DESC, id LIMIT $3 OFFSET $4",
@@ -237,7 +258,7 @@ Result<std::vector<Job>> list_jobs(db::Transaction& tx, const JobFilter& filter)
 
 Result<Job> get_job_of_model(db::Transaction& tx, const Digest& id, const Viewer& viewer) {
     GYM_TRY(const auto row,
-            tx.exec_optional(std::string(kJobSelect) +
+            tx.exec_optional(select_job() +
                                  "WHERE j.id = $1 AND registry.may_see($2::boolean, $3::bytea, "
                                  "j.owner, j.visibility, j.allowed)",
                              {id, viewer.sees_all(), viewer.address()}));

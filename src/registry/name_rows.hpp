@@ -12,9 +12,15 @@ namespace gym::registry {
 /// A kind of names, each with a table (name, owner, registered_at_ms).
 enum class NameKind : std::uint8_t { kDataset, kModel };
 
-/// Makes the name `owner`'s if nobody has it. @errors kPermissionDenied if another owner has it.
-Status take_name(db::Transaction& tx, NameKind kind, const std::string& name, const Address& owner,
-                 UnixMs now_ms);
+struct NewName {
+    Address owner;
+    UnixMs now_ms = 0;
+    std::uint32_t names_max = 0;  ///< that an owner may have of a kind
+};
+
+/// Makes the name its owner's if nobody has it. Needs a lock of all names of the kind.
+/// @errors kPermissionDenied if another owner has it; kOutOfRange if this one has enough.
+Status take_name(db::Transaction& tx, NameKind kind, const std::string& name, const NewName& taken);
 
 /// The number of a name's next version. @param last the newest there is.
 /// @errors kConflict if `reference` asks for another one: versions follow each other.

@@ -54,7 +54,17 @@ Status read_datasets(YamlMap& map, registry::DatasetQuota& quota) {
     GYM_TRY(YamlMap datasets, map.map("datasets"));
     GYM_CHECK(datasets.read_integer("owner_max", 1, 1'000'000'000, quota.datasets_max));
     GYM_CHECK(datasets.read_integer("owner_bytes_max", 1, std::int64_t{1} << 50, quota.bytes_max));
+    GYM_CHECK(datasets.read_integer("owner_names_max", 1, 1'000'000, quota.names_max));
     return datasets.finish();
+}
+
+Status read_models(YamlMap& map, registry::ModelQuota& quota) {
+    if (!map.has("models")) return {};
+    GYM_TRY(YamlMap models, map.map("models"));
+    GYM_CHECK(models.read_integer("owner_names_max", 1, 1'000'000, quota.names_max));
+    GYM_CHECK(models.read_integer("owner_versions_max", 1, 1'000'000'000, quota.versions_max));
+    GYM_CHECK(models.read_integer("owner_bytes_max", 1, std::int64_t{1} << 50, quota.bytes_max));
+    return models.finish();
 }
 
 Status read_mixes(YamlMap& map, ApiConfig& config) {
@@ -92,6 +102,7 @@ Result<ApiConfig> load_api_config(const std::string& path) {
     GYM_CHECK(
         map.read_integer("dataset_bytes_max", 1, std::int64_t{1} << 40, config.dataset_bytes_max));
     GYM_CHECK(read_datasets(map, config.dataset_quota));
+    GYM_CHECK(read_models(map, config.model_quota));
     GYM_CHECK(read_uploads(map, config));
     GYM_CHECK(read_mixes(map, config));
     GYM_CHECK(

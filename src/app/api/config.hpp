@@ -9,6 +9,7 @@
 #include "gym/db/config.hpp"
 #include "gym/http_server/server.hpp"
 #include "gym/registry/dataset_quota.hpp"
+#include "gym/registry/model_names.hpp"
 
 namespace gym::app {
 
@@ -25,6 +26,7 @@ struct ApiConfig {
     std::int64_t node_live_ms = 30'000;
     std::uint64_t dataset_bytes_max = std::uint64_t{256} << 20;
     registry::DatasetQuota dataset_quota;
+    registry::ModelQuota model_quota;
     std::string uploads;  ///< folder
     api::UploadLimits upload_limits;
     std::string mixes;          ///< folder for the files of mixes while they are made

@@ -85,6 +85,7 @@ Status serve(const app::ApiConfig& config, const std::stop_token& stop) {
     options.node_live_ms = config.node_live_ms;
     options.usefulness_default_ppm = config.usefulness_default_ppm;
     options.dataset_quota = config.dataset_quota;
+    options.model_quota = config.model_quota;
     options.dataset_bytes_max = config.dataset_bytes_max;
     options.price_per_pflop_min = config.price_per_pflop_min;
     options.uploads.emplace(config.uploads, blobs.key());

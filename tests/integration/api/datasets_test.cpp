@@ -201,6 +201,23 @@ TEST_F(DatasetsTest, ANameBelongsToItsFirstOwnerAndItsVersionsFollowEachOther) {
     EXPECT_EQ(backend().dataset_versions("zoo", registry::Viewer::service())->size(), 3U);
 }
 
+TEST_F(DatasetsTest, AnOwnerHasSoManyNames) {
+    const Digest root = enter(prose(random_, 3'000), 1).root;
+    const auto name = [&](const std::string& text) {
+        return api_db_->transact([&](db::Transaction& tx) {
+            return registry::name_dataset(tx, {.name = text}, root, address_of(1), 1'000, 2);
+        });
+    };
+    ASSERT_TRUE(name("one").ok());
+    ASSERT_TRUE(name("two").ok());
+    const auto third = name("three");
+    ASSERT_FALSE(third.ok());
+    EXPECT_EQ(third.error().code, ErrorCode::kOutOfRange);
+    EXPECT_NE(third.error().message.find("you have 2 names of datasets"), std::string::npos)
+        << third.error().message;
+    EXPECT_TRUE(name("two").ok()) << "it has that one";
+}
+
 TEST_F(DatasetsTest, TheDatabaseItselfKeepsNamesAndVersions) {
     const Digest root = enter(prose(random_, 3'000), 1).root;
     ASSERT_TRUE(backend().name_dataset(address_of(1), {.name = "zoo"}, root).ok());

@@ -42,13 +42,18 @@ class ModelsTest : public testing::ApiDatabaseTest {
         ApiDatabaseTest::SetUp();
         store_.emplace(vault::SealedStore::open(place_ / "blobs", at_rest_).value());
         uploads_.emplace(*api_db_, files_, clock_);
+        limit({});
+        deposit(owner_, "1000", "d1");
+        deposit(other_, "1000", "d2");
+    }
+    /// A backend with this quota of models.
+    void limit(const registry::ModelQuota& quota) {
         PostgresBackend::Options options;
         options.asset = testing::kAsset;
         options.network = testing::kNetwork;
         options.uploads = files_;
+        options.model_quota = quota;
         backend_.emplace(*api_db_, *store_, clock_, options);
-        deposit(owner_, "1000", "d1");
-        deposit(other_, "1000", "d2");
     }
     Digest put(const Bytes& blob, const Address& owner) {
         const Digest root = blob::blob_root(blob);
@@ -345,6 +350,83 @@ TEST_F(ModelsTest, DataOfOthersInAJobsWeightsKeepItsLicence) {
             .ok());
 }
 
+/// What a refusal says of data that the submitter may not see.
+TEST_F(ModelsTest, PrivateDataInAJobsWeightsIsNotNamed) {
+    const Bytes file = dataset_file(std::string(3'000, 'y'));
+    DatasetOffer offered{
+        .owner = owner_, .name = "nobodys-business", .licence = "CC-BY-NC-4.0", .file = file};
+    offered.access = registry::Access{registry::Visibility::kAllowList, {other_}};
+    const auto text = backend_->add_dataset(offered);
+    ASSERT_TRUE(text.ok()) << text.error().message;
+    const Digest data = text->dataset.root;
+    const auto job = backend_->submit_job(
+        sealed({other_, "first", job_spec(data, "100", "use: non-commercial\n")}));
+    ASSERT_TRUE(job.ok()) << job.error().message;
+    ASSERT_TRUE(testing::store_round(database_.owner(), job->job.id, {Digest{{1}}, Digest{{2}}},
+                                     {Digest{{3}}, Digest{{4}}}, address_of(7))
+                    .ok());
+    ASSERT_TRUE(
+        backend_->set_dataset_access(owner_, data, {registry::Visibility::kPrivate, {}}).ok());
+    const auto refused = backend_->submit_job(
+        sealed({other_, "second",
+                job_spec(dataset_, "100", "init: \"job:" + job->job.id.hex() + "\"\n")}));
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kPermissionDenied);
+    for (const std::string& secret : {std::string("nobodys"), data.hex(), owner_.hex()})
+        EXPECT_EQ(refused.error().message.find(secret), std::string::npos)
+            << refused.error().message;
+}
+
+/// Who was shown a model once keeps what it may do with it, and no more.
+TEST_F(ModelsTest, AClosedModelKeepsItsLicence) {
+    ModelOffer offered = offer("zoo", base_state("a"));
+    offered.licence = "CC-BY-NC-4.0";
+    const auto model = push(offered);
+    ASSERT_TRUE(model.ok()) << model.error().message;
+    const std::string free_use = "use: non-commercial\n";
+    ASSERT_TRUE(submit(model->state.root, "first", other_, free_use).ok());
+    ASSERT_TRUE(backend_
+                    ->set_model_access(owner_, {.name = "zoo", .version = 1},
+                                       {registry::Visibility::kPrivate, {}})
+                    .ok());
+    const auto again =
+        submit(model->state.root, "again", other_, free_use + "evaluate_windows: 3\n");
+    EXPECT_TRUE(again.ok()) << again.error().message;
+    const auto commercial = submit(model->state.root, "commercial", other_);
+    ASSERT_FALSE(commercial.ok());
+    EXPECT_EQ(commercial.error().code, ErrorCode::kPermissionDenied);
+    EXPECT_EQ(commercial.error().message.find("zoo"), std::string::npos)
+        << commercial.error().message;
+}
+
+/// Names and versions are never removed.
+TEST_F(ModelsTest, AnOwnerHasAQuota) {
+    const engine::State a = base_state("a"), b = base_state("b");
+    limit({.names_max = 2, .versions_max = 3, .bytes_max = engine::encode_state(a).size()});
+    ASSERT_TRUE(push(offer("one", a)).ok());
+    const auto more_bytes = push(offer("one", b));
+    ASSERT_FALSE(more_bytes.ok());
+    EXPECT_EQ(more_bytes.error().code, ErrorCode::kOutOfRange);
+    EXPECT_NE(more_bytes.error().message.find("of your registered models"), std::string::npos)
+        << more_bytes.error().message;
+    ASSERT_TRUE(push(offer("two", a)).ok()) << "the same bytes";
+    const auto third = push(offer("three", a));
+    ASSERT_FALSE(third.ok());
+    EXPECT_EQ(third.error().code, ErrorCode::kOutOfRange);
+    EXPECT_NE(third.error().message.find("you have 2 names of models"), std::string::npos)
+        << third.error().message;
+    EXPECT_TRUE(push(offer("three", b, other_)).ok()) << "each owner has one of its own";
+    ModelOffer licensed = offer("two", a);
+    licensed.licence = "MIT";
+    ASSERT_TRUE(push(licensed).ok());
+    licensed.licence = "CC0-1.0";
+    const auto version = push(licensed);
+    ASSERT_FALSE(version.ok());
+    EXPECT_NE(version.error().message.find("3 versions"), std::string::npos)
+        << version.error().message;
+    EXPECT_TRUE(push(offer("one", a)).ok()) << "what is there is found";
+}
+
 // Else a folder that was exported and uploaded would lose them.
 TEST_F(ModelsTest, WeightsThatTheNetworkTrainedKeepTheirLicencesWhenTheyAreUploaded) {
     const auto text = backend_->add_dataset({.owner = owner_,
@@ -419,6 +501,10 @@ TEST_F(ModelsTest, ListsShowOfEachNameTheNewestThatOneMaySee) {
     EXPECT_EQ(backend_->model_versions("zoo", registry::Viewer::account(owner_))->size(), 2U);
     EXPECT_EQ(backend_->model_versions("zoo", registry::Viewer::account(other_))->size(), 1U);
     EXPECT_EQ(seen("zoo", other_)->version, 1U) << "the newest that it may see";
+    EXPECT_FALSE(seen("zoo", other_)->state_layout.empty());
+    const auto listed = backend_->models({});
+    for (const registry::ModelVersion& model : listed.value())
+        EXPECT_TRUE(model.state_layout.empty()) << "a list is not megabytes";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "api_fixture.hpp"
 #include "gym/api/api.hpp"
+#include "trained_job.hpp"
 
 namespace gym::api {
 namespace {
@@ -203,6 +204,22 @@ TEST_F(PrivateTest, APrivateModelDoesNotExistForOthersAndItsBillsDo) {
     EXPECT_EQ(get(at + "/model", other_).status, 409U) << "there, and not prepared yet";
     EXPECT_EQ(count(get("/v1/jobs", std::nullopt), "jobs"), 1U);
     EXPECT_EQ(ask("PUT", at + "/visibility", other_, R"({"visibility":"private"})").status, 403U);
+}
+
+TEST_F(PrivateTest, ThePriceOfAPrivateJobNamesNoJob) {
+    deposit(owner_, "1000", "d1");
+    const Digest id = submit({owner_, "k", job_spec(dataset_)})->job.id;
+    const registry::StateRef state{Digest{{1}}, Digest{{2}}};
+    ASSERT_TRUE(testing::store_round(database_.owner(), id, state, state, address_of(7), 1).ok());
+    const auto market = json::parse(get("/v1/market", std::nullopt).body);
+    EXPECT_TRUE(market.at("paid_wei_per_pflop").is_string()) << "its price counts";
+    EXPECT_TRUE(market.at("paid_job").is_null()) << "its id is its owner's";
+    ASSERT_EQ(
+        ask("PUT", "/v1/jobs/" + id.hex() + "/visibility", owner_, R"({"visibility":"public"})")
+            .status,
+        200U);
+    const auto open = json::parse(get("/v1/market", std::nullopt).body);
+    EXPECT_EQ(open.at("paid_job").as_string(), id.hex());
 }
 
 TEST_F(PrivateTest, ALicenceThatSaysPrivateIsNotPublishedForNothing) {

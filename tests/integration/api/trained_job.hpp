@@ -7,9 +7,10 @@
 namespace gym::api::testing {
 
 /// A submitted job's first round as the coordinator stores it, by a single worker.
-/// @param base before it. @param next after it.
+/// @param base before it. @param next after it. @param commitments to units of it.
 inline Status store_round(db::Database& owner, const Digest& job, const registry::StateRef& base,
-                          const registry::StateRef& next, const Address& worker) {
+                          const registry::StateRef& next, const Address& worker,
+                          std::uint32_t commitments = 0) {
     const registry::StateRef momentum{Digest{{0x11}}, Digest{{0x12}}};
     return owner.transact([&](db::Transaction& tx) -> Status {
         registry::JobArtifacts made;
@@ -24,7 +25,7 @@ inline Status store_round(db::Database& owner, const Digest& job, const registry
         record.slots = {{0, worker, kPpm, 4}};
         GYM_CHECK(registry::record_round(tx, record, base, momentum, 1));
         GYM_CHECK(registry::open_round(tx, job, 1, 2, 1));
-        GYM_CHECK(registry::seal_round(tx, job, 1, Digest{}, 0, 1));
+        GYM_CHECK(registry::seal_round(tx, job, 1, Digest{}, commitments, 1));
         GYM_CHECK(registry::mark_posted(tx, job, 1, 1, 2));
         GYM_CHECK(registry::set_beacon(tx, job, 1, Digest{}));
         return registry::set_aggregated(tx, job, 1, {next, momentum, {}, {}, 2.5}, 1);

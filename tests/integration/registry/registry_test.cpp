@@ -193,7 +193,8 @@ TEST_F(RegistryDatabase, SubmittingTwiceIsOneJobAndOtherContentAConflict) {
     EXPECT_EQ(code_of(bad_terms), ErrorCode::kInvalidArgument);
     const auto jobs =
         api->transact([](db::Transaction& tx) { return list_jobs(tx, JobFilter{}); }).value();
-    EXPECT_EQ(jobs.size(), 1U);
+    ASSERT_EQ(jobs.size(), 1U);
+    EXPECT_TRUE(jobs[0].spec_yaml.empty()) << "a list is not megabytes";
 }
 
 TEST_F(RegistryDatabase, RoundsAreNumberedWithoutGapsAndRecordedOnce) {

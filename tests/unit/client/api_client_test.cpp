@@ -236,6 +236,16 @@ TEST_F(ClientTest, ReadsWhatRunsOnTheMarket) {
     ASSERT_TRUE(read.ok()) << read.error().message;
     EXPECT_EQ(read->running_jobs, 2U);
     EXPECT_EQ(read->running_slots, 9U);
+    EXPECT_FALSE(read->paid);
+    market.paid = api::Market::Paid{std::nullopt, Amount(5)};
+    answer(api::to_json(market));
+    const auto hidden = client().market();
+    ASSERT_TRUE(hidden.ok() && hidden->paid);
+    EXPECT_FALSE(hidden->paid->job);
+    EXPECT_EQ(hidden->paid->wei_per_pflop, Amount(5));
+    market.paid->job = digest(7);
+    answer(api::to_json(market));
+    EXPECT_EQ(client().market()->paid->job, digest(7));
 }
 
 TEST_F(ClientTest, ReadsADatasetAndItsMeasurement) {

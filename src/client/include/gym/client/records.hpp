@@ -132,7 +132,8 @@ struct ModelData {
     std::string name;
     std::string licence;
     std::uint32_t vocabulary = 0;
-    std::optional<Digest> tokenizer;  ///< root; absent: a token is a byte, or nobody said
+    std::optional<Digest> tokenizer;         ///< root; absent: a token is a byte, or nobody said
+    std::optional<Address> tokenizer_owner;  ///< who wrote its files; absent: nobody, or not known
 };
 struct ModelLoss {
     std::uint64_t round = 0;
@@ -141,6 +142,7 @@ struct ModelLoss {
 /// A job's model after one of its rounds.
 struct JobModel {
     Digest job;
+    Address owner;
     std::string name;
     std::uint64_t round = 0;  ///< 0: before any training
     std::uint64_t newest_round = 0;
@@ -189,10 +191,10 @@ struct Market {
     std::uint64_t jobs = 0;
     std::optional<Amount> wei_per_pflop;  ///< the median; absent without jobs
     struct Paid {
-        Digest job;
+        std::optional<Digest> job;  ///< absent: it is not public
         Amount wei_per_pflop;
     };
-    std::optional<Paid> paid = {};  ///< the newest job that has trained a round
+    std::optional<Paid> paid = {};  ///< the median by what was trained; absent: nothing was
     // Of all jobs that run and have rounds left to train.
     std::uint64_t running_jobs = 0;
     std::uint64_t running_slots = 0;

@@ -24,7 +24,7 @@ struct Machine {
 /// What a job paid for its work.
 struct PaidPrice {
     Amount wei_per_pflop;
-    Digest job;
+    std::optional<Digest> job;  ///< absent: a job that is not public
 };
 
 /// What plans and estimates need to know about a network. The defaults are those of a network that

@@ -10,6 +10,7 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/db/database.hpp"
+#include "gym/registry/dataset_quota.hpp"
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/name_reference.hpp"
 #include "gym/registry/visibility.hpp"
@@ -38,9 +39,11 @@ struct NamedDataset {
 /// Makes `root` the next version of a name, or returns what the newest version is if it is `root`
 /// already. A reference with a version is that of the new one.
 /// @errors kNotFound: no such dataset, and nothing else is wrong; kPermissionDenied: it or the name
-/// belongs to another owner; kConflict: the version is not the next one.
+/// belongs to another owner; kConflict: the version is not the next one; kOutOfRange: the owner has
+/// `names_max` names already.
 Result<NamedDataset> name_dataset(db::Transaction& tx, const DatasetReference& reference,
-                                  const Digest& root, const Address& owner, UnixMs now_ms);
+                                  const Digest& root, const Address& owner, UnixMs now_ms,
+                                  std::uint32_t names_max = DatasetQuota().names_max);
 /// Of the versions that the viewer may see, as are the newest ones. @errors kNotFound.
 Result<DatasetVersion> get_dataset_version(db::Transaction& tx, const DatasetReference& reference,
                                            const Viewer& viewer = Viewer::service());

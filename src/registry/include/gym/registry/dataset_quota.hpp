@@ -12,6 +12,7 @@ namespace gym::registry {
 struct DatasetQuota {
     std::uint64_t datasets_max = 1'000;                  ///< mixes included
     std::uint64_t bytes_max = std::uint64_t{256} << 30;  ///< of their tokens together
+    std::uint32_t names_max = 100;
 };
 
 /// Bytes of each token in a dataset's file: as many as its vocabulary needs.

@@ -143,7 +143,7 @@ struct JobFilter {
     std::uint32_t offset = 0;
     Viewer viewer = Viewer::service();
 };
-/// Newest first, those whose model the viewer may see.
+/// Newest first, those whose model the viewer may see; without their `spec_yaml`.
 Result<std::vector<Job>> list_jobs(db::Transaction& tx, const JobFilter& filter);
 
 /// The job, for a viewer who may see its model. @errors kNotFound, as get_job(), for all others.

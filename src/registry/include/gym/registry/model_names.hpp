@@ -35,7 +35,7 @@ struct ModelVersion {
     std::uint32_t version = 0;
     Address owner;                         ///< of the name
     ModelBlobRef state;                    ///< the weights: a base state
-    Bytes state_layout;                    ///< its tensors (engine::encode_layout)
+    Bytes state_layout;                    ///< its tensors (engine::encode_layout); none in lists
     ModelBlobRef program;                  ///< the train program that they are of
     std::optional<Digest> tokenizer;       ///< root; absent: nobody said
     std::optional<Digest> tokenizer_blob;  ///< of its files (tokenizer::encode_bundle)
@@ -50,13 +50,21 @@ struct NamedModel {
     bool is_new = false;
 };
 
+/// What one owner may register: names and versions are never removed, and uploads stay with the
+/// network.
+struct ModelQuota {
+    std::uint32_t names_max = 100;
+    std::uint32_t versions_max = 1'000;                  ///< of all names together
+    std::uint64_t bytes_max = std::uint64_t{256} << 30;  ///< of the weights that it uploaded
+};
+
 /// Makes weights the next version of a name, or returns the newest version if it has the same
 /// weights, program, tokenizer and licence already. A reference with a version is that of the new
 /// one. @param model whose name and version are ignored.
 /// @errors kPermissionDenied: the name belongs to another owner; kConflict: the version is not the
-/// next one, or the newest one is the same for other viewers.
+/// next one, or the newest one is the same for other viewers; kOutOfRange: more than the quota.
 Result<NamedModel> name_model(db::Transaction& tx, const ModelReference& reference,
-                              const ModelVersion& model);
+                              const ModelVersion& model, const ModelQuota& quota = {});
 
 // Versions that the viewer may not see are to it as if they did not exist.
 
