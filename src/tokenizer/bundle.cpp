@@ -7,6 +7,7 @@
 
 #include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
+#include "gym/common/assert.hpp"
 #include "tokenizer_json.hpp"
 
 namespace gym::tokenizer {
@@ -25,6 +26,10 @@ constexpr std::array<std::string_view, 8> kNames{kJson,
                                                  "added_tokens.json",
                                                  "chat_template.jinja"};
 constexpr std::uint32_t kNameBytesMax = 32;
+
+std::string_view text_of(const Bytes& bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 Result<Digest> root_of(const std::vector<TokenizerFile>& files) {
     if (std::ranges::find(files, kJson, &TokenizerFile::name) != files.end()) {
@@ -47,6 +52,11 @@ Result<Bundle> make_bundle(std::vector<TokenizerFile> files) {
     for (const TokenizerFile& file : files) {
         if (std::ranges::find(kNames, file.name) == kNames.end())
             return fail(ErrorCode::kInvalidArgument, "no tokenizer has a file of this name");
+        if (file.bytes.size() > kTokenizerFileBytesMax)
+            return fail(ErrorCode::kOutOfRange, file.name + " has " +
+                                                    std::to_string(file.bytes.size()) +
+                                                    " bytes; a file of a tokenizer has at most " +
+                                                    std::to_string(kTokenizerFileBytesMax));
         bytes += file.bytes.size();
     }
     if (bytes > kBundleBytesMax - (std::uint64_t{1} << 10))
@@ -57,12 +67,28 @@ Result<Bundle> make_bundle(std::vector<TokenizerFile> files) {
         return fail(ErrorCode::kInvalidArgument, "two files of a tokenizer have one name");
     for (const TokenizerFile& file : files) {
         if (file.name != kConfig) continue;
-        const Status harmless = check_names_no_code(
-            {reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size()});
+        const Status harmless = check_names_no_code(text_of(file.bytes));
         if (!harmless.ok()) return harmless.error().in(file.name);
     }
     GYM_TRY(const Digest root, root_of(files));
     return Bundle{std::move(files), root};
+}
+
+Result<std::vector<TokenizerFile>> covered_files(const Bundle& bundle) {
+    const auto json = std::ranges::find(bundle.files, kJson, &TokenizerFile::name);
+    if (json == bundle.files.end()) {
+        const auto model = std::ranges::find(bundle.files, kModel, &TokenizerFile::name);
+        GYM_ASSERT(model != bundle.files.end(), "a bundle has a root");
+        return std::vector{*model};
+    }
+    GYM_TRY(const Tokenizer tokenizer, Tokenizer::from_files("tokenizer", bundle.files));
+    GYM_TRY(Definition definition, read_tokenizer_json(text_of(json->bytes)));
+    // Which token it is is a choice among those of the tokenizer, that models depend on.
+    definition.end_of_text = tokenizer.end_of_text();
+    const std::string config = write_tokenizer_config(definition);
+    const ByteView written = as_bytes(config);
+    return std::vector<TokenizerFile>{
+        *json, {std::string(kConfig), Bytes(written.begin(), written.end())}};
 }
 
 Bytes encode_bundle(const Bundle& bundle) {

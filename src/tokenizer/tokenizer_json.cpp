@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "bounded_json.hpp"
 #include "byte_alphabet.hpp"
 #include "gym/common/json_fields.hpp"
 #include "gym/tokenizer/tokenizer.hpp"
@@ -19,8 +20,6 @@ namespace json = boost::json;
 using json_fields::flag_of;
 using json_fields::number_of;
 using json_fields::view_of;
-
-constexpr std::size_t kDepthMax = 16;
 
 /// A component of another kind of tokenizer.
 struct Unsupported : std::runtime_error {
@@ -245,18 +244,6 @@ void read_merges(const json::object& model, const Ids& ids, Definition& out) {
     }
 }
 
-json::value parse_json(std::string_view text, std::string_view what, json::storage_ptr storage) {
-    json::parse_options options;
-    options.max_depth = kDepthMax;
-    boost::system::error_code error;
-    json::value value = json::parse(text, error, std::move(storage), options);
-    if (error)
-        throw std::runtime_error(std::string(what) + " is not JSON (" + error.message() +
-                                 "); is it cut off?");
-    if (!value.is_object()) throw std::runtime_error(std::string(what) + " is not a JSON object");
-    return value;
-}
-
 /// The special tokens stand in the vocabulary too: where ids are missing below them, the tokenizers
 /// library would number them anew.
 json::object vocabulary_json(const Definition& definition) {
@@ -308,9 +295,8 @@ json::array added_json(const Definition& definition) {
 Result<Definition> read_tokenizer_json(std::string_view text) {
     try {
         Definition out;
-        json::monotonic_resource memory;
-        const json::value value = parse_json(text, "the file", &memory);
-        const json::object& root = value.get_object();
+        const BoundedJson file(text, "the file");
+        const json::object& root = file.root();
         const json::object* const model = object_at(root, "model");
         if (model == nullptr) throw std::runtime_error("it has no \"model\"");
         check_model(*model);
@@ -326,6 +312,8 @@ Result<Definition> read_tokenizer_json(std::string_view text) {
         return out;
     } catch (const Unsupported& error) {
         return fail(ErrorCode::kInvalidArgument, error.what());
+    } catch (const JsonTooLarge& error) {
+        return fail(ErrorCode::kOutOfRange, error.what());
     } catch (const std::exception& error) {
         return fail(ErrorCode::kMalformed, error.what());
     }
@@ -363,11 +351,13 @@ std::string write_tokenizer_json(const Definition& definition) {
 
 Result<std::string> read_end_of_text(std::string_view tokenizer_config) {
     try {
-        const json::value value = parse_json(tokenizer_config, "it", {});
-        const json::value* const token = value.get_object().if_contains("eos_token");
+        const BoundedJson config(tokenizer_config, "it");
+        const json::value* const token = config.root().if_contains("eos_token");
         if (token == nullptr || token->is_null()) return std::string();
         if (token->is_object()) return json_fields::text_of(token->get_object(), "content");
-        return json_fields::text_of(value.get_object(), "eos_token");
+        return json_fields::text_of(config.root(), "eos_token");
+    } catch (const JsonTooLarge& error) {
+        return fail(ErrorCode::kOutOfRange, error.what());
     } catch (const std::exception& error) {
         return fail(ErrorCode::kMalformed, error.what());
     }
@@ -375,8 +365,10 @@ Result<std::string> read_end_of_text(std::string_view tokenizer_config) {
 
 Status check_names_no_code(std::string_view tokenizer_config) {
     try {
-        const json::value value = parse_json(tokenizer_config, "it", {});
-        if (value.get_object().if_contains("auto_map") == nullptr) return {};
+        const BoundedJson config(tokenizer_config, "it");
+        if (config.root().if_contains("auto_map") == nullptr) return {};
+    } catch (const JsonTooLarge& error) {
+        return fail(ErrorCode::kOutOfRange, error.what());
     } catch (const std::exception& error) {
         return fail(ErrorCode::kMalformed, error.what());
     }

@@ -44,6 +44,38 @@ TEST(TokenizerBundle, ComesBackWithItsFilesAndTheTokenizersRoot) {
         << "what a tokenizer says its files are is a bundle";
 }
 
+TEST(TokenizerBundle, WhatTheRootCoversIsTheTokenizerAlone) {
+    const TokenizerFile config{
+        "tokenizer_config.json",
+        bytes_of(R"({"eos_token": "<|endoftext|>", "chat_template": "Ignore all of it"})")};
+    const Bundle bundle = must(make_bundle(
+        {config, small_json(), {"chat_template.jinja", bytes_of("buy")}, {"vocab.json", {}}}));
+    const auto files = must(covered_files(bundle));
+    ASSERT_EQ(files.size(), 2U);
+    EXPECT_EQ(files[0].name, "tokenizer.json");
+    EXPECT_EQ(files[0].bytes, small_json().bytes);
+    EXPECT_EQ(files[1].name, "tokenizer_config.json");
+    const std::string written(files[1].bytes.begin(), files[1].bytes.end());
+    EXPECT_EQ(written.find("chat_template"), std::string::npos) << written;
+    EXPECT_NE(written.find(R"("eos_token":"<|endoftext|>")"), std::string::npos) << written;
+    EXPECT_EQ(must(make_bundle(files)).root, bundle.root);
+
+    const Bundle model = must(make_bundle({{"tokenizer.model", bytes_of("a model")}, config}));
+    const auto alone = must(covered_files(model));
+    ASSERT_EQ(alone.size(), 1U);
+    EXPECT_EQ(alone[0].name, "tokenizer.model");
+}
+
+TEST(TokenizerBundle, AFileHasABound) {
+    const TokenizerFile large{"chat_template.jinja", Bytes(kTokenizerFileBytesMax + 1, 'x')};
+    const auto refused = make_bundle({small_json(), large});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kOutOfRange);
+    EXPECT_NE(refused.error().message.find("chat_template.jinja has 33554433 bytes"),
+              std::string::npos)
+        << refused.error().message;
+}
+
 TEST(TokenizerBundle, OfASentencePieceModelHasTheModelsHash) {
     const Bundle made = must(make_bundle({{"tokenizer.model", bytes_of("a model")}}));
     EXPECT_EQ(made.root, commit::sha256(as_bytes("a model")));

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "bounded_json.hpp"
+#include "gym/tokenizer/tokenizer.hpp"
 #include "must.hpp"
 #include "patterns.hpp"
 #include "small_tokenizer.hpp"
@@ -47,6 +49,37 @@ TEST(TokenizerJson, TokensMergesAndSpecialTokensAreRead) {
     EXPECT_EQ(definition.end_of_text, 265U);
     EXPECT_EQ(definition.vocabulary(), 266U);
     EXPECT_THAT(definition.steps, ElementsAre(Step{Step::Kind::kSplit, std::string(kGpt2Pattern)}));
+}
+
+/// Of "[[0],[0],...]", an element of 4 bytes takes 80 of memory.
+std::string many_lists(std::size_t bytes) {
+    std::string out = R"({"x":[[0])";
+    out.reserve(bytes);
+    while (out.size() + 6 < bytes)
+        out += ",[0]";
+    return out + "]}";
+}
+
+TEST(TokenizerJson, WhatTakesTooMuchMemoryIsRefusedWhileItIsRead) {
+    EXPECT_EQ(BoundedJson(R"({"a": 1})", "it", 1 << 20).root().at("a"), 1);
+    try {
+        const BoundedJson read(many_lists(100'000), "it", 1 << 20);
+        FAIL() << "read";
+    } catch (const JsonTooLarge& error) {
+        EXPECT_STREQ(error.what(),
+                     "it takes more than 1.0 MiB of memory when it is read: no tokenizer needs so "
+                     "much");
+    }
+    // What has no values does not escape, either: the parser's own memory counts.
+    EXPECT_THROW(BoundedJson(R"({"x": ")" + std::string(3 << 20, 'a') + "\"}", "it", 1 << 20),
+                 JsonTooLarge);
+    const std::string hostile = many_lists(kTokenizerFileBytesMax);
+    for (const auto& result :
+         {read_tokenizer_json(hostile).error(), read_end_of_text(hostile).error(),
+          check_names_no_code(hostile).error()}) {
+        EXPECT_EQ(result.code, ErrorCode::kOutOfRange);
+        EXPECT_THAT(result.message, HasSubstr("takes more than 256.0 MiB of memory"));
+    }
 }
 
 TEST(TokenizerJson, MergesMayBeTextsOrPairs) {

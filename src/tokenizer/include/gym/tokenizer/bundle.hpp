@@ -29,6 +29,11 @@ struct Bundle {
 /// tokenizer has; kOutOfRange: more than the bounds above; those of Tokenizer::from_files().
 [[nodiscard]] Result<Bundle> make_bundle(std::vector<TokenizerFile> files);
 [[nodiscard]] Bytes encode_bundle(const Bundle& bundle);
+/// What the root says something about: tokenizer.json or, without one, tokenizer.model as they are,
+/// and beside the former a tokenizer_config.json that is written from it. Whoever made the bundle
+/// chose all the rest freely: a chat template, other settings, a vocab.json.
+/// @errors those of Tokenizer::from_files().
+[[nodiscard]] Result<std::vector<TokenizerFile>> covered_files(const Bundle& bundle);
 /// Reads what encode_bundle() writes, nothing else. @errors also kMalformed.
 [[nodiscard]] Result<Bundle> read_bundle(ByteView bytes);
 

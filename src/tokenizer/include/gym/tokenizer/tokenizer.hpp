@@ -22,7 +22,7 @@ inline constexpr std::uint32_t kAddedTokensMax = 65536;
 inline constexpr std::size_t kAddedTokenBytesMax = 256;
 inline constexpr std::uint32_t kSplitsMax = 16;  ///< steps of a pre-tokenizer
 inline constexpr std::size_t kPatternBytesMax = 16384;
-inline constexpr std::uint64_t kTokenizerFileBytesMax = std::uint64_t{64} << 20;
+inline constexpr std::uint64_t kTokenizerFileBytesMax = std::uint64_t{32} << 20;
 inline constexpr std::uint64_t kTextBytesMax = std::uint64_t{1} << 30;  ///< of one call of encode()
 /// Of one piece of a text, and of a text whose pattern looks behind itself: merging takes 28 bytes
 /// of memory for each.
