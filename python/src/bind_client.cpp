@@ -248,8 +248,8 @@ void bind_job_calls(py::class_<ApiClient, std::shared_ptr<ApiClient>>& api) {
             "submit_job",
             [](const ApiClient& self, const std::string& yaml, const std::string& key,
                const plan::OrderSigner& signer, bool again) {
-                const auto seal = unwrap(signer.seal_job(yaml, key, SystemClock().now_ms()));
-                return unlocked([&] { return self.submit_job(yaml, key, seal, again); }).value;
+                const auto order = unwrap(signer.seal_job(yaml, key, SystemClock().now_ms()));
+                return unlocked([&] { return self.submit_job(yaml, key, order, again); }).value;
             },
             py::arg("yaml"), py::arg("key"), py::arg("signer"), py::arg("again") = false)
         .def("fund_job",

@@ -261,7 +261,9 @@ void evidence_schemas(json::object& out) {
     out["Market"] = schema(
         {{"jobs", "count", "the newest ones, at most 100"},
          {"price_wei_per_pflop", "wei?", "their median; null without any"},
-         {"paid_job", "hash?", "that paid the median price, by what the newest jobs trained"},
+         {"paid_job", "hash?",
+          "that paid the median price, by what the newest jobs trained; null where it is not "
+          "public"},
          {"paid_wei_per_pflop", "wei?", "what it pays"},
          {"running_jobs", "count", "with rounds left to train: they share the network's workers"},
          {"running_slots", "count", "of all of them"}});

@@ -3,6 +3,7 @@
 #include "gym/api/postgres.hpp"
 #include "gym/api/uploads.hpp"
 #include "gym/engine/state_layout.hpp"
+#include "gym/ledger/ledger.hpp"
 #include "gym/licence/licence.hpp"
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/job_spec.hpp"
@@ -43,6 +44,17 @@ Status rehearse(db::Database& database, const PostgresBackend::Options& options,
     });
     return outcome.error().code == taken_back.code ? Status() : outcome;
 }
+
+/// The error for missing money, with advice. `what` names its purpose.
+Error insufficient(db::Transaction& tx, const ledger::AccountKey& available,
+                   const std::string& what, const Amount& amount);
+
+/// That the owner has signed this very text with these terms, in time, and has money at all. Reads
+/// the text's bytes, not what they say.
+/// @errors kMismatch, kPermissionDenied, kInvalidArgument, kInsufficientFunds: those of a
+/// submission.
+Status check_order(db::Database& database, const PostgresBackend::Options& options,
+                   const Submission& submission, UnixMs now_ms);
 
 /// Rates that bound a job's costs; absent until coordinator and gym-rewards have published them.
 Result<std::optional<protocol::CostRates>> cost_rates(db::Transaction& tx);

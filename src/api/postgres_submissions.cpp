@@ -1,7 +1,6 @@
 #include "gym/api/postgres.hpp"
 
 #include <algorithm>
-#include <mutex>
 #include <utility>
 
 #include "gym/api/uploads.hpp"
@@ -245,21 +244,6 @@ Status check_steerable(const registry::Job& job, const Address& owner) {
     return {};
 }
 
-/// The error for missing money, with advice. `what` names its purpose.
-Error insufficient(db::Transaction& tx, const ledger::AccountKey& available,
-                   const std::string& what, const Amount& amount) {
-    const auto balance = ledger::balance(tx, available);
-    if (!balance.ok()) return balance.error();
-    const Amount held = balance->spendable();
-    const auto missing = amount.minus(held);
-    if (!missing.ok()) return missing.error();
-    return fail(ErrorCode::kInsufficientFunds,
-                what + " is " + amount.to_tokens() + " GYM, " + held.to_tokens() +
-                    " are available: deposit " + missing->to_tokens() +
-                    " more (`gym wallet deposit`) and wait until the deposit is final (`gym wallet "
-                    "balance`), or lower the sum");
-}
-
 /// Moves `amount` from the owner's available money into the job's escrow, once per `transfer`.
 /// `what` names the sum in an error.
 /// @return whether it was done now. @errors kInsufficientFunds, kConflict.
@@ -279,7 +263,7 @@ Result<bool> lock_money(db::Transaction& tx, const std::string& asset, const Fun
     const ledger::TransferStatus status = statuses.front();
     if (ledger::done(status)) return status == ledger::TransferStatus::kCreated;
     if (status == ledger::TransferStatus::kInsufficient)
-        return insufficient(tx, available, what, funding.amount);
+        return calls::insufficient(tx, available, what, funding.amount);
     if (status == ledger::TransferStatus::kExistsDifferent)
         return fail(ErrorCode::kConflict, "the Idempotency-Key was used with another amount");
     if (status == ledger::TransferStatus::kClosed)
@@ -291,9 +275,11 @@ Result<bool> lock_money(db::Transaction& tx, const std::string& asset, const Fun
 }  // namespace
 
 Result<Submitted> PostgresBackend::submit_job(const Submission& submission) {
-    GYM_TRY(const CheckedSpec spec, check_spec(submission, options_.price_per_pflop_min));
-    GYM_CHECK(records::check_seal(options_.network, spec.order, submission.seal));
     const UnixMs now_ms = clock_.now_ms();
+    GYM_CHECK(calls::check_order(database_, options_, submission, now_ms));
+    GYM_TRY(const CheckedSpec spec, check_spec(submission, options_.price_per_pflop_min));
+    // The order's terms are those of the text.
+    GYM_CHECK(records::check_seal(options_.network, spec.order, submission.seal));
     return calls::write(database_, options_, [&](db::Transaction& tx) -> Result<Submitted> {
         Submitted out;
         GYM_TRY(out.replayed, claim_key(tx, submission, spec.job.id, now_ms));
@@ -523,8 +509,8 @@ Result<AddedDataset> PostgresBackend::add_dataset(const DatasetOffer& offer) {
         };
         return register_file(offer, blob::blob_root(offer.file), FileInMemory(offer.file), put);
     }
-    const std::unique_lock lock(*reading_, std::try_to_lock);
-    if (!lock)
+    const auto turn = reading_->take(offer.owner, clock_.now_ms());
+    if (!turn)
         return fail(ErrorCode::kUnavailable, "another uploaded file is being read; ask again");
     const Digest& blob = *offer.upload;
     GYM_TRY(const auto file, open_upload(offer.owner, blob));

@@ -17,6 +17,10 @@ constexpr std::uint64_t kDatasetBodyBytesMax = std::uint64_t{256} << 20;
 const Parameter kOrderHeader{
     "Gym-Order",
     "JSON: chain_id, escrow, expiry (Unix seconds) and signature (EIP-712, of the order's owner)."};
+const Parameter kJobOrderHeader{
+    "Gym-Order",
+    "JSON: chain_id, escrow, expiry (Unix seconds) and signature (EIP-712, of the order's owner), "
+    "and of what is signed datasets, budget_wei, price_wei_per_pflop and max_data_price_wei."};
 
 /// @errors kMalformed.
 Result<std::string> idempotency_key(const Call& call) {
@@ -51,13 +55,35 @@ Result<records::OrderSeal> order_seal(const Call& call) {
     }
 }
 
+/// What the order of a job says of the job's text. @errors kMalformed.
+Result<records::OrderTerms> order_terms(const Call& call) {
+    try {
+        const json::object object = json::parse(call.request.header(kOrder)).as_object();
+        records::OrderTerms terms;
+        const json::value& datasets = json_fields::member_of(object, "datasets");
+        for (const json::value& root : datasets.as_array())
+            terms.datasets.push_back(
+                json_fields::take("datasets", Digest::parse(std::string_view(root.as_string()))));
+        terms.budget_wei = json_fields::amount_of(object, "budget_wei");
+        terms.price_wei_per_pflop = json_fields::amount_of(object, "price_wei_per_pflop");
+        terms.max_data_price_wei = json_fields::amount_of(object, "max_data_price_wei");
+        return terms;
+    } catch (const std::exception& error) {
+        return fail(ErrorCode::kMalformed,
+                    std::string("the header Gym-Order of a job repeats what is signed "
+                                "(docs/PROTOCOL.md, \"Orders\"): ") +
+                        error.what());
+    }
+}
+
 Result<Response> submit_job(RouteContext& context, const Call& call) {
     GYM_TRY(std::string key, idempotency_key(call));
     GYM_TRY(const std::uint64_t again, call.number("again", 1, 0));
     GYM_TRY(const records::OrderSeal seal, order_seal(call));
+    GYM_TRY(records::OrderTerms terms, order_terms(call));
     GYM_TRY(const Submitted submitted,
-            context.with.submissions.submit_job(
-                {*call.owner, std::move(key), call.request.body, again != 0, seal}));
+            context.with.submissions.submit_job({*call.owner, std::move(key), call.request.body,
+                                                 again != 0, seal, std::move(terms)}));
     Response response = json_response(submitted.replayed ? 200 : 201,
                                       json::serialize(to_json(submitted.job, viewer_of(call))));
     response.headers.emplace_back("Location", "/v1/jobs/" + submitted.job.id.hex());
@@ -199,7 +225,7 @@ void add_write_routes(Router& router, RouteContext& context) {
                 .headers = {{"Idempotency-Key",
                              "Chosen by the caller, new for each job: 1 to 128 characters. Its "
                              "SHA-256 is the order's nonce."},
-                            kOrderHeader},
+                            kJobOrderHeader},
                 .needs_key = true,
                 .body_type = "application/yaml",
                 .body_bytes_max = 1 << 20,

@@ -29,11 +29,23 @@ std::string path_of_round(const Digest& job, std::uint64_t round) {
 }
 
 /// The header that takes an order's signature along.
-std::string text_of(const records::OrderSeal& seal) {
-    return json::serialize(json::object{{"chain_id", seal.network.chain_id},
-                                        {"escrow", seal.network.escrow.hex()},
-                                        {"expiry", seal.expiry_s},
-                                        {"signature", seal.signature.hex()}});
+json::object object_of(const records::OrderSeal& seal) {
+    return {{"chain_id", seal.network.chain_id},
+            {"escrow", seal.network.escrow.hex()},
+            {"expiry", seal.expiry_s},
+            {"signature", seal.signature.hex()}};
+}
+/// The same of a job, with what gym-api needs to check it before it reads the job's text.
+json::object object_of(const records::SealedTerms& order) {
+    json::array datasets;
+    for (const Digest& root : order.terms.datasets)
+        datasets.emplace_back(root.hex());
+    json::object out = object_of(order.seal);
+    out["datasets"] = std::move(datasets);
+    out["budget_wei"] = order.terms.budget_wei.to_string();
+    out["price_wei_per_pflop"] = order.terms.price_wei_per_pflop.to_string();
+    out["max_data_price_wei"] = order.terms.max_data_price_wei.to_string();
+    return out;
 }
 
 /// Adds a page of at most `wanted` lines. Pages get older, so that there is an end.
@@ -143,12 +155,12 @@ Result<Answer<JobBill>> ApiClient::bill(const Digest& job) const {
 
 Result<Answer<Job>> ApiClient::submit_job(const std::string& yaml,
                                           const std::string& idempotency_key,
-                                          const records::OrderSeal& seal, bool again) const {
+                                          const records::SealedTerms& order, bool again) const {
     return post({.path = again ? "/v1/jobs?again=1" : "/v1/jobs",
                  .content_type = "application/yaml",
                  .body = yaml,
                  .idempotency_key = idempotency_key,
-                 .order = text_of(seal)},
+                 .order = json::serialize(object_of(order))},
                 with_json(read_job));
 }
 
@@ -158,7 +170,7 @@ Result<Answer<Job>> ApiClient::fund_job(const Digest& job, const Amount& amount,
     return post({.path = "/v1/jobs/" + job.hex() + "/budget",
                  .body = json::serialize(json::object{{"amount_wei", amount.to_string()}}),
                  .idempotency_key = idempotency_key,
-                 .order = text_of(seal)},
+                 .order = json::serialize(object_of(seal))},
                 with_json(read_job));
 }
 

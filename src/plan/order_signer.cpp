@@ -11,14 +11,15 @@ std::uint64_t expiry(UnixMs now_ms) {
 
 }  // namespace
 
-Result<records::OrderSeal> OrderSigner::seal_job(const std::string& yaml,
-                                                 const std::string& idempotency_key,
-                                                 UnixMs now_ms) const {
+Result<records::SealedTerms> OrderSigner::seal_job(const std::string& yaml,
+                                                   const std::string& idempotency_key,
+                                                   UnixMs now_ms) const {
     GYM_TRY(const auto spec, registry::parse_submitted_spec(yaml, "job"));
     records::JobOrder order =
         registry::job_order(spec, yaml, key.address(), records::order_nonce(idempotency_key));
     order.expiry_s = expiry(now_ms);
-    return records::seal_order(network, order, key);
+    return records::SealedTerms{registry::order_terms(spec),
+                                records::seal_order(network, order, key)};
 }
 
 records::OrderSeal OrderSigner::seal_funding(const Digest& job, const Amount& amount,

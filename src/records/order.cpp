@@ -49,6 +49,17 @@ Digest order_nonce(std::string_view idempotency_key) {
     return commit::sha256(as_bytes(idempotency_key));
 }
 
+JobOrder job_order(const OrderTerms& terms, std::string_view text, const Address& owner,
+                   const Digest& nonce) {
+    return {.owner = owner,
+            .spec = spec_digest(text),
+            .datasets = terms.datasets,
+            .budget_wei = terms.budget_wei,
+            .price_wei_per_pflop = terms.price_wei_per_pflop,
+            .max_data_price_wei = terms.max_data_price_wei,
+            .nonce = nonce};
+}
+
 Digest order_digest(const OrderNetwork& network, const JobOrder& order) {
     Bytes datasets;
     datasets.reserve(order.datasets.size() * sizeof(Digest));

@@ -1,5 +1,6 @@
 #include "gym/registry/job_spec.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 
@@ -182,7 +183,30 @@ std::string to_string(const InitialWeights& init) {
            (init.round ? "@" + std::to_string(*init.round) : "");
 }
 
+namespace {
+
+bool is_base64(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' ||
+           c == '/' || c == '=';
+}
+
+std::size_t longest_word(std::string_view text) {
+    std::size_t longest = 0, length = 0;
+    for (const char c : text) {
+        length = is_base64(c) ? length + 1 : 0;
+        longest = std::max(longest, length);
+    }
+    return longest;
+}
+
+}  // namespace
+
 Result<SubmittedSpec> parse_submitted_spec(const std::string& text, const std::string& origin) {
+    if (const std::size_t others = text.size() - longest_word(text); others > kJobSpecOtherBytesMax)
+        return fail(ErrorCode::kOutOfRange,
+                    origin + " has " + std::to_string(others) + " bytes" +
+                        " beside the program of an imported model, at most " +
+                        std::to_string(kJobSpecOtherBytesMax) + " are possible");
     GYM_TRY(JobSpec spec, parse_job_spec(text, origin));
     if (!spec.model)
         return fail(ErrorCode::kInvalidArgument,
@@ -201,15 +225,16 @@ Result<SubmittedSpec> parse_submitted_spec(const std::string& text, const std::s
     return out;
 }
 
-records::JobOrder job_order(const SubmittedSpec& spec, std::string_view text, const Address& owner,
-                            const Digest& nonce) {
-    return {.owner = owner,
-            .spec = records::spec_digest(text),
-            .datasets = {spec.dataset_root},
+records::OrderTerms order_terms(const SubmittedSpec& spec) {
+    return {.datasets = {spec.dataset_root},
             .budget_wei = spec.spec.budget_wei,
             .price_wei_per_pflop = spec.spec.terms.price_wei_per_pflop,
-            .max_data_price_wei = spec.spec.max_data_price_wei,
-            .nonce = nonce};
+            .max_data_price_wei = spec.spec.max_data_price_wei};
+}
+
+records::JobOrder job_order(const SubmittedSpec& spec, std::string_view text, const Address& owner,
+                            const Digest& nonce) {
+    return records::job_order(order_terms(spec), text, owner, nonce);
 }
 
 }  // namespace gym::registry

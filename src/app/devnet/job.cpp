@@ -1,6 +1,7 @@
 #include "job.hpp"
 
 #include <chrono>
+#include <utility>
 
 #include "gym/blob/dataset.hpp"
 #include "gym/client/api_client.hpp"
@@ -10,7 +11,8 @@
 #include "gym/devnet/infrastructure.hpp"
 #include "gym/devnet/progress.hpp"
 #include "gym/ledger/ledger.hpp"
-#include "gym/registry/job_spec.hpp"
+#include "gym/plan/order_signer.hpp"
+#include "gym/registry/jobs.hpp"
 #include "gym/rewards/claim_proof.hpp"
 
 namespace gym::devnet {
@@ -37,15 +39,11 @@ Result<std::string> fill_in(const std::filesystem::path& job_file, const std::st
 }
 
 /// The job's order, signed by its owner.
-Result<records::OrderSeal> sealed_order(const Layout& layout, const std::string& job) {
+Result<records::SealedTerms> sealed_order(const Layout& layout, const std::string& job) {
     GYM_TRY(const auto deployment, contracts::load_deployment(layout.deployment()));
-    GYM_TRY(const crypto::PrivateKey owner, holder_key(layout, kJobOwner));
-    GYM_TRY(const auto spec, registry::parse_submitted_spec(job, "the demo's job"));
-    records::JobOrder order =
-        registry::job_order(spec, job, owner.address(), records::order_nonce(kSubmission));
-    order.expiry_s =
-        static_cast<std::uint64_t>(SystemClock().now_ms() / 1000) + records::kOrderLifetimeSeconds;
-    return records::seal_order({deployment.chain_id, deployment.escrow}, order, owner);
+    GYM_TRY(crypto::PrivateKey owner, holder_key(layout, kJobOwner));
+    const plan::OrderSigner signer{std::move(owner), {deployment.chain_id, deployment.escrow}};
+    return signer.seal_job(job, kSubmission, SystemClock().now_ms());
 }
 
 Result<Amount> payable_total(db::Transaction& tx) {
@@ -123,8 +121,8 @@ Result<Digest> submit_job(const Layout& layout, const Programs& programs, const 
                           const std::filesystem::path& job_file) {
     GYM_TRY(const std::string key, ensure_api_key(layout, programs, kJobOwner));
     GYM_TRY(const std::string job, fill_in(job_file, dataset.hex()));
-    GYM_TRY(const records::OrderSeal seal, sealed_order(layout, job));
-    GYM_TRY(const auto submitted, api_of(layout, key).submit_job(job, kSubmission, seal));
+    GYM_TRY(const records::SealedTerms order, sealed_order(layout, job));
+    GYM_TRY(const auto submitted, api_of(layout, key).submit_job(job, kSubmission, order));
     return submitted->id;
 }
 

@@ -81,12 +81,17 @@ class ApiDatabaseTest : public ::testing::Test {
     std::uint64_t expiry() const {
         return static_cast<std::uint64_t>(clock_.now_ms() / 1000) + records::kOrderLifetimeSeconds;
     }
-    /// Signs the submission as its owner. Leaves a text that does not parse as a job unsigned.
+    /// Signs the submission as its owner. Of a text that does not parse as a job it says nothing.
     Submission sealed(Submission submission) const {
         const auto spec = registry::parse_submitted_spec(submission.spec_yaml, "job");
-        if (!spec.ok()) return submission;
-        auto order = registry::job_order(*spec, submission.spec_yaml, submission.owner,
-                                         records::order_nonce(submission.idempotency_key));
+        return sealed_as(std::move(submission),
+                         spec.ok() ? registry::order_terms(*spec) : records::OrderTerms());
+    }
+    /// Signs these terms, whatever the text says.
+    Submission sealed_as(Submission submission, const records::OrderTerms& terms) const {
+        submission.terms = terms;
+        auto order = records::job_order(terms, submission.spec_yaml, submission.owner,
+                                        records::order_nonce(submission.idempotency_key));
         order.expiry_s = expiry();
         submission.seal = records::seal_order(kNetwork, order, signing_key_of(submission.owner));
         return submission;

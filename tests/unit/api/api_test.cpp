@@ -34,7 +34,7 @@ class ApiTest : public ::testing::Test {
         return {{"authorization", std::string("Bearer ") + testing::kGoodKey},
                 {"content-type", "application/yaml"},
                 {"idempotency-key", idempotency_key},
-                {"gym-order", testing::kSealText}};
+                {"gym-order", testing::kJobSealText}};
     }
 
     FakeBackend backend_;
@@ -319,7 +319,15 @@ TEST_F(ApiTest, AnApiKeyAloneSpendsNothing) {
     }
     EXPECT_EQ(backend_.submissions, 0);
     headers["gym-order"] = testing::kSealText;
+    const Response half = send("POST", "/v1/jobs", "name: x", headers);
+    EXPECT_EQ(half.status, 400U) << "nothing is read before its terms are checked";
+    EXPECT_NE(half.body.find("datasets"), std::string::npos) << half.body;
+    EXPECT_EQ(backend_.submissions, 0);
+    headers["gym-order"] = testing::kJobSealText;
     EXPECT_EQ(send("POST", "/v1/jobs", "name: x", headers).status, 201U);
+    EXPECT_EQ(backend_.last_terms.budget_wei, Amount(5));
+    EXPECT_EQ(backend_.last_terms.price_wei_per_pflop, Amount(6));
+    EXPECT_EQ(backend_.last_terms.datasets, std::vector{digest_of(7)});
     EXPECT_EQ(backend_.last_seal.network.escrow.data.back(), 0xeeU);
     EXPECT_EQ(backend_.last_seal.signature.data.front(), 0x11U);
 }

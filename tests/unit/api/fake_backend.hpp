@@ -19,6 +19,11 @@ inline const std::string kSealText =
     R"({"chain_id":1,"escrow":"0x00000000000000000000000000000000000000ee","expiry":30,)"
     R"("signature":"0x)" +
     std::string(130, '1') + "\"}";
+/// The same of a job, with what its order says of the job's text.
+inline const std::string kJobSealText =
+    kSealText.substr(0, kSealText.size() - 1) +
+    R"(,"datasets":["0x0000000000000000000000000000000000000000000000000000000000000007"],)"
+    R"("budget_wei":"5","price_wei_per_pflop":"6","max_data_price_wei":"0"})";
 
 inline Address address_of(std::uint8_t last) {
     Address out;
@@ -230,9 +235,11 @@ class FakeBackend final : public Queries, public Submissions, public Keys, publi
     registry::ModelFilter last_model_filter;
     Result<registry::NamedModel> name_model(const ModelOffer& offer) override {
         last_model_offer = offer;
+        if (during_naming) during_naming();
         return registry::NamedModel{sample_model(), offer.reference.name != "known"};
     }
     ModelOffer last_model_offer;
+    std::function<void()> during_naming;
     Result<registry::ModelVersion> set_model_access(const Address& owner,
                                                     const registry::ModelReference& reference,
                                                     const registry::Access& access) override {
@@ -338,6 +345,7 @@ class FakeBackend final : public Queries, public Submissions, public Keys, publi
         GYM_CHECK(ping());
         ++submissions;
         last_seal = submission.seal;
+        last_terms = submission.terms;
         if (submission.spec_yaml == "poor")
             return fail(ErrorCode::kInsufficientFunds, "the budget is too large");
         if (submission.spec_yaml == "throw") throw std::runtime_error("unexpected");
@@ -347,6 +355,7 @@ class FakeBackend final : public Queries, public Submissions, public Keys, publi
     }
     std::string last_funding_key;
     records::OrderSeal last_seal;
+    records::OrderTerms last_terms;
     Result<registry::Job> request_job(const Address& owner, const Digest& id,
                                       registry::JobRequest) override {
         if (owner != address_of(1)) return fail(ErrorCode::kPermissionDenied, "not yours");

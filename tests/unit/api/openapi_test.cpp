@@ -120,7 +120,7 @@ TEST(OpenApi, EveryAnswerHasTheDocumentedForm) {
         if (route.id == "nameDataset") request.target += "?root=" + testing::digest_of(1).hex();
         request.headers["authorization"] = std::string("Bearer ") + testing::kGoodKey;
         request.headers["idempotency-key"] = "k";
-        request.headers["gym-order"] = testing::kSealText;
+        request.headers["gym-order"] = testing::kJobSealText;
         if (route.id == "putDatasetTokenizer") {
             const Bytes files = tokenizer::encode_bundle(bundle);
             request.body.assign(files.begin(), files.end());

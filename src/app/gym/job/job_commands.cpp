@@ -292,9 +292,9 @@ Status submit(const CliContext& context, const JobOptions& options) {
     GYM_TRY(auto submitted,
             send_once(options, "the job was submitted",
                       [&](const std::string& key) -> Result<client::Answer<client::Job>> {
-                          GYM_TRY(const records::OrderSeal seal,
+                          GYM_TRY(const records::SealedTerms order,
                                   signer.seal_job(job.yaml, key, SystemClock().now_ms()));
-                          return api.submit_job(job.yaml, key, seal, options.again);
+                          return api.submit_job(job.yaml, key, order, options.again);
                       }));
     const std::string sees = owner::who_sees_model(submitted->access, owner::count_nodes(api));
     if (context.json) {

@@ -129,10 +129,10 @@ struct Market {
     std::uint64_t jobs = 0;               ///< the newest, at most 100
     std::optional<Amount> wei_per_pflop;  ///< their median; absent without any
     struct Paid {
-        Digest job;
+        std::optional<Digest> job;  ///< absent: it is not public
         Amount wei_per_pflop;
     };
-    std::optional<Paid> paid;  ///< the newest job that has trained a round
+    std::optional<Paid> paid;  ///< the median by what was trained; absent: nothing was
     // Of all jobs that run and have rounds left to train: they share the workers.
     std::uint64_t running = 0;
     std::uint64_t slots_running = 0;
@@ -240,8 +240,9 @@ struct Submission {
     Address owner;
     std::string idempotency_key;
     std::string spec_yaml;
-    bool again = false;            ///< submit even if a job with the same text is running
-    records::OrderSeal seal = {};  ///< of the job's order, whose nonce follows from the key
+    bool again = false;              ///< submit even if a job with the same text is running
+    records::OrderSeal seal = {};    ///< of the job's order, whose nonce follows from the key
+    records::OrderTerms terms = {};  ///< of that order: checked before the text is read
 };
 struct Submitted {
     registry::Job job;

@@ -3,18 +3,19 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "gym/api/backend.hpp"
+#include "gym/api/turns.hpp"
 #include "gym/api/uploads.hpp"
 #include "gym/blob/blob_store.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/common/function_ref.hpp"
 #include "gym/db/database.hpp"
 #include "gym/registry/dataset_quota.hpp"
+#include "gym/registry/model_names.hpp"
 #include "gym/rewards/claim_proof.hpp"
 
 namespace gym::api {
@@ -31,6 +32,7 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
         /// Usefulness of datasets that are not measured yet (docs/REWARDS.md, "Usefulness").
         std::uint32_t usefulness_default_ppm = 500'000;
         registry::DatasetQuota dataset_quota = {};  ///< of each owner
+        registry::ModelQuota model_quota = {};      ///< of each owner
         /// Of a token file; more than a body may have can be uploaded.
         std::uint64_t dataset_bytes_max = std::uint64_t{256} << 20;
         Amount price_per_pflop_min;  ///< a job that pays less is refused
@@ -125,7 +127,7 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     const Clock& clock_;
     Options options_;
     /// One uploaded file is read at a time: it takes the disk anyhow.
-    std::unique_ptr<std::mutex> reading_ = std::make_unique<std::mutex>();
+    std::unique_ptr<Turns> reading_ = std::make_unique<Turns>();
     std::unique_ptr<rewards::PayoutTreeCache> payout_trees_ =
         std::make_unique<rewards::PayoutTreeCache>();
 };

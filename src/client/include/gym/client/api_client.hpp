@@ -164,11 +164,12 @@ class ApiClient {
         const registry::ModelReference& reference) const;
     /// What is not public does not leave this machine in the clear. @errors kInvalidArgument.
     [[nodiscard]] Status check_confidential(registry::Visibility visibility) const;
-    /// Happens once under one `idempotency_key`. @param seal of the order (registry::job_order)
-    /// with records::order_nonce(idempotency_key). @param again also if the same job is running.
+    /// Happens once under one `idempotency_key`. @param order of the text (registry::order_terms),
+    /// sealed with records::order_nonce(idempotency_key). @param again also if the same job is
+    /// running.
     [[nodiscard]] Result<Answer<Job>> submit_job(const std::string& yaml,
                                                  const std::string& idempotency_key,
-                                                 const records::OrderSeal& seal,
+                                                 const records::SealedTerms& order,
                                                  bool again = false) const;
     /// Locks more tokens; happens once under one `idempotency_key`. @param seal of the JobFunding.
     [[nodiscard]] Result<Answer<Job>> fund_job(const Digest& job, const Amount& amount,

@@ -19,9 +19,9 @@ struct OrderSigner {
     records::OrderNetwork network;
 
     /// Of a job's text as it is submitted. @errors those of registry::parse_submitted_spec().
-    [[nodiscard]] Result<records::OrderSeal> seal_job(const std::string& yaml,
-                                                      const std::string& idempotency_key,
-                                                      UnixMs now_ms) const;
+    [[nodiscard]] Result<records::SealedTerms> seal_job(const std::string& yaml,
+                                                        const std::string& idempotency_key,
+                                                        UnixMs now_ms) const;
     [[nodiscard]] records::OrderSeal seal_funding(const Digest& job, const Amount& amount,
                                                   const std::string& idempotency_key,
                                                   UnixMs now_ms) const;

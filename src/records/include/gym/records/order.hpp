@@ -51,6 +51,20 @@ struct JobFunding {
 /// SHA-256 of the request's idempotency key: what is sent twice is one order.
 [[nodiscard]] Digest order_nonce(std::string_view idempotency_key);
 
+/// What a JobOrder repeats of its text, so that the signature can be checked before the text is
+/// read.
+struct OrderTerms {
+    std::vector<Digest> datasets;  ///< roots, in the order of the text
+    Amount budget_wei;
+    Amount price_wei_per_pflop;
+    Amount max_data_price_wei;
+
+    friend bool operator==(const OrderTerms&, const OrderTerms&) = default;
+};
+/// The order that these terms, a text and the request that brings it make. Without an expiry.
+[[nodiscard]] JobOrder job_order(const OrderTerms& terms, std::string_view text,
+                                 const Address& owner, const Digest& nonce);
+
 /// What is signed.
 [[nodiscard]] Digest order_digest(const OrderNetwork& network, const JobOrder& order);
 [[nodiscard]] Digest order_digest(const OrderNetwork& network, const JobFunding& funding);
@@ -62,6 +76,12 @@ struct OrderSeal {
     crypto::Signature signature;
 
     friend bool operator==(const OrderSeal&, const OrderSeal&) = default;
+};
+
+/// What goes along with a job's text.
+struct SealedTerms {
+    OrderTerms terms;
+    OrderSeal seal;
 };
 
 /// Signs with the owner's key, whose address must be the order's owner (GYM_ASSERT).

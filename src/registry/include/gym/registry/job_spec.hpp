@@ -15,6 +15,9 @@
 namespace gym::registry {
 
 inline constexpr std::size_t kJobSpecBytesMax = 1 << 20;
+/// Of a submitted text without its longest run of letters of base64, which is the program of an
+/// imported model: a parser copies one long word, and makes some hundred bytes of each short one.
+inline constexpr std::size_t kJobSpecOtherBytesMax = 64 << 10;
 inline constexpr const char* kMaxDataPriceKey = "max_data_price";
 inline constexpr const char* kUseKey = "use";
 inline constexpr const char* kVisibilityKey = "visibility";
@@ -75,7 +78,8 @@ inline constexpr std::string_view kInitJobPrefix = "job:";
 [[nodiscard]] std::string to_string(const InitialWeights& init);
 
 /// The same for a submitted file: `model` is present, `dataset` is a root, and `init` names weights
-/// that the network has. @errors also kInvalidArgument where it names files.
+/// that the network has. @errors also kInvalidArgument where it names files; kOutOfRange for more
+/// than kJobSpecOtherBytesMax, before anything is parsed.
 struct SubmittedSpec {
     JobSpec spec;
     Digest dataset_root;
@@ -83,6 +87,9 @@ struct SubmittedSpec {
 };
 [[nodiscard]] Result<SubmittedSpec> parse_submitted_spec(const std::string& text,
                                                          const std::string& origin);
+
+/// What its owner's order says of a submitted text.
+[[nodiscard]] records::OrderTerms order_terms(const SubmittedSpec& spec);
 
 /// The order that its owner signs for a submitted text. @param spec what parse_submitted_spec()
 /// makes of `text`.
