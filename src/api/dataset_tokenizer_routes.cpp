@@ -34,7 +34,10 @@ Result<Response> put_tokenizer(RouteContext& context, const Call& call) {
                     "dataset " + root.hex() + " belongs to " + dataset.owner.hex());
     GYM_CHECK(check_confidential(context, dataset.access.visibility));
     const ByteView files = as_bytes(call.request.body);
-    GYM_CHECK(check_files(dataset, files));
+    {
+        GYM_TRY([[maybe_unused]] const Turns::Turn turn, turn_for_tokenizer(context, call));
+        GYM_CHECK(check_files(dataset, files));
+    }
     GYM_TRY(const auto added, context.with.submissions.add_dataset_tokenizer(root, files));
     return json_response(added.is_new ? 201 : 200, json::serialize(to_json(added.tokenizer)));
 }
@@ -54,6 +57,12 @@ Result<Response> get_tokenizer(RouteContext& context, const Call& call) {
 }
 
 }  // namespace
+
+Result<Turns::Turn> turn_for_tokenizer(RouteContext& context, const Call& call) {
+    auto turn = context.tokenizers.take(*call.owner, context.with.clock.now_ms());
+    if (turn) return *std::move(turn);
+    return fail(ErrorCode::kUnavailable, "other tokenizer files are being read; ask again");
+}
 
 void add_dataset_tokenizer_routes(Router& router, RouteContext& context) {
     const std::vector<Parameter> path{{"root", "The dataset's root."}};

@@ -76,6 +76,11 @@ Result<ModelOffer> read_offer(const Call& call) {
 
 Result<Response> add_version(RouteContext& context, const Call& call) {
     GYM_TRY(const ModelOffer offer, read_offer(call));
+    std::optional<Turns::Turn> turn;
+    if (offer.tokenizer) {
+        GYM_TRY(Turns::Turn taken, turn_for_tokenizer(context, call));
+        turn.emplace(std::move(taken));
+    }
     GYM_TRY(const auto named, context.with.submissions.name_model(offer));
     return json_response(named.is_new ? 201 : 200,
                          json::serialize(to_json(named.version, viewer_of(call))));

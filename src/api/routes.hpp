@@ -1,6 +1,7 @@
 #pragma once
 
 #include "gym/api/api.hpp"
+#include "gym/api/turns.hpp"
 #include "metrics.hpp"
 
 namespace gym::api {
@@ -10,6 +11,7 @@ struct RouteContext {
     ApiDependencies with;
     ApiOptions options;
     Metrics& metrics;
+    Turns tokenizers = {};  ///< reading one takes hundreds of megabytes
 };
 
 // One function per group of routes; `context` must outlive the router.
@@ -27,6 +29,9 @@ void add_visibility_routes(Router& router, RouteContext& context);
 void add_write_routes(Router& router, RouteContext& context);
 void add_upload_routes(Router& router, RouteContext& context);
 void add_service_routes(Router& router, RouteContext& context);
+
+/// The caller's turn to have tokenizer files read. @errors kUnavailable while another's lasts.
+[[nodiscard]] Result<Turns::Turn> turn_for_tokenizer(RouteContext& context, const Call& call);
 
 /// On whose behalf a call reads: the owner of its API key, or somebody without one.
 [[nodiscard]] inline registry::Viewer viewer_of(const Call& call) {

@@ -64,6 +64,21 @@ TEST_F(DatasetTokenizerTest, ItsOwnerGivesThemAndEverybodyWithAKeyGetsThem) {
     EXPECT_EQ(ask("GET", nullptr).status, 401U);
 }
 
+TEST_F(DatasetTokenizerTest, OneIsReadAtATime) {
+    Response inside;
+    backend_.during_naming = [&] { inside = ask("PUT", testing::kGoodKey, files_); };
+    const Request naming{"POST",
+                         "/v1/model-names/m/versions",
+                         {{"authorization", std::string("Bearer ") + testing::kOtherKey},
+                          {"content-type", "application/json"}},
+                         R"({"licence":"MIT","tokenizer":")" + digest_of(3).hex() + "\"}",
+                         "req"};
+    EXPECT_EQ(api_.handle(naming).status, 201U);
+    EXPECT_EQ(inside.status, 503U) << inside.body;
+    EXPECT_TRUE(backend_.tokenizers.empty());
+    EXPECT_EQ(ask("PUT", testing::kGoodKey, files_).status, 201U);
+}
+
 TEST_F(DatasetTokenizerTest, OnlyItsOwnerGivesThem) {
     EXPECT_EQ(ask("PUT", testing::kOtherKey, files_).status, 403U);
     EXPECT_TRUE(backend_.tokenizers.empty());

@@ -1,7 +1,9 @@
 // Registered models over the API: offers, lists, and downloads for those who may see them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
+#include <utility>
 
 #include "fake_backend.hpp"
 #include "gym/api/api.hpp"
@@ -70,6 +72,32 @@ TEST_F(ModelNamesTest, AnOfferIsReadWhole) {
     EXPECT_EQ(offer.licence, "MIT");
     ASSERT_TRUE(offer.access);
     EXPECT_EQ(offer.access->allowed, std::vector{address_of(2)});
+}
+
+/// Reading one takes up to hundreds of megabytes.
+TEST_F(ModelNamesTest, OneTokenizerIsReadAtATimeOwnersInTurn) {
+    const std::string body = R"({"licence":"MIT","state":")" + digest_of(1).hex() +
+                             R"(","program":")" + digest_of(2).hex() + R"(","tokenizer":")" +
+                             digest_of(3).hex() + "\"}";
+    const std::string without = R"({"licence":"MIT","state":")" + digest_of(1).hex() +
+                                R"(","program":")" + digest_of(2).hex() + "\"}";
+    Response other;
+    bool first = true;
+    backend_.during_naming = [&] {
+        if (!std::exchange(first, false)) return;
+        other = ask("POST", kVersions, testing::kOtherKey, body);
+        EXPECT_EQ(ask("POST", kVersions, testing::kOtherKey, without).status, 201U)
+            << "there is nothing to wait for";
+    };
+    EXPECT_EQ(ask("POST", kVersions, testing::kGoodKey, body).status, 201U);
+    EXPECT_EQ(other.status, 503U);
+    const auto retry = std::ranges::find(other.headers, std::string("Retry-After"),
+                                         [](const auto& header) { return header.first; });
+    EXPECT_NE(retry, other.headers.end());
+    // The line is the same for datasets' tokenizers, and the other owner is first in it.
+    EXPECT_EQ(ask("POST", kVersions, testing::kGoodKey, body).status, 503U);
+    EXPECT_EQ(ask("POST", kVersions, testing::kOtherKey, body).status, 201U);
+    EXPECT_EQ(ask("POST", kVersions, testing::kGoodKey, body).status, 201U);
 }
 
 TEST_F(ModelNamesTest, AJobIsOfferedWithItsRound) {
