@@ -76,6 +76,19 @@ json::array losses_json(const Version& version) {
     return out;
 }
 
+/// Who wrote the files of a dataset's tokenizer: of a mix, the owner of the part that they came
+/// with.
+Result<std::optional<Address>> tokenizer_owner(Queries& queries, const registry::Dataset& dataset) {
+    GYM_TRY(const auto files, queries.dataset_tokenizer(dataset.root));
+    if (!files) return std::optional<Address>();
+    if (dataset.parts.empty()) return std::optional(dataset.owner);
+    for (const registry::DatasetPart& part : dataset.parts) {
+        GYM_TRY(const auto its, queries.dataset_tokenizer(part.root));
+        if (its && its->blob == files->blob) return std::optional(part.owner);
+    }
+    return std::optional<Address>();
+}
+
 Result<Response> get_model(RouteContext& context, const Call& call) {
     GYM_TRY(const Version version, version_of(context, call));
     Queries& queries = context.with.queries;
@@ -86,15 +99,17 @@ Result<Response> get_model(RouteContext& context, const Call& call) {
             queries.dataset(job.dataset_root, registry::Viewer::service()));
     // What a model was trained on belongs to it: licence and vocabulary. The name does not.
     const bool seen = viewer_of(call).may_see(dataset.access, dataset.owner);
-    json::object data{{"root", dataset.root.hex()},
-                      {"name", seen ? dataset.shown_name() : std::string()},
-                      {"licence", dataset.licence},
-                      {"vocabulary", dataset.vocabulary},
-                      {"tokenizer", nullptr}};
+    json::object data{
+        {"root", dataset.root.hex()}, {"name", seen ? dataset.shown_name() : std::string()},
+        {"licence", dataset.licence}, {"vocabulary", dataset.vocabulary},
+        {"tokenizer", nullptr},       {"tokenizer_owner", nullptr}};
     if (dataset.tokenizer) data["tokenizer"] = dataset.tokenizer->hex();
+    GYM_TRY(const auto gave, tokenizer_owner(queries, dataset));
+    if (gave) data["tokenizer_owner"] = gave->hex();
     return json_response(
         200, json::serialize(json::object{
                  {"job_id", job.id.hex()},
+                 {"owner", job.owner.hex()},
                  {"name", job.name},
                  {"round", version.round},
                  {"newest_round", version.newest},

@@ -110,9 +110,12 @@ void model_schemas(json::object& out) {
                                {"name", "text"},
                                {"licence", "text"},
                                {"vocabulary", "count"},
-                               {"tokenizer", "hash?", "that the dataset names; null: none"}});
+                               {"tokenizer", "hash?", "that the dataset names; null: none"},
+                               {"tokenizer_owner", "address?",
+                                "who wrote the tokenizer's files; null: nobody, or not known"}});
     out["ModelLoss"] = schema({{"round", "count"}, {"validation_loss", "real", "nats per token"}});
     out["Model"] = schema({{"job_id", "hash"},
+                           {"owner", "address", "of the job"},
                            {"name", "text", "of the job"},
                            {"round", "count", "after which the weights are; 0: before any"},
                            {"newest_round", "count", "that has weights"},

@@ -77,10 +77,18 @@ std::string loss_section(const ModelCard& card) {
     return text;
 }
 
-std::string tokens_section(const FolderConfig& config, const CardFacts& facts) {
+std::string tokenizer_files(const ModelCard& card) {
+    std::string text = "The tokenizer's files are in this folder.";
+    for (const std::string& note : card.tokenizer_notes)
+        text += " " + without_controls(note);
+    return text + "\n";
+}
+
+std::string tokens_section(const ModelCard& card, const FolderConfig& config,
+                           const CardFacts& facts) {
     switch (facts.tokens) {
         case CardFacts::Tokens::kFiles:
-            return "The tokenizer's files are in this folder.\n";
+            return tokenizer_files(card);
         case CardFacts::Tokens::kBytes:
             return "A token is a byte: token n is the byte n of the UTF-8 text. tokenizer.json "
                    "says "
@@ -95,7 +103,7 @@ std::string tokens_section(const FolderConfig& config, const CardFacts& facts) {
            ": use the tokenizer with which its data was made.\n";
 }
 
-std::string use_section(const FolderConfig& config, const CardFacts& facts) {
+std::string use_section(const ModelCard& card, const FolderConfig& config, const CardFacts& facts) {
     std::string text = "\n## Use\n";
     if (config.is_known())
         text += "```python\nfrom transformers import " + config.auto_class +
@@ -115,7 +123,7 @@ std::string use_section(const FolderConfig& config, const CardFacts& facts) {
                                 : "reads its whole window, and continues no text") +
                 ". Its loss on the validation part of a dataset:\n```\n"
                 "gym program evaluate --model FOLDER --data FILE\n```\n";
-    return text + tokens_section(config, facts);
+    return text + tokens_section(card, config, facts);
 }
 
 std::string check_section(const ModelCard& card, const CardFacts& facts) {
@@ -148,7 +156,7 @@ std::string model_card(const ModelCard& card, const FolderConfig& config, const 
     text += origin_rows(card);
     text += "\n## Data\n" + data_section(card);
     text += loss_section(card);
-    text += use_section(config, facts);
+    text += use_section(card, config, facts);
     return text + check_section(card, facts);
 }
 

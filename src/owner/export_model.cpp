@@ -1,7 +1,9 @@
 #include "gym/owner/export_model.hpp"
 
+#include <system_error>
 #include <utility>
 
+#include "gym/common/file.hpp"
 #include "model_download.hpp"
 
 namespace gym::owner {
@@ -20,16 +22,59 @@ interchange::ModelFolder describe(const client::JobModel& model) {
     return folder;
 }
 
-/// The files of the tokenizer that the job's data names, checked against its root; none if nobody
-/// gave them.
-Result<std::vector<interchange::NamedFile>> fetch_tokenizer(const client::ApiClient& api,
-                                                            const client::JobModel& model) {
-    std::vector<interchange::NamedFile> out;
-    if (model.datasets.empty() || !model.datasets.front().tokenizer) return out;
+constexpr const char* kUnchecked =
+    "Nobody checked what else than the tokenizer itself they say, such as a chat template.";
+
+/// Who wrote the files, if it is not the job's owner.
+std::optional<std::string> stranger(const client::JobModel& model, const client::ModelData& data) {
+    if (data.tokenizer_owner == model.owner) return std::nullopt;
+    return data.tokenizer_owner ? data.tokenizer_owner->hex() + ", who is not the job's owner"
+                                : std::string("a party that gym-api does not name");
+}
+
+/// What an earlier export wrote there of these files: the folder is written anew. Files that were
+/// changed since stay.
+void remove_left_out(const std::filesystem::path& folder,
+                     const std::vector<tokenizer::TokenizerFile>& files) {
+    for (const tokenizer::TokenizerFile& file : files) {
+        const auto there = read_file(folder / file.name, tokenizer::kTokenizerFileBytesMax);
+        std::error_code ignored;
+        if (there.ok() && *there == file.bytes)
+            std::filesystem::remove(folder / file.name, ignored);
+    }
+}
+
+/// Puts the files of the tokenizer that the job's data names, if anybody gave them, into `folder`,
+/// checked against its root, and says in card and `warnings` whose they are.
+Status fetch_tokenizer(const client::ApiClient& api, const client::JobModel& model,
+                       const ExportRequest& request, interchange::ModelFolder& folder,
+                       std::vector<std::string>& warnings) {
+    if (model.datasets.empty() || !model.datasets.front().tokenizer) return {};
     const client::ModelData& data = model.datasets.front();
     GYM_TRY(const auto files, api.tokenizer_files(data.root));
-    if (!files) return out;
-    return files_of_bundle(*files, *data.tokenizer, "dataset " + data.root.hex());
+    if (!files) return {};
+    GYM_TRY(auto bundle, read_bundle_of(*files, *data.tokenizer, "dataset " + data.root.hex()));
+    std::vector<std::string>& notes = folder.card.tokenizer_notes;
+    notes = {"They came with the dataset `" + data.root.hex() + "`"};
+    const auto author = stranger(model, data);
+    notes.front() += ", from " + author.value_or("the job's owner") + ".";
+    if (!author || request.all_tokenizer_files) {
+        notes.emplace_back(kUnchecked);
+        folder.tokenizer = named_files(std::move(bundle.files));
+        return {};
+    }
+    GYM_TRY(auto covered, tokenizer::covered_files(bundle));
+    remove_left_out(request.folder, bundle.files);
+    notes.emplace_back(
+        "Only the tokenizer itself was taken, and its configuration written anew; other files of "
+        "that party, such as a chat template, were left out.");
+    if (bundle.files.size() > 1)
+        warnings.push_back("the data's tokenizer comes from " + *author +
+                           ": of its files the tokenizer itself was taken, and others, such as a "
+                           "chat template, were left out "
+                           "(--all-tokenizer-files takes them, --tokenizer your own)");
+    folder.tokenizer = named_files(std::move(covered));
+    return {};
 }
 
 /// Of weights that the job did not train.
@@ -84,9 +129,10 @@ Result<Exported> export_model(const client::ApiClient& api, const ExportRequest&
     }
     folder.card.checks = out.checks;
     folder.tokenizer = request.tokenizer;
-    if (folder.tokenizer.empty()) {
-        GYM_TRY(folder.tokenizer, fetch_tokenizer(api, out.model));
-    }
+    if (folder.tokenizer.empty())
+        GYM_CHECK(fetch_tokenizer(api, out.model, request, folder, out.warnings));
+    else
+        folder.card.tokenizer_notes = {"They were given when the model was exported."};
     GYM_TRY(out.written, interchange::write_model_folder(request.folder, downloaded.program,
                                                          downloaded.state, folder));
     parts.remove();

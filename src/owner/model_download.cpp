@@ -11,7 +11,6 @@
 #include "gym/common/memory.hpp"
 #include "gym/engine/state.hpp"
 #include "gym/program/codec.hpp"
-#include "gym/tokenizer/bundle.hpp"
 
 namespace gym::owner {
 
@@ -104,16 +103,20 @@ Result<Downloaded> download_model(const client::ApiClient& api, const ModelSourc
     return Download(api, source, parts, calls).run();
 }
 
-Result<std::vector<interchange::NamedFile>> files_of_bundle(ByteView bytes, const Digest& root,
-                                                            const std::string& whose) {
+Result<tokenizer::Bundle> read_bundle_of(ByteView bytes, const Digest& root,
+                                         const std::string& whose) {
     GYM_TRY(tokenizer::Bundle bundle, tokenizer::read_bundle(bytes));
     if (bundle.root != root)
         return fail(ErrorCode::kMismatch, "gym-api sent the files of tokenizer " +
                                               bundle.root.hex() + ", " + whose + " names " +
                                               root.hex());
+    return bundle;
+}
+
+std::vector<interchange::NamedFile> named_files(std::vector<tokenizer::TokenizerFile> files) {
     std::vector<interchange::NamedFile> out;
-    out.reserve(bundle.files.size());
-    for (tokenizer::TokenizerFile& file : bundle.files)
+    out.reserve(files.size());
+    for (tokenizer::TokenizerFile& file : files)
         out.push_back({std::move(file.name), std::move(file.bytes)});
     return out;
 }

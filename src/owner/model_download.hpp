@@ -13,6 +13,7 @@
 #include "gym/interchange/model_folder.hpp"
 #include "gym/owner/model_check.hpp"
 #include "gym/program/program.hpp"
+#include "gym/tokenizer/bundle.hpp"
 
 /// The parts of a model from gym-api, checked against the roots that it names.
 namespace gym::owner {
@@ -60,11 +61,12 @@ struct Downloaded {
                                                 const DownloadFolder& parts,
                                                 const DownloadCalls& calls);
 
-/// The tokenizer's files in a bundle, for a model's folder. @errors kMismatch, naming `whose`, for
-/// another root.
-[[nodiscard]] Result<std::vector<interchange::NamedFile>> files_of_bundle(ByteView bundle,
-                                                                          const Digest& root,
-                                                                          const std::string& whose);
+/// The tokenizer in a bundle. @errors kMismatch, naming `whose`, for another root.
+[[nodiscard]] Result<tokenizer::Bundle> read_bundle_of(ByteView bundle, const Digest& root,
+                                                       const std::string& whose);
+/// Tokenizer files for a model's folder.
+[[nodiscard]] std::vector<interchange::NamedFile> named_files(
+    std::vector<tokenizer::TokenizerFile> files);
 
 /// Room for the parts, less what lies there already, and then for the folder beside them. Makes
 /// nothing. @param other_bytes of files that are neither program nor weights: the tokenizer's.

@@ -35,7 +35,8 @@ Result<std::vector<interchange::NamedFile>> fetch_tokenizer(const client::ApiCli
                                                             const registry::ModelVersion& model) {
     if (!model.tokenizer || !model.tokenizer_blob) return std::vector<interchange::NamedFile>();
     GYM_TRY(const std::string files, api.model_tokenizer({model.name, model.version}));
-    return files_of_bundle(as_bytes(files), *model.tokenizer, "model " + model.name);
+    GYM_TRY(auto bundle, read_bundle_of(as_bytes(files), *model.tokenizer, "model " + model.name));
+    return named_files(std::move(bundle.files));
 }
 
 interchange::ModelFolder describe(const registry::ModelVersion& model) {
@@ -43,6 +44,10 @@ interchange::ModelFolder describe(const registry::ModelVersion& model) {
     out.card.name = model.name + "@" + std::to_string(model.version);
     out.card.job = model.job;
     out.card.round = model.round;
+    out.card.tokenizer_notes = {
+        "They were registered with the model, whose owner is `" + model.owner.hex() + "`" +
+            (model.job ? ", as they came with the data of the job that trained it." : "."),
+        "Nobody checked what else than the tokenizer itself they say, such as a chat template."};
     out.card.checks.emplace_back(
         "the bytes have the roots that gym-api named; nothing was compared with a chain");
     return out;

@@ -96,6 +96,27 @@ class ModelTest : public ::testing::Test {
     Api api_{{backend_, backend_, backend_, clock_}, {}};
 };
 
+TEST_F(ModelTest, SaysWhoWroteTheTokenizersFiles) {
+    const auto owner = [&] {
+        return object_of(get("")).at("datasets").as_array().at(0).at("tokenizer_owner");
+    };
+    EXPECT_EQ(object_of(get("")).at("owner").as_string(), testing::address_of(1).hex());
+    EXPECT_TRUE(owner().is_null()) << "nobody";
+    ASSERT_TRUE(backend_.add_dataset_tokenizer(digest_of(77), as_bytes("files")).ok());
+    backend_.edit_dataset = [](registry::Dataset& dataset) {
+        dataset.owner = testing::address_of(4);
+    };
+    EXPECT_EQ(owner().as_string(), testing::address_of(4).hex());
+    // Of a mix, whose maker wrote none of them.
+    ASSERT_TRUE(backend_.add_dataset_tokenizer(digest_of(79), as_bytes("files")).ok());
+    backend_.edit_dataset = [](registry::Dataset& dataset) {
+        if (dataset.root != digest_of(77)) return;
+        dataset.parts = {{digest_of(78), 5, 1, testing::address_of(5)},
+                         {digest_of(79), 5, 1, testing::address_of(6)}};
+    };
+    EXPECT_EQ(owner().as_string(), testing::address_of(6).hex());
+}
+
 TEST_F(ModelTest, TheNewestRoundOrTheOneThatIsAskedFor) {
     const auto newest = object_of(get(""));
     EXPECT_EQ(newest.at("round").to_number<int>(), 2);

@@ -277,6 +277,19 @@ TEST_F(ModelFolderTest, AVocabularyWithoutTokenizerIsToldInTheCard) {
               std::string::npos);
 }
 
+TEST_F(ModelFolderTest, TheCardSaysWhoseTheTokenizersFilesAre) {
+    ModelFolder model;
+    model.tokenizer = {{"tokenizer.json", {'{', '}'}}};
+    model.card.tokenizer_notes = {"They came with the data.\x1b[2J", "Nobody checked them."};
+    write(config_of(Architecture::kGpt), model);
+    const std::string card = text("README.md");
+    EXPECT_NE(card.find("The tokenizer's files are in this folder. They came with the data."),
+              std::string::npos)
+        << card;
+    EXPECT_NE(card.find(" Nobody checked them.\n"), std::string::npos) << card;
+    EXPECT_EQ(card.find('\x1b'), std::string::npos);
+}
+
 TEST_F(ModelFolderTest, TheCardSaysWhereTheModelComesFromAndStrangersTextsDoNothing) {
     ModelFolder model;
     model.card.name = "a `name`\n# of mine\x1b[2J";

@@ -31,6 +31,7 @@ struct ExportOptions {
     std::string output;
     std::optional<std::uint64_t> round;
     std::vector<std::string> tokenizer;
+    bool all_tokenizer_files = false;
     ApiOptions api;
     ChainOptions chain;
 };
@@ -92,7 +93,8 @@ Status run_export(const CliContext& context, const ExportOptions& options) {
     GYM_TRY(const Digest id, find_job(api, options.id));
     const InterruptGuard guard;
     ByteProgress progress("downloading");
-    owner::ExportRequest request{id, options.round, options.output, std::move(tokenizer)};
+    owner::ExportRequest request{id, options.round, options.output, std::move(tokenizer),
+                                 options.all_tokenizer_files};
     request.interrupted = [&] { return guard.interrupted(); };
     request.progress = [&](std::uint64_t done, std::uint64_t total) { progress.show(done, total); };
     GYM_TRY(request.check, check_of(options, api));
@@ -118,6 +120,9 @@ void add_export_command(CLI::App& job, CliContext& context) {
     command->add_option("--tokenizer", options->tokenizer,
                         "Files of the data's tokenizer, or its folder, to put beside the weights "
                         "(default: those that were registered with the dataset)");
+    command->add_flag("--all-tokenizer-files", options->all_tokenizer_files,
+                      "Take also what the owner of somebody else's dataset wrote beside its "
+                      "tokenizer, such as a chat template; nobody checks it");
     options->api.add_to(*command, true);
     options->chain.add_to(*command);
     command->callback([&context, options] { context.finish(run_export(context, *options)); });

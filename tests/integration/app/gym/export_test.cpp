@@ -215,6 +215,47 @@ TEST_F(ExportTest, TheTokenizerOfTheDataComesAlong) {
     EXPECT_NE(wrong.err.find(bundle.root.hex()), std::string::npos) << wrong.err;
 }
 
+TEST_F(ExportTest, WhatTheOwnerOfSomebodyElsesDataWroteIsLeftOutUnlessItIsAskedFor) {
+    const auto bytes = [](std::string_view text) { return Bytes(text.begin(), text.end()); };
+    const auto bundle = tokenizer::make_bundle({{"tokenizer.model", bytes("a model")},
+                                                {"chat_template.jinja", bytes("Buy it")}})
+                            .value();
+    registry::Dataset of_data;
+    backend_.edit_dataset = [&](registry::Dataset& dataset) {
+        dataset.tokenizer = bundle.root;
+        dataset.owner = of_data.owner;
+    };
+    const registry::Job job = backend_.job(digest_of(1)).value().job;
+    ASSERT_TRUE(
+        backend_.add_dataset_tokenizer(job.dataset_root, tokenizer::encode_bundle(bundle)).ok());
+    const auto template_there = [&] {
+        return std::filesystem::exists(folder() + "/chat_template.jinja");
+    };
+    const auto card = [&] { return gym::testing::slurp(place_ / "model" / "README.md"); };
+
+    of_data.owner = testing::address_of(9);
+    const Outcome strangers = run_export();
+    ASSERT_EQ(strangers.exit_code, kOk) << strangers.err;
+    EXPECT_FALSE(template_there());
+    EXPECT_TRUE(std::filesystem::exists(folder() + "/tokenizer.model"));
+    EXPECT_NE(strangers.err.find("--all-tokenizer-files"), std::string::npos) << strangers.err;
+    EXPECT_NE(card().find(of_data.owner.hex() + ", who is not the job's owner"), std::string::npos)
+        << card();
+
+    const Outcome asked = run_export({"--all-tokenizer-files"});
+    ASSERT_EQ(asked.exit_code, kOk) << asked.err;
+    EXPECT_TRUE(template_there());
+    EXPECT_NE(card().find("Nobody checked what else"), std::string::npos) << card();
+    ASSERT_EQ(run_export().exit_code, kOk);
+    EXPECT_FALSE(template_there()) << "that of the export before";
+
+    of_data.owner = job.owner;
+    const Outcome own = run_export();
+    ASSERT_EQ(own.exit_code, kOk) << own.err;
+    EXPECT_TRUE(template_there());
+    EXPECT_NE(card().find("from the job's owner"), std::string::npos) << card();
+}
+
 TEST_F(ExportTest, WeightsThatTheChainDoesNotNameAreRefused) {
     // The API serves other weights, with roots and hashes that fit them.
     const registry::StateRef forged = store("forged");

@@ -41,6 +41,8 @@ struct ModelCard {
     std::vector<CardDataset> datasets;
     std::vector<CardLoss> losses;
     std::vector<std::string> checks;  ///< sentences: what the weights were compared with
+    /// Sentences: where the tokenizer's files come from, and what of them nobody checked.
+    std::vector<std::string> tokenizer_notes;
 };
 
 /// A file beside the weights.

@@ -20,6 +20,9 @@ struct ExportRequest {
     std::filesystem::path folder;        ///< new, empty, or of an export
     /// Empty: the files that came with the job's dataset, if any did.
     std::vector<interchange::NamedFile> tokenizer;
+    /// Of files that came with a dataset of another than the job's owner, all that are there: also
+    /// those that say what their author likes (tokenizer::covered_files()).
+    bool all_tokenizer_files = false;
     std::function<void(std::uint64_t done, std::uint64_t total)> progress = {};  ///< bytes
     std::function<bool()> interrupted = {};  ///< asked between pieces; empty: never
     /// Compares what was downloaded with a chain (check_on_chain()), and says so in a sentence.
