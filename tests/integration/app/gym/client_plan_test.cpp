@@ -84,9 +84,10 @@ TEST_F(JobPlanTest, AJobIsSubmittedWithoutAJobFile) {
     EXPECT_EQ(terms.price_wei_per_pflop.to_tokens(), "20");
     EXPECT_GE(terms.rounds * terms.slots_max * terms.steps * 32, 1'000'000U);
     EXPECT_LE(jobs[0].budget_wei, Amount::parse_tokens("50").value());
-    EXPECT_EQ(jobs[0].spec_yaml.find((place_ / "").string()), std::string::npos)
-        << "the job says nothing about its owner's disk: " << jobs[0].spec_yaml;
-    EXPECT_TRUE(registry::parse_submitted_spec(jobs[0].spec_yaml, "stored").ok());
+    const std::string stored = backend().job(jobs[0].id).value().job.spec_yaml;
+    EXPECT_EQ(stored.find((place_ / "").string()), std::string::npos)
+        << "the job says nothing about its owner's disk: " << stored;
+    EXPECT_TRUE(registry::parse_submitted_spec(stored, "stored").ok());
 }
 
 TEST_F(JobPlanTest, AQuoteExplainsThePlan) {
