@@ -85,8 +85,8 @@ TEST_F(PlayTest, PlayersThatLiveLongFollowReorgs) {
             ASSERT_TRUE(done.ok()) << done.error().message;
         }
         anvil_.mine(1);
-        // Not deeper than what is not final. Every third block on average: with a period of its own,
-        // lost transactions could be sent again only in blocks that are replaced, for ever.
+        // Not deeper than what is not final. Every third block on average: with a period of its
+        // own, lost transactions could be sent again only in blocks that are replaced, for ever.
         if (replaced(random)) anvil_.rpc("anvil_reorg", "[1,[]]");
         if (ticks % 8 == 7 && !games().empty())
             anvil_.mine(static_cast<std::uint32_t>(chain::kReorgBlocks));
