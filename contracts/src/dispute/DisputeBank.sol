@@ -151,7 +151,7 @@ abstract contract DisputeBank is IDisputeGame, ReentrancyGuardTransient {
         view
         returns (uint256 order, uint256 blockNumber)
     {
-        Announcement memory a = _announced[announcement];
+        Announcement storage a = _announced[announcement];
         return (a.order, a.blockNumber);
     }
 
@@ -162,7 +162,7 @@ abstract contract DisputeBank is IDisputeGame, ReentrancyGuardTransient {
 
     /// @inheritdoc IDisputeGame
     function clocksOf(bytes32 game) external view returns (uint256 challenger, uint256 asserter) {
-        Game memory g = _games[game];
+        Game storage g = _games[game];
         (challenger, asserter) = (g.challengerClock, g.asserterClock);
         uint256 elapsed = block.timestamp - g.since;
         if (g.status == Status.ChallengerMoves) challenger = _minus(challenger, elapsed);
@@ -249,8 +249,8 @@ abstract contract DisputeBank is IDisputeGame, ReentrancyGuardTransient {
         g.escrow = 0;
         bool last = --u.games == 0 && u.provenAt == 0;
         if (last) u.locked = false;
-        uint256 burned = status == Status.Upheld ? _BOND - _BOND / 2 : 0;
         uint256 toAsserter = status == Status.Upheld ? _BOND / 2 : 0;
+        uint256 burned = status == Status.Upheld ? _BOND - toAsserter : 0;
         emit GameEnded(game, g.unit, status, burned, toAsserter);
         if (last) _STAKE.unlock(asserter);
         if (status != Status.Upheld) return _TOKEN.safeTransfer(challenger, _BOND);
