@@ -7,4 +7,4 @@ set -euo pipefail
 log=$1/Testing/Temporary/LastTest.log
 [[ -r $log ]] || exit 0
 echo "What failed, from $log:"
-grep -E -A 8 ': Failure$|^\[  FAILED  \]|^(FAIL|ERROR): |AddressSanitizer|assertion failed' "$log" | head -n 200 || true
+grep -E -A 8 ': Failure$|^\[  FAILED  \]|^(FAIL|ERROR): |^FAILED |^E   |AddressSanitizer|assertion failed' "$log" | head -n 200 || true

@@ -3,16 +3,13 @@
 #include <string>
 
 #include "gym/common/memory.hpp"
+#include "name_rows.hpp"
 
 namespace gym::registry {
 namespace {
 
 constexpr std::uint32_t kShortTokenVocabularyMax = 1U << 16;
 constexpr std::uint64_t kShortTokenBytes = 2, kLongTokenBytes = 4;
-
-std::string whom_to_ask() {
-    return "; the operator of the network can allow more (`datasets` in gym-api's configuration)";
-}
 
 }  // namespace
 
@@ -33,14 +30,14 @@ Status check_dataset_quota(db::Transaction& tx, const Dataset& dataset, const Da
                                                 " datasets, mixes included; "
                                                 "at most " +
                                                 std::to_string(quota.datasets_max) +
-                                                " are allowed" + whom_to_ask());
+                                                " are allowed" + whom_to_ask(NameKind::kDataset));
     const auto bytes = used.get<std::uint64_t>("bytes");
     const std::uint64_t wanted = dataset.tokens * bytes_per_token(dataset);
     if (bytes <= quota.bytes_max && wanted <= quota.bytes_max - bytes) return {};
     return fail(ErrorCode::kOutOfRange, "your registered datasets may have " +
                                             memory_text(quota.bytes_max) + " together; they have " +
                                             memory_text(bytes) + ", and this one has " +
-                                            memory_text(wanted) + whom_to_ask());
+                                            memory_text(wanted) + whom_to_ask(NameKind::kDataset));
 }
 
 }  // namespace gym::registry

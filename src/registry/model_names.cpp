@@ -78,12 +78,6 @@ Status insert_version(db::Transaction& tx, const ModelVersion& model) {
     return {};
 }
 
-std::string allowed_text(const std::string& most) {
-    return most +
-           "; the operator of the network can allow more (`models` in gym-api's "
-           "configuration)";
-}
-
 /// Under the lock of model names.
 Status check_quota(db::Transaction& tx, const ModelVersion& model, const ModelQuota& quota) {
     GYM_TRY(const db::Row used,
@@ -98,14 +92,16 @@ Status check_quota(db::Transaction& tx, const ModelVersion& model, const ModelQu
     if (versions >= quota.versions_max)
         return fail(ErrorCode::kOutOfRange, "you have registered " + std::to_string(versions) +
                                                 " versions of models, and may register " +
-                                                allowed_text(std::to_string(quota.versions_max)));
+                                                std::to_string(quota.versions_max) +
+                                                whom_to_ask(NameKind::kModel));
     if (model.job) return {};  // the network has its weights anyway
     const auto bytes = used.get<std::uint64_t>("bytes");
     if (bytes <= quota.bytes_max && model.state.bytes <= quota.bytes_max - bytes) return {};
-    return fail(ErrorCode::kOutOfRange,
-                "the weights of your registered models have " + memory_text(bytes) +
-                    " together, these have " + memory_text(model.state.bytes) +
-                    ", and they may have " + allowed_text(memory_text(quota.bytes_max)));
+    return fail(ErrorCode::kOutOfRange, "the weights of your registered models have " +
+                                            memory_text(bytes) + " together, these have " +
+                                            memory_text(model.state.bytes) +
+                                            ", and they may have " + memory_text(quota.bytes_max) +
+                                            whom_to_ask(NameKind::kModel));
 }
 
 bool same_weights(const ModelVersion& a, const ModelVersion& b) {

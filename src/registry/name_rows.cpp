@@ -15,6 +15,11 @@ std::string plural_of(NameKind kind) {
 
 }  // namespace
 
+std::string whom_to_ask(NameKind kind) {
+    return "; the operator of the network can allow more (`" + plural_of(kind) +
+           "` in gym-api's configuration)";
+}
+
 Status take_name(db::Transaction& tx, NameKind kind, const std::string& name,
                  const NewName& taken) {
     const std::string table = table_of(kind);
@@ -32,9 +37,7 @@ Status take_name(db::Transaction& tx, NameKind kind, const std::string& name,
         return fail(ErrorCode::kOutOfRange,
                     "you have " + std::to_string(names) + " names of " + plural_of(kind) +
                         ", and may have " + std::to_string(taken.names_max) +
-                        ": use a new version of one of them, or ask the operator of the network, "
-                        "who can allow more (`" +
-                        plural_of(kind) + "` in gym-api's configuration)");
+                        ": use a new version of one of them" + whom_to_ask(kind));
     GYM_CHECK(
         tx.exec("INSERT INTO " + table + " (name, owner, registered_at_ms) VALUES ($1, $2, $3)",
                 {name, taken.owner, taken.now_ms}));

@@ -12,6 +12,9 @@ namespace gym::registry {
 /// A kind of names, each with a table (name, owner, registered_at_ms).
 enum class NameKind : std::uint8_t { kDataset, kModel };
 
+/// Ends a refusal over a quota: "; the operator ...", naming the configuration's section.
+[[nodiscard]] std::string whom_to_ask(NameKind kind);
+
 struct NewName {
     Address owner;
     UnixMs now_ms = 0;

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string_view>
 
-// JSON of strangers, read within a bound of memory: parsed, a file of many empty lists takes twenty
+// JSON of strangers, read within a bound of memory: parsed, a file of many empty lists takes many
 // times its bytes.
 namespace gym::tokenizer {
 
