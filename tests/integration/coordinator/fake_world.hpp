@@ -93,6 +93,12 @@ class World {
     void settle();
     coordinator::TickSummary tick();
 
+    /// A job of terms() with so many rounds.
+    Digest submit_rounds(std::uint64_t rounds) {
+        registry::JobTerms wanted = terms();
+        wanted.rounds = rounds;
+        return submit_job(wanted);
+    }
     Digest submit_job(const registry::JobTerms& terms, std::uint64_t budget_wei = 1'000'000'000,
                       const std::optional<registry::StateRef>& init = {});
     FakeNode add_node(records::NodeRole role, std::uint64_t memory_bytes = 0);

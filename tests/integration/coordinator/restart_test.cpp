@@ -27,9 +27,7 @@ TEST(CoordinatorRestart, AFreshInstanceAfterEveryTickChangesNothing) {
     World world;
     const FakeNode worker = world.add_node(NodeRole::kWorker);
     const FakeNode verifier = world.add_node(NodeRole::kVerifier);
-    registry::JobTerms terms = World::terms();
-    terms.rounds = 2;
-    const Digest job = world.submit_job(terms);
+    const Digest job = world.submit_rounds(2);
     for (int i = 0; i < 60 && world.job(job).status != registry::JobStatus::kCompleted; ++i) {
         world.tick();
         world.restart();
@@ -114,9 +112,7 @@ TEST(CoordinatorRestart, TwoInstancesAtOnceDoEverythingOnce) {
     for (int i = 0; i < 4; ++i)
         workers.push_back(world.add_node(NodeRole::kWorker));
     const FakeNode verifier = world.add_node(NodeRole::kVerifier);
-    registry::JobTerms terms = World::terms();
-    terms.rounds = 3;
-    const Digest job = world.submit_job(terms);
+    const Digest job = world.submit_rounds(3);
     coordinator::Coordinator second(
         {world.database(), world.blobs, world.chain, world.compute, world.clock, world.key},
         world.options);

@@ -17,9 +17,7 @@ TEST(CoordinatorRounds, AJobRunsFromSubmissionToCompletion) {
     const FakeNode a = world.add_node(NodeRole::kWorker);
     const FakeNode b = world.add_node(NodeRole::kWorker);
     const FakeNode verifier = world.add_node(NodeRole::kVerifier);
-    registry::JobTerms terms = World::terms();
-    terms.rounds = 3;
-    const Digest job = world.submit_job(terms);
+    const Digest job = world.submit_rounds(3);
     for (int round = 1; round <= 3; ++round) {
         world.settle();
         ASSERT_TRUE(world.commit(a, world.work(a)).ok());
@@ -77,9 +75,7 @@ TEST(CoordinatorRounds, AWorkerThatLeavesCostsOnlyItsUnit) {
     const FakeNode stays = world.add_node(NodeRole::kWorker);
     const FakeNode leaves = world.add_node(NodeRole::kWorker);
     const FakeNode verifier = world.add_node(NodeRole::kVerifier);
-    registry::JobTerms terms = World::terms();
-    terms.rounds = 2;
-    const Digest job = world.submit_job(terms);
+    const Digest job = world.submit_rounds(2);
     world.settle();
     const auto lost = world.work(leaves);
     const Digest kept = world.commit(stays, world.work(stays))->unit;
@@ -103,9 +99,7 @@ TEST(CoordinatorRounds, ARoundWithoutDeltasIsNotEvaluatedAgain) {
     World world;
     const FakeNode worker = world.add_node(NodeRole::kWorker);
     const FakeNode verifier = world.add_node(NodeRole::kVerifier);
-    registry::JobTerms terms = World::terms();
-    terms.rounds = 2;
-    const Digest job = world.submit_job(terms);
+    const Digest job = world.submit_rounds(2);
     world.settle();
     ASSERT_TRUE(world.commit(worker, world.work(worker)).ok());
     world.settle();
@@ -114,7 +108,7 @@ TEST(CoordinatorRounds, ARoundWithoutDeltasIsNotEvaluatedAgain) {
     world.settle();
     ASSERT_EQ(world.compute.evaluations, 1U);
     (void)world.work(worker);  // of round 2, and never committed
-    world.clock.advance_ms(terms.lifecycle.unit_ms + 1);
+    world.clock.advance_ms(World::terms().lifecycle.unit_ms + 1);
     world.beat({&worker, &verifier});
     world.settle();
     const auto rounds = world.rounds(job);
@@ -254,9 +248,7 @@ TEST(CoordinatorRounds, AWorkerWithLessThanTheMinimumOfStakeGetsNoUnit) {
     const FakeNode staked = world.add_node(NodeRole::kWorker);
     const FakeNode poor = world.add_node(NodeRole::kWorker);
     world.stake.of[poor.address()] = Amount(99);
-    registry::JobTerms terms = World::terms();
-    terms.rounds = 2;
-    const Digest job = world.submit_job(terms);
+    const Digest job = world.submit_rounds(2);
     world.settle();
     ASSERT_EQ(world.rounds(job).at(0).record.slots.size(), 1U);
     EXPECT_EQ(world.rounds(job)[0].record.slots[0].worker, staked.address());
@@ -326,9 +318,7 @@ TEST(CoordinatorRounds, ANewWorkerJoinsAtTheNextRound) {
     World world;
     const FakeNode first = world.add_node(NodeRole::kWorker);
     const FakeNode verifier = world.add_node(NodeRole::kVerifier);
-    registry::JobTerms terms = World::terms();
-    terms.rounds = 2;
-    const Digest job = world.submit_job(terms);
+    const Digest job = world.submit_rounds(2);
     world.settle();
     const FakeNode late = world.add_node(NodeRole::kWorker);
     const auto nothing = world.core().next_unit(late.address());
