@@ -60,8 +60,9 @@ add_custom_target(gym_unit_tests)
 #
 # Defines an executable test_<name> with GoogleTest's main and registers it with ctest as <name>.
 # Labels: unit (default), integration, sim, fuzz; scaled: heeds GYM_TEST_SCALE; release_only: too slow under
-# sanitizers. TIMEOUT in seconds, default 120; tests that take as long as they are told to (scaled, sim, fuzz) have
-# none, so that `ctest --timeout` of each tier holds.
+# sanitizers. TIMEOUT in seconds, default 240, three times as long under sanitizers: it ends what hangs, so it is far
+# above what a slow machine under load takes. Tests that take as long as they are told to (scaled, sim, fuzz) have none,
+# so that `ctest --timeout` of each tier holds.
 function(gym_add_test)
     cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT;PCH" "SOURCES;DEPS;LIBS;LABELS;ARGS")
     if(arg_UNPARSED_ARGUMENTS)
@@ -77,7 +78,10 @@ function(gym_add_test)
         message(FATAL_ERROR "test '${arg_NAME}' names module '${dep}', which does not exist")
     endforeach()
     if(NOT arg_TIMEOUT)
-        set(arg_TIMEOUT 120)
+        set(arg_TIMEOUT 240)
+    endif()
+    if(GYM_SANITIZE)
+        math(EXPR arg_TIMEOUT "3 * ${arg_TIMEOUT}")
     endif()
     if(NOT arg_LABELS)
         set(arg_LABELS unit)

@@ -124,10 +124,12 @@ Result<owner::Exported> run_export(const client::ApiClient& api, owner::ExportRe
 
 owner::Exported export_job(const std::shared_ptr<client::ApiClient>& api, const std::string& job,
                            std::optional<std::uint64_t> round, const std::string& folder,
-                           const Files& tokenizer, const std::string& chain,
+                           const Files& tokenizer, bool all_tokenizer_files,
+                           const std::string& chain,
                            const std::optional<contracts::Deployment>& contracts,
                            Progress progress) {
-    owner::ExportRequest request{parse_digest(job, "job"), round, folder, named_files(tokenizer)};
+    owner::ExportRequest request{parse_digest(job, "job"), round, folder, named_files(tokenizer),
+                                 all_tokenizer_files};
     return with_callbacks(std::move(progress), [&](Callbacks& callbacks) {
         request.progress = [&](std::uint64_t done, std::uint64_t total) {
             callbacks.progress(done, total);
@@ -228,8 +230,8 @@ void bind_model(py::module_& module) {
                py::arg("name"), py::arg("dataset"), py::arg("tokenizer"));
     module.def("read_folder", &read_folder, py::arg("path"));
     module.def("export_job", &export_job, py::arg("api"), py::arg("job"), py::arg("round"),
-               py::arg("folder"), py::arg("tokenizer"), py::arg("chain"), py::arg("contracts"),
-               py::arg("progress"));
+               py::arg("folder"), py::arg("tokenizer"), py::arg("all_tokenizer_files"),
+               py::arg("chain"), py::arg("contracts"), py::arg("progress"));
     module.def("push_model", &push_model, py::arg("api"), py::arg("program"), py::arg("path"),
                py::arg("reference"), py::arg("licence"), py::arg("visibility"),
                py::arg("tokenizer"), py::arg("progress"));

@@ -470,6 +470,7 @@ def export_job(
     round: int | None,
     folder: str,
     tokenizer: list[tuple[str, bytes]],
+    all_tokenizer_files: bool,
     chain: str,
     contracts: Deployment | None,
     progress: Callable[[int, int], None],

@@ -159,7 +159,8 @@ class LocalTraining:
         )
         return Evaluation(found.loss, found.perplexity, found.windows, found.accuracy)
 
-    def export(self, folder: str | os.PathLike[str], round: int | None) -> None:
+    def export(self, folder: str | os.PathLike[str], round: int | None, all_tokenizer_files: bool) -> None:
+        """The tokenizer's files are those beside the data, on this machine: all of them are taken."""
         if round is not None:
             raise InvalidArgumentError("round: a local training has no rounds")
         info = self._dataset.info

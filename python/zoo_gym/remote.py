@@ -272,7 +272,7 @@ class NetworkTraining:
             raise NotFoundError("the job has not finished a round yet")
         return Evaluation(loss, math.exp(loss))
 
-    def export(self, folder: str | os.PathLike[str], round: int | None) -> None:
+    def export(self, folder: str | os.PathLike[str], round: int | None, all_tokenizer_files: bool) -> None:
         """Downloads the weights, continuing where an earlier call was cut off."""
         if self._job is None:
             raise NotFoundError("no job was submitted")
@@ -283,6 +283,7 @@ class NetworkTraining:
                 round=round,
                 folder=os.fspath(folder),
                 tokenizer=self._dataset.tokenizer_files,
+                all_tokenizer_files=all_tokenizer_files,
                 chain=self._network.chain or "",
                 contracts=self._network.contracts(),
                 progress=show,
@@ -294,7 +295,7 @@ class NetworkTraining:
 
     def generate(self, wanted: Wanted) -> str:
         with tempfile.TemporaryDirectory(prefix="zoo-gym-") as folder:
-            self.export(folder, None)
+            self.export(folder, None, all_tokenizer_files=False)
             program, state, _ = _zoo_gym.read_folder(folder)
         return generate(program, state, self._dataset.tokenizer, wanted)
 

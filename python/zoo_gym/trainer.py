@@ -215,7 +215,9 @@ class DistributedTrainer:
         """
         return self._training.evaluate(windows)
 
-    def export(self, folder: str | os.PathLike[str], *, round: int | None = None) -> None:
+    def export(
+        self, folder: str | os.PathLike[str], *, round: int | None = None, all_tokenizer_files: bool = False
+    ) -> None:
         """Writes the model so far into ``folder``, which Hugging Face's ``from_pretrained`` and
         :meth:`Model.from_folder` read: config.json, model.safetensors (F32), a tokenizer, a model card.
 
@@ -225,13 +227,15 @@ class DistributedTrainer:
         Args:
             folder: new, empty, or one that was exported before.
             round: of a job: after which the weights are taken; None: the newest; 0: before all.
+            all_tokenizer_files: of a dataset that belongs to somebody else, take also the files beside the
+                tokenizer that its owner wrote, such as a chat template. They run in whoever loads the model.
 
         Raises:
             AlreadyExistsError: for a folder with other files.
             MismatchError: if what arrives is not what was trained.
             IoError: if it cannot be written.
         """
-        self._training.export(folder, round)
+        self._training.export(folder, round, all_tokenizer_files)
 
     def generate(
         self,

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import tempfile
-import time
 from pathlib import Path
 
 import pytest
@@ -84,16 +83,6 @@ class Devnet:
             "wallet", "deposit", 1000, "--keystore", self.keystore, "--passphrase-file", self.passphrase,
             "--chain", self.chain, "--deployment", self.deployment, "--api", self.api,
         )  # fmt: skip
-        self.wait_for_money()
-
-    def wait_for_money(self) -> None:
-        """A deposit that is final on chain is credited a moment later."""
-        for _ in range(600):
-            balance = json.loads(run_gym("--json", "wallet", "balance", "--address", self.address, "--api", self.api))
-            if int(balance["available_wei"]) > 0:
-                return
-            time.sleep(0.1)
-        raise AssertionError("the deposit was not credited within a minute")
 
     @staticmethod
     def address_of(keystore: Path) -> str:

@@ -15,6 +15,7 @@
 #include "gym/contracts/stake.hpp"
 #include "gym/crypto/keystore.hpp"
 #include "gym/crypto/secret.hpp"
+#include "wallet/deposit_credit.hpp"
 #include "wallet/statement_command.hpp"
 #include "wallet/withdraw_command.hpp"
 
@@ -30,7 +31,15 @@ struct WalletOptions {
     std::string address;
     std::string owner;
     std::string amount;
+    std::uint64_t wait_s = 60;  // services read a final deposit within seconds
 };
+
+/// "yes", or what the owner does instead of submitting a job at once.
+const char* credit_text(const std::optional<bool>& credited) {
+    if (!credited) return "not compared; `gym wallet balance` shows what jobs can use";
+    return *credited ? "yes: jobs can use it now"
+                     : "not yet; `gym wallet balance` shows when jobs can use it";
+}
 
 Status make(const CliContext& context, const WalletOptions& options) {
     GYM_TRY(const node::NodeConfig config, options.keys.config());
@@ -122,18 +131,23 @@ Status deposit(const CliContext& context, const WalletOptions& options) {
     GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain, options.api));
     const Address owner = credited.value_or(sender.account->address());
     GYM_CHECK(check_holds(sender, amount));
+    const DepositCredit credit(options.api, owner);
     GYM_TRY(const chain::Outcome outcome, sender.account->deposit(sender.contracts, owner, amount));
+    const std::optional<bool> is_credited = credit.wait(amount, options.wait_s);
     const std::string hash =
         outcome.transaction_hash ? outcome.transaction_hash->hex() : std::string("-");
     if (context.json) {
-        context.print_json({{"owner", owner.hex()},
-                            {"amount_wei", amount.to_string()},
-                            {"transaction", hash},
-                            {"gas_used", outcome.gas_used}});
+        context.print_json(
+            {{"owner", owner.hex()},
+             {"amount_wei", amount.to_string()},
+             {"transaction", hash},
+             {"gas_used", outcome.gas_used},
+             {"credited", is_credited ? json::value(*is_credited) : json::value(nullptr)}});
         return {};
     }
     print_row("deposited", "{} GYM for {}", amount.to_tokens(), crypto::to_checksum(owner));
     print_row("transaction", "{} (final)", hash);
+    print_row("credited", "{}", credit_text(is_credited));
     return {};
 }
 
@@ -162,6 +176,11 @@ void add_wallet_commands(CLI::App& app, CliContext& context) {
     deposit_command->add_option("amount", options->amount, "GYM, like 12.5")->required();
     deposit_command->add_option("--owner", options->owner, "Credit another address")
         ->check(not_empty());
+    deposit_command
+        ->add_option("--wait", options->wait_s,
+                     "Wait at most so many seconds until jobs can use it; 0: do not wait")
+        ->capture_default_str()
+        ->check(CLI::Range(0, 3'600));
     options->api.add_to(*deposit_command, false);
     options->chain.add_to(*deposit_command);
     add_withdraw_command(*wallet, context);

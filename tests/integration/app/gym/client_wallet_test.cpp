@@ -1,4 +1,5 @@
 // `gym wallet` against a real EVM; gym-api answers from memory.
+#include <atomic>
 #include <set>
 
 #include "gym/contracts/deployment.hpp"
@@ -17,19 +18,20 @@ class WalletTest : public testing::MoneyCommandsTest {
   protected:
     /// A deposit that the services have booked: all of it is free.
     void deposit_and_book(const char* amount) {
-        ASSERT_EQ(gym({"wallet", "deposit", amount}, true).exit_code, 0);
+        ASSERT_EQ(gym({"wallet", "deposit", amount, "--wait", "0"}, true).exit_code, 0);
         backend_.available = tokens(amount);
     }
 };
 
 TEST_F(WalletTest, DepositMovesTokensIntoTheEscrow) {
-    const auto first = gym({"wallet", "deposit", "12.5", "--json"}, true);
+    const auto first = gym({"wallet", "deposit", "12.5", "--wait", "0", "--json"}, true);
     ASSERT_EQ(first.exit_code, 0) << first.err << first.out;
     const std::string hash(json::parse(first.out).at("transaction").as_string());
     EXPECT_NE(first.err.find("transaction " + hash + "; waiting until it is final"),
               std::string::npos)
         << first.err;
-    const auto second = gym({"wallet", "deposit", "0.5"}, true);
+    EXPECT_TRUE(json::parse(first.out).at("credited").is_null()) << "nothing was waited for";
+    const auto second = gym({"wallet", "deposit", "0.5", "--wait", "0"}, true);
     ASSERT_EQ(second.exit_code, 0) << second.err << second.out;
     const contracts::JobEscrow escrow(deployment_.escrow);
     EXPECT_EQ(escrow.balance_of(anvil_.client(), owner_.address()).value().to_tokens(), "13");
@@ -41,6 +43,25 @@ TEST_F(WalletTest, DepositMovesTokensIntoTheEscrow) {
     const auto balance = gym({"wallet", "balance"}, false);
     ASSERT_EQ(balance.exit_code, 0) << balance.err;
     EXPECT_NE(balance.out.find("in the wallet      987 GYM"), std::string::npos) << balance.out;
+}
+
+TEST_F(WalletTest, ADepositWaitsUntilJobsCanUseIt) {
+    std::atomic<int> asked = 0;  // the server counts in a thread of its own
+    std::atomic<int> booked_at = 3;
+    backend_.edit_account = [&](AccountView& view) {
+        view.available = tokens(++asked > booked_at ? "8" : "1");
+    };
+    const auto waited = gym({"wallet", "deposit", "7", "--json"}, true);
+    ASSERT_EQ(waited.exit_code, 0) << waited.err << waited.out;
+    EXPECT_EQ(json::parse(waited.out).at("credited"), json::value(true));
+    EXPECT_EQ(asked, 4) << "once before the deposit, thrice after it";
+
+    asked = 0;
+    booked_at = 1'000'000;
+    const auto late = gym({"wallet", "deposit", "7", "--wait", "1", "--json"}, true);
+    ASSERT_EQ(late.exit_code, 0) << "the deposit itself is final";
+    EXPECT_EQ(json::parse(late.out).at("credited"), json::value(false));
+    EXPECT_EQ(gym({"wallet", "deposit", "7", "--wait", "-1"}, true).exit_code, 2);
 }
 
 TEST_F(WalletTest, AWithdrawalIsAskedForAndPaidAfterTheDelay) {
