@@ -99,16 +99,17 @@ Status check_fits(const State& base, const Delta& delta) {
                 "delta " + delta.root().hex() + " does not have the program's parameters");
 }
 
-Digest batch_root(std::span<const Delta> deltas) {
+Digest batch_root(std::span<const Delta> deltas, std::size_t held) {
     std::vector<Digest> roots;
     for (const Delta& delta : deltas)
         roots.push_back(delta.root());
-    return included_root(roots.size(), commit::merkle_root(roots));
+    return included_root(roots.size(), held, commit::merkle_root(roots));
 }
 
-StepRecord make_record(const AggregateResult& result, std::span<const Delta> deltas) {
+StepRecord make_record(const AggregateResult& result, std::span<const Delta> deltas,
+                       std::size_t held) {
     StepRecord record;
-    record.batch_root = batch_root(deltas);
+    record.batch_root = batch_root(deltas, held);
     State both = result.base;
     both.tensors.insert(both.tensors.end(), result.momentum.tensors.begin(),
                         result.momentum.tensors.end());
@@ -129,7 +130,8 @@ State zero_momentum(const State& base) {
 
 Result<AggregateResult> run_aggregate(const Program& train, const State& base,
                                       const State& momentum, std::span<const Delta> deltas,
-                                      const EngineOptions& options, std::uint64_t elements_max) {
+                                      std::size_t held, const EngineOptions& options,
+                                      std::uint64_t elements_max) {
     if (deltas.empty() || deltas.size() > program::kDeltasMax)
         return fail(ErrorCode::kInvalidArgument, "the outer step needs 1 to 1024 deltas");
     if (train.find_output(program::kLossOutput) == program::kNoSlot)
@@ -140,7 +142,11 @@ Result<AggregateResult> run_aggregate(const Program& train, const State& base,
     for (const Delta& delta : deltas)
         GYM_CHECK(check_fits(base, delta));
     const auto count = static_cast<std::uint32_t>(deltas.size());
-    GYM_TRY(Program aggregate, program::aggregate_program(train, count, elements_max));
+    if (held > deltas.size())
+        return fail(ErrorCode::kInvalidArgument, "more deltas are of the round before than there are");
+    GYM_TRY(Program aggregate,
+            program::aggregate_program(train, count, static_cast<std::uint32_t>(held),
+                                       elements_max));
     const std::vector<AggregatePart> parts = program::aggregate_parts(train, count, elements_max);
     GYM_TRY(State state, join(aggregate, parts, base,
                               momentum.tensors.empty() ? zero_momentum(base) : momentum));
@@ -159,7 +165,7 @@ Result<AggregateResult> run_aggregate(const Program& train, const State& base,
     split(state, parts, base, result);
     result.base_root = state_root(result.base, options.threads);
     result.momentum_root = state_root(result.momentum, options.threads);
-    result.records.push_back(make_record(result, deltas));
+    result.records.push_back(make_record(result, deltas, held));
     result.records_root = records_root(result.records);
     result.flops = program::flops_per_step(result.program);
     return result;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -124,26 +125,53 @@ Result<Program> logits_program(const ModelConfig& config, std::uint32_t windows)
     return Slice(program).to(kLogitsOutput);
 }
 
-Result<Program> aggregate_program(const Program& train, std::uint32_t deltas,
+namespace {
+
+/// All deltas of a part, one after another. Where they are weighted, each is a row, so that a column
+/// of weights fits.
+Dims stacked(std::uint32_t deltas, const Dims& part, bool is_weighted) {
+    if (is_weighted) return {deltas, static_cast<std::uint32_t>(element_count(part))};
+    Dims dims{deltas};
+    dims.insert(dims.end(), part.begin(), part.end());
+    return dims;
+}
+
+/// 2 for each delta but the last `held`, which have 1.
+SlotId delta_weights(Builder& b, std::uint32_t deltas, std::uint32_t held) {
+    std::vector<float> weights(deltas, 2.0F);
+    std::fill(weights.end() - held, weights.end(), 1.0F);
+    return b.constant("outer.weights", {deltas, 1}, weights);
+}
+
+}  // namespace
+
+Result<Program> aggregate_program(const Program& train, std::uint32_t deltas, std::uint32_t held,
                                   std::uint64_t elements_max) {
     if (deltas < 1 || deltas > kDeltasMax)
         return fail(ErrorCode::kInvalidArgument,
                     "an aggregate takes 1 to 1024 deltas, not " + std::to_string(deltas));
+    if (held > deltas)
+        return fail(ErrorCode::kInvalidArgument,
+                    "of " + std::to_string(deltas) + " deltas, " + std::to_string(held) +
+                        " cannot be of the round before");
     GYM_TRY(const float rate_value, outer_constant(train, kOuterLearningRate));
     GYM_TRY(const float momentum_value, outer_constant(train, kOuterMomentum));
     Builder b;
     const SlotId rate = b.constant(std::string(kOuterLearningRate), {1}, {rate_value});
     const SlotId mu = b.constant(std::string(kOuterMomentum), {1}, {momentum_value});
-    const SlotId count = b.scalar(static_cast<float>(deltas));
+    const bool is_weighted = held > 0 && held < deltas;
+    const SlotId count =
+        b.scalar(static_cast<float>(is_weighted ? 2 * deltas - held : deltas));
+    const SlotId weights = is_weighted ? delta_weights(b, deltas, held) : kNoSlot;
     const std::vector<SlotId> params = train.slots_of(SlotKind::kParam);
     for (const AggregatePart& part : aggregate_parts(train, deltas, elements_max)) {
-        Dims stacked{deltas};
-        stacked.insert(stacked.end(), part.dims.begin(), part.dims.end());
         const Init& init = train.slot(params[part.parameter]).init;
         const SlotId base = b.param(part.name, part.dims, init);
         const SlotId momentum = b.state(std::string(kMomentumPrefix) + part.name, part.dims,
                                         {Init::Kind::kConstant, 0});
-        const SlotId delta = b.input(std::string(kDeltaPrefix) + part.name, DType::kF32, stacked);
+        SlotId delta = b.input(std::string(kDeltaPrefix) + part.name, DType::kF32,
+                               stacked(deltas, part.dims, is_weighted));
+        if (is_weighted) delta = b.mul(delta, weights);
         const SlotId mean = b.div(b.column_sum(delta, part.dims), count);
         const SlotId momentum_next = b.fma(momentum, mu, mean);
         const SlotId direction = b.fma(momentum_next, mu, mean);

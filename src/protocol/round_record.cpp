@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "gym/commit/merkle.hpp"
 #include "gym/commit/sha256.hpp"
@@ -79,7 +80,7 @@ Result<SlotAssignment> decode_terms(std::uint32_t slot, commit::Decoder& in) {
 }
 
 void encode_delta(const IncludedDelta& delta, commit::Encoder& out) {
-    out.u32(delta.slot).fixed(delta.unit).fixed(delta.delta_root);
+    out.u32(delta.slot).fixed(delta.unit).fixed(delta.delta_root).boolean(delta.held);
 }
 
 Result<IncludedDelta> decode_delta(commit::Decoder& in) {
@@ -87,6 +88,7 @@ Result<IncludedDelta> decode_delta(commit::Decoder& in) {
     GYM_TRY(delta.slot, in.u32());
     GYM_TRY(delta.unit, in.digest());
     GYM_TRY(delta.delta_root, in.digest());
+    GYM_TRY(delta.held, in.boolean());
     return delta;
 }
 
@@ -104,12 +106,6 @@ std::vector<Digest> slot_leaves(const RoundRecord& record) {
 
 Error invalid(const std::string& what) {
     return fail(ErrorCode::kInvalidArgument, "round record: " + what);
-}
-
-bool ascending_by_slot(const std::vector<IncludedDelta>& deltas) {
-    return std::ranges::adjacent_find(deltas, [](const auto& a, const auto& b) {
-               return a.slot >= b.slot;
-           }) == deltas.end();
 }
 
 Status validate_slots(const RoundRecord& record) {
@@ -149,6 +145,16 @@ Result<std::vector<IncludedDelta>> decode_included(commit::Decoder& in) {
         included.push_back(delta);
     }
     return included;
+}
+
+bool is_in_order(std::span<const IncludedDelta> included) {
+    return std::ranges::adjacent_find(included, [](const auto& a, const auto& b) {
+               return std::pair(a.held, a.slot) >= std::pair(b.held, b.slot);
+           }) == included.end();
+}
+
+std::size_t held_of(std::span<const IncludedDelta> included) {
+    return static_cast<std::size_t>(std::ranges::count(included, true, &IncludedDelta::held));
 }
 
 Digest slot_leaf(const SlotAssignment& slot) {
@@ -236,8 +242,9 @@ Status validate(const RoundRecord& record) {
         return invalid("a sampling rate is above 1");
     if (record.round == 1 && !record.included.empty()) return invalid("round 1 follows no deltas");
     if (record.included.size() > kSlotsMax) return invalid("too many included deltas");
-    if (!ascending_by_slot(record.included))
-        return invalid("included deltas are not in ascending order");
+    if (!is_in_order(record.included)) return invalid("included deltas are not in order");
+    if (record.round == 2 && held_of(record.included) != 0)
+        return invalid("round 2 follows no deltas that were held");
     return validate_slots(record);
 }
 

@@ -8,17 +8,24 @@
 /// OuterProofs decides.
 namespace gym::dispute {
 
+/// Deltas of an aggregate.
+struct DeltaCount {
+    std::uint32_t all = 0;   ///< 1 to program::kDeltasMax
+    std::uint32_t held = 0;  ///< of them, the last ones, of the round before
+};
+
 struct OuterElement {
     float base = 0;      ///< the parameter
     float momentum = 0;  ///< its momentum
 };
 
 /// mean = exact sum of the deltas / their number; m' = m * mu + mean; d = m' * mu + mean;
-/// base' = d * rate + base: each an f32 op, the products fused.
-/// @param header for rate and mu. @param deltas the element in every delta, `stride` apart;
-/// 1 <= count <= program::kDeltasMax. @pre exact floating point (kernels::ExactFloatEnvironment).
+/// base' = d * rate + base: each an f32 op, the products fused. Where some deltas are held, but not
+/// all, the others count twice, in sum and number.
+/// @param header for rate and mu. @param deltas the element in every delta, `stride` apart.
+/// @pre exact floating point (kernels::ExactFloatEnvironment).
 [[nodiscard]] OuterElement outer_element(const TraceHeader& header, const OuterElement& before,
-                                         const float* deltas, std::uint32_t count,
+                                         const float* deltas, DeltaCount count,
                                          std::int64_t stride = 1);
 
 }  // namespace gym::dispute

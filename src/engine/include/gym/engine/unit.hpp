@@ -130,6 +130,7 @@ struct AggregateResult {
 };
 
 /// The outer step as a unit of its own: exact mean of `deltas` (in slot order) and Nesterov.
+/// @param held how many of them, the last ones, are of the round before (program::aggregate_program()).
 /// @param train the job's train program, whose outer constants and parameters define the step; not
 /// an aggregate program, which is derived here and returned.
 /// @param momentum the state after the last round; empty: zeros (round 0).
@@ -138,7 +139,7 @@ struct AggregateResult {
 /// @param elements_max as of program::aggregate_program().
 [[nodiscard]] Result<AggregateResult> run_aggregate(
     const program::Program& train, const State& base, const State& momentum,
-    std::span<const Delta> deltas, const EngineOptions& options = {},
+    std::span<const Delta> deltas, std::size_t held = 0, const EngineOptions& options = {},
     std::uint64_t elements_max = program::kSlotElementsMax);
 
 /// All-zero momentum shaped like `base`.

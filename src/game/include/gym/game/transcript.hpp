@@ -21,7 +21,8 @@ struct PlayedMove {
 /// A delta that an aggregate declares as an input.
 struct OuterDelta {
     std::uint32_t slot = 0;
-    Digest root;  ///< of its bytes
+    Digest root;        ///< of its bytes
+    bool held = false;  ///< of the round before the aggregate's
     friend auto operator<=>(const OuterDelta&, const OuterDelta&) = default;
 };
 

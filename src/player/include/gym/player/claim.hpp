@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,15 @@ enum class Subject : std::uint8_t {
 /// "train_unit", "aggregate", "conflict".
 [[nodiscard]] std::string_view to_string(Subject subject) noexcept;
 
+/// What the deltas of an earlier round are told by.
+struct HeldRound {
+    protocol::RoundRecord record;
+    std::vector<protocol::SignedCommitment> epoch;  ///< as Claim::epoch
+    Digest base_state_blob;  ///< for deltas that cannot be downloaded; zero: not known
+
+    friend bool operator==(const HeldRound&, const HeldRound&) = default;
+};
+
 struct Claim {
     Role role = Role::kDefend;
     Subject subject = Subject::kTrainUnit;
@@ -44,10 +54,12 @@ struct Claim {
     Digest dataset_blob;
     Digest base_state_blob;
     Digest momentum_blob;                         ///< of aggregates
-    std::vector<protocol::IncludedDelta> deltas;  ///< of aggregates: what went in, by slot
+    std::vector<protocol::IncludedDelta> deltas;  ///< of aggregates: what went in, in order
     /// Of aggregates: all commitments under their round's epoch, in the tree's order, since the
     /// accused may no longer show them. Empty: not known.
     std::vector<protocol::SignedCommitment> epoch;
+    /// Of aggregates with held deltas: the round before, from which these come.
+    std::optional<HeldRound> held;
     /// Games about it are not earlier; as long as no epoch is known, when it was filed. 0: not
     /// known.
     std::uint64_t from_block = 0;

@@ -23,11 +23,13 @@ struct SlotAssignment {
     friend bool operator==(const SlotAssignment&, const SlotAssignment&) = default;
 };
 
-/// A delta of the round before that went into this round's base state.
+/// A delta that went into this round's base state: of the round before, or, held back there, of the
+/// one before that.
 struct IncludedDelta {
     std::uint32_t slot = 0;
     Digest unit;
     Digest delta_root;
+    bool held = false;
 
     friend bool operator==(const IncludedDelta&, const IncludedDelta&) = default;
 };
@@ -72,7 +74,8 @@ inline constexpr std::size_t kRoundHeadBytes = 464;
 /// it is at fault, the coordinator included (docs/PROTOCOL.md).
 struct RoundRecord : RoundTerms {
     std::vector<SlotAssignment> slots;    ///< number i has slot i; no worker twice
-    std::vector<IncludedDelta> included;  ///< deltas of round - 1, ascending by slot
+    /// Deltas of round - 1, ascending by slot, then those of round - 2, also ascending.
+    std::vector<IncludedDelta> included;
 
     friend bool operator==(const RoundRecord&, const RoundRecord&) = default;
 
@@ -83,11 +86,11 @@ struct RoundRecord : RoundTerms {
 /// Canonical bytes of a record with so many slots and included deltas.
 [[nodiscard]] constexpr std::uint64_t round_record_bytes(std::uint64_t slots,
                                                          std::uint64_t included) {
-    return kRoundHeadBytes + 28 * slots + 68 * included;
+    return kRoundHeadBytes + 28 * slots + 69 * included;
 }
 
 /// A list of included deltas as it stands in records and in what nodes keep: u32 count, then slot
-/// u32, unit, delta root. Any order is accepted here.
+/// u32, unit, delta root, held u8. Any order is accepted here.
 void encode_included(std::span<const IncludedDelta> included, commit::Encoder& out);
 /// @errors kMalformed: more than kSlotsMax, or too short.
 [[nodiscard]] Result<std::vector<IncludedDelta>> decode_included(commit::Decoder& in);
@@ -99,9 +102,15 @@ void encode_included(std::span<const IncludedDelta> included, commit::Encoder& o
 /// are not those of the lists, or that validate() refuses.
 [[nodiscard]] Result<RoundRecord> decode_round_record(ByteView bytes);
 /// checkpoint_every at least 1, at most kSlotsMax slots in order, each with a worker, which is in
-/// none other, steps, and a rate within [floor, 1]; included ascending and empty in round 1.
+/// none other, steps, and a rate within [floor, 1]; included in order, empty in round 1, and none
+/// held in round 2.
 /// @errors kInvalidArgument.
 [[nodiscard]] Status validate(const RoundRecord& record);
+
+/// Whether each comes once, in the order of a record's list.
+[[nodiscard]] bool is_in_order(std::span<const IncludedDelta> included);
+/// How many of the list are of an earlier round than the others.
+[[nodiscard]] std::size_t held_of(std::span<const IncludedDelta> included);
 
 [[nodiscard]] RoundHead head_of(const RoundRecord& record);
 /// kRoundHeadBytes, as the contracts take them.
