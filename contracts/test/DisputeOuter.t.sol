@@ -60,7 +60,7 @@ contract DisputeOuterTest is OuterPlayer {
     function test_anAggregateOfOneDelta() public {
         uint32[] memory slots = new uint32[](1);
         slots[0] = 5;
-        _rightRun = abi.encode(_outerRunner.run(slots, 2));
+        _rightRun = abi.encode(_outerRunner.run(slots, 0, 2));
         OuterRun memory wrong = _flipped(0, 1, 0);
         _postOuter(wrong);
         OuterPlay memory p = _beginOuter(CHALLENGER, SALT);
@@ -83,7 +83,7 @@ contract DisputeOuterTest is OuterPlayer {
     function test_aDeltaOfNobodyIsNotShown() public {
         uint32[] memory slots = new uint32[](3);
         (slots[0], slots[1], slots[2]) = (2, 5, 9);
-        OuterRun memory wrong = _outerRunner.run(slots, 3);
+        OuterRun memory wrong = _outerRunner.run(slots, _heldOfRight(), 3);
         _postOuter(wrong);
         OuterPlay memory p = _beginOuter(CHALLENGER, SALT);
         _playOuter(p, wrong, _rightOuter(), 2);
@@ -237,7 +237,7 @@ contract DisputeOuterTest is OuterPlayer {
     /// The unit of slot 5 is one that no aggregate should include.
     function _expectBadUnit(Posted memory unit, uint256 key, uint256 field) private {
         _signUnits();
-        _expectSigner(_signedBy(unit, _hashOf(_record), key), field);
+        _expectSigner(_signedBy(unit, _hashFor(5), key), field);
     }
 
     function _expectSigner(bytes memory signed, uint256 field) private {

@@ -11,8 +11,8 @@ import {DisputeTrees} from "./support/DisputeTrees.sol";
 
 /// Gas of every move of games about aggregates, as a transaction.
 contract DisputeOuterGasTest is OuterPlayer {
-    /// Slots, and included deltas, that a round record has room for.
-    uint32 private constant DELTAS = 680;
+    uint32 private constant DELTAS = 1024;
+    uint32 private constant HELD = 512;
     uint256 private constant ANSWER_GAS_MAX = 3_000_000;
     string private _prefix;
     bytes32 private _id;
@@ -55,7 +55,7 @@ contract DisputeOuterGasTest is OuterPlayer {
         _signUnits();
         Posted memory unit = _unitOf(5, DisputeTrees.tensorRoot(_rightOuter().deltas[1]));
         unit.steps += 1;
-        _keep(5, 1, _signedBy(unit, _hashOf(_record), _workerKey(5)));
+        _keep(5, 1, _signedBy(unit, _hashFor(5), _workerKey(5)));
         _postRoundAndEpoch();
         _sign(_aggregateOf(_rightOuter()));
         OuterPlay memory p = _begun("included: ");
@@ -77,28 +77,44 @@ contract DisputeOuterGasTest is OuterPlayer {
         vm.snapshotGasLastCall("DisputeGame", "openConflict");
     }
 
-    /// As many deltas as a round can have: still one answer, which the escrow pays for.
+    /// As many deltas as an aggregate can have: still one answer, which the escrow pays for.
     function test_theLargestDeclaration() public {
+        _declaration(0, "1024 deltas: ");
+    }
+
+    function test_theLargestDeclarationWithHeldDeltas() public {
+        _declaration(HELD, "1024 deltas, 512 held: ");
+    }
+
+    function _declaration(uint32 held, string memory prefix) private {
         bytes32[] memory deltas = new bytes32[](DELTAS);
         bytes memory slots;
         for (uint32 i = 0; i < DELTAS; ++i) {
             deltas[i] = keccak256(abi.encode(i));
-            slots = abi.encodePacked(slots, 90 * i + 1);
+            slots = abi.encodePacked(slots, 60 * i + 1);
         }
         OuterRun memory run = _rightOuter();
         bytes memory head =
-            abi.encodePacked(uint64(0), _outerRunner.batchRoot(deltas), uint64(0), uint8(0));
+            abi.encodePacked(uint64(0), _outerRunner.batchRoot(deltas, held), uint64(0), uint8(0));
         run.record = abi.encodePacked(head, uint8(1), DisputeTrees.root(run.state));
-        OuterPlay memory p = _opened(run, "680 deltas: ");
+        OuterPlay memory p = _opened(run, prefix);
         (_mover, _ruler, _name) = (_asserter, address(_outer), "declareOuter");
         _call = abi.encodeCall(
-            IDisputeMoves.declareOuter, (p.id, p.c, _outerFacts, run.record, deltas, slots)
+            IDisputeMoves.declareOuter, (p.id, p.c, _outerFacts, run.record, deltas, slots, held)
         );
         _sendOuter(p);
     }
 
     /// The most values that a column can have.
     function test_theLargestColumn() public {
+        _column(0, "OuterProofs.proveOuter of 1024 values");
+    }
+
+    function test_theLargestColumnWithHeldDeltas() public {
+        _column(HELD, "OuterProofs.proveOuter of 1024 values, 512 held");
+    }
+
+    function _column(uint32 held, string memory name) private {
         OuterRun memory run = _rightOuter();
         Cursor memory c;
         OuterProof memory proof;
@@ -113,6 +129,7 @@ contract DisputeOuterGasTest is OuterPlayer {
         );
         proof.header = DisputeProgram.header();
         (proof.outer.facts, proof.outer.tree) = (keccak256(abi.encode(proof.facts)), 1);
+        proof.outer.held = held;
         (proof.op.step, proof.op.program) =
         (keccak256(abi.encode(proof.outer)), DisputeProgram.traceRoot());
         proof.op.shape = DisputeProgram.slotShapes()[0];
@@ -123,7 +140,7 @@ contract DisputeOuterGasTest is OuterPlayer {
         (c.stage, c.answered, c.index, c.leaves) = (Stage.COLUMN, true, 270, 1024);
         (c.twin, c.frame) = (keccak256(proof.values), keccak256(abi.encode(proof.op)));
         _outerProofs.proveOuter(0, c, proof);
-        vm.snapshotGasLastCall("DisputeGame", "OuterProofs.proveOuter of 1024 values");
+        vm.snapshotGasLastCall("DisputeGame", name);
     }
 
     function _whole(OuterRun memory wrong, string memory prefix) private {

@@ -81,6 +81,7 @@ contract DisputeOuterLeavesTest is OuterPlayer {
         (p.op.primitive, i) = first ? (0, uint64(n)) : (1, uint64(n - 300));
         p.frame.facts = keccak256(abi.encode(_outerFacts));
         (p.frame.program, p.frame.deltas, p.frame.tree) = (_outerFacts.traceRoot, 3, uint8(tree));
+        p.frame.held = right.held;
         p.frame.deltasRoot = DisputeTrees.root(DisputeTrees.tensorRoots(right.deltas));
         (p.op.step, p.op.program) = (keccak256(abi.encode(p.frame)), _outerFacts.traceRoot);
         (p.op.leaf, p.op.shape) = (type(uint32).max, DisputeProgram.slotShapes()[p.op.primitive]);

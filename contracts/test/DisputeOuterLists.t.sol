@@ -55,15 +55,15 @@ contract DisputeOuterListsTest is OuterPlayer {
         OuterRun memory right = _rightOuter();
         _mover = _asserter;
         _call = abi.encodeCall(
-            IDisputeMoves.declareOuter, (_play.id, _play.c, _outerFacts, right.record, list, slots)
+            IDisputeMoves.declareOuter, (_play.id, _play.c, _outerFacts, right.record, list, slots, right.held)
         );
     }
 
     function _refused(bytes32[] memory list, bytes memory slots) private {
         assertEq(DisputeTrees.root(list), DisputeTrees.root(_deltas), "the same tree");
         _plan(list, slots);
-        bytes32 computed = _outerRunner.batchRoot(list);
-        bytes32 expected = _outerRunner.batchRoot(_deltas);
+        bytes32 computed = _outerRunner.batchRoot(list, 0);
+        bytes32 expected = _outerRunner.batchRoot(_deltas, 0);
         vm.expectRevert(
             abi.encodeWithSelector(MerkleSha256.RootMismatch.selector, computed, expected)
         );

@@ -269,24 +269,24 @@ contract DisputeOuterProofsTest is OuterPlayer {
         _playOuter(p, right, right, 1);
         _planIncluded(p, right, 1);
         _sendOuter(p);
-        _signer(p, _record, _posted[5]);
+        _signer(p, _recordFor(5), _posted[5]);
         _refused(abi.encodeWithSelector(IDisputeGame.NotYourTurn.selector, p.id));
         _playOuter(p, right, right, 1);
-        _signer(p, _record, _posted[9]);
+        _signer(p, _recordFor(5), _posted[9]);
         _refused(abi.encodePacked(WRONG_FRAME));
-        bytes memory record = _record;
+        bytes memory record = _recordFor(5);
         record[463] ^= 0x01;
         _signer(p, record, _posted[5]);
         _refused(abi.encodePacked(WRONG_FRAME));
         _outerFacts.epochLeaves += 1;
-        _signer(p, _record, _posted[5]);
+        _signer(p, _recordFor(5), _posted[5]);
         _refused(abi.encodePacked(WRONG_FRAME));
         _outerFacts.epochLeaves -= 1;
-        _signer(p, _record, _slotOf(2), _posted[5]);
+        _signer(p, _recordFor(5), _slotOf(2), _posted[5]);
         _refused(abi.encodePacked(MISMATCH));
-        _signer(p, _record, _slotOf(WORKERS), _posted[5]);
+        _signer(p, _recordFor(5), _slotOf(WORKERS), _posted[5]);
         _refused(abi.encodeWithSelector(IDisputeErrors.Malformed.selector, 0));
-        _signer(p, _record, _posted[5]);
+        _signer(p, _recordFor(5), _posted[5]);
         _refused(abi.encodePacked(IDisputeErrors.NoFault.selector));
     }
 

@@ -26,6 +26,7 @@ struct Declared {
     bytes record;
     bytes32[] deltas;
     bytes slots;
+    uint32 held;
 }
 
 /// Moves of games about aggregates that are no moves.
@@ -60,8 +61,8 @@ contract DisputeOuterRefusalsTest is OuterPlayer {
         _refusedDeclaration(p, d, abi.encodeWithSelector(IDisputeErrors.ZeroDigest.selector));
         d = _declared();
         (d.deltas[0], d.deltas[1]) = (d.deltas[1], d.deltas[0]);
-        bytes32 root = _outerRunner.batchRoot(_declared().deltas);
-        bytes32 swapped = _outerRunner.batchRoot(d.deltas);
+        bytes32 root = _outerRunner.batchRoot(_declared().deltas, d.held);
+        bytes32 swapped = _outerRunner.batchRoot(d.deltas, d.held);
         _refusedDeclaration(p, d, abi.encodeWithSelector(MISMATCH, swapped, root));
     }
 
@@ -147,11 +148,11 @@ contract DisputeOuterRefusalsTest is OuterPlayer {
         Cursor memory c;
         (c.stage, c.frame) = (Stage.UNIT, keccak256(abi.encode(facts)));
         vm.expectRevert(WRONG_FRAME);
-        _outer.declareOuter(0, c, d.facts, d.record, d.deltas, d.slots);
+        _outer.declareOuter(0, c, d.facts, d.record, d.deltas, d.slots, d.held);
         // Elsewhere there is nothing to declare.
         (c.stage, c.frame) = (Stage.OUTER, keccak256(abi.encode(d.facts)));
         vm.expectRevert(abi.encodeWithSelector(WRONG_STAGE, Stage.OUTER));
-        _outer.declareOuter(0, c, d.facts, d.record, d.deltas, d.slots);
+        _outer.declareOuter(0, c, d.facts, d.record, d.deltas, d.slots, d.held);
     }
 
     /// Long answers are taken as far as the rules look at them.
@@ -165,11 +166,11 @@ contract DisputeOuterRefusalsTest is OuterPlayer {
         }
         OuterRun memory right = _rightOuter();
         bytes memory head =
-            abi.encodePacked(uint64(0), _outerRunner.batchRoot(deltas), uint64(0), uint8(0));
+            abi.encodePacked(uint64(0), _outerRunner.batchRoot(deltas, right.held), uint64(0), uint8(0));
         right.record = abi.encodePacked(head, uint8(1), DisputeTrees.root(right.state));
         _postOuter(right);
         OuterPlay memory p = _beginOuter(CHALLENGER, SALT);
-        Declared memory d = Declared(_outerFacts, right.record, deltas, slots);
+        Declared memory d = Declared(_outerFacts, right.record, deltas, slots, right.held);
         _sendDeclaration(p, d);
         bytes memory call = _call;
         more.revertToState(state);
@@ -246,7 +247,7 @@ contract DisputeOuterRefusalsTest is OuterPlayer {
         _planIncluded(p, _rightOuter(), 1);
         _sendOuter(p);
         bytes memory shown = _posted[5];
-        bytes32 hash = _hashOf(_record);
+        bytes32 hash = _hashFor(5);
         bytes32 delta = _declared().deltas[1];
         // Signed and well made, but not for this.
         Posted memory unit = _unitOf(5, delta);
@@ -260,7 +261,7 @@ contract DisputeOuterRefusalsTest is OuterPlayer {
         _refusedShow(
             p, 1, abi.encodePacked(shown, uint8(0)), abi.encodeWithSelector(MALFORMED, 227)
         );
-        bytes32[] memory path = DisputeTrees.path(_leaves, 1);
+        bytes32[] memory path = DisputeTrees.path(_leavesFor(5), 1);
         // A second one that is in no epoch, and other places.
         unit.flops += 1;
         other = _signedBy(unit, hash, _workerKey(5));
@@ -299,7 +300,7 @@ contract DisputeOuterRefusalsTest is OuterPlayer {
     function _declared() private view returns (Declared memory d) {
         OuterRun memory right = _rightOuter();
         bytes32[] memory deltas = DisputeTrees.tensorRoots(right.deltas);
-        d = Declared(_outerFacts, right.record, deltas, _packed(right.slots));
+        d = Declared(_outerFacts, right.record, deltas, _packed(right.slots), right.held);
     }
 
     function _refused(address mover, bytes memory reason) private {
@@ -310,7 +311,7 @@ contract DisputeOuterRefusalsTest is OuterPlayer {
 
     function _planDeclaration(OuterPlay memory p, Declared memory d) private {
         _call = abi.encodeCall(
-            IDisputeMoves.declareOuter, (p.id, p.c, d.facts, d.record, d.deltas, d.slots)
+            IDisputeMoves.declareOuter, (p.id, p.c, d.facts, d.record, d.deltas, d.slots, d.held)
         );
     }
 
@@ -393,7 +394,7 @@ contract DisputeOuterRefusalsTest is OuterPlayer {
         bytes memory commitment,
         bytes memory reason
     ) private {
-        bytes32[] memory path = DisputeTrees.path(_leaves, 1);
+        bytes32[] memory path = DisputeTrees.path(_leavesFor(5), 1);
         vm.expectRevert(reason);
         this.show(p, index, commitment, path);
     }

@@ -15,17 +15,23 @@ contract OuterStepTest is OneStepFixture {
         _runner = new OuterRunner(_oneStep);
     }
 
-    function mean(bytes calldata values) external pure returns (uint256) {
-        return OuterStep.mean(values);
+    function mean(bytes calldata values, uint256 held) external pure returns (uint256) {
+        return OuterStep.mean(values, held);
     }
 
     /// Any bits at all, also NaN and infinities.
-    function test_theMeanOfAnyBits(bytes32[4] calldata words, uint256 count) public view {
-        _expect(_cut(abi.encodePacked(words), bound(count, 1, 32)));
+    function test_theMeanOfAnyBits(bytes32[4] calldata words, uint256 count, uint256 held)
+        public
+        view
+    {
+        count = bound(count, 1, 32);
+        bytes memory values = _cut(abi.encodePacked(words), count);
+        _expect(values);
+        _expectHeld(values, bound(held, 0, count));
     }
 
     /// Finite numbers of about one size, with zeros and subnormals now and then.
-    function test_theMeanOfNumbers(uint256 seed, uint256 count) public view {
+    function test_theMeanOfNumbers(uint256 seed, uint256 count, uint256 held) public view {
         count = bound(count, 1, 40);
         bytes memory values = new bytes(4 * count);
         for (uint256 i = 0; i < count; ++i) {
@@ -35,6 +41,7 @@ contract OuterStepTest is OneStepFixture {
             _put(values, i, (word & 0x807FFFFF) | (exponent << 23));
         }
         _expect(values);
+        _expectHeld(values, bound(held, 0, count));
     }
 
     /// The most deltas that an aggregate can have.
@@ -44,26 +51,69 @@ contract OuterStepTest is OneStepFixture {
             _put(values, i, 0x3F000000 | (uint256(keccak256(abi.encode(i))) & 0x80FFFFFF));
         }
         _expect(values);
+        _expectHeld(values, 1);
+        _expectHeld(values, 500);
+        _expectHeld(values, 1023);
+        _expectHeld(values, 1024);
+    }
+
+    /// 3 counts twice and 6 once; by themselves they count alike.
+    function test_aHeldDeltaCountsHalf() public view {
+        bytes memory values = new bytes(8);
+        _put(values, 0, 0x40400000);
+        _put(values, 1, 0x40C00000);
+        assertEq(this.mean(values, 0), 0x40900000, "4.5");
+        assertEq(this.mean(values, 1), 0x40800000, "(3 + 3 + 6) / 3");
+        assertEq(this.mean(values, 2), 0x40900000, "only held ones");
+    }
+
+    function test_specialMeansWithHeldOnes() public view {
+        bytes memory values = new bytes(8);
+        uint256[12] memory bits = [
+            uint256(0),
+            0x80000000,
+            1,
+            0x807FFFFF,
+            0x00800000,
+            0x0D800000,
+            0x7EFFFFFF,
+            0x7F000000,
+            0x7F7FFFFF,
+            0xFF7FFFFF,
+            0x7F800000,
+            0x7FC00000
+        ];
+        for (uint256 i = 0; i < bits.length; ++i) {
+            for (uint256 k = 0; k < bits.length; ++k) {
+                _put(values, 0, bits[i]);
+                _put(values, 1, bits[k]);
+                _expectHeld(values, 1);
+            }
+        }
+        _put(values, 0, 0x7F000000);
+        _put(values, 1, 0);
+        assertEq(this.mean(values, 1), Float32.NAN, "doubled it is infinite");
+        assertEq(this.mean(values, 0), 0x7E800000, "and alone it is not");
     }
 
     function test_specialMeans() public view {
         bytes memory values = new bytes(8);
-        assertEq(this.mean(values), 0, "zeros");
+        assertEq(this.mean(values, 0), 0, "zeros");
         _put(values, 0, 0x80000000);
         _put(values, 1, 0x80000000);
-        assertEq(this.mean(values), 0, "an exact sum has no -0");
+        assertEq(this.mean(values, 0), 0, "an exact sum has no -0");
         _put(values, 0, 0x7F800000);
-        assertEq(this.mean(values), Float32.NAN, "infinity");
+        assertEq(this.mean(values, 0), Float32.NAN, "infinity");
         _put(values, 0, 0xFFC12345);
-        assertEq(this.mean(values), Float32.NAN, "NaN");
+        assertEq(this.mean(values, 0), Float32.NAN, "NaN");
         _put(values, 0, 0x7F7FFFFF);
         _put(values, 1, 0x7F7FFFFF);
-        assertEq(this.mean(values), Float32.INF, "the sum overflows before it is divided");
+        assertEq(this.mean(values, 0), Float32.INF, "the sum overflows before it is divided");
         _put(values, 1, 0xFF7FFFFF);
-        assertEq(this.mean(values), 0, "the largest cancel");
+        assertEq(this.mean(values, 0), 0, "the largest cancel");
         _put(values, 0, 0x3F800000);
         _put(values, 1, 0x40000000);
-        assertEq(this.mean(values), 0x3FC00000, "1.5");
+        assertEq(this.mean(values, 0), 0x3FC00000, "1.5");
     }
 
     /// m' = m mu + mean; p' = p + rate (m' mu + mean), each rounded once: by hand with mu 0.5, rate 0.25.
@@ -77,7 +127,11 @@ contract OuterStepTest is OneStepFixture {
 
     function _expect(bytes memory values) private view {
         uint256 count = Float32.fromInt64(int256(values.length / 4));
-        assertEq(this.mean(values), Float32.div(_runner.sum(values), count), "mean");
+        assertEq(this.mean(values, 0), Float32.div(_runner.sum(values), count), "mean");
+    }
+
+    function _expectHeld(bytes memory values, uint256 held) private view {
+        assertEq(this.mean(values, held), _runner.mean(values, held), "mean with held ones");
     }
 
     function _cut(bytes memory data, uint256 count) private pure returns (bytes memory) {

@@ -73,7 +73,15 @@ std::optional<std::uint64_t> next_round(const registry::Job& job,
 }
 
 std::uint64_t slots_of_round(const registry::Job& job, std::uint64_t deltas_bytes_max) {
-    return slots_of_round(job.terms.slots_max, job.artifacts->parameters, deltas_bytes_max);
+    const std::uint64_t slots =
+        slots_of_round(job.terms.slots_max, job.artifacts->parameters, deltas_bytes_max);
+    if (!job.terms.elastic.hold_drawn) return slots;
+    const std::uint64_t fit = deltas_of_aggregate(job, deltas_bytes_max);
+    return std::min(slots, std::max<std::uint64_t>(2 * fit / 3, 1));
+}
+
+std::uint64_t deltas_of_aggregate(const registry::Job& job, std::uint64_t deltas_bytes_max) {
+    return slots_of_round(registry::kJobSlotsMax, job.artifacts->parameters, deltas_bytes_max);
 }
 
 std::uint64_t slots_of_round(std::uint64_t slots_max, std::uint64_t parameters,
@@ -186,6 +194,19 @@ bool has_quorum(const registry::JobTerms& terms, const protocol::RoundRecord& re
         if (slot != nullptr && unit.status.state == UnitState::kCommitted) committed += slot->steps;
     }
     return committed * kPpm >= all * terms.elastic.quorum_ppm;
+}
+
+bool may_hold(const registry::JobTerms& terms, const protocol::RoundRecord& record,
+              std::span<const registry::Unit> units) {
+    if (!terms.elastic.hold_drawn || record.round >= terms.rounds) return false;
+    std::uint64_t all = 0, accepted = 0;
+    for (const protocol::SlotAssignment& slot : record.slots)
+        all += slot.steps;
+    for (const registry::Unit& unit : units) {
+        const protocol::SlotAssignment* const slot = record.find_slot(unit.key.slot);
+        if (slot != nullptr && protocol::is_accepted(unit.status.state)) accepted += slot->steps;
+    }
+    return accepted > 0 && 2 * accepted >= all;
 }
 
 Plan make_plan(const registry::Job& job, const std::optional<registry::Round>& last,

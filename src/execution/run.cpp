@@ -47,7 +47,7 @@ Result<AggregateRun> run_aggregate(const AggregateInputs& inputs,
                                    const crypto::Signature* challenge) {
     GYM_TRY(engine::AggregateResult result,
             engine::run_aggregate(*inputs.program, inputs.base, inputs.momentum, inputs.deltas,
-                                  options));
+                                  inputs.held, options));
     AggregateRun out{std::move(result), {}};
     if (challenge != nullptr) out.trace = aggregate_trace(out.result.records, *challenge);
     return out;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace gym::protocol {
 namespace {
@@ -26,11 +27,17 @@ Inclusion include_deltas(std::span<const DeltaCandidate> candidates,
         if (auto reason = obstacle(candidate, policy))
             out.excluded.push_back({candidate.slot, candidate.unit, std::move(*reason)});
         else
-            out.included.push_back({candidate.slot, candidate.unit, candidate.delta_root});
+            out.included.push_back(
+                {candidate.slot, candidate.unit, candidate.delta_root, candidate.held});
     }
-    const auto by_slot = [](const auto& a, const auto& b) { return a.slot < b.slot; };
-    std::sort(out.included.begin(), out.included.end(), by_slot);
-    std::sort(out.excluded.begin(), out.excluded.end(), by_slot);
+    std::ranges::sort(out.included, {}, [](const IncludedDelta& delta) {
+        return std::pair(delta.held, delta.slot);
+    });
+    for (std::size_t i = policy.deltas_max; i < out.included.size(); ++i)
+        out.excluded.push_back(
+            {out.included[i].slot, out.included[i].unit, "an aggregate has no room for more deltas"});
+    if (out.included.size() > policy.deltas_max) out.included.resize(policy.deltas_max);
+    std::ranges::sort(out.excluded, {}, &ExcludedDelta::slot);
     return out;
 }
 

@@ -60,6 +60,9 @@ Status read_elastic(YamlMap& map, JobTerms& terms) {
     if (keys.has("adapt_steps")) {
         GYM_TRY(terms.elastic.adapt_steps, keys.boolean("adapt_steps"));
     }
+    if (keys.has("hold_drawn")) {
+        GYM_TRY(terms.elastic.hold_drawn, keys.boolean("hold_drawn"));
+    }
     return keys.finish();
 }
 

@@ -20,7 +20,7 @@ constexpr std::string_view kJobColumns =
     "j.evaluate_windows, j.delta_norm_max, j.price_wei_per_pflop, j.unit_ms, "
     "j.report_ms, j.reveal_ms, j.defence_ms, j.challenge_ms, j.draws_max, "
     "j.sampling_floor_ppm, j.sampling_aggregate_ppm, j.quorum_ppm, j.grace_ms, "
-    "j.adapt_steps, j.seed, j.program_root, j.program_blob, j.evaluate_program_root, "
+    "j.adapt_steps, j.hold_drawn, j.seed, j.program_root, j.program_blob, j.evaluate_program_root, "
     "j.evaluate_program_blob, j.logits_program_root, j.logits_program_blob, "
     "j.base_state_root, j.base_state_blob, j.momentum_root, j.momentum_blob, "
     "j.tokens_per_step, j.flops_per_step, j.parameters, j.worker_memory_bytes, j.id, "
@@ -63,6 +63,7 @@ JobTerms to_terms(const db::Row& row) {
     terms.elastic.quorum_ppm = row.get<std::uint32_t>("quorum_ppm");
     terms.lifecycle.grace_ms = row.get<std::int64_t>("grace_ms");
     terms.elastic.adapt_steps = row.get<bool>("adapt_steps");
+    terms.elastic.hold_drawn = row.get<bool>("hold_drawn");
     return terms;
 }
 
@@ -172,9 +173,9 @@ Result<Job> submit_job(db::Transaction& tx, const NewJob& job, UnixMs now_ms) {
                 "delta_norm_max, price_wei_per_pflop, unit_ms, report_ms, reveal_ms, "
                 "defence_ms, challenge_ms, draws_max, sampling_floor_ppm, "
                 "sampling_aggregate_ppm, submitted_at_ms, init_root, init_blob, visibility, "
-                "allowed, quorum_ppm, grace_ms, adapt_steps, init_own) VALUES ($1, $2, "
+                "allowed, quorum_ppm, grace_ms, adapt_steps, init_own, hold_drawn) VALUES ($1, $2, "
                 "$3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, "
-                "$20, $21, $22, $23, $24, $25, $26, $27::registry.address[], $28, $29, $30, $31) "
+                "$20, $21, $22, $23, $24, $25, $26, $27::registry.address[], $28, $29, $30, $31, $32) "
                 "ON CONFLICT (id) DO NOTHING",
                 {job.id,
                  job.owner,
@@ -206,7 +207,8 @@ Result<Job> submit_job(db::Transaction& tx, const NewJob& job, UnixMs now_ms) {
                  terms.elastic.quorum_ppm,
                  life.grace_ms,
                  terms.elastic.adapt_steps,
-                 job.init_own}));
+                 job.init_own,
+                 terms.elastic.hold_drawn}));
     GYM_TRY(Job stored, get_job(tx, job.id));
     if (inserted.affected() == 0 && !same_submission(stored, job))
         return fail(ErrorCode::kConflict,

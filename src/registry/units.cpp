@@ -64,6 +64,7 @@ Result<Unit> to_unit(const db::Row& row) {
     out.epoch = row.get<std::optional<std::uint64_t>>("epoch");
     out.leaf_index = row.get<std::optional<std::uint32_t>>("leaf_index");
     out.included = row.get<bool>("included");
+    out.included_late = row.get<bool>("included_late");
     out.reason_code = row.get<std::string>("reason_code");
     out.reason = row.get<std::string>("reason");
     return out;
@@ -288,25 +289,28 @@ Result<std::vector<protocol::SignedCommitment>> epoch_commitments(db::Transactio
     return out;
 }
 
-Status set_included(db::Transaction& tx, const std::vector<Digest>& units) {
-    GYM_TRY([[maybe_unused]] const db::Rows rows,
-            tx.exec("UPDATE registry.unit SET included = true WHERE id = ANY($1::bytea[])",
-                    {db::Param::array(units)}));
+Status set_included(db::Transaction& tx, std::span<const protocol::IncludedDelta> included) {
+    using protocol::IncludedDelta;
+    GYM_CHECK(tx.exec("UPDATE registry.unit u SET included = true, included_late = i.late "
+                      "FROM unnest($1::bytea[], $2::boolean[]) AS i (id, late) WHERE u.id = i.id",
+                      {column_of(included, [](const IncludedDelta& delta) { return delta.unit; }),
+                       column_of(included, [](const IncludedDelta& delta) { return delta.held; })}));
     return {};
 }
 
 Result<std::vector<protocol::IncludedDelta>> included_deltas(db::Transaction& tx,
                                                              const Digest& job_id,
                                                              std::uint64_t round) {
-    UnitFilter filter;
-    filter.job_id = job_id;
-    filter.round = round;
-    filter.kind = protocol::UnitKind::kTrain;
-    filter.limit = kUnitsListMax;
-    GYM_TRY(const auto units, list_units(tx, filter));
+    GYM_TRY(const db::Rows rows,
+            tx.exec("SELECT slot, id, delta_root, included_late FROM registry.unit "
+                    "WHERE job_id = $1 AND kind = 'train' AND included "
+                    "AND ((round = $2 AND NOT included_late) OR (round = $2 - 1 AND included_late)) "
+                    "ORDER BY included_late, slot",
+                    {job_id, round}));
     std::vector<protocol::IncludedDelta> out;
-    for (const Unit& unit : units)
-        if (unit.included) out.push_back({unit.key.slot, unit.id, *unit.delta_root});
+    for (const db::Row row : rows)
+        out.push_back({row.get<std::uint32_t>("slot"), row.get<Digest>("id"),
+                       row.get<Digest>("delta_root"), row.get<bool>("included_late")});
     return out;
 }
 

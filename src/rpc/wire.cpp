@@ -50,6 +50,13 @@ void write(const records::VerifyTask& task, v1::VerifyTask& out) {
         item.set_slot(delta.slot);
         item.set_unit(text_of(delta.unit));
         item.set_delta_root(text_of(delta.delta_root));
+        item.set_held(delta.held);
+    }
+    out.set_hold_drawn(task.hold_drawn);
+    if (task.earlier) {
+        v1::EarlierRound& earlier = *out.mutable_earlier();
+        earlier.set_round_record(text_of(protocol::encode(task.earlier->record)));
+        write(task.earlier->inputs, *earlier.mutable_inputs());
     }
     if (task.delta_norm_max) out.set_delta_norm_max(*task.delta_norm_max);
 }
@@ -65,13 +72,19 @@ Result<records::VerifyTask> read(const v1::VerifyTask& in) {
     out.draw = in.draw();
     out.report_committed = in.report_committed();
     out.deadline_ms = in.deadline_unix_ms();
-    // A round has at most a delta of every slot.
+    // As many as a record has at most.
     if (static_cast<std::uint32_t>(in.deltas_size()) > protocol::kSlotsMax)
         return fail(ErrorCode::kMalformed, "deltas: too many");
     for (const v1::IncludedDelta& item : in.deltas()) {
         GYM_TRY(const Digest unit, wire::read<Digest>("deltas.unit", item.unit()));
         GYM_TRY(const Digest root, wire::read<Digest>("deltas.delta_root", item.delta_root()));
-        out.deltas.push_back({item.slot(), unit, root});
+        out.deltas.push_back({item.slot(), unit, root, item.held()});
+    }
+    out.hold_drawn = in.hold_drawn();
+    if (in.has_earlier()) {
+        records::EarlierRound& earlier = out.earlier.emplace();
+        GYM_TRY(earlier.record, protocol::decode_round_record(bytes_of(in.earlier().round_record())));
+        GYM_TRY(earlier.inputs, read(in.earlier().inputs()));
     }
     if (in.has_delta_norm_max()) {
         if (!(in.delta_norm_max() >= 0)) return fail(ErrorCode::kMalformed, "delta_norm_max");

@@ -7,7 +7,7 @@ pragma solidity ^0.8.35;
 /// @param height Levels from the leaves up to the node. @param index Of the node among those of its height.
 /// @param leaves Of the whole tree. @param node The digest that is disputed.
 /// @param twin At STEPS the node of the states tree in the same place, at STEP the state after the step, at COLUMN keccak256 of the
-/// values once they are posted; else 0.
+/// values once they are posted; else 0. (At INCLUDED `leaves` is 1 for a held delta, else 0.)
 /// @param frame keccak256 of what else is fixed: of (Facts' hash, states root) at STEPS, of StepFrame down to GRADIENTS, of OpFrame
 /// below, of Facts at UNIT. Of an aggregate: OuterFacts at UNIT and INCLUDED, OuterFrame at OUTER and OUTER_STATE, OpFrame below.
 struct Cursor {
@@ -47,6 +47,8 @@ struct Facts {
 /// @param roundRecord Its hash. @param traceRoot Of the train program, of the round record as what follows.
 /// @param baseRoot Of the parameters before. @param momentumRoot Of the outer momentum before.
 /// @param epochRoot Over the commitments of the round. @param epochLeaves Their number.
+/// @param previousRecord Hash of the round record before, where the log has it and an epoch of its round; else 0, as what follows.
+/// @param previousEpochRoot Over the commitments of that round. @param previousEpochLeaves Their number.
 struct OuterFacts {
     bytes32 recordsRoot;
     bytes32 finalStateRoot;
@@ -57,17 +59,22 @@ struct OuterFacts {
     bytes32 momentumRoot;
     bytes32 epochRoot;
     uint32 epochLeaves;
+    bytes32 previousRecord;
+    bytes32 previousEpochRoot;
+    uint32 previousEpochLeaves;
 }
 
 /// @notice An aggregate whose deltas are declared.
 /// @param facts keccak256 of the unit's OuterFacts. @param program The trace root. @param deltasRoot Over the included deltas' roots.
-/// @param deltas Their number. @param slots keccak256 of theirs, four bytes each. @param stateRoot Over all parameters after the step,
+/// @param deltas Their number. @param held How many, the last ones, are of the round before.
+/// @param slots keccak256 of theirs, four bytes each. @param stateRoot Over all parameters after the step,
 /// then all momenta. @param tree 0 until one is picked; then 1 the next base, 2 the next momentum, 3 stateRoot.
 struct OuterFrame {
     bytes32 facts;
     bytes32 program;
     bytes32 deltasRoot;
     uint32 deltas;
+    uint32 held;
     bytes32 slots;
     bytes32 stateRoot;
     uint8 tree;

@@ -91,17 +91,19 @@ interface IDisputeMoves {
 
     /// @notice Opens an aggregate: its only step record, the included deltas' roots and the slots that they are from.
     /// @param record Of step 0, behind the records root. @param deltas One root each; their tree is the record's batch root.
-    /// @param slots Four bytes each, ascending.
+    /// @param slots Four bytes each: ascending those of the round's deltas, then, also ascending, those of the held ones.
+    /// @param held How many deltas, the last ones, are of the round before.
     function declareOuter(
         bytes32 game,
         Cursor calldata cursor,
         OuterFacts calldata facts,
         bytes calldata record,
         bytes32[] calldata deltas,
-        bytes calldata slots
+        bytes calldata slots,
+        uint32 held
     ) external;
 
-    /// @notice Shows the commitment of the round's epoch that an included delta is from.
+    /// @notice Shows the commitment that an included delta is from: of the round's epoch, or, if the delta is held, of the epoch before.
     /// @param index Of the commitment in its epoch. @param path From it to the epoch's root.
     function showIncluded(
         bytes32 game,
@@ -284,7 +286,7 @@ interface IDisputeMoves {
     ) external;
 
     /// @notice The commitment that was shown for an included delta has no valid signature (found as element 7), or contradicts the round
-    /// record (IDisputeGame.open). @param record The bytes of the round record's head. @param slot What it fixes for the
+    /// record (IDisputeGame.open). @param record The bytes of the head of its round's record. @param slot What it fixes for the
     /// commitment's slot, as in open(). @param commitment That was shown.
     function proveSigner(
         bytes32 game,

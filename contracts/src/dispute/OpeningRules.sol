@@ -120,7 +120,9 @@ contract OpeningRules {
     ) external view returns (Finding memory) {
         c.expect(Stage.INCLUDED, true);
         c.check(facts.hash());
-        bool shown = Commitments.leaf(commitment) == c.node && record.hash() == facts.roundRecord;
+        // As OuterRules.pickIncluded: of a held delta.
+        bytes32 round = c.leaves == 0 ? facts.roundRecord : facts.previousRecord;
+        bool shown = Commitments.leaf(commitment) == c.node && record.hash() == round;
         if (!shown) revert IDisputeErrors.WrongFrame();
         return Finding(_signerFault(commitment, record, slot), 0, 0);
     }
@@ -181,7 +183,18 @@ contract OpeningRules {
     {
         OuterFacts memory facts = RoundRecords.outerFacts(c, record);
         (facts.epochRoot, facts.epochLeaves,) = _LOG.epochOf(epoch);
+        _addPrevious(facts, record);
         return facts.hash();
+    }
+
+    /// @dev What held deltas are from: the record before, if it is posted, since nobody can challenge the units of another one.
+    function _addPrevious(OuterFacts memory facts, bytes calldata record) private view {
+        uint64 round = record.round();
+        if (round == 0) return;
+        (bytes32 hash, uint64 epoch) = _LOG.roundOf(record.job(), round - 1);
+        if (epoch == 0 || hash != record.previous()) return;
+        facts.previousRecord = hash;
+        (facts.previousEpochRoot, facts.previousEpochLeaves,) = _LOG.epochOf(epoch);
     }
 
     /// @dev Another commitment of the same signer for the same unit. @return digest Possibly the same.

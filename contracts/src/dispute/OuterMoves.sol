@@ -34,7 +34,8 @@ abstract contract OuterMoves is DisputeTable {
         OuterFacts calldata,
         bytes calldata record,
         bytes32[] calldata deltas,
-        bytes calldata slots
+        bytes calldata slots,
+        uint32
     ) external {
         _answer(game, cursor, _OUTER, record.length + 32 * deltas.length + slots.length);
     }

@@ -71,7 +71,7 @@ contract OuterProofs {
         uint256 base = _before(proof.facts.baseRoot, h, proof, span);
         span.operand = 1;
         uint256 momentum = _before(proof.facts.momentumRoot, h, proof, span);
-        uint256 mean = OuterStep.mean(proof.values);
+        uint256 mean = OuterStep.mean(proof.values, proof.outer.held);
         uint256 computed = OuterStep.momentum(momentum, h.outerMomentum, mean);
         if (proof.outer.tree == BASE) {
             computed = OuterStep.parameter(base, h.outerRate, h.outerMomentum, computed, mean);

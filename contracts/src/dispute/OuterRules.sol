@@ -36,6 +36,8 @@ contract OuterRules {
     uint256 private constant BOTH = 3;
     uint256 private constant FLOAT_BYTES = 4;
     uint256 private constant SLOT_BYTES = 4;
+    /// @dev Leaves of the cursor of a delta that is held.
+    uint64 private constant HELD = 1;
     /// @dev Reasons to refuse a step record or a commitment.
     uint256 private constant NOT_STEP_0 = 0;
     uint256 private constant NUMBERS = 1;
@@ -53,19 +55,20 @@ contract OuterRules {
         OuterFacts calldata facts,
         bytes calldata record,
         bytes32[] calldata deltas,
-        bytes calldata slots
+        bytes calldata slots,
+        uint32 held
     ) external view returns (Cursor memory next) {
         c.expect(Stage.UNIT, false);
         OuterFrame memory f;
         f.facts = facts.hash();
         c.check(f.facts);
         StepRecord memory r = _record(facts.recordsRoot, record);
-        f.deltasRoot = _deltasRoot(deltas, r.batchRoot);
-        _checkSlots(slots, deltas.length);
+        f.deltasRoot = _deltasRoot(deltas, held, r.batchRoot);
+        _checkSlots(slots, deltas.length, held);
         (f.program, f.stateRoot) = (facts.traceRoot, r.stateRoot);
         // At most DELTAS_MAX.
         // forge-lint: disable-next-line(unsafe-typecast)
-        (f.deltas, f.slots) = (uint32(deltas.length), keccak256(slots));
+        (f.deltas, f.held, f.slots) = (uint32(deltas.length), held, keccak256(slots));
         (next.stage, next.answered, next.leaves) = (Stage.OUTER, true, f.deltas);
         (next.node, next.frame) = (f.deltasRoot, f.hash());
     }
@@ -107,6 +110,7 @@ contract OuterRules {
         MerkleSha256.verify(frame.deltasRoot, position, frame.deltas, delta, path);
         next.stage = Stage.INCLUDED;
         next.index = uint64(BigEndian.number(slots, SLOT_BYTES * uint256(position), SLOT_BYTES));
+        if (position >= frame.deltas - frame.held) next.leaves = HELD;
         (next.node, next.frame) = (delta, frame.facts);
     }
 
@@ -125,9 +129,14 @@ contract OuterRules {
         if (shown.kind != Commitments.TRAIN) revert IDisputeErrors.BadRecord(KIND);
         if (shown.slot != c.index) revert IDisputeErrors.BadRecord(SLOT);
         if (shown.deltaRoot != c.node) revert IDisputeErrors.BadRecord(DELTA);
-        if (shown.roundRecord != facts.roundRecord) revert IDisputeErrors.BadRecord(ROUND);
+        bool held = c.leaves == HELD;
+        bytes32 round = held ? facts.previousRecord : facts.roundRecord;
+        if (shown.roundRecord != round) revert IDisputeErrors.BadRecord(ROUND);
         bytes32 leaf = Commitments.leaf(commitment);
-        MerkleSha256.verify(facts.epochRoot, index, facts.epochLeaves, leaf, path);
+        (bytes32 root, uint32 leaves) = held
+            ? (facts.previousEpochRoot, facts.previousEpochLeaves)
+            : (facts.epochRoot, facts.epochLeaves);
+        MerkleSha256.verify(root, index, leaves, leaf, path);
         next = c;
         (next.answered, next.node) = (true, leaf);
     }
@@ -212,29 +221,37 @@ contract OuterRules {
     }
 
     /// @dev The deltas are those of the record. Their number is hashed with their tree: else a list with inner nodes or absent leaves, which
-    /// no one can open, would have the same root. @return root Of their tree.
-    function _deltasRoot(bytes32[] calldata deltas, bytes32 batchRoot)
+    /// no one can open, would have the same root. So is how many are held, as it decides what each counts. @return root Of their tree.
+    function _deltasRoot(bytes32[] calldata deltas, uint32 held, bytes32 batchRoot)
         private
         view
         returns (bytes32 root)
     {
         uint256 count = deltas.length;
         if (count == 0 || count > OuterStep.DELTAS_MAX) revert IDisputeErrors.Malformed(count);
+        if (held > count) revert IDisputeErrors.Malformed(held);
         for (uint256 i = 0; i < count; ++i) {
             Frames.nonZero(deltas[i]);
         }
         root = MerkleSha256.fold(deltas, MerkleSha256.depthOf(count), 0);
         // At most DELTAS_MAX.
         // forge-lint: disable-next-line(unsafe-typecast)
-        bytes32 computed = sha256(abi.encodePacked("gym.included.v1", uint32(count), root));
+        bytes32 computed = sha256(abi.encodePacked("gym.included.v2", uint32(count), held, root));
         if (computed != batchRoot) revert MerkleSha256.RootMismatch(computed, batchRoot);
     }
 
-    /// @dev Workers' slots, none twice.
-    function _checkSlots(bytes calldata slots, uint256 count) private pure {
+    /// @dev Workers' slots, none twice in one round.
+    function _checkSlots(bytes calldata slots, uint256 count, uint256 held) private pure {
         if (slots.length != SLOT_BYTES * count) revert IDisputeErrors.Malformed(slots.length);
+        uint256 first = SLOT_BYTES * (count - held);
+        _checkAscending(slots, 0, first);
+        _checkAscending(slots, first, slots.length);
+    }
+
+    /// @dev Slots of one round, from one offset up to another.
+    function _checkAscending(bytes calldata slots, uint256 offset, uint256 end) private pure {
         uint256 least = 0;
-        for (uint256 offset = 0; offset < slots.length; offset += SLOT_BYTES) {
+        for (; offset < end; offset += SLOT_BYTES) {
             uint256 slot = BigEndian.number(slots, offset, SLOT_BYTES);
             bool legal = slot >= least && slot < Commitments.WORKERS_SLOTS;
             if (!legal) revert IDisputeErrors.Malformed(offset);

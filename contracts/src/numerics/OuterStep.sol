@@ -14,21 +14,22 @@ library OuterStep {
     uint256 internal constant DELTAS_MAX = 1024;
     uint256 private constant FLOAT_BYTES = 4;
     int256 private constant SUM_BITS = 30;
+    /// @dev Of the exponent of an f32: added to the bits of a number that is neither subnormal nor near infinity it doubles the number.
+    uint256 private constant ONE_MORE = 0x00800000;
 
-    /// @notice exact_sum of the values, divided by their number. @param values 1 to DELTAS_MAX little-endian f32.
-    function mean(bytes calldata values) internal pure returns (uint256) {
+    /// @notice exact_sum of the values, divided by their number; where some are held, but not all, each other one counts twice, in sum and
+    /// number. @param values 1 to DELTAS_MAX little-endian f32. @param held How many, the last ones, are held; not above their number.
+    function mean(bytes calldata values, uint256 held) internal pure returns (uint256) {
         uint256 count = values.length / FLOAT_BYTES;
-        int256 exponent = ExactParts.rowExponent(Blocks.largestMagnitude(values));
-        int256 total = 0;
-        for (uint256 i = 0; i < count; ++i) {
-            uint256 x = LittleEndian.element(values, i, FLOAT_BYTES);
-            total += ExactParts.quantise(x, exponent, SUM_BITS);
-        }
-        bool poisoned = exponent == ExactParts.POISONED;
-        uint256 sum = poisoned ? Float32.NAN : ExactParts.finish(total, exponent - SUM_BITS);
-        // Not above DELTAS_MAX.
+        uint256 twice = held == 0 ? 0 : count - held;
+        int256 exponent = ExactParts.rowExponent(_largest(values, twice));
+        if (exponent == ExactParts.POISONED) return Float32.NAN;
+        int256 total = _sum(values[:FLOAT_BYTES * twice], exponent - 1)
+            + _sum(values[FLOAT_BYTES * twice:], exponent);
+        uint256 sum = ExactParts.finish(total, exponent - SUM_BITS);
+        // Not above 2 * DELTAS_MAX.
         // forge-lint: disable-next-line(unsafe-typecast)
-        return Float32.div(sum, Float32.fromInt64(int256(count)));
+        return Float32.div(sum, Float32.fromInt64(int256(count + twice)));
     }
 
     /// @notice The momentum after the step. @param before The momentum. @param mu The train program's constant.
@@ -46,5 +47,23 @@ library OuterStep {
         uint256 mean_
     ) internal pure returns (uint256) {
         return Float32.fma(Float32.fma(momentumAfter, mu, mean_), rate, before);
+    }
+
+    /// @dev Bits of the largest magnitude where the first `twice` values are doubled; those of subnormals, as small, have any exponent
+    /// that is far below ExactParts.rowExponent()'s least.
+    function _largest(bytes calldata values, uint256 twice) private pure returns (uint256) {
+        uint256 single = Blocks.largestMagnitude(values[FLOAT_BYTES * twice:]);
+        if (twice == 0) return single;
+        uint256 doubled = Blocks.largestMagnitude(values[:FLOAT_BYTES * twice]) + ONE_MORE;
+        return doubled > single ? doubled : single;
+    }
+
+    /// @dev Of rint(x * 2^(SUM_BITS - exponent)).
+    function _sum(bytes calldata values, int256 exponent) private pure returns (int256 total) {
+        uint256 count = values.length / FLOAT_BYTES;
+        for (uint256 i = 0; i < count; ++i) {
+            uint256 x = LittleEndian.element(values, i, FLOAT_BYTES);
+            total += ExactParts.quantise(x, exponent, SUM_BITS);
+        }
     }
 }

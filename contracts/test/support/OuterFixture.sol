@@ -8,7 +8,7 @@ import {OuterRun, OuterRunner} from "./OuterRunner.sol";
 import {DisputeTrees, Tensor} from "./DisputeTrees.sol";
 import {Slots} from "./Slots.sol";
 
-/// A round of twelve workers, units of four of them, and an aggregate of three of them that is signed by the asserter.
+/// Two rounds of twelve workers, units of four of them, and an aggregate of three of them that is signed by the asserter.
 abstract contract OuterFixture is DisputeFixture {
     uint64 internal constant ROUND = 6;
     uint32 internal constant AGGREGATE_SLOT = type(uint32).max;
@@ -18,17 +18,25 @@ abstract contract OuterFixture is DisputeFixture {
     OuterRunner internal _outerRunner;
     OuterFacts internal _outerFacts;
     bytes internal _rightRun;
-    /// The workers' commitments as they are in the epoch, by slot.
+    /// The workers' commitments as they are in the epoch of their round, by slot.
     mapping(uint32 slot => bytes) internal _posted;
     mapping(uint32 slot => uint32) internal _placeOf;
     bytes32[] internal _leaves;
+    /// The round before, which held deltas are of.
+    bytes internal _recordBefore;
+    bytes32[] internal _leavesBefore;
 
     function _deployOuter() internal {
         _deployGame();
         _outerRunner = new OuterRunner(_oneStep);
         uint32[] memory slots = new uint32[](3);
         (slots[0], slots[1], slots[2]) = (2, 5, 9);
-        _rightRun = abi.encode(_outerRunner.run(slots, 1));
+        _rightRun = abi.encode(_outerRunner.run(slots, _heldOfRight(), 1));
+    }
+
+    /// How many deltas of the right run are held.
+    function _heldOfRight() internal view virtual returns (uint32) {
+        return 0;
     }
 
     function _rightOuter() internal view returns (OuterRun memory) {
@@ -65,28 +73,65 @@ abstract contract OuterFixture is DisputeFixture {
     /// What the workers of the right run's deltas have signed, and one more.
     function _signUnits() internal {
         OuterRun memory right = _rightOuter();
-        _record = _outerRecord(ROUND, keccak256("previous"), right);
+        _recordBefore = _outerRecord(ROUND - 1, keccak256("previous"), right);
+        _record = _outerRecord(ROUND, _hashOf(_recordBefore), right);
         for (uint32 i = 0; i < right.slots.length; ++i) {
             uint32 slot = right.slots[i];
             Posted memory unit = _unitOf(slot, DisputeTrees.tensorRoot(right.deltas[i]));
-            _keep(slot, i, _signedBy(unit, _hashOf(_record), _workerKey(slot)));
+            _keep(slot, i, _signedBy(unit, _hashFor(slot), _workerKey(slot)));
         }
-        bytes memory other =
-            _signedBy(_unitOf(11, keccak256("not included")), _hashOf(_record), _workerKey(11));
-        _keep(11, uint32(right.slots.length), other);
+        Posted memory other = _unitOf(11, keccak256("not included"));
+        uint32 place = uint32(right.slots.length);
+        _keepIn(_leavesBefore, place, _signedBy(other, _hashOf(_recordBefore), _workerKey(11)));
+        _keep(11, place, _signedBy(other, _hashOf(_record), _workerKey(11)));
+    }
+
+    /// Whether the right run has the slot's delta as a held one.
+    function _isHeld(uint32 slot) internal view returns (bool) {
+        OuterRun memory right = _rightOuter();
+        for (uint256 i = right.slots.length - right.held; i < right.slots.length; ++i) {
+            if (right.slots[i] == slot) return true;
+        }
+        return false;
+    }
+
+    /// The record that the slot's commitment names.
+    function _recordFor(uint32 slot) internal view returns (bytes memory) {
+        return _isHeld(slot) ? _recordBefore : _record;
+    }
+
+    function _hashFor(uint32 slot) internal view returns (bytes32) {
+        return _hashOf(_recordFor(slot));
+    }
+
+    /// Of its epoch.
+    function _leavesFor(uint32 slot) internal view returns (bytes32[] memory) {
+        return _isHeld(slot) ? _leavesBefore : _leaves;
     }
 
     function _keep(uint32 slot, uint32 place, bytes memory signed) internal {
         (_posted[slot], _placeOf[slot]) = (signed, place);
-        while (_leaves.length <= place) {
-            _leaves.push();
+        _keepIn(_isHeld(slot) ? _leavesBefore : _leaves, place, signed);
+    }
+
+    function _keepIn(bytes32[] storage leaves, uint32 place, bytes memory signed) internal {
+        while (leaves.length <= place) {
+            leaves.push();
         }
-        _leaves[place] = sha256(abi.encodePacked("gym.commitment.v1", signed));
+        leaves[place] = sha256(abi.encodePacked("gym.commitment.v1", signed));
     }
 
     function _postRoundAndEpoch() internal {
+        _postRoundBefore();
         _log.postRound(JOB, ROUND, _hashOf(_record));
         _log.postEpoch(_epoch, JOB, ROUND, DisputeTrees.root(_leaves), uint32(_leaves.length));
+    }
+
+    function _postRoundBefore() internal virtual {
+        uint64 round = ROUND - 1;
+        _log.postRound(JOB, round, _hashOf(_recordBefore));
+        uint32 count = uint32(_leavesBefore.length);
+        _log.postEpoch(_epoch + 1000, JOB, round, DisputeTrees.root(_leavesBefore), count);
     }
 
     /// The asserter's claim. It is in no epoch.
@@ -102,7 +147,10 @@ abstract contract OuterFixture is DisputeFixture {
             baseRoot: DisputeTrees.root(DisputeTrees.tensorRoots(right.base)),
             momentumRoot: DisputeTrees.root(DisputeTrees.tensorRoots(right.momentum)),
             epochRoot: _leaves.length == 0 ? bytes32(0) : DisputeTrees.root(_leaves),
-            epochLeaves: uint32(_leaves.length)
+            epochLeaves: uint32(_leaves.length),
+            previousRecord: _hashOf(_recordBefore),
+            previousEpochRoot: DisputeTrees.root(_leavesBefore),
+            previousEpochLeaves: uint32(_leavesBefore.length)
         });
         _unit = keccak256(abi.encode(_digest(p, hash), _asserter));
         (_commitment, _index) = (_signedBy(p, hash, KEY), 0);

@@ -38,7 +38,7 @@ contract OuterHandler is OuterPlayer, DisputeHandler {
         if (honest || lie != Lie.Signer) return _postOuter(_theirs());
         _signUnits();
         bytes32 root = DisputeTrees.tensorRoot(_rightOuter().deltas[1]);
-        _keep(BAD_SLOT, 1, _signedBy(_unitOf(BAD_SLOT, root), _hashOf(_record), 0x9999));
+        _keep(BAD_SLOT, 1, _signedBy(_unitOf(BAD_SLOT, root), _hashFor(BAD_SLOT), 0x9999));
         _postRoundAndEpoch();
         _sign(_aggregateOf(_theirs()));
     }

@@ -108,7 +108,8 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
         p.frame = _frameOf(a);
         bytes32[] memory deltas = DisputeTrees.tensorRoots(a.deltas);
         _call = abi.encodeCall(
-            IDisputeMoves.declareOuter, (p.id, p.c, _outerFacts, a.record, deltas, _packed(a.slots))
+            IDisputeMoves.declareOuter,
+            (p.id, p.c, _outerFacts, a.record, deltas, _packed(a.slots), a.held)
         );
     }
 
@@ -119,6 +120,7 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
             program: _outerFacts.traceRoot,
             deltasRoot: DisputeTrees.root(DisputeTrees.tensorRoots(a.deltas)),
             deltas: uint32(a.deltas.length),
+            held: a.held,
             slots: keccak256(_packed(a.slots)),
             stateRoot: DisputeTrees.root(a.state),
             tree: 0
@@ -128,6 +130,7 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
     function _planShow(OuterPlay memory p) private {
         _name = "showIncluded";
         uint32 slot = uint32(p.c.index);
+        bytes32[] memory leaves = p.c.leaves == 1 ? _leavesBefore : _leaves;
         _call = abi.encodeCall(
             IDisputeMoves.showIncluded,
             (
@@ -136,7 +139,7 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
                 _outerFacts,
                 _placeOf[slot],
                 _posted[slot],
-                DisputeTrees.path(_leaves, _placeOf[slot])
+                DisputeTrees.path(leaves, _placeOf[slot])
             )
         );
     }
@@ -173,9 +176,11 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
         bytes memory signed = _posted[a.slots[i]];
         OuterRun memory right = _rightOuter();
         for (uint256 k = 0; k < right.slots.length; ++k) {
+            bool held = k + right.held >= right.slots.length;
             if (right.slots[k] != a.slots[i]) continue;
+            if (held != (i + a.held >= a.slots.length)) continue;
             bytes32 root = DisputeTrees.tensorRoot(right.deltas[k]);
-            bytes32 hash = _hashOf(_record);
+            bytes32 hash = _hashOf(held ? _recordBefore : _record);
             bytes memory honest = _signedBy(_unitOf(a.slots[i], root), hash, _workerKey(a.slots[i]));
             return
                 root == DisputeTrees.tensorRoot(a.deltas[i])
@@ -213,8 +218,9 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
                 (shown, slot) = (signed, _slotOf(i));
             }
         }
+        bytes memory record = p.c.leaves == 1 ? _recordBefore : _record;
         _call = abi.encodeCall(
-            IDisputeMoves.proveSigner, (p.id, p.c, _outerFacts, _record, slot, shown)
+            IDisputeMoves.proveSigner, (p.id, p.c, _outerFacts, record, slot, shown)
         );
     }
 
@@ -345,7 +351,9 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
     }
 
     function _with(OuterFrame memory f, uint8 tree) internal pure returns (OuterFrame memory) {
-        return OuterFrame(f.facts, f.program, f.deltasRoot, f.deltas, f.slots, f.stateRoot, tree);
+        return OuterFrame(
+            f.facts, f.program, f.deltasRoot, f.deltas, f.held, f.slots, f.stateRoot, tree
+        );
     }
 
     function _packed(uint32[] memory slots) internal pure returns (bytes memory data) {

@@ -6,12 +6,13 @@ import {IOneStep} from "../../src/onestep/IOneStep.sol";
 import {DisputeProgram} from "./DisputeProgram.sol";
 import {DisputeTrees, Tensor} from "./DisputeTrees.sol";
 
-/// An aggregate as a player sees it. `state`: the tensors of the record's state root, parameters, then momenta.
+/// An aggregate as a player sees it. `held`: how many of the deltas, the last ones, are of the round before. `state`: the tensors of the record's state root, parameters, then momenta.
 struct OuterRun {
     Tensor[] base;
     Tensor[] momentum;
     Tensor[] deltas;
     uint32[] slots;
+    uint32 held;
     Tensor[] baseAfter;
     Tensor[] momentumAfter;
     bytes32[] state;
@@ -20,6 +21,7 @@ struct OuterRun {
 
 /// The outer step of DisputeProgram's parameters. Sums are made of OneStep's primitives, not of src/numerics/OuterStep.sol.
 contract OuterRunner {
+    uint256 private constant TWO = 0x40000000;
     IOneStep private _oneStep;
 
     constructor(IOneStep oneStep) {
@@ -27,8 +29,13 @@ contract OuterRunner {
     }
 
     /// An aggregate of deltas that are made up. @param seed Which.
-    function run(uint32[] calldata slots, uint256 seed) external view returns (OuterRun memory r) {
-        (r.base, r.momentum, r.slots) = (_floats(seed, 1), _floats(seed, 2), slots);
+    function run(uint32[] calldata slots, uint32 held, uint256 seed)
+        external
+        view
+        returns (OuterRun memory r)
+    {
+        (r.base, r.momentum) = (_floats(seed, 1), _floats(seed, 2));
+        (r.slots, r.held) = (slots, held);
         r.deltas = new Tensor[](slots.length);
         for (uint256 i = 0; i < slots.length; ++i) {
             Tensor[] memory parts = _floats(seed, 3 + i);
@@ -51,15 +58,15 @@ contract OuterRunner {
     }
 
     function recordOf(OuterRun memory r) public pure returns (bytes memory) {
-        bytes32 batch = batchRoot(DisputeTrees.tensorRoots(r.deltas));
+        bytes32 batch = batchRoot(DisputeTrees.tensorRoots(r.deltas), r.held);
         bytes memory head = abi.encodePacked(uint64(0), batch, uint64(0), uint8(0), uint8(1));
         return abi.encodePacked(head, DisputeTrees.root(r.state));
     }
 
     /// Of the record of an aggregate that was made from these.
-    function batchRoot(bytes32[] memory deltas) public pure returns (bytes32) {
+    function batchRoot(bytes32[] memory deltas, uint32 held) public pure returns (bytes32) {
         uint32 count = uint32(deltas.length);
-        return sha256(abi.encodePacked("gym.included.v1", count, DisputeTrees.root(deltas)));
+        return sha256(abi.encodePacked("gym.included.v2", count, held, DisputeTrees.root(deltas)));
     }
 
     /// Element `i` of parameter `k` in every delta.
@@ -83,6 +90,20 @@ contract OuterRunner {
         last[1] = _block(65, 2, 1, values, 4);
         last[0] = _block(69, 3, 2, _quantised(values, last[1]), 8);
         return _oneStep.evaluate(_op(71, _shape(1, 1), _shape(3, 1), _shape(2, 1)), last, 0);
+    }
+
+    /// Where some values are held, but not all, the others count twice.
+    function mean(bytes memory values, uint256 held) public view returns (uint256) {
+        uint256 count = values.length / 4;
+        uint256 timely = count - held;
+        if (held == 0 || timely == 0) {
+            return Float32.div(sum(values), Float32.fromInt64(int256(count)));
+        }
+        bytes memory weighted = bytes.concat(values);
+        for (uint256 i = 0; i < timely; ++i) {
+            _put(weighted, 4 * i, Float32.mul(_get(values, 4 * i), TWO), 4);
+        }
+        return Float32.div(sum(weighted), Float32.fromInt64(int256(2 * timely + held)));
     }
 
     /// A primitive that makes one number of a block of numbers of four bytes.
@@ -116,11 +137,10 @@ contract OuterRunner {
     }
 
     function _element(OuterRun memory r, uint256 k, uint256 i) private view {
-        uint256 count = Float32.fromInt64(int256(r.deltas.length));
-        uint256 mean = Float32.div(sum(column(r, k, i)), count);
+        uint256 x = mean(column(r, k, i), r.held);
         uint256 m = _get(r.momentum[k].data, 4 * i);
-        uint256 after_ = Float32.fma(m, DisputeProgram.OUTER_MOMENTUM, mean);
-        uint256 direction = Float32.fma(after_, DisputeProgram.OUTER_MOMENTUM, mean);
+        uint256 after_ = Float32.fma(m, DisputeProgram.OUTER_MOMENTUM, x);
+        uint256 direction = Float32.fma(after_, DisputeProgram.OUTER_MOMENTUM, x);
         _put(r.momentumAfter[k].data, 4 * i, after_, 4);
         uint256 base = _get(r.base[k].data, 4 * i);
         _put(r.baseAfter[k].data, 4 * i, Float32.fma(direction, DisputeProgram.OUTER_RATE, base), 4);

@@ -38,7 +38,13 @@ Result<records::Task> verify_task(const Context& context, db::Transaction& tx,
     if (unit.kind != protocol::UnitKind::kAggregate) return records::Task(std::move(task));
     GYM_TRY(const registry::Job job, registry::get_job(tx, unit.key.job_id));
     task.delta_norm_max = job.terms.delta_norm_max;
+    task.hold_drawn = job.terms.elastic.hold_drawn;
     GYM_TRY(task.deltas, registry::included_deltas(tx, unit.key.job_id, unit.key.round));
+    if (protocol::held_of(task.deltas) != 0) {
+        GYM_TRY(const auto before,
+                context.facts->round_inputs(tx, unit.key.job_id, unit.key.round - 1));
+        task.earlier = {before->record, before->train};
+    }
     return records::Task(std::move(task));
 }
 

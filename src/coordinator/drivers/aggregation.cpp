@@ -2,87 +2,13 @@
 // stands for it.
 #include "drivers/aggregation.hpp"
 
+#include "drivers/chosen_deltas.hpp"
 #include "drivers/claims.hpp"
 #include "drivers/draws.hpp"
-#include "gym/protocol/inclusion.hpp"
 #include "gym/registry/datasets.hpp"
-#include "gym/registry/delta_places.hpp"
 
 namespace gym::coordinator {
 namespace {
-
-struct Deltas {
-    protocol::Inclusion inclusion;
-    std::vector<Compute::DeltaPtr> included;  ///< inclusion.included, in its order
-};
-
-/// A unit without a delta that could be included: nothing is proven against the worker, and nobody
-/// is paid, unless the unit is final already.
-Status void_unit(const Context& context, const registry::Job& job, const registry::Unit& unit,
-                 const std::string& why, TickSummary& summary) {
-    const protocol::Reason reason{protocol::ReasonCode::kInputsLost,
-                                  protocol::name_unit(unit.key) + ": " + why};
-    if (protocol::is_terminal(unit.status.state)) {
-        summary.notes.push_back("left out of the aggregate: " + reason.sentence);
-        return {};
-    }
-    const Status voided = context.transact([&](db::Transaction& tx) -> Status {
-        GYM_CHECK(registry::advance(tx, unit.id, protocol::event::Voided{}, job.terms.lifecycle,
-                                    context.now(), reason));
-        return {};
-    });
-    GYM_CHECK(voided);
-    note(summary, "void: " + reason.sentence);
-    return {};
-}
-
-/// Why an accepted delta is not here.
-Result<std::string> why_lost(const Context& context, const registry::Unit& unit) {
-    GYM_TRY(const bool named, context.transact([&](db::Transaction& tx) {
-        return registry::is_delta_named(tx, unit.worker, *unit.delta_root);
-    }));
-    return std::string(named ? "its delta came neither from a mirror nor from its worker"
-                             : "the coordinator lost its delta");
-}
-
-Result<Deltas> collect(const Context& context, const registry::Job& job,
-                       const std::vector<registry::Unit>& units, ByteView program,
-                       TickSummary& summary) {
-    std::vector<protocol::DeltaCandidate> candidates;
-    std::vector<std::pair<std::uint32_t, Compute::DeltaPtr>> loaded;  // by slot
-    for (const registry::Unit& unit : units) {
-        if (!protocol::is_accepted(unit.status.state)) continue;
-        const auto blob = context.deps.blobs.load(*unit.delta_root);
-        if (!blob.ok()) {
-            const ErrorCode code = blob.error().code;
-            if (code != ErrorCode::kNotFound && code != ErrorCode::kMismatch)
-                return blob.error().in("delta");
-            GYM_TRY(const std::string why, why_lost(context, unit));
-            GYM_CHECK(void_unit(context, job, unit, why, summary));
-            continue;
-        }
-        auto checked = context.deps.compute.check_delta(program, *blob);
-        if (!checked.ok()) {  // one from mirrors: others were looked at before their commitment
-            GYM_CHECK(void_unit(context, job, unit,
-                                "its delta is none of this program: " + checked.error().message,
-                                summary));
-            continue;
-        }
-        Compute::DeltaPtr delta = std::move(checked).value();
-        candidates.push_back(
-            {unit.key.slot, unit.id, *unit.delta_root, unit.status.state, delta->norm()});
-        loaded.emplace_back(unit.key.slot, std::move(delta));
-    }
-    Deltas out;
-    out.inclusion = protocol::include_deltas(candidates, {job.terms.delta_norm_max});
-    for (const protocol::IncludedDelta& included : out.inclusion.included)
-        for (const auto& [slot, delta] : loaded)
-            if (slot == included.slot) out.included.push_back(delta);
-    for (const protocol::ExcludedDelta& excluded : out.inclusion.excluded)
-        summary.notes.push_back("slot " + std::to_string(excluded.slot) +
-                                " is left out of the aggregate: " + excluded.reason);
-    return out;
-}
 
 protocol::SignedCommitment sign_aggregate(const Context& context, const registry::Round& round,
                                           const Compute::Aggregated& result) {
@@ -123,7 +49,6 @@ Status add_aggregate_unit(const Context& context, db::Transaction& tx, const reg
 }
 
 struct Inputs {
-    std::vector<registry::Unit> units;
     Bytes program, evaluate_program, base, momentum, dataset;
 };
 
@@ -131,17 +56,9 @@ Result<Inputs> load_inputs(const Context& context, const registry::Job& job,
                            const registry::Round& round) {
     Inputs in;
     registry::Dataset dataset;
-    const Status read = context.transact([&](db::Transaction& tx) -> Status {
-        registry::UnitFilter filter;
-        filter.job_id = job.id;
-        filter.round = round.round;
-        filter.kind = protocol::UnitKind::kTrain;
-        filter.limit = registry::kUnitsListMax;
-        GYM_TRY(in.units, registry::list_units(tx, filter));
-        GYM_TRY(dataset, registry::get_dataset(tx, job.dataset_root));
-        return {};
-    });
-    GYM_CHECK(read);
+    GYM_TRY(dataset, context.transact([&](db::Transaction& tx) {
+        return registry::get_dataset(tx, job.dataset_root);
+    }));
     const blob::BlobStore& blobs = context.deps.blobs;
     GYM_TRY(in.program, blobs.get(job.artifacts->program_blob));
     GYM_TRY(in.evaluate_program, blobs.get(job.artifacts->evaluate_program_blob));
@@ -149,6 +66,11 @@ Result<Inputs> load_inputs(const Context& context, const registry::Job& job,
     GYM_TRY(in.momentum, blobs.get(round.momentum.blob));
     GYM_TRY(in.dataset, blobs.get(dataset.blob));
     return in;
+}
+
+std::string held_text(std::span<const protocol::IncludedDelta> included) {
+    const std::size_t held = protocol::held_of(included);
+    return held == 0 ? "" : ", " + std::to_string(held) + " of them of the round before";
 }
 
 /// The loss of the base that the round began from, if a round ended in it.
@@ -164,13 +86,11 @@ Result<std::optional<double>> loss_before(const Context& context, const registry
 
 Status aggregate_round(const Context& context, const registry::Job& job,
                        const registry::Round& round, TickSummary& summary) {
-    GYM_TRY(const bool waits, context.transact([&](db::Transaction& tx) {
-        return registry::awaits_deltas(tx, job.id, round.round,
-                                       context.now() - context.options.delta_wait_ms);
-    }));
+    GYM_TRY(const bool waits, awaits_deltas(context, job, round));
     if (waits) return {};
     GYM_TRY(const Inputs in, load_inputs(context, job, round));
-    GYM_TRY(const Deltas deltas, collect(context, job, in.units, in.program, summary));
+    GYM_TRY(const ChosenDeltas deltas, choose_deltas(context, job, round, in.program, summary));
+    const std::vector<protocol::IncludedDelta>& included = deltas.inclusion.included;
 
     // Blobs first: the transaction below names only what is stored. A crash in between repeats the
     // work.
@@ -181,7 +101,8 @@ Status aggregate_round(const Context& context, const registry::Job& job,
     std::optional<protocol::SignedCommitment> commitment;
     if (!deltas.included.empty()) {
         GYM_TRY(result,
-                context.deps.compute.aggregate(in.program, in.base, in.momentum, deltas.included));
+                context.deps.compute.aggregate(in.program, in.base, in.momentum, deltas.included,
+                                               protocol::held_of(included)));
         blob::BlobStore& blobs = context.deps.blobs;
         outcome.next_base.root = result->base.root;
         GYM_TRY(outcome.next_base.blob, blobs.put(result->base.bytes));
@@ -190,7 +111,7 @@ Status aggregate_round(const Context& context, const registry::Job& job,
         outcome.aggregate_program_root = result->program.root;
         GYM_TRY(outcome.aggregate_program_blob, blobs.put(result->program.bytes));
         commitment = sign_aggregate(context, round, *result);
-        GYM_CHECK(defend_aggregate(context, job, round, *commitment, deltas.inclusion.included));
+        GYM_CHECK(defend_aggregate(context, job, round, *commitment, included));
     }
     std::optional<double> known;
     if (!result) {
@@ -208,9 +129,6 @@ Status aggregate_round(const Context& context, const registry::Job& job,
         const UnixMs now_ms = context.now();
         GYM_CHECK(registry::lock_feed(tx));
         GYM_CHECK(registry::set_aggregated(tx, job.id, round.round, outcome, now_ms));
-        std::vector<Digest> included;
-        for (const protocol::IncludedDelta& delta : deltas.inclusion.included)
-            included.push_back(delta.unit);
         GYM_CHECK(registry::set_included(tx, included));
         if (commitment)
             GYM_CHECK(
@@ -218,8 +136,8 @@ Status aggregate_round(const Context& context, const registry::Job& job,
         return {};
     });
     GYM_CHECK(written);
-    note(summary, name_round(round) + ": aggregated " + std::to_string(deltas.included.size()) +
-                      " deltas, validation loss " + std::to_string(outcome.validation_loss));
+    note(summary, name_round(round) + ": aggregated " + std::to_string(included.size()) + " deltas" +
+                      held_text(included) + ", validation loss " + std::to_string(outcome.validation_loss));
     return {};
 }
 

@@ -59,8 +59,14 @@ Result<player::Claim> claim_on(const Context& context, const Aggregate& aggregat
     claim.base_state_blob = round.base.blob;
     claim.momentum_blob = round.momentum.blob;
     claim.deltas = aggregate.included;
-    GYM_TRY(claim.epoch, context.transact([&](db::Transaction& tx) {
-        return registry::epoch_commitments(tx, round.epoch);
+    GYM_CHECK(context.transact([&](db::Transaction& tx) -> Status {
+        GYM_TRY(claim.epoch, registry::epoch_commitments(tx, round.epoch));
+        if (protocol::held_of(claim.deltas) == 0) return {};
+        GYM_TRY(const registry::Round before,
+                registry::get_round(tx, round.job_id, round.round - 1));
+        GYM_TRY(auto epoch, registry::epoch_commitments(tx, before.epoch));
+        claim.held = {before.record, std::move(epoch), before.base.blob};
+        return {};
     }));
     claim.from_block = claim.epoch_block = round.posted_block.value_or(0);
     return claim;

@@ -1,5 +1,6 @@
 #include "drivers/reexecution.hpp"
 
+#include <span>
 #include <utility>
 
 #include "gym/registry/datasets.hpp"
@@ -13,21 +14,12 @@ Result<blob::VerifiedBlob> load(const Context& context, const Digest& root, std:
     return blob.error().in(what);
 }
 
-/// The deltas that the round's aggregate includes, by slot.
-Result<std::vector<Compute::DeltaPtr>> load_deltas(const Context& context, const registry::Job& job,
-                                                   const registry::Round& round, ByteView program) {
-    registry::UnitFilter trained;
-    trained.job_id = job.id;
-    trained.round = round.round;
-    trained.kind = protocol::UnitKind::kTrain;
-    trained.limit = registry::kUnitsListMax;
-    GYM_TRY(const auto units, context.transact([&](db::Transaction& tx) {
-        return registry::list_units(tx, trained);
-    }));
+/// The deltas that an aggregate includes, in its order.
+Result<std::vector<Compute::DeltaPtr>> load_deltas(
+    const Context& context, std::span<const protocol::IncludedDelta> included, ByteView program) {
     std::vector<Compute::DeltaPtr> deltas;
-    for (const registry::Unit& unit : units) {
-        if (!unit.included) continue;
-        GYM_TRY(const blob::VerifiedBlob blob, load(context, *unit.delta_root, "delta"));
+    for (const protocol::IncludedDelta& one : included) {
+        GYM_TRY(const blob::VerifiedBlob blob, load(context, one.delta_root, "delta"));
         GYM_TRY(Compute::DeltaPtr delta, context.deps.compute.check_delta(program, blob));
         deltas.push_back(std::move(delta));
     }
@@ -50,10 +42,14 @@ Result<Compute::Reexecuted> reexecute(const Context& context, const registry::Jo
         return compute.run_unit(round.record, unit.key.slot, program.bytes(), base.bytes(),
                                 tokens.bytes(), challenge);
     }
-    GYM_TRY(const auto deltas, load_deltas(context, job, round, program.bytes()));
+    GYM_TRY(const auto included, context.transact([&](db::Transaction& tx) {
+        return registry::included_deltas(tx, job.id, round.round);
+    }));
+    GYM_TRY(const auto deltas, load_deltas(context, included, program.bytes()));
     GYM_TRY(const auto momentum, load(context, round.momentum.blob, "momentum"));
     GYM_TRY(const auto result,
-            compute.aggregate(program.bytes(), base.bytes(), momentum.bytes(), deltas));
+            compute.aggregate(program.bytes(), base.bytes(), momentum.bytes(), deltas,
+                              protocol::held_of(included)));
     return Compute::Reexecuted{result.roots(), {}};
 }
 

@@ -172,7 +172,8 @@ struct Observed {
 
 /// Asks only what matters in the round's state. Whether units hold the round is as good as asked
 /// under a lock: none of them ever returns to a state that holds it.
-Result<Observed> observe(const Context& context, const registry::Round& round) {
+Result<Observed> observe(const Context& context, const registry::Job& job,
+                         const registry::Round& round) {
     ChainPort& chain = context.deps.chain;
     Observed out;
     out.facts.state = round.state;
@@ -197,13 +198,19 @@ Result<Observed> observe(const Context& context, const registry::Round& round) {
         return registry::list_units(tx, holding);
     }));
     out.facts.held = !units.empty();
+    if (out.facts.held && round.state == RoundState::kVerifying && job.terms.elastic.hold_drawn) {
+        GYM_TRY(const auto all, context.transact([&](db::Transaction& tx) {
+            return train_units(tx, round);
+        }));
+        out.facts.held = !may_hold(job.terms, round.record, all);
+    }
     return out;
 }
 
 Status step_once(const Context& context, const registry::Job& job, const registry::Round& round,
                  TickSummary& summary) {
     if (round.state == RoundState::kOpen) GYM_CHECK(hurry(context, job, round, summary));
-    GYM_TRY(const Observed now, observe(context, round));
+    GYM_TRY(const Observed now, observe(context, job, round));
     ChainPort& chain = context.deps.chain;
     switch (next_step(now.facts)) {
         case RoundStep::kWait:

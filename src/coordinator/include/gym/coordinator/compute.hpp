@@ -84,9 +84,11 @@ class Compute {
     };
     /// The outer step over at least one delta.
     /// @param program the job's train program, of which the outer step's is made.
+    /// @param held how many of the deltas, the last ones, are of the round before.
     [[nodiscard]] virtual Result<Aggregated> aggregate(ByteView program, ByteView base,
                                                        ByteView momentum,
-                                                       const std::vector<DeltaPtr>& deltas) = 0;
+                                                       const std::vector<DeltaPtr>& deltas,
+                                                       std::size_t held) = 0;
 
     /// Mean validation loss in nats per token.
     [[nodiscard]] virtual Result<double> evaluate(ByteView evaluate_program, ByteView base,

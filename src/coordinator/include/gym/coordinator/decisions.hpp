@@ -51,9 +51,14 @@ struct JobChange {
 /// and after the job's last round.
 [[nodiscard]] std::optional<std::uint64_t> next_round(const registry::Job& job,
                                                       const std::optional<registry::Round>& last);
-/// @param deltas_bytes_max of all deltas of a round together, which are in memory at once.
+/// @param deltas_bytes_max of all deltas of an aggregate together, which are in memory at once.
+/// With held deltas a round has two thirds of the slots: at most half as many again come from the
+/// round before.
 [[nodiscard]] std::uint64_t slots_of_round(const registry::Job& job,
                                            std::uint64_t deltas_bytes_max);
+/// The most deltas that an aggregate of the job takes.
+[[nodiscard]] std::uint64_t deltas_of_aggregate(const registry::Job& job,
+                                                std::uint64_t deltas_bytes_max);
 [[nodiscard]] std::uint64_t slots_of_round(std::uint64_t slots_max, std::uint64_t parameters,
                                            std::uint64_t deltas_bytes_max);
 using protocol::SizeLimits;
@@ -95,6 +100,11 @@ struct Plan {
 /// Whether so much of the round is committed that its other units are to be hurried.
 [[nodiscard]] bool has_quorum(const registry::JobTerms& terms, const protocol::RoundRecord& record,
                               std::span<const registry::Unit> units);
+
+/// Whether the round may go on beside the verification of its units: the job holds drawn ones back,
+/// half of the round's steps are accepted, and it is not the job's last.
+[[nodiscard]] bool may_hold(const registry::JobTerms& terms, const protocol::RoundRecord& record,
+                            std::span<const registry::Unit> units);
 
 /// The unit states that keep a round in its state; empty where it waits for something else.
 /// Aggregates count in kAggregated alone: before there is none.

@@ -52,7 +52,8 @@ struct AggregateInputs {
     std::shared_ptr<const program::Program> program;  ///< the job's train program
     engine::State base;
     engine::State momentum;             ///< empty: zeros
-    std::vector<engine::Delta> deltas;  ///< that it includes, by slot
+    std::vector<engine::Delta> deltas;  ///< that it includes, in the order of a record's list
+    std::size_t held = 0;               ///< how many, the last ones, are of the round before
 };
 
 struct AggregateRun {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,18 +14,21 @@
 
 namespace gym::protocol {
 
-/// A unit of the round that is about to be aggregated.
+/// A unit of the round that is about to be aggregated, or one that the round before held back.
 struct DeltaCandidate {
     std::uint32_t slot = 0;
     Digest unit;
     Digest delta_root;
     UnitState state = UnitState::kAssigned;
     double delta_norm = 0;  ///< Euclidean norm of the decoded delta, computed by whoever aggregates
+    bool held = false;      ///< of the round before
 };
 
 struct InclusionPolicy {
     /// A delta is left out above this norm; without a bound only when its norm is not finite.
     std::optional<double> delta_norm_max;
+    /// Beyond so many, held deltas are left out, and then those of the highest slots.
+    std::size_t deltas_max = std::numeric_limits<std::size_t>::max();
 };
 
 struct ExcludedDelta {
@@ -33,12 +38,12 @@ struct ExcludedDelta {
 };
 
 struct Inclusion {
-    std::vector<IncludedDelta> included;  ///< ascending by slot
+    std::vector<IncludedDelta> included;  ///< in the order of a record's list
     std::vector<ExcludedDelta> excluded;  ///< ascending by slot
 };
 
-/// The fixed rule: a delta goes in when its unit is accepted (is_accepted) and its norm passes the
-/// bound. Independent of the order of `candidates`.
+/// The fixed rule: a delta goes in when its unit is accepted (is_accepted), its norm passes the
+/// bound, and there is room. Independent of the order of `candidates`.
 [[nodiscard]] Inclusion include_deltas(std::span<const DeltaCandidate> candidates,
                                        const InclusionPolicy& policy);
 

@@ -35,6 +35,14 @@ struct TrainTask {
     friend bool operator==(const TrainTask&, const TrainTask&) = default;
 };
 
+/// A round before, from which an aggregate has deltas too.
+struct EarlierRound {
+    protocol::RoundRecord record;
+    UnitInputs inputs;  ///< of its train units
+
+    friend bool operator==(const EarlierRound&, const EarlierRound&) = default;
+};
+
 /// A unit that is drawn and assigned to a verifier. Of a train unit it runs the slot again. Of an
 /// aggregate it recomputes the outer step over `deltas` from base and momentum, and reports the
 /// next base root as final state root and the next momentum root as delta root.
@@ -50,6 +58,8 @@ struct VerifyTask {
     UnixMs deadline_ms = 0;                       ///< for the next half of the report
     std::vector<protocol::IncludedDelta> deltas;  ///< of an aggregate; a root names its blob
     std::optional<double> delta_norm_max;  ///< of an aggregate: the job's bound, if it has one
+    bool hold_drawn = false;  ///< of an aggregate: drawn units may go in one round later
+    std::optional<EarlierRound> earlier;  ///< of an aggregate with held deltas: where they are from
 
     [[nodiscard]] Digest unit_id() const { return protocol::unit_id(unit); }
     [[nodiscard]] protocol::UnitKind kind() const { return commitment.commitment.kind; }

@@ -35,6 +35,9 @@ struct Elasticity {
     std::uint32_t quorum_ppm = kPpm;
     /// A slot has fewer steps than H if its worker was slower than half of the others.
     bool adapt_steps = false;
+    /// A round does not wait for the verification of its units: the deltas of those that are drawn
+    /// go in one round later, at half weight. Its last round waits.
+    bool hold_drawn = false;
 
     friend bool operator==(const Elasticity&, const Elasticity&) = default;
 };

@@ -34,7 +34,8 @@ struct Unit : records::UnitSummary {
     std::optional<Digest> delta_root;
     std::optional<std::uint64_t> epoch;       ///< whose commitment root holds it
     std::optional<std::uint32_t> leaf_index;  ///< in the epoch's commitment tree
-    bool included = false;                    ///< its delta went into the next base state
+    bool included = false;                    ///< its delta went into a base state,
+    bool included_late = false;               ///< the one after the next
 };
 
 struct NewUnit {
@@ -196,8 +197,9 @@ Result<std::vector<EpochLeaf>> epoch_leaves(db::Transaction& tx, std::uint64_t e
 /// All commitments of an epoch in the order of their leaves.
 Result<std::vector<protocol::SignedCommitment>> epoch_commitments(db::Transaction& tx,
                                                                   std::uint64_t epoch);
-Status set_included(db::Transaction& tx, const std::vector<Digest>& units);
-/// The deltas of a round that went into the next base state, ascending by slot.
+/// Notes what a round's aggregate included: of held deltas, that they are late.
+Status set_included(db::Transaction& tx, std::span<const protocol::IncludedDelta> included);
+/// What the aggregate of a round included, in the order of a record's list.
 Result<std::vector<protocol::IncludedDelta>> included_deltas(db::Transaction& tx,
                                                              const Digest& job_id,
                                                              std::uint64_t round);
