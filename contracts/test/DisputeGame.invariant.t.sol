@@ -175,8 +175,16 @@ contract DisputeOfAWrongAggregateInvariantTest is DisputeInvariants {
         _expectProof(Lie.Signer, "proveSigner");
     }
 
+    function test_aGameProvesAWrongWeight() public {
+        _expectProof(Lie.Weight, "proveOuter");
+    }
+
     function test_nobodysDeltaIsNotShown() public {
         _expectEnd(uint256(Lie.Nobody), "showIncluded", IDisputeGame.Status.FaultByClock);
+    }
+
+    function test_aHeldDeltaIsNotShownAsTheRounds() public {
+        _expectEnd(uint256(Lie.Age), "showIncluded", IDisputeGame.Status.FaultByClock);
     }
 
     function _expectProof(Lie lie, string memory last) private {

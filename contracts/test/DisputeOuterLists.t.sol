@@ -55,7 +55,8 @@ contract DisputeOuterListsTest is OuterPlayer {
         OuterRun memory right = _rightOuter();
         _mover = _asserter;
         _call = abi.encodeCall(
-            IDisputeMoves.declareOuter, (_play.id, _play.c, _outerFacts, right.record, list, slots, right.held)
+            IDisputeMoves.declareOuter,
+            (_play.id, _play.c, _outerFacts, right.record, list, slots, right.held)
         );
     }
 

@@ -255,6 +255,9 @@ contract DisputeOuterProofsTest is OuterPlayer {
         proof.outer.tree = 2;
         _refusedOuter(p, proof, abi.encodePacked(WRONG_FRAME));
         proof = _result(p);
+        proof.outer.held ^= 1;
+        _refusedOuter(p, proof, abi.encodePacked(WRONG_FRAME));
+        proof = _result(p);
         proof.header[71] ^= 0x01;
         _refusedOuter(p, proof, abi.encodePacked(WRONG_FRAME));
         _call = abi.encodeCall(IDisputeMoves.proveOuter, (p.id, p.c, _result(p)));

@@ -32,10 +32,10 @@ struct Declared {
 /// Moves of games about aggregates that are no moves.
 contract DisputeOuterRefusalsTest is OuterPlayer {
     bytes4 private constant WRONG_FRAME = IDisputeErrors.WrongFrame.selector;
-    bytes4 private constant MALFORMED = IDisputeErrors.Malformed.selector;
+    bytes4 internal constant MALFORMED = IDisputeErrors.Malformed.selector;
     bytes4 private constant BAD_RECORD = IDisputeErrors.BadRecord.selector;
     bytes4 private constant WRONG_STAGE = IDisputeErrors.WrongStage.selector;
-    bytes4 private constant MISMATCH = MerkleSha256.RootMismatch.selector;
+    bytes4 internal constant MISMATCH = MerkleSha256.RootMismatch.selector;
 
     function setUp() public {
         _deployOuter();
@@ -66,7 +66,7 @@ contract DisputeOuterRefusalsTest is OuterPlayer {
         _refusedDeclaration(p, d, abi.encodeWithSelector(MISMATCH, swapped, root));
     }
 
-    function test_slotsAreWorkersAndAscend() public {
+    function test_slotsAreWorkersAndAscend() public virtual {
         OuterPlay memory p = _at(0);
         Declared memory d = _declared();
         d.slots = abi.encodePacked(uint32(2), uint32(5));
@@ -165,8 +165,9 @@ contract DisputeOuterRefusalsTest is OuterPlayer {
             slots = abi.encodePacked(slots, i);
         }
         OuterRun memory right = _rightOuter();
-        bytes memory head =
-            abi.encodePacked(uint64(0), _outerRunner.batchRoot(deltas, right.held), uint64(0), uint8(0));
+        bytes memory head = abi.encodePacked(
+            uint64(0), _outerRunner.batchRoot(deltas, right.held), uint64(0), uint8(0)
+        );
         right.record = abi.encodePacked(head, uint8(1), DisputeTrees.root(right.state));
         _postOuter(right);
         OuterPlay memory p = _beginOuter(CHALLENGER, SALT);
@@ -291,19 +292,19 @@ contract DisputeOuterRefusalsTest is OuterPlayer {
 
     // --- helpers ---
 
-    function _at(uint256 moves) private returns (OuterPlay memory p) {
+    function _at(uint256 moves) internal returns (OuterPlay memory p) {
         _postOuter(_rightOuter());
         p = _beginOuter(CHALLENGER, SALT);
         _playOuter(p, _rightOuter(), _rightOuter(), moves);
     }
 
-    function _declared() private view returns (Declared memory d) {
+    function _declared() internal view returns (Declared memory d) {
         OuterRun memory right = _rightOuter();
         bytes32[] memory deltas = DisputeTrees.tensorRoots(right.deltas);
         d = Declared(_outerFacts, right.record, deltas, _packed(right.slots), right.held);
     }
 
-    function _refused(address mover, bytes memory reason) private {
+    function _refused(address mover, bytes memory reason) internal {
         _mover = mover;
         vm.expectRevert(reason);
         this.sendPlanned();
@@ -316,13 +317,13 @@ contract DisputeOuterRefusalsTest is OuterPlayer {
     }
 
     function _refusedDeclaration(OuterPlay memory p, Declared memory d, bytes memory reason)
-        private
+        internal
     {
         _planDeclaration(p, d);
         _refused(_asserter, reason);
     }
 
-    function _sendDeclaration(OuterPlay memory p, Declared memory d) private {
+    function _sendDeclaration(OuterPlay memory p, Declared memory d) internal {
         _planDeclaration(p, d);
         _mover = _asserter;
         this.sendPlanned();

@@ -41,10 +41,12 @@ auto members(Is<OpFrame> auto& f) {
 }
 auto members(Is<OuterFacts> auto& f) {
     return std::tie(f.records_root, f.final_state_root, f.momentum_after, f.round_record,
-                    f.trace_root, f.base_root, f.momentum_root, f.epoch_root, f.epoch_leaves);
+                    f.trace_root, f.base_root, f.momentum_root, f.epoch_root, f.epoch_leaves,
+                    f.previous_record, f.previous_epoch_root, f.previous_epoch_leaves);
 }
 auto members(Is<OuterFrame> auto& f) {
-    return std::tie(f.facts, f.program, f.deltas_root, f.deltas, f.slots, f.state_root, f.tree);
+    return std::tie(f.facts, f.program, f.deltas_root, f.deltas, f.held, f.slots, f.state_root,
+                    f.tree);
 }
 auto members(Is<Pick> auto& p) {
     return std::tie(p.index, p.node, p.path, p.twin, p.twin_path);
@@ -128,7 +130,7 @@ auto members(Is<move::ProveGradient> auto& m) {
 }
 
 auto members(Is<move::DeclareOuter> auto& m) {
-    return std::tie(m.facts, m.record, m.deltas, m.slots);
+    return std::tie(m.facts, m.record, m.deltas, m.slots, m.held);
 }
 auto members(Is<move::ShowIncluded> auto& m) {
     return std::tie(m.facts, m.index, m.commitment, m.path);

@@ -225,11 +225,12 @@ class OuterAnswer {
         const auto included = own_.included();
         GYM_TRY(const OuterTrees* trees, own_.run(included));
         engine::StepRecord record;
-        record.batch_root = engine::included_root(included.size(), trees->deltas_root);
+        record.batch_root =
+            engine::included_root(included.size(), held_of(included), trees->deltas_root);
         record.state_root = trees->state_root;
         return Move(move::DeclareOuter{transcript_.outer_facts(),
                                        engine::encode_step_record(record), roots_of(included),
-                                       slots_of(included)});
+                                       slots_of(included), held_of(included)});
     }
 
     Result<Move> tree() {
@@ -238,18 +239,19 @@ class OuterAnswer {
     }
 
     Result<Move> show() {
-        const OuterDelta delta{static_cast<std::uint32_t>(at_.index), at_.node};
-        const auto epoch = own_.epoch();
-        const auto found = std::ranges::find_if(epoch, [&](const auto& one) {
-            return is_commitment_to(one, delta, transcript_.outer_facts().round_record);
-        });
+        const bool held = at_.leaves == kHeldLeaves;
+        const OuterDelta delta{static_cast<std::uint32_t>(at_.index), at_.node, held};
+        const OuterFacts& facts = transcript_.outer_facts();
+        const Digest& round = held ? facts.previous_record : facts.round_record;
+        const auto epoch = own_.epoch(held);
+        const auto found = std::ranges::find_if(
+            epoch, [&](const auto& one) { return is_commitment_to(one, delta, round); });
         if (found == epoch.end())
             return fail(ErrorCode::kMismatch, "there is no commitment to the delta in slot " +
                                                   std::to_string(delta.slot));
         const auto index = static_cast<std::uint32_t>(found - epoch.begin());
         GYM_TRY(std::vector<Digest> path, commit::merkle_prove(epoch_leaves(epoch), index));
-        return Move(move::ShowIncluded{transcript_.outer_facts(), index, protocol::encode(*found),
-                                       std::move(path)});
+        return Move(move::ShowIncluded{facts, index, protocol::encode(*found), std::move(path)});
     }
 
     Result<Move> tensor() {

@@ -379,19 +379,35 @@ class OuterChallenge {
     }
 
     /// Position of the first included delta without a commitment that is right in all that can be
-    /// seen of it. Who does not know the epoch's commitments believes that they are there.
+    /// seen of it.
     std::optional<std::uint32_t> first_not_committed_to() {
+        for (const bool held : {false, true})
+            if (const auto position = first_not_committed_to(held)) return position;
+        return std::nullopt;
+    }
+
+    /// The same among those of one round. Who does not know its record and the commitments under
+    /// its epoch believes that they are there, unless the chain has no such epoch.
+    std::optional<std::uint32_t> first_not_committed_to(bool held) {
         const OuterFacts& facts = transcript_.outer_facts();
-        const auto epoch = own_.epoch();
-        if (epoch.empty() || epoch.size() != facts.epoch_leaves ||
-            commit::merkle_root(epoch_leaves(epoch)) != facts.epoch_root)
-            return std::nullopt;
+        const Digest& round = held ? facts.previous_record : facts.round_record;
+        const Digest& root = held ? facts.previous_epoch_root : facts.epoch_root;
+        const std::uint32_t leaves = held ? facts.previous_epoch_leaves : facts.epoch_leaves;
+        const auto epoch = own_.epoch(held);
+        const protocol::RoundRecord* record = own_.record_of(held);
+        const bool known = record != nullptr && epoch.size() == leaves && !epoch.empty() &&
+                           commit::merkle_root(epoch_leaves(epoch)) == root;
+        const bool nowhere = held && root.is_zero();
+        if (!known && !nowhere) return std::nullopt;
         for (std::uint32_t i = 0; i < transcript_.included().size(); ++i) {
-            const bool there = std::ranges::any_of(epoch, [&](const auto& one) {
-                return is_commitment_to(one, transcript_.included()[i], facts.round_record) &&
-                       !rules::signer_fault(own_.domain(), one, own_.round_record(),
-                                            own_.round_record().find_slot(one.commitment.slot));
-            });
+            const OuterDelta& delta = transcript_.included()[i];
+            if (delta.held != held) continue;
+            const bool there =
+                known && std::ranges::any_of(epoch, [&](const auto& one) {
+                    return is_commitment_to(one, delta, round) &&
+                           !rules::signer_fault(own_.domain(), one, *record,
+                                                record->find_slot(one.commitment.slot));
+                });
             if (!there) return i;
         }
         return std::nullopt;
@@ -408,10 +424,12 @@ class OuterChallenge {
     Result<Move> signer() {
         GYM_TRY(const protocol::SignedCommitment shown,
                 rules::read_commitment(transcript_.commitment()));
+        const protocol::RoundRecord* record = own_.record_of(at_.leaves == kHeldLeaves);
+        if (record == nullptr)
+            return fail(ErrorCode::kNotFound, "the record of the round before is not known");
         return Move(move::ProveSigner{
-            transcript_.outer_facts(), protocol::encode(protocol::head_of(own_.round_record())),
-            protocol::prove_slot(own_.round_record(), shown.commitment.slot),
-            transcript_.commitment()});
+            transcript_.outer_facts(), protocol::encode(protocol::head_of(*record)),
+            protocol::prove_slot(*record, shown.commitment.slot), transcript_.commitment()});
     }
 
     Result<Move> tensors() {

@@ -62,7 +62,7 @@ Facts facts_of(const protocol::UnitCommitment& commitment, const protocol::Round
 }
 
 OuterFacts outer_facts_of(const protocol::UnitCommitment& commitment,
-                          const protocol::RoundTerms& record, const EpochRoot& epoch) {
+                          const protocol::RoundTerms& record, const EpochRoots& epochs) {
     OuterFacts facts;
     facts.records_root = commitment.records_root;
     facts.final_state_root = commitment.final_state_root;
@@ -71,22 +71,25 @@ OuterFacts outer_facts_of(const protocol::UnitCommitment& commitment,
     facts.trace_root = record.trace_root;
     facts.base_root = record.base_state_root;
     facts.momentum_root = record.momentum_root;
-    facts.epoch_root = epoch.root;
-    facts.epoch_leaves = epoch.leaves;
+    facts.epoch_root = epochs.own.root;
+    facts.epoch_leaves = epochs.own.leaves;
+    if (!epochs.previous.root.is_zero()) facts.previous_record = record.previous_record;
+    facts.previous_epoch_root = epochs.previous.root;
+    facts.previous_epoch_leaves = epochs.previous.leaves;
     return facts;
 }
 
 UnitFacts unit_facts_of(const protocol::UnitCommitment& commitment,
-                        const protocol::RoundRecord& record, const EpochRoot& epoch) {
+                        const protocol::RoundRecord& record, const EpochRoots& epochs) {
     if (commitment.slot == protocol::kAggregateSlot)
-        return outer_facts_of(commitment, record, epoch);
+        return outer_facts_of(commitment, record, epochs);
     return facts_of(commitment, record);
 }
 
-UnitFacts unit_facts_of(const PostedEvidence& evidence, const EpochRoot& epoch) {
+UnitFacts unit_facts_of(const PostedEvidence& evidence, const EpochRoots& epochs) {
     const protocol::UnitCommitment& commitment = evidence.commitment.commitment;
     if (commitment.slot == protocol::kAggregateSlot)
-        return outer_facts_of(commitment, evidence.record, epoch);
+        return outer_facts_of(commitment, evidence.record, epochs);
     const auto slot = protocol::read_slot(commitment.slot, evidence.slot);
     return facts_of(commitment, evidence.record, slot.ok() && *slot ? &**slot : nullptr);
 }

@@ -1,5 +1,7 @@
 #include "outer_plan.hpp"
 
+#include <algorithm>
+
 #include "gym/commit/codec.hpp"
 
 namespace gym::game {
@@ -16,6 +18,10 @@ std::vector<Digest> roots_of(std::span<const OuterDelta> deltas) {
     for (const OuterDelta& delta : deltas)
         roots.push_back(delta.root);
     return roots;
+}
+
+std::uint32_t held_of(std::span<const OuterDelta> deltas) {
+    return static_cast<std::uint32_t>(std::ranges::count(deltas, true, &OuterDelta::held));
 }
 
 std::vector<Digest> leaves_of(const OuterTrees& trees, OuterTree tree) {

@@ -12,6 +12,8 @@ namespace gym::game {
 /// Slots of deltas, u32 big-endian each.
 Bytes slots_of(std::span<const OuterDelta> deltas);
 std::vector<Digest> roots_of(std::span<const OuterDelta> deltas);
+/// How many are of the round before.
+std::uint32_t held_of(std::span<const OuterDelta> deltas);
 /// The tensor roots that are the leaves of a tree.
 std::vector<Digest> leaves_of(const OuterTrees& trees, OuterTree tree);
 /// Whether it is a worker's commitment to this delta, in this round.

@@ -68,10 +68,10 @@ Result<std::unique_ptr<RerunOuter>> RerunOuter::create(OuterInputs inputs, Delta
     GYM_CHECK(check_state(slots, inputs.base, "the base state"));
     if (!inputs.momentum.tensors.empty())
         GYM_CHECK(check_state(slots, inputs.momentum, "the momentum"));
-    const bool ascending =
-        std::ranges::is_sorted(inputs.included, std::less_equal<>(), &OuterDelta::slot);
-    if (!ascending)
-        return fail(ErrorCode::kInvalidArgument, "included deltas are in ascending order");
+    const auto place = [](const OuterDelta& delta) { return std::pair(delta.held, delta.slot); };
+    if (!std::ranges::is_sorted(inputs.included, std::less_equal<>(), place))
+        return fail(ErrorCode::kInvalidArgument,
+                    "included deltas are in ascending order, those of the round before last");
     return std::unique_ptr<RerunOuter>(
         new RerunOuter(std::move(inputs), std::move(deltas), std::move(trace), std::move(options)));
 }
@@ -144,6 +144,7 @@ Result<RerunOuter::After> RerunOuter::make(std::uint32_t parameter) {
     const ByteView base_before = inputs_.base.tensors[parameter].bytes;
     const ByteView momentum_before = this->momentum().tensors[parameter].bytes;
     const auto count = static_cast<std::uint32_t>(bytes_.size());
+    const dispute::DeltaCount deltas{count, held_of(deltas_)};
     std::vector<float> block(count * kBlockElements);
     const kernels::ExactFloatEnvironment environment;
     for (std::uint64_t first = 0; first < elements; first += kBlockElements) {
@@ -157,7 +158,7 @@ Result<RerunOuter::After> RerunOuter::make(std::uint32_t parameter) {
             const dispute::OuterElement before{load(base_before, first + i),
                                                load(momentum_before, first + i)};
             const dispute::OuterElement after = dispute::outer_element(
-                trace_.header, before, block.data() + i, count, kBlockElements);
+                trace_.header, before, block.data() + i, deltas, kBlockElements);
             store(base.bytes(), first + i, after.base);
             store(momentum.bytes(), first + i, after.momentum);
         }

@@ -34,13 +34,14 @@ Result<engine::StepRecord> open_outer_record(ByteView bytes, const Digest& recor
     return record;
 }
 
-/// Ascending slots of workers, one a delta.
-Status check_slots(ByteView slots, std::size_t deltas) {
+/// Slots of workers, one a delta, that ascend in either round.
+Status check_slots(ByteView slots, std::size_t deltas, std::size_t held) {
     if (slots.size() / kWordBytes != deltas || slots.size() % kWordBytes != 0)
         return fail(ErrorCode::kMalformed, "every delta has a slot");
     for (std::size_t i = 0; i < deltas; ++i) {
         const std::uint32_t slot = slot_at(slots, i);
-        if (slot >= protocol::kSlotsMax || (i > 0 && slot <= slot_at(slots, i - 1)))
+        if (slot >= protocol::kSlotsMax ||
+            (i > 0 && i != deltas - held && slot <= slot_at(slots, i - 1)))
             return fail(ErrorCode::kMalformed, "slots are workers' and ascend");
     }
     return {};
@@ -49,6 +50,20 @@ Status check_slots(ByteView slots, std::size_t deltas) {
 Status check_facts(const OuterFrame& frame, const OuterFacts& facts) {
     if (hash_of(facts) == frame.facts) return {};
     return fail(ErrorCode::kMismatch, "the facts are not the aggregate's");
+}
+
+/// A round that included deltas are of.
+struct Round {
+    Digest record;  ///< hash
+    Digest epoch;   ///< root over its commitments
+    std::uint32_t leaves = 0;
+};
+
+/// That of the delta at stage `included`.
+Round round_of(const Cursor& c, const OuterFacts& facts) {
+    if (c.leaves == kHeldLeaves)
+        return {facts.previous_record, facts.previous_epoch_root, facts.previous_epoch_leaves};
+    return {facts.round_record, facts.epoch_root, facts.epoch_leaves};
 }
 
 bool is_one_tree(OuterTree tree) {
@@ -139,17 +154,20 @@ Result<Step> decide(const Cursor& c, const move::DeclareOuter& m) {
     GYM_TRY(const engine::StepRecord record, open_outer_record(m.record, m.facts.records_root));
     if (m.deltas.empty() || m.deltas.size() > program::kDeltasMax)
         return fail(ErrorCode::kMalformed, "an aggregate has 1 to 1024 deltas");
+    if (m.held > m.deltas.size())
+        return fail(ErrorCode::kMalformed, "more deltas are held than there are");
     for (const Digest& delta : m.deltas)
         GYM_CHECK(check_not_zero(delta));
     const Digest deltas_root = commit::merkle_root(m.deltas);
-    if (engine::included_root(m.deltas.size(), deltas_root) != record.batch_root)
+    if (engine::included_root(m.deltas.size(), m.held, deltas_root) != record.batch_root)
         return fail(ErrorCode::kMismatch, "the deltas are not the record's");
-    GYM_CHECK(check_slots(m.slots, m.deltas.size()));
+    GYM_CHECK(check_slots(m.slots, m.deltas.size(), m.held));
     OuterFrame frame;
     frame.facts = facts_hash;
     frame.program = m.facts.trace_root;
     frame.deltas_root = deltas_root;
     frame.deltas = static_cast<std::uint32_t>(m.deltas.size());
+    frame.held = m.held;
     frame.slots = crypto::keccak256(m.slots);
     frame.state_root = *record.state_root;
     Cursor next;
@@ -166,14 +184,14 @@ Result<Step> decide(const Cursor& c, const move::ShowIncluded& m) {
     GYM_CHECK(check_frame(c, hash_of(m.facts)));
     GYM_TRY(const protocol::SignedCommitment shown, read_commitment(m.commitment));
     const protocol::UnitCommitment& says = shown.commitment;
+    const Round round = round_of(c, m.facts);
     if (says.kind != protocol::UnitKind::kTrain || says.slot != c.index ||
-        says.delta_root != c.node || says.round_record != m.facts.round_record)
+        says.delta_root != c.node || says.round_record != round.record)
         return fail(ErrorCode::kMismatch, "the commitment is not of the delta in this slot");
     Cursor next = c;
     next.answered = true;
     next.node = tagged("gym.commitment.v1", m.commitment);
-    GYM_CHECK(commit::merkle_verify(m.facts.epoch_root, {m.index, m.facts.epoch_leaves}, next.node,
-                                    m.path));
+    GYM_CHECK(commit::merkle_verify(round.epoch, {m.index, round.leaves}, next.node, m.path));
     return Step{next};
 }
 
@@ -217,8 +235,11 @@ Result<Step> decide(const Cursor& c, const move::PickIncluded& m) {
         commit::merkle_verify(m.frame.deltas_root, {m.position, m.frame.deltas}, m.delta, m.path));
     if (m.position >= m.slots.size() / kWordBytes)
         return fail(ErrorCode::kOutOfRange, "no delta has this position");
+    if (m.frame.held > m.frame.deltas)
+        return fail(ErrorCode::kOutOfRange, "more deltas are held than there are");
     Cursor next;
     next.stage = Stage::kIncluded;
+    if (m.position >= m.frame.deltas - m.frame.held) next.leaves = kHeldLeaves;
     next.index = slot_at(m.slots, m.position);
     next.node = m.delta;
     next.frame = m.frame.facts;
@@ -273,7 +294,7 @@ Result<Finding> decide(const Cursor& c, const move::ProveSigner& m,
         return fail(ErrorCode::kInvalidArgument, "no domain to check signatures by was given");
     if (tagged("gym.commitment.v1", m.commitment) != c.node)
         return fail(ErrorCode::kMismatch, "the commitment is not the one that was shown");
-    if (tagged("gym.round.v1", m.record) != m.facts.round_record)
+    if (tagged("gym.round.v1", m.record) != round_of(c, m.facts).record)
         return fail(ErrorCode::kMismatch, "the record is not the round's");
     GYM_TRY(const protocol::SignedCommitment shown, read_commitment(m.commitment));
     GYM_TRY(const protocol::RoundHead head, protocol::decode_round_head(m.record));
@@ -312,13 +333,15 @@ Result<Finding> decide(const Cursor& c, const move::ProveOuter& m) {
     GYM_TRY(before.base, element_before(c, m.op, m.facts.base_root, header, m.base));
     GYM_TRY(before.momentum, element_before(c, m.op, m.facts.momentum_root, header, m.momentum));
     const auto count = static_cast<std::uint32_t>(m.values.size() / kWordBytes);
+    if (count > program::kDeltasMax || m.outer.held > count)
+        return fail(ErrorCode::kOutOfRange, "no aggregate has so many deltas");
     std::vector<float> column;
     for (std::uint32_t i = 0; i < count; ++i)
         column.push_back(
             kernels::f32::from_bits(static_cast<std::uint32_t>(value_at(m.values, i))));
     const kernels::ExactFloatEnvironment environment;
     const dispute::OuterElement after =
-        dispute::outer_element(header, before, column.data(), count);
+        dispute::outer_element(header, before, column.data(), {count, m.outer.held});
     const float computed = m.outer.tree == OuterTree::kBase ? after.base : after.momentum;
     return unequal(c.index, c.node, word_of(kernels::f32::to_bits(computed)));
 }

@@ -48,8 +48,10 @@ void GameTranscript::note(const Move& move) {
     if (const auto* declared = std::get_if<move::DeclareOuter>(&move)) {
         record_ = declared->record;
         included_.clear();
+        const std::size_t timely = declared->deltas.size() - declared->held;
         for (std::size_t i = 0; i < declared->deltas.size(); ++i)
-            included_.push_back({rules::slot_at(declared->slots, i), declared->deltas[i]});
+            included_.push_back(
+                {rules::slot_at(declared->slots, i), declared->deltas[i], i >= timely});
     }
 }
 

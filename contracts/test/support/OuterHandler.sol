@@ -8,28 +8,37 @@ import {DisputeTrees} from "./DisputeTrees.sol";
 import {OuterRun} from "./OuterRunner.sol";
 
 /// What is wrong with an aggregate: an element of its result, which a column that is not the deltas' may fit; the state of its record; who
-/// signed what it includes; or it includes what nobody committed to, and its asserter has nothing to show.
+/// signed what it includes; held deltas count fully; or it includes what nobody committed to, or a held delta as one of the round, and its
+/// asserter has nothing to show.
 enum Lie {
     Base,
     Momentum,
     Column,
     State,
     Signer,
-    Nobody
+    Weight,
+    Nobody,
+    Age
 }
 
-/// Games about an aggregate. Each history has one of the lies; challengers of an honest one look for faults in all places.
+/// Games about an aggregate with held deltas. Each history has one of the lies; challengers of an honest one look for faults in all places.
 contract OuterHandler is OuterPlayer, DisputeHandler {
-    uint256 private constant LIES = 6;
+    uint256 private constant LIES = 8;
     uint256 private constant ELEMENTS = 309;
     uint32 private constant BAD_SLOT = 5;
 
     mapping(bytes32 id => OuterPlay) private _plays;
+    bytes private _fully;
     Lie public lie;
 
     constructor(bool honest_) DisputeHandler(honest_) {
         _deployOuter();
+        _fully = abi.encode(_outerRunner.run(_rightOuter().slots, 0, 1));
         _fundChallengers();
+    }
+
+    function _heldOfRight() internal pure override returns (uint32) {
+        return 2;
     }
 
     function _commit(uint256 seed) internal override {
@@ -57,7 +66,8 @@ contract OuterHandler is OuterPlayer, DisputeHandler {
         OuterRun memory theirs = _theirs();
         if (p.c.stage == Stage.COLUMN) p.values = _claimedColumn(p, theirs);
         _planIn(p, theirs);
-        if (!honest && lie == Lie.Nobody && p.c.stage == Stage.INCLUDED) return false;
+        bool nothing = lie == Lie.Nobody || lie == Lie.Age;
+        if (!honest && nothing && p.c.stage == Stage.INCLUDED) return false;
         if (!_isDue(id, tried)) return false;
         _sendOuter(p);
         _plays[id] = p;
@@ -93,6 +103,13 @@ contract OuterHandler is OuterPlayer, DisputeHandler {
         if (lie == Lie.Base || lie == Lie.Column) return _flipped(0, 0, 270);
         if (lie == Lie.Momentum) return _flipped(1, 1, 8);
         if (lie == Lie.Nobody) r.slots[2] = 11;
+        if (lie == Lie.Age) return abi.decode(_fully, (OuterRun));
+        if (lie == Lie.Weight) {
+            OuterRun memory fully = abi.decode(_fully, (OuterRun));
+            fully.held = r.held;
+            fully.record = _outerRunner.recordOf(fully);
+            return fully;
+        }
         if (lie == Lie.State) {
             r.state[1] = keccak256("another tensor");
             r.record = _outerRunner.recordOf(r);

@@ -351,9 +351,10 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
     }
 
     function _with(OuterFrame memory f, uint8 tree) internal pure returns (OuterFrame memory) {
-        return OuterFrame(
-            f.facts, f.program, f.deltasRoot, f.deltas, f.held, f.slots, f.stateRoot, tree
-        );
+        return
+            OuterFrame(
+                f.facts, f.program, f.deltasRoot, f.deltas, f.held, f.slots, f.stateRoot, tree
+            );
     }
 
     function _packed(uint32[] memory slots) internal pure returns (bytes memory data) {

@@ -31,6 +31,13 @@ struct EpochRoot {
     friend bool operator==(const EpochRoot&, const EpochRoot&) = default;
 };
 
+/// Those that the deltas of an aggregate are under.
+struct EpochRoots {
+    EpochRoot own;       ///< of the round that the commitment names
+    EpochRoot previous;  ///< of the round before; zero: it has none on the chain, or another record
+    friend bool operator==(const EpochRoots&, const EpochRoots&) = default;
+};
+
 /// What the contracts are shown of it: of the round record its head, and the terms of one slot.
 struct PostedEvidence {
     protocol::SignedCommitment commitment;
@@ -48,13 +55,15 @@ struct PostedEvidence {
                              const protocol::SlotAssignment* slot);
 [[nodiscard]] Facts facts_of(const protocol::UnitCommitment& commitment,
                              const protocol::RoundRecord& record);
-/// Of an aggregate unit. @param epoch of the round that the commitment names.
+/// Of an aggregate unit.
 [[nodiscard]] OuterFacts outer_facts_of(const protocol::UnitCommitment& commitment,
-                                        const protocol::RoundTerms& terms, const EpochRoot& epoch);
+                                        const protocol::RoundTerms& terms,
+                                        const EpochRoots& epochs);
 /// Of either, by the commitment's slot.
 [[nodiscard]] UnitFacts unit_facts_of(const protocol::UnitCommitment& commitment,
-                                      const protocol::RoundRecord& record, const EpochRoot& epoch);
-[[nodiscard]] UnitFacts unit_facts_of(const PostedEvidence& evidence, const EpochRoot& epoch);
+                                      const protocol::RoundRecord& record,
+                                      const EpochRoots& epochs);
+[[nodiscard]] UnitFacts unit_facts_of(const PostedEvidence& evidence, const EpochRoots& epochs);
 /// The chain's name of a unit: keccak256(abi.encode(EIP-712 digest of the commitment, signer)).
 [[nodiscard]] Digest unit_name(const Digest& digest, const Address& signer);
 /// The same, with the signer recovered from the signature. @errors kUnauthenticated: not valid.

@@ -43,6 +43,10 @@ struct OuterFacts {
     Digest momentum_root;     ///< of the momenta before
     Digest epoch_root;        ///< of the commitments of the same round
     std::uint32_t epoch_leaves = 0;
+    Digest previous_record;      ///< hash of the record before; zero, as what follows: the log does
+                                 ///< not have it, or no epoch of its round
+    Digest previous_epoch_root;  ///< of the commitments of that round
+    std::uint32_t previous_epoch_leaves = 0;
     friend bool operator==(const OuterFacts&, const OuterFacts&) = default;
 };
 
@@ -63,8 +67,9 @@ struct OuterFrame {
     Digest program;      ///< the trace root
     Digest deltas_root;  ///< over the roots of the included deltas
     std::uint32_t deltas = 0;
-    Digest slots;       ///< keccak256 of their slots, u32 big-endian each
-    Digest state_root;  ///< of the step record: over parameters and momenta
+    std::uint32_t held = 0;  ///< of them, the last ones, of the round before
+    Digest slots;            ///< keccak256 of their slots, u32 big-endian each
+    Digest state_root;       ///< of the step record: over parameters and momenta
     OuterTree tree = OuterTree::kNone;
     friend bool operator==(const OuterFrame&, const OuterFrame&) = default;
 };
@@ -251,9 +256,10 @@ struct DeclareOuter {
     OuterFacts facts;
     Bytes record;  ///< the step record
     std::vector<Digest> deltas;
-    Bytes slots;  ///< of the deltas, u32 big-endian each, ascending
+    Bytes slots;             ///< of the deltas, u32 big-endian each, those of one round ascending
+    std::uint32_t held = 0;  ///< how many, the last ones, are of the round before
 };
-/// The commitment that an included delta is of, under the round's epoch.
+/// The commitment that an included delta is of, under the epoch of its round.
 struct ShowIncluded {
     OuterFacts facts;
     std::uint32_t index = 0;
@@ -319,7 +325,7 @@ struct ProveOuterSlot {
 /// The included delta's commitment has no valid signature or contradicts the round record.
 struct ProveSigner {
     OuterFacts facts;
-    Bytes record;              ///< its head
+    Bytes record;              ///< head of the record of the delta's round
     protocol::SlotProof slot;  ///< of the commitment's
     Bytes commitment;
 };

@@ -34,12 +34,14 @@ class OuterWork {
     /// Of the train program.
     [[nodiscard]] virtual const dispute::TraceProgram& trace() const = 0;
     [[nodiscard]] virtual const dispute::TraceTrees& records() const = 0;
-    /// That the commitment names.
-    [[nodiscard]] virtual const protocol::RoundRecord& round_record() const = 0;
+    /// That the commitment names; or that of the round before, which held deltas are of. Null: not
+    /// known.
+    [[nodiscard]] virtual const protocol::RoundRecord* record_of(bool held) const = 0;
     /// Of commitments.
     [[nodiscard]] virtual const crypto::Eip712Domain& domain() const = 0;
-    /// All commitments under the round's epoch, in the tree's order; empty: not known.
-    [[nodiscard]] virtual std::span<const protocol::SignedCommitment> epoch() const = 0;
+    /// All commitments under the epoch of this round, or of the one before, in the tree's order;
+    /// empty: not known.
+    [[nodiscard]] virtual std::span<const protocol::SignedCommitment> epoch(bool held) const = 0;
     /// The aggregate's inputs, as its asserter or the next round record says.
     [[nodiscard]] virtual std::span<const OuterDelta> included() const = 0;
 

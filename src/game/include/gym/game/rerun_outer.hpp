@@ -14,15 +14,17 @@ namespace gym::game {
 /// Finds a delta by its root. @errors of the store or peer that has it; kNotFound.
 using DeltaSource = std::function<Result<blob::VerifiedBlob>(const OuterDelta& delta)>;
 
-/// An aggregate unit with its inputs; all but the last three are borrowed.
+/// An aggregate unit with its inputs; references and pointers are borrowed.
 struct OuterInputs {
     const program::Program& train;
     const engine::State& base;      ///< before the step
     const engine::State& momentum;  ///< before the step; no tensors: zeros
     const protocol::RoundRecord& record;
     std::vector<protocol::SignedCommitment> epoch;  ///< may be empty: then no inclusion is disputed
-    std::vector<OuterDelta> included;               ///< ascending by slot
+    std::vector<OuterDelta> included;               ///< by slot, then held ones by slot
     crypto::Eip712Domain domain;
+    const protocol::RoundRecord* previous_record = nullptr;  ///< of the round before; null: unknown
+    std::vector<protocol::SignedCommitment> previous_epoch;  ///< of that round; may be empty
 };
 
 /// Runs an outer step again for a dispute, with engine::run_aggregate()'s bits. Memory:
@@ -31,7 +33,7 @@ struct OuterInputs {
 class RerunOuter final : public OuterWork {
   public:
     /// @errors of trace_program(); kShapeMismatch if base or momentum is not the program's;
-    /// kInvalidArgument: not a train program, or included is not ascending.
+    /// kInvalidArgument: not a train program, or included is not in order.
     [[nodiscard]] static Result<std::unique_ptr<RerunOuter>> create(OuterInputs inputs,
                                                                     DeltaSource deltas,
                                                                     RerunWorkOptions options = {});
@@ -39,12 +41,12 @@ class RerunOuter final : public OuterWork {
 
     [[nodiscard]] const dispute::TraceProgram& trace() const override { return trace_; }
     [[nodiscard]] const dispute::TraceTrees& records() const override { return records_; }
-    [[nodiscard]] const protocol::RoundRecord& round_record() const override {
-        return inputs_.record;
+    [[nodiscard]] const protocol::RoundRecord* record_of(bool held) const override {
+        return held ? inputs_.previous_record : &inputs_.record;
     }
     [[nodiscard]] const crypto::Eip712Domain& domain() const override { return inputs_.domain; }
-    [[nodiscard]] std::span<const protocol::SignedCommitment> epoch() const override {
-        return inputs_.epoch;
+    [[nodiscard]] std::span<const protocol::SignedCommitment> epoch(bool held) const override {
+        return held ? inputs_.previous_epoch : inputs_.epoch;
     }
     [[nodiscard]] std::span<const OuterDelta> included() const override { return inputs_.included; }
     // @errors kInvalidArgument: none, or too many; of the source; kShapeMismatch: bytes that are

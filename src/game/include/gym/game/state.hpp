@@ -31,13 +31,16 @@ enum class Stage : std::uint8_t {
 /// "unit", "steps", ...
 [[nodiscard]] std::string_view to_string(Stage stage) noexcept;
 
+/// Cursor::leaves at stage `included`, if the delta is of the round before the aggregate's.
+inline constexpr std::uint64_t kHeldLeaves = 1;
+
 /// Where a game is: a node of one tree, or an answer that is due.
 struct Cursor {
     Stage stage = Stage::kUnit;
     bool answered = false;     ///< false: the asserter must answer; true: the challenger moves
     std::uint8_t height = 0;   ///< levels from the leaves up to the node
     std::uint64_t index = 0;   ///< of the node among those of its height
-    std::uint64_t leaves = 0;  ///< of the whole tree
+    std::uint64_t leaves = 0;  ///< of the whole tree; included: 0, or kHeldLeaves
     Digest node;               ///< what is disputed
     Digest twin;               ///< steps: the states tree's node in the same place; step: the state
                                ///< after the step; else zero
