@@ -143,10 +143,10 @@ Result<AggregateResult> run_aggregate(const Program& train, const State& base,
         GYM_CHECK(check_fits(base, delta));
     const auto count = static_cast<std::uint32_t>(deltas.size());
     if (held > deltas.size())
-        return fail(ErrorCode::kInvalidArgument, "more deltas are of the round before than there are");
-    GYM_TRY(Program aggregate,
-            program::aggregate_program(train, count, static_cast<std::uint32_t>(held),
-                                       elements_max));
+        return fail(ErrorCode::kInvalidArgument,
+                    "more deltas are of the round before than there are");
+    GYM_TRY(Program aggregate, program::aggregate_program(
+                                   train, count, static_cast<std::uint32_t>(held), elements_max));
     const std::vector<AggregatePart> parts = program::aggregate_parts(train, count, elements_max);
     GYM_TRY(State state, join(aggregate, parts, base,
                               momentum.tensors.empty() ? zero_momentum(base) : momentum));

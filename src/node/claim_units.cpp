@@ -104,10 +104,15 @@ class ClaimUnits final : public player::UnitSource {
         if (!claim.momentum_blob.is_zero()) {
             GYM_TRY(inputs.momentum, loader_.load_state(claim.momentum_blob, record.momentum_root));
         }
-        const auto deltas = [this, record,
-                             units = inputs_of(claim)](const game::OuterDelta& delta) {
-            return deltas_.load({record, units}, delta,
-                                {options_.engine, options_.progress, options_.cancel});
+        const auto deltas = [this, record, units = inputs_of(claim),
+                             held = claim.held](const game::OuterDelta& delta) {
+            const DeltaRunOptions run{options_.engine, options_.progress, options_.cancel};
+            if (!delta.held) return deltas_.load({record, units}, delta, run);
+            records::UnitInputs earlier = units;
+            earlier.base_state_blob = held->base_state_blob;
+            // Without its base state a unit of that round cannot be run again.
+            if (held->base_state_blob.is_zero()) earlier.dataset_blob.reset();
+            return deltas_.load({held->record, earlier}, delta, run);
         };
         return player::make_aggregate_run(claim, std::move(inputs), domain_, deltas, options_);
     }

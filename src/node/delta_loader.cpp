@@ -97,19 +97,20 @@ Result<blob::VerifiedBlob> DeltaLoader::run_again(const DeltaRound& round,
 
 std::vector<WrongDelta> DeltaLoader::take_wrong() {
     std::vector<WrongDelta> out;
-    if (rounds_.empty()) return out;
-    for (auto& [delta, wrong] : rounds_.front().wrong) {
-        if (!std::exchange(wrong.asked, false) || wrong.settled) continue;
-        out.push_back({delta, wrong.computed, std::exchange(wrong.named, true)});
-    }
+    for (Findings& findings : rounds_)
+        for (auto& [delta, wrong] : findings.wrong) {
+            if (!std::exchange(wrong.asked, false) || wrong.settled) continue;
+            out.push_back(
+                {findings.round, delta, wrong.computed, std::exchange(wrong.named, true)});
+        }
     return out;
 }
 
-void DeltaLoader::settle(const game::OuterDelta& wrong) {
-    if (rounds_.empty()) return;
-    std::map<game::OuterDelta, Wrong>& all = rounds_.front().wrong;
-    const auto known = all.find(wrong);
-    if (known != all.end()) known->second.settled = true;
+void DeltaLoader::settle(const WrongDelta& wrong) {
+    const auto round = std::ranges::find(rounds_, wrong.record, &Findings::round);
+    if (round == rounds_.end()) return;
+    const auto known = round->wrong.find(wrong.claimed);
+    if (known != round->wrong.end()) known->second.settled = true;
 }
 
 }  // namespace gym::node

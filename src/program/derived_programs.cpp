@@ -127,8 +127,8 @@ Result<Program> logits_program(const ModelConfig& config, std::uint32_t windows)
 
 namespace {
 
-/// All deltas of a part, one after another. Where they are weighted, each is a row, so that a column
-/// of weights fits.
+/// All deltas of a part, one after another. Where they are weighted, each is a row, so that a
+/// column of weights fits.
 Dims stacked(std::uint32_t deltas, const Dims& part, bool is_weighted) {
     if (is_weighted) return {deltas, static_cast<std::uint32_t>(element_count(part))};
     Dims dims{deltas};
@@ -151,17 +151,16 @@ Result<Program> aggregate_program(const Program& train, std::uint32_t deltas, st
         return fail(ErrorCode::kInvalidArgument,
                     "an aggregate takes 1 to 1024 deltas, not " + std::to_string(deltas));
     if (held > deltas)
-        return fail(ErrorCode::kInvalidArgument,
-                    "of " + std::to_string(deltas) + " deltas, " + std::to_string(held) +
-                        " cannot be of the round before");
+        return fail(ErrorCode::kInvalidArgument, "of " + std::to_string(deltas) + " deltas, " +
+                                                     std::to_string(held) +
+                                                     " cannot be of the round before");
     GYM_TRY(const float rate_value, outer_constant(train, kOuterLearningRate));
     GYM_TRY(const float momentum_value, outer_constant(train, kOuterMomentum));
     Builder b;
     const SlotId rate = b.constant(std::string(kOuterLearningRate), {1}, {rate_value});
     const SlotId mu = b.constant(std::string(kOuterMomentum), {1}, {momentum_value});
     const bool is_weighted = held > 0 && held < deltas;
-    const SlotId count =
-        b.scalar(static_cast<float>(is_weighted ? 2 * deltas - held : deltas));
+    const SlotId count = b.scalar(static_cast<float>(is_weighted ? 2 * deltas - held : deltas));
     const SlotId weights = is_weighted ? delta_weights(b, deltas, held) : kNoSlot;
     const std::vector<SlotId> params = train.slots_of(SlotKind::kParam);
     for (const AggregatePart& part : aggregate_parts(train, deltas, elements_max)) {

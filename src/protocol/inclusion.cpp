@@ -30,12 +30,11 @@ Inclusion include_deltas(std::span<const DeltaCandidate> candidates,
             out.included.push_back(
                 {candidate.slot, candidate.unit, candidate.delta_root, candidate.held});
     }
-    std::ranges::sort(out.included, {}, [](const IncludedDelta& delta) {
-        return std::pair(delta.held, delta.slot);
-    });
+    std::ranges::sort(out.included, {},
+                      [](const IncludedDelta& delta) { return std::pair(delta.held, delta.slot); });
     for (std::size_t i = policy.deltas_max; i < out.included.size(); ++i)
-        out.excluded.push_back(
-            {out.included[i].slot, out.included[i].unit, "an aggregate has no room for more deltas"});
+        out.excluded.push_back({out.included[i].slot, out.included[i].unit,
+                                "an aggregate has no room for more deltas"});
     if (out.included.size() > policy.deltas_max) out.included.resize(policy.deltas_max);
     std::ranges::sort(out.excluded, {}, &ExcludedDelta::slot);
     return out;

@@ -291,22 +291,24 @@ Result<std::vector<protocol::SignedCommitment>> epoch_commitments(db::Transactio
 
 Status set_included(db::Transaction& tx, std::span<const protocol::IncludedDelta> included) {
     using protocol::IncludedDelta;
-    GYM_CHECK(tx.exec("UPDATE registry.unit u SET included = true, included_late = i.late "
-                      "FROM unnest($1::bytea[], $2::boolean[]) AS i (id, late) WHERE u.id = i.id",
-                      {column_of(included, [](const IncludedDelta& delta) { return delta.unit; }),
-                       column_of(included, [](const IncludedDelta& delta) { return delta.held; })}));
+    GYM_CHECK(
+        tx.exec("UPDATE registry.unit u SET included = true, included_late = i.late "
+                "FROM unnest($1::bytea[], $2::boolean[]) AS i (id, late) WHERE u.id = i.id",
+                {column_of(included, [](const IncludedDelta& delta) { return delta.unit; }),
+                 column_of(included, [](const IncludedDelta& delta) { return delta.held; })}));
     return {};
 }
 
 Result<std::vector<protocol::IncludedDelta>> included_deltas(db::Transaction& tx,
                                                              const Digest& job_id,
                                                              std::uint64_t round) {
-    GYM_TRY(const db::Rows rows,
-            tx.exec("SELECT slot, id, delta_root, included_late FROM registry.unit "
-                    "WHERE job_id = $1 AND kind = 'train' AND included "
-                    "AND ((round = $2 AND NOT included_late) OR (round = $2 - 1 AND included_late)) "
-                    "ORDER BY included_late, slot",
-                    {job_id, round}));
+    GYM_TRY(
+        const db::Rows rows,
+        tx.exec("SELECT slot, id, delta_root, included_late FROM registry.unit "
+                "WHERE job_id = $1 AND kind = 'train' AND included "
+                "AND ((round = $2 AND NOT included_late) OR (round = $2 - 1 AND included_late)) "
+                "ORDER BY included_late, slot",
+                {job_id, round}));
     std::vector<protocol::IncludedDelta> out;
     for (const db::Row row : rows)
         out.push_back({row.get<std::uint32_t>("slot"), row.get<Digest>("id"),

@@ -83,7 +83,8 @@ Result<records::VerifyTask> read(const v1::VerifyTask& in) {
     out.hold_drawn = in.hold_drawn();
     if (in.has_earlier()) {
         records::EarlierRound& earlier = out.earlier.emplace();
-        GYM_TRY(earlier.record, protocol::decode_round_record(bytes_of(in.earlier().round_record())));
+        GYM_TRY(earlier.record,
+                protocol::decode_round_record(bytes_of(in.earlier().round_record())));
         GYM_TRY(earlier.inputs, read(in.earlier().inputs()));
     }
     if (in.has_delta_norm_max()) {

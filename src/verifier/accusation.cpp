@@ -13,15 +13,6 @@ namespace {
 
 using node::ChainView;
 
-Result<ChainView::Epoch> epoch_on_chain(ChainView& chain, const protocol::RoundRecord& record) {
-    GYM_TRY(const auto round, chain.round(record.job_id, record.round));
-    if (!round || round->epoch == 0)
-        return fail(ErrorCode::kNotFound, "its round has no epoch on the chain");
-    GYM_TRY(const auto epoch, chain.epoch(round->epoch));
-    if (!epoch) return fail(ErrorCode::kNotFound, "its epoch is not on the chain");
-    return *epoch;
-}
-
 player::Claim claim_on(const records::VerifyTask& task, const ChainView::Epoch& epoch) {
     player::Claim claim;
     claim.role = player::Role::kChallenge;
@@ -50,6 +41,15 @@ Status add_path(rpc::Coordinator& coordinator, const ChainView::Epoch& epoch,
 
 }  // namespace
 
+Result<ChainView::Epoch> epoch_on_chain(ChainView& chain, const protocol::RoundRecord& record) {
+    GYM_TRY(const auto round, chain.round(record.job_id, record.round));
+    if (!round || round->epoch == 0)
+        return fail(ErrorCode::kNotFound, "its round has no epoch on the chain");
+    GYM_TRY(const auto epoch, chain.epoch(round->epoch));
+    if (!epoch) return fail(ErrorCode::kNotFound, "its epoch is not on the chain");
+    return *epoch;
+}
+
 Result<player::Claim> accuse_unit(rpc::Coordinator& coordinator, ChainView& chain,
                                   const records::VerifyTask& task) {
     GYM_TRY(const ChainView::Epoch epoch, epoch_on_chain(chain, task.record));
@@ -64,6 +64,13 @@ Result<player::Claim> accuse_unit(rpc::Coordinator& coordinator, ChainView& chai
     // Without them it can still be shown that the sums are wrong.
     auto round = round_commitments(coordinator, task.record, epoch);
     if (round.ok()) claim.epoch = std::move(round->epoch);
+    if (!task.earlier) return claim;
+    player::HeldRound& held = claim.held.emplace();
+    held.record = task.earlier->record;
+    held.base_state_blob = task.earlier->inputs.base_state_blob;
+    GYM_TRY(const ChainView::Epoch before, epoch_on_chain(chain, held.record));
+    auto earlier = round_commitments(coordinator, held.record, before);
+    if (earlier.ok()) held.epoch = std::move(earlier->epoch);
     return claim;
 }
 

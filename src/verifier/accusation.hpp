@@ -12,6 +12,10 @@
 
 namespace gym::verifier {
 
+/// The epoch that the chain has for a round. @errors kNotFound: it has none; those of asking it.
+[[nodiscard]] Result<node::ChainView::Epoch> epoch_on_chain(node::ChainView& chain,
+                                                            const protocol::RoundRecord& record);
+
 /// A claim to challenge the unit of a task. @errors kNotFound: its round has no epoch, or the
 /// coordinator no receipt for it; those of asking both.
 [[nodiscard]] Result<player::Claim> accuse_unit(rpc::Coordinator& coordinator,

@@ -1,4 +1,5 @@
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "accusation.hpp"
@@ -12,10 +13,24 @@
 
 namespace gym::verifier {
 
+namespace {
+
+/// Whether it is known that these were not all committed to.
+bool lacks(const RoundCommitments& round, std::span<const protocol::IncludedDelta> deltas) {
+    return !round.epoch.empty() && !can_be_committed(deltas, round.epoch);
+}
+
+}  // namespace
+
 /// Audits the choice of deltas. A wrong choice does not prevent computing their aggregate.
 Status VerifierImpl::audit_deltas(const records::VerifyTask& task,
                                   const node::ChainView::Epoch& epoch) {
-    GYM_TRY(const RoundCommitments round, round_commitments(coordinator_, task.record, epoch));
+    AuditedRounds rounds;
+    GYM_TRY(rounds.own, round_commitments(coordinator_, task.record, epoch));
+    if (task.earlier) {
+        GYM_TRY(const auto before, epoch_on_chain(*options_.chain, task.earlier->record));
+        GYM_TRY(rounds.earlier, round_commitments(coordinator_, task.earlier->record, before));
+    }
     GYM_TRY(const auto program, loader_.load_program(task.record, task.inputs.program_blob));
     const node::DeltaRound of{task.record, task.inputs};
     const auto norm_of = [&](std::uint32_t slot, const Digest& root) -> Result<double> {
@@ -24,12 +39,14 @@ Status VerifierImpl::audit_deltas(const records::VerifyTask& task,
         GYM_CHECK(cache_.store().remove(root));
         return delta.norm();
     };
-    GYM_TRY(const auto contradictions, audit_inclusion(task, round, norm_of));
+    GYM_TRY(const auto contradictions, audit_inclusion(task, rounds, norm_of));
     for (const std::string& sentence : contradictions)
         contradict(task.unit, sentence);
     uncommitted_.reset();
-    if (!round.epoch.empty() && !can_be_committed(task.deltas, round.epoch))
-        uncommitted_ = Uncommitted{task.unit, round.epoch};
+    const std::span all(task.deltas);
+    const std::size_t timely = all.size() - protocol::held_of(all);
+    if (lacks(rounds.own, all.first(timely)) || lacks(rounds.earlier, all.subspan(timely)))
+        uncommitted_ = Uncommitted{task.unit, rounds.own.epoch, rounds.earlier.epoch};
     return {};
 }
 
@@ -83,8 +100,9 @@ Status VerifierImpl::look_at_next_record(const WatchedRound& round) {
 /// show all that it takes: told once, it is tried until the claim is there.
 void VerifierImpl::accuse_delta(const records::VerifyTask& aggregate,
                                 const node::WrongDelta& wrong) {
-    const auto& [slot, root] = wrong.claimed;
-    const protocol::UnitKey unit{aggregate.unit.job_id, aggregate.unit.round, slot, 0};
+    const auto& [slot, root, held] = wrong.claimed;
+    const protocol::UnitKey unit{aggregate.unit.job_id, aggregate.unit.round - (held ? 1 : 0), slot,
+                                 0};
     if (!wrong.named)
         contradict(unit, "the aggregate has delta " + root.hex() + " of " +
                              protocol::name_unit(unit) +
@@ -102,8 +120,11 @@ void VerifierImpl::accuse_delta(const records::VerifyTask& aggregate,
     records::VerifyTask train = aggregate;
     train.unit = unit;
     train.commitment = *commitment;
-    if (challenge(unit, accuse_unit(coordinator_, *options_.chain, train)))
-        deltas_.settle(wrong.claimed);
+    if (held) {
+        train.record = aggregate.earlier->record;
+        train.inputs = aggregate.earlier->inputs;
+    }
+    if (challenge(unit, accuse_unit(coordinator_, *options_.chain, train))) deltas_.settle(wrong);
 }
 
 /// A game is decided by the deltas that were committed to, and no one signed the task's list: a
@@ -119,7 +140,10 @@ void VerifierImpl::accuse_aggregate(const records::VerifyTask& task, const Pendi
     if (!uncommitted && !differs(task, pending.report)) return;
     auto claim = accuse_unit(coordinator_, *options_.chain, task);
     // As they were when they were audited: without them right sums are not to be won against.
-    if (uncommitted && claim.ok()) claim->epoch = uncommitted_->epoch;
+    if (uncommitted && claim.ok()) {
+        claim->epoch = uncommitted_->epoch;
+        if (claim->held) claim->held->epoch = uncommitted_->earlier_epoch;
+    }
     challenge(task.unit, claim);
 }
 

@@ -154,6 +154,19 @@ bool is_committed(const RoundCommitments& round, const protocol::IncludedDelta& 
            unit->second.commitment->commitment.delta_root == delta.delta_root;
 }
 
+/// Whether the aggregate does not have to wait for the unit.
+bool may_be_held(const records::VerifyTask& aggregate, std::uint32_t slot, const Digest& unit) {
+    const protocol::SlotAssignment* const terms = aggregate.record.find_slot(slot);
+    return aggregate.hold_drawn && terms != nullptr &&
+           protocol::is_sampled(aggregate.beacon, unit, terms->sampling_rate_ppm);
+}
+
+bool is_included(const records::VerifyTask& aggregate, std::uint32_t slot) {
+    return std::ranges::any_of(aggregate.deltas, [&](const protocol::IncludedDelta& delta) {
+        return delta.slot == slot && !delta.held;
+    });
+}
+
 /// Deltas that may have been left out against the rule.
 struct LeftOut {
     std::vector<protocol::DeltaCandidate> deltas;
@@ -165,9 +178,7 @@ Result<LeftOut> left_out(const records::VerifyTask& aggregate, const RoundCommit
     LeftOut out;
     Status unanswered;
     for (const auto& [slot, unit] : round.units) {
-        const auto& included = aggregate.deltas;
-        if (std::ranges::find(included, slot, &protocol::IncludedDelta::slot) != included.end())
-            continue;
+        if (is_included(aggregate, slot) || may_be_held(aggregate, slot, unit.id)) continue;
         if (!unit.commitment || !protocol::is_accepted(unit.state) || !unit.reason.empty())
             continue;
         const Digest& root = unit.commitment->commitment.delta_root;
@@ -184,18 +195,19 @@ Result<LeftOut> left_out(const records::VerifyTask& aggregate, const RoundCommit
 }  // namespace
 
 Result<std::vector<std::string>> audit_inclusion(const records::VerifyTask& aggregate,
-                                                 const RoundCommitments& round,
+                                                 const AuditedRounds& rounds,
                                                  const DeltaNorm& norm_of) {
-    const auto name = [&](std::uint32_t slot) {
-        return protocol::name_unit({aggregate.unit.job_id, aggregate.unit.round, slot, 0});
+    const auto name = [&](std::uint32_t slot, bool held = false) {
+        return protocol::name_unit(
+            {aggregate.unit.job_id, aggregate.unit.round - (held ? 1 : 0), slot, 0});
     };
     std::vector<std::string> contradictions;
     for (const protocol::IncludedDelta& delta : aggregate.deltas)
-        if (!is_committed(round, delta))
+        if (!is_committed(delta.held ? rounds.earlier : rounds.own, delta))
             contradictions.push_back("the aggregate has delta " + delta.delta_root.hex() + " of " +
-                                     name(delta.slot) +
+                                     name(delta.slot, delta.held) +
                                      ", which no commitment under the epoch's root has");
-    GYM_TRY(const auto missing, left_out(aggregate, round, norm_of));
+    GYM_TRY(const auto missing, left_out(aggregate, rounds.own, norm_of));
     const auto rule = protocol::include_deltas(missing.deltas, {aggregate.delta_norm_max});
     for (const protocol::IncludedDelta& delta : rule.included) {
         const auto unknown = missing.unknown.find(delta.slot);

@@ -1,5 +1,6 @@
 #include "gym/verifier/reexecution.hpp"
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <utility>
@@ -23,10 +24,16 @@ Result<Reexecution> reexecute_train(node::InputLoader& loader, const records::Ve
     return Reexecution{again.roots(), std::move(again.result.records), again.trace};
 }
 
+/// @pre check_task(): held deltas come with their round.
+node::DeltaRound round_of(const records::VerifyTask& task, bool held) {
+    if (held) return {task.earlier->record, task.earlier->inputs};
+    return {task.record, task.inputs};
+}
+
 Result<engine::Delta> load_delta(node::DeltaLoader& deltas, const program::Program& train,
                                  const records::VerifyTask& task, const game::OuterDelta& delta,
                                  const ReexecutionOptions& options) {
-    const node::DeltaRound round{task.record, task.inputs};
+    const node::DeltaRound round = round_of(task, delta.held);
     const node::DeltaRunOptions run{options.engine, options.progress, options.stop};
     GYM_TRY(const blob::VerifiedBlob blob, deltas.load(round, delta, run));
     auto decoded = engine::Delta::decode(train, blob);
@@ -54,10 +61,12 @@ Result<Reexecution> reexecute_aggregate(node::InputLoader& loader, node::DeltaLo
                     "the task is without the momentum that its round record names");
     }
     for (const protocol::IncludedDelta& delta : task.deltas) {
-        GYM_TRY(engine::Delta decoded, load_delta(delta_loader, *inputs.program, task,
-                                                  {delta.slot, delta.delta_root}, options));
+        GYM_TRY(engine::Delta decoded,
+                load_delta(delta_loader, *inputs.program, task,
+                           {delta.slot, delta.delta_root, delta.held}, options));
         inputs.deltas.push_back(std::move(decoded));
     }
+    inputs.held = protocol::held_of(task.deltas);
     GYM_TRY(execution::AggregateRun again,
             execution::run_aggregate(inputs, options.engine, &challenge));
     return Reexecution{again.roots(), std::move(again.result.records), again.trace};
@@ -74,11 +83,32 @@ Status check_deltas(std::span<const protocol::IncludedDelta> deltas) {
         if (deltas[i].slot >= protocol::kSlotsMax)
             return fail(ErrorCode::kMismatch,
                         "a delta of " + slot + ", which no worker of the round has committed");
-        if (i > 0 && deltas[i].slot <= deltas[i - 1].slot)
+        if (i > 0 && !protocol::is_in_order(deltas.subspan(i - 1, 2)))
             return fail(ErrorCode::kMismatch,
                         "the aggregate's deltas do not ascend by slot: " + slot +
                             " is behind slot " + std::to_string(deltas[i - 1].slot));
     }
+    return {};
+}
+
+/// Held deltas come with the round that they are from, and none went in there already.
+Status check_held(const records::VerifyTask& task) {
+    if (protocol::held_of(task.deltas) == 0) return {};
+    if (!task.earlier)
+        return fail(ErrorCode::kMismatch,
+                    "the task of an aggregate with held deltas is without their round");
+    GYM_CHECK(protocol::validate(task.earlier->record));
+    if (protocol::hash(task.earlier->record) != task.record.previous_record)
+        return fail(ErrorCode::kMismatch, "the held deltas' round is not the round before");
+    if (!task.earlier->inputs.dataset_blob)
+        return fail(ErrorCode::kMismatch, "the held deltas' round is without the dataset");
+    for (const protocol::IncludedDelta& delta : task.deltas)
+        if (delta.held &&
+            std::ranges::find(task.record.included, delta.unit, &protocol::IncludedDelta::unit) !=
+                task.record.included.end())
+            return fail(ErrorCode::kMismatch, "the held delta of slot " +
+                                                  std::to_string(delta.slot) +
+                                                  " went into the base state before");
     return {};
 }
 
@@ -102,7 +132,8 @@ Status check_task(const crypto::Eip712Domain& domain, const records::VerifyTask&
         return fail(ErrorCode::kMismatch,
                     "the task of an aggregate is without the dataset, from which a delta that is "
                     "withheld is made again");
-    return check_deltas(task.deltas);
+    GYM_CHECK(check_deltas(task.deltas));
+    return check_held(task);
 }
 
 Result<Reexecution> reexecute(node::InputLoader& loader, node::DeltaLoader& deltas,

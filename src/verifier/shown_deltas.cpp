@@ -17,7 +17,8 @@ Status check_shown_deltas(const records::VerifyTask& aggregate,
     std::vector<Digest> roots;
     for (const protocol::IncludedDelta& delta : aggregate.deltas)
         roots.push_back(delta.delta_root);
-    const Digest shown = engine::included_root(roots.size(), commit::merkle_root(roots));
+    const Digest shown = engine::included_root(roots.size(), protocol::held_of(aggregate.deltas),
+                                               commit::merkle_root(roots));
     if (shown == records[0].batch_root) return {};
     return fail(
         ErrorCode::kMismatch,

@@ -105,6 +105,7 @@ class VerifierImpl final : public Verifier {
     struct Uncommitted {
         protocol::UnitKey unit;
         std::vector<protocol::SignedCommitment> epoch;
+        std::vector<protocol::SignedCommitment> earlier_epoch;  ///< of held deltas
     };
     std::optional<Uncommitted> uncommitted_;
     /// An aggregate that is not shown as it must be, and why: told.

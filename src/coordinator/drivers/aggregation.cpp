@@ -136,8 +136,9 @@ Status aggregate_round(const Context& context, const registry::Job& job,
         return {};
     });
     GYM_CHECK(written);
-    note(summary, name_round(round) + ": aggregated " + std::to_string(included.size()) + " deltas" +
-                      held_text(included) + ", validation loss " + std::to_string(outcome.validation_loss));
+    note(summary, name_round(round) + ": aggregated " + std::to_string(included.size()) +
+                      " deltas" + held_text(included) + ", validation loss " +
+                      std::to_string(outcome.validation_loss));
     return {};
 }
 

@@ -199,9 +199,8 @@ Result<Observed> observe(const Context& context, const registry::Job& job,
     }));
     out.facts.held = !units.empty();
     if (out.facts.held && round.state == RoundState::kVerifying && job.terms.elastic.hold_drawn) {
-        GYM_TRY(const auto all, context.transact([&](db::Transaction& tx) {
-            return train_units(tx, round);
-        }));
+        GYM_TRY(const auto all,
+                context.transact([&](db::Transaction& tx) { return train_units(tx, round); }));
         out.facts.held = !may_hold(job.terms, round.record, all);
     }
     return out;

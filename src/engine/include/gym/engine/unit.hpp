@@ -130,7 +130,8 @@ struct AggregateResult {
 };
 
 /// The outer step as a unit of its own: exact mean of `deltas` (in slot order) and Nesterov.
-/// @param held how many of them, the last ones, are of the round before (program::aggregate_program()).
+/// @param held how many of them, the last ones, are of the round before
+/// (program::aggregate_program()).
 /// @param train the job's train program, whose outer constants and parameters define the step; not
 /// an aggregate program, which is derived here and returned.
 /// @param momentum the state after the last round; empty: zeros (round 0).

@@ -25,6 +25,7 @@ struct DeltaRound {
 
 /// A delta that a run of its unit does not give: the worker who committed to it is at fault.
 struct WrongDelta {
+    Digest record;  ///< hash of the record of its round
     game::OuterDelta claimed;
     Digest computed;     ///< root of what the unit gives
     bool named = false;  ///< take_wrong() named it before
@@ -64,11 +65,10 @@ class DeltaLoader {
     /// no such slot; those of InputLoader::load_train and execution::run_train.
     Result<blob::VerifiedBlob> run_again(const DeltaRound& round, const game::OuterDelta& delta,
                                          const DeltaRunOptions& options);
-    /// The wrong deltas of the last round that were requested since the last call and are not
-    /// settled.
+    /// The wrong deltas that were requested since the last call and are not settled.
     [[nodiscard]] std::vector<WrongDelta> take_wrong();
-    /// The caller has dealt with this delta of the last round: take_wrong() no longer names it.
-    void settle(const game::OuterDelta& wrong);
+    /// The caller has dealt with this delta: take_wrong() no longer names it.
+    void settle(const WrongDelta& wrong);
 
   private:
     struct Wrong {

@@ -73,7 +73,7 @@ inline constexpr std::size_t kRoundHeadBytes = 464;
 /// Everything that fixes a round, on chain (by hash) before work is assigned. Whoever contradicts
 /// it is at fault, the coordinator included (docs/PROTOCOL.md).
 struct RoundRecord : RoundTerms {
-    std::vector<SlotAssignment> slots;    ///< number i has slot i; no worker twice
+    std::vector<SlotAssignment> slots;  ///< number i has slot i; no worker twice
     /// Deltas of round - 1, ascending by slot, then those of round - 2, also ascending.
     std::vector<IncludedDelta> included;
 

@@ -39,15 +39,22 @@ struct EpochOnChain {
 /// The Euclidean norm of a unit's delta.
 using DeltaNorm = std::function<Result<double>(std::uint32_t slot, const Digest& delta_root)>;
 
+/// What was committed to in the rounds that an aggregate's deltas are from.
+struct AuditedRounds {
+    RoundCommitments own;
+    RoundCommitments earlier;  ///< of held deltas
+};
+
 /// Whether an aggregate was made from what the rule of inclusion says (protocol::include_deltas):
-/// each of its deltas is a commitment's under the epoch, and each accepted unit's is in it. What
-/// may have been accepted only later is not missed: those units have a reason.
+/// each of its deltas is a commitment's under its round's epoch, and each accepted unit's of its
+/// own round is in it. What may have been accepted only later is not missed: those units have a
+/// reason, or, where the job holds them back, were drawn.
 /// @param norm_of asked about deltas that are missing. A coordinator that accepted a delta must
 /// still show it: one without a norm counts as left out.
 /// @return one sentence for each delta. @errors those of `norm_of` that may pass
 /// (node::is_transient), after all deltas were asked about.
 [[nodiscard]] Result<std::vector<std::string>> audit_inclusion(const records::VerifyTask& aggregate,
-                                                               const RoundCommitments& round,
+                                                               const AuditedRounds& rounds,
                                                                const DeltaNorm& norm_of);
 
 }  // namespace gym::verifier
