@@ -5,7 +5,7 @@ namespace gym::player {
 namespace {
 
 constexpr std::uint16_t kTrainUnitsOnly = 2;  ///< the format before there were other subjects
-constexpr std::uint16_t kFormat = 3;
+constexpr std::uint16_t kFormat = 4;
 constexpr std::uint32_t kPartBytesMax = 64U << 20;
 constexpr std::uint32_t kPathMax = 64;
 
@@ -38,18 +38,51 @@ Result<game::Evidence> decode_evidence(commit::Decoder& in) {
     return evidence;
 }
 
+using Commitments = std::vector<protocol::SignedCommitment>;
+
+void encode_epoch(const Commitments& epoch, commit::Encoder& out) {
+    out.u32(static_cast<std::uint32_t>(epoch.size()));
+    for (const protocol::SignedCommitment& commitment : epoch)
+        out.bytes(protocol::encode(commitment));
+}
+
+Result<Commitments> decode_epoch(commit::Decoder& in) {
+    Commitments epoch;
+    GYM_TRY(const std::uint32_t commitments, in.count(protocol::kSlotsMax));
+    for (std::uint32_t i = 0; i < commitments; ++i) {
+        GYM_TRY(const ByteView commitment, in.bytes(kPartBytesMax));
+        GYM_TRY(const auto decoded, protocol::decode_signed_commitment(commitment));
+        epoch.push_back(decoded);
+    }
+    return epoch;
+}
+
+void encode_held(const std::optional<HeldRound>& held, commit::Encoder& out) {
+    out.boolean(held.has_value());
+    if (!held) return;
+    out.bytes(protocol::encode(held->record)).fixed(held->base_state_blob);
+    encode_epoch(held->epoch, out);
+}
+
+Result<std::optional<HeldRound>> decode_held(commit::Decoder& in) {
+    GYM_TRY(const bool is_there, in.boolean());
+    if (!is_there) return std::optional<HeldRound>();
+    HeldRound held;
+    GYM_TRY(const ByteView record, in.bytes(kPartBytesMax));
+    GYM_TRY(held.record, protocol::decode_round_record(record));
+    GYM_TRY(held.base_state_blob, in.digest());
+    GYM_TRY(held.epoch, decode_epoch(in));
+    return std::optional(std::move(held));
+}
+
 /// Fields that claims on train units do not have.
 Status decode_others(commit::Decoder& in, Claim& claim) {
     GYM_TRY(const ByteView other, in.bytes(kPartBytesMax));
     claim.other.assign(other.begin(), other.end());
     GYM_TRY(claim.momentum_blob, in.digest());
     GYM_TRY(claim.deltas, protocol::decode_included(in));
-    GYM_TRY(const std::uint32_t commitments, in.count(protocol::kSlotsMax));
-    for (std::uint32_t i = 0; i < commitments; ++i) {
-        GYM_TRY(const ByteView commitment, in.bytes(kPartBytesMax));
-        GYM_TRY(const auto decoded, protocol::decode_signed_commitment(commitment));
-        claim.epoch.push_back(decoded);
-    }
+    GYM_TRY(claim.epoch, decode_epoch(in));
+    GYM_TRY(claim.held, decode_held(in));
     return {};
 }
 
@@ -61,8 +94,17 @@ Error wrong(const Claim& claim, const std::string& what) {
 Status check_train_unit(const Claim& claim) {
     if (claim.key.slot >= protocol::kSlotsMax) return wrong(claim, "the slot is not a worker's");
     if (!claim.other.empty() || !claim.momentum_blob.is_zero() || !claim.deltas.empty() ||
-        !claim.epoch.empty())
+        !claim.epoch.empty() || claim.held)
         return wrong(claim, "it has parts of another subject");
+    return {};
+}
+
+Status check_held(const Claim& claim) {
+    const bool any = protocol::held_of(claim.deltas) > 0;
+    if (!any && claim.held) return wrong(claim, "it has a round of held deltas and none of them");
+    if (any && !claim.held) return wrong(claim, "the round of its held deltas is missing");
+    if (any && protocol::hash(claim.held->record) != claim.evidence.record.previous_record)
+        return wrong(claim, "its held deltas are not of the round before");
     return {};
 }
 
@@ -74,16 +116,15 @@ Status check_aggregate(const Claim& claim) {
     if (index != 0 || !path.empty()) return wrong(claim, "aggregates are in no epoch's tree");
     if (!claim.other.empty()) return wrong(claim, "it has parts of another subject");
     if (claim.deltas.empty()) return wrong(claim, "it names no deltas");
-    for (std::size_t i = 1; i < claim.deltas.size(); ++i)
-        if (claim.deltas[i - 1].slot >= claim.deltas[i].slot)
-            return wrong(claim, "the deltas are not in the order of their slots");
-    return {};
+    if (!protocol::is_in_order(claim.deltas))
+        return wrong(claim, "the deltas are not in the order of their slots, held ones last");
+    return check_held(claim);
 }
 
 Status check_conflict(const Claim& claim) {
     if (claim.role != Role::kChallenge) return wrong(claim, "a conflict cannot be defended");
     if (!claim.evidence.path.empty() || claim.evidence.index != 0 || !claim.deltas.empty() ||
-        !claim.epoch.empty() || !blobs_of(claim).empty())
+        !claim.epoch.empty() || claim.held || !blobs_of(claim).empty())
         return wrong(claim, "it has parts of another subject");
     GYM_CHECK(conflict_of(claim));
     return {};
@@ -132,9 +173,8 @@ Bytes encode(const Claim& claim) {
     out.u64(claim.from_block).u64(claim.epoch_block).fixed(claim.salt);
     out.bytes(claim.other).fixed(claim.momentum_blob);
     protocol::encode_included(claim.deltas, out);
-    out.u32(static_cast<std::uint32_t>(claim.epoch.size()));
-    for (const protocol::SignedCommitment& commitment : claim.epoch)
-        out.bytes(protocol::encode(commitment));
+    encode_epoch(claim.epoch, out);
+    encode_held(claim.held, out);
     return out.take();
 }
 

@@ -97,12 +97,26 @@ Result<std::vector<ClaimStore::Shared>> DisputeClient::claims(Role role) {
 }
 
 Result<std::optional<contracts::CommitmentLog::Epoch>> DisputeClient::epoch_of(
-    const Digest& job_id, std::uint64_t round) {
+    const Digest& job_id, std::uint64_t round, const std::optional<Digest>& record) {
     const contracts::CommitmentLog log(setup_.domain.verifying_contract.value());
     GYM_TRY(const auto posted, log.round_of(setup_.client, job_id, round));
-    if (posted.epoch == 0) return std::optional<contracts::CommitmentLog::Epoch>();
+    const bool another = record && posted.round_record_hash != *record;
+    if (posted.epoch == 0 || another) return std::optional<contracts::CommitmentLog::Epoch>();
     GYM_TRY(const auto epoch, log.epoch_of(setup_.client, posted.epoch));
     return std::optional(epoch);
+}
+
+Result<std::optional<game::EpochRoots>> DisputeClient::epoch_roots(
+    const protocol::RoundTerms& record) {
+    GYM_TRY(const auto own, epoch_of(record.job_id, record.round));
+    if (!own) return std::optional<game::EpochRoots>();
+    game::EpochRoots roots{{own->commitments_root, own->count}, {}};
+    if (record.round > 1) {
+        GYM_TRY(const auto previous,
+                epoch_of(record.job_id, record.round - 1, record.previous_record));
+        if (previous) roots.previous = {previous->commitments_root, previous->count};
+    }
+    return std::optional(roots);
 }
 
 Status DisputeClient::forget(const Claim& claim) {
@@ -164,12 +178,11 @@ Result<OpenGames> DisputeClient::open_games(const Claim& claim, const Digest& un
     GYM_TRY(const auto events, parse_events(setup_.contract, logs));
     OpenGames out;
     if (events.empty()) return out;
-    std::optional<game::EpochRoot> root;
+    std::optional<game::EpochRoots> epochs;
     if (claim.subject == Subject::kAggregate) {
-        GYM_TRY(const auto epoch, epoch_of(claim.key.job_id, claim.key.round));
-        if (epoch) root = game::EpochRoot{epoch->commitments_root, epoch->count};
+        GYM_TRY(epochs, epoch_roots(claim.evidence.record));
     }
-    const UnitLog log = replay(events, root);
+    const UnitLog log = replay(events, epochs);
     for (const GameRecord& record : log.games) {
         if (record.ended) continue;
         if (!record.transcript && record.unreadable.empty()) continue;  // its opening decided it

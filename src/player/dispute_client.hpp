@@ -53,9 +53,13 @@ class DisputeClient {
 
     /// Claims of this role. Those that were filed before any block was seen begin now.
     Result<std::vector<ClaimStore::Shared>> claims(Role role);
-    /// The epoch of a round; absent: it has none yet.
-    Result<std::optional<contracts::CommitmentLog::Epoch>> epoch_of(const Digest& job_id,
-                                                                    std::uint64_t round);
+    /// The epoch of a round; absent: it has none yet. @param record if it is given, its hash;
+    /// absent also where the round has another one.
+    Result<std::optional<contracts::CommitmentLog::Epoch>> epoch_of(
+        const Digest& job_id, std::uint64_t round,
+        const std::optional<Digest>& record = std::nullopt);
+    /// Those of a round and of the one before; absent: this round has none yet.
+    Result<std::optional<game::EpochRoots>> epoch_roots(const protocol::RoundTerms& record);
     /// Drops a claim, which outlives the call, and what was kept for it.
     Status forget(const Claim& claim);
 

@@ -11,7 +11,7 @@ namespace {
 
 class Replay {
   public:
-    explicit Replay(const std::optional<game::EpochRoot>& epoch) : epoch_(epoch) {}
+    explicit Replay(const std::optional<game::EpochRoots>& epochs) : epochs_(epochs) {}
     void take(const contracts::DisputeEvent& event) { std::visit(*this, event); }
     UnitLog log() && { return std::move(log_); }
 
@@ -50,16 +50,24 @@ class Replay {
             return {};
         if (!call.ok()) return call.error();
         const protocol::UnitCommitment& says = call->evidence.commitment.commitment;
-        if (says.slot == protocol::kAggregateSlot && !epoch_)
+        if (says.slot == protocol::kAggregateSlot && !epochs_)
             return fail(ErrorCode::kUnavailable, "the epoch of the aggregate's round is not known");
-        const game::UnitFacts facts =
-            game::unit_facts_of(call->evidence, epoch_.value_or(game::EpochRoot{}));
+        const game::UnitFacts facts = facts_of(opened, call->evidence);
         game.transcript.emplace(facts, game::start_of(opened.unit, facts));
         // As the contract does, and at once: of two games that wait at one position each has an
         // answer of its own, and which one leads on an opening depends on when it comes.
         const auto known = log_.answers.find(game::hash_of(game.transcript->at()));
         if (known != log_.answers.end()) GYM_CHECK(game.transcript->play(known->second));
         return {};
+    }
+
+    /// An epoch of the round before that came after the opening is not part of the game.
+    game::UnitFacts facts_of(const contracts::Opened& opened,
+                             const game::PostedEvidence& evidence) const {
+        const game::EpochRoots epochs = epochs_.value_or(game::EpochRoots{});
+        const game::UnitFacts facts = game::unit_facts_of(evidence, epochs);
+        if (game::start_of(opened.unit, facts) == opened.cursor) return facts;
+        return game::unit_facts_of(evidence, {epochs.own, {}});
     }
 
     Status move(game::GameTranscript& transcript, const contracts::Moved& moved) {
@@ -82,7 +90,7 @@ class Replay {
         return found == log_.games.end() ? nullptr : &*found;
     }
 
-    std::optional<game::EpochRoot> epoch_;
+    std::optional<game::EpochRoots> epochs_;
     UnitLog log_;
 };
 
@@ -98,8 +106,8 @@ Status UnitLog::follow(game::GameTranscript& transcript, const Digest& position)
     return {};
 }
 
-UnitLog replay(std::span<const LoggedEvent> events, const std::optional<game::EpochRoot>& epoch) {
-    Replay replay(epoch);
+UnitLog replay(std::span<const LoggedEvent> events, const std::optional<game::EpochRoots>& epochs) {
+    Replay replay(epochs);
     for (const LoggedEvent& logged : events)
         replay.take(logged.event);
     return std::move(replay).log();

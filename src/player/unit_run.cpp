@@ -1,5 +1,6 @@
 #include "gym/player/unit_run.hpp"
 
+#include <optional>
 #include <utility>
 
 namespace gym::player {
@@ -12,9 +13,14 @@ class AggregateRun final : public UnitRun {
     Status prepare(const Claim& claim, const crypto::Eip712Domain& domain, game::DeltaSource deltas,
                    const game::RerunWorkOptions& options) {
         record_ = claim.evidence.record;
+        held_ = claim.held;
         game::OuterInputs inputs{*inputs_.train, inputs_.base, inputs_.momentum,
                                  record_,        claim.epoch,  outer_deltas_of(claim),
                                  domain};
+        if (held_) {
+            inputs.previous_record = &held_->record;
+            inputs.previous_epoch = held_->epoch;
+        }
         GYM_TRY(work_, game::RerunOuter::create(std::move(inputs), std::move(deltas), options));
         const Digest trace_root = dispute::trace_root(work_->trace().header);
         if (trace_root != record_.trace_root)
@@ -29,6 +35,7 @@ class AggregateRun final : public UnitRun {
   private:
     AggregateInputs inputs_;
     protocol::RoundRecord record_;
+    std::optional<HeldRound> held_;
     std::unique_ptr<game::RerunOuter> work_;
     std::unique_ptr<game::Strategy> strategy_;
 };
@@ -38,7 +45,7 @@ bool same_run(const Claim& a, const Claim& b) {
     return a.subject == b.subject && a.key == b.key && a.evidence.record == b.evidence.record &&
            a.program_blob == b.program_blob && a.dataset_blob == b.dataset_blob &&
            a.base_state_blob == b.base_state_blob && a.momentum_blob == b.momentum_blob &&
-           a.deltas == b.deltas && a.epoch == b.epoch;
+           a.deltas == b.deltas && a.epoch == b.epoch && a.held == b.held;
 }
 
 }  // namespace

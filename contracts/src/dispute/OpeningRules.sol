@@ -190,7 +190,7 @@ contract OpeningRules {
     /// @dev What held deltas are from: the record before, if it is posted, since nobody can challenge the units of another one.
     function _addPrevious(OuterFacts memory facts, bytes calldata record) private view {
         uint64 round = record.round();
-        if (round == 0) return;
+        if (round < 2) return;
         (bytes32 hash, uint64 epoch) = _LOG.roundOf(record.job(), round - 1);
         if (epoch == 0 || hash != record.previous()) return;
         facts.previousRecord = hash;

@@ -31,7 +31,7 @@ enum class Subject : std::uint8_t {
 /// "train_unit", "aggregate", "conflict".
 [[nodiscard]] std::string_view to_string(Subject subject) noexcept;
 
-/// What the deltas of an earlier round are told by.
+/// The round of the held deltas of an aggregate.
 struct HeldRound {
     protocol::RoundRecord record;
     std::vector<protocol::SignedCommitment> epoch;  ///< as Claim::epoch
@@ -74,8 +74,8 @@ struct Claim {
 /// The conflict that a claim is about. @pre check(claim). @errors kInvalidArgument: another
 /// subject.
 [[nodiscard]] Result<game::Conflict> conflict_of(const Claim& claim);
-/// Every blob that the unit is computed from. Not the dataset of an aggregate: its deltas are
-/// there.
+/// Every blob that the unit is computed from. Not the dataset of an aggregate, nor the base state
+/// of its held deltas: its deltas are there.
 [[nodiscard]] std::vector<Digest> blobs_of(const Claim& claim);
 /// Of an aggregate, what went in, as its game lists it.
 [[nodiscard]] std::vector<game::OuterDelta> outer_deltas_of(const Claim& claim);

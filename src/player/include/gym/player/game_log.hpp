@@ -49,10 +49,10 @@ struct UnitLog {
     Status follow(game::GameTranscript& transcript, const Digest& position) const;
 };
 
-/// Pure. @param events of one unit, in the chain's order. @param epoch of its round: games about
-/// aggregates cannot be read without.
+/// Pure. @param events of one unit, in the chain's order. @param epochs of its round and of the one
+/// before: games about aggregates cannot be read without.
 [[nodiscard]] UnitLog replay(std::span<const LoggedEvent> events,
-                             const std::optional<game::EpochRoot>& epoch = std::nullopt);
+                             const std::optional<game::EpochRoots>& epochs = std::nullopt);
 
 /// Decodes the contract's logs, in their order. @errors kMalformed.
 [[nodiscard]] Result<std::vector<LoggedEvent>> parse_events(const contracts::DisputeGame& contract,
