@@ -9,6 +9,9 @@ namespace {
 
 constexpr std::size_t kPreparedMax = 512;
 
+/// "cached plan must not change result type", among others.
+constexpr std::string_view kFeatureNotSupported = "0A000";
+
 std::string quoted(const std::string& value) {
     std::string out = "'";
     for (const char c : value) {
@@ -148,9 +151,10 @@ Result<std::unique_ptr<Connection>> Connection::open(const ConnectionConfig& con
     }
 }
 
-std::string Connection::prepared(std::string_view sql) {
+Connection::Prepared Connection::prepared(std::string_view sql) {
     std::string key(sql);
-    if (const auto found = prepared_.find(key); found != prepared_.end()) return found->second;
+    if (const auto found = prepared_.find(key); found != prepared_.end())
+        return {found->second, false};
     if (prepared_.size() >= kPreparedMax) {  // generated SQL: keep the server's memory bounded
         for (const auto& [text, name] : prepared_)
             driver_->unprepare(name);
@@ -159,7 +163,7 @@ std::string Connection::prepared(std::string_view sql) {
     std::string name = "s" + std::to_string(prepared_.size());
     driver_->prepare(name, key);
     prepared_.emplace(std::move(key), name);
-    return name;
+    return {std::move(name), true};
 }
 
 Transaction::Impl::Impl(Connection& connection)
@@ -183,23 +187,36 @@ Result<pqxx::result> Transaction::Impl::run(std::string_view sql, std::span<cons
     if (failure.connection_lost) return failure.error;
     if (++statements_ > 1 && single_)
         return fail(ErrorCode::kInternal, "a second statement in a transaction of one");
+    reuses_plan_ = false;
     try {
         if (params.empty()) return driver_.exec(std::string(sql));
-        std::vector<const char*> values;
-        values.reserve(params.size());
-        for (const Param& param : params)
-            values.push_back(param.text() ? param.text()->c_str() : nullptr);
-        return driver_.exec_prepared(connection_.prepared(sql),
-                                     pqxx::prepare::make_dynamic_params(values));
+        return run_prepared(sql, params);
     } catch (...) {
-        failure = current_failure();
-        if (!connection_.driver().is_open() && !failure.connection_lost) {
-            failure.connection_lost = failure.retryable = true;
-            failure.error.code = ErrorCode::kUnavailable;
-        }
-        aborted_ = true;
+        note_failure();
         return failure.error;
     }
+}
+
+pqxx::result Transaction::Impl::run_prepared(std::string_view sql, std::span<const Param> params) {
+    std::vector<const char*> values;
+    values.reserve(params.size());
+    for (const Param& param : params)
+        values.push_back(param.text() ? param.text()->c_str() : nullptr);
+    const Connection::Prepared statement = connection_.prepared(sql);
+    reuses_plan_ = !statement.is_new;
+    return driver_.exec_prepared(statement.name, pqxx::prepare::make_dynamic_params(values));
+}
+
+void Transaction::Impl::note_failure() {
+    failure = current_failure();
+    // A migration changed the columns of a statement that was prepared before it, and of others,
+    // most likely: a new connection prepares them all anew. Nothing of this transaction was done.
+    const bool outdated = reuses_plan_ && failure.sqlstate == kFeatureNotSupported;
+    if ((outdated || !connection_.driver().is_open()) && !failure.connection_lost) {
+        failure.connection_lost = failure.retryable = true;
+        failure.error.code = ErrorCode::kUnavailable;
+    }
+    aborted_ = true;
 }
 
 Status Transaction::Impl::begin_single(const TransactOptions& options) {

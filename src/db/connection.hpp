@@ -37,8 +37,12 @@ class Connection {
     ~Connection();
 
     [[nodiscard]] pqxx::connection& driver() { return *driver_; }
-    /// The name of the prepared form of `sql`; prepares it when it is new.
-    std::string prepared(std::string_view sql);
+    struct Prepared {
+        std::string name;
+        bool is_new = false;  ///< by this call
+    };
+    /// The prepared form of `sql`; prepares it when it is new.
+    Prepared prepared(std::string_view sql);
 
   private:
     explicit Connection(std::unique_ptr<pqxx::connection> driver);
@@ -66,6 +70,8 @@ class Transaction::Impl {
   private:
     [[nodiscard]] Status begin_single(const TransactOptions& options);
     Result<pqxx::result> run(std::string_view sql, std::span<const Param> params);
+    pqxx::result run_prepared(std::string_view sql, std::span<const Param> params);
+    void note_failure();
     void rollback() noexcept;
     Connection& connection_;
     pqxx::nontransaction driver_;
@@ -73,6 +79,7 @@ class Transaction::Impl {
     bool single_ = false;   ///< see TransactOptions::single_statement
     bool flushes_ = false;  ///< see DiskWait::kAfterCommit
     bool aborted_ = false;
+    bool reuses_plan_ = false;  ///< the statement that runs was prepared before
     unsigned statements_ = 0;
     unsigned savepoints_ = 0;
 };

@@ -99,6 +99,43 @@ TEST_F(DatabaseTest, ABodyThatIgnoresAnErrorCannotCommit) {
     EXPECT_EQ(*value(1), 0);
 }
 
+TEST_F(DatabaseTest, StatementsPreparedBeforeAMigrationAreRetriedOnANewConnection) {
+    int runs = 0;
+    const auto selected = [&] {
+        return test_.owner().transact([&](Transaction& transaction) -> Result<int> {
+            ++runs;
+            GYM_CHECK(add(transaction, 2, 1));
+            GYM_TRY(const Rows rows, transaction.exec("SELECT * FROM counter WHERE id = $1", {1}));
+            return static_cast<int>(rows.size());
+        });
+    };
+    ASSERT_EQ(*selected(), 1);
+    const auto migrated = test_.owner().transact([](Transaction& transaction) {
+        return transaction.exec_script("ALTER TABLE counter ADD COLUMN note text");
+    });
+    ASSERT_TRUE(migrated.ok());
+    runs = 0;
+    const auto after = selected();
+    ASSERT_TRUE(after.ok()) << after.error().message;
+    EXPECT_EQ(*after, 1);
+    EXPECT_EQ(runs, 2);
+    EXPECT_EQ(*value(2), 2) << "the attempt that failed must leave nothing";
+}
+
+TEST_F(DatabaseTest, WhatTheServerDoesNotSupportIsNotRetriedForEver) {
+    int runs = 0;
+    const auto unsupported = [&] {
+        return test_.owner().transact([&](Transaction& transaction) {
+            ++runs;
+            return transaction.exec("SELECT id FROM counter WHERE id > $1 GROUP BY id FOR UPDATE",
+                                    {0});
+        });
+    };
+    EXPECT_EQ(unsupported().error().code, ErrorCode::kInternal);
+    EXPECT_EQ(unsupported().error().code, ErrorCode::kInternal);
+    EXPECT_LE(runs, 3);
+}
+
 TEST_F(DatabaseTest, SerializationFailuresAreRetriedUntilEveryIncrementCounts) {
     constexpr int kThreads = 4;
     constexpr int kEach = 10;
