@@ -33,11 +33,11 @@ TEST(Calldata, IsWhatTheContractsTake) {
     EXPECT_EQ(hash_of_call(leaf),
               "0x26b0bda854e24ffedcdb4431f50a894da7e7b9923632c1ffb3192f02a379e7ce");
     const move::DeclareOuter declare{
-        sample_outer_facts(), {1, 2}, {filled(60), filled(61)}, {0, 0, 0, 1, 0, 0, 0, 2}};
+        sample_outer_facts(), {1, 2}, {filled(60), filled(61)}, {0, 0, 0, 1, 0, 0, 0, 2}, 1};
     EXPECT_EQ(hash_of_call(declare),
-              "0xcb71736d77d38170466ec950f914ad5310c4fec58f8a16c5298143ce9ad6f509");
+              "0xca2a7ab65cb79d5e836e44ecda97839adc6609acd82f405593e7ef2ac3cb6933");
     EXPECT_EQ(hash_of_call(move::PickElement{sample_op(), sample_outer(), 99, {13}}),
-              "0x47132327582b6402c7ababff694bcdbfb63cd887eba39f0e15bf6c0bf04d7939");
+              "0x856c9807e491f2be327e98a8154fb9827e51f86886178764242f6321e81ccfbf");
     const move::ProveColumn column{
         sample_op(),
         sample_outer(),
@@ -47,7 +47,7 @@ TEST(Calldata, IsWhatTheContractsTake) {
         {70, {1, 2}, {filled(71)}},
         {{{{14, 15}, {filled(60)}}}, filled(61), {filled(62), filled(63)}}};
     EXPECT_EQ(hash_of_call(column),
-              "0xfc6f520520fb0a1e0f932ea5976a051729f0f30d64019e680c96fd18e12f6daa");
+              "0xaeaaaf347684d4810424e91647390963ba045e9097937138d94c79d981564cc3");
 }
 
 TEST(Calldata, OfEveryMoveIsReadBack) {

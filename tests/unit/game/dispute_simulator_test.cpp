@@ -189,14 +189,14 @@ TEST_F(DisputeSimulatorTest, AConflictIsProvenByOpeningHoweverLate) {
 }
 
 TEST_F(DisputeSimulatorTest, AnAggregateMayIncludeManyDeltas) {
-    const auto play_with = [&](std::size_t deltas) {
+    const auto play_with = [&](std::size_t deltas, std::uint32_t held) {
         std::vector<Digest> roots(deltas, filled(9));
         Bytes slots;
         for (std::size_t i = 0; i < deltas; ++i)
             slots.insert(slots.end(),
                          {0, 0, static_cast<std::uint8_t>(i >> 8), static_cast<std::uint8_t>(i)});
         engine::StepRecord step;
-        step.batch_root = engine::included_root(deltas, commit::merkle_root(roots));
+        step.batch_root = engine::included_root(deltas, held, commit::merkle_root(roots));
         step.state_root = filled(4);
         OuterFacts facts = testing::sample_outer_facts();
         facts.records_root = engine::records_root({&step, 1});
@@ -208,13 +208,14 @@ TEST_F(DisputeSimulatorTest, AnAggregateMayIncludeManyDeltas) {
         return simulator_.play(
             by(kAsserter),
             {id_of(kFirst), start_of(unit_.unit, unit_.facts),
-             move::DeclareOuter{facts, engine::encode_step_record(step), roots, slots}});
+             move::DeclareOuter{facts, engine::encode_step_record(step), roots, slots, held}});
     };
     for (const std::size_t deltas : {1U, 300U, 1024U}) {
-        const Status played = play_with(deltas);
+        const Status played = play_with(deltas, static_cast<std::uint32_t>(deltas / 2));
         EXPECT_TRUE(played.ok()) << deltas << ": " << played.error().message;
     }
-    EXPECT_EQ(code(play_with(1025)), ErrorCode::kMalformed);
+    EXPECT_EQ(code(play_with(1025, 0)), ErrorCode::kMalformed);
+    EXPECT_EQ(code(play_with(3, 4)), ErrorCode::kMalformed);
 }
 
 TEST_F(DisputeSimulatorTest, LockedStakeStays) {

@@ -137,8 +137,8 @@ TEST(Contradiction, OfAnAggregateIsNotAboutTheSigner) {
 TEST(Unit, OfAnAggregateBeginsAtItsOuterFacts) {
     const protocol::RoundRecord record = gym::testing::round_record();
     const protocol::UnitCommitment says = aggregate_of(record);
-    const EpochRoot epoch{filled(77), 5};
-    const UnitFacts facts = unit_facts_of(says, record, epoch);
+    EpochRoots epochs{{filled(77), 5}, {filled(78), 6}};
+    const UnitFacts facts = unit_facts_of(says, record, epochs);
     const OuterFacts expected{says.records_root,
                               says.final_state_root,
                               says.delta_root,
@@ -147,11 +147,20 @@ TEST(Unit, OfAnAggregateBeginsAtItsOuterFacts) {
                               gym::testing::digest(3),
                               gym::testing::digest(4),
                               filled(77),
-                              5};
+                              5,
+                              record.previous_record,
+                              filled(78),
+                              6};
     EXPECT_EQ(std::get<OuterFacts>(facts), expected);
     EXPECT_EQ(start_of(filled(1), facts).frame, hash_of(expected));
+    // Without an epoch of the round before there is nothing of it.
+    epochs.previous = {};
+    const auto alone = std::get<OuterFacts>(unit_facts_of(says, record, epochs));
+    EXPECT_TRUE(alone.previous_record.is_zero());
+    EXPECT_TRUE(alone.previous_epoch_root.is_zero());
+    EXPECT_EQ(alone.previous_epoch_leaves, 0U);
     const protocol::UnitCommitment train = gym::testing::commitment(record);
-    EXPECT_EQ(std::get<Facts>(unit_facts_of(train, record, epoch)), facts_of(train, record));
+    EXPECT_EQ(std::get<Facts>(unit_facts_of(train, record, epochs)), facts_of(train, record));
 }
 
 class Conflicts : public ::testing::Test {

@@ -41,12 +41,12 @@ inline OpFrame sample_op() {
         28,         filled(29), 30, filled(31), dispute::Shape{program::DType::kF32, {2, 3, 5}}};
 }
 inline OuterFacts sample_outer_facts() {
-    return {filled(101), filled(102), filled(103), filled(104), filled(105),
-            filled(106), filled(107), filled(108), 109};
+    return {filled(101), filled(102), filled(103), filled(104), filled(105), filled(106),
+            filled(107), filled(108), 109,         filled(117), filled(118), 119};
 }
 inline OuterFrame sample_outer() {
-    return {filled(111), filled(112), filled(113),         114,
-            filled(115), filled(116), OuterTree::kMomentum};
+    return {filled(111), filled(112), filled(113), 114,
+            14,          filled(115), filled(116), OuterTree::kMomentum};
 }
 inline Pick sample_pick() {
     return {40, filled(41), {filled(42), filled(43)}, filled(44), {filled(45)}};

@@ -23,9 +23,9 @@ TEST(Hashes, AreThoseOfTheContracts) {
     EXPECT_EQ(hash_of(sample_op()).hex(),
               "0x372ae7d9b72d1f362a7d2bf9669697346758b1bad7d94a48b40300dd95c91268");
     EXPECT_EQ(hash_of(sample_outer_facts()).hex(),
-              "0x93af307e8abd579be6d55e8de0525743d33223cb29042c57a7ec51503a77fc28");
+              "0x320a02092534db4ce19afbcd04a6730fdf425d218a5288ea07cdc8a87e2f6d6a");
     EXPECT_EQ(hash_of(sample_outer()).hex(),
-              "0xd5bfad2b50d472da8c11ea2e6a60219eab8b7464670c4893f3195ea07c020e57");
+              "0x696c90f2130e9f4a4f4d5847895a53c6669c5312c7f240bdcce27baf6924e236");
     EXPECT_EQ(hash_of(UnitFacts(sample_outer_facts())), hash_of(sample_outer_facts()));
     EXPECT_EQ(steps_frame(filled(32), filled(33)).hex(),
               "0x7ad60f34e5e7c550944ba648e679bbcd7259c28327bbbee80a775522a9a85bc7");

@@ -18,7 +18,7 @@ class OuterLiar final : public OuterWork {
     std::map<std::pair<OuterTree, std::uint32_t>, dispute::TracedTensor> tensors;
     std::optional<Bytes> values;               ///< of whichever column is asked for
     std::optional<std::vector<Digest>> joint;  ///< tensors under its record's state root
-    std::vector<protocol::SignedCommitment> known_epoch;
+    std::vector<protocol::SignedCommitment> known_epoch, known_previous;
 
     /// A copy of the honest run's roots, to be changed.
     OuterTrees& lie_about_roots() {
@@ -48,12 +48,13 @@ class OuterLiar final : public OuterWork {
 
     [[nodiscard]] const dispute::TraceProgram& trace() const override { return work_.trace(); }
     [[nodiscard]] const dispute::TraceTrees& records() const override { return work_.records(); }
-    [[nodiscard]] const protocol::RoundRecord& round_record() const override {
-        return work_.round_record();
+    [[nodiscard]] const protocol::RoundRecord* record_of(bool held) const override {
+        return work_.record_of(held);
     }
     [[nodiscard]] const crypto::Eip712Domain& domain() const override { return work_.domain(); }
-    [[nodiscard]] std::span<const protocol::SignedCommitment> epoch() const override {
-        return known_epoch.empty() ? work_.epoch() : known_epoch;
+    [[nodiscard]] std::span<const protocol::SignedCommitment> epoch(bool held) const override {
+        const auto& known = held ? known_previous : known_epoch;
+        return known.empty() ? work_.epoch(held) : known;
     }
     [[nodiscard]] std::span<const OuterDelta> included() const override {
         return list ? *list : work_.included();

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <bit>
+
 #include "gym/game/strategy.hpp"
 #include "outer_liars.hpp"
 #include "random_outer_challenger.hpp"
@@ -19,8 +21,16 @@ using testing::OuterLiar;
 using testing::RandomOuterChallenger;
 using testing::SampleOuter;
 
-class OuterGames : public ::testing::TestWithParam<dispute::testing::Sample> {
+/// A sample program, and whether some of the deltas are held.
+using OuterCase = std::tuple<dispute::testing::Sample, bool>;
+
+class OuterGames : public ::testing::TestWithParam<OuterCase> {
   protected:
+    static SampleOuter sample_of(const OuterCase& which) {
+        SampleOuter sample(std::get<0>(which));
+        if (std::get<1>(which)) sample.add_held();
+        return sample;
+    }
     Outcome play(OuterLiar& liar) { return play(liar, sample_.facts(liar)); }
     Outcome play(OuterLiar& liar, const OuterFacts& facts) {
         return testing::play(testing::transcript_of(facts), liar.player(),
@@ -47,12 +57,16 @@ class OuterGames : public ::testing::TestWithParam<dispute::testing::Sample> {
         asserter_ = sample_.rerun();
     }
 
-    SampleOuter sample_{GetParam()};
+    SampleOuter sample_ = sample_of(GetParam());
     std::unique_ptr<RerunOuter> honest_ = sample_.rerun(), asserter_ = sample_.rerun();
     std::mt19937_64 rng_{gym::testing::random_seed()};
 };
-INSTANTIATE_TEST_SUITE_P(Samples, OuterGames, ::testing::ValuesIn(kSamples),
-                         [](const auto& test) { return std::string(test.param.name); });
+INSTANTIATE_TEST_SUITE_P(Samples, OuterGames,
+                         ::testing::Combine(::testing::ValuesIn(kSamples), ::testing::Bool()),
+                         [](const auto& test) {
+                             return std::string(std::get<0>(test.param).name) +
+                                    (std::get<1>(test.param) ? "_held" : "");
+                         });
 
 TEST_P(OuterGames, AWrongElementIsFoundWhereverItIs) {
     for (const OuterTree tree : {OuterTree::kBase, OuterTree::kMomentum}) {
@@ -146,13 +160,63 @@ TEST_P(OuterGames, ADeltaThatNobodyCommittedToCannotBeShown) {
     list = sample_.included;
     list.insert(list.begin() + 1, {3, sample_.included[0].root});  // once more
     expect_silence(list);
+    list = sample_.included;
+    list.push_back({SampleOuter::kSlots[4], sample_.add_delta(), true});  // held, of nobody
+    expect_silence(list);
+}
+
+/// A commitment counts for the round that it names.
+TEST_P(OuterGames, ADeltaOfAnotherRoundThanIsSaidCannotBeShown) {
+    const auto expect_silence = [&](const std::vector<OuterDelta>& list) {
+        OuterLiar liar(*asserter_);
+        liar.list = list;
+        const Outcome outcome = play(liar);
+        EXPECT_EQ(outcome.end, Outcome::End::kAsserterSilent) << outcome.reason.message;
+        EXPECT_EQ(outcome.moves, "declareOuter pickIncluded ");
+    };
+    std::vector<OuterDelta> list = sample_.included;
+    list.push_back({SampleOuter::kSlots[3], sample_.epoch[3].commitment.delta_root, true});
+    expect_silence(list);
+    list = sample_.included;
+    list[0].root = sample_.previous_epoch[0].commitment.delta_root;
+    expect_silence(list);
+}
+
+TEST_P(OuterGames, HeldDeltasThatCountFullyAreFound) {
+    if (!std::get<1>(GetParam())) sample_.add_held();
+    begin_again();
+    std::vector<OuterDelta> full = sample_.included;
+    for (OuterDelta& delta : full)
+        delta.held = false;
+    OuterLiar liar(*asserter_);
+    liar.trees = *must(asserter_->run(full));
+    for (std::uint32_t i = 0; i < parameters(); ++i)
+        for (const OuterTree tree : {OuterTree::kBase, OuterTree::kMomentum})
+            liar.tensors.insert_or_assign({tree, i}, *must(asserter_->tensor(tree, i)));
+    const Outcome outcome = play(liar);
+    EXPECT_EQ(outcome.end, Outcome::End::kProof) << outcome.moves << outcome.reason.message;
+    EXPECT_EQ(name_of(outcome.last), "proveOuter") << outcome.moves;
+}
+
+/// Of a round without an epoch, or of another record than the chain has, nothing can be shown.
+TEST_P(OuterGames, HeldDeltasOfNoPostedRoundCannotBeShown) {
+    if (!std::get<1>(GetParam())) sample_.add_held();
+    begin_again();
+    OuterLiar liar(*asserter_);
+    OuterFacts facts = sample_.facts(liar);
+    facts.previous_record = facts.previous_epoch_root = {};
+    facts.previous_epoch_leaves = 0;
+    const Outcome outcome = play(liar, facts);
+    EXPECT_EQ(outcome.end, Outcome::End::kAsserterSilent) << outcome.reason.message;
+    EXPECT_EQ(outcome.moves, "declareOuter pickIncluded ");
 }
 
 /// The coordinator posts the epoch's root: what is under it need not be a worker's.
 TEST_P(OuterGames, ACommitmentThatIsNoWorkersIsFound) {
+    const bool held = std::get<1>(GetParam());
     const auto play_with = [&](const protocol::SignedCommitment& forged) {
-        sample_.epoch[2] = forged;
-        sample_.included[1].root = forged.commitment.delta_root;
+        (held ? sample_.previous_epoch : sample_.epoch)[2] = forged;
+        (held ? sample_.included.back() : sample_.included[1]).root = forged.commitment.delta_root;
         begin_again();
         OuterLiar liar(*asserter_);
         const Outcome outcome = play(liar);
@@ -161,7 +225,7 @@ TEST_P(OuterGames, ACommitmentThatIsNoWorkersIsFound) {
         return outcome.finding.element;
     };
     const std::uint32_t slot = SampleOuter::kSlots[2];
-    protocol::UnitCommitment says = sample_.commitment(slot, sample_.add_delta());
+    protocol::UnitCommitment says = sample_.commitment(slot, sample_.add_delta(), held);
     protocol::SignedCommitment forged = sample_.sign(says, slot);
     forged.signature.data[64] = 0;
     EXPECT_EQ(play_with(forged), kSignatureField);
@@ -177,12 +241,32 @@ TEST_P(OuterGames, WhoDoesNotKnowTheEpochBelievesInIt) {
     OuterLiar liar(*asserter_);
     liar.list = sample_.included;
     liar.list->at(1).root = sample_.add_delta();
+    liar.list->back().root = sample_.add_delta();
     const auto facts = sample_.facts(liar);
     sample_.epoch.clear();
+    sample_.previous_epoch.clear();
     honest_ = sample_.rerun();
     const Outcome outcome = play(liar, facts);
     EXPECT_EQ(outcome.end, Outcome::End::kChallengerSilent);
     EXPECT_EQ(outcome.moves, "declareOuter ");
+}
+
+/// What it knows of the other round it does not believe.
+TEST_P(OuterGames, WhoKnowsOneOfTheEpochsFindsWhatIsNotInIt) {
+    if (!std::get<1>(GetParam())) sample_.add_held();
+    begin_again();
+    OuterLiar liar(*asserter_);
+    liar.list = sample_.included;
+    liar.list->back().root = sample_.add_delta();
+    const auto facts = sample_.facts(liar);
+    OuterInputs no_epoch = sample_.inputs();
+    no_epoch.epoch.clear();
+    honest_ = must(RerunOuter::create(no_epoch, sample_.source()));
+    EXPECT_EQ(play(liar, facts).moves, "declareOuter pickIncluded ");
+    OuterInputs no_record = sample_.inputs();
+    no_record.previous_record = nullptr;
+    honest_ = must(RerunOuter::create(no_record, sample_.source()));
+    EXPECT_EQ(play(liar, facts).moves, "declareOuter ");
 }
 
 /// Nobody can open an inner node or an absent leaf as a delta: with an accomplice that committed to
@@ -194,19 +278,21 @@ TEST_P(OuterGames, AListWithTheSameTreeIsNotTheCommittedOne) {
         EXPECT_EQ(commit::merkle_root(deltas), commit::merkle_root(right.deltas));
         move::DeclareOuter move = right;
         move.deltas = deltas;
+        move.held = std::min(move.held, static_cast<std::uint32_t>(deltas.size()));
         move.slots.clear();
         for (std::size_t i = 0; i < deltas.size(); ++i)
             move.slots.insert(move.slots.end(), {0, 0, 0, static_cast<std::uint8_t>(i)});
         return decide(transcript.at(), move);
     };
     ASSERT_TRUE(declare(right.deltas).ok());
-    ASSERT_EQ(right.deltas.size(), 3U);
-    const auto [a, b, c] = std::array{right.deltas[0], right.deltas[1], right.deltas[2]};
-    const Digest none = commit::absent_leaf();
+    std::vector<Digest> with_none = right.deltas, inner;
+    with_none.push_back(commit::absent_leaf());
+    std::vector<Digest> padded = right.deltas;
+    padded.resize(std::bit_ceil(padded.size()), commit::absent_leaf());
+    for (std::size_t i = 0; i < padded.size(); i += 2)
+        inner.push_back(commit::merkle_node(padded[i], padded[i + 1]));
     for (const auto& list :
-         std::vector<std::vector<Digest>>{{a, b, c, none},
-                                          {commit::merkle_node(a, b), commit::merkle_node(c, none)},
-                                          {commit::merkle_root(right.deltas)}}) {
+         std::vector<std::vector<Digest>>{with_none, inner, {commit::merkle_root(right.deltas)}}) {
         const auto declared = declare(list);
         ASSERT_FALSE(declared.ok()) << list.size();
         EXPECT_EQ(declared.error().code, ErrorCode::kMismatch) << declared.error().message;

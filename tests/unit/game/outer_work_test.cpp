@@ -19,8 +19,9 @@ class OuterWorkOf : public ::testing::TestWithParam<dispute::testing::Sample> {
         for (const OuterDelta& delta : included)
             deltas.push_back(
                 must(engine::Delta::decode(sample_.unit.program, must(sample_.source()(delta)))));
-        return must(
-            engine::run_aggregate(sample_.unit.program, sample_.base, sample_.momentum, deltas));
+        const auto held = std::ranges::count(included, true, &OuterDelta::held);
+        return must(engine::run_aggregate(sample_.unit.program, sample_.base, sample_.momentum,
+                                          deltas, static_cast<std::size_t>(held)));
     }
     SampleOuter sample_{GetParam()};
 };
@@ -29,16 +30,21 @@ INSTANTIATE_TEST_SUITE_P(Samples, OuterWorkOf, ::testing::ValuesIn(kSamples),
 
 TEST_P(OuterWorkOf, GivesTheEnginesBits) {
     const auto work = sample_.rerun();
-    for (std::size_t count = 1; count <= SampleOuter::kSlots.size(); ++count) {
+    for (std::size_t count = 1; count <= 2 * SampleOuter::kSlots.size(); ++count) {
+        const std::size_t held = count / 2;
         std::vector<OuterDelta> included;
-        for (std::size_t i = 0; i < count; ++i)
+        for (std::size_t i = 0; i < count - held; ++i)
             included.push_back({SampleOuter::kSlots[i], sample_.epoch[i].commitment.delta_root});
+        for (std::size_t i = 0; i < held; ++i)
+            included.push_back(
+                {SampleOuter::kSlots[i], sample_.previous_epoch[i].commitment.delta_root, true});
         const engine::AggregateResult right = aggregate(included);
         const OuterTrees& trees = *must(work->run(included));
         EXPECT_EQ(commit::merkle_root(trees.base), right.base_root);
         EXPECT_EQ(commit::merkle_root(trees.momentum), right.momentum_root);
         EXPECT_EQ(trees.state_root, right.records.at(0).state_root);
-        EXPECT_EQ(engine::included_root(count, trees.deltas_root), right.records.at(0).batch_root);
+        EXPECT_EQ(engine::included_root(count, held, trees.deltas_root),
+                  right.records.at(0).batch_root);
         const std::uint32_t last = work->trace().header.parameters - 1;
         for (const std::uint32_t i : {0U, last}) {
             EXPECT_EQ(must(work->tensor(OuterTree::kBase, i))->root(), trees.base[i]);
@@ -48,8 +54,25 @@ TEST_P(OuterWorkOf, GivesTheEnginesBits) {
     }
 }
 
+/// Also where all are of the round before, which is as if none was.
+TEST_P(OuterWorkOf, CountsHeldDeltasHalf) {
+    const auto work = sample_.rerun();
+    std::vector<OuterDelta> included = sample_.included;
+    const auto base = [&](std::size_t held) {
+        for (std::size_t i = 0; i < included.size(); ++i)
+            included[i].held = i >= included.size() - held;
+        const Digest root = commit::merkle_root(must(work->run(included))->base);
+        EXPECT_EQ(root, aggregate(included).base_root) << held;
+        return root;
+    };
+    EXPECT_EQ(base(3), base(0));
+    EXPECT_NE(base(1), base(0));
+    EXPECT_NE(base(1), base(2));
+}
+
 /// NaN, infinities, -0, numbers far apart.
 TEST_P(OuterWorkOf, GivesTheEnginesBitsOfStrangeNumbers) {
+    sample_.add_held();
     Bytes strange = sample_.deltas.at(sample_.included[1].root);
     const std::uint32_t words[] = {0x7FC00000, 0x7F800000, 0xFF800000, 0x80000000,
                                    0x00000001, 0x7F7FFFFF, 0x33000000};
@@ -129,6 +152,14 @@ TEST(OuterWork, SaysWhatIsWrongWithItsInputs) {
     std::swap(sample.included[0], sample.included[1]);
     EXPECT_EQ(code(), ErrorCode::kInvalidArgument);
     std::swap(sample.included[0], sample.included[1]);
+    sample.included[1].held = true;
+    EXPECT_EQ(code(), ErrorCode::kInvalidArgument) << "one of the round behind a held one";
+    sample.included[1].held = false;
+    sample.included[2] = sample.included[1];
+    EXPECT_EQ(code(), ErrorCode::kInvalidArgument) << "twice";
+    sample.included[2].held = true;
+    EXPECT_TRUE(RerunOuter::create(sample.inputs(), sample.source()).ok()) << "of both rounds";
+    sample.included[2] = {SampleOuter::kSlots[3], sample.epoch[3].commitment.delta_root};
 
     const auto work = sample.rerun();
     EXPECT_EQ(work->column(0, 0).error().code, ErrorCode::kConflict) << "nothing was run";

@@ -32,7 +32,8 @@ class RandomOuterChallenger {
 
   private:
     Move signer(const GameTranscript& transcript) {
-        const protocol::RoundRecord& record = own_.round_record();
+        const protocol::RoundRecord& record =
+            *own_.record_of(transcript.at().leaves == kHeldLeaves);
         const auto shown = must(rules::read_commitment(transcript.commitment()));
         return move::ProveSigner{
             transcript.outer_facts(), protocol::encode(protocol::head_of(record)),

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <random>
@@ -10,8 +11,8 @@
 #include "gym/game/rerun_outer.hpp"
 #include "sample_unit.hpp"
 
-/// An aggregate of a sample program: five workers of a round committed to deltas, of which three
-/// are included.
+/// An aggregate of a sample program: in two rounds five workers committed to deltas. Three of the
+/// second round are included, and with add_held() two of the first.
 namespace gym::game::testing {
 
 class SampleOuter {
@@ -30,6 +31,14 @@ class SampleOuter {
             commit(slot, add_delta());
         for (const std::size_t i : {std::size_t{0}, std::size_t{2}, std::size_t{3}})
             included.push_back({kSlots[i], epoch[i].commitment.delta_root});
+        for (const std::uint32_t slot : kSlots)
+            previous_epoch.push_back(sign(commitment(slot, add_delta(), true), slot));
+    }
+    /// From now on two more deltas are included, of the round before; one is of a slot that has one
+    /// of this round.
+    void add_held() {
+        for (const std::size_t i : {std::size_t{1}, std::size_t{2}})
+            included.push_back({kSlots[i], previous_epoch[i].commitment.delta_root, true});
     }
 
     static constexpr std::array<std::uint32_t, 5> kSlots{0, 1, 4, 7, 300};
@@ -53,10 +62,10 @@ class SampleOuter {
     void commit(std::uint32_t slot, const Digest& delta) {
         epoch.push_back(sign(commitment(slot, delta), slot));
     }
-    [[nodiscard]] protocol::UnitCommitment commitment(std::uint32_t slot,
-                                                      const Digest& delta) const {
+    [[nodiscard]] protocol::UnitCommitment commitment(std::uint32_t slot, const Digest& delta,
+                                                      bool held = false) const {
         protocol::UnitCommitment out;
-        out.round_record = protocol::hash(record);
+        out.round_record = protocol::hash(held ? previous : record);
         out.slot = slot;
         out.records_root = engine::testing::seed_of("records " + std::to_string(slot));
         out.final_state_root = engine::testing::seed_of("state " + std::to_string(slot));
@@ -72,7 +81,8 @@ class SampleOuter {
     }
 
     [[nodiscard]] OuterInputs inputs() const {
-        return {unit.program, base, momentum, record, epoch, included, domain};
+        return {unit.program, base,   momentum,  record,        epoch,
+                included,     domain, &previous, previous_epoch};
     }
     [[nodiscard]] DeltaSource source() const {
         return [this](const OuterDelta& delta) -> Result<blob::VerifiedBlob> {
@@ -87,17 +97,17 @@ class SampleOuter {
         EXPECT_TRUE(work.ok()) << (work.ok() ? "" : work.error().message);
         return std::move(work).value();
     }
-    [[nodiscard]] EpochRoot epoch_root() const {
-        std::vector<Digest> leaves;
-        for (const auto& one : epoch)
-            leaves.push_back(protocol::commitment_leaf(one));
-        return {commit::merkle_root(leaves), static_cast<std::uint32_t>(leaves.size())};
+    [[nodiscard]] EpochRoots epoch_roots() const {
+        return {root_of(epoch), root_of(previous_epoch)};
     }
     /// The coordinator's commitment by its run.
     [[nodiscard]] protocol::UnitCommitment outcome(OuterWork& work) const {
         const OuterTrees& trees = *work.run(work.included()).value();
         engine::StepRecord step;
-        step.batch_root = engine::included_root(work.included().size(), trees.deltas_root);
+        step.batch_root = engine::included_root(
+            work.included().size(),
+            static_cast<std::size_t>(std::ranges::count(work.included(), true, &OuterDelta::held)),
+            trees.deltas_root);
         step.state_root = trees.state_root;
         protocol::UnitCommitment out;
         out.kind = protocol::UnitKind::kAggregate;
@@ -111,7 +121,7 @@ class SampleOuter {
         return out;
     }
     [[nodiscard]] OuterFacts facts(OuterWork& work) const {
-        return outer_facts_of(outcome(work), record, epoch_root());
+        return outer_facts_of(outcome(work), record, epoch_roots());
     }
 
     /// A state of the same shapes with other numbers.
@@ -130,15 +140,20 @@ class SampleOuter {
     dispute::testing::SampleUnit unit;
     engine::State base, momentum;
     crypto::Eip712Domain domain;
-    protocol::RoundRecord record;
-    std::vector<protocol::SignedCommitment> epoch;
+    protocol::RoundRecord record, previous;
+    std::vector<protocol::SignedCommitment> epoch, previous_epoch;
     std::vector<OuterDelta> included;
     std::map<Digest, Bytes> deltas;
 
   private:
+    static EpochRoot root_of(const std::vector<protocol::SignedCommitment>& epoch) {
+        std::vector<Digest> leaves;
+        for (const auto& one : epoch)
+            leaves.push_back(protocol::commitment_leaf(one));
+        return {commit::merkle_root(leaves), static_cast<std::uint32_t>(leaves.size())};
+    }
     void write_record() {
         record.round = 2;
-        record.previous_record = engine::testing::seed_of("before");
         record.base_state_root = engine::state_root(base);
         record.momentum_root = engine::state_root(momentum);
         record.program_root = unit.spec.program_root;
@@ -152,6 +167,10 @@ class SampleOuter {
             gym::testing::filled_slots({kSlots.back(), key(kSlots.back()).address(), kPpm, kSteps});
         for (const std::uint32_t slot : kSlots)
             record.slots[slot].worker = key(slot).address();
+        previous = record;
+        previous.round = 1;
+        previous.base_state_root = engine::testing::seed_of("base before");
+        record.previous_record = protocol::hash(previous);
     }
     std::mt19937_64 rng_;
 };
