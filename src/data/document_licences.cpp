@@ -23,17 +23,22 @@ void add(std::string& list, const std::string& one) {
     list += (list.empty() ? "" : "; ") + one;
 }
 
-/// The documents whose licence forbids what `given` permits, with counts; empty: there are none.
+/// What a document's licence forbids and `given` permits, or a duty that `given` drops; or nothing.
+std::string stricter_than(std::string_view given, std::string_view document) {
+    for (const Use use : {Use::kCommercial, Use::kNonCommercial}) {
+        std::string why = licence::forbidden(document, use);
+        if (!why.empty() && licence::forbidden(given, use).empty()) return why;
+    }
+    return licence::dropped_duty(document, given);
+}
+
+/// The documents whose licence is stricter than `given`, with counts; empty: there are none.
 std::string stricter_than(std::string_view given, const LicenceCounts& counts) {
     std::string out;
     for (const auto& [text, documents] : counts) {
-        if (text.empty()) continue;
-        for (const Use use : {Use::kCommercial, Use::kNonCommercial}) {
-            const std::string why = licence::forbidden(text, use);
-            if (why.empty() || !licence::forbidden(given, use).empty()) continue;
-            add(out, count_text(documents) + " under " + without_controls(text) + " (" + why + ")");
-            break;
-        }
+        const std::string why = text.empty() ? text : stricter_than(given, text);
+        if (why.empty()) continue;
+        add(out, count_text(documents) + " under " + without_controls(text) + " (" + why + ")");
     }
     return out;
 }

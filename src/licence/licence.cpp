@@ -42,6 +42,24 @@ constexpr std::array<Word, 4> kWords{{
 /// Where a licence of the list says it in other words than "NC" and "ND".
 constexpr std::string_view kNonCommercialId = "PolyForm-Noncommercial-1.0.0";
 
+/// Duties of those who pass a text on, as a set of bits.
+constexpr unsigned kAttribution = 1, kShareAlike = 2, kEveryDuty = 3;
+struct Duty {
+    unsigned bit;
+    std::string_view asks;
+};
+constexpr std::array<Duty, 2> kDuties{{
+    {kAttribution, "asks for attribution"},
+    {kShareAlike, "asks that copies stay under such a licence (share-alike)"},
+}};
+/// Licences that ask for nothing, beside those with a part "PD".
+constexpr std::array<std::string_view, 8> kFree{
+    "0BSD",  "CC-PDDC",  "CC0-1.0",   "LicenseRef-public-domain",
+    "MIT-0", "PDDL-1.0", "Unlicense", "WTFPL"};
+/// What names of licences begin with that ask for share-alike, beside those with a part "SA".
+constexpr std::array<std::string_view, 6> kShareAlikeIds{"AGPL-", "GFDL-", "GPL-",
+                                                         "LAL-",  "LGPL-", "ODbL-"};
+
 bool is_letter_or_digit(char c) {
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
@@ -108,13 +126,28 @@ bool has_part(std::string_view id, std::string_view part) {
 struct Value {
     std::string text;
     std::array<std::string, 2> forbidden;
+    unsigned demands = 0;  ///< duties that it is known to have
+    unsigned keeps = 0;    ///< duties that it may have
 
     std::string& why(Use use) { return forbidden[static_cast<std::size_t>(use)]; }
 };
 
+unsigned duties_of(std::string_view id) {
+    if (std::ranges::find(kFree, id) != kFree.end() || has_part(id, "PD")) return 0;
+    const bool alike =
+        has_part(id, "SA") || std::ranges::any_of(kShareAlikeIds, [&](std::string_view start) {
+            return id.starts_with(start);
+        });
+    return alike ? kEveryDuty : kAttribution;
+}
+
 Value value_of(std::string_view id) {
     Value out;
     out.text = id;
+    // Terms of somebody's own are not known, but for our word.
+    const bool known = !is_reference(id) || std::ranges::find(kFree, id) != kFree.end();
+    out.demands = known ? duties_of(id) : 0;
+    out.keeps = known ? duties_of(id) : kEveryDuty;
     const auto forbid = [&](std::string_view what) {
         for (std::string& why : out.forbidden)
             why = out.text + " " + std::string(what);
@@ -129,14 +162,14 @@ Value value_of(std::string_view id) {
 }
 
 Value either(const Value& a, const Value& b) {
-    Value out{a.text + " OR " + b.text, {}};
+    Value out{a.text + " OR " + b.text, {}, a.demands & b.demands, a.keeps & b.keeps};
     for (std::size_t i = 0; i < out.forbidden.size(); ++i)
         if (!b.forbidden[i].empty()) out.forbidden[i] = a.forbidden[i];
     return out;
 }
 
 Value both(const Value& a, const Value& b) {
-    Value out{a.text + " AND " + b.text, {}};
+    Value out{a.text + " AND " + b.text, {}, a.demands | b.demands, a.keeps | b.keeps};
     for (std::size_t i = 0; i < out.forbidden.size(); ++i)
         out.forbidden[i] = a.forbidden[i].empty() ? b.forbidden[i] : a.forbidden[i];
     return out;
@@ -299,6 +332,16 @@ std::string forbidden(std::string_view text, Use use) {
     auto value = parse(text);
     if (!value.ok()) return std::string(text.substr(0, kBytesMax)) + " grants nothing";
     return value->why(use);
+}
+
+std::string dropped_duty(std::string_view part, std::string_view whole) {
+    const auto given = parse(whole);
+    const auto asked = parse(part);
+    if (!given.ok() || !asked.ok()) return {};
+    for (const Duty& duty : kDuties)
+        if ((asked->demands & duty.bit) != 0 && (given->keeps & duty.bit) == 0)
+            return asked->text + " " + std::string(duty.asks);
+    return {};
 }
 
 bool opts_out(std::string_view text) {

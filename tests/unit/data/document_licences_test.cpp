@@ -67,6 +67,18 @@ TEST_F(DocumentLicences, TheWholeMayNotPermitWhatADocumentForbids) {
     EXPECT_FALSE(licence_of_whole("CC-BY-NC-4.0 OR MIT", counts()).ok());
 }
 
+TEST_F(DocumentLicences, TheWholeMayNotDropADutyOfADocument) {
+    const LicenceCounts some{{"CC-BY-4.0", 2}, {"CC0-1.0", 1}};
+    const auto refused = licence_of_whole("CC0-1.0", some);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
+    EXPECT_NE(refused.error().message.find(
+                  "2 documents are under CC-BY-4.0 (CC-BY-4.0 asks for attribution)"),
+              std::string::npos)
+        << refused.error().message;
+    EXPECT_EQ(must(licence_of_whole("CC-BY-SA-4.0", some)), "CC-BY-SA-4.0");
+}
+
 TEST_F(DocumentLicences, WithoutALicenceTheWholeHasThoseOfAllDocuments) {
     EXPECT_EQ(must(licence_of_whole("", {{"", 4}, {"MIT OR ISC", 1}, {"CC-BY-NC-4.0", 3}})),
               "CC-BY-NC-4.0 AND (MIT OR ISC)");

@@ -122,6 +122,31 @@ TEST(Licence, OfAlternativesOneMustPermitAndOfOthersEveryOne) {
     EXPECT_EQ(commercial("private AND MIT OR CC0-1.0"), "");
 }
 
+TEST(Licence, DutiesOfAPartStayWithTheWhole) {
+    struct Case {
+        const char* part;
+        const char* whole;
+    };
+    const std::string by = "CC-BY-4.0 asks for attribution";
+    const std::string alike =
+        "CC-BY-SA-4.0 asks that copies stay under such a licence (share-alike)";
+    for (const char* free : {"CC0-1.0", "public-domain", "MIT-0", "Unlicense", "SAX-PD"}) {
+        EXPECT_EQ(dropped_duty("CC-BY-4.0", free), by) << free;
+        EXPECT_EQ(dropped_duty(free, "CC0-1.0"), "") << free;
+    }
+    EXPECT_EQ(dropped_duty("CC-BY-SA-4.0", "CC-BY-4.0"), alike);
+    EXPECT_EQ(dropped_duty("GPL-3.0-only", "MIT").find("GPL-3.0-only asks"), 0U);
+    EXPECT_EQ(dropped_duty("MIT", "CC0-1.0"), "MIT asks for attribution");
+    for (const Case& kept :
+         {Case{"CC-BY-4.0", "CC-BY-SA-4.0"}, Case{"CC-BY-4.0", "MIT"},
+          Case{"CC-BY-SA-3.0", "CC-BY-SA-4.0"}, Case{"CC-BY-SA-4.0", "LicenseRef-mine"},
+          Case{"LicenseRef-mine", "CC0-1.0"}, Case{"CC-BY-SA-4.0", "CC-BY-SA-4.0 AND CC0-1.0"},
+          Case{"CC-BY-4.0 OR CC0-1.0", "CC0-1.0"}, Case{"banana", "CC0-1.0"}})
+        EXPECT_EQ(dropped_duty(kept.part, kept.whole), "") << kept.part;
+    EXPECT_NE(dropped_duty("CC-BY-4.0", "CC-BY-4.0 OR CC0-1.0"), "");
+    EXPECT_NE(dropped_duty("CC-BY-4.0 AND CC0-1.0", "CC0-1.0"), "");
+}
+
 TEST(Licence, AUseIsOneOfTwoWords) {
     for (const Use use : {Use::kCommercial, Use::kNonCommercial})
         EXPECT_EQ(parse_use(to_string(use)).value(), use);

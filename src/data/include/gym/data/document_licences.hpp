@@ -36,9 +36,10 @@ using LicenceCounts = std::map<std::string, std::uint64_t>;
 [[nodiscard]] bool names_licence(const LicenceCounts& counts);
 
 /// The licence under which the whole is registered: `given`, which must forbid whatever one of the
-/// documents' licences forbids; or, where it is empty, all of theirs together (licence::joined()).
-/// Documents without a licence do not count. @errors kInvalidArgument if nothing names a licence,
-/// or a document's licence cannot be read; kConflict naming the licences that forbid more.
+/// documents' licences forbids, and keep its duties (licence::dropped_duty()); or, where it is
+/// empty, all of theirs together (licence::joined()). Documents without a licence do not count.
+/// @errors kInvalidArgument if nothing names a licence, or a document's licence cannot be read;
+/// kConflict naming the licences that are stricter.
 [[nodiscard]] Result<std::string> licence_of_whole(std::string_view given,
                                                    const LicenceCounts& counts);
 

@@ -36,6 +36,14 @@ enum class Use : std::uint8_t { kCommercial, kNonCommercial };
 /// permit it, of AND every one. Text that canonical() refuses permits nothing.
 [[nodiscard]] std::string forbidden(std::string_view text, Use use);
 
+/// A duty of `part`'s licence that `whole`'s does not have, such as "CC-BY-4.0 asks for
+/// attribution"; empty: there is none. Attribution and share-alike are compared: CC0, public domain
+/// and the like ask for neither, every other listed licence asks for attribution, and those called
+/// SA, the GPLs, GFDL, LAL and ODbL ask for share-alike. Of alternatives (OR) all must have the
+/// duty, of AND one. LicenseRef-... is taken to have what is asked; text that canonical() refuses
+/// asks for nothing.
+[[nodiscard]] std::string dropped_duty(std::string_view part, std::string_view whole);
+
 /// The licence of a text made of several: all of theirs together, each once, ascending.
 /// @param texts as canonical() takes them. @errors those of canonical(), also for none, or for a
 /// text of more than kBytesMax.
