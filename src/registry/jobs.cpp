@@ -168,47 +168,48 @@ Result<Job> submit_job(db::Transaction& tx, const NewJob& job, UnixMs now_ms) {
     }
     GYM_TRY(
         const db::Rows inserted,
-        tx.exec("INSERT INTO registry.job (id, owner, name, spec_yaml, dataset_root, budget_wei, "
-                "rounds, slots_max, workers_min, steps, checkpoint_every, evaluate_windows, "
-                "delta_norm_max, price_wei_per_pflop, unit_ms, report_ms, reveal_ms, "
-                "defence_ms, challenge_ms, draws_max, sampling_floor_ppm, "
-                "sampling_aggregate_ppm, submitted_at_ms, init_root, init_blob, visibility, "
-                "allowed, quorum_ppm, grace_ms, adapt_steps, init_own, hold_drawn) VALUES ($1, $2, "
-                "$3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, "
-                "$20, $21, $22, $23, $24, $25, $26, $27::registry.address[], $28, $29, $30, $31, $32) "
-                "ON CONFLICT (id) DO NOTHING",
-                {job.id,
-                 job.owner,
-                 job.name,
-                 job.spec_yaml,
-                 job.dataset_root,
-                 job.budget_wei,
-                 terms.rounds,
-                 terms.slots_max,
-                 terms.workers_min,
-                 terms.steps,
-                 terms.checkpoint_every,
-                 terms.evaluate_windows,
-                 terms.delta_norm_max,
-                 terms.price_wei_per_pflop,
-                 life.unit_ms,
-                 life.report_ms,
-                 life.reveal_ms,
-                 life.defence_ms,
-                 life.challenge_ms,
-                 life.draws_max,
-                 terms.sampling.floor_ppm,
-                 terms.sampling.aggregate_ppm,
-                 now_ms,
-                 init_root,
-                 init_blob,
-                 to_string(job.access.visibility),
-                 db::Param::array(job.access.allowed),
-                 terms.elastic.quorum_ppm,
-                 life.grace_ms,
-                 terms.elastic.adapt_steps,
-                 job.init_own,
-                 terms.elastic.hold_drawn}));
+        tx.exec(
+            "INSERT INTO registry.job (id, owner, name, spec_yaml, dataset_root, budget_wei, "
+            "rounds, slots_max, workers_min, steps, checkpoint_every, evaluate_windows, "
+            "delta_norm_max, price_wei_per_pflop, unit_ms, report_ms, reveal_ms, "
+            "defence_ms, challenge_ms, draws_max, sampling_floor_ppm, "
+            "sampling_aggregate_ppm, submitted_at_ms, init_root, init_blob, visibility, "
+            "allowed, quorum_ppm, grace_ms, adapt_steps, init_own, hold_drawn) VALUES ($1, $2, "
+            "$3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, "
+            "$20, $21, $22, $23, $24, $25, $26, $27::registry.address[], $28, $29, $30, $31, $32) "
+            "ON CONFLICT (id) DO NOTHING",
+            {job.id,
+             job.owner,
+             job.name,
+             job.spec_yaml,
+             job.dataset_root,
+             job.budget_wei,
+             terms.rounds,
+             terms.slots_max,
+             terms.workers_min,
+             terms.steps,
+             terms.checkpoint_every,
+             terms.evaluate_windows,
+             terms.delta_norm_max,
+             terms.price_wei_per_pflop,
+             life.unit_ms,
+             life.report_ms,
+             life.reveal_ms,
+             life.defence_ms,
+             life.challenge_ms,
+             life.draws_max,
+             terms.sampling.floor_ppm,
+             terms.sampling.aggregate_ppm,
+             now_ms,
+             init_root,
+             init_blob,
+             to_string(job.access.visibility),
+             db::Param::array(job.access.allowed),
+             terms.elastic.quorum_ppm,
+             life.grace_ms,
+             terms.elastic.adapt_steps,
+             job.init_own,
+             terms.elastic.hold_drawn}));
     GYM_TRY(Job stored, get_job(tx, job.id));
     if (inserted.affected() == 0 && !same_submission(stored, job))
         return fail(ErrorCode::kConflict,
@@ -218,8 +219,10 @@ Result<Job> submit_job(db::Transaction& tx, const NewJob& job, UnixMs now_ms) {
 
 Status add_budget(db::Transaction& tx, const Digest& id, const Amount& amount) {
     GYM_TRY(const db::Rows rows,
+            // What paused a job begins its sentence; its owner's pause ends by request_job().
             tx.exec("UPDATE registry.job SET budget_wei = budget_wei + $2, request = CASE WHEN "
-                    "status = 'paused' AND request IS NULL THEN 'resume' "
+                    "status = 'paused' AND request IS NULL AND (status_reason LIKE 'budget:%' OR "
+                    "status_reason LIKE 'size:%') THEN 'resume' "
                     "WHEN request_reason <> '' THEN NULL ELSE request END, request_reason = '' "
                     "WHERE id = $1",
                     {id, amount}));
