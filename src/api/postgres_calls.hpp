@@ -56,6 +56,10 @@ Error insufficient(db::Transaction& tx, const ledger::AccountKey& available,
 Status check_order(db::Database& database, const PostgresBackend::Options& options,
                    const Submission& submission, UnixMs now_ms);
 
+/// Whoever sends the text of a job that runs with another key has most likely forgotten the first.
+/// @errors kConflict naming the job, unless the submission asks for a second one.
+Status check_not_running(db::Transaction& tx, const Submission& submission);
+
 /// Rates that bound a job's costs; absent until coordinator and gym-rewards have published them.
 Result<std::optional<protocol::CostRates>> cost_rates(db::Transaction& tx);
 Result<std::optional<protocol::CostRates>> cost_rates(db::Transaction& tx,

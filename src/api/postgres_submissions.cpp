@@ -18,6 +18,7 @@
 #include "gym/protocol/job_cost.hpp"
 #include "gym/quality/nearest.hpp"
 #include "gym/quality/novelty.hpp"
+#include "gym/registry/evaluation_bound.hpp"
 #include "gym/registry/job_spec.hpp"
 #include "gym/registry/orders.hpp"
 #include "gym/registry/size_limits.hpp"
@@ -63,21 +64,13 @@ Status check_price(const registry::JobTerms& terms, const program::Program& prog
                     " FLOPs would earn less than one base unit, that is nothing");
 }
 
-/// The coordinator evaluates every round, and nobody pays for that: it may not be more work than
-/// what is paid, but for models that are so small that it does not matter.
-Status check_evaluation(const registry::JobTerms& terms, std::uint32_t batch,
-                        const program::Program& train) {
-    constexpr double kFree = 1e11;  // FLOPs: seconds on any machine
+/// FLOPs of a step, and of a window of validation.
+Result<registry::EvaluationWork> evaluation_work(const program::Program& train,
+                                                 std::uint32_t batch) {
     GYM_TRY(const auto evaluation, program::evaluation_program(train));
-    const double window = static_cast<double>(program::flops_per_step(evaluation)) / batch;
-    const double round = static_cast<double>(program::flops_per_step(train)) * terms.steps *
-                         static_cast<double>(terms.slots_max);
-    const double most = std::max(kFree, 2 * round) / window;
-    if (terms.evaluate_windows <= most) return {};
-    return fail(ErrorCode::kInvalidArgument,
-                "'evaluate_windows' is " + std::to_string(terms.evaluate_windows) +
-                    ": that is more than twice the work of a round's units; at most " +
-                    std::to_string(static_cast<std::uint64_t>(most)) + " are possible here");
+    return registry::EvaluationWork{
+        static_cast<double>(program::flops_per_step(train)),
+        static_cast<double>(program::flops_per_step(evaluation)) / batch};
 }
 
 Result<CheckedSpec> check_spec(const Submission& submission, const Amount& price_min) {
@@ -93,7 +86,8 @@ Result<CheckedSpec> check_spec(const Submission& submission, const Amount& price
                         "; train it with `gym program run`, or take a smaller one (`gym model "
                         "list`)");
     const registry::JobTerms& terms = submitted.spec.terms;
-    GYM_CHECK(check_evaluation(terms, config.batch, built));
+    GYM_TRY(const auto evaluation, evaluation_work(built, config.batch));
+    GYM_CHECK(registry::check_evaluation(terms, evaluation));
     GYM_TRY(const auto aggregate, program::aggregate_program(built, terms.slots_max));
     CheckedSpec out;
     out.flops_per_step = program::flops_per_step(built);
@@ -215,25 +209,6 @@ Result<bool> claim_key(db::Transaction& tx, const Submission& submission, const 
     return fail(ErrorCode::kConflict, "the Idempotency-Key was used with another job");
 }
 
-/// Whoever sends the same text with another key has most likely forgotten the first. To be called
-/// with the owner's account locked: of two that come at once, the second sees the first.
-Status check_not_running(db::Transaction& tx, const Submission& submission, const Digest& job_id) {
-    if (submission.again) return {};
-    GYM_TRY(const auto row,
-            tx.exec_optional(
-                "SELECT j.id, j.status FROM api.idempotency i JOIN registry.job j ON "
-                "j.id = i.job_id WHERE i.owner = $1 AND i.request_hash = $2 AND "
-                "i.job_id <> $3 AND j.ended_at_ms IS NULL ORDER BY i.created_at_ms "
-                "LIMIT 1",
-                {submission.owner, commit::sha256(as_bytes(submission.spec_yaml)), job_id}));
-    if (!row) return {};
-    return fail(ErrorCode::kConflict, "the same job was submitted before and is " +
-                                          row->get<std::string>("status") + ": " +
-                                          row->get<Digest>("id").hex() +
-                                          "; to submit it a second time, pass --again to `gym "
-                                          "job submit`");
-}
-
 /// @errors kPermissionDenied for a stranger's job, kConflict for one that has ended.
 Status check_steerable(const registry::Job& job, const Address& owner) {
     if (job.owner != owner)
@@ -289,6 +264,8 @@ Result<Submitted> PostgresBackend::submit_job(const Submission& submission) {
         }
         // Not of a repetition: its order was accepted in time.
         GYM_CHECK(records::check_expiry(submission.seal, now_ms));
+        // Before the money: who has locked it for the same job needs no more.
+        GYM_CHECK(calls::check_not_running(tx, submission));
         GYM_CHECK(check_sizes(tx, spec));
         GYM_CHECK(check_dataset(tx, spec));
         registry::NewJob job = spec.job;
@@ -309,7 +286,9 @@ Result<Submitted> PostgresBackend::submit_job(const Submission& submission) {
         GYM_CHECK(lock_money(tx, options_.asset,
                              {spec.job.owner, spec.job.id, spec.job.budget_wei, {}},
                              "the job's budget", "job-budget:" + spec.job.id.hex(), now_ms));
-        GYM_CHECK(check_not_running(tx, submission, spec.job.id));
+        // Again, with the owner's account locked: of two that come at once, the second sees the
+        // first.
+        GYM_CHECK(calls::check_not_running(tx, submission));
         if (uploaded)
             GYM_CHECK(calls::take_over(blobs_, options_.uploads, job.owner, job.init->blob));
         return out;

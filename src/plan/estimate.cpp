@@ -117,6 +117,8 @@ Result<ModelWork> model_work(const program::TrainConfig& config) {
     ModelWork out;
     out.flops_per_step = program::flops_per_step(train);
     out.tokens_per_step = std::uint64_t{config.batch} * config.model.context;
+    GYM_TRY(const auto evaluation, program::evaluation_program(train));
+    out.evaluation_flops = static_cast<double>(program::flops_per_step(evaluation)) / config.batch;
     out.parameters = program::parameter_count(train);
     GYM_TRY(const engine::MemoryNeed need, engine::memory_need(train));
     out.memory_bytes = need.total();

@@ -10,6 +10,7 @@
 #include "gym/common/memory.hpp"
 #include "gym/common/plural.hpp"
 #include "gym/plan/units.hpp"
+#include "gym/registry/evaluation_bound.hpp"
 #include "gym/registry/job_spec.hpp"
 #include "money.hpp"
 #include "plan_words.hpp"
@@ -100,7 +101,22 @@ void choose_deadlines(const Inputs& in, registry::JobTerms& terms) {
         std::max(life.unit_ms, deadline_ms(verifier_s, usual.report_ms)));
 }
 
-/// All but the prices. @errors as choose_rounds().
+/// About kEvaluateTokens, and no more than gym-api takes. @errors as registry::check_evaluation().
+Status choose_evaluation(const Inputs& in, registry::JobTerms& terms) {
+    const registry::EvaluationWork work{static_cast<double>(in.work.flops_per_step),
+                                        in.work.evaluation_flops};
+    if (in.fixed.evaluate_windows) {
+        terms.evaluate_windows = *in.fixed.evaluate_windows;
+        return registry::check_evaluation(terms, work);
+    }
+    const auto wanted = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
+        ceil_div(kEvaluateTokens, in.work.context), kEvaluateWindowsMin, kEvaluateWindowsMax));
+    const std::uint32_t bound = registry::evaluate_windows_bound(terms, work);
+    terms.evaluate_windows = std::clamp<std::uint32_t>(bound, 1, wanted);
+    return {};
+}
+
+/// All but the prices. @errors as choose_rounds() and choose_evaluation().
 Result<registry::JobTerms> schedule(const Inputs& in, std::uint32_t slots) {
     registry::JobTerms terms = in.fixed.rest;
     GYM_CHECK(choose_rounds(in, slots, terms));
@@ -111,9 +127,7 @@ Result<registry::JobTerms> schedule(const Inputs& in, std::uint32_t slots) {
         in.facts.unknown.empty() ? std::min(half, std::max<std::uint32_t>(live, 1)) : half);
     terms.checkpoint_every =
         in.fixed.checkpoint_every.value_or(std::min(terms.steps, kStepsDefault));
-    terms.evaluate_windows =
-        in.fixed.evaluate_windows.value_or(static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
-            ceil_div(kEvaluateTokens, in.work.context), kEvaluateWindowsMin, kEvaluateWindowsMax)));
+    GYM_CHECK(choose_evaluation(in, terms));
     choose_deadlines(in, terms);
     return terms;
 }

@@ -127,9 +127,13 @@ std::vector<Reason> reasons_of(const Inputs& in, const Plan& plan, const BudgetC
          why(fixed.workers_min.has_value(), "half of them, of those that are live")},
         {"steps_per_round", std::to_string(terms.steps), why(fixed.steps.has_value(), length)},
         {"checkpoint_every", std::to_string(terms.checkpoint_every),
-         why(fixed.checkpoint_every.has_value(), "each 100 steps")},
+         why(fixed.checkpoint_every.has_value(),
+             terms.steps < kStepsDefault
+                 ? fmt::format("the end of a unit, which is before its step {}", kStepsDefault)
+                 : fmt::format("each {} steps", kStepsDefault))},
         {"evaluate_windows", std::to_string(terms.evaluate_windows),
-         why(fixed.evaluate_windows.has_value(), "about 65,536 tokens a round")},
+         why(fixed.evaluate_windows.has_value(),
+             "about 65,536 tokens, at most twice a round's work")},
         {"unit_ms", std::to_string(terms.lifecycle.unit_ms),
          why(fixed.unit_ms.has_value(), deadline)},
         {"report_ms", std::to_string(terms.lifecycle.report_ms),

@@ -160,6 +160,19 @@ TEST_F(SubmitTest, TheSameTextUnderAnotherKeyIsRefusedWhileItsJobRuns) {
     EXPECT_TRUE(submit({owner_, "k4", spec}).ok()) << "none runs any more";
 }
 
+TEST_F(SubmitTest, AJobThatRunsIsNamedBeforeMoneyIsMissing) {
+    const auto expect_named = [&](const char* key) {
+        const auto again = submit({owner_, key, job_spec(dataset_)});
+        EXPECT_EQ(again.error().code, ErrorCode::kConflict) << again.error().message;
+        EXPECT_NE(again.error().message.find("submitted before"), std::string::npos);
+    };
+    deposit(owner_, "100", "d1");
+    ASSERT_TRUE(submit({owner_, "k1", job_spec(dataset_)}).ok());
+    expect_named("k2");  // no money at all
+    deposit(owner_, "50", "d2");
+    expect_named("k3");  // less than the budget
+}
+
 TEST_F(SubmitTest, ConcurrentSubmissionsOfOneTextMakeOneJob) {
     deposit(owner_, "2500", "d1");
     const std::string spec = job_spec(dataset_);
@@ -471,6 +484,21 @@ TEST_F(SubmitTest, AJobThatPausedForBudgetGoesOnWhenFunded) {
     const auto funded =
         database_.owner().transact([&](db::Transaction& tx) { return registry::get_job(tx, job); });
     EXPECT_EQ(funded.value().request, registry::JobRequest::kResume);
+}
+
+TEST_F(SubmitTest, AJobThatItsOwnerPausedStaysPausedWhenFunded) {
+    deposit(owner_, "250", "d1");
+    const Digest job = submit({owner_, "k", job_spec(dataset_)}).value().job.id;
+    const Status paused = database_.owner().transact([&](db::Transaction& tx) -> Status {
+        GYM_CHECK(registry::start_job(tx, job, {}, clock_.now_ms()));
+        return registry::set_job_status(tx, job, registry::JobStatus::kPaused,
+                                        "paused by its owner", clock_.now_ms());
+    });
+    ASSERT_TRUE(paused.ok()) << paused.error().message;
+    const auto funded = fund({owner_, job, Amount(1), "more"});
+    ASSERT_TRUE(funded.ok()) << funded.error().message;
+    EXPECT_EQ(funded->request, std::nullopt);
+    EXPECT_EQ(funded->status, registry::JobStatus::kPaused);
 }
 
 }  // namespace

@@ -55,6 +55,38 @@ TEST(Plan, TheExampleOfTheManual) {
     EXPECT_TRUE(plan->notes.empty()) << plan->notes.front();
 }
 
+TEST(Plan, ValidationIsNoMoreWorkThanTheNetworkTakes) {
+    Wishes wishes = tokens(8'192);  // one step of one worker
+    wishes.nodes = 1;
+    ModelWork work = sample_work();
+    work.evaluation_flops = static_cast<double>(work.flops_per_step) / 10;
+    const auto plan = make_plan(wishes, {}, work, sample_facts(1));
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_EQ(plan->terms.steps * plan->terms.rounds, 1U);
+    EXPECT_EQ(plan->terms.evaluate_windows, 20U);
+    FixedTerms fixed;
+    fixed.evaluate_windows = 21;
+    const auto refused = make_plan(wishes, fixed, work, sample_facts(1));
+    ASSERT_FALSE(refused.ok());
+    EXPECT_SAYS(refused.error().message, "at most 20 are possible here");
+    fixed.evaluate_windows = 20;
+    EXPECT_TRUE(make_plan(wishes, fixed, work, sample_facts(1)).ok());
+}
+
+TEST(Plan, AShortUnitIsCheckedAtItsEnd) {
+    const auto why = [](std::uint32_t steps) {
+        FixedTerms fixed;
+        fixed.rounds = 4;
+        fixed.steps = steps;
+        const auto plan = make_plan({}, fixed, sample_work(), sample_facts(1));
+        for (const Reason& reason : plan->reasons)
+            if (reason.term == "checkpoint_every") return reason.value + ": " + reason.why;
+        return std::string();
+    };
+    EXPECT_EQ(why(20), "20: the end of a unit, which is before its step 100");
+    EXPECT_EQ(why(200), "100: each 100 steps");
+}
+
 TEST(Plan, NounsOfOneHaveNoS) {
     FixedTerms fixed;
     fixed.rounds = fixed.steps = 1;

@@ -20,6 +20,7 @@ namespace gym::plan {
 /// What a model's steps cost.
 struct ModelWork {
     std::uint64_t flops_per_step = 0;
+    double evaluation_flops = 0;  ///< of a window of validation; 0: not known
     std::uint64_t tokens_per_step = 0;
     std::uint64_t parameters = 0;
     std::uint64_t memory_bytes = 0;    ///< of a worker: engine::memory_need()
