@@ -296,6 +296,9 @@ interface IDisputeErrors {
 
 /// @title Hashes of the arguments of moves
 library Frames {
+    /// @notice Leaves of a cursor at INCLUDED, if the delta is held.
+    uint64 internal constant HELD = 1;
+
     function hash(Cursor memory c) internal pure returns (bytes32) {
         return keccak256(abi.encode(c));
     }

@@ -36,8 +36,6 @@ contract OuterRules {
     uint256 private constant BOTH = 3;
     uint256 private constant FLOAT_BYTES = 4;
     uint256 private constant SLOT_BYTES = 4;
-    /// @dev Leaves of the cursor of a delta that is held.
-    uint64 private constant HELD = 1;
     /// @dev Reasons to refuse a step record or a commitment.
     uint256 private constant NOT_STEP_0 = 0;
     uint256 private constant NUMBERS = 1;
@@ -110,7 +108,7 @@ contract OuterRules {
         MerkleSha256.verify(frame.deltasRoot, position, frame.deltas, delta, path);
         next.stage = Stage.INCLUDED;
         next.index = uint64(BigEndian.number(slots, SLOT_BYTES * uint256(position), SLOT_BYTES));
-        if (position >= frame.deltas - frame.held) next.leaves = HELD;
+        if (position >= frame.deltas - frame.held) next.leaves = Frames.HELD;
         (next.node, next.frame) = (delta, frame.facts);
     }
 
@@ -129,7 +127,7 @@ contract OuterRules {
         if (shown.kind != Commitments.TRAIN) revert IDisputeErrors.BadRecord(KIND);
         if (shown.slot != c.index) revert IDisputeErrors.BadRecord(SLOT);
         if (shown.deltaRoot != c.node) revert IDisputeErrors.BadRecord(DELTA);
-        bool held = c.leaves == HELD;
+        bool held = c.leaves == Frames.HELD;
         bytes32 round = held ? facts.previousRecord : facts.roundRecord;
         if (shown.roundRecord != round) revert IDisputeErrors.BadRecord(ROUND);
         bytes32 leaf = Commitments.leaf(commitment);

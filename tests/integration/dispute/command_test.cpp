@@ -134,6 +134,28 @@ TEST_F(OuterDisputeCommands, TellAGameAboutWhatIsIncluded) {
     EXPECT_NE(text.out.find("pickIncluded -> " + delta), std::string::npos) << text.out;
 }
 
+TEST_F(OuterDisputeCommands, TellAGameAboutAHeldDelta) {
+    sample_.add_held();
+    const std::uint32_t slot = sample_.included.back().slot;
+    const auto says = sample_.commitment(slot, sample_.add_delta(), true);
+    sample_.previous_epoch[2] = protocol::sign(domain(), says, coordinator_.key);
+    sample_.included.back().root = says.delta_root;
+    run();
+    commit();
+    play_until([&] { return proven(); });
+    const json::object shown = gym_json({"dispute", "show", games().at(0).id.hex()});
+    const std::string delta =
+        "the held delta of slot " + std::to_string(slot) + " in the aggregate";
+    EXPECT_EQ(shown.at("place").as_string(), delta + ", its commitment: worker");
+    EXPECT_EQ(shown.at("deltas").to_number<int>(), 5);
+    EXPECT_EQ(shown.at("held_deltas").to_number<int>(), 2);
+    const Outcome text = gym({"dispute", "show", games().at(0).id.hex()});
+    for (const std::string& part :
+         {std::string("declareOuter -> the aggregate and its inputs, 2 of 5 deltas held"),
+          "pickIncluded -> " + delta})
+        EXPECT_NE(text.out.find(part), std::string::npos) << part << " is not in\n" << text.out;
+}
+
 TEST_F(OuterDisputeCommands, TellAConflict) {
     commit();
     protocol::UnitCommitment second = outcome_;

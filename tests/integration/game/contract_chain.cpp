@@ -137,12 +137,14 @@ ChainUnit ContractChain::post_aggregate(std::uint32_t asserter, const SampleOute
     const protocol::RoundRecord& record = sample.record;
     protocol::UnitCommitment says = sample.outcome(run);
     says.tokens = contradicts ? 1 : 0;
-    post_round(record, sample.epoch_root(), time);
+    const EpochRoots epochs = sample.epoch_roots();
+    post_round(sample.previous, epochs.previous, time);
+    post_round(record, epochs.own, time + 2);
     ChainUnit unit;
     unit.evidence = {protocol::sign(domain(), says, keys_[asserter]), record, 0, {}};
     unit.opening.unit = must(unit_of(domain(), unit.evidence.commitment), "unit");
     unit.opening.asserter = accounts_[asserter];
-    unit.opening.facts = outer_facts_of(says, record, sample.epoch_root());
+    unit.opening.facts = outer_facts_of(says, record, epochs);
     unit.opening.fault = must(contradiction(says, record, accounts_[asserter]), "contradiction");
     unit.opening.epoch_block = block();
     unit.conflict = Conflict{unit.evidence.commitment, protocol::head_of(record), {}};
@@ -152,7 +154,7 @@ ChainUnit ContractChain::post_aggregate(std::uint32_t asserter, const SampleOute
         next.round += 1;
         next.previous_record = says.round_record;
         next.base_state_root = record.momentum_root;
-        post_round(next, {}, time + 2);
+        post_round(next, {}, time + 4);
         unit.conflict->other = protocol::encode(protocol::head_of(next));
         window.reset();
     } else {

@@ -86,7 +86,10 @@ class Script {
     /// An aggregate with what its two sides play.
     struct Aggregate {
         explicit Aggregate(std::uint64_t number, const crypto::Eip712Domain& domain)
-            : sample(dispute::testing::kSamples[4], number, domain), right(sample.rerun()) {}
+            : sample(dispute::testing::kSamples[4], number, domain) {
+            if (number % 2 == 0) sample.add_held();
+            right = sample.rerun();
+        }
         SampleOuter sample;
         std::unique_ptr<RerunOuter> right;
         std::unique_ptr<OuterLiar> liar;   ///< the asserter
@@ -102,13 +105,14 @@ class Script {
             aggregate->right = sample.rerun();
         }
         aggregate->liar = std::make_unique<OuterLiar>(*aggregate->right);
-        const std::uint64_t lie = below(6);
+        const std::uint64_t lie = below(7);
         if (lie == 0) aggregate->liar->lie_about_joint(below(4), sample.add_delta());
         if (lie == 1) {
             aggregate->liar->list = sample.included;
             aggregate->liar->list->back().root = sample.add_delta();
         }
-        if (lie > 2)
+        if (lie == 6) aggregate->liar->lie_about_weights();
+        if (lie > 2 && lie < 6)
             aggregate->liar->lie_about(below(2) == 0 ? OuterTree::kBase : OuterTree::kMomentum,
                                        static_cast<std::uint32_t>(below(2)), below(64));
         if (lie == 2) {
@@ -119,7 +123,7 @@ class Script {
         units_.push_back(chain_.post_aggregate(static_cast<std::uint32_t>(below(kAsserters)),
                                                sample, *aggregate->liar, below(6) == 0, time_ + 1));
         aggregates_[units_.back().opening.unit] = std::move(aggregate);
-        time_ += 4;
+        time_ += 6;
     }
 
     void post() {

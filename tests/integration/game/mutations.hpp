@@ -124,7 +124,8 @@ template <class M>
 void reseal_outer(Rng& rng, Cursor& c, M& m) {
     constexpr std::size_t kBatchRootAt = 8;
     if constexpr (std::same_as<M, move::DeclareOuter>) {
-        const Digest root = engine::included_root(m.deltas.size(), commit::merkle_root(m.deltas));
+        const Digest root =
+            engine::included_root(m.deltas.size(), m.held, commit::merkle_root(m.deltas));
         if (rng() % 2 == 0 && m.record.size() >= kBatchRootAt + Digest::kSize)
             std::ranges::copy(root.data, m.record.begin() + kBatchRootAt);
         commit::Hasher hasher;

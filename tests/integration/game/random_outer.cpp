@@ -30,21 +30,24 @@ std::vector<Digest> roots_of(const std::vector<OuterDelta>& deltas) {
 
 TracedOuter::TracedOuter(const dispute::testing::Sample& kind, const crypto::Eip712Domain& domain)
     : sample(kind, 1, domain) {
-    sample.epoch.clear();
-    const auto add = [&](std::uint32_t slot, std::uint64_t signer, auto change) {
-        protocol::UnitCommitment says = sample.commitment(slot, sample.add_delta());
-        change(says);
-        sample.epoch.push_back(sample.sign(says, signer));
-    };
-    const auto right = [](protocol::UnitCommitment&) {};
-    add(0, 0, right);
-    add(1, 99, right);
-    add(4, 4, [](auto& says) { says.tokens += 1; });
-    add(7, 7, right);
-    sample.epoch.back().signature.data[64] = 0;
-    add(300, 300, [](auto& says) { says.records_root = {}; });
-    add(300, 300, right);
-    add(301, 301, right);  // the round has no such slot
+    for (const bool held : {false, true}) {
+        auto& epoch = held ? sample.previous_epoch : sample.epoch;
+        epoch.clear();
+        const auto add = [&](std::uint32_t slot, std::uint64_t signer, auto change) {
+            protocol::UnitCommitment says = sample.commitment(slot, sample.add_delta(), held);
+            change(says);
+            epoch.push_back(sample.sign(says, signer));
+        };
+        const auto right = [](protocol::UnitCommitment&) {};
+        add(0, 0, right);
+        add(1, 99, right);
+        add(4, 4, [](auto& says) { says.tokens += 1; });
+        add(7, 7, right);
+        epoch.back().signature.data[64] = 0;
+        add(300, 300, [](auto& says) { says.records_root = {}; });
+        add(300, 300, right);
+        add(301, 301, right);  // the round has no such slot
+    }
     work = sample.rerun();
     header = encode(work->trace().header);
 }
@@ -55,7 +58,7 @@ RandomOuter::RandomOuter(Rng& rng, TracedOuter& unit, std::uint64_t ending)
       ending_(ending % kEndings),
       tree_(below(2) == 0 ? OuterTree::kBase : OuterTree::kMomentum) {
     choose_deltas();
-    trees_ = *must(unit_.work->run(deltas_));
+    trees_ = *must(unit_.work->run(computed_from()));
     const std::uint32_t parameters = unit_.work->trace().header.parameters;
     parameter_ = static_cast<std::uint32_t>(below(parameters));
     tensor_ = *must(unit_.work->tensor(tree_, parameter_));
@@ -65,10 +68,29 @@ RandomOuter::RandomOuter(Rng& rng, TracedOuter& unit, std::uint64_t ending)
 
 void RandomOuter::choose_deltas() {
     while (deltas_.empty())
-        for (const auto& [says, signature] : unit_.sample.epoch) {
-            const bool again = !deltas_.empty() && deltas_.back().slot == says.slot;
-            if (!again && below(2) == 0) deltas_.push_back({says.slot, says.delta_root});
-        }
+        for (const bool held : {false, true})
+            if (below(4) != 0) choose_deltas(held);
+}
+
+void RandomOuter::choose_deltas(bool held) {
+    for (const auto& [says, signature] : epoch(held)) {
+        const bool again =
+            !deltas_.empty() && deltas_.back().slot == says.slot && deltas_.back().held == held;
+        if (!again && below(2) == 0) deltas_.push_back({says.slot, says.delta_root, held});
+    }
+}
+
+/// What the asserter takes them for: now and then all count fully.
+std::vector<OuterDelta> RandomOuter::computed_from() {
+    std::vector<OuterDelta> out = deltas_;
+    if (below(8) != 0) return out;
+    for (OuterDelta& delta : out)
+        delta.held = false;
+    return out;
+}
+
+std::uint32_t RandomOuter::held() const {
+    return static_cast<std::uint32_t>(std::ranges::count(deltas_, true, &OuterDelta::held));
 }
 
 void RandomOuter::lie() {
@@ -93,7 +115,7 @@ std::vector<Digest> RandomOuter::leaves(OuterTree tree) const {
 
 void RandomOuter::declare() {
     engine::StepRecord record;
-    record.batch_root = engine::included_root(deltas_.size(), trees_.deltas_root);
+    record.batch_root = engine::included_root(deltas_.size(), held(), trees_.deltas_root);
     record.state_root = trees_.state_root;
     protocol::UnitCommitment says;
     says.round_record = protocol::hash(unit_.sample.record);
@@ -101,10 +123,10 @@ void RandomOuter::declare() {
     says.records_root = engine::records_root({&record, 1});
     says.final_state_root = commit::merkle_root(trees_.base);
     says.delta_root = commit::merkle_root(trees_.momentum);
-    const OuterFacts facts = outer_facts_of(says, unit_.sample.record, unit_.sample.epoch_root());
+    const OuterFacts facts = outer_facts_of(says, unit_.sample.record, unit_.sample.epoch_roots());
     transcript_.emplace(facts, start_of(random_digest(rng_), facts));
     move(move::DeclareOuter{facts, engine::encode_step_record(record), roots_of(deltas_),
-                            slots_of(deltas_)});
+                            slots_of(deltas_), held()});
 }
 
 std::vector<Case> RandomOuter::play() {
@@ -123,20 +145,21 @@ void RandomOuter::prove_signer() {
     const auto position = static_cast<std::uint32_t>(below(roots.size()));
     move(move::PickIncluded{frame(), slots_of(deltas_), position, roots[position],
                             must(commit::merkle_prove(roots, position))});
-    const auto& epoch = unit_.sample.epoch;
+    const bool held = deltas_[position].held;
+    const auto& shown = epoch(held);
     std::vector<Digest> all;
     std::uint32_t index = 0;
-    for (std::uint32_t i = 0; i < epoch.size(); ++i) {
-        all.push_back(protocol::commitment_leaf(epoch[i]));
-        if (epoch[i].commitment.delta_root == roots[position]) index = i;
+    for (std::uint32_t i = 0; i < shown.size(); ++i) {
+        all.push_back(protocol::commitment_leaf(shown[i]));
+        if (shown[i].commitment.delta_root == roots[position]) index = i;
     }
-    move(move::ShowIncluded{transcript_->outer_facts(), index, protocol::encode(epoch[index]),
+    move(move::ShowIncluded{transcript_->outer_facts(), index, protocol::encode(shown[index]),
                             must(commit::merkle_prove(all, index))});
-    const protocol::RoundRecord& record = unit_.sample.record;
+    const protocol::RoundRecord& record = held ? unit_.sample.previous : unit_.sample.record;
     cases_.push_back(
         {transcript_->at(),
          move::ProveSigner{transcript_->outer_facts(), protocol::encode(protocol::head_of(record)),
-                           protocol::prove_slot(record, epoch[index].commitment.slot),
+                           protocol::prove_slot(record, shown[index].commitment.slot),
                            transcript_->commitment()}});
 }
 

@@ -26,6 +26,12 @@ class RandomOuter : private GameWriter {
 
   private:
     void choose_deltas();
+    void choose_deltas(bool held);
+    [[nodiscard]] std::vector<OuterDelta> computed_from();
+    [[nodiscard]] std::uint32_t held() const;
+    [[nodiscard]] const std::vector<protocol::SignedCommitment>& epoch(bool held) const {
+        return held ? unit_.sample.previous_epoch : unit_.sample.epoch;
+    }
     /// Changes a bit of a tensor that the outer step made, or of what the record says of it.
     void lie();
     void declare();

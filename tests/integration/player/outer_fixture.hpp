@@ -44,10 +44,10 @@ class OuterPlayTest : public PlayersTest {
         enter_chain(verifier_, "verifier", 3);
         stake(coordinator_, "500");
         // The workers sign for this chain.
-        const auto signed_elsewhere = std::exchange(sample_.epoch, {});
         sample_.domain = domain();
-        for (const protocol::SignedCommitment& one : signed_elsewhere)
-            sample_.epoch.push_back(sample_.sign(one.commitment, one.commitment.slot));
+        for (auto* epoch : {&sample_.epoch, &sample_.previous_epoch})
+            for (protocol::SignedCommitment& one : *epoch)
+                one = sample_.sign(one.commitment, one.commitment.slot);
         run();
     }
     /// Both sides begin with the sample as it is now.
@@ -60,7 +60,14 @@ class OuterPlayTest : public PlayersTest {
         return *side.lie;
     }
 
+    /// With the round before and its epoch.
     void post_round() {
+        const protocol::RoundRecord& before = sample_.previous;
+        post(before);
+        const game::EpochRoot root = sample_.epoch_roots().previous;
+        send(admin_,
+             commitments().post_epoch({1, before.job_id, before.round, root.root, root.leaves}),
+             "epoch before");
         send(admin_,
              commitments().post_round(sample_.record.job_id, sample_.record.round,
                                       protocol::hash(sample_.record)),
@@ -69,11 +76,11 @@ class OuterPlayTest : public PlayersTest {
     /// Round, epoch and the coordinator's claim to its run; the verifier calls it wrong.
     void commit() {
         post_round();
-        const game::EpochRoot root = sample_.epoch_root();
+        const game::EpochRoot root = sample_.epoch_roots().own;
         const auto posted =
             send(admin_,
                  commitments().post_epoch(
-                     {1, sample_.record.job_id, sample_.record.round, root.root, root.leaves}),
+                     {2, sample_.record.job_id, sample_.record.round, root.root, root.leaves}),
                  "epoch");
         epoch_block_ = posted.block_number.value_or(0);
         outcome_ = sample_.outcome(coordinator_.work());
@@ -90,8 +97,10 @@ class OuterPlayTest : public PlayersTest {
         claim.key = {sample_.record.job_id, sample_.record.round, protocol::kAggregateSlot, 0};
         claim.evidence = {commitment_, sample_.record, 0, {}};
         for (const game::OuterDelta& delta : sample_.included)
-            claim.deltas.push_back({delta.slot, Digest(), delta.root});
+            claim.deltas.push_back({delta.slot, Digest(), delta.root, delta.held});
         claim.epoch = sample_.epoch;
+        if (protocol::held_of(claim.deltas) > 0)
+            claim.held = player::HeldRound{sample_.previous, sample_.previous_epoch, Digest()};
         claim.epoch_block = claim.from_block = epoch_block_;
         if (side.role == player::Role::kChallenge) claim.salt = engine::testing::seed_of(side.name);
         return claim;
@@ -102,6 +111,7 @@ class OuterPlayTest : public PlayersTest {
         claim.subject = player::Subject::kConflict;
         claim.deltas.clear();
         claim.epoch.clear();
+        claim.held.reset();
         claim.epoch_block = 0;
         claim.from_block = head();
         claim.other = std::move(other);
@@ -119,14 +129,14 @@ class OuterPlayTest : public PlayersTest {
     }
     void post(const protocol::RoundRecord& next) {
         send(admin_, commitments().post_round(next.job_id, next.round, protocol::hash(next)),
-             "next");
+             "round " + std::to_string(next.round));
     }
 
     [[nodiscard]] Digest chain_unit() const override {
         return game::unit_of(domain(), commitment_).value();
     }
-    [[nodiscard]] std::optional<game::EpochRoot> epoch_root() const override {
-        return sample_.epoch_root();
+    [[nodiscard]] std::optional<game::EpochRoots> epoch_roots() const override {
+        return sample_.epoch_roots();
     }
 
     game::testing::SampleOuter sample_{dispute::testing::kSamples[0]};

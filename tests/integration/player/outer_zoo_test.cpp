@@ -105,6 +105,66 @@ TEST_F(OuterZoo, ACommitmentThatIsNoWorkers) {
     EXPECT_EQ(games().at(0).fault->element, Amount(1)) << "another worker's slot";
 }
 
+/// Two of its five deltas are of the round before.
+class HeldZoo : public OuterZoo {
+  protected:
+    void SetUp() override {
+        sample_.add_held();
+        OuterZoo::SetUp();
+    }
+};
+
+TEST_F(HeldZoo, HeldDeltasThatCountFully) {
+    lie(coordinator_).lie_about_weights();
+    commit();
+    expect_proven("proveOuter");
+}
+
+TEST_F(HeldZoo, AHeldDeltaThatNobodyCommittedTo) {
+    Liar& liar = lie(coordinator_);
+    liar.list = sample_.included;
+    liar.list->back().root = sample_.add_delta();
+    commit();
+    expect_lost_by_clock();
+}
+
+TEST_F(HeldZoo, AHeldDeltaThatIsCalledTheRounds) {
+    Liar& liar = lie(coordinator_);
+    liar.list = sample_.included;
+    // Slot 1 has none of this round among them.
+    liar.list->at(3).held = false;
+    std::swap(liar.list->at(3), liar.list->at(2));
+    std::swap(liar.list->at(2), liar.list->at(1));
+    commit();
+    expect_lost_by_clock();
+}
+
+TEST_F(HeldZoo, ACommitmentToAHeldDeltaThatIsNoWorkers) {
+    const std::uint32_t slot = sample_.included.back().slot;
+    const auto says = sample_.commitment(slot, sample_.add_delta(), true);
+    sample_.previous_epoch[2] = protocol::sign(domain(), says, coordinator_.key);
+    ASSERT_EQ(sample_.previous_epoch[2].commitment.slot, slot);
+    sample_.included.back().root = says.delta_root;
+    run();
+    commit();
+    expect_proven("proveSigner");
+    EXPECT_EQ(games().at(0).fault->element, Amount(1)) << "another worker's slot";
+}
+
+TEST_F(HeldZoo, AChallengerThatLetsHeldDeltasCountFully) {
+    lie(verifier_).lie_about_weights();
+    commit();
+    expect_upheld();
+}
+
+/// It has a commitment for each of them.
+TEST_F(HeldZoo, AChallengerThatNeverHeardOfTheCommitmentToAHeldDelta) {
+    lie(verifier_).known_previous = sample_.previous_epoch;
+    std::swap(verifier_.lie->known_previous[0], verifier_.lie->known_previous[1]);
+    commit();
+    expect_upheld();
+}
+
 TEST_F(OuterZoo, TwoSteps) {
     change_ = [](protocol::UnitCommitment& claim) { claim.steps = 2; };
     commit();

@@ -46,8 +46,10 @@ class PlayersTest : public DeployedTest {
     virtual Party& asserter() = 0;
     virtual Party& challenger() = 0;
     [[nodiscard]] virtual Digest chain_unit() const = 0;
-    /// Of the unit's round; only games about aggregates need it.
-    [[nodiscard]] virtual std::optional<game::EpochRoot> epoch_root() const { return std::nullopt; }
+    /// Of the unit's round and of the one before; only games about aggregates need them.
+    [[nodiscard]] virtual std::optional<game::EpochRoots> epoch_roots() const {
+        return std::nullopt;
+    }
 
     void enter_chain(Party& party, std::string name, std::uint32_t key) {
         party.name = std::move(name);
@@ -125,7 +127,7 @@ class PlayersTest : public DeployedTest {
                                                    player::topics_of_unit(chain_unit()), 0, head()})
                 .value();
         const auto events = player::parse_events(contract(), logs).value();
-        return player::replay(events, epoch_root()).games;
+        return player::replay(events, epoch_roots()).games;
     }
 
     /// Whether a fault is proven, in the logs, too: they come after the state.

@@ -22,9 +22,13 @@ struct UnitLibrary::Outer {
     explicit Outer(std::size_t program) : sample(sample_of(program), 1, domain()) {
         unknown = sample.add_delta();
         // The coordinator posts the epoch's root: workers would not have signed these.
-        sample.commit(kNobodysSlot, sample.add_delta());
-        sample.commit(kForgedSlot, sample.add_delta());
+        for (const bool held : {false, true}) {
+            sample.commit(kNobodysSlot, sample.add_delta(), held);
+            sample.commit(kForgedSlot, sample.add_delta(), held);
+        }
         sample.epoch.back().signature.data[64] = 0;
+        sample.previous_epoch.back().signature.data[64] = 0;
+        sample.add_held();
         honest = sample.rerun();
     }
     SampleOuter sample;
@@ -74,6 +78,11 @@ void UnitLibrary::make_outer_liar(UnitKind& kind, Outer& outer, std::mt19937_64&
         liar.lie_about_joint(rng() % (2 * std::uint64_t{parameters}), outer.unknown);
         return;
     }
+    if (rng() % 4 == 0) {
+        kind.what = "held deltas that count fully";
+        liar.lie_about_weights();
+        return;
+    }
     const OuterTree tree = rng() % 2 == 0 ? OuterTree::kBase : OuterTree::kMomentum;
     const auto parameter = static_cast<std::uint32_t>(rng() % parameters);
     const std::uint64_t bytes = outer.sample.base.tensors[parameter].bytes.size();
@@ -88,13 +97,14 @@ void UnitLibrary::make_outer_liar(UnitKind& kind, Outer& outer, std::mt19937_64&
 
 void UnitLibrary::make_other_list(UnitKind& kind, Outer& outer, std::mt19937_64& rng) {
     std::vector<OuterDelta> list = outer.sample.included;
+    const bool held = rng() % 2 == 0;
     const auto in_slot = [&](std::uint32_t slot) {
         const auto found = std::ranges::find_if(
-            outer.sample.epoch,
+            held ? outer.sample.previous_epoch : outer.sample.epoch,
             [&](const protocol::SignedCommitment& one) { return one.commitment.slot == slot; });
-        return OuterDelta{slot, found->commitment.delta_root};
+        return OuterDelta{slot, found->commitment.delta_root, held};
     };
-    switch (rng() % 4) {
+    switch (rng() % 5) {
         case 0:
             kind.what = "a delta that nobody committed to";
             list[rng() % list.size()].root = outer.unknown;
@@ -107,12 +117,18 @@ void UnitLibrary::make_other_list(UnitKind& kind, Outer& outer, std::mt19937_64&
             kind.what = "a delta of who has no slot";
             list.push_back(in_slot(kNobodysSlot));
             break;
+        case 3:
+            kind.what = "a delta of another round than it is declared as";
+            list.push_back(in_slot(SampleOuter::kSlots[4]));
+            list.back().held = !held;
+            break;
         default:
             kind.what = "a delta under a forged signature";
             list.push_back(in_slot(kForgedSlot));
             break;
     }
-    std::ranges::sort(list, {}, &OuterDelta::slot);
+    std::ranges::sort(list, {},
+                      [](const OuterDelta& delta) { return std::pair(delta.held, delta.slot); });
     kind.outer_liar->list = std::move(list);
 }
 

@@ -37,6 +37,17 @@ class OuterLiar final : public OuterWork {
         both.insert(both.end(), roots.momentum.begin(), roots.momentum.end());
         roots.state_root = commit::merkle_root(both);
     }
+    /// Lets held deltas count as much as the others.
+    void lie_about_weights() {
+        std::vector<OuterDelta> full(included().begin(), included().end());
+        for (OuterDelta& delta : full)
+            delta.held = false;
+        OuterTrees roots = *must(work_.run(full));
+        for (std::uint32_t i = 0; i < roots.base.size(); ++i)
+            for (const OuterTree tree : {OuterTree::kBase, OuterTree::kMomentum})
+                tensors.insert_or_assign({tree, i}, *must(work_.tensor(tree, i)));
+        trees = std::move(roots);
+    }
     /// Another tensor under the record's state root than under the commitment's.
     void lie_about_joint(std::size_t leaf, const Digest& root) {
         OuterTrees& roots = lie_about_roots();

@@ -32,7 +32,7 @@ class SampleOuter {
         for (const std::size_t i : {std::size_t{0}, std::size_t{2}, std::size_t{3}})
             included.push_back({kSlots[i], epoch[i].commitment.delta_root});
         for (const std::uint32_t slot : kSlots)
-            previous_epoch.push_back(sign(commitment(slot, add_delta(), true), slot));
+            commit(slot, add_delta(), true);
     }
     /// From now on two more deltas are included, of the round before; one is of a slot that has one
     /// of this round.
@@ -58,9 +58,10 @@ class SampleOuter {
         deltas[root] = bytes;
         return root;
     }
-    /// A right commitment of a slot's worker to a delta, under the epoch.
-    void commit(std::uint32_t slot, const Digest& delta) {
-        epoch.push_back(sign(commitment(slot, delta), slot));
+    /// A right commitment of a slot's worker to a delta, under the epoch of this round or of the
+    /// one before.
+    void commit(std::uint32_t slot, const Digest& delta, bool held = false) {
+        (held ? previous_epoch : epoch).push_back(sign(commitment(slot, delta, held), slot));
     }
     [[nodiscard]] protocol::UnitCommitment commitment(std::uint32_t slot, const Digest& delta,
                                                       bool held = false) const {

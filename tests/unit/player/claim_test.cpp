@@ -62,6 +62,22 @@ Claim aggregate() {
     return claim;
 }
 
+/// Of which one delta is of the round before.
+Claim aggregate_with_held() {
+    protocol::RoundRecord before = gym::testing::round_record();
+    before.round -= 1;
+    protocol::RoundRecord record = gym::testing::round_record();
+    record.previous_record = protocol::hash(before);
+    Claim claim = claim_on(outer_step(record), record);
+    claim.key.attempt = 1;
+    claim.evidence.commitment.commitment.attempt = 1;
+    claim.subject = Subject::kAggregate;
+    claim.base_state_blob = digest(82);
+    claim.deltas = {{3, digest(90), digest(91)}, {0, digest(94), digest(95), true}};
+    claim.held = HeldRound{before, aggregate().epoch, digest(96)};
+    return claim;
+}
+
 /// Of a second commitment on the same unit.
 Claim equivocation() {
     const protocol::RoundRecord record = gym::testing::round_record();
@@ -86,8 +102,8 @@ Claim next_record() {
     return claim;
 }
 
-const std::vector<std::function<Claim()>> kSamples{train_unit, aggregate, equivocation,
-                                                   next_record};
+const std::vector<std::function<Claim()>> kSamples{train_unit, aggregate, aggregate_with_held,
+                                                   equivocation, next_record};
 
 TEST(Claim, HasOneEncoding) {
     for (const auto& sample : kSamples) {
@@ -105,7 +121,7 @@ TEST(Claim, HasOneEncoding) {
 }
 
 TEST(Claim, WhatAnotherVersionWroteIsRefused) {
-    for (const std::uint8_t format : {0, 1, 4}) {
+    for (const std::uint8_t format : {0, 1, 3, 5}) {
         Bytes bytes = encode(train_unit());
         bytes[1] = format;
         EXPECT_FALSE(decode_claim(bytes).ok()) << int{format};
@@ -122,8 +138,8 @@ TEST(Claim, OfTheFormatBeforeIsOnATrainUnit) {
     const Claim claim = train_unit();
     Bytes old = encode(claim);
     old[1] = 2;
-    old.erase(old.begin() + 3);                 // its subject
-    old.resize(old.size() - (4 + 32 + 4 + 4));  // other, momentum, deltas, epoch
+    old.erase(old.begin() + 3);                     // its subject
+    old.resize(old.size() - (4 + 32 + 4 + 4 + 1));  // other, momentum, deltas, epoch, held
     const auto decoded = decode_claim(old);
     ASSERT_TRUE(decoded.ok()) << decoded.error().message;
     EXPECT_EQ(*decoded, claim);
@@ -160,6 +176,16 @@ TEST(Claim, PartsThatDoNotBelongTogetherAreRefused) {
     refused(aggregate(), [](Claim& claim) { claim.deltas[1].slot = claim.deltas[0].slot; });
     refused(aggregate(), [](Claim& claim) { claim.evidence.path = {digest(1)}; });
     refused(aggregate(), [](Claim& claim) { claim.other = {1}; });
+    refused(train_unit(), [](Claim& claim) { claim.held = HeldRound(); });
+    refused(aggregate(), [](Claim& claim) { claim.held = aggregate_with_held().held; });
+    refused(aggregate(), [](Claim& claim) { claim.deltas[1].held = true; });
+    refused(aggregate_with_held(), [](Claim& claim) { claim.held.reset(); });
+    refused(aggregate_with_held(), [](Claim& claim) { claim.deltas[0].held = true; });
+    refused(aggregate_with_held(), [](Claim& claim) { claim.deltas[1].held = false; });
+    refused(aggregate_with_held(), [](Claim& claim) { claim.held->record.round -= 1; });
+    refused(aggregate_with_held(),
+            [](Claim& claim) { claim.held->record = claim.evidence.record; });
+    refused(equivocation(), [](Claim& claim) { claim.held = aggregate_with_held().held; });
     refused(equivocation(), [](Claim& claim) { claim.role = Role::kDefend; });
     refused(equivocation(), [](Claim& claim) { claim.other.pop_back(); });
     refused(equivocation(), [](Claim& claim) { claim.epoch = aggregate().epoch; });
@@ -201,6 +227,18 @@ TEST_F(ClaimStoreTest, NeedsEveryBlobOfItsClaims) {
     EXPECT_FALSE(store->needs(Digest()));
     ASSERT_TRUE(store->remove(aggregate()).ok());
     EXPECT_FALSE(store->needs(digest(91)));
+}
+
+/// Not the base state of the round before, which may be unknown or gone.
+TEST_F(ClaimStoreTest, NeedsHeldDeltasAndNoMoreOfTheirRound) {
+    const auto store = open();
+    ASSERT_TRUE(store->save(aggregate_with_held()).ok());
+    EXPECT_TRUE(store->needs(digest(95)));
+    EXPECT_FALSE(store->needs(digest(96)));
+    const auto deltas = outer_deltas_of(aggregate_with_held());
+    ASSERT_EQ(deltas.size(), 2U);
+    EXPECT_EQ(deltas[0], (game::OuterDelta{3, digest(91), false}));
+    EXPECT_EQ(deltas[1], (game::OuterDelta{0, digest(95), true}));
 }
 
 TEST_F(ClaimStoreTest, TakesNoClaimThatItCouldNotRead) {

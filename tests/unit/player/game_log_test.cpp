@@ -36,6 +36,7 @@ class GameLogTest : public ::testing::Test {
         contracts::Opened opened;
         opened.game = digest(id);
         opened.unit = unit_;
+        opened.cursor = start_;
         opened.data = game::encode_open(evidence_, digest(0));
         happened_.push_back({opened, Digest(), 0});
     }
@@ -131,21 +132,22 @@ class AggregateLogTest : public GameLogTest {
         says.steps = 1;
         says.tokens = 0;
         engine::StepRecord step;
-        step.batch_root = engine::included_root(1, digest(301));  // the tree of one delta
+        step.batch_root = engine::included_root(1, 0, digest(301));  // the tree of one delta
         step.state_root = digest(302);
         record_ = engine::encode_step_record(step);
         says.records_root = engine::records_root({&step, 1});
         evidence_.commitment = sign(says);
-        facts_of_outer_ = game::outer_facts_of(says, evidence_.record, epoch_);
+        facts_of_outer_ = game::outer_facts_of(says, evidence_.record, epochs_);
+        start_ = game::start_of(unit_, facts_of_outer_);
     }
     static protocol::SignedCommitment sign(const protocol::UnitCommitment& says) {
         return protocol::sign(gym::testing::domain(), says, gym::testing::key(1));
     }
-    GameRecord replayed(const std::optional<game::EpochRoot>& epoch) {
-        return replay(happened_, epoch).games.at(0);
+    GameRecord replayed(const std::optional<game::EpochRoots>& epochs) {
+        return replay(happened_, epochs).games.at(0);
     }
 
-    const game::EpochRoot epoch_{digest(303), 7};
+    const game::EpochRoots epochs_{{digest(303), 7}, {digest(304), 8}};
     Bytes record_;
     game::OuterFacts facts_of_outer_;
 };
@@ -154,8 +156,8 @@ TEST_F(AggregateLogTest, ItsGamesAreReadWithTheEpochOfItsRound) {
     open(1);
     EXPECT_FALSE(replayed(std::nullopt).transcript);
     EXPECT_NE(replayed(std::nullopt).unreadable, "");
-    const game::Cursor start = game::start_of(unit_, facts_of_outer_);
-    EXPECT_EQ(replayed(epoch_).transcript->at(), start);
+    const game::Cursor start = start_;
+    EXPECT_EQ(replayed(epochs_).transcript->at(), start);
     const game::Move move =
         game::move::DeclareOuter{facts_of_outer_, record_, {digest(301)}, {0, 0, 0, 9}};
     contracts::Moved moved;
@@ -165,13 +167,25 @@ TEST_F(AggregateLogTest, ItsGamesAreReadWithTheEpochOfItsRound) {
     moved.position = game::hash_of(std::get<game::Cursor>(game::decide(start, move).value()));
     moved.data = game::encode_call({digest(1), start, move});
     happened_.push_back({moved, Digest(), 0});
-    const GameRecord game = replayed(epoch_);
+    const GameRecord game = replayed(epochs_);
     ASSERT_TRUE(game.transcript) << game.unreadable;
     EXPECT_EQ(game::hash_of(game.transcript->at()), moved.position);
     ASSERT_EQ(game.transcript->included().size(), 1U);
     EXPECT_EQ(game.transcript->included()[0], (game::OuterDelta{9, digest(301)}));
     // Facts of another epoch are another unit's.
-    EXPECT_FALSE(replayed(game::EpochRoot{digest(303), 8}).transcript);
+    EXPECT_FALSE(replayed(game::EpochRoots{{digest(303), 8}, epochs_.previous}).transcript);
+    EXPECT_FALSE(replayed(game::EpochRoots{epochs_.own, {digest(304), 9}}).transcript);
+    EXPECT_FALSE(replayed(game::EpochRoots{epochs_.own, {}}).transcript);
+}
+
+/// A coordinator must not make a game unreadable by an epoch that it posts afterwards.
+TEST_F(AggregateLogTest, AnEpochOfTheRoundBeforeThatCameLaterIsNotInTheGame) {
+    const game::UnitFacts without =
+        game::outer_facts_of(evidence_.commitment.commitment, evidence_.record, {epochs_.own, {}});
+    start_ = game::start_of(unit_, without);
+    open(1);
+    EXPECT_EQ(replayed(game::EpochRoots{epochs_.own, {}}).transcript->at(), start_);
+    EXPECT_EQ(replayed(epochs_).transcript->at(), start_);
 }
 
 TEST_F(AggregateLogTest, AConflictIsOverWithItsOpening) {

@@ -206,6 +206,8 @@ json::object to_json(const DisputeReport& report) {
                      {"slot", nullptr},
                      {"attempt", nullptr},
                      {"aggregate", nullptr},
+                     {"deltas", nullptr},
+                     {"held_deltas", nullptr},
                      {"asserter", log.opened.asserter.hex()},
                      {"challenger", log.opened.challenger.hex()},
                      {"status", std::string(to_string(report.now.game.status))},
@@ -227,8 +229,12 @@ json::object to_json(const DisputeReport& report) {
         out["attempt"] = log.key->attempt;
         out["aggregate"] = log.key->slot == protocol::kAggregateSlot;
     }
-    out["fault"] = log.fault ? json::value(fault_json(*log.fault, position_after(log.course)))
-                             : json::value(nullptr);
+    const GamePosition where = position_after(log.course);
+    if (where.aggregate) {
+        out["deltas"] = where.deltas;
+        out["held_deltas"] = where.held;
+    }
+    out["fault"] = log.fault ? json::value(fault_json(*log.fault, where)) : json::value(nullptr);
     out["bond_burned_wei"] =
         log.ended ? json::value(log.ended->burned.to_string()) : json::value(nullptr);
     out["unit_faulty"] = report.now.unit.proven_at_s != 0;

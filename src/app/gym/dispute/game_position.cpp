@@ -110,10 +110,21 @@ std::string outer_text(const GamePosition& where) {
     return out;
 }
 
+std::string delta_text(std::uint64_t slot, bool held) {
+    return std::string(held ? "the held delta" : "the delta") + " of slot " + number(slot) +
+           " in the aggregate";
+}
+
 std::string included_text(const GamePosition& where) {
-    return where.included_slot
-               ? "the delta of slot " + number(*where.included_slot) + " in the aggregate"
-               : "a delta in the aggregate";
+    return where.included_slot ? delta_text(*where.included_slot, where.included_held)
+                               : "a delta in the aggregate";
+}
+
+std::string inputs_text(const GamePosition& where) {
+    std::string out = "the aggregate and its inputs";
+    if (where.held > 0)
+        out += ", " + number(where.held) + " of " + number(where.deltas) + " deltas held";
+    return out;
 }
 
 std::string tensor_text(const GamePosition& where) {
@@ -219,13 +230,19 @@ void GamePosition::follow(const game::Move& move) {
             if constexpr (std::is_same_v<One, game::move::PickStep>)
                 step = static_cast<std::uint32_t>(one.to.after.index);
             if constexpr (std::is_same_v<One, game::move::PickDelta>) delta = true;
-            if constexpr (std::is_same_v<One, game::move::DeclareOuter>) aggregate = true;
+            if constexpr (std::is_same_v<One, game::move::DeclareOuter>) {
+                aggregate = true;
+                deltas = one.deltas.size();
+                held = one.held;
+            }
             if constexpr (std::is_same_v<One, game::move::PickOuter>) tree = one.tree;
             if constexpr (std::is_same_v<One, game::move::PickOuterTensor>)
                 parameter = static_cast<std::uint32_t>(one.to.index);
             if constexpr (std::is_same_v<One, game::move::PickElement>) element = one.element;
-            if constexpr (std::is_same_v<One, game::move::PickIncluded>)
+            if constexpr (std::is_same_v<One, game::move::PickIncluded>) {
                 included_slot = slot_at(one.slots, one.position);
+                included_held = one.position >= one.frame.deltas - one.frame.held;
+            }
             if constexpr (requires { one.frame.state_before; }) step = one.frame.step;
             if constexpr (requires { one.frame.macro_root; }) take_op(one.frame);
             if constexpr (requires { one.op.macro_root; }) take_op(one.op);
@@ -314,14 +331,14 @@ std::string place_text(const game::Cursor& cursor, const GamePosition& where) {
         case Stage::kChunks:
             return tensor_text(where) + ", " + leaves_below(cursor, "chunk");
         case Stage::kOuter:
-            return "the aggregate and its inputs";
+            return inputs_text(where);
         case Stage::kOuterState:
             return outer_state_text(cursor, where);
         case Stage::kColumn:
             return outer_text(where) + ", element " + number(cursor.index) + " of " +
                    number(cursor.leaves) + " deltas";
         case Stage::kIncluded:
-            return "the delta of slot " + number(cursor.index) + " in the aggregate";
+            return delta_text(cursor.index, cursor.leaves == game::kHeldLeaves);
     }
     return "stage " + number(static_cast<std::uint8_t>(cursor.stage));
 }

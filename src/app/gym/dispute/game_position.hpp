@@ -30,7 +30,10 @@ struct GamePosition {
     game::OuterTree tree = game::OuterTree::kNone;
     std::optional<std::uint32_t> parameter;
     std::optional<std::uint64_t> element;        ///< of the parameter
+    std::size_t deltas = 0;                      ///< that it has declared
+    std::uint32_t held = 0;                      ///< of them, of the round before
     std::optional<std::uint32_t> included_slot;  ///< whose delta it may have no right to
+    bool included_held = false;                  ///< that delta is one of the round before
 
     void follow(const game::Move& move);
 };
