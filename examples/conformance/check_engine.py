@@ -148,17 +148,18 @@ def check_unit(unit):
            unit["evaluation"]["root"])
 
 
-def check_aggregate(vector, by_name):
+def check_aggregate(name, vector, by_name):
+    held = vector["held"]
     of = [by_name[name] for name in vector["deltas_of"]]
     train = programs.decode(unpack(of[0]["program"]["file"]))
     deltas = [bytes.fromhex(unit["delta"]) for unit in of]
-    program = units.aggregate_program(train, len(deltas))
-    expect("aggregate: file", programs.encode(program), unpack(vector["program"]["file"]).hex())
-    check_program("aggregate", vector["program"], program)
+    program = units.aggregate_program(train, len(deltas), held)
+    expect(f"{name}: file", programs.encode(program), unpack(vector["program"]["file"]).hex())
+    check_program(name, vector["program"], program)
     state = units.outer_state(train, base_of(train, of[0]))
     for number, step in enumerate(vector["steps"]):
-        state, record = units.outer_step(program, state, deltas)
-        where = f"aggregate {number}"
+        state, record = units.outer_step(program, state, deltas, held)
+        where = f"{name} {number}"
         expect(f"{where}: record", record, step["record"])
         expect(f"{where}: records root", units.records_root([record]), step["records_root"])
         expect(f"{where}: base", units.state_root(program, state, (PARAM,)), step["final_state_root"])
@@ -170,4 +171,5 @@ def check_units(folder):
     file = read(folder, "units")
     for unit in file["units"]:
         check_unit(unit)
-    check_aggregate(file["aggregate"], {unit["name"]: unit for unit in file["units"]})
+    for name in ("aggregate", "held_aggregate"):
+        check_aggregate(name, file[name], {unit["name"]: unit for unit in file["units"]})

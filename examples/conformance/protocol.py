@@ -26,11 +26,12 @@ def unit_id(job, round_, slot):
 
 
 def encode_head(head, slots, included):
-    """`head` by the names of HEAD; slots: (worker, rate, steps), by number; included: (slot, unit, delta root)."""
+    """`head` by the names of HEAD; slots: (worker, rate, steps), by number; included: (slot, unit, delta root,
+    whether it was held)."""
     out = struct.pack(">H32sQ", 3, head["job"], head["round"]) + b"".join(head[name] for name in HEAD[2:12])
     out += struct.pack(">IQQHII", *(head[name] for name in HEAD[12:]))
     slot_leaves = [sha(b"gym.slot_terms.v1", struct.pack(">I20sII", i, *s)) for i, s in enumerate(slots)]
-    delta_leaves = [sha(b"gym.included_delta.v1", struct.pack(">I32s32s", *d)) for d in included]
+    delta_leaves = [sha(b"gym.included_delta.v1", struct.pack(">I32s32s?", *d)) for d in included]
     out += struct.pack(">I32s", len(slots), merkle_root(slot_leaves))
     return out + struct.pack(">I32s", len(included), merkle_root(delta_leaves))
 
@@ -43,8 +44,8 @@ def decode_round_record(data):
     head = dict(zip(HEAD, (*fields[1:3], *roots, *fields[4:10])))
     slots = [struct.unpack_from(">20sII", data, 464 + 28 * i) for i in range(fields[10])]
     at = 464 + 28 * len(slots)
-    included = [struct.unpack_from(">I32s32s", data, at + 68 * i) for i in range(fields[12])]
-    assert len(data) == at + 68 * len(included)
+    included = [struct.unpack_from(">I32s32s?", data, at + 69 * i) for i in range(fields[12])]
+    assert len(data) == at + 69 * len(included)
     assert encode_head(head, slots, included) == data[:464]
     return head, data[:464], slots, included
 

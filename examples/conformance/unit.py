@@ -157,8 +157,8 @@ def run_unit(program, dataset, seed, base, unit):
 
 # Programs that follow from a train program.
 
-def aggregate_program(train, deltas):
-    """The outer step over so many deltas."""
+def aggregate_program(train, deltas, held=0):
+    """The outer step over so many deltas, of which the last `held` are of the round before."""
     slots, ops = [], []
 
     def slot(*fields, **named):
@@ -172,11 +172,20 @@ def aggregate_program(train, deltas):
 
     constants = [train.slots[programs.slot_named(train, f"outer.{n}")] for n in ("learning_rate", "momentum")]
     rate, mu = (slot(*c) for c in constants)
-    count = op("fill", [], (1,), [bits.to_bits(float(deltas))])
+    # Where some are held, but not all, the others count twice.
+    timely = deltas - held
+    weighted = 0 < held < deltas
+    count = op("fill", [], (1,), [bits.to_bits(float(2 * timely + held if weighted else deltas))])
+    if weighted:
+        value = primitives.to_bytes(1, [2.0] * timely + [1.0] * held)
+        weights = slot(CONSTANT, 1, (deltas, 1), "outer.weights", value=value)
     for p in state_slots(train, (PARAM,)):
         base = slot(*p)
         momentum = slot(STATE, 1, p.dims, "momentum." + p.name, 1, 0)
-        delta = slot(INPUT, 1, (deltas, *p.dims), "delta." + p.name)
+        dims = (deltas, prod(p.dims)) if weighted else (deltas, *p.dims)
+        delta = slot(INPUT, 1, dims, "delta." + p.name)
+        if weighted:
+            delta = op("mul", [delta, weights], dims)
         mean = op("div", [op("column_sum", [delta], p.dims), count], p.dims)
         moved = op("fma", [momentum, mu, mean], p.dims)
         direction = op("fma", [moved, mu, mean], p.dims)
@@ -244,8 +253,9 @@ def outer_state(train, base):
     return state
 
 
-def outer_step(program, state, deltas):
-    """An outer step over deltas, as bytes and in slot order: the next state, and its step record."""
+def outer_step(program, state, deltas, held=0):
+    """An outer step over deltas, as bytes, those of its round in slot order and then the held ones: the next state, and
+    its step record."""
     inputs, at = {}, 16
     params = state_slots(program, (PARAM,))
     for s in params:
@@ -253,7 +263,7 @@ def outer_step(program, state, deltas):
         inputs["delta." + s.name] = [v for d in deltas for v in primitives.from_bytes(1, d[at:at + size])]
         at += size
     _, state = run(program, state, inputs)
-    included = sha(b"gym.included.v1", struct.pack(">I", len(deltas)),
+    included = sha(b"gym.included.v2", struct.pack(">II", len(deltas), held),
                    merkle_root([programs.blob_root(d) for d in deltas]))
     both = [value_root(s, state[prefix + s.name]) for prefix in ("", "momentum.") for s in params]
     return state, encode_record(0, included, 0, 0, False, None, merkle_root(both))

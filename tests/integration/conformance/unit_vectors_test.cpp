@@ -90,16 +90,17 @@ json::object vector_of(const SampleUnit& sample) {
             {"evaluation", evaluation_vector(sample)}};
 }
 
-/// The outer step over the deltas of the first two units, after a round whose momentum is the first
-/// delta.
-json::object aggregate_vector(const std::vector<SampleUnit>& samples) {
+/// Outer steps over the deltas of the first two units. @param held how many, the last ones, are of
+/// the round before.
+json::object aggregate_vector(const std::vector<SampleUnit>& samples, std::size_t held) {
     const program::Program& train = samples[0].program;
     const engine::State& base = samples[0].base;
     std::vector<engine::Delta> deltas;
     for (std::size_t i = 0; i < 2; ++i)
         deltas.push_back(engine::Delta::decode(train, run(samples[i]).unit.delta).value());
-    const auto first = engine::run_aggregate(train, base, {}, deltas).value();
-    const auto second = engine::run_aggregate(train, first.base, first.momentum, deltas).value();
+    const auto first = engine::run_aggregate(train, base, {}, deltas, held).value();
+    const auto second =
+        engine::run_aggregate(train, first.base, first.momentum, deltas, held).value();
     json::array steps;
     for (const engine::AggregateResult* result : {&first, &second})
         steps.emplace_back(json::object{{"record", to_hex(encode_step_record(result->records[0]))},
@@ -108,6 +109,7 @@ json::object aggregate_vector(const std::vector<SampleUnit>& samples) {
                                         {"delta_root", result->momentum_root.hex()},
                                         {"flops", result->flops}});
     return {{"deltas_of", {samples[0].name, samples[1].name}},
+            {"held", held},
             {"program", program_vector(first.program)},
             {"steps", steps}};
 }
@@ -117,7 +119,9 @@ TEST(ConformanceVectors, OfUnitsAreWhatTheEngineComputes) {
     json::array units;
     for (const SampleUnit& sample : samples)
         units.push_back(vector_of(sample));
-    expect_committed("units", {{"units", units}, {"aggregate", aggregate_vector(samples)}});
+    expect_committed("units", {{"units", units},
+                               {"aggregate", aggregate_vector(samples, 0)},
+                               {"held_aggregate", aggregate_vector(samples, 1)}});
 }
 
 /// The programs of tests/vectors/trace_roots.txt (tests/unit/dispute/sample_programs.hpp), too
