@@ -95,14 +95,16 @@ Result<blob::VerifiedBlob> DeltaLoader::run_again(const DeltaRound& round,
     return made;
 }
 
-std::vector<WrongDelta> DeltaLoader::take_wrong() {
+std::vector<WrongDelta> DeltaLoader::take_wrong(std::span<const Digest> records) {
     std::vector<WrongDelta> out;
-    for (Findings& findings : rounds_)
+    for (Findings& findings : rounds_) {
+        if (std::ranges::find(records, findings.round) == records.end()) continue;
         for (auto& [delta, wrong] : findings.wrong) {
             if (!std::exchange(wrong.asked, false) || wrong.settled) continue;
             out.push_back(
                 {findings.round, delta, wrong.computed, std::exchange(wrong.named, true)});
         }
+    }
     return out;
 }
 

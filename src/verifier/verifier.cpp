@@ -97,7 +97,7 @@ Result<PendingReport> VerifierImpl::compute(const records::VerifyTask& task,
         protocol::trace_challenge_digest(network.domain(), task.beacon, report.unit));
     const auto result =
         reexecute(loader_, deltas_, task, report.challenge_signature, run_options(task, stop));
-    for (const node::WrongDelta& wrong : deltas_.take_wrong())
+    for (const node::WrongDelta& wrong : deltas_.take_wrong(rounds_of(task)))
         accuse_delta(task, wrong);
     if (!result.ok()) return result.error();
     report.records_root = result->roots.records;

@@ -34,6 +34,13 @@ inline bool is_other_aggregate(const records::VerifyTask& task, const protocol::
     return is_aggregate(task) && report.records_root != task.commitment.commitment.records_root;
 }
 
+/// Hashes of the records of the rounds that the task's deltas are from.
+inline std::vector<Digest> rounds_of(const records::VerifyTask& task) {
+    std::vector<Digest> out{protocol::hash(task.record)};
+    if (task.earlier) out.push_back(protocol::hash(task.earlier->record));
+    return out;
+}
+
 class VerifierImpl final : public Verifier {
   public:
     VerifierImpl(rpc::Coordinator& coordinator, const crypto::PrivateKey& key,

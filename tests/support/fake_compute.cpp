@@ -66,12 +66,15 @@ Result<coordinator::Compute::DeltaPtr> FakeCompute::check_delta(ByteView,
     return DeltaPtr(std::make_shared<const FakeDelta>(delta));
 }
 
-Result<coordinator::Compute::Aggregated> FakeCompute::aggregate(
-    ByteView program, ByteView base, ByteView momentum, const std::vector<DeltaPtr>& deltas) {
+Result<coordinator::Compute::Aggregated> FakeCompute::aggregate(ByteView program, ByteView base,
+                                                                ByteView momentum,
+                                                                const std::vector<DeltaPtr>& deltas,
+                                                                std::size_t held) {
     if (aggregate_fails) return fail(ErrorCode::kIo, "the disk is full");
     commit::Hasher hasher;
     for (const DeltaPtr& delta : deltas)
         hasher.update(dynamic_cast<const FakeDelta&>(*delta).blob.bytes());
+    if (held > 0) hasher.update_u64(held);
     const Digest all = hasher.finish();
     Aggregated out;
     out.program = rooted("outer", program);

@@ -50,7 +50,7 @@ Result<std::vector<double>> train_rounds(const program::TrainConfig& config,
     for (std::uint64_t round = 0; round < job.rounds; ++round) {
         GYM_TRY(const auto deltas, deltas_of(train, base, dataset, job, round));
         GYM_TRY(auto next,
-                engine::run_aggregate(train, base, momentum, deltas, {.threads = job.threads}));
+                engine::run_aggregate(train, base, momentum, deltas, 0, {.threads = job.threads}));
         base = std::move(next.base);
         momentum = std::move(next.momentum);
         GYM_TRY(const double after, loss_of(train, base, dataset, job));

@@ -39,6 +39,7 @@ class FakeChain final : public coordinator::ChainPort {
     void play(const registry::DisputedUnit& unit);
     bool down = false;
     std::map<std::uint64_t, coordinator::EpochPost> epochs;
+    std::optional<Digest> beacon;           ///< of every block; absent: each has its own
     int posts = 0;                          ///< that were new
     std::optional<Address> games_contract;  ///< absent: it plays no games
     std::uint64_t window_blocks = 1'000;

@@ -291,6 +291,46 @@ TEST(Quorum, CountsTheStepsThatAreCommitted) {
     EXPECT_TRUE(reached({0, 1, 2, 3}));
 }
 
+TEST(HeldUnits, DoNotKeepARoundWhereHalfOfItsStepsAreAccepted) {
+    registry::JobTerms terms = adaptive();
+    terms.rounds = 3;
+    terms.elastic.hold_drawn = true;
+    protocol::RoundRecord record;
+    record.round = 2;
+    for (std::uint32_t slot = 0; slot < 4; ++slot)
+        record.slots.push_back({slot, address(1), kPpm, slot == 3 ? 60U : 20U});
+    const auto may = [&](std::vector<UnitState> states) {
+        std::vector<registry::Unit> units;
+        for (std::uint32_t slot = 0; slot < states.size(); ++slot)
+            units.push_back(unit(states[slot], slot));
+        return may_hold(terms, record, units);
+    };
+    using enum UnitState;
+    EXPECT_TRUE(may({kUnsampled, kUnsampled, kVerified, kSampled})) << "60 of 120 steps";
+    EXPECT_FALSE(may({kUnsampled, kUnsampled, kSampled, kReported}));
+    EXPECT_TRUE(may({kSampled, kSampled, kSampled, kUnsampled}));
+    EXPECT_FALSE(may({kSampled, kSampled, kSampled, kSampled}));
+    record.round = 3;
+    EXPECT_FALSE(may({kUnsampled, kUnsampled, kUnsampled, kSampled})) << "the last round waits";
+    record.round = 2;
+    terms.elastic.hold_drawn = false;
+    EXPECT_FALSE(may({kUnsampled, kUnsampled, kUnsampled, kSampled}));
+}
+
+TEST(HeldUnits, LeaveRoomForThoseOfTheRoundBefore) {
+    registry::Job wanted = job();
+    wanted.terms.slots_max = 1'000;
+    const std::uint64_t delta = delta_bytes_max(wanted);
+    EXPECT_EQ(slots_of_round(wanted, 30 * delta), 30U);
+    EXPECT_EQ(deltas_of_aggregate(wanted, 30 * delta), 30U);
+    wanted.terms.elastic.hold_drawn = true;
+    EXPECT_EQ(slots_of_round(wanted, 30 * delta), 20U);
+    EXPECT_EQ(slots_of_round(wanted, 1'000'000 * delta), 682U);
+    EXPECT_EQ(slots_of_round(wanted, delta), 1U);
+    wanted.terms.slots_max = 4;
+    EXPECT_EQ(slots_of_round(wanted, 30 * delta), 4U);
+}
+
 // A round on its way.
 
 TEST(RoundSteps, ARoundTakesOneStepAfterTheOther) {

@@ -250,7 +250,7 @@ TEST_F(EngineComputeTest, AggregatesDeltasIntoTheNextBase) {
         deltas.push_back(
             compute->check_delta(prepared.program.bytes, work(prepared, slot).delta).value());
     const auto next = compute->aggregate(prepared.program.bytes, prepared.base.bytes,
-                                         prepared.momentum.bytes, deltas);
+                                         prepared.momentum.bytes, deltas, 0);
     ASSERT_TRUE(next.ok()) << next.error().message;
     EXPECT_NE(next->base.root, prepared.base.root);
     EXPECT_NE(next->momentum.root, prepared.momentum.root);

@@ -55,6 +55,38 @@ TEST(Aggregate, IsTheMeanWithNesterovMomentum) {
     EXPECT_EQ(first->records.size(), 1U);
 }
 
+/// The third of three is of the round before: the mean is (2 a + 2 b + c) / 5.
+TEST(Aggregate, CountsHeldDeltasHalf) {
+    const SmallUnit unit;
+    const auto deltas = three_deltas(unit);
+    const auto held = run_aggregate(unit.program, unit.base, {}, deltas, 1);
+    ASSERT_TRUE(held.ok()) << held.error().message;
+    for (const std::size_t i : {0U, 5U, 77U}) {
+        const double mean =
+            (2 * double{element(deltas[0].tensor(0), i)} +
+             2 * double{element(deltas[1].tensor(0), i)} + element(deltas[2].tensor(0), i)) /
+            5;
+        EXPECT_NEAR(element(held->momentum, 0, i), mean, 1e-9 + std::abs(mean) * 1e-5);
+    }
+    const auto plain = run_aggregate(unit.program, unit.base, {}, deltas).value();
+    EXPECT_NE(held->base_root, plain.base_root);
+    EXPECT_NE(held->records[0].batch_root, plain.records[0].batch_root);
+    const auto all = run_aggregate(unit.program, unit.base, {}, deltas, 3).value();
+    EXPECT_EQ(all.base_root, plain.base_root) << "alone they are as good as others";
+    EXPECT_NE(all.records[0].batch_root, plain.records[0].batch_root) << "the list says so";
+
+    for (const std::uint64_t elements_max : {16ULL, 999ULL})
+        EXPECT_EQ(
+            run_aggregate(unit.program, unit.base, {}, deltas, 1, {}, elements_max)->base_root,
+            held->base_root);
+    EXPECT_EQ(run_aggregate(unit.program, unit.base, {}, deltas, 4).error().code,
+              ErrorCode::kInvalidArgument);
+    EngineOptions scalar;
+    scalar.isa = "scalar";
+    EXPECT_EQ(run_aggregate(unit.program, unit.base, {}, deltas, 1, scalar)->base_root,
+              held->base_root);
+}
+
 TEST(Aggregate, DoesNotDependOnTheOrderOfDeltasOrTheEngine) {
     const SmallUnit unit;
     auto deltas = three_deltas(unit);
@@ -65,7 +97,7 @@ TEST(Aggregate, DoesNotDependOnTheOrderOfDeltasOrTheEngine) {
     scalar.isa = "scalar";
     scalar.threads = 2;
     const auto swapped =
-        run_aggregate(unit.program, unit.base, zero_momentum(unit.base), deltas, scalar);
+        run_aggregate(unit.program, unit.base, zero_momentum(unit.base), deltas, 0, scalar);
     ASSERT_TRUE(swapped.ok());
     EXPECT_EQ(swapped->base_root, expected->base_root);
     EXPECT_EQ(swapped->momentum_root, expected->momentum_root);
@@ -79,7 +111,7 @@ TEST(Aggregate, InPartsOfParametersIsTheSame) {
     const auto whole = run_aggregate(unit.program, first.base, first.momentum, deltas).value();
     for (const std::uint64_t elements_max : {3 * 100 + 2, 3 * 1000}) {
         const auto parts =
-            run_aggregate(unit.program, first.base, first.momentum, deltas, {}, elements_max);
+            run_aggregate(unit.program, first.base, first.momentum, deltas, 0, {}, elements_max);
         ASSERT_TRUE(parts.ok()) << parts.error().message;
         EXPECT_EQ(parts->base, whole.base);
         EXPECT_EQ(parts->momentum, whole.momentum);

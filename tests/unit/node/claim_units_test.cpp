@@ -73,8 +73,8 @@ class ClaimUnitsTest : public ::testing::Test {
             commit::merkle_root(std::vector{protocol::commitment_leaf(
                 claim.epoch.empty() ? claim.evidence.commitment : claim.epoch[0])}),
             1};
-        const auto facts =
-            game::unit_facts_of(claim.evidence.commitment.commitment, claim.evidence.record, epoch);
+        const auto facts = game::unit_facts_of(claim.evidence.commitment.commitment,
+                                               claim.evidence.record, {epoch, {}});
         return {facts,
                 game::start_of(game::unit_of(domain_, claim.evidence.commitment).value(), facts)};
     }

@@ -48,6 +48,10 @@ class DeltaLoaderTest : public ::testing::Test {
         out.round = round;
         return out;
     }
+    /// Of the round that most tests ask about.
+    std::vector<WrongDelta> take_wrong() {
+        return loader_.take_wrong(std::vector{protocol::hash(job_.record)});
+    }
     void expect_wrong(const Result<blob::VerifiedBlob>& loaded, unsigned ran) {
         ASSERT_FALSE(loaded.ok());
         EXPECT_EQ(loaded.error().code, ErrorCode::kMismatch) << loaded.error().message;
@@ -100,29 +104,32 @@ TEST_F(DeltaLoaderTest, FetchingRunsNothing) {
 }
 
 TEST_F(DeltaLoaderTest, AWrongOneIsNamedUntilItIsSettled) {
-    EXPECT_TRUE(loader_.take_wrong().empty());
+    EXPECT_TRUE(take_wrong().empty());
     for (const bool named : {false, true, true}) {
         expect_wrong(load(wrong_), 1);
-        const auto found = loader_.take_wrong();
+        const auto found = take_wrong();
         ASSERT_EQ(found.size(), 1u);
         EXPECT_EQ(found[0].claimed, wrong_);
         EXPECT_EQ(found[0].computed, unit_.delta.root());
         EXPECT_EQ(found[0].named, named);
-        EXPECT_TRUE(loader_.take_wrong().empty()) << "nobody asked for it";
+        EXPECT_TRUE(take_wrong().empty()) << "nobody asked for it";
     }
-    loader_.settle(wrong_);
+    loader_.settle({protocol::hash(job_.record), wrong_, {}});
     expect_wrong(load(wrong_), 1);
-    EXPECT_TRUE(loader_.take_wrong().empty());
+    EXPECT_TRUE(take_wrong().empty());
 }
 
-TEST_F(DeltaLoaderTest, WhatIsNamedIsOfTheRoundThatWasAskedForLast) {
+TEST_F(DeltaLoaderTest, WhatIsNamedIsOfTheRoundsThatAreAskedFor) {
     const game::OuterDelta another{0, commit::sha256(as_bytes("of no unit either"))};
     expect_wrong(load(wrong_), 1);
     expect_wrong(load(another, other(2)), 2);
     expect_wrong(load(wrong_), 2);
-    const auto found = loader_.take_wrong();
+    const auto found = take_wrong();
     ASSERT_EQ(found.size(), 1u);
     EXPECT_EQ(found[0].claimed, wrong_);
+    const auto earlier = loader_.take_wrong(std::vector{protocol::hash(other(2))});
+    ASSERT_EQ(earlier.size(), 1u);
+    EXPECT_EQ(earlier[0].claimed, another);
 }
 
 TEST_F(DeltaLoaderTest, AWrongOneIsNotRightWhenItsBytesAreShownAfterAll) {

@@ -186,6 +186,17 @@ TEST(AggregateProgram, StacksDeltasAndCarriesMomentum) {
     EXPECT_EQ(constant_of(*aggregate, kOuterMomentum), (std::vector<float>{0.9F}));
 }
 
+TEST(AggregateProgram, WeighsHeldDeltasHalf) {
+    const auto train = train_program(small_config());
+    const auto plain = aggregate_program(*train, 3);
+    const auto held = aggregate_program(*train, 3, 1);
+    ASSERT_TRUE(held.ok()) << held.error().message;
+    EXPECT_EQ(constant_of(*held, "outer.weights"), (std::vector<float>{2, 2, 1}));
+    EXPECT_NE(*held, *plain);
+    EXPECT_EQ(*aggregate_program(*train, 3, 3), *plain) << "alone they are as good as others";
+    EXPECT_EQ(*aggregate_program(*train, 3, 0), *plain);
+}
+
 /// 100 deltas of the embedding of llama-7b are 13,107,200,000 elements.
 TEST(AggregateProgram, TakesParametersInPartsWhereTheirDeltasAreTooLarge) {
     const Preset& preset = *find_preset("llama-7b");
@@ -224,6 +235,7 @@ TEST(AggregateProgram, RefusesWhatCannotBeAggregated) {
     const auto train = train_program(small_config());
     EXPECT_FALSE(aggregate_program(*train, 0).ok());
     EXPECT_FALSE(aggregate_program(*train, kDeltasMax + 1).ok());
+    EXPECT_FALSE(aggregate_program(*train, 2, 3).ok());
     EXPECT_FALSE(aggregate_program(*evaluation_program(*train), 2).ok());
     EXPECT_FALSE(evaluation_program(*aggregate_program(*train, 2)).ok());
 }

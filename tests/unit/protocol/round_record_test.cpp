@@ -55,6 +55,13 @@ TEST(RoundRecord, ARecordThatBreaksARuleIsRefused) {
         {"rate above one", [](RoundRecord& r) { r.slots[0].sampling_rate_ppm = kPpm + 1; }},
         {"deltas before round 1", [](RoundRecord& r) { r.round = 1; }},
         {"order of deltas", [](RoundRecord& r) { std::swap(r.included[0], r.included[1]); }},
+        {"held delta before another", [](RoundRecord& r) { r.included[0].held = true; }},
+        {"held delta twice",
+         [](RoundRecord& r) {
+             r.included[0] = r.included[1] = {3, {}, {}, true};
+         }},
+        {"held delta in round 2",
+         [](RoundRecord& r) { r.included.back().held = true, r.round = 2; }},
     };
     ASSERT_TRUE(validate(round_record()).ok());
     for (const auto& [name, change] : breaks) {
@@ -108,6 +115,7 @@ TEST(RoundRecord, TheHeadOfEveryOtherRecordIsAnother) {
     EXPECT_TRUE(differs([](RoundRecord& r) { r.included.pop_back(); }));
     EXPECT_TRUE(differs([](RoundRecord& r) { r.included[1].unit = r.included[0].unit; }));
     EXPECT_TRUE(differs([](RoundRecord& r) { r.included[1].slot = 2; }));
+    EXPECT_TRUE(differs([](RoundRecord& r) { r.included[1].held = true; }));
 }
 
 /// Lists that cannot be as long as the head says are refused before anything is read.

@@ -114,5 +114,27 @@ TEST(Inclusion, TakesAcceptedUnitsWithinTheBoundInOrderOfSlots) {
     EXPECT_EQ(include_deltas(candidates, {}).included.size(), 3U) << "never what is not finite";
 }
 
+TEST(Inclusion, PutsHeldDeltasBehindTheOthersAndLeavesThemOutFirst) {
+    const std::vector<DeltaCandidate> candidates = {
+        {0, digest(1), digest(10), UnitState::kVerified, 1.0, true},
+        {7, digest(2), digest(20), UnitState::kFinal, 1.0, true},
+        {3, digest(3), digest(30), UnitState::kUnsampled, 1.0},
+        {0, digest(4), digest(40), UnitState::kUnsampled, 1.0}};
+    const auto units = [](const Inclusion& inclusion) {
+        std::vector<Digest> out;
+        for (const IncludedDelta& delta : inclusion.included)
+            out.push_back(delta.unit);
+        return out;
+    };
+    const Inclusion all = include_deltas(candidates, {});
+    EXPECT_EQ(units(all), (std::vector{digest(4), digest(3), digest(1), digest(2)}));
+    EXPECT_TRUE(is_in_order(all.included));
+    EXPECT_EQ(held_of(all.included), 2U);
+    const Inclusion some = include_deltas(candidates, {std::nullopt, 3});
+    EXPECT_EQ(units(some), (std::vector{digest(4), digest(3), digest(1)}));
+    ASSERT_EQ(some.excluded.size(), 1U);
+    EXPECT_EQ(some.excluded[0].unit, digest(2));
+}
+
 }  // namespace
 }  // namespace gym::protocol

@@ -43,6 +43,7 @@ class AggregateTest : public ::testing::Test {
         player::ClaimStore::open(dir_.path() / "disputes").value();
     std::vector<VerifierEvent> events_;
     std::function<void()> while_running_;  ///< a unit
+    std::uint64_t epoch_ = kEpoch;         ///< of the round that is shown
     std::vector<engine::UnitResult> units_;
     std::optional<engine::AggregateResult> right_;
     records::VerifyTask task_;
@@ -100,10 +101,10 @@ class AggregateTest : public ::testing::Test {
             leaves.push_back(protocol::commitment_leaf(*unit.commitment));
             ASSERT_TRUE(handler_.blobs.put(units_[slot].delta).ok());
         }
-        chain_.epochs[kEpoch] = {commit::merkle_root(leaves), kWorkers, kRootBlock};
+        chain_.epochs[epoch_] = {commit::merkle_root(leaves), kWorkers, kRootBlock};
         for (std::uint32_t slot = 0; slot < kWorkers; ++slot)
             view(slot).inclusion =
-                records::InclusionReceipt{kEpoch, chain_.epochs[kEpoch].commitments_root, slot,
+                records::InclusionReceipt{epoch_, chain_.epochs[epoch_].commitments_root, slot,
                                           kWorkers, commit::merkle_prove(leaves, slot).value()};
     }
     /// The coordinator makes the aggregate from these.

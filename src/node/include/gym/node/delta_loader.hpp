@@ -3,6 +3,7 @@
 #include <functional>
 #include <list>
 #include <map>
+#include <span>
 #include <stop_token>
 #include <vector>
 
@@ -66,7 +67,8 @@ class DeltaLoader {
     Result<blob::VerifiedBlob> run_again(const DeltaRound& round, const game::OuterDelta& delta,
                                          const DeltaRunOptions& options);
     /// The wrong deltas that were requested since the last call and are not settled.
-    [[nodiscard]] std::vector<WrongDelta> take_wrong();
+    /// @param records hashes of the records of their rounds.
+    [[nodiscard]] std::vector<WrongDelta> take_wrong(std::span<const Digest> records);
     /// The caller has dealt with this delta: take_wrong() no longer names it.
     void settle(const WrongDelta& wrong);
 

@@ -1,0 +1,158 @@
+// Aggregates that have deltas of the round before, which that round held back.
+
+#include "aggregate_fixture.hpp"
+#include "gym/dispute/round_roots.hpp"
+
+namespace gym::verifier {
+namespace {
+
+constexpr std::uint32_t kHeld = 2;  ///< slot of round 1 whose delta went in one round later
+
+/// Round 2 of a job whose first aggregate was made without the delta of a slot.
+class HeldDeltaTest : public AggregateTest {
+  protected:
+    std::optional<testing::TinyJob> first_;
+    std::vector<engine::UnitResult> first_units_;
+    engine::State momentum_;
+
+    void SetUp() override {
+        AggregateTest::SetUp();
+        include({0, 1});
+        first_ = job_;
+        first_units_ = std::move(units_);
+        momentum_ = right_->momentum;
+        begin_second(next_record());
+        task_.earlier = {first_->record, first_->inputs};
+        task_.hold_drawn = true;
+        include_held({0, 1, 2}, {kHeld});
+        open();
+    }
+    void begin_second(protocol::RoundRecord record) {
+        job_.base = right_->base;
+        const auto roots = dispute::round_roots(job_.program, job_.base).value();
+        record.initial_state_root = roots.initial_state_root;
+        job_.record = record;
+        job_.inputs.base_state_blob = handler_.blobs.put(engine::encode_state(job_.base)).value();
+        units_.clear();
+        for (std::uint32_t slot = 0; slot < kWorkers; ++slot)
+            units_.push_back(job_.run(slot));
+        epoch_ = kEpoch + 1;
+        show_units();
+        chain_.post(job_.record, epoch_);
+        task_.unit = job_.unit(protocol::kAggregateSlot);
+        task_.record = job_.record;
+        task_.inputs = job_.inputs;
+        task_.inputs.momentum_blob = handler_.blobs.put(engine::encode_state(momentum_)).value();
+    }
+    void include_held(const std::vector<std::uint32_t>& timely,
+                      const std::vector<std::uint32_t>& held) {
+        std::vector<engine::Delta> deltas;
+        task_.deltas.clear();
+        const auto add = [&](const testing::TinyJob& job, const engine::UnitResult& unit,
+                             std::uint32_t slot, bool is_held) {
+            task_.deltas.push_back(
+                {slot, protocol::unit_id(job.unit(slot)), unit.delta.root(), is_held});
+            deltas.push_back(engine::Delta::decode(job.program, unit.delta).value());
+        };
+        for (const std::uint32_t slot : timely)
+            add(job_, units_[slot], slot, false);
+        for (const std::uint32_t slot : held)
+            add(*first_, first_units_[slot], slot, true);
+        right_ =
+            engine::run_aggregate(job_.program, job_.base, momentum_, deltas, held.size()).value();
+        sign(right_->base_root);
+    }
+    void expect_refused(const std::string& part) {
+        handler_.tasks[key_.address()] = task_;
+        const auto ran = verifier_->run_once({});
+        ASSERT_FALSE(ran.ok());
+        EXPECT_EQ(ran.error().code, ErrorCode::kMismatch) << ran.error().message;
+        EXPECT_NE(ran.error().message.find(part), std::string::npos) << ran.error().message;
+        EXPECT_TRUE(claims_->list().empty());
+    }
+    void expect_right() {
+        const protocol::Report& report = handler_.reveals.at(protocol::unit_id(task_.unit)).report;
+        EXPECT_EQ(report.records_root, right_->records_root);
+        EXPECT_EQ(report.final_state_root, right_->base_root);
+        EXPECT_EQ(report.delta_root, right_->momentum_root);
+        EXPECT_EQ(told("verified").size(), 1u);
+        EXPECT_TRUE(told("contradiction").empty());
+    }
+};
+
+TEST_F(HeldDeltaTest, GoesInOneRoundLater) {
+    verify();
+    expect_right();
+    EXPECT_TRUE(claims_->list().empty());
+}
+
+TEST_F(HeldDeltaTest, ThatIsWithheldIsMadeAgainFromItsOwnRound) {
+    ASSERT_TRUE(handler_.blobs.remove(first_units_[kHeld].delta.root()).ok());
+    verify();
+    expect_right();
+}
+
+TEST_F(HeldDeltaTest, CountsHalf) {
+    const Digest right = right_->base_root;
+    include_held({0, 1, 2}, {});
+    EXPECT_NE(right_->base_root, right);
+    include_held({0, 1, 2}, {kHeld});
+    // The coordinator counts it as much as the others.
+    std::vector<engine::Delta> deltas;
+    for (const engine::UnitResult& unit : units_)
+        deltas.push_back(engine::Delta::decode(job_.program, unit.delta).value());
+    deltas.push_back(engine::Delta::decode(job_.program, first_units_[kHeld].delta).value());
+    sign(engine::run_aggregate(job_.program, job_.base, momentum_, deltas).value().base_root);
+    verify();
+    EXPECT_EQ(told("differs").size(), 1u);
+    ASSERT_EQ(claims_->list().size(), 1u);
+    const player::Claim& claim = *claims_->list()[0];
+    EXPECT_EQ(claim.deltas, task_.deltas);
+    ASSERT_TRUE(claim.held.has_value());
+    EXPECT_EQ(claim.held->record, first_->record);
+    EXPECT_EQ(claim.held->base_state_blob, first_->inputs.base_state_blob);
+    EXPECT_EQ(claim.held->epoch.size(), kWorkers);
+}
+
+TEST_F(HeldDeltaTest, ThatNobodyCommittedToIsTold) {
+    first_units_[kHeld].delta = first_units_[0].delta;
+    include_held({0, 1, 2}, {kHeld});
+    verify();
+    EXPECT_EQ(
+        contradictions("of unit 2 of round 1, which no commitment under the epoch's root has"), 1);
+    EXPECT_EQ(contradictions("which running the unit again does not give"), 0)
+        << "its bytes are there";
+}
+
+TEST_F(HeldDeltaTest, ThatWentInBeforeIsRefused) {
+    include_held({0, 1, 2}, {1});
+    expect_refused("the held delta of slot 1 went into the base state before");
+}
+
+TEST_F(HeldDeltaTest, WithoutItsRoundIsRefused) {
+    task_.earlier.reset();
+    expect_refused("without their round");
+    task_.earlier = {job_.record, job_.inputs};
+    expect_refused("not the round before");
+    task_.earlier = {first_->record, first_->inputs};
+    task_.earlier->inputs.dataset_blob.reset();
+    expect_refused("without the dataset");
+}
+
+TEST_F(HeldDeltaTest, BeforeTimelyOnesIsRefused) {
+    std::rotate(task_.deltas.begin(), task_.deltas.end() - 1, task_.deltas.end());
+    expect_refused("do not ascend by slot");
+}
+
+/// Every unit of the tiny job is drawn.
+TEST_F(HeldDeltaTest, OnlyDrawnUnitsMayBeLeftOutAndOnlyWhereTheJobHoldsThem) {
+    include_held({0, 1}, {kHeld});
+    verify_anew();
+    EXPECT_TRUE(told("contradiction").empty());
+    task_.hold_drawn = false;
+    verify_anew();
+    expect_contradiction("unit 2 of round 2 is accepted, and the aggregate is without its delta");
+}
+
+}  // namespace
+}  // namespace gym::verifier
