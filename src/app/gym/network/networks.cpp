@@ -123,7 +123,7 @@ Result<profile::StoredNetwork> make_stored(const NetworkFlags& flags,
     return out;
 }
 
-Status add(const CliContext& context, const NetworkFlags& flags) {
+Status add_profile(const CliContext& context, const NetworkFlags& flags) {
     GYM_CHECK(profile::check_name(flags.name));
     GYM_TRY(const auto signer, address_option("--operator", flags.signer));
     const profile::Store store = flags.store();
@@ -264,7 +264,8 @@ void add_network_commands(CLI::App& app, CliContext& context) {
     const auto name_of = [&](CLI::App* of, const char* about) {
         return of->add_option("name", flags->name, about);
     };
-    CLI::App* adding = command("add", "Fetch a network's profile, check it and store it", add);
+    CLI::App* adding =
+        command("add", "Fetch a network's profile, check it and store it", add_profile);
     name_of(adding, "Name to store it under")->required();
     adding->add_option("url", flags->url, "The network's gym-api, or the profile's own address")
         ->required();
