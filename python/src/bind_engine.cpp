@@ -22,7 +22,7 @@
 #include "gym/engine/seed.hpp"
 #include "gym/engine/state.hpp"
 #include "gym/engine/step_inputs.hpp"
-#include "gym/interchange/weights.hpp"
+#include "gym/interchange/weights_file.hpp"
 #include "gym/owner/local_data.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
@@ -142,12 +142,11 @@ State training_state(const Program& program, const State& state) {
     return fresh.ok() ? std::move(fresh).value() : state;
 }
 
-State read_safetensors(const Program& program, const std::string& path) {
+/// A folder, a safetensors file or a state, as jobs begin from them.
+State read_weights(const Program& program, const std::string& path) {
     return unlocked([&]() -> Result<State> {
-        GYM_TRY(const Bytes content, read_file(path));
-        const auto file = interchange::parse_safetensors(content);
-        if (!file.ok()) return file.error().in(path);
-        return interchange::import_weights(program, file->tensors, interchange::naming_of(program));
+        GYM_TRY(auto weights, interchange::load_weights(path, program));
+        return std::move(weights.base);
     });
 }
 
@@ -176,7 +175,7 @@ void bind_state(py::module_& module) {
                     [](const std::string& path) {
                         return unlocked([&]() -> Result<State> { return read_state(path); });
                     })
-        .def_static("read_safetensors", &read_safetensors)
+        .def_static("read_weights", &read_weights)
         .def("for_training", [](const State& self,
                                 const Program& program) { return training_state(program, self); })
         .def("save",

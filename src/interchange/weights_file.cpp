@@ -200,17 +200,19 @@ Result<std::vector<Shard>> read_shards(const program::Program& program,
     return shards;
 }
 
+/// @param names empty: those that the tensors have.
 Result<LoadedWeights> convert(const program::Program& program, const std::vector<Shard>& shards,
-                              const fs::path& origin) {
+                              const std::string& origin, const std::string& names = "") {
     std::vector<SafetensorsEntry> tensors;
     LoadedWeights out;
     for (const Shard& shard : shards) {
         tensors.insert(tensors.end(), shard.tensors.begin(), shard.tensors.end());
         out.files.push_back(shard.path);
     }
-    out.names = naming_in(program, tensors);
+    out.names = names.empty() ? naming_in(program, tensors) : names;
+    out.tensors = tensors.size();
     auto base = import_weights(program, tensors, out.names);
-    if (!base.ok()) return base.error().in(origin.string());
+    if (!base.ok()) return base.error().in(origin);
     out.base = std::move(base).value();
     return out;
 }
@@ -230,7 +232,7 @@ Result<LoadedWeights> load_folder(const fs::path& folder, const program::Program
                                                   " has neither model.safetensors nor "
                                                   "model.safetensors.index.json");
         GYM_TRY(const auto shards, read_shards(program, {folder / kWhole}));
-        return convert(program, shards, folder);
+        return convert(program, shards, folder.string());
     }
     GYM_TRY(const PlaceOfTensor places, read_index(folder / kIndex));
     std::set<std::string> names;
@@ -242,7 +244,7 @@ Result<LoadedWeights> load_folder(const fs::path& folder, const program::Program
         files.push_back(folder / name);
     GYM_TRY(const auto shards, read_shards(program, files));
     GYM_CHECK(check_index(folder / kIndex, places, shards));
-    return convert(program, shards, folder);
+    return convert(program, shards, folder.string());
 }
 
 /// The state in a file that `gym program run` or an import wrote.
@@ -281,7 +283,8 @@ Result<LoadedWeights> load_state(const fs::path& path, const program::Program& p
     }
     const Status finite = engine::check_finite(*base);
     if (!finite.ok()) return finite.error().in(path.string());
-    return LoadedWeights{std::move(base).value(), "state", {path}};
+    const std::size_t tensors = base->tensors.size();
+    return LoadedWeights{std::move(base).value(), "state", {path}, tensors};
 }
 
 /// Whether a file begins as a state, alone or of a run. @errors kNotFound, kIo.
@@ -309,8 +312,16 @@ Result<LoadedWeights> load_weights(const fs::path& path, const program::Program&
         return fail(ErrorCode::kNotFound, path.string() + ": no such file or folder of weights");
     GYM_TRY(const bool state, is_state(path));
     if (state) return load_state(path, program);
-    GYM_TRY(const auto shards, read_shards(program, {path}));
-    return convert(program, shards, path);
+    return load_weight_files({path}, program);
+}
+
+Result<LoadedWeights> load_weight_files(const std::vector<fs::path>& files,
+                                        const program::Program& program, const std::string& names) {
+    GYM_TRY(const auto shards, read_shards(program, files));
+    std::string origin;
+    for (const fs::path& file : files)
+        origin += (origin.empty() ? "" : ", ") + file.string();
+    return convert(program, shards, origin, names);
 }
 
 }  // namespace gym::interchange

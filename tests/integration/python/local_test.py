@@ -218,6 +218,11 @@ def test_an_exported_folder_is_where_training_continues(text, tmp_path):
     weights[len(weights) // 2] ^= 1
     (tmp_path / "model/model.safetensors").write_bytes(weights)
 
+    nan = tmp_path / "nan.safetensors"
+    nan.write_bytes(weights[:-4] + b"\xff" * 4)
+    with pytest.raises(gym.InvalidArgumentError, match="nan.safetensors.*NaN or infinite, the first at byte"):
+        make_trainer(text, init=nan, steps=3)
+
     third = make_trainer(text, init=tmp_path / "model", steps=3, model=second.model)
     assert third.train().state_root == result.state_root
 

@@ -168,11 +168,25 @@ TEST_F(WeightsFile, ValuesThatAreNotFiniteAreRefusedWithFileAndByte) {
         const Error error = error_of(place_ / ".");
         EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
         expect_words(error, {"model.safetensors", weights_[4].name, "1 value that is NaN", "byte"});
+        const auto alone = load_weight_files({place_ / "./model.safetensors"}, program_, "gpt2");
+        ASSERT_FALSE(alone.ok());
+        EXPECT_EQ(alone.error(), error);
     }
     const std::uint32_t nan = 0x7FC00000U;
     std::memcpy(base_.tensors[1].bytes.data(), &nan, sizeof nan);
     write("base", engine::encode_state(base_));
     expect_words(error_of(place_ / "base"), {"base", base_.tensors[1].name, "element 0"});
+}
+
+TEST_F(WeightsFile, PartsAreReadByTheirNamesWithoutAnIndex) {
+    write_tensors("a", 0, 3);
+    write_tensors("b", 3, weights_.size());
+    const auto loaded = load_weight_files({place_ / "a", place_ / "b"}, program_);
+    ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+    EXPECT_EQ(engine::state_root(loaded->base), engine::state_root(base_));
+    EXPECT_EQ(loaded->names, "gpt2");
+    EXPECT_EQ(loaded->tensors, weights_.size());
+    EXPECT_FALSE(load_weight_files({place_ / "a", place_ / "b"}, program_, "gym").ok());
 }
 
 TEST_F(WeightsFile, AllTensorsThatDifferAreNamed) {

@@ -22,8 +22,6 @@
 namespace gym::app {
 namespace {
 
-using interchange::SafetensorsEntry;
-
 constexpr const char* kAutomatic = "auto";
 
 struct WeightsOptions {
@@ -112,19 +110,14 @@ Status export_folder(const CliContext& context, const WeightsOptions& options) {
 }
 
 /// Whether this machine can hold the files, the state made of them and that state's file.
-/// @return what a single file may have: every weight in F64 at most, and room for what else the
-/// files of others hold (masks, a second copy of tied embeddings).
-Result<std::uint64_t> check_weight_files(const program::Program& program,
-                                         const std::vector<std::string>& files) {
-    constexpr std::uint64_t kOtherBytesMax = std::uint64_t{1} << 32;
+Status check_weight_files(const program::Program& program, const std::vector<std::string>& files) {
     std::uint64_t bytes = 2 * program::state_bytes(program);
     for (const std::string& path : files) {
-        std::error_code unknown;  // then read_file says what is wrong
+        std::error_code unknown;  // then reading says what is wrong
         const std::uint64_t size = std::filesystem::file_size(path, unknown);
         if (!unknown) bytes += size;
     }
-    GYM_CHECK(check_memory("importing these weights", bytes));
-    return program::parameter_count(program) * sizeof(double) + kOtherBytesMax;
+    return check_memory("importing these weights", bytes);
 }
 
 Status import_weights(const CliContext& context, const WeightsOptions& options) {
@@ -133,23 +126,14 @@ Status import_weights(const CliContext& context, const WeightsOptions& options) 
     GYM_CHECK(check_output(options.output, inputs));
     GYM_CHECK(check_holds_no_run(options.output));
     GYM_TRY(const auto program, read_program(options.program));
-    GYM_TRY(const std::uint64_t file_bytes_max, check_weight_files(program, options.files));
-    std::vector<Bytes> contents;  // entries borrow from these
-    std::vector<SafetensorsEntry> entries;
-    for (const std::string& path : options.files) {
-        GYM_TRY(Bytes content, read_file(path, file_bytes_max));
-        contents.push_back(std::move(content));
-        auto file = interchange::parse_safetensors(contents.back());
-        if (!file.ok()) return file.error().in(path);
-        for (SafetensorsEntry& entry : file->tensors)
-            entries.push_back(std::move(entry));
-    }
-    const std::string naming =
-        options.names == kAutomatic ? interchange::naming_in(program, entries) : options.names;
-    GYM_TRY(const auto base, interchange::import_weights(program, entries, naming));
-    GYM_TRY(const auto state, engine::with_fresh_optimizer(program, base));
+    GYM_CHECK(check_weight_files(program, options.files));
+    GYM_TRY(const auto weights,
+            interchange::load_weight_files({options.files.begin(), options.files.end()}, program,
+                                           options.names == kAutomatic ? "" : options.names));
+    GYM_TRY(const auto state, engine::with_fresh_optimizer(program, weights.base));
     GYM_CHECK(write_file_atomic(options.output, engine::encode_state(state)));
-    print_result(context, options, naming, entries.size(), engine::state_root(base));
+    print_result(context, options, weights.names, weights.tensors,
+                 engine::state_root(weights.base));
     return {};
 }
 

@@ -21,6 +21,7 @@ struct LoadedWeights {
     engine::State base;                        ///< every value is finite
     std::string names;                         ///< the naming of the tensors; "state" for a state
     std::vector<std::filesystem::path> files;  ///< that the weights came from
+    std::size_t tensors = 0;                   ///< in these files
 };
 
 /// The base state of `program` with the weights in `path`, which is one of
@@ -35,6 +36,12 @@ struct LoadedWeights {
 /// engine::Differences; kOutOfRange for more than this machine's memory holds.
 [[nodiscard]] Result<LoadedWeights> load_weights(const std::filesystem::path& path,
                                                  const program::Program& program);
+
+/// The same of safetensors files alone: one, or all parts of a model.
+/// @param names one of naming_names(); empty: the one whose names the tensors have.
+[[nodiscard]] Result<LoadedWeights> load_weight_files(
+    const std::vector<std::filesystem::path>& files, const program::Program& program,
+    const std::string& names = "");
 
 /// The naming whose names `tensors` have: the program's own, or else that of its architecture.
 [[nodiscard]] std::string naming_in(const program::Program& program,
