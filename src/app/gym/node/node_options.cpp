@@ -172,6 +172,20 @@ Result<node::NodeConfig> NodeOptions::resolve(const NodeSources& sources) const 
                 "its coordinator with --coordinator HOST:PORT or in a --config file");
 }
 
+std::uint64_t NodeOptions::remembered_memory(const std::string& device) const {
+    if (!config_file.empty()) return 0;
+    NodeOptions folder;  // the options of this command are not what was remembered
+    if (has("--data-dir")) {
+        folder.values_.data_dir = values_.data_dir;
+        folder.given_ = given_;
+        std::erase_if(folder.given_, [](std::size_t i) {
+            return std::string_view(kNodeOptions[i].flag) != "--data-dir";
+        });
+    }
+    const auto before = folder.load(true);
+    return before.ok() && before->device == device ? before->memory_bytes : 0;
+}
+
 Status NodeOptions::remember(const NodeConfig& resolved) const {
     const auto absolute = [&](const std::string& path) {
         std::error_code ignored;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,6 +48,10 @@ struct NodeOptions {
     /// Writes the options that were given, and what `resolved` has of device, memory and network,
     /// to DATA_DIR/registered.yaml, from where the node's next commands take them. @errors kIo.
     [[nodiscard]] Status remember(const node::NodeConfig& resolved) const;
+
+    /// The memory that remember() noted for `device`; 0: none, or it is not to be read, because
+    /// --config names a file.
+    [[nodiscard]] std::uint64_t remembered_memory(const std::string& device) const;
 
   private:
     [[nodiscard]] Result<node::NodeConfig> load(bool remembered) const;

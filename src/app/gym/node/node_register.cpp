@@ -88,6 +88,12 @@ Status register_node(const CliContext& context, const RegisterFlags& flags) {
     Notes notes(context.json);
     const bool is_written = flags.node.config_file.empty() || config.device == device.device;
     config.device = device.device;
+    if (config.memory_bytes == 0) {
+        config.memory_bytes = flags.node.remembered_memory(config.device);
+        if (config.memory_bytes != 0)
+            notes.add("lends " + std::to_string(config.memory_bytes >> 20) +
+                      " MiB at most, as it did before; --memory changes that");
+    }
     node::RegisterOptions options;
     options.tell = [&notes](const std::string& note) { notes.add(note); };
     GYM_TRY(const node::Registration done, node::register_node(config, options));
@@ -111,7 +117,7 @@ void add_register_command(CLI::App& parent, CliContext& context) {
     command->add_option(
         "--memory", flags->memory,
         "Memory to lend, such as 24GB or 512MB: of the GPU, or of the machine; more "
-        "than there is means all of it (default: 8GB, or all of a GPU's)");
+        "than there is means all of it (default: as before; at first 8GB, or all of a GPU's)");
     command->callback([&context, flags] { context.finish(register_node(context, *flags)); });
 }
 

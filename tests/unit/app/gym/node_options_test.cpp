@@ -197,6 +197,14 @@ TEST_F(StoredNetworks, WhatARegistrationWroteHoldsForTheNextCommands) {
     EXPECT_EQ(next.memory_bytes, 123U);
     EXPECT_EQ(next.data_dir, place_ / "node dir");
     EXPECT_EQ(NodeCommand("--threads 4" + quoted).config().threads, 4U) << "options outrank it";
+    // A registration without --memory lends what it did before, on the same device.
+    const auto lent = [](const std::string& arguments, const char* device) {
+        return NodeCommand(arguments).options().remembered_memory(device);
+    };
+    EXPECT_EQ(lent("--device cpu" + quoted, "cuda:1"), 123U);
+    EXPECT_EQ(lent(quoted, "cpu"), 0U);
+    EXPECT_EQ(lent("--data-dir " + (place_ / "elsewhere").string(), "cuda:1"), 0U);
+    EXPECT_EQ(lent(config_file("threads: 5\n") + quoted, "cuda:1"), 0U);
     EXPECT_EQ(NodeCommand(quoted).config({.remembered = false}).coordinator, "main:7600");
     EXPECT_EQ(NodeCommand(config_file("threads: 5\n") + quoted).config().threads, 5U)
         << "--config is read instead of it";
