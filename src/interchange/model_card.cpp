@@ -98,6 +98,12 @@ std::string tokens_section(const ModelCard& card, const FolderConfig& config,
     }
     if (config.vocabulary == 0)
         return "Its input is a row of " + std::to_string(config.context) + " tokens.\n";
+    if (card.byte_data)
+        return "The tokens of its data are bytes: token n is the byte n of the UTF-8 text. The "
+               "model knows the tokens 0 to " +
+               std::to_string(config.vocabulary - 1) +
+               ", of which it learned those below 256:\n```\ngym generate --model FOLDER --prompt "
+               "TEXT --tokenizer bytes\n```\n";
     return "The tokenizer is not in this folder. The model knows the tokens 0 to " +
            std::to_string(config.vocabulary - 1) +
            ": use the tokenizer with which its data was made.\n";

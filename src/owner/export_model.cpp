@@ -3,6 +3,7 @@
 #include <system_error>
 #include <utility>
 
+#include "gym/blob/dataset.hpp"
 #include "gym/common/file.hpp"
 #include "model_download.hpp"
 
@@ -17,6 +18,10 @@ interchange::ModelFolder describe(const client::JobModel& model) {
     folder.card.rounds = model.rounds;
     for (const client::ModelData& data : model.datasets)
         folder.card.datasets.push_back({data.root, data.name, data.licence});
+    if (!model.datasets.empty()) {
+        const client::ModelData& data = model.datasets.front();
+        folder.card.byte_data = !data.tokenizer && data.vocabulary == blob::kByteVocabulary;
+    }
     for (const client::ModelLoss& loss : model.losses)
         folder.card.losses.push_back({loss.round, loss.validation_loss});
     return folder;

@@ -266,6 +266,16 @@ TEST_F(ModelFolderTest, GivenTokenizerFilesAreWrittenAsTheyAre) {
     EXPECT_FALSE(fs::exists(place_.path() / "other"));
 }
 
+TEST_F(ModelFolderTest, TheCardOfALargerModelOfBytesSaysThatItsDataIsBytes) {
+    program::TrainConfig config = config_of(Architecture::kGpt);
+    config.model.vocabulary = 1000;
+    ModelFolder model;
+    model.card.byte_data = true;
+    write(config, model);
+    EXPECT_NE(text("README.md").find("The tokens of its data are bytes"), std::string::npos);
+    EXPECT_NE(text("README.md").find("--tokenizer bytes"), std::string::npos);
+}
+
 TEST_F(ModelFolderTest, AVocabularyWithoutTokenizerIsToldInTheCard) {
     program::TrainConfig config = config_of(Architecture::kGpt);
     config.model.vocabulary = 1000;

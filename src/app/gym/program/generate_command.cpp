@@ -20,17 +20,31 @@
 namespace gym::app {
 namespace {
 
+/// What is continued without a prompt.
+constexpr const char* kNoPrompt = "\n";
+
 struct GenerateOptions {
     std::string program;
     std::string state;
     std::string model;  ///< folder, in the place of program and state
     bool logits = false;
-    std::string prompt = "\n";
+    std::string prompt;
     std::string seed = "0";
     std::string sentence_piece;  ///< model file; empty: a token is a byte, or of `tokenizer`
     TokenizerOptions tokenizer;
+    bool bytes = false;  ///< `--tokenizer bytes`
     engine::GenerateOptions generate;
 };
+
+/// The word for a tokenizer whose tokens are bytes, unless it names a file.
+constexpr const char* kBytes = "bytes";
+
+void read_words(GenerateOptions& options) {
+    std::error_code unknown;
+    options.bytes = options.tokenizer.path == kBytes && !std::filesystem::exists(kBytes, unknown);
+    if (options.bytes) options.tokenizer.path.clear();
+    if (options.prompt.empty()) options.prompt = kNoPrompt;
+}
 
 /// The prompt's tokens; from here on only tokens of its tokenizer are sampled, since a model may
 /// have more. Without a tokenizer any token is, as a model of pieces has no bytes.
@@ -45,6 +59,10 @@ Result<std::vector<std::int32_t>> prompt_tokens(GenerateOptions& options) {
         };
         return std::vector<std::int32_t>(tokens->begin(), tokens->end());
     }
+    if (options.bytes)
+        options.generate.permits = [](std::int32_t token) {
+            return token < static_cast<std::int32_t>(blob::kByteVocabulary);
+        };
     if (options.sentence_piece.empty())
         return std::vector<std::int32_t>(bytes.begin(), bytes.end());
     const auto prompt = tokenize(options.sentence_piece, bytes);
@@ -74,7 +92,8 @@ Result<std::string> text_of(const GenerateOptions& options, std::vector<std::int
             return fail(ErrorCode::kInvalidArgument,
                         "token " + std::to_string(token) +
                             " is not a byte: name the model's tokenizer with --tokenizer or "
-                            "--sentencepiece");
+                            "--sentencepiece; of a model that was trained on bytes, --tokenizer "
+                            "bytes takes bytes alone");
         text += static_cast<char>(token);
     }
     return text;
@@ -121,7 +140,8 @@ Status print_logits(const CliContext& context, const GenerateOptions& options, c
 /// The tokenizer beside an exported model or a state, unless the command line names one; a model of
 /// 256 tokens is one of bytes.
 void use_own_tokenizer(GenerateOptions& options, const Model& model) {
-    const bool named = !options.tokenizer.path.empty() || !options.sentence_piece.empty();
+    const bool named =
+        options.bytes || !options.tokenizer.path.empty() || !options.sentence_piece.empty();
     const program::SlotId logits = model.program.find_output(program::kLogitsOutput);
     if (named || logits == program::kNoSlot ||
         model.program.slot(logits).dims.back() == blob::kByteVocabulary)
@@ -152,11 +172,12 @@ void use_own_tokenizer(GenerateOptions& options, const Model& model) {
         print_notice("warning",
                      "{} has no tokenizer, and its {} tokens are not bytes: the prompt's bytes are "
                      "taken for tokens; name the tokenizer of its data with --tokenizer or "
-                     "--sentencepiece",
+                     "--sentencepiece, or write --tokenizer bytes if its data is bytes",
                      options.model, model.program.slot(logits).dims.back());
 }
 
 Status generate(const CliContext& context, GenerateOptions options) {
+    read_words(options);
     GYM_TRY(const Model model, read_model(options));
     use_own_tokenizer(options, model);
     options.generate.seed = parse_seed(options.seed);
@@ -190,12 +211,17 @@ void add_generate_command(CLI::App& app, CliContext& context) {
     command->add_option("--state", options->state, "State file");
     command->add_option("--model", options->model,
                         "Folder of an exported model, in the place of program and state");
-    command->add_option("--prompt", options->prompt, "Text to continue");
-    command->add_option("--tokens", options->generate.tokens, "Number of tokens to append");
-    command->add_option("--temperature", options->generate.temperature,
-                        "Temperature of sampling; 0 always takes the most likely token");
-    command->add_option("--top-k", options->generate.top_k,
-                        "Sample among the k most likely tokens; 0: all");
+    command->add_option("--prompt", options->prompt, "Text to continue (default: a line feed)");
+    command->add_option("--tokens", options->generate.tokens, "Number of tokens to append")
+        ->capture_default_str();
+    command
+        ->add_option("--temperature", options->generate.temperature,
+                     "Temperature of sampling; 0 always takes the most likely token")
+        ->capture_default_str();
+    command
+        ->add_option("--top-k", options->generate.top_k,
+                     "Sample among the k most likely tokens; 0: all")
+        ->capture_default_str();
     add_tokenizer_options(*command, options->tokenizer);
     command
         ->add_option("--sentencepiece", options->sentence_piece, "SentencePiece model of the data")
@@ -203,7 +229,7 @@ void add_generate_command(CLI::App& app, CliContext& context) {
     command->add_flag("--logits", options->logits,
                       "Print the scores of the next token after each token of the prompt, instead "
                       "of a continuation (needs --json)");
-    command->add_option("--seed", options->seed, "Seed of the sampling");
+    command->add_option("--seed", options->seed, "Seed of the sampling")->capture_default_str();
     add_engine_options(*command, options->generate.engine);
     command->callback([&context, options] { context.finish(generate(context, *options)); });
 }

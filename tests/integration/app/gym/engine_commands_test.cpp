@@ -147,6 +147,30 @@ TEST_F(EngineCommands, GenerateContinuesAPrompt) {
     EXPECT_LT(objects(evaluated.out).at(0).at("validation_loss").as_double(), 6.0);
 }
 
+TEST_F(EngineCommands, GenerateTakesBytesAloneFromALargerModelOfBytes) {
+    std::string wide = kModel;
+    spill(place_ / "wide.yaml", wide.replace(wide.find("256"), 3, "5000"));
+    ASSERT_EQ(gym({"program", "build", path("wide.yaml"), "-o", path("w.gym")}).exit_code, kOk);
+    ASSERT_EQ(gym({"program", "run", path("w.gym"), "--data", path("text"), "--steps", "1",
+                   "--state", path("state")})
+                  .exit_code,
+              kOk);
+    const auto generate = [&](std::vector<std::string> extra) {
+        std::vector<std::string> arguments{"generate",    path("w.gym"), "--state",
+                                           path("state"), "--tokens",    "12"};
+        arguments.insert(arguments.end(), extra.begin(), extra.end());
+        return gym(std::move(arguments));
+    };
+    const auto refused = generate({});
+    EXPECT_EQ(refused.exit_code, kUsage);
+    EXPECT_NE(refused.err.find("--tokenizer bytes"), std::string::npos) << refused.err;
+    const auto bytes = generate({"--tokenizer", "bytes"});
+    ASSERT_EQ(bytes.exit_code, kOk) << bytes.err;
+    const auto empty = generate({"--tokenizer", "bytes", "--prompt", ""});
+    EXPECT_EQ(empty.exit_code, kOk) << empty.err;
+    EXPECT_EQ(empty.out, bytes.out) << "as without a prompt";
+}
+
 TEST_F(EngineCommands, GenerateWritesTheSameForTheSameSeedHoweverItRuns) {
     ASSERT_EQ(gym({"program", "run", path("p.gym"), "--data", path("text"), "--steps", "40",
                    "--state", path("state")})
@@ -219,6 +243,13 @@ TEST_F(EngineCommands, WeightsGoOutAndComeBack) {
     EXPECT_EQ(refused.exit_code, kFailed);
     EXPECT_NE(refused.err.find("short.safetensors"), std::string::npos) << refused.err;
     EXPECT_NE(refused.err.find("truncated"), std::string::npos) << refused.err;
+    EXPECT_FALSE(std::filesystem::exists(place_ / "not-written"));
+    spill(place_ / "nan.safetensors", whole.substr(0, whole.size() - 4) + "\xFF\xFF\xFF\xFF");
+    const auto nan = gym({"program", "import-weights", path("p.gym"), path("nan.safetensors"), "-o",
+                          path("not-written")});
+    EXPECT_NE(nan.exit_code, kOk);
+    EXPECT_NE(nan.err.find("nan.safetensors"), std::string::npos) << nan.err;
+    EXPECT_NE(nan.err.find("NaN or infinite, the first at byte"), std::string::npos) << nan.err;
     EXPECT_FALSE(std::filesystem::exists(place_ / "not-written"));
 }
 

@@ -43,6 +43,7 @@ struct ModelCard {
     std::vector<std::string> checks;  ///< sentences: what the weights were compared with
     /// Sentences: where the tokenizer's files come from, and what of them nobody checked.
     std::vector<std::string> tokenizer_notes;
+    bool byte_data = false;  ///< whether the tokens of its data are known to be bytes
 };
 
 /// A file beside the weights.
