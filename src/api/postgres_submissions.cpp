@@ -88,7 +88,8 @@ Result<CheckedSpec> check_spec(const Submission& submission, const Amount& price
     const registry::JobTerms& terms = submitted.spec.terms;
     GYM_TRY(const auto evaluation, evaluation_work(built, config.batch));
     GYM_CHECK(registry::check_evaluation(terms, evaluation));
-    GYM_TRY(const auto aggregate, program::aggregate_program(built, terms.slots_max));
+    const registry::AggregateSize largest = registry::largest_aggregate(terms);
+    GYM_TRY(const auto aggregate, program::aggregate_program(built, largest.deltas, largest.held));
     CheckedSpec out;
     out.flops_per_step = program::flops_per_step(built);
     out.tokens_per_step = std::uint64_t{config.batch} * config.model.context;

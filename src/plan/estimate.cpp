@@ -68,7 +68,7 @@ Result<Amount> share_of(const Amount& amount, std::uint64_t ppm) {
 
 /// The share of a round's aggregate, which its verification costs beside that of the units.
 Result<double> aggregate_share(const registry::JobTerms& terms, const ModelWork& work) {
-    GYM_TRY(const std::uint64_t flops, work.aggregate_flops(terms.slots_max));
+    GYM_TRY(const std::uint64_t flops, work.aggregate_flops({terms.slots_max, 0}));
     return static_cast<double>(flops) / (unit_flops(terms, work) * terms.slots_max) *
            terms.sampling.aggregate_ppm / kPpm;
 }
@@ -103,7 +103,8 @@ Status add_bounds(const registry::JobTerms& terms, const ModelWork& work, const 
     const protocol::WorkPrice price{terms.price_wei_per_pflop, work.flops_per_step,
                                     work.tokens_per_step, facts.data_price_wei_per_mtoken,
                                     facts.data_quality_ppm};
-    GYM_TRY(const std::uint64_t aggregate, work.aggregate_flops(terms.slots_max));
+    GYM_TRY(const std::uint64_t aggregate,
+            work.aggregate_flops(registry::largest_aggregate(terms)));
     const protocol::RoundShape shape{terms.slots_max, terms.steps, aggregate};
     GYM_TRY(out.most_wei, protocol::rounds_bound(price, *facts.bound, shape, terms.rounds));
     GYM_TRY(out.round_wei, protocol::rounds_bound(price, *facts.bound, shape, 1));
@@ -127,8 +128,8 @@ Result<ModelWork> model_work(const program::TrainConfig& config) {
     out.outer_momentum = config.outer.momentum;
     // Shared by the copies of the work.
     const auto shared = std::make_shared<const program::Program>(std::move(train));
-    out.aggregate_flops = [shared](std::uint32_t slots) -> Result<std::uint64_t> {
-        GYM_TRY(const auto aggregate, program::aggregate_program(*shared, slots));
+    out.aggregate_flops = [shared](const registry::AggregateSize& size) -> Result<std::uint64_t> {
+        GYM_TRY(const auto aggregate, program::aggregate_program(*shared, size.deltas, size.held));
         return program::flops_per_step(aggregate);
     };
     return out;

@@ -210,12 +210,13 @@ Result<Shortage> shortage_of(const Inputs& in) {
 /// Without counting the same aggregate at every price.
 ModelWork remembered(const ModelWork& work) {
     ModelWork out = work;
-    out.aggregate_flops = [count = work.aggregate_flops,
-                           known = std::make_shared<std::map<std::uint32_t, std::uint64_t>>()](
-                              std::uint32_t slots) -> Result<std::uint64_t> {
-        if (const auto found = known->find(slots); found != known->end()) return found->second;
-        GYM_TRY(const std::uint64_t flops, count(slots));
-        known->emplace(slots, flops);
+    out.aggregate_flops =
+        [count = work.aggregate_flops,
+         known = std::make_shared<std::map<registry::AggregateSize, std::uint64_t>>()](
+            const registry::AggregateSize& size) -> Result<std::uint64_t> {
+        if (const auto found = known->find(size); found != known->end()) return found->second;
+        GYM_TRY(const std::uint64_t flops, count(size));
+        known->emplace(size, flops);
         return flops;
     };
     return out;

@@ -107,6 +107,13 @@ Status read_terms(YamlMap& map, JobTerms& terms) {
 
 }  // namespace
 
+AggregateSize largest_aggregate(const JobTerms& terms) {
+    const std::uint32_t slots = terms.slots_max;
+    if (!terms.elastic.hold_drawn) return {slots, 0};
+    const std::uint32_t deltas = std::min(kJobSlotsMax, 2 * slots - 1);
+    return {deltas, deltas - slots};
+}
+
 Result<JobSpec> parse_job_spec(const std::string& text, const std::string& origin,
                                std::span<const std::string_view> also) {
     if (text.size() > kJobSpecBytesMax)

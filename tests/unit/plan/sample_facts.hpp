@@ -15,7 +15,8 @@ inline ModelWork sample_work() {
     out.parameters = kParameters;
     out.flops_per_step = 6 * kParameters * out.tokens_per_step;
     out.context = 1'024;
-    out.aggregate_flops = [](std::uint32_t slots) -> Result<std::uint64_t> {
+    out.aggregate_flops = [](const registry::AggregateSize& size) -> Result<std::uint64_t> {
+        const std::uint32_t slots = size.deltas;
         return (std::uint64_t{slots} + 5) * kParameters;
     };
     return out;

@@ -9,6 +9,7 @@
 #include "gym/plan/facts.hpp"
 #include "gym/program/train_program.hpp"
 #include "gym/protocol/sampling.hpp"
+#include "gym/registry/job_spec.hpp"
 #include "gym/registry/jobs.hpp"
 
 /// How long a job takes and what it costs, most likely and at most (docs/JOBS.md, "The plan"). Pure
@@ -28,8 +29,8 @@ struct ModelWork {
     std::uint64_t schedule_steps = 0;  ///< where the learning rate's schedule ends; 0: anywhere
     /// Momentum of the outer step that the model file writes; absent: the plan chooses the step.
     std::optional<double> outer_momentum = 0.0;
-    /// FLOPs of a round's aggregate over so many deltas.
-    std::function<Result<std::uint64_t>(std::uint32_t slots)> aggregate_flops;
+    /// FLOPs of an aggregate over so many deltas.
+    std::function<Result<std::uint64_t>(const registry::AggregateSize&)> aggregate_flops;
 };
 /// @errors kInvalidArgument naming the setting that is out of bounds.
 [[nodiscard]] Result<ModelWork> model_work(const program::TrainConfig& config);

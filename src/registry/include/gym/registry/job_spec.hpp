@@ -24,6 +24,17 @@ inline constexpr const char* kVisibilityKey = "visibility";
 inline constexpr const char* kAllowedKey = "allowed";
 /// Slots of a round: as many deltas as one aggregate program takes (program::kDeltasMax).
 inline constexpr std::uint32_t kJobSlotsMax = 1'024;
+
+/// Deltas of an aggregate.
+struct AggregateSize {
+    std::uint32_t deltas = 0;
+    std::uint32_t held = 0;  ///< of them, of the round before
+
+    friend auto operator<=>(const AggregateSize&, const AggregateSize&) = default;
+};
+/// The most that an aggregate of the job has: what its budget has to cover. Where drawn units are
+/// held, all but one of the round before may come late.
+[[nodiscard]] AggregateSize largest_aggregate(const JobTerms& terms);
 /// Inner steps of a unit: all step records of a unit travel in one message
 /// (coordinator::Options::records_bytes_max).
 inline constexpr std::uint32_t kJobStepsMax = 32'768;

@@ -1,0 +1,42 @@
+// What a job file says of rounds that do not wait.
+#include <gtest/gtest.h>
+
+#include "gym/registry/job_spec.hpp"
+
+namespace gym::registry {
+namespace {
+
+JobTerms terms_with(const std::string& elastic) {
+    std::string text =
+        "name: a\nmodel: m.yaml\ndataset: text.txt\nrounds: 3\nslots: 4\n"
+        "workers_min: 1\nsteps_per_round: 5\ncheckpoint_every: 5\n"
+        "price_per_pflop: \"1\"\nbudget: \"1\"\n";
+    const auto spec = parse_job_spec(text + elastic, "job.yaml");
+    EXPECT_TRUE(spec.ok()) << spec.error().message;
+    return spec.ok() ? spec->terms : JobTerms();
+}
+
+TEST(Elastic, AJobWaitsUnlessItSaysOtherwise) {
+    EXPECT_EQ(terms_with("").elastic, Elasticity());
+    EXPECT_FALSE(Elasticity().hold_drawn);
+    const Elasticity elastic =
+        terms_with("elastic:\n  hold_drawn: true\n  quorum_ppm: 900000\n").elastic;
+    EXPECT_TRUE(elastic.hold_drawn);
+    EXPECT_EQ(elastic.quorum_ppm, 900'000U);
+    EXPECT_FALSE(elastic.adapt_steps);
+}
+
+TEST(LargestAggregate, HasADeltaOfEverySlotAndWhereDrawnUnitsAreHeldThoseOfTheRoundBefore) {
+    JobTerms terms;
+    terms.slots_max = 8;
+    EXPECT_EQ(largest_aggregate(terms), (AggregateSize{8, 0}));
+    terms.elastic.hold_drawn = true;
+    EXPECT_EQ(largest_aggregate(terms), (AggregateSize{15, 7}));
+    terms.slots_max = 1;
+    EXPECT_EQ(largest_aggregate(terms), (AggregateSize{1, 0}));
+    terms.slots_max = 1'000;
+    EXPECT_EQ(largest_aggregate(terms), (AggregateSize{1'024, 24}));
+}
+
+}  // namespace
+}  // namespace gym::registry
