@@ -279,6 +279,7 @@ json::object to_json(const registry::Unit& unit) {
             {"flops", unit.flops},
             {"delta_root", or_null(unit.delta_root)},
             {"included", unit.included},
+            {"included_late", unit.included_late},
             {"reason_code", or_null(unit.reason_code)},
             {"reason", or_null(unit.reason)},
             {"assigned_at_ms", unit.assigned_at_ms},
