@@ -172,6 +172,15 @@ class AggregateTest : public ::testing::Test {
         EXPECT_NE(all[0].find(part), std::string::npos) << all[0];
         events_.clear();
     }
+    /// The verifier's report is what the right deltas give.
+    void expect_right() {
+        const protocol::Report& report = handler_.reveals.at(protocol::unit_id(task_.unit)).report;
+        EXPECT_EQ(report.records_root, right_->records_root);
+        EXPECT_EQ(report.final_state_root, right_->base_root);
+        EXPECT_EQ(report.delta_root, right_->momentum_root);
+        EXPECT_EQ(told("verified").size(), 1u);
+        EXPECT_TRUE(told("contradiction").empty());
+    }
     protocol::RoundRecord next_record() const {
         protocol::RoundRecord next = job_.record;
         next.round = 2;

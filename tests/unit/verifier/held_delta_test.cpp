@@ -70,14 +70,6 @@ class HeldDeltaTest : public AggregateTest {
         EXPECT_NE(ran.error().message.find(part), std::string::npos) << ran.error().message;
         EXPECT_TRUE(claims_->list().empty());
     }
-    void expect_right() {
-        const protocol::Report& report = handler_.reveals.at(protocol::unit_id(task_.unit)).report;
-        EXPECT_EQ(report.records_root, right_->records_root);
-        EXPECT_EQ(report.final_state_root, right_->base_root);
-        EXPECT_EQ(report.delta_root, right_->momentum_root);
-        EXPECT_EQ(told("verified").size(), 1u);
-        EXPECT_TRUE(told("contradiction").empty());
-    }
 };
 
 TEST_F(HeldDeltaTest, GoesInOneRoundLater) {

@@ -31,15 +31,6 @@ class WithheldDeltaTest : public AggregateTest {
         EXPECT_EQ(ran.error().code, code) << ran.error().message;
         EXPECT_NE(ran.error().message.find(part), std::string::npos) << ran.error().message;
     }
-    /// The verifier's report is what the right deltas give.
-    void expect_right() {
-        const protocol::Report& report = handler_.reveals.at(protocol::unit_id(task_.unit)).report;
-        EXPECT_EQ(report.records_root, right_->records_root);
-        EXPECT_EQ(report.final_state_root, right_->base_root);
-        EXPECT_EQ(report.delta_root, right_->momentum_root);
-        EXPECT_EQ(told("verified").size(), 1u);
-        EXPECT_TRUE(told("contradiction").empty());
-    }
 };
 
 TEST_F(WithheldDeltaTest, IsMadeAgainByRunningItsUnit) {
