@@ -82,13 +82,12 @@ class Answer {
                 return at_.leaves == 1 ? post_chunk() : open_tensor();
             case Stage::kChunks:
                 return at_.height == 0 ? post_chunk() : tree(chunk_leaves());
-            case Stage::kNone:
-                break;  // of a game that is over
-            case Stage::kOuter:
+            case Stage::kNone:   // of a game that is over
+            case Stage::kOuter:  // the rest: of aggregates
             case Stage::kOuterState:
             case Stage::kColumn:
             case Stage::kIncluded:
-                break;  // of aggregates
+                break;
         }
         return fail(ErrorCode::kInternal, "a cursor at no stage of a train unit");
     }

@@ -63,7 +63,8 @@ class OuterPlayTest : public PlayersTest {
     /// With the round before and its epoch.
     void post_round() {
         const protocol::RoundRecord& before = sample_.previous;
-        post(before);
+        const Digest hash = posted_before_.value_or(protocol::hash(before));
+        send(admin_, commitments().post_round(before.job_id, before.round, hash), "round before");
         const game::EpochRoot root = sample_.epoch_roots().previous;
         send(admin_,
              commitments().post_epoch({1, before.job_id, before.round, root.root, root.leaves}),
@@ -129,14 +130,16 @@ class OuterPlayTest : public PlayersTest {
     }
     void post(const protocol::RoundRecord& next) {
         send(admin_, commitments().post_round(next.job_id, next.round, protocol::hash(next)),
-             "round " + std::to_string(next.round));
+             "next");
     }
 
     [[nodiscard]] Digest chain_unit() const override {
         return game::unit_of(domain(), commitment_).value();
     }
     [[nodiscard]] std::optional<game::EpochRoots> epoch_roots() const override {
-        return sample_.epoch_roots();
+        game::EpochRoots roots = sample_.epoch_roots();
+        if (posted_before_) roots.previous = {};
+        return roots;
     }
 
     game::testing::SampleOuter sample_{dispute::testing::kSamples[0]};
@@ -144,6 +147,8 @@ class OuterPlayTest : public PlayersTest {
     std::function<void(protocol::UnitCommitment&)> change_;  ///< before it is signed
     protocol::UnitCommitment outcome_;
     protocol::SignedCommitment commitment_;
+    /// Of the round before, another hash than the record has that held deltas are of.
+    std::optional<Digest> posted_before_;
     std::uint64_t epoch_block_ = 0;
 };
 

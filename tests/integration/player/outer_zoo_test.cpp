@@ -139,6 +139,13 @@ TEST_F(HeldZoo, AHeldDeltaThatIsCalledTheRounds) {
     expect_lost_by_clock();
 }
 
+/// Nobody could challenge the units of such a round.
+TEST_F(HeldZoo, HeldDeltasOfARecordThatWasNotPosted) {
+    posted_before_ = engine::testing::seed_of("another record");
+    commit();
+    expect_lost_by_clock();
+}
+
 TEST_F(HeldZoo, ACommitmentToAHeldDeltaThatIsNoWorkers) {
     const std::uint32_t slot = sample_.included.back().slot;
     const auto says = sample_.commitment(slot, sample_.add_delta(), true);
