@@ -1,5 +1,7 @@
 #include "gym/devnet/network.hpp"
 
+#include <algorithm>
+
 #include "gym/devnet/infrastructure.hpp"
 
 namespace gym::devnet {
@@ -47,6 +49,17 @@ bool runs(const ProcessTable& processes, const std::string& name) {
     return entry.ok() && entry->running;
 }
 
+/// Whether a start has come to its end, and all that it started runs. Workers come last.
+bool is_up(const Layout& layout, const ProcessTable& processes) {
+    const auto names = layout.worker_names();
+    const bool nodes =
+        runs(processes, kVerifier) &&
+        std::ranges::all_of(names, [&](const std::string& name) { return runs(processes, name); });
+    const auto entries = processes.list();
+    return nodes && entries.ok() && std::ranges::all_of(*entries, &ProcessEntry::running) &&
+           open_database(layout).ok();
+}
+
 /// Tells the next step, unless there shall be none.
 class Steps {
   public:
@@ -87,6 +100,11 @@ Status start_nodes(const NetworkOptions& options, const Layout& layout, ProcessT
 Result<Layout> network_up(const NetworkOptions& options, const Announce& announce) {
     GYM_TRY(const Layout layout, open_or_create(options));
     ProcessTable processes(layout.run());
+    if (is_up(layout, processes)) {
+        announce("the network in " + layout.root.string() +
+                 " is running; nothing was started, migrated or changed");
+        return layout;
+    }
     const Steps steps(options, announce);
     GYM_CHECK(steps.next("making keys"));
     GYM_CHECK(ensure_keys(layout));

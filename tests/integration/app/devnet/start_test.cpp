@@ -76,6 +76,14 @@ TEST_F(Start, GoesOnAfterAnInterruptionBeforeEachOfItsSteps) {
     EXPECT_EQ(entries->size(), 7U) << "with a mirror";
     for (const ProcessEntry& entry : *entries)
         EXPECT_TRUE(entry.running) << entry.name;
+
+    NetworkOptions again = options_;
+    again.migrations = folder_ / "none";
+    std::vector<std::string> said;
+    const auto running = network_up(again, [&](const std::string& what) { said.push_back(what); });
+    ASSERT_TRUE(running.ok()) << "a network that runs is not migrated: " << running.error().message;
+    ASSERT_EQ(said.size(), 1U);
+    EXPECT_NE(said.front().find("is running"), std::string::npos) << said.front();
 }
 
 TEST_F(Start, RefusesToBeAnotherNetworkThanTheOneThatIsThere) {

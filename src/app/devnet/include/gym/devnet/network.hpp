@@ -36,8 +36,9 @@ struct NetworkOptions {
         23;  ///< of the first element's exponent: a low bit may vanish in rounding
 };
 
-/// Starts database, chain, services, verifier and workers. Idempotent: what runs is left running,
-/// and a start that was cut off anywhere continues. A command that calls this, network_down() or
+/// Starts database, chain, services, verifier and workers. Idempotent: of a network that runs
+/// nothing is touched, which it announces; of another what runs is left running, and a start that
+/// was cut off anywhere continues. A command that calls this, network_down() or
 /// run_demo() holds a RootLock.
 /// @errors kConflict if `root` holds other files or a network with another number of workers or
 /// another port than `options` ask for, kUnavailable if a process ended, kCancelled.
