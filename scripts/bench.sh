@@ -29,9 +29,10 @@ rm -f build/bench/data.json
 "$build/bin/bench_tokenizer" --output build/bench/data.json
 "$build/bin/bench_data" --output build/bench/data.json
 "$build/bin/bench_vault" --output build/bench/data.json
-echo "bench: compressed deltas, blobs by HTTP -> build/bench/network.json"
+echo "bench: compressed deltas, aggregates, blobs by HTTP -> build/bench/network.json"
 rm -f build/bench/network.json
 "$build/bin/bench_codec" --output build/bench/network.json
+"$build/bin/bench_aggregate" --output build/bench/network.json
 "$build/bin/bench_mirror" --output build/bench/network.json
 echo "bench: ledger -> build/bench/ledger.json"
 "$build/bin/bench_ledger" build/bench/ledger.json

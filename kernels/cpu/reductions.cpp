@@ -31,7 +31,7 @@ inline __attribute__((always_inline)) int64_t term(float x, Scale scale) {
     return static_cast<int32_t>(f32::raw_rint(x * scale.first * scale.second));
 }
 
-constexpr int64_t kColumnTile = 64;
+constexpr int64_t kColumnTile = 512;
 
 }  // namespace
 

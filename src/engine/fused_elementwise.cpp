@@ -21,12 +21,23 @@ struct Operand {
     const float* data;
     std::int64_t period;  ///< elements before it repeats; 1: a scalar
 };
+/// One whose every element counts for a row of the output.
+struct Column {
+    const float* data;
+    std::int64_t width;  ///< of a row
+};
 
 /// nullopt for a column, which repeats each element instead of the whole.
 std::optional<Operand> operand(const OpCall& call, std::size_t k) {
     const auto broadcast = program::broadcast(call.input_slot(k).dims, call.output_slot(0).dims);
     if (!broadcast || broadcast->divisor != 1) return std::nullopt;
     return Operand{call.input(k), static_cast<std::int64_t>(broadcast->period)};
+}
+
+std::optional<Column> column(const OpCall& call, std::size_t k) {
+    const auto broadcast = program::broadcast(call.input_slot(k).dims, call.output_slot(0).dims);
+    if (!broadcast || broadcast->divisor == 1) return std::nullopt;
+    return Column{call.input(k), static_cast<std::int64_t>(broadcast->divisor)};
 }
 
 std::int64_t output_count(const OpCall& call) {
@@ -56,10 +67,29 @@ void run_periodic(kernels::Isa isa, BinaryOp op, const float* a, Operand b, floa
     }
 }
 
+/// y[begin, end) = op(a, b) where b has an element for each row.
+void run_column(kernels::Isa isa, BinaryOp op, const float* a, Column b, float* y,
+                LoopChunk chunk) {
+    for (std::int64_t i = chunk.begin; i < chunk.end;) {
+        const std::int64_t row = i / b.width;
+        const std::int64_t count = std::min((row + 1) * b.width, chunk.end) - i;
+        kernels::map_binary_scalar(isa, op, a + i, b.data[row], y + i, count);
+        i += count;
+    }
+}
+
 bool run_binary(const OpCall& call, BinaryOp op) {
     const auto a = operand(call, 0), b = operand(call, 1);
     const std::int64_t count = output_count(call);
-    if (!a || !b || a->period != count) return false;
+    if (!a || a->period != count) return false;
+    if (const auto rows = column(call, 1)) {
+        float* y = call.output(0);
+        call.context.pool().parallel_for(count, kGrainElements, [&](LoopChunk chunk) {
+            run_column(call.context.isa(), op, a->data, *rows, y, chunk);
+        });
+        return true;
+    }
+    if (!b) return false;
     float* y = call.output(0);
     const kernels::Isa isa = call.context.isa();
     call.context.pool().parallel_for(count, kGrainElements, [&](LoopChunk chunk) {
