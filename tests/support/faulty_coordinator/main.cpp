@@ -26,8 +26,8 @@ class WrongAggregates final : public Compute {
         return engine_->check_delta(program, delta);
     }
     Result<Aggregated> aggregate(ByteView program, ByteView base, ByteView momentum,
-                                 const std::vector<DeltaPtr>& deltas) override {
-        GYM_TRY(Aggregated out, engine_->aggregate(program, base, momentum, deltas));
+                                 const std::vector<DeltaPtr>& deltas, std::size_t held) override {
+        GYM_TRY(Aggregated out, engine_->aggregate(program, base, momentum, deltas, held));
         GYM_TRY(engine::State state, engine::decode_state(out.base.bytes));
         state.tensors.at(0).bytes.at(2) ^= 1;
         out.base = {engine::state_root(state), engine::encode_state(state)};
