@@ -18,6 +18,8 @@
 #include "gym/contracts/deployment.hpp"
 #include "gym/crypto/keystore.hpp"
 #include "gym/crypto/secret.hpp"
+#include "gym/owner/find_id.hpp"
+#include "gym/owner/order_key.hpp"
 #include "gym/owner/push_data.hpp"
 #include "gym/owner/visible_to.hpp"
 #include "gym/plan/order_signer.hpp"
@@ -192,11 +194,20 @@ void bind_signer(py::module_& module) {
 
 using Accounts = std::vector<std::string>;
 
+registry::Access access_of(const std::string& visibility, const Accounts& allow) {
+    auto access = unwrap(registry::make_access(visibility, allow));
+    if (access.visibility == registry::Visibility::kAllowList && allow.empty())
+        throw RaisedError(fail(ErrorCode::kInvalidArgument,
+                               "an allow-list names accounts: pass allow=[\"0xACCOUNT\"]; "
+                               "private lets nobody else see it"));
+    return access;
+}
+
 /// Nothing said: absent. Accounts alone are an allow-list.
 std::optional<registry::Access> access_of(const std::optional<std::string>& visibility,
                                           const Accounts& allow) {
     if (!visibility && allow.empty()) return std::nullopt;
-    return unwrap(registry::make_access(visibility.value_or("allow-list"), allow));
+    return access_of(visibility.value_or("allow-list"), allow);
 }
 
 /// In plain words.
@@ -252,6 +263,11 @@ void bind_job_calls(py::class_<ApiClient, std::shared_ptr<ApiClient>>& api) {
                 return unlocked([&] { return self.submit_job(yaml, key, order, again); }).value;
             },
             py::arg("yaml"), py::arg("key"), py::arg("signer"), py::arg("again") = false)
+        .def("check_signer",
+             [](const ApiClient& self, const plan::OrderSigner& signer) {
+                 const Address address = signer.key.address();
+                 unlocked([&] { return owner::check_order_key(self, address); });
+             })
         .def("fund_job",
              [](const ApiClient& self, const std::string& id, const std::string& amount,
                 const std::string& key, const plan::OrderSigner& signer) {
@@ -288,7 +304,7 @@ void bind_dataset_calls(py::class_<ApiClient, std::shared_ptr<ApiClient>>& api) 
              [](const ApiClient& self, const std::string& root, const std::string& visibility,
                 const Accounts& allow) {
                  const Digest digest = parse_digest(root, "dataset");
-                 const auto access = unwrap(registry::make_access(visibility, allow));
+                 const registry::Access access = access_of(visibility, allow);
                  return unlocked([&] { return self.set_dataset_access(digest, access); }).value;
              })
         .def("who_sees_data", &who_sees_data)
@@ -352,6 +368,11 @@ void bind_client(py::module_& module) {
     module.def("read_key", &read_key);
     module.def("parse_init", [](const std::string& text) {
         return registry::to_string(unwrap(registry::parse_init(text)));
+    });
+    module.def("find_init_job", [](const std::shared_ptr<ApiClient>& api, const std::string& text) {
+        if (!text.starts_with(registry::kInitJobPrefix))
+            throw RaisedError(fail(ErrorCode::kInvalidArgument, text + " is no job:ID"));
+        return registry::to_string(unlocked([&] { return owner::find_init_job(*api, text); }));
     });
     module.def("parse_dataset_name", [](const std::string& text) {
         return unwrap(registry::parse_dataset_reference(text)).name;

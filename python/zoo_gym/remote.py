@@ -88,7 +88,10 @@ class NetworkTraining:
 
     def quote(self) -> Quote:
         init = self._asked.init
-        return self._planned(None if isinstance(init, Path) else init)[0]
+        if not isinstance(init, Path):
+            return self._planned(init)[0]
+        _zoo_gym.State.read_weights(self.model.program, str(init))  # so that what cannot be submitted has no quote
+        return self._planned(None)[0]
 
     def _planned(self, init: str | None) -> tuple[Quote, str]:
         """The quote, and the job file that it is of."""
@@ -137,7 +140,8 @@ class NetworkTraining:
                     return saved.job
                 saved = None
             if saved is None:
-                self._network.signer()  # so that a wrong passphrase shows before a long upload
+                # So that a wrong passphrase, and another account's key, show before a long upload.
+                self._network.owner_api().check_signer(self._network.signer())
                 quote, yaml = self._planned(self._init())
                 say(f"quote: {quote}")
                 for note in quote.notes:
@@ -147,7 +151,7 @@ class NetworkTraining:
             job = self._send(saved, again)
             self._file.save(replace(saved, job=job.id))
             say(f"job {job.id} submitted")
-            say(f"visible: {self._network.api().who_sees_model(job)}")
+            say(f"who can see it: {self._network.api().who_sees_model(job)}")
             return job.id
 
     def _init(self) -> str | None:

@@ -128,8 +128,8 @@ class DistributedTrainer:
             return
         _refuse("training on a network", steps=steps, state_file=state_file)
         _check_network(made)
-        if nodes is not None and nodes < 1:
-            raise InvalidArgumentError(f"nodes: {nodes} is less than 1")
+        if nodes is not None:
+            _check_nodes(nodes)
         found = Network.find(network, api_key_file, keystore, passphrase_file)
         # First of what is here: what is refused registers nothing.
         if keep_documents_apart and isinstance(dataset, Dataset) and dataset.is_here:
@@ -299,6 +299,13 @@ def _whole_tokens(tokens: float) -> int:
     return int(tokens)
 
 
+def _check_nodes(nodes: object) -> None:
+    if isinstance(nodes, bool) or not isinstance(nodes, int):
+        raise InvalidArgumentError(f"nodes: {nodes!r} is no whole number")
+    if nodes < 1:
+        raise InvalidArgumentError(f"nodes: {nodes} is less than 1")
+
+
 def _refuse(where: str, **arguments: object) -> None:
     for name, value in arguments.items():
         if value is not None:
@@ -339,7 +346,7 @@ def _network_dataset(
 ) -> Dataset:
     """Registered; a dataset of this machine is, if there is a licence for it that permits the job."""
     if not isinstance(dataset, Dataset):
-        return Dataset.load(os.fspath(dataset), network)
+        return _registered_dataset(os.fspath(dataset), network)
     if network.api().dataset(dataset.root) is not None:
         return Dataset.load(dataset.root, network)
     dataset.check_use(use)
@@ -354,11 +361,25 @@ def _network_dataset(
         ) from None
 
 
+def _registered_dataset(name: str, network: Network) -> Dataset:
+    try:
+        return Dataset.load(name, network)
+    except (NotFoundError, InvalidArgumentError) as error:
+        if not Path(name).exists():
+            raise
+        raise type(error)(
+            f"{error.message}; {name} is a file of this machine: to register it privately for this job, pass "
+            f"Dataset.from_file({name!r}) and licence='CC-BY-4.0' (an SPDX expression)"
+        ) from None
+
+
 def _network_weights(init: str | os.PathLike[str], network: Network) -> str | Path:
     """What the network has, by its name there; what is on this machine, by its path. A model's name stands
     for its weights of now: its next version changes nothing."""
     text = os.fspath(init)
-    if text.startswith("job:") or is_root(text):
+    if text.startswith("job:"):
+        return _zoo_gym.find_init_job(network.api(), text)
+    if is_root(text):
         return _zoo_gym.parse_init(text)
     if Path(text).exists():
         return Path(text)
@@ -388,7 +409,7 @@ def _read_weights(
     if path.is_dir():
         return _zoo_gym.read_folder(str(path))[1]
     if path.suffix == ".safetensors":
-        return _zoo_gym.State.read_safetensors(model.program, str(path))
+        return _zoo_gym.State.read_weights(model.program, str(path))
     return _zoo_gym.State.load(str(path))
 
 

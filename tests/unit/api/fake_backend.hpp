@@ -11,8 +11,9 @@
 
 namespace gym::api::testing {
 
-inline constexpr const char* kGoodKey = "gym_good";    ///< of address 1
-inline constexpr const char* kOtherKey = "gym_other";  ///< of address 2
+inline constexpr const char* kGoodKey = "gym_good";      ///< of address 1
+inline constexpr const char* kOtherKey = "gym_other";    ///< of address 2
+inline constexpr const char* kWalletKey = "gym_wallet";  ///< of FakeBackend::wallet
 
 /// The header Gym-Order of a request whose signature nobody checks.
 inline const std::string kSealText =
@@ -354,6 +355,7 @@ class FakeBackend final : public Queries, public Submissions, public Keys, publi
         return Submitted{job, submission.idempotency_key == "again"};
     }
     std::string last_funding_key;
+    std::optional<Address> wallet;
     records::OrderSeal last_seal;
     records::OrderTerms last_terms;
     Result<registry::Job> request_job(const Address& owner, const Digest& id,
@@ -432,6 +434,7 @@ class FakeBackend final : public Queries, public Submissions, public Keys, publi
         GYM_CHECK(ping());
         if (key == kGoodKey) return address_of(1);
         if (key == kOtherKey) return address_of(2);
+        if (key == kWalletKey && wallet) return *wallet;
         return fail(ErrorCode::kUnauthenticated, "the API key is not valid");
     }
 

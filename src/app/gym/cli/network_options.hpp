@@ -36,6 +36,8 @@ struct ApiOptions {
     [[nodiscard]] std::optional<std::string> named_url() const;
     /// From --api-key-file (mode 0600), else $GYM_API_KEY. @errors kUnauthenticated without either.
     [[nodiscard]] Result<std::string> key() const;
+    /// Whether there is a key, which client() sends.
+    [[nodiscard]] bool has_key() const { return key().ok(); }
     /// A client of base_url(), for what needs no key; it sends key() where there is one, because
     /// its owner sees more than others. A key that cannot be read, or that would leave this machine
     /// in the clear, is not sent: a notice on standard error says so.

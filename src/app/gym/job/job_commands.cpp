@@ -19,6 +19,7 @@
 #include "gym/crypto/secret.hpp"
 #include "gym/data/document_licences.hpp"
 #include "gym/licence/licence.hpp"
+#include "gym/owner/order_key.hpp"
 #include "gym/owner/push_data.hpp"
 #include "gym/owner/visible_to.hpp"
 #include "job/export_command.hpp"
@@ -150,6 +151,7 @@ Result<JobOutlook> outlook_of(const JobOptions& options, const client::ApiClient
 
 Status print_quote(const CliContext& context, const JobOptions& options) {
     GYM_TRY(ResolvedJob job, asked_job(context, options, false));
+    GYM_CHECK(check_init_files(job));
     const client::ApiClient api = options.api.client();
     GYM_TRY(const DataPrice data, data_price(api, job));
     if (data.record) {
@@ -173,7 +175,7 @@ Status print_quote(const CliContext& context, const JobOptions& options) {
     print_quote(job, costs, data, fee);
     if (job.plan) print_plan(*job.plan);
     print_outlook(outlook);
-    print_row("visible to", "{}", sees);
+    print_row("who can see it", "{}", sees);
     return {};
 }
 
@@ -285,6 +287,7 @@ Status submit(const CliContext& context, const JobOptions& options) {
     GYM_TRY(const client::ApiClient api, options.api.client_with_key(kApiRetryFor));
     // First, so that a wrong passphrase shows before a long upload.
     GYM_TRY(const plan::OrderSigner signer, open_order_signer(options.order));
+    GYM_CHECK(owner::check_order_key(api, signer.key.address()));
     GYM_TRY(const auto tokenizer, tokenizer_of_weights(job.init));
     GYM_CHECK(resolve_init(api, job));
     GYM_TRY(const registry::Dataset dataset, ready_dataset(context, options, job, api));
@@ -304,7 +307,8 @@ Status submit(const CliContext& context, const JobOptions& options) {
         context.print_json(submitted.json);
     } else {
         print_job(*submitted);
-        print_row("visible to", "{}", sees);
+        print_row("who can see it", "{}", sees);
+        print_row("next", "`gym job watch {}` follows it", submitted->id.hex().substr(0, 10));
     }
     return {};
 }
@@ -318,6 +322,10 @@ Status list_jobs(const CliContext& context, const JobOptions& options) {
             print_job_line(*job);
     }
     if (!context.json && jobs.empty()) print_line("no jobs");
+    if (!context.json && !options.api.has_key())
+        print_notice("note",
+                     "private jobs are not listed: --api-key-file FILE or GYM_API_KEY "
+                     "lists your own, too");
     return {};
 }
 
@@ -410,6 +418,7 @@ Status fund(const CliContext& context, const JobOptions& options) {
     GYM_TRY(const Amount amount, tokens_argument(options.amount));
     GYM_TRY(const client::ApiClient api, options.api.client_with_key(kApiRetryFor));
     GYM_TRY(const plan::OrderSigner signer, open_order_signer(options.order));
+    GYM_CHECK(owner::check_order_key(api, signer.key.address()));
     GYM_TRY(const auto job, send_once(options, "the money was added", [&](const std::string& key) {
                 return api.fund_job(id, amount, key,
                                     signer.seal_funding(id, amount, key, SystemClock().now_ms()));

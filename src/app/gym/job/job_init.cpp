@@ -7,6 +7,7 @@
 #include "cli/byte_progress.hpp"
 #include "cli/find_id.hpp"
 #include "cli/rows.hpp"
+#include "gym/interchange/weights_file.hpp"
 #include "gym/owner/upload_weights.hpp"
 #include "gym/program/train_program.hpp"
 #include "gym/registry/job_spec.hpp"
@@ -23,6 +24,13 @@ Result<Digest> upload_weights(const client::ApiClient& api, const ResolvedJob& j
         api, program, {.weights = job.init, .progress = [&](std::uint64_t done, std::uint64_t all) {
                            line.show(done, all);
                        }});
+}
+
+/// Whether `init` can only be files.
+bool is_file(const std::string& init) {
+    std::error_code unknown;
+    return !init.empty() && !init.starts_with(registry::kInitJobPrefix) &&
+           !registry::parse_init(init).ok() && std::filesystem::exists(init, unknown);
 }
 
 /// Whether `init` can only be a registered model's name.
@@ -47,6 +55,13 @@ Status resolve_named_init(const client::ApiClient& api, ResolvedJob& job) {
     print_notice("init", "{}@{}, weights {}", (*model)->name, (*model)->version,
                  (*model)->state.root.hex());
     return begin_from(job, (*model)->state.root.hex());
+}
+
+Status check_init_files(const ResolvedJob& job) {
+    if (!is_file(job.init)) return {};
+    GYM_TRY(const auto program, program::train_program(job.config));
+    GYM_TRY([[maybe_unused]] const auto weights, interchange::load_weights(job.init, program));
+    return {};
 }
 
 Status resolve_init(const client::ApiClient& api, ResolvedJob& job) {

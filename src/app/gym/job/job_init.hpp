@@ -12,6 +12,10 @@ namespace gym::app {
 /// that the owner may see; those of ApiClient::model_version().
 Status resolve_named_init(const client::ApiClient& api, ResolvedJob& job);
 
+/// That weights on disk can be read and fit, as resolve_init() will find. @errors those of
+/// interchange::load_weights().
+Status check_init_files(const ResolvedJob& job);
+
 /// Puts weights that the network has in the place of the job file's `init`: completes a job's id,
 /// looks up a model's name (what is on disk comes first), or reads weights from disk
 /// (interchange::load_weights) and uploads them as a state, with progress on standard error. A call

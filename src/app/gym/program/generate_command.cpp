@@ -32,19 +32,8 @@ struct GenerateOptions {
     std::string seed = "0";
     std::string sentence_piece;  ///< model file; empty: a token is a byte, or of `tokenizer`
     TokenizerOptions tokenizer;
-    bool bytes = false;  ///< `--tokenizer bytes`
     engine::GenerateOptions generate;
 };
-
-/// The word for a tokenizer whose tokens are bytes, unless it names a file.
-constexpr const char* kBytes = "bytes";
-
-void read_words(GenerateOptions& options) {
-    std::error_code unknown;
-    options.bytes = options.tokenizer.path == kBytes && !std::filesystem::exists(kBytes, unknown);
-    if (options.bytes) options.tokenizer.path.clear();
-    if (options.prompt.empty()) options.prompt = kNoPrompt;
-}
 
 /// The prompt's tokens; from here on only tokens of its tokenizer are sampled, since a model may
 /// have more. Without a tokenizer any token is, as a model of pieces has no bytes.
@@ -59,10 +48,6 @@ Result<std::vector<std::int32_t>> prompt_tokens(GenerateOptions& options) {
         };
         return std::vector<std::int32_t>(tokens->begin(), tokens->end());
     }
-    if (options.bytes)
-        options.generate.permits = [](std::int32_t token) {
-            return token < static_cast<std::int32_t>(blob::kByteVocabulary);
-        };
     if (options.sentence_piece.empty())
         return std::vector<std::int32_t>(bytes.begin(), bytes.end());
     const auto prompt = tokenize(options.sentence_piece, bytes);
@@ -140,8 +125,7 @@ Status print_logits(const CliContext& context, const GenerateOptions& options, c
 /// The tokenizer beside an exported model or a state, unless the command line names one; a model of
 /// 256 tokens is one of bytes.
 void use_own_tokenizer(GenerateOptions& options, const Model& model) {
-    const bool named =
-        options.bytes || !options.tokenizer.path.empty() || !options.sentence_piece.empty();
+    const bool named = !options.tokenizer.path.empty() || !options.sentence_piece.empty();
     const program::SlotId logits = model.program.find_output(program::kLogitsOutput);
     if (named || logits == program::kNoSlot ||
         model.program.slot(logits).dims.back() == blob::kByteVocabulary)
@@ -177,7 +161,7 @@ void use_own_tokenizer(GenerateOptions& options, const Model& model) {
 }
 
 Status generate(const CliContext& context, GenerateOptions options) {
-    read_words(options);
+    if (options.prompt.empty()) options.prompt = kNoPrompt;
     GYM_TRY(const Model model, read_model(options));
     use_own_tokenizer(options, model);
     options.generate.seed = parse_seed(options.seed);

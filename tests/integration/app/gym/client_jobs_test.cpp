@@ -39,6 +39,25 @@ TEST_F(JobCommandsTest, SubmitUploadsLocksAndIsRepeatable) {
     EXPECT_EQ(twice.exit_code, 5);
     EXPECT_NE(twice.err.find("is submitted: " + id), std::string::npos) << twice.err;
     EXPECT_NE(twice.err.find("--again"), std::string::npos) << twice.err;
+    const auto told = gym({"job", "submit", job_file(), "--idempotency-key", "k"});
+    EXPECT_NE(told.out.find("`gym job watch " + id.substr(0, 10) + "`"), std::string::npos)
+        << told.out;
+    const Status started = database_.owner().transact([&](db::Transaction& tx) {
+        return registry::start_job(tx, Digest::parse(id).value(), {}, clock_.now_ms());
+    });
+    ASSERT_TRUE(started.ok()) << started.error().message;
+    const auto pause_because = [&](const std::string& why) {
+        const Status paused = database_.owner().transact([&](db::Transaction& tx) {
+            return registry::set_job_status(tx, Digest::parse(id).value(),
+                                            registry::JobStatus::kPaused, why, clock_.now_ms());
+        });
+        ASSERT_TRUE(paused.ok()) << paused.error().message;
+    };
+    const std::string resume = "`gym job resume " + id.substr(0, 10) + "` continues it";
+    pause_because("paused by its owner");
+    EXPECT_NE(gym({"job", "status", id}).out.find(resume), std::string::npos);
+    pause_because("budget: `gym job fund` adds to it and resumes the job");
+    EXPECT_EQ(gym({"job", "status", id}).out.find(resume), std::string::npos);
     const auto cancel = gym({"job", "cancel", id});
     EXPECT_EQ(cancel.exit_code, 0) << cancel.err;
     EXPECT_NE(gym({"job", "list"}).out.find("asked to cancel"), std::string::npos);
@@ -114,6 +133,30 @@ TEST_F(JobCommandsTest, AJobBeginsFromExportedWeights) {
     EXPECT_EQ(parse_line(again.out).at("init_root").as_string(), root);
     EXPECT_EQ(again.err.find("uploading"), std::string::npos) << again.err;
     EXPECT_EQ(count("api.upload"), 1U);
+
+    // What submission refuses has no quote.
+    const std::string whole = gym::testing::slurp(weights);
+    spill(place_ / "nan.safetensors", whole.substr(0, whole.size() - 4) + "\xFF\xFF\xFF\xFF");
+    spill(place_ / "random", "no weights at all, but bytes");
+    for (const auto& [file, words] :
+         {std::pair{"nan.safetensors", "NaN or infinite"}, std::pair{"random", "random"}}) {
+        write_job(std::string("init: ") + file + "\n");
+        const auto quoted = gym({"job", "quote", job_file()});
+        EXPECT_NE(quoted.exit_code, 0) << file;
+        EXPECT_NE(quoted.err.find(words), std::string::npos) << quoted.err;
+    }
+}
+
+TEST_F(JobCommandsTest, AKeystoreOfAnotherAccountThanTheKeysIsNamedBeforeAnythingIsSent) {
+    deposit(owner_, "100", "d1");
+    hold_key(2);
+    const auto submitted = gym({"job", "submit", job_file(), "--licence", "MIT"});
+    EXPECT_EQ(submitted.exit_code, 5);
+    EXPECT_NE(submitted.err.find("your keystore is " + testing::address_of(2).hex() +
+                                 ", the API key belongs to " + owner_.hex()),
+              std::string::npos)
+        << submitted.err;
+    EXPECT_EQ(count("registry.dataset"), 1U);
 }
 
 TEST_F(JobCommandsTest, WeightsThatAreNotThereAreSaidBeforeAnythingIsSent) {

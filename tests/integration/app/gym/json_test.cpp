@@ -5,6 +5,7 @@
 
 #include "command.hpp"
 #include "fake_backend.hpp"
+#include "gym/common/file.hpp"
 #include "gym/http_server/server.hpp"
 #include "manual_clock.hpp"
 
@@ -65,6 +66,9 @@ class JsonTest : public ::testing::Test {
                                                  std::string("/examples/params.yaml"));
         params.replace(params.find("stake: 1000"), 11, "stake: 100");
         spill(place_ / "refused.yaml", params);
+        ASSERT_TRUE(write_file_atomic(place_ / "wallet.key",
+                                      as_bytes(std::string(testing::kWalletKey)), 0600)
+                        .ok());
         backend_.ended = true;
     }
     void TearDown() override {
@@ -170,7 +174,9 @@ class JsonTest : public ::testing::Test {
             {{"dispute", "show"}, with({id}, chain), kUnavailable},
             {{"dispute", "watch"}, chain, kUnavailable},
             {{"job", "quote"}, {path("job.yaml")}},
-            {{"job", "submit"}, {path("job.yaml"), "--deployment", path("deployment.json")}},
+            {{"job", "submit"},
+             {path("job.yaml"), "--deployment", path("deployment.json"), "--api-key-file",
+              path("wallet.key")}},
             {{"job", "list"}, {}},
             {{"job", "status"}, {id}},
             {{"job", "visibility"}, {id}, kUsage},
@@ -178,7 +184,9 @@ class JsonTest : public ::testing::Test {
             {{"job", "bill"}, {id}},
             {{"job", "watch"}, {id}},
             {{"job", "export"}, {id, "-o", path("exported")}, kMismatch},
-            {{"job", "fund"}, {id, "0.000000000000001", "--deployment", path("deployment.json")}},
+            {{"job", "fund"},
+             {id, "0.000000000000001", "--deployment", path("deployment.json"), "--api-key-file",
+              path("wallet.key")}},
             {{"job", "pause"}, {id}},
             {{"job", "resume"}, {id}},
             {{"job", "cancel"}, {id}},
@@ -257,6 +265,11 @@ TEST_F(JsonTest, EveryCommandPrintsObjectsWhateverHappens) {
         const Outcome outcome = gym(command);
         EXPECT_EQ(outcome.exit_code, one.exit_code) << what << outcome.err << outcome.out;
         expect_json_lines(outcome, what);
+        if (what == "wallet new ")  // orders are signed with it
+            backend_.wallet =
+                Address::parse(
+                    std::string(json::parse(outcome.out).as_object().at("address").as_string()))
+                    .value();
     }
 }
 

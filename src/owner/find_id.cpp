@@ -1,13 +1,11 @@
-#include "cli/find_id.hpp"
-
-#include <fmt/format.h>
+#include "gym/owner/find_id.hpp"
 
 #include <algorithm>
 #include <cctype>
 #include <optional>
 #include <vector>
 
-namespace gym::app {
+namespace gym::owner {
 namespace {
 
 constexpr std::size_t kPrefixMin = 4;
@@ -47,9 +45,9 @@ Result<Digest> find_id(const std::string& what, const std::string& text, PageOf&
         for (const Digest& id : ids) {
             if (!id.hex().starts_with(prefix)) continue;
             if (found && *found != id)
-                return fail(ErrorCode::kInvalidArgument,
-                            fmt::format("several ids of a {} begin with {}: give more digits", what,
-                                        prefix));
+                return fail(
+                    ErrorCode::kInvalidArgument,
+                    "several ids of a " + what + " begin with " + prefix + ": give more digits");
             found = id;
         }
         if (ids.size() < kItems) break;
@@ -85,7 +83,9 @@ Result<registry::InitialWeights> find_init_job(const client::ApiClient& api,
                                                const std::string& text) {
     const std::string rest = text.substr(registry::kInitJobPrefix.size());
     const std::size_t at = rest.find('@');
-    GYM_TRY(const Digest id, find_job(api, rest.substr(0, at)));
+    const auto found = find_job(api, rest.substr(0, at));
+    if (!found.ok()) return found.error().in(text);
+    const Digest& id = *found;
     return registry::parse_init(std::string(registry::kInitJobPrefix) + id.hex() +
                                 (at == std::string::npos ? "" : rest.substr(at)));
 }
@@ -106,4 +106,4 @@ Result<Digest> find_dataset(const client::ApiClient& api, const std::string& tex
                    });
 }
 
-}  // namespace gym::app
+}  // namespace gym::owner
