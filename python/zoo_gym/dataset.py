@@ -589,7 +589,7 @@ class Dataset:
             [] if self._tokenizer is None else self._tokenizer.files,
             manifest,
         )
-        say(f"dataset '{label}' is visible: {api.who_sees_data(record)}")
+        say(f"who can see dataset '{label}': {api.who_sees_data(record)}")
         info = _info_of(record) if version is None else _named(record, version)
         return self._registered(info)
 
@@ -634,7 +634,7 @@ class Dataset:
         found = network if isinstance(network, Network) else Network.find(network, api_key_file)
         api = found.owner_api()
         record = api.set_dataset_access(self.root, visibility, list(allow))
-        say(f"dataset '{self._info.name}' is visible: {api.who_sees_data(record)}")
+        say(f"who can see dataset '{self._info.name}': {api.who_sees_data(record)}")
         return self._registered(replace(_info_of(record), name=self._info.name, version=self._info.version))
 
 

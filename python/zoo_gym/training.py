@@ -29,9 +29,9 @@ class Quote:
         seconds_with_all: the same as ``seconds`` with all of them.
         rounds: after each of which the nodes' results are averaged; 1 for local training.
         steps: of each node, in all rounds.
-        most: the most that the job can cost; 0 for local training, None: the network has not
+        most: the most that the job can cost, in GYM; 0 for local training, None: the network has not
             published its rates.
-        budget: what the job locks at submission; the rest returns.
+        budget: GYM that the job locks at submission; the rest returns.
         expected: what it costs with the verification that is expected; 0 for local training.
         seconds: from the fastest to the slowest likely; None: not known.
         notes: sentences to read before paying.
@@ -65,8 +65,8 @@ class Quote:
             low, high = self.seconds
             parts.append(f"{low / 60:.1f} to {high / 60:.1f} minutes")
         if self.budget:
-            most = "unknown" if self.most is None else f"{self.most:f}"
-            parts.append(f"costs about {self.expected:f}, at most {most}, budget {self.budget:f}")
+            most = "unknown" if self.most is None else f"{self.most:f} GYM"
+            parts.append(f"costs about {self.expected:f} GYM, at most {most}, budget {self.budget:f} GYM")
         return "\nwarning: ".join(["; ".join(parts), *self.warnings])
 
 

@@ -16,7 +16,7 @@ std::string whom(const registry::Access& access) {
         case Visibility::kPrivate:
             break;
     }
-    return "you alone";
+    return "only you";
 }
 
 std::string which_nodes(std::optional<std::uint64_t> nodes) {

@@ -2,9 +2,12 @@
 
 import io
 import json
+import os
 import subprocess
 import sys
 import types
+from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +24,24 @@ def test_both_names_are_the_same_package():
     assert gym.__version__ == zoo_gym.__version__
     assert sorted(gym.__all__) == list(gym.__all__)
     assert all(hasattr(gym, name) for name in gym.__all__)
+
+
+def test_the_package_of_the_build_has_the_sources_beside_its_module():
+    source, package = Path(os.environ["GYM_SOURCE_DIR"]) / "python/zoo_gym", Path(zoo_gym.__file__).parent
+    for file in [*source.glob("*.py"), *source.glob("*.pyi")]:
+        assert (package / file.name).read_bytes() == file.read_bytes(), file.name
+
+
+def test_a_quote_names_its_unit():
+    quote = gym.Quote(parameters=1, tokens=2, flops=3, nodes=1, rounds=1, steps=1, most=Decimal(5), budget=Decimal(6),
+                      expected=Decimal(4))  # fmt: skip
+    assert "costs about 4 GYM, at most 5 GYM, budget 6 GYM" in str(quote)
+
+
+@pytest.mark.parametrize("nodes", ["x", 1.5, True])
+def test_nodes_are_a_whole_number(nodes):
+    with pytest.raises(InvalidArgumentError, match="nodes: .* is no whole number"):
+        DistributedTrainer("gpt-nano", "x", nodes=nodes, network="http://127.0.0.1:1")
 
 
 def test_importing_the_package_does_not_load_grpc():

@@ -68,9 +68,12 @@ Status check_holds(const ChainSender& sender, const Amount& amount) {
     const contracts::GymToken token(account.chain_id(), sender.contracts.token);
     GYM_TRY(const Amount held, token.balance_of(account.client(), account.address()));
     if (held >= amount) return {};
-    return fail(
-        ErrorCode::kInsufficientFunds,
-        "the wallet holds " + held.to_tokens() + " GYM, less than " + amount.to_tokens() + " GYM");
+    GYM_TRY(const Amount missing, amount.minus(held));
+    return fail(ErrorCode::kInsufficientFunds,
+                "the wallet holds " + held.to_tokens() + " GYM, less than " + amount.to_tokens() +
+                    " GYM: send at least " + missing.to_tokens() +
+                    " GYM, and some ether for gas, to " + crypto::to_checksum(account.address()) +
+                    " on chain " + std::to_string(account.chain_id()) + ", then run this again");
 }
 
 }  // namespace gym::app

@@ -40,7 +40,7 @@ void report(const CliContext& context, const char* label, const std::string& sub
     }
     print_row(label, "{}", subject);
     print_row("visibility", "{}", to_string(changed->access.visibility));
-    print_row("visible to", "{}", sees);
+    print_row("who can see it", "{}", sees);
 }
 
 Status set_data(const CliContext& context, const Options& options) {
@@ -107,6 +107,10 @@ Result<std::optional<registry::Access>> VisibilityOptions::access() const {
             registry::make_access(visibility.empty() ? to_string(Visibility::kAllowList)
                                                      : std::string_view(visibility),
                                   allowed));
+    if (access.visibility == Visibility::kAllowList && access.allowed.empty())
+        return fail(ErrorCode::kInvalidArgument,
+                    "an allow-list names accounts: --allow 0xACCOUNT, once for each; private lets "
+                    "nobody else see it");
     return std::optional(std::move(access));
 }
 

@@ -138,7 +138,7 @@ Status register_file(const CliContext& context, const RegistryOptions& options) 
         return {};
     }
     print_dataset(*pushed.record);
-    print_row("visible to", "{}", sees);
+    print_row("who can see it", "{}", sees);
     if (const auto& version = pushed.version)
         print_row("named", "{}@{}", (*version)->name, (*version)->version);
     return {};
@@ -195,7 +195,11 @@ Status show_dataset(const CliContext& context, const RegistryOptions& options) {
     GYM_TRY(const auto record, api.dataset(root));
     if (!record)
         return fail(ErrorCode::kNotFound,
-                    "dataset " + root.hex() + " is not registered (`gym data list` shows what is)");
+                    "dataset " + root.hex() + " is not registered" +
+                        (options.api.has_key()
+                             ? " (`gym data list` shows what is)"
+                             : ", or not for you to see: --api-key-file FILE or GYM_API_KEY names "
+                               "your key"));
     if (context.json)
         context.print_json(record->json);
     else

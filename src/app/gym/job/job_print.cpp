@@ -195,6 +195,10 @@ void print_job(const client::Job& job) {
     if (!job.name.empty()) print_row("name", "{}", job.name);  // only who may see it is told
     print_row("status", "{}", to_string(job.status));
     if (!job.status_reason.empty()) print_row("", "{}", job.status_reason);
+    // Other reasons than its owner's say what helps.
+    if (job.status == registry::JobStatus::kPaused && job.request.empty() &&
+        job.status_reason.find("`gym job") == std::string::npos)
+        print_row("", "`gym job resume {}` continues it", job.id.hex().substr(0, 10));
     if (!job.request.empty())
         print_row("", "asked to {}, not done yet{}", job.request,
                   job.request_reason.empty() ? "" : ": " + job.request_reason);

@@ -117,7 +117,7 @@ Status push(const CliContext& context, const Options& options) {
         return {};
     }
     print_model(*model);
-    print_row("visible to", "{}", sees);
+    print_row("who can see it", "{}", sees);
     return {};
 }
 

@@ -46,7 +46,13 @@ TEST_F(PrivateCommands, ADatasetIsForThoseWhomItsOwnerNames) {
     ASSERT_EQ(listed.exit_code, 0) << listed.err;
     EXPECT_NE(listed.out.find("you and 1 account"), std::string::npos) << listed.out;
     EXPECT_EQ(as(other, {"data", "show", "zoo"}).exit_code, 0);
-    EXPECT_EQ(as("", {"data", "show", root}).exit_code, 1);
+    const auto hidden = as("", {"data", "show", root});
+    EXPECT_EQ(hidden.exit_code, 1);
+    EXPECT_NE(hidden.err.find("or not for you to see: --api-key-file"), std::string::npos)
+        << hidden.err;
+    const auto nobody = gym({"data", "visibility", root, "allow-list"});
+    EXPECT_EQ(nobody.exit_code, 2) << "an empty list, in the place of the one account";
+    EXPECT_NE(nobody.err.find("--allow 0xACCOUNT"), std::string::npos) << nobody.err;
     EXPECT_NE(as(other, {"data", "visibility", root, "public"}).exit_code, 0) << "it is not theirs";
     EXPECT_EQ(
         gym({"data", "visibility", root, "private", "--allow", address_of(2).hex()}).exit_code, 2);
@@ -67,7 +73,10 @@ TEST_F(PrivateCommands, AJobKeepsItsTextAndItsModelUnlessItsFileSaysAnother) {
     EXPECT_EQ(parse_line(gym({"data", "show", root, "--json"}).out).at("visibility").as_string(),
               "private")
         << "nobody offered the text";
-    EXPECT_EQ(as("", {"job", "list"}).out, "no jobs\n");
+    const auto listed = as("", {"job", "list"});
+    EXPECT_EQ(listed.out, "no jobs\n");
+    EXPECT_NE(listed.err.find("--api-key-file"), std::string::npos) << listed.err;
+    EXPECT_EQ(gym({"job", "list"}).err.find("--api-key-file"), std::string::npos);
     EXPECT_NE(gym({"job", "list"}).out.find(id.substr(0, 10)), std::string::npos);
     EXPECT_EQ(as("", {"job", "status", id, "--json"}).exit_code, 0) << "payments are audited";
 
