@@ -269,6 +269,9 @@ def test_refusals_say_why_and_leave_nothing_behind(registered, owner, tmp_path, 
         Dataset.load("0x" + "ab" * 32)
     with pytest.raises(gym.InvalidArgumentError, match="'round' is not a known key"):
         trainer(job={"round": 3}).quote()
+    keys = owner.root / "keys"
+    with pytest.raises(gym.PermissionDeniedError, match="your keystore is 0x.*, the API key belongs to 0x"):
+        trainer(keystore=keys / "settler.json", passphrase_file=keys / "settler.pass").train()
     monkeypatch.setenv("GYM_API_KEY", "wrong")
     with pytest.raises(gym.UnauthenticatedError):
         trainer().train()
