@@ -237,7 +237,7 @@ void add_write_routes(Router& router, RouteContext& context) {
                 .pattern = "/v1/jobs/{id}/budget",
                 .id = "fundJob",
                 .summary = "Locks more of the owner's money for the job, by the owner's signed "
-                           "JobFunding; a paused job resumes. A "
+                           "JobFunding; a job that paused for want of budget resumes. A "
                            "repeated request (same key and body) adds nothing.",
                 .path = {{"id", "The job's id."}},
                 .headers = {{"Idempotency-Key",
