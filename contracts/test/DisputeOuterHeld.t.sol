@@ -15,6 +15,8 @@ import {OuterRun} from "./support/OuterRunner.sol";
 import {DisputeTrees} from "./support/DisputeTrees.sol";
 
 /// Games about an aggregate of slot 2 of its round, and of slots 5 and 9 of the round before.
+/// forge-config: default.fuzz.runs = 64
+/// forge-config: check.fuzz.runs = 300
 contract DisputeOuterHeldTest is DisputeOuterTest {
     function _heldOfRight() internal pure override returns (uint32) {
         return 2;
@@ -22,12 +24,16 @@ contract DisputeOuterHeldTest is DisputeOuterTest {
 }
 
 /// All are held: then they count alike.
+/// forge-config: default.fuzz.runs = 64
+/// forge-config: check.fuzz.runs = 300
 contract DisputeOuterAllHeldTest is DisputeOuterTest {
     function _heldOfRight() internal pure override returns (uint32) {
         return 3;
     }
 }
 
+/// forge-config: default.fuzz.runs = 64
+/// forge-config: check.fuzz.runs = 300
 contract DisputeOuterHeldLeavesTest is DisputeOuterLeavesTest {
     function _heldOfRight() internal pure override returns (uint32) {
         return 1;
