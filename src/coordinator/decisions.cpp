@@ -34,13 +34,20 @@ protocol::RoundRecord first_record(const registry::Job& job) {
     return record;
 }
 
+/// Whether a request to pause changes anything: also of a job that waits for money, which more
+/// money would end otherwise.
+bool pauses(const registry::Job& job) {
+    if (job.status != JobStatus::kPaused) return job.status == JobStatus::kRunning;
+    return job.status_reason.starts_with("budget: ") || job.status_reason.starts_with("size: ");
+}
+
 }  // namespace
 
 std::optional<JobChange> answer_request(const registry::Job& job) {
     if (!job.request) return std::nullopt;
     if (*job.request == JobRequest::kCancel)
         return JobChange{JobStatus::kCancelled, "cancelled by its owner"};
-    if (*job.request == JobRequest::kPause && job.status == JobStatus::kRunning)
+    if (*job.request == JobRequest::kPause && pauses(job))
         return JobChange{JobStatus::kPaused,
                          job.request_reason.empty() ? "paused by its owner" : job.request_reason};
     if (*job.request == JobRequest::kResume && job.status == JobStatus::kPaused)

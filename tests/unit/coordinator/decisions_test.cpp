@@ -72,6 +72,18 @@ registry::Unit disputed(protocol::ReasonCode code) {
 
 // Jobs.
 
+TEST(JobDecisions, AnOwnersPauseOutlastsTheWantOfMoney) {
+    registry::Job paused = job();
+    paused.status = registry::JobStatus::kPaused;
+    paused.request = JobRequest::kPause;
+    for (const char* want : {"budget: with another round the job may cost 2", "size: too large"}) {
+        paused.status_reason = want;
+        EXPECT_EQ(answer_request(paused), (JobChange{JobStatus::kPaused, "paused by its owner"}));
+    }
+    paused.status_reason = "a game on chain proved the aggregate unit of round 1 wrong";
+    EXPECT_EQ(answer_request(paused), (JobChange{JobStatus::kPaused, paused.status_reason}));
+}
+
 TEST(JobDecisions, AnOwnersRequestChangesTheJobAccordingToItsStatus) {
     registry::Job asked = job();
     EXPECT_FALSE(answer_request(asked)) << "nothing was asked";
