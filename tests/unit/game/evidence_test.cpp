@@ -66,7 +66,7 @@ TEST(Unit, BeginsAtItsFacts) {
     EXPECT_EQ(facts.trace_root, gym::testing::digest(10));
     EXPECT_EQ(facts.initial_state_root, gym::testing::digest(11));
     EXPECT_EQ(facts.dataset_root, gym::testing::digest(8));
-    EXPECT_EQ(facts.round, 2U);
+    EXPECT_EQ(facts.round, 3U);
     EXPECT_EQ(facts.slot, 1U);
     EXPECT_EQ(facts.steps, 20U);
     EXPECT_EQ(facts.checkpoint_every, 10U);
