@@ -45,9 +45,9 @@ Result<Digest> find_id(const std::string& what, const std::string& text, PageOf&
         for (const Digest& id : ids) {
             if (!id.hex().starts_with(prefix)) continue;
             if (found && *found != id)
-                return fail(
-                    ErrorCode::kInvalidArgument,
-                    "several ids of a " + what + " begin with " + prefix + ": give more digits");
+                return fail(ErrorCode::kInvalidArgument,
+                            std::string("several ids of a ").append(what).append(" begin with ") +
+                                prefix + ": give more digits");
             found = id;
         }
         if (ids.size() < kItems) break;
@@ -67,6 +67,7 @@ Result<Digest> find_job(const client::ApiClient& api, const std::string& text) {
         find_id("job", text, [&](const client::ListPage& page) -> Result<std::vector<Digest>> {
             GYM_TRY(const auto jobs, api.jobs(page));
             std::vector<Digest> ids;
+            ids.reserve(jobs.size());
             for (const auto& job : jobs)
                 ids.push_back(job->id);
             return ids;
@@ -100,6 +101,7 @@ Result<Digest> find_dataset(const client::ApiClient& api, const std::string& tex
                    [&](const client::ListPage& page) -> Result<std::vector<Digest>> {
                        GYM_TRY(const auto datasets, api.datasets(page));
                        std::vector<Digest> roots;
+                       roots.reserve(datasets.size());
                        for (const auto& dataset : datasets)
                            roots.push_back(dataset->root);
                        return roots;
