@@ -153,9 +153,11 @@ Result<AggregateResult> run_aggregate(const Program& train, const State& base,
 
     const std::vector<Bytes> stacked = stack(parts, deltas);
     std::vector<std::string> names;
+    names.reserve(parts.size());
     for (const AggregatePart& part : parts)
         names.push_back(std::string(program::kDeltaPrefix) + part.name);
     std::vector<NamedTensorView> inputs;
+    inputs.reserve(names.size());
     for (std::size_t i = 0; i < names.size(); ++i)
         inputs.push_back({names[i], stacked[i]});
     GYM_TRY(Engine engine, Engine::create(aggregate, options));
