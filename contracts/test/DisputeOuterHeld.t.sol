@@ -279,16 +279,6 @@ contract DisputeOuterAgesTest is OuterPlayer {
 
     // --- helpers ---
 
-    function show(
-        OuterPlay calldata p,
-        uint32 index,
-        bytes calldata commitment,
-        bytes32[] calldata path
-    ) external {
-        vm.prank(_asserter);
-        _game.showIncluded(p.id, p.c, _outerFacts, index, commitment, path);
-    }
-
     function _atIncluded(OuterRun memory run, uint256 i) private returns (OuterPlay memory p) {
         p = _beginOuter(CHALLENGER, SALT);
         _playOuter(p, run, run, 1);

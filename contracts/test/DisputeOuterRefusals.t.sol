@@ -280,16 +280,6 @@ contract DisputeOuterRefusalsTest is OuterPlayer {
         this.show(p, 1, shown, path);
     }
 
-    function show(
-        OuterPlay calldata p,
-        uint32 index,
-        bytes calldata commitment,
-        bytes32[] calldata path
-    ) external {
-        vm.prank(_asserter);
-        _game.showIncluded(p.id, p.c, _outerFacts, index, commitment, path);
-    }
-
     // --- helpers ---
 
     function _at(uint256 moves) internal returns (OuterPlay memory p) {

@@ -7,6 +7,7 @@
 #include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/registry/job_spec.hpp"
+#include "gym/registry/pauses.hpp"
 
 namespace gym::coordinator {
 namespace {
@@ -38,7 +39,7 @@ protocol::RoundRecord first_record(const registry::Job& job) {
 /// money would end otherwise.
 bool pauses(const registry::Job& job) {
     if (job.status != JobStatus::kPaused) return job.status == JobStatus::kRunning;
-    return job.status_reason.starts_with("budget: ") || job.status_reason.starts_with("size: ");
+    return registry::ends_with_money(job.status_reason);
 }
 
 }  // namespace
@@ -63,8 +64,8 @@ bool is_complete(const registry::Job& job, std::size_t open_rounds) {
 
 std::optional<std::string> budget_pause(const registry::Job& job, const Amount& needed) {
     if (job.status != JobStatus::kRunning || needed <= job.budget_wei) return std::nullopt;
-    return "budget: with another round the job may cost " + needed.to_tokens() +
-           " tokens in all, its budget is " + job.budget_wei.to_tokens() +
+    return std::string(registry::kBudgetPause) + "with another round the job may cost " +
+           needed.to_tokens() + " tokens in all, its budget is " + job.budget_wei.to_tokens() +
            "; `gym job fund` adds to it and resumes the job";
 }
 
@@ -103,7 +104,7 @@ std::optional<std::string> size_pause(const registry::Job& job, const SizeLimits
     const std::string why =
         protocol::too_large(job.artifacts->parameters, job.terms.workers_min, limits);
     if (why.empty()) return std::nullopt;
-    return "size: " + why + ", then `gym job resume`, or cancel the job";
+    return std::string(registry::kSizePause) + why + ", then `gym job resume`, or cancel the job";
 }
 
 bool is_free(std::span<const registry::Unit> open_units) {

@@ -60,17 +60,23 @@ Result<Digest> find_id(const std::string& what, const std::string& text, PageOf&
     return fail(ErrorCode::kNotFound, "no " + what + " has an id that begins with " + prefix);
 }
 
+/// @param id_of the member of an item that is its id.
+template <class Item>
+std::vector<Digest> ids_of(const client::AnswerList<Item>& items, Digest Item::*id_of) {
+    std::vector<Digest> ids;
+    ids.reserve(items.size());
+    for (const auto& item : items)
+        ids.push_back((*item).*id_of);
+    return ids;
+}
+
 }  // namespace
 
 Result<Digest> find_job(const client::ApiClient& api, const std::string& text) {
     auto found =
         find_id("job", text, [&](const client::ListPage& page) -> Result<std::vector<Digest>> {
             GYM_TRY(const auto jobs, api.jobs(page));
-            std::vector<Digest> ids;
-            ids.reserve(jobs.size());
-            for (const auto& job : jobs)
-                ids.push_back(job->id);
-            return ids;
+            return ids_of(jobs, &client::Job::id);
         });
     if (found.ok() || found.error().code != ErrorCode::kNotFound) return found;
     // Jobs are private unless their owner says otherwise.
@@ -100,11 +106,7 @@ Result<Digest> find_dataset(const client::ApiClient& api, const std::string& tex
     return find_id("dataset", text,
                    [&](const client::ListPage& page) -> Result<std::vector<Digest>> {
                        GYM_TRY(const auto datasets, api.datasets(page));
-                       std::vector<Digest> roots;
-                       roots.reserve(datasets.size());
-                       for (const auto& dataset : datasets)
-                           roots.push_back(dataset->root);
-                       return roots;
+                       return ids_of(datasets, &registry::Dataset::root);
                    });
 }
 

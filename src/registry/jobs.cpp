@@ -6,6 +6,7 @@
 #include "access_rows.hpp"
 #include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
+#include "gym/registry/pauses.hpp"
 
 namespace gym::registry {
 namespace {
@@ -221,11 +222,11 @@ Status add_budget(db::Transaction& tx, const Digest& id, const Amount& amount) {
     GYM_TRY(const db::Rows rows,
             // What paused a job begins its sentence; its owner's pause ends by request_job().
             tx.exec("UPDATE registry.job SET budget_wei = budget_wei + $2, request = CASE WHEN "
-                    "status = 'paused' AND request IS NULL AND (status_reason LIKE 'budget:%' OR "
-                    "status_reason LIKE 'size:%') THEN 'resume' "
+                    "status = 'paused' AND request IS NULL AND (starts_with(status_reason, $3) OR "
+                    "starts_with(status_reason, $4)) THEN 'resume' "
                     "WHEN request_reason <> '' THEN NULL ELSE request END, request_reason = '' "
                     "WHERE id = $1",
-                    {id, amount}));
+                    {id, amount, kBudgetPause, kSizePause}));
     return expect_changed(rows, id);
 }
 

@@ -1,8 +1,10 @@
 #include "books.hpp"
 
+#include <string>
 #include <utility>
 
 #include "credit_rows.hpp"
+#include "gym/registry/pauses.hpp"
 
 namespace gym::rewards {
 
@@ -69,8 +71,9 @@ namespace {
 Status pause_for_budget(Books& books, const Digest& job_id) {
     return registry::request_pause_for_owner(
         books.transaction, job_id,
-        "budget: it does not cover a unit that was done, which waits for its pay; `gym job fund` "
-        "adds to it and resumes the job");
+        std::string(registry::kBudgetPause) +
+            "it does not cover a unit that was done, which waits for its pay; `gym job fund` adds "
+            "to it and resumes the job");
 }
 
 }  // namespace

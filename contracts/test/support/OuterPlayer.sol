@@ -35,6 +35,17 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
 
     mapping(bytes32 position => Cursor) private _known;
 
+    /// @dev External, so that a test can expect it to revert.
+    function show(
+        OuterPlay calldata p,
+        uint32 index,
+        bytes calldata commitment,
+        bytes32[] calldata path
+    ) external {
+        vm.prank(_asserter);
+        _game.showIncluded(p.id, p.c, _outerFacts, index, commitment, path);
+    }
+
     function _beginOuter(address challenger, bytes32 salt) internal returns (OuterPlay memory p) {
         p.id = _open(challenger, salt);
         _startOuter(p, challenger);

@@ -148,6 +148,9 @@ TEST_F(HeldDeltasTest, OfADisputedUnitNeverGoIn) {
     world_.settle();
     ASSERT_EQ(world_.rounds(job).size(), 2U);
     EXPECT_EQ(included(job, 1).size(), 2U);
+    train_round();
+    EXPECT_EQ(included(job, 2).size(), 2U) << "of its own round alone";
+    EXPECT_FALSE(world_.unit(first).included);
 }
 
 TEST_F(HeldDeltasTest, ARoundOfNewWorkersWaits) {

@@ -43,7 +43,9 @@ def test_the_announced_lines_train_a_model(registered, text, tmp_path, capsys):
     assert trainer.generate("1234 and", tokens=8) == local.generate("1234 and", tokens=8)
     config = json.loads((tmp_path / "model/config.json").read_text())
     assert config["model_type"] == "gpt2"
-    trainer.export(tmp_path / "model", all_tokenizer_files=True)  # the owner's own data: the same files
+    files = sorted(path.name for path in (tmp_path / "model").iterdir())
+    trainer.export(tmp_path / "model", all_tokenizer_files=True)
+    assert sorted(path.name for path in (tmp_path / "model").iterdir()) == files, "the owner's own data"
 
     # The same lines again, as in another process: nothing is paid for twice.
     again = DistributedTrainer(model="gpt-nano", dataset="zoo-dataset-v2", nodes=2, budget_tokens=2e4)

@@ -36,6 +36,14 @@ class OuterGames : public ::testing::TestWithParam<OuterCase> {
         return testing::play(testing::transcript_of(facts), liar.player(),
                              testing::challenger_of(*honest_), &sample_.domain);
     }
+    /// Whoever includes these has no commitment to show for one of them.
+    void expect_silence(const std::vector<OuterDelta>& list) {
+        OuterLiar liar(*asserter_);
+        liar.list = list;
+        const Outcome outcome = play(liar);
+        EXPECT_EQ(outcome.end, Outcome::End::kAsserterSilent) << outcome.reason.message;
+        EXPECT_EQ(outcome.moves, "declareOuter pickIncluded ");
+    }
     /// A challenger with `own` data against the honest asserter.
     Outcome challenge(OuterWork& own) {
         return testing::play(testing::transcript_of(sample_.facts(*asserter_)),
@@ -141,13 +149,6 @@ TEST_P(OuterGames, AnotherTensorUnderTheRecordsStateIsFound) {
 }
 
 TEST_P(OuterGames, ADeltaThatNobodyCommittedToCannotBeShown) {
-    const auto expect_silence = [&](const std::vector<OuterDelta>& list) {
-        OuterLiar liar(*asserter_);
-        liar.list = list;
-        const Outcome outcome = play(liar);
-        EXPECT_EQ(outcome.end, Outcome::End::kAsserterSilent) << outcome.reason.message;
-        EXPECT_EQ(outcome.moves, "declareOuter pickIncluded ");
-    };
     std::vector<OuterDelta> list = sample_.included;
     list[1].root = sample_.add_delta();  // of nobody
     expect_silence(list);
@@ -167,13 +168,6 @@ TEST_P(OuterGames, ADeltaThatNobodyCommittedToCannotBeShown) {
 
 /// A commitment counts for the round that it names.
 TEST_P(OuterGames, ADeltaOfAnotherRoundThanIsSaidCannotBeShown) {
-    const auto expect_silence = [&](const std::vector<OuterDelta>& list) {
-        OuterLiar liar(*asserter_);
-        liar.list = list;
-        const Outcome outcome = play(liar);
-        EXPECT_EQ(outcome.end, Outcome::End::kAsserterSilent) << outcome.reason.message;
-        EXPECT_EQ(outcome.moves, "declareOuter pickIncluded ");
-    };
     std::vector<OuterDelta> list = sample_.included;
     list.push_back({SampleOuter::kSlots[3], sample_.epoch[3].commitment.delta_root, true});
     expect_silence(list);
