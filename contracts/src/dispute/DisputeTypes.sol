@@ -196,11 +196,11 @@ struct TokenProof {
 }
 
 /// @notice One word of the delta with what it must be: its head's, or the difference of a parameter's element at the unit's end and at
-/// its beginning.
+/// its beginning. In codec 1 one byte: its head's, a chunk's last one, or of the row that such differences make.
 /// @param op The cursor's frame. @param facts That it names. @param header Of the trace program.
-/// @param word Of four bytes of the delta. @param chunk That the asserter posted.
-/// @param slot The parameter's state record. @param final_ Its element under the final state's root. @param base Under the initial
-/// state's root. All three are empty for a word of the head.
+/// @param word Number of four bytes of the delta; in codec 1 of a byte. @param chunk That the asserter posted.
+/// @param slot The parameter's state record. @param final_ Its element, in codec 1 all elements of the row, under the final state's root.
+/// @param base Under the initial state's root. All three are empty for what no parameter has.
 struct DeltaProof {
     OpFrame op;
     Facts facts;
@@ -215,7 +215,8 @@ struct DeltaProof {
 /// @notice One value of a posted column with the delta that it must be from.
 /// @param op The cursor's frame. @param outer That it names. @param header Of the trace program.
 /// @param values That the asserter posted. @param position Of the delta among those that are included.
-/// @param slot The parameter's state record. @param delta The chunk with its word, path up to the root over the deltas.
+/// @param slot The parameter's state record. @param delta The chunk with its word, in codec 1 with its row; path up to the root over the
+/// deltas.
 struct ColumnProof {
     OpFrame op;
     OuterFrame outer;

@@ -3,7 +3,7 @@ pragma solidity ^0.8.35;
 
 import {IOneStep} from "../onestep/IOneStep.sol";
 import {Descriptors} from "../onestep/Descriptors.sol";
-import {Float32} from "../numerics/Float32.sol";
+import {DeltaElements} from "./DeltaElements.sol";
 import {
     Cursor,
     DeltaProof,
@@ -21,9 +21,9 @@ import {
 import {JobRandom} from "./JobRandom.sol";
 import {MerkleSha256} from "./MerkleSha256.sol";
 import {Element, Operands, Span} from "./Operands.sol";
-import {Header, Shapes, Source, StateRecord, TraceRecords} from "./TraceRecords.sol";
+import {Header, Shapes, Source, TraceRecords} from "./TraceRecords.sol";
 
-/// @title The leaf of a dispute: one element of one primitive, one token of a window, or one word of the delta
+/// @title The leaf of a dispute: one element of one primitive, one token of a window, or one word or byte of the delta
 /// @notice The check of check_opening() in src/dispute/opening.cpp. As TreeRules: pure, with the arguments of IDisputeGame; all
 /// revert with NoFault where the asserter's element is right.
 contract ElementRules {
@@ -41,8 +41,6 @@ contract ElementRules {
     /// @dev The last tenth of the tokens, rounded down, validates.
     uint256 private constant VALIDATION_SHARE = 10;
     uint256 private constant WORD_BYTES = 4;
-    bytes8 private constant DELTA_MAGIC = "GYMDLTA1";
-    uint32 private constant DELTA_CODEC = 0;
 
     IOneStep private immutable _ONE_STEP;
 
@@ -116,12 +114,11 @@ contract ElementRules {
     {
         _enter(c, proof.op, proof.facts.hash());
         if (proof.op.leaf != TraceRecords.NO_LEAF) revert IDisputeErrors.BadRecord(proof.op.leaf);
-        uint256 claimed =
-            Operands.claimed(c, Element(proof.op.shape, proof.word, WORD_BYTES), proof.chunk);
         Header memory h = TraceRecords.header(proof.header, proof.op.program);
-        bool head = proof.word < TraceRecords.DELTA_HEAD_BYTES / WORD_BYTES;
-        uint256 computed = head ? _headWord(h, proof) : _difference(h, proof);
-        return _unequal(proof.word, claimed, computed);
+        uint256 size = DeltaElements.sizeOf(h);
+        uint256 claimed =
+            Operands.claimed(c, Element(proof.op.shape, proof.word, size), proof.chunk);
+        return _unequal(proof.word, claimed, DeltaElements.computed(h, proof));
     }
 
     /// @param fixed_ Hash of what the cursor's frame must name.
@@ -242,51 +239,6 @@ contract ElementRules {
         bytes32 tree = proof.dataset.treeRoot;
         // forge-lint: disable-next-line(unsafe-typecast)
         return sha256(abi.encodePacked(uint8(2), uint8(dtype), uint8(1), proof.tokens, tree));
-    }
-
-    /// @dev A word of the delta before its first parameter: magic, codec and number of parameters.
-    function _headWord(Header memory h, DeltaProof calldata proof) private pure returns (uint256) {
-        uint256 brought = proof.slot.index + proof.slot.data.length + proof.slot.path.length;
-        if (brought != 0) revert IDisputeErrors.BadRecord(proof.slot.index);
-        Operands.expectNone(proof.final_, 0);
-        Operands.expectNone(proof.base, 1);
-        bytes memory head = abi.encodePacked(DELTA_MAGIC, DELTA_CODEC, uint32(h.parameters));
-        bytes memory word = new bytes(WORD_BYTES);
-        for (uint256 i = 0; i < WORD_BYTES; ++i) {
-            word[i] = head[uint256(proof.word) * WORD_BYTES + i];
-        }
-        return Operands.word(word);
-    }
-
-    /// @dev The word that the parameter of `proof.slot` must hold.
-    function _difference(Header memory h, DeltaProof calldata proof)
-        private
-        view
-        returns (uint256)
-    {
-        StateRecord memory slot = TraceRecords.state(h, proof.slot);
-        uint256 offset = uint256(proof.word) * WORD_BYTES;
-        bool inside = slot.deltaOffset != 0 && offset >= slot.deltaOffset
-            && offset - slot.deltaOffset < slot.shape.size();
-        if (!inside) revert IDisputeErrors.BadRecord(proof.slot.index);
-        Span memory span = Span(0, slot.shape.size(), offset - slot.deltaOffset, WORD_BYTES);
-        uint256 end = _parameter(proof.facts.finalStateRoot, h.stateSlots, proof, span);
-        span.operand = 1;
-        uint256 begin = _parameter(proof.facts.initialStateRoot, h.stateSlots, proof, span);
-        return Float32.sub(end, begin);
-    }
-
-    /// @dev The parameter's element under a state's root.
-    function _parameter(bytes32 root, uint256 slots, DeltaProof calldata proof, Span memory span)
-        private
-        view
-        returns (uint256)
-    {
-        TensorProof calldata given = span.operand == 0 ? proof.final_ : proof.base;
-        (uint256 shape,) = TraceRecords.shape(proof.slot.data, 0);
-        bytes32 digest = shape.digest(given.treeRoot);
-        MerkleSha256.verify(root, proof.slot.index, slots, digest, given.path);
-        return Operands.word(Operands.range(given, span));
     }
 
     function _unequal(uint256 element, uint256 claimed, uint256 computed)

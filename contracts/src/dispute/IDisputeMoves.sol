@@ -219,7 +219,8 @@ interface IDisputeMoves {
     /// @notice The token is not the dataset's.
     function proveToken(bytes32 game, Cursor calldata cursor, TokenProof calldata proof) external;
 
-    /// @notice A word of the delta is neither its head's nor the difference of final and initial parameter.
+    /// @notice A word of the delta is neither its head's nor the difference of final and initial parameter; in codec 1 a byte is not its
+    /// head's, a chunk's last one, nor of the row that such differences make.
     function proveDelta(bytes32 game, Cursor calldata cursor, DeltaProof calldata proof) external;
 
     /// @notice A field of the record is not its trace leaf. @param field 0 batch root, 1 loss, 2 gradient norm, 3 skipped.

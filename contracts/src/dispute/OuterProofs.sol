@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.35;
 
+import {DenseRow} from "../numerics/DenseRow.sol";
 import {LittleEndian} from "../numerics/LittleEndian.sol";
 import {OuterStep} from "../numerics/OuterStep.sol";
+import {DeltaRows} from "./DeltaRows.sol";
 import {Descent} from "./Descent.sol";
 import {
     ColumnProof,
@@ -51,9 +53,9 @@ contract OuterProofs {
         MerkleSha256.verify(
             proof.outer.deltasRoot, proof.position, proof.outer.deltas, digest, proof.delta.path
         );
-        uint256 offset = slot.deltaOffset + FLOAT_BYTES * c.index;
-        Span memory span = Span(0, h.deltaBytes, offset, FLOAT_BYTES);
-        uint256 computed = Operands.word(Operands.range(proof.delta, span));
+        uint256 computed = h.deltaCodec == TraceRecords.DENSE
+            ? _decoded(h, slot.deltaOffset, c.index, proof.delta)
+            : _word(h, slot.deltaOffset, c.index, proof.delta);
         uint256 claimed = LittleEndian.element(proof.values, proof.position, FLOAT_BYTES);
         return _unequal(proof.position, bytes32(claimed), bytes32(computed));
     }
@@ -114,6 +116,27 @@ contract OuterProofs {
         c.check(op.hash());
         bool known = outer.hash() == op.step && keccak256(values) == c.twin;
         if (!known) revert IDisputeErrors.WrongFrame();
+    }
+
+    /// @dev Element `index` of the parameter at `begin`, in a delta of codec 0.
+    function _word(Header memory h, uint256 begin, uint256 index, TensorProof calldata delta)
+        private
+        view
+        returns (uint256)
+    {
+        Span memory span = Span(0, h.deltaBytes, begin + FLOAT_BYTES * index, FLOAT_BYTES);
+        return Operands.word(Operands.range(delta, span));
+    }
+
+    /// @dev The same of codec 1: out of its row, whatever bytes that has, for nobody has checked them.
+    function _decoded(Header memory h, uint256 begin, uint256 index, TensorProof calldata delta)
+        private
+        view
+        returns (uint256)
+    {
+        uint256 row = DeltaRows.rowOf(begin) + index / DenseRow.ELEMENTS;
+        Span memory span = Span(0, h.deltaBytes, DeltaRows.beginOf(row), DenseRow.BYTES);
+        return DenseRow.element(Operands.range(delta, span), index % DenseRow.ELEMENTS);
     }
 
     /// @dev The element before the step, of the parameter (operand 0) or of its momentum (1).

@@ -3,7 +3,9 @@ pragma solidity ^0.8.35;
 
 import {IOneStep} from "../onestep/IOneStep.sol";
 import {Descriptors} from "../onestep/Descriptors.sol";
+import {DenseRow} from "../numerics/DenseRow.sol";
 import {BigEndian} from "./BigEndian.sol";
+import {DeltaRows} from "./DeltaRows.sol";
 import {IDisputeErrors, RecordProof} from "./DisputeTypes.sol";
 import {MerkleSha256} from "./MerkleSha256.sol";
 
@@ -27,6 +29,7 @@ struct Header {
     bytes32 leavesRoot;
     bytes32 primitivesRoot;
     bytes32 stateRoot;
+    uint256 deltaCodec;
 }
 
 /// @notice Where a tensor comes from. @param kind 1 primitive, 2 trace leaf, 3 state, 4 constant.
@@ -46,7 +49,8 @@ struct LeafRecord {
 }
 
 /// @notice A slot of the training state. @param source Of its value after a step: a trace leaf, or state before it.
-/// @param deltaOffset Of its first byte in the delta; 0: no parameter. @param parameter Its number among the parameters.
+/// @param deltaOffset Of its first byte in the delta, in codec 1 of its first row; 0: no parameter.
+/// @param parameter Its number among the parameters.
 struct StateRecord {
     uint256 shape;
     Source source;
@@ -67,16 +71,20 @@ library TraceRecords {
     uint256 internal constant FROM_STATE = 3;
     uint256 internal constant CONSTANT = 4;
     uint256 internal constant OPERANDS_MAX = 12;
+    /// @notice The codec whose rows numerics/DenseRow.sol knows. The other one, 0, is the elements as they are.
+    uint256 internal constant DENSE = 1;
+    /// @dev Of a program of codec 0; another one names its codec behind them.
     uint256 private constant HEADER_BYTES = 204;
+    uint256 private constant CODEC_BYTES = 4;
     uint256 private constant OPS_MAX = 65_536;
-    /// @notice Bytes of a delta before its first parameter.
-    uint256 internal constant DELTA_HEAD_BYTES = 16;
+    uint256 private constant DELTA_HEAD_BYTES = 16;
     uint256 private constant DELTA_BYTES_MAX = 2 ** 40;
     uint256 private constant FLOAT_BYTES = 4;
 
     /// @notice The header whose hash is `program`.
     function header(bytes calldata data, bytes32 program) internal pure returns (Header memory h) {
-        if (data.length != HEADER_BYTES) revert IDisputeErrors.Malformed(data.length);
+        bool named = data.length == HEADER_BYTES + CODEC_BYTES;
+        if (data.length != HEADER_BYTES && !named) revert IDisputeErrors.Malformed(data.length);
         if (sha256(abi.encodePacked("gym.trace_program.v1", data)) != program) {
             revert IDisputeErrors.WrongFrame();
         }
@@ -98,6 +106,9 @@ library TraceRecords {
         h.leavesRoot = bytes32(BigEndian.number(data, 108, 32));
         h.primitivesRoot = bytes32(BigEndian.number(data, 140, 32));
         h.stateRoot = bytes32(BigEndian.number(data, 172, 32));
+        if (!named) return h;
+        h.deltaCodec = BigEndian.number(data, HEADER_BYTES, CODEC_BYTES);
+        if (h.deltaCodec != DENSE) revert IDisputeErrors.Malformed(HEADER_BYTES);
     }
 
     /// @notice The trace leaf that a proof shows.
@@ -160,9 +171,8 @@ library TraceRecords {
             if (record.parameter != 0) revert IDisputeErrors.Malformed(offset + 8);
             return record;
         }
-        bool inside = record.deltaOffset >= DELTA_HEAD_BYTES
-            && record.deltaOffset % FLOAT_BYTES == 0
-            && record.deltaOffset + Shapes.size(record.shape) <= DELTA_BYTES_MAX;
+        bool inside = record.deltaOffset >= deltaHeadBytes(h)
+            && (h.deltaCodec == DENSE ? _isInRows(record) : _isInWords(record));
         if (!inside || Shapes.dtype(record.shape) != Descriptors.F32) {
             revert IDisputeErrors.Malformed(offset);
         }
@@ -172,10 +182,15 @@ library TraceRecords {
         return sha256(abi.encodePacked("gym.state_slot.v1", data));
     }
 
+    /// @notice Bytes of a delta before its first parameter.
+    function deltaHeadBytes(Header memory h) internal pure returns (uint256) {
+        return h.deltaCodec == DENSE ? DenseRow.BYTES : DELTA_HEAD_BYTES;
+    }
+
     /// @notice The delta as a tensor: u8 [size].
     function deltaShape(Header memory h) internal pure returns (uint256 packed) {
-        bool legal = h.deltaBytes >= DELTA_HEAD_BYTES && h.deltaBytes <= DELTA_BYTES_MAX
-            && h.deltaBytes % FLOAT_BYTES == 0;
+        bool legal = h.deltaBytes >= deltaHeadBytes(h) && h.deltaBytes <= DELTA_BYTES_MAX
+            && (h.deltaCodec == DENSE || h.deltaBytes % FLOAT_BYTES == 0);
         if (!legal) revert IDisputeErrors.Malformed(h.deltaBytes);
         return Shapes.ofBytes(h.deltaBytes);
     }
@@ -248,6 +263,20 @@ library TraceRecords {
         if (count == 0 || count > Descriptors.ELEMENTS_MAX) {
             revert IDisputeErrors.Malformed(offset);
         }
+    }
+
+    /// @dev Whether a parameter can have this place in a delta of codec 0.
+    function _isInWords(StateRecord memory record) private pure returns (bool) {
+        return record.deltaOffset % FLOAT_BYTES == 0
+            && record.deltaOffset + Shapes.size(record.shape) <= DELTA_BYTES_MAX;
+    }
+
+    /// @dev The same of codec 1: a row begins there, and the parameter's last one ends in time.
+    function _isInRows(StateRecord memory record) private pure returns (bool) {
+        uint256 row = DeltaRows.rowOf(record.deltaOffset);
+        uint256 behind = row + DeltaRows.count(Shapes.count(record.shape));
+        return DeltaRows.beginOf(row) == record.deltaOffset
+            && DeltaRows.beginOf(behind) <= DELTA_BYTES_MAX;
     }
 
     function _unpack(uint256 packed, IOneStep.Shape memory to) private pure {

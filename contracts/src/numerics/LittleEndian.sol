@@ -28,6 +28,15 @@ library LittleEndian {
         }
     }
 
+    /// @notice Number `index` of four bytes each; it must lie inside.
+    function word(bytes memory data, uint256 index) internal pure returns (uint256 x) {
+        assembly ("memory-safe") {
+            x := shr(224, mload(add(add(data, 32), shl(2, index))))
+            x := or(shr(8, and(x, 0xff00ff00)), shl(8, and(x, 0x00ff00ff)))
+            x := or(shr(16, x), and(shl(16, x), 0xffff0000))
+        }
+    }
+
     /// @notice The signed number that the low 32 bits of x are.
     function int32Of(uint256 x) internal pure returns (int256) {
         return int32(uint32(x));
