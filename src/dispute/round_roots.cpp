@@ -8,7 +8,8 @@ Result<RoundRoots> round_roots(const program::Program& train, const engine::Stat
                                unsigned threads) {
     GYM_TRY(const TraceProgram trace, trace_program(train));
     GYM_TRY(const engine::State initial, engine::with_fresh_optimizer(train, base));
-    return RoundRoots{trace_root(trace.header), engine::state_root(initial, threads)};
+    return RoundRoots{trace_root(trace.header), engine::state_root(initial, threads),
+                      trace.header.delta_codec};
 }
 
 }  // namespace gym::dispute

@@ -2,8 +2,10 @@
 
 #include <string>
 
+#include "gym/codec/row_layout.hpp"
 #include "gym/commit/codec.hpp"
 #include "gym/commit/tensor_root.hpp"
+#include "gym/dispute/delta_layout.hpp"
 #include "gym/engine/step_inputs.hpp"
 #include "gym/program/expand.hpp"
 #include "gym/program/train_program.hpp"
@@ -118,6 +120,8 @@ class Writer {
 
     Status write_state() {
         TraceHeader& h = trace_.header;
+        GYM_TRY(h.delta_codec, program::delta_codec(program_));
+        if (h.delta_codec == program::DeltaCodec::kDense) h.delta_bytes = codec::row_begin(1);
         for (const Slot& slot : program_.slots()) {
             const bool parameter = slot.kind == SlotKind::kParam;
             if (!parameter && slot.kind != SlotKind::kState) continue;
@@ -126,12 +130,12 @@ class Writer {
             if (parameter) {
                 record.delta_offset = h.delta_bytes;
                 record.parameter = h.parameters++;
-                h.delta_bytes += size_bytes(record.shape);
+                h.delta_bytes = delta_end(h.delta_codec, record);
             }
             // After every slot, so that the sum cannot overflow.
             if (h.delta_bytes > kDeltaBytesMax)
                 return fail(ErrorCode::kOutOfRange,
-                            "the parameters have more than 2^40 - 16 bytes: a delta of them cannot "
+                            "the parameters' delta has more than 2^40 bytes: a delta of them cannot "
                             "be disputed");
             trace_.state.push_back(std::move(record));
         }

@@ -1,9 +1,11 @@
 #include <string>
 
+#include "gym/codec/row_layout.hpp"
 #include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/commit/tensor_root.hpp"
 #include "gym/common/assert.hpp"
+#include "gym/dispute/delta_layout.hpp"
 #include "gym/dispute/trace_program.hpp"
 
 namespace gym::dispute {
@@ -11,6 +13,7 @@ namespace {
 
 using commit::Decoder;
 using commit::Encoder;
+using program::DeltaCodec;
 
 Error malformed(const std::string& what) {
     return fail(ErrorCode::kMalformed, "a trace record: " + what);
@@ -97,20 +100,24 @@ Status check_counts(const TraceHeader& h) {
         if (leaf != kNoLeaf && leaf >= h.leaves)
             return malformed("names a leaf that does not exist");
     if (h.parameters > h.state_slots) return malformed("more parameters than state slots");
-    if (h.delta_bytes < kDeltaHeadBytes || h.delta_bytes > kDeltaBytesMax ||
-        h.delta_bytes % sizeof(float) != 0)
-        return malformed("a delta has a head of 16 bytes and then floats, at most 2^40 bytes");
+    if (h.delta_bytes > kDeltaBytesMax) return malformed("a delta has at most 2^40 bytes");
+    if (h.delta_codec == DeltaCodec::kDense) {
+        if (h.delta_bytes < codec::kRowBytes) return malformed("a delta has a head of one row");
+    } else if (h.delta_bytes < kDeltaHeadBytes || h.delta_bytes % sizeof(float) != 0) {
+        return malformed("a delta has a head of 16 bytes and then floats");
+    }
     return {};
 }
 
-Status check_delta_offset(const StateRecord& record) {
+Status check_delta_offset(const StateRecord& record, DeltaCodec codec) {
     const std::uint64_t offset = record.delta_offset;
     if (offset == 0 && record.parameter != 0)
         return malformed("a parameter's number is out of range");
     if (offset == 0) return {};
     if (record.shape.dtype != program::DType::kF32) return malformed("a parameter is f32");
-    if (offset < kDeltaHeadBytes || offset % sizeof(float) != 0 || offset > kDeltaBytesMax ||
-        size_bytes(record.shape) > kDeltaBytesMax - offset)
+    // A shape has at most 2^31 elements: no sum overflows.
+    if (offset > kDeltaBytesMax || !is_delta_place(codec, offset) ||
+        delta_end(codec, record) > kDeltaBytesMax)
         return malformed("a place that no delta has");
     return {};
 }
@@ -197,7 +204,7 @@ Bytes encode(const StateRecord& record) {
     return out.take();
 }
 
-Result<StateRecord> decode_state_record(ByteView bytes) {
+Result<StateRecord> decode_state_record(ByteView bytes, DeltaCodec codec) {
     Decoder in(bytes);
     StateRecord record;
     GYM_TRY(record.shape, get_shape(in));
@@ -206,7 +213,7 @@ Result<StateRecord> decode_state_record(ByteView bytes) {
         return malformed("state comes from a leaf or from state");
     GYM_TRY(record.delta_offset, in.u64());
     GYM_TRY(record.parameter, in.u32());
-    GYM_CHECK(check_delta_offset(record));
+    GYM_CHECK(check_delta_offset(record, codec));
     GYM_CHECK(in.expect_end());
     return record;
 }
@@ -220,6 +227,8 @@ Bytes encode(const TraceHeader& header) {
             out.u32(number);
     });
     each_root(header, [&](const Digest& root) { out.fixed(root); });
+    if (header.delta_codec != DeltaCodec::kFloat)
+        out.u32(static_cast<std::uint32_t>(header.delta_codec));
     return out.take();
 }
 
@@ -242,6 +251,12 @@ Result<TraceHeader> decode_trace_header(ByteView bytes) {
     });
     each_root(header, [&](Digest& root) { read(root, in.digest()); });
     GYM_CHECK(status);
+    if (in.remaining() > 0) {
+        GYM_TRY(const std::uint32_t codec, in.u32());
+        if (codec != static_cast<std::uint32_t>(DeltaCodec::kDense))
+            return malformed("unknown delta codec");
+        header.delta_codec = DeltaCodec::kDense;
+    }
     GYM_CHECK(in.expect_end());
     GYM_CHECK(check_counts(header));
     return header;
@@ -303,7 +318,7 @@ Result<LeafRecord> check_leaf(const TraceHeader& header, const RecordProof& proo
 Result<StateRecord> check_state_record(const TraceHeader& header, const RecordProof& proof) {
     GYM_CHECK(check_path(header.state_root, header.state_slots, proof,
                          state_record_digest(proof.record)));
-    return decode_state_record(proof.record);
+    return decode_state_record(proof.record, header.delta_codec);
 }
 Result<std::uint32_t> check_gradient(const TraceHeader& header, const RecordProof& proof) {
     Decoder in(proof.record);

@@ -75,16 +75,25 @@ void split(const State& state, std::span<const AggregatePart> parts, const State
     }
 }
 
+/// Elements that are written before they are read.
+struct Elements {
+    std::unique_ptr<float[]> values;
+    std::size_t count = 0;
+    [[nodiscard]] ByteView bytes() const {
+        return {reinterpret_cast<const std::uint8_t*>(values.get()), count * sizeof(float)};
+    }
+};
+
 /// Input "delta.<part>": the deltas of one part, one after another.
-std::vector<Bytes> stack(std::span<const AggregatePart> parts, std::span<const Delta> deltas) {
-    std::vector<Bytes> stacked;
+std::vector<Elements> stack(std::span<const AggregatePart> parts, std::span<const Delta> deltas) {
+    std::vector<Elements> stacked;
     for (const AggregatePart& part : parts) {
-        Bytes& all = stacked.emplace_back();
-        all.reserve(deltas.size() * program::element_count(part.dims) * sizeof(float));
-        for (const Delta& delta : deltas) {
-            const ByteView values = bytes_of(part, delta.tensor(part.parameter));
-            all.insert(all.end(), values.begin(), values.end());
-        }
+        const std::uint64_t elements = program::element_count(part.dims);
+        const std::size_t count = deltas.size() * elements;
+        Elements all{std::make_unique_for_overwrite<float[]>(count), count};
+        for (std::size_t k = 0; k < deltas.size(); ++k)
+            deltas[k].read(part.parameter, part.first, {all.values.get() + k * elements, elements});
+        stacked.push_back(std::move(all));
     }
     return stacked;
 }
@@ -93,7 +102,7 @@ std::vector<Bytes> stack(std::span<const AggregatePart> parts, std::span<const D
 Status check_fits(const State& base, const Delta& delta) {
     bool fits = delta.parameters() == base.tensors.size();
     for (std::size_t i = 0; fits && i < base.tensors.size(); ++i)
-        fits = delta.tensor(i).size() == base.tensors[i].bytes.size();
+        fits = delta.elements(i) * sizeof(float) == base.tensors[i].bytes.size();
     if (fits) return {};
     return fail(ErrorCode::kShapeMismatch,
                 "delta " + delta.root().hex() + " does not have the program's parameters");
@@ -151,7 +160,7 @@ Result<AggregateResult> run_aggregate(const Program& train, const State& base,
     GYM_TRY(State state, join(aggregate, parts, base,
                               momentum.tensors.empty() ? zero_momentum(base) : momentum));
 
-    const std::vector<Bytes> stacked = stack(parts, deltas);
+    const std::vector<Elements> stacked = stack(parts, deltas);
     std::vector<std::string> names;
     names.reserve(parts.size());
     for (const AggregatePart& part : parts)
@@ -159,7 +168,7 @@ Result<AggregateResult> run_aggregate(const Program& train, const State& base,
     std::vector<NamedTensorView> inputs;
     inputs.reserve(names.size());
     for (std::size_t i = 0; i < names.size(); ++i)
-        inputs.push_back({names[i], stacked[i]});
+        inputs.push_back({names[i], stacked[i].bytes()});
     GYM_TRY(Engine engine, Engine::create(aggregate, options));
     GYM_CHECK(engine.run(state, inputs));
 

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <string>
 
+#include "gym/codec/row_layout.hpp"
 #include "gym/commit/dtype.hpp"
+#include "gym/dispute/delta_layout.hpp"
 #include "gym/engine/batch.hpp"
 #include "gym/game/rules.hpp"
 #include "gym/game/transcript.hpp"
@@ -63,7 +65,7 @@ class Challenge {
     Result<Move> element();
     Result<Move> prove_element(std::uint64_t element);
     Result<Move> prove_token(std::uint64_t element);
-    Result<Move> prove_delta(std::uint64_t word);
+    Result<Move> prove_delta(std::uint64_t byte);
 
     [[nodiscard]] Bytes header() const { return encode(own_.trace().header); }
 
@@ -262,7 +264,7 @@ Result<Move> Challenge::element() {
     if (static_cast<std::size_t>(wrong) == mine.size()) return no_fault("in the chunk");
     const std::uint64_t byte = at_.index * commit::kChunkBytes + static_cast<std::uint64_t>(wrong);
     const OpFrame& op = *transcript_.op();
-    if (op.leaf == dispute::kNoLeaf) return prove_delta(byte / sizeof(float));
+    if (op.leaf == dispute::kNoLeaf) return prove_delta(byte);
     const std::uint64_t element = byte / commit::size_bytes(tensor->shape.dtype);
     return op.count == 0 ? prove_token(element) : prove_element(element);
 }
@@ -305,20 +307,28 @@ Result<Move> Challenge::prove_token(std::uint64_t element) {
                                  transcript_.chunk(), tokens, std::move(dataset)});
 }
 
-Result<Move> Challenge::prove_delta(std::uint64_t word) {
-    move::ProveDelta move{
-        *transcript_.op(), transcript_.facts(), header(), word, transcript_.chunk(), {}, {}, {}};
-    const std::uint64_t byte = word * sizeof(float);
+Result<Move> Challenge::prove_delta(std::uint64_t byte) {
+    const program::DeltaCodec codec = own_.trace().header.delta_codec;
+    const bool dense = codec == program::DeltaCodec::kDense;
+    move::ProveDelta move{*transcript_.op(),
+                          transcript_.facts(),
+                          header(),
+                          dense ? byte : byte / sizeof(float),
+                          transcript_.chunk(),
+                          {},
+                          {},
+                          {}};
     const auto& slots = own_.trace().state;
     const auto slot = std::ranges::find_if(slots, [&](const dispute::StateRecord& record) {
         return record.delta_offset != 0 && record.delta_offset <= byte &&
-               byte - record.delta_offset < size_bytes(record.shape);
+               byte < dispute::delta_end(codec, record);
     });
-    if (slot == slots.end()) return Move(std::move(move));  // the head
+    // The head, or a byte between rows: nothing is shown.
+    if (slot == slots.end() || (dense && !codec::row_of(byte))) return Move(std::move(move));
     const auto index = static_cast<std::uint32_t>(slot - slots.begin());
     GYM_TRY(move.slot_record, own_.records().state(index));
     GYM_TRY(UnitWork::SlotElement sides,
-            own_.slot_element(index, (byte - slot->delta_offset) / sizeof(float)));
+            own_.slot_element(index, dispute::first_element(codec, *slot, byte)));
     move.final = std::move(sides.final);
     move.base = std::move(sides.base);
     return Move(std::move(move));

@@ -5,8 +5,10 @@
 #include <string>
 
 #include "gym/commit/tensor_root.hpp"
+#include "gym/dispute/delta_layout.hpp"
 #include "gym/dispute/outer_step.hpp"
 #include "gym/engine/unit.hpp"
+#include "gym/kernels/f32.h"
 #include "gym/kernels/float_environment.hpp"
 #include "gym/program/train_program.hpp"
 #include "outer_plan.hpp"
@@ -134,6 +136,24 @@ Status RerunOuter::fetch(std::span<const OuterDelta> deltas) {
     return {};
 }
 
+/// Elements `first`, first + 1, ... of a delta, as games read them: bytes that no encoder writes have
+/// values, too.
+void RerunOuter::read(std::uint32_t delta, const StateRecord& slot, std::uint64_t first,
+                      std::span<float> out) const {
+    const ByteView bytes = bytes_[delta].bytes();
+    const program::DeltaCodec codec = trace_.header.delta_codec;
+    if (codec == program::DeltaCodec::kFloat) {
+        std::memcpy(out.data(), bytes.data() + slot.delta_offset + first * sizeof(float),
+                    out.size_bytes());
+        return;
+    }
+    for (std::uint64_t i = 0; i < out.size(); ++i) {
+        const auto span = dispute::delta_span(codec, slot, first + i);
+        out[i] = kernels::f32::from_bits(dispute::delta_element(
+            codec, first + i, bytes.subspan(span.begin, span.length)));
+    }
+}
+
 Result<RerunOuter::After> RerunOuter::make(std::uint32_t parameter) {
     if (options_.cancel.stop_requested())
         return fail(ErrorCode::kCancelled, "the outer step was cancelled");
@@ -150,10 +170,7 @@ Result<RerunOuter::After> RerunOuter::make(std::uint32_t parameter) {
     for (std::uint64_t first = 0; first < elements; first += kBlockElements) {
         const std::uint64_t here = std::min(kBlockElements, elements - first);
         for (std::uint32_t k = 0; k < count; ++k)
-            std::memcpy(
-                block.data() + k * kBlockElements,
-                std::as_const(bytes_[k]).bytes().data() + slot.delta_offset + first * sizeof(float),
-                here * sizeof(float));
+            read(k, slot, first, {block.data() + k * kBlockElements, here});
         for (std::uint64_t i = 0; i < here; ++i) {
             const dispute::OuterElement before{load(base_before, first + i),
                                                load(momentum_before, first + i)};
@@ -214,11 +231,11 @@ Result<const dispute::TracedTensor*> RerunOuter::tensor(OuterTree tree, std::uin
 
 Result<Bytes> RerunOuter::column(std::uint32_t parameter, std::uint64_t element) {
     GYM_TRY(const StateRecord* slot, slot_of(parameter, element));
-    const std::uint64_t at = slot->delta_offset + element * sizeof(float);
-    Bytes values;
-    for (const TensorMemory& memory : bytes_) {
-        const ByteView word = memory.bytes().subspan(at, sizeof(float));
-        values.insert(values.end(), word.begin(), word.end());
+    Bytes values(bytes_.size() * sizeof(float));
+    for (std::uint32_t k = 0; k < bytes_.size(); ++k) {
+        float value = 0;
+        read(k, *slot, element, {&value, 1});
+        store(values, k, value);
     }
     return values;
 }
@@ -229,10 +246,10 @@ Result<dispute::ChunksOpening> RerunOuter::delta_element(std::uint32_t position,
     GYM_TRY(const StateRecord* slot, slot_of(parameter, element));
     if (position >= bytes_.size())
         return fail(ErrorCode::kOutOfRange, "there is no delta " + std::to_string(position));
-    GYM_TRY(
-        dispute::ChunksOpening opening,
-        dispute::open_chunk(std::as_const(bytes_[position]).bytes(),
-                            slot->delta_offset + element * sizeof(float), options_.engine.threads));
+    const auto span = dispute::delta_span(trace_.header.delta_codec, *slot, element);
+    GYM_TRY(dispute::ChunksOpening opening,
+            dispute::open_chunk(std::as_const(bytes_[position]).bytes(), span.begin,
+                                options_.engine.threads));
     GYM_TRY(opening.path, commit::merkle_prove(roots_of(deltas_), position));
     return opening;
 }

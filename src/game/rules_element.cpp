@@ -1,10 +1,14 @@
 #include <algorithm>
+#include <array>
+#include <vector>
 
+#include "gym/codec/row_layout.hpp"
 #include "gym/commit/codec.hpp"
 #include "gym/commit/tensor_root.hpp"
 #include "gym/dispute/element.hpp"
 #include "gym/dispute/opening.hpp"
 #include "gym/engine/batch.hpp"
+#include "gym/kernels/dense_rows.hpp"
 #include "gym/kernels/f32.h"
 #include "gym/kernels/float_environment.hpp"
 #include "gym/kernels/philox.h"
@@ -12,7 +16,8 @@
 
 // contracts/src/dispute/ElementRules.sol: one element of one primitive, one token of a window, or a
 // word of the unit's delta (with TreeRules.pickDelta): a tensor u8 [size] whose words are a head,
-// then for every parameter the difference of its final and its first value.
+// then for every parameter the difference of its final and its first value; in codec 1 one byte of
+// it, whose rows are made of these differences.
 namespace gym::game::rules {
 namespace {
 
@@ -75,29 +80,50 @@ Result<std::uint64_t> claimed_element(const Cursor& c, const OpFrame& op, std::u
 using dispute::StateRecord;
 
 constexpr std::string_view kMagic = "GYMDLTA1";
-constexpr std::uint32_t kCodec = 0;
 
 bool is_empty(const dispute::ChunksOpening& opening) {
     return opening.chunks.empty() && opening.path.empty() && opening.tree_root.is_zero();
 }
 
-Result<std::uint64_t> head_word(const TraceHeader& header, const move::ProveDelta& m) {
+/// The head of a delta, for which nothing is shown.
+Result<Bytes> head_of(const TraceHeader& header, const move::ProveDelta& m) {
     if (m.slot_record != dispute::RecordProof{} || !is_empty(m.final) || !is_empty(m.base))
         return fail(ErrorCode::kMalformed, "nothing is to be shown for the delta's head");
     commit::Encoder head;
-    head.raw(as_bytes(kMagic)).u32(kCodec).u32(header.parameters);
-    return little_endian(ByteView(head.view()).subspan(m.word * kWordBytes, kWordBytes));
+    head.raw(as_bytes(kMagic)).u32(static_cast<std::uint32_t>(header.delta_codec));
+    return head.u32(header.parameters).take();
 }
 
-/// The parameter's element under a state's root.
-Result<float> parameter(const Digest& state, std::uint32_t slots, const move::ProveDelta& m,
-                        const dispute::ChunksOpening& given, const StateRecord& slot,
-                        std::uint64_t offset) {
+/// Some elements of a parameter, before and after the unit.
+struct Sides {
+    std::vector<float> end, begin;
+};
+
+/// Elements `first`, first + 1, ... of the parameter under a state's root.
+Result<std::vector<float>> elements(const Digest& state, std::uint32_t slots,
+                                    const move::ProveDelta& m,
+                                    const dispute::ChunksOpening& given, const StateRecord& slot,
+                                    const dispute::ByteSpan& span) {
     const Digest root = dispute::tensor_digest(slot.shape, given.tree_root);
     GYM_CHECK(commit::merkle_verify(state, {m.slot_record.index, slots}, root, given.path));
-    GYM_TRY(const Bytes bytes,
-            dispute::check_chunks(given, {dispute::size_bytes(slot.shape), offset, kWordBytes}));
-    return kernels::f32::from_bits(static_cast<std::uint32_t>(little_endian(bytes)));
+    GYM_TRY(const Bytes bytes, dispute::check_chunks(given, span));
+    std::vector<float> values;
+    for (std::size_t at = 0; at < bytes.size(); at += kWordBytes)
+        values.push_back(kernels::f32::from_bits(static_cast<std::uint32_t>(
+            little_endian(ByteView(bytes).subspan(at, kWordBytes)))));
+    return values;
+}
+
+Result<Sides> both_sides(const TraceHeader& header, const move::ProveDelta& m,
+                         const StateRecord& slot, std::uint64_t first, std::uint64_t count) {
+    const dispute::ByteSpan span{dispute::size_bytes(slot.shape), first * kWordBytes,
+                                 count * kWordBytes};
+    Sides sides;
+    GYM_TRY(sides.end,
+            elements(m.facts.final_state_root, header.state_slots, m, m.final, slot, span));
+    GYM_TRY(sides.begin,
+            elements(m.facts.initial_state_root, header.state_slots, m, m.base, slot, span));
+    return sides;
 }
 
 /// The correct word of a delta, from the parameter before and after the unit.
@@ -107,13 +133,44 @@ Result<std::uint64_t> difference(const TraceHeader& header, const move::ProveDel
     if (slot.delta_offset == 0 || at < slot.delta_offset ||
         at - slot.delta_offset >= dispute::size_bytes(slot.shape))
         return fail(ErrorCode::kMismatch, "the word does not lie in this slot");
-    const std::uint64_t offset = at - slot.delta_offset;
-    GYM_TRY(const float end,
-            parameter(m.facts.final_state_root, header.state_slots, m, m.final, slot, offset));
-    GYM_TRY(const float begin,
-            parameter(m.facts.initial_state_root, header.state_slots, m, m.base, slot, offset));
+    GYM_TRY(const Sides sides,
+            both_sides(header, m, slot, (at - slot.delta_offset) / kWordBytes, 1));
     const kernels::ExactFloatEnvironment environment;
-    return std::uint64_t{kernels::f32::to_bits(kernels::f32::sub(end, begin))};
+    return std::uint64_t{kernels::f32::to_bits(kernels::f32::sub(sides.end[0], sides.begin[0]))};
+}
+
+/// The correct byte of a row, from its elements before and after the unit.
+Result<std::uint64_t> row_byte(const TraceHeader& header, const move::ProveDelta& m,
+                               const codec::RowByte& at) {
+    GYM_TRY(const StateRecord slot, dispute::check_state_record(header, m.slot_record));
+    const auto first = codec::row_of(slot.delta_offset);
+    const std::uint64_t all = dispute::element_count(slot.shape);
+    if (slot.delta_offset == 0 || at.row < first->row ||
+        at.row - first->row >= codec::rows_of(all))
+        return fail(ErrorCode::kMismatch, "the byte does not lie in this slot");
+    const std::uint64_t element = (at.row - first->row) * codec::kRowElements;
+    const std::uint64_t count = std::min(codec::kRowElements, all - element);
+    GYM_TRY(const Sides sides, both_sides(header, m, slot, element, count));
+    const kernels::ExactFloatEnvironment environment;
+    std::array<std::uint8_t, codec::kRowBytes> row{};
+    kernels::encode_dense_row(kernels::Isa::kScalar, sides.end.data(), sides.begin.data(),
+                              static_cast<std::int32_t>(count), row.data());
+    return std::uint64_t{row[at.place]};
+}
+
+/// The correct byte of a delta of codec 1.
+Result<std::uint64_t> dense_byte(const TraceHeader& header, const move::ProveDelta& m) {
+    const auto at = codec::row_of(m.word);
+    if (at && at->row > 0) return row_byte(header, m, *at);
+    GYM_TRY(const Bytes head, head_of(header, m));
+    return at && at->place < head.size() ? std::uint64_t{head[at->place]} : std::uint64_t{0};
+}
+
+/// The correct word of a delta of codec 0.
+Result<std::uint64_t> plain_word(const TraceHeader& header, const move::ProveDelta& m) {
+    if (m.word >= dispute::kDeltaHeadBytes / kWordBytes) return difference(header, m);
+    GYM_TRY(const Bytes head, head_of(header, m));
+    return little_endian(ByteView(head).subspan(m.word * kWordBytes, kWordBytes));
 }
 
 }  // namespace
@@ -200,11 +257,11 @@ Result<Finding> decide(const Cursor& c, const move::ProveDelta& m) {
     GYM_CHECK(enter_chunk(c, m.op, hash_of(m.facts)));
     if (m.op.leaf != dispute::kNoLeaf)
         return fail(ErrorCode::kConflict, "the tensor is not the delta");
-    GYM_TRY(const std::uint64_t claimed,
-            claimed_in(c, m.op, ElementBytes{m.word, kWordBytes}, m.chunk));
     GYM_TRY(const TraceHeader header, open_header(m.header, m.op.program));
-    const bool head = m.word < dispute::kDeltaHeadBytes / kWordBytes;
-    GYM_TRY(const std::uint64_t computed, head ? head_word(header, m) : difference(header, m));
+    const bool dense = header.delta_codec == program::DeltaCodec::kDense;
+    GYM_TRY(const std::uint64_t claimed,
+            claimed_in(c, m.op, ElementBytes{m.word, dense ? 1 : kWordBytes}, m.chunk));
+    GYM_TRY(const std::uint64_t computed, dense ? dense_byte(header, m) : plain_word(header, m));
     return unequal(m.word, word_of(claimed), word_of(computed));
 }
 

@@ -4,6 +4,7 @@
 #include "gym/commit/sha256.hpp"
 #include "gym/crypto/keccak.hpp"
 #include "gym/crypto/key.hpp"
+#include "gym/dispute/delta_layout.hpp"
 #include "gym/dispute/opening.hpp"
 #include "gym/dispute/outer_step.hpp"
 #include "gym/kernels/f32.h"
@@ -317,10 +318,15 @@ Result<Finding> decide(const Cursor& c, const move::ProveColumn& m) {
     const Digest delta = dispute::tensor_digest(dispute::delta_shape(header), m.delta.tree_root);
     GYM_CHECK(commit::merkle_verify(m.outer.deltas_root, {m.position, m.outer.deltas}, delta,
                                     m.delta.path));
-    if (c.index >= header.delta_bytes / kWordBytes)
+    // Every codec gives an element half a byte at least, so that nothing below overflows.
+    const bool has_element = slot.delta_offset != 0 && c.index < 2 * header.delta_bytes;
+    const auto span = has_element ? dispute::delta_span(header.delta_codec, slot, c.index)
+                                  : dispute::DeltaSpan{};
+    if (!has_element || span.begin + span.length > header.delta_bytes)
         return fail(ErrorCode::kOutOfRange, "the delta has no such element");
-    GYM_TRY(const std::uint64_t word,
-            word_in(m.delta, header.delta_bytes, slot.delta_offset + c.index * kWordBytes));
+    GYM_TRY(const Bytes bytes,
+            dispute::check_chunks(m.delta, {header.delta_bytes, span.begin, span.length}));
+    const std::uint64_t word = dispute::delta_element(header.delta_codec, c.index, bytes);
     return unequal(m.position, word_of(value_at(m.values, m.position)), word_of(word));
 }
 

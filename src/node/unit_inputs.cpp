@@ -42,7 +42,7 @@ Status check_counted(const protocol::RoundRecord& record, const program::Program
     return {};
 }
 
-/// A dispute goes by these two roots: with wrong ones honest work could be proven false.
+/// A dispute goes by these: with wrong ones honest work could be proven false.
 Status check_dispute_roots(const protocol::RoundRecord& record, const program::Program& train,
                            const engine::State& base) {
     GYM_TRY(const dispute::RoundRoots roots, dispute::round_roots(train, base));
@@ -51,6 +51,11 @@ Status check_dispute_roots(const protocol::RoundRecord& record, const program::P
     if (roots.initial_state_root != record.initial_state_root)
         return differs("training state before the first step", roots.initial_state_root,
                        record.initial_state_root);
+    const auto codec = static_cast<std::uint16_t>(roots.delta_codec);
+    if (codec != record.delta_codec)
+        return fail(ErrorCode::kMismatch, "the round record names delta codec " +
+                                              std::to_string(record.delta_codec) +
+                                              ", the program " + std::to_string(codec));
     return {};
 }
 
@@ -64,9 +69,6 @@ Result<execution::TrainInputs> InputLoader::load_train(const protocol::RoundReco
             return fail(ErrorCode::kOutOfRange,
                         "a unit of " + std::to_string(slot.steps) + " steps, at most " +
                             std::to_string(engine::kUnitStepsMax) + " are allowed");
-    if (record.delta_codec != engine::kDeltaCodecRaw)
-        return fail(ErrorCode::kMismatch, "delta codec " + std::to_string(record.delta_codec) +
-                                              " is not known to this version");
     if (!inputs.dataset_blob) return fail(ErrorCode::kMalformed, "a train unit names its dataset");
     execution::TrainInputs out;
     GYM_TRY(out.program, load_program(record, inputs.program_blob, progress));

@@ -176,6 +176,8 @@ std::string train_config_text(const TrainConfig& config) {
     w.key("learning_rate", config.outer.learning_rate);
     w.key("momentum", config.outer.momentum);
     w.end_section();
+    if (config.compression != DeltaCodec::kFloat)
+        w.key("compression", std::string(name_of(config.compression)).c_str());
     return std::move(w).text();
 }
 

@@ -296,6 +296,10 @@ Status read_training(YamlMap& map, bool preset, TrainConfig& config) {
         GYM_TRY(YamlMap outer, map.map("outer"));
         GYM_CHECK(read_outer(outer, config.outer));
     }
+    if (map.has("compression")) {
+        GYM_TRY(const std::string name, map.choice("compression", {"none", "dense-4bit"}));
+        GYM_TRY(config.compression, delta_codec_named(name));
+    }
     return Keys(map, preset)
         .required_integer("batch", config.batch, {1, kBatchMax})
         .integer("micro_batches", config.micro_batches, {1, kMicroBatchesMax})

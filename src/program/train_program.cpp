@@ -76,6 +76,8 @@ class TrainWriter {
         b_.constant(std::string(kOuterLearningRate), {1},
                     {static_cast<float>(config_.outer.learning_rate)});
         b_.constant(std::string(kOuterMomentum), {1}, {static_cast<float>(config_.outer.momentum)});
+        if (config_.compression != DeltaCodec::kFloat)
+            b_.constant(std::string(kDeltaCodec), {1}, {static_cast<float>(config_.compression)});
         b_.output(std::string(kLossOutput), loss);
         b_.output(std::string(kGradNormOutput), norm);
         b_.output(std::string(kLogitsOutput), logits_);

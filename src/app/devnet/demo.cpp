@@ -103,7 +103,7 @@ Result<Report> run_demo(const DemoOptions& options, const Announce& announce) {
     if (!options.model_folder.empty()) {
         announce("exporting the trained model to " + options.model_folder.string());
         GYM_TRY(model, export_model(layout, options.network.programs, job_id,
-                                    {options.model_folder, options.logits_script}));
+                                    {options.model_folder, options.examples}));
     }
     GYM_TRY(Report report, end_demo(options, layout, deployment, *database, job_id, announce));
     report.model = std::move(model);

@@ -7,6 +7,7 @@
 #include "gym/common/file.hpp"
 #include "gym/common/json_fields.hpp"
 #include "gym/common/subprocess.hpp"
+#include "logits_check.hpp"
 
 namespace gym::devnet {
 namespace {
@@ -14,19 +15,9 @@ namespace {
 namespace json = boost::json;
 
 constexpr int kCommandTimeoutMs = 120'000;
+/// The first may be one of pyenv or conda, the second is Debian's.
+const std::vector<std::string> kPythons = {"python3", "/usr/bin/python3"};
 constexpr const char* kPrompt = "In the beginning";
-
-/// The JSON line of an output in which notices may stand, too.
-Result<json::object> object_in(const std::string& output, const std::string& what) {
-    const std::size_t begin = output.starts_with('{') ? 0 : output.find("\n{");
-    if (begin == std::string::npos) return fail(ErrorCode::kMalformed, what + " printed no JSON");
-    const std::size_t at = begin == 0 ? 0 : begin + 1;
-    json::error_code error;
-    const json::value value = json::parse(output.substr(at, output.find('\n', at) - at), error);
-    if (error || !value.is_object())
-        return fail(ErrorCode::kMalformed, what + " printed no JSON object");
-    return value.get_object();
-}
 
 class Exporter {
   public:
@@ -65,21 +56,7 @@ class Exporter {
         GYM_TRY(const std::string told, run({gym_, "generate", "--model", folder, "--prompt",
                                              kPrompt, "--logits", "--json"}));
         GYM_CHECK(write_file_atomic(logits, as_bytes(told)));
-        const auto compared = run({"python3", wanted_.script.string(), folder, logits.string()});
-        if (!compared.ok() && compared.error().code == ErrorCode::kNotFound) {
-            out.logits_skipped = "there is no python3 on this machine";
-            return {};
-        }
-        if (!compared.ok()) return compared.error();
-        GYM_TRY(const json::object found, object_in(*compared, wanted_.script.string()));
-        try {
-            out.logits = LogitsComparison{json_fields::number_of<std::uint64_t>(found, "logits"),
-                                          json_fields::number_of<double>(found, "relative_error"),
-                                          json_fields::number_of<double>(found, "bound")};
-        } catch (const std::exception& error) {
-            return fail(ErrorCode::kMalformed, wanted_.script.string() + ": " + error.what());
-        }
-        return {};
+        return gym::devnet::compare_logits(wanted_.examples, wanted_.folder, logits, kPythons, out);
     }
 
   private:

@@ -11,12 +11,12 @@
 namespace gym::devnet {
 
 struct ModelExport {
-    std::filesystem::path folder;  ///< to write
-    std::filesystem::path script;  ///< examples/exported_logits.py
+    std::filesystem::path folder;    ///< to write
+    std::filesystem::path examples;  ///< with the scripts that compare logits
 };
 
 /// The job's owner takes the model away: `gym job export`, then a text and logits from the folder
-/// alone, which plain Python computes again. Without a python3 the report says that it was skipped.
+/// alone, which other software computes again.
 /// @errors kInternal with the output of a command that failed.
 [[nodiscard]] Result<ExportedModel> export_model(const Layout& layout, const Programs& programs,
                                                  const Digest& job_id, const ModelExport& wanted);

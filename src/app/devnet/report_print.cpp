@@ -65,24 +65,36 @@ json::value model_json(const std::optional<ExportedModel>& model) {
     json::object out{{"folder", model->folder.string()},      {"names", model->names},
                      {"state_root", model->state_root.hex()}, {"checked", model->checked},
                      {"sample", printable(model->sample)},    {"logits", nullptr}};
-    if (model->logits)
-        out["logits"] = json::object{{"count", model->logits->count},
-                                     {"relative_error", model->logits->relative_error},
-                                     {"bound", model->logits->bound}};
+    if (model->logits) {
+        const LogitsComparison& logits = *model->logits;
+        out["logits"] =
+            json::object{{"software", logits.software},
+                         {"count", logits.count},
+                         {"relative_error", logits.relative_error},
+                         {"bound", logits.bound},
+                         {"rounded_relative_error", json::value_from(logits.rounded_error)},
+                         {"rounded_bound", logits.rounded_error ? json::value(logits.rounded_bound)
+                                                                : json::value(nullptr)}};
+    }
     return out;
+}
+
+std::string logits_text(const LogitsComparison& logits) {
+    std::string out = fmt::format(
+        "  {} logits computed again from the folder in {}: relative error {:.1e} (at most {:.0e})",
+        logits.count, logits.software, logits.relative_error, logits.bound);
+    if (logits.rounded_error)
+        out += fmt::format(", with gym's roundings {:.1e} (at most {:.0e})", *logits.rounded_error,
+                           logits.rounded_bound);
+    return out + "\n";
 }
 
 std::string model_text(const ExportedModel& model) {
     std::string out =
         fmt::format("\nthe trained model, exported to {} with the names of {}\n  {}\n",
                     model.folder.string(), model.names, model.checked);
-    if (model.logits)
-        out += fmt::format(
-            "  {} logits computed again from the folder in plain Python: relative "
-            "error {:.1e} (at most {:.0e})\n",
-            model.logits->count, model.logits->relative_error, model.logits->bound);
-    else
-        out += "  logits not compared: " + model.logits_skipped + "\n";
+    out += model.logits ? logits_text(*model.logits)
+                        : "  logits not compared: " + model.not_compared + "\n";
     return out + "it writes, read from the folder:\n" + printable(model.sample);
 }
 
@@ -142,6 +154,10 @@ bool may_be_idle(const Report& report, const WorkerSummary& line) {
 }
 
 }  // namespace
+
+bool LogitsComparison::holds() const {
+    return relative_error <= bound && (!rounded_error || *rounded_error <= rounded_bound);
+}
 
 std::string to_json(const Report& report, const std::vector<std::string>& failed) {
     json::array workers;
@@ -266,8 +282,9 @@ std::vector<std::string> failed_checks(const Report& report, const Expectations&
     if (report.model) {
         require(report.model->state_root == report.final_state_root,
                 "the exported weights are not those of the last round");
-        require(!report.model->logits ||
-                    report.model->logits->relative_error <= report.model->logits->bound,
+        require(report.model->logits.has_value(),
+                "the exported model's logits were not compared: " + report.model->not_compared);
+        require(!report.model->logits || report.model->logits->holds(),
                 "the exported model's logits differ from those of gym");
     }
     if (!expected.with_cheater) return out;

@@ -98,7 +98,8 @@ class EngineCompute final : public Compute {
         GYM_TRY(const engine::State from, engine::decode_state(base));
         GYM_TRY(const dispute::RoundRoots roots,
                 dispute::round_roots(*train, from, engine_.threads));
-        return RoundRoots{roots.trace_root, roots.initial_state_root};
+        return RoundRoots{roots.trace_root, roots.initial_state_root,
+                          static_cast<std::uint16_t>(roots.delta_codec)};
     }
 
     Result<DeltaPtr> check_delta(ByteView program, const blob::VerifiedBlob& delta) override {

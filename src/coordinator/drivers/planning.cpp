@@ -181,6 +181,7 @@ Result<Planned> plan_or_record(const Context& context, db::Transaction& tx,
     if (roots == nullptr) return Planned{std::move(plan), {}, {}};
     plan.record.trace_root = roots->trace_root;
     plan.record.initial_state_root = roots->initial_state_root;
+    plan.record.delta_codec = roots->delta_codec;
     GYM_TRY(registry::Round round,
             registry::record_round(tx, plan.record, plan.base, plan.momentum, context.now()));
     return Planned{{}, std::move(round), {}};

@@ -25,6 +25,10 @@ namespace json = boost::json;
 /// times the estimate:
 constexpr double kBound = 2e-3;
 
+/// With the products' and all other roundings of docs/NUMERICS.md made in PyTorch, nothing is left
+/// but roundings that PyTorch's FP64 decides otherwise, if any: FP32's own.
+constexpr double kRoundedBound = 1e-5;
+
 program::TrainConfig config_of(program::Architecture architecture) {
     program::TrainConfig config;
     config.batch = 2;  // the folder is of one window, whatever the batch was
@@ -87,11 +91,16 @@ class ExportedFolder : public ::testing::Test {
         EXPECT_GT(error, 0) << "the engine's arithmetic is not FP32";
         // Weights that are off by a hundredth are found: the bound tells models apart.
         EXPECT_GT(torch.at("altered_relative_error").to_number<double>(), 2 * kBound);
+        const double rounded = torch.at("rounded_relative_error").to_number<double>();
+        EXPECT_LE(rounded, kRoundedBound);
+        EXPECT_GT(torch.at("coarse_relative_error").to_number<double>(), 2 * kRoundedBound)
+            << "one matrix with two bits less is found";
         const json::object plain = compare("examples/exported_logits.py");
         ASSERT_TRUE(plain.contains("relative_error"));
         EXPECT_NEAR(plain.at("relative_error").to_number<double>(), error, 1e-5)
             << "both peers compute the same model";
         RecordProperty("relative_error", std::to_string(error));
+        RecordProperty("rounded_relative_error", std::to_string(rounded));
     }
 
     TemporaryFolder place_;

@@ -47,6 +47,7 @@ TinyJob make_tiny_job(const std::vector<Address>& workers, blob::BlobStore& blob
     const dispute::RoundRoots roots = dispute::round_roots(train, base).value();
     record.trace_root = roots.trace_root;
     record.initial_state_root = roots.initial_state_root;
+    record.delta_codec = static_cast<std::uint16_t>(roots.delta_codec);
     record.checkpoint_every = 2;
     record.tokens_per_step = 2 * 16;
     record.flops_per_step = program::flops_per_step(train);

@@ -74,13 +74,20 @@ inline program::TrainConfig documents() {
     return config;
 }
 
+/// Deltas in rows of 4 bits; none of its tensors but one fills its last row.
+inline program::TrainConfig dense() {
+    program::TrainConfig config = mlp();
+    config.compression = program::DeltaCodec::kDense;
+    return config;
+}
+
 struct Sample {
     const char* name;
     program::TrainConfig (*config)();
 };
 inline constexpr std::array kSamples{Sample{"gpt", gpt}, Sample{"llama", llama},
                                      Sample{"full", full}, Sample{"classifier", classifier},
-                                     Sample{"mlp", mlp}};
+                                     Sample{"mlp", mlp}, Sample{"dense", dense}};
 
 /// Those that came later, for the tests of traces; games are played on the ones above.
 inline constexpr std::array kLaterSamples{Sample{"masked", masked}, Sample{"embed", embed},

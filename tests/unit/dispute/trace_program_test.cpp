@@ -9,6 +9,8 @@
 #include <optional>
 #include <span>
 
+#include "gym/codec/row_layout.hpp"
+#include "gym/dispute/delta_layout.hpp"
 #include "gym/dispute/network_limit.hpp"
 #include "gym/engine/unit.hpp"
 #include "gym/program/cost.hpp"
@@ -30,6 +32,10 @@ class TraceProgramOf : public ::testing::TestWithParam<testing::Sample> {
   protected:
     program::Program program_ = program_of(GetParam());
     TraceProgram trace_ = trace_program(program_).value();
+
+    [[nodiscard]] Result<StateRecord> decoded(const StateRecord& record) const {
+        return decode_state_record(encode(record), trace_.header.delta_codec);
+    }
 };
 INSTANTIATE_TEST_SUITE_P(Samples, TraceProgramOf, ::testing::ValuesIn(kSamples),
                          [](const auto& test) { return std::string(test.param.name); });
@@ -127,7 +133,7 @@ TEST_P(TraceProgramOf, EveryRecordDecodesToItselfAndNothingElseDoes) {
     for (const LeafRecord& record : trace_.leaves)
         EXPECT_EQ(decode_leaf(encode(record)).value(), record);
     for (const StateRecord& record : trace_.state)
-        EXPECT_EQ(decode_state_record(encode(record)).value(), record);
+        EXPECT_EQ(decoded(record).value(), record);
 }
 
 template <class Record, class Decode>
@@ -152,7 +158,9 @@ TEST_P(TraceProgramOf, DecodersAreStrict) {
     expect_strict(trace_.primitives.back(), decode_primitive);
     expect_strict(trace_.leaves.front(), decode_leaf);
     expect_strict(trace_.leaves.back(), decode_leaf);
-    expect_strict(trace_.state.front(), decode_state_record);
+    expect_strict(trace_.state.front(), [&](ByteView bytes) {
+        return decode_state_record(bytes, trace_.header.delta_codec);
+    });
     expect_strict(trace_.header, decode_trace_header);
 }
 
@@ -205,6 +213,7 @@ TEST_P(TraceProgramOf, ParametersLieInTheDeltaWhereTheirRecordsSay) {
     const Bytes delta = engine::encode_delta(program_, zero, end).value();
     ASSERT_EQ(h.delta_bytes, delta.size());
     std::size_t found = 0;
+    std::uint64_t next = codec::row_begin(1);
     for (std::uint32_t i = 0; i < h.state_slots; ++i) {
         const StateRecord& record = trace_.state[i];
         if (record.delta_offset == 0) {
@@ -214,6 +223,13 @@ TEST_P(TraceProgramOf, ParametersLieInTheDeltaWhereTheirRecordsSay) {
         EXPECT_EQ(record.parameter, found);
         const Bytes& bytes = end.tensors.at(found++).bytes;
         ASSERT_EQ(size_bytes(record.shape), bytes.size());
+        if (h.delta_codec == program::DeltaCodec::kDense) {
+            const auto row = ByteView(delta).subspan(record.delta_offset, codec::kRowBytes);
+            EXPECT_EQ(row[0] == 0, std::ranges::all_of(row, [](auto b) { return b == 0; }));
+            EXPECT_EQ(record.delta_offset, next) << "behind the parameter before";
+            next = delta_end(h.delta_codec, record);
+            continue;
+        }
         EXPECT_TRUE(
             std::ranges::equal(bytes, ByteView(delta).subspan(record.delta_offset, bytes.size())));
     }
@@ -235,6 +251,8 @@ TEST_P(TraceProgramOf, HeaderHasTheOuterStepsConstants) {
 }
 
 TEST_P(TraceProgramOf, RefusesPlacesThatNoDeltaHas) {
+    trace_.header.delta_codec = program::DeltaCodec::kFloat;
+    trace_.header.delta_bytes = kDeltaHeadBytes;
     StateRecord record = trace_.state.front();
     record.shape.dtype = program::DType::kF32;
     const std::uint64_t size = size_bytes(record.shape);
@@ -242,21 +260,21 @@ TEST_P(TraceProgramOf, RefusesPlacesThatNoDeltaHas) {
          {std::uint64_t{16}, std::uint64_t{4096}, (std::uint64_t{1} << 32) - 4,
           std::uint64_t{1} << 32, kDeltaBytesMax - size}) {
         record.delta_offset = offset;
-        EXPECT_TRUE(decode_state_record(encode(record)).ok()) << offset;
+        EXPECT_TRUE(decoded(record).ok()) << offset;
     }
     for (const std::uint64_t offset :
          {std::uint64_t{12}, std::uint64_t{17}, kDeltaBytesMax - size + 4, kDeltaBytesMax,
           kDeltaBytesMax + 4, std::uint64_t{1} << 63, ~std::uint64_t{3}}) {
         record.delta_offset = offset;
-        EXPECT_FALSE(decode_state_record(encode(record)).ok()) << offset;
+        EXPECT_FALSE(decoded(record).ok()) << offset;
     }
     record.delta_offset = 0;
     record.parameter = 1;
-    EXPECT_FALSE(decode_state_record(encode(record)).ok());
+    EXPECT_FALSE(decoded(record).ok());
     record.delta_offset = 16;
-    EXPECT_TRUE(decode_state_record(encode(record)).ok());
+    EXPECT_TRUE(decoded(record).ok());
     record.shape.dtype = program::DType::kI32;
-    EXPECT_FALSE(decode_state_record(encode(record)).ok());
+    EXPECT_FALSE(decoded(record).ok());
     for (const std::uint64_t bytes :
          {std::uint64_t{12}, std::uint64_t{18}, kDeltaBytesMax + 4, ~std::uint64_t{3}}) {
         TraceHeader header = trace_.header;
@@ -272,6 +290,49 @@ TEST_P(TraceProgramOf, RefusesPlacesThatNoDeltaHas) {
     TraceHeader header = trace_.header;
     header.parameters = header.state_slots + 1;
     EXPECT_FALSE(decode_trace_header(encode(header)).ok());
+}
+
+/// Every row behind the head's, up to 2^40 bytes.
+TEST(TraceProgram, RefusesPlacesThatNoDeltaOfRowsHas) {
+    const TraceProgram trace =
+        trace_program(program_of({"dense", testing::dense})).value();
+    StateRecord record = trace.state.front();
+    record.shape = {program::DType::kF32, {65}};  // two rows
+    const auto is_legal = [&](std::uint64_t offset) {
+        record.delta_offset = offset;
+        return decode_state_record(encode(record), program::DeltaCodec::kDense).ok();
+    };
+    const std::uint64_t rows = kDeltaBytesMax / 1024 * 31;
+    for (const std::uint64_t row : {std::uint64_t{1}, std::uint64_t{30}, std::uint64_t{31},
+                                    std::uint64_t{1} << 32, rows - 2})
+        EXPECT_TRUE(is_legal(codec::row_begin(row))) << row;
+    for (const std::uint64_t offset :
+         {std::uint64_t{16}, std::uint64_t{32}, std::uint64_t{34}, std::uint64_t{1023},
+          codec::row_begin(rows - 1), kDeltaBytesMax, kDeltaBytesMax + 33, ~std::uint64_t{0}})
+        EXPECT_FALSE(is_legal(offset)) << offset;
+    TraceHeader header = trace.header;
+    for (const std::uint64_t bytes : {std::uint64_t{32}, kDeltaBytesMax + 1}) {
+        header.delta_bytes = bytes;
+        EXPECT_FALSE(decode_trace_header(encode(header)).ok()) << bytes;
+    }
+    header.delta_bytes = 33;
+    EXPECT_TRUE(decode_trace_header(encode(header)).ok());
+}
+
+/// Programs of codec 0 keep the header that they had.
+TEST(TraceProgram, TheHeaderEndsWithTheCodecIfThereIsOne) {
+    const TraceProgram plain = trace_program(program_of({"mlp", testing::mlp})).value();
+    const TraceProgram dense = trace_program(program_of({"dense", testing::dense})).value();
+    Bytes bytes = encode(dense.header);
+    EXPECT_EQ(encode(plain.header).size(), 204U);
+    ASSERT_EQ(bytes.size(), 208U);
+    EXPECT_EQ(bytes.back(), 1);
+    for (const std::uint8_t codec : {std::uint8_t{0}, std::uint8_t{2}}) {
+        bytes.back() = codec;
+        EXPECT_FALSE(decode_trace_header(bytes).ok()) << +codec;
+    }
+    EXPECT_EQ(dense.primitives, plain.primitives) << "nothing but the delta differs";
+    EXPECT_LT(4 * dense.header.delta_bytes, plain.header.delta_bytes);
 }
 
 /// 6,738,415,616 parameters: nothing of them is in memory.

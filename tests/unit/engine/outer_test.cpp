@@ -30,6 +30,12 @@ float element(ByteView tensor, std::size_t i) {
     std::memcpy(&value, tensor.data() + i * sizeof value, sizeof value);
     return value;
 }
+/// Of the delta's first parameter.
+float element(const Delta& delta, std::size_t i) {
+    float value = 0;
+    delta.read(0, i, {&value, 1});
+    return value;
+}
 float element(const State& state, std::size_t tensor, std::size_t i) {
     return element(state.tensors[tensor].bytes, i);
 }
@@ -42,8 +48,8 @@ TEST(Aggregate, IsTheMeanWithNesterovMomentum) {
     const auto second = run_aggregate(unit.program, first->base, first->momentum, deltas);
     ASSERT_TRUE(second.ok());
     for (const std::size_t i : {0U, 5U, 77U}) {
-        const double mean = (double{element(deltas[0].tensor(0), i)} +
-                             element(deltas[1].tensor(0), i) + element(deltas[2].tensor(0), i)) /
+        const double mean = (double{element(deltas[0], i)} +
+                             element(deltas[1], i) + element(deltas[2], i)) /
                             3;
         EXPECT_NEAR(element(first->momentum, 0, i), mean, 1e-9 + std::abs(mean) * 1e-5);
         EXPECT_NEAR(element(first->base, 0, i),
@@ -63,8 +69,8 @@ TEST(Aggregate, CountsHeldDeltasHalf) {
     ASSERT_TRUE(held.ok()) << held.error().message;
     for (const std::size_t i : {0U, 5U, 77U}) {
         const double mean =
-            (2 * double{element(deltas[0].tensor(0), i)} +
-             2 * double{element(deltas[1].tensor(0), i)} + element(deltas[2].tensor(0), i)) /
+            (2 * double{element(deltas[0], i)} +
+             2 * double{element(deltas[1], i)} + element(deltas[2], i)) /
             5;
         EXPECT_NEAR(element(held->momentum, 0, i), mean, 1e-9 + std::abs(mean) * 1e-5);
     }

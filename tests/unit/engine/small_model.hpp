@@ -50,8 +50,8 @@ inline program::TrainConfig full_training_config() {
     return config;
 }
 
-inline program::Program small_program() {
-    auto program = program::train_program(small_config());
+inline program::Program small_program(const program::TrainConfig& config = small_config()) {
+    auto program = program::train_program(config);
     EXPECT_TRUE(program.ok()) << (program.ok() ? "" : program.error().message);
     return std::move(program).value();
 }

@@ -141,13 +141,13 @@ TEST(Delta, IsTheDifferenceAndRoundTrips) {
     EXPECT_EQ(delta->parameters(), unit.base.tensors.size());
     const auto end = base_of(unit.program, result->final_state);
     for (std::size_t t = 0; t < delta->parameters(); ++t) {
-        const ByteView d = delta->tensor(t);
-        for (std::size_t i = 0; i + 4 <= d.size(); i += 4) {
-            float difference = 0, from = 0, to = 0;
-            std::memcpy(&difference, d.data() + i, 4);
-            std::memcpy(&from, unit.base.tensors[t].bytes.data() + i, 4);
-            std::memcpy(&to, end->tensors[t].bytes.data() + i, 4);
-            ASSERT_EQ(difference, to - from);
+        std::vector<float> differences(delta->elements(t));
+        delta->read(t, 0, differences);
+        for (std::size_t i = 0; i < differences.size(); ++i) {
+            float from = 0, to = 0;
+            std::memcpy(&from, unit.base.tensors[t].bytes.data() + 4 * i, 4);
+            std::memcpy(&to, end->tensors[t].bytes.data() + 4 * i, 4);
+            ASSERT_EQ(differences[i], to - from);
         }
     }
     EXPECT_GT(delta->norm(), 0);

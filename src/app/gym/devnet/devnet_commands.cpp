@@ -171,7 +171,7 @@ Status demo(const CliContext& context, DevnetFlags& flags) {
         flags.demo.job_file = data_folder() / "examples" / "demo-job.yaml";
         flags.demo.expected.final_loss_max = devnet::kDemoJobLossMax;
     }
-    flags.demo.logits_script = data_folder() / "examples" / "exported_logits.py";
+    flags.demo.examples = data_folder() / "examples";
     if (flags.demo.model_folder.empty())
         flags.demo.model_folder = flags.network.root.lexically_normal().string() + "-model";
     GYM_CHECK(interchange::check_model_folder(flags.demo.model_folder));

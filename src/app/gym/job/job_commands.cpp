@@ -29,7 +29,6 @@
 #include "job/job_mix.hpp"
 #include "job/job_order.hpp"
 #include "job/job_print.hpp"
-#include "job/job_tokenizer.hpp"
 #include "job/machine_speed.hpp"
 #include "job/plan_print.hpp"
 
@@ -153,6 +152,7 @@ Status print_quote(const CliContext& context, const JobOptions& options) {
     GYM_TRY(ResolvedJob job, asked_job(context, options, false));
     GYM_CHECK(check_init_files(job));
     const client::ApiClient api = options.api.client();
+    GYM_CHECK(check_init_tokenizer(api, job));
     GYM_TRY(const DataPrice data, data_price(api, job));
     if (data.record) {
         GYM_TRY(const auto warnings, data_warnings(job, *data.record));
@@ -288,10 +288,9 @@ Status submit(const CliContext& context, const JobOptions& options) {
     // First, so that a wrong passphrase shows before a long upload.
     GYM_TRY(const plan::OrderSigner signer, open_order_signer(options.order));
     GYM_CHECK(owner::check_order_key(api, signer.key.address()));
-    GYM_TRY(const auto tokenizer, tokenizer_of_weights(job.init));
+    GYM_CHECK(check_init_tokenizer(api, job));
     GYM_CHECK(resolve_init(api, job));
     GYM_TRY(const registry::Dataset dataset, ready_dataset(context, options, job, api));
-    GYM_CHECK(check_tokenizer(tokenizer, dataset));
     GYM_TRY(auto submitted,
             send_once(options, "the job was submitted",
                       [&](const std::string& key) -> Result<client::Answer<client::Job>> {

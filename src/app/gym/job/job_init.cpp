@@ -12,6 +12,7 @@
 #include "gym/program/train_program.hpp"
 #include "gym/registry/job_spec.hpp"
 #include "gym/registry/model_names.hpp"
+#include "gym/tokenizer/weights_tokenizer.hpp"
 
 namespace gym::app {
 namespace {
@@ -62,6 +63,20 @@ Status check_init_files(const ResolvedJob& job) {
     GYM_TRY(const auto program, program::train_program(job.config));
     GYM_TRY([[maybe_unused]] const auto weights, interchange::load_weights(job.init, program));
     return {};
+}
+
+Status check_init_tokenizer(const client::ApiClient& api, const ResolvedJob& job) {
+    GYM_TRY(const auto of_weights, tokenizer::tokenizer_of_weights(is_file(job.init) ? job.init : ""));
+    if (!of_weights) return {};
+    Digest of_dataset;
+    if (job.dataset) {
+        of_dataset = job.dataset->tokenizer();
+    } else {
+        GYM_TRY(const DataPrice known, data_price(api, job));
+        if (known.record) of_dataset = known.record->tokenizer.value_or(Digest());
+    }
+    return tokenizer::check_same_tokenizer(of_weights, of_dataset,
+                                           "dataset " + job.dataset_root.hex());
 }
 
 Status resolve_init(const client::ApiClient& api, ResolvedJob& job) {

@@ -16,6 +16,10 @@ Status resolve_named_init(const client::ApiClient& api, ResolvedJob& job);
 /// interchange::load_weights().
 Status check_init_files(const ResolvedJob& job);
 
+/// That a folder of weights and the job's dataset have one tokenizer, where both name theirs.
+/// @errors kMismatch naming both; those of data_price().
+Status check_init_tokenizer(const client::ApiClient& api, const ResolvedJob& job);
+
 /// Puts weights that the network has in the place of the job file's `init`: completes a job's id,
 /// looks up a model's name (what is on disk comes first), or reads weights from disk
 /// (interchange::load_weights) and uploads them as a state, with progress on standard error. A call

@@ -56,7 +56,22 @@ std::string script_of(const std::string& title, const std::filesystem::path& fol
     return script + "\n";
 }
 
+Status with_gnuplot(std::string argument, const std::filesystem::path& folder) {
+    const auto ran = run_command(
+        {.argv = {"gnuplot", std::move(argument)}, .env = {}, .log_file = {}, .folder = folder},
+        kDrawMsMax);
+    if (!ran.ok() && ran.error().code == ErrorCode::kNotFound)
+        return fail(ErrorCode::kNotFound,
+                    "drawing a loss curve needs gnuplot: apt-get install gnuplot-nox");
+    if (!ran.ok()) return ran.error();
+    return {};
+}
+
 }  // namespace
+
+Status check_gnuplot() {
+    return with_gnuplot("--version", {});
+}
 
 Status draw_loss_curve(const engine::SavedRun& run, const std::string& title,
                        const std::filesystem::path& svg) {
@@ -71,15 +86,7 @@ Status draw_loss_curve(const engine::SavedRun& run, const std::string& title,
     GYM_CHECK(write_file_atomic(folder / "validation", as_bytes(validation)));
     const std::string script = script_of(title, folder.path(), !validation.empty());
     GYM_CHECK(write_file_atomic(folder / "script", as_bytes(script)));
-    const auto drawn = run_command({.argv = {"gnuplot", folder / "script"},
-                                    .env = {},
-                                    .log_file = {},
-                                    .folder = folder.path()},
-                                   kDrawMsMax);
-    if (!drawn.ok() && drawn.error().code == ErrorCode::kNotFound)
-        return fail(ErrorCode::kNotFound,
-                    "drawing a loss curve needs gnuplot: apt-get install gnuplot-nox");
-    GYM_CHECK(drawn);
+    GYM_CHECK(with_gnuplot((folder / "script").string(), folder.path()));
     GYM_TRY(const Bytes picture, read_file(folder / "curve.svg", kSvgBytesMax));
     return write_file_atomic(svg, picture);
 }

@@ -23,6 +23,7 @@
 #include "gym/engine/train.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/tokenizer/bundle_file.hpp"
+#include "gym/tokenizer/weights_tokenizer.hpp"
 #include "program/loss_curve.hpp"
 #include "program/run_file.hpp"
 #include "program/run_log.hpp"
@@ -291,7 +292,7 @@ Status check_options(const TrainOptions& options) {
     if (same_file(options.init, options.state_out))
         return fail(ErrorCode::kInvalidArgument,
                     "--init and --state name the same file: choose another --state");
-    return {};
+    return options.curve.empty() ? Status() : check_gnuplot();
 }
 
 /// The tokenizer that lies beside the data lies beside the state from now on, for `program export`
@@ -309,6 +310,8 @@ Result<std::optional<std::string>> train(const CliContext& context, const TrainO
     GYM_CHECK(check_options(options));
     GYM_TRY(program::Program program, read_program(options.program));
     GYM_TRY(blob::Dataset dataset, read_dataset(options.data));
+    GYM_TRY(const auto tokenizer, tokenizer::tokenizer_of_weights(options.init));
+    GYM_CHECK(tokenizer::check_same_tokenizer(tokenizer, dataset.tokenizer(), options.data));
     const Inputs inputs{std::move(program), std::move(dataset)};
     RunFile file(options.state_out, options.engine.threads);
     GYM_CHECK(file.check_space(inputs.program, options.steps));

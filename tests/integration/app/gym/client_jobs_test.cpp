@@ -6,6 +6,7 @@
 #include "job_commands_fixture.hpp"
 #include "random_seed.hpp"
 #include "sample_profile.hpp"
+#include "small_tokenizer.hpp"
 
 namespace gym::api {
 namespace {
@@ -145,6 +146,52 @@ TEST_F(JobCommandsTest, AJobBeginsFromExportedWeights) {
         EXPECT_NE(quoted.exit_code, 0) << file;
         EXPECT_NE(quoted.err.find(words), std::string::npos) << quoted.err;
     }
+}
+
+TEST_F(JobCommandsTest, WeightsOfAnotherTokenizerAreRefusedBeforeAnythingIsSent) {
+    deposit(owner_, "200", "d1");
+    const auto succeed = [&](const std::vector<std::string>& arguments) {
+        const auto done = gym(arguments);
+        EXPECT_EQ(done.exit_code, 0) << done.err << done.out;
+    };
+    const auto path = [&](const char* name) { return (place_ / name).string(); };
+    auto merges = gym::testing::small_merges();
+    for (const char* name : {"own", "other"}) {
+        fs::create_directory(place_ / name);
+        spill(place_ / name / "tokenizer.json",
+              json::serialize(gym::testing::small_tokenizer_json(merges)));
+        merges.pop_back();
+        succeed({"data", "build", "--steps", "none", "--tokenizer", path(name), path("text.txt"),
+                 "-o", path(name) + ".tokens"});
+    }
+    spill(place_ / "wide.yaml",
+          "batch: 2\nmodel: {vocabulary: 300, context: 16, layers: 1, heads: 1, width: 16}\n");
+    succeed({"program", "build", path("wide.yaml"), "-o", path("wide.gym")});
+    succeed({"program", "run", path("wide.gym"), "--data", path("own.tokens"), "--steps", "1",
+             "--state", path("s")});
+    succeed({"program", "export", path("wide.gym"), "--state", path("s"), "-o", path("weights")});
+    const auto ask = [&](const char* command, const char* data) {
+        spill(place_ / "job.yaml", std::string("name: two tokenizers\nmodel: wide.yaml\ndataset: ") +
+                                       data +
+                                       "\nrounds: 3\nslots: 2\nsteps_per_round: 4\n"
+                                       "price_per_pflop: 2\nbudget: 40\ninit: weights\n");
+        std::vector<std::string> arguments{"job", command, job_file()};
+        if (command == std::string("submit")) arguments.insert(arguments.end(), {"--licence", "MIT"});
+        return gym(arguments);
+    };
+    for (const char* command : {"quote", "submit"}) {
+        const auto refused = ask(command, "other.tokens");
+        EXPECT_EQ(refused.exit_code, 3) << command << refused.err;
+        EXPECT_NE(refused.err.find("the weights have the tokenizer 0x"), std::string::npos)
+            << refused.err;
+    }
+    EXPECT_EQ(count("api.upload"), 0U) << "the weights were sent";
+    EXPECT_EQ(count("registry.dataset"), 0U) << "the data was registered";
+    // Also of a dataset that only the network has, by its name.
+    succeed({"data", "register", path("other.tokens"), "--yes", "--licence", "MIT", "--as", "other"});
+    const auto named = ask("quote", "other");
+    EXPECT_EQ(named.exit_code, 3) << named.err;
+    EXPECT_EQ(ask("quote", "own.tokens").exit_code, 0);
 }
 
 TEST_F(JobCommandsTest, AKeystoreOfAnotherAccountThanTheKeysIsNamedBeforeAnythingIsSent) {

@@ -1,12 +1,15 @@
 // `gym program run` over interrupts, kills and other runs into the same file.
 #include <gtest/gtest.h>
 
+#include <boost/json.hpp>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "engine_commands.hpp"
+#include "small_tokenizer.hpp"
 
 namespace gym::testing {
 namespace {
@@ -198,6 +201,53 @@ TEST_F(TrainCommand, TheLossCurveIsAnSvg) {
     EXPECT_NE(svg.find("<svg"), std::string::npos);
     EXPECT_NE(svg.find("p.gym"), std::string::npos);  // the title
     EXPECT_NE(svg.find("validation"), std::string::npos);
+}
+
+TEST_F(TrainCommand, ACurveWithoutGnuplotIsRefusedBeforeTheTraining) {
+    const std::string search = std::getenv("PATH");
+    ::setenv("PATH", path("no-programs").c_str(), 1);
+    const auto outcome = gym({"program", "run", path("p.gym"), "--data", path("text"), "--steps",
+                              "6", "--state", path("state"), "--curve", path("curve.svg")});
+    ::setenv("PATH", search.c_str(), 1);
+    EXPECT_EQ(outcome.exit_code, kFailed);
+    EXPECT_NE(outcome.err.find("apt-get install gnuplot-nox"), std::string::npos) << outcome.err;
+    EXPECT_EQ(outcome.out, "") << "a step was taken";
+    EXPECT_FALSE(std::filesystem::exists(place_ / "state"));
+}
+
+TEST_F(TrainCommand, WeightsAndDataOfTwoTokenizersAreRefused) {
+    spill(place_ / "wide.yaml",
+          "batch: 2\nmodel: {vocabulary: 300, context: 8, layers: 1, heads: 2, width: 16}\n");
+    ASSERT_EQ(gym({"program", "build", path("wide.yaml"), "-o", path("wide.gym")}).exit_code, kOk);
+    auto merges = small_merges();
+    for (const char* name : {"own", "other"}) {
+        std::filesystem::create_directory(place_ / name);
+        spill(place_ / name / "tokenizer.json", json::serialize(small_tokenizer_json(merges)));
+        merges.pop_back();
+        const std::string tokens = path(name) + ".tokens";
+        const auto built = gym({"data", "build", "--steps", "none", "--tokenizer", path(name),
+                                path("text"), "-o", tokens});
+        ASSERT_EQ(built.exit_code, kOk) << built.err;
+    }
+    const auto run = [&](const char* data, std::vector<std::string> more) {
+        std::vector<std::string> arguments{"program", "run",     path("wide.gym"), "--data",
+                                           path(data), "--steps", "2"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return gym(arguments);
+    };
+    ASSERT_EQ(run("own.tokens", {"--state", path("first")}).exit_code, kOk);
+    const auto exported = gym({"program", "export", path("wide.gym"), "--state", path("first"),
+                               "-o", path("folder")});
+    ASSERT_EQ(exported.exit_code, kOk) << exported.err;
+    ASSERT_TRUE(std::filesystem::exists(place_ / "folder/tokenizer.json"));
+
+    const auto refused = run("other.tokens", {"--init", path("folder"), "--state", path("second")});
+    EXPECT_EQ(refused.exit_code, kMismatch);
+    EXPECT_NE(refused.err.find("the weights have the tokenizer 0x"), std::string::npos)
+        << refused.err;
+    EXPECT_NE(refused.err.find("other.tokens was made with 0x"), std::string::npos) << refused.err;
+    EXPECT_FALSE(std::filesystem::exists(place_ / "second"));
+    EXPECT_EQ(run("own.tokens", {"--init", path("folder")}).exit_code, kOk);
 }
 
 TEST_F(TrainCommand, ARunBeginsFromGivenWeights) {

@@ -54,6 +54,7 @@ class Compute {
     struct RoundRoots {
         Digest trace_root;
         Digest initial_state_root;
+        std::uint16_t delta_codec = 0;
     };
     /// The parts of a round record that disputes of units beginning from `base` depend on.
     [[nodiscard]] virtual Result<RoundRoots> round_roots(ByteView program, ByteView base) = 0;

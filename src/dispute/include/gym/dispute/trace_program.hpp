@@ -7,6 +7,7 @@
 #include "gym/commit/merkle.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
+#include "gym/program/delta_codec.hpp"
 #include "gym/program/program.hpp"
 
 /// The trace program of a program (docs/adr/0003-dispute-descent.md): its expansion into primitives
@@ -70,7 +71,8 @@ struct LeafRecord {
     friend bool operator==(const LeafRecord&, const LeafRecord&) = default;
 };
 
-/// Bytes of the delta before the first parameter (docs/PROTOCOL.md: magic, codec, count).
+/// Bytes of the delta before the first parameter (docs/PROTOCOL.md: magic, codec, count); in codec
+/// 1 they lie in its first row.
 inline constexpr std::uint64_t kDeltaHeadBytes = 16;
 /// Of a delta: 1 TiB. Far below what the trees of a dispute have room for (2^48 chunks), so that no
 /// sum of sizes and places in deltas can overflow.
@@ -82,13 +84,13 @@ struct StateRecord {
     Shape shape;
     Source next;
     std::uint64_t delta_offset =
-        0;                        ///< of the parameter's first byte in the delta; 0: no parameter
+        0;  ///< of the parameter's first byte, or row, in the delta; 0: no parameter
     std::uint32_t parameter = 0;  ///< its number among the parameters; 0 for what is none
     friend bool operator==(const StateRecord&, const StateRecord&) = default;
 };
 
 /// The facts about a program that a contract needs before any record: u32 each, in this order, but
-/// the delta's bytes u64; then the four roots.
+/// the delta's bytes u64; then the four roots, and the delta's codec if it is not 0.
 struct TraceHeader {
     std::uint32_t numerics_version = program::kNumericsVersion;
     std::uint32_t input_leaves = 0;  ///< leaves that are inputs; they come first
@@ -116,6 +118,7 @@ struct TraceHeader {
     Digest leaves_root;
     Digest primitives_root;
     Digest state_root;
+    program::DeltaCodec delta_codec = program::DeltaCodec::kFloat;
     friend bool operator==(const TraceHeader&, const TraceHeader&) = default;
 };
 
@@ -151,7 +154,8 @@ struct TraceProgram {
 /// the bounds of program.hpp. Whether a record suits its opcode is the opcode's own rule.
 [[nodiscard]] Result<PrimitiveRecord> decode_primitive(ByteView bytes);
 [[nodiscard]] Result<LeafRecord> decode_leaf(ByteView bytes);
-[[nodiscard]] Result<StateRecord> decode_state_record(ByteView bytes);
+[[nodiscard]] Result<StateRecord> decode_state_record(
+    ByteView bytes, program::DeltaCodec codec = program::DeltaCodec::kFloat);
 [[nodiscard]] Result<TraceHeader> decode_trace_header(ByteView bytes);
 
 // Leaves of the record trees: H(tag | bytes), tags "gym.primitive.v1", "gym.trace_leaf.v1",

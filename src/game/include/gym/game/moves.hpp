@@ -239,7 +239,7 @@ struct ProveDelta {
     OpFrame op;
     Facts facts;
     Bytes header;
-    std::uint64_t word = 0;  ///< of four bytes of the delta; the first ones are its head
+    std::uint64_t word = 0;  ///< of four bytes of the delta, in codec 1 a byte of it; head first
     Bytes chunk;
     dispute::RecordProof slot_record;  ///< of the parameter; empty for the head
     dispute::ChunksOpening final, base;

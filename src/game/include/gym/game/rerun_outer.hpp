@@ -69,6 +69,8 @@ class RerunOuter final : public OuterWork {
                RerunWorkOptions options);
     Status fetch(std::span<const OuterDelta> deltas);
     Result<dispute::TensorMemory> fetch(const OuterDelta& delta);
+    void read(std::uint32_t delta, const dispute::StateRecord& slot, std::uint64_t first,
+              std::span<float> out) const;
     Result<After> make(std::uint32_t parameter);
     [[nodiscard]] const engine::State& momentum() const;
     [[nodiscard]] dispute::SpillOptions spill_for(std::uint64_t size_bytes) const;

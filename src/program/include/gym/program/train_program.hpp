@@ -6,6 +6,7 @@
 #include <string>
 
 #include "gym/common/result.hpp"
+#include "gym/program/delta_codec.hpp"
 #include "gym/program/program.hpp"
 
 namespace gym::program {
@@ -163,6 +164,7 @@ struct TrainConfig {
     ModelConfig model;
     OptimizerConfig optimizer;
     OuterConfig outer;
+    DeltaCodec compression = DeltaCodec::kFloat;  ///< of the deltas that workers send
     std::uint32_t batch = 8;  ///< windows per step, at most kBatchMax
     /// The step's windows go through the model in so many parts, whose gradients are summed
     /// exactly: less memory. Divides batch.

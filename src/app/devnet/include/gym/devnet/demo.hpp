@@ -20,7 +20,7 @@ struct DemoOptions {
     std::string licence = "LicenseRef-public-domain";  ///< of the text, an SPDX expression
     std::filesystem::path job_file;                    ///< examples/demo-job.yaml
     std::filesystem::path model_folder;                ///< of the exported model; empty: none
-    std::filesystem::path logits_script;               ///< examples/exported_logits.py
+    std::filesystem::path examples;                    ///< with the scripts that compare logits
     std::uint32_t timeout_s = 900;  ///< for each thing that is waited for, without progress
     Expectations expected;
 };

@@ -80,9 +80,13 @@ struct DisputeReport {
 
 /// Logits of the exported model, computed by other software from its folder alone.
 struct LogitsComparison {
+    std::string software;  ///< that computed them
     std::uint64_t count = 0;
     double relative_error = 0;  ///< of the norms: difference to logits
     double bound = 0;
+    std::optional<double> rounded_error;  ///< the same with gym's roundings made there, too
+    double rounded_bound = 0;
+    [[nodiscard]] bool holds() const;
 };
 
 /// What the job's owner took away.
@@ -92,8 +96,8 @@ struct ExportedModel {
     Digest state_root;
     std::string checked;  ///< one sentence
     std::optional<LogitsComparison> logits;
-    std::string logits_skipped;  ///< why there is no comparison
-    std::string sample;          ///< text that the folder's model wrote
+    std::string not_compared;  ///< why there is no comparison
+    std::string sample;        ///< text that the folder's model wrote
 };
 
 /// The results of a finished job. Every figure is read back: from PostgreSQL (registry, ledger),

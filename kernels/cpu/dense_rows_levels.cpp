@@ -1,0 +1,74 @@
+#include "cpu/dense_rows.hpp"
+
+namespace gym::kernels::GYM_KERNEL_ISA {
+namespace {
+
+uint32_t largest_magnitude(const float* x) {
+    uint32_t amax = 0;
+    GYM_VECTOR_LOOP
+    for (int32_t i = 0; i < kRowElements; ++i) {
+        const uint32_t magnitude = row_magnitude(x[i]);
+        amax = magnitude > amax ? magnitude : amax;
+    }
+    return amax;
+}
+
+void unpack(const uint8_t* row, int32_t* levels) {
+    GYM_VECTOR_LOOP
+    for (int32_t i = 0; i < kRowElements / 2; ++i) {
+        levels[2 * i] = row_level_at(row, 2 * i);
+        levels[2 * i + 1] = row_level_at(row, 2 * i + 1);
+    }
+}
+
+int32_t absolute(int32_t level) {
+    return level < 0 ? -level : level;
+}
+
+}  // namespace
+
+void encode_dense_row(const float* end, const float* begin, int32_t count, uint8_t* row) {
+    float x[kRowElements];
+    GYM_VECTOR_LOOP
+    for (int32_t i = 0; i < count; ++i)
+        x[i] = f32::sub(end[i], begin[i]);
+    for (int32_t i = count; i < kRowElements; ++i)
+        x[i] = 0.0f;
+    const int32_t s = row_scale(largest_magnitude(x));
+    const float inverse = f32::power_of_two(kRowScaleBias - s);
+    int32_t levels[kRowElements];
+    int32_t any = 0;
+    GYM_VECTOR_LOOP
+    for (int32_t i = 0; i < kRowElements; ++i) {
+        levels[i] = row_level(x[i], inverse);
+        any |= levels[i];
+    }
+    row[0] = static_cast<uint8_t>(any == 0 ? 0 : s);
+    GYM_VECTOR_LOOP
+    for (int32_t i = 0; i < kRowElements / 2; ++i)
+        row[1 + i] = static_cast<uint8_t>((levels[2 * i] & 15) | (levels[2 * i + 1] & 15) << 4);
+}
+
+void decode_dense_row(const uint8_t* row, int32_t count, float* x) {
+    int32_t levels[kRowElements];
+    unpack(row, levels);
+    const int32_t s = row[0];
+    GYM_VECTOR_LOOP
+    for (int32_t i = 0; i < count; ++i)
+        x[i] = row_value(levels[i], s);
+}
+
+bool is_dense_row(const uint8_t* row, int32_t count) {
+    int32_t levels[kRowElements];
+    unpack(row, levels);
+    int32_t top = 0, beyond = 0;
+    for (int32_t i = 0; i < count; ++i)
+        top = absolute(levels[i]) > top ? absolute(levels[i]) : top;
+    for (int32_t i = count; i < kRowElements; ++i)
+        beyond |= levels[i];
+    const int32_t s = row[0];
+    const bool is_smallest = s == 0 ? top == 0 : s == kRowScaleMin ? top > 0 : top > kRowLevelMax / 2;
+    return is_smallest && top <= kRowLevelMax && s <= kRowScaleMax && beyond == 0;
+}
+
+}  // namespace gym::kernels::GYM_KERNEL_ISA
