@@ -95,6 +95,12 @@ void bind_dataset(py::module_& module) {
              })
         .def_property_readonly("root", [](const Dataset& self) { return self.root().hex(); })
         .def_property_readonly("vocabulary", &Dataset::vocabulary)
+        // Root of the tokenizer that the file names; empty: it names none.
+        .def_property_readonly("tokenizer",
+                               [](const Dataset& self) {
+                                   const Digest& root = self.tokenizer();
+                                   return root == Digest() ? std::string() : root.hex();
+                               })
         .def_property_readonly(
             "validation_tokens",
             [](const Dataset& self) { return self.tokens(blob::Split::kValidation).size(); })

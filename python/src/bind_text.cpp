@@ -16,6 +16,7 @@
 #include "gym/program/program_text.hpp"
 #include "gym/program/train_config_yaml.hpp"
 #include "gym/tokenizer/tokenizer.hpp"
+#include "gym/tokenizer/weights_tokenizer.hpp"
 
 namespace gym::python {
 namespace {
@@ -101,10 +102,27 @@ void bind_tokenizer(py::module_& module) {
         });
 }
 
+/// @param of_dataset empty: the dataset names no tokenizer.
+Status check_weights_tokenizer(const std::string& folder, const std::string& of_dataset,
+                               const std::string& dataset) {
+    Digest root;
+    if (!of_dataset.empty()) {
+        GYM_TRY(root, Digest::parse(of_dataset));
+    }
+    GYM_TRY(const auto of_weights, tokenizer::tokenizer_of_weights(folder));
+    return tokenizer::check_same_tokenizer(of_weights, root, dataset);
+}
+
 }  // namespace
 
 void bind_text(py::module_& module) {
     bind_tokenizer(module);
+    module.def(
+        "check_weights_tokenizer",
+        [](const std::string& folder, const std::string& of_dataset, const std::string& dataset) {
+            unwrap(check_weights_tokenizer(folder, of_dataset, dataset));
+        },
+        py::arg("folder"), py::arg("of_dataset"), py::arg("dataset"));
     module.def("program_text", [](const program::Program& program) {
         return unlocked([&] { return program::program_text(program); });
     });

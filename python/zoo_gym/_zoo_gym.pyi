@@ -20,6 +20,10 @@ class Tokens:
     @property
     def vocabulary(self) -> int: ...
     @property
+    def tokenizer(self) -> str:
+        """Root of the tokenizer that the file names; empty: it names none."""
+
+    @property
     def validation_tokens(self) -> int: ...
     def __len__(self) -> int: ...
     def check_windows(self, context: int) -> None: ...
@@ -372,6 +376,10 @@ def copy_beside(from_: str, to: str) -> None:
 
 def tokenizer_beside(token_file: str) -> tuple[Tokenizer | None, list[tuple[str, bytes]]]:
     """The tokenizer beside a token file, None for a kind that is not read here, and its files."""
+
+def check_weights_tokenizer(folder: str, of_dataset: str, dataset: str) -> None:
+    """Raises MismatchError for a folder of weights with another tokenizer than the dataset's; empty: the
+    dataset names none."""
 
 def write_tokenizer_beside(token_file: str, files: list[tuple[str, bytes]]) -> None: ...
 def document_separator(token_file: str, tokens: Tokens) -> int:

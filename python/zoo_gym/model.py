@@ -35,6 +35,7 @@ class Model:
     _weights: _zoo_gym.State | None
     _is_preset: bool
     _separator: int | None
+    _folder: str | None
 
     def __init__(
         self,
@@ -53,7 +54,7 @@ class Model:
             made = _resolve(os.fspath(name))
         self._name, self._yaml = made._name, made._yaml
         self._program, self._weights, self._is_preset = made._program, made._weights, made._is_preset
-        self._separator = made._separator
+        self._separator, self._folder = made._separator, made._folder
 
     @classmethod
     def _make(
@@ -64,10 +65,12 @@ class Model:
         *,
         weights: _zoo_gym.State | None = None,
         is_preset: bool = False,
+        folder: str | None = None,
     ) -> Model:
         self = cls.__new__(cls)
         self._name, self._yaml, self._program = name, yaml, program
         self._weights, self._is_preset, self._separator = weights, is_preset, None
+        self._folder = folder
         return self
 
     @staticmethod
@@ -136,7 +139,7 @@ class Model:
             ConflictError: if its writing was interrupted.
         """
         program, weights, name = _zoo_gym.read_folder(os.fspath(folder))
-        return cls._make(name or Path(folder).name, None, program, weights=weights)
+        return cls._make(name or Path(folder).name, None, program, weights=weights, folder=os.fspath(folder))
 
     @classmethod
     def pull(
@@ -274,6 +277,11 @@ class Model:
         """The weights that training begins with; None: those of the seed."""
         return self._weights
 
+    @property
+    def folder(self) -> str | None:
+        """The exported folder that the model was read from; None: it came otherwise."""
+        return self._folder
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the program file that ``gym program run`` takes.
 
@@ -308,7 +316,9 @@ class Model:
 
     def _with_file(self, yaml: str) -> Model:
         program = _zoo_gym.Program.from_yaml(yaml, self._name)
-        return self._make(self._name, yaml, program, weights=self._weights, is_preset=self._is_preset)
+        return self._make(
+            self._name, yaml, program, weights=self._weights, is_preset=self._is_preset, folder=self._folder
+        )
 
     def __repr__(self) -> str:
         return f"Model({self._name!r}, {self.parameters} parameters)"

@@ -72,6 +72,7 @@ class DistributedTrainer:
     Raises:
         InvalidArgumentError: for arguments that contradict each other, and for a model that no network
             can train.
+        MismatchError: for a folder of weights with another tokenizer than the dataset's.
         NotFoundError: for a model or dataset that does not exist.
     """
 
@@ -112,6 +113,7 @@ class DistributedTrainer:
         if network == LOCAL:
             _refuse("local training", nodes=nodes, budget=budget, job=job, visibility=visibility, allow=accounts or None)
             local = _local_dataset(dataset)
+            _check_tokenizer(made, init, local)
             if keep_documents_apart:
                 made = made.apart(local.document_separator())
             self._training = LocalTraining(
@@ -132,9 +134,12 @@ class DistributedTrainer:
             _check_nodes(nodes)
         found = Network.find(network, api_key_file, keystore, passphrase_file)
         # First of what is here: what is refused registers nothing.
+        if isinstance(dataset, Dataset):
+            _check_tokenizer(made, init, dataset)
         if keep_documents_apart and isinstance(dataset, Dataset) and dataset.is_here:
             made = made.apart(dataset.document_separator())
         data = _network_dataset(dataset, found, licence, str((job or {}).get("use", "commercial")))
+        _check_tokenizer(made, init, data)
         if keep_documents_apart and not (isinstance(dataset, Dataset) and dataset.is_here):
             made = made.apart(data.document_separator(found))
         asked = JobAsked(
@@ -319,6 +324,18 @@ def _check_network(model: Model) -> None:
             f"no network can train model '{model.name}': {model.program.network_limit}; train it with "
             'network="local", or take a smaller one (`gym model list`)'
         )
+
+
+def _check_tokenizer(model: Model, init: str | os.PathLike[str] | None, dataset: Dataset) -> None:
+    """That weights in a folder of this machine and the dataset have one tokenizer, where both name theirs. Of
+    weights that the network has, the network knows it."""
+    folder = model.folder if init is None else os.fspath(init)
+    if folder is None or not Path(folder).is_dir():
+        return
+    root = dataset.info.tokenizer
+    if root is None and dataset.is_here:
+        root = dataset.tokens.tokenizer
+    _zoo_gym.check_weights_tokenizer(folder, root or "", f"dataset '{dataset.info.name}'")
 
 
 def _local_steps(model: Model, steps: int | None, tokens: int | None) -> int:
