@@ -33,6 +33,7 @@ from .errors import (
 )
 from .model import Model
 from .node import Finding, Node, NodeStatus
+from .registry import DatasetRegistry
 from .settings import Network
 from .tokenizer import Tokenizer
 from .trainer import DistributedTrainer
@@ -45,6 +46,7 @@ __all__ = [
     "ConflictError",
     "Dataset",
     "DatasetInfo",
+    "DatasetRegistry",
     "DistributedTrainer",
     "DivergedError",
     "Evaluation",

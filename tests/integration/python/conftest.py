@@ -40,6 +40,23 @@ def write_tokenizer(path, end_of_text: bool = False) -> None:
                                 "pre_tokenizer": level, "decoder": level, "model": model}))  # fmt: skip
 
 
+def other_tokenizer_weights(place: Path, text: Path) -> tuple[Path, Path]:
+    """Two tokenizers, in own/ and other/; a folder of weights that were trained with the first one; its model file."""
+    import gym
+
+    for name, end_of_text in (("own", False), ("other", True)):
+        (place / name).mkdir()
+        write_tokenizer(place / name / "tokenizer.json", end_of_text)
+    wide = place / "wide.yaml"
+    wide.write_text(gym.Model("gpt-nano").yaml.replace("vocabulary: 256", "vocabulary: 259"))
+    trainer = gym.DistributedTrainer(
+        wide, gym.Dataset.from_file(text, tokenizer=place / "own"), steps=1, network="local", progress=False
+    )
+    trainer.train()
+    trainer.export(place / "weights")
+    return place / "weights", wide
+
+
 @pytest.fixture(autouse=True)
 def private_home(tmp_path, monkeypatch):
     """No test reads or writes the user's own keys, networks and trainings."""

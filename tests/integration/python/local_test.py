@@ -8,7 +8,7 @@ import sys
 import threading
 
 import pytest
-from conftest import BIN, SOURCE, run_gym, write_tokenizer
+from conftest import BIN, SOURCE, other_tokenizer_weights, run_gym, write_tokenizer
 
 import gym
 import zoo_gym
@@ -371,6 +371,16 @@ def test_a_dataset_of_a_tokenizer_trains_and_speaks_its_text(text, tmp_path):
     unknown.generate("1", tokens=1, tokenizer=tokenizer)
     trainer.export(tmp_path / "model")
     assert Tokenizer.load(tmp_path / "model").root == tokenizer.root, "the folder brings it"
+
+
+def test_weights_and_data_of_two_tokenizers_are_refused(text, tmp_path):
+    folder, wide = other_tokenizer_weights(tmp_path, text)
+    own, other = (Dataset.from_file(text, tokenizer=tmp_path / name) for name in ("own", "other"))
+    for weights in ({"model": wide, "init": folder}, {"model": folder}):
+        with pytest.raises(gym.MismatchError, match="the weights have the tokenizer 0x.*text.txt' was made with 0x"):
+            make_trainer(other, **weights)
+        make_trainer(own, **weights, steps=1).train()
+    make_trainer(text, model=wide, init=folder, steps=1).train()  # bytes name no tokenizer
 
 
 def test_documents_are_kept_apart_by_the_manifest(tmp_path):

@@ -1,4 +1,4 @@
-"""The wheel and the Debian package: what is in them, and that the wheel works in an environment of its own."""
+"""The wheel and the Debian package: what is in them, and that they work, in an environment of its own and unpacked."""
 
 import os
 import subprocess
@@ -40,6 +40,18 @@ def test_the_wheel_works_in_an_environment_of_its_own(packages, tmp_path):
     assert "final state root 0x" in out
     listed = run(python, "-m", "pip", "show", "--files", "zoo-gym")
     assert "Version: " in listed and "gym.py" in listed
+
+
+def test_the_debian_package_works_where_it_is_unpacked(packages, tmp_path):
+    _, deb = packages
+    run("dpkg", "-x", deb, tmp_path / "root")
+    installed = tmp_path / "root/usr/lib/python3/dist-packages"
+    environment = {"PYTHONPATH": str(installed), "GYM_HOME": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    made = run(PYTHON, "-c", "import gym, zoo_gym; print(gym.__file__, zoo_gym._zoo_gym.__file__)", **environment)
+    assert all(path.startswith(str(installed)) for path in made.split())
+    out = run(PYTHON, SOURCE / "examples/python/pretrain_local.py", **environment)
+    assert "final state root 0x" in out
+    run(PYTHON, "-c", "import zoo_gym._zoo_gym_node", **environment)
 
 
 def test_the_wheel_holds_the_package_and_nothing_else(packages):
