@@ -17,7 +17,7 @@ namespace json = boost::json;
 constexpr int kCommandTimeoutMs = 120'000;
 /// The first may be one of pyenv or conda, the second is Debian's.
 const std::vector<std::string> kPythons = {"python3", "/usr/bin/python3"};
-constexpr const char* kPrompt = "In the beginning";
+constexpr const char* kExportPrompt = "In the beginning";
 
 class Exporter {
   public:
@@ -46,7 +46,7 @@ class Exporter {
 
     Status write_text(ExportedModel& out) const {
         GYM_TRY(out.sample, run({gym_, "generate", "--model", wanted_.folder.string(), "--prompt",
-                                 kPrompt, "--tokens", "160"}));
+                                 kExportPrompt, "--tokens", "160"}));
         return {};
     }
 
@@ -54,7 +54,7 @@ class Exporter {
         const std::string folder = wanted_.folder.string();
         const std::filesystem::path logits = layout_.config() / "logits.json";
         GYM_TRY(const std::string told, run({gym_, "generate", "--model", folder, "--prompt",
-                                             kPrompt, "--logits", "--json"}));
+                                             kExportPrompt, "--logits", "--json"}));
         GYM_CHECK(write_file_atomic(logits, as_bytes(told)));
         return gym::devnet::compare_logits(wanted_.examples, wanted_.folder, logits, kPythons, out);
     }

@@ -13,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint32_t kPollMs = 300;
+constexpr std::uint32_t kProgressPollMs = 300;
 
 Error gave_up(const std::string& what, const WaitLimits& limits, bool saw_progress, bool in_all) {
     const std::string waited =
@@ -53,7 +53,7 @@ Status wait_through(const std::string& what, const WaitLimits& limits,
             last = at->at;
             since = Clock::now();
         }
-        std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
+        std::this_thread::sleep_for(std::chrono::milliseconds(kProgressPollMs));
     }
 }
 
