@@ -9,6 +9,7 @@
 #include "gym/common/memory.hpp"
 #include "gym/common/printable.hpp"
 #include "gym/dispute/network_limit.hpp"
+#include "gym/engine/delta.hpp"
 #include "gym/engine/state_layout.hpp"
 #include "gym/ledger/ledger.hpp"
 #include "gym/licence/licence.hpp"
@@ -42,7 +43,7 @@ struct CheckedSpec {
     records::JobOrder order;  ///< that the owner must have signed
     std::optional<registry::InitialWeights> init;
     engine::StateLayout parameters;
-    std::uint64_t parameter_count = 0;
+    std::uint64_t delta_bytes = 0;
     licence::Use use = licence::Use::kCommercial;
 };
 
@@ -109,7 +110,7 @@ Result<CheckedSpec> check_spec(const Submission& submission, const Amount& price
                                     records::order_nonce(submission.idempotency_key));
     out.init = submitted.init;
     out.parameters = engine::parameter_layout(built);
-    out.parameter_count = program::parameter_count(built);
+    GYM_TRY(out.delta_bytes, engine::delta_bytes(built));
     out.use = submitted.spec.use;
     return out;
 }
@@ -171,7 +172,7 @@ Status check_sizes(db::Transaction& tx, const CheckedSpec& spec) {
     GYM_TRY(const auto limits, registry::published_size_limits(tx));
     if (!limits) return {};  // then the coordinator pauses the job and says why
     const std::string why =
-        protocol::too_large(spec.parameter_count, spec.job.terms.workers_min, *limits);
+        protocol::too_large(spec.delta_bytes, spec.job.terms.workers_min, *limits);
     return why.empty() ? Status() : Status(fail(ErrorCode::kInvalidArgument, why));
 }
 

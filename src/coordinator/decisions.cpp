@@ -70,7 +70,7 @@ std::optional<std::string> budget_pause(const registry::Job& job, const Amount& 
 }
 
 std::uint64_t delta_bytes_max(const registry::Job& job) {
-    return protocol::delta_bytes_max(job.artifacts->parameters);
+    return job.artifacts->delta_bytes;
 }
 
 std::optional<std::uint64_t> next_round(const registry::Job& job,
@@ -82,19 +82,19 @@ std::optional<std::uint64_t> next_round(const registry::Job& job,
 
 std::uint64_t slots_of_round(const registry::Job& job, std::uint64_t deltas_bytes_max) {
     const std::uint64_t slots =
-        slots_of_round(job.terms.slots_max, job.artifacts->parameters, deltas_bytes_max);
+        slots_of_round(job.terms.slots_max, job.artifacts->delta_bytes, deltas_bytes_max);
     if (!job.terms.elastic.hold_drawn) return slots;
     const std::uint64_t fit = deltas_of_aggregate(job, deltas_bytes_max);
     return std::min(slots, std::max<std::uint64_t>(2 * fit / 3, 1));
 }
 
 std::uint64_t deltas_of_aggregate(const registry::Job& job, std::uint64_t deltas_bytes_max) {
-    return slots_of_round(registry::kJobSlotsMax, job.artifacts->parameters, deltas_bytes_max);
+    return slots_of_round(registry::kJobSlotsMax, job.artifacts->delta_bytes, deltas_bytes_max);
 }
 
-std::uint64_t slots_of_round(std::uint64_t slots_max, std::uint64_t parameters,
+std::uint64_t slots_of_round(std::uint64_t slots_max, std::uint64_t delta_bytes,
                              std::uint64_t deltas_bytes_max) {
-    const std::uint64_t fit = deltas_bytes_max / protocol::delta_bytes_max(parameters);
+    const std::uint64_t fit = deltas_bytes_max / std::max<std::uint64_t>(delta_bytes, 1);
     return std::min<std::uint64_t>(
         {slots_max, registry::kJobSlotsMax, std::max<std::uint64_t>(fit, 1)});
 }
@@ -102,7 +102,7 @@ std::uint64_t slots_of_round(std::uint64_t slots_max, std::uint64_t parameters,
 std::optional<std::string> size_pause(const registry::Job& job, const SizeLimits& limits) {
     if (job.status != JobStatus::kRunning) return std::nullopt;
     const std::string why =
-        protocol::too_large(job.artifacts->parameters, job.terms.workers_min, limits);
+        protocol::too_large(job.artifacts->delta_bytes, job.terms.workers_min, limits);
     if (why.empty()) return std::nullopt;
     return std::string(registry::kSizePause) + why + ", then `gym job resume`, or cancel the job";
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "gym/common/ppm.hpp"
+#include "gym/engine/delta.hpp"
 #include "gym/engine/memory.hpp"
 #include "gym/program/cost.hpp"
 
@@ -121,6 +122,7 @@ Result<ModelWork> model_work(const program::TrainConfig& config) {
     GYM_TRY(const auto evaluation, program::evaluation_program(train));
     out.evaluation_flops = static_cast<double>(program::flops_per_step(evaluation)) / config.batch;
     out.parameters = program::parameter_count(train);
+    GYM_TRY(out.delta_bytes, engine::delta_bytes(train));
     GYM_TRY(const engine::MemoryNeed need, engine::memory_need(train));
     out.memory_bytes = need.total();
     out.context = config.model.context;

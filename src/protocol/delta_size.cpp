@@ -6,10 +6,9 @@
 
 namespace gym::protocol {
 
-std::string too_large(std::uint64_t parameters, std::uint64_t workers_min,
+std::string too_large(std::uint64_t delta, std::uint64_t workers_min,
                       const SizeLimits& limits) {
-    const std::uint64_t delta = delta_bytes_max(parameters);
-    const std::string begin = "a delta of this model has up to " + memory_text(delta);
+    const std::string begin = "a delta of this job has " + memory_text(delta);
     if (delta > limits.blob_bytes)
         return begin + ", and this network takes blobs of at most " +
                memory_text(limits.blob_bytes) + ": ask its operator to raise blob_bytes_max";

@@ -6,6 +6,7 @@
 #include "access_rows.hpp"
 #include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
+#include "gym/protocol/delta_size.hpp"
 #include "gym/registry/pauses.hpp"
 
 namespace gym::registry {
@@ -24,7 +25,8 @@ constexpr std::string_view kJobColumns =
     "j.adapt_steps, j.hold_drawn, j.seed, j.program_root, j.program_blob, j.evaluate_program_root, "
     "j.evaluate_program_blob, j.logits_program_root, j.logits_program_blob, "
     "j.base_state_root, j.base_state_blob, j.momentum_root, j.momentum_blob, "
-    "j.tokens_per_step, j.flops_per_step, j.parameters, j.worker_memory_bytes, j.id, "
+    "j.tokens_per_step, j.flops_per_step, j.parameters, j.worker_memory_bytes, "
+    "j.delta_bytes, j.id, "
     "j.owner, j.name, j.dataset_root, j.budget_wei, j.init_root, j.init_blob, "
     "j.init_own, j.visibility, j.data_price_wei_per_mtoken, j.data_quality_ppm, "
     "j.status, j.status_reason, j.request, j.request_reason, j.submitted_at_ms, "
@@ -87,6 +89,8 @@ std::optional<JobArtifacts> to_artifacts(const db::Row& row) {
     out.parameters = row.get<std::uint64_t>("parameters");
     out.worker_memory_bytes =
         row.get<std::optional<std::uint64_t>>("worker_memory_bytes").value_or(0);
+    out.delta_bytes = row.get<std::optional<std::uint64_t>>("delta_bytes")
+                          .value_or(protocol::plain_delta_bytes(out.parameters));
     return out;
 }
 
@@ -324,14 +328,15 @@ Status start_job(db::Transaction& tx, const Digest& id, const JobArtifacts& arti
                     "evaluate_program_blob = $6, logits_program_root = $7, logits_program_blob = "
                     "$8, base_state_root = $9, base_state_blob = $10, momentum_root = $11, "
                     "momentum_blob = $12, tokens_per_step = $13, flops_per_step = $14, "
-                    "parameters = $15, worker_memory_bytes = $16, started_at_ms = $17 WHERE id = "
-                    "$1 AND status = 'submitted'",
+                    "parameters = $15, worker_memory_bytes = $16, delta_bytes = $17, "
+                    "started_at_ms = $18 WHERE id = $1 AND status = 'submitted'",
                     {id, artifacts.seed, artifacts.program_root, artifacts.program_blob,
                      artifacts.evaluate_program_root, artifacts.evaluate_program_blob,
                      artifacts.logits_program_root, artifacts.logits_program_blob,
                      artifacts.base_state_root, artifacts.base_state_blob, artifacts.momentum_root,
                      artifacts.momentum_blob, artifacts.tokens_per_step, artifacts.flops_per_step,
-                     artifacts.parameters, artifacts.worker_memory_bytes, now_ms}));
+                     artifacts.parameters, artifacts.worker_memory_bytes, artifacts.delta_bytes,
+                     now_ms}));
     if (rows.affected() == 1) return {};
     return fail(ErrorCode::kConflict, "job " + id.hex() + " does not wait for its start");
 }

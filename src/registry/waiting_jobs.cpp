@@ -1,5 +1,6 @@
 #include "gym/registry/waiting_jobs.hpp"
 
+#include "gym/protocol/delta_size.hpp"
 namespace gym::registry {
 
 Result<std::vector<WaitingJob>> waiting_jobs(db::Transaction& tx, UnixMs now_ms,
@@ -7,7 +8,7 @@ Result<std::vector<WaitingJob>> waiting_jobs(db::Transaction& tx, UnixMs now_ms,
     GYM_TRY(const db::Rows rows,
             tx.exec("SELECT * FROM (SELECT j.id, coalesce(r.aggregated_at_ms, j.started_at_ms) AS "
                     "since_ms, j.unit_ms, j.slots_max, j.workers_min, j.parameters, "
-                    "coalesce(j.worker_memory_bytes, 0) AS worker_memory_bytes "
+                    "j.delta_bytes, coalesce(j.worker_memory_bytes, 0) AS worker_memory_bytes "
                     "FROM registry.job j LEFT JOIN LATERAL (SELECT round, aggregated_at_ms FROM "
                     "registry.round WHERE job_id = j.id ORDER BY round DESC LIMIT 1) r ON true "
                     "WHERE j.status = 'running' AND coalesce(r.round, 0) < j.rounds "
@@ -19,7 +20,9 @@ Result<std::vector<WaitingJob>> waiting_jobs(db::Transaction& tx, UnixMs now_ms,
     for (const db::Row row : rows)
         out.push_back({row.get<Digest>("id"), row.get<UnixMs>("since_ms"),
                        row.get<std::int64_t>("unit_ms"), row.get<std::uint32_t>("slots_max"),
-                       row.get<std::uint32_t>("workers_min"), row.get<std::uint64_t>("parameters"),
+                       row.get<std::uint32_t>("workers_min"),
+                       row.get<std::optional<std::uint64_t>>("delta_bytes")
+                           .value_or(protocol::plain_delta_bytes(row.get<std::uint64_t>("parameters"))),
                        row.get<std::uint64_t>("worker_memory_bytes")});
     return out;
 }

@@ -1,13 +1,15 @@
 // The steps of `gym data build`, one by one on one thread, and whole builds, in MB/s of text.
 //
 // Peers, from the same run: Python 3 (json, unicodedata, re, hashlib), which is what pipelines such
-// as DataTrove are made of, and `sort -u` for exact duplicates. DataTrove itself is not in Debian;
-// MinHash and languages have no peer.
+// as DataTrove are made of, and `sort -u` for exact duplicates. DataTrove itself is not in Debian.
+// Languages have no peer, nor have builds on two threads; the peer of a build with steps is the sum
+// of its parts in Python.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -110,8 +112,29 @@ std::vector<Case> cases() {
          "  w = t.split()\n  Counter(t.split('\\n')); Counter(t.split('\\n\\n'))\n"
          "  for n in range(2, 11):\n"
          "    Counter(zip(*[w[i:] for i in range(n)])).most_common(1)"},
+        {"c4", "Python str methods and re of the same rules",
+         [](std::string& text) { (void)data::c4(text); },
+         "bad = re.compile('javascript|terms of use|privacy policy|cookie policy|uses cookies|"
+         "use of cookies|use cookies')\n"
+         "ends = ('.', '!', '?', '\"', '\u201d', '\\'')\n"
+         "sentence = re.compile('[.!?][\"\u201d\\')]*(?:\\\\s|$)')",
+         "for t in texts:\n"
+         "  if '{' in t or 'lorem ipsum' in t.lower(): continue\n"
+         "  kept = [l for l in t.split('\\n') if l.endswith(ends) and not l.endswith('...')\n"
+         "          and len(l.split()) >= 5 and not bad.search(l.lower())]\n"
+         "  len(sentence.findall('\\n'.join(kept))) >= 3"},
         {"language", "", [](std::string& text) { (void)data::language_of(text); }, "", ""},
-        {"minhash", "", [](std::string& text) { (void)data::band_keys(text, 1); }, "", ""},
+        {"minhash", "Python re, hashlib and min of the same 5-grams and bins",
+         [](std::string& text) { (void)data::band_keys(text, 1); },
+         "word = re.compile(r'\\w+')\nempty = 1 << 32",
+         "for t in texts:\n"
+         "  w = [x.encode() for x in word.findall(t.lower())]\n  bins = [empty] * 112\n"
+         "  for i in range(max(1, len(w) - 4)):\n"
+         "    h = int.from_bytes(hashlib.blake2b(b' '.join(w[i:i + 5]), digest_size=8)"
+         ".digest(), 'big')\n"
+         "    b = ((h >> 32) * 112) >> 32\n    h &= 0xffffffff\n"
+         "    if h < bins[b]: bins[b] = h\n"
+         "  [hash(tuple(bins[i:i + 8])) for i in range(0, 112, 8)]"},
         {"mask", "Python re, e-mail and IPv4 only",
          [](std::string& text) { (void)data::mask(text); },
          "email = re.compile(r'[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\\.[A-Za-z]{2,}')\n"
@@ -170,7 +193,11 @@ double median_of(const bench::Options& options, Seconds&& seconds) {
     return bench::median(all);
 }
 
-void measure_steps(const bench::Options& options, const Corpus& corpus) {
+/// Seconds that the peers of the steps took, by the steps' names.
+using PeerSeconds = std::map<std::string, double>;
+
+PeerSeconds measure_steps(const bench::Options& options, const Corpus& corpus) {
+    PeerSeconds peers;
     for (const Case& one : cases()) {
         if (!options.wants(one.name)) continue;
         std::vector<double> ours, peer;
@@ -181,7 +208,9 @@ void measure_steps(const bench::Options& options, const Corpus& corpus) {
         }
         report(options, one.name, corpus.bytes, bench::median(ours),
                peer.empty() ? std::nan("") : bench::median(peer), one.peer_name, 1, "");
+        if (!peer.empty()) peers[one.name] = bench::median(peer);
     }
+    return peers;
 }
 
 void measure_exact_dedup(const bench::Options& options, const Corpus& corpus) {
@@ -223,18 +252,36 @@ double python_build_seconds(const Corpus& corpus) {
                           corpus.file);
 }
 
-void measure_builds(const bench::Options& options, const Corpus& corpus) {
+/// Of a build with these steps in Python: reading, tokens and hashes, by which exact duplicates are
+/// found, and the steps one by one. NaN without the row of a step.
+double python_sum(double build, const std::vector<std::string>& steps, const PeerSeconds& peers) {
+    for (const std::string& step : steps) {
+        const auto found = peers.find(step);
+        build += found == peers.end() ? std::nan("") : found->second;
+    }
+    return build;
+}
+
+void measure_builds(const bench::Options& options, const Corpus& corpus, const PeerSeconds& peers) {
     if (!options.wants("build")) return;
     const double python = median_of(options, [&] { return python_build_seconds(corpus); });
+    const std::vector<std::string> usual{"normalise", "minhash", "mask"};
+    const std::vector<std::string> web{"normalise", "gopher-quality", "gopher-repetition",
+                                       "minhash", "mask"};
+    const std::map<std::string, double> of_preset{{"none", python},
+                                                  {"default", python_sum(python, usual, peers)},
+                                                  {"web", python_sum(python, web, peers)}};
     for (const std::string preset : {"none", "default", "web"})
         for (const int threads : options.threads) {
-            const bool has_peer = preset == "none" && threads == 1;
+            const double peer = threads == 1 ? of_preset.at(preset) : std::nan("");
             const double ours = median_of(options, [&] {
                 return build_seconds(preset, corpus.file, corpus.folder / "out", threads);
             });
-            report(options, "build/" + preset, corpus.bytes, ours, has_peer ? python : std::nan(""),
-                   has_peer ? "Python json, array and hashlib" : "", threads,
-                   "from JSON lines to tokens, manifest and roots");
+            report(options, "build/" + preset, corpus.bytes, ours, peer,
+                   std::isnan(peer)   ? ""
+                   : preset == "none" ? "Python json, array and hashlib"
+                                      : "the same and the steps above in Python, added up",
+                   threads, "from JSON lines to tokens, manifest and roots");
         }
 }
 
@@ -253,8 +300,8 @@ int main(int argc, char** argv) {
         corpus.bytes += static_cast<double>(text.size());
     }
     must(write_file_atomic(corpus.file, as_bytes(lines)));
-    measure_steps(options, corpus);
+    const PeerSeconds peers = measure_steps(options, corpus);
     measure_exact_dedup(options, corpus);
-    measure_builds(options, corpus);
+    measure_builds(options, corpus, peers);
     return 0;
 }

@@ -4,6 +4,7 @@
 
 #include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
+#include "gym/protocol/delta_size.hpp"
 
 namespace gym::testing {
 
@@ -43,6 +44,7 @@ Result<coordinator::Compute::Prepared> FakeCompute::prepare(
     out.flops_per_step = 1'000'000;
     out.parameters = 10;
     out.worker_memory_bytes = kFakeWorkerMemoryBytes;
+    out.delta_bytes = protocol::plain_delta_bytes(out.parameters);
     return out;
 }
 

@@ -90,6 +90,7 @@ class EngineCompute final : public Compute {
         out.parameters = program::parameter_count(train);
         GYM_TRY(const engine::MemoryNeed need, engine::memory_need(train));
         out.worker_memory_bytes = need.total();
+        GYM_TRY(out.delta_bytes, engine::delta_bytes(train));
         return out;
     }
 

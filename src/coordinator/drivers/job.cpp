@@ -81,6 +81,7 @@ Result<registry::JobArtifacts> make_artifacts(const Context& context, const regi
     out.flops_per_step = prepared.flops_per_step;
     out.parameters = prepared.parameters;
     out.worker_memory_bytes = prepared.worker_memory_bytes;
+    out.delta_bytes = prepared.delta_bytes;
     return out;
 }
 

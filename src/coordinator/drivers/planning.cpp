@@ -111,7 +111,7 @@ Result<std::vector<Turn>> turns_of_others(const Context& context, db::Transactio
     for (const registry::WaitingJob& job : waiting)
         out.push_back(
             {job.id, job.since_ms, job.unit_ms,
-             slots_of_round(job.slots_max, job.parameters, context.options.deltas_bytes_max),
+             slots_of_round(job.slots_max, job.delta_bytes, context.options.deltas_bytes_max),
              job.workers_min, job.worker_memory_bytes});
     return out;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "element_opening.hpp"
+#include "gym/codec/row_layout.hpp"
+#include "gym/dispute/delta_layout.hpp"
 
 namespace gym::game::testing {
 
@@ -73,12 +75,17 @@ void RandomGame::descend_to_token() {
 
 void RandomGame::descend_to_delta() {
     TracedTensor delta = *must(unit_.work().delta());
-    std::uint64_t word = below(3) == 0 ? below(8) : below(delta.bytes().size() / 4);
-    if (below(4) != 0) delta = with_flipped_bit(delta, 32 * word + below(32));
-    if (below(4) == 0) word = below(delta.bytes().size() / 4);
+    const program::DeltaCodec codec = unit_.sample.trace.header.delta_codec;
+    const bool dense = codec == program::DeltaCodec::kDense;
+    const std::uint64_t size = dense ? 1 : 4, words = delta.bytes().size() / size;
+    // The head, in codec 1 the first row or so behind it, or any.
+    std::uint64_t word = below(3) == 0 ? below(dense ? 80 : 8) : below(words);
+    if (dense && below(8) == 0) word = std::min<std::uint64_t>(commit::kChunkBytes, words) - 1;
+    if (below(4) != 0) delta = with_flipped_bit(delta, 8 * size * word + below(8 * size));
+    if (below(4) == 0) word = below(words);
     commit_to(delta.root());
     move(move::PickDelta{transcript_->facts(), *transcript_->states_root(), unit_.header});
-    descend_chunks(delta, 4 * word / commit::kChunkBytes);
+    descend_chunks(delta, size * word / commit::kChunkBytes);
     move::ProveDelta proof{*transcript_->op(),
                            transcript_->facts(),
                            unit_.header,
@@ -89,11 +96,12 @@ void RandomGame::descend_to_delta() {
                            {}};
     const auto& slots = unit_.sample.trace.state;
     for (std::uint32_t i = 0; i < slots.size(); ++i) {
-        const std::uint64_t offset = slots[i].delta_offset;
-        if (offset == 0 || 4 * word < offset ||
-            4 * word >= offset + dispute::size_bytes(slots[i].shape))
+        const std::uint64_t offset = slots[i].delta_offset, byte = size * word;
+        if (offset == 0 || byte < offset || byte >= dispute::delta_end(codec, slots[i]) ||
+            (dense && !codec::row_of(byte)))
             continue;
-        auto element = must(unit_.work().slot_element(i, word - offset / 4));
+        const std::uint64_t first = dispute::first_element(codec, slots[i], byte);
+        auto element = must(unit_.work().slot_element(i, first));
         proof.slot_record = must(unit_.records.state(i));
         proof.final = std::move(element.final);
         proof.base = std::move(element.base);

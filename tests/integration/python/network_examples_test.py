@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import BIN, SOURCE, run_gym
+from conftest import SOURCE, run_gym
 
 from gym import Dataset
 
@@ -45,10 +45,9 @@ def losses(job: str) -> list[float]:
     return [entry["validation_loss"] for entry in detail["round_list"]]
 
 
-def commands_in(file: Path) -> list[list[str]]:
-    """The commands that the comment of an example names."""
-    lines = file.read_text().splitlines()
-    return [line.split()[2:] for line in lines if line.startswith("#   gym ")]
+def mix_of(root: str) -> list[dict]:
+    """The parts of a mix that the network made."""
+    return json.loads(run_gym("--json", "data", "show", root))["parts"]
 
 
 def test_job_files_pretrain_continue_and_train_on_a_mix(owner, folder):
@@ -57,14 +56,21 @@ def test_job_files_pretrain_continue_and_train_on_a_mix(owner, folder):
     second = submit(owner, folder, "continue-job.yaml")
     assert losses(second)[0] < losses(first)[0], "it begins where the first one ended"
 
-    commands = commands_in(folder / "mix-job.yaml")
-    assert [command[1] for command in commands] == ["build", "build", "mix"]
-    for command in commands:
-        subprocess.run([BIN / "gym", *command], cwd=folder, check=True, capture_output=True, timeout=60)
     third = submit(owner, folder, "mix-job.yaml")
     assert len(losses(third)) == 1
+    for name in ("kjv", "other"):
+        run_gym("data", "build", "--text", folder / f"{name}.txt", "-o", folder / f"{name}.tokens")
+    run_gym("data", "mix", f"{folder}/kjv.tokens:0.7", f"{folder}/other.tokens:0.3", "-o", folder / "mix.tokens")
     mixed = json.loads(run_gym("--json", "data", "show", folder / "mix.tokens"))
     assert json.loads(run_gym("--json", "job", "status", third))["dataset_root"] == mixed["dataset_root"]
+
+    # The same list with a registered dataset: the network mixes, and pays for what is taken of it.
+    Dataset.from_file(folder / "kjv.txt").push("examples-kjv", licence="CC0-1.0")
+    job = folder / "mix-job.yaml"
+    job.write_text(job.read_text().replace("dataset: kjv.txt", "dataset: examples-kjv"))
+    fourth = submit(owner, folder, "mix-job.yaml")
+    detail = json.loads(run_gym("--json", "job", "status", fourth))
+    assert [part["weight_ppm"] for part in mix_of(detail["dataset_root"])] == [700_000, 300_000]
 
 
 def run_example(folder: Path, name: str, *arguments: object) -> str:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from conftest import BIN, run_gym, write_tokenizer
+from conftest import BIN, other_tokenizer_weights, run_gym, write_tokenizer
 
 import gym
 from gym import Callback, Dataset, DistributedTrainer, Model, Network, Node, Tokenizer
@@ -143,10 +143,16 @@ def test_a_name_has_versions_which_never_change(owner, tmp_path, monkeypatch):
     pulled = Dataset.pull("versions@1", tmp_path / "pulled.tokens")
     assert (pulled.root, len(pulled)) == (first.root, len(first))
     assert Dataset.from_file(tmp_path / "pulled.tokens").root == first.root
+    registry = DatasetRegistry(owner.api)
+    assert registry.network.url == owner.api and registry.load("versions").root == second.root
+    assert registry.pull("versions@1", tmp_path / "by-registry.tokens").root == first.root
+    fourth = registry.push(tmp_path / "a-text", "versions", licence="CC0-1.0", price=2)
+    assert (fourth.info.version, fourth.info.price) == (3, Decimal(2))
+    assert Dataset.load("versions").root == fourth.root == Dataset.from_file("a-text").root
     monkeypatch.delenv("GYM_API_KEY")
     with pytest.raises(gym.UnauthenticatedError):
         Dataset.pull("versions", tmp_path / "none.tokens")
-    assert [path.name for path in tmp_path.glob("*.tokens*")] == ["pulled.tokens"]
+    assert sorted(path.name for path in tmp_path.glob("*.tokens*")) == ["by-registry.tokens", "pulled.tokens"]
 
 
 def test_private_data_and_models_exist_for_those_whom_their_owner_names(owner, monkeypatch, capsys):
@@ -364,6 +370,26 @@ def test_a_pushed_dataset_brings_its_tokenizer(owner, text, tmp_path):
     with urllib.request.urlopen(request, timeout=20) as answer:
         assert (tmp_path / "tokenizer.json").read_bytes() in answer.read(), "as `gym data register` sends it"
     assert Dataset.from_file(text, tokenizer=tokenizer).push("zoo-words", licence="CC0-1.0").root == pushed.root
+
+
+def test_weights_of_another_tokenizer_are_refused_before_anything_is_sent(owner, text, tmp_path):
+    folder, wide = other_tokenizer_weights(tmp_path, text)
+    own, other = (Dataset.from_file(text, tokenizer=tmp_path / name) for name in ("own", "other"))
+
+    def trainer(dataset, **arguments):
+        return DistributedTrainer(
+            **({"model": wide, "dataset": dataset, "nodes": 1, "budget_tokens": 1e4, "licence": "MIT"} | arguments)
+        )
+
+    before = len(Network.find().owner_api().datasets())
+    for weights in ({"init": folder}, {"model": folder}):
+        with pytest.raises(gym.MismatchError, match="the weights have the tokenizer 0x"):
+            trainer(other, **weights)
+    assert len(Network.find().owner_api().datasets()) == before, "what is refused registers nothing"
+    other.push("zoo-other-words", licence="MIT")
+    with pytest.raises(gym.MismatchError, match="zoo-other-words.*was made with 0x"):
+        trainer("zoo-other-words", init=folder)
+    assert trainer(own, init=folder).quote().tokens >= 1e4
 
 
 def test_a_registered_dataset_keeps_its_documents_apart_by_its_manifest(owner, tmp_path, monkeypatch):

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <map>
 
+#include "gym/protocol/delta_size.hpp"
+
 namespace gym::coordinator {
 namespace {
 
@@ -42,6 +44,7 @@ registry::Job job() {
     out.artifacts->base_state_root = digest(3);
     out.artifacts->momentum_root = digest(4);
     out.artifacts->parameters = 10;
+    out.artifacts->delta_bytes = protocol::plain_delta_bytes(10);
     return out;
 }
 
@@ -172,7 +175,7 @@ TEST(RoundPlanning, AJobWhoseDeltasAreTooLargePauses) {
 /// The job of the announced line: 26.9 GB a delta, which no count of bytes in 32 bits holds.
 TEST(RoundPlanning, ADeltaOfSevenBillionParametersIsNotCutTo32Bits) {
     registry::Job large = job();
-    large.artifacts->parameters = 6'738'415'616;
+    large.artifacts->delta_bytes = protocol::plain_delta_bytes(6'738'415'616);
     EXPECT_EQ(delta_bytes_max(large), 64 + 4 * 6'738'415'616U);
     large.terms.slots_max = 100;
     EXPECT_EQ(slots_of_round(large, std::uint64_t{16} << 30), 1U) << "the default";

@@ -8,6 +8,7 @@
 
 #include "gym/blob/dataset.hpp"
 #include "gym/blob/dataset_writer.hpp"
+#include "gym/commit/sha256.hpp"
 #include "gym/common/file.hpp"
 #include "gym/data/build_words.hpp"
 #include "gym/data/document_separator.hpp"
@@ -91,6 +92,36 @@ class BuildTest : public ::testing::Test {
     }
     testing::TemporaryFolder place_;
 };
+
+TEST_F(BuildTest, TheManifestKeepsConsentAndTheHashOfTheOptOutList) {
+    put("a.jsonl",
+        "{\"text\":\"one\",\"consent\":true}\n{\"text\":\"two\"}\n"
+        "{\"text\":\"three\",\"consent\":false}\n{\"text\":\"four\",\"id\":\"7x\"}\n");
+    const auto kept = [&](const std::string& opt_outs) {
+        BuildWords words;
+        words.inputs = {(place_ / "in").string()};
+        words.output = (place_ / "out").string();
+        words.steps = "none";
+        if (!opt_outs.empty()) {
+            must(write_file_atomic(place_ / "list", as_bytes(opt_outs)));
+            words.opt_out_file = (place_ / "list").string();
+        }
+        BuildOptions given = must(build_options(words));
+        given.encoder = []() -> Result<std::unique_ptr<Encoder>> { return byte_encoder(); };
+        (void)must(build(given));
+        return must(ManifestReader::open(place_ / "out.manifest.jsonl")).head().options;
+    };
+    EXPECT_EQ(kept("").find("opted_out_sha256"), std::string::npos)
+        << "roots of builds without a list stay";
+    ASSERT_EQ(documents().size(), 3U);
+    EXPECT_TRUE(documents()[0].consented);
+    EXPECT_FALSE(documents()[1].consented);
+    const std::string list = "# who asked\n7x\n";
+    EXPECT_NE(kept(list).find("\"opted_out_sha256\":\"" +
+                              to_hex(commit::sha256(as_bytes(list)).view()) + "\""),
+              std::string::npos);
+    EXPECT_EQ(documents().size(), 2U);
+}
 
 TEST_F(BuildTest, DocumentsFollowEachOtherWithASeparatorBetweenThem) {
     put("a.txt", "one");

@@ -64,6 +64,25 @@ TEST_F(ManifestTest, WhatIsWrittenIsRead) {
               (std::vector<ManifestDocument>{some_document(0, 5), some_document(7, 5)}));
 }
 
+TEST_F(ManifestTest, ConsentStandsInALineOnlyWhereItWasGiven) {
+    ManifestDocument document = some_document(0, 12);
+    const std::string without = to_line(document);
+    EXPECT_EQ(without.find("consent"), std::string::npos) << "older manifests keep their roots";
+    document.consented = true;
+    const std::string line = to_line(document);
+    EXPECT_NE(line.find(R"("consent":true)"), std::string::npos) << line;
+    const std::string end = to_line(ManifestEnd{.tokens = 12, .documents = 1});
+    write({to_line(some_head()), line, end});
+    (void)must(read());
+    EXPECT_TRUE(documents_.at(0).consented);
+    std::string refused = line;
+    refused.replace(refused.find(":true"), 5, ":false");
+    write({to_line(some_head()), refused, end});
+    const auto read_again = read();
+    ASSERT_FALSE(read_again.ok()) << "such a document is left out, not written";
+    EXPECT_NE(read_again.error().message.find("consent"), std::string::npos);
+}
+
 TEST_F(ManifestTest, TheRootCoversEveryLineAndItsPlace) {
     const std::vector<std::string> lines{"a", "b", "c"};
     const Digest root = write(lines);

@@ -185,7 +185,10 @@ TEST(DocumentOfJson, ConsentThatIsRefusedIsAnOptOut) {
     EXPECT_TRUE(of_json(R"({"text":"a","opt_out":true})").provenance.opted_out);
     EXPECT_TRUE(of_json(R"({"text":"a","noai":1})").provenance.opted_out);
     EXPECT_TRUE(of_json(R"({"text":"a","consent":false})").provenance.opted_out);
-    EXPECT_FALSE(of_json(R"({"text":"a","consent":true,"opt_out":null})").provenance.opted_out);
+    const Provenance given = of_json(R"({"text":"a","consent":true,"opt_out":null})").provenance;
+    EXPECT_FALSE(given.opted_out);
+    EXPECT_TRUE(given.consented);
+    EXPECT_FALSE(of_json(R"({"text":"a"})").provenance.consented) << "nobody said so";
 }
 
 TEST(DocumentOfJson, RefusesWhatHasNoText) {

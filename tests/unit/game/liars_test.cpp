@@ -135,13 +135,17 @@ TEST_P(Liars, AreCaughtByASkippedStep) {
 
 TEST_P(Liars, AreCaughtByAWrongWordOfTheDelta) {
     const dispute::TracedTensor right = *must(honest_->delta());
-    const std::uint64_t words = right.bytes().size() / 4;
+    const bool dense =
+        honest_->trace().header.delta_codec == program::DeltaCodec::kDense;
+    const std::uint64_t size = dense ? 1 : 4, words = right.bytes().size() / size;
     std::vector<std::uint64_t> wrong{0, 3, 4, words - 1};
+    // Codec, count and the rest of the head's row; a scale, a level, the byte behind 31 rows.
+    if (dense) wrong.insert(wrong.end(), {11, 15, 16, 32, 33, 34, 66, 1023});
     for (int i = 0; i < 4; ++i)
         wrong.push_back(rng_() % words);
     for (const std::uint64_t word : wrong) {
         Liar liar(*honest_);
-        liar.whole_delta = testing::changed(right, word * 4 + 1, 1);
+        liar.whole_delta = testing::changed(right, word * size + size / 2, 1);
         const Outcome outcome = play(liar);
         EXPECT_EQ(name_of(outcome.last), "proveDelta") << outcome.moves << outcome.reason.message;
         EXPECT_EQ(outcome.finding.element, word);

@@ -114,7 +114,7 @@ TEST(Plan, SaysWhenOtherJobsNeedTheSameWorkers) {
 
 TEST(Plan, AModelThatTheNetworkHasNoRoomForIsRefused) {
     Facts facts = sample_facts(4);
-    const std::uint64_t delta = protocol::delta_bytes_max(sample_work().parameters);
+    const std::uint64_t delta = sample_work().delta_bytes;
     facts.sizes = protocol::SizeLimits{delta, 2 * delta};
     Wishes wishes = tokens(1'000'000'000);
     wishes.nodes = 4;  // two of them are enough

@@ -4,6 +4,7 @@
 
 #include "gym/plan/estimate.hpp"
 #include "gym/plan/facts.hpp"
+#include "gym/protocol/delta_size.hpp"
 
 namespace gym::plan::testing {
 
@@ -13,6 +14,7 @@ inline ModelWork sample_work() {
     ModelWork out;
     out.tokens_per_step = 8'192;
     out.parameters = kParameters;
+    out.delta_bytes = protocol::plain_delta_bytes(kParameters);
     out.flops_per_step = 6 * kParameters * out.tokens_per_step;
     out.context = 1'024;
     out.aggregate_flops = [](const registry::AggregateSize& size) -> Result<std::uint64_t> {

@@ -10,15 +10,15 @@ constexpr std::uint64_t kParameters = 10;
 constexpr std::uint64_t kDelta = 64 + 4 * kParameters;
 
 TEST(DeltaSize, ANetworkHasRoomForExactlyAsMuch) {
-    EXPECT_EQ(delta_bytes_max(kParameters), kDelta);
-    EXPECT_EQ(too_large(kParameters, 3, {kDelta, 3 * kDelta}), "");
-    EXPECT_EQ(too_large(kParameters, 1, {kDelta, 0}), "") << "one delta is always aggregated";
+    EXPECT_EQ(plain_delta_bytes(kParameters), kDelta);
+    EXPECT_EQ(too_large(kDelta, 3, {kDelta, 3 * kDelta}), "");
+    EXPECT_EQ(too_large(kDelta, 1, {kDelta, 0}), "") << "one delta is always aggregated";
 }
 
 TEST(DeltaSize, ARefusalNamesTheSetting) {
-    const std::string blob = too_large(kParameters, 3, {kDelta - 1, 3 * kDelta});
+    const std::string blob = too_large(kDelta, 3, {kDelta - 1, 3 * kDelta});
     EXPECT_NE(blob.find("raise blob_bytes_max"), std::string::npos) << blob;
-    const std::string deltas = too_large(kParameters, 3, {kDelta, 3 * kDelta - 1});
+    const std::string deltas = too_large(kDelta, 3, {kDelta, 3 * kDelta - 1});
     EXPECT_NE(deltas.find("no more than 2 of them at once, where the job demands 3"),
               std::string::npos)
         << deltas;

@@ -6,12 +6,28 @@
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
+#include <map>
 #include <string>
 
 #include "engine_commands.hpp"
 
 namespace gym::testing {
 namespace {
+
+TEST_F(EngineCommands, TheListOfModelsSaysWhatADefaultNetworkTakes) {
+    const auto listed = gym({"model", "list", "--json"});
+    ASSERT_EQ(listed.exit_code, kOk) << listed.err;
+    std::map<std::string, bool> takes;
+    for (const json::object& preset : objects(listed.out)) {
+        EXPECT_TRUE(preset.at("network").as_bool()) << "every preset can be trained in a network";
+        takes[text_of(preset, "name")] = preset.at("network_default").as_bool();
+    }
+    EXPECT_TRUE(takes.at("gpt2")) << "124 million parameters";
+    EXPECT_FALSE(takes.at("gpt2-medium")) << "355 million";
+    EXPECT_FALSE(takes.at("llama-7b"));
+    EXPECT_NE(gym({"model", "list"}).out.find("yes, if its blob_bytes_max is raised above 1 GiB"),
+              std::string::npos);
+}
 
 TEST_F(EngineCommands, BuildPrintsWhatTheProgramIs) {
     const auto built = gym({"program", "build", path("model.yaml"), "-o", path("q.gym"), "--json"});

@@ -35,6 +35,7 @@ class Compute {
         std::uint64_t flops_per_step = 0;
         std::uint64_t parameters = 0;
         std::uint64_t worker_memory_bytes = 0;  ///< that a unit takes
+        std::uint64_t delta_bytes = 0;          ///< of each delta
     };
     /// Weights that a job's owner gave.
     struct GivenState {

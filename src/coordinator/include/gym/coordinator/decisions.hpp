@@ -45,7 +45,7 @@ struct JobChange {
 
 // The next round.
 
-/// No delta of the job is longer (protocol::delta_bytes_max()).
+/// No delta of the job is longer.
 [[nodiscard]] std::uint64_t delta_bytes_max(const registry::Job& job);
 /// The number of the round that may be planned after `last`; absent while that is not aggregated,
 /// and after the job's last round.
@@ -59,7 +59,7 @@ struct JobChange {
 /// The most deltas that an aggregate of the job takes.
 [[nodiscard]] std::uint64_t deltas_of_aggregate(const registry::Job& job,
                                                 std::uint64_t deltas_bytes_max);
-[[nodiscard]] std::uint64_t slots_of_round(std::uint64_t slots_max, std::uint64_t parameters,
+[[nodiscard]] std::uint64_t slots_of_round(std::uint64_t slots_max, std::uint64_t delta_bytes,
                                            std::uint64_t deltas_bytes_max);
 using protocol::SizeLimits;
 /// Why the job has to pause because its deltas are too large: no worker could send one, or no round

@@ -14,8 +14,8 @@ struct SizeLimits {
     friend bool operator==(const SizeLimits&, const SizeLimits&) = default;
 };
 
-/// No delta of so many parameters is longer. Codec 0: a header and four bytes of each.
-[[nodiscard]] constexpr std::uint64_t delta_bytes_max(std::uint64_t parameters) {
+/// Bytes of a delta of codec 0, at most: a head, and four bytes of each parameter.
+[[nodiscard]] constexpr std::uint64_t plain_delta_bytes(std::uint64_t parameters) {
     constexpr std::uint64_t kHeaderBytesMax = 64;
     return kHeaderBytesMax + 4 * parameters;
 }
@@ -23,7 +23,7 @@ struct SizeLimits {
 /// Why no round of such a job could end: no worker can send its delta, or the coordinator cannot
 /// aggregate those of `workers_min` workers at once. One sentence, which names the setting; empty
 /// if the network has room.
-[[nodiscard]] std::string too_large(std::uint64_t parameters, std::uint64_t workers_min,
+[[nodiscard]] std::string too_large(std::uint64_t delta_bytes, std::uint64_t workers_min,
                                     const SizeLimits& limits);
 
 }  // namespace gym::protocol
