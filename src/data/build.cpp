@@ -60,6 +60,7 @@ json::object options_json(const BuildOptions& options) {
                      {"default_licence", consent.default_licence},
                      {"licences", to_array(consent.licences)},
                      {"opted_out_names", consent.opted_out.size()}};
+    if (consent.opt_out_list) out["opted_out_sha256"] = to_hex(consent.opt_out_list->view());
     if (has_step(options.steps, Step::kLanguage))
         out["languages"] = to_array(options.steps.languages);
     if (has_step(options.steps, Step::kMinhash)) out["seed"] = options.steps.seed;
@@ -341,7 +342,8 @@ class Builder {
                                      .id = from.id,
                                      .url = from.url,
                                      .licence = from.licence,
-                                     .language = at.language})));
+                                     .language = at.language,
+                                     .consented = from.consented})));
         GYM_CHECK(writer_->append(item.tokens));
         ++counts_.documents_kept;
         counts_.text_bytes_kept += at.document.text.size();

@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "gym/commit/sha256.hpp"
 #include "gym/common/file.hpp"
 #include "gym/licence/licence.hpp"
 
@@ -41,18 +42,18 @@ Result<std::uint64_t> bytes_of(const std::string& text) {
     return value << shift;
 }
 
-/// Names of a file, one a line.
-Result<std::set<std::string>> names_in(const std::string& path) {
-    std::set<std::string> out;
-    if (path.empty()) return out;
+/// Names of a file, one a line, and the file's hash.
+Status read_opt_outs(const std::string& path, Consent& consent) {
+    if (path.empty()) return {};
     GYM_TRY(const Bytes file, read_file(path, kOptOutBytesMax));
+    consent.opt_out_list = commit::sha256(file);
     std::istringstream lines(std::string(file.begin(), file.end()));
     for (std::string line; std::getline(lines, line);) {
         while (!line.empty() && (line.back() == '\r' || line.back() == ' '))
             line.pop_back();
-        if (!line.empty() && line[0] != '#') out.insert(line);
+        if (!line.empty() && line[0] != '#') consent.opted_out.insert(line);
     }
-    return out;
+    return {};
 }
 
 Result<std::string> licence_of(const char* option, const std::string& text) {
@@ -95,7 +96,7 @@ Result<BuildOptions> build_options(const BuildWords& words) {
         GYM_TRY(std::string licence, licence_of("licences", one));
         out.steps.consent.licences.insert(std::move(licence));
     }
-    GYM_TRY(out.steps.consent.opted_out, names_in(words.opt_out_file));
+    GYM_CHECK(read_opt_outs(words.opt_out_file, out.steps.consent));
     out.skip_malformed = words.skip_malformed;
     GYM_TRY(out.rows, rows_of(words));
     if (words.context > 0) out.window_tokens = std::uint64_t{words.context} + 1;

@@ -83,8 +83,10 @@ Result<Document> document_of_json(const Record& record, const RecordKeys& keys) 
     out.provenance.id = text_in(object, keys.id);
     out.provenance.url = text_in(object, keys.url);
     out.provenance.licence = text_in(object, keys.licence);
-    out.provenance.opted_out = flag_in(object, keys.opt_out).value_or(false) ||
-                               !flag_in(object, keys.consent).value_or(true);
+    const std::optional<bool> consent = flag_in(object, keys.consent);
+    out.provenance.consented = consent.value_or(false);
+    out.provenance.opted_out =
+        flag_in(object, keys.opt_out).value_or(false) || !consent.value_or(true);
     return out;
 }
 

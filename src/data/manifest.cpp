@@ -60,6 +60,10 @@ ManifestDocument document_of(const json::object& object) {
     out.url = optional_text(object, "url");
     out.licence = optional_text(object, "licence");
     out.language = optional_text(object, "language");
+    // Written only where it is true, so that manifests without it keep their roots.
+    out.consented = object.contains("consent");
+    if (out.consented && !json_fields::member_of(object, "consent").as_bool())
+        throw std::runtime_error("consent: expected true, or nothing");
     return out;
 }
 
@@ -101,6 +105,7 @@ std::string to_line(const ManifestDocument& document) {
     add("url", document.url);
     add("licence", document.licence);
     add("language", document.language);
+    if (document.consented) out["consent"] = true;
     return json::serialize(out);
 }
 

@@ -22,6 +22,7 @@ struct Provenance {
     std::string url;
     std::string licence;  ///< an SPDX id or expression
     bool opted_out = false;
+    bool consented = false;  ///< the record says so; without a word of it a document is not known
 };
 
 struct Document {

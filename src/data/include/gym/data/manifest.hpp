@@ -42,7 +42,8 @@ struct ManifestDocument {
     std::string id;
     std::string url;
     std::string licence;
-    std::string language;  ///< empty: not asked
+    std::string language;    ///< empty: not asked
+    bool consented = false;  ///< its record said so
     friend bool operator==(const ManifestDocument&, const ManifestDocument&) = default;
 };
 

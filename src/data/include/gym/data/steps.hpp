@@ -1,12 +1,14 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/data/document.hpp"
 #include "gym/data/duplicates.hpp"
@@ -52,6 +54,7 @@ struct Consent {
     std::set<std::string> licences;  ///< that are taken; empty: all
     /// Ids, URLs and host names ("example.org", which covers hosts below it) that opted out.
     std::set<std::string> opted_out;
+    std::optional<Digest> opt_out_list;  ///< SHA-256 of the file that names them, if there is one
 };
 /// "opt-out", "licence" or nothing. A licence that reserves training is an opt-out; licences are
 /// compared as licence::canonical() writes them. @post the document has the default licence if it
