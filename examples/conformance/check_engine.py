@@ -158,7 +158,7 @@ def check_aggregate(name, vector, by_name):
     check_program(name, vector["program"], program)
     state = units.outer_state(train, base_of(train, of[0]))
     for number, step in enumerate(vector["steps"]):
-        state, record = units.outer_step(program, state, deltas, held)
+        state, record = units.outer_step(program, state, deltas, held, programs.delta_codec(train))
         where = f"{name} {number}"
         expect(f"{where}: record", record, step["record"])
         expect(f"{where}: records root", units.records_root([record]), step["records_root"])
@@ -171,5 +171,5 @@ def check_units(folder):
     file = read(folder, "units")
     for unit in file["units"]:
         check_unit(unit)
-    for name in ("aggregate", "held_aggregate"):
+    for name in ("aggregate", "held_aggregate", "dense_aggregate"):
         check_aggregate(name, file[name], {unit["name"]: unit for unit in file["units"]})

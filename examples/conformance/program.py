@@ -4,6 +4,7 @@ import struct
 from collections import namedtuple
 from math import prod
 
+import dense
 import macros
 from expander import CODES
 
@@ -168,6 +169,19 @@ def size_bytes(slot):
     return prod(slot.dims) * SIZES[slot.dtype]
 
 
+def delta_codec(program):
+    return int(constant(program, "delta.codec") or 0)
+
+
+def plain_layout(sizes):
+    """Of a delta of codec 0: where each parameter of so many elements begins, and all bytes."""
+    begins, at = [], 16
+    for elements in sizes:
+        begins.append(at)
+        at += 4 * elements
+    return begins, at
+
+
 Trace = namedtuple("Trace", "header primitives leaves state gradients root leaf_slots")
 
 
@@ -203,11 +217,13 @@ def trace_program(program, batch):
             sources[i] = struct.pack(">BI", 2, len(leaves))
             leaves.append(b"\x00" + shape(slots[i]) + struct.pack(">3I", first, len(ops), writers[i]))
             leaf_slots.append(i)
-    offset, parameters, state = 16, 0, []
+    codec = delta_codec(program)
+    sizes = [prod(s.dims) for s in slots if s.kind == PARAM]
+    begins, offset = dense.layout(sizes) if codec == 1 else plain_layout(sizes)
+    parameters, state = 0, []
     for s in slots:
         if s.kind == PARAM:
-            state.append(shape(s) + sources[s.next] + struct.pack(">QI", offset, parameters))
-            offset += size_bytes(s)
+            state.append(shape(s) + sources[s.next] + struct.pack(">QI", begins[parameters], parameters))
             parameters += 1
         elif s.kind == STATE:
             state.append(shape(s) + sources[s.next] + bytes(12))
@@ -223,5 +239,6 @@ def trace_program(program, batch):
         header += struct.pack(">I", constant(program, name, "<I") or 0)
     header += tag(b"gym.gradient_leaf.v1", gradients) + tag(b"gym.trace_leaf.v1", leaves)
     header += tag(b"gym.primitive.v1", primitives) + tag(b"gym.state_slot.v1", state)
+    header += struct.pack(">I", codec) if codec else b""
     root = sha(b"gym.trace_program.v1", header)
     return Trace(header, primitives, leaves, state, gradients, root, leaf_slots)

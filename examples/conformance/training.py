@@ -155,6 +155,7 @@ class Training:
         self.o = {**OPTIMIZER, **config.get("optimizer", {})}
         self.g = {**GUARD, **self.o["guard"]} if "guard" in self.o else None
         self.outer = {**OUTER, **config.get("outer", {})}
+        self.compression = config.get("compression", "none")
         self.batch, self.parts = config["batch"], config.get("micro_batches", 1)
         self.b, self.params, self.keep = Builder(), [], None
 
@@ -251,6 +252,8 @@ class Training:
         self.update(gradients, rate, clip)
         for name in ("learning_rate", "momentum"):
             b.constant("outer." + name, (1,), [self.outer[name]])
+        if self.compression == "dense-4bit":
+            b.constant("delta.codec", (1,), [1.0])
         outputs = [("loss", loss), ("grad_norm", norm), ("logits", logits)]
         outputs += [("gradient." + name, g) for (_, name, _), g in zip(self.params, gradients)]
         if self.keep is not None:

@@ -3,6 +3,7 @@ import struct
 from math import prod
 
 import bits
+import dense
 import macros
 import primitives
 import program as programs
@@ -127,7 +128,22 @@ def records_root(records):
 def encode_delta(program, before, after):
     params = state_slots(program, (PARAM,))
     parts = [[bits.sub(a, b) for a, b in zip(after[s.name], before[s.name])] for s in params]
+    if programs.delta_codec(program) == 1:
+        return dense.encode_delta(parts)
     return b"GYMDLTA1" + struct.pack(">II", 0, len(params)) + b"".join(primitives.to_bytes(1, p) for p in parts)
+
+
+def decode_delta(params, codec, delta):
+    """The elements of each parameter, by its name."""
+    values, at = {}, 1 if codec == 1 else 16
+    for s in params:
+        if codec == 1:
+            values[s.name] = dense.decode_parameter(delta, at, prod(s.dims))
+            at += dense.rows_of(prod(s.dims))
+        else:
+            values[s.name] = primitives.from_bytes(1, delta[at:at + programs.size_bytes(s)])
+            at += programs.size_bytes(s)
+    return values
 
 
 def run_unit(program, dataset, seed, base, unit):
@@ -253,15 +269,12 @@ def outer_state(train, base):
     return state
 
 
-def outer_step(program, state, deltas, held=0):
+def outer_step(program, state, deltas, held=0, codec=0):
     """An outer step over deltas, as bytes, those of its round in slot order and then the held ones: the next state, and
     its step record."""
-    inputs, at = {}, 16
     params = state_slots(program, (PARAM,))
-    for s in params:
-        size = programs.size_bytes(s)
-        inputs["delta." + s.name] = [v for d in deltas for v in primitives.from_bytes(1, d[at:at + size])]
-        at += size
+    values = [decode_delta(params, codec, d) for d in deltas]
+    inputs = {"delta." + s.name: [v for one in values for v in one[s.name]] for s in params}
     _, state = run(program, state, inputs)
     included = sha(b"gym.included.v2", struct.pack(">II", len(deltas), held),
                    merkle_root([programs.blob_root(d) for d in deltas]))

@@ -67,7 +67,9 @@ bool is_dense_row(const uint8_t* row, int32_t count) {
     for (int32_t i = count; i < kRowElements; ++i)
         beyond |= levels[i];
     const int32_t s = row[0];
-    const bool is_smallest = s == 0 ? top == 0 : s == kRowScaleMin ? top > 0 : top > kRowLevelMax / 2;
+    const bool is_smallest = s == 0              ? top == 0
+                             : s == kRowScaleMin ? top > 0
+                                                 : top > kRowLevelMax / 2;
     return is_smallest && top <= kRowLevelMax && s <= kRowScaleMax && beyond == 0;
 }
 

@@ -26,5 +26,7 @@ GYM_DECLARE_KERNEL(uint32_t row_magnitude_bits(const float* x, int64_t count))
 GYM_DECLARE_KERNEL(int64_t row_dot(const int16_t* a, const int16_t* b, int64_t count))
 GYM_DECLARE_KERNEL(void column_sums(const float* x, int64_t rows, int64_t row_stride,
                                     ColumnRange columns, float* y))
+GYM_DECLARE_KERNEL(void outer_step(const float* sums, const OuterRates& rates, int64_t count,
+                                   float* base, float* momentum))
 
 }  // namespace gym::kernels

@@ -144,4 +144,16 @@ void column_sums(const float* x, int64_t rows, int64_t row_stride, ColumnRange c
     if (c < columns.end) column_tile_sums(x + c, rows, row_stride, columns.end - c, y + c);
 }
 
+void outer_step(const float* sums, const OuterRates& rates, int64_t count, float* base,
+                float* momentum) {
+    const float divisor = rates.divisor, mu = rates.momentum, rate = rates.rate;
+    GYM_VECTOR_LOOP
+    for (int64_t i = 0; i < count; ++i) {
+        const float mean = f32::div(sums[i], divisor);
+        const float next = f32::fma(momentum[i], mu, mean);
+        momentum[i] = next;
+        base[i] = f32::fma(f32::fma(next, mu, mean), rate, base[i]);
+    }
+}
+
 }  // namespace gym::kernels::GYM_KERNEL_ISA

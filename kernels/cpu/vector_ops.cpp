@@ -57,4 +57,9 @@ void column_sums(Isa isa, const float* x, int64_t rows, int64_t row_stride, Colu
     GYM_SELECT_KERNEL(isa, column_sums)(x, rows, row_stride, columns, y);
 }
 
+void outer_step(Isa isa, const float* sums, const OuterRates& rates, int64_t count, float* base,
+                float* momentum) {
+    GYM_SELECT_KERNEL(isa, outer_step)(sums, rates, count, base, momentum);
+}
+
 }  // namespace gym::kernels

@@ -134,9 +134,10 @@ class Writer {
             }
             // After every slot, so that the sum cannot overflow.
             if (h.delta_bytes > kDeltaBytesMax)
-                return fail(ErrorCode::kOutOfRange,
-                            "the parameters' delta has more than 2^40 bytes: a delta of them cannot "
-                            "be disputed");
+                return fail(
+                    ErrorCode::kOutOfRange,
+                    "the parameters' delta has more than 2^40 bytes: a delta of them cannot "
+                    "be disputed");
             trace_.state.push_back(std::move(record));
         }
         return {};

@@ -1,101 +1,139 @@
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <string>
 #include <utility>
 
 #include "gym/commit/merkle.hpp"
+#include "gym/commit/tensor_root.hpp"
 #include "gym/engine/unit.hpp"
-#include "gym/program/aggregate_parts.hpp"
+#include "gym/kernels/f32.h"
+#include "gym/kernels/vector_ops.hpp"
 #include "gym/program/cost.hpp"
 #include "gym/program/train_program.hpp"
+#include "make_context.hpp"
 #include "state_of_program.hpp"
 
 namespace gym::engine {
 namespace {
 
-using program::AggregatePart;
 using program::Program;
 using program::SlotKind;
+
+/// Constants of the train program.
+struct Rates {
+    float learning = 0;
+    float momentum = 0;
+};
+
+Result<float> constant_of(const Program& train, std::string_view name) {
+    const program::SlotId id = train.find_slot(name);
+    if (id == program::kNoSlot)
+        return fail(ErrorCode::kInvalidArgument,
+                    "not a train program: no constant '" + std::string(name) + "'");
+    float value = 0;
+    std::memcpy(&value, train.slot(id).value.data(), sizeof value);
+    return value;
+}
+
+Result<Rates> rates_of(const Program& train) {
+    Rates rates;
+    GYM_TRY(rates.learning, constant_of(train, program::kOuterLearningRate));
+    GYM_TRY(rates.momentum, constant_of(train, program::kOuterMomentum));
+    return rates;
+}
 
 std::string momentum_name(const std::string& param) {
     return std::string(program::kMomentumPrefix) + param;
 }
 
-/// The bytes of a part among those of its parameter.
-ByteView bytes_of(const AggregatePart& part, ByteView parameter) {
-    return parameter.subspan(part.first * sizeof(float),
-                             program::element_count(part.dims) * sizeof(float));
-}
+/// Elements of all deltas that are summed together: few enough to stay in a cache.
+constexpr std::uint64_t kTile = 512;
 
-StateTensor cut(const AggregatePart& part, const StateTensor& from, std::string name) {
-    const ByteView bytes = bytes_of(part, from.bytes);
-    return {std::move(name),
-            from.dtype,
-            {part.dims.begin(), part.dims.end()},
-            Bytes(bytes.begin(), bytes.end())};
-}
-
-/// The aggregate program's state: every part of a parameter and its momentum.
-/// @pre `base` is the train program's.
-Result<State> join(const Program& aggregate, std::span<const AggregatePart> parts,
-                   const State& base, const State& momentum) {
-    State state;
-    for (const AggregatePart& part : parts) {
-        const StateTensor& param = base.tensors[part.parameter];
-        const std::string name = momentum_name(param.name);
-        const StateTensor* of_momentum = momentum.find(name);
-        if (of_momentum == nullptr)
-            return fail(ErrorCode::kShapeMismatch, "no tensor '" + name + "' was given");
-        if (of_momentum->dtype != param.dtype || of_momentum->dims != param.dims ||
-            of_momentum->bytes.size() != param.bytes.size())
-            return fail(ErrorCode::kShapeMismatch,
-                        "tensor '" + name + "' is not like its parameter");
-        state.tensors.push_back(cut(part, param, part.name));
-        state.tensors.push_back(cut(part, *of_momentum, momentum_name(part.name)));
-    }
-    GYM_CHECK(check_state(aggregate, state_slots(aggregate), state));
-    return state;
-}
-
-/// Puts the parts' tensors together again, in the order of `params`.
-void split(const State& state, std::span<const AggregatePart> parts, const State& params,
-           AggregateResult& result) {
-    const auto append = [](State& to, std::size_t tensor, const StateTensor& part) {
-        Bytes& bytes = to.tensors[tensor].bytes;
-        bytes.insert(bytes.end(), part.bytes.begin(), part.bytes.end());
-    };
-    for (const StateTensor& param : params.tensors) {
-        result.base.tensors.push_back({param.name, param.dtype, param.dims, {}});
-        result.momentum.tensors.push_back({momentum_name(param.name), param.dtype, param.dims, {}});
-        result.base.tensors.back().bytes.reserve(param.bytes.size());
-        result.momentum.tensors.back().bytes.reserve(param.bytes.size());
-    }
-    for (const AggregatePart& part : parts) {
-        append(result.base, part.parameter, *state.find(part.name));
-        append(result.momentum, part.parameter, *state.find(momentum_name(part.name)));
-    }
-}
-
-/// Elements that are written before they are read.
-struct Elements {
-    std::unique_ptr<float[]> values;
-    std::size_t count = 0;
-    [[nodiscard]] ByteView bytes() const {
-        return {reinterpret_cast<const std::uint8_t*>(values.get()), count * sizeof(float)};
-    }
+/// What a tile needs of all deltas; one a thread.
+struct Tile {
+    explicit Tile(std::size_t deltas) : rows(deltas * kTile) {}
+    std::vector<float> rows;  ///< of each delta kTile elements
+    std::array<float, kTile> sums{}, base{}, momentum{};
 };
 
-/// Input "delta.<part>": the deltas of one part, one after another.
-std::vector<Elements> stack(std::span<const AggregatePart> parts, std::span<const Delta> deltas) {
-    std::vector<Elements> stacked;
-    for (const AggregatePart& part : parts) {
-        const std::uint64_t elements = program::element_count(part.dims);
-        const std::size_t count = deltas.size() * elements;
-        Elements all{std::make_unique_for_overwrite<float[]>(count), count};
-        for (std::size_t k = 0; k < deltas.size(); ++k)
-            deltas[k].read(part.parameter, part.first, {all.values.get() + k * elements, elements});
-        stacked.push_back(std::move(all));
+/// The aggregate program's ops (program::aggregate_program()) on some elements at a time: with
+/// hundreds of deltas their elements would take many times the model's memory.
+class OuterStep {
+  public:
+    OuterStep(const kernels::Context& context, std::span<const Delta> deltas, std::size_t held,
+              const Rates& rates)
+        : context_(context), deltas_(deltas), timely_(deltas.size() - held) {
+        is_weighted_ = held > 0 && timely_ > 0;
+        const std::size_t shares = is_weighted_ ? deltas.size() + timely_ : deltas.size();
+        rates_ = {static_cast<float>(shares), rates.momentum, rates.learning};
     }
-    return stacked;
+
+    /// Makes the parameter and its momentum those after the step.
+    void run(std::size_t parameter, Bytes& base, Bytes& momentum) const {
+        const std::uint64_t elements = base.size() / sizeof(float);
+        const std::uint64_t tiles = (elements + kTile - 1) / kTile;
+        context_.pool().parallel_for(
+            static_cast<std::int64_t>(tiles), 1, [&](kernels::LoopChunk chunk) {
+                Tile tile(deltas_.size());
+                for (auto t = static_cast<std::uint64_t>(chunk.begin);
+                     t < static_cast<std::uint64_t>(chunk.end); ++t) {
+                    const std::uint64_t first = t * kTile;
+                    const std::uint64_t count = std::min(kTile, elements - first);
+                    sum(parameter, first, count, tile);
+                    step(first, count, tile, base, momentum);
+                }
+            });
+    }
+
+  private:
+    void sum(std::size_t parameter, std::uint64_t first, std::uint64_t count, Tile& tile) const {
+        for (std::size_t k = 0; k < deltas_.size(); ++k) {
+            const std::span<float> row(tile.rows.data() + k * kTile, count);
+            deltas_[k].read(parameter, first, row);
+            if (!is_weighted_ || k >= timely_) continue;
+            for (float& value : row)
+                value = kernels::f32::mul(value, 2.0F);
+        }
+        kernels::column_sums(context_.isa(), tile.rows.data(),
+                             static_cast<std::int64_t>(deltas_.size()), kTile,
+                             {0, static_cast<std::int64_t>(count)}, tile.sums.data());
+    }
+    void step(std::uint64_t first, std::uint64_t count, Tile& tile, Bytes& base,
+              Bytes& momentum) const {
+        const std::size_t at = first * sizeof(float), size = count * sizeof(float);
+        std::memcpy(tile.base.data(), base.data() + at, size);
+        std::memcpy(tile.momentum.data(), momentum.data() + at, size);
+        kernels::outer_step(context_.isa(), tile.sums.data(), rates_,
+                            static_cast<std::int64_t>(count), tile.base.data(),
+                            tile.momentum.data());
+        std::memcpy(base.data() + at, tile.base.data(), size);
+        std::memcpy(momentum.data() + at, tile.momentum.data(), size);
+    }
+
+    const kernels::Context& context_;
+    std::span<const Delta> deltas_;
+    std::size_t timely_;
+    bool is_weighted_ = false;
+    kernels::OuterRates rates_{};
+};
+
+/// The momentum as the step begins from it, in the order of the parameters.
+Result<State> ordered_momentum(const State& base, const State& momentum) {
+    if (momentum.tensors.empty()) return zero_momentum(base);
+    State out;
+    for (const StateTensor& param : base.tensors) {
+        const std::string name = momentum_name(param.name);
+        const StateTensor* tensor = momentum.find(name);
+        if (tensor == nullptr)
+            return fail(ErrorCode::kShapeMismatch, "no tensor '" + name + "' was given");
+        if (tensor->dtype != param.dtype || tensor->dims != param.dims ||
+            tensor->bytes.size() != param.bytes.size())
+            return fail(ErrorCode::kShapeMismatch,
+                        "tensor '" + name + "' is not like its parameter");
+        out.tensors.push_back(*tensor);
+    }
+    return out;
 }
 
 /// A delta that was decoded for another program has other tensors.
@@ -115,15 +153,26 @@ Digest batch_root(std::span<const Delta> deltas, std::size_t held) {
     return included_root(roots.size(), held, commit::merkle_root(roots));
 }
 
-StepRecord make_record(const AggregateResult& result, std::span<const Delta> deltas,
-                       std::size_t held) {
+std::vector<Digest> roots_of(const State& state, unsigned threads) {
+    std::vector<commit::TensorView> tensors;
+    for (const StateTensor& tensor : state.tensors)
+        tensors.push_back({tensor.dtype, tensor.dims, tensor.bytes});
+    return commit::tensor_roots(tensors, threads);
+}
+
+/// The step's record, and the roots that it is about.
+void commit_to(std::span<const Delta> deltas, std::size_t held, unsigned threads,
+               AggregateResult& result) {
+    std::vector<Digest> base = roots_of(result.base, threads);
+    const std::vector<Digest> momentum = roots_of(result.momentum, threads);
+    result.base_root = commit::merkle_root(base);
+    result.momentum_root = commit::merkle_root(momentum);
+    base.insert(base.end(), momentum.begin(), momentum.end());
     StepRecord record;
     record.batch_root = batch_root(deltas, held);
-    State both = result.base;
-    both.tensors.insert(both.tensors.end(), result.momentum.tensors.begin(),
-                        result.momentum.tensors.end());
-    record.state_root = state_root(both);
-    return record;
+    record.state_root = commit::merkle_root(base);
+    result.records.push_back(record);
+    result.records_root = records_root(result.records);
 }
 
 }  // namespace
@@ -156,28 +205,14 @@ Result<AggregateResult> run_aggregate(const Program& train, const State& base,
                     "more deltas are of the round before than there are");
     GYM_TRY(Program aggregate, program::aggregate_program(
                                    train, count, static_cast<std::uint32_t>(held), elements_max));
-    const std::vector<AggregatePart> parts = program::aggregate_parts(train, count, elements_max);
-    GYM_TRY(State state, join(aggregate, parts, base,
-                              momentum.tensors.empty() ? zero_momentum(base) : momentum));
-
-    const std::vector<Elements> stacked = stack(parts, deltas);
-    std::vector<std::string> names;
-    names.reserve(parts.size());
-    for (const AggregatePart& part : parts)
-        names.push_back(std::string(program::kDeltaPrefix) + part.name);
-    std::vector<NamedTensorView> inputs;
-    inputs.reserve(names.size());
-    for (std::size_t i = 0; i < names.size(); ++i)
-        inputs.push_back({names[i], stacked[i].bytes()});
-    GYM_TRY(Engine engine, Engine::create(aggregate, options));
-    GYM_CHECK(engine.run(state, inputs));
-
-    AggregateResult result{std::move(aggregate), {}, {}, {}, {}, {}, {}, 0};
-    split(state, parts, base, result);
-    result.base_root = state_root(result.base, options.threads);
-    result.momentum_root = state_root(result.momentum, options.threads);
-    result.records.push_back(make_record(result, deltas, held));
-    result.records_root = records_root(result.records);
+    GYM_TRY(const Rates rates, rates_of(train));
+    GYM_TRY(const kernels::Context context, make_context(options));
+    AggregateResult result{std::move(aggregate), base, {}, {}, {}, {}, {}, 0};
+    GYM_TRY(result.momentum, ordered_momentum(base, momentum));
+    const OuterStep step(context, deltas, held, rates);
+    for (std::size_t i = 0; i < params.size(); ++i)
+        step.run(i, result.base.tensors[i].bytes, result.momentum.tensors[i].bytes);
+    commit_to(deltas, held, options.threads, result);
     result.flops = program::flops_per_step(result.program);
     return result;
 }

@@ -189,8 +189,8 @@ Status Delta::check_rows(const Program& train) const {
     for (std::size_t k = 0; k < params.size(); ++k) {
         for (std::uint64_t i = 0; i < tensors_[k].elements; i += kRowElements) {
             const std::uint64_t row = tensors_[k].begin + i / kRowElements;
-            const auto count = static_cast<std::int32_t>(
-                std::min(kRowElements, tensors_[k].elements - i));
+            const auto count =
+                static_cast<std::int32_t>(std::min(kRowElements, tensors_[k].elements - i));
             if (!kernels::is_dense_row(isa, blob_.bytes().data() + codec::row_begin(row), count))
                 return malformed(train, params[k],
                                  "a row that no encoder writes, at byte " +

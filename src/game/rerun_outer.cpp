@@ -136,8 +136,8 @@ Status RerunOuter::fetch(std::span<const OuterDelta> deltas) {
     return {};
 }
 
-/// Elements `first`, first + 1, ... of a delta, as games read them: bytes that no encoder writes have
-/// values, too.
+/// Elements `first`, first + 1, ... of a delta, as games read them: bytes that no encoder writes
+/// have values, too.
 void RerunOuter::read(std::uint32_t delta, const StateRecord& slot, std::uint64_t first,
                       std::span<float> out) const {
     const ByteView bytes = bytes_[delta].bytes();
@@ -149,8 +149,8 @@ void RerunOuter::read(std::uint32_t delta, const StateRecord& slot, std::uint64_
     }
     for (std::uint64_t i = 0; i < out.size(); ++i) {
         const auto span = dispute::delta_span(codec, slot, first + i);
-        out[i] = kernels::f32::from_bits(dispute::delta_element(
-            codec, first + i, bytes.subspan(span.begin, span.length)));
+        out[i] = kernels::f32::from_bits(
+            dispute::delta_element(codec, first + i, bytes.subspan(span.begin, span.length)));
     }
 }
 

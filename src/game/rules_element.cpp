@@ -101,16 +101,15 @@ struct Sides {
 
 /// Elements `first`, first + 1, ... of the parameter under a state's root.
 Result<std::vector<float>> elements(const Digest& state, std::uint32_t slots,
-                                    const move::ProveDelta& m,
-                                    const dispute::ChunksOpening& given, const StateRecord& slot,
-                                    const dispute::ByteSpan& span) {
+                                    const move::ProveDelta& m, const dispute::ChunksOpening& given,
+                                    const StateRecord& slot, const dispute::ByteSpan& span) {
     const Digest root = dispute::tensor_digest(slot.shape, given.tree_root);
     GYM_CHECK(commit::merkle_verify(state, {m.slot_record.index, slots}, root, given.path));
     GYM_TRY(const Bytes bytes, dispute::check_chunks(given, span));
     std::vector<float> values;
     for (std::size_t at = 0; at < bytes.size(); at += kWordBytes)
-        values.push_back(kernels::f32::from_bits(static_cast<std::uint32_t>(
-            little_endian(ByteView(bytes).subspan(at, kWordBytes)))));
+        values.push_back(kernels::f32::from_bits(
+            static_cast<std::uint32_t>(little_endian(ByteView(bytes).subspan(at, kWordBytes)))));
     return values;
 }
 
@@ -145,8 +144,7 @@ Result<std::uint64_t> row_byte(const TraceHeader& header, const move::ProveDelta
     GYM_TRY(const StateRecord slot, dispute::check_state_record(header, m.slot_record));
     const auto first = codec::row_of(slot.delta_offset);
     const std::uint64_t all = dispute::element_count(slot.shape);
-    if (slot.delta_offset == 0 || at.row < first->row ||
-        at.row - first->row >= codec::rows_of(all))
+    if (slot.delta_offset == 0 || at.row < first->row || at.row - first->row >= codec::rows_of(all))
         return fail(ErrorCode::kMismatch, "the byte does not lie in this slot");
     const std::uint64_t element = (at.row - first->row) * codec::kRowElements;
     const std::uint64_t count = std::min(codec::kRowElements, all - element);

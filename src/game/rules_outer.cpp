@@ -320,8 +320,8 @@ Result<Finding> decide(const Cursor& c, const move::ProveColumn& m) {
                                     m.delta.path));
     // Every codec gives an element half a byte at least, so that nothing below overflows.
     const bool has_element = slot.delta_offset != 0 && c.index < 2 * header.delta_bytes;
-    const auto span = has_element ? dispute::delta_span(header.delta_codec, slot, c.index)
-                                  : dispute::DeltaSpan{};
+    const auto span =
+        has_element ? dispute::delta_span(header.delta_codec, slot, c.index) : dispute::DeltaSpan{};
     if (!has_element || span.begin + span.length > header.delta_bytes)
         return fail(ErrorCode::kOutOfRange, "the delta has no such element");
     GYM_TRY(const Bytes bytes,

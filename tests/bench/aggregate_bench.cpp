@@ -2,8 +2,10 @@
 // deltas, momentum, the next base, and the roots that commit to them. Peer, from the same run: mean
 // and step in plain f32 over the same bytes, without roots, the least that any network does.
 //
-// Rows: aggregate/8, aggregate/64, aggregate/8_held (two of them at half weight).
+// Rows: aggregate/8, aggregate/64, aggregate/8_held (two of them at half weight); 8_dense and
+// 64_dense of deltas in 4 bits, which the peer has decoded already.
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <random>
 #include <string>
@@ -11,7 +13,6 @@
 
 #include "bench_must.hpp"
 #include "bench_support.hpp"
-#include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/engine/unit.hpp"
 #include "gym/program/cost.hpp"
@@ -29,11 +30,12 @@ struct Job {
 };
 
 /// 4.9 million parameters.
-Job make_job() {
+Job make_job(program::DeltaCodec codec) {
     auto config = must(program::preset_config("gpt-demo"));
     config.model.layers = 6;
     config.model.heads = 4;
     config.model.width = 256;
+    config.compression = codec;
     Job job{must(program::train_program(config)), {}, {}, 0};
     const Digest seed = commit::sha256(as_bytes("aggregate"));
     job.base = must(engine::base_of(job.train, must(engine::initial_state(job.train, seed))));
@@ -42,54 +44,58 @@ Job make_job() {
     return job;
 }
 
-/// As a worker sends it.
-engine::Delta make_delta(const Job& job, std::uint64_t seed) {
+/// As a worker sends it, and its elements.
+struct Sent {
+    engine::Delta delta;
+    std::vector<float> values;
+};
+Sent make_delta(const Job& job, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     std::normal_distribution<float> step(0.0F, 1e-3F);
-    commit::Encoder out;
-    out.raw(as_bytes("GYMDLTA1")).u32(0).u32(static_cast<std::uint32_t>(job.base.tensors.size()));
-    Bytes bytes = out.take();
-    bytes.reserve(bytes.size() + job.parameters * sizeof(float));
-    for (std::uint64_t i = 0; i < job.parameters; ++i) {
-        const float value = step(random);
-        const auto* const raw = reinterpret_cast<const std::uint8_t*>(&value);
-        bytes.insert(bytes.end(), raw, raw + sizeof value);
+    engine::State end = job.base;
+    for (engine::StateTensor& tensor : end.tensors)
+        for (std::size_t i = 0; i < tensor.bytes.size(); i += sizeof(float)) {
+            float value = 0;
+            std::memcpy(&value, &tensor.bytes[i], sizeof value);
+            value += step(random);
+            std::memcpy(&tensor.bytes[i], &value, sizeof value);
+        }
+    Bytes bytes = must(engine::encode_delta(job.train, job.base, end));
+    Sent sent{must(engine::Delta::decode(job.train, blob::VerifiedBlob::hash(std::move(bytes)))),
+              std::vector<float>(job.parameters)};
+    std::size_t first = 0;
+    for (std::size_t t = 0; t < sent.delta.parameters(); ++t) {
+        const std::size_t count = sent.delta.elements(t);
+        sent.delta.read(t, 0, {sent.values.data() + first, count});
+        first += count;
     }
-    return must(engine::Delta::decode(job.train, blob::VerifiedBlob::hash(std::move(bytes))));
-}
-
-const float* floats(ByteView bytes) {
-    return reinterpret_cast<const float*>(bytes.data());
+    return sent;
 }
 
 /// Mean and Nesterov as they are usually written.
-void plain_step(const Job& job, const std::vector<engine::Delta>& deltas, std::vector<float>& base,
+void plain_step(const std::vector<Sent>& deltas, std::vector<float>& base,
                 std::vector<float>& momentum, std::vector<float>& sum) {
-    std::size_t first = 0;
-    for (std::size_t t = 0; t < job.base.tensors.size(); ++t) {
-        const std::size_t count = job.base.tensors[t].bytes.size() / sizeof(float);
-        std::fill_n(sum.begin(), count, 0.0F);
-        for (const engine::Delta& delta : deltas) {
-            const float* const x = floats(delta.tensor(t));
-            for (std::size_t i = 0; i < count; ++i)
-                sum[i] += x[i];
-        }
-        const float share = 1.0F / static_cast<float>(deltas.size());
-        for (std::size_t i = 0; i < count; ++i) {
-            const float mean = sum[i] * share;
-            momentum[first + i] = momentum[first + i] * 0.9F + mean;
-            base[first + i] += 0.7F * (momentum[first + i] * 0.9F + mean);
-        }
-        first += count;
+    std::ranges::fill(sum, 0.0F);
+    for (const Sent& sent : deltas)
+        for (std::size_t i = 0; i < sum.size(); ++i)
+            sum[i] += sent.values[i];
+    const float share = 1.0F / static_cast<float>(deltas.size());
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+        const float mean = sum[i] * share;
+        momentum[i] = momentum[i] * 0.9F + mean;
+        base[i] += 0.7F * (momentum[i] * 0.9F + mean);
     }
 }
 
 void measure(const bench::Options& options, const Job& job, const std::string& name,
              std::size_t count, std::size_t held) {
     if (!options.wants(name)) return;
+    std::vector<Sent> sent;
     std::vector<engine::Delta> deltas;
-    for (std::size_t i = 0; i < count; ++i)
-        deltas.push_back(make_delta(job, i));
+    for (std::size_t i = 0; i < count; ++i) {
+        sent.push_back(make_delta(job, i));
+        deltas.push_back(sent.back().delta);
+    }
     std::vector<float> base(job.parameters), momentum(job.parameters), sum(job.parameters);
     const std::vector<std::function<void()>> calls{
         [&] {
@@ -97,7 +103,7 @@ void measure(const bench::Options& options, const Job& job, const std::string& n
                     .records.empty())
                 bench::give_up("no record");
         },
-        [&] { plain_step(job, deltas, base, momentum, sum); }};
+        [&] { plain_step(sent, base, momentum, sum); }};
     const auto seconds = bench::interleaved_seconds(calls, options.repeats);
     const double values = static_cast<double>(job.parameters * count);
     bench::report(options, {.name = "aggregate/" + name,
@@ -115,9 +121,12 @@ void measure(const bench::Options& options, const Job& job, const std::string& n
 
 int main(int argc, char** argv) {
     const bench::Options options = bench::parse_options(argc, argv);
-    const Job job = make_job();
+    const Job job = make_job(program::DeltaCodec::kFloat);
     measure(options, job, "8", 8, 0);
     measure(options, job, "8_held", 8, 2);
     measure(options, job, "64", 64, 0);
+    const Job dense = make_job(program::DeltaCodec::kDense);
+    measure(options, dense, "8_dense", 8, 0);
+    measure(options, dense, "64_dense", 64, 0);
     return 0;
 }

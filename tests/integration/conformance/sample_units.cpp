@@ -136,6 +136,23 @@ outer:
 batch: 3
 )";
 
+/// Deltas in rows of 64, of which the last of each tensor is not full.
+constexpr const char* kDense = R"(model:
+  architecture: mlp
+  levels: 4
+  features: 3
+  classes: 3
+  layers: 1
+  width: 24
+  init_std: 0.5
+optimizer:
+  schedule: constant
+  total_steps: 2
+  warmup_steps: 1
+compression: dense-4bit
+batch: 3
+)";
+
 constexpr const char* kMasked = R"(model:
   architecture: bert
   vocabulary: 9
@@ -282,6 +299,8 @@ std::vector<SampleUnit> sample_units() {
         make("qwen3", kNormedHeads, tokens_below(9, 50, 9), {{}, 0, 1, 2, 2, {}, {}, {}}));
     out.push_back(
         make("documents", kDocuments, tokens_below(9, 80, 10), {{}, 0, 1, 2, 2, {}, {}, {}}));
+    out.push_back(make("dense.0", kDense, tokens_below(3, 83, 4), {{}, 3, 0, 2, 5, {}, {}, {}}));
+    out.push_back(make("dense.1", kDense, tokens_below(3, 83, 4), {{}, 3, 1, 2, 5, {}, {}, {}}));
     return out;
 }
 

@@ -2,6 +2,8 @@
 // seed and dataset to records, states, deltas and traces.
 #include <gtest/gtest.h>
 
+#include <span>
+
 #include "gym/commit/merkle.hpp"
 #include "gym/dispute/trace_program.hpp"
 #include "gym/engine/evaluate.hpp"
@@ -90,9 +92,9 @@ json::object vector_of(const SampleUnit& sample) {
             {"evaluation", evaluation_vector(sample)}};
 }
 
-/// Outer steps over the deltas of the first two units. @param held how many, the last ones, are of
+/// Outer steps over the deltas of two units. @param held how many, the last ones, are of
 /// the round before.
-json::object aggregate_vector(const std::vector<SampleUnit>& samples, std::size_t held) {
+json::object aggregate_vector(std::span<const SampleUnit, 2> samples, std::size_t held) {
     const program::Program& train = samples[0].program;
     const engine::State& base = samples[0].base;
     std::vector<engine::Delta> deltas;
@@ -116,12 +118,15 @@ json::object aggregate_vector(const std::vector<SampleUnit>& samples, std::size_
 
 TEST(ConformanceVectors, OfUnitsAreWhatTheEngineComputes) {
     const std::vector<SampleUnit> samples = sample_units();
+    const auto first_two = std::span(samples).first<2>();
+    const auto last_two = std::span(samples).last<2>();
     json::array units;
     for (const SampleUnit& sample : samples)
         units.push_back(vector_of(sample));
     expect_committed("units", {{"units", units},
-                               {"aggregate", aggregate_vector(samples, 0)},
-                               {"held_aggregate", aggregate_vector(samples, 1)}});
+                               {"aggregate", aggregate_vector(first_two, 0)},
+                               {"held_aggregate", aggregate_vector(first_two, 1)},
+                               {"dense_aggregate", aggregate_vector(last_two, 0)}});
 }
 
 /// The programs of tests/vectors/trace_roots.txt (tests/unit/dispute/sample_programs.hpp), too
@@ -147,6 +152,8 @@ std::vector<std::pair<std::string, std::string>> model_files() {
          model + kDecoder + "  context: 11\n  heads: 2\n  classes: 200\n  dropout: 0.2\n" + kFull},
         {"mlp", model + "  architecture: mlp\n  levels: 256\n  features: 9\n  layers: 2\n"
                         "  width: 16\n  classes: 200\nbatch: 4\n"},
+        {"dense", model + "  architecture: mlp\n  levels: 256\n  features: 9\n  layers: 2\n"
+                          "  width: 16\n  classes: 200\nbatch: 4\ncompression: dense-4bit\n"},
         {"qwen2", model + kDecoder + kLlama + "  qkv_bias: true\n  rope_theta: 1000000\n" + kPlain},
         {"wide_heads",
          model + kDecoder + kLlama + "  head_width: 6\n  tied_embeddings: false\n" + kPlain},

@@ -106,20 +106,20 @@ TEST_F(DenseRow, SpecialValues) {
     const float least = std::numeric_limits<float>::denorm_min();
     const float largest = std::numeric_limits<float>::max();
     const float normal = std::numeric_limits<float>::min();
-    for (const std::vector<float>& x :
-         std::vector<std::vector<float>>{{0},
-                                         {-0.0F},
-                                         {7.5F, std::nextafter(7.5F, 0.0F), 0.5F, 1.5F, 2.5F, -0.5F},
-                                         {std::nextafter(7.5F, 0.0F), 0.5F, 1.5F, -2.5F, 6.5F},
-                                         {std::nanf(""), 1, -std::nanf("")},
-                                         {std::nanf("")},
-                                         {kInfinity, -kInfinity, largest, 1},
-                                         {largest, -largest / 4},
-                                         {largest / 1.1F, largest / 2},
-                                         {least, -least},
-                                         {normal, normal / 2, -normal / 2, normal / 4},
-                                         {normal * 3.75F, normal},
-                                         {3.75F, 3.7499998F, 0.24999999F}})
+    for (const std::vector<float>& x : std::vector<std::vector<float>>{
+             {0},
+             {-0.0F},
+             {7.5F, std::nextafter(7.5F, 0.0F), 0.5F, 1.5F, 2.5F, -0.5F},
+             {std::nextafter(7.5F, 0.0F), 0.5F, 1.5F, -2.5F, 6.5F},
+             {std::nanf(""), 1, -std::nanf("")},
+             {std::nanf("")},
+             {kInfinity, -kInfinity, largest, 1},
+             {largest, -largest / 4},
+             {largest / 1.1F, largest / 2},
+             {least, -least},
+             {normal, normal / 2, -normal / 2, normal / 4},
+             {normal * 3.75F, normal},
+             {3.75F, 3.7499998F, 0.24999999F}})
         expect_as_told(x);
 }
 
@@ -159,7 +159,8 @@ TEST_F(DenseRow, IsOfTheDifference) {
     }
 }
 
-/// Rows of any bytes: what is taken for a code is one, and decoding is total and the same everywhere.
+/// Rows of any bytes: what is taken for a code is one, and decoding is total and the same
+/// everywhere.
 TEST_F(DenseRow, OneEncodingOfAValue) {
     std::mt19937_64 rng(kernels::test_seed());
     SCOPED_TRACE(kernels::seed_note());

@@ -294,8 +294,7 @@ TEST_P(TraceProgramOf, RefusesPlacesThatNoDeltaHas) {
 
 /// Every row behind the head's, up to 2^40 bytes.
 TEST(TraceProgram, RefusesPlacesThatNoDeltaOfRowsHas) {
-    const TraceProgram trace =
-        trace_program(program_of({"dense", testing::dense})).value();
+    const TraceProgram trace = trace_program(program_of({"dense", testing::dense})).value();
     StateRecord record = trace.state.front();
     record.shape = {program::DType::kF32, {65}};  // two rows
     const auto is_legal = [&](std::uint64_t offset) {
@@ -303,8 +302,8 @@ TEST(TraceProgram, RefusesPlacesThatNoDeltaOfRowsHas) {
         return decode_state_record(encode(record), program::DeltaCodec::kDense).ok();
     };
     const std::uint64_t rows = kDeltaBytesMax / 1024 * 31;
-    for (const std::uint64_t row : {std::uint64_t{1}, std::uint64_t{30}, std::uint64_t{31},
-                                    std::uint64_t{1} << 32, rows - 2})
+    for (const std::uint64_t row :
+         {std::uint64_t{1}, std::uint64_t{30}, std::uint64_t{31}, std::uint64_t{1} << 32, rows - 2})
         EXPECT_TRUE(is_legal(codec::row_begin(row))) << row;
     for (const std::uint64_t offset :
          {std::uint64_t{16}, std::uint64_t{32}, std::uint64_t{34}, std::uint64_t{1023},

@@ -99,8 +99,8 @@ TEST_F(DenseDelta, DecodersSayWhatIsWrong) {
     EXPECT_THAT(refusal(15, 1), HasSubstr("tensors"));
     EXPECT_THAT(refusal(16, 1), HasSubstr("between the delta's rows"));
     EXPECT_THAT(refusal(1023, 1), HasSubstr("between the delta's rows"));
-    const std::string name = unit_.program.slot(unit_.program.slots_of(program::SlotKind::kParam)[0])
-                                 .name;
+    const std::string name =
+        unit_.program.slot(unit_.program.slots_of(program::SlotKind::kParam)[0]).name;
     for (const std::uint8_t scale : {std::uint8_t{0}, std::uint8_t{253}, std::uint8_t{255}})
         EXPECT_THAT(refusal(33, scale), HasSubstr("'" + name + "' holds a row")) << +scale;
     EXPECT_THAT(refusal(34, 0x08), HasSubstr("at byte 33")) << "a level of -8";
@@ -111,15 +111,15 @@ TEST_F(DenseDelta, DecodersSayWhatIsWrong) {
     EXPECT_FALSE(decode(unit_.program, other).ok()) << "zeros with a scale";
     other[33] = 0;
     EXPECT_TRUE(decode(unit_.program, other).ok());
-    for (const std::size_t size : {std::size_t{0}, std::size_t{15}, std::size_t{33},
-                                   bytes_.size() - 1})
+    for (const std::size_t size :
+         {std::size_t{0}, std::size_t{15}, std::size_t{33}, bytes_.size() - 1})
         EXPECT_FALSE(decode(unit_.program, {bytes_.begin(), bytes_.begin() + size}).ok()) << size;
     other = bytes_;
     other.push_back(0);
     EXPECT_FALSE(decode(unit_.program, other).ok());
     EXPECT_FALSE(decode(plain_.program, bytes_).ok()) << "of another codec";
-    EXPECT_FALSE(decode(unit_.program, encode_delta(plain_.program, unit_.base, unit_.base).value())
-                     .ok());
+    EXPECT_FALSE(
+        decode(unit_.program, encode_delta(plain_.program, unit_.base, unit_.base).value()).ok());
 }
 
 TEST_F(DenseDelta, WhatIsNotFiniteIsBoundedOrNothing) {

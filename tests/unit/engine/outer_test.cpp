@@ -48,9 +48,8 @@ TEST(Aggregate, IsTheMeanWithNesterovMomentum) {
     const auto second = run_aggregate(unit.program, first->base, first->momentum, deltas);
     ASSERT_TRUE(second.ok());
     for (const std::size_t i : {0U, 5U, 77U}) {
-        const double mean = (double{element(deltas[0], i)} +
-                             element(deltas[1], i) + element(deltas[2], i)) /
-                            3;
+        const double mean =
+            (double{element(deltas[0], i)} + element(deltas[1], i) + element(deltas[2], i)) / 3;
         EXPECT_NEAR(element(first->momentum, 0, i), mean, 1e-9 + std::abs(mean) * 1e-5);
         EXPECT_NEAR(element(first->base, 0, i),
                     element(unit.base, 0, i) + 0.7 * (mean + 0.9 * mean), 1e-6);
@@ -68,10 +67,9 @@ TEST(Aggregate, CountsHeldDeltasHalf) {
     const auto held = run_aggregate(unit.program, unit.base, {}, deltas, 1);
     ASSERT_TRUE(held.ok()) << held.error().message;
     for (const std::size_t i : {0U, 5U, 77U}) {
-        const double mean =
-            (2 * double{element(deltas[0], i)} +
-             2 * double{element(deltas[1], i)} + element(deltas[2], i)) /
-            5;
+        const double mean = (2 * double{element(deltas[0], i)} + 2 * double{element(deltas[1], i)} +
+                             element(deltas[2], i)) /
+                            5;
         EXPECT_NEAR(element(held->momentum, 0, i), mean, 1e-9 + std::abs(mean) * 1e-5);
     }
     const auto plain = run_aggregate(unit.program, unit.base, {}, deltas).value();

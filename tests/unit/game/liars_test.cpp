@@ -135,8 +135,7 @@ TEST_P(Liars, AreCaughtByASkippedStep) {
 
 TEST_P(Liars, AreCaughtByAWrongWordOfTheDelta) {
     const dispute::TracedTensor right = *must(honest_->delta());
-    const bool dense =
-        honest_->trace().header.delta_codec == program::DeltaCodec::kDense;
+    const bool dense = honest_->trace().header.delta_codec == program::DeltaCodec::kDense;
     const std::uint64_t size = dense ? 1 : 4, words = right.bytes().size() / size;
     std::vector<std::uint64_t> wrong{0, 3, 4, words - 1};
     // Codec, count and the rest of the head's row; a scale, a level, the byte behind 31 rows.

@@ -116,8 +116,8 @@ TEST_P(OuterWorkOf, OpensWhatAnElementIsMadeFrom) {
     const Bytes values = must(work->column(parameter, element));
     ASSERT_EQ(values.size(), 4 * sample_.included.size());
     for (std::uint32_t k = 0; k < sample_.included.size(); ++k) {
-        const auto delta = must(engine::Delta::decode(
-            sample_.unit.program, must(sample_.source()(sample_.included[k]))));
+        const auto delta = must(engine::Delta::decode(sample_.unit.program,
+                                                      must(sample_.source()(sample_.included[k]))));
         float last = 0, value = 0;
         delta.read(parameter, element, {&last, 1});
         std::memcpy(&value, &values[std::size_t{4} * k], sizeof value);

@@ -59,4 +59,14 @@ struct ColumnRange {
 void column_sums(Isa isa, const float* x, int64_t rows, int64_t row_stride, ColumnRange columns,
                  float* y);
 
+/// The outer step of `count` elements, in place: mean = sums / divisor, momentum = momentum * mu +
+/// mean, base = (momentum * mu + mean) * rate + base, each operation that of f32.h.
+struct OuterRates {
+    float divisor;
+    float momentum;
+    float rate;
+};
+void outer_step(Isa isa, const float* sums, const OuterRates& rates, int64_t count, float* base,
+                float* momentum);
+
 }  // namespace gym::kernels
