@@ -64,13 +64,18 @@ def test_job_files_pretrain_continue_and_train_on_a_mix(owner, folder):
     mixed = json.loads(run_gym("--json", "data", "show", folder / "mix.tokens"))
     assert json.loads(run_gym("--json", "job", "status", third))["dataset_root"] == mixed["dataset_root"]
 
-    # The same list with a registered dataset: the network mixes, and pays for what is taken of it.
+    # A list with a registered dataset: the network mixes, and pays for what is taken of it. Other weights, as the
+    # mix above is a dataset of its own now.
     Dataset.from_file(folder / "kjv.txt").push("examples-kjv", licence="CC0-1.0")
     job = folder / "mix-job.yaml"
-    job.write_text(job.read_text().replace("dataset: kjv.txt", "dataset: examples-kjv"))
+    listed = job.read_text()
+    for old, new in {"kjv.txt, weight: 0.7": "examples-kjv, weight: 0.6", "weight: 0.3": "weight: 0.4"}.items():
+        assert old in listed
+        listed = listed.replace(old, new)
+    job.write_text(listed)
     fourth = submit(owner, folder, "mix-job.yaml")
     detail = json.loads(run_gym("--json", "job", "status", fourth))
-    assert [part["weight_ppm"] for part in mix_of(detail["dataset_root"])] == [700_000, 300_000]
+    assert [part["weight_ppm"] for part in mix_of(detail["dataset_root"])] == [600_000, 400_000]
 
 
 def run_example(folder: Path, name: str, *arguments: object) -> str:

@@ -11,7 +11,7 @@ import pytest
 from conftest import BIN, other_tokenizer_weights, run_gym, write_tokenizer
 
 import gym
-from gym import Callback, Dataset, DistributedTrainer, Model, Network, Node, Tokenizer
+from gym import Callback, Dataset, DatasetRegistry, DistributedTrainer, Model, Network, Node, Tokenizer
 
 
 @pytest.fixture
