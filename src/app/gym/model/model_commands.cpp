@@ -34,6 +34,19 @@ Result<Size> size_of(const Preset& preset) {
     return size;
 }
 
+/// Of coordinator.yaml (listen.blob_bytes_max), and what a base state has beside its parameters.
+constexpr std::uint64_t kDefaultBlobBytes = std::uint64_t{1} << 30, kStateHeadBytes = 1 << 20;
+
+/// Whether a network whose operator changed no bound takes base states and deltas of the model.
+bool fits_default_network(const Size& size) {
+    return size.parameters <= (kDefaultBlobBytes - kStateHeadBytes) / sizeof(float);
+}
+
+std::string network_text(const Size& size) {
+    if (!size.network_limit.empty()) return "local only: " + size.network_limit;
+    return fits_default_network(size) ? "yes" : "yes, if its blob_bytes_max is raised above 1 GiB";
+}
+
 /// "124.4 M".
 std::string short_count(std::uint64_t count) {
     constexpr double kThousand = 1000;
@@ -52,12 +65,10 @@ void print_preset(const Preset& preset, const Size& size) {
     std::string summary(preset.summary);
     if (preset.published_vocabulary != 0)
         summary += fmt::format(" (published with {} tokens)", preset.published_vocabulary);
-    const std::string network =
-        size.network_limit.empty() ? "yes" : "local only: " + size.network_limit;
     print_line(kLine, preset.name, short_count(size.parameters),
                fmt::format("{:.2e}", static_cast<double>(size.flops_per_token)),
                engine::memory_text(size.memory.total()), model.context, model.vocabulary, summary,
-               network);
+               network_text(size));
 }
 
 boost::json::string_view text_of(std::string_view text) {
@@ -66,18 +77,20 @@ boost::json::string_view text_of(std::string_view text) {
 
 boost::json::object preset_json(const Preset& preset, const Size& size) {
     const program::ModelConfig& model = preset.config.model;
-    boost::json::object json{{"name", text_of(preset.name)},
-                             {"summary", text_of(preset.summary)},
-                             {"source", text_of(preset.source)},
-                             {"parameters", size.parameters},
-                             {"flops_per_token", size.flops_per_token},
-                             {"memory_bytes", size.memory.total()},
-                             {"context", model.context},
-                             {"vocabulary", model.vocabulary},
-                             {"published_vocabulary", nullptr},
-                             {"batch", preset.config.batch},
-                             {"network", size.network_limit.empty()},
-                             {"network_limit", nullptr}};
+    boost::json::object json{
+        {"name", text_of(preset.name)},
+        {"summary", text_of(preset.summary)},
+        {"source", text_of(preset.source)},
+        {"parameters", size.parameters},
+        {"flops_per_token", size.flops_per_token},
+        {"memory_bytes", size.memory.total()},
+        {"context", model.context},
+        {"vocabulary", model.vocabulary},
+        {"published_vocabulary", nullptr},
+        {"batch", preset.config.batch},
+        {"network", size.network_limit.empty()},
+        {"network_default", size.network_limit.empty() && fits_default_network(size)},
+        {"network_limit", nullptr}};
     if (preset.published_vocabulary != 0)
         json["published_vocabulary"] = preset.published_vocabulary;
     if (!size.network_limit.empty()) json["network_limit"] = size.network_limit;
