@@ -11,7 +11,7 @@ namespace gym::rewards {
 namespace {
 
 constexpr std::size_t kWorkers = 3;
-constexpr std::uint64_t kYoungRounds = 40, kTrustedRounds = 120;
+constexpr std::uint64_t kYoungRounds = 40, kTrustedRounds = 80;
 
 /// What a job's credits of two kinds add up to, in wei.
 struct Totals {
