@@ -66,7 +66,8 @@ Status check_init_files(const ResolvedJob& job) {
 }
 
 Status check_init_tokenizer(const client::ApiClient& api, const ResolvedJob& job) {
-    GYM_TRY(const auto of_weights, tokenizer::tokenizer_of_weights(is_file(job.init) ? job.init : ""));
+    GYM_TRY(const auto of_weights,
+            tokenizer::tokenizer_of_weights(is_file(job.init) ? job.init : ""));
     if (!of_weights) return {};
     Digest of_dataset;
     if (job.dataset) {

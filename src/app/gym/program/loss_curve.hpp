@@ -8,8 +8,8 @@
 
 namespace gym::app {
 
-/// That there is a gnuplot, before a run whose losses are to be drawn. @errors kNotFound, saying how
-/// to install it.
+/// That there is a gnuplot, before a run whose losses are to be drawn. @errors kNotFound, saying
+/// how to install it.
 [[nodiscard]] Status check_gnuplot();
 
 /// Draws the losses of a run over its steps as an SVG file, with gnuplot. Losses that are not
