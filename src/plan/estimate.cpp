@@ -180,6 +180,7 @@ Result<Estimate> estimate(const registry::JobTerms& terms, const ModelWork& work
                           const Facts& facts) {
     Estimate out;
     out.memory_bytes = work.memory_bytes;
+    out.delta_bytes = work.delta_bytes;
     GYM_TRY(const Amount unit, multiplied(Amount(work.flops_per_step), terms.steps));
     GYM_TRY(const Amount round, multiplied(unit, terms.slots_max));
     GYM_TRY(const Amount flops, multiplied(round, terms.rounds));

@@ -135,6 +135,7 @@ std::string money_text(const Amount& amount, Rounding rounding) {
 }
 
 std::string duration_text(double seconds) {
+    if (seconds < 0.1) return "less than 0.1 s";
     const TimeUnit& unit = unit_of(seconds);
     return number_text(seconds / unit.seconds) + " " + unit.name;
 }

@@ -37,6 +37,7 @@ TEST(Units, NumbersAreWrittenShortly) {
     EXPECT_EQ(count_text(1'002'700'000), "1.0e9");
     EXPECT_EQ(count_text(15'000'000'000), "1.5e10");
     EXPECT_EQ(duration_text(12), "12 s");
+    EXPECT_EQ(duration_text(0.02), "less than 0.1 s");
     EXPECT_EQ(duration_text(192), "3.2 min");
     EXPECT_EQ(duration_text(5 * 3'600), "5.0 h");
     EXPECT_EQ(duration_text(96 * 3'600), "4.0 days");

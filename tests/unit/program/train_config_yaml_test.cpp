@@ -235,6 +235,37 @@ TEST(ModelFile, ReadsEverySection) {
     EXPECT_EQ(config->outer.momentum, 0.25);
 }
 
+TEST(ModelFile, ReadsHowDeltasAreCompressed) {
+    const auto plain = parse_train_config(kModel, "test").value();
+    EXPECT_EQ(plain.compression, DeltaCodec::kFloat);
+    EXPECT_EQ(parse_train_config(kModel + "compression: none\n", "test")->compression,
+              DeltaCodec::kFloat);
+    const auto dense = parse_train_config(kModel + "compression: dense-4bit\n", "test").value();
+    EXPECT_EQ(dense.compression, DeltaCodec::kDense);
+    EXPECT_EQ(parse_train_config(train_config_text(dense), "text")->compression,
+              DeltaCodec::kDense);
+    EXPECT_EQ(train_config_text(plain).find("compression"), std::string::npos);
+    const auto other = parse_train_config(kModel + "compression: zip\n", "test");
+    EXPECT_NE(other.error().message.find("dense-4bit"), std::string::npos);
+
+    const Program program = train_program(dense).value();
+    EXPECT_EQ(delta_codec(program).value(), DeltaCodec::kDense);
+    EXPECT_EQ(delta_codec(train_program(plain).value()).value(), DeltaCodec::kFloat);
+    EXPECT_NE(program_root(program), program_root(train_program(plain).value()));
+}
+
+TEST(ModelFile, ACodecThatNobodyKnowsIsRefused) {
+    for (const float number : {0.0F, 2.0F, 1.5F}) {
+        Builder b;
+        const SlotId x = b.param("x", {1}, {Init::Kind::kConstant, 0});
+        b.constant(std::string(kDeltaCodec), {1}, {number});
+        b.set_next(x, b.add(x, x));
+        const auto codec = delta_codec(b.build().value());
+        ASSERT_FALSE(codec.ok()) << number;
+        EXPECT_NE(codec.error().message.find("delta.codec"), std::string::npos);
+    }
+}
+
 TEST(ModelFile, NamesTheBadKey) {
     const auto message = [](const std::string& text) {
         const auto config = parse_train_config(text, "test");

@@ -96,7 +96,8 @@ void print_run(const CliContext& context, const engine::SavedRun& run, const Wor
     } else {
         print_row("steps", "{} of {}", run.steps_done(), run.steps_wanted);
         print_row("records root", "{}", records_root.hex());
-        print_row("final state root", "{}", final_root.hex());
+        const bool whole = run.steps_done() == run.steps_wanted;
+        print_row(whole ? "final state root" : "state root", "{}", final_root.hex());
         print_row("tokens", "{} in {:.1f} s, {:.0f} per second", work.tokens, work.seconds,
                   work.speed());
         if (skipped(run) != 0)

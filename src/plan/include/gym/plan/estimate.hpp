@@ -51,6 +51,7 @@ struct Estimate {
     double flops = 0;                ///< of all training units
     std::uint64_t tokens = 0;        ///< that they train on
     std::uint64_t memory_bytes = 0;  ///< that a worker needs
+    std::uint64_t delta_bytes = 0;   ///< that a worker sends in a round
     /// The same with the workers that are live now, if no others come; absent: they are not known.
     std::optional<std::uint64_t> tokens_today;
     Amount compute_wei;
