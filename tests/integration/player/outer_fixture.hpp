@@ -10,6 +10,8 @@ class OuterPlayTest : public PlayersTest {
   protected:
     using Liar = game::testing::OuterLiar;
     using OuterTree = game::OuterTree;
+    explicit OuterPlayTest(const dispute::testing::Sample& sample = dispute::testing::kSamples[0])
+        : sample_(sample) {}
 
     /// One side with its own run of the outer step.
     struct Side final : Party {
@@ -142,7 +144,7 @@ class OuterPlayTest : public PlayersTest {
         return roots;
     }
 
-    game::testing::SampleOuter sample_{dispute::testing::kSamples[0]};
+    game::testing::SampleOuter sample_;
     Side coordinator_, verifier_;
     std::function<void(protocol::UnitCommitment&)> change_;  ///< before it is signed
     protocol::UnitCommitment outcome_;

@@ -13,6 +13,8 @@ namespace gym::testing {
 class PlayTest : public PlayersTest {
   protected:
     using Fault = game::testing::Fault;
+    explicit PlayTest(const dispute::testing::Sample& sample = dispute::testing::kSamples[0])
+        : unit_(sample) {}
 
     /// One side with its own run of the unit.
     struct Side final : Party {
@@ -69,6 +71,7 @@ class PlayTest : public PlayersTest {
         claim.slot = unit_.spec.slot;
         claim.records_root = engine::records_root(states->records);
         claim.final_state_root = states->state_roots.back();
+        claim.delta_codec = record_.delta_codec;
         claim.delta_root = work.delta().value()->root();
         claim.steps = unit_.spec.steps;
         claim.tokens = claim.steps * record_.tokens_per_step;
@@ -119,6 +122,7 @@ class PlayTest : public PlayersTest {
         record.trace_root = dispute::trace_root(unit_.trace.header);
         record.initial_state_root =
             dispute::round_roots(unit_.program, unit_.base).value().initial_state_root;
+        record.delta_codec = static_cast<std::uint16_t>(unit_.trace.header.delta_codec);
         record.checkpoint_every = unit_.spec.checkpoint_every;
         record.tokens_per_step = 64;
         record.flops_per_step = 1'000'000;
@@ -127,7 +131,7 @@ class PlayTest : public PlayersTest {
         return record;
     }
 
-    dispute::testing::SampleUnit unit_{dispute::testing::kSamples[0]};
+    dispute::testing::SampleUnit unit_;
     Side worker_, verifier_;
     bool staked_ = true;
     protocol::RoundRecord record_;

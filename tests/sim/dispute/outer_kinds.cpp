@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint32_t kNobodysSlot = 9, kForgedSlot = 12;
 
 dispute::testing::Sample sample_of(std::size_t program) {
-    return testing::kSamples[program == 0 ? 4 : 0];  // mlp, gpt
+    return testing::kSamples[program == 0 ? 5 : 0];  // dense, gpt
 }
 
 }  // namespace

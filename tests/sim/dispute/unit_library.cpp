@@ -35,7 +35,7 @@ struct UnitLibrary::Program {
 };
 
 UnitLibrary::UnitLibrary() {
-    programs_.push_back(std::make_unique<Program>(testing::kSamples[4]));  // mlp
+    programs_.push_back(std::make_unique<Program>(testing::kSamples[5]));  // dense
     programs_.push_back(std::make_unique<Program>(testing::kSamples[0]));  // gpt
 }
 UnitLibrary::~UnitLibrary() = default;

@@ -70,6 +70,7 @@ class SampleOuter {
         out.slot = slot;
         out.records_root = engine::testing::seed_of("records " + std::to_string(slot));
         out.final_state_root = engine::testing::seed_of("state " + std::to_string(slot));
+        out.delta_codec = record.delta_codec;
         out.delta_root = delta;
         out.steps = kSteps;
         out.tokens = record.tokens_per_step * kSteps;
@@ -116,6 +117,7 @@ class SampleOuter {
         out.slot = protocol::kAggregateSlot;
         out.records_root = engine::records_root({&step, 1});
         out.final_state_root = commit::merkle_root(trees.base);
+        out.delta_codec = record.delta_codec;
         out.delta_root = commit::merkle_root(trees.momentum);
         out.steps = 1;
         out.flops = 77;
@@ -162,6 +164,7 @@ class SampleOuter {
         record.job_seed = unit.spec.job_seed;
         record.trace_root = dispute::trace_root(unit.trace.header);
         record.initial_state_root = engine::testing::seed_of("initial");
+        record.delta_codec = static_cast<std::uint16_t>(unit.trace.header.delta_codec);
         record.checkpoint_every = 2;
         record.tokens_per_step = record.flops_per_step = 64;
         record.slots =
