@@ -62,6 +62,14 @@ class OuterPlayTest : public PlayersTest {
         return *side.lie;
     }
 
+    /// The sums would be right if the second delta had another number.
+    void lie_about_column() {
+        Liar& liar = lie(coordinator_);
+        liar.lie_about(OuterTree::kBase, 0, 0);
+        liar.values = coordinator_.run->column(0, 0).value();
+        liar.values->at(5) ^= 1;
+    }
+
     /// With the round before and its epoch.
     void post_round() {
         const protocol::RoundRecord& before = sample_.previous;
