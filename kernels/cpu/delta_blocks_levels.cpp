@@ -1,4 +1,4 @@
-// Blocks of compressed deltas: compiled once a level (multiversion.hpp).
+// Blocks of deltas of codec 2: compiled once a level (multiversion.hpp).
 #include "cpu/delta_levels.hpp"
 
 namespace gym::kernels::GYM_KERNEL_ISA {
@@ -111,13 +111,6 @@ class Candidates {
     uint16_t index_[kDeltaBlock + 1];
 };
 
-int32_t low_level(uint8_t byte) {
-    return static_cast<int8_t>(static_cast<uint8_t>(byte << 4)) >> 4;
-}
-int32_t high_level(uint8_t byte) {
-    return static_cast<int8_t>(byte) >> 4;
-}
-
 }  // namespace
 
 void fixed_block(const float* x, int64_t count, int32_t grid, const ResidualBlock& residual,
@@ -159,62 +152,12 @@ SparseBlock sparse_block(const int32_t* y) {
     return block;
 }
 
-void dense_block(const int32_t* y, uint8_t* levels, uint8_t* scales) {
-    for (int64_t span = 0; span < kDeltaBlock / kDenseScaleSpan; ++span) {
-        const int32_t* const from = y + span * kDenseScaleSpan;
-        const int32_t s = dense_scale(largest(from, kDenseScaleSpan));
-        scales[span] = static_cast<uint8_t>(s);
-        int32_t level[kDenseScaleSpan];
-        GYM_VECTOR_LOOP
-        for (int32_t i = 0; i < kDenseScaleSpan; ++i)
-            level[i] = dense_level(from[i], s);
-        uint8_t* const to = levels + span * kDenseScaleSpan / 2;
-        GYM_VECTOR_LOOP
-        for (int32_t i = 0; i < kDenseScaleSpan / 2; ++i) {
-            const int32_t even = 2 * i;
-            to[i] = static_cast<uint8_t>((level[even] & 15) | (level[even + 1] & 15) << 4);
-        }
-    }
-}
-
-void subtract_dense(const uint8_t* levels, const uint8_t* scales, int32_t weight, int32_t* y) {
-    for (int64_t span = 0; span < kDeltaBlock / kDenseScaleSpan; ++span) {
-        const int32_t unit = weight << scales[span];
-        int32_t* const to = y + span * kDenseScaleSpan;
-        const uint8_t* const from = levels + span * kDenseScaleSpan / 2;
-        GYM_VECTOR_LOOP
-        for (int32_t i = 0; i < kDenseScaleSpan / 2; ++i) {
-            const int32_t even = 2 * i;
-            to[even] -= low_level(from[i]) * unit;
-            to[even + 1] -= high_level(from[i]) * unit;
-        }
-    }
-}
-
 int32_t residual_block(const int32_t* y, int64_t count, int8_t* levels) {
     const int32_t t = residual_scale(largest(y, kDeltaBlock));
     GYM_VECTOR_LOOP
     for (int64_t i = 0; i < count; ++i)
         levels[i] = static_cast<int8_t>(residual_level(y[i], t));
     return t;
-}
-
-void add_dense(const uint8_t* levels, const uint8_t* scales, int64_t weight, int64_t count,
-               int64_t* sum) {
-    for (int64_t begin = 0; begin < count; begin += kDenseScaleSpan) {
-        const int64_t unit = weight * (int64_t{1} << scales[begin / kDenseScaleSpan]);
-        const int64_t pairs =
-            (count - begin < kDenseScaleSpan ? count - begin : kDenseScaleSpan) / 2;
-        int64_t* const to = sum + begin;
-        const uint8_t* const from = levels + begin / 2;
-        GYM_VECTOR_LOOP
-        for (int64_t i = 0; i < pairs; ++i) {
-            to[2 * i] += low_level(from[i]) * unit;
-            to[2 * i + 1] += high_level(from[i]) * unit;
-        }
-        if (begin + 2 * pairs < count && pairs < kDenseScaleSpan / 2)
-            to[2 * pairs] += low_level(from[pairs]) * unit;
-    }
 }
 
 }  // namespace gym::kernels::GYM_KERNEL_ISA

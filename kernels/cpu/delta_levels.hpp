@@ -9,11 +9,6 @@ namespace gym::kernels {
 GYM_DECLARE_KERNEL(void fixed_block(const float* x, int64_t count, int32_t grid,
                                     const ResidualBlock& residual, int32_t* y))
 GYM_DECLARE_KERNEL(SparseBlock sparse_block(const int32_t* y))
-GYM_DECLARE_KERNEL(void dense_block(const int32_t* y, uint8_t* levels, uint8_t* scales))
-GYM_DECLARE_KERNEL(void subtract_dense(const uint8_t* levels, const uint8_t* scales, int32_t weight,
-                                       int32_t* y))
 GYM_DECLARE_KERNEL(int32_t residual_block(const int32_t* y, int64_t count, int8_t* levels))
-GYM_DECLARE_KERNEL(void add_dense(const uint8_t* levels, const uint8_t* scales, int64_t weight,
-                                  int64_t count, int64_t* sum))
 
 }  // namespace gym::kernels

@@ -14,27 +14,6 @@ std::int32_t largest(std::span<const std::int32_t> y) {
     return most;
 }
 
-std::span<const std::int32_t> span_of(std::span<const std::int32_t> y, std::uint32_t span) {
-    const std::size_t begin = std::size_t{span} * kernels::kDenseScaleSpan;
-    return y.subspan(begin, std::min<std::size_t>(kernels::kDenseScaleSpan, y.size() - begin));
-}
-
-std::uint8_t dense_half(std::span<const std::int32_t> y, std::size_t i) {
-    if (i >= y.size()) return 0;
-    const auto span = span_of(y, static_cast<std::uint32_t>(i / kernels::kDenseScaleSpan));
-    return kernels::dense_level(y[i], kernels::dense_scale(largest(span))) & 15;
-}
-
-std::uint8_t dense_scale_half(std::span<const std::int32_t> y, std::size_t span) {
-    if (span * kernels::kDenseScaleSpan >= y.size()) return 0;
-    return static_cast<std::uint8_t>(
-        kernels::dense_scale(largest(span_of(y, static_cast<std::uint32_t>(span)))));
-}
-
-std::uint8_t both(std::uint8_t low, std::uint8_t high) {
-    return static_cast<std::uint8_t>(low | high << 4);
-}
-
 }  // namespace
 
 std::int32_t fine_value(float x, std::int32_t grid, std::int32_t level, std::int32_t scale) {
@@ -94,20 +73,6 @@ std::uint8_t sparse_byte(std::span<const std::int32_t> y, std::span<const std::u
         value = static_cast<std::uint8_t>(value | (set ? 1U << bit : 0U));
     }
     return value;
-}
-
-std::int32_t dense_value(std::span<const std::int32_t> y, std::uint32_t i) {
-    const std::int32_t scale =
-        kernels::dense_scale(largest(span_of(y, i / kernels::kDenseScaleSpan)));
-    return kernels::dense_level(y[i], scale) * (1 << scale);
-}
-
-std::uint8_t dense_byte(std::span<const std::int32_t> y, std::uint32_t byte) {
-    const std::size_t level_bytes = (y.size() + 1) / 2;
-    if (byte < level_bytes)
-        return both(dense_half(y, 2 * std::size_t{byte}), dense_half(y, 2 * std::size_t{byte} + 1));
-    const std::size_t span = 2 * (byte - level_bytes);
-    return both(dense_scale_half(y, span), dense_scale_half(y, span + 1));
 }
 
 std::uint8_t residual_scale(std::span<const std::int32_t> left) {

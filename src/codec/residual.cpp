@@ -16,7 +16,7 @@ Error malformed(std::uint64_t block, const std::string& what) {
 Status check_block(ByteView levels, std::uint64_t block, unsigned scale) {
     int top = 0;
     for (const std::uint8_t byte : levels) {
-        const int level = static_cast<std::int8_t>(byte);
+        const auto level = static_cast<std::int8_t>(byte);
         if (level < -kernels::kResidualLevelMax) return malformed(block, "a level is -128");
         top = std::max(top, level < 0 ? -level : level);
     }

@@ -35,7 +35,8 @@ int level_of(std::uint64_t levels, unsigned entry) {
 }
 
 std::uint32_t index_of(const std::uint8_t* bytes, unsigned entry) {
-    const std::uint64_t group = little_endian(bytes + entry / kGroup * kGroupBytes, kGroupBytes);
+    const std::uint64_t group =
+        little_endian(bytes + std::size_t{entry / kGroup} * kGroupBytes, kGroupBytes);
     return static_cast<std::uint32_t>(group >> (kIndexBits * (entry % kGroup))) & kIndexMask;
 }
 
@@ -48,7 +49,8 @@ SparseBlock read(const std::uint8_t* bytes) {
     block.count = (head & 15) + 1;
     const std::uint64_t levels = little_endian(bytes + kLevelsAt, kHeadAt - kLevelsAt);
     for (unsigned group = 0; group < kKept / kGroup; ++group) {
-        std::uint64_t indices = little_endian(bytes + group * kGroupBytes, kGroupBytes);
+        std::uint64_t indices =
+            little_endian(bytes + std::size_t{group} * kGroupBytes, kGroupBytes);
         for (unsigned i = group * kGroup; i < (group + 1) * kGroup; ++i) {
             block.index[i] = static_cast<std::uint16_t>(indices & kIndexMask);
             block.level[i] = static_cast<std::int8_t>(level_of(levels, i));
@@ -127,7 +129,7 @@ void write_sparse_block(const SparseBlock& block, std::uint8_t* to) {
         levels |= ((high ? 1ULL : 0ULL) | (block.level[i] < 0 ? 2ULL : 0ULL)) << (2 * i);
     }
     for (unsigned group = 0; group < kKept / kGroup; ++group)
-        store_little_endian(groups[group], to + group * kGroupBytes, kGroupBytes);
+        store_little_endian(groups[group], to + std::size_t{group} * kGroupBytes, kGroupBytes);
     store_little_endian(levels, to + kLevelsAt, kHeadAt - kLevelsAt);
     to[kHeadAt] = static_cast<std::uint8_t>(16 * (block.scale + 1) + block.count - 1);
 }

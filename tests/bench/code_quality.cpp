@@ -1,34 +1,26 @@
 #include "code_quality.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
 #include "bench_must.hpp"
 #include "gym/codec/encode.hpp"
+#include "gym/codec/row_layout.hpp"
+#include "gym/kernels/dense_rows.hpp"
 #include "trial_code.hpp"
 
 namespace gym::bench {
 namespace {
-
-template <class Code>
-std::vector<float> values_of(const Code& code) {
-    std::vector<std::int64_t> levels(code.tensor().elements);
-    code.add_to(levels, 1);
-    std::vector<float> values(levels.size());
-    for (std::size_t i = 0; i < values.size(); ++i)
-        values[i] = kernels::f32::scale2(kernels::f32::from_i64(levels[i]), code.tensor().exponent);
-    return values;
-}
 
 /// What a receiver decodes of one tensor.
 std::vector<float> received(const std::string& code, const codec::TensorGrid& grid,
                             std::vector<float> delta, std::uint64_t round) {
     if (const std::optional<TrialCode> trial = parse_trial_code(code))
         return send(*trial, round, delta);
-    const auto form = code == "1" ? codec::Form::kDense : codec::Form::kSparse;
-    const Bytes bytes = codec::encode(form, grid, delta, codec::kNoBound, nullptr).code;
-    return form == codec::Form::kDense ? decoded(must(codec::DenseCode::decode(grid, bytes)))
-                                       : decoded(must(codec::SparseCode::decode(grid, bytes)));
+    if (code == "1") return through_rows(delta);
+    const Bytes bytes = codec::encode(grid, delta, codec::kNoBound, nullptr).code;
+    return decoded(must(codec::SparseCode::decode(grid, bytes)));
 }
 
 /// Sums over pairs of elements.
@@ -63,11 +55,26 @@ CodeQuality quality_of(const std::string& code, std::span<const codec::TensorGri
     return {(2 * of_each.ab - of_each.bb) / of_each.aa, of_means.cosine()};
 }
 
-std::vector<float> decoded(const codec::DenseCode& code) {
-    return values_of(code);
+std::vector<float> through_rows(std::span<const float> x) {
+    const kernels::Isa isa = kernels::detect_isa();
+    const float zeros[kernels::kRowElements] = {};
+    std::uint8_t row[kernels::kRowBytes];
+    std::vector<float> values(x.size());
+    for (std::size_t i = 0; i < x.size(); i += codec::kRowElements) {
+        const auto count = static_cast<std::int32_t>(std::min(codec::kRowElements, x.size() - i));
+        kernels::encode_dense_row(isa, x.data() + i, zeros, count, row);
+        kernels::decode_dense_row(isa, row, count, values.data() + i);
+    }
+    return values;
 }
+
 std::vector<float> decoded(const codec::SparseCode& code) {
-    return values_of(code);
+    std::vector<std::int64_t> levels(code.tensor().elements);
+    code.add_to(levels, 1);
+    std::vector<float> values(levels.size());
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = kernels::f32::scale2(kernels::f32::from_i64(levels[i]), code.tensor().exponent);
+    return values;
 }
 
 }  // namespace gym::bench

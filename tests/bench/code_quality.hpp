@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "gym/codec/dense_code.hpp"
 #include "gym/codec/sparse_code.hpp"
 
 namespace gym::bench {
@@ -21,13 +20,15 @@ struct CodeQuality {
 };
 
 /// @param code "1" and "2" are the codecs, others as parse_trial_code().
-/// @param grids of the tensors, for codecs.
+/// @param grids of the tensors, for codec 2.
 [[nodiscard]] CodeQuality quality_of(const std::string& code,
                                      std::span<const codec::TensorGrid> grids,
                                      std::span<const DeltaTensors> deltas, std::uint64_t round);
 
+/// What the rows of a tensor's elements (codec 1) decode to. The caller's thread must be in an
+/// ExactFloatEnvironment.
+[[nodiscard]] std::vector<float> through_rows(std::span<const float> x);
 /// What a code's integers stand for.
-[[nodiscard]] std::vector<float> decoded(const codec::DenseCode& code);
 [[nodiscard]] std::vector<float> decoded(const codec::SparseCode& code);
 
 }  // namespace gym::bench

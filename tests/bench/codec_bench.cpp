@@ -1,10 +1,11 @@
-// Compressed deltas, nanoseconds a parameter on one thread: encoding with a residual (both passes,
-// with clipping), strict decoding, and sums. Peers, from the same run: the scalar level of the same
-// encoder; for sums the addition of an f32 delta into f32 sums, the least that an uncompressed
-// network does.
+// Compressed deltas, nanoseconds a parameter on one thread. Codec 1: a tensor's rows encoded, and
+// checked and decoded. Codec 2: encoding with a residual (both passes, with clipping), strict
+// decoding, and sums. Peers, from the same run: for codec 1 a copy of the f32 elements; for codec 2
+// the scalar level of the same encoder, and for what is decoded the addition of an f32 delta into
+// f32 sums, the least that an uncompressed network does.
 //
-// Rows: codec/encode_sparse, codec/encode_dense, codec/encode_dense_stateless, codec/decode_sparse,
-// codec/decode_dense, codec/sum_sparse, codec/sum_dense (a delta).
+// Rows: codec/encode_sparse, codec/decode_sparse, codec/sum_sparse (a delta), codec/encode_dense,
+// codec/decode_dense.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -15,9 +16,11 @@
 
 #include "bench_must.hpp"
 #include "bench_support.hpp"
-#include "gym/codec/dense_code.hpp"
 #include "gym/codec/encode.hpp"
+#include "gym/codec/row_layout.hpp"
 #include "gym/codec/sparse_code.hpp"
+#include "gym/kernels/dense_rows.hpp"
+#include "gym/kernels/float_environment.hpp"
 
 namespace {
 
@@ -59,52 +62,65 @@ class Comparison {
     const bench::Options& options_;
 };
 
-void encoders(const bench::Options& options, const std::vector<float>& x) {
-    const Comparison comparison(options);
-    const auto run = [&x](codec::Form form, const codec::Residual* residual, std::uint64_t bound,
-                          kernels::Isa isa) {
-        if (codec::encode(form, kTensor, x, bound, residual, isa).code.empty()) give_up("no code");
+void sparse_encoder(const bench::Options& options, const std::vector<float>& x) {
+    codec::Residual residual = codec::Residual::zero(kCount);
+    codec::Encoding encoding = codec::encode(kTensor, x, codec::kNoBound, &residual);
+    residual = std::move(*encoding.residual);
+    const std::uint64_t bound = encoding.squared_norm / 2;
+    const auto run = [&](kernels::Isa isa) {
+        if (codec::encode(kTensor, x, bound, &residual, isa).code.empty()) give_up("no code");
     };
-    for (const codec::Form form : {codec::Form::kSparse, codec::Form::kDense}) {
-        const std::string name = form == codec::Form::kSparse ? "encode_sparse" : "encode_dense";
-        codec::Residual residual = codec::Residual::zero(kCount);
-        codec::Encoding encoding = codec::encode(form, kTensor, x, codec::kNoBound, &residual);
-        residual = std::move(*encoding.residual);
-        const std::uint64_t bound = encoding.squared_norm / 2;
-        comparison.row(name, "the same on the scalar level", "with residual, clipped",
-                       {[&] { run(form, &residual, bound, options.isa); },
-                        [&] { run(form, &residual, bound, kernels::Isa::kScalar); }});
-    }
-    comparison.row(
-        "encode_dense_stateless", "the same on the scalar level", "codec 1",
-        {[&] { run(codec::Form::kDense, nullptr, codec::kNoBound, options.isa); },
-         [&] { run(codec::Form::kDense, nullptr, codec::kNoBound, kernels::Isa::kScalar); }});
+    Comparison(options).row("encode_sparse", "the same on the scalar level",
+                            "with residual, clipped",
+                            {[&] { run(options.isa); }, [&] { run(kernels::Isa::kScalar); }});
 }
 
-void decoders(const bench::Options& options, const std::vector<float>& x) {
+void sparse_decoders(const bench::Options& options, const std::vector<float>& x) {
     const Comparison comparison(options);
-    const Bytes sparse =
-        codec::encode(codec::Form::kSparse, kTensor, x, codec::kNoBound, nullptr).code;
-    const Bytes dense =
-        codec::encode(codec::Form::kDense, kTensor, x, codec::kNoBound, nullptr).code;
+    const Bytes sparse = codec::encode(kTensor, x, codec::kNoBound, nullptr).code;
     std::vector<std::int64_t> sums(kCount);
     std::vector<float> float_sums(kCount);
     const auto add_floats = [&] {
         for (std::size_t i = 0; i < kCount; ++i)
             float_sums[i] += x[i];
     };
-    const auto sparse_code = must(codec::SparseCode::decode(kTensor, sparse));
-    const auto dense_code = must(codec::DenseCode::decode(kTensor, dense));
+    const auto code = must(codec::SparseCode::decode(kTensor, sparse));
     const std::string peer = "adding an f32 delta to f32 sums, a plain loop";
     comparison.row("decode_sparse", peer, "all checks",
                    {[&] { must(codec::SparseCode::decode(kTensor, sparse)); }, add_floats});
-    comparison.row("decode_dense", peer, "all checks",
-                   {[&] { must(codec::DenseCode::decode(kTensor, dense)); }, add_floats});
     comparison.row("sum_sparse", peer, "i64 sums, of checked bytes",
-                   {[&] { sparse_code.add_to(sums, 2); }, add_floats});
-    comparison.row("sum_dense", peer, "i64 sums, of checked bytes",
-                   {[&] { dense_code.add_to(sums, 2, 0, options.isa); }, add_floats});
+                   {[&] { code.add_to(sums, 2); }, add_floats});
     if (sums[0] == 1 && float_sums[0] == 1) give_up("the sums are wrong");
+}
+
+/// A tensor's rows; `x` is its end and `begin` its beginning.
+void encode_rows(kernels::Isa isa, const float* x, const float* begin, Bytes& rows) {
+    for (std::uint64_t i = 0; i < kCount; i += codec::kRowElements)
+        kernels::encode_dense_row(isa, x + i, begin + i, kernels::kRowElements,
+                                  rows.data() + codec::row_begin(i / codec::kRowElements));
+}
+
+void decode_rows(kernels::Isa isa, const Bytes& rows, std::vector<float>& x) {
+    for (std::uint64_t i = 0; i < kCount; i += codec::kRowElements) {
+        const std::uint8_t* const row = rows.data() + codec::row_begin(i / codec::kRowElements);
+        if (!kernels::is_dense_row(isa, row, kernels::kRowElements)) give_up("not a row");
+        kernels::decode_dense_row(isa, row, kernels::kRowElements, x.data() + i);
+    }
+}
+
+void dense_rows(const bench::Options& options, const std::vector<float>& x) {
+    const kernels::ExactFloatEnvironment environment;
+    const Comparison comparison(options);
+    const std::vector<float> begin(kCount);
+    std::vector<float> to(kCount);
+    Bytes rows(codec::row_begin(codec::rows_of(kCount)));
+    encode_rows(options.isa, x.data(), begin.data(), rows);
+    const auto copy = [&] { std::copy(x.begin(), x.end(), to.begin()); };
+    const std::string peer = "a copy of the f32 elements";
+    comparison.row("encode_dense", peer, "rows of end - begin",
+                   {[&] { encode_rows(options.isa, x.data(), begin.data(), rows); }, copy});
+    comparison.row("decode_dense", peer, "rows, all checks",
+                   {[&] { decode_rows(options.isa, rows, to); }, copy});
 }
 
 }  // namespace
@@ -112,7 +128,8 @@ void decoders(const bench::Options& options, const std::vector<float>& x) {
 int main(int argc, char** argv) {
     const bench::Options options = bench::parse_options(argc, argv);
     const std::vector<float> x = some_delta();
-    encoders(options, x);
-    decoders(options, x);
+    sparse_encoder(options, x);
+    sparse_decoders(options, x);
+    dense_rows(options, x);
     return 0;
 }

@@ -176,6 +176,7 @@ int main(int argc, char** argv) {
     }
     program::TrainConfig config = must(program::load_train_config(options.own.at("--model")));
     config.optimizer.total_steps = s.rounds * s.steps;
+    if (s.codec == 1) config.compression = program::DeltaCodec::kDense;
     const program::Program train = must(program::train_program(config));
     const blob::Dataset data =
         must(blob::Dataset::build_from_text(must(read_file(options.own.at("--text")))));

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "bench_must.hpp"
-#include "gym/codec/dense_code.hpp"
+#include "gym/codec/row_layout.hpp"
 #include "gym/codec/sparse_code.hpp"
 #include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
@@ -27,8 +27,6 @@ constexpr std::uint32_t kLost = 1, kNew = 2, kLate = 3;  // purposes of chance()
 /// Levels reach 6 * 2^14 grid units: four times what AdamW can move a weight in a unit, for
 /// residuals.
 constexpr int kGridBits = 14;
-/// An update may be larger than a delta: Nesterov sums up to 1 / (1 - momentum) rounds.
-constexpr int kUpdateGridShift = 3;
 
 std::vector<float> floats(ByteView bytes) {
     std::vector<float> values(bytes.size() / sizeof(float));
@@ -76,14 +74,17 @@ std::string name_of(const char* what, std::size_t a, std::size_t b = 0) {
 }  // namespace
 
 std::string NetworkSetting::text() const {
+    const std::string name = trial        ? trial->text()
+                             : codec == 1 ? "1 by rows"
+                                          : std::to_string(codec);
     char line[400];
     std::snprintf(
         line, sizeof line,
         "codec %s, update %s, %u slots, %u steps, seed %llu, outer %g/%g, divisor_min %g, reset "
         "%u, clip %d, held %g, churn %g",
-        trial ? trial->text().c_str() : std::to_string(codec).c_str(),
-        packed_update ? "4 bits" : "f32", slots, steps, static_cast<unsigned long long>(seed),
-        outer_rate, momentum, divisor_min, reset_rounds, clip ? 1 : 0, held, churn);
+        name.c_str(), packed_update ? "rows" : "f32", slots, steps,
+        static_cast<unsigned long long>(seed), outer_rate, momentum, divisor_min, reset_rounds,
+        clip ? 1 : 0, held, churn);
     return line;
 }
 
@@ -100,13 +101,22 @@ NetworkRounds::NetworkRounds(const NetworkSetting& setting, const program::Train
         std::ceil(std::log2(config.optimizer.learning_rate * static_cast<double>(setting.steps))));
     for (std::size_t t = 0; t < base_.tensors.size(); ++t) {
         up_.push_back({base_.tensors[t].bytes.size() / sizeof(float), reach - kGridBits});
-        down_.push_back({elements(t), reach - kGridBits + kUpdateGridShift});
         momentum_.emplace_back(elements(t));
-        update_residual_.push_back(codec::Residual::zero(elements(t)));
         bounds_.push_back(codec::kNoBound);
     }
-    residuals_.assign(setting.slots, update_residual_);
+    update_residual_ = momentum_;
+    std::vector<codec::Residual> zero;
+    for (const codec::TensorGrid& grid : up_)
+        zero.push_back(codec::Residual::zero(grid.elements));
+    residuals_.assign(setting.slots, zero);
     if (setting.trial) left_.assign(setting.slots, momentum_);
+}
+
+std::int64_t NetworkRounds::shares_of(const std::vector<Sent>& deltas) {
+    std::int64_t all = 0;
+    for (const Sent& delta : deltas)
+        all += static_cast<std::int64_t>(delta.share);
+    return all;
 }
 
 std::size_t NetworkRounds::elements(std::size_t tensor) const {
@@ -129,47 +139,55 @@ DeltaTensors NetworkRounds::train(std::uint32_t slot) const {
     const engine::UnitResult unit = must(engine::run_unit({train_, base_, data_, spec}));
     const engine::Delta delta = must(engine::Delta::decode(train_, unit.delta));
     DeltaTensors tensors;
-    for (std::size_t t = 0; t < up_.size(); ++t)
-        tensors.push_back(floats(delta.tensor(t)));
+    for (std::size_t t = 0; t < up_.size(); ++t) {
+        tensors.emplace_back(elements(t));
+        delta.read(t, 0, tensors.back());
+    }
     return tensors;
 }
 
 /// One tensor of the slot's delta becomes what it sends; its residual becomes what is left.
 void NetworkRounds::encode(std::uint32_t slot, std::size_t tensor, std::vector<float> delta,
                            Sent& sent, std::vector<std::uint64_t>& norms) {
-    wire_.up_parameters += delta.size();
-    if (setting_.codec == 0) {
-        double bits = 8 * sizeof(float);
-        if (setting_.trial) {
-            std::vector<float>& left = left_[slot][tensor];
-            for (std::size_t i = 0; i < delta.size(); ++i)
-                left[i] = f32::add(left[i], delta[i]);
-            delta = send(*setting_.trial, round_, left);
-            bits = setting_.trial->bits();
-        }
-        wire_.up += static_cast<std::uint64_t>(bits * static_cast<double>(delta.size()) / 8);
-        sent.tensors.push_back(bytes_of(delta));
-        sent.weights.push_back(kernels::kClipOne);
+    if (setting_.codec == 2) {
+        codec::Residual& residual = residuals_[slot][tensor];
+        auto encoding = codec::encode(up_[tensor], delta,
+                                      setting_.clip ? bounds_[tensor] : codec::kNoBound, &residual);
+        residual = std::move(*encoding.residual);
+        norms.push_back(encoding.squared_norm);
+        sent.tensors.push_back(std::move(encoding.code));
+        sent.weights.push_back(encoding.weight);
         return;
     }
-    const auto form = static_cast<codec::Form>(setting_.codec);
-    codec::Residual* const residual =
-        form == codec::Form::kSparse ? &residuals_[slot][tensor] : nullptr;
-    auto encoding = codec::encode(form, up_[tensor], delta,
-                                  setting_.clip ? bounds_[tensor] : codec::kNoBound, residual);
-    if (residual != nullptr) *residual = std::move(*encoding.residual);
-    norms.push_back(encoding.squared_norm);
-    wire_.up += encoding.code.size();
-    sent.tensors.push_back(std::move(encoding.code));
-    sent.weights.push_back(encoding.weight);
+    if (setting_.trial) {
+        std::vector<float>& left = left_[slot][tensor];
+        for (std::size_t i = 0; i < delta.size(); ++i)
+            left[i] = f32::add(left[i], delta[i]);
+        delta = send(*setting_.trial, round_, left);
+    }
+    sent.tensors.push_back(bytes_of(delta));
+    sent.weights.push_back(kernels::kClipOne);
+}
+
+std::uint64_t NetworkRounds::delta_bytes(const Sent& sent) const {
+    std::uint64_t bytes = 0;
+    for (const Bytes& tensor : sent.tensors)
+        bytes += tensor.size();
+    if (setting_.codec == 2) return bytes;
+    if (!setting_.trial) return must(engine::delta_bytes(train_));
+    const std::uint64_t elements = bytes / sizeof(float);
+    return static_cast<std::uint64_t>(setting_.trial->bits() * static_cast<double>(elements) / 8);
 }
 
 NetworkRounds::Sent NetworkRounds::run_slot(std::uint32_t slot,
                                             std::vector<std::vector<std::uint64_t>>& norms) {
     DeltaTensors delta = train(slot);
     Sent sent;
-    for (std::size_t t = 0; t < up_.size(); ++t)
+    for (std::size_t t = 0; t < up_.size(); ++t) {
+        wire_.up_parameters += delta[t].size();
         encode(slot, t, std::move(delta[t]), sent, norms[t]);
+    }
+    wire_.up += delta_bytes(sent);
     return sent;
 }
 
@@ -193,43 +211,29 @@ CodeQuality NetworkRounds::quality(const std::string& code,
     return quality_of(code, up_, deltas, round_);
 }
 
-struct NetworkRounds::Totals {
-    std::vector<float> mean;
-};
-
-/// The mean of a tensor's deltas, element by element.
-NetworkRounds::Totals NetworkRounds::sum(std::size_t tensor,
-                                         const std::vector<Sent>& deltas) const {
-    std::int64_t all = 0;
-    for (const Sent& delta : deltas)
-        all += static_cast<std::int64_t>(delta.share);
-    Totals totals{std::vector<float>(elements(tensor))};
-    if (setting_.codec == 0) {
-        std::vector<float> column(deltas.size());
-        for (std::size_t i = 0; i < elements(tensor); ++i) {
-            for (std::size_t d = 0; d < deltas.size(); ++d) {
-                std::memcpy(&column[d], deltas[d].tensors[tensor].data() + i * sizeof(float),
-                            sizeof(float));
-                if (deltas[d].share == codec::Share::kLate) column[d] = f32::scale2(column[d], -1);
-            }
-            const float total =
-                kernels::exact_sum(column.data(), static_cast<std::int64_t>(column.size()));
-            totals.mean[i] = f32::div(total, f32::scale2(f32::from_i64(all), -1));
+std::vector<float> NetworkRounds::mean_of_floats(std::size_t tensor,
+                                                 const std::vector<Sent>& deltas) const {
+    const float shares = f32::scale2(f32::from_i64(shares_of(deltas)), -1);
+    std::vector<float> mean(elements(tensor)), column(deltas.size());
+    for (std::size_t i = 0; i < mean.size(); ++i) {
+        for (std::size_t d = 0; d < deltas.size(); ++d) {
+            std::memcpy(&column[d], deltas[d].tensors[tensor].data() + i * sizeof(float),
+                        sizeof(float));
+            if (deltas[d].share == codec::Share::kLate) column[d] = f32::scale2(column[d], -1);
         }
-        return totals;
+        const float total =
+            kernels::exact_sum(column.data(), static_cast<std::int64_t>(column.size()));
+        mean[i] = f32::div(total, shares);
     }
-    std::vector<std::int64_t> sums(elements(tensor));
-    const auto least = std::max<std::int64_t>(
-        1, static_cast<std::int64_t>(std::ceil(setting_.divisor_min * static_cast<double>(all))));
-    std::vector<std::int64_t> shares(elements(tensor), setting_.codec == 2 ? 0 : all);
+    return mean;
+}
+
+std::vector<float> NetworkRounds::mean_of_codes(std::size_t tensor,
+                                                const std::vector<Sent>& deltas) const {
+    std::vector<std::int64_t> sums(elements(tensor)), shares(elements(tensor));
     for (const Sent& delta : deltas) {
-        const std::int64_t weight = codec::sum_weight(delta.share, delta.weights[tensor]);
-        if (setting_.codec == 1) {
-            must(codec::DenseCode::decode(up_[tensor], delta.tensors[tensor])).add_to(sums, weight);
-            continue;
-        }
         const auto code = must(codec::SparseCode::decode(up_[tensor], delta.tensors[tensor]));
-        code.add_to(sums, weight);
+        code.add_to(sums, codec::sum_weight(delta.share, delta.weights[tensor]));
         for (std::uint64_t b = 0; b < codec::blocks_of(elements(tensor)); ++b) {
             const kernels::SparseBlock block = code.block(b);
             for (int i = 0; i < block.count; ++i)
@@ -237,42 +241,56 @@ NetworkRounds::Totals NetworkRounds::sum(std::size_t tensor,
                     static_cast<std::int64_t>(delta.share);
         }
     }
-    for (std::size_t i = 0; i < sums.size(); ++i)
-        totals.mean[i] =
-            codec::delta_mean(sums[i], up_[tensor].exponent, std::max(shares[i], least));
-    return totals;
+    const auto least = std::max<std::int64_t>(
+        1, static_cast<std::int64_t>(
+               std::ceil(setting_.divisor_min * static_cast<double>(shares_of(deltas)))));
+    std::vector<float> mean(elements(tensor));
+    for (std::size_t i = 0; i < mean.size(); ++i)
+        mean[i] = codec::delta_mean(sums[i], up_[tensor].exponent, std::max(shares[i], least));
+    return mean;
 }
 
-void NetworkRounds::publish(std::size_t tensor, const std::vector<float>& update) {
-    std::vector<float> base = floats(base_.tensors[tensor].bytes);
-    wire_.down_parameters += elements(tensor);
+/// Moves the base by the update: as it is, or as far as its rows send it.
+void NetworkRounds::publish(std::size_t tensor, std::vector<float> update) {
     if (setting_.packed_update) {
-        auto encoding = codec::encode(codec::Form::kDense, down_[tensor], update, codec::kNoBound,
-                                      &update_residual_[tensor]);
-        update_residual_[tensor] = std::move(*encoding.residual);
-        wire_.down += encoding.code.size();
-        const auto change = decoded(must(codec::DenseCode::decode(down_[tensor], encoding.code)));
-        for (std::size_t i = 0; i < base.size(); ++i)
-            base[i] = f32::add(base[i], change[i]);
-    } else {
-        wire_.down += update.size() * sizeof(float);
-        for (std::size_t i = 0; i < base.size(); ++i)
-            base[i] = f32::add(base[i], update[i]);
+        std::vector<float>& residual = update_residual_[tensor];
+        for (std::size_t i = 0; i < update.size(); ++i)
+            update[i] = f32::add(update[i], residual[i]);
+        const std::vector<float> sent = through_rows(update);
+        for (std::size_t i = 0; i < update.size(); ++i)
+            residual[i] = f32::sub(update[i], sent[i]);
+        update = sent;
     }
+    std::vector<float> base = floats(base_.tensors[tensor].bytes);
+    for (std::size_t i = 0; i < base.size(); ++i)
+        base[i] = f32::add(base[i], update[i]);
     base_.tensors[tensor].bytes = bytes_of(base);
+}
+
+/// Of one round: 4 a parameter, or rows as in a delta of codec 1.
+std::uint64_t NetworkRounds::update_bytes() const {
+    std::uint64_t rows = 1, floats = 0;
+    for (std::size_t t = 0; t < up_.size(); ++t) {
+        rows += codec::rows_of(elements(t));
+        floats += elements(t);
+    }
+    return setting_.packed_update ? codec::row_begin(rows) : floats * sizeof(float);
 }
 
 void NetworkRounds::outer_step(const std::vector<Sent>& deltas) {
     const auto rate = static_cast<float>(setting_.outer_rate);
     const auto mu = static_cast<float>(setting_.momentum);
     for (std::size_t t = 0; t < up_.size(); ++t) {
-        std::vector<float> update = sum(t, deltas).mean;
+        std::vector<float> update =
+            setting_.codec == 2 ? mean_of_codes(t, deltas) : mean_of_floats(t, deltas);
         for (std::size_t i = 0; i < update.size(); ++i) {
             momentum_[t][i] = f32::fma(momentum_[t][i], mu, update[i]);
             update[i] = f32::mul(f32::fma(momentum_[t][i], mu, update[i]), rate);
         }
-        publish(t, update);
+        wire_.down_parameters += elements(t);
+        publish(t, std::move(update));
     }
+    wire_.down += update_bytes();
 }
 
 void NetworkRounds::play_round() {
@@ -323,7 +341,7 @@ engine::State NetworkRounds::save() const {
     for (std::size_t t = 0; t < up_.size(); ++t) {
         saver.add(name_of("base", t), base_.tensors[t].bytes);
         saver.add(name_of("momentum", t), bytes_of(momentum_[t]));
-        saver.add(name_of("update", t), update_residual_[t]);
+        saver.add(name_of("update", t), bytes_of(update_residual_[t]));
         for (std::size_t slot = 0; slot < residuals_.size() && setting_.codec == 2; ++slot)
             saver.add(name_of("residual", slot, t), residuals_[slot][t]);
         for (std::size_t slot = 0; slot < left_.size(); ++slot)
@@ -354,7 +372,7 @@ void NetworkRounds::restore(const engine::State& saved) {
     for (std::size_t t = 0; t < up_.size(); ++t) {
         base_.tensors[t].bytes = load(name_of("base", t));
         momentum_[t] = floats(load(name_of("momentum", t)));
-        update_residual_[t] = load.residual(name_of("update", t));
+        update_residual_[t] = floats(load(name_of("update", t)));
         for (std::size_t slot = 0; slot < residuals_.size() && setting_.codec == 2; ++slot)
             residuals_[slot][t] = load.residual(name_of("residual", slot, t));
         for (std::size_t slot = 0; slot < left_.size(); ++slot)

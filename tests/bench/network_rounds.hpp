@@ -21,9 +21,9 @@ namespace gym::bench {
 
 /// What is simulated. Every field but `rounds` changes the losses.
 struct NetworkSetting {
-    int codec = 0;                   ///< 0: f32, 1: codec::Form::kDense, 2: codec::Form::kSparse
+    int codec = 0;                   ///< 0: f32, 1: rows of 4 bits, 2: sparse codes
     std::optional<TrialCode> trial;  ///< of codec 0: sent instead, with a residual in f32
-    bool packed_update = false;      ///< the update goes down in 4 bits with a residual of its own
+    bool packed_update = false;      ///< the update goes down in rows, with a residual in f32
     std::uint32_t slots = 8;
     std::uint32_t rounds = 40;
     std::uint32_t steps = 25;  ///< inner steps of a unit
@@ -33,8 +33,8 @@ struct NetworkSetting {
     /// A coordinate's sum is divided by the shares of those who sent it, but at least by this share
     /// of all: 1 is the mean over all, 0 the mean over senders.
     double divisor_min = 1;
-    std::uint32_t reset_rounds = 8;  ///< 0: residuals are never reset
-    bool clip = true;                ///< to the last round's median norm
+    std::uint32_t reset_rounds = 8;  ///< 0: residuals of deltas are never reset
+    bool clip = true;                ///< of codec 2: to the last round's median norm
     double held = 0;                 ///< share of deltas that enter one round later at half weight
     double churn = 0;                ///< share of slots that are lost or new in a round, half each
 
@@ -48,7 +48,7 @@ struct WireBytes {
 
 class NetworkRounds {
   public:
-    /// Borrows program and data.
+    /// Borrows program and data; the program compresses if the setting's codec is 1.
     NetworkRounds(const NetworkSetting& setting, const program::TrainConfig& config,
                   const program::Program& train, const blob::Dataset& data);
 
@@ -69,21 +69,29 @@ class NetworkRounds {
     void restore(const engine::State& saved);
 
   private:
-    /// A slot's delta on its way: f32 or a code for each tensor, and what it counts there.
+    /// A slot's delta on its way: f32 elements or, in codec 2, a code for each tensor, and what it
+    /// counts there.
     struct Sent {
         std::vector<Bytes> tensors;
         std::vector<std::int32_t> weights;
         codec::Share share = codec::Share::kFull;
     };
-    struct Totals;
     [[nodiscard]] DeltaTensors train(std::uint32_t slot) const;
     [[nodiscard]] Sent run_slot(std::uint32_t slot, std::vector<std::vector<std::uint64_t>>& norms);
     void encode(std::uint32_t slot, std::size_t tensor, std::vector<float> delta, Sent& sent,
                 std::vector<std::uint64_t>& norms);
+    /// What a slot's delta is on the wire.
+    [[nodiscard]] std::uint64_t delta_bytes(const Sent& sent) const;
     void reset(std::uint32_t slot);
-    [[nodiscard]] Totals sum(std::size_t tensor, const std::vector<Sent>& deltas) const;
+    [[nodiscard]] static std::int64_t shares_of(const std::vector<Sent>& deltas);
+    /// The mean of a tensor's deltas, element by element: of f32 elements, and of codes.
+    [[nodiscard]] std::vector<float> mean_of_floats(std::size_t tensor,
+                                                    const std::vector<Sent>& deltas) const;
+    [[nodiscard]] std::vector<float> mean_of_codes(std::size_t tensor,
+                                                   const std::vector<Sent>& deltas) const;
     void outer_step(const std::vector<Sent>& deltas);
-    void publish(std::size_t tensor, const std::vector<float>& update);
+    void publish(std::size_t tensor, std::vector<float> update);
+    [[nodiscard]] std::uint64_t update_bytes() const;
     [[nodiscard]] std::size_t elements(std::size_t tensor) const;
     [[nodiscard]] double chance(std::uint32_t slot, std::uint32_t purpose) const;
 
@@ -93,11 +101,10 @@ class NetworkRounds {
     Digest seed_, program_root_, dataset_root_;
     std::uint64_t round_ = 0;
     engine::State base_;
-    std::vector<codec::TensorGrid> up_, down_;  ///< grids of deltas and of updates
-    std::vector<std::vector<float>> momentum_;
-    std::vector<std::vector<codec::Residual>> residuals_;  ///< slot, tensor
-    std::vector<std::vector<std::vector<float>>> left_;    ///< residuals of a trial: slot, tensor
-    std::vector<codec::Residual> update_residual_;
+    std::vector<codec::TensorGrid> up_;                           ///< grids of deltas
+    std::vector<std::vector<float>> momentum_, update_residual_;  ///< by tensor
+    std::vector<std::vector<codec::Residual>> residuals_;         ///< slot, tensor
+    std::vector<std::vector<std::vector<float>>> left_;  ///< residuals of a trial: slot, tensor
     std::vector<std::uint64_t> bounds_;
     std::vector<Sent> held_;
     WireBytes wire_;

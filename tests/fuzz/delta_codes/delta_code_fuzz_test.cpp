@@ -1,4 +1,4 @@
-// The decoders of compressed deltas, fed with mutated codes, random bytes and random tensors: no
+// The decoders of codec 2, fed with mutated codes, random bytes and random tensors: no
 // crash; what is accepted is what an encoder writes for the decoded values (one value, one
 // encoding), so a delta has one root.
 #include <gtest/gtest.h>
@@ -7,7 +7,6 @@
 #include <cmath>
 #include <random>
 
-#include "gym/codec/dense_code.hpp"
 #include "gym/codec/encode.hpp"
 #include "gym/codec/residual.hpp"
 #include "gym/codec/sparse_code.hpp"
@@ -73,16 +72,14 @@ class DeltaCodeFuzz : public ::testing::Test {
     }
 
     /// The values' own code: every integer that a code can hold is a float.
-    static Bytes encoded_again(Form form, const std::vector<std::int64_t>& values) {
+    static Bytes encoded_again(const std::vector<std::int64_t>& values) {
         std::vector<float> x(values.size());
         for (std::size_t i = 0; i < x.size(); ++i)
             x[i] = std::ldexp(static_cast<float>(values[i]), kGrid);
-        return encode(form, {x.size(), kGrid}, x, kNoBound, nullptr).code;
+        return encode({x.size(), kGrid}, x, kNoBound, nullptr).code;
     }
-    template <class Code>
-    void expect_canonical(Form form, std::size_t elements, const Bytes& bytes,
-                          std::uint64_t& accepted) {
-        const auto code = Code::decode({elements, kGrid}, bytes);
+    void expect_canonical(std::size_t elements, const Bytes& bytes, std::uint64_t& accepted) {
+        const auto code = SparseCode::decode({elements, kGrid}, bytes);
         if (!code.ok()) {
             ASSERT_FALSE(code.error().message.empty());
             return;
@@ -94,30 +91,22 @@ class DeltaCodeFuzz : public ::testing::Test {
         for (const std::int64_t value : values)
             norm += static_cast<std::uint64_t>(value * value);
         ASSERT_EQ(code->squared_norm(), norm) << "seed " << seed_;
-        ASSERT_EQ(encoded_again(form, values), bytes) << "seed " << seed_;
-    }
-    template <class Code>
-    void fuzz(Form form) {
-        std::uint64_t accepted = 0;
-        for (std::uint64_t i = 0; i < 3'000 * testing::test_scale(); ++i) {
-            const std::size_t elements = some_elements();
-            const Bytes valid =
-                encode(form, {elements, kGrid}, some_tensor(elements), kNoBound, nullptr).code;
-            expect_canonical<Code>(form, elements, valid, accepted);
-            expect_canonical<Code>(form, elements, mutate(valid), accepted);
-            expect_canonical<Code>(form, elements, random_bytes(valid.size()), accepted);
-            if (HasFatalFailure()) return;
-        }
-        EXPECT_GE(accepted, 3'000 * testing::test_scale());
+        ASSERT_EQ(encoded_again(values), bytes) << "seed " << seed_;
     }
 };
 
 TEST_F(DeltaCodeFuzz, Sparse) {
-    fuzz<SparseCode>(Form::kSparse);
-}
-
-TEST_F(DeltaCodeFuzz, Dense) {
-    fuzz<DenseCode>(Form::kDense);
+    std::uint64_t accepted = 0;
+    for (std::uint64_t i = 0; i < 3'000 * testing::test_scale(); ++i) {
+        const std::size_t elements = some_elements();
+        const Bytes valid =
+            encode({elements, kGrid}, some_tensor(elements), kNoBound, nullptr).code;
+        expect_canonical(elements, valid, accepted);
+        expect_canonical(elements, mutate(valid), accepted);
+        expect_canonical(elements, random_bytes(valid.size()), accepted);
+        if (HasFatalFailure()) return;
+    }
+    EXPECT_GE(accepted, 3'000 * testing::test_scale());
 }
 
 /// A residual that check() accepts is safe to encode with, whatever its bytes.
@@ -128,13 +117,12 @@ TEST_F(DeltaCodeFuzz, Residuals) {
         const TensorGrid tensor{elements, kGrid};
         const std::vector<float> x = some_tensor(elements);
         const Residual zero = Residual::zero(elements);
-        const Form form = below(2) == 0 ? Form::kDense : Form::kSparse;
-        const Residual valid = *encode(form, tensor, x, kNoBound, &zero).residual;
+        const Residual valid = *encode(tensor, x, kNoBound, &zero).residual;
         ASSERT_TRUE(check(tensor, valid).ok());
         const Residual mutated{mutate(valid.levels), mutate(valid.scales)};
         if (!check(tensor, mutated).ok()) continue;
         ++accepted;
-        ASSERT_TRUE(check(tensor, *encode(form, tensor, x, below(1000), &mutated).residual).ok());
+        ASSERT_TRUE(check(tensor, *encode(tensor, x, below(1000), &mutated).residual).ok());
     }
     EXPECT_GT(accepted, 0U);
 }

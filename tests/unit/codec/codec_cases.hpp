@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "gym/codec/dense_code.hpp"
 #include "gym/codec/encode.hpp"
 #include "gym/codec/reference.hpp"
 #include "gym/codec/sparse_code.hpp"
@@ -95,13 +94,12 @@ inline Residual random_residual(std::mt19937_64& random, std::uint64_t elements)
 }
 
 /// encode() by the definition of each element.
-inline Encoding encode_by_definition(Form form, const TensorGrid& tensor,
-                                     const std::vector<float>& x, std::uint64_t bound,
-                                     const Residual* incoming) {
+inline Encoding encode_by_definition(const TensorGrid& tensor, const std::vector<float>& x,
+                                     std::uint64_t bound, const Residual* incoming) {
     Encoding out;
     std::vector<std::vector<std::int32_t>> blocks;
     std::vector<std::vector<std::int32_t>> values;
-    out.code.resize(code_bytes(form, tensor.elements));
+    out.code.resize(sparse_code_bytes(tensor.elements));
     for (std::uint64_t b = 0; b < blocks_of(tensor.elements); ++b) {
         std::vector<std::int32_t> y, d;
         for (std::uint64_t i = b * kBlock; i < b * kBlock + block_elements(tensor.elements, b); ++i)
@@ -110,18 +108,12 @@ inline Encoding encode_by_definition(Form form, const TensorGrid& tensor,
                 incoming != nullptr ? static_cast<std::int8_t>(incoming->levels[i]) : 0,
                 incoming != nullptr ? incoming->scales[b] : 0));
         for (std::uint32_t i = 0; i < y.size(); ++i) {
-            d.push_back(form == Form::kSparse ? reference::sparse_value(y, i)
-                                              : reference::dense_value(y, i));
+            d.push_back(reference::sparse_value(y, i));
             out.squared_norm += static_cast<std::uint64_t>(std::int64_t{d.back()} * d.back());
         }
-        if (form == Form::kSparse) {
-            const auto indices = reference::sparse_indices(y);
-            for (std::uint32_t i = 0; i < kSparseBlockBytes; ++i)
-                out.code[sparse_block_offset(b) + i] = reference::sparse_byte(y, indices, i);
-        } else {
-            for (std::uint32_t i = 0; i < dense_block_bytes(y.size()); ++i)
-                out.code[b * kDenseBlockBytes + i] = reference::dense_byte(y, i);
-        }
+        const auto indices = reference::sparse_indices(y);
+        for (std::uint32_t i = 0; i < kSparseBlockBytes; ++i)
+            out.code[sparse_block_offset(b) + i] = reference::sparse_byte(y, indices, i);
         blocks.push_back(std::move(y));
         values.push_back(std::move(d));
     }
@@ -140,10 +132,9 @@ inline Encoding encode_by_definition(Form form, const TensorGrid& tensor,
     return out;
 }
 
-inline std::vector<std::int64_t> decoded(Form form, const TensorGrid& tensor, ByteView code) {
+inline std::vector<std::int64_t> decoded(const TensorGrid& tensor, ByteView code) {
     std::vector<std::int64_t> values(tensor.elements);
-    if (form == Form::kSparse) SparseCode::decode(tensor, code).value().add_to(values, 1);
-    if (form == Form::kDense) DenseCode::decode(tensor, code).value().add_to(values, 1);
+    SparseCode::decode(tensor, code).value().add_to(values, 1);
     return values;
 }
 

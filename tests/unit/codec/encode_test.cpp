@@ -1,4 +1,5 @@
 #include "codec_cases.hpp"
+#include "gym/codec/row_layout.hpp"
 #include "random_seed.hpp"
 
 namespace gym::codec {
@@ -13,32 +14,30 @@ void expect_equal(const Encoding& a, const Encoding& b) {
     EXPECT_EQ(a.residual, b.residual);
 }
 
-class EncodeTest : public ::testing::TestWithParam<Form> {
+class EncodeTest : public ::testing::Test {
   protected:
     std::mt19937_64 random_{testing::random_seed()};
 };
 
-TEST_P(EncodeTest, EveryLevelGivesTheBitsOfTheDefinition) {
+TEST_F(EncodeTest, EveryLevelGivesTheBitsOfTheDefinition) {
     for (const Case& c : cases(random_)) {
         const TensorGrid tensor{c.x.size(), kGrid};
         const Residual incoming = random_residual(random_, c.x.size());
         for (const Residual* residual : {static_cast<const Residual*>(nullptr), &incoming}) {
-            const std::uint64_t norm =
-                encode(GetParam(), tensor, c.x, kNoBound, residual).squared_norm;
+            const std::uint64_t norm = encode(tensor, c.x, kNoBound, residual).squared_norm;
             for (const std::uint64_t bound : {kNoBound, norm - norm / 3}) {
                 SCOPED_TRACE(c.name + (residual != nullptr ? " with a residual" : "") + ", bound " +
                              std::to_string(bound));
-                const Encoding expected =
-                    encode_by_definition(GetParam(), tensor, c.x, bound, residual);
+                const Encoding expected = encode_by_definition(tensor, c.x, bound, residual);
                 for (const kernels::Isa isa : levels())
-                    expect_equal(encode(GetParam(), tensor, c.x, bound, residual, isa), expected);
+                    expect_equal(encode(tensor, c.x, bound, residual, isa), expected);
                 if (HasFailure()) return;
             }
         }
     }
 }
 
-TEST_P(EncodeTest, EveryGridGivesTheBitsOfTheDefinition) {
+TEST_F(EncodeTest, EveryGridGivesTheBitsOfTheDefinition) {
     for (std::int32_t grid = kernels::kDeltaGridMin; grid <= kernels::kDeltaGridMax; ++grid) {
         SCOPED_TRACE(grid);
         auto x = random_bits(random_, 200);
@@ -46,21 +45,21 @@ TEST_P(EncodeTest, EveryGridGivesTheBitsOfTheDefinition) {
         x.insert(x.end(), near.begin(), near.end());
         const TensorGrid tensor{x.size(), grid};
         const Residual incoming = random_residual(random_, x.size());
-        const Encoding expected = encode_by_definition(GetParam(), tensor, x, kNoBound, &incoming);
+        const Encoding expected = encode_by_definition(tensor, x, kNoBound, &incoming);
         for (const kernels::Isa isa : levels())
-            expect_equal(encode(GetParam(), tensor, x, kNoBound, &incoming, isa), expected);
+            expect_equal(encode(tensor, x, kNoBound, &incoming, isa), expected);
     }
 }
 
 /// What arrives and what stays behind add up to what there was, within half a level.
-TEST_P(EncodeTest, NothingIsLostButHalfALevel) {
+TEST_F(EncodeTest, NothingIsLostButHalfALevel) {
     for (std::uint64_t i = 0; i < 20 * testing::test_scale(); ++i) {
         const auto x =
             random_delta(random_, 4096, std::ldexp(1.0F, -static_cast<int>(random_() % 12)));
         const TensorGrid tensor{x.size(), kGrid};
         const Residual zero = Residual::zero(x.size());
-        const Encoding out = encode(GetParam(), tensor, x, kNoBound, &zero);
-        const auto d = decoded(GetParam(), tensor, out.code);
+        const Encoding out = encode(tensor, x, kNoBound, &zero);
+        const auto d = decoded(tensor, out.code);
         for (std::size_t k = 0; k < x.size(); ++k) {
             const std::int64_t unit = std::int64_t{1} << out.residual->scales[k / kBlock];
             const std::int64_t left = static_cast<std::int8_t>(out.residual->levels[k]) * unit;
@@ -71,7 +70,7 @@ TEST_P(EncodeTest, NothingIsLostButHalfALevel) {
 }
 
 /// With feedback the sum of what arrives follows the sum of what was put in, however coarse a code.
-TEST_P(EncodeTest, FeedbackDeliversEverythingInTime) {
+TEST_F(EncodeTest, FeedbackDeliversEverythingInTime) {
     const std::size_t count = 1024;
     const auto x = random_delta(random_, count);
     const TensorGrid tensor{count, kGrid};
@@ -79,9 +78,9 @@ TEST_P(EncodeTest, FeedbackDeliversEverythingInTime) {
     std::vector<std::int64_t> arrived(count);
     const int rounds = 400;
     for (int round = 0; round < rounds; ++round) {
-        Encoding out = encode(GetParam(), tensor, x, kNoBound, &residual);
+        Encoding out = encode(tensor, x, kNoBound, &residual);
         residual = std::move(*out.residual);
-        const auto d = decoded(GetParam(), tensor, out.code);
+        const auto d = decoded(tensor, out.code);
         for (std::size_t i = 0; i < count; ++i)
             arrived[i] += d[i];
     }
@@ -94,24 +93,18 @@ TEST_P(EncodeTest, FeedbackDeliversEverythingInTime) {
     EXPECT_LT(std::sqrt(wrong / all), 0.2);
 }
 
-TEST_P(EncodeTest, ACodeIsAsLongAsItsTensorSays) {
+TEST_F(EncodeTest, ACodeIsAsLongAsItsTensorSays) {
     for (const Case& c : cases(random_)) {
         const TensorGrid tensor{c.x.size(), kGrid};
-        EXPECT_EQ(encode(GetParam(), tensor, c.x, kNoBound, nullptr).code.size(),
-                  code_bytes(GetParam(), c.x.size()));
+        EXPECT_EQ(encode(tensor, c.x, kNoBound, nullptr).code.size(),
+                  sparse_code_bytes(c.x.size()));
     }
 }
-
-INSTANTIATE_TEST_SUITE_P(Forms, EncodeTest, ::testing::Values(Form::kDense, Form::kSparse),
-                         [](const auto& form) {
-                             return form.param == Form::kDense ? "dense" : "sparse";
-                         });
 
 TEST(CodeSizes, AreWithinTheBounds) {
     const std::uint64_t elements = 124'000'000;
     EXPECT_LE(static_cast<double>(sparse_code_bytes(elements)) / elements, 0.026);
-    EXPECT_LE(static_cast<double>(dense_code_bytes(elements)) / elements, 0.52);
-    EXPECT_LE(1.05 * static_cast<double>(dense_code_bytes(elements)) / elements, 0.534);
+    EXPECT_LE(static_cast<double>(row_begin(1 + rows_of(elements))) / elements, 0.52);
     // Drawn units, 5 %, show their residuals.
     EXPECT_LE(0.05 * static_cast<double>(elements + blocks_of(elements)) / elements, 0.06);
 }

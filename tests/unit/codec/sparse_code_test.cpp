@@ -138,9 +138,9 @@ TEST(SparseCode, RangesOfBlocksAddUpToTheWhole) {
     std::mt19937_64 random(testing::random_seed());
     const auto x = random_delta(random, 100 * kBlock + 77);
     const TensorGrid tensor{x.size(), -20};
-    const Encoding encoding = encode(Form::kSparse, tensor, x, kNoBound, nullptr);
+    const Encoding encoding = encode(tensor, x, kNoBound, nullptr);
     const auto code = SparseCode::decode(tensor, encoding.code).value();
-    const auto whole = decoded(Form::kSparse, tensor, encoding.code);
+    const auto whole = decoded(tensor, encoding.code);
     std::vector<std::int64_t> parts;
     for (std::uint64_t first = 0; first < blocks_of(tensor.elements); first += 7) {
         std::vector<std::int64_t> part(

@@ -11,7 +11,7 @@ struct Delta {
     std::int64_t weight;
 };
 
-class SumTest : public ::testing::TestWithParam<Form> {
+class SumTest : public ::testing::Test {
   protected:
     static constexpr std::size_t kCount = 3 * kBlock + 5;
     static constexpr TensorGrid kTensor{kCount, -20};
@@ -19,18 +19,15 @@ class SumTest : public ::testing::TestWithParam<Form> {
 
     Delta delta(Share share) {
         const auto x = random_delta(random_, kCount);
-        Encoding out = encode(GetParam(), kTensor, x, 40'000'000'000, nullptr);
+        Encoding out = encode(kTensor, x, 40'000'000'000, nullptr);
         return {std::move(out.code), sum_weight(share, out.weight)};
     }
     static void add(std::vector<std::int64_t>& sums, const Delta& delta, std::int64_t sign = 1) {
-        if (GetParam() == Form::kSparse)
-            SparseCode::decode(kTensor, delta.code).value().add_to(sums, sign * delta.weight);
-        else
-            DenseCode::decode(kTensor, delta.code).value().add_to(sums, sign * delta.weight);
+        SparseCode::decode(kTensor, delta.code).value().add_to(sums, sign * delta.weight);
     }
 };
 
-TEST_P(SumTest, OrderDoesNotMatterAndWhatIsTakenOutWasNeverIn) {
+TEST_F(SumTest, OrderDoesNotMatterAndWhatIsTakenOutWasNeverIn) {
     std::vector<Delta> deltas;
     for (int i = 0; i < 9; ++i)
         deltas.push_back(delta(i % 4 == 0 ? Share::kLate : Share::kFull));
@@ -46,7 +43,7 @@ TEST_P(SumTest, OrderDoesNotMatterAndWhatIsTakenOutWasNeverIn) {
     EXPECT_EQ(forward, without);
 }
 
-TEST_P(SumTest, ALateDeltaCountsExactlyHalf) {
+TEST_F(SumTest, ALateDeltaCountsExactlyHalf) {
     Delta late = delta(Share::kLate);
     std::vector<std::int64_t> twice(kCount), once(kCount);
     add(twice, late);
@@ -55,11 +52,6 @@ TEST_P(SumTest, ALateDeltaCountsExactlyHalf) {
     add(once, late);
     EXPECT_EQ(twice, once);
 }
-
-INSTANTIATE_TEST_SUITE_P(Forms, SumTest, ::testing::Values(Form::kDense, Form::kSparse),
-                         [](const auto& form) {
-                             return form.param == Form::kDense ? "dense" : "sparse";
-                         });
 
 TEST(Mean, IsTheSumOverTheShares) {
     // Two deltas in time and a late one, each 24 grid units: (2 + 2 + 1) * 256 * 24 over 5 / 2.

@@ -1,4 +1,4 @@
-// Blocks of 1,024 elements of a compressed delta, on the instruction set asked for; every one gives
+// Blocks of 1,024 elements of a delta of codec 2, on the instruction set asked for; every one gives
 // the bits of delta_code.h. Pure; thread-safe. The caller's thread must round to nearest even
 // (float_environment.hpp) when it calls fixed_block().
 #pragma once
@@ -32,22 +32,8 @@ struct SparseBlock {
 /// @param y (1,024).
 [[nodiscard]] SparseBlock sparse_block(Isa isa, const int32_t* y);
 
-/// Levels of 1,024 elements, two in a byte (element 2 i in the low half, two's complement), and of
-/// each span of 64 its scale. A span of zeros has scale 0.
-/// @param y (1,024). @param levels (512). @param scales (16).
-void dense_block(Isa isa, const int32_t* y, uint8_t* levels, uint8_t* scales);
-
-/// Subtracts what a dense block decodes to, times 256 / 256 .. 0 / 256 (`weight`), in fine units.
-/// @param y (1,024).
-void subtract_dense(Isa isa, const uint8_t* levels, const uint8_t* scales, int32_t weight,
-                    int32_t* y);
-
 /// The residual of y: levels into `levels` (count), their scale returned.
 /// @param y (1,024), zero from `count` on.
 [[nodiscard]] int32_t residual_block(Isa isa, const int32_t* y, int64_t count, int8_t* levels);
-
-/// sum[i] += weight * level_i * 2^s_i for i < count.
-void add_dense(Isa isa, const uint8_t* levels, const uint8_t* scales, int64_t weight, int64_t count,
-               int64_t* sum);
 
 }  // namespace gym::kernels

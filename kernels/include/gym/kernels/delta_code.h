@@ -1,4 +1,4 @@
-// Compressed deltas, in scalar form: what every encoder of this project computes, element by
+// Codec 2, sparse deltas, in scalar form: what every encoder of this project computes, element by
 // element (docs/adr/0010-compressed-deltas.md). All arithmetic is on integers once fixed_point()
 // has placed a float on its tensor's grid; there is no rounding that another machine could do
 // otherwise.
@@ -6,8 +6,8 @@
 // A tensor has a grid exponent g, fixed in the round record. Two units of length:
 //   2^g      the grid: decoded deltas are integers in it
 //   2^(g-8)  fine: what an encoder computes in, so that a clip weight in 1/256 keeps it exact
-// Elements meet only in blocks of 1,024 (scales of dense codes: 64), and every element of a result
-// is a function of one block and of scalars.
+// Elements meet only in blocks of 1,024, and every element of a result is a function of one block
+// and of scalars.
 #pragma once
 
 #include "gym/kernels/f32.h"
@@ -39,29 +39,6 @@ GYM_HD int32_t magnitude(int32_t fine) {
 /// `value` with the sign of `fine`.
 GYM_HD int32_t with_sign_of(int32_t fine, int32_t value) {
     return fine < 0 ? -value : value;
-}
-
-// ---------------------------------------------------------------------------------------------
-// Dense codes: k * 2^s with -7 <= k <= 7, one s for 64 elements.
-
-inline constexpr int32_t kDenseScaleSpan = 64;
-inline constexpr int32_t kDenseLevelMax = 7;
-
-/// The smallest s in 0 .. 14 with amax < 7.5 * 2^s grid units; 14 if there is none, and then levels
-/// saturate.
-/// @param amax largest fine magnitude of the 64 elements.
-GYM_HD int32_t dense_scale(int32_t amax) {
-    int32_t s = 0;
-    while (s < kDeltaScaleMax && 2 * int64_t{amax} >= int64_t{15} << (s + kDeltaFraction))
-        ++s;
-    return s;
-}
-
-/// k: fine / 2^(s+8) to the nearest, halves away from zero, within +-7.
-GYM_HD int32_t dense_level(int32_t fine, int32_t s) {
-    const int32_t shift = s + kDeltaFraction;
-    const int32_t rounded = (magnitude(fine) + (1 << (shift - 1))) >> shift;
-    return with_sign_of(fine, rounded > kDenseLevelMax ? kDenseLevelMax : rounded);
 }
 
 // ---------------------------------------------------------------------------------------------

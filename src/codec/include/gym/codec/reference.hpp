@@ -7,9 +7,9 @@
 #include "gym/codec/tensor_grid.hpp"
 #include "gym/common/bytes.hpp"
 
-/// The definition once more, element by element and slow, as a dispute decides it: each function
-/// computes one byte of a code or one level of a residual from one block of y and scalars. Tests
-/// compare encode() with it; the contract's leaf computes the same (docs/adr/0010).
+/// The definition of codec 2 once more, element by element and slow, as a dispute would decide it:
+/// each function computes one byte of a code or one level of a residual from one block of y and
+/// scalars. Tests compare encode() with it.
 namespace gym::codec::reference {
 
 /// y of one element: fixed_point(x) + the incoming residual's level * 2^scale.
@@ -26,12 +26,8 @@ namespace gym::codec::reference {
 [[nodiscard]] std::uint8_t sparse_byte(std::span<const std::int32_t> y,
                                        std::span<const std::uint32_t> indices, std::uint32_t byte);
 
-/// Byte `byte` of the dense code of a block of y.
-[[nodiscard]] std::uint8_t dense_byte(std::span<const std::int32_t> y, std::uint32_t byte);
-
 /// The integer that element i of the block decodes to, in grid units.
 [[nodiscard]] std::int32_t sparse_value(std::span<const std::int32_t> y, std::uint32_t i);
-[[nodiscard]] std::int32_t dense_value(std::span<const std::int32_t> y, std::uint32_t i);
 
 /// Scale and level i of the residual of a block of what is left (y - weight * d).
 [[nodiscard]] std::uint8_t residual_scale(std::span<const std::int32_t> left);

@@ -7,8 +7,8 @@
 namespace gym::codec {
 
 /// How often a delta counts in a sum: a late one half. An aggregate's sum of a tensor is
-/// sum over deltas of share * clip weight * d, in units of 2^(g-9): SparseCode::add_to() and
-/// DenseCode::add_to() with this weight. Adding is associative and exact; a delta that is proven
+/// sum over deltas of share * clip weight * d, in units of 2^(g-9): SparseCode::add_to() with
+/// this weight. Adding is associative and exact; a delta that is proven
 /// faulty later is taken out with the negative weight.
 enum class Share : std::int64_t { kLate = 1, kFull = 2 };
 
