@@ -1915,6 +1915,7 @@ CREATE TABLE registry.job (
     adapt_steps boolean DEFAULT false NOT NULL,
     init_own boolean DEFAULT false NOT NULL,
     hold_drawn boolean DEFAULT false NOT NULL,
+    delta_bytes registry.counter,
     CONSTRAINT job_allowed CHECK (((cardinality(allowed) <= 1000) AND (((visibility)::text = 'allow-list'::text) OR (allowed = '{}'::registry.address[])))),
     CONSTRAINT job_challenge_ms_check CHECK ((challenge_ms > 0)),
     CONSTRAINT job_check CHECK (((workers_min >= 1) AND (workers_min <= slots_max))),
