@@ -16,8 +16,9 @@ uint32_t largest_magnitude(const float* x) {
 void unpack(const uint8_t* row, int32_t* levels) {
     GYM_VECTOR_LOOP
     for (int32_t i = 0; i < kRowElements / 2; ++i) {
-        levels[2 * i] = row_level_at(row, 2 * i);
-        levels[2 * i + 1] = row_level_at(row, 2 * i + 1);
+        const int32_t even = 2 * i;
+        levels[even] = row_level_at(row, even);
+        levels[even + 1] = row_level_at(row, even + 1);
     }
 }
 
@@ -45,8 +46,10 @@ void encode_dense_row(const float* end, const float* begin, int32_t count, uint8
     }
     row[0] = static_cast<uint8_t>(any == 0 ? 0 : s);
     GYM_VECTOR_LOOP
-    for (int32_t i = 0; i < kRowElements / 2; ++i)
-        row[1 + i] = static_cast<uint8_t>((levels[2 * i] & 15) | (levels[2 * i + 1] & 15) << 4);
+    for (int32_t i = 0; i < kRowElements / 2; ++i) {
+        const int32_t even = 2 * i;
+        row[1 + i] = static_cast<uint8_t>((levels[even] & 15) | (levels[even + 1] & 15) << 4);
+    }
 }
 
 void decode_dense_row(const uint8_t* row, int32_t count, float* x) {

@@ -6,8 +6,7 @@
 
 namespace gym::protocol {
 
-std::string too_large(std::uint64_t delta, std::uint64_t workers_min,
-                      const SizeLimits& limits) {
+std::string too_large(std::uint64_t delta, std::uint64_t workers_min, const SizeLimits& limits) {
     const std::string begin = "a delta of this job has " + memory_text(delta);
     if (delta > limits.blob_bytes)
         return begin + ", and this network takes blobs of at most " +

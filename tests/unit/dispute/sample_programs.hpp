@@ -85,9 +85,9 @@ struct Sample {
     const char* name;
     program::TrainConfig (*config)();
 };
-inline constexpr std::array kSamples{Sample{"gpt", gpt}, Sample{"llama", llama},
+inline constexpr std::array kSamples{Sample{"gpt", gpt},   Sample{"llama", llama},
                                      Sample{"full", full}, Sample{"classifier", classifier},
-                                     Sample{"mlp", mlp}, Sample{"dense", dense}};
+                                     Sample{"mlp", mlp},   Sample{"dense", dense}};
 
 /// Those that came later, for the tests of traces; games are played on the ones above.
 inline constexpr std::array kLaterSamples{Sample{"masked", masked}, Sample{"embed", embed},

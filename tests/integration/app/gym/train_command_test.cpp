@@ -230,14 +230,14 @@ TEST_F(TrainCommand, WeightsAndDataOfTwoTokenizersAreRefused) {
         ASSERT_EQ(built.exit_code, kOk) << built.err;
     }
     const auto run = [&](const char* data, std::vector<std::string> more) {
-        std::vector<std::string> arguments{"program", "run",     path("wide.gym"), "--data",
-                                           path(data), "--steps", "2"};
+        std::vector<std::string> arguments{"program", "run", path("wide.gym"), "--data", path(data),
+                                           "--steps", "2"};
         arguments.insert(arguments.end(), more.begin(), more.end());
         return gym(arguments);
     };
     ASSERT_EQ(run("own.tokens", {"--state", path("first")}).exit_code, kOk);
-    const auto exported = gym({"program", "export", path("wide.gym"), "--state", path("first"),
-                               "-o", path("folder")});
+    const auto exported = gym(
+        {"program", "export", path("wide.gym"), "--state", path("first"), "-o", path("folder")});
     ASSERT_EQ(exported.exit_code, kOk) << exported.err;
     ASSERT_TRUE(std::filesystem::exists(place_ / "folder/tokenizer.json"));
 

@@ -24,7 +24,7 @@ struct ModelWork {
     double evaluation_flops = 0;  ///< of a window of validation; 0: not known
     std::uint64_t tokens_per_step = 0;
     std::uint64_t parameters = 0;
-    std::uint64_t delta_bytes = 0;  ///< of each delta
+    std::uint64_t delta_bytes = 0;     ///< of each delta
     std::uint64_t memory_bytes = 0;    ///< of a worker: engine::memory_need()
     std::uint32_t context = 1;         ///< tokens of a window
     std::uint64_t schedule_steps = 0;  ///< where the learning rate's schedule ends; 0: anywhere

@@ -165,7 +165,7 @@ struct TrainConfig {
     OptimizerConfig optimizer;
     OuterConfig outer;
     DeltaCodec compression = DeltaCodec::kFloat;  ///< of the deltas that workers send
-    std::uint32_t batch = 8;  ///< windows per step, at most kBatchMax
+    std::uint32_t batch = 8;                      ///< windows per step, at most kBatchMax
     /// The step's windows go through the model in so many parts, whose gradients are summed
     /// exactly: less memory. Divides batch.
     std::uint32_t micro_batches = 1;

@@ -17,7 +17,7 @@ struct WaitingJob {
     std::int64_t unit_ms = 0;
     std::uint32_t slots_max = 1;
     std::uint32_t workers_min = 1;
-    std::uint64_t delta_bytes = 0;  ///< of each delta
+    std::uint64_t delta_bytes = 0;          ///< of each delta
     std::uint64_t worker_memory_bytes = 0;  ///< 0: unknown
 };
 /// Of the jobs that run, ascending by `since_ms` and id; at most `limit`. Only those that wait for
