@@ -229,7 +229,11 @@ void GamePosition::follow(const game::Move& move) {
             using One = std::decay_t<decltype(one)>;
             if constexpr (std::is_same_v<One, game::move::PickStep>)
                 step = static_cast<std::uint32_t>(one.to.after.index);
-            if constexpr (std::is_same_v<One, game::move::PickDelta>) delta = true;
+            if constexpr (std::is_same_v<One, game::move::PickDelta>) {
+                delta = true;
+                const auto header = dispute::decode_trace_header(one.header);
+                compressed = header.ok() && header->delta_codec != program::DeltaCodec::kFloat;
+            }
             if constexpr (std::is_same_v<One, game::move::DeclareOuter>) {
                 aggregate = true;
                 deltas = one.deltas.size();
@@ -359,7 +363,8 @@ std::string fault_text(const contracts::FaultFound& fault, const GamePosition& w
                ", its commitment: " + field_name(kSignerFields, fault.element);
     if (proof == "proveElement") return primitive_text(where) + ", element " + element;
     if (proof == "proveToken") return step_text(where) + ", token windows, element " + element;
-    if (proof == "proveDelta") return "the delta, word " + element;
+    if (proof == "proveDelta")
+        return (where.compressed ? "the delta, byte " : "the delta, word ") + element;
     if (proof == "proveRecord")
         return step_text(where) + ", its record: " + field_name(kRecordFields, fault.element);
     if (proof == "proveInput") return step_text(where) + ", input leaf " + element;
@@ -374,7 +379,8 @@ std::string value_text(const Digest& word, const contracts::FaultFound& fault,
     if (!bits) return word.hex();
     const std::string proof = name_of_selector(fault.move);
     if (proof == "proveElement" && where.shape) return typed_value(*bits, where.shape->dtype);
-    if (proof == "proveDelta" || proof == "proveOuter" || proof == "proveColumn")
+    if ((proof == "proveDelta" && !where.compressed) || proof == "proveOuter" ||
+        proof == "proveColumn")
         return typed_value(*bits, program::DType::kF32);
     return number(*bits);
 }

@@ -19,6 +19,7 @@ namespace gym::app {
 struct GamePosition {
     std::optional<std::uint32_t> step;
     bool delta = false;                 ///< the unit's delta instead of a step
+    bool compressed = false;            ///< it is of another codec than 0: elements are bytes
     std::optional<std::uint32_t> leaf;  ///< trace leaf
     std::optional<std::uint32_t> first_primitive;
     std::uint32_t primitives = 0;            ///< of the macro op; 0: token windows
