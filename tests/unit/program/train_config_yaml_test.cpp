@@ -6,6 +6,7 @@
 #include <fstream>
 #include <string>
 
+#include "gym/program/builder.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
 
