@@ -15,6 +15,10 @@ namespace {
 /// The base fee may rise until the opening is mined; what is left of the escrow comes back.
 constexpr std::uint64_t kEscrowMargin = 4;
 
+bool is_fault(game::GameStatus status) {
+    return status == game::GameStatus::kFaultProven || status == game::GameStatus::kFaultByClock;
+}
+
 Amount unlimited() {
     std::array<std::uint8_t, 32> bytes{};
     bytes.fill(0xFF);
@@ -86,6 +90,9 @@ class Challenger final : public Player {
         }
         if (now.on_chain.proven_at_s != 0) return settle(claim, now);
         if (now.state.status == game::GameStatus::kNone) return begin(claim, now);
+        // A fault that is proven is known of the unit, too: these answers are of two blocks, as a
+        // node gives them while it imports the second one. The next tick asks again.
+        if (is_fault(now.state.status)) return {};
         disputes_.emit("ended", claim, now.game,
                        "lost: " + std::string(game::to_string(now.state.status)));
         return disputes_.forget(claim);
