@@ -9,6 +9,7 @@
 #include "gym/engine/unit.hpp"
 #include "gym/kernels/f32.h"
 #include "gym/kernels/vector_ops.hpp"
+#include "gym/program/aggregate_parts.hpp"
 #include "gym/program/cost.hpp"
 #include "gym/program/train_program.hpp"
 #include "make_context.hpp"
@@ -19,29 +20,6 @@ namespace {
 
 using program::Program;
 using program::SlotKind;
-
-/// Constants of the train program.
-struct Rates {
-    float learning = 0;
-    float momentum = 0;
-};
-
-Result<float> constant_of(const Program& train, std::string_view name) {
-    const program::SlotId id = train.find_slot(name);
-    if (id == program::kNoSlot)
-        return fail(ErrorCode::kInvalidArgument,
-                    "not a train program: no constant '" + std::string(name) + "'");
-    float value = 0;
-    std::memcpy(&value, train.slot(id).value.data(), sizeof value);
-    return value;
-}
-
-Result<Rates> rates_of(const Program& train) {
-    Rates rates;
-    GYM_TRY(rates.learning, constant_of(train, program::kOuterLearningRate));
-    GYM_TRY(rates.momentum, constant_of(train, program::kOuterMomentum));
-    return rates;
-}
 
 std::string momentum_name(const std::string& param) {
     return std::string(program::kMomentumPrefix) + param;
@@ -62,11 +40,11 @@ struct Tile {
 class OuterStep {
   public:
     OuterStep(const kernels::Context& context, std::span<const Delta> deltas, std::size_t held,
-              const Rates& rates)
+              const program::OuterRates& rates)
         : context_(context), deltas_(deltas), timely_(deltas.size() - held) {
         is_weighted_ = held > 0 && timely_ > 0;
         const std::size_t shares = is_weighted_ ? deltas.size() + timely_ : deltas.size();
-        rates_ = {static_cast<float>(shares), rates.momentum, rates.learning};
+        rates_ = {static_cast<float>(shares), rates.momentum, rates.learning_rate};
     }
 
     /// Makes the parameter and its momentum those after the step.
@@ -205,7 +183,7 @@ Result<AggregateResult> run_aggregate(const Program& train, const State& base,
                     "more deltas are of the round before than there are");
     GYM_TRY(Program aggregate, program::aggregate_program(
                                    train, count, static_cast<std::uint32_t>(held), elements_max));
-    GYM_TRY(const Rates rates, rates_of(train));
+    GYM_TRY(const program::OuterRates rates, program::outer_rates(train));
     GYM_TRY(const kernels::Context context, make_context(options));
     AggregateResult result{std::move(aggregate), base, {}, {}, {}, {}, {}, 0};
     GYM_TRY(result.momentum, ordered_momentum(base, momentum));

@@ -145,6 +145,13 @@ SlotId delta_weights(Builder& b, std::uint32_t deltas, std::uint32_t held) {
 
 }  // namespace
 
+Result<OuterRates> outer_rates(const Program& train) {
+    OuterRates rates;
+    GYM_TRY(rates.learning_rate, outer_constant(train, kOuterLearningRate));
+    GYM_TRY(rates.momentum, outer_constant(train, kOuterMomentum));
+    return rates;
+}
+
 Result<Program> aggregate_program(const Program& train, std::uint32_t deltas, std::uint32_t held,
                                   std::uint64_t elements_max) {
     if (deltas < 1 || deltas > kDeltasMax)
@@ -154,11 +161,10 @@ Result<Program> aggregate_program(const Program& train, std::uint32_t deltas, st
         return fail(ErrorCode::kInvalidArgument, "of " + std::to_string(deltas) + " deltas, " +
                                                      std::to_string(held) +
                                                      " cannot be of the round before");
-    GYM_TRY(const float rate_value, outer_constant(train, kOuterLearningRate));
-    GYM_TRY(const float momentum_value, outer_constant(train, kOuterMomentum));
+    GYM_TRY(const OuterRates rates, outer_rates(train));
     Builder b;
-    const SlotId rate = b.constant(std::string(kOuterLearningRate), {1}, {rate_value});
-    const SlotId mu = b.constant(std::string(kOuterMomentum), {1}, {momentum_value});
+    const SlotId rate = b.constant(std::string(kOuterLearningRate), {1}, {rates.learning_rate});
+    const SlotId mu = b.constant(std::string(kOuterMomentum), {1}, {rates.momentum});
     const bool is_weighted = held > 0 && held < deltas;
     const SlotId count = b.scalar(static_cast<float>(is_weighted ? 2 * deltas - held : deltas));
     const SlotId weights = is_weighted ? delta_weights(b, deltas, held) : kNoSlot;

@@ -4,9 +4,9 @@
 #include <array>
 
 #include "access_rows.hpp"
+#include "delta_bytes_row.hpp"
 #include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
-#include "gym/protocol/delta_size.hpp"
 #include "gym/registry/pauses.hpp"
 
 namespace gym::registry {
@@ -89,8 +89,7 @@ std::optional<JobArtifacts> to_artifacts(const db::Row& row) {
     out.parameters = row.get<std::uint64_t>("parameters");
     out.worker_memory_bytes =
         row.get<std::optional<std::uint64_t>>("worker_memory_bytes").value_or(0);
-    out.delta_bytes = row.get<std::optional<std::uint64_t>>("delta_bytes")
-                          .value_or(protocol::plain_delta_bytes(out.parameters));
+    out.delta_bytes = delta_bytes_of(row);
     return out;
 }
 

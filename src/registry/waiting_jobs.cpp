@@ -1,6 +1,6 @@
 #include "gym/registry/waiting_jobs.hpp"
 
-#include "gym/protocol/delta_size.hpp"
+#include "delta_bytes_row.hpp"
 namespace gym::registry {
 
 Result<std::vector<WaitingJob>> waiting_jobs(db::Transaction& tx, UnixMs now_ms,
@@ -18,12 +18,10 @@ Result<std::vector<WaitingJob>> waiting_jobs(db::Transaction& tx, UnixMs now_ms,
     std::vector<WaitingJob> out;
     out.reserve(rows.size());
     for (const db::Row row : rows)
-        out.push_back(
-            {row.get<Digest>("id"), row.get<UnixMs>("since_ms"), row.get<std::int64_t>("unit_ms"),
-             row.get<std::uint32_t>("slots_max"), row.get<std::uint32_t>("workers_min"),
-             row.get<std::optional<std::uint64_t>>("delta_bytes")
-                 .value_or(protocol::plain_delta_bytes(row.get<std::uint64_t>("parameters"))),
-             row.get<std::uint64_t>("worker_memory_bytes")});
+        out.push_back({row.get<Digest>("id"), row.get<UnixMs>("since_ms"),
+                       row.get<std::int64_t>("unit_ms"), row.get<std::uint32_t>("slots_max"),
+                       row.get<std::uint32_t>("workers_min"), delta_bytes_of(row),
+                       row.get<std::uint64_t>("worker_memory_bytes")});
     return out;
 }
 

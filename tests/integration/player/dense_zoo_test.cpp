@@ -65,8 +65,7 @@ TEST_F(DenseZoo, ALevelThatNoEncoderWrites) {
     expect_wrong_byte(at);
 }
 
-TEST_F(DenseZoo, AnotherCodeOfTheSameZeros) {
-    // Levels of 0 with a scale: the elements are the same, the root is another.
+TEST_F(DenseZoo, ARowOfZerosThatKeepsItsScale) {
     Bytes delta = right_delta();
     const std::size_t row = codec::row_begin(1);
     std::fill_n(delta.begin() + static_cast<std::ptrdiff_t>(row) + 1, 32, std::uint8_t{0});

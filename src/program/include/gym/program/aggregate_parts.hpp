@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "gym/common/result.hpp"
 #include "gym/program/program.hpp"
 
 namespace gym::program {
@@ -22,5 +23,13 @@ struct AggregatePart {
 /// @param elements_max of a tensor. @pre 1 <= deltas <= elements_max.
 [[nodiscard]] std::vector<AggregatePart> aggregate_parts(const Program& train, std::uint32_t deltas,
                                                          std::uint64_t elements_max);
+
+/// The constants of a train program that its outer step goes by.
+struct OuterRates {
+    float learning_rate = 0;
+    float momentum = 0;
+};
+/// @errors kInvalidArgument: not a train program, naming the constant that it lacks.
+[[nodiscard]] Result<OuterRates> outer_rates(const Program& train);
 
 }  // namespace gym::program
