@@ -1,11 +1,12 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <string>
 #include <utility>
 
+#include "gym/codec/row_layout.hpp"
 #include "gym/commit/merkle.hpp"
 #include "gym/commit/tensor_root.hpp"
+#include "gym/engine/outer_state.hpp"
 #include "gym/engine/unit.hpp"
 #include "gym/kernels/f32.h"
 #include "gym/kernels/vector_ops.hpp"
@@ -21,18 +22,24 @@ namespace {
 using program::Program;
 using program::SlotKind;
 
-std::string momentum_name(const std::string& param) {
-    return std::string(program::kMomentumPrefix) + param;
-}
-
-/// Elements of all deltas that are summed together: few enough to stay in a cache.
+/// Elements of all deltas that are summed together: few enough to stay in a cache, and whole rows.
 constexpr std::uint64_t kTile = 512;
+static_assert(kTile % codec::kRowElements == 0);
 
 /// What a tile needs of all deltas; one a thread.
 struct Tile {
     explicit Tile(std::size_t deltas) : rows(deltas * kTile) {}
     std::vector<float> rows;  ///< of each delta kTile elements
-    std::array<float, kTile> sums{}, base{}, momentum{};
+    std::array<float, kTile> sums{}, base{}, momentum{}, residual{};
+};
+
+/// What the step of one parameter changes. Without an update, residual and update are empty.
+struct Moved {
+    Bytes& base;
+    Bytes& momentum;
+    std::span<std::uint8_t> residual;
+    std::span<std::uint8_t> update;  ///< the whole update
+    std::uint64_t row = 0;           ///< the parameter's first row in it
 };
 
 /// The aggregate program's ops (program::aggregate_program()) on some elements at a time: with
@@ -47,9 +54,9 @@ class OuterStep {
         rates_ = {static_cast<float>(shares), rates.momentum, rates.learning_rate};
     }
 
-    /// Makes the parameter and its momentum those after the step.
-    void run(std::size_t parameter, Bytes& base, Bytes& momentum) const {
-        const std::uint64_t elements = base.size() / sizeof(float);
+    /// Makes the parameter, and what the outer state has of it, those after the step.
+    void run(std::size_t parameter, const Moved& moved) const {
+        const std::uint64_t elements = moved.base.size() / sizeof(float);
         const std::uint64_t tiles = (elements + kTile - 1) / kTile;
         context_.pool().parallel_for(
             static_cast<std::int64_t>(tiles), 1, [&](kernels::LoopChunk chunk) {
@@ -59,7 +66,7 @@ class OuterStep {
                     const std::uint64_t first = t * kTile;
                     const std::uint64_t count = std::min(kTile, elements - first);
                     sum(parameter, first, count, tile);
-                    step(first, count, tile, base, momentum);
+                    step(first, count, tile, moved);
                 }
             });
     }
@@ -77,16 +84,27 @@ class OuterStep {
                              static_cast<std::int64_t>(deltas_.size()), kTile,
                              {0, static_cast<std::int64_t>(count)}, tile.sums.data());
     }
-    void step(std::uint64_t first, std::uint64_t count, Tile& tile, Bytes& base,
-              Bytes& momentum) const {
+    void step(std::uint64_t first, std::uint64_t count, Tile& tile, const Moved& moved) const {
         const std::size_t at = first * sizeof(float), size = count * sizeof(float);
-        std::memcpy(tile.base.data(), base.data() + at, size);
-        std::memcpy(tile.momentum.data(), momentum.data() + at, size);
-        kernels::outer_step(context_.isa(), tile.sums.data(), rates_,
-                            static_cast<std::int64_t>(count), tile.base.data(),
-                            tile.momentum.data());
-        std::memcpy(base.data() + at, tile.base.data(), size);
-        std::memcpy(momentum.data() + at, tile.momentum.data(), size);
+        std::memcpy(tile.base.data(), moved.base.data() + at, size);
+        std::memcpy(tile.momentum.data(), moved.momentum.data() + at, size);
+        if (moved.update.empty()) {
+            step_of(tile.base, tile.momentum, tile.sums, count);
+        } else {
+            std::memcpy(tile.residual.data(), moved.residual.data() + at, size);
+            step_of(tile.residual, tile.momentum, tile.sums, count);
+            publish_rows(context_.isa(), {tile.residual.data(), count}, {tile.base.data(), count},
+                         moved.update, moved.row + first / codec::kRowElements);
+            std::memcpy(moved.residual.data() + at, tile.residual.data(), size);
+        }
+        std::memcpy(moved.base.data() + at, tile.base.data(), size);
+        std::memcpy(moved.momentum.data() + at, tile.momentum.data(), size);
+    }
+    /// @param target the base or, of a program with an update, the residual, which becomes u.
+    void step_of(std::array<float, kTile>& target, std::array<float, kTile>& momentum,
+                 const std::array<float, kTile>& sums, std::uint64_t count) const {
+        kernels::outer_step(context_.isa(), sums.data(), rates_, static_cast<std::int64_t>(count),
+                            target.data(), momentum.data());
     }
 
     const kernels::Context& context_;
@@ -96,32 +114,20 @@ class OuterStep {
     kernels::OuterRates rates_{};
 };
 
-/// The momentum as the step begins from it, in the order of the parameters.
-Result<State> ordered_momentum(const State& base, const State& momentum) {
-    if (momentum.tensors.empty()) return zero_momentum(base);
-    State out;
-    for (const StateTensor& param : base.tensors) {
-        const std::string name = momentum_name(param.name);
-        const StateTensor* tensor = momentum.find(name);
-        if (tensor == nullptr)
-            return fail(ErrorCode::kShapeMismatch, "no tensor '" + name + "' was given");
-        if (tensor->dtype != param.dtype || tensor->dims != param.dims ||
-            tensor->bytes.size() != param.bytes.size())
-            return fail(ErrorCode::kShapeMismatch,
-                        "tensor '" + name + "' is not like its parameter");
-        out.tensors.push_back(*tensor);
+/// Runs the step over all parameters of the base, in place.
+void move_all(const OuterStep& step, State& base, State& outer) {
+    const std::size_t params = base.tensors.size();
+    const bool has_update = outer.tensors.size() > params;
+    std::uint64_t row = 1;
+    for (std::size_t i = 0; i < params; ++i) {
+        Moved moved{base.tensors[i].bytes, outer.tensors[i].bytes, {}, {}, row};
+        if (has_update) {
+            moved.residual = outer.tensors[params + i].bytes;
+            moved.update = outer.tensors.back().bytes;
+        }
+        step.run(i, moved);
+        row += codec::rows_of(base.tensors[i].bytes.size() / sizeof(float));
     }
-    return out;
-}
-
-/// A delta that was decoded for another program has other tensors.
-Status check_fits(const State& base, const Delta& delta) {
-    bool fits = delta.parameters() == base.tensors.size();
-    for (std::size_t i = 0; fits && i < base.tensors.size(); ++i)
-        fits = delta.elements(i) * sizeof(float) == base.tensors[i].bytes.size();
-    if (fits) return {};
-    return fail(ErrorCode::kShapeMismatch,
-                "delta " + delta.root().hex() + " does not have the program's parameters");
 }
 
 Digest batch_root(std::span<const Delta> deltas, std::size_t held) {
@@ -155,15 +161,6 @@ void commit_to(std::span<const Delta> deltas, std::size_t held, unsigned threads
 
 }  // namespace
 
-State zero_momentum(const State& base) {
-    State momentum = base;
-    for (StateTensor& tensor : momentum.tensors) {
-        tensor.name = momentum_name(tensor.name);
-        std::ranges::fill(tensor.bytes, std::uint8_t{0});
-    }
-    return momentum;
-}
-
 Result<AggregateResult> run_aggregate(const Program& train, const State& base,
                                       const State& momentum, std::span<const Delta> deltas,
                                       std::size_t held, const EngineOptions& options,
@@ -186,10 +183,8 @@ Result<AggregateResult> run_aggregate(const Program& train, const State& base,
     GYM_TRY(const program::OuterRates rates, program::outer_rates(train));
     GYM_TRY(const kernels::Context context, make_context(options));
     AggregateResult result{std::move(aggregate), base, {}, {}, {}, {}, {}, 0};
-    GYM_TRY(result.momentum, ordered_momentum(base, momentum));
-    const OuterStep step(context, deltas, held, rates);
-    for (std::size_t i = 0; i < params.size(); ++i)
-        step.run(i, result.base.tensors[i].bytes, result.momentum.tensors[i].bytes);
+    GYM_TRY(result.momentum, ordered_outer_state(train, base, momentum));
+    move_all(OuterStep(context, deltas, held, rates), result.base, result.momentum);
     commit_to(deltas, held, options.threads, result);
     result.flops = program::flops_per_step(result.program);
     return result;

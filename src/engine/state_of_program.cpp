@@ -60,6 +60,15 @@ Status check_tensor(const Slot& slot, const StateTensor& tensor) {
                                                slot.name + "' " + program::to_string(slot.dims));
 }
 
+Status check_fits(const State& base, const Delta& delta) {
+    bool fits = delta.parameters() == base.tensors.size();
+    for (std::size_t i = 0; fits && i < base.tensors.size(); ++i)
+        fits = delta.elements(i) * sizeof(float) == base.tensors[i].bytes.size();
+    if (fits) return {};
+    return fail(ErrorCode::kShapeMismatch,
+                "delta " + delta.root().hex() + " does not have the program's parameters");
+}
+
 Status check_state(const Program& program, std::span<const SlotId> slots, const State& state) {
     if (slots.size() != state.tensors.size())
         return fail(ErrorCode::kShapeMismatch,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gym/common/result.hpp"
+#include "gym/engine/delta.hpp"
 #include "gym/engine/state.hpp"
 #include "gym/program/program.hpp"
 
@@ -22,6 +23,9 @@ namespace gym::engine {
 Status check_tensor(const program::Slot& slot, const StateTensor& tensor);
 Status check_state(const program::Program& program, std::span<const program::SlotId> slots,
                    const State& state);
+
+/// @errors kShapeMismatch: the delta was decoded for a program with other parameters.
+Status check_fits(const State& base, const Delta& delta);
 
 /// The tensors of `state` that `program` asks for by name: a program cut out of another needs
 /// fewer.

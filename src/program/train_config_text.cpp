@@ -178,6 +178,8 @@ std::string train_config_text(const TrainConfig& config) {
     w.end_section();
     if (config.compression != DeltaCodec::kFloat)
         w.key("compression", std::string(name_of(config.compression)).c_str());
+    if (config.update != UpdateCodec::kNone)
+        w.key("update", std::string(name_of(config.update)).c_str());
     return std::move(w).text();
 }
 

@@ -300,6 +300,10 @@ Status read_training(YamlMap& map, bool preset, TrainConfig& config) {
         GYM_TRY(const std::string name, map.choice("compression", {"none", "dense-4bit"}));
         GYM_TRY(config.compression, delta_codec_named(name));
     }
+    if (map.has("update")) {
+        GYM_TRY(const std::string name, map.choice("update", {"none", "dense-4bit"}));
+        GYM_TRY(config.update, update_codec_named(name));
+    }
     return Keys(map, preset)
         .required_integer("batch", config.batch, {1, kBatchMax})
         .integer("micro_batches", config.micro_batches, {1, kMicroBatchesMax})

@@ -78,6 +78,8 @@ class TrainWriter {
         b_.constant(std::string(kOuterMomentum), {1}, {static_cast<float>(config_.outer.momentum)});
         if (config_.compression != DeltaCodec::kFloat)
             b_.constant(std::string(kDeltaCodec), {1}, {static_cast<float>(config_.compression)});
+        if (config_.update != UpdateCodec::kNone)
+            b_.constant(std::string(kUpdateCodec), {1}, {static_cast<float>(config_.update)});
         b_.output(std::string(kLossOutput), loss);
         b_.output(std::string(kGradNormOutput), norm);
         b_.output(std::string(kLogitsOutput), logits_);
@@ -272,6 +274,9 @@ Result<Program> train_program(const TrainConfig& config) {
     GYM_CHECK(check_model(config.model));
     GYM_CHECK(check_optimizer(config.optimizer));
     GYM_CHECK(check_outer(config.outer));
+    GYM_CHECK(
+        require(config.update == UpdateCodec::kNone || config.compression == DeltaCodec::kDense,
+                "update: dense-4bit needs compression: dense-4bit, too"));
     GYM_CHECK(require(config.batch >= 1 && config.batch <= kBatchMax, "batch must be 1 to 65536"));
     GYM_CHECK(require(config.micro_batches >= 1 && config.micro_batches <= kMicroBatchesMax &&
                           config.batch % config.micro_batches == 0,

@@ -255,6 +255,52 @@ TEST(ModelFile, ReadsHowDeltasAreCompressed) {
     EXPECT_NE(program_root(program), program_root(train_program(plain).value()));
 }
 
+TEST(ModelFile, ReadsHowTheUpdateIsPublished) {
+    const std::string compressed = kModel + "compression: dense-4bit\n";
+    const auto plain = parse_train_config(compressed, "test").value();
+    EXPECT_EQ(plain.update, UpdateCodec::kNone);
+    EXPECT_EQ(parse_train_config(compressed + "update: none\n", "test")->update,
+              UpdateCodec::kNone);
+    const auto packed = parse_train_config(compressed + "update: dense-4bit\n", "test").value();
+    EXPECT_EQ(packed.update, UpdateCodec::kDense);
+    EXPECT_EQ(parse_train_config(train_config_text(packed), "text")->update, UpdateCodec::kDense);
+    EXPECT_EQ(train_config_text(plain).find("update"), std::string::npos);
+    const auto other = parse_train_config(compressed + "update: zip\n", "test");
+    EXPECT_NE(other.error().message.find("dense-4bit"), std::string::npos);
+
+    const Program program = train_program(packed).value();
+    EXPECT_EQ(update_codec(program).value(), UpdateCodec::kDense);
+    EXPECT_EQ(delta_codec(program).value(), DeltaCodec::kDense);
+    EXPECT_EQ(update_codec(train_program(plain).value()).value(), UpdateCodec::kNone);
+    EXPECT_NE(program_root(program), program_root(train_program(plain).value()));
+
+    const auto alone = parse_train_config(kModel + "update: dense-4bit\n", "test").value();
+    const auto refused = train_program(alone);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_NE(refused.error().message.find("needs compression: dense-4bit"), std::string::npos)
+        << refused.error().message;
+}
+
+TEST(ModelFile, AnUpdateCodecThatNobodyKnowsIsRefused) {
+    const auto codec_of = [](float update, bool has_deltas) {
+        Builder b;
+        const SlotId x = b.param("x", {1}, {Init::Kind::kConstant, 0});
+        b.constant(std::string(kUpdateCodec), {1}, {update});
+        if (has_deltas) b.constant(std::string(kDeltaCodec), {1}, {1});
+        b.set_next(x, b.add(x, x));
+        return update_codec(b.build().value());
+    };
+    EXPECT_EQ(codec_of(1, true).value(), UpdateCodec::kDense);
+    for (const float number : {0.0F, 2.0F, 1.5F}) {
+        const auto codec = codec_of(number, true);
+        ASSERT_FALSE(codec.ok()) << number;
+        EXPECT_NE(codec.error().message.find("update.codec"), std::string::npos);
+    }
+    const auto alone = codec_of(1, false);
+    ASSERT_FALSE(alone.ok());
+    EXPECT_NE(alone.error().message.find("delta.codec"), std::string::npos);
+}
+
 TEST(ModelFile, ACodecThatNobodyKnowsIsRefused) {
     for (const float number : {0.0F, 2.0F, 1.5F}) {
         Builder b;

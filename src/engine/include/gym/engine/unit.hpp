@@ -121,7 +121,7 @@ struct UnitResult {
 struct AggregateResult {
     program::Program program;  ///< the outer step over this number of deltas, derived from `train`
     State base;
-    State momentum;
+    State momentum;  ///< the outer state (outer_state.hpp): with an update, more than momenta
     Digest base_root;
     Digest momentum_root;
     std::vector<StepRecord> records;  ///< one: state_root = root over base then momentum tensors
@@ -129,12 +129,14 @@ struct AggregateResult {
     std::uint64_t flops = 0;
 };
 
-/// The outer step as a unit of its own: exact mean of `deltas` (in slot order) and Nesterov.
+/// The outer step as a unit of its own: exact mean of `deltas` (in slot order) and Nesterov. Of a
+/// program with an update (program::update_codec()) the step moves the residual to u, and the base
+/// by what the rows of u say (publish_rows()); they are the update in the new outer state.
 /// @param held how many of them, the last ones, are of the round before
 /// (program::aggregate_program()).
 /// @param train the job's train program, whose outer constants and parameters define the step; not
 /// an aggregate program, which is derived here and returned.
-/// @param momentum the state after the last round; empty: zeros (round 0).
+/// @param momentum the outer state after the last round; empty: zeros (round 0).
 /// @errors kInvalidArgument: no deltas, more than program::kDeltasMax, or not a train program;
 /// kShapeMismatch: base, momentum or a delta is not the program's.
 /// @param elements_max as of program::aggregate_program().
@@ -143,7 +145,7 @@ struct AggregateResult {
     std::span<const Delta> deltas, std::size_t held = 0, const EngineOptions& options = {},
     std::uint64_t elements_max = program::kSlotElementsMax);
 
-/// All-zero momentum shaped like `base`.
+/// All-zero momentum shaped like `base`: of a program without an update, its zero_outer_state().
 [[nodiscard]] State zero_momentum(const State& base);
 
 }  // namespace gym::engine

@@ -8,6 +8,7 @@
 #include "gym/common/result.hpp"
 #include "gym/program/delta_codec.hpp"
 #include "gym/program/program.hpp"
+#include "gym/program/update_codec.hpp"
 
 namespace gym::program {
 
@@ -165,6 +166,7 @@ struct TrainConfig {
     OptimizerConfig optimizer;
     OuterConfig outer;
     DeltaCodec compression = DeltaCodec::kFloat;  ///< of the deltas that workers send
+    UpdateCodec update = UpdateCodec::kNone;      ///< of what moves the base; needs compression
     std::uint32_t batch = 8;                      ///< windows per step, at most kBatchMax
     /// The step's windows go through the model in so many parts, whose gradients are summed
     /// exactly: less memory. Divides batch.
