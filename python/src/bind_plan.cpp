@@ -46,8 +46,9 @@ Result<PlannedJob> plan_job(const client::ApiClient& api, YamlText text, bool is
     GYM_TRY(plan::Draft draft, plan::read_draft(std::move(text)));
     if (!draft.spec.model)
         return fail(ErrorCode::kInvalidArgument, "the job's model must be inlined");
-    GYM_TRY(const auto config, program::read_train_config(*draft.spec.model));
+    GYM_TRY(auto config, program::read_train_config(*draft.spec.model));
     GYM_CHECK(draft.spec.model->finish());
+    GYM_CHECK(plan::compress_deltas(draft, config));
     GYM_TRY(const Digest dataset, Digest::parse(draft.spec.dataset));
     GYM_TRY(const plan::Facts facts, facts_of(api, dataset));
     GYM_TRY(auto work, plan::model_work(config));

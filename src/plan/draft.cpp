@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "gym/plan/units.hpp"
+#include "gym/program/delta_codec.hpp"
 #include "gym/program/train_program.hpp"
 
 namespace gym::plan {
@@ -22,6 +23,8 @@ constexpr std::array<Placeholder, 5> kPlaceholders{{{"rounds", "1"},
                                                     {"price_per_pflop", "1"},
                                                     {"budget", "1"}}};
 static_assert(registry::kJobSlotsMax == 1'024 && registry::kJobStepsMax == 32'768);
+
+constexpr const char* kCompressionPath = "model.compression";
 
 template <class Parse>
 auto read_with(YamlMap& map, const char* key, Parse parse) -> decltype(parse(std::string())) {
@@ -100,6 +103,7 @@ void leave_open(const OpenTraining& open, const program::OptimizerConfig& optimi
         work.schedule_steps = 0;
     }
     if (open.outer) work.outer_momentum.reset();
+    work.compression_chosen = draft.compresses;
 }
 
 Result<bool> leaves_outer_open(const Draft& draft) {
@@ -107,11 +111,20 @@ Result<bool> leaves_outer_open(const Draft& draft) {
     return !written;
 }
 
+Status compress_deltas(Draft& draft, program::TrainConfig& config) {
+    if (!draft.needs_plan()) return {};
+    GYM_TRY(const bool written, draft.text.has(kCompressionPath));
+    if (written) return {};
+    draft.compresses = true;
+    config.compression = program::DeltaCodec::kDense;
+    return draft.text.set(kCompressionPath, program::name_of(config.compression));
+}
+
 Result<std::string> complete(const Draft& draft, const Plan& plan) {
     YamlText text = draft.text;
     for (const Reason& reason : plan.reasons) {
         // A preset's outer step is in the text; that the plan chose one says that it is open.
-        if (reason.term.starts_with("outer.")) {
+        if (reason.term.starts_with("outer.") || reason.term == kCompressionTerm) {
             GYM_CHECK(text.set("model." + reason.term, reason.value));
             continue;
         }

@@ -8,7 +8,10 @@
 #include "gym/common/ppm.hpp"
 #include "gym/engine/delta.hpp"
 #include "gym/engine/memory.hpp"
+#include "gym/engine/outer_state.hpp"
 #include "gym/program/cost.hpp"
+#include "gym/program/update_codec.hpp"
+#include "gym/protocol/delta_size.hpp"
 
 namespace gym::plan {
 namespace {
@@ -123,6 +126,11 @@ Result<ModelWork> model_work(const program::TrainConfig& config) {
     out.evaluation_flops = static_cast<double>(program::flops_per_step(evaluation)) / config.batch;
     out.parameters = program::parameter_count(train);
     GYM_TRY(out.delta_bytes, engine::delta_bytes(train));
+    GYM_TRY(out.state_bytes, engine::state_bytes_max(train));
+    GYM_TRY(const program::UpdateCodec update, program::update_codec(train));
+    out.fetched_bytes = update == program::UpdateCodec::kNone
+                            ? protocol::plain_delta_bytes(out.parameters)
+                            : out.delta_bytes;
     GYM_TRY(const engine::MemoryNeed need, engine::memory_need(train));
     out.memory_bytes = need.total();
     out.context = config.model.context;
@@ -181,6 +189,7 @@ Result<Estimate> estimate(const registry::JobTerms& terms, const ModelWork& work
     Estimate out;
     out.memory_bytes = work.memory_bytes;
     out.delta_bytes = work.delta_bytes;
+    out.fetched_bytes = work.fetched_bytes;
     GYM_TRY(const Amount unit, multiplied(Amount(work.flops_per_step), terms.steps));
     GYM_TRY(const Amount round, multiplied(unit, terms.slots_max));
     GYM_TRY(const Amount flops, multiplied(round, terms.rounds));

@@ -292,7 +292,8 @@ std::optional<OuterStep> outer_step(std::uint64_t rounds) {
 
 Status check_sizes(const registry::JobTerms& terms, const ModelWork& work, const Facts& facts) {
     if (!facts.sizes) return {};
-    const std::string why = protocol::too_large(work.delta_bytes, terms.workers_min, *facts.sizes);
+    const std::string why =
+        protocol::too_large({work.delta_bytes, work.state_bytes}, terms.workers_min, *facts.sizes);
     return why.empty() ? Status() : Status(refused(why));
 }
 

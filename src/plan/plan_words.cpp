@@ -7,6 +7,7 @@
 #include "gym/common/memory.hpp"
 #include "gym/common/plural.hpp"
 #include "gym/plan/units.hpp"
+#include "gym/program/delta_codec.hpp"
 
 namespace gym::plan {
 namespace {
@@ -147,6 +148,10 @@ std::vector<Reason> reasons_of(const Inputs& in, const Plan& plan, const BudgetC
         out.push_back({kOuterRateTerm, fmt::format("{}", plan.outer->learning_rate), few_rounds});
         out.push_back({kOuterMomentumTerm, fmt::format("{}", plan.outer->momentum), few_rounds});
     }
+    if (in.work.compression_chosen)
+        out.push_back({kCompressionTerm, std::string(program::name_of(program::DeltaCodec::kDense)),
+                       "workers send 0.52 bytes a parameter instead of 4; --set "
+                       "model.compression=none sends them whole"});
     return out;
 }
 

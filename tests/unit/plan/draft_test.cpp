@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "sample_facts.hpp"
 
 namespace gym::plan {
@@ -111,6 +113,36 @@ TEST(Draft, TheOuterStepOfAFewRoundsIsWrittenWhereItWasLeftOpen) {
     EXPECT_FALSE(leaves_outer_open(inlined).value());
     EXPECT_NE(complete(inlined, plan).value().find("momentum: 0.4"), std::string::npos);
     EXPECT_EQ(complete(inlined, plan).value().find("momentum: 0.9"), std::string::npos);
+}
+
+TEST(Draft, APlannedJobThatNamesNoCompressionCompressesItsDeltas) {
+    auto draft = draft_of(kBegin + "tokens: 1e9\n").value();
+    program::TrainConfig config;
+    ASSERT_TRUE(compress_deltas(draft, config).ok());
+    EXPECT_EQ(config.compression, program::DeltaCodec::kDense);
+    ModelWork work = sample_work();
+    leave_open({}, {}, draft, work);
+    const auto plan = make_plan(draft.wishes, draft.fixed, work, sample_facts(8)).value();
+    EXPECT_TRUE(std::ranges::any_of(
+        plan.reasons, [](const Reason& reason) { return reason.term == kCompressionTerm; }));
+    const std::string whole = complete(draft, plan).value();
+    auto spec = registry::parse_job_spec(whole, "completed").value();
+    EXPECT_EQ(spec.model->string("compression").value(), "dense-4bit") << whole;
+}
+
+TEST(Draft, ACompressionThatIsWrittenStands) {
+    for (const std::string& written :
+         {kBegin + "rounds: 3\nslots: 2\nsteps_per_round: 4\nprice_per_pflop: 2\nbudget: 40\n",
+          std::string("name: wishes\nmodel: {batch: 2, compression: none}\n"
+                      "dataset: text.txt\ntokens: 1e9\n")}) {
+        auto draft = draft_of(written).value();
+        const std::string before = draft.text.text();
+        program::TrainConfig config;
+        ASSERT_TRUE(compress_deltas(draft, config).ok());
+        EXPECT_EQ(config.compression, program::DeltaCodec::kFloat);
+        EXPECT_EQ(draft.text.text(), before);
+        EXPECT_FALSE(draft.compresses);
+    }
 }
 
 TEST(Draft, MistakesNameTheLineOfTheFile) {

@@ -250,6 +250,7 @@ Result<ResolvedJob> resolve_job(const JobText& given, const AskFacts& ask_facts,
     GYM_TRY(auto model, inlined.map("model"));
     GYM_TRY(job.config, program::read_train_config(model));
     GYM_CHECK(model.finish());
+    GYM_CHECK(plan::compress_deltas(draft, job.config));
     if (const Status status = check_network(job); !status.ok()) return status.error().in(origin);
     GYM_CHECK(load_dataset(given, draft.spec, lookup, job, draft.text));
     if (given.documents_apart) GYM_CHECK(keep_documents_apart(job, ask_separator, draft.text));

@@ -32,6 +32,7 @@ struct Draft {
         std::uint32_t job_steps = 0, unit_steps = 0;
     };
     std::optional<WarmUps> follow = {};
+    bool compresses = false;  ///< nobody wrote the compression of deltas: see compress_deltas()
 
     [[nodiscard]] bool needs_plan() const { return wishes.any() || !fixed.complete(); }
 };
@@ -47,6 +48,13 @@ void leave_open(const OpenTraining& open, const program::OptimizerConfig& optimi
 /// Whether the job's model, which is inlined, leaves its outer step open.
 /// @errors kMalformed for a text that is not YAML.
 [[nodiscard]] Result<bool> leaves_outer_open(const Draft& draft);
+
+/// Gives a job whose terms are planned, and whose model is inlined and names no `compression`, the
+/// one that costs no loss worth mentioning (docs/TESTING.md, "Losses with compressed deltas"):
+/// dense-4bit.
+/// @param config of that model, which says the same afterwards.
+/// @errors kInvalidArgument for a text that is not a YAML mapping.
+[[nodiscard]] Status compress_deltas(Draft& draft, program::TrainConfig& config);
 
 /// @errors as registry::parse_job_spec() for what is written; kInvalidArgument for a wish that is
 /// not one.

@@ -25,11 +25,14 @@ struct ModelWork {
     std::uint64_t tokens_per_step = 0;
     std::uint64_t parameters = 0;
     std::uint64_t delta_bytes = 0;     ///< of each delta
+    std::uint64_t fetched_bytes = 0;   ///< of what brings a worker the next base state
+    std::uint64_t state_bytes = 0;     ///< of the largest state that a node fetches; 0: not known
     std::uint64_t memory_bytes = 0;    ///< of a worker: engine::memory_need()
     std::uint32_t context = 1;         ///< tokens of a window
     std::uint64_t schedule_steps = 0;  ///< where the learning rate's schedule ends; 0: anywhere
     /// Momentum of the outer step that the model file writes; absent: the plan chooses the step.
     std::optional<double> outer_momentum = 0.0;
+    bool compression_chosen = false;  ///< of the deltas; nobody wrote it
     /// FLOPs of an aggregate over so many deltas.
     std::function<Result<std::uint64_t>(const registry::AggregateSize&)> aggregate_flops;
 };
@@ -48,10 +51,11 @@ struct SecondsRange {
 };
 
 struct Estimate {
-    double flops = 0;                ///< of all training units
-    std::uint64_t tokens = 0;        ///< that they train on
-    std::uint64_t memory_bytes = 0;  ///< that a worker needs
-    std::uint64_t delta_bytes = 0;   ///< that a worker sends in a round
+    double flops = 0;                 ///< of all training units
+    std::uint64_t tokens = 0;         ///< that they train on
+    std::uint64_t memory_bytes = 0;   ///< that a worker needs
+    std::uint64_t delta_bytes = 0;    ///< that a worker sends in a round
+    std::uint64_t fetched_bytes = 0;  ///< that it fetches in a round, after its first
     /// The same with the workers that are live now, if no others come; absent: they are not known.
     std::optional<std::uint64_t> tokens_today;
     Amount compute_wei;

@@ -75,6 +75,7 @@ struct OuterStep {
 // Terms that a job file has below `model`.
 inline constexpr const char* kOuterRateTerm = "outer.learning_rate";
 inline constexpr const char* kOuterMomentumTerm = "outer.momentum";
+inline constexpr const char* kCompressionTerm = "compression";
 
 /// A term of the plan and the rule that made it.
 struct Reason {
