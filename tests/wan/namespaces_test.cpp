@@ -61,6 +61,8 @@ class WanNamespaces : public ::testing::Test {
     void SetUp() override {
         for (const std::string& netns : {a_, b_}) {
             const auto made = ip({"netns", "add", netns});
+            ASSERT_TRUE(made.ok() || made.error().code != ErrorCode::kNotFound)
+                << "`ip` of Debian's iproute2 is missing: run make setup";
             if (!made.ok()) GTEST_SKIP() << "no network namespace: " << made.error().message;
         }
         if (::access("/dev/net/tun", R_OK | W_OK) != 0)
