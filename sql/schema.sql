@@ -1160,6 +1160,8 @@ CREATE FUNCTION registry.model_jobs(blob bytea) RETURNS SETOF bytea
     WHERE ARRAY[r.base_state_blob::bytea, r.momentum_blob::bytea, r.next_base_blob::bytea,
                 r.next_momentum_blob::bytea, r.aggregate_program_blob::bytea] @> ARRAY[blob]
     UNION
+    SELECT r.job_id::bytea FROM registry.round r WHERE r.next_update_blob = blob
+    UNION
     SELECT u.job_id::bytea FROM registry.unit u WHERE u.delta_root = blob
 $$;
 
@@ -1916,6 +1918,7 @@ CREATE TABLE registry.job (
     init_own boolean DEFAULT false NOT NULL,
     hold_drawn boolean DEFAULT false NOT NULL,
     delta_bytes registry.counter,
+    state_bytes registry.counter,
     CONSTRAINT job_allowed CHECK (((cardinality(allowed) <= 1000) AND (((visibility)::text = 'allow-list'::text) OR (allowed = '{}'::registry.address[])))),
     CONSTRAINT job_challenge_ms_check CHECK ((challenge_ms > 0)),
     CONSTRAINT job_check CHECK (((workers_min >= 1) AND (workers_min <= slots_max))),
@@ -2780,6 +2783,7 @@ CREATE TABLE registry.round (
     validation_loss double precision,
     aggregated_at_ms bigint,
     closed_at_ms bigint,
+    next_update_blob registry.digest,
     CONSTRAINT round_check CHECK (((state = 'recorded'::text) OR (num_nonnulls(opened_at_ms, unit_deadline_ms) = 2))),
     CONSTRAINT round_check1 CHECK (((state = ANY (ARRAY['recorded'::text, 'open'::text])) OR (num_nonnulls(sealed_at_ms, commitments_root, commitment_count) = 3))),
     CONSTRAINT round_check2 CHECK (((state = ANY (ARRAY['recorded'::text, 'open'::text, 'sealed'::text])) OR (num_nonnulls(posted_block, beacon_block) = 2))),
@@ -3429,6 +3433,10 @@ CREATE INDEX round_next_base ON registry.round USING btree (next_base_root) WHER
 -- Name: round_open; Type: INDEX; Schema: registry; Owner: -
 
 CREATE INDEX round_open ON registry.round USING btree (job_id) WHERE (state <> 'closed'::text);
+
+-- Name: round_updates; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX round_updates ON registry.round USING btree (next_update_blob) WHERE (next_update_blob IS NOT NULL);
 
 -- Name: unit_busy; Type: INDEX; Schema: registry; Owner: -
 

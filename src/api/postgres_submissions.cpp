@@ -10,6 +10,7 @@
 #include "gym/common/printable.hpp"
 #include "gym/dispute/network_limit.hpp"
 #include "gym/engine/delta.hpp"
+#include "gym/engine/outer_state.hpp"
 #include "gym/engine/state_layout.hpp"
 #include "gym/ledger/ledger.hpp"
 #include "gym/licence/licence.hpp"
@@ -43,7 +44,7 @@ struct CheckedSpec {
     records::JobOrder order;  ///< that the owner must have signed
     std::optional<registry::InitialWeights> init;
     engine::StateLayout parameters;
-    std::uint64_t delta_bytes = 0;
+    protocol::JobBytes bytes;
     licence::Use use = licence::Use::kCommercial;
 };
 
@@ -110,7 +111,8 @@ Result<CheckedSpec> check_spec(const Submission& submission, const Amount& price
                                     records::order_nonce(submission.idempotency_key));
     out.init = submitted.init;
     out.parameters = engine::parameter_layout(built);
-    GYM_TRY(out.delta_bytes, engine::delta_bytes(built));
+    GYM_TRY(out.bytes.delta, engine::delta_bytes(built));
+    GYM_TRY(out.bytes.state, engine::state_bytes_max(built));
     out.use = submitted.spec.use;
     return out;
 }
@@ -167,12 +169,11 @@ Status check_data_price(const registry::Job& job, const Amount& most) {
                     "' in the job file or pass --max-data-price to `gym job submit`");
 }
 
-/// A model whose deltas the coordinator would not take: it would pause the job.
+/// A model whose blobs the coordinator would not take: it would pause the job.
 Status check_sizes(db::Transaction& tx, const CheckedSpec& spec) {
     GYM_TRY(const auto limits, registry::published_size_limits(tx));
     if (!limits) return {};  // then the coordinator pauses the job and says why
-    const std::string why =
-        protocol::too_large(spec.delta_bytes, spec.job.terms.workers_min, *limits);
+    const std::string why = protocol::too_large(spec.bytes, spec.job.terms.workers_min, *limits);
     return why.empty() ? Status() : Status(fail(ErrorCode::kInvalidArgument, why));
 }
 

@@ -101,8 +101,8 @@ std::uint64_t slots_of_round(std::uint64_t slots_max, std::uint64_t delta_bytes,
 
 std::optional<std::string> size_pause(const registry::Job& job, const SizeLimits& limits) {
     if (job.status != JobStatus::kRunning) return std::nullopt;
-    const std::string why =
-        protocol::too_large(job.artifacts->delta_bytes, job.terms.workers_min, limits);
+    const std::string why = protocol::too_large(
+        {job.artifacts->delta_bytes, job.artifacts->state_bytes}, job.terms.workers_min, limits);
     if (why.empty()) return std::nullopt;
     return std::string(registry::kSizePause) + why + ", then `gym job resume`, or cancel the job";
 }

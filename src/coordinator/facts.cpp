@@ -21,6 +21,7 @@ Result<std::shared_ptr<const RoundInputs>> Facts::round_inputs(db::Transaction& 
     out->train.dataset_blob = dataset.blob;
     out->train.base_state_blob = stored.base.blob;
     out->momentum_blob = stored.momentum.blob;
+    GYM_TRY(out->train.base_steps, registry::steps_to_base(tx, job_id, round));
     rounds_.keep(key, out);
     return std::shared_ptr<const RoundInputs>(std::move(out));
 }

@@ -183,7 +183,7 @@ Result<AggregateResult> run_aggregate(const Program& train, const State& base,
     GYM_TRY(const program::OuterRates rates, program::outer_rates(train));
     GYM_TRY(const kernels::Context context, make_context(options));
     AggregateResult result{std::move(aggregate), base, {}, {}, {}, {}, {}, 0};
-    GYM_TRY(result.momentum, ordered_outer_state(train, base, momentum));
+    GYM_TRY(result.momentum, outer_state_before_step(train, base, momentum));
     move_all(OuterStep(context, deltas, held, rates), result.base, result.momentum);
     commit_to(deltas, held, options.threads, result);
     result.flops = program::flops_per_step(result.program);

@@ -41,6 +41,34 @@ Result<StateTensor> zero_update(const Program& train, const State& base) {
     return StateTensor{std::string(kUpdateTensor), commit::DType::kU8, {size}, std::move(bytes)};
 }
 
+/// The tensor of this name, which has to be like another one.
+Result<const StateTensor*> find_like(const State& given, const std::string& name,
+                                     const StateTensor& like) {
+    const StateTensor* found = given.find(name);
+    if (found == nullptr)
+        return fail(ErrorCode::kShapeMismatch, "no tensor '" + name + "' was given");
+    if (found->dtype == like.dtype && found->dims == like.dims &&
+        found->bytes.size() == like.bytes.size())
+        return found;
+    return fail(ErrorCode::kShapeMismatch,
+                "tensor '" + name + "' does not have the program's shape");
+}
+
+Status copy_named(const State& given, const State& base, std::string_view prefix, State& outer) {
+    for (const StateTensor& param : base.tensors) {
+        GYM_TRY(const StateTensor* const tensor,
+                find_like(given, std::string(prefix) + param.name, param));
+        outer.tensors.push_back(*tensor);
+    }
+    return {};
+}
+
+/// As encode_state() writes it, contents included.
+std::uint64_t encoded_bytes(std::size_t name, std::size_t rank, std::uint64_t content) {
+    constexpr std::uint64_t kFixed = 4 + 1 + 1;  // length of the name, dtype, rank
+    return kFixed + name + 8 * rank + content;
+}
+
 }  // namespace
 
 State zero_momentum(const State& base) {
@@ -59,20 +87,33 @@ Result<State> zero_outer_state(const Program& train, const State& base) {
     return outer;
 }
 
-Result<State> ordered_outer_state(const Program& train, const State& base, const State& given) {
-    GYM_TRY(State outer, zero_outer_state(train, base));
-    if (given.tensors.empty()) return outer;
-    for (StateTensor& tensor : outer.tensors) {
-        const StateTensor* found = given.find(tensor.name);
-        if (found == nullptr)
-            return fail(ErrorCode::kShapeMismatch, "no tensor '" + tensor.name + "' was given");
-        if (found->dtype != tensor.dtype || found->dims != tensor.dims ||
-            found->bytes.size() != tensor.bytes.size())
-            return fail(ErrorCode::kShapeMismatch,
-                        "tensor '" + tensor.name + "' does not have the program's shape");
-        tensor.bytes = found->bytes;
-    }
+Result<State> outer_state_before_step(const Program& train, const State& base, const State& given) {
+    if (given.tensors.empty()) return zero_outer_state(train, base);
+    GYM_TRY(const UpdateCodec codec, program::update_codec(train));
+    State outer;
+    GYM_CHECK(copy_named(given, base, program::kMomentumPrefix, outer));
+    if (codec == UpdateCodec::kNone) return outer;
+    GYM_CHECK(copy_named(given, base, kResidualPrefix, outer));
+    GYM_TRY(StateTensor update, zero_update(train, base));
+    const auto before = find_like(given, update.name, update);
+    if (!before.ok()) return before.error();
+    outer.tensors.push_back(std::move(update));
     return outer;
+}
+
+Result<std::uint64_t> state_bytes_max(const Program& train) {
+    GYM_TRY(const UpdateCodec codec, program::update_codec(train));
+    static_assert(program::kMomentumPrefix.size() == kResidualPrefix.size());
+    const std::uint64_t copies = codec == UpdateCodec::kNone ? 1 : 2;
+    std::uint64_t bytes = encode_state({}).size();
+    for (const program::SlotId id : train.slots_of(SlotKind::kParam)) {
+        const program::Slot& param = train.slot(id);
+        bytes += copies * encoded_bytes(kResidualPrefix.size() + param.name.size(),
+                                        param.dims.size(), program::size_bytes(param));
+    }
+    if (codec == UpdateCodec::kNone) return bytes;
+    GYM_TRY(const std::uint64_t update, delta_bytes(train));
+    return bytes + encoded_bytes(kUpdateTensor.size(), 1, update);
 }
 
 ByteView update_of(const State& outer) {

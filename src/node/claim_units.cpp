@@ -2,6 +2,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "gym/execution/run.hpp"
@@ -67,8 +69,9 @@ class ClaimUnits final : public player::UnitSource {
         std::vector<Digest> blobs{claim.base_state_blob, claim.momentum_blob};
         for (const protocol::IncludedDelta& delta : claim.deltas)
             blobs.push_back(delta.delta_root);
+        std::ranges::copy(loader_.take_released(), std::back_inserter(blobs));
         for (const Digest& blob : blobs) {
-            if (blob.is_zero() || claims_.needs(blob)) continue;
+            if (blob.is_zero() || claims_.needs(blob) || loader_.keeps(blob)) continue;
             const Status removed = cache_.store().remove(blob);
             if (!removed.ok())
                 spdlog::warn("{}: a blob was not removed: {}", protocol::name_unit(claim.key),

@@ -1,5 +1,7 @@
 #include "gym/node/unit_inputs.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <string>
 #include <utility>
 
@@ -8,6 +10,8 @@
 #include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
 #include "gym/program/train_program.hpp"
+#include "gym/program/update_codec.hpp"
+#include "updated_base.hpp"
 
 namespace gym::node {
 namespace {
@@ -79,17 +83,40 @@ Result<execution::TrainInputs> InputLoader::load_train(const protocol::RoundReco
         dataset_ = std::make_shared<const blob::Dataset>(std::move(dataset));
     }
     out.dataset = dataset_;
-    GYM_TRY(out.base, load_base(record, *out.program, inputs.base_state_blob, progress));
+    GYM_TRY(out.base, load_base(record, *out.program, inputs, progress));
     return out;
 }
 
 Result<engine::State> InputLoader::load_base(const protocol::RoundRecord& record,
                                              const program::Program& train,
-                                             const Digest& base_state_blob,
+                                             const records::UnitInputs& inputs,
                                              const rpc::BlobCache::Progress& progress) {
-    GYM_TRY(engine::State base, load_state(base_state_blob, record.base_state_root, progress));
+    GYM_TRY(const program::UpdateCodec update, program::update_codec(train));
+    const bool has_updates = update != program::UpdateCodec::kNone;
+    if (has_updates) GYM_CHECK(make_base(record, train, inputs, progress));
+    GYM_TRY(engine::State base,
+            load_state(inputs.base_state_blob, record.base_state_root, progress));
     GYM_CHECK(check_dispute_roots(record, train, base));
+    if (has_updates) {
+        GYM_TRY(const auto released,
+                kept_.keep(record.job_id, record.round, inputs.base_state_blob));
+        released_.insert(released_.end(), released.begin(), released.end());
+    }
     return base;
+}
+
+Status InputLoader::make_base(const protocol::RoundRecord& record, const program::Program& train,
+                              const records::UnitInputs& inputs,
+                              const rpc::BlobCache::Progress& progress) {
+    const auto made = updated_base(cache_, train, inputs, progress);
+    const std::string name = "the base state of round " + std::to_string(record.round);
+    if (made.ok()) {
+        if (*made > 0) spdlog::info("{} is made of an earlier one by {} updates", name, *made);
+        return {};
+    }
+    if (made.error().code == ErrorCode::kCancelled) return made.error();
+    spdlog::warn("{} is fetched whole: {}", name, made.error().message);
+    return {};
 }
 
 Result<std::shared_ptr<const program::Program>> InputLoader::load_program(

@@ -6,12 +6,15 @@
 
 namespace gym::protocol {
 
-std::string too_large(std::uint64_t delta, std::uint64_t workers_min, const SizeLimits& limits) {
-    const std::string begin = "a delta of this job has " + memory_text(delta);
-    if (delta > limits.blob_bytes)
-        return begin + ", and this network takes blobs of at most " +
-               memory_text(limits.blob_bytes) + ": ask its operator to raise blob_bytes_max";
-    const std::uint64_t at_once = std::max<std::uint64_t>(limits.deltas_bytes / delta, 1);
+std::string too_large(const JobBytes& job, std::uint64_t workers_min, const SizeLimits& limits) {
+    const std::string begin = "a delta of this job has " + memory_text(job.delta);
+    const std::string limit = ", and this network takes blobs of at most " +
+                              memory_text(limits.blob_bytes) +
+                              ": ask its operator to raise blob_bytes_max";
+    if (job.delta > limits.blob_bytes) return begin + limit;
+    if (job.state > limits.blob_bytes)
+        return "a state of this job has " + memory_text(job.state) + limit;
+    const std::uint64_t at_once = std::max<std::uint64_t>(limits.deltas_bytes / job.delta, 1);
     if (at_once >= workers_min) return {};
     return begin + ", and this network aggregates no more than " + std::to_string(at_once) +
            " of them at once, where the job demands " + std::to_string(workers_min) +

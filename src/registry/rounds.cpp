@@ -1,5 +1,6 @@
 #include "gym/registry/rounds.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace gym::registry {
@@ -38,6 +39,7 @@ Result<Round> to_round(const db::Row& row) {
     out.beacon = row.get<std::optional<Digest>>("beacon");
     out.next_base = optional_state(row, "next_base");
     out.next_momentum = optional_state(row, "next_momentum");
+    out.next_update_blob = row.get<std::optional<Digest>>("next_update_blob");
     out.aggregate_program_root = row.get<std::optional<Digest>>("aggregate_program_root");
     out.aggregate_program_blob = row.get<std::optional<Digest>>("aggregate_program_blob");
     out.validation_loss = row.get<std::optional<double>>("validation_loss");
@@ -174,6 +176,24 @@ Result<std::vector<Round>> open_rounds(db::Transaction& tx, const Digest& job_id
     return to_rounds(rows);
 }
 
+Result<std::vector<records::BaseStep>> steps_to_base(db::Transaction& tx, const Digest& job_id,
+                                                     std::uint64_t round) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("SELECT base_state_blob, next_base_blob, next_update_blob FROM registry.round "
+                    "WHERE job_id = $1 AND round < $2 ORDER BY round DESC LIMIT $3",
+                    {job_id, round, records::kBaseStepsMax}));
+    std::vector<records::BaseStep> out;
+    for (const db::Row row : rows) {
+        const auto base = row.get<Digest>(0);
+        const auto update = row.get<std::optional<Digest>>(2);
+        if (row.get<std::optional<Digest>>(1) == base) continue;  // a round without deltas
+        if (!update) break;
+        out.push_back({base, *update});
+    }
+    std::ranges::reverse(out);
+    return out;
+}
+
 Result<std::optional<Round>> last_round(db::Transaction& tx, const Digest& job_id) {
     GYM_TRY(const auto row, tx.exec_optional("SELECT * FROM registry.round WHERE job_id = $1 ORDER "
                                              "BY round DESC LIMIT 1",
@@ -226,12 +246,12 @@ Status set_aggregated(db::Transaction& tx, const Digest& job_id, std::uint64_t r
             tx.exec("UPDATE registry.round SET state = 'aggregated', next_base_root = $3, "
                     "next_base_blob = $4, next_momentum_root = $5, next_momentum_blob = $6, "
                     "aggregate_program_root = $7, aggregate_program_blob = $8, validation_loss = "
-                    "$9, aggregated_at_ms = $10 "
+                    "$9, aggregated_at_ms = $10, next_update_blob = $11 "
                     "WHERE job_id = $1 AND round = $2 AND state = 'verifying'",
                     {job_id, round, outcome.next_base.root, outcome.next_base.blob,
                      outcome.next_momentum.root, outcome.next_momentum.blob,
                      outcome.aggregate_program_root, outcome.aggregate_program_blob,
-                     outcome.validation_loss, now_ms}));
+                     outcome.validation_loss, now_ms, outcome.next_update_blob}));
     return expect_step(rows, job_id, round, "aggregated");
 }
 

@@ -8,6 +8,11 @@ void write(const records::UnitInputs& inputs, v1::UnitInputs& out) {
     if (inputs.dataset_blob) out.set_dataset_blob(text_of(*inputs.dataset_blob));
     out.set_base_state_blob(text_of(inputs.base_state_blob));
     if (inputs.momentum_blob) out.set_momentum_blob(text_of(*inputs.momentum_blob));
+    for (const records::BaseStep& step : inputs.base_steps) {
+        v1::BaseStep& item = *out.add_base_steps();
+        item.set_base_blob(text_of(step.base_blob));
+        item.set_update_blob(text_of(step.update_blob));
+    }
 }
 
 Result<records::UnitInputs> read(const v1::UnitInputs& in) {
@@ -16,6 +21,14 @@ Result<records::UnitInputs> read(const v1::UnitInputs& in) {
     GYM_TRY(out.dataset_blob, read_optional<Digest>("dataset_blob", in.dataset_blob()));
     GYM_TRY(out.base_state_blob, wire::read<Digest>("base_state_blob", in.base_state_blob()));
     GYM_TRY(out.momentum_blob, read_optional<Digest>("momentum_blob", in.momentum_blob()));
+    if (static_cast<std::uint32_t>(in.base_steps_size()) > records::kBaseStepsMax)
+        return fail(ErrorCode::kMalformed, "base_steps: too many");
+    for (const v1::BaseStep& item : in.base_steps()) {
+        GYM_TRY(const Digest base, wire::read<Digest>("base_steps.base_blob", item.base_blob()));
+        GYM_TRY(const Digest update,
+                wire::read<Digest>("base_steps.update_blob", item.update_blob()));
+        out.base_steps.push_back({base, update});
+    }
     return out;
 }
 

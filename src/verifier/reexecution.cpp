@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "gym/engine/outer_state.hpp"
 #include "gym/execution/run.hpp"
 #include "gym/program/train_program.hpp"
 
@@ -43,23 +44,27 @@ Result<engine::Delta> load_delta(node::DeltaLoader& deltas, const program::Progr
     return decoded;
 }
 
+/// What the outer step begins from beside the base state.
+Result<engine::State> outer_state_of(node::InputLoader& loader, const records::VerifyTask& task,
+                                     const program::Program& train, const engine::State& base) {
+    const Digest& root = task.record.momentum_root;
+    if (task.inputs.momentum_blob) return loader.load_state(*task.inputs.momentum_blob, root);
+    GYM_TRY(engine::State zero, engine::zero_outer_state(train, base));
+    if (engine::state_root(zero) == root) return zero;
+    return fail(ErrorCode::kMismatch,
+                "the task is without the momentum that its round record names");
+}
+
 /// The outer step: its results are the next base state and the next momentum. A game about it goes
 /// by the record's trace root, as it does for train units.
 Result<Reexecution> reexecute_aggregate(node::InputLoader& loader, node::DeltaLoader& delta_loader,
                                         const records::VerifyTask& task,
                                         const crypto::Signature& challenge,
                                         const ReexecutionOptions& options) {
-    const auto& [program_blob, dataset_blob, base_blob, momentum_blob] = task.inputs;
     execution::AggregateInputs inputs;
-    GYM_TRY(inputs.program, loader.load_program(task.record, program_blob));
-    GYM_TRY(inputs.base, loader.load_base(task.record, *inputs.program, base_blob));
-    if (momentum_blob) {
-        GYM_TRY(inputs.momentum, loader.load_state(*momentum_blob, task.record.momentum_root));
-    } else if (engine::state_root(engine::zero_momentum(inputs.base)) !=
-               task.record.momentum_root) {
-        return fail(ErrorCode::kMismatch,
-                    "the task is without the momentum that its round record names");
-    }
+    GYM_TRY(inputs.program, loader.load_program(task.record, task.inputs.program_blob));
+    GYM_TRY(inputs.base, loader.load_base(task.record, *inputs.program, task.inputs));
+    GYM_TRY(inputs.momentum, outer_state_of(loader, task, *inputs.program, inputs.base));
     for (const protocol::IncludedDelta& delta : task.deltas) {
         GYM_TRY(engine::Delta decoded,
                 load_delta(delta_loader, *inputs.program, task,

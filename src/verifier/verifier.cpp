@@ -1,5 +1,7 @@
 #include "gym/verifier/verifier.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "accusation.hpp"
@@ -171,8 +173,8 @@ void VerifierImpl::accuse(const records::VerifyTask& task, const PendingReport& 
         challenge(task.unit, accuse_unit(coordinator_, *options_.chain, task));
 }
 
-/// Drops what only this unit's round needs, unless it is played for. Program and dataset stay for
-/// the next one.
+/// Drops what only this unit's round needs, unless it is played for or the next base state is made
+/// of it. Program and dataset stay for the next one.
 Status VerifierImpl::release(const records::VerifyTask& task) {
     std::vector<Digest> blobs;
     for (const protocol::IncludedDelta& delta : task.deltas)
@@ -182,8 +184,9 @@ Status VerifierImpl::release(const records::VerifyTask& task) {
         blobs.push_back(task.inputs.base_state_blob);
         if (task.inputs.momentum_blob) blobs.push_back(*task.inputs.momentum_blob);
     }
+    std::ranges::copy(loader_.take_released(), std::back_inserter(blobs));
     for (const Digest& blob : blobs)
-        if (options_.claims == nullptr || !options_.claims->needs(blob))
+        if (!loader_.keeps(blob) && (options_.claims == nullptr || !options_.claims->needs(blob)))
             GYM_CHECK(cache_.store().remove(blob));
     return {};
 }

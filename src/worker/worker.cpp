@@ -95,6 +95,7 @@ class WorkerImpl final : public Worker {
     Status claim_defence(const JournalEntry& entry, std::uint64_t epoch_block);
     Status defend(JournalEntry& entry, const std::stop_token& stop);
     Status forget(const JournalEntry& entry);
+    [[nodiscard]] bool needs(const Digest& blob) const;
 
     void set_activity(records::Activity activity) {
         const std::scoped_lock lock(mutex_);
@@ -456,21 +457,26 @@ Status WorkerImpl::defend(JournalEntry& entry, const std::stop_token& stop) {
     return journal_.save(entry);
 }
 
-/// Drops the entry, and the blobs that no other open unit needs. Program and dataset stay for the
-/// next one.
+/// Drops the entry, and the blobs that nothing else needs. Program and dataset stay for the next
+/// one.
 Status WorkerImpl::forget(const JournalEntry& entry) {
     GYM_CHECK(journal_.remove(entry.unit_id()));
-    const auto needed = [this](const Digest& blob) {
-        if (options_.claims != nullptr && options_.claims->needs(blob)) return true;
-        return std::ranges::any_of(journal_.entries(), [&](const JournalEntry& other) {
-            return other.inputs.base_state_blob == blob ||
-                   other.commitment.commitment.delta_root == blob;
-        });
-    };
-    for (const Digest& blob :
-         {entry.inputs.base_state_blob, entry.commitment.commitment.delta_root})
-        if (!needed(blob)) GYM_CHECK(cache_.store().remove(blob));
+    std::vector<Digest> blobs = loader_.take_released();
+    blobs.push_back(entry.inputs.base_state_blob);
+    blobs.push_back(entry.commitment.commitment.delta_root);
+    for (const Digest& blob : blobs)
+        if (!needs(blob)) GYM_CHECK(cache_.store().remove(blob));
     return {};
+}
+
+/// Of open units, of games, and of base states to come.
+bool WorkerImpl::needs(const Digest& blob) const {
+    if (loader_.keeps(blob)) return true;
+    if (options_.claims != nullptr && options_.claims->needs(blob)) return true;
+    return std::ranges::any_of(journal_.entries(), [&](const JournalEntry& other) {
+        return other.inputs.base_state_blob == blob ||
+               other.commitment.commitment.delta_root == blob;
+    });
 }
 
 /// Beside the units, until `ended`.

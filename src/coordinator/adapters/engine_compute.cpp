@@ -9,6 +9,7 @@
 #include "gym/engine/dataset_check.hpp"
 #include "gym/engine/evaluate.hpp"
 #include "gym/engine/memory.hpp"
+#include "gym/engine/outer_state.hpp"
 #include "gym/engine/record.hpp"
 #include "gym/engine/state_layout.hpp"
 #include "gym/execution/run.hpp"
@@ -84,7 +85,8 @@ class EngineCompute final : public Compute {
         out.evaluate_program = rooted(evaluation);
         out.logits_program = rooted(logits);
         out.base = rooted(base);
-        out.momentum = rooted(engine::zero_momentum(base));
+        GYM_TRY(const engine::State outer, engine::zero_outer_state(train, base));
+        out.momentum = rooted(outer);
         out.tokens_per_step = std::uint64_t{config.batch} * config.model.context;
         out.flops_per_step = program::flops_per_step(train);
         out.parameters = program::parameter_count(train);
@@ -127,6 +129,8 @@ class EngineCompute final : public Compute {
         out.program = rooted(result.program);
         out.base = rooted(result.base);
         out.momentum = rooted(result.momentum);
+        const ByteView update = engine::update_of(result.momentum);
+        out.update.assign(update.begin(), update.end());
         out.records = engine::encode_records(result.records);
         out.records_root = result.records_root;
         out.flops = result.flops;

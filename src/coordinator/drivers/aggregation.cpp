@@ -108,6 +108,9 @@ Status aggregate_round(const Context& context, const registry::Job& job,
         GYM_TRY(outcome.next_base.blob, blobs.put(result->base.bytes));
         outcome.next_momentum.root = result->momentum.root;
         GYM_TRY(outcome.next_momentum.blob, blobs.put(result->momentum.bytes));
+        if (!result->update.empty()) {
+            GYM_TRY(outcome.next_update_blob, blobs.put(result->update));
+        }
         outcome.aggregate_program_root = result->program.root;
         GYM_TRY(outcome.aggregate_program_blob, blobs.put(result->program.bytes));
         commitment = sign_aggregate(context, round, *result);

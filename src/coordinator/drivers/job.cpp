@@ -2,6 +2,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 #include "drivers/audits.hpp"
 #include "drivers/disputes.hpp"
 #include "drivers/games.hpp"
@@ -82,6 +84,7 @@ Result<registry::JobArtifacts> make_artifacts(const Context& context, const regi
     out.parameters = prepared.parameters;
     out.worker_memory_bytes = prepared.worker_memory_bytes;
     out.delta_bytes = prepared.delta_bytes;
+    out.state_bytes = std::max(prepared.base.bytes.size(), prepared.momentum.bytes.size());
     return out;
 }
 

@@ -131,7 +131,15 @@ TEST_F(PrivateData, OnlyNodesWithATaskFetchPrivateText) {
 
 TEST_F(PrivateData, WeightsOfAPrivateModelAreForItsNodesAndOfAPublicOneForAll) {
     open_round_with_units();
-    const std::vector<Digest> blobs{digest(6), digest(8)};  // base state and momentum
+    run([&](db::Transaction& tx) -> Status {
+        GYM_CHECK(seal_round(tx, new_job().id, 1, digest(9), 0, kNow));
+        GYM_CHECK(mark_posted(tx, new_job().id, 1, 1, 2));
+        GYM_CHECK(set_beacon(tx, new_job().id, 1, digest(10)));
+        const StateRef next{digest(11), digest(12)};
+        return set_aggregated(tx, new_job().id, 1, {next, next, {}, {}, 1, digest(13)}, kNow);
+    });
+    // Base state and momentum, the next ones, and the update that makes them.
+    const std::vector<Digest> blobs{digest(6), digest(8), digest(12), digest(13)};
     for (const Digest& blob : blobs) {
         EXPECT_TRUE(may_fetch(3, blob));
         EXPECT_FALSE(may_fetch(9, blob)) << "a model is private unless its owner says another";

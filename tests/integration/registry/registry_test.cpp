@@ -224,6 +224,66 @@ TEST_F(RegistryDatabase, RoundsAreNumberedWithoutGapsAndRecordedOnce) {
         << "a round is sealed after it was open";
 }
 
+TEST_F(RegistryDatabase, TheStepsToABaseStateAreTheUpdatesOfTheLastEightRounds) {
+    ASSERT_TRUE(submit(new_job()).ok());
+    const Digest job = new_job().id;
+    const auto base = [](std::uint64_t round) {
+        return StateRef{digest(100 + round), digest(200 + round)};
+    };
+    const StateRef momentum{digest(7), digest(8)};
+    protocol::RoundRecord record;
+    record.job_id = job;
+    record.checkpoint_every = 1;
+    record.slots = {{0, address(1), kPpm, 1}};
+    // Round 3 was of a program that had no update; round 6 had no deltas.
+    const auto play = [&](db::Transaction& tx, std::uint64_t round) -> Status {
+        record.round = round;
+        GYM_TRY(const Round made,
+                record_round(tx, record, base(round == 7 ? 6 : round), momentum, kNow));
+        record.previous_record = made.record_hash;
+        GYM_CHECK(open_round(tx, job, round, kNow + 1, kNow));
+        GYM_CHECK(seal_round(tx, job, round, digest(9), 0, kNow));
+        GYM_CHECK(mark_posted(tx, job, round, 10 + round, 20 + round));
+        GYM_CHECK(set_beacon(tx, job, round, digest(10)));
+        AggregateOutcome outcome{base(round == 6 ? 6 : round + 1), momentum, {}, {}, 1};
+        if (round != 3 && round != 6) outcome.next_update_blob = digest(300 + round);
+        GYM_CHECK(set_aggregated(tx, job, round, outcome, kNow));
+        GYM_TRY(const Round after, get_round(tx, job, round));
+        EXPECT_EQ(after.next_update_blob, outcome.next_update_blob);
+        return {};
+    };
+    run([&](db::Transaction& tx) -> Status {
+        JobArtifacts artifacts;
+        artifacts.seed = digest(3);
+        artifacts.program_root = digest(4);
+        GYM_CHECK(start_job(tx, job, artifacts, kNow));
+        for (std::uint64_t round = 1; round <= 20; ++round)
+            GYM_CHECK(play(tx, round));
+        return {};
+    });
+    const auto steps = [&](std::uint64_t round) {
+        std::vector<records::BaseStep> out;
+        run([&](db::Transaction& tx) -> Status {
+            GYM_TRY(out, steps_to_base(tx, job, round));
+            return {};
+        });
+        return out;
+    };
+    using Steps = std::vector<records::BaseStep>;
+    const auto step = [](std::uint64_t round, std::uint64_t of_base) {
+        return records::BaseStep{digest(200 + of_base), digest(300 + round)};
+    };
+    EXPECT_EQ(steps(1), Steps{});
+    EXPECT_EQ(steps(3), (Steps{step(1, 1), step(2, 2)}));
+    EXPECT_EQ(steps(4), Steps{}) << "the base state before it leads nowhere";
+    EXPECT_EQ(steps(6), (Steps{step(4, 4), step(5, 5)}));
+    EXPECT_EQ(steps(7), (Steps{step(4, 4), step(5, 5)})) << "the same base state";
+    EXPECT_EQ(steps(8), (Steps{step(4, 4), step(5, 5), step(7, 6)}));
+    ASSERT_EQ(steps(20).size(), records::kBaseStepsMax);
+    EXPECT_EQ(steps(20).front(), step(12, 12));
+    EXPECT_EQ(steps(20).back(), step(19, 19));
+}
+
 TEST_F(RegistryDatabase, TheFirstOfTheGamesThatAreOpenSaysSinceWhen) {
     GameWatch watch{address(1), 0, 100};
     const auto opened_after = [&](std::uint64_t open_games, std::optional<std::uint64_t> opened) {

@@ -2,6 +2,7 @@
 
 #include "gym/commit/sha256.hpp"
 #include "gym/dispute/round_roots.hpp"
+#include "gym/engine/outer_state.hpp"
 #include "gym/execution/run.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
@@ -10,8 +11,10 @@
 namespace gym::testing {
 namespace {
 
-program::TrainConfig tiny_config() {
+program::TrainConfig tiny_config(program::UpdateCodec update) {
     program::TrainConfig config;
+    config.update = update;
+    if (update != program::UpdateCodec::kNone) config.compression = program::DeltaCodec::kDense;
     config.model.context = 16;
     config.model.layers = 1;
     config.model.heads = 2;
@@ -31,8 +34,8 @@ blob::Dataset tiny_text() {
 }  // namespace
 
 TinyJob make_tiny_job(const std::vector<Address>& workers, blob::BlobStore& blobs,
-                      std::uint32_t steps) {
-    program::Program train = program::train_program(tiny_config()).value();
+                      std::uint32_t steps, program::UpdateCodec update) {
+    program::Program train = program::train_program(tiny_config(update)).value();
     blob::Dataset dataset = tiny_text();
     const Digest seed = commit::sha256(as_bytes("seed"));
     engine::State base = engine::base_of(train, engine::initial_state(train, seed).value()).value();
@@ -40,7 +43,7 @@ TinyJob make_tiny_job(const std::vector<Address>& workers, blob::BlobStore& blob
     record.job_id = commit::sha256(as_bytes("job"));
     record.round = 1;
     record.base_state_root = engine::state_root(base);
-    record.momentum_root = engine::state_root(engine::zero_momentum(base));
+    record.momentum_root = engine::state_root(engine::zero_outer_state(train, base).value());
     record.program_root = program::program_root(train);
     record.dataset_root = dataset.root();
     record.job_seed = seed;

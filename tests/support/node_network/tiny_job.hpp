@@ -8,6 +8,7 @@
 #include "gym/engine/state.hpp"
 #include "gym/engine/unit.hpp"
 #include "gym/program/program.hpp"
+#include "gym/program/update_codec.hpp"
 #include "gym/protocol/round_record.hpp"
 #include "gym/records/task.hpp"
 
@@ -35,8 +36,10 @@ struct TinyJob {
 };
 
 /// Slot i belongs to workers[i]. Puts the input blobs into `blobs`.
+/// @param update with one, deltas are of codec 1.
 [[nodiscard]] TinyJob make_tiny_job(const std::vector<Address>& workers, blob::BlobStore& blobs,
-                                    std::uint32_t steps = 4);
+                                    std::uint32_t steps = 4,
+                                    program::UpdateCodec update = program::UpdateCodec::kNone);
 
 /// A key made from a number: the same in every run.
 [[nodiscard]] crypto::PrivateKey test_key(std::uint8_t number);

@@ -257,6 +257,15 @@ TEST_F(OuterUpdate, WithoutItTheStepIsAsBefore) {
     EXPECT_NE(packed.base_root, made.base_root);
 }
 
+TEST_F(OuterUpdate, ItsBytesAreKnownBefore) {
+    EXPECT_EQ(state_bytes_max(train_).value(),
+              encode_state(zero_outer_state(train_, base_).value()).size());
+    const program::Program plain = odd_program(false);
+    EXPECT_EQ(state_bytes_max(plain).value(), encode_state(zero_momentum(base_)).size());
+    const testing::SmallUnit unit;
+    EXPECT_EQ(state_bytes_max(unit.program).value(), encode_state(zero_momentum(unit.base)).size());
+}
+
 TEST_F(OuterUpdate, BeginsWithZeros) {
     const State zero = zero_outer_state(train_, base_).value();
     ASSERT_EQ(zero.tensors.size(), 2 * base_.tensors.size() + 1);
@@ -319,6 +328,11 @@ TEST_F(OuterUpdate, RefusesAnotherOuterState) {
     outer = right;
     outer.tensors[p + 1].dtype = commit::DType::kI32;
     EXPECT_THAT(refusal(outer), HasSubstr("'residual.p63'"));
+    outer = right;
+    outer.tensors.back().bytes.assign(outer.tensors.back().bytes.size(), 0xFF);
+    EXPECT_EQ(run_aggregate(train_, base_, outer, deltas)->records_root,
+              run_aggregate(train_, base_, right, deltas)->records_root)
+        << "nothing of the last update is in the next one, whatever its head and padding are";
     outer = right;
     outer.tensors.back().bytes.pop_back();
     EXPECT_THAT(refusal(outer), HasSubstr("'update'"));

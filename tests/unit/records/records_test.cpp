@@ -50,6 +50,16 @@ TEST(RecordsTest, UnitInputsRoundTripWithAndWithoutTheirOptionalBlobs) {
     }
 }
 
+TEST(RecordsTest, TheStepsToABaseStateAreNotKept) {
+    UnitInputs inputs;
+    inputs.program_blob = digest(1);
+    const Bytes bytes = bytes_of(inputs);
+    inputs.base_steps = {{digest(2), digest(3)}};
+    EXPECT_EQ(bytes_of(inputs), bytes) << "journals on disk have these";
+    commit::Decoder in(bytes);
+    EXPECT_TRUE(decode_unit_inputs(in)->base_steps.empty());
+}
+
 TEST(RecordsTest, APresenceByteIsZeroOrOne) {
     Bytes bytes = bytes_of(std::optional(digest(1)));
     bytes[0] = 2;

@@ -33,6 +33,7 @@ class WireTest : public ::testing::Test {
         task.record = job_.record;
         task.inputs = job_.inputs;
         task.inputs.momentum_blob = digest(4);
+        task.inputs.base_steps = {{digest(12), digest(13)}, {digest(14), digest(15)}};
         task.commitment = commitment();
         task.committer = key_.address();
         task.beacon = digest(5);
@@ -58,6 +59,49 @@ TEST_F(WireTest, TasksRoundTrip) {
         const auto back = wire::read(message);
         ASSERT_TRUE(back.ok()) << back.error().message;
         EXPECT_TRUE(*back == task);
+    }
+}
+
+TEST_F(WireTest, TheStepsToABaseStateAreBoundedAndOfTwoRootsEach) {
+    records::TrainTask train{job_.unit(0), job_.record, job_.inputs, 123};
+    train.inputs.base_steps.assign(records::kBaseStepsMax, {digest(1), digest(2)});
+    v1::NextTaskResponse message;
+    wire::write(std::optional<records::Task>(train), message);
+    const auto back = wire::read(message);
+    ASSERT_TRUE(back.ok()) << back.error().message;
+    EXPECT_EQ(std::get<records::TrainTask>(**back).inputs, train.inputs);
+    const auto error_of = [](const v1::NextTaskResponse& response) {
+        const auto read = wire::read(response);
+        return read.ok() ? Error{} : read.error();
+    };
+    v1::NextTaskResponse altered = message;
+    altered.mutable_train()->mutable_inputs()->mutable_base_steps(3)->clear_update_blob();
+    EXPECT_EQ(error_of(altered).code, ErrorCode::kMalformed);
+    EXPECT_NE(error_of(altered).message.find("base_steps.update_blob"), std::string::npos);
+    altered = message;
+    altered.mutable_train()->mutable_inputs()->mutable_base_steps(0)->set_base_blob("short");
+    EXPECT_EQ(error_of(altered).code, ErrorCode::kMalformed);
+    altered = message;
+    *altered.mutable_train()->mutable_inputs()->add_base_steps() =
+        message.train().inputs().base_steps(0);
+    EXPECT_EQ(error_of(altered).code, ErrorCode::kMalformed);
+    EXPECT_NE(error_of(altered).message.find("base_steps: too many"), std::string::npos);
+    // Every cut of the bytes is a task or an error, never anything else.
+    const std::string bytes = message.SerializeAsString();
+    for (std::size_t size = 0; size < bytes.size(); size += 7) {
+        v1::NextTaskResponse cut;
+        if (cut.ParseFromString(bytes.substr(0, size))) (void)wire::read(cut);
+    }
+    for (std::size_t at = 0; at < bytes.size(); ++at) {
+        std::string flipped = bytes;
+        flipped[at] = static_cast<char>(flipped[at] ^ 0x15);
+        v1::NextTaskResponse other;
+        if (!other.ParseFromString(flipped)) continue;
+        const auto read = wire::read(other);
+        if (!read.ok() || !*read) continue;
+        const auto* task = std::get_if<records::TrainTask>(&**read);
+        if (task == nullptr) continue;
+        EXPECT_LE(task->inputs.base_steps.size(), records::kBaseStepsMax);
     }
 }
 

@@ -92,6 +92,7 @@ void print_outlook(const JobOutlook& outlook) {
     print_time(outlook);
     print_row("memory", "{} of each worker", memory_text(estimate.memory_bytes));
     print_row("upload", "{} from each worker in a round", memory_text(estimate.delta_bytes));
+    print_row("download", "{} to each worker in a round", memory_text(estimate.fetched_bytes));
     if (outlook.facts.money_known())
         print_row("expected", "{} (compute, verification, full uptime bonus, data, fee)",
                   plan::money_text(estimate.expected_wei));
@@ -126,6 +127,7 @@ void add_outlook(const JobOutlook& outlook, json::object& quote) {
     quote["running_slots"] = outlook.facts.running_slots;
     quote["worker_memory_bytes"] = estimate.memory_bytes;
     quote["delta_bytes"] = estimate.delta_bytes;
+    quote["round_download_bytes"] = estimate.fetched_bytes;
     quote["minutes_low"] = minutes_or_null(estimate.seconds, &Range::low);
     quote["minutes_high"] = minutes_or_null(estimate.seconds, &Range::high);
     quote["unit_minutes_low"] = minutes_or_null(estimate.unit_s, &Range::low);

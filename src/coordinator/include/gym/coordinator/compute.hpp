@@ -76,6 +76,7 @@ class Compute {
     struct Aggregated {
         RootedBytes program;  ///< the outer step for this number of deltas
         RootedBytes base, momentum;
+        Bytes update;   ///< that made the base; empty without one (engine::update_of())
         Bytes records;  ///< encoded step records
         Digest records_root;
         std::uint64_t flops = 0;

@@ -27,10 +27,16 @@ inline constexpr std::string_view kUpdateTensor = "update";
 /// @errors those of program::update_codec(); kShapeMismatch: `base` is not the program's.
 [[nodiscard]] Result<State> zero_outer_state(const program::Program& train, const State& base);
 
-/// A given outer state with its tensors in order; zero_outer_state() for an empty one.
+/// What the outer step changes in place: the momenta and residuals of `given`, in order, and an
+/// update of zeros, because the next one depends on nothing in the last. zero_outer_state() for an
+/// empty one.
 /// @errors kShapeMismatch naming the tensor that is missing or not like the program's.
-[[nodiscard]] Result<State> ordered_outer_state(const program::Program& train, const State& base,
-                                                const State& given);
+[[nodiscard]] Result<State> outer_state_before_step(const program::Program& train,
+                                                    const State& base, const State& given);
+
+/// Bytes of the largest encoded state that nodes of a job exchange: of a base state or of an outer
+/// state. @errors those of program::update_codec().
+[[nodiscard]] Result<std::uint64_t> state_bytes_max(const program::Program& train);
 
 /// The bytes of the update that an outer state holds. Borrowed from it; empty without one.
 [[nodiscard]] ByteView update_of(const State& outer);

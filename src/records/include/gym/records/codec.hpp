@@ -16,6 +16,7 @@ void encode(const protocol::UnitKey& key, commit::Encoder& out);
 void encode(const std::optional<Digest>& digest, commit::Encoder& out);
 [[nodiscard]] Result<std::optional<Digest>> decode_optional_digest(commit::Decoder& in);
 
+/// Without base_steps, which are hints for the moment.
 void encode(const UnitInputs& inputs, commit::Encoder& out);
 [[nodiscard]] Result<UnitInputs> decode_unit_inputs(commit::Decoder& in);
 

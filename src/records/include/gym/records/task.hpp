@@ -13,6 +13,15 @@
 
 namespace gym::records {
 
+/// A base state that a node may have, and the update that makes the next one of it.
+struct BaseStep {
+    Digest base_blob;
+    Digest update_blob;
+
+    friend bool operator==(const BaseStep&, const BaseStep&) = default;
+};
+inline constexpr std::uint32_t kBaseStepsMax = 8;
+
 /// Where a unit's inputs are: blob roots. The round record says what they must decode to.
 struct UnitInputs {
     Digest program_blob;
@@ -20,6 +29,10 @@ struct UnitInputs {
     std::optional<Digest> dataset_blob;
     Digest base_state_blob;
     std::optional<Digest> momentum_blob;  ///< read by aggregates; absent where there is none
+    /// How the base state is made of earlier ones, oldest first: the last update makes it, each
+    /// other one the base of the step behind it. At most kBaseStepsMax. Only hints for who has one
+    /// of them: nothing depends on them, and what is kept on disk is without.
+    std::vector<BaseStep> base_steps;
 
     friend bool operator==(const UnitInputs&, const UnitInputs&) = default;
 };

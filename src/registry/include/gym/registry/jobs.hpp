@@ -95,6 +95,7 @@ struct JobArtifacts {
     std::uint64_t parameters = 0;
     std::uint64_t worker_memory_bytes = 0;  ///< that a unit takes; 0: unknown, of older jobs
     std::uint64_t delta_bytes = 0;          ///< of each delta
+    std::uint64_t state_bytes = 0;          ///< of the largest state; 0: unknown, of older jobs
 };
 
 struct Job {

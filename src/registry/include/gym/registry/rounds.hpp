@@ -10,6 +10,7 @@
 #include "gym/common/clock.hpp"
 #include "gym/db/database.hpp"
 #include "gym/protocol/round_record.hpp"
+#include "gym/records/task.hpp"
 #include "gym/registry/jobs.hpp"
 
 namespace gym::registry {
@@ -46,6 +47,7 @@ struct Round {
     std::optional<Digest> beacon;
     std::optional<StateRef> next_base;  ///< from kAggregated on
     std::optional<StateRef> next_momentum;
+    std::optional<Digest> next_update_blob;  ///< of a program with an update
     std::optional<Digest> aggregate_program_root;
     std::optional<Digest> aggregate_program_blob;
     std::optional<double> validation_loss;  ///< nats per token of the next base state
@@ -74,6 +76,11 @@ Result<std::vector<Round>> list_rounds(db::Transaction& tx, const Digest& job_id
 Result<std::vector<Round>> rounds_in_state(db::Transaction& tx, RoundState state);
 /// Rounds that are not closed, ascending.
 Result<std::vector<Round>> open_rounds(db::Transaction& tx, const Digest& job_id);
+/// How a round's base state is made out of those of the rounds before it, of
+/// records::kBaseStepsMax at most (records::UnitInputs::base_steps). Empty where the round before
+/// has no update.
+Result<std::vector<records::BaseStep>> steps_to_base(db::Transaction& tx, const Digest& job_id,
+                                                     std::uint64_t round);
 /// The highest round, if any.
 Result<std::optional<Round>> last_round(db::Transaction& tx, const Digest& job_id);
 
@@ -93,6 +100,7 @@ struct AggregateOutcome {
     std::optional<Digest> aggregate_program_root;  ///< absent when no delta was accepted
     std::optional<Digest> aggregate_program_blob;
     double validation_loss = 0;
+    std::optional<Digest> next_update_blob;  ///< absent then, too, and of a program without one
 };
 Status set_aggregated(db::Transaction& tx, const Digest& job_id, std::uint64_t round,
                       const AggregateOutcome& outcome, UnixMs now_ms);

@@ -42,6 +42,8 @@ class BlobCache {
     /// those of the connection.
     Result<blob::VerifiedBlob> fetch(const Digest& root, const Progress& progress = {});
     [[nodiscard]] vault::SealedStore& store() { return store_; }
+    /// The folder of open(): for what is kept about its blobs.
+    [[nodiscard]] std::filesystem::path directory() const { return partial_.parent_path(); }
 
   private:
     struct Mirrors;
