@@ -3,7 +3,8 @@
 // and step in plain f32 over the same bytes, without roots, the least that any network does.
 //
 // Rows: aggregate/8, aggregate/64, aggregate/8_held (two of them at half weight); 8_dense and
-// 64_dense of deltas in 4 bits, which the peer has decoded already.
+// 64_dense of deltas in 4 bits, which the peer has decoded already; 8_update and 64_update of such
+// deltas, where the round publishes its update in rows, too.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -14,6 +15,7 @@
 #include "bench_must.hpp"
 #include "bench_support.hpp"
 #include "gym/commit/sha256.hpp"
+#include "gym/engine/outer_state.hpp"
 #include "gym/engine/unit.hpp"
 #include "gym/program/cost.hpp"
 #include "gym/program/presets.hpp"
@@ -30,16 +32,17 @@ struct Job {
 };
 
 /// 4.9 million parameters.
-Job make_job(program::DeltaCodec codec) {
+Job make_job(program::DeltaCodec codec, program::UpdateCodec update = program::UpdateCodec::kNone) {
     auto config = must(program::preset_config("gpt-demo"));
     config.model.layers = 6;
     config.model.heads = 4;
     config.model.width = 256;
     config.compression = codec;
+    config.update = update;
     Job job{must(program::train_program(config)), {}, {}, 0};
     const Digest seed = commit::sha256(as_bytes("aggregate"));
     job.base = must(engine::base_of(job.train, must(engine::initial_state(job.train, seed))));
-    job.momentum = engine::zero_momentum(job.base);
+    job.momentum = must(engine::zero_outer_state(job.train, job.base));
     job.parameters = program::parameter_count(job.train);
     return job;
 }
@@ -128,5 +131,8 @@ int main(int argc, char** argv) {
     const Job dense = make_job(program::DeltaCodec::kDense);
     measure(options, dense, "8_dense", 8, 0);
     measure(options, dense, "64_dense", 64, 0);
+    const Job updated = make_job(program::DeltaCodec::kDense, program::UpdateCodec::kDense);
+    measure(options, updated, "8_update", 8, 0);
+    measure(options, updated, "64_update", 64, 0);
     return 0;
 }

@@ -13,6 +13,20 @@
 namespace gym::bench {
 namespace {
 
+/// What the rows of a tensor's elements (codec 1) decode to.
+std::vector<float> through_rows(std::span<const float> x) {
+    const kernels::Isa isa = kernels::detect_isa();
+    const float zeros[kernels::kRowElements] = {};
+    std::uint8_t row[kernels::kRowBytes];
+    std::vector<float> values(x.size());
+    for (std::size_t i = 0; i < x.size(); i += codec::kRowElements) {
+        const auto count = static_cast<std::int32_t>(std::min(codec::kRowElements, x.size() - i));
+        kernels::encode_dense_row(isa, x.data() + i, zeros, count, row);
+        kernels::decode_dense_row(isa, row, count, values.data() + i);
+    }
+    return values;
+}
+
 /// What a receiver decodes of one tensor.
 std::vector<float> received(const std::string& code, const codec::TensorGrid& grid,
                             std::vector<float> delta, std::uint64_t round) {
@@ -53,19 +67,6 @@ CodeQuality quality_of(const std::string& code, std::span<const codec::TensorGri
             of_means.add(mean[i], kept_mean[i]);
     }
     return {(2 * of_each.ab - of_each.bb) / of_each.aa, of_means.cosine()};
-}
-
-std::vector<float> through_rows(std::span<const float> x) {
-    const kernels::Isa isa = kernels::detect_isa();
-    const float zeros[kernels::kRowElements] = {};
-    std::uint8_t row[kernels::kRowBytes];
-    std::vector<float> values(x.size());
-    for (std::size_t i = 0; i < x.size(); i += codec::kRowElements) {
-        const auto count = static_cast<std::int32_t>(std::min(codec::kRowElements, x.size() - i));
-        kernels::encode_dense_row(isa, x.data() + i, zeros, count, row);
-        kernels::decode_dense_row(isa, row, count, values.data() + i);
-    }
-    return values;
 }
 
 std::vector<float> decoded(const codec::SparseCode& code) {

@@ -25,9 +25,6 @@ struct CodeQuality {
                                      std::span<const codec::TensorGrid> grids,
                                      std::span<const DeltaTensors> deltas, std::uint64_t round);
 
-/// What the rows of a tensor's elements (codec 1) decode to. The caller's thread must be in an
-/// ExactFloatEnvironment.
-[[nodiscard]] std::vector<float> through_rows(std::span<const float> x);
 /// What a code's integers stand for.
 [[nodiscard]] std::vector<float> decoded(const codec::SparseCode& code);
 

@@ -13,9 +13,11 @@
 #include "gym/commit/sha256.hpp"
 #include "gym/engine/delta.hpp"
 #include "gym/engine/evaluate.hpp"
+#include "gym/engine/outer_state.hpp"
 #include "gym/engine/unit.hpp"
 #include "gym/kernels/float_environment.hpp"
 #include "gym/kernels/rows.h"
+#include "gym/kernels/vector_ops.hpp"
 #include "gym/program/codec.hpp"
 
 namespace gym::bench {
@@ -250,20 +252,20 @@ std::vector<float> NetworkRounds::mean_of_codes(std::size_t tensor,
     return mean;
 }
 
-/// Moves the base by the update: as it is, or as far as its rows send it.
-void NetworkRounds::publish(std::size_t tensor, std::vector<float> update) {
-    if (setting_.packed_update) {
-        std::vector<float>& residual = update_residual_[tensor];
-        for (std::size_t i = 0; i < update.size(); ++i)
-            update[i] = f32::add(update[i], residual[i]);
-        const std::vector<float> sent = through_rows(update);
-        for (std::size_t i = 0; i < update.size(); ++i)
-            residual[i] = f32::sub(update[i], sent[i]);
-        update = sent;
-    }
+/// The outer step of one tensor: the base moves by all of it, or as far as its rows say.
+void NetworkRounds::move(std::size_t tensor, std::span<const float> mean) {
+    const kernels::Isa isa = kernels::detect_isa();
+    const kernels::OuterRates rates{1.0F, static_cast<float>(setting_.momentum),
+                                    static_cast<float>(setting_.outer_rate)};
     std::vector<float> base = floats(base_.tensors[tensor].bytes);
-    for (std::size_t i = 0; i < base.size(); ++i)
-        base[i] = f32::add(base[i], update[i]);
+    std::vector<float>& residual = update_residual_[tensor];
+    std::vector<float>& moved = setting_.packed_update ? residual : base;
+    kernels::outer_step(isa, mean.data(), rates, static_cast<std::int64_t>(mean.size()),
+                        moved.data(), momentum_[tensor].data());
+    if (setting_.packed_update) {
+        Bytes rows(codec::row_begin(codec::rows_of(mean.size())));
+        engine::publish_rows(isa, residual, base, rows, 0);
+    }
     base_.tensors[tensor].bytes = bytes_of(base);
 }
 
@@ -278,17 +280,9 @@ std::uint64_t NetworkRounds::update_bytes() const {
 }
 
 void NetworkRounds::outer_step(const std::vector<Sent>& deltas) {
-    const auto rate = static_cast<float>(setting_.outer_rate);
-    const auto mu = static_cast<float>(setting_.momentum);
     for (std::size_t t = 0; t < up_.size(); ++t) {
-        std::vector<float> update =
-            setting_.codec == 2 ? mean_of_codes(t, deltas) : mean_of_floats(t, deltas);
-        for (std::size_t i = 0; i < update.size(); ++i) {
-            momentum_[t][i] = f32::fma(momentum_[t][i], mu, update[i]);
-            update[i] = f32::mul(f32::fma(momentum_[t][i], mu, update[i]), rate);
-        }
+        move(t, setting_.codec == 2 ? mean_of_codes(t, deltas) : mean_of_floats(t, deltas));
         wire_.down_parameters += elements(t);
-        publish(t, std::move(update));
     }
     wire_.down += update_bytes();
 }

@@ -90,7 +90,7 @@ class NetworkRounds {
     [[nodiscard]] std::vector<float> mean_of_codes(std::size_t tensor,
                                                    const std::vector<Sent>& deltas) const;
     void outer_step(const std::vector<Sent>& deltas);
-    void publish(std::size_t tensor, std::vector<float> update);
+    void move(std::size_t tensor, std::span<const float> mean);
     [[nodiscard]] std::uint64_t update_bytes() const;
     [[nodiscard]] std::size_t elements(std::size_t tensor) const;
     [[nodiscard]] double chance(std::uint32_t slot, std::uint32_t purpose) const;
