@@ -16,8 +16,7 @@ say "large counts (GYM_TEST_SCALE=10): differential, fuzz and simulated historie
 GYM_TEST_SCALE=10 ctest --test-dir build/release --parallel "$jobs" --output-on-failure --timeout 1200 -L 'fuzz|sim|scaled'
 
 say "AddressSanitizer and UBSan"
-cmake --preset asan >build/configure-asan.log || { cat build/configure-asan.log; exit 1; }
-cmake --build --preset asan --parallel "$jobs" --target gym_unit_tests
+JOBS=$jobs scripts/build_asan.sh
 LSAN_OPTIONS=suppressions=$PWD/tests/support/lsan.supp ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 \
     UBSAN_OPTIONS=print_stacktrace=1 \
     ctest --test-dir build/asan --parallel "$jobs" --output-on-failure --timeout 900 -L 'unit|fuzz' -LE release_only
