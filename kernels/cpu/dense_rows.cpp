@@ -14,4 +14,12 @@ bool is_dense_row(Isa isa, const uint8_t* row, int32_t count) {
     return GYM_SELECT_KERNEL(isa, is_dense_row)(row, count);
 }
 
+RowLevels dense_row_levels(Isa isa, const uint8_t* row) {
+    return GYM_SELECT_KERNEL(isa, dense_row_levels)(row);
+}
+
+bool sum_dense_rows(Isa isa, const DenseRows& rows, float* sums) {
+    return GYM_SELECT_KERNEL(isa, sum_dense_rows)(rows, sums);
+}
+
 }  // namespace gym::kernels

@@ -22,8 +22,9 @@ void unpack(const uint8_t* row, int32_t* levels) {
     }
 }
 
-int32_t absolute(int32_t level) {
-    return level < 0 ? -level : level;
+/// |k| of the level k = biased - 8.
+uint8_t distance_from_bias(uint8_t biased) {
+    return static_cast<uint8_t>(biased > 8 ? biased - 8 : 8 - biased);
 }
 
 }  // namespace
@@ -61,14 +62,30 @@ void decode_dense_row(const uint8_t* row, int32_t count, float* x) {
         x[i] = row_value(levels[i], s);
 }
 
+RowLevels dense_row_levels(const uint8_t* row) {
+    uint8_t even[kRowElements / 2], odd[kRowElements / 2];
+    GYM_VECTOR_LOOP
+    for (int32_t i = 0; i < kRowElements / 2; ++i) {
+        const auto biased = static_cast<uint8_t>(row[1 + i] ^ 0x88U);
+        even[i] = distance_from_bias(static_cast<uint8_t>(biased & 15U));
+        odd[i] = distance_from_bias(static_cast<uint8_t>(biased >> 4));
+    }
+    uint8_t top = 0;
+    uint32_t squares = 0;
+    for (int32_t i = 0; i < kRowElements / 2; ++i) {
+        const uint8_t larger = even[i] > odd[i] ? even[i] : odd[i];
+        top = larger > top ? larger : top;
+    }
+    for (int32_t i = 0; i < kRowElements / 2; ++i)
+        squares += static_cast<uint8_t>(even[i] * even[i] + odd[i] * odd[i]);
+    return {top, static_cast<int32_t>(squares)};
+}
+
 bool is_dense_row(const uint8_t* row, int32_t count) {
-    int32_t levels[kRowElements];
-    unpack(row, levels);
-    int32_t top = 0, beyond = 0;
-    for (int32_t i = 0; i < count; ++i)
-        top = absolute(levels[i]) > top ? absolute(levels[i]) : top;
+    int32_t beyond = 0;
     for (int32_t i = count; i < kRowElements; ++i)
-        beyond |= levels[i];
+        beyond |= row_level_at(row, i);
+    const int32_t top = dense_row_levels(row).top;
     const int32_t s = row[0];
     const bool is_smallest = s == 0              ? top == 0
                              : s == kRowScaleMin ? top > 0

@@ -8,6 +8,7 @@
 #include "gym/commit/tensor_root.hpp"
 #include "gym/engine/outer_state.hpp"
 #include "gym/engine/unit.hpp"
+#include "gym/kernels/dense_rows.hpp"
 #include "gym/kernels/f32.h"
 #include "gym/kernels/vector_ops.hpp"
 #include "gym/program/aggregate_parts.hpp"
@@ -28,8 +29,9 @@ static_assert(kTile % codec::kRowElements == 0);
 
 /// What a tile needs of all deltas; one a thread.
 struct Tile {
-    explicit Tile(std::size_t deltas) : rows(deltas * kTile) {}
-    std::vector<float> rows;  ///< of each delta kTile elements
+    explicit Tile(std::size_t deltas) : codes(deltas), rows(deltas * kTile) {}
+    std::vector<const std::uint8_t*> codes;  ///< of each delta a row of codec 1
+    std::vector<float> rows;                 ///< of each delta kTile elements
     std::array<float, kTile> sums{}, base{}, momentum{}, residual{};
 };
 
@@ -50,6 +52,9 @@ class OuterStep {
               const program::OuterRates& rates)
         : context_(context), deltas_(deltas), timely_(deltas.size() - held) {
         is_weighted_ = held > 0 && timely_ > 0;
+        is_dense_ = std::ranges::all_of(deltas, [](const Delta& delta) {
+            return delta.codec() == program::DeltaCodec::kDense;
+        });
         const std::size_t shares = is_weighted_ ? deltas.size() + timely_ : deltas.size();
         rates_ = {static_cast<float>(shares), rates.momentum, rates.learning_rate};
     }
@@ -73,6 +78,24 @@ class OuterStep {
 
   private:
     void sum(std::size_t parameter, std::uint64_t first, std::uint64_t count, Tile& tile) const {
+        if (!sum_codes(parameter, first, count, tile)) sum_elements(parameter, first, count, tile);
+    }
+    /// Rows of codec 1 without decoding them. @return false where that is not possible.
+    bool sum_codes(std::size_t parameter, std::uint64_t first, std::uint64_t count,
+                   Tile& tile) const {
+        if (!is_dense_) return false;
+        for (std::uint64_t i = 0; i < count; i += codec::kRowElements) {
+            for (std::size_t k = 0; k < deltas_.size(); ++k)
+                tile.codes[k] = deltas_[k].dense_row(parameter, (first + i) / codec::kRowElements);
+            const kernels::DenseRows rows{tile.codes.data(),
+                                          static_cast<std::int32_t>(deltas_.size()),
+                                          static_cast<std::int32_t>(is_weighted_ ? timely_ : 0)};
+            if (!kernels::sum_dense_rows(context_.isa(), rows, tile.sums.data() + i)) return false;
+        }
+        return true;
+    }
+    void sum_elements(std::size_t parameter, std::uint64_t first, std::uint64_t count,
+                      Tile& tile) const {
         for (std::size_t k = 0; k < deltas_.size(); ++k) {
             const std::span<float> row(tile.rows.data() + k * kTile, count);
             deltas_[k].read(parameter, first, row);
@@ -110,7 +133,7 @@ class OuterStep {
     const kernels::Context& context_;
     std::span<const Delta> deltas_;
     std::size_t timely_;
-    bool is_weighted_ = false;
+    bool is_weighted_ = false, is_dense_ = false;
     kernels::OuterRates rates_{};
 };
 

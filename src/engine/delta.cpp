@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "dense_norm.hpp"
 #include "gym/codec/row_layout.hpp"
 #include "gym/commit/codec.hpp"
 #include "gym/kernels/dense_rows.hpp"
@@ -212,6 +213,13 @@ void Delta::read(std::size_t parameter, std::uint64_t first, std::span<float> ou
     load(blob_.bytes().subspan(tensor.begin), first, out);
 }
 
+const std::uint8_t* Delta::dense_row(std::size_t parameter, std::uint64_t row) const {
+    const Tensor& tensor = tensors_.at(parameter);
+    GYM_ASSERT(codec_ == DeltaCodec::kDense && row < codec::rows_of(tensor.elements),
+               "a row of the parameter");
+    return blob_.bytes().data() + codec::row_begin(tensor.begin + row);
+}
+
 void Delta::read_rows(const Tensor& tensor, std::uint64_t first, std::span<float> out) const {
     const kernels::Isa isa = kernels::detect_isa();
     float row[kRowElements];
@@ -233,6 +241,8 @@ void Delta::read_rows(const Tensor& tensor, std::uint64_t first, std::span<float
 
 std::uint32_t Delta::norm_bits() const {
     const kernels::ExactFloatEnvironment environment;
+    if (codec_ == DeltaCodec::kDense)
+        if (const auto bits = dense_norm_bits(*this)) return *bits;
     std::vector<float> squares;
     for (std::size_t parameter = 0; parameter < parameters(); ++parameter) {
         const std::size_t begin = squares.size();

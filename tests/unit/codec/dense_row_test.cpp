@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -11,6 +12,7 @@
 #include "../kernels/kernel_test_support.hpp"
 #include "gym/codec/row_layout.hpp"
 #include "gym/kernels/float_environment.hpp"
+#include "gym/kernels/rows.h"
 
 namespace gym::codec {
 namespace {
@@ -221,6 +223,107 @@ TEST(RowLayout, NoRowLiesInTwoChunks) {
     EXPECT_EQ(rows_of(0), 0U);
     EXPECT_EQ(rows_of(64), 1U);
     EXPECT_EQ(rows_of(65), 2U);
+}
+
+TEST_F(DenseRow, LevelsAndTheirSquares) {
+    std::mt19937_64 rng(kernels::test_seed());
+    for (int round = 0; round < 2000; ++round) {
+        Row row;
+        for (std::uint8_t& byte : row)
+            byte = static_cast<std::uint8_t>(round % 2 == 0 || rng() % 8 == 0 ? rng() : 0);
+        int top = 0, squares = 0;
+        for (int i = 0; i < kernels::kRowElements; ++i) {
+            const int level = kernels::row_level_at(row.data(), i);
+            top = std::max(top, std::abs(level));
+            squares += level * level;
+        }
+        for (const Isa isa : kernels::runnable_levels()) {
+            const kernels::RowLevels levels = kernels::dense_row_levels(isa, row.data());
+            ASSERT_EQ(levels.top, top);
+            ASSERT_EQ(levels.squares, squares);
+        }
+    }
+}
+
+/// The sum of each element as the aggregate program has it: decoded, doubled, exact_sum().
+Elements summed(const std::vector<Row>& rows, std::size_t doubled) {
+    Elements sums{};
+    std::vector<float> column(rows.size());
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+        for (std::size_t k = 0; k < rows.size(); ++k) {
+            const float value = kernels::row_value(
+                kernels::row_level_at(rows[k].data(), static_cast<int>(i)), rows[k][0]);
+            column[k] = k < doubled ? kernels::f32::mul(value, 2.0F) : value;
+        }
+        sums[i] = kernels::exact_sum(column.data(), static_cast<std::int64_t>(column.size()));
+    }
+    return sums;
+}
+
+/// @return whether the kernels summed them, all alike.
+bool expect_exact_sums(const std::vector<Row>& rows, std::size_t doubled) {
+    std::vector<const std::uint8_t*> pointers;
+    for (const Row& row : rows)
+        pointers.push_back(row.data());
+    const kernels::DenseRows given{pointers.data(), static_cast<int>(rows.size()),
+                                   static_cast<int>(doubled)};
+    const Elements expected = summed(rows, doubled);
+    int done = 0;
+    for (const Isa isa : kernels::runnable_levels()) {
+        Elements sums;
+        sums.fill(42.0F);
+        if (!kernels::sum_dense_rows(isa, given, sums.data())) continue;
+        ++done;
+        for (std::size_t i = 0; i < sums.size(); ++i)
+            EXPECT_EQ(kernels::f32::to_bits(sums[i]), kernels::f32::to_bits(expected[i])) << i;
+    }
+    EXPECT_TRUE(done == 0 || done == static_cast<int>(kernels::runnable_levels().size()));
+    return done > 0;
+}
+
+Row row_of(int scale, int level) {
+    Row row{};
+    row[0] = static_cast<std::uint8_t>(scale);
+    std::fill(row.begin() + 1, row.end(),
+              static_cast<std::uint8_t>((level & 15) | (level & 15) << 4));
+    return row;
+}
+
+TEST_F(DenseRow, SumsAreExactSumsOfTheElements) {
+    std::mt19937_64 rng(kernels::test_seed());
+    SCOPED_TRACE(kernels::seed_note());
+    for (std::uint32_t round = 0; round < 300 * kernels::test_scale(); ++round) {
+        const std::size_t count = 1 + rng() % (round % 10 == 0 ? 1024 : 70);
+        const int middle = static_cast<int>(rng() % 280) - 150;
+        const unsigned spread = 1 + rng() % (round % 3 == 0 ? 28 : 5);
+        std::vector<Row> rows;
+        for (std::size_t k = 0; k < count; ++k) {
+            std::normal_distribution<float> value(
+                0, std::ldexp(1.0F, middle + static_cast<int>(rng() % spread)));
+            std::vector<float> x(64);
+            for (float& element : x)
+                element = rng() % 9 == 0 ? 0 : value(rng);
+            rows.push_back(encoded(Isa::kScalar, rng() % 9 == 0 ? std::vector<float>(64) : x));
+        }
+        expect_exact_sums(rows, rng() % 2 == 0 ? 0 : rng() % (count + 1));
+        if (::testing::Test::HasFailure()) return;
+    }
+}
+
+TEST_F(DenseRow, SumsAtTheirBounds) {
+    EXPECT_TRUE(expect_exact_sums({Row{}}, 0)) << "a row of zeros";
+    EXPECT_TRUE(expect_exact_sums(std::vector<Row>(1024, row_of(252, 7)), 0)) << "infinite";
+    EXPECT_TRUE(expect_exact_sums(std::vector<Row>(1024, row_of(1, -7)), 1024));
+    for (const int apart : {1, 16, 17, 18, 26, 27}) {
+        std::vector<Row> rows(512, row_of(1, -7));
+        rows.resize(1024, row_of(1 + apart, 7));
+        EXPECT_TRUE(expect_exact_sums(rows, 0)) << apart;
+        rows.back() = row_of(1, 1);
+        EXPECT_TRUE(expect_exact_sums(rows, 0)) << apart;
+    }
+    EXPECT_FALSE(expect_exact_sums({row_of(1, 1), row_of(29, 1)}, 0)) << "too far apart";
+    EXPECT_TRUE(expect_exact_sums({row_of(251, 7), row_of(252, -7)}, 1));
+    EXPECT_FALSE(expect_exact_sums({row_of(252, 7), row_of(252, -7)}, 1)) << "2 * 7 * 2^125";
 }
 
 }  // namespace

@@ -2,10 +2,12 @@
 
 #include <cmath>
 #include <cstring>
+#include <random>
 
 #include "gym/codec/row_layout.hpp"
 #include "gym/engine/delta.hpp"
 #include "gym/kernels/f32.h"
+#include "gym/kernels/rows.h"
 #include "small_model.hpp"
 
 // Deltas of codec 1: what is lost, what is refused, and that the outer step takes them.
@@ -135,6 +137,41 @@ TEST_F(DenseDelta, WhatIsNotFiniteIsBoundedOrNothing) {
         decode(unit_.program, encode_delta(unit_.program, unit_.base, end).value()).value();
     EXPECT_EQ(values_of(huge, 0)[0], std::ldexp(7.0F, 125));
     EXPECT_FALSE(huge.norm() <= 1e30) << "no bound admits it";
+}
+
+/// By the definition: the exact sum of the squares that f32 gives.
+std::uint32_t norm_bits_of(const Delta& delta) {
+    std::vector<float> squares;
+    for (std::size_t t = 0; t < delta.parameters(); ++t)
+        for (const float value : values_of(delta, t))
+            squares.push_back(kernels::f32::mul(value, value));
+    return kernels::f32::to_bits(kernels::f32::sqrt(
+        kernels::exact_sum(squares.data(), static_cast<std::int64_t>(squares.size()))));
+}
+
+TEST_F(DenseDelta, TheNormIsThatOfItsElements) {
+    EXPECT_EQ(delta_.norm_bits(), norm_bits_of(delta_));
+    std::mt19937_64 random(7);
+    int decoded = 0;
+    // Around the scales where squares of levels are no longer f32 numbers, too.
+    for (const int scale : {1, 2, 63, 64, 65, 78, 79, 100, 127, 186, 187, 188, 251, 252}) {
+        for (const unsigned spread : {1U, 4U, 40U}) {
+            Bytes bytes = bytes_;
+            std::uint64_t row = 1;
+            for (std::size_t t = 0; t < delta_.parameters(); ++t)
+                for (std::uint64_t i = 0; i < codec::rows_of(delta_.elements(t)); ++i, ++row) {
+                    std::uint8_t* at = bytes.data() + codec::row_begin(row);
+                    const int moved = scale - static_cast<int>(random() % spread);
+                    // Rows of the smallest scale may have any levels, so no level is lost.
+                    if (at[0] != 0) at[0] = static_cast<std::uint8_t>(std::max(moved, 1));
+                }
+            const auto delta = decode(unit_.program, std::move(bytes));
+            if (!delta.ok()) continue;  // a row of small levels whose scale was the smallest
+            ++decoded;
+            ASSERT_EQ(delta->norm_bits(), norm_bits_of(*delta)) << scale << ", " << spread;
+        }
+    }
+    EXPECT_GT(decoded, 30);
 }
 
 TEST_F(DenseDelta, TheOuterStepTakesTheirMean) {

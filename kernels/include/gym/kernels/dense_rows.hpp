@@ -18,4 +18,30 @@ void decode_dense_row(Isa isa, const uint8_t* row, int32_t count, float* x);
 /// they decode to.
 [[nodiscard]] bool is_dense_row(Isa isa, const uint8_t* row, int32_t count);
 
+/// Of all 64 levels k of a row, whatever bytes it has.
+struct RowLevels {
+    int32_t top = 0;      ///< largest |k|
+    int32_t squares = 0;  ///< sum of k * k
+};
+[[nodiscard]] RowLevels dense_row_levels(Isa isa, const uint8_t* row);
+
+inline constexpr int32_t kRowSumRowsMax = 1024;
+/// exact_sum() keeps 30 bits below the largest element of a column, which has at most three bits
+/// above its row's scale: so far below lies no bit that it would drop.
+inline constexpr int32_t kRowSumSpreadMax = 27;
+
+/// The same row of many deltas.
+struct DenseRows {
+    const uint8_t* const* rows = nullptr;  ///< (count, 33), each one that is_dense_row()
+    int32_t count = 0;                     ///< 1 .. kRowSumRowsMax
+    int32_t doubled = 0;                   ///< so many of the first count twice
+};
+
+/// sums[i] = what exact_sum() gives of element i of all rows, by integers alone and without
+/// decoding them.
+/// @param sums (64); those beyond the row's elements are +0.
+/// @return false, and nothing is written, where scales lie more than kRowSumSpreadMax apart or
+/// twice an element may be infinite.
+[[nodiscard]] bool sum_dense_rows(Isa isa, const DenseRows& rows, float* sums);
+
 }  // namespace gym::kernels

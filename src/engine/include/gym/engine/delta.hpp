@@ -43,6 +43,9 @@ class Delta {
     /// Elements first, first + 1, ... of a parameter, as many as `out` has.
     void read(std::size_t parameter, std::uint64_t first, std::span<float> out) const;
 
+    /// The 33 bytes of elements 64 * row, 64 * row + 1, ... of a parameter. @pre codec 1.
+    [[nodiscard]] const std::uint8_t* dense_row(std::size_t parameter, std::uint64_t row) const;
+
     /// Bits of sqrt of the exact sum of squares over all elements; NaN if any element is not
     /// finite. Inclusion rules compare it with a bound: `!(norm <= bound)` rejects NaN too. Reads
     /// every element.
