@@ -8,6 +8,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <random>
+#include <utility>
 
 #include "bench_must.hpp"
 #include "bench_support.hpp"
@@ -59,9 +61,30 @@ bench::NetworkSetting setting_of(const bench::Options& options) {
     s.clip = options.own.at("--clip") == "1";
     s.held = number(options, "--held");
     s.churn = number(options, "--churn");
+    s.poisoned = whole(options, "--poisoned");
+    s.poison = options.own.at("--poison");
+    if (s.poison != "shuffled" && s.poison != "rot13")
+        bench::give_up("--poison is shuffled or rot13");
     if (s.slots < 1 || s.rounds < 1 || s.steps < 1)
         bench::give_up("--slots, --rounds and --steps are 1 or more");
     return s;
+}
+
+/// What poisoned slots train on: the text's bytes in random order, so that no byte says anything
+/// about the next, or the text in a cipher, which contradicts the right text at every letter.
+Bytes poisoned(Bytes text, const std::string& kind) {
+    if (kind == "shuffled") {
+        std::mt19937_64 random(1);
+        for (std::size_t i = text.size() - 1; i > 0; --i)
+            std::swap(text[i], text[random() % (i + 1)]);
+        return text;
+    }
+    for (std::uint8_t& byte : text) {
+        const auto letter = static_cast<std::uint8_t>(byte | 0x20);
+        if (letter >= 'a' && letter <= 'z')
+            byte = static_cast<std::uint8_t>(letter < 'n' ? byte + 13 : byte - 13);
+    }
+    return text;
 }
 
 void save(const Files& files, const bench::NetworkRounds& run, const std::string& setting,
@@ -159,6 +182,8 @@ int main(int argc, char** argv) {
                                                          {"--clip", "1"},
                                                          {"--held", "0"},
                                                          {"--churn", "0"},
+                                                         {"--poisoned", "0"},
+                                                         {"--poison", "shuffled"},
                                                          {"--qualities", "0"},
                                                          {"--every", "5"}});
     const std::string& name = options.own.at("--name");
@@ -178,9 +203,10 @@ int main(int argc, char** argv) {
     config.optimizer.total_steps = s.rounds * s.steps;
     if (s.codec == 1) config.compression = program::DeltaCodec::kDense;
     const program::Program train = must(program::train_program(config));
-    const blob::Dataset data =
-        must(blob::Dataset::build_from_text(must(read_file(options.own.at("--text")))));
-    bench::NetworkRounds run(s, config, train, data);
+    const Bytes text = must(read_file(options.own.at("--text")));
+    const blob::Dataset data = must(blob::Dataset::build_from_text(text));
+    const blob::Dataset poison = must(blob::Dataset::build_from_text(poisoned(text, s.poison)));
+    bench::NetworkRounds run(s, config, train, data, poison);
     std::vector<Point> points = restore(files, run, setting);
     if (qualities) {
         print_qualities(run);

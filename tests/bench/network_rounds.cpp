@@ -87,17 +87,19 @@ std::string NetworkSetting::text() const {
         name.c_str(), packed_update ? "rows" : "f32", slots, steps,
         static_cast<unsigned long long>(seed), outer_rate, momentum, divisor_min, reset_rounds,
         clip ? 1 : 0, held, churn);
-    return line;
+    if (poisoned == 0) return line;
+    return std::string(line) + ", " + std::to_string(poisoned) + " on " + poison;
 }
 
 NetworkRounds::NetworkRounds(const NetworkSetting& setting, const program::TrainConfig& config,
-                             const program::Program& train, const blob::Dataset& data)
+                             const program::Program& train, const blob::Dataset& data,
+                             const blob::Dataset& poison)
     : setting_(setting),
       train_(train),
       data_(data),
+      poison_(poison),
       seed_(commit::sha256(as_bytes("network parity " + std::to_string(setting.seed)))),
       program_root_(program::program_root(train)),
-      dataset_root_(data.root()),
       base_(must(engine::base_of(train, must(engine::initial_state(train, seed_))))) {
     const int reach = static_cast<int>(
         std::ceil(std::log2(config.optimizer.learning_rate * static_cast<double>(setting.steps))));
@@ -136,9 +138,10 @@ double NetworkRounds::chance(std::uint32_t slot, std::uint32_t purpose) const {
 }
 
 DeltaTensors NetworkRounds::train(std::uint32_t slot) const {
-    const engine::UnitSpec spec{seed_, round_,        slot,          setting_.steps,
-                                0,     program_root_, dataset_root_, engine::state_root(base_)};
-    const engine::UnitResult unit = must(engine::run_unit({train_, base_, data_, spec}));
+    const blob::Dataset& data = slot < setting_.poisoned ? poison_ : data_;
+    const engine::UnitSpec spec{seed_, round_,        slot,        setting_.steps,
+                                0,     program_root_, data.root(), engine::state_root(base_)};
+    const engine::UnitResult unit = must(engine::run_unit({train_, base_, data, spec}));
     const engine::Delta delta = must(engine::Delta::decode(train_, unit.delta));
     DeltaTensors tensors;
     for (std::size_t t = 0; t < up_.size(); ++t) {

@@ -38,6 +38,9 @@ struct NetworkSetting {
     double held = 0;                 ///< share of deltas that enter one round later at half weight
     double churn = 0;                ///< share of slots that are lost or new in a round, half each
 
+    std::uint32_t poisoned = 0;  ///< so many of the slots train on other data, always the same ones
+    std::string poison;          ///< its name
+
     [[nodiscard]] std::string text() const;  ///< one line; another run of it gives the same losses
 };
 
@@ -49,8 +52,10 @@ struct WireBytes {
 class NetworkRounds {
   public:
     /// Borrows program and data; the program compresses if the setting's codec is 1.
+    /// @param poison what the poisoned slots train on.
     NetworkRounds(const NetworkSetting& setting, const program::TrainConfig& config,
-                  const program::Program& train, const blob::Dataset& data);
+                  const program::Program& train, const blob::Dataset& data,
+                  const blob::Dataset& poison);
 
     void play_round();
     [[nodiscard]] float validation_loss(std::uint32_t windows) const;
@@ -98,7 +103,8 @@ class NetworkRounds {
     NetworkSetting setting_;
     const program::Program& train_;
     const blob::Dataset& data_;
-    Digest seed_, program_root_, dataset_root_;
+    const blob::Dataset& poison_;
+    Digest seed_, program_root_;
     std::uint64_t round_ = 0;
     engine::State base_;
     std::vector<codec::TensorGrid> up_;                           ///< grids of deltas
