@@ -24,6 +24,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t kChunkBytes = 256U << 10;
+constexpr int kConnectMsMax = 5'000;
 
 /// Whether the same call may succeed a moment later: the peer is away or busy. What the
 /// coordinator's own code decided (it carries our details) is final, except kUnavailable.
@@ -438,7 +439,9 @@ Result<std::unique_ptr<Coordinator>> connect(const ClientConfig& config, crypto:
     arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
     // The library's own default waits up to two minutes before it dials again.
     arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1'000);
+    // Bounds one attempt, TLS and the first frames included. At 300 ms a round trip these take more
+    // than a second, and a lost SYN is sent again after one.
+    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectMsMax);
     arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);
     const auto channel = grpc::CreateCustomChannel(config.target, credentials, arguments);
     return std::unique_ptr<Coordinator>(

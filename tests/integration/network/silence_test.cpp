@@ -138,5 +138,21 @@ TEST_F(SilenceTest, AfterTheWireHealsTheSameClientGoesOn) {
     EXPECT_TRUE(recovered);
 }
 
+TEST_F(SilenceTest, ACoordinatorFarAwayMayTakeSecondsToConnect) {
+    testing::StallingProxy far(server_->port());
+    far.stall_after_down(0);
+    ClientConfig patient;
+    patient.target = "127.0.0.1:" + std::to_string(far.port());
+    patient.attempts_max = 1;
+    const auto client = dial(patient);
+    const std::jthread answers([&] {
+        std::this_thread::sleep_for(milliseconds(2'000));
+        far.heal();
+    });
+    const auto begun = client->heartbeat({});
+    EXPECT_TRUE(begun.ok()) << begun.error().message;
+    EXPECT_EQ(far.connections(), 1U);
+}
+
 }  // namespace
 }  // namespace gym::rpc
