@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "gym/commit/tensor_root.hpp"
+#include "gym/common/plural.hpp"
 #include "gym/dispute/round_roots.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
@@ -111,7 +112,8 @@ Status InputLoader::make_base(const protocol::RoundRecord& record, const program
     const auto made = updated_base(cache_, train, inputs, progress);
     const std::string name = "the base state of round " + std::to_string(record.round);
     if (made.ok()) {
-        if (*made > 0) spdlog::info("{} is made of an earlier one by {} updates", name, *made);
+        if (*made > 0)
+            spdlog::info("{} is made of an earlier one by {}", name, counted(*made, "update"));
         return {};
     }
     if (made.error().code == ErrorCode::kCancelled) return made.error();

@@ -2,9 +2,9 @@
 
 #include <optional>
 #include <span>
-#include <string>
 #include <utility>
 
+#include "gym/common/plural.hpp"
 #include "gym/engine/delta.hpp"
 #include "gym/engine/outer_state.hpp"
 
@@ -67,10 +67,10 @@ Result<std::size_t> updated_base(rpc::BlobCache& cache, const program::Program& 
     }
     const auto made = blob::VerifiedBlob::hash(engine::encode_state(base));
     if (made.root() != inputs.base_state_blob)
-        return fail(ErrorCode::kMismatch,
-                    std::to_string(steps.size()) + " updates from base state " +
-                        steps.front().base_blob.hex() + " on make " + made.root().hex() +
-                        ", the task names " + inputs.base_state_blob.hex());
+        return fail(ErrorCode::kMismatch, counted(steps.size(), "update") + " behind base state " +
+                                              steps.front().base_blob.hex() + " made " +
+                                              made.root().hex() + ", and the task names " +
+                                              inputs.base_state_blob.hex());
     GYM_CHECK(cache.store().put(made));
     return steps.size();
 }

@@ -103,7 +103,7 @@ TEST_F(UpdatedBase, EachRoundAfterTheFirstTakesOneUpdate) {
     for (std::size_t number = 2; number <= 6; ++number) {
         EXPECT_EQ(load(number), update_bytes_);
         EXPECT_THAT(log_.str(), HasSubstr("the base state of round " + std::to_string(number) +
-                                          " is made of an earlier one by 1 updates"));
+                                          " is made of an earlier one by 1 update"));
         EXPECT_FALSE(has(round(number).inputs.base_steps.back().update_blob))
             << "an update is of no use afterwards";
     }
@@ -156,8 +156,8 @@ TEST_F(UpdatedBase, AnUpdateOfAnotherRoundLeadsToTheWholeBaseState) {
     records::UnitInputs inputs = round(2).inputs;
     inputs.base_steps.back().update_blob = round(3).inputs.base_steps.back().update_blob;
     EXPECT_EQ(load(2, inputs), update_bytes_ + base_bytes_);
-    EXPECT_THAT(log_.str(), HasSubstr("on make 0x"));
-    EXPECT_THAT(log_.str(), HasSubstr("the task names " + inputs.base_state_blob.hex()));
+    EXPECT_THAT(log_.str(), HasSubstr("1 update behind base state 0x"));
+    EXPECT_THAT(log_.str(), HasSubstr("and the task names " + inputs.base_state_blob.hex()));
     inputs = round(3).inputs;
     inputs.base_steps.back().update_blob = job_.inputs.program_blob;
     EXPECT_GE(load(3, inputs), base_bytes_);
