@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <thread>
 #include <utility>
 
@@ -89,8 +90,20 @@ std::optional<Download::FlightAt> Download::begin_second(Moment now) {
 
 bool Download::is_late(const Flight& flight, const Source& other, Moment now) const {
     const double waited = std::chrono::duration<double, std::milli>(now - flight.begun).count();
-    return waited > std::max(static_cast<double>(options_.patience_ms),
-                             kLateFactor * other.expected_ms(list_.size_of(flight.piece)));
+    const Preference preference = compare(now);
+    const std::uint64_t bytes = list_.size_of(flight.piece);
+    // What is usual for the source itself is not late.
+    const double usual = std::max(preference.expected_ms(other.measured(), bytes),
+                                  preference.expected_ms(flight.source->measured(), bytes));
+    return waited > std::max(static_cast<double>(options_.patience_ms), kLateFactor * usual);
+}
+
+Preference Download::compare(Moment now) const {
+    std::vector<Measured> known;
+    for (const auto& source : sources_)
+        if (!source->is_banned(now) && !lacking_.contains(source.get()))
+            known.push_back(source->measured());
+    return Preference(known);
 }
 
 Download::FlightAt Download::begin(std::uint64_t piece, Source& source, Moment now) {
@@ -98,21 +111,31 @@ Download::FlightAt Download::begin(std::uint64_t piece, Source& source, Moment n
 }
 
 Source* Download::best(Moment now, const Source* except, std::uint64_t bytes) const {
+    const Preference preference = compare(now);
     Source* found = nullptr;
-    double found_ms = 0;
+    double found_ms = 0, busy_near_ms = std::numeric_limits<double>::infinity();
+    bool found_is_far = false;
     for (const auto& source : sources_) {
-        const std::size_t flights = flights_of(*source);
-        const std::size_t most = source->is_proven() ? options_.source_connections_max : 1;
-        if (source.get() == except || lacking_.contains(source.get()) || flights >= most ||
-            source->is_banned(now))
+        if (source.get() == except || lacking_.contains(source.get()) || source->is_banned(now))
             continue;
-        // What shares a source's link takes longer. An unknown source comes first: it is measured.
-        const double ms = source->expected_ms(bytes) * (1 + static_cast<double>(flights) / 2);
+        const std::size_t flights = flights_of(*source);
+        const Measured measured = source->measured();
+        const bool is_far = preference.is_far(measured);
+        // What shares a source's link takes longer.
+        const double ms =
+            preference.cost_ms(measured, bytes) * (1 + static_cast<double>(flights) / 2);
+        const std::size_t most = source->is_proven() ? options_.source_connections_max : 1;
+        if (flights >= most) {
+            if (!is_far) busy_near_ms = std::min(busy_near_ms, ms);
+            continue;
+        }
         if (found != nullptr && ms >= found_ms) continue;
         found = source.get();
         found_ms = ms;
+        found_is_far = is_far;
     }
-    return found;
+    // A near one that is busy is sooner ready again.
+    return found_is_far && busy_near_ms < found_ms ? nullptr : found;
 }
 
 std::size_t Download::flights_of(const Source& source) const {

@@ -50,6 +50,8 @@ class Download {
     [[nodiscard]] Source* best(Moment now, const Source* except, std::uint64_t bytes) const;
     [[nodiscard]] std::size_t flights_of(const Source& source) const;
     [[nodiscard]] bool is_late(const Flight& flight, const Source& other, Moment now) const;
+    /// The sources that can be used now.
+    [[nodiscard]] Preference compare(Moment now) const;
     [[nodiscard]] Error nobody_left() const;
     void finish(std::optional<Error> error);
 

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <mutex>
+#include <optional>
+#include <thread>
 #include <utility>
 
 #include "download.hpp"
@@ -11,8 +14,12 @@
 namespace gym::mirror {
 namespace {
 
-/// What each list that a source lacked adds to the time that it is expected to take.
+/// What each list that a source lacked adds to its latency.
 constexpr double kAbsenceMs = 100;
+/// Sources that have not answered by four times what the first took, and this, are far.
+constexpr int kFirstAnswers = 4;
+constexpr std::chrono::milliseconds kMeasureSlack{250};
+constexpr std::chrono::minutes kMeasureEvery{10};
 
 }  // namespace
 
@@ -20,21 +27,60 @@ struct Fetcher::Impl {
     FetchOptions options;
     std::vector<std::unique_ptr<Source>> sources;
 
-    /// Best first; those that are left for now are not among them.
-    [[nodiscard]] std::vector<Source*> by_preference() const {
+    std::mutex measuring;
+    std::optional<Moment> measured_at;
+
+    /// Near first; those that are left for now are not among them.
+    [[nodiscard]] std::vector<Source*> by_latency() const {
         const Moment now = std::chrono::steady_clock::now();
         std::vector<std::pair<double, Source*>> known;
         for (const auto& source : sources)
             if (!source->is_banned(now))
-                known.emplace_back(
-                    source->expected_ms(blob::kPieceBytes) + kAbsenceMs * source->absences(),
-                    source.get());
+                known.emplace_back(source->measured().latency_ms + kAbsenceMs * source->absences(),
+                                   source.get());
         std::ranges::stable_sort(known, {}, &std::pair<double, Source*>::first);
         std::vector<Source*> out;
         out.reserve(known.size());
         for (const auto& [ms, source] : known)
             out.push_back(source);
         return out;
+    }
+
+    /// The near sources are known before anything is fetched, and again from time to time.
+    void know_latencies(const std::stop_token& stop) {
+        if (sources.size() < 2) return;
+        const std::scoped_lock lock(measuring);
+        const Moment now = std::chrono::steady_clock::now();
+        if (measured_at && now - *measured_at < kMeasureEvery) return;
+        measured_at = now;
+        measure_latencies(stop);
+    }
+
+    /// Asks all sources at once.
+    void measure_latencies(const std::stop_token& stop) {
+        std::stop_source end;
+        const std::stop_callback on_stop(stop, [&] { end.request_stop(); });
+        std::mutex mutex;
+        std::condition_variable changed;
+        std::size_t answered = 0, ended = 0;
+        const Moment begin = std::chrono::steady_clock::now();
+        std::vector<std::jthread> threads;
+        for (const auto& source : sources)
+            threads.emplace_back([&, &one = *source] {
+                const bool ok = one.measure_latency(end.get_token()).ok();
+                const std::scoped_lock lock(mutex);
+                answered += ok ? 1 : 0;
+                ++ended;
+                changed.notify_all();
+            });
+        {
+            std::unique_lock lock(mutex);
+            const auto all = [&] { return ended == sources.size(); };
+            changed.wait(lock, [&] { return answered > 0 || all(); });
+            const auto first = std::chrono::steady_clock::now() - begin;
+            changed.wait_for(lock, kFirstAnswers * first + kMeasureSlack, all);
+        }
+        end.request_stop();
     }
 };
 
@@ -67,7 +113,8 @@ Result<std::unique_ptr<Fetcher>> Fetcher::create(const std::vector<std::string>&
 Result<blob::PieceList> Fetcher::pieces(const Digest& root, const std::stop_token& stop) {
     std::string failures;
     std::size_t asked = 0, absent = 0;
-    for (Source* const source : impl_->by_preference()) {
+    impl_->know_latencies(stop);
+    for (Source* const source : impl_->by_latency()) {
         if (asked == impl_->options.lists_asked_max || absent == impl_->options.lists_absent_max)
             break;
         ++asked;
@@ -86,6 +133,7 @@ Result<blob::PieceList> Fetcher::pieces(const Digest& root, const std::stop_toke
 
 Status Fetcher::download(const blob::PieceList& list, PieceSink& sink, const std::stop_token& stop,
                          const Progress& progress) {
+    impl_->know_latencies(stop);
     std::vector<std::uint64_t> missing;
     std::uint64_t done = 0;
     for (std::uint64_t i = 0; i < list.count(); ++i) {
@@ -107,6 +155,7 @@ Status Fetcher::download(const blob::PieceList& list, PieceSink& sink, const std
 
 Result<Bytes> Fetcher::piece(const blob::PieceList& list, std::uint64_t index,
                              const std::stop_token& stop) {
+    impl_->know_latencies(stop);
     Bytes out;
     const auto keep = [&](std::uint64_t, Bytes bytes) -> Status {
         out = std::move(bytes);

@@ -14,6 +14,10 @@ using std::chrono::steady_clock;
 constexpr std::size_t kIdleConnectionsMax = 8;
 /// Of the newest measurement in what is remembered.
 constexpr double kNewest = 0.3;
+/// What no server has: outside of /b/, so that a proxy answers itself.
+constexpr const char* kNothing = "/latency";
+/// The first one also makes the connection, and a busy machine is late by chance.
+constexpr int kQuestions = 3;
 /// Smaller pieces say more about the latency than about the rate.
 constexpr std::uint64_t kRateBytesMin = 256 << 10;
 
@@ -83,20 +87,40 @@ Result<http::Reply> Source::get(const http::Request& request) {
     return reply;
 }
 
-std::string Source::target_of(const Digest& root, const char* suffix) const {
+std::string Source::target_of(const std::string& path) const {
     std::string base = url_.target;
     while (base.ends_with('/'))
         base.pop_back();
-    return base + "/b/" + to_hex(root.view()) + suffix;
+    return base + path;
+}
+
+Status Source::measure_latency(const std::stop_token& stop) {
+    http::Request request;
+    request.target = target_of(kNothing);
+    request.headers = options_.headers;
+    request.timeout_ms = options_.list_timeout_ms;
+    request.stop = stop;
+    double least = 0;
+    const auto take = [&](double ms) { least = least == 0 ? ms : std::min(least, ms); };
+    Status asked;
+    for (int i = 0; i < kQuestions && asked.ok(); ++i) {
+        const Moment begin = steady_clock::now();
+        const auto reply = get(request);
+        if (!reply.ok()) asked = reply.error();
+        if (reply.ok() || (least == 0 && reply.error().code == ErrorCode::kCancelled))
+            take(ms_since(begin));
+    }
+    if (!asked.ok()) note_failure(asked.error());
+    const std::scoped_lock lock(mutex_);
+    if (least > 0) report_.latency_ms = least;
+    return asked;
 }
 
 Result<blob::PieceList> Source::list(const Digest& root, const std::stop_token& stop) {
-    const Moment begin = steady_clock::now();
     auto list = ask_list(root, stop);
     if (!list.ok()) note_failure(list.error());
     if (list.ok() || list.error().code == ErrorCode::kNotFound) {
         const std::scoped_lock lock(mutex_);
-        blend(report_.latency_ms, ms_since(begin));
         absences_ = list.ok() ? 0 : absences_ + 1;
     }
     return list;
@@ -104,7 +128,7 @@ Result<blob::PieceList> Source::list(const Digest& root, const std::stop_token& 
 
 Result<blob::PieceList> Source::ask_list(const Digest& root, const std::stop_token& stop) {
     http::Request request;
-    request.target = target_of(root, ".pieces");
+    request.target = target_of("/b/" + to_hex(root.view()) + ".pieces");
     request.headers = options_.headers;
     request.timeout_ms = options_.list_timeout_ms;
     request.stop = stop;
@@ -135,8 +159,6 @@ Result<Bytes> Source::piece(const blob::PieceList& list, std::uint64_t index,
     if (bytes->size() >= kRateBytesMin)
         blend(report_.ms_per_mib,
               took * static_cast<double>(blob::kPieceBytes) / static_cast<double>(bytes->size()));
-    else
-        blend(report_.latency_ms, took);
     return bytes;
 }
 
@@ -146,7 +168,7 @@ Result<Bytes> Source::ask_piece(const blob::PieceList& list, std::uint64_t index
     const std::string range =
         std::to_string(list.offset(index)) + "-" + std::to_string(list.offset(index) + size - 1);
     http::Request request;
-    request.target = target_of(list.root(), "");
+    request.target = target_of("/b/" + to_hex(list.root().view()));
     request.headers = options_.headers;
     request.headers.emplace_back("Range", "bytes=" + range);
     request.silence_ms = options_.silence_ms;
@@ -195,6 +217,7 @@ void Source::note_stall(milliseconds took) {
         const std::scoped_lock lock(mutex_);
         ++report_.failures;
         report_.ms_per_mib = std::max(report_.ms_per_mib, static_cast<double>(took.count()));
+        if (std::exchange(is_proven_, false)) return;
     }
     ban(options_.ban_ms, "it had not sent a piece within " + std::to_string(took.count()) +
                              " ms that another source has sent");
@@ -219,10 +242,9 @@ bool Source::is_banned(Moment now) const {
     return now < banned_until_;
 }
 
-double Source::expected_ms(std::uint64_t bytes) const {
+Measured Source::measured() const {
     const std::scoped_lock lock(mutex_);
-    return report_.latency_ms +
-           report_.ms_per_mib * static_cast<double>(bytes) / static_cast<double>(blob::kPieceBytes);
+    return {report_.latency_ms, report_.ms_per_mib};
 }
 
 std::uint32_t Source::absences() const {

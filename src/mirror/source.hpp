@@ -11,6 +11,7 @@
 #include "gym/blob/piece_list.hpp"
 #include "gym/http/connection.hpp"
 #include "gym/mirror/fetcher.hpp"
+#include "preference.hpp"
 
 namespace gym::mirror {
 
@@ -27,12 +28,16 @@ class Source {
     /// A piece, checked. @errors as list().
     [[nodiscard]] Result<Bytes> piece(const blob::PieceList& list, std::uint64_t index,
                                       const std::stop_token& stop);
-    /// Another source was much faster with the same piece.
+    /// Asks for no blob at all, three times: the least time to any answer is the latency. Without
+    /// one until `stop`, the time until then is. Lists and pieces say nothing of it, because a
+    /// mirror may fetch them first. @errors as http::Connection.
+    Status measure_latency(const std::stop_token& stop);
+    /// Another source was much faster with the same piece. One that sent right pieces before may
+    /// fetch this one itself: it is left when it happens again.
     void note_stall(std::chrono::milliseconds took);
 
     [[nodiscard]] bool is_banned(Moment now) const;
-    /// What a piece of `bytes` should take, by what was measured; 0: nothing was.
-    [[nodiscard]] double expected_ms(std::uint64_t bytes) const;
+    [[nodiscard]] Measured measured() const;
     /// Lists that it lacked since the last that it had: a source that is fast at having nothing is
     /// no good one.
     [[nodiscard]] std::uint32_t absences() const;
@@ -51,7 +56,7 @@ class Source {
     [[nodiscard]] Result<blob::PieceList> ask_list(const Digest& root, const std::stop_token& stop);
     [[nodiscard]] Result<Bytes> ask_piece(const blob::PieceList& list, std::uint64_t index,
                                           const std::stop_token& stop);
-    [[nodiscard]] std::string target_of(const Digest& root, const char* suffix) const;
+    [[nodiscard]] std::string target_of(const std::string& path) const;
     void note_failure(const Error& error);
     void ban(std::uint64_t ms, const std::string& why);
 

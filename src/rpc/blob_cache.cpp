@@ -7,6 +7,7 @@
 #include <chrono>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <system_error>
 
 #include "gym/vault/sealed_file.hpp"
@@ -49,7 +50,10 @@ struct BlobCache::Mirrors {
         if (urls_.empty() || !network.ok()) return nullptr;
         mirror::FetchOptions options;
         options.blob_bytes_max = network->blob_bytes_max;
-        auto made = mirror::Fetcher::create(urls_, options);
+        // Of equal ones the first is used: not all nodes shall have the same first.
+        std::vector<std::string> urls = urls_;
+        std::ranges::shuffle(urls, std::minstd_rand(std::random_device{}()));
+        auto made = mirror::Fetcher::create(urls, options);
         if (made.ok()) return std::move(made).value();
         spdlog::warn("the network's mirrors are not used: {}", made.error().message);
         return nullptr;

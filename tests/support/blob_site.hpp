@@ -102,7 +102,7 @@ class BlobSite final : public http_server::Handler {
     Admission admit(const http_server::Request& head) override { return honest_.admit(head); }
     http_server::Response handle(const http_server::Request& request) override {
         const bool is_list = request.target.ends_with(".pieces");
-        ++(is_list ? lists : pieces);
+        if (!request.target.ends_with("/latency")) ++(is_list ? lists : pieces);
         http_server::Response response = honest_.handle(request);
         return is_list ? spoil_list(std::move(response))
                        : spoil_piece(request, std::move(response));
@@ -114,7 +114,7 @@ class BlobSite final : public http_server::Handler {
     void connections(std::int64_t open) override { honest_.connections(open); }
 
     std::atomic<Fault> fault;
-    std::atomic<std::size_t> lists{0}, pieces{0};  ///< questions
+    std::atomic<std::size_t> lists{0}, pieces{0};  ///< questions, without those for nothing
     std::atomic<std::uint32_t> delay_ms{0};        ///< of each answer
 
   private:

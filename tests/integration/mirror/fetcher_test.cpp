@@ -104,12 +104,37 @@ TEST_F(FetcherTest, PrefersTheNearSource) {
     FetchOptions options = impatient();
     options.patience_ms = 10'000;
     const auto from = fetcher({&far, &near}, options);
-    EXPECT_TRUE(fetch(*from, root).value() == content_);  // both are measured
-    const std::size_t before = far.pieces;
-    for (int i = 0; i < 3; ++i)
+    for (int i = 0; i < 4; ++i)
         EXPECT_TRUE(fetch(*from, root).value() == content_);
-    EXPECT_EQ(far.pieces, before);
-    EXPECT_EQ(far.lists, 1U);
+    EXPECT_EQ(far.pieces, 0U);
+    EXPECT_EQ(far.lists, 0U);
+    EXPECT_GE(from->sources()[0].latency_ms, 250) << "it was asked for nothing, and measured";
+}
+
+TEST_F(FetcherTest, AFarSourceIsUsedWhenNoNearOneIsLeft) {
+    const Digest root = put(3 * kMiB);
+    BlobSite far(store_), near(store_);
+    far.delay_ms = 800;
+    const auto from = fetcher({&near, &far});
+    EXPECT_TRUE(fetch(*from, root).value() == content_);
+    EXPECT_EQ(far.pieces, 0U);
+    near.fault = Fault::kFails;
+    EXPECT_TRUE(fetch(*from, root).value() == content_);
+    EXPECT_GT(far.pieces, 0U);
+}
+
+TEST_F(FetcherTest, ANearSourceThatIsLateOnceIsNotLeft) {
+    const Digest root = put(kMiB);
+    BlobSite one(store_), two(store_);
+    const auto from = fetcher({&one, &two});
+    const auto used = [&]() -> BlobSite& { return one.pieces > two.pieces ? one : two; };
+    EXPECT_TRUE(fetch(*from, root).value() == content_);
+    BlobSite& first = used();
+    first.fault = Fault::kStalls;  // it fetches the next one itself, say
+    EXPECT_TRUE(fetch(*from, root).value() == content_);
+    for (const SourceReport& known : from->sources())
+        EXPECT_TRUE(known.banned_because.empty()) << known.banned_because;
+    first.fault = Fault::kNone;
 }
 
 TEST_F(FetcherTest, AFaultySourceIsLeftAndTheBlobArrives) {

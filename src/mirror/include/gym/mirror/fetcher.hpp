@@ -31,8 +31,8 @@ struct FetchOptions {
     std::uint32_t list_timeout_ms = 10'000;
     std::uint32_t piece_timeout_ms = 60'000;
     std::uint32_t silence_ms = 10'000;  ///< a source that sends nothing for so long is left
-    /// A piece that takes longer than this, and than four times what the best source takes, is
-    /// asked of another source, too; who is first counts.
+    /// A piece that takes longer than this, and than four times what its source and the next best
+    /// usually take, is asked of that one, too; who is first counts.
     std::uint32_t patience_ms = 2'000;
     std::uint32_t ban_ms = 15'000;       ///< after a failure; doubled with each, up to the next
     std::uint32_t ban_ms_max = 600'000;  ///< at once for a piece with wrong bytes
@@ -61,9 +61,9 @@ class PieceSink {
     virtual Status write(std::uint64_t index, ByteView bytes) = 0;
 };
 
-/// Fetches blobs from several sources, and remembers how each does: the near and fast ones are
-/// preferred, one that fails, stalls or lies is left for a while. Thread-safe. Memory: a piece for
-/// each connection.
+/// Fetches blobs from several sources, and remembers how each does: the near ones are preferred
+/// until a far one should be four times as fast, of the near ones the fast. One that fails, stalls
+/// or lies is left for a while. Thread-safe. Memory: a piece for each connection.
 class Fetcher {
   public:
     /// @param urls http(s)://host[:port][/path] of each. @errors kInvalidArgument, with the place
@@ -75,9 +75,10 @@ class Fetcher {
     Fetcher(const Fetcher&) = delete;
     Fetcher& operator=(const Fetcher&) = delete;
 
-    /// The pieces of a blob, from the first source that has it. @errors kNotFound: lists_absent_max
-    /// sources, or all that were asked, have none; kOutOfRange above blob_bytes_max; kUnavailable,
-    /// naming what each did; kCancelled.
+    /// The pieces of a blob, from the nearest source that has it. The first call of ten minutes
+    /// asks all sources at once, for nothing, to know their latencies. @errors kNotFound:
+    /// lists_absent_max sources, or all that were asked, have none; kOutOfRange above
+    /// blob_bytes_max; kUnavailable, naming what each did; kCancelled.
     [[nodiscard]] Result<blob::PieceList> pieces(const Digest& root, const std::stop_token& stop);
 
     using Progress = std::function<void(std::uint64_t done_bytes, std::uint64_t size_bytes)>;
