@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -50,3 +51,30 @@ def job_draft(
     lines = [f"{key}: {json.dumps(value)}" for key, value in (keys | dict(terms)).items()]
     lines += ["model:"] + ["  " + line for line in model.yaml.splitlines()]
     return "\n".join(lines) + "\n"
+
+
+def in_keywords(text: str) -> str:
+    """What the planner says in options of the command line, in keywords of :class:`DistributedTrainer`."""
+    for option, keyword in _KEYWORDS:
+        text = option.sub(keyword, text)
+    return text
+
+
+# A number ends before the sentence's comma or full stop.
+_NUMBER = r"(\d[\w.]*\w|\d)"
+_KEYWORDS = tuple(
+    (re.compile(option), keyword)
+    for option, keyword in (
+        (r"--set model\.([\w.]+)=" + _NUMBER, r"`\1: \2` in the model file"),
+        (r"--set model\.([\w.]+)=(\w+)", r"`\1: \2` in the model file"),
+        (r"--set ([\w.]+)=" + _NUMBER, r'job={"\1": \2}'),
+        (r"--tokens " + _NUMBER, r"budget_tokens=\1"),
+        (r"--nodes " + _NUMBER, r"nodes=\1"),
+        (r"--max-cost " + _NUMBER, r"budget=\1"),
+        (r"--price " + _NUMBER, r'job={"price_per_pflop": \1}'),
+        (r"--tokens\b", "budget_tokens"),
+        (r"--nodes\b", "nodes"),
+        (r"--max-cost\b", "budget"),
+        (r"--price\b", 'job={"price_per_pflop": ...}'),
+    )
+)

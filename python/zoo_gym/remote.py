@@ -17,7 +17,7 @@ from . import _zoo_gym, planning
 from .amounts import Money, decimal_text
 from .callbacks import Loss
 from .dataset import Dataset
-from .errors import ConflictError, NotFoundError, UnavailableError
+from .errors import ConflictError, GymError, NotFoundError, UnavailableError
 from .model import Model
 from .progress import Progress, View, say
 from .settings import Network, home
@@ -107,7 +107,10 @@ class NetworkTraining:
             init=init,
             terms=asked.terms,
         )
-        plan = _zoo_gym.plan_job(self._network.api(), draft, is_preset=self.model.is_preset)
+        try:
+            plan = _zoo_gym.plan_job(self._network.api(), draft, is_preset=self.model.is_preset)
+        except GymError as error:
+            raise type(error)(planning.in_keywords(error.message)) from None
         quote = Quote(
             parameters=plan.parameters,
             tokens=plan.tokens,
@@ -119,8 +122,8 @@ class NetworkTraining:
             budget=plan.budget,
             expected=plan.expected,
             seconds=plan.seconds,
-            notes=tuple(plan.notes),
-            warnings=tuple(plan.warnings),
+            notes=tuple(map(planning.in_keywords, plan.notes)),
+            warnings=tuple(map(planning.in_keywords, plan.warnings)),
             tokens_today=plan.tokens_today,
             nodes_wanted=plan.nodes_wanted,
             seconds_with_all=plan.seconds_with_all,

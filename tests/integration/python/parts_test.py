@@ -32,6 +32,22 @@ def test_the_package_of_the_build_has_the_sources_beside_its_module():
         assert (package / file.name).read_bytes() == file.read_bytes(), file.name
 
 
+def test_what_the_planner_says_is_in_keywords():
+    said = planning.in_keywords
+    assert said("name the training tokens (--tokens 1e9, or `tokens`)") == (
+        "name the training tokens (budget_tokens=1e9, or `tokens`)"
+    )
+    assert said("leave --nodes out") == "leave nodes out"
+    assert said("; --tokens 300M --nodes 4 plans for these") == "; budget_tokens=300M nodes=4 plans for these"
+    assert said("allow --max-cost 12.5, pay --price 0.25.") == 'allow budget=12.5, pay job={"price_per_pflop": 0.25}.'
+    assert said("--set model.optimizer.total_steps=400 makes them agree") == (
+        "`optimizer.total_steps: 400` in the model file makes them agree"
+    )
+    assert said("--set model.compression=none sends") == "`compression: none` in the model file sends"
+    assert said("or --set slots=8 in the place of --nodes, plans") == 'or job={"slots": 8} in the place of nodes, plans'
+    assert said("nothing of the command line") == "nothing of the command line"
+
+
 def test_a_quote_names_its_unit():
     quote = gym.Quote(parameters=1, tokens=2, flops=3, nodes=1, rounds=1, steps=1, most=Decimal(5), budget=Decimal(6),
                       expected=Decimal(4))  # fmt: skip
