@@ -121,6 +121,10 @@ class CoordinatorProcess : public ::testing::Test {
     [[nodiscard]] virtual Bytes words() const { return Bytes(4'000, std::uint8_t{'a'}); }
     /// Of the model, in columns.
     [[nodiscard]] virtual std::uint32_t width() const { return 16; }
+    /// Further lines of the model file.
+    [[nodiscard]] virtual std::string more_of_model() const { return {}; }
+    /// What a test's job has other than below.
+    virtual void change(registry::JobTerms& /*terms*/) const {}
     /// One round of a tiny model, two steps a unit.
     Digest submit_job(std::uint32_t slots = 1, std::uint32_t unit_ms = 600'000) {
         const blob::Dataset text = blob::Dataset::build_from_text(words()).value();
@@ -143,13 +147,15 @@ class CoordinatorProcess : public ::testing::Test {
         job.terms.slots_max = job.terms.workers_min = slots;
         job.terms.lifecycle.unit_ms = unit_ms;
         job.terms.price_wei_per_pflop = Amount(1);
+        change(job.terms);
         job.budget_wei = Amount(1'000'000);
-        job.spec_yaml =
-            "name: tiny\ndataset: \"" + text.root().hex() +
-            "\"\nrounds: 1\nslots: 1\nsteps_per_round: 2\nprice_per_pflop: \"1\"\n"
-            "budget: \"1\"\nmodel:\n  batch: 1\n  model:\n    vocabulary: 256\n    context: 16\n"
-            "    layers: 1\n    heads: 2\n    width: " +
-            std::to_string(width()) + "\n";
+        job.spec_yaml = "name: tiny\ndataset: \"" + text.root().hex() +
+                        "\"\nrounds: 1\nslots: 1\nsteps_per_round: 2\nprice_per_pflop: \"1\"\n"
+                        "budget: \"1\"\nmodel:\n  batch: 1\n" +
+                        more_of_model() +
+                        "  model:\n    vocabulary: 256\n    context: 16\n"
+                        "    layers: 1\n    heads: 2\n    width: " +
+                        std::to_string(width()) + "\n";
         const auto submitted = database_.owner().transact([&](db::Transaction& tx) -> Status {
             GYM_CHECK(registry::register_dataset(tx, dataset));
             GYM_CHECK(gym::testing::submit_job(tx, job, clock_.now_ms()));

@@ -45,6 +45,8 @@ class StallingProxy {
     [[nodiscard]] int port() const { return port_; }
     /// Connections made so far.
     [[nodiscard]] std::uint32_t connections() const { return count_; }
+    /// Bytes to the client so far.
+    [[nodiscard]] std::uint64_t bytes_down() const { return down_; }
     /// Goes dead once this many more bytes went to the client (the server).
     void stall_after_down(std::uint64_t bytes) { down_left_ = bytes; }
     void stall_after_up(std::uint64_t bytes) { up_left_ = bytes; }
@@ -86,9 +88,9 @@ class StallingProxy {
                 pollfd{client, static_cast<short>(up_left_ > 0 ? POLLIN : 0), 0},
                 pollfd{server, static_cast<short>(down_left_ > 0 ? POLLIN : 0), 0}};
             if (::poll(waited.data(), waited.size(), 20) <= 0) continue;
-            if ((waited[0].revents & POLLIN) != 0) open = forward(client, server, up_left_);
+            if ((waited[0].revents & POLLIN) != 0) open = forward(client, server, up_left_, up_);
             if (open && (waited[1].revents & POLLIN) != 0)
-                open = forward(server, client, down_left_);
+                open = forward(server, client, down_left_, down_);
             // Hung up with nothing left to read: while dead, nobody hears of it.
             if (((waited[0].revents | waited[1].revents) & (POLLHUP | POLLERR)) != 0 &&
                 ((waited[0].revents | waited[1].revents) & POLLIN) == 0)
@@ -97,7 +99,8 @@ class StallingProxy {
         ::close(client);
         ::close(server);
     }
-    static bool forward(int from, int to, std::atomic<std::uint64_t>& left) {
+    static bool forward(int from, int to, std::atomic<std::uint64_t>& left,
+                        std::atomic<std::uint64_t>& all) {
         std::array<char, 4'096> buffer{};
         const ssize_t got = ::recv(from, buffer.data(), buffer.size(), 0);
         if (got <= 0) return false;
@@ -109,6 +112,7 @@ class StallingProxy {
         }
         const std::uint64_t before = left;
         const auto moved = static_cast<std::uint64_t>(got);
+        all += moved;
         if (before != kNever) left = before > moved ? before - moved : 0;
         return true;
     }
@@ -118,6 +122,7 @@ class StallingProxy {
     int port_ = 0;
     std::atomic<std::uint64_t> down_left_{kNever};
     std::atomic<std::uint64_t> up_left_{kNever};
+    std::atomic<std::uint64_t> down_{0}, up_{0};
     std::atomic<std::uint32_t> count_{0};
     std::vector<std::jthread> connections_;
     std::jthread acceptor_;
