@@ -98,12 +98,17 @@ Result<engine::State> InputLoader::load_base(const protocol::RoundRecord& record
     GYM_TRY(engine::State base,
             load_state(inputs.base_state_blob, record.base_state_root, progress));
     GYM_CHECK(check_dispute_roots(record, train, base));
-    if (has_updates) {
-        GYM_TRY(const auto released,
-                kept_.keep(record.job_id, record.round, inputs.base_state_blob));
-        released_.insert(released_.end(), released.begin(), released.end());
-    }
+    if (has_updates) keep_base(record, inputs.base_state_blob);
     return base;
+}
+
+/// What is not kept is fetched again: no reason to stop the unit.
+void InputLoader::keep_base(const protocol::RoundRecord& record, const Digest& blob) {
+    const auto released = kept_.keep(record.job_id, record.round, blob);
+    if (released.ok())
+        released_.insert(released_.end(), released->begin(), released->end());
+    else
+        spdlog::warn("base states of this job are not kept: {}", released.error().message);
 }
 
 Status InputLoader::make_base(const protocol::RoundRecord& record, const program::Program& train,

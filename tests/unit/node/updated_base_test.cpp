@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "gym/common/file.hpp"
 #include "gym/dispute/round_roots.hpp"
 #include "gym/engine/outer_state.hpp"
 #include "gym/node/unit_inputs.hpp"
@@ -190,6 +191,13 @@ TEST_F(UpdatedBase, TheTwoNewestBaseStatesStayAndTheOthersAreReleased) {
     EXPECT_TRUE(loader_->take_released().empty());
     restart();
     EXPECT_TRUE(loader_->keeps(round(3).inputs.base_state_blob));
+}
+
+TEST_F(UpdatedBase, AFolderThatCannotBeWrittenStopsNoUnit) {
+    ASSERT_TRUE(write_file_atomic(dir_.path() / "bases", as_bytes("in the way")).ok());
+    load(1);
+    EXPECT_THAT(log_.str(), HasSubstr("base states of this job are not kept: "));
+    EXPECT_EQ(load(2), update_bytes_) << "it is still in the store";
 }
 
 TEST_F(UpdatedBase, AJobWithoutAnUpdateFetchesItsBaseStates) {

@@ -56,6 +56,8 @@ class InputLoader {
     Status make_base(const protocol::RoundRecord& record, const program::Program& train,
                      const records::UnitInputs& inputs, const rpc::BlobCache::Progress& progress);
 
+    void keep_base(const protocol::RoundRecord& record, const Digest& blob);
+
     rpc::BlobCache& cache_;
     KeptBases kept_;
     std::vector<Digest> released_;
