@@ -28,24 +28,23 @@ library DeltaElements {
     function computed(Header memory h, DeltaProof calldata proof) internal view returns (uint256) {
         uint256 offset = uint256(proof.word) * sizeOf(h);
         bool dense = h.deltaCodec == TraceRecords.DENSE;
-        if (offset < TraceRecords.deltaHeadBytes(h)) return _head(h, proof, offset);
+        if (offset < TraceRecords.deltaHeadBytes(h)) {
+            _expectNothing(proof);
+            return head(h, offset);
+        }
         if (!dense) return _difference(h, proof, offset);
         if (!DeltaRows.isPadding(offset)) return _rowByte(h, proof, offset);
         _expectNothing(proof);
         return 0;
     }
 
-    /// @dev Before the first parameter: magic, codec and number of parameters, in codec 1 also zeros up to the end of the row.
-    function _head(Header memory h, DeltaProof calldata proof, uint256 offset)
-        private
-        pure
-        returns (uint256 x)
-    {
-        _expectNothing(proof);
-        bytes memory head =
+    /// @notice The word or byte at `offset`, before the first parameter: magic, codec and number of parameters, in codec 1 also zeros up
+    /// to the end of the row.
+    function head(Header memory h, uint256 offset) internal pure returns (uint256 x) {
+        bytes memory all =
             abi.encodePacked(MAGIC, uint32(h.deltaCodec), uint32(h.parameters), bytes17(0));
         for (uint256 i = sizeOf(h); i > 0; --i) {
-            x = (x << 8) | uint8(head[offset + i - 1]);
+            x = (x << 8) | uint8(all[offset + i - 1]);
         }
     }
 

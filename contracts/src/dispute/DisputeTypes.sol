@@ -8,8 +8,11 @@ pragma solidity ^0.8.35;
 /// @param leaves Of the whole tree. @param node The digest that is disputed.
 /// @param twin At STEPS the node of the states tree in the same place, at STEP the state after the step, at COLUMN keccak256 of the
 /// values once they are posted; else 0. (At INCLUDED `leaves` is 1 for a held delta, else 0.)
+/// At ROW `index` is the row's number within its parameter, `height` its place in its chunk, `leaves` the tensors of the outer state, `node` the
+/// leaf of the update's chunk, `twin` the root of the outer state until the row's residuals are posted, then keccak256 of these.
 /// @param frame keccak256 of what else is fixed: of (Facts' hash, states root) at STEPS, of StepFrame down to GRADIENTS, of OpFrame
-/// below, of Facts at UNIT. Of an aggregate: OuterFacts at UNIT and INCLUDED, OuterFrame at OUTER and OUTER_STATE, OpFrame below.
+/// below, of Facts at UNIT. Of an aggregate: OuterFacts at UNIT and INCLUDED, OuterFrame at OUTER and OUTER_STATE, OpFrame below; at ROW
+/// that of the residual.
 struct Cursor {
     uint8 stage;
     bool answered;
@@ -43,7 +46,8 @@ struct Facts {
 
 /// @notice The same about an aggregate unit of the coordinator (slot 0xFFFFFFFF).
 /// @param recordsRoot Committed to: the link of its only step record. @param finalStateRoot Committed to: the next base state.
-/// @param momentumAfter Committed to in the place of a delta root: the next outer momentum.
+/// @param momentumAfter Committed to in the place of a delta root: the next outer momentum, of a program with an update the next outer
+/// state: p momenta, p residuals and the update.
 /// @param roundRecord Its hash. @param traceRoot Of the train program, of the round record as what follows.
 /// @param baseRoot Of the parameters before. @param momentumRoot Of the outer momentum before.
 /// @param epochRoot Over the commitments of the round. @param epochLeaves Their number.
@@ -68,7 +72,7 @@ struct OuterFacts {
 /// @param facts keccak256 of the unit's OuterFacts. @param program The trace root. @param deltasRoot Over the included deltas' roots.
 /// @param deltas Their number. @param held How many, the last ones, are of the round before.
 /// @param slots keccak256 of theirs, four bytes each. @param stateRoot Over all parameters after the step,
-/// then all momenta. @param tree 0 until one is picked; then 1 the next base, 2 the next momentum, 3 stateRoot.
+/// then all tensors of momentumAfter. @param tree 0 until one is picked; then 1 the next base, 2 momentumAfter, 3 stateRoot.
 struct OuterFrame {
     bytes32 facts;
     bytes32 program;
@@ -101,8 +105,8 @@ struct StepFrame {
 /// @param leaf The trace leaf that was picked; NO_LEAF for the delta and in an aggregate.
 /// @param first The macro op's first primitive. @param count Its primitives; 0: token windows, the delta. @param writer Which writes the leaf.
 /// @param macroRoot Root over the primitives' outputs; 0 until the asserter declares it.
-/// @param primitive Counted within the macro op; in an aggregate the parameter's number.
-/// @param record The primitive record's digest; 0 until one is picked. In an aggregate the state record's.
+/// @param primitive Counted within the macro op; in an aggregate the tensor's number in the tree that was picked.
+/// @param record The primitive record's digest; 0 until one is picked. In an aggregate the parameter's state record's; 0 of the update.
 /// @param shape Of the tensor that is disputed, see Shapes.
 struct OpFrame {
     bytes32 step;
@@ -240,6 +244,23 @@ struct OuterProof {
     TensorProof momentum;
 }
 
+/// @notice One element of an aggregate with an update, with all that it is computed from: of a residual at COLUMN, of the base at a
+/// posted chunk; there also a byte of the update that no row has.
+/// @param op The cursor's frame. @param outer That it names. @param facts That this one names. @param header Of the trace program.
+/// @param record The parameter's state record; empty for a byte of the update.
+/// @param element Row-major. @param posted The column, or the chunk. @param operands Of a residual: the momentum and the residual before,
+/// and the chunk of the update that has the element's row; of the base: the element before, and that chunk; of a byte: none.
+struct UpdateProof {
+    OpFrame op;
+    OuterFrame outer;
+    OuterFacts facts;
+    bytes header;
+    bytes record;
+    uint64 element;
+    bytes posted;
+    TensorProof[] operands;
+}
+
 /// @notice Result of a proof. @param element Of the tensor, or which leaf, slot or field. @param claimed By the asserter.
 /// @param computed By the contract; another one.
 struct Finding {
@@ -277,6 +298,7 @@ library Stage {
     uint8 internal constant OUTER_STATE = 12;
     uint8 internal constant COLUMN = 13;
     uint8 internal constant INCLUDED = 14;
+    uint8 internal constant ROW = 15;
 }
 
 /// @title Refusals that several rules have

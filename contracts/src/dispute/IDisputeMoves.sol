@@ -16,7 +16,9 @@ import {
     SlotProof,
     StepFrame,
     StepPick,
-    TokenProof
+    TensorProof,
+    TokenProof,
+    UpdateProof
 } from "./DisputeTypes.sol";
 
 /// @title The moves of a dispute
@@ -117,6 +119,15 @@ interface IDisputeMoves {
     /// @notice Posts the disputed element of every included delta, four bytes each as they are in the deltas.
     function postColumn(bytes32 game, Cursor calldata cursor, bytes calldata values) external;
 
+    /// @notice Posts the residuals of a row of an update. @param op The frame of the residual's tensor. @param residual The chunk that has
+    /// them; path up to the root of the outer state.
+    function postRow(
+        bytes32 game,
+        Cursor calldata cursor,
+        OpFrame calldata op,
+        TensorProof calldata residual
+    ) external;
+
     // --- the challenger's moves ---
 
     /// @notice Goes down to a node that was answered, or whose way is known from another game.
@@ -168,7 +179,7 @@ interface IDisputeMoves {
         RecordProof calldata primitive
     ) external;
 
-    /// @notice Goes to a tree of an aggregate's result. @param tree 1 the next base, 2 the next momentum, 3 both as in the record.
+    /// @notice Goes to a tree of an aggregate's result. @param tree 1 the next base, 2 the next momentum or outer state, 3 both as in the record.
     function pickOuter(
         bytes32 game,
         Cursor calldata cursor,
@@ -190,7 +201,8 @@ interface IDisputeMoves {
         bytes32[] calldata path
     ) external;
 
-    /// @notice Names the first tensor of the next base or momentum that differs. @param slot The parameter's state record.
+    /// @notice Names the first tensor of the next base or outer state that differs. @param slot The parameter's state record; empty for the
+    /// update.
     function pickOuterTensor(
         bytes32 game,
         Cursor calldata cursor,
@@ -200,7 +212,8 @@ interface IDisputeMoves {
         RecordProof calldata slot
     ) external;
 
-    /// @notice Names an element of the posted chunk of an aggregate's tensor. @param element Row-major. @param chunk That was posted.
+    /// @notice Names an element of the posted chunk of an aggregate's tensor, or of the posted residuals of a row. @param element Row-major.
+    /// @param chunk That was posted.
     function pickElement(
         bytes32 game,
         Cursor calldata cursor,
@@ -208,6 +221,19 @@ interface IDisputeMoves {
         OuterFrame calldata outer,
         uint64 element,
         bytes calldata chunk
+    ) external;
+
+    /// @notice Names the first row that differs in the posted chunk of an update. @param row Its number within the parameter.
+    /// @param slot The parameter's state record.
+    function pickRow(
+        bytes32 game,
+        Cursor calldata cursor,
+        OpFrame calldata op,
+        OuterFrame calldata outer,
+        OuterFacts calldata facts,
+        bytes calldata header,
+        uint64 row,
+        RecordProof calldata slot
     ) external;
 
     // --- the challenger's proofs, which end the game ---
@@ -275,7 +301,7 @@ interface IDisputeMoves {
     function proveOuter(bytes32 game, Cursor calldata cursor, OuterProof calldata proof) external;
 
     /// @notice A tensor of the record's state is not the committed base's or momentum's.
-    /// @param leaf Number i of 2 p, for p parameters. @param source Number i of the base, or i - p of the momentum.
+    /// @param leaf Number i, for p parameters. @param source Number i of the base, or i - p of the momentum or outer state.
     function proveOuterSlot(
         bytes32 game,
         Cursor calldata cursor,
@@ -285,6 +311,20 @@ interface IDisputeMoves {
         Pick calldata leaf,
         Pick calldata source
     ) external;
+
+    /// @notice A row of an update is not the one that its elements make together with the posted residuals.
+    /// @param place Of the byte in the row. @param chunk Of the update, with the row. @param residuals That were posted.
+    function proveRow(
+        bytes32 game,
+        Cursor calldata cursor,
+        uint8 place,
+        bytes calldata chunk,
+        bytes calldata residuals
+    ) external;
+
+    /// @notice At a column: a residual is not what the row leaves of the outer step. At a posted chunk: an element of the base is not the
+    /// one before and the row's, or a byte of the update that no parameter's row has is another.
+    function proveUpdate(bytes32 game, Cursor calldata cursor, UpdateProof calldata proof) external;
 
     /// @notice The commitment that was shown for an included delta has no valid signature (found as element 7), or contradicts the round
     /// record (IDisputeGame.open). @param record The bytes of the head of its round's record. @param slot What it fixes for the

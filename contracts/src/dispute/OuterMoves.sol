@@ -3,6 +3,7 @@ pragma solidity ^0.8.35;
 
 import {DisputeTable} from "./DisputeTable.sol";
 import {
+    Chunk,
     ColumnProof,
     Cursor,
     OpFrame,
@@ -11,7 +12,9 @@ import {
     OuterProof,
     Pick,
     RecordProof,
-    SlotProof
+    SlotProof,
+    TensorProof,
+    UpdateProof
 } from "./DisputeTypes.sol";
 import {IDisputeMoves} from "./IDisputeMoves.sol";
 
@@ -55,6 +58,33 @@ abstract contract OuterMoves is DisputeTable {
     /// @inheritdoc IDisputeMoves
     function postColumn(bytes32 game, Cursor calldata cursor, bytes calldata values) external {
         _answer(game, cursor, _OUTER, values.length);
+    }
+
+    /// @inheritdoc IDisputeMoves
+    function postRow(
+        bytes32 game,
+        Cursor calldata cursor,
+        OpFrame calldata,
+        TensorProof calldata residual
+    ) external {
+        // The rules take one chunk alone.
+        Chunk calldata chunk = residual.chunks[0];
+        uint256 paths = 32 * (chunk.path.length + residual.path.length);
+        _answer(game, cursor, _OUTER, chunk.content.length + paths);
+    }
+
+    /// @inheritdoc IDisputeMoves
+    function pickRow(
+        bytes32 game,
+        Cursor calldata cursor,
+        OpFrame calldata,
+        OuterFrame calldata,
+        OuterFacts calldata,
+        bytes calldata,
+        uint64,
+        RecordProof calldata
+    ) external {
+        _challenge(game, cursor, _OUTER);
     }
 
     /// @inheritdoc IDisputeMoves
@@ -126,6 +156,18 @@ abstract contract OuterMoves is DisputeTable {
         Pick calldata,
         Pick calldata
     ) external {
+        _prove(game, cursor, _OUTER_PROOFS);
+    }
+
+    /// @inheritdoc IDisputeMoves
+    function proveRow(bytes32 game, Cursor calldata cursor, uint8, bytes calldata, bytes calldata)
+        external
+    {
+        _prove(game, cursor, _OUTER_PROOFS);
+    }
+
+    /// @inheritdoc IDisputeMoves
+    function proveUpdate(bytes32 game, Cursor calldata cursor, UpdateProof calldata) external {
         _prove(game, cursor, _OUTER_PROOFS);
     }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.35;
 
-import {DenseRow} from "../numerics/DenseRow.sol";
 import {LittleEndian} from "../numerics/LittleEndian.sol";
 import {OuterStep} from "../numerics/OuterStep.sol";
 import {DeltaRows} from "./DeltaRows.sol";
@@ -22,19 +21,19 @@ import {
 } from "./DisputeTypes.sol";
 import {MerkleSha256} from "./MerkleSha256.sol";
 import {Operands, Span} from "./Operands.sol";
+import {OuterTensors} from "./OuterTensors.sol";
 import {Header, Shapes, StateRecord, TraceRecords} from "./TraceRecords.sol";
+import {UpdateProofs} from "./UpdateProofs.sol";
 
 /// @title The leaves of a dispute about an aggregate: a value of a delta, an element of the result, or a tensor of the record's state
 /// @notice As TreeRules: pure, with the arguments of IDisputeMoves. All revert with NoFault where both sides are equal.
-contract OuterProofs {
+contract OuterProofs is UpdateProofs {
     using Frames for Cursor;
     using Frames for OpFrame;
     using Frames for OuterFacts;
     using Frames for OuterFrame;
     using Shapes for uint256;
 
-    uint256 private constant BASE = 1;
-    uint256 private constant BOTH = 3;
     uint256 private constant FLOAT_BYTES = 4;
 
     /// @notice See IDisputeMoves.proveColumn.
@@ -54,7 +53,7 @@ contract OuterProofs {
             proof.outer.deltasRoot, proof.position, proof.outer.deltas, digest, proof.delta.path
         );
         uint256 computed = h.deltaCodec == TraceRecords.DENSE
-            ? _decoded(h, slot.deltaOffset, c.index, proof.delta)
+            ? DeltaRows.element(h.deltaBytes, slot.deltaOffset, c.index, proof.delta)
             : _word(h, slot.deltaOffset, c.index, proof.delta);
         uint256 claimed = LittleEndian.element(proof.values, proof.position, FLOAT_BYTES);
         return _unequal(proof.position, bytes32(claimed), bytes32(computed));
@@ -69,13 +68,18 @@ contract OuterProofs {
         _enter(c, proof.op, proof.outer, proof.values);
         if (proof.facts.hash() != proof.outer.facts) revert IDisputeErrors.WrongFrame();
         Header memory h = TraceRecords.header(proof.header, proof.op.program);
+        bool isBase = proof.outer.tree == OuterTensors.BASE;
+        // What an update moves or leaves is UpdateProofs'.
+        bool legal = proof.op.primitive < h.parameters && (h.updateCodec == 0 || !isBase);
+        if (!legal) revert IDisputeErrors.BadRecord(proof.op.primitive);
         Span memory span = Span(0, proof.op.shape.size(), FLOAT_BYTES * c.index, FLOAT_BYTES);
-        uint256 base = _before(proof.facts.baseRoot, h, proof, span);
+        uint256 base = _before(proof.facts.baseRoot, h.parameters, proof, span);
         span.operand = 1;
-        uint256 momentum = _before(proof.facts.momentumRoot, h, proof, span);
+        uint256 momentum =
+            _before(proof.facts.momentumRoot, OuterTensors.outerCount(h), proof, span);
         uint256 mean = OuterStep.mean(proof.values, proof.outer.held);
         uint256 computed = OuterStep.momentum(momentum, h.outerMomentum, mean);
-        if (proof.outer.tree == BASE) {
+        if (isBase) {
             computed = OuterStep.parameter(base, h.outerRate, h.outerMomentum, computed, mean);
         }
         return _unequal(c.index, c.node, bytes32(computed));
@@ -93,15 +97,16 @@ contract OuterProofs {
     ) external view returns (Finding memory) {
         c.expect(Stage.OUTER_STATE, true);
         c.check(frame.hash());
-        if (frame.tree != BOTH) revert IDisputeErrors.BadRecord(frame.tree);
+        if (frame.tree != OuterTensors.BOTH) revert IDisputeErrors.BadRecord(frame.tree);
         if (facts.hash() != frame.facts) revert IDisputeErrors.WrongFrame();
         Descent.leafBelow(c, c.node, leaf.index, leaf.node, leaf.path);
-        uint256 parameters = TraceRecords.header(header, frame.program).parameters;
-        bool first = leaf.index < parameters;
-        uint256 index = first ? leaf.index : leaf.index - parameters;
+        Header memory h = TraceRecords.header(header, frame.program);
+        bool first = leaf.index < h.parameters;
+        uint256 index = first ? leaf.index : leaf.index - h.parameters;
+        uint256 tensors = first ? h.parameters : OuterTensors.outerCount(h);
         if (source.index != index) revert IDisputeErrors.BadRecord(source.index);
         bytes32 root = first ? facts.finalStateRoot : facts.momentumAfter;
-        MerkleSha256.verify(root, index, parameters, source.node, source.path);
+        MerkleSha256.verify(root, index, tensors, source.node, source.path);
         return _unequal(leaf.index, leaf.node, source.node);
     }
 
@@ -128,26 +133,15 @@ contract OuterProofs {
         return Operands.word(Operands.range(delta, span));
     }
 
-    /// @dev The same of codec 1: out of its row, whatever bytes that has, for nobody has checked them.
-    function _decoded(Header memory h, uint256 begin, uint256 index, TensorProof calldata delta)
-        private
-        view
-        returns (uint256)
-    {
-        uint256 row = DeltaRows.rowOf(begin) + index / DenseRow.ELEMENTS;
-        Span memory span = Span(0, h.deltaBytes, DeltaRows.beginOf(row), DenseRow.BYTES);
-        return DenseRow.element(Operands.range(delta, span), index % DenseRow.ELEMENTS);
-    }
-
     /// @dev The element before the step, of the parameter (operand 0) or of its momentum (1).
-    function _before(bytes32 root, Header memory h, OuterProof calldata proof, Span memory span)
+    function _before(bytes32 root, uint256 tensors, OuterProof calldata proof, Span memory span)
         private
         view
         returns (uint256)
     {
         TensorProof calldata given = span.operand == 0 ? proof.base : proof.momentum;
         bytes32 digest = proof.op.shape.digest(given.treeRoot);
-        MerkleSha256.verify(root, proof.op.primitive, h.parameters, digest, given.path);
+        MerkleSha256.verify(root, proof.op.primitive, tensors, digest, given.path);
         return Operands.word(Operands.range(given, span));
     }
 

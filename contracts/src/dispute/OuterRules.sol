@@ -2,6 +2,7 @@
 pragma solidity ^0.8.35;
 
 import {OuterStep} from "../numerics/OuterStep.sol";
+import {Descriptors} from "../onestep/Descriptors.sol";
 import {BigEndian} from "./BigEndian.sol";
 import {Commitment, Commitments} from "./Commitments.sol";
 import {Descent} from "./Descent.sol";
@@ -18,22 +19,20 @@ import {
 } from "./DisputeTypes.sol";
 import {MerkleSha256} from "./MerkleSha256.sol";
 import {Element, Operands} from "./Operands.sol";
+import {OuterTensors} from "./OuterTensors.sol";
 import {StepRecord, StepRecords} from "./StepRecords.sol";
 import {Header, Shapes, StateRecord, TraceRecords} from "./TraceRecords.sol";
+import {UpdateRules} from "./UpdateRules.sol";
 
 /// @title Moves of a game about an aggregate, from the unit down to the deltas' values
 /// @notice As TreeRules: pure, with the arguments of IDisputeMoves.
-contract OuterRules {
+contract OuterRules is UpdateRules {
     using Frames for Cursor;
     using Frames for OpFrame;
     using Frames for OuterFacts;
     using Frames for OuterFrame;
     using Shapes for uint256;
 
-    /// @dev Trees of OuterFrame.
-    uint256 private constant BASE = 1;
-    uint256 private constant MOMENTUM = 2;
-    uint256 private constant BOTH = 3;
     uint256 private constant FLOAT_BYTES = 4;
     uint256 private constant SLOT_BYTES = 4;
     /// @dev Reasons to refuse a step record or a commitment.
@@ -83,12 +82,14 @@ contract OuterRules {
         c.expect(Stage.OUTER, true);
         c.check(frame.hash());
         if (facts.hash() != frame.facts) revert IDisputeErrors.WrongFrame();
-        if (tree < BASE || tree > BOTH) revert IDisputeErrors.BadRecord(tree);
-        uint256 leaves = TraceRecords.header(header, frame.program).parameters;
+        bool legal = tree >= OuterTensors.BASE && tree <= OuterTensors.BOTH;
+        if (!legal) revert IDisputeErrors.BadRecord(tree);
+        Header memory h = TraceRecords.header(header, frame.program);
         OuterFrame memory picked = frame;
         picked.tree = tree;
-        bytes32 node = tree == BASE ? facts.finalStateRoot : facts.momentumAfter;
-        if (tree == BOTH) (node, leaves) = (frame.stateRoot, 2 * leaves);
+        bytes32 node = tree == OuterTensors.BASE ? facts.finalStateRoot : facts.momentumAfter;
+        if (tree == OuterTensors.BOTH) node = frame.stateRoot;
+        uint256 leaves = OuterTensors.count(h, tree);
         return Descent.root(Stage.OUTER_STATE, node, leaves, picked.hash());
     }
 
@@ -153,18 +154,14 @@ contract OuterRules {
         _checkElements(frame);
         Descent.leafBelow(c, c.node, to.index, to.node, to.path);
         Header memory h = TraceRecords.header(header, frame.program);
-        StateRecord memory record = TraceRecords.state(h, slot);
-        if (record.deltaOffset == 0 || record.parameter != to.index) {
-            revert IDisputeErrors.BadRecord(slot.index);
-        }
         OpFrame memory op;
         (op.step, op.program, op.leaf) = (c.frame, frame.program, TraceRecords.NO_LEAF);
-        // The number of a parameter, which is a uint32.
+        // The number of a tensor, of which there are at most 2^17.
         // forge-lint: disable-next-line(unsafe-typecast)
-        (op.primitive, op.shape) = (uint32(to.index), record.shape);
-        op.record = TraceRecords.stateDigest(slot.data);
+        op.primitive = uint32(to.index);
+        (op.shape, op.record) = _shapeOf(h, frame.tree, to.index, slot);
         next.stage = Stage.TENSOR;
-        next.leaves = uint64(record.shape.chunks());
+        next.leaves = uint64(op.shape.chunks());
         (next.node, next.frame) = (to.node, op.hash());
     }
 
@@ -177,12 +174,11 @@ contract OuterRules {
         uint64 element,
         bytes calldata chunk
     ) external view returns (Cursor memory next) {
-        c.expect(Stage.CHUNKS, true);
-        if (c.height != 0) revert IDisputeErrors.WrongStage(c.stage);
         c.check(op.hash());
         if (outer.hash() != op.step) revert IDisputeErrors.WrongFrame();
         _checkElements(outer);
-        uint256 bits = Operands.claimed(c, Element(op.shape, element, FLOAT_BYTES), chunk);
+        uint256 bits =
+            c.stage == Stage.ROW ? _inRow(c, element, chunk) : _inChunk(c, op, element, chunk);
         (next.stage, next.index, next.leaves) = (Stage.COLUMN, element, outer.deltas);
         (next.node, next.frame) = (bytes32(bits), c.frame);
     }
@@ -201,9 +197,40 @@ contract OuterRules {
         (next.answered, next.twin) = (true, keccak256(values));
     }
 
+    /// @dev The bits of an element in the chunk that was posted. The update has bytes, which no column makes.
+    function _inChunk(Cursor calldata c, OpFrame calldata op, uint256 element, bytes calldata chunk)
+        private
+        view
+        returns (uint256)
+    {
+        c.expect(Stage.CHUNKS, true);
+        if (c.height != 0) revert IDisputeErrors.WrongStage(c.stage);
+        if (op.shape.dtype() != Descriptors.F32) revert IDisputeErrors.BadRecord(op.primitive);
+        return Operands.claimed(c, Element(op.shape, element, FLOAT_BYTES), chunk);
+    }
+
+    /// @dev The shape of a tensor, and the digest of its parameter's record; the update has none.
+    function _shapeOf(Header memory h, uint256 tree, uint256 number, RecordProof calldata slot)
+        private
+        view
+        returns (uint256 shape, bytes32 digest)
+    {
+        if (OuterTensors.isUpdate(h, tree, number)) {
+            uint256 brought = slot.index + slot.data.length + slot.path.length;
+            if (brought != 0) revert IDisputeErrors.BadRecord(slot.index);
+            return (TraceRecords.deltaShape(h), 0);
+        }
+        StateRecord memory record = TraceRecords.state(h, slot);
+        uint256 parameter = OuterTensors.parameterOf(h, tree, number);
+        if (record.deltaOffset == 0 || record.parameter != parameter) {
+            revert IDisputeErrors.BadRecord(slot.index);
+        }
+        return (record.shape, TraceRecords.stateDigest(slot.data));
+    }
+
     /// @dev Only the next base and the next momentum have elements that are computed; the record's state has their tensors.
     function _checkElements(OuterFrame calldata frame) private pure {
-        if (frame.tree != BASE && frame.tree != MOMENTUM) {
+        if (frame.tree != OuterTensors.BASE && frame.tree != OuterTensors.OUTER) {
             revert IDisputeErrors.BadRecord(frame.tree);
         }
     }

@@ -30,6 +30,7 @@ struct Header {
     bytes32 primitivesRoot;
     bytes32 stateRoot;
     uint256 deltaCodec;
+    uint256 updateCodec;
 }
 
 /// @notice Where a tensor comes from. @param kind 1 primitive, 2 trace leaf, 3 state, 4 constant.
@@ -73,9 +74,11 @@ library TraceRecords {
     uint256 internal constant OPERANDS_MAX = 12;
     /// @notice The codec whose rows numerics/DenseRow.sol knows. The other one, 0, is the elements as they are.
     uint256 internal constant DENSE = 1;
-    /// @dev Of a program of codec 0; another one names its codec behind them.
+    /// @dev Of a program of codec 0; another one names its codecs behind them.
     uint256 private constant HEADER_BYTES = 204;
-    uint256 private constant CODEC_BYTES = 4;
+    uint256 private constant CODECS_BYTES = 4;
+    /// @dev Where the codec of its updates stands among these, above that of its deltas.
+    uint256 private constant UPDATE_CODEC_BIT = 16;
     uint256 private constant OPS_MAX = 65_536;
     uint256 private constant DELTA_HEAD_BYTES = 16;
     uint256 private constant DELTA_BYTES_MAX = 2 ** 40;
@@ -83,7 +86,7 @@ library TraceRecords {
 
     /// @notice The header whose hash is `program`.
     function header(bytes calldata data, bytes32 program) internal pure returns (Header memory h) {
-        bool named = data.length == HEADER_BYTES + CODEC_BYTES;
+        bool named = data.length == HEADER_BYTES + CODECS_BYTES;
         if (data.length != HEADER_BYTES && !named) revert IDisputeErrors.Malformed(data.length);
         if (sha256(abi.encodePacked("gym.trace_program.v1", data)) != program) {
             revert IDisputeErrors.WrongFrame();
@@ -107,8 +110,12 @@ library TraceRecords {
         h.primitivesRoot = bytes32(BigEndian.number(data, 140, 32));
         h.stateRoot = bytes32(BigEndian.number(data, 172, 32));
         if (!named) return h;
-        h.deltaCodec = BigEndian.number(data, HEADER_BYTES, CODEC_BYTES);
-        if (h.deltaCodec != DENSE) revert IDisputeErrors.Malformed(HEADER_BYTES);
+        uint256 codecs = BigEndian.number(data, HEADER_BYTES, CODECS_BYTES);
+        h.updateCodec = codecs >> UPDATE_CODEC_BIT;
+        h.deltaCodec = codecs - (h.updateCodec << UPDATE_CODEC_BIT);
+        // An update has the rows of deltas.
+        bool legal = h.deltaCodec == DENSE && h.updateCodec <= DENSE;
+        if (!legal) revert IDisputeErrors.Malformed(HEADER_BYTES);
     }
 
     /// @notice The trace leaf that a proof shows.
@@ -158,15 +165,24 @@ library TraceRecords {
     {
         bytes32 digest = stateDigest(proof.data);
         MerkleSha256.verify(h.stateRoot, proof.index, h.stateSlots, digest, proof.path);
+        return stateRecord(h, proof.data);
+    }
+
+    /// @notice A record of the state that is known to be the program's.
+    function stateRecord(Header memory h, bytes calldata data)
+        internal
+        pure
+        returns (StateRecord memory record)
+    {
         uint256 offset;
-        (record.shape, offset) = shape(proof.data, 0);
-        (record.source, offset) = _source(proof.data, offset);
+        (record.shape, offset) = shape(data, 0);
+        (record.source, offset) = _source(data, offset);
         if (record.source.kind != FROM_LEAF && record.source.kind != FROM_STATE) {
             revert IDisputeErrors.Malformed(offset);
         }
-        record.deltaOffset = BigEndian.number(proof.data, offset, 8);
-        record.parameter = BigEndian.number(proof.data, offset + 8, 4);
-        _end(proof.data, offset + 12);
+        record.deltaOffset = BigEndian.number(data, offset, 8);
+        record.parameter = BigEndian.number(data, offset + 8, 4);
+        _end(data, offset + 12);
         if (record.deltaOffset == 0) {
             if (record.parameter != 0) revert IDisputeErrors.Malformed(offset + 8);
             return record;
