@@ -121,6 +121,7 @@ class Writer {
     Status write_state() {
         TraceHeader& h = trace_.header;
         GYM_TRY(h.delta_codec, program::delta_codec(program_));
+        GYM_TRY(h.update_codec, program::update_codec(program_));
         if (h.delta_codec == program::DeltaCodec::kDense) h.delta_bytes = codec::row_begin(1);
         for (const Slot& slot : program_.slots()) {
             const bool parameter = slot.kind == SlotKind::kParam;

@@ -14,6 +14,7 @@ namespace {
 using commit::Decoder;
 using commit::Encoder;
 using program::DeltaCodec;
+using program::UpdateCodec;
 
 Error malformed(const std::string& what) {
     return fail(ErrorCode::kMalformed, "a trace record: " + what);
@@ -228,7 +229,8 @@ Bytes encode(const TraceHeader& header) {
     });
     each_root(header, [&](const Digest& root) { out.fixed(root); });
     if (header.delta_codec != DeltaCodec::kFloat)
-        out.u32(static_cast<std::uint32_t>(header.delta_codec));
+        out.u16(static_cast<std::uint16_t>(header.update_codec))
+            .u16(static_cast<std::uint16_t>(header.delta_codec));
     return out.take();
 }
 
@@ -252,10 +254,14 @@ Result<TraceHeader> decode_trace_header(ByteView bytes) {
     each_root(header, [&](Digest& root) { read(root, in.digest()); });
     GYM_CHECK(status);
     if (in.remaining() > 0) {
-        GYM_TRY(const std::uint32_t codec, in.u32());
-        if (codec != static_cast<std::uint32_t>(DeltaCodec::kDense))
+        GYM_TRY(const std::uint16_t update, in.u16());
+        GYM_TRY(const std::uint16_t delta, in.u16());
+        if (delta != static_cast<std::uint16_t>(DeltaCodec::kDense))
             return malformed("unknown delta codec");
+        if (update > static_cast<std::uint16_t>(UpdateCodec::kDense))
+            return malformed("unknown update codec");
         header.delta_codec = DeltaCodec::kDense;
+        header.update_codec = static_cast<UpdateCodec>(update);
     }
     GYM_CHECK(in.expect_end());
     GYM_CHECK(check_counts(header));

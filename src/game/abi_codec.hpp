@@ -162,12 +162,24 @@ auto members(Is<move::ProveOuterSlot> auto& m) {
 auto members(Is<move::ProveSigner> auto& m) {
     return std::tie(m.facts, m.record, m.slot, m.commitment);
 }
+auto members(Is<move::PickRow> auto& m) {
+    return std::tie(m.op, m.outer, m.facts, m.header, m.row, m.slot);
+}
+auto members(Is<move::PostRow> auto& m) {
+    return std::tie(m.op, m.residual);
+}
+auto members(Is<move::ProveRow> auto& m) {
+    return std::tie(m.place, m.chunk, m.residuals);
+}
+auto members(Is<move::ProveUpdate> auto& m) {
+    return std::tie(m.op, m.outer, m.facts, m.header, m.record, m.element, m.posted, m.operands);
+}
 
 /// Moves whose one argument beside game and cursor is a struct.
 template <class M>
 inline constexpr bool kOneStruct =
     Is<M, move::ProveElement> || Is<M, move::ProveToken> || Is<M, move::ProveDelta> ||
-    Is<M, move::ProveColumn> || Is<M, move::ProveOuter>;
+    Is<M, move::ProveColumn> || Is<M, move::ProveOuter> || Is<M, move::ProveUpdate>;
 
 template <class T>
 concept Struct = requires(T& t) {

@@ -6,6 +6,7 @@
 #include "gym/commit/codec.hpp"
 #include "gym/commit/merkle.hpp"
 #include "gym/engine/record.hpp"
+#include "gym/game/outer_tensors.hpp"
 #include "gym/game/rules.hpp"
 #include "outer_plan.hpp"
 #include "posted_tree.hpp"
@@ -87,6 +88,7 @@ class Answer {
             case Stage::kOuterState:
             case Stage::kColumn:
             case Stage::kIncluded:
+            case Stage::kRow:
                 break;
         }
         return fail(ErrorCode::kInternal, "a cursor at no stage of a train unit");
@@ -214,6 +216,8 @@ class OuterAnswer {
                 return tensor();
             case Stage::kColumn:
                 return column();
+            case Stage::kRow:
+                return row();
             default:
                 return fail(ErrorCode::kInternal, "a cursor at no stage of an aggregate");
         }
@@ -266,8 +270,22 @@ class OuterAnswer {
 
     Result<Move> column() {
         GYM_TRY([[maybe_unused]] const OuterTrees* trees, own_.run(transcript_.included()));
-        GYM_TRY(Bytes values, own_.column(transcript_.op()->primitive, at_.index));
+        const OuterTree tree = transcript_.outer()->tree;
+        const auto parameter = static_cast<std::uint32_t>(
+            parameter_of(own_.trace().header, tree, transcript_.op()->primitive));
+        GYM_TRY(Bytes values, own_.column(parameter, at_.index));
         return Move(move::PostColumn{std::move(values)});
+    }
+
+    /// The residuals of the cursor's row, up to the outer state's root.
+    Result<Move> row() {
+        const OpFrame& op = *transcript_.op();
+        GYM_TRY(const OuterTrees* trees, own_.run(transcript_.included()));
+        GYM_TRY(const dispute::TracedTensor* residual,
+                own_.tensor(OuterTree::kMomentum, op.primitive));
+        GYM_TRY(dispute::ChunksOpening opening, chunk_of_row(*residual, at_.index));
+        GYM_TRY(opening.path, commit::merkle_prove(trees->momentum, op.primitive));
+        return Move(move::PostRow{op, std::move(opening)});
     }
 
     OuterWork& own_;

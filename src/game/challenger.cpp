@@ -12,7 +12,7 @@
 #include "gym/game/transcript.hpp"
 #include "gym/game/unit_work.hpp"
 #include "gym/program/train_program.hpp"
-#include "outer_plan.hpp"
+#include "no_move.hpp"
 #include "posted_tree.hpp"
 #include "rules_common.hpp"
 
@@ -22,16 +22,6 @@ namespace {
 
 using dispute::LeafRecord;
 using dispute::Source;
-
-Error no_fault(const std::string& where) {
-    return fail(ErrorCode::kConflict, "the asserter is right: there is no difference " + where);
-}
-
-/// The move that was planned is refused.
-Error no_move_wins(const Move& move, const Error& refusal) {
-    return fail(ErrorCode::kConflict,
-                "no move wins from here: " + std::string(name_of(move)) + ": " + refusal.message);
-}
 
 NodePlace last_child(const Cursor& at, unsigned levels_max) {
     const ChildRange range = children_of({at.height, at.index}, at.leaves, levels_max);
@@ -97,6 +87,7 @@ Result<Move> Challenge::plan() {
         case Stage::kOuterState:
         case Stage::kColumn:
         case Stage::kIncluded:
+        case Stage::kRow:
             break;
     }
     return fail(ErrorCode::kInternal, "the challenger has no move at this stage");
@@ -334,205 +325,12 @@ Result<Move> Challenge::prove_delta(std::uint64_t byte) {
     return Move(std::move(move));
 }
 
-// --- an aggregate ---
-
-class OuterChallenge {
-  public:
-    OuterChallenge(OuterWork& own, const GameTranscript& transcript)
-        : own_(own), transcript_(transcript), at_(transcript.at()) {}
-
-    Result<Move> plan() {
-        switch (at_.stage) {
-            case Stage::kOuter:
-                return outer();
-            case Stage::kIncluded:
-                return signer();
-            case Stage::kOuterState:
-                return tensors();
-            case Stage::kChunks:
-                return at_.height == 0 ? element() : chunks();
-            case Stage::kColumn:
-                return column();
-            default:
-                return fail(ErrorCode::kInternal, "the challenger has no move at this stage");
-        }
-    }
-
-  private:
-    [[nodiscard]] Bytes header() const { return encode(own_.trace().header); }
-    [[nodiscard]] OuterTree tree() const { return transcript_.outer()->tree; }
-    /// The outer step with the deltas that were declared.
-    Result<const OuterTrees*> run() { return own_.run(transcript_.included()); }
-
-    /// The state record of a parameter.
-    [[nodiscard]] Result<dispute::RecordProof> record_of(std::uint64_t parameter) const {
-        const auto& slots = own_.trace().state;
-        const auto found = std::ranges::find_if(slots, [&](const dispute::StateRecord& record) {
-            return record.delta_offset != 0 && record.parameter == parameter;
-        });
-        return own_.records().state(static_cast<std::uint32_t>(found - slots.begin()));
-    }
-
-    Result<Move> outer() {
-        if (const auto unknown = first_not_committed_to()) return pick_included(*unknown);
-        GYM_TRY(const OuterTrees* trees, run());
-        const OuterFacts& facts = transcript_.outer_facts();
-        OuterTree wrong = OuterTree::kNone;
-        if (commit::merkle_root(trees->base) != facts.final_state_root)
-            wrong = OuterTree::kBase;
-        else if (commit::merkle_root(trees->momentum) != facts.momentum_after)
-            wrong = OuterTree::kMomentum;
-        else if (trees->state_root != transcript_.outer()->state_root)
-            wrong = OuterTree::kBoth;
-        if (wrong == OuterTree::kNone) return no_fault("in the outer step");
-        return Move(move::PickOuter{*transcript_.outer(), facts, header(), wrong});
-    }
-
-    /// Position of the first included delta without a commitment that is right in all that can be
-    /// seen of it.
-    std::optional<std::uint32_t> first_not_committed_to() {
-        for (const bool held : {false, true})
-            if (const auto position = first_not_committed_to(held)) return position;
-        return std::nullopt;
-    }
-
-    /// The same among those of one round. Who does not know its record and the commitments under
-    /// its epoch believes that they are there, unless the chain has no such epoch.
-    std::optional<std::uint32_t> first_not_committed_to(bool held) {
-        const OuterFacts& facts = transcript_.outer_facts();
-        const Digest& round = held ? facts.previous_record : facts.round_record;
-        const Digest& root = held ? facts.previous_epoch_root : facts.epoch_root;
-        const std::uint32_t leaves = held ? facts.previous_epoch_leaves : facts.epoch_leaves;
-        const auto epoch = own_.epoch(held);
-        const protocol::RoundRecord* record = own_.record_of(held);
-        const bool known = record != nullptr && epoch.size() == leaves && !epoch.empty() &&
-                           commit::merkle_root(epoch_leaves(epoch)) == root;
-        const bool nowhere = held && root.is_zero();
-        if (!known && !nowhere) return std::nullopt;
-        for (std::uint32_t i = 0; i < transcript_.included().size(); ++i) {
-            const OuterDelta& delta = transcript_.included()[i];
-            if (delta.held != held) continue;
-            const bool there =
-                known && std::ranges::any_of(epoch, [&](const auto& one) {
-                    return is_commitment_to(one, delta, round) &&
-                           !rules::signer_fault(own_.domain(), one, *record,
-                                                record->find_slot(one.commitment.slot));
-                });
-            if (!there) return i;
-        }
-        return std::nullopt;
-    }
-
-    Result<Move> pick_included(std::uint32_t position) {
-        const std::vector<Digest> roots = roots_of(transcript_.included());
-        GYM_TRY(std::vector<Digest> path, commit::merkle_prove(roots, position));
-        return Move(move::PickIncluded{*transcript_.outer(), slots_of(transcript_.included()),
-                                       position, roots[position], std::move(path)});
-    }
-
-    /// The commitment that was shown is wrong, or the delta was in fact committed to.
-    Result<Move> signer() {
-        GYM_TRY(const protocol::SignedCommitment shown,
-                rules::read_commitment(transcript_.commitment()));
-        const protocol::RoundRecord* record = own_.record_of(at_.leaves == kHeldLeaves);
-        if (record == nullptr)
-            return fail(ErrorCode::kNotFound, "the record of the round before is not known");
-        return Move(move::ProveSigner{
-            transcript_.outer_facts(), protocol::encode(protocol::head_of(*record)),
-            protocol::prove_slot(*record, shown.commitment.slot), transcript_.commitment()});
-    }
-
-    Result<Move> tensors() {
-        GYM_TRY(const OuterTrees* trees, run());
-        const PostedTree leaves(transcript_, Stage::kOuterState, leaves_of(*trees, tree()));
-        const auto first = leaves.first_difference(at_);
-        if (!first) return no_fault("in the tensors that the outer step made");
-        if (first->height > 0) return Move(move::PickNode{pick_below(leaves, *first, at_)});
-        Pick leaf = pick_below(leaves, *first, at_);
-        if (tree() == OuterTree::kBoth) return slot(*trees, std::move(leaf));
-        GYM_TRY(dispute::RecordProof record, record_of(leaf.index));
-        return Move(move::PickOuterTensor{*transcript_.outer(), header(), std::move(leaf),
-                                          std::move(record)});
-    }
-
-    /// The trees that were committed to are right, so what the record has is not theirs.
-    Result<Move> slot(const OuterTrees& trees, Pick leaf) {
-        const std::uint64_t count = trees.base.size();
-        const bool parameter = leaf.index < count;
-        const std::vector<Digest>& right = parameter ? trees.base : trees.momentum;
-        const std::uint64_t index = parameter ? leaf.index : leaf.index - count;
-        GYM_TRY(std::vector<Digest> path, commit::merkle_prove(right, index));
-        Pick source{index, right[index], std::move(path), {}, {}};
-        return Move(move::ProveOuterSlot{*transcript_.outer(), transcript_.outer_facts(), header(),
-                                         std::move(leaf), std::move(source)});
-    }
-
-    Result<const dispute::TracedTensor*> disputed() {
-        GYM_TRY([[maybe_unused]] const OuterTrees* trees, run());
-        return own_.tensor(tree(), transcript_.op()->primitive);
-    }
-
-    Result<Move> chunks() {
-        GYM_TRY(const dispute::TracedTensor* tensor, disputed());
-        const PostedTree chunks(transcript_, Stage::kChunks, tensor->chunk_leaves);
-        const auto first = chunks.first_difference(at_);
-        if (!first) return no_fault("in the tensor's chunks");
-        return Move(move::PickNode{pick_below(chunks, *first, at_)});
-    }
-
-    Result<Move> element() {
-        GYM_TRY(const dispute::TracedTensor* tensor, disputed());
-        const ByteView mine = tensor->chunk(at_.index);
-        const Bytes& theirs = transcript_.chunk();
-        const auto wrong = std::ranges::mismatch(mine, theirs).in1 - mine.begin();
-        if (static_cast<std::size_t>(wrong) == mine.size()) return no_fault("in the chunk");
-        const std::uint64_t byte =
-            at_.index * commit::kChunkBytes + static_cast<std::uint64_t>(wrong);
-        return Move(move::PickElement{*transcript_.op(), *transcript_.outer(), byte / sizeof(float),
-                                      theirs});
-    }
-
-    Result<Move> column() {
-        GYM_TRY([[maybe_unused]] const OuterTrees* trees, run());
-        const std::uint32_t parameter = transcript_.op()->primitive;
-        GYM_TRY(const Bytes mine, own_.column(parameter, at_.index));
-        const Bytes& theirs = transcript_.values();
-        const auto wrong = std::ranges::mismatch(mine, theirs).in1 - mine.begin();
-        if (static_cast<std::size_t>(wrong) < mine.size())
-            return value(parameter, static_cast<std::uint32_t>(wrong / sizeof(float)));
-        GYM_TRY(OuterWork::Before before, own_.before(parameter, at_.index));
-        return Move(move::ProveOuter{*transcript_.op(), *transcript_.outer(),
-                                     transcript_.outer_facts(), header(), theirs,
-                                     std::move(before.base), std::move(before.momentum)});
-    }
-
-    Result<Move> value(std::uint32_t parameter, std::uint32_t position) {
-        GYM_TRY(dispute::RecordProof record, record_of(parameter));
-        GYM_TRY(dispute::ChunksOpening delta, own_.delta_element(position, parameter, at_.index));
-        return Move(move::ProveColumn{*transcript_.op(), *transcript_.outer(), header(),
-                                      transcript_.values(), position, std::move(record),
-                                      std::move(delta)});
-    }
-
-    OuterWork& own_;
-    const GameTranscript& transcript_;
-    const Cursor& at_;
-};
-
 }  // namespace
 
 Result<Move> plan_challenge(UnitWork& own, const GameTranscript& transcript) {
     GYM_ASSERT(transcript.at().answered, "the challenger moves where there is an answer");
     GYM_TRY(Move move, Challenge(own, transcript).plan());
     const auto ruling = decide(transcript.at(), move);
-    if (ruling.ok()) return move;
-    return no_move_wins(move, ruling.error());
-}
-
-Result<Move> plan_challenge(OuterWork& own, const GameTranscript& transcript) {
-    GYM_ASSERT(transcript.at().answered, "the challenger moves where there is an answer");
-    GYM_TRY(Move move, OuterChallenge(own, transcript).plan());
-    const auto ruling = decide(transcript.at(), move, &own.domain());
     if (ruling.ok()) return move;
     return no_move_wins(move, ruling.error());
 }

@@ -32,7 +32,9 @@ constexpr std::array<MoveInfo, std::variant_size_v<Move>> kMoves{{
     {"pickIncluded", false, false},  {"pickOuterTensor", false, false},
     {"pickElement", false, false},   {"proveColumn", false, true},
     {"proveOuter", false, true},     {"proveOuterSlot", false, true},
-    {"proveSigner", false, true},
+    {"proveSigner", false, true},    {"pickRow", false, false},
+    {"postRow", true, false},        {"proveRow", false, true},
+    {"proveUpdate", false, true},
 }};
 
 /// abi.encode's form of a member of fixed size.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gym/codec/row_layout.hpp"
 #include "gym/commit/codec.hpp"
 
 namespace gym::game {
@@ -30,6 +31,17 @@ std::vector<Digest> leaves_of(const OuterTrees& trees, OuterTree tree) {
     if (tree != OuterTree::kBase)
         leaves.insert(leaves.end(), trees.momentum.begin(), trees.momentum.end());
     return leaves;
+}
+
+Result<dispute::ChunksOpening> chunk_of_row(const dispute::TracedTensor& residual,
+                                            std::uint64_t row) {
+    const std::uint64_t chunk = row * codec::kRowElements * sizeof(float) / commit::kChunkBytes;
+    GYM_TRY(std::vector<Digest> path, commit::merkle_prove(residual.chunk_leaves, chunk));
+    const ByteView content = residual.chunk(chunk);
+    dispute::ChunksOpening opening;
+    opening.chunks.push_back({Bytes(content.begin(), content.end()), std::move(path)});
+    opening.tree_root = commit::merkle_root(residual.chunk_leaves);
+    return opening;
 }
 
 bool is_commitment_to(const protocol::SignedCommitment& commitment, const OuterDelta& delta,

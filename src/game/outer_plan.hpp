@@ -16,6 +16,10 @@ std::vector<Digest> roots_of(std::span<const OuterDelta> deltas);
 std::uint32_t held_of(std::span<const OuterDelta> deltas);
 /// The tensor roots that are the leaves of a tree.
 std::vector<Digest> leaves_of(const OuterTrees& trees, OuterTree tree);
+/// The chunk of a residual's tensor that has the elements of a row.
+/// @errors kOutOfRange: there is no such chunk.
+Result<dispute::ChunksOpening> chunk_of_row(const dispute::TracedTensor& residual,
+                                            std::uint64_t row);
 /// Whether it is a worker's commitment to this delta, in this round.
 bool is_commitment_to(const protocol::SignedCommitment& commitment, const OuterDelta& delta,
                       const Digest& round_record);

@@ -112,6 +112,13 @@ std::optional<NodePlace> PostedTree::first_difference(const Cursor& at) const {
     return std::nullopt;
 }
 
+std::optional<NodePlace> PostedTree::difference_above(const Cursor& at, std::uint64_t leaf) const {
+    if (leaf >> at.height != at.index) return std::nullopt;
+    const unsigned height = children_of({at.height, at.index}, at.leaves, levels_max_).height;
+    const NodePlace place{height, leaf >> height};
+    return differs(place) ? std::optional(place) : std::nullopt;
+}
+
 Pick pick_below(const PostedTree& tree, NodePlace node, const Cursor& at) {
     return {node.index, tree.node(node), tree.path(node, at.height), {}, {}};
 }

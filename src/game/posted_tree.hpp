@@ -54,6 +54,10 @@ class PostedTree {
     /// The first node listed below the transcript's cursor, or that leaf itself, that is not one's
     /// own.
     [[nodiscard]] std::optional<NodePlace> first_difference(const Cursor& at) const;
+    /// The node listed below the cursor that has the leaf below it, or that is it, if it is not
+    /// one's own.
+    [[nodiscard]] std::optional<NodePlace> difference_above(const Cursor& at,
+                                                            std::uint64_t leaf) const;
 
   private:
     void note(const PlayedMove& played, Twin twin);

@@ -1,17 +1,23 @@
 #include "gym/game/rerun_outer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 
+#include "gym/codec/row_layout.hpp"
 #include "gym/commit/tensor_root.hpp"
 #include "gym/dispute/delta_layout.hpp"
 #include "gym/dispute/outer_step.hpp"
+#include "gym/engine/outer_state.hpp"
 #include "gym/engine/unit.hpp"
+#include "gym/game/outer_tensors.hpp"
+#include "gym/kernels/dense_rows.hpp"
 #include "gym/kernels/f32.h"
 #include "gym/kernels/float_environment.hpp"
 #include "gym/program/train_program.hpp"
 #include "outer_plan.hpp"
+#include "rules_common.hpp"
 
 namespace gym::game {
 namespace {
@@ -19,8 +25,9 @@ namespace {
 using dispute::StateRecord;
 using dispute::TensorMemory;
 
-/// Elements of all deltas that are looked at together.
+/// Elements of all deltas that are looked at together: whole rows.
 constexpr std::uint64_t kBlockElements = 4096;
+static_assert(kBlockElements % codec::kRowElements == 0);
 
 std::vector<const StateRecord*> parameters_of(const dispute::TraceProgram& trace) {
     std::vector<const StateRecord*> slots;
@@ -29,14 +36,31 @@ std::vector<const StateRecord*> parameters_of(const dispute::TraceProgram& trace
     return slots;
 }
 
-Status check_state(const std::vector<const StateRecord*>& slots, const engine::State& state,
+std::vector<dispute::Shape> shapes_of(const std::vector<const StateRecord*>& slots) {
+    std::vector<dispute::Shape> shapes;
+    for (const StateRecord* slot : slots)
+        shapes.push_back(slot->shape);
+    return shapes;
+}
+
+/// Of the tensors of an outer state.
+std::vector<dispute::Shape> outer_shapes(const dispute::TraceHeader& header,
+                                         const std::vector<const StateRecord*>& slots) {
+    std::vector<dispute::Shape> shapes = shapes_of(slots);
+    if (!has_update(header)) return shapes;
+    const std::vector<dispute::Shape> residuals = shapes;
+    shapes.insert(shapes.end(), residuals.begin(), residuals.end());
+    shapes.push_back(dispute::delta_shape(header));
+    return shapes;
+}
+
+Status check_state(const std::vector<dispute::Shape>& shapes, const engine::State& state,
                    const char* what) {
-    const auto fits = [](const StateRecord* slot, const engine::StateTensor& tensor) {
-        return tensor.dtype == slot->shape.dtype &&
-               std::ranges::equal(tensor.dims, slot->shape.dims) &&
-               tensor.bytes.size() == size_bytes(slot->shape);
+    const auto fits = [](const dispute::Shape& shape, const engine::StateTensor& tensor) {
+        return tensor.dtype == shape.dtype && std::ranges::equal(tensor.dims, shape.dims) &&
+               tensor.bytes.size() == size_bytes(shape);
     };
-    if (std::ranges::equal(slots, state.tensors, fits)) return {};
+    if (std::ranges::equal(shapes, state.tensors, fits)) return {};
     return fail(ErrorCode::kShapeMismatch,
                 std::string(what) + " does not have the tensors of the program's parameters");
 }
@@ -67,15 +91,22 @@ Result<std::unique_ptr<RerunOuter>> RerunOuter::create(OuterInputs inputs, Delta
         inputs.train.find_slot(program::kOuterMomentum) == program::kNoSlot)
         return fail(ErrorCode::kInvalidArgument, "not a train program: it has no outer step");
     const auto slots = parameters_of(trace);
-    GYM_CHECK(check_state(slots, inputs.base, "the base state"));
-    if (!inputs.momentum.tensors.empty())
-        GYM_CHECK(check_state(slots, inputs.momentum, "the momentum"));
+    GYM_CHECK(check_state(shapes_of(slots), inputs.base, "the base state"));
+    engine::State zeros;
+    if (inputs.momentum.tensors.empty()) {
+        GYM_TRY(zeros, engine::zero_outer_state(inputs.train, inputs.base));
+    } else {
+        GYM_CHECK(check_state(outer_shapes(trace.header, slots), inputs.momentum,
+                              has_update(trace.header) ? "the outer state" : "the momentum"));
+    }
     const auto place = [](const OuterDelta& delta) { return std::pair(delta.held, delta.slot); };
     if (!std::ranges::is_sorted(inputs.included, std::less_equal<>(), place))
         return fail(ErrorCode::kInvalidArgument,
                     "included deltas are in ascending order, those of the round before last");
-    return std::unique_ptr<RerunOuter>(
+    auto work = std::unique_ptr<RerunOuter>(
         new RerunOuter(std::move(inputs), std::move(deltas), std::move(trace), std::move(options)));
+    work->zeros_ = std::move(zeros);
+    return work;
 }
 
 RerunOuter::RerunOuter(OuterInputs inputs, DeltaSource source, dispute::TraceProgram trace,
@@ -85,9 +116,7 @@ RerunOuter::RerunOuter(OuterInputs inputs, DeltaSource source, dispute::TracePro
       trace_(std::move(trace)),
       records_(trace_),
       options_(std::move(options)),
-      slots_(parameters_of(trace_)) {
-    if (inputs_.momentum.tensors.empty()) zeros_ = engine::zero_momentum(inputs_.base);
-}
+      slots_(parameters_of(trace_)) {}
 
 RerunOuter::~RerunOuter() = default;
 
@@ -101,6 +130,7 @@ dispute::SpillOptions RerunOuter::spill_for(std::uint64_t size_bytes) const {
     std::uint64_t held = size_bytes;
     for (const TensorMemory& memory : bytes_)
         held += memory.in_file() ? 0 : memory.bytes().size();
+    if (update_ && !update_->in_file()) held += update_->bytes().size();
     if (held > spill.heap_bytes_max) spill.heap_bytes_max = 0;
     return spill;
 }
@@ -124,6 +154,8 @@ Status RerunOuter::fetch(std::span<const OuterDelta> deltas) {
         return fail(ErrorCode::kInvalidArgument, "the outer step needs 1 to 1024 deltas");
     trees_.reset();
     tensor_.reset();
+    update_tensor_.reset();
+    update_.reset();
     deltas_.clear();
     bytes_.clear();
     for (const OuterDelta& delta : deltas) {
@@ -161,32 +193,78 @@ Result<RerunOuter::After> RerunOuter::make(std::uint32_t parameter) {
     const std::uint64_t size = size_bytes(slot.shape), elements = size / sizeof(float);
     GYM_TRY(TensorMemory base, TensorMemory::create(size, options_.spill));
     GYM_TRY(TensorMemory momentum, TensorMemory::create(size, options_.spill));
+    GYM_TRY(TensorMemory residual, TensorMemory::create(update_ ? size : 0, options_.spill));
+    After after{std::move(base), std::move(momentum), std::move(residual)};
     const ByteView base_before = inputs_.base.tensors[parameter].bytes;
     const ByteView momentum_before = this->momentum().tensors[parameter].bytes;
+    // What the step is added to: where there is an update, its rows move the base.
+    const ByteView target =
+        update_
+            ? ByteView(this->momentum().tensors[residual_number(trace_.header, parameter)].bytes)
+            : base_before;
+    if (update_) std::ranges::copy(base_before, after.base.bytes().begin());
     const auto count = static_cast<std::uint32_t>(bytes_.size());
     const dispute::DeltaCount deltas{count, held_of(deltas_)};
-    std::vector<float> block(count * kBlockElements);
+    std::vector<float> block(count * kBlockElements), steps(kBlockElements);
     const kernels::ExactFloatEnvironment environment;
     for (std::uint64_t first = 0; first < elements; first += kBlockElements) {
         const std::uint64_t here = std::min(kBlockElements, elements - first);
         for (std::uint32_t k = 0; k < count; ++k)
             read(k, slot, first, {block.data() + k * kBlockElements, here});
         for (std::uint64_t i = 0; i < here; ++i) {
-            const dispute::OuterElement before{load(base_before, first + i),
+            const dispute::OuterElement before{load(target, first + i),
                                                load(momentum_before, first + i)};
-            const dispute::OuterElement after = dispute::outer_element(
+            const dispute::OuterElement made = dispute::outer_element(
                 trace_.header, before, block.data() + i, deltas, kBlockElements);
-            store(base.bytes(), first + i, after.base);
-            store(momentum.bytes(), first + i, after.momentum);
+            steps[i] = made.base;
+            store(after.momentum.bytes(), first + i, made.momentum);
+        }
+        if (update_) {
+            publish(slot, first, {steps.data(), here}, after);
+        } else {
+            std::memcpy(after.base.bytes().data() + first * sizeof(float), steps.data(),
+                        here * sizeof(float));
         }
     }
-    return After{std::move(base), std::move(momentum)};
+    return after;
+}
+
+void RerunOuter::publish(const StateRecord& slot, std::uint64_t first, std::span<float> steps,
+                         After& after) {
+    constexpr std::array<float, codec::kRowElements> kZeros{};
+    for (std::uint64_t i = 0; i < steps.size(); i += codec::kRowElements) {
+        const std::uint64_t here = std::min<std::uint64_t>(codec::kRowElements, steps.size() - i);
+        const auto span = dispute::delta_span(trace_.header.delta_codec, slot, first + i);
+        std::uint8_t* const row = update_->bytes().data() + span.begin;
+        kernels::encode_dense_row(kernels::Isa::kScalar, steps.data() + i, kZeros.data(),
+                                  static_cast<std::int32_t>(here), row);
+        for (std::uint64_t k = 0; k < here; ++k) {
+            const float change = kernels::f32::from_bits(
+                dispute::delta_element(trace_.header.delta_codec, k, {row, span.length}));
+            const std::uint64_t element = first + i + k;
+            const float base = load(std::as_const(after.base).bytes(), element);
+            store(after.base.bytes(), element, kernels::f32::add(base, change));
+            store(after.residual.bytes(), element, kernels::f32::sub(steps[i + k], change));
+        }
+    }
+}
+
+/// All but the parameters' rows.
+Status RerunOuter::begin_update() {
+    if (!has_update(trace_.header)) return {};
+    const std::uint64_t size = trace_.header.delta_bytes;
+    GYM_TRY(TensorMemory memory, TensorMemory::create(size, spill_for(size)));
+    std::ranges::copy(rules::delta_head(trace_.header), memory.bytes().begin());
+    update_ = std::make_shared<TensorMemory>(std::move(memory));
+    return {};
 }
 
 Result<const OuterTrees*> RerunOuter::run(std::span<const OuterDelta> deltas) {
     if (trees_ && std::ranges::equal(deltas, deltas_)) return &*trees_;
     GYM_CHECK(fetch(deltas));
+    GYM_CHECK(begin_update());
     OuterTrees trees;
+    std::vector<Digest> residuals;
     const unsigned threads = options_.engine.threads;
     for (std::uint32_t i = 0; i < slots_.size(); ++i) {
         GYM_TRY(const After after, make(i));
@@ -195,6 +273,13 @@ Result<const OuterTrees*> RerunOuter::run(std::span<const OuterDelta> deltas) {
         };
         trees.base.push_back(root(after.base.bytes()));
         trees.momentum.push_back(root(after.momentum.bytes()));
+        if (update_) residuals.push_back(root(after.residual.bytes()));
+    }
+    if (update_) {
+        trees.momentum.insert(trees.momentum.end(), residuals.begin(), residuals.end());
+        trees.momentum.push_back(
+            tensor_digest(dispute::delta_shape(trace_.header),
+                          commit::chunk_tree_root(std::as_const(*update_).bytes(), threads)));
     }
     std::vector<Digest> both = trees.base;
     both.insert(both.end(), trees.momentum.begin(), trees.momentum.end());
@@ -213,20 +298,38 @@ Result<const StateRecord*> RerunOuter::slot_of(std::uint32_t parameter,
     return slots_[parameter];
 }
 
-Result<const dispute::TracedTensor*> RerunOuter::tensor(OuterTree tree, std::uint32_t parameter) {
+Result<dispute::TracedTensor> RerunOuter::make(Place place) {
+    const auto traced = [&](const dispute::Shape& shape,
+                            std::shared_ptr<const TensorMemory> memory) {
+        std::vector<Digest> leaves =
+            commit::chunk_leaves(std::as_const(*memory).bytes(), options_.engine.threads);
+        return dispute::TracedTensor{shape, std::move(memory), std::move(leaves)};
+    };
+    if (is_update(trace_.header, place.tree, place.number))
+        return traced(dispute::delta_shape(trace_.header), update_);
+    const bool residual = is_residual(trace_.header, place.tree, place.number);
+    const auto parameter =
+        static_cast<std::uint32_t>(parameter_of(trace_.header, place.tree, place.number));
     GYM_TRY(const StateRecord* slot, slot_of(parameter));
+    GYM_TRY(After after, make(parameter));
+    TensorMemory& memory = place.tree == OuterTree::kBase ? after.base
+                           : residual                     ? after.residual
+                                                          : after.momentum;
+    return traced(slot->shape, std::make_shared<const TensorMemory>(std::move(memory)));
+}
+
+Result<const dispute::TracedTensor*> RerunOuter::tensor(OuterTree tree, std::uint32_t number) {
+    if (!trees_) return fail(ErrorCode::kConflict, "no outer step was run");
     if (tree != OuterTree::kBase && tree != OuterTree::kMomentum)
         return fail(ErrorCode::kOutOfRange, "the tensors of this tree are those of the others");
-    const Place place{tree, parameter};
-    if (tensor_ && tensor_place_ == place) return &*tensor_;
-    tensor_.reset();
-    GYM_TRY(After after, make(parameter));
-    TensorMemory& memory = tree == OuterTree::kBase ? after.base : after.momentum;
-    auto shared = std::make_shared<const TensorMemory>(std::move(memory));
-    std::vector<Digest> leaves = commit::chunk_leaves(shared->bytes(), options_.engine.threads);
-    tensor_ = dispute::TracedTensor{slot->shape, std::move(shared), std::move(leaves)};
-    tensor_place_ = place;
-    return &*tensor_;
+    const Place place{tree, number};
+    std::optional<dispute::TracedTensor>& kept =
+        is_update(trace_.header, tree, number) ? update_tensor_ : tensor_;
+    if (kept && (&kept == &update_tensor_ || tensor_place_ == place)) return &*kept;
+    kept.reset();
+    GYM_TRY(kept, make(place));
+    if (&kept == &tensor_) tensor_place_ = place;
+    return &*kept;
 }
 
 Result<Bytes> RerunOuter::column(std::uint32_t parameter, std::uint64_t element) {
@@ -266,6 +369,10 @@ Result<OuterWork::Before> RerunOuter::before(std::uint32_t parameter, std::uint6
     GYM_TRY(out.momentum,
             dispute::open_chunk(momentum().tensors[parameter].bytes, offset, threads));
     GYM_TRY(out.momentum.path, commit::merkle_prove(momentum_roots_, parameter));
+    if (!has_update(trace_.header)) return out;
+    const std::uint64_t residual = residual_number(trace_.header, parameter);
+    GYM_TRY(out.residual, dispute::open_chunk(momentum().tensors[residual].bytes, offset, threads));
+    GYM_TRY(out.residual.path, commit::merkle_prove(momentum_roots_, residual));
     return out;
 }
 

@@ -86,6 +86,15 @@ std::uint64_t chunk_count(const dispute::Shape& shape);
 
 /// Number `position` of a list of u32, big-endian. @pre there is one.
 std::uint32_t slot_at(ByteView slots, std::size_t position);
+/// An element of the residuals that were posted of a row. @errors kConflict, kMismatch,
+/// kOutOfRange.
+Result<std::uint64_t> claimed_in_row(const Cursor& c, std::uint64_t element, const Bytes& values);
+/// The values that postRow shows: of the cursor's row. @errors of merkle_verify(), check_chunks();
+/// kMismatch: no tensor was picked; kOutOfRange: the tensor has no such row.
+Result<Bytes> residuals_in(const Cursor& c, const OpFrame& op,
+                           const dispute::ChunksOpening& residual);
+/// The head of a delta or an update: magic, codec, number of parameters.
+Bytes delta_head(const dispute::TraceHeader& header);
 /// A signed commitment whose kind may be any. @errors kMalformed: not 226 bytes of format 1.
 Result<protocol::SignedCommitment> read_commitment(ByteView bytes);
 /// The fault in a worker's commitment: kSignatureField, or a contradiction. @param slot what the
@@ -131,6 +140,10 @@ Result<Step> decide(const Cursor& c, const move::PickElement& m);
 Result<Finding> decide(const Cursor& c, const move::ProveColumn& m);
 Result<Finding> decide(const Cursor& c, const move::ProveOuter& m);
 Result<Finding> decide(const Cursor& c, const move::ProveOuterSlot& m);
+Result<Step> decide(const Cursor& c, const move::PickRow& m);
+Result<Step> decide(const Cursor& c, const move::PostRow& m);
+Result<Finding> decide(const Cursor& c, const move::ProveRow& m);
+Result<Finding> decide(const Cursor& c, const move::ProveUpdate& m);
 /// @param commitments as of game::decide().
 Result<Finding> decide(const Cursor& c, const move::ProveSigner& m,
                        const crypto::Eip712Domain* commitments);

@@ -89,9 +89,7 @@ bool is_empty(const dispute::ChunksOpening& opening) {
 Result<Bytes> head_of(const TraceHeader& header, const move::ProveDelta& m) {
     if (m.slot_record != dispute::RecordProof{} || !is_empty(m.final) || !is_empty(m.base))
         return fail(ErrorCode::kMalformed, "nothing is to be shown for the delta's head");
-    commit::Encoder head;
-    head.raw(as_bytes(kMagic)).u32(static_cast<std::uint32_t>(header.delta_codec));
-    return head.u32(header.parameters).take();
+    return delta_head(header);
 }
 
 /// Some elements of a parameter, before and after the unit.
@@ -172,6 +170,12 @@ Result<std::uint64_t> plain_word(const TraceHeader& header, const move::ProveDel
 }
 
 }  // namespace
+
+Bytes delta_head(const TraceHeader& header) {
+    commit::Encoder head;
+    head.raw(as_bytes(kMagic)).u32(static_cast<std::uint32_t>(header.delta_codec));
+    return head.u32(header.parameters).take();
+}
 
 std::uint64_t little_endian(ByteView bytes) {
     std::uint64_t value = 0;

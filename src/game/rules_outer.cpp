@@ -7,10 +7,11 @@
 #include "gym/dispute/delta_layout.hpp"
 #include "gym/dispute/opening.hpp"
 #include "gym/dispute/outer_step.hpp"
+#include "gym/game/outer_tensors.hpp"
 #include "gym/kernels/f32.h"
 #include "gym/kernels/float_environment.hpp"
 #include "gym/program/train_program.hpp"
-#include "rules_common.hpp"
+#include "outer_proofs.hpp"
 
 // An aggregate. contracts/src/dispute/OuterRules.sol: down to a tensor of it, to one element of all
 // included deltas, or to one of them. OuterProofs.sol: a value of a column, the element that the
@@ -71,20 +72,6 @@ bool is_one_tree(OuterTree tree) {
     return tree == OuterTree::kBase || tree == OuterTree::kMomentum;
 }
 
-/// That the column was posted of this element and these are its values.
-Status enter_column(const Cursor& c, const OpFrame& op, const OuterFrame& outer,
-                    const Bytes& values) {
-    GYM_CHECK(expect(c, Stage::kColumn, true));
-    GYM_CHECK(check_frame(c, hash_of(op)));
-    if (hash_of(outer) != op.step)
-        return fail(ErrorCode::kMismatch, "the tensor is another aggregate's");
-    if (crypto::keccak256(values) != c.twin)
-        return fail(ErrorCode::kMismatch, "the values are not those that were posted");
-    if (values.empty() || values.size() % kWordBytes != 0)
-        return fail(ErrorCode::kMalformed, "a column has a value of every delta");
-    return {};
-}
-
 std::uint64_t value_at(const Bytes& values, std::uint64_t position) {
     return little_endian(ByteView(values).subspan(position * kWordBytes, kWordBytes));
 }
@@ -98,20 +85,53 @@ Result<std::uint64_t> word_in(const dispute::ChunksOpening& opening, std::uint64
     return little_endian(bytes);
 }
 
-/// The element of a parameter under a root over all parameters' tensors.
-Result<float> element_before(const Cursor& c, const OpFrame& op, const Digest& root,
-                             const TraceHeader& header, const dispute::ChunksOpening& opening) {
-    if (!op.shape) return fail(ErrorCode::kMismatch, "no tensor was picked");
-    const Digest tensor = dispute::tensor_digest(*op.shape, opening.tree_root);
-    GYM_CHECK(commit::merkle_verify(root, {op.primitive, header.parameters}, tensor, opening.path));
-    const std::uint64_t total = dispute::size_bytes(*op.shape);
-    if (c.index >= total / kWordBytes)
-        return fail(ErrorCode::kOutOfRange, "the tensor has no such element");
-    GYM_TRY(const std::uint64_t bits, word_in(opening, total, c.index * kWordBytes));
-    return kernels::f32::from_bits(static_cast<std::uint32_t>(bits));
+/// The parameter whose record a tensor must come with.
+Result<dispute::StateRecord> record_of_tensor(const TraceHeader& header, OuterTree tree,
+                                              std::uint64_t number,
+                                              const dispute::RecordProof& slot) {
+    GYM_TRY(dispute::StateRecord record, dispute::check_state_record(header, slot));
+    if (record.delta_offset != 0 && record.parameter == parameter_of(header, tree, number))
+        return record;
+    return fail(ErrorCode::kMismatch, "the record of another parameter, or of none");
 }
 
 }  // namespace
+
+Status enter_column(const Cursor& c, const OpFrame& op, const OuterFrame& outer,
+                    const Bytes& values) {
+    GYM_CHECK(expect(c, Stage::kColumn, true));
+    GYM_CHECK(check_frame(c, hash_of(op)));
+    if (hash_of(outer) != op.step)
+        return fail(ErrorCode::kMismatch, "the tensor is another aggregate's");
+    if (crypto::keccak256(values) != c.twin)
+        return fail(ErrorCode::kMismatch, "the values are not those that were posted");
+    if (values.empty() || values.size() % kWordBytes != 0)
+        return fail(ErrorCode::kMalformed, "a column has a value of every delta");
+    return {};
+}
+
+Result<std::vector<float>> floats_of(const Bytes& values, std::uint32_t held) {
+    const std::size_t count = values.size() / kWordBytes;
+    if (count > program::kDeltasMax || held > count)
+        return fail(ErrorCode::kOutOfRange, "no aggregate has so many deltas");
+    std::vector<float> column;
+    for (std::size_t i = 0; i < count; ++i)
+        column.push_back(kernels::f32::from_bits(static_cast<std::uint32_t>(value_at(values, i))));
+    return column;
+}
+
+Result<float> element_under(const ListedTensor& tensor, const OpFrame& op, std::uint64_t element,
+                            const dispute::ChunksOpening& opening) {
+    if (!op.shape) return fail(ErrorCode::kMismatch, "no tensor was picked");
+    const Digest root = dispute::tensor_digest(*op.shape, opening.tree_root);
+    GYM_CHECK(
+        commit::merkle_verify(tensor.root, {tensor.number, tensor.count}, root, opening.path));
+    const std::uint64_t total = dispute::size_bytes(*op.shape);
+    if (element >= total / kWordBytes)
+        return fail(ErrorCode::kOutOfRange, "the tensor has no such element");
+    GYM_TRY(const std::uint64_t bits, word_in(opening, total, element * kWordBytes));
+    return kernels::f32::from_bits(static_cast<std::uint32_t>(bits));
+}
 
 std::uint32_t slot_at(ByteView slots, std::size_t position) {
     std::uint32_t slot = 0;
@@ -213,17 +233,13 @@ Result<Step> decide(const Cursor& c, const move::PickOuter& m) {
     GYM_TRY(const TraceHeader header, open_header(m.header, m.frame.program));
     OuterFrame frame = m.frame;
     frame.tree = m.tree;
-    Digest root = m.facts.final_state_root;
-    std::uint64_t leaves = header.parameters;
-    if (m.tree == OuterTree::kMomentum) {
-        root = m.facts.momentum_after;
-    } else if (m.tree == OuterTree::kBoth) {
-        root = frame.state_root;
-        leaves *= 2;
-    } else if (m.tree != OuterTree::kBase) {
+    if (!is_one_tree(m.tree) && m.tree != OuterTree::kBoth)
         return fail(ErrorCode::kOutOfRange, "an aggregate has no such tree");
-    }
-    GYM_TRY(const Cursor next, root_of(Stage::kOuterState, root, leaves, hash_of(frame)));
+    const Digest& root = m.tree == OuterTree::kBase       ? m.facts.final_state_root
+                         : m.tree == OuterTree::kMomentum ? m.facts.momentum_after
+                                                          : frame.state_root;
+    GYM_TRY(const Cursor next,
+            root_of(Stage::kOuterState, root, tensor_count(header, m.tree), hash_of(frame)));
     return Step{next, std::nullopt, std::nullopt, frame};
 }
 
@@ -254,30 +270,51 @@ Result<Step> decide(const Cursor& c, const move::PickOuterTensor& m) {
         return fail(ErrorCode::kConflict, "tensors are opened in the trees that were committed to");
     GYM_CHECK(check_leaf_pick(c, m.to));
     GYM_TRY(const TraceHeader header, open_header(m.header, m.frame.program));
-    GYM_TRY(const dispute::StateRecord slot, dispute::check_state_record(header, m.slot));
-    if (slot.delta_offset == 0 || slot.parameter != m.to.index)
-        return fail(ErrorCode::kMismatch, "the record of another parameter, or of none");
     OpFrame op;
     op.step = c.frame;
     op.program = m.frame.program;
     op.leaf = dispute::kNoLeaf;
-    op.primitive = slot.parameter;
-    op.record = dispute::state_record_digest(m.slot.record);
-    op.shape = slot.shape;
+    op.primitive = static_cast<std::uint32_t>(m.to.index);
+    if (is_update(header, m.frame.tree, m.to.index)) {
+        if (m.slot != dispute::RecordProof{})
+            return fail(ErrorCode::kMismatch, "the update has no record");
+        op.shape = dispute::delta_shape(header);
+    } else {
+        GYM_TRY(dispute::StateRecord slot,
+                record_of_tensor(header, m.frame.tree, m.to.index, m.slot));
+        op.record = dispute::state_record_digest(m.slot.record);
+        op.shape = std::move(slot.shape);
+    }
     Cursor next;
     next.stage = Stage::kTensor;
-    next.leaves = chunk_count(slot.shape);
+    next.leaves = chunk_count(*op.shape);
     next.node = m.to.node;
     next.frame = hash_of(op);
     return Step{next, std::nullopt, op};
 }
 
-Result<Step> decide(const Cursor& c, const move::PickElement& m) {
+namespace {
+
+/// Bits of an element in the posted chunk of a tensor, or in the posted residuals of a row.
+Result<std::uint64_t> claimed_float(const Cursor& c, const move::PickElement& m) {
+    if (c.stage == Stage::kRow) {
+        GYM_CHECK(check_frame(c, hash_of(m.op)));
+        if (hash_of(m.outer) != m.op.step)
+            return fail(ErrorCode::kMismatch, "the tensor is another aggregate's");
+        return claimed_in_row(c, m.element, m.chunk);
+    }
     GYM_CHECK(enter_chunk(c, m.op, hash_of(m.outer)));
+    if (!m.op.shape || m.op.shape->dtype != program::DType::kF32)
+        return fail(ErrorCode::kConflict, "no column makes the bytes of an update");
+    return claimed_in(c, m.op, ElementBytes{m.element, kWordBytes}, m.chunk);
+}
+
+}  // namespace
+
+Result<Step> decide(const Cursor& c, const move::PickElement& m) {
+    GYM_TRY(const std::uint64_t claimed, claimed_float(c, m));
     if (!is_one_tree(m.outer.tree))
         return fail(ErrorCode::kConflict, "the tensor is not the outer step's");
-    GYM_TRY(const std::uint64_t claimed,
-            claimed_in(c, m.op, ElementBytes{m.element, kWordBytes}, m.chunk));
     Cursor next;
     next.stage = Stage::kColumn;
     next.index = m.element;
@@ -335,20 +372,20 @@ Result<Finding> decide(const Cursor& c, const move::ProveOuter& m) {
     if (hash_of(m.facts) != m.outer.facts)
         return fail(ErrorCode::kMismatch, "the facts are not the aggregate's");
     GYM_TRY(const TraceHeader header, open_header(m.header, m.op.program));
+    const bool is_base = m.outer.tree == OuterTree::kBase;
+    if (m.op.primitive >= header.parameters || (is_base && has_update(header)))
+        return fail(ErrorCode::kConflict, "proveUpdate decides what an update moves or leaves");
     dispute::OuterElement before;
-    GYM_TRY(before.base, element_before(c, m.op, m.facts.base_root, header, m.base));
-    GYM_TRY(before.momentum, element_before(c, m.op, m.facts.momentum_root, header, m.momentum));
-    const auto count = static_cast<std::uint32_t>(m.values.size() / kWordBytes);
-    if (count > program::kDeltasMax || m.outer.held > count)
-        return fail(ErrorCode::kOutOfRange, "no aggregate has so many deltas");
-    std::vector<float> column;
-    for (std::uint32_t i = 0; i < count; ++i)
-        column.push_back(
-            kernels::f32::from_bits(static_cast<std::uint32_t>(value_at(m.values, i))));
+    GYM_TRY(before.base, element_under({m.facts.base_root, m.op.primitive, header.parameters}, m.op,
+                                       c.index, m.base));
+    GYM_TRY(before.momentum,
+            element_under({m.facts.momentum_root, m.op.primitive, outer_count(header)}, m.op,
+                          c.index, m.momentum));
+    GYM_TRY(const std::vector<float> column, floats_of(m.values, m.outer.held));
     const kernels::ExactFloatEnvironment environment;
-    const dispute::OuterElement after =
-        dispute::outer_element(header, before, column.data(), {count, m.outer.held});
-    const float computed = m.outer.tree == OuterTree::kBase ? after.base : after.momentum;
+    const dispute::OuterElement after = dispute::outer_element(
+        header, before, column.data(), {static_cast<std::uint32_t>(column.size()), m.outer.held});
+    const float computed = is_base ? after.base : after.momentum;
     return unequal(c.index, c.node, word_of(kernels::f32::to_bits(computed)));
 }
 
@@ -367,7 +404,8 @@ Result<Finding> decide(const Cursor& c, const move::ProveOuterSlot& m) {
     const std::uint64_t index = parameter ? m.leaf.index : m.leaf.index - count;
     if (m.source.index != index)
         return fail(ErrorCode::kMismatch, "not the tensor in the same place");
-    GYM_CHECK(commit::merkle_verify(root, {index, count}, m.source.node, m.source.path));
+    const std::uint64_t tensors = parameter ? count : outer_count(header);
+    GYM_CHECK(commit::merkle_verify(root, {index, tensors}, m.source.node, m.source.path));
     return unequal(m.leaf.index, m.leaf.node, m.source.node);
 }
 

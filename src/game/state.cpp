@@ -5,9 +5,9 @@
 namespace gym::game {
 namespace {
 
-constexpr std::array<std::string_view, 15> kStages{
+constexpr std::array<std::string_view, 16> kStages{
     "none",       "unit",   "steps",  "step",  "trace",       "state",  "gradients", "macro",
-    "primitives", "tensor", "chunks", "outer", "outer_state", "column", "included"};
+    "primitives", "tensor", "chunks", "outer", "outer_state", "column", "included",  "row"};
 
 }  // namespace
 

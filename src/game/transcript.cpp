@@ -31,19 +31,24 @@ Status GameTranscript::play(const Move& move) {
                 if (decided->step) step_ = decided->step;
                 if (decided->op) op_ = decided->op;
                 if (decided->outer) outer_ = decided->outer;
-                note(move);
+                note(moves_.back().at, move);
             }
             return {};
         },
         move);
 }
 
-void GameTranscript::note(const Move& move) {
+void GameTranscript::note(const Cursor& at, const Move& move) {
     if (const auto* declared = std::get_if<move::DeclareStates>(&move))
         states_root_ = declared->states_root;
     if (const auto* opened = std::get_if<move::OpenStep>(&move)) record_ = opened->record;
     if (const auto* posted = std::get_if<move::PostChunk>(&move)) chunk_ = posted->content;
     if (const auto* posted = std::get_if<move::PostColumn>(&move)) values_ = posted->values;
+    if (const auto* posted = std::get_if<move::PostRow>(&move)) {
+        auto values = rules::residuals_in(at, posted->op, posted->residual);
+        GYM_ASSERT(values.ok(), "the rules have taken them");
+        residuals_ = std::move(values).value();
+    }
     if (const auto* shown = std::get_if<move::ShowIncluded>(&move)) commitment_ = shown->commitment;
     if (const auto* declared = std::get_if<move::DeclareOuter>(&move)) {
         record_ = declared->record;

@@ -13,6 +13,7 @@
 #include "gym/contracts/dispute_game.hpp"
 #include "gym/game/calldata.hpp"
 #include "gym/game/evidence.hpp"
+#include "gym/game/outer_tensors.hpp"
 #include "gym/game/state.hpp"
 
 namespace gym::app {
@@ -103,11 +104,27 @@ std::string primitive_text(const GamePosition& where) {
     return out;
 }
 
+/// Whether the tensor that is disputed is the update.
+bool is_of_update(const GamePosition& where) {
+    return where.tensor && where.program &&
+           game::is_update(*where.program, where.tree, *where.tensor);
+}
+
 std::string outer_text(const GamePosition& where) {
+    if (is_of_update(where)) return "the aggregate's update";
     std::string out = "the aggregate";
-    if (where.parameter) out += ", parameter " + number(*where.parameter);
-    if (where.tree == game::OuterTree::kMomentum) out += ", its momentum";
+    std::uint64_t parameter = where.tensor.value_or(0);
+    const bool residual =
+        where.tensor && where.program && game::is_residual(*where.program, where.tree, parameter);
+    if (where.program) parameter = game::parameter_of(*where.program, where.tree, parameter);
+    if (where.tensor) out += ", parameter " + number(parameter);
+    if (where.tree == game::OuterTree::kMomentum)
+        out += residual ? ", its residual" : ", its momentum";
     return out;
+}
+
+std::string row_text(const GamePosition& where) {
+    return outer_text(where) + (where.row ? ", row " + number(*where.row) : "");
 }
 
 std::string delta_text(std::uint64_t slot, bool held) {
@@ -158,7 +175,10 @@ std::string outer_state_text(const game::Cursor& cursor, const GamePosition& whe
         case game::OuterTree::kBase:
             return "the aggregate, " + leaves_below(cursor, "parameter");
         case game::OuterTree::kMomentum:
-            return "the aggregate, " + leaves_below(cursor, "momentum tensor");
+            return "the aggregate, " +
+                   leaves_below(cursor, where.program && game::has_update(*where.program)
+                                            ? "outer state tensor"
+                                            : "momentum tensor");
         case game::OuterTree::kBoth:
         case game::OuterTree::kNone:
             break;
@@ -215,7 +235,7 @@ void GamePosition::follow(const game::Move& move) {
     const auto take_op = [this](const game::OpFrame& op) {
         if (op.shape) shape = op.shape;
         if (aggregate) {
-            parameter = op.primitive;
+            tensor = op.primitive;
             return;
         }
         delta = op.leaf == dispute::kNoLeaf;
@@ -239,9 +259,13 @@ void GamePosition::follow(const game::Move& move) {
                 deltas = one.deltas.size();
                 held = one.held;
             }
-            if constexpr (std::is_same_v<One, game::move::PickOuter>) tree = one.tree;
+            if constexpr (std::is_same_v<One, game::move::PickOuter>) {
+                tree = one.tree;
+                const auto header = dispute::decode_trace_header(one.header);
+                if (header.ok()) program = *header;
+            }
             if constexpr (std::is_same_v<One, game::move::PickOuterTensor>)
-                parameter = static_cast<std::uint32_t>(one.to.index);
+                tensor = static_cast<std::uint32_t>(one.to.index);
             if constexpr (std::is_same_v<One, game::move::PickElement>) element = one.element;
             if constexpr (std::is_same_v<One, game::move::PickIncluded>) {
                 included_slot = slot_at(one.slots, one.position);
@@ -250,6 +274,15 @@ void GamePosition::follow(const game::Move& move) {
             if constexpr (requires { one.frame.state_before; }) step = one.frame.step;
             if constexpr (requires { one.frame.macro_root; }) take_op(one.frame);
             if constexpr (requires { one.op.macro_root; }) take_op(one.op);
+            // From the update to a residual.
+            if constexpr (std::is_same_v<One, game::move::PickRow>) {
+                row = one.row;
+                const auto record =
+                    dispute::decode_state_record(one.slot.record, program::DeltaCodec::kDense);
+                if (record.ok() && this->program)
+                    tensor = static_cast<std::uint32_t>(
+                        game::residual_number(*this->program, record->parameter));
+            }
             if constexpr (std::is_same_v<One, game::move::PickLeaf>) {
                 leaf = one.leaf_record.index;
                 const auto record = dispute::decode_leaf(one.leaf_record.record);
@@ -343,6 +376,8 @@ std::string place_text(const game::Cursor& cursor, const GamePosition& where) {
                    number(cursor.leaves) + " deltas";
         case Stage::kIncluded:
             return delta_text(cursor.index, cursor.leaves == game::kHeldLeaves);
+        case Stage::kRow:
+            return row_text(where);
     }
     return "stage " + number(static_cast<std::uint8_t>(cursor.stage));
 }
@@ -355,6 +390,9 @@ std::string fault_text(const contracts::FaultFound& fault, const GamePosition& w
                field_name(kCommitmentFields, fault.element);
     if (proof == "openConflict") return conflict_text(fault.element);
     if (proof == "proveOuter") return outer_text(where) + ", element " + element;
+    if (proof == "proveRow") return row_text(where) + ", byte " + element + " of the update's row";
+    if (proof == "proveUpdate")
+        return outer_text(where) + (is_of_update(where) ? ", byte " : ", element ") + element;
     if (proof == "proveColumn")
         return outer_text(where) + element_text(where) + ", in delta " + element;
     if (proof == "proveOuterSlot") return "the aggregate's record, state tensor " + element;
@@ -380,7 +418,7 @@ std::string value_text(const Digest& word, const contracts::FaultFound& fault,
     const std::string proof = name_of_selector(fault.move);
     if (proof == "proveElement" && where.shape) return typed_value(*bits, where.shape->dtype);
     if ((proof == "proveDelta" && !where.compressed) || proof == "proveOuter" ||
-        proof == "proveColumn")
+        proof == "proveColumn" || (proof == "proveUpdate" && !is_of_update(where)))
         return typed_value(*bits, program::DType::kF32);
     return number(*bits);
 }

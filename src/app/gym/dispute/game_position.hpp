@@ -29,12 +29,14 @@ struct GamePosition {
     // Of an aggregate.
     bool aggregate = false;
     game::OuterTree tree = game::OuterTree::kNone;
-    std::optional<std::uint32_t> parameter;
-    std::optional<std::uint64_t> element;        ///< of the parameter
-    std::size_t deltas = 0;                      ///< that it has declared
-    std::uint32_t held = 0;                      ///< of them, of the round before
-    std::optional<std::uint32_t> included_slot;  ///< whose delta it may have no right to
-    bool included_held = false;                  ///< that delta is one of the round before
+    std::optional<dispute::TraceHeader> program;  ///< of the units, once it was shown
+    std::optional<std::uint32_t> tensor;          ///< its number in the tree
+    std::optional<std::uint64_t> row;             ///< of the update, within a parameter
+    std::optional<std::uint64_t> element;         ///< of the tensor
+    std::size_t deltas = 0;                       ///< that it has declared
+    std::uint32_t held = 0;                       ///< of them, of the round before
+    std::optional<std::uint32_t> included_slot;   ///< whose delta it may have no right to
+    bool included_held = false;                   ///< that delta is one of the round before
 
     void follow(const game::Move& move);
 };

@@ -9,6 +9,7 @@
 #include "gym/common/result.hpp"
 #include "gym/program/delta_codec.hpp"
 #include "gym/program/program.hpp"
+#include "gym/program/update_codec.hpp"
 
 /// The trace program of a program (docs/adr/0003-dispute-descent.md): its expansion into primitives
 /// as records that a contract can check one by one. A pure function of the program.
@@ -90,7 +91,8 @@ struct StateRecord {
 };
 
 /// The facts about a program that a contract needs before any record: u32 each, in this order, but
-/// the delta's bytes u64; then the four roots, and the delta's codec if it is not 0.
+/// the delta's bytes u64; then the four roots, and the codecs if that of deltas is not 0: that of
+/// updates in the upper half of a u32, that of deltas in its lower half.
 struct TraceHeader {
     std::uint32_t numerics_version = program::kNumericsVersion;
     std::uint32_t input_leaves = 0;  ///< leaves that are inputs; they come first
@@ -119,6 +121,7 @@ struct TraceHeader {
     Digest primitives_root;
     Digest state_root;
     program::DeltaCodec delta_codec = program::DeltaCodec::kFloat;
+    program::UpdateCodec update_codec = program::UpdateCodec::kNone;
     friend bool operator==(const TraceHeader&, const TraceHeader&) = default;
 };
 

@@ -36,11 +36,11 @@ struct Facts {
 struct OuterFacts {
     Digest records_root;
     Digest final_state_root;  ///< of the parameters after the outer step
-    Digest momentum_after;    ///< of the momenta after it: the commitment's delta root
+    Digest momentum_after;    ///< of the outer state after it: the commitment's delta root
     Digest round_record;      ///< its hash
     Digest trace_root;        ///< of the train program
     Digest base_root;         ///< of the parameters before
-    Digest momentum_root;     ///< of the momenta before
+    Digest momentum_root;     ///< of the outer state before
     Digest epoch_root;        ///< of the commitments of the same round
     std::uint32_t epoch_leaves = 0;
     Digest previous_record;      ///< hash of the record before; zero, as what follows: the log does
@@ -57,8 +57,8 @@ using UnitFacts = std::variant<Facts, OuterFacts>;
 enum class OuterTree : std::uint8_t {
     kNone = 0,
     kBase = 1,      ///< the parameters after the outer step
-    kMomentum = 2,  ///< the momenta after it
-    kBoth = 3,      ///< as its step record has them: parameters, then momenta
+    kMomentum = 2,  ///< the outer state after it: the momenta, and what an update has
+    kBoth = 3,      ///< as its step record has them: parameters, then the outer state
 };
 
 /// The inputs of an aggregate, once declared.
@@ -69,7 +69,7 @@ struct OuterFrame {
     std::uint32_t deltas = 0;
     std::uint32_t held = 0;  ///< of them, the last ones, of the round before
     Digest slots;            ///< keccak256 of their slots, u32 big-endian each
-    Digest state_root;       ///< of the step record: over parameters and momenta
+    Digest state_root;       ///< of the step record: over parameters and outer state
     OuterTree tree = OuterTree::kNone;
     friend bool operator==(const OuterFrame&, const OuterFrame&) = default;
 };
@@ -97,9 +97,9 @@ struct OpFrame {
     std::uint32_t count = 0;  ///< 0: token windows, delta, of an aggregate
     std::uint32_t writer = 0;
     Digest macro_root;                    ///< zero until the asserter declares it
-    std::uint32_t primitive = 0;          ///< of an aggregate: the parameter
+    std::uint32_t primitive = 0;          ///< of an aggregate: the tensor in the tree
     Digest record;                        ///< the primitive record's digest; zero until picked; of
-                                          ///< an aggregate: the state record's
+                                          ///< an aggregate: the state record's; zero: the update
     std::optional<dispute::Shape> shape;  ///< of the tensor that is disputed
     friend bool operator==(const OpFrame&, const OpFrame&) = default;
 };
@@ -289,14 +289,28 @@ struct PickOuterTensor {
     OuterFrame frame;
     Bytes header;
     Pick to;
-    dispute::RecordProof slot;  ///< the parameter's state record
+    dispute::RecordProof slot;  ///< the parameter's state record; empty: the update
 };
 /// To what one element was made from.
 struct PickElement {
     OpFrame op;
     OuterFrame outer;
     std::uint64_t element = 0;
-    Bytes chunk;
+    Bytes chunk;  ///< or the posted residuals of its row
+};
+/// To a row of an update, in its posted chunk.
+struct PickRow {
+    OpFrame op;
+    OuterFrame outer;
+    OuterFacts facts;
+    Bytes header;
+    std::uint64_t row = 0;      ///< within the parameter
+    dispute::RecordProof slot;  ///< the parameter's state record
+};
+/// The residuals of a row.
+struct PostRow {
+    OpFrame op;                       ///< of the residual's tensor
+    dispute::ChunksOpening residual;  ///< the chunk that has them, up to the outer state's root
 };
 /// A value of the column is not the delta's.
 struct ProveColumn {
@@ -314,6 +328,27 @@ struct ProveOuter {
     OuterFacts facts;
     Bytes header, values;
     dispute::ChunksOpening base, momentum;
+};
+/// A row is not what its elements make with the posted residuals.
+struct ProveRow {
+    std::uint8_t place = 0;  ///< of the byte in the row
+    Bytes chunk;             ///< of the update
+    Bytes residuals;         ///< f32 each, little-endian
+};
+/// At a column: a residual is not what the row leaves of the outer step. At a posted chunk: an
+/// element of the base is not the one before and the row's, or a byte of the update that no row of
+/// a parameter has is another.
+struct ProveUpdate {
+    OpFrame op;
+    OuterFrame outer;
+    OuterFacts facts;
+    Bytes header;
+    Bytes record;  ///< the parameter's state record; empty for a byte of the update
+    std::uint64_t element = 0;
+    Bytes posted;  ///< the column, or the chunk
+    /// Of a residual: momentum and residual before, and the update; of the base: the element
+    /// before, and the update; of a byte: none.
+    std::vector<dispute::ChunksOpening> operands;
 };
 /// A tensor under the record's state root is not the one under the commitment's roots.
 struct ProveOuterSlot {
@@ -339,7 +374,8 @@ using Move =
                  move::ProveInput, move::ProveSlot, move::ProveGradient, move::DeclareOuter,
                  move::ShowIncluded, move::PostColumn, move::PickOuter, move::PickIncluded,
                  move::PickOuterTensor, move::PickElement, move::ProveColumn, move::ProveOuter,
-                 move::ProveOuterSlot, move::ProveSigner>;
+                 move::ProveOuterSlot, move::ProveSigner, move::PickRow, move::PostRow,
+                 move::ProveRow, move::ProveUpdate>;
 
 /// "declareStates", ...: the function's name in IDisputeMoves.
 [[nodiscard]] std::string_view name_of(const Move& move) noexcept;

@@ -22,9 +22,9 @@ namespace gym::game {
 /// The results of an outer step.
 struct OuterTrees {
     std::vector<Digest> base;      ///< tensor roots of the parameters after it, in slot order
-    std::vector<Digest> momentum;  ///< of the momenta after it
+    std::vector<Digest> momentum;  ///< of the outer state after it (outer_tensors.hpp)
     Digest deltas_root;            ///< over the roots of the deltas
-    Digest state_root;             ///< over base, then momentum
+    Digest state_root;             ///< over base, then outer state
 };
 
 class OuterWork {
@@ -47,9 +47,8 @@ class OuterWork {
 
     /// The outer step with these deltas; what follows is of the last such run.
     virtual Result<const OuterTrees*> run(std::span<const OuterDelta> deltas) = 0;
-    /// A parameter after the step (OuterTree::kBase), or its momentum (OuterTree::kMomentum).
-    virtual Result<const dispute::TracedTensor*> tensor(OuterTree tree,
-                                                        std::uint32_t parameter) = 0;
+    /// A tensor of the base or the outer state after the step.
+    virtual Result<const dispute::TracedTensor*> tensor(OuterTree tree, std::uint32_t number) = 0;
     /// An element of a parameter in every delta: f32 each, little-endian.
     virtual Result<Bytes> column(std::uint32_t parameter, std::uint64_t element) = 0;
     /// The chunk of a delta that has the element, up to the deltas' root.
@@ -57,10 +56,10 @@ class OuterWork {
                                                          std::uint32_t parameter,
                                                          std::uint64_t element) = 0;
 
-    /// An element of a parameter and of its momentum before the step: the chunks that have it, up
-    /// to the round record's roots.
+    /// An element of a parameter, of its momentum and, of a program with an update, of its residual
+    /// before the step: the chunks that have it, up to the round record's roots.
     struct Before {
-        dispute::ChunksOpening base, momentum;
+        dispute::ChunksOpening base, momentum, residual;
     };
     virtual Result<Before> before(std::uint32_t parameter, std::uint64_t element) = 0;
 };

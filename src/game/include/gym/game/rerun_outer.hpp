@@ -18,7 +18,7 @@ using DeltaSource = std::function<Result<blob::VerifiedBlob>(const OuterDelta& d
 struct OuterInputs {
     const program::Program& train;
     const engine::State& base;      ///< before the step
-    const engine::State& momentum;  ///< before the step; no tensors: zeros
+    const engine::State& momentum;  ///< outer state before the step; no tensors: zeros
     const protocol::RoundRecord& record;
     std::vector<protocol::SignedCommitment> epoch;  ///< may be empty: then no inclusion is disputed
     std::vector<OuterDelta> included;               ///< by slot, then held ones by slot
@@ -28,7 +28,7 @@ struct OuterInputs {
 };
 
 /// Runs an outer step again for a dispute, with engine::run_aggregate()'s bits. Memory:
-/// base and momentum as they are given, one tensor that is disputed; deltas beyond
+/// base and outer state as they are given, the update, one tensor that is disputed; deltas beyond
 /// options.spill.heap_bytes_max lie in files. Not thread-safe.
 class RerunOuter final : public OuterWork {
   public:
@@ -54,16 +54,23 @@ class RerunOuter final : public OuterWork {
     // room.
     Result<const OuterTrees*> run(std::span<const OuterDelta> deltas) override;
     // @errors kConflict: nothing was run; kOutOfRange: no such parameter, element or delta.
-    Result<const dispute::TracedTensor*> tensor(OuterTree tree, std::uint32_t parameter) override;
+    Result<const dispute::TracedTensor*> tensor(OuterTree tree, std::uint32_t number) override;
     Result<Bytes> column(std::uint32_t parameter, std::uint64_t element) override;
     Result<dispute::ChunksOpening> delta_element(std::uint32_t position, std::uint32_t parameter,
                                                  std::uint64_t element) override;
     Result<Before> before(std::uint32_t parameter, std::uint64_t element) override;
 
   private:
-    /// A parameter's two tensors after the step.
+    /// A parameter after the step, with its momentum and residual; without an update the residual
+    /// is empty.
     struct After {
-        dispute::TensorMemory base, momentum;
+        dispute::TensorMemory base, momentum, residual;
+    };
+    /// A tensor of a tree.
+    struct Place {
+        OuterTree tree = OuterTree::kNone;
+        std::uint32_t number = 0;
+        friend bool operator==(const Place&, const Place&) = default;
     };
     RerunOuter(OuterInputs inputs, DeltaSource source, dispute::TraceProgram trace,
                RerunWorkOptions options);
@@ -71,7 +78,14 @@ class RerunOuter final : public OuterWork {
     Result<dispute::TensorMemory> fetch(const OuterDelta& delta);
     void read(std::uint32_t delta, const dispute::StateRecord& slot, std::uint64_t first,
               std::span<float> out) const;
+    /// Writes the parameter's rows of the update, too.
     Result<After> make(std::uint32_t parameter);
+    /// Writes rows of what the step made of elements `first`, ... to the update, adds what they say
+    /// to the base and keeps what they leave.
+    void publish(const dispute::StateRecord& slot, std::uint64_t first, std::span<float> steps,
+                 After& after);
+    Status begin_update();
+    Result<dispute::TracedTensor> make(Place place);
     [[nodiscard]] const engine::State& momentum() const;
     [[nodiscard]] dispute::SpillOptions spill_for(std::uint64_t size_bytes) const;
     /// The state slot that is parameter number `parameter`. @errors kOutOfRange, kConflict.
@@ -83,18 +97,14 @@ class RerunOuter final : public OuterWork {
     dispute::TraceProgram trace_;
     dispute::TraceTrees records_;
     RerunWorkOptions options_;
-    engine::State zeros_;                             ///< momenta where none were given
+    engine::State zeros_;                             ///< outer state where none was given
     std::vector<const dispute::StateRecord*> slots_;  ///< by parameter
     std::vector<OuterDelta> deltas_;                  ///< of the last run
     std::vector<dispute::TensorMemory> bytes_;        ///< of these
     std::optional<OuterTrees> trees_;
-    struct Place {
-        OuterTree tree = OuterTree::kNone;
-        std::uint32_t parameter = 0;
-        friend bool operator==(const Place&, const Place&) = default;
-    };
+    std::shared_ptr<dispute::TensorMemory> update_;  ///< of the last run; null without one
     Place tensor_place_;
-    std::optional<dispute::TracedTensor> tensor_;
+    std::optional<dispute::TracedTensor> tensor_, update_tensor_;
     std::vector<Digest> base_roots_, momentum_roots_;
 };
 

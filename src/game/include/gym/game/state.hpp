@@ -27,6 +27,7 @@ enum class Stage : std::uint8_t {
     kOuterState = 12,  ///< a tree of tensors that the outer step made
     kColumn = 13,      ///< an element of all included deltas
     kIncluded = 14,    ///< an included delta
+    kRow = 15,         ///< a row of an update
 };
 /// "unit", "steps", ...
 [[nodiscard]] std::string_view to_string(Stage stage) noexcept;
@@ -38,12 +39,14 @@ inline constexpr std::uint64_t kHeldLeaves = 1;
 struct Cursor {
     Stage stage = Stage::kUnit;
     bool answered = false;     ///< false: the asserter must answer; true: the challenger moves
-    std::uint8_t height = 0;   ///< levels from the leaves up to the node
+    std::uint8_t height = 0;   ///< levels from the leaves up to the node; row: its place in a chunk
     std::uint64_t index = 0;   ///< of the node among those of its height
-    std::uint64_t leaves = 0;  ///< of the whole tree; included: 0, or kHeldLeaves
+    std::uint64_t leaves = 0;  ///< of the whole tree; included: 0, or kHeldLeaves; row: tensors of
+                               ///< the outer state
     Digest node;               ///< what is disputed
     Digest twin;               ///< steps: the states tree's node in the same place; step: the state
-                               ///< after the step; else zero
+                               ///< after the step; column: hash of its values; row: the root of
+                               ///< the outer state, then the hash of its residuals; else zero
     Digest frame;              ///< hash of what else is fixed
     friend bool operator==(const Cursor&, const Cursor&) = default;
 };

@@ -58,11 +58,14 @@ class GameTranscript {
     [[nodiscard]] const std::vector<OuterDelta>& included() const { return included_; }
     /// An element of all included deltas, once posted.
     [[nodiscard]] const Bytes& values() const { return values_; }
+    /// The residuals of a row of an update, once posted.
+    [[nodiscard]] const Bytes& residuals() const { return residuals_; }
     /// The bytes of an included delta's commitment, once shown.
     [[nodiscard]] const Bytes& commitment() const { return commitment_; }
 
   private:
-    void note(const Move& move);
+    /// @param at where the move was made.
+    void note(const Cursor& at, const Move& move);
     UnitFacts facts_;
     Cursor at_;
     std::vector<PlayedMove> moves_;
@@ -71,7 +74,7 @@ class GameTranscript {
     std::optional<OpFrame> op_;
     std::optional<OuterFrame> outer_;
     std::vector<OuterDelta> included_;
-    Bytes record_, chunk_, values_, commitment_;
+    Bytes record_, chunk_, values_, residuals_, commitment_;
 };
 
 }  // namespace gym::game

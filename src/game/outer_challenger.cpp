@@ -1,0 +1,409 @@
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "gym/codec/row_layout.hpp"
+#include "gym/dispute/delta_layout.hpp"
+#include "gym/game/outer_tensors.hpp"
+#include "gym/game/rules.hpp"
+#include "gym/game/strategy.hpp"
+#include "gym/game/transcript.hpp"
+#include "gym/kernels/dense_rows.hpp"
+#include "gym/kernels/f32.h"
+#include "gym/kernels/float_environment.hpp"
+#include "no_move.hpp"
+#include "outer_plan.hpp"
+#include "posted_tree.hpp"
+#include "rules_common.hpp"
+
+// The challenger's moves against an aggregate. Of an update, U and the residuals are looked at
+// before the base: a proof about the base or a residual takes the row from the asserter's U.
+namespace gym::game {
+namespace {
+
+class OuterChallenge {
+  public:
+    OuterChallenge(OuterWork& own, const GameTranscript& transcript)
+        : own_(own), transcript_(transcript), at_(transcript.at()) {}
+
+    Result<Move> plan() {
+        switch (at_.stage) {
+            case Stage::kOuter:
+                return outer();
+            case Stage::kIncluded:
+                return signer();
+            case Stage::kOuterState:
+                return tensors();
+            case Stage::kChunks:
+                return at_.height == 0 ? element() : chunks();
+            case Stage::kColumn:
+                return column();
+            case Stage::kRow:
+                return row();
+            default:
+                return fail(ErrorCode::kInternal, "the challenger has no move at this stage");
+        }
+    }
+
+  private:
+    [[nodiscard]] const dispute::TraceHeader& program() const { return own_.trace().header; }
+    [[nodiscard]] Bytes header() const { return encode(program()); }
+    [[nodiscard]] OuterTree tree() const { return transcript_.outer()->tree; }
+    /// The outer step with the deltas that were declared.
+    Result<const OuterTrees*> run() { return own_.run(transcript_.included()); }
+
+    /// The state record of a parameter.
+    [[nodiscard]] Result<dispute::RecordProof> record_of(std::uint64_t parameter) const {
+        const auto& slots = own_.trace().state;
+        const auto found = std::ranges::find_if(slots, [&](const dispute::StateRecord& record) {
+            return record.delta_offset != 0 && record.parameter == parameter;
+        });
+        return own_.records().state(static_cast<std::uint32_t>(found - slots.begin()));
+    }
+
+    Result<Move> outer() {
+        if (const auto unknown = first_not_committed_to()) return pick_included(*unknown);
+        GYM_TRY(const OuterTrees* trees, run());
+        const OuterFacts& facts = transcript_.outer_facts();
+        const bool base = commit::merkle_root(trees->base) != facts.final_state_root;
+        const bool outer = commit::merkle_root(trees->momentum) != facts.momentum_after;
+        OuterTree wrong = OuterTree::kNone;
+        if (outer && (has_update(program()) || !base))
+            wrong = OuterTree::kMomentum;
+        else if (base)
+            wrong = OuterTree::kBase;
+        else if (trees->state_root != transcript_.outer()->state_root)
+            wrong = OuterTree::kBoth;
+        if (wrong == OuterTree::kNone) return no_fault("in the outer step");
+        return Move(move::PickOuter{*transcript_.outer(), facts, header(), wrong});
+    }
+
+    /// Position of the first included delta without a commitment that is right in all that can be
+    /// seen of it.
+    std::optional<std::uint32_t> first_not_committed_to() {
+        for (const bool held : {false, true})
+            if (const auto position = first_not_committed_to(held)) return position;
+        return std::nullopt;
+    }
+
+    /// The same among those of one round. Who does not know its record and the commitments under
+    /// its epoch believes that they are there, unless the chain has no such epoch.
+    std::optional<std::uint32_t> first_not_committed_to(bool held) {
+        const OuterFacts& facts = transcript_.outer_facts();
+        const Digest& round = held ? facts.previous_record : facts.round_record;
+        const Digest& root = held ? facts.previous_epoch_root : facts.epoch_root;
+        const std::uint32_t leaves = held ? facts.previous_epoch_leaves : facts.epoch_leaves;
+        const auto epoch = own_.epoch(held);
+        const protocol::RoundRecord* record = own_.record_of(held);
+        const bool known = record != nullptr && epoch.size() == leaves && !epoch.empty() &&
+                           commit::merkle_root(epoch_leaves(epoch)) == root;
+        const bool nowhere = held && root.is_zero();
+        if (!known && !nowhere) return std::nullopt;
+        for (std::uint32_t i = 0; i < transcript_.included().size(); ++i) {
+            const OuterDelta& delta = transcript_.included()[i];
+            if (delta.held != held) continue;
+            const bool there =
+                known && std::ranges::any_of(epoch, [&](const auto& one) {
+                    return is_commitment_to(one, delta, round) &&
+                           !rules::signer_fault(own_.domain(), one, *record,
+                                                record->find_slot(one.commitment.slot));
+                });
+            if (!there) return i;
+        }
+        return std::nullopt;
+    }
+
+    Result<Move> pick_included(std::uint32_t position) {
+        const std::vector<Digest> roots = roots_of(transcript_.included());
+        GYM_TRY(std::vector<Digest> path, commit::merkle_prove(roots, position));
+        return Move(move::PickIncluded{*transcript_.outer(), slots_of(transcript_.included()),
+                                       position, roots[position], std::move(path)});
+    }
+
+    /// The commitment that was shown is wrong, or the delta was in fact committed to.
+    Result<Move> signer() {
+        GYM_TRY(const protocol::SignedCommitment shown,
+                rules::read_commitment(transcript_.commitment()));
+        const protocol::RoundRecord* record = own_.record_of(at_.leaves == kHeldLeaves);
+        if (record == nullptr)
+            return fail(ErrorCode::kNotFound, "the record of the round before is not known");
+        return Move(move::ProveSigner{
+            transcript_.outer_facts(), protocol::encode(protocol::head_of(*record)),
+            protocol::prove_slot(*record, shown.commitment.slot), transcript_.commitment()});
+    }
+
+    Result<Move> tensors() {
+        GYM_TRY(const OuterTrees* trees, run());
+        const PostedTree leaves(transcript_, Stage::kOuterState, leaves_of(*trees, tree()));
+        const auto first = first_wrong(leaves);
+        if (!first) return no_fault("in the tensors that the outer step made");
+        if (first->height > 0) return Move(move::PickNode{pick_below(leaves, *first, at_)});
+        Pick leaf = pick_below(leaves, *first, at_);
+        if (tree() == OuterTree::kBoth) return slot(*trees, std::move(leaf));
+        dispute::RecordProof record;
+        if (!is_update(program(), tree(), leaf.index)) {
+            GYM_TRY(record, record_of(parameter_of(program(), tree(), leaf.index)));
+        }
+        return Move(move::PickOuterTensor{*transcript_.outer(), header(), std::move(leaf),
+                                          std::move(record)});
+    }
+
+    /// The update's node before all others.
+    [[nodiscard]] std::optional<NodePlace> first_wrong(const PostedTree& leaves) const {
+        if (has_update(program()) && tree() == OuterTree::kMomentum)
+            if (auto update = leaves.difference_above(at_, update_number(program()))) return update;
+        return leaves.first_difference(at_);
+    }
+
+    /// The trees that were committed to are right, so what the record has is not theirs.
+    Result<Move> slot(const OuterTrees& trees, Pick leaf) {
+        const std::uint64_t count = trees.base.size();
+        const bool parameter = leaf.index < count;
+        const std::vector<Digest>& right = parameter ? trees.base : trees.momentum;
+        const std::uint64_t index = parameter ? leaf.index : leaf.index - count;
+        GYM_TRY(std::vector<Digest> path, commit::merkle_prove(right, index));
+        Pick source{index, right[index], std::move(path), {}, {}};
+        return Move(move::ProveOuterSlot{*transcript_.outer(), transcript_.outer_facts(), header(),
+                                         std::move(leaf), std::move(source)});
+    }
+
+    Result<const dispute::TracedTensor*> disputed() {
+        GYM_TRY([[maybe_unused]] const OuterTrees* trees, run());
+        return own_.tensor(tree(), transcript_.op()->primitive);
+    }
+
+    Result<Move> chunks() {
+        GYM_TRY(const dispute::TracedTensor* tensor, disputed());
+        const PostedTree chunks(transcript_, Stage::kChunks, tensor->chunk_leaves);
+        const auto first = chunks.first_difference(at_);
+        if (!first) return no_fault("in the tensor's chunks");
+        return Move(move::PickNode{pick_below(chunks, *first, at_)});
+    }
+
+    Result<Move> element() {
+        GYM_TRY(const dispute::TracedTensor* tensor, disputed());
+        const ByteView mine = tensor->chunk(at_.index);
+        const Bytes& theirs = transcript_.chunk();
+        const auto wrong = std::ranges::mismatch(mine, theirs).in1 - mine.begin();
+        if (static_cast<std::size_t>(wrong) == mine.size()) return no_fault("in the chunk");
+        const std::uint64_t byte =
+            at_.index * commit::kChunkBytes + static_cast<std::uint64_t>(wrong);
+        if (is_update(program(), tree(), transcript_.op()->primitive)) return update_byte(byte);
+        const std::uint64_t element = byte / sizeof(float);
+        if (has_update(program()) && tree() == OuterTree::kBase) return base_element(element);
+        return Move(move::PickElement{*transcript_.op(), *transcript_.outer(), element, theirs});
+    }
+
+    /// A byte of the update: of a parameter's row, or one that is the same in every update.
+    Result<Move> update_byte(std::uint64_t byte) {
+        const auto at = codec::row_of(byte);
+        if (!at || at->row == 0)
+            return Move(move::ProveUpdate{*transcript_.op(),
+                                          *transcript_.outer(),
+                                          transcript_.outer_facts(),
+                                          header(),
+                                          {},
+                                          byte,
+                                          transcript_.chunk(),
+                                          {}});
+        const auto& slots = own_.trace().state;
+        const auto slot = std::ranges::find_if(slots, [&](const dispute::StateRecord& record) {
+            return record.delta_offset != 0 && record.delta_offset <= byte &&
+                   byte < dispute::delta_end(program().delta_codec, record);
+        });
+        if (slot == slots.end())
+            return fail(ErrorCode::kInternal, "no parameter has a row of the update");
+        GYM_TRY(dispute::RecordProof record,
+                own_.records().state(static_cast<std::uint32_t>(slot - slots.begin())));
+        const std::uint64_t row = at->row - codec::row_of(slot->delta_offset)->row;
+        return Move(move::PickRow{*transcript_.op(), *transcript_.outer(),
+                                  transcript_.outer_facts(), header(), row, std::move(record)});
+    }
+
+    /// An element of the base, where the whole outer state is right.
+    Result<Move> base_element(std::uint64_t element) {
+        const std::uint32_t parameter = transcript_.op()->primitive;
+        GYM_TRY(const dispute::RecordProof record, record_of(parameter));
+        GYM_TRY(OuterWork::Before before, own_.before(parameter, element));
+        GYM_TRY(dispute::ChunksOpening update, update_chunk(parameter, element));
+        return Move(move::ProveUpdate{*transcript_.op(),
+                                      *transcript_.outer(),
+                                      transcript_.outer_facts(),
+                                      header(),
+                                      record.record,
+                                      element,
+                                      transcript_.chunk(),
+                                      {std::move(before.base), std::move(update)}});
+    }
+
+    /// The asserter's chunk of the update that has an element's row: as it was posted, or one's
+    /// own, where the asserter's update is the same.
+    Result<dispute::ChunksOpening> update_chunk(std::uint32_t parameter, std::uint64_t element) {
+        GYM_TRY(const OuterTrees* trees, run());
+        const std::uint64_t number = update_number(program());
+        GYM_TRY(const dispute::TracedTensor* own,
+                own_.tensor(OuterTree::kMomentum, static_cast<std::uint32_t>(number)));
+        const auto slot =
+            std::ranges::find_if(own_.trace().state, [&](const dispute::StateRecord& record) {
+                return record.delta_offset != 0 && record.parameter == parameter;
+            });
+        const auto span = dispute::delta_span(program().delta_codec, *slot, element);
+        const std::uint64_t chunk = span.begin / commit::kChunkBytes;
+        const bool posted = std::ranges::any_of(transcript_.moves(), [](const PlayedMove& played) {
+            return std::holds_alternative<move::PickRow>(played.move);
+        });
+        dispute::ChunksOpening opening;
+        const ByteView mine = own->chunk(chunk);
+        opening.chunks.push_back({Bytes(mine.begin(), mine.end()), {}});
+        opening.tree_root = commit::merkle_root(own->chunk_leaves);
+        GYM_TRY(opening.chunks[0].path, commit::merkle_prove(own->chunk_leaves, chunk));
+        if (posted) {
+            const PostedTree chunks(transcript_, Stage::kChunks, own->chunk_leaves);
+            opening.chunks[0] = {transcript_.chunk(), chunks.path({0, chunk})};
+            opening.tree_root = chunks.node({commit::tree_depth(own->chunk_leaves.size()), 0});
+        }
+        // The tensors of the base, where it is disputed, say nothing about the outer state.
+        if (tree() != OuterTree::kMomentum) {
+            GYM_TRY(opening.path, commit::merkle_prove(trees->momentum, number));
+            return opening;
+        }
+        const PostedTree tensors(transcript_, Stage::kOuterState, trees->momentum);
+        opening.path = tensors.path({0, number});
+        return opening;
+    }
+
+    using Row = std::array<float, codec::kRowElements>;
+
+    static Row decoded(ByteView row) {
+        Row out{};
+        for (std::size_t i = 0; i < out.size(); ++i)
+            out[i] = kernels::row_value(
+                kernels::row_level_at(row.data(), static_cast<std::int32_t>(i)), row[0]);
+        return out;
+    }
+    static Row floats(ByteView bytes) {
+        Row out{};
+        for (std::size_t i = 0; i < std::min(out.size(), bytes.size() / sizeof(float)); ++i)
+            out[i] = kernels::f32::from_bits(static_cast<std::uint32_t>(
+                rules::little_endian(bytes.subspan(i * sizeof(float), sizeof(float)))));
+        return out;
+    }
+
+    /// A posted row with its residuals: either they do not make the row, or one of the residuals is
+    /// not what the row leaves of the step.
+    Result<Move> row() {
+        const kernels::ExactFloatEnvironment environment;
+        const Bytes& values = transcript_.residuals();
+        const ByteView theirs =
+            ByteView(transcript_.chunk()).subspan(at_.height * codec::kRowBytes, codec::kRowBytes);
+        const Row change = decoded(theirs), residual = floats(values);
+        Row sums{};
+        for (std::size_t i = 0; i < values.size() / sizeof(float); ++i)
+            sums[i] = kernels::f32::add(change[i], residual[i]);
+        constexpr Row kZeros{};
+        std::array<std::uint8_t, codec::kRowBytes> right{};
+        kernels::encode_dense_row(kernels::Isa::kScalar, sums.data(), kZeros.data(),
+                                  kernels::kRowElements, right.data());
+        for (std::size_t place = 0; place < right.size(); ++place)
+            if (right[place] != theirs[place])
+                return Move(
+                    move::ProveRow{static_cast<std::uint8_t>(place), transcript_.chunk(), values});
+        GYM_TRY(const Row steps, own_steps());
+        for (std::size_t i = 0; i < values.size() / sizeof(float); ++i) {
+            const float left = kernels::f32::sub(steps[i], change[i]);
+            if (kernels::f32::to_bits(left) == kernels::f32::to_bits(residual[i])) continue;
+            return Move(move::PickElement{*transcript_.op(), *transcript_.outer(),
+                                          at_.index * codec::kRowElements + i, values});
+        }
+        return no_fault("in the row");
+    }
+
+    /// What the step made of the row's residuals: one's own row and what it left make it again. An
+    /// element of level 0 is left as it was, its sign too.
+    Result<Row> own_steps() {
+        GYM_TRY([[maybe_unused]] const OuterTrees* trees, run());
+        const std::uint32_t number = transcript_.op()->primitive;
+        const std::uint64_t first = at_.index * codec::kRowElements;
+        GYM_TRY(const dispute::TracedTensor* tensor, own_.tensor(OuterTree::kMomentum, number));
+        const ByteView bytes = tensor->bytes();
+        const std::uint64_t begin = first * sizeof(float);
+        const Row left =
+            floats(bytes.subspan(begin, std::min<std::uint64_t>(codec::kRowElements * sizeof(float),
+                                                                bytes.size() - begin)));
+        GYM_TRY(const dispute::TracedTensor* update,
+                own_.tensor(OuterTree::kMomentum,
+                            static_cast<std::uint32_t>(update_number(program()))));
+        const ByteView row =
+            update->chunk(row_chunk()).subspan(at_.height * codec::kRowBytes, codec::kRowBytes);
+        const Row change = decoded(row);
+        Row steps = left;
+        for (std::size_t i = 0; i < steps.size(); ++i)
+            if (change[i] != 0) steps[i] = kernels::f32::add(change[i], left[i]);
+        return steps;
+    }
+
+    /// The chunk of the update that the cursor's row lies in.
+    [[nodiscard]] std::uint64_t row_chunk() const {
+        const auto& moves = transcript_.moves();
+        const auto picked = std::find_if(moves.rbegin(), moves.rend(), [](const PlayedMove& one) {
+            return std::holds_alternative<move::PickRow>(one.move);
+        });
+        return picked->at.index;
+    }
+
+    Result<Move> column() {
+        GYM_TRY([[maybe_unused]] const OuterTrees* trees, run());
+        const auto parameter = static_cast<std::uint32_t>(
+            parameter_of(program(), tree(), transcript_.op()->primitive));
+        GYM_TRY(const Bytes mine, own_.column(parameter, at_.index));
+        const Bytes& theirs = transcript_.values();
+        const auto wrong = std::ranges::mismatch(mine, theirs).in1 - mine.begin();
+        if (static_cast<std::size_t>(wrong) < mine.size())
+            return value(parameter, static_cast<std::uint32_t>(wrong / sizeof(float)));
+        GYM_TRY(OuterWork::Before before, own_.before(parameter, at_.index));
+        if (is_residual(program(), tree(), transcript_.op()->primitive))
+            return residual(parameter, std::move(before));
+        return Move(move::ProveOuter{*transcript_.op(), *transcript_.outer(),
+                                     transcript_.outer_facts(), header(), theirs,
+                                     std::move(before.base), std::move(before.momentum)});
+    }
+
+    Result<Move> residual(std::uint32_t parameter, OuterWork::Before before) {
+        GYM_TRY(const dispute::RecordProof record, record_of(parameter));
+        GYM_TRY(dispute::ChunksOpening update, update_chunk(parameter, at_.index));
+        return Move(move::ProveUpdate{
+            *transcript_.op(),
+            *transcript_.outer(),
+            transcript_.outer_facts(),
+            header(),
+            record.record,
+            at_.index,
+            transcript_.values(),
+            {std::move(before.momentum), std::move(before.residual), std::move(update)}});
+    }
+
+    Result<Move> value(std::uint32_t parameter, std::uint32_t position) {
+        GYM_TRY(dispute::RecordProof record, record_of(parameter));
+        GYM_TRY(dispute::ChunksOpening delta, own_.delta_element(position, parameter, at_.index));
+        return Move(move::ProveColumn{*transcript_.op(), *transcript_.outer(), header(),
+                                      transcript_.values(), position, std::move(record),
+                                      std::move(delta)});
+    }
+
+    OuterWork& own_;
+    const GameTranscript& transcript_;
+    const Cursor& at_;
+};
+
+}  // namespace
+
+Result<Move> plan_challenge(OuterWork& own, const GameTranscript& transcript) {
+    GYM_ASSERT(transcript.at().answered, "the challenger moves where there is an answer");
+    GYM_TRY(Move move, OuterChallenge(own, transcript).plan());
+    const auto ruling = decide(transcript.at(), move, &own.domain());
+    if (ruling.ok()) return move;
+    return no_move_wins(move, ruling.error());
+}
+
+}  // namespace gym::game
