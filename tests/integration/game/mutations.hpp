@@ -134,6 +134,21 @@ void reseal_outer(Rng& rng, Cursor& c, M& m) {
     // Mutations that the rules themselves would have let through.
     if constexpr (requires { m.outer, m.values; })
         if (!m.values.empty() && m.values.size() % 4 == 0) c.twin = crypto::keccak256(m.values);
+    if constexpr (std::same_as<M, move::ProveUpdate>) {
+        m.op.record = dispute::state_record_digest(m.record);
+        if (c.stage == Stage::kColumn && !m.posted.empty() && m.posted.size() % 4 == 0)
+            c.twin = crypto::keccak256(m.posted);
+        if (c.stage == Stage::kChunks && !m.posted.empty() &&
+            m.posted.size() <= commit::kChunkBytes)
+            c.node = commit::chunk_leaf(m.posted);
+    }
+    if constexpr (std::same_as<M, move::ProveRow>) {
+        c.twin = crypto::keccak256(m.residuals);
+        if (!m.chunk.empty() && m.chunk.size() <= commit::kChunkBytes)
+            c.node = commit::chunk_leaf(m.chunk);
+    }
+    if constexpr (std::same_as<M, move::PickElement>)
+        if (c.stage == Stage::kRow) c.twin = crypto::keccak256(m.chunk);
     if constexpr (std::same_as<M, move::ProveColumn>)
         m.op.record = dispute::state_record_digest(m.slot.record);
     if constexpr (std::same_as<M, move::PickIncluded>) m.frame.slots = crypto::keccak256(m.slots);

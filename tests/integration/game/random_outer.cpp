@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "gym/codec/row_layout.hpp"
+#include "gym/dispute/delta_layout.hpp"
+#include "gym/game/outer_tensors.hpp"
+
 namespace gym::game::testing {
 
 using commit::MerkleTree;
@@ -59,9 +63,12 @@ RandomOuter::RandomOuter(Rng& rng, TracedOuter& unit, std::uint64_t ending)
       tree_(below(2) == 0 ? OuterTree::kBase : OuterTree::kMomentum) {
     choose_deltas();
     trees_ = *must(unit_.work->run(computed_from()));
-    const std::uint32_t parameters = unit_.work->trace().header.parameters;
-    parameter_ = static_cast<std::uint32_t>(below(parameters));
-    tensor_ = *must(unit_.work->tensor(tree_, parameter_));
+    number_ = static_cast<std::uint32_t>(below(tensor_count(program(), tree_)));
+    // An update is one of many.
+    if (has_update(program()) && tree_ == OuterTree::kMomentum && below(2) == 0)
+        number_ = static_cast<std::uint32_t>(update_number(program()));
+    parameter_ = static_cast<std::uint32_t>(parameter_of(program(), tree_, number_));
+    tensor_ = *must(unit_.work->tensor(tree_, number_));
     element_ = below(dispute::element_count(tensor_->shape));
     lie();
 }
@@ -95,9 +102,10 @@ std::uint32_t RandomOuter::held() const {
 
 void RandomOuter::lie() {
     if (ending_ != kBySlot && below(4) != 0) {
-        *tensor_ = with_flipped_bit(*tensor_, 32 * element_ + below(32));
+        const std::uint64_t bits = tensor_->shape.dtype == program::DType::kU8 ? 8 : 32;
+        *tensor_ = with_flipped_bit(*tensor_, bits * element_ + below(bits));
         auto& roots = tree_ == OuterTree::kBase ? trees_.base : trees_.momentum;
-        roots[parameter_] = tensor_->root();
+        roots[number_] = tensor_->root();
         if (below(8) == 0) element_ = below(dispute::element_count(tensor_->shape));
     }
     joint_ = leaves(OuterTree::kBoth);
@@ -136,7 +144,7 @@ std::vector<Case> RandomOuter::play() {
     else if (ending_ == kBySlot)
         prove_slot();
     else
-        descend_to_element();
+        descend_to_tensor();
     return std::move(cases_);
 }
 
@@ -172,10 +180,12 @@ void RandomOuter::prove_slot() {
     const MerkleTree tree(joint_);
     descend(tree, leaf, false);
     const std::uint64_t count = trees_.base.size();
-    const MerkleTree source(leaf < count ? trees_.base : trees_.momentum);
-    cases_.push_back({transcript_->at(), move::ProveOuterSlot{frame(), transcript_->outer_facts(),
-                                                              unit_.header, leaf_pick(tree, leaf),
-                                                              root_pick(source, leaf % count)}});
+    const bool base = leaf < count;
+    const MerkleTree source(base ? trees_.base : trees_.momentum);
+    cases_.push_back(
+        {transcript_->at(), move::ProveOuterSlot{frame(), transcript_->outer_facts(), unit_.header,
+                                                 leaf_pick(tree, leaf),
+                                                 root_pick(source, base ? leaf : leaf - count)}});
 }
 
 dispute::RecordProof RandomOuter::slot_record() const {
@@ -186,13 +196,32 @@ dispute::RecordProof RandomOuter::slot_record() const {
     return must(unit_.work->records().state(static_cast<std::uint32_t>(slot - state.begin())));
 }
 
-void RandomOuter::descend_to_element() {
+void RandomOuter::descend_to_tensor() {
     move(move::PickOuter{frame(), transcript_->outer_facts(), unit_.header, tree_});
     const MerkleTree tree(leaves(tree_));
-    descend(tree, parameter_, false);
-    move(move::PickOuterTensor{frame(), unit_.header, leaf_pick(tree, parameter_), slot_record()});
-    descend_chunks(*tensor_, element_ * sizeof(float) / commit::kChunkBytes);
+    descend(tree, number_, false);
+    const bool is_bytes = is_update(program(), tree_, number_);
+    move(move::PickOuterTensor{frame(), unit_.header, leaf_pick(tree, number_),
+                               is_bytes ? dispute::RecordProof{} : slot_record()});
+    const std::uint64_t size = is_bytes ? 1 : sizeof(float);
+    descend_chunks(*tensor_, element_ * size / commit::kChunkBytes);
+    if (is_bytes)
+        prove_update_byte();
+    else
+        prove_element();
+}
+
+void RandomOuter::prove_element() {
+    if (has_update(program()) && tree_ == OuterTree::kBase && below(4) != 0) {
+        OuterWork::Before before = must(unit_.work->before(parameter_, element_));
+        return prove_update(element_, transcript_->chunk(), slot_record().record,
+                            {std::move(before.base), update_chunk()});
+    }
     move(move::PickElement{*transcript_->op(), frame(), element_, transcript_->chunk()});
+    prove_column();
+}
+
+void RandomOuter::prove_column() {
     Bytes values = must(unit_.work->column(parameter_, element_));
     const auto position = static_cast<std::uint32_t>(below(deltas_.size()));
     if (ending_ == kByColumn && below(4) != 0)
@@ -207,10 +236,66 @@ void RandomOuter::descend_to_element() {
         return;
     }
     OuterWork::Before before = must(unit_.work->before(parameter_, element_));
+    if (is_residual(program(), tree_, transcript_->op()->primitive))
+        return prove_update(
+            element_, values, slot_record().record,
+            {std::move(before.momentum), std::move(before.residual), update_chunk()});
     cases_.push_back(
         {transcript_->at(),
          move::ProveOuter{*transcript_->op(), frame(), transcript_->outer_facts(), unit_.header,
                           values, std::move(before.base), std::move(before.momentum)}});
+}
+
+void RandomOuter::prove_update(std::uint64_t element, const Bytes& posted, const Bytes& record,
+                               std::vector<dispute::ChunksOpening> operands) {
+    cases_.push_back(
+        {transcript_->at(),
+         move::ProveUpdate{*transcript_->op(), frame(), transcript_->outer_facts(), unit_.header,
+                           record, element, posted, std::move(operands)}});
+}
+
+void RandomOuter::prove_update_byte() {
+    const auto at = codec::row_of(element_);
+    if (!at || at->row == 0) return prove_update(element_, transcript_->chunk(), {}, {});
+    const auto& state = unit_.work->trace().state;
+    const auto slot = std::ranges::find_if(state, [&](const dispute::StateRecord& record) {
+        return record.delta_offset != 0 &&
+               element_ < dispute::delta_end(program::DeltaCodec::kDense, record);
+    });
+    parameter_ = slot->parameter;
+    const std::uint64_t row = at->row - codec::row_of(slot->delta_offset)->row;
+    move(move::PickRow{*transcript_->op(), frame(), transcript_->outer_facts(), unit_.header, row,
+                       slot_record()});
+    number_ = transcript_->op()->primitive;
+    const dispute::TracedTensor residual = *must(unit_.work->tensor(tree_, number_));
+    dispute::ChunksOpening opening = must(dispute::open_chunk(residual.bytes(), 256 * row, 1));
+    opening.path = must(commit::merkle_prove(trees_.momentum, number_));
+    move(move::PostRow{*transcript_->op(), std::move(opening)});
+    if (below(2) == 0) {
+        const auto place = static_cast<std::uint8_t>(below(4) == 0 ? below(34) : at->place);
+        cases_.push_back({transcript_->at(),
+                          move::ProveRow{place, transcript_->chunk(), transcript_->residuals()}});
+        return;
+    }
+    const Bytes& values = transcript_->residuals();
+    element_ = codec::kRowElements * row + below(values.size() / sizeof(float));
+    move(move::PickElement{*transcript_->op(), frame(), element_, values});
+    prove_column();
+}
+
+dispute::TracedTensor RandomOuter::update() const {
+    if (tensor_->shape.dtype == program::DType::kU8) return *tensor_;
+    return *must(unit_.work->tensor(OuterTree::kMomentum,
+                                    static_cast<std::uint32_t>(update_number(program()))));
+}
+
+dispute::ChunksOpening RandomOuter::update_chunk() {
+    const auto record =
+        must(dispute::decode_state_record(slot_record().record, program::DeltaCodec::kDense));
+    const auto span = dispute::delta_span(program::DeltaCodec::kDense, record, element_);
+    dispute::ChunksOpening opening = must(dispute::open_chunk(update().bytes(), span.begin, 1));
+    opening.path = must(commit::merkle_prove(trees_.momentum, update_number(program())));
+    return opening;
 }
 
 }  // namespace gym::game::testing

@@ -37,7 +37,18 @@ class RandomOuter : private GameWriter {
     void declare();
     void prove_signer();
     void prove_slot();
-    void descend_to_element();
+    void descend_to_tensor();
+    /// From a posted chunk of a tensor of floats.
+    void prove_element();
+    void prove_column();
+    /// From a posted chunk of the update.
+    void prove_update_byte();
+    void prove_update(std::uint64_t element, const Bytes& posted, const Bytes& record,
+                      std::vector<dispute::ChunksOpening> operands);
+    /// With the row of the element, up to the outer state's root.
+    [[nodiscard]] dispute::ChunksOpening update_chunk();
+    [[nodiscard]] dispute::TracedTensor update() const;
+    [[nodiscard]] const dispute::TraceHeader& program() const { return unit_.work->trace().header; }
     [[nodiscard]] std::vector<Digest> leaves(OuterTree tree) const;
     [[nodiscard]] dispute::RecordProof slot_record() const;
     [[nodiscard]] OuterFrame frame() const { return *transcript_->outer(); }
@@ -48,8 +59,9 @@ class RandomOuter : private GameWriter {
     OuterTrees trees_;
     std::vector<Digest> joint_;
     OuterTree tree_;
+    std::uint32_t number_ = 0;  ///< of the tensor in its tree
     std::uint32_t parameter_ = 0;
-    std::uint64_t element_ = 0;
+    std::uint64_t element_ = 0;  ///< of an update: a byte
     std::optional<dispute::TracedTensor> tensor_;
 };
 

@@ -65,10 +65,10 @@ class RulesOnChain {
         static const std::set<std::string_view> kFaults{"proveRecord", "proveInput", "proveSlot",
                                                         "proveGradient"};
         static const std::set<std::string_view> kOuter{
-            "declareOuter", "showIncluded",    "postColumn", "pickOuter",
-            "pickIncluded", "pickOuterTensor", "pickElement"};
-        static const std::set<std::string_view> kOuterProofs{"proveColumn", "proveOuter",
-                                                             "proveOuterSlot"};
+            "declareOuter",    "showIncluded", "postColumn", "pickOuter", "pickIncluded",
+            "pickOuterTensor", "pickElement",  "pickRow",    "postRow"};
+        static const std::set<std::string_view> kOuterProofs{
+            "proveColumn", "proveOuter", "proveOuterSlot", "proveRow", "proveUpdate"};
         if (name == "proveSigner") return opening_;
         if (kOuter.contains(name)) return outer_;
         if (kOuterProofs.contains(name)) return outer_proofs_;
@@ -139,6 +139,7 @@ TEST_F(RulesDifferential, GamesOfRealUnitsAndWhatIsAlmostAMove) {
     std::vector<std::unique_ptr<TracedOuter>> aggregates;
     for (const auto& sample : dispute::testing::kSamples)
         aggregates.push_back(std::make_unique<TracedOuter>(sample, chain().domain()));
+    TracedOuter update(dispute::testing::kUpdateSample, chain().domain());
     for (std::uint64_t game = 0; game < kGames * test_scale(); ++game) {
         std::vector<Case> cases =
             RandomGame(rng, *units[game % units.size()], game / units.size()).play();
@@ -146,6 +147,8 @@ TEST_F(RulesDifferential, GamesOfRealUnitsAndWhatIsAlmostAMove) {
             RandomOuter(rng, *aggregates[game % aggregates.size()], game / aggregates.size())
                 .play();
         cases.insert(cases.end(), outer.begin(), outer.end());
+        const std::vector<Case> rows = RandomOuter(rng, update, game).play();
+        cases.insert(cases.end(), rows.begin(), rows.end());
         if (game % 4 == 0) {
             const std::vector<Case> more = random_descent(rng);
             cases.insert(cases.end(), more.begin(), more.end());

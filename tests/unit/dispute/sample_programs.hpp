@@ -81,6 +81,13 @@ inline program::TrainConfig dense() {
     return config;
 }
 
+/// The same with an update in rows.
+inline program::TrainConfig update() {
+    program::TrainConfig config = dense();
+    config.update = program::UpdateCodec::kDense;
+    return config;
+}
+
 struct Sample {
     const char* name;
     program::TrainConfig (*config)();
@@ -90,9 +97,11 @@ inline constexpr std::array kSamples{Sample{"gpt", gpt},   Sample{"llama", llama
                                      Sample{"mlp", mlp},   Sample{"dense", dense}};
 
 /// Those that came later, for the tests of traces; games are played on the ones above.
-inline constexpr std::array kLaterSamples{Sample{"masked", masked}, Sample{"embed", embed},
-                                          Sample{"rerank", rerank}, Sample{"qk_norm", qk_norm},
-                                          Sample{"documents", documents}};
+inline constexpr std::array kLaterSamples{
+    Sample{"masked", masked},   Sample{"embed", embed},         Sample{"rerank", rerank},
+    Sample{"qk_norm", qk_norm}, Sample{"documents", documents}, Sample{"update", update}};
+/// Its units are those of "dense", its aggregates are of their own kind.
+inline constexpr Sample kUpdateSample{"update", update};
 
 /// What a row is one of: its classes, or the passages that it is compared with.
 inline std::uint32_t classes_of(const program::TrainConfig& config) {

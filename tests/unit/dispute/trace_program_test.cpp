@@ -334,6 +334,26 @@ TEST(TraceProgram, TheHeaderEndsWithTheCodecIfThereIsOne) {
     EXPECT_LT(4 * dense.header.delta_bytes, plain.header.delta_bytes);
 }
 
+TEST(TraceProgram, TheCodecOfUpdatesStandsAboveThatOfDeltas) {
+    const TraceProgram dense = trace_program(program_of({"dense", testing::dense})).value();
+    const TraceProgram update = trace_program(program_of(testing::kUpdateSample)).value();
+    EXPECT_EQ(update.header.update_codec, program::UpdateCodec::kDense);
+    Bytes bytes = encode(update.header);
+    ASSERT_EQ(bytes.size(), 208U);
+    EXPECT_EQ(decode_trace_header(bytes).value(), update.header);
+    EXPECT_TRUE(std::ranges::equal(ByteView(bytes).last(4), Bytes{0, 1, 0, 1}));
+    bytes[205] = 0;
+    EXPECT_EQ(bytes, encode(dense.header)) << "nothing else differs";
+    bytes[205] = 2;
+    EXPECT_EQ(decode_trace_header(bytes).error().code, ErrorCode::kMalformed);
+    bytes[205] = 1;
+    bytes[207] = 0;
+    EXPECT_EQ(decode_trace_header(bytes).error().code, ErrorCode::kMalformed) << "without rows";
+    bytes[207] = 1;
+    bytes[204] = 1;
+    EXPECT_EQ(decode_trace_header(bytes).error().code, ErrorCode::kMalformed);
+}
+
 /// 6,738,415,616 parameters: nothing of them is in memory.
 TEST(TraceProgram, OfSevenBillionParametersHasADeltaBeyond4GiB) {
     const auto program = program::train_program(program::find_preset("llama-7b")->config).value();

@@ -60,7 +60,7 @@ inline void randomise(Rng& rng, bool& flag) {
     flag = rng() % 2 != 0;
 }
 inline void randomise(Rng& rng, Stage& stage) {
-    stage = static_cast<Stage>(1 + rng() % 14);
+    stage = static_cast<Stage>(1 + rng() % 15);
 }
 inline void randomise(Rng& rng, OuterTree& tree) {
     tree = static_cast<OuterTree>(rng() % 4);

@@ -29,10 +29,22 @@ class OuterLiar final : public OuterWork {
     /// Changes bytes of a tensor, and all roots above it.
     void lie_about(OuterTree tree, std::uint32_t parameter, std::uint64_t byte,
                    std::uint64_t count = 1) {
+        lie_about_roots();
+        put(tree, parameter, changed(*must(work_.tensor(tree, parameter)), byte, count));
+    }
+    /// Another content of a tensor, and all roots above it.
+    void put(OuterTree tree, std::uint32_t number, const Bytes& bytes) {
+        lie_about_roots();
+        const dispute::TracedTensor& right = *must(work_.tensor(tree, number));
+        auto memory = must(dispute::TensorMemory::copy(bytes, {}));
+        put(tree, number,
+            {right.shape, std::make_shared<const dispute::TensorMemory>(std::move(memory)),
+             commit::chunk_leaves(bytes)});
+    }
+    void put(OuterTree tree, std::uint32_t number, const dispute::TracedTensor& tensor) {
         OuterTrees& roots = lie_about_roots();
-        const auto tensor = changed(*must(work_.tensor(tree, parameter)), byte, count);
-        (tree == OuterTree::kBase ? roots.base : roots.momentum)[parameter] = tensor.root();
-        tensors.insert_or_assign({tree, parameter}, tensor);
+        (tree == OuterTree::kBase ? roots.base : roots.momentum)[number] = tensor.root();
+        tensors.insert_or_assign({tree, number}, tensor);
         std::vector<Digest> both = roots.base;
         both.insert(both.end(), roots.momentum.begin(), roots.momentum.end());
         roots.state_root = commit::merkle_root(both);
@@ -43,9 +55,11 @@ class OuterLiar final : public OuterWork {
         for (OuterDelta& delta : full)
             delta.held = false;
         OuterTrees roots = *must(work_.run(full));
-        for (std::uint32_t i = 0; i < roots.base.size(); ++i)
-            for (const OuterTree tree : {OuterTree::kBase, OuterTree::kMomentum})
+        for (const OuterTree tree : {OuterTree::kBase, OuterTree::kMomentum}) {
+            const auto& leaves = tree == OuterTree::kBase ? roots.base : roots.momentum;
+            for (std::uint32_t i = 0; i < leaves.size(); ++i)
                 tensors.insert_or_assign({tree, i}, *must(work_.tensor(tree, i)));
+        }
         trees = std::move(roots);
     }
     /// Another tensor under the record's state root than under the commitment's.

@@ -2,6 +2,7 @@
 
 #include "gym/codec/row_layout.hpp"
 #include "gym/engine/unit.hpp"
+#include "gym/game/outer_tensors.hpp"
 #include "players.hpp"
 #include "sample_outer.hpp"
 #include "temporary_folder.hpp"
@@ -28,6 +29,8 @@ class OuterWorkOf : public ::testing::TestWithParam<dispute::testing::Sample> {
 };
 INSTANTIATE_TEST_SUITE_P(Samples, OuterWorkOf, ::testing::ValuesIn(kSamples),
                          [](const auto& test) { return std::string(test.param.name); });
+INSTANTIATE_TEST_SUITE_P(Update, OuterWorkOf, ::testing::Values(dispute::testing::kUpdateSample),
+                         [](const auto& test) { return std::string(test.param.name); });
 
 TEST_P(OuterWorkOf, GivesTheEnginesBits) {
     const auto work = sample_.rerun();
@@ -47,11 +50,12 @@ TEST_P(OuterWorkOf, GivesTheEnginesBits) {
         EXPECT_EQ(engine::included_root(count, held, trees.deltas_root),
                   right.records.at(0).batch_root);
         const std::uint32_t last = work->trace().header.parameters - 1;
-        for (const std::uint32_t i : {0U, last}) {
+        for (const std::uint32_t i : {0U, last})
             EXPECT_EQ(must(work->tensor(OuterTree::kBase, i))->root(), trees.base[i]);
+        for (std::uint32_t i = 0; i < right.momentum.tensors.size(); ++i)
             EXPECT_TRUE(std::ranges::equal(must(work->tensor(OuterTree::kMomentum, i))->bytes(),
-                                           right.momentum.tensors[i].bytes));
-        }
+                                           right.momentum.tensors[i].bytes))
+                << right.momentum.tensors[i].name;
     }
 }
 
@@ -108,11 +112,18 @@ TEST_P(OuterWorkOf, OpensWhatAnElementIsMadeFrom) {
     const std::uint64_t element = tensor.bytes.size() / 4 - 1;
     const dispute::Shape shape{program::DType::kF32, tensor.dims};
     const auto before = must(work->before(parameter, element));
-    for (const auto& [opening, root] : {std::pair{before.base, sample_.record.base_state_root},
-                                        std::pair{before.momentum, sample_.record.momentum_root}})
-        EXPECT_TRUE(commit::merkle_verify(root, {parameter, header.parameters},
-                                          tensor_digest(shape, opening.tree_root), opening.path)
+    const auto expect_in = [&](const Digest& root, commit::LeafPosition place,
+                               const dispute::ChunksOpening& opening) {
+        EXPECT_TRUE(commit::merkle_verify(root, place, tensor_digest(shape, opening.tree_root),
+                                          opening.path)
                         .ok());
+    };
+    const std::uint64_t outer = outer_count(header);
+    expect_in(sample_.record.base_state_root, {parameter, header.parameters}, before.base);
+    expect_in(sample_.record.momentum_root, {parameter, outer}, before.momentum);
+    if (has_update(header))
+        expect_in(sample_.record.momentum_root, {header.parameters + parameter, outer},
+                  before.residual);
     const Bytes values = must(work->column(parameter, element));
     ASSERT_EQ(values.size(), 4 * sample_.included.size());
     for (std::uint32_t k = 0; k < sample_.included.size(); ++k) {

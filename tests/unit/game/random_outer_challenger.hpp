@@ -2,6 +2,9 @@
 
 #include <random>
 
+#include "gym/codec/row_layout.hpp"
+#include "gym/dispute/delta_layout.hpp"
+#include "gym/game/outer_tensors.hpp"
 #include "players.hpp"
 #include "posted_tree.hpp"
 #include "rules_common.hpp"
@@ -25,8 +28,10 @@ class RandomOuterChallenger {
                 return tensors();
             case Stage::kColumn:
                 return one_of(2) ? column() : element();
+            case Stage::kRow:
+                return one_of(2) ? row_byte() : row_element();
             default:
-                return transcript.at().height > 0 ? chunks() : pick_element();
+                return transcript.at().height > 0 ? chunks() : in_chunk();
         }
     }
 
@@ -47,6 +52,8 @@ class RandomOuterChallenger {
             children_of({at().height, at().index}, at().leaves, kAnswerLevelsMax);
         NodePlace node{at().height, at().index};
         if (range.count > 0) node = {range.height, range.first + rng_() % range.count};
+        // An update is the last of many tensors.
+        if (range.count > 0 && one_of(3)) node.index = range.first + range.count - 1;
         height_ = node.height;
         Pick to{node.index, tree.node(node.height, node.index), {}, {}, {}};
         for (; node.height < at().height; ++node.height, node.index /= 2)
@@ -79,19 +86,21 @@ class RandomOuterChallenger {
     Move tensors() {
         const OuterTree tree = transcript_->outer()->tree;
         std::vector<Digest> leaves = tree == OuterTree::kMomentum ? trees_->momentum : trees_->base;
+        const dispute::TraceHeader& program = own_.trace().header;
         if (tree == OuterTree::kBoth)
             leaves.insert(leaves.end(), trees_->momentum.begin(), trees_->momentum.end());
         Pick to = child(commit::MerkleTree(std::move(leaves)));
         if (height_ > 0) return move::PickNode{std::move(to)};
+        if (is_update(program, tree, to.index))
+            return move::PickOuterTensor{*transcript_->outer(), header(), to, {}};
         if (tree != OuterTree::kBoth)
-            return move::PickOuterTensor{*transcript_->outer(), header(), to, slot(to.index)};
+            return move::PickOuterTensor{*transcript_->outer(), header(), to,
+                                         slot(parameter_of(program, tree, to.index))};
         const std::uint64_t count = trees_->base.size();
-        const auto& side = to.index < count ? trees_->base : trees_->momentum;
-        const Pick source{to.index % count,
-                          side[to.index % count],
-                          must(commit::merkle_prove(side, to.index % count)),
-                          {},
-                          {}};
+        const bool base = to.index < count;
+        const auto& side = base ? trees_->base : trees_->momentum;
+        const std::uint64_t index = base ? to.index : to.index - count;
+        const Pick source{index, side[index], must(commit::merkle_prove(side, index)), {}, {}};
         return move::ProveOuterSlot{*transcript_->outer(), transcript_->outer_facts(), header(), to,
                                     source};
     }
@@ -100,6 +109,76 @@ class RandomOuterChallenger {
             *must(own_.tensor(transcript_->outer()->tree, transcript_->op()->primitive));
         return move::PickNode{child(commit::MerkleTree(tensor.chunk_leaves))};
     }
+    [[nodiscard]] const dispute::TraceHeader& program() const { return own_.trace().header; }
+    [[nodiscard]] OuterTree tree() const { return transcript_->outer()->tree; }
+    [[nodiscard]] std::uint32_t number() const { return transcript_->op()->primitive; }
+    [[nodiscard]] std::uint32_t parameter() const {
+        return static_cast<std::uint32_t>(parameter_of(program(), tree(), number()));
+    }
+    Move in_chunk() {
+        if (is_update(program(), tree(), number())) return in_update();
+        if (!has_update(program()) || tree() != OuterTree::kBase || one_of(4))
+            return pick_element();
+        const std::uint64_t element =
+            at().index * commit::kChunkBytes / 4 + rng_() % (transcript_->chunk().size() / 4);
+        auto before = must(own_.before(number(), element));
+        return update(element, transcript_->chunk(), slot(number()).record,
+                      {std::move(before.base), update_chunk(number(), element)});
+    }
+    /// A row, or a byte that no row has.
+    Move in_update() {
+        const std::uint64_t byte =
+            at().index * commit::kChunkBytes + rng_() % transcript_->chunk().size();
+        const auto place = codec::row_of(byte);
+        if (!place || place->row == 0) return update(byte, transcript_->chunk(), {}, {});
+        std::uint32_t owner = 0;
+        const auto record = [&] {
+            return must(
+                dispute::decode_state_record(slot(owner).record, program::DeltaCodec::kDense));
+        };
+        while (byte >= dispute::delta_end(program().delta_codec, record()))
+            ++owner;
+        return move::PickRow{*transcript_->op(),
+                             *transcript_->outer(),
+                             transcript_->outer_facts(),
+                             header(),
+                             place->row - codec::row_of(record().delta_offset)->row,
+                             slot(owner)};
+    }
+    Move row_byte() {
+        return move::ProveRow{static_cast<std::uint8_t>(rng_() % codec::kRowBytes),
+                              transcript_->chunk(), transcript_->residuals()};
+    }
+    Move row_element() {
+        const Bytes& values = transcript_->residuals();
+        return move::PickElement{*transcript_->op(), *transcript_->outer(),
+                                 at().index * codec::kRowElements + rng_() % (values.size() / 4),
+                                 values};
+    }
+    Move update(std::uint64_t element, const Bytes& posted, const Bytes& record,
+                std::vector<dispute::ChunksOpening> operands) {
+        return move::ProveUpdate{*transcript_->op(),
+                                 *transcript_->outer(),
+                                 transcript_->outer_facts(),
+                                 header(),
+                                 record,
+                                 element,
+                                 posted,
+                                 std::move(operands)};
+    }
+    /// With the row of an element, up to the outer state's root.
+    dispute::ChunksOpening update_chunk(std::uint32_t parameter, std::uint64_t element) {
+        const std::uint64_t last = update_number(program());
+        const auto& tensor =
+            *must(own_.tensor(OuterTree::kMomentum, static_cast<std::uint32_t>(last)));
+        const auto record =
+            must(dispute::decode_state_record(slot(parameter).record, program::DeltaCodec::kDense));
+        auto opening = must(dispute::open_chunk(
+            tensor.bytes(), dispute::delta_span(program::DeltaCodec::kDense, record, element).begin,
+            1));
+        opening.path = must(commit::merkle_prove(trees_->momentum, last));
+        return opening;
+    }
     Move pick_element() {
         const std::uint64_t first = at().index * commit::kChunkBytes / 4;
         return move::PickElement{*transcript_->op(), *transcript_->outer(),
@@ -107,7 +186,7 @@ class RandomOuterChallenger {
                                  transcript_->chunk()};
     }
     Move column() {
-        const std::uint32_t parameter = transcript_->op()->primitive;
+        const std::uint32_t parameter = this->parameter();
         const auto position = static_cast<std::uint32_t>(rng_() % transcript_->included().size());
         return move::ProveColumn{*transcript_->op(),
                                  *transcript_->outer(),
@@ -118,7 +197,11 @@ class RandomOuterChallenger {
                                  must(own_.delta_element(position, parameter, at().index))};
     }
     Move element() {
-        auto before = must(own_.before(transcript_->op()->primitive, at().index));
+        auto before = must(own_.before(parameter(), at().index));
+        if (is_residual(program(), tree(), number()))
+            return update(at().index, transcript_->values(), slot(parameter()).record,
+                          {std::move(before.momentum), std::move(before.residual),
+                           update_chunk(parameter(), at().index)});
         return move::ProveOuter{
             *transcript_->op(),    *transcript_->outer(),  transcript_->outer_facts(), header(),
             transcript_->values(), std::move(before.base), std::move(before.momentum)};

@@ -7,6 +7,7 @@
 
 #include "filled_slots.hpp"
 #include "gym/blob/blob_store.hpp"
+#include "gym/engine/outer_state.hpp"
 #include "gym/game/evidence.hpp"
 #include "gym/game/rerun_outer.hpp"
 #include "sample_unit.hpp"
@@ -25,7 +26,7 @@ class SampleOuter {
         : unit(sample), domain(std::move(signed_for)), rng_(number) {
         record.job_id = engine::testing::seed_of("job " + std::to_string(number));
         base = noisy(unit.base, 0.5F);
-        momentum = noisy(engine::zero_momentum(unit.base), 0.01F);
+        momentum = noisy(engine::zero_outer_state(unit.program, unit.base).value(), 0.01F);
         write_record();
         for (const std::uint32_t slot : kSlots)
             commit(slot, add_delta());
@@ -127,16 +128,18 @@ class SampleOuter {
         return outer_facts_of(outcome(work), record, epoch_roots());
     }
 
-    /// A state of the same shapes with other numbers.
+    /// A state of the same shapes with other numbers; an update keeps its bytes.
     engine::State noisy(engine::State state, float size) {
         std::uniform_real_distribution<float> noise(-size, size);
-        for (engine::StateTensor& tensor : state.tensors)
+        for (engine::StateTensor& tensor : state.tensors) {
+            if (tensor.dtype != commit::DType::kF32) continue;
             for (std::size_t i = 0; i < tensor.bytes.size(); i += sizeof(float)) {
                 float value = 0;
                 std::memcpy(&value, &tensor.bytes[i], sizeof value);
                 value += noise(rng_);
                 std::memcpy(&tensor.bytes[i], &value, sizeof value);
             }
+        }
         return state;
     }
 
