@@ -177,6 +177,9 @@ def main(build: Path, out: Path) -> int:
         say(f"SKIPPED, no network namespaces here: {skip}")
         (out / "wan.json").write_text(json.dumps({"skipped": str(skip)}) + "\n")
         return 0
+    except FileNotFoundError as error:
+        say(f"{error.filename} is missing: run make setup and make tests")
+        return 1
     folder = Path(tempfile.mkdtemp(prefix="gym-wan-", dir=os.environ.get("WAN_FOLDER", "/var/tmp")))
     text = folder / "text.txt"
     text.write_bytes(subprocess.run(["bible", "ge1:1-ge50:26"], stdin=subprocess.DEVNULL, check=True,

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import hosts
@@ -17,9 +18,9 @@ CHAIN_ID = 31337
 READY_S = 120
 
 
-def wait_until(what: str, seconds: float, holds: "object") -> None:
+def wait_until(what: str, seconds: float, holds: Callable[[], bool]) -> None:
     end = time.monotonic() + seconds
-    while not holds():  # type: ignore[operator]
+    while not holds():
         if time.monotonic() > end:
             raise RuntimeError(f"{what} did not happen within {seconds:.0f} s")
         time.sleep(0.2)
@@ -87,11 +88,12 @@ class Base:
 
     def _stop_all(self) -> None:
         """Nodes first, the chain last: it saves its state when it ends."""
-        names = sorted((p.stem for p in (self.root / "run").glob("*.pid")),
-                       key=lambda name: (name == "anvil", not name.startswith(("worker", "verifier"))))
+        names = [p.stem for p in (self.root / "run").glob("*.pid")]
         pids = {name: int((self.root / f"run/{name}.pid").read_text().split()[0]) for name in names}
-        for wanted in (lambda n: n.startswith(("worker", "verifier")), lambda n: n != "anvil", lambda n: True):
-            stopping = [pids.pop(name) for name in list(pids) if wanted(name)]
+        nodes = [name for name in names if name.startswith(("worker", "verifier"))]
+        services = [name for name in names if name not in nodes and name != "anvil"]
+        for group in (nodes, services, ["anvil"]):
+            stopping = [pids[name] for name in group]
             for pid in stopping:
                 os.kill(pid, signal.SIGTERM)
             wait_until("the end of the first network", 60, lambda: not any(runs(pid) for pid in stopping))
