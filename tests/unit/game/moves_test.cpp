@@ -79,8 +79,8 @@ TEST(Moves, KnowWhoseTheyAre) {
         }
     }
     EXPECT_EQ(names.size(), std::variant_size_v<Move>);
-    EXPECT_EQ(answers, 10);
-    EXPECT_EQ(proofs, 11);
+    EXPECT_EQ(answers, 11);
+    EXPECT_EQ(proofs, 13);
 }
 
 TEST(AnswerLevels, AreAsFewAnswersAsPossibleOfAboutTheSameSize) {
