@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstdlib>
 #include <mutex>
 #include <random>
 #include <thread>
@@ -25,6 +26,13 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kChunkBytes = 256U << 10;
 constexpr int kConnectMsMax = 5'000;
+
+/// gRPC reads what a handshake waits for only while a thread waits in a call, or as often as this;
+/// its own 5,000 ms are too rare: calls that fail at once do not wait, so that after an outage a
+/// node that is 300 ms away would never be connected again. Read when gRPC starts, so set before
+/// main().
+[[maybe_unused]] const int kPollsOften =
+    ::setenv("GRPC_CLIENT_CHANNEL_BACKUP_POLL_INTERVAL_MS", "200", 0);
 
 /// Whether the same call may succeed a moment later: the peer is away or busy. What the
 /// coordinator's own code decided (it carries our details) is final, except kUnavailable.
