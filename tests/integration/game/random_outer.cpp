@@ -107,10 +107,32 @@ void RandomOuter::lie() {
         auto& roots = tree_ == OuterTree::kBase ? trees_.base : trees_.momentum;
         roots[number_] = tensor_->root();
         if (below(8) == 0) element_ = below(dispute::element_count(tensor_->shape));
+        if (is_update(program(), tree_, number_)) lie_about_residual();
     }
     joint_ = leaves(OuterTree::kBoth);
     if (ending_ == kBySlot && below(4) != 0) joint_[below(joint_.size())] = random_digest(rng_);
     trees_.state_root = commit::merkle_root(joint_);
+}
+
+/// Now and then a residual beside the lie about its row is another, too: with it the row is none.
+void RandomOuter::lie_about_residual() {
+    const auto place = codec::row_of(element_);
+    if (!place || place->row == 0 || below(2) == 0) return;
+    const dispute::StateRecord& slot = owner_of(element_);
+    const auto number = static_cast<std::uint32_t>(residual_number(program(), slot.parameter));
+    const dispute::TracedTensor right = *must(unit_.work->tensor(tree_, number));
+    const std::uint64_t first =
+        (place->row - codec::row_of(slot.delta_offset)->row) * codec::kRowElements;
+    residual_ = with_flipped_bit(right, 32 * first + 24 + below(7));
+    trees_.momentum[number] = residual_->root();
+}
+
+const dispute::StateRecord& RandomOuter::owner_of(std::uint64_t byte) const {
+    return *std::ranges::find_if(
+        unit_.work->trace().state, [&](const dispute::StateRecord& record) {
+            return record.delta_offset != 0 &&
+                   byte < dispute::delta_end(program::DeltaCodec::kDense, record);
+        });
 }
 
 std::vector<Digest> RandomOuter::leaves(OuterTree tree) const {
@@ -257,24 +279,28 @@ void RandomOuter::prove_update(std::uint64_t element, const Bytes& posted, const
 void RandomOuter::prove_update_byte() {
     const auto at = codec::row_of(element_);
     if (!at || at->row == 0) return prove_update(element_, transcript_->chunk(), {}, {});
-    const auto& state = unit_.work->trace().state;
-    const auto slot = std::ranges::find_if(state, [&](const dispute::StateRecord& record) {
-        return record.delta_offset != 0 &&
-               element_ < dispute::delta_end(program::DeltaCodec::kDense, record);
-    });
-    parameter_ = slot->parameter;
-    const std::uint64_t row = at->row - codec::row_of(slot->delta_offset)->row;
+    const dispute::StateRecord& slot = owner_of(element_);
+    parameter_ = slot.parameter;
+    const std::uint64_t row = at->row - codec::row_of(slot.delta_offset)->row;
     move(move::PickRow{*transcript_->op(), frame(), transcript_->outer_facts(), unit_.header, row,
                        slot_record()});
     number_ = transcript_->op()->primitive;
-    const dispute::TracedTensor residual = *must(unit_.work->tensor(tree_, number_));
+    const dispute::TracedTensor residual =
+        residual_ ? *residual_ : *must(unit_.work->tensor(tree_, number_));
     dispute::ChunksOpening opening = must(dispute::open_chunk(residual.bytes(), 256 * row, 1));
     opening.path = must(commit::merkle_prove(trees_.momentum, number_));
     move(move::PostRow{*transcript_->op(), std::move(opening)});
-    if (below(2) == 0) {
-        const auto place = static_cast<std::uint8_t>(below(4) == 0 ? below(34) : at->place);
-        cases_.push_back({transcript_->at(),
-                          move::ProveRow{place, transcript_->chunk(), transcript_->residuals()}});
+    if (residual_ || below(2) == 0) {
+        move::ProveRow proof{static_cast<std::uint8_t>(below(34)), transcript_->chunk(),
+                             transcript_->residuals()};
+        for (std::uint8_t place = 0; place < codec::kRowBytes && below(8) != 0; ++place) {
+            if (!decide(transcript_->at(), move::ProveRow{place, proof.chunk, proof.residuals})
+                     .ok())
+                continue;
+            proof.place = place;
+            break;
+        }
+        cases_.push_back({transcript_->at(), std::move(proof)});
         return;
     }
     const Bytes& values = transcript_->residuals();

@@ -34,6 +34,7 @@ class RandomOuter : private GameWriter {
     }
     /// Changes a bit of a tensor that the outer step made, or of what the record says of it.
     void lie();
+    void lie_about_residual();
     void declare();
     void prove_signer();
     void prove_slot();
@@ -48,6 +49,8 @@ class RandomOuter : private GameWriter {
     /// With the row of the element, up to the outer state's root.
     [[nodiscard]] dispute::ChunksOpening update_chunk();
     [[nodiscard]] dispute::TracedTensor update() const;
+    /// The parameter in whose rows a byte of the update lies.
+    [[nodiscard]] const dispute::StateRecord& owner_of(std::uint64_t byte) const;
     [[nodiscard]] const dispute::TraceHeader& program() const { return unit_.work->trace().header; }
     [[nodiscard]] std::vector<Digest> leaves(OuterTree tree) const;
     [[nodiscard]] dispute::RecordProof slot_record() const;
@@ -62,7 +65,7 @@ class RandomOuter : private GameWriter {
     std::uint32_t number_ = 0;  ///< of the tensor in its tree
     std::uint32_t parameter_ = 0;
     std::uint64_t element_ = 0;  ///< of an update: a byte
-    std::optional<dispute::TracedTensor> tensor_;
+    std::optional<dispute::TracedTensor> tensor_, residual_;
 };
 
 }  // namespace gym::game::testing
