@@ -21,7 +21,7 @@ LSAN_OPTIONS=suppressions=$PWD/tests/support/lsan.supp ASAN_OPTIONS=detect_leaks
     UBSAN_OPTIONS=print_stacktrace=1 \
     ctest --test-dir build/asan --parallel "$jobs" --output-on-failure --timeout 900 -L 'unit|fuzz' -LE release_only
 
-say "contracts: fuzz and invariants at 10,000 runs"
+say "contracts: long fuzz and invariant runs"
 FOUNDRY_PROFILE=check scripts/forge.sh test
 
 say "lint of changed files"

@@ -40,6 +40,7 @@ while ((SECONDS < end)); do
     stage "$pass" "$seed" processes run_ctest -R 'settlement|network_processes|coordinator_process|chain_store'
     stage "$pass" "$seed" crashes run_crashes
     stage "$pass" "$seed" wan scripts/soak_wan.sh "$build"
+    stage "$pass" "$seed" contracts env FOUNDRY_PROFILE=soak scripts/forge.sh test
     stage "$pass" "$seed" golden run_ctest -R golden
     stage "$pass" "$seed" random run_ctest -L 'fuzz|sim|scaled' -E 'golden|^dispute_simulation$'
     stage "$pass" "$seed" disputes run_disputes

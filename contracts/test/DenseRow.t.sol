@@ -19,6 +19,7 @@ contract DenseRowTest is TestBase {
     /// Any bits at all, also NaN and infinities.
     /// forge-config: default.fuzz.runs = 64
     /// forge-config: check.fuzz.runs = 1000
+    /// forge-config: soak.fuzz.runs = 3000
     function test_anyBits(bytes32[8] calldata words, uint256 count) public pure {
         uint256[] memory x = new uint256[](bound(count, 1, 64));
         for (uint256 i = 0; i < x.length; ++i) {
@@ -30,6 +31,7 @@ contract DenseRowTest is TestBase {
     /// Numbers of about one size, so that most levels are not 0, at every exponent.
     /// forge-config: default.fuzz.runs = 64
     /// forge-config: check.fuzz.runs = 1000
+    /// forge-config: soak.fuzz.runs = 3000
     function test_numbersOfOneSize(uint256 seed, uint8 exponent, uint256 count) public pure {
         _expect(_numbers(seed, exponent, bound(count, 1, 64)));
     }
@@ -37,6 +39,7 @@ contract DenseRowTest is TestBase {
     /// Numbers with few bits, of which many lie in the middle of two levels.
     /// forge-config: default.fuzz.runs = 64
     /// forge-config: check.fuzz.runs = 1000
+    /// forge-config: soak.fuzz.runs = 3000
     function test_ties(uint256 seed, uint256 exponent) public pure {
         uint256[] memory x = _numbers(seed, bound(exponent, 3, 250), 64);
         for (uint256 i = 0; i < 64; ++i) {
@@ -162,6 +165,7 @@ contract DenseRowTest is TestBase {
     /// What is decoded is within half a unit of what was encoded, and it is encoded as it was.
     /// forge-config: default.fuzz.runs = 64
     /// forge-config: check.fuzz.runs = 1000
+    /// forge-config: soak.fuzz.runs = 3000
     function test_decodedRowsEncodeAlike(uint256 seed, uint256 exponent) public pure {
         uint256[] memory x = _numbers(seed, bound(exponent, 0, 253), 64);
         bytes memory row = DenseModel.encode(x);

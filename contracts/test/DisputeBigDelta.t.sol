@@ -121,6 +121,7 @@ contract DisputeBigDeltaTest is DisputeFixture {
 
     /// forge-config: default.fuzz.runs = 8
     /// forge-config: check.fuzz.runs = 100
+    /// forge-config: soak.fuzz.runs = 300
     function test_anyWord(uint256 size, uint256 word) public {
         size = 4 * bound(size, 2 ** 28, DELTA_BYTES_MAX / 4);
         uint256 elements = size / 4 - 4 < 2 ** 31 ? size / 4 - 4 : 2 ** 31;

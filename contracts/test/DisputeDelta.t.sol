@@ -67,6 +67,7 @@ contract DisputeDeltaTest is DisputePlayer {
     /// A whole game; DisputeLeaves.t.sol has many of its last move.
     /// forge-config: default.fuzz.runs = 4
     /// forge-config: check.fuzz.runs = 200
+    /// forge-config: soak.fuzz.runs = 600
     function test_anyByte(uint256 i) public {
         (Play memory p,) = _wrongDelta(bound(i, 0, DisputeProgram.DELTA_BYTES - 1));
         _expectProven(p);
@@ -86,6 +87,7 @@ contract DisputeDeltaTest is DisputePlayer {
     /// Right deltas cannot be proven wrong at any word; in DisputeLeaves.t.sol without the game.
     /// forge-config: default.fuzz.runs = 16
     /// forge-config: check.fuzz.runs = 500
+    /// forge-config: soak.fuzz.runs = 1500
     function test_noWordOfARightDeltaIsAFault(uint64 word) public {
         word = uint64(bound(word, 0, WORDS - 1));
         (Play memory p, StepRun[] memory run) = _atChunk(word);

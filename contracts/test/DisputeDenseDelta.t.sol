@@ -101,6 +101,7 @@ contract DisputeDenseDeltaTest is DisputePlay {
     }
 
     /// forge-config: check.fuzz.runs = 2000
+    /// forge-config: soak.fuzz.runs = 6000
     function test_anyByte(uint64 offset, uint8 flip) public {
         _check(uint64(bound(offset, 0, BYTES - 1)), flip == 0 ? 1 : flip);
     }
@@ -283,6 +284,7 @@ contract DisputeDenseDeltaTest is DisputePlay {
 
     /// forge-config: default.fuzz.runs = 64
     /// forge-config: check.fuzz.runs = 1000
+    /// forge-config: soak.fuzz.runs = 3000
     function test_anyElementOfAColumn(uint256 slot, uint256 element, uint32 flip) public {
         slot = slot % 2;
         element = bound(element, 0, (slot == 0 ? DenseSample.FIRST : DenseSample.SECOND) - 1);

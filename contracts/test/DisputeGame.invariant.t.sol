@@ -107,7 +107,9 @@ abstract contract DisputeInvariants is TestBase {
 
 /// forge-config: default.invariant.runs = 6
 /// forge-config: default.invariant.depth = 50
-/// forge-config: check.invariant.runs = 128
+/// forge-config: check.invariant.runs = 32
+/// forge-config: soak.invariant.runs = 128
+/// forge-config: soak.invariant.depth = 128
 /// forge-config: check.invariant.depth = 128
 contract DisputeOfACheatInvariantTest is DisputeInvariants {
     function setUp() public {
@@ -121,7 +123,9 @@ contract DisputeOfACheatInvariantTest is DisputeInvariants {
 
 /// forge-config: default.invariant.runs = 6
 /// forge-config: default.invariant.depth = 50
-/// forge-config: check.invariant.runs = 128
+/// forge-config: check.invariant.runs = 32
+/// forge-config: soak.invariant.runs = 128
+/// forge-config: soak.invariant.depth = 128
 /// forge-config: check.invariant.depth = 128
 contract DisputeOfAnHonestUnitInvariantTest is DisputeInvariants {
     function setUp() public {
@@ -148,7 +152,9 @@ contract DisputeOfAnHonestUnitInvariantTest is DisputeInvariants {
 
 /// forge-config: default.invariant.runs = 6
 /// forge-config: default.invariant.depth = 50
-/// forge-config: check.invariant.runs = 128
+/// forge-config: check.invariant.runs = 32
+/// forge-config: soak.invariant.runs = 128
+/// forge-config: soak.invariant.depth = 128
 /// forge-config: check.invariant.depth = 128
 contract DisputeOfAWrongAggregateInvariantTest is DisputeInvariants {
     function setUp() public {
@@ -194,7 +200,9 @@ contract DisputeOfAWrongAggregateInvariantTest is DisputeInvariants {
 
 /// forge-config: default.invariant.runs = 6
 /// forge-config: default.invariant.depth = 50
-/// forge-config: check.invariant.runs = 128
+/// forge-config: check.invariant.runs = 32
+/// forge-config: soak.invariant.runs = 128
+/// forge-config: soak.invariant.depth = 128
 /// forge-config: check.invariant.depth = 128
 contract DisputeOfAnHonestAggregateInvariantTest is DisputeInvariants {
     uint256 private constant GAMES = 6;

@@ -71,6 +71,7 @@ contract DisputeOuterTest is OuterPlayer {
     /// A whole game; DisputeOuterLeaves.t.sol has many of its last moves.
     /// forge-config: default.fuzz.runs = 8
     /// forge-config: check.fuzz.runs = 200
+    /// forge-config: soak.fuzz.runs = 600
     function test_anyElementOfTheResult(uint256 which, uint256 element) public {
         element = bound(element, 0, 308);
         (uint256 k, uint256 i) = element < 300 ? (0, element) : (1, element - 300);
@@ -136,6 +137,7 @@ contract DisputeOuterTest is OuterPlayer {
     /// A whole game; DisputeOuterLeaves.t.sol has many of its last moves.
     /// forge-config: default.fuzz.runs = 8
     /// forge-config: check.fuzz.runs = 200
+    /// forge-config: soak.fuzz.runs = 600
     function test_aRightAggregateIsNeverLost(uint256 which, uint256 element) public {
         element = bound(element, 0, 308);
         (uint256 k, uint256 i) = element < 300 ? (0, element) : (1, element - 300);

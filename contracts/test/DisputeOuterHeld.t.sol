@@ -17,6 +17,7 @@ import {DisputeTrees} from "./support/DisputeTrees.sol";
 /// Games about an aggregate of slot 2 of its round, and of slots 5 and 9 of the round before.
 /// forge-config: default.fuzz.runs = 64
 /// forge-config: check.fuzz.runs = 300
+/// forge-config: soak.fuzz.runs = 900
 contract DisputeOuterHeldTest is DisputeOuterTest {
     function _heldOfRight() internal pure override returns (uint32) {
         return 2;
@@ -26,6 +27,7 @@ contract DisputeOuterHeldTest is DisputeOuterTest {
 /// All are held: then they count alike.
 /// forge-config: default.fuzz.runs = 64
 /// forge-config: check.fuzz.runs = 300
+/// forge-config: soak.fuzz.runs = 900
 contract DisputeOuterAllHeldTest is DisputeOuterTest {
     function _heldOfRight() internal pure override returns (uint32) {
         return 3;
@@ -34,6 +36,7 @@ contract DisputeOuterAllHeldTest is DisputeOuterTest {
 
 /// forge-config: default.fuzz.runs = 64
 /// forge-config: check.fuzz.runs = 300
+/// forge-config: soak.fuzz.runs = 900
 contract DisputeOuterHeldLeavesTest is DisputeOuterLeavesTest {
     function _heldOfRight() internal pure override returns (uint32) {
         return 1;

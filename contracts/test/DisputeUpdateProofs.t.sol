@@ -50,6 +50,9 @@ contract DisputeUpdateProofsTest is UpdateFixture {
     }
 
     /// Another row is a fault where the residuals are what it leaves: it is not what they make together.
+    /// forge-config: default.fuzz.runs = 64
+    /// forge-config: check.fuzz.runs = 500
+    /// forge-config: soak.fuzz.runs = 3000
     function test_anyByteOfARow(uint256 row, uint8 place, uint8 flip) public view {
         row = bound(row, 27, 31);
         uint256 p = row == 31 ? 1 : 0;
@@ -150,6 +153,9 @@ contract DisputeUpdateProofsTest is UpdateFixture {
 
     // --- residuals ---
 
+    /// forge-config: default.fuzz.runs = 64
+    /// forge-config: check.fuzz.runs = 500
+    /// forge-config: soak.fuzz.runs = 3000
     function test_anyResidual(uint256 element, uint256 flip) public {
         UpdateRun memory right = _right();
         (uint256 p, uint256 i) = _element(element);
@@ -246,6 +252,9 @@ contract DisputeUpdateProofsTest is UpdateFixture {
 
     // --- the base ---
 
+    /// forge-config: default.fuzz.runs = 64
+    /// forge-config: check.fuzz.runs = 500
+    /// forge-config: soak.fuzz.runs = 3000
     function test_anyElementOfTheBase(uint256 element, uint256 flip) public {
         UpdateRun memory right = _right();
         (uint256 p, uint256 i) = _element(element);

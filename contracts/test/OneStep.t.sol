@@ -22,7 +22,8 @@ contract OneStepTest is OneStepFixture {
     }
 
     /// forge-config: default.fuzz.runs = 48
-    /// forge-config: check.fuzz.runs = 10000
+    /// forge-config: check.fuzz.runs = 500
+    /// forge-config: soak.fuzz.runs = 10000
     function testFuzz_blockDotIsTheSumOfProducts(uint256 seed, uint256 anyLength) public view {
         uint32 n = _length(anyLength);
         bytes memory a = _noise(seed, 2 * uint256(n));
@@ -37,7 +38,8 @@ contract OneStepTest is OneStepFixture {
     }
 
     /// forge-config: default.fuzz.runs = 48
-    /// forge-config: check.fuzz.runs = 10000
+    /// forge-config: check.fuzz.runs = 500
+    /// forge-config: soak.fuzz.runs = 10000
     function testFuzz_blockSumIsTheSum(uint256 seed, uint256 anyLength, bool wide) public view {
         uint32 n = _length(anyLength);
         uint256 size = wide ? 8 : 4;
@@ -52,7 +54,8 @@ contract OneStepTest is OneStepFixture {
     }
 
     /// forge-config: default.fuzz.runs = 48
-    /// forge-config: check.fuzz.runs = 10000
+    /// forge-config: check.fuzz.runs = 500
+    /// forge-config: soak.fuzz.runs = 10000
     function testFuzz_blockMaxIsTheLargest(uint256 seed, uint256 anyLength) public view {
         uint32 n = _length(anyLength);
         bytes memory x = _noise(seed, 4 * uint256(n));
@@ -67,7 +70,8 @@ contract OneStepTest is OneStepFixture {
     }
 
     /// forge-config: default.fuzz.runs = 48
-    /// forge-config: check.fuzz.runs = 10000
+    /// forge-config: check.fuzz.runs = 500
+    /// forge-config: soak.fuzz.runs = 10000
     function testFuzz_selectSumTakesWhatIsNamed(uint256 seed, uint256 anyLength, uint8 which)
         public
         view
