@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "gym/game/outer_tensors.hpp"
 #include "unit_library.hpp"
 
 // Aggregates, right and wrong in many ways.
@@ -13,7 +14,7 @@ namespace {
 constexpr std::uint32_t kNobodysSlot = 9, kForgedSlot = 12;
 
 dispute::testing::Sample sample_of(std::size_t program) {
-    return testing::kSamples[program == 0 ? 5 : 0];  // dense, gpt
+    return program == 0 ? dispute::testing::kUpdateSample : testing::kSamples[0];  // gpt
 }
 
 }  // namespace
@@ -72,10 +73,10 @@ void UnitLibrary::make_aggregate(UnitKind& kind, std::size_t variant, std::mt199
 
 void UnitLibrary::make_outer_liar(UnitKind& kind, Outer& outer, std::mt19937_64& rng) {
     OuterLiar& liar = *kind.outer_liar;
-    const std::uint32_t parameters = outer.honest->trace().header.parameters;
+    const dispute::TraceHeader& program = outer.honest->trace().header;
     if (rng() % 4 == 0) {
         kind.what = "another tensor in the record's state";
-        liar.lie_about_joint(rng() % (2 * std::uint64_t{parameters}), outer.unknown);
+        liar.lie_about_joint(rng() % tensor_count(program, OuterTree::kBoth), outer.unknown);
         return;
     }
     if (rng() % 4 == 0) {
@@ -84,12 +85,15 @@ void UnitLibrary::make_outer_liar(UnitKind& kind, Outer& outer, std::mt19937_64&
         return;
     }
     const OuterTree tree = rng() % 2 == 0 ? OuterTree::kBase : OuterTree::kMomentum;
-    const auto parameter = static_cast<std::uint32_t>(rng() % parameters);
-    const std::uint64_t bytes = outer.sample.base.tensors[parameter].bytes.size();
+    const auto number = static_cast<std::uint32_t>(rng() % tensor_count(program, tree));
+    const auto parameter = static_cast<std::uint32_t>(parameter_of(program, tree, number));
+    const bool update = is_update(program, tree, number);
+    const std::uint64_t bytes =
+        update ? program.delta_bytes : outer.sample.base.tensors[parameter].bytes.size();
     const std::uint64_t byte = rng() % bytes;
     kind.what = "an element that the outer step does not give";
-    liar.lie_about(tree, parameter, byte, 1 + rng() % 8);
-    if (rng() % 3 != 0) return;
+    liar.lie_about(tree, number, byte, 1 + rng() % 8);
+    if (update || rng() % 3 != 0) return;
     kind.what = "an element of deltas that are not so";
     liar.values = testing::must(outer.honest->column(parameter, byte / sizeof(float)));
     liar.values->at(rng() % liar.values->size()) ^= 0x40;
