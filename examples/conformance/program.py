@@ -173,6 +173,10 @@ def delta_codec(program):
     return int(constant(program, "delta.codec") or 0)
 
 
+def update_codec(program):
+    return int(constant(program, "update.codec") or 0)
+
+
 def plain_layout(sizes):
     """Of a delta of codec 0: where each parameter of so many elements begins, and all bytes."""
     begins, at = [], 16
@@ -239,6 +243,6 @@ def trace_program(program, batch):
         header += struct.pack(">I", constant(program, name, "<I") or 0)
     header += tag(b"gym.gradient_leaf.v1", gradients) + tag(b"gym.trace_leaf.v1", leaves)
     header += tag(b"gym.primitive.v1", primitives) + tag(b"gym.state_slot.v1", state)
-    header += struct.pack(">I", codec) if codec else b""
+    header += struct.pack(">I", codec | update_codec(program) << 16) if codec else b""
     root = sha(b"gym.trace_program.v1", header)
     return Trace(header, primitives, leaves, state, gradients, root, leaf_slots)

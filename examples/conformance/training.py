@@ -155,7 +155,7 @@ class Training:
         self.o = {**OPTIMIZER, **config.get("optimizer", {})}
         self.g = {**GUARD, **self.o["guard"]} if "guard" in self.o else None
         self.outer = {**OUTER, **config.get("outer", {})}
-        self.compression = config.get("compression", "none")
+        self.compression, self.published = config.get("compression", "none"), config.get("update", "none")
         self.batch, self.parts = config["batch"], config.get("micro_batches", 1)
         self.b, self.params, self.keep = Builder(), [], None
 
@@ -254,6 +254,8 @@ class Training:
             b.constant("outer." + name, (1,), [self.outer[name]])
         if self.compression == "dense-4bit":
             b.constant("delta.codec", (1,), [1.0])
+        if self.published == "dense-4bit":
+            b.constant("update.codec", (1,), [1.0])
         outputs = [("loss", loss), ("grad_norm", norm), ("logits", logits)]
         outputs += [("gradient." + name, g) for (_, name, _), g in zip(self.params, gradients)]
         if self.keep is not None:

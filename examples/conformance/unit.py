@@ -269,14 +269,45 @@ def outer_state(train, base):
     return state
 
 
-def outer_step(program, state, deltas, held=0, codec=0):
-    """An outer step over deltas, as bytes, those of its round in slot order and then the held ones: the next state, and
-    its step record."""
+def moved(program, state, deltas, codec):
+    """The program's state after an outer step over deltas, as bytes."""
     params = state_slots(program, (PARAM,))
     values = [decode_delta(params, codec, d) for d in deltas]
     inputs = {"delta." + s.name: [v for one in values for v in one[s.name]] for s in params}
-    _, state = run(program, state, inputs)
+    return run(program, state, inputs)[1]
+
+
+def outer_record(deltas, held, base, outer):
+    """The step's record. `base`, `outer`: the roots of the tensors of the next base and outer state."""
     included = sha(b"gym.included.v2", struct.pack(">II", len(deltas), held),
                    merkle_root([programs.blob_root(d) for d in deltas]))
-    both = [value_root(s, state[prefix + s.name]) for prefix in ("", "momentum.") for s in params]
-    return state, encode_record(0, included, 0, 0, False, None, merkle_root(both))
+    return encode_record(0, included, 0, 0, False, None, merkle_root(base + outer))
+
+
+def roots_of(params, state, prefix=""):
+    return [value_root(s, state[prefix + s.name]) for s in params]
+
+
+def outer_step(program, state, deltas, held=0, codec=0):
+    """An outer step over deltas, those of its round in slot order and then the held ones: the next state, its step
+    record, and the root of the outer state."""
+    params = state_slots(program, (PARAM,))
+    state = moved(program, state, deltas, codec)
+    outer = roots_of(params, state, "momentum.")
+    return state, outer_record(deltas, held, roots_of(params, state), outer), merkle_root(outer)
+
+
+def publish_step(program, state, deltas, held, codec):
+    """The same where the update goes down in rows: the residual is moved, and the base goes as far as the rows say."""
+    params = state_slots(program, (PARAM,))
+    left = {s.name: state.get("residual." + s.name, [0.0] * prod(s.dims)) for s in params}
+    after = moved(program, {**state, **left}, deltas, codec)
+    update = dense.encode_delta([after[s.name] for s in params])
+    step = decode_delta(params, 1, update)
+    for s in params:
+        made, rows = after[s.name], step[s.name]
+        after[s.name] = [bits.add(b, d) for b, d in zip(state[s.name], rows)]
+        after["residual." + s.name] = [bits.sub(u, d) for u, d in zip(made, rows)]
+    outer = roots_of(params, after, "momentum.") + roots_of(params, after, "residual.")
+    outer.append(programs.blob_root(update))
+    return after, outer_record(deltas, held, roots_of(params, after), outer), merkle_root(outer)

@@ -93,9 +93,12 @@ json::object vector_of(const SampleUnit& sample) {
 }
 
 /// Outer steps over the deltas of two units. @param held how many, the last ones, are of
-/// the round before.
-json::object aggregate_vector(std::span<const SampleUnit, 2> samples, std::size_t held) {
-    const program::Program& train = samples[0].program;
+/// the round before. @param more what their model file says besides.
+json::object aggregate_vector(std::span<const SampleUnit, 2> samples, std::size_t held,
+                              const std::string& more = "") {
+    const std::string yaml = samples[0].yaml + more;
+    const auto config = program::parse_train_config(yaml, "a model file").value();
+    const program::Program train = program::train_program(config).value();
     const engine::State& base = samples[0].base;
     std::vector<engine::Delta> deltas;
     for (std::size_t i = 0; i < 2; ++i)
@@ -112,6 +115,7 @@ json::object aggregate_vector(std::span<const SampleUnit, 2> samples, std::size_
                                         {"flops", result->flops}});
     return {{"deltas_of", {samples[0].name, samples[1].name}},
             {"held", held},
+            {"yaml", yaml},
             {"program", program_vector(first.program)},
             {"steps", steps}};
 }
@@ -123,10 +127,12 @@ TEST(ConformanceVectors, OfUnitsAreWhatTheEngineComputes) {
     json::array units;
     for (const SampleUnit& sample : samples)
         units.push_back(vector_of(sample));
-    expect_committed("units", {{"units", units},
-                               {"aggregate", aggregate_vector(first_two, 0)},
-                               {"held_aggregate", aggregate_vector(first_two, 1)},
-                               {"dense_aggregate", aggregate_vector(last_two, 0)}});
+    expect_committed("units",
+                     {{"units", units},
+                      {"aggregate", aggregate_vector(first_two, 0)},
+                      {"held_aggregate", aggregate_vector(first_two, 1)},
+                      {"dense_aggregate", aggregate_vector(last_two, 0)},
+                      {"update_aggregate", aggregate_vector(last_two, 1, "update: dense-4bit\n")}});
 }
 
 /// The programs of tests/vectors/trace_roots.txt (tests/unit/dispute/sample_programs.hpp), too
@@ -154,6 +160,9 @@ std::vector<std::pair<std::string, std::string>> model_files() {
                         "  width: 16\n  classes: 200\nbatch: 4\n"},
         {"dense", model + "  architecture: mlp\n  levels: 256\n  features: 9\n  layers: 2\n"
                           "  width: 16\n  classes: 200\nbatch: 4\ncompression: dense-4bit\n"},
+        {"update", model + "  architecture: mlp\n  levels: 256\n  features: 9\n  layers: 2\n"
+                           "  width: 16\n  classes: 200\nbatch: 4\ncompression: dense-4bit\n"
+                           "update: dense-4bit\n"},
         {"qwen2", model + kDecoder + kLlama + "  qkv_bias: true\n  rope_theta: 1000000\n" + kPlain},
         {"wide_heads",
          model + kDecoder + kLlama + "  head_width: 6\n  tied_embeddings: false\n" + kPlain},
