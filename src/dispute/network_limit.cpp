@@ -3,7 +3,6 @@
 #include "gym/common/memory.hpp"
 #include "gym/dispute/trace_program.hpp"
 #include "gym/program/cost.hpp"
-#include "gym/program/update_codec.hpp"
 
 namespace gym::dispute {
 
@@ -12,9 +11,6 @@ std::string network_limit(const program::Program& program) {
     if (bytes > kDeltaBytesMax - kDeltaHeadBytes)
         return "its parameters take " + memory_text(bytes) + ", a network's limit is " +
                memory_text(kDeltaBytesMax);
-    // Until games decide about updates: nothing that cannot be disputed may be paid for.
-    if (program.find_slot(program::kUpdateCodec) != program::kNoSlot)
-        return "no game decides about the updates of its rounds yet: leave `update` out";
     const auto trace = trace_program(program);
     return trace.ok() ? std::string() : trace.error().message;
 }
