@@ -87,8 +87,9 @@ void sum_lists(const DenseRows& rows, const ByScale& lists, float* sums) {
     const float unit = f32::power_of_two(lists.lowest - kRowScaleBias);
     GYM_VECTOR_LOOP
     for (int32_t i = 0; i < kPairs; ++i) {
-        sums[2 * i] = static_cast<float>(totals[i]) * unit;
-        sums[2 * i + 1] = static_cast<float>(totals[kPairs + i]) * unit;
+        const int32_t even = 2 * i;
+        sums[even] = static_cast<float>(totals[i]) * unit;
+        sums[even + 1] = static_cast<float>(totals[kPairs + i]) * unit;
     }
 }
 
