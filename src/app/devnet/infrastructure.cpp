@@ -19,7 +19,8 @@ namespace gym::devnet {
 
 namespace {
 
-constexpr std::uint32_t kTransactionTimeoutMs = 60'000;
+/// Longer than it takes to be sure that a node with the same key took a transaction's number.
+constexpr std::uint32_t kTransactionTimeoutMs = 150'000;
 
 std::vector<std::string> key_holders(const Layout& layout) {
     std::vector<std::string> out{kDeployer, kCoordinator, kSettler,
