@@ -133,9 +133,11 @@ TEST_F(JobPlanTest, AQuoteExplainsThePlan) {
     EXPECT_LT(amount("expected_wei"), amount("most_wei"));
     EXPECT_LE(amount("budget_wei"), Amount::parse_tokens("50").value());
     const json::array& terms = machine.at("plan").at("terms").as_array();
-    ASSERT_EQ(terms.size(), 12U);
-    EXPECT_EQ(terms.back().at("term"), "outer.momentum") << "of few rounds";
-    EXPECT_EQ(terms.back().at("value"), "0.69");
+    ASSERT_EQ(terms.size(), 13U);
+    EXPECT_EQ(terms.at(11).at("term"), "outer.momentum") << "of few rounds";
+    EXPECT_EQ(terms.at(11).at("value"), "0.69");
+    EXPECT_EQ(terms.back().at("term"), "compression");
+    EXPECT_EQ(terms.back().at("value"), "dense-4bit");
     EXPECT_TRUE(machine.at("plan").at("shortage").is_null());
     // What is quoted can be kept as a job file, which then needs no plan.
     spill(place_ / "kept.yaml", std::string(machine.at("spec").as_string()));
