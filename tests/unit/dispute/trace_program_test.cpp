@@ -252,6 +252,7 @@ TEST_P(TraceProgramOf, HeaderHasTheOuterStepsConstants) {
 
 TEST_P(TraceProgramOf, RefusesPlacesThatNoDeltaHas) {
     trace_.header.delta_codec = program::DeltaCodec::kFloat;
+    trace_.header.update_codec = program::UpdateCodec::kNone;
     trace_.header.delta_bytes = kDeltaHeadBytes;
     StateRecord record = trace_.state.front();
     record.shape.dtype = program::DType::kF32;
