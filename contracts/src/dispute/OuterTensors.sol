@@ -3,7 +3,7 @@ pragma solidity ^0.8.35;
 
 import {TensorProof} from "./DisputeTypes.sol";
 import {MerkleSha256} from "./MerkleSha256.sol";
-import {Header, Shapes, TraceRecords} from "./TraceRecords.sol";
+import {Header, Shapes} from "./TraceRecords.sol";
 
 /// @title The tensors of an aggregate's trees
 /// @notice docs/PROTOCOL.md, "Aggregation": the base has p parameters. The outer state has p momenta and, of a program with an update, then p
