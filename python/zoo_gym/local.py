@@ -91,6 +91,8 @@ class LocalTraining:
                 progress.show(run.steps_done, self._losses[-1].value)
         except KeyboardInterrupt:
             progress.close()
+            # Another process takes what the state file has as reported.
+            self._report(run, events)
             say(
                 f"interrupted after {run.steps_done} of {counted(self._steps, 'step')}; train() continues from there"
                 + (f", also in another process: {self._state_file}" if self._state_file else "")

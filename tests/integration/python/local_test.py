@@ -432,15 +432,20 @@ def test_ctrl_c_from_outside_ends_after_a_step_and_another_process_continues(tex
     def told() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    # A shell lets what runs in the background ignore Ctrl-C: here it is as in a terminal.
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=told
-    ) as process:
+    # A shell lets what runs in the background ignore Ctrl-C: here it is as in a terminal. Errors go to a file,
+    # since communicate() would drop the lines that the loop's reader has taken ahead.
+    with (
+        open(tmp_path / "errors.txt", "w+") as told_errors,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=told_errors, text=True, preexec_fn=told) as process,
+    ):
         for line in process.stdout:
             if int(line) == stop:
                 process.send_signal(signal.SIGINT)
                 break
-        rest, errors = process.communicate(timeout=60)
+        rest = process.stdout.read()
+        process.wait(timeout=60)
+        told_errors.seek(0)
+        errors = told_errors.read()
     assert process.returncode == -signal.SIGINT, errors
     last = max([stop, *map(int, rest.split())])
     assert last < steps
