@@ -10,6 +10,9 @@ namespace {
 
 /// The operator chose the sources, often one: a blob that rotted there must not stop the others.
 constexpr std::uint32_t kBanMsMax = 60'000;
+/// Nodes wait for this mirror meanwhile, and the origins have what a peer is asked for: asking them
+/// too early costs a transfer, waiting for a region that is cut off costs everybody the time.
+constexpr std::uint32_t kPeerListMs = 3'000, kPeerSilenceMs = 5'000;
 
 /// Of two mirrors the one with the higher weight asks the origins.
 Digest weight(const Digest& root, const std::string& url) {
@@ -45,6 +48,8 @@ Result<std::unique_ptr<Upstream>> Upstream::create(const PullOptions& options) {
     out->self_ = trimmed(options.self);
     std::vector<std::string> others;
     fetch.headers = {{kMirrorHeader, "1"}};
+    fetch.list_timeout_ms = std::min(fetch.list_timeout_ms, kPeerListMs);
+    fetch.silence_ms = std::min(fetch.silence_ms, kPeerSilenceMs);
     for (const std::string& peer : options.peers) {
         if (trimmed(peer) == out->self_) continue;
         others.push_back(peer);

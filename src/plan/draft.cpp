@@ -5,9 +5,11 @@
 #include <limits>
 #include <string_view>
 
+#include "gym/engine/outer_state.hpp"
 #include "gym/plan/units.hpp"
 #include "gym/program/delta_codec.hpp"
 #include "gym/program/train_program.hpp"
+#include "gym/program/update_codec.hpp"
 
 namespace gym::plan {
 namespace {
@@ -25,6 +27,7 @@ constexpr std::array<Placeholder, 5> kPlaceholders{{{"rounds", "1"},
 static_assert(registry::kJobSlotsMax == 1'024 && registry::kJobStepsMax == 32'768);
 
 constexpr const char* kCompressionPath = "model.compression";
+constexpr const char* kUpdatePath = "model.update";
 
 template <class Parse>
 auto read_with(YamlMap& map, const char* key, Parse parse) -> decltype(parse(std::string())) {
@@ -104,6 +107,7 @@ void leave_open(const OpenTraining& open, const program::OptimizerConfig& optimi
     }
     if (open.outer) work.outer_momentum.reset();
     work.compression_chosen = draft.compresses;
+    work.update_chosen = draft.updates;
 }
 
 Result<bool> leaves_outer_open(const Draft& draft) {
@@ -120,11 +124,27 @@ Status compress_deltas(Draft& draft, program::TrainConfig& config) {
     return draft.text.set(kCompressionPath, program::name_of(config.compression));
 }
 
+Status compress_updates(Draft& draft, const Facts& facts, program::TrainConfig& config) {
+    if (!draft.needs_plan() || config.compression != program::DeltaCodec::kDense) return {};
+    GYM_TRY(const bool written, draft.text.has(kUpdatePath));
+    if (written || !facts.sizes) return {};
+    program::TrainConfig smaller = config;
+    smaller.update = program::UpdateCodec::kDense;
+    GYM_TRY(const auto train, program::train_program(smaller));
+    GYM_TRY(const std::uint64_t state_bytes, engine::state_bytes_max(train));
+    // The outer state is twice as large: a network that cannot send it trains without.
+    if (state_bytes > facts.sizes->blob_bytes) return {};
+    draft.updates = true;
+    config = std::move(smaller);
+    return draft.text.set(kUpdatePath, program::name_of(config.update));
+}
+
 Result<std::string> complete(const Draft& draft, const Plan& plan) {
     YamlText text = draft.text;
     for (const Reason& reason : plan.reasons) {
         // A preset's outer step is in the text; that the plan chose one says that it is open.
-        if (reason.term.starts_with("outer.") || reason.term == kCompressionTerm) {
+        if (reason.term.starts_with("outer.") || reason.term == kCompressionTerm ||
+            reason.term == kUpdateTerm) {
             GYM_CHECK(text.set("model." + reason.term, reason.value));
             continue;
         }

@@ -8,6 +8,7 @@
 #include "gym/common/plural.hpp"
 #include "gym/plan/units.hpp"
 #include "gym/program/delta_codec.hpp"
+#include "gym/program/update_codec.hpp"
 
 namespace gym::plan {
 namespace {
@@ -152,6 +153,10 @@ std::vector<Reason> reasons_of(const Inputs& in, const Plan& plan, const BudgetC
         out.push_back({kCompressionTerm, std::string(program::name_of(program::DeltaCodec::kDense)),
                        "workers send 0.52 bytes a parameter instead of 4; --set "
                        "model.compression=none sends them whole"});
+    if (in.work.update_chosen)
+        out.push_back({kUpdateTerm, std::string(program::name_of(program::UpdateCodec::kDense)),
+                       "workers fetch 0.52 bytes a parameter a round instead of 4; --set "
+                       "model.update=none sends each base state whole"});
     return out;
 }
 

@@ -43,6 +43,7 @@ deadlines: {unit_ms: 600000, report_ms: 600000, reveal_ms: 120000, defence_ms: 2
 model:
   batch: 2
   compression: dense-4bit
+  update: dense-4bit
   model: {vocabulary: 256, context: 64, layers: 2, heads: 4, width: 128, init_std: 0.05}
   optimizer: {learning_rate: 3.0e-3, learning_rate_min: 6.0e-4, warmup_steps: 4, total_steps: 32}
   outer: {learning_rate: 0.7, momentum: 0.4}

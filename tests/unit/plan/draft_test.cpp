@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "gym/engine/outer_state.hpp"
+#include "gym/program/train_program.hpp"
 #include "sample_facts.hpp"
 
 namespace gym::plan {
@@ -128,6 +130,79 @@ TEST(Draft, APlannedJobThatNamesNoCompressionCompressesItsDeltas) {
     const std::string whole = complete(draft, plan).value();
     auto spec = registry::parse_job_spec(whole, "completed").value();
     EXPECT_EQ(spec.model->string("compression").value(), "dense-4bit") << whole;
+}
+
+class DraftOfAnUpdate : public ::testing::Test {
+  protected:
+    /// A planned job whose deltas are compressed.
+    static Draft compressed(const std::string& model = "{batch: 2}") {
+        auto draft =
+            draft_of("name: wishes\nmodel: " + model + "\ndataset: text.txt\ntokens: 1e9\n")
+                .value();
+        program::TrainConfig config = config_;
+        EXPECT_TRUE(compress_deltas(draft, config).ok());
+        return draft;
+    }
+    static Facts facts(std::uint64_t blob_bytes_max) {
+        Facts out = sample_facts(8);
+        out.sizes = protocol::SizeLimits{.blob_bytes = blob_bytes_max,
+                                         .deltas_bytes = std::uint64_t{1} << 40};
+        return out;
+    }
+    static program::TrainConfig dense() {
+        program::TrainConfig config = config_;
+        config.compression = program::DeltaCodec::kDense;
+        return config;
+    }
+    static inline const program::TrainConfig config_;
+};
+
+TEST_F(DraftOfAnUpdate, APlannedJobWithCompressedDeltasHasUpdatesInRows) {
+    Draft draft = compressed();
+    program::TrainConfig config = dense();
+    ASSERT_TRUE(compress_updates(draft, facts(std::uint64_t{1} << 40), config).ok());
+    EXPECT_EQ(config.update, program::UpdateCodec::kDense);
+    ModelWork work = sample_work();
+    leave_open({}, {}, draft, work);
+    const auto plan = make_plan(draft.wishes, draft.fixed, work, sample_facts(8)).value();
+    EXPECT_TRUE(std::ranges::any_of(
+        plan.reasons, [](const Reason& reason) { return reason.term == kUpdateTerm; }));
+    const std::string whole = complete(draft, plan).value();
+    auto spec = registry::parse_job_spec(whole, "completed").value();
+    EXPECT_EQ(spec.model->string("update").value(), "dense-4bit") << whole;
+}
+
+TEST_F(DraftOfAnUpdate, ANetworkThatCannotSendTheOuterStateTrainsWithout) {
+    program::TrainConfig with = dense();
+    with.update = program::UpdateCodec::kDense;
+    const std::uint64_t bytes =
+        engine::state_bytes_max(program::train_program(with).value()).value();
+    Facts unknown = facts(bytes);
+    unknown.sizes.reset();
+    for (const Facts& given : {facts(bytes - 1), unknown}) {
+        Draft draft = compressed();
+        const std::string before = draft.text.text();
+        program::TrainConfig config = dense();
+        ASSERT_TRUE(compress_updates(draft, given, config).ok());
+        EXPECT_EQ(config.update, program::UpdateCodec::kNone);
+        EXPECT_EQ(draft.text.text(), before);
+    }
+    Draft draft = compressed();
+    program::TrainConfig config = dense();
+    ASSERT_TRUE(compress_updates(draft, facts(bytes), config).ok());
+    EXPECT_EQ(config.update, program::UpdateCodec::kDense) << "exactly as large as is sent";
+}
+
+TEST_F(DraftOfAnUpdate, WhatIsWrittenStands) {
+    const Facts roomy = facts(std::uint64_t{1} << 40);
+    Draft written = compressed("{batch: 2, update: none}");
+    program::TrainConfig config = dense();
+    ASSERT_TRUE(compress_updates(written, roomy, config).ok());
+    EXPECT_EQ(config.update, program::UpdateCodec::kNone);
+    Draft whole = compressed("{batch: 2, compression: none}");
+    program::TrainConfig plain = config_;
+    ASSERT_TRUE(compress_updates(whole, roomy, plain).ok());
+    EXPECT_EQ(plain.update, program::UpdateCodec::kNone) << "its deltas are whole";
 }
 
 TEST(Draft, ACompressionThatIsWrittenStands) {

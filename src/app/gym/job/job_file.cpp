@@ -150,10 +150,11 @@ Status plan_terms(plan::Draft draft, const JobText& given, const AskFacts& ask_f
     if (!ask_facts)
         return fail(ErrorCode::kInvalidArgument,
                     draft.text.origin() + " leaves terms to the network, and none is named");
+    GYM_TRY(const plan::Facts facts, ask_facts(job));
+    GYM_CHECK(plan::compress_updates(draft, facts, job.config));
     GYM_TRY(auto work, plan::model_work(job.config));
     GYM_TRY(const plan::OpenTraining open, open_training(draft, given));
     plan::leave_open(open, job.config.optimizer, draft, work);
-    GYM_TRY(const plan::Facts facts, ask_facts(job));
     GYM_TRY(job.plan, plan::make_plan(draft.wishes, draft.fixed, work, facts));
     const auto& warnings = job.plan->warnings;
     job.warnings.insert(job.warnings.end(), warnings.begin(), warnings.end());

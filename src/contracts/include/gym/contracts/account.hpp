@@ -25,6 +25,9 @@ struct AccountOptions {
     /// How long execute() waits; the default is two epochs of a public chain until it is final.
     std::uint32_t timeout_ms = 600'000;
     chain::OnSent on_sent;  ///< called for each transaction; may be empty
+    /// How long a nonce that another program of this key took has to be final before the call is
+    /// sent again with another one.
+    std::uint32_t supersede_after_ms = 60'000;
 };
 
 /// One key on one chain, with its transactions remembered in a file: a program that was interrupted
@@ -44,7 +47,8 @@ class Account {
 
     /// Sends `call`, once per `id`, or once per call if it is empty, and waits until it is final.
     /// Sends again an intent that ended under this id without taking effect
-    /// (TxManager::submit_idempotent).
+    /// (TxManager::submit_idempotent), and one whose nonce another program of this key took
+    /// meanwhile: that transaction can never be mined.
     /// @errors kInsufficientFunds at once if the account cannot pay for the gas, kConflict with the
     /// contract's reason, kTimeout.
     [[nodiscard]] Result<chain::Outcome> execute(const ContractCall& call, std::string id = {});
@@ -60,6 +64,7 @@ class Account {
                                                const Amount& amount, std::string id = {});
 
   private:
+    [[nodiscard]] Result<chain::Intent> settle(const ContractCall& call, const std::string& id);
     /// This account's signature that lets `spender` take `amount` for a while.
     struct Permit {
         crypto::Signature signature;

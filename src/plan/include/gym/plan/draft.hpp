@@ -33,6 +33,7 @@ struct Draft {
     };
     std::optional<WarmUps> follow = {};
     bool compresses = false;  ///< nobody wrote the compression of deltas: see compress_deltas()
+    bool updates = false;     ///< nor that of updates: see compress_updates()
 
     [[nodiscard]] bool needs_plan() const { return wishes.any() || !fixed.complete(); }
 };
@@ -55,6 +56,12 @@ void leave_open(const OpenTraining& open, const program::OptimizerConfig& optimi
 /// @param config of that model, which says the same afterwards.
 /// @errors kInvalidArgument for a text that is not a YAML mapping.
 [[nodiscard]] Status compress_deltas(Draft& draft, program::TrainConfig& config);
+
+/// Gives a job whose terms are planned, whose deltas are compressed, and whose model names no
+/// `update`, updates in rows, if the network says that it takes the larger outer state.
+/// @param config as compress_deltas(). @errors the same; those of program::train_program().
+[[nodiscard]] Status compress_updates(Draft& draft, const Facts& facts,
+                                      program::TrainConfig& config);
 
 /// @errors as registry::parse_job_spec() for what is written; kInvalidArgument for a wish that is
 /// not one.

@@ -33,6 +33,7 @@ struct ModelWork {
     /// Momentum of the outer step that the model file writes; absent: the plan chooses the step.
     std::optional<double> outer_momentum = 0.0;
     bool compression_chosen = false;  ///< of the deltas; nobody wrote it
+    bool update_chosen = false;       ///< the compression of updates, likewise
     /// FLOPs of an aggregate over so many deltas.
     std::function<Result<std::uint64_t>(const registry::AggregateSize&)> aggregate_flops;
 };

@@ -76,6 +76,7 @@ struct OuterStep {
 inline constexpr const char* kOuterRateTerm = "outer.learning_rate";
 inline constexpr const char* kOuterMomentumTerm = "outer.momentum";
 inline constexpr const char* kCompressionTerm = "compression";
+inline constexpr const char* kUpdateTerm = "update";
 
 /// A term of the plan and the rule that made it.
 struct Reason {
