@@ -119,6 +119,7 @@ Status choose_evaluation(const Inputs& in, registry::JobTerms& terms) {
 /// All but the prices. @errors as choose_rounds() and choose_evaluation().
 Result<registry::JobTerms> schedule(const Inputs& in, std::uint32_t slots) {
     registry::JobTerms terms = in.fixed.rest;
+    if (!terms.delta_norm_factor) terms.delta_norm_factor = kDeltaNormFactor;
     GYM_CHECK(choose_rounds(in, slots, terms));
     const auto live = static_cast<std::uint32_t>(
         std::min<std::size_t>(in.facts.workers.size(), registry::kJobSlotsMax));

@@ -140,6 +140,9 @@ std::vector<Reason> reasons_of(const Inputs& in, const Plan& plan, const BudgetC
          why(fixed.unit_ms.has_value(), deadline)},
         {"report_ms", std::to_string(terms.lifecycle.report_ms),
          why(fixed.report_ms.has_value(), "the same of the slowest live verifier")},
+        {"delta_norm_factor", fmt::format("{}", terms.delta_norm_factor.value_or(kDeltaNormFactor)),
+         why(fixed.rest.delta_norm_factor.has_value(),
+             "a delta that is larger than so many medians is a mistake or an attack")},
         {"price_per_pflop", terms.price_wei_per_pflop.to_tokens(), plan.price.why},
         {"budget", plan.budget_wei.to_tokens(), budget.why},
     };

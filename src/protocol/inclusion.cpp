@@ -18,13 +18,38 @@ std::optional<std::string> obstacle(const DeltaCandidate& candidate,
     return std::nullopt;
 }
 
+/// The bound that the deltas below it give themselves. The largest are taken away until all that
+/// are left pass it: each step lowers the median, so that nothing that was taken away would pass.
+std::optional<double> settled_bound(std::span<const DeltaCandidate> candidates,
+                                    const InclusionPolicy& policy) {
+    std::vector<double> norms;
+    for (const DeltaCandidate& candidate : candidates)
+        if (!candidate.held && !obstacle(candidate, policy)) norms.push_back(candidate.delta_norm);
+    for (;;) {
+        const std::optional<double> bound = norm_bound(norms, policy);
+        if (!bound || std::erase_if(norms, [&](double norm) { return norm > *bound; }) == 0)
+            return bound;
+    }
+}
+
 }  // namespace
+
+std::optional<double> norm_bound(std::vector<double> timely, const InclusionPolicy& policy) {
+    if (!policy.delta_norm_factor || timely.empty()) return std::nullopt;
+    const auto middle = timely.begin() + static_cast<std::ptrdiff_t>(timely.size() / 2);
+    std::ranges::nth_element(timely, middle);
+    return *middle * *policy.delta_norm_factor;
+}
 
 Inclusion include_deltas(std::span<const DeltaCandidate> candidates,
                          const InclusionPolicy& policy) {
     Inclusion out;
+    const std::optional<double> bound = settled_bound(candidates, policy);
     for (const DeltaCandidate& candidate : candidates) {
-        if (auto reason = obstacle(candidate, policy))
+        auto reason = obstacle(candidate, policy);
+        if (!reason && bound && candidate.delta_norm > *bound)
+            reason = "the norm of the delta is far above the median of the round's";
+        if (reason)
             out.excluded.push_back({candidate.slot, candidate.unit, std::move(*reason)});
         else
             out.included.push_back(

@@ -17,6 +17,7 @@ constexpr std::int64_t kEvaluateWindowsMax = 65'536;
 constexpr std::int64_t kDrawsMax = 1000;
 constexpr std::size_t kNameBytesMax = 128;
 constexpr double kDeltaNormMax = 1e30;
+constexpr double kDeltaNormFactorMax = 1e6;
 
 Result<Amount> tokens(YamlMap& map, std::string_view key, const char* unit = "") {
     GYM_TRY(const std::string text, map.string(key));
@@ -95,6 +96,9 @@ Status read_terms(YamlMap& map, JobTerms& terms) {
     if (map.has("delta_norm_max")) {
         GYM_TRY(terms.delta_norm_max,
                 map.real("delta_norm_max", std::numeric_limits<double>::min(), kDeltaNormMax));
+    }
+    if (map.has("delta_norm_factor")) {
+        GYM_TRY(terms.delta_norm_factor, map.real("delta_norm_factor", 1, kDeltaNormFactorMax));
     }
     GYM_CHECK(read_deadlines(map, terms.lifecycle));
     GYM_CHECK(read_sampling(map, terms));

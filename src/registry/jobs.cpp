@@ -19,7 +19,7 @@ constexpr std::uint32_t kJobListMax = 1000;
 
 constexpr std::string_view kJobColumns =
     "j.rounds, j.slots_max, j.workers_min, j.steps, j.checkpoint_every, "
-    "j.evaluate_windows, j.delta_norm_max, j.price_wei_per_pflop, j.unit_ms, "
+    "j.evaluate_windows, j.delta_norm_max, j.delta_norm_factor, j.price_wei_per_pflop, j.unit_ms, "
     "j.report_ms, j.reveal_ms, j.defence_ms, j.challenge_ms, j.draws_max, "
     "j.sampling_floor_ppm, j.sampling_aggregate_ppm, j.quorum_ppm, j.grace_ms, "
     "j.adapt_steps, j.hold_drawn, j.seed, j.program_root, j.program_blob, j.evaluate_program_root, "
@@ -54,6 +54,7 @@ JobTerms to_terms(const db::Row& row) {
     terms.checkpoint_every = row.get<std::uint32_t>("checkpoint_every");
     terms.evaluate_windows = row.get<std::uint32_t>("evaluate_windows");
     terms.delta_norm_max = row.get<std::optional<double>>("delta_norm_max");
+    terms.delta_norm_factor = row.get<std::optional<double>>("delta_norm_factor");
     terms.price_wei_per_pflop = row.get<Amount>("price_wei_per_pflop");
     terms.lifecycle.unit_ms = row.get<std::int64_t>("unit_ms");
     terms.lifecycle.report_ms = row.get<std::int64_t>("report_ms");
@@ -173,48 +174,50 @@ Result<Job> submit_job(db::Transaction& tx, const NewJob& job, UnixMs now_ms) {
     }
     GYM_TRY(
         const db::Rows inserted,
-        tx.exec(
-            "INSERT INTO registry.job (id, owner, name, spec_yaml, dataset_root, budget_wei, "
-            "rounds, slots_max, workers_min, steps, checkpoint_every, evaluate_windows, "
-            "delta_norm_max, price_wei_per_pflop, unit_ms, report_ms, reveal_ms, "
-            "defence_ms, challenge_ms, draws_max, sampling_floor_ppm, "
-            "sampling_aggregate_ppm, submitted_at_ms, init_root, init_blob, visibility, "
-            "allowed, quorum_ppm, grace_ms, adapt_steps, init_own, hold_drawn) VALUES ($1, $2, "
-            "$3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, "
-            "$20, $21, $22, $23, $24, $25, $26, $27::registry.address[], $28, $29, $30, $31, $32) "
-            "ON CONFLICT (id) DO NOTHING",
-            {job.id,
-             job.owner,
-             job.name,
-             job.spec_yaml,
-             job.dataset_root,
-             job.budget_wei,
-             terms.rounds,
-             terms.slots_max,
-             terms.workers_min,
-             terms.steps,
-             terms.checkpoint_every,
-             terms.evaluate_windows,
-             terms.delta_norm_max,
-             terms.price_wei_per_pflop,
-             life.unit_ms,
-             life.report_ms,
-             life.reveal_ms,
-             life.defence_ms,
-             life.challenge_ms,
-             life.draws_max,
-             terms.sampling.floor_ppm,
-             terms.sampling.aggregate_ppm,
-             now_ms,
-             init_root,
-             init_blob,
-             to_string(job.access.visibility),
-             db::Param::array(job.access.allowed),
-             terms.elastic.quorum_ppm,
-             life.grace_ms,
-             terms.elastic.adapt_steps,
-             job.init_own,
-             terms.elastic.hold_drawn}));
+        tx.exec("INSERT INTO registry.job (id, owner, name, spec_yaml, dataset_root, budget_wei, "
+                "rounds, slots_max, workers_min, steps, checkpoint_every, evaluate_windows, "
+                "delta_norm_max, price_wei_per_pflop, unit_ms, report_ms, reveal_ms, "
+                "defence_ms, challenge_ms, draws_max, sampling_floor_ppm, "
+                "sampling_aggregate_ppm, submitted_at_ms, init_root, init_blob, visibility, "
+                "allowed, quorum_ppm, grace_ms, adapt_steps, init_own, hold_drawn, "
+                "delta_norm_factor) VALUES ($1, $2, "
+                "$3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, "
+                "$20, $21, $22, $23, $24, $25, $26, $27::registry.address[], $28, $29, $30, $31, "
+                "$32, $33) "
+                "ON CONFLICT (id) DO NOTHING",
+                {job.id,
+                 job.owner,
+                 job.name,
+                 job.spec_yaml,
+                 job.dataset_root,
+                 job.budget_wei,
+                 terms.rounds,
+                 terms.slots_max,
+                 terms.workers_min,
+                 terms.steps,
+                 terms.checkpoint_every,
+                 terms.evaluate_windows,
+                 terms.delta_norm_max,
+                 terms.price_wei_per_pflop,
+                 life.unit_ms,
+                 life.report_ms,
+                 life.reveal_ms,
+                 life.defence_ms,
+                 life.challenge_ms,
+                 life.draws_max,
+                 terms.sampling.floor_ppm,
+                 terms.sampling.aggregate_ppm,
+                 now_ms,
+                 init_root,
+                 init_blob,
+                 to_string(job.access.visibility),
+                 db::Param::array(job.access.allowed),
+                 terms.elastic.quorum_ppm,
+                 life.grace_ms,
+                 terms.elastic.adapt_steps,
+                 job.init_own,
+                 terms.elastic.hold_drawn,
+                 terms.delta_norm_factor}));
     GYM_TRY(Job stored, get_job(tx, job.id));
     if (inserted.affected() == 0 && !same_submission(stored, job))
         return fail(ErrorCode::kConflict,

@@ -72,6 +72,7 @@ void write(const records::VerifyTask& task, v1::VerifyTask& out) {
         write(task.earlier->inputs, *earlier.mutable_inputs());
     }
     if (task.delta_norm_max) out.set_delta_norm_max(*task.delta_norm_max);
+    if (task.delta_norm_factor) out.set_delta_norm_factor(*task.delta_norm_factor);
 }
 
 Result<records::VerifyTask> read(const v1::VerifyTask& in) {
@@ -103,6 +104,10 @@ Result<records::VerifyTask> read(const v1::VerifyTask& in) {
     if (in.has_delta_norm_max()) {
         if (!(in.delta_norm_max() >= 0)) return fail(ErrorCode::kMalformed, "delta_norm_max");
         out.delta_norm_max = in.delta_norm_max();
+    }
+    if (in.has_delta_norm_factor()) {
+        if (!(in.delta_norm_factor() >= 1)) return fail(ErrorCode::kMalformed, "delta_norm_factor");
+        out.delta_norm_factor = in.delta_norm_factor();
     }
     return out;
 }

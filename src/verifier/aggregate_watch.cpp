@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <limits>
 #include <span>
 #include <utility>
@@ -32,11 +33,17 @@ Status VerifierImpl::audit_deltas(const records::VerifyTask& task,
         GYM_TRY(rounds.earlier, round_commitments(coordinator_, task.earlier->record, before));
     }
     GYM_TRY(const auto program, loader_.load_program(task.record, task.inputs.program_blob));
-    const node::DeltaRound of{task.record, task.inputs};
-    const auto norm_of = [&](std::uint32_t slot, const Digest& root) -> Result<double> {
-        GYM_TRY(const blob::VerifiedBlob blob, deltas_.fetch(of, {slot, root}));
+    const auto norm_of = [&](const protocol::IncludedDelta& asked) -> Result<double> {
+        const Digest& root = asked.delta_root;
+        const node::DeltaRound of =
+            asked.held ? node::DeltaRound{task.earlier->record, task.earlier->inputs}
+                       : node::DeltaRound{task.record, task.inputs};
+        GYM_TRY(const blob::VerifiedBlob blob, deltas_.fetch(of, {asked.slot, root}));
         GYM_TRY(const engine::Delta delta, engine::Delta::decode(*program, blob));
-        GYM_CHECK(cache_.store().remove(root));
+        // The aggregate's own are needed again to make it.
+        const bool needed = std::ranges::any_of(
+            task.deltas, [&](const auto& included) { return included.delta_root == root; });
+        if (!needed) GYM_CHECK(cache_.store().remove(root));
         return delta.norm();
     };
     GYM_TRY(const auto contradictions, audit_inclusion(task, rounds, norm_of));

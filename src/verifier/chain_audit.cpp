@@ -1,7 +1,9 @@
 #include "gym/verifier/chain_audit.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <string>
 #include <utility>
 
 #include "gym/commit/merkle.hpp"
@@ -182,7 +184,7 @@ Result<LeftOut> left_out(const records::VerifyTask& aggregate, const RoundCommit
         if (!unit.commitment || !protocol::is_accepted(unit.state) || !unit.reason.empty())
             continue;
         const Digest& root = unit.commitment->commitment.delta_root;
-        const auto norm = norm_of(slot, root);
+        const auto norm = norm_of({slot, unit.id, root});
         if (!norm.ok() && node::is_transient(norm.error().code)) unanswered = norm.error();
         // The coordinator that accepted it must still have it: a unit whose delta is lost is void.
         if (!norm.ok()) out.unknown.emplace(slot, norm.error());
@@ -192,12 +194,45 @@ Result<LeftOut> left_out(const records::VerifyTask& aggregate, const RoundCommit
     return out;
 }
 
+using UnitName = std::function<std::string(std::uint32_t slot, bool held)>;
+
+/// The bound that the timely deltas of the aggregate give by their median, where the job has one.
+/// Deltas of the aggregate above it are contradictions.
+Result<std::optional<double>> bound_of_included(const records::VerifyTask& aggregate,
+                                                const DeltaNorm& norm_of, const UnitName& name,
+                                                std::vector<std::string>& contradictions) {
+    if (!aggregate.delta_norm_factor) return std::optional<double>();
+    std::vector<double> norms, timely;
+    for (const protocol::IncludedDelta& delta : aggregate.deltas) {
+        const auto norm = norm_of(delta);
+        if (!norm.ok() && node::is_transient(norm.error().code)) return norm.error();
+        // One that cannot be had or read ends the verification of the aggregate itself.
+        norms.push_back(norm.ok() ? *norm : 0);
+        if (norm.ok() && !delta.held) timely.push_back(*norm);
+    }
+    protocol::InclusionPolicy policy;
+    policy.delta_norm_factor = aggregate.delta_norm_factor;
+    const auto bound = protocol::norm_bound(std::move(timely), policy);
+    for (std::size_t i = 0; bound && i < norms.size(); ++i) {
+        const protocol::IncludedDelta& delta = aggregate.deltas[i];
+        if (norms[i] > *bound)
+            contradictions.push_back("the aggregate has delta " + delta.delta_root.hex() + " of " +
+                                     name(delta.slot, delta.held) +
+                                     ", whose norm is far above the median of the round's");
+    }
+    return bound;
+}
+
+std::optional<double> stricter(std::optional<double> one, std::optional<double> other) {
+    return one && other ? std::min(one, other) : one ? one : other;
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> audit_inclusion(const records::VerifyTask& aggregate,
                                                  const AuditedRounds& rounds,
                                                  const DeltaNorm& norm_of) {
-    const auto name = [&](std::uint32_t slot, bool held = false) {
+    const UnitName name = [&](std::uint32_t slot, bool held) {
         return protocol::name_unit(
             {aggregate.unit.job_id, aggregate.unit.round - (held ? 1 : 0), slot, 0});
     };
@@ -208,11 +243,16 @@ Result<std::vector<std::string>> audit_inclusion(const records::VerifyTask& aggr
                                      name(delta.slot, delta.held) +
                                      ", which no commitment under the epoch's root has");
     GYM_TRY(const auto missing, left_out(aggregate, rounds.own, norm_of));
-    const auto rule = protocol::include_deltas(missing.deltas, {aggregate.delta_norm_max});
+    GYM_TRY(const std::optional<double> bound,
+            bound_of_included(aggregate, norm_of, name, contradictions));
+    protocol::InclusionPolicy policy;
+    policy.delta_norm_max = stricter(aggregate.delta_norm_max, bound);
+    const auto rule = protocol::include_deltas(missing.deltas, policy);
     for (const protocol::IncludedDelta& delta : rule.included) {
         const auto unknown = missing.unknown.find(delta.slot);
-        contradictions.push_back(name(delta.slot) + " is accepted, and the aggregate is without " +
-                                 "its delta " + delta.delta_root.hex() +
+        contradictions.push_back(name(delta.slot, false) +
+                                 " is accepted, and the aggregate is without " + "its delta " +
+                                 delta.delta_root.hex() +
                                  (unknown == missing.unknown.end()
                                       ? " for no reason"
                                       : ", which cannot be had: " + unknown->second.message));

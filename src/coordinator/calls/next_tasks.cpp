@@ -38,6 +38,7 @@ Result<records::Task> verify_task(const Context& context, db::Transaction& tx,
     if (unit.kind != protocol::UnitKind::kAggregate) return records::Task(std::move(task));
     GYM_TRY(const registry::Job job, registry::get_job(tx, unit.key.job_id));
     task.delta_norm_max = job.terms.delta_norm_max;
+    task.delta_norm_factor = job.terms.delta_norm_factor;
     task.hold_drawn = job.terms.elastic.hold_drawn;
     GYM_TRY(task.deltas, registry::included_deltas(tx, unit.key.job_id, unit.key.round));
     if (protocol::held_of(task.deltas) != 0) {

@@ -130,7 +130,8 @@ Result<ChosenDeltas> choose_deltas(const Context& context, const registry::Job& 
         loaded.emplace(unit.id, std::move(delta));
     }
     ChosenDeltas out;
-    out.inclusion = protocol::include_deltas(candidates, {job.terms.delta_norm_max, room});
+    out.inclusion = protocol::include_deltas(
+        candidates, {job.terms.delta_norm_max, job.terms.delta_norm_factor, room});
     for (const protocol::IncludedDelta& included : out.inclusion.included)
         out.included.push_back(loaded.at(included.unit));
     for (const protocol::ExcludedDelta& excluded : out.inclusion.excluded)

@@ -6,9 +6,11 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <random>
 #include <vector>
 
 #include "gym/protocol/inclusion.hpp"
+#include "random_seed.hpp"
 #include "samples.hpp"
 
 namespace gym::protocol {
@@ -130,10 +132,81 @@ TEST(Inclusion, PutsHeldDeltasBehindTheOthersAndLeavesThemOutFirst) {
     EXPECT_EQ(units(all), (std::vector{digest(4), digest(3), digest(1), digest(2)}));
     EXPECT_TRUE(is_in_order(all.included));
     EXPECT_EQ(held_of(all.included), 2U);
-    const Inclusion some = include_deltas(candidates, {std::nullopt, 3});
+    const Inclusion some = include_deltas(candidates, {.deltas_max = 3});
     EXPECT_EQ(units(some), (std::vector{digest(4), digest(3), digest(1)}));
     ASSERT_EQ(some.excluded.size(), 1U);
     EXPECT_EQ(some.excluded[0].unit, digest(2));
+}
+
+/// Accepted units of slots 0, 1, 2 and so on with deltas of these norms.
+std::vector<DeltaCandidate> with_norms(const std::vector<double>& norms, std::size_t held = 0) {
+    std::vector<DeltaCandidate> out;
+    for (std::uint32_t i = 0; i < norms.size(); ++i)
+        out.push_back({i, digest(100 + i), digest(200 + i), UnitState::kUnsampled, norms[i],
+                       i >= norms.size() - held});
+    return out;
+}
+
+std::vector<std::uint32_t> slots_of(const Inclusion& inclusion) {
+    std::vector<std::uint32_t> out;
+    for (const IncludedDelta& delta : inclusion.included)
+        out.push_back(delta.slot);
+    return out;
+}
+
+using Slots = std::vector<std::uint32_t>;
+
+TEST(NormFactor, ADeltaFarAboveTheMedianIsLeftOutHoweverLargeItIs) {
+    const InclusionPolicy policy{.delta_norm_factor = 4};
+    for (const double wrong : {4.5, 1e6, 1e300}) {
+        const Inclusion found = include_deltas(with_norms({1, 1.1, wrong, 0.9}), policy);
+        EXPECT_EQ(slots_of(found), (Slots{0, 1, 3})) << wrong;
+        ASSERT_EQ(found.excluded.size(), 1U);
+        EXPECT_EQ(found.excluded[0].reason,
+                  "the norm of the delta is far above the median of the round's");
+    }
+    EXPECT_EQ(slots_of(include_deltas(with_norms({1, 1.1, 4.4, 0.9}), policy)),
+              (Slots{0, 1, 2, 3}));
+    EXPECT_EQ(include_deltas(with_norms({1, 1e6}), {}).included.size(), 2U) << "without a factor";
+}
+
+TEST(NormFactor, OneTinyDeltaKeepsNoOtherOut) {
+    const InclusionPolicy policy{.delta_norm_factor = 4};
+    EXPECT_EQ(slots_of(include_deltas(with_norms({0, 1}), policy)), (Slots{0, 1}));
+    EXPECT_EQ(slots_of(include_deltas(with_norms({0, 1, 1}), policy)), (Slots{0, 1, 2}));
+    EXPECT_EQ(slots_of(include_deltas(with_norms({7}), policy)), (Slots{0}));
+    EXPECT_TRUE(include_deltas({}, policy).included.empty());
+}
+
+TEST(NormFactor, HeldDeltasPassTheBoundOfTheTimelyOnesAndDoNotMoveIt) {
+    const InclusionPolicy policy{.delta_norm_factor = 4};
+    EXPECT_EQ(slots_of(include_deltas(with_norms({1, 1, 3.9, 9, 9, 9}, 4), policy)),
+              (Slots{0, 1, 2}));
+}
+
+/// A verifier sees the result alone: it has to be able to tell the rule from it.
+TEST(NormFactor, TheResultTellsTheRule) {
+    std::mt19937_64 random(testing::random_seed());
+    std::lognormal_distribution<double> norms(0, 2);
+    for (std::uint64_t i = 0; i < 2'000 * testing::test_scale(); ++i) {
+        std::vector<double> drawn(1 + random() % 12);
+        std::ranges::generate(drawn, [&] { return random() % 8 == 0 ? 0 : norms(random); });
+        const auto held = static_cast<std::size_t>(random() % drawn.size());
+        auto candidates = with_norms(drawn, held);
+        const InclusionPolicy policy{.delta_norm_factor = 1 + static_cast<double>(random() % 5)};
+        const Inclusion found = include_deltas(candidates, policy);
+        std::vector<double> timely;
+        for (const IncludedDelta& delta : found.included)
+            if (!delta.held) timely.push_back(drawn[delta.slot]);
+        const auto bound = norm_bound(timely, policy);
+        ASSERT_TRUE(bound.has_value()) << "the median of timely deltas is never left out";
+        for (const IncludedDelta& delta : found.included)
+            EXPECT_LE(drawn[delta.slot], *bound);
+        for (const ExcludedDelta& delta : found.excluded)
+            EXPECT_GT(drawn[delta.slot], *bound);
+        std::ranges::shuffle(candidates, random);
+        EXPECT_EQ(slots_of(include_deltas(candidates, policy)), slots_of(found));
+    }
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What a job file says of rounds that do not wait.
+// What a job file says of rounds that do not wait, and of deltas that are too large.
 #include <gtest/gtest.h>
 
 #include "gym/registry/job_spec.hpp"
@@ -6,12 +6,16 @@
 namespace gym::registry {
 namespace {
 
-JobTerms terms_with(const std::string& elastic) {
-    std::string text =
+Result<JobSpec> spec_with(const std::string& more) {
+    const std::string text =
         "name: a\nmodel: m.yaml\ndataset: text.txt\nrounds: 3\nslots: 4\n"
         "workers_min: 1\nsteps_per_round: 5\ncheckpoint_every: 5\n"
         "price_per_pflop: \"1\"\nbudget: \"1\"\n";
-    const auto spec = parse_job_spec(text + elastic, "job.yaml");
+    return parse_job_spec(text + more, "job.yaml");
+}
+
+JobTerms terms_with(const std::string& more) {
+    const auto spec = spec_with(more);
     EXPECT_TRUE(spec.ok()) << spec.error().message;
     return spec.ok() ? spec->terms : JobTerms();
 }
@@ -24,6 +28,18 @@ TEST(Elastic, AJobWaitsUnlessItSaysOtherwise) {
     EXPECT_TRUE(elastic.hold_drawn);
     EXPECT_EQ(elastic.quorum_ppm, 900'000U);
     EXPECT_FALSE(elastic.adapt_steps);
+}
+
+TEST(DeltaNorms, AFactorBelowOneIsRefused) {
+    EXPECT_EQ(terms_with("").delta_norm_factor, std::nullopt);
+    EXPECT_EQ(terms_with("delta_norm_factor: 10\n").delta_norm_factor, 10);
+    EXPECT_EQ(terms_with("delta_norm_factor: 1\n").delta_norm_factor, 1);
+    for (const char* bad : {"0.99", "-1", ".nan", ".inf", "1e7", "much"}) {
+        const auto spec = spec_with("delta_norm_factor: " + std::string(bad) + "\n");
+        ASSERT_FALSE(spec.ok()) << bad;
+        EXPECT_NE(spec.error().message.find("'delta_norm_factor'"), std::string::npos)
+            << spec.error().message;
+    }
 }
 
 TEST(LargestAggregate, HasADeltaOfEverySlotAndWhereDrawnUnitsAreHeldThoseOfTheRoundBefore) {

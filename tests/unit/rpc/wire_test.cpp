@@ -42,6 +42,7 @@ class WireTest : public ::testing::Test {
         task.deadline_ms = 77;
         task.deltas = {{0, digest(6), digest(7)}, {3, digest(8), digest(9)}};
         task.delta_norm_max = 2.5;
+        task.delta_norm_factor = 10;
         task.deltas.push_back({1, digest(10), digest(11), true});
         task.hold_drawn = true;
         task.earlier = {job_.record, job_.inputs};

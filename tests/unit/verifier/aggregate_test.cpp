@@ -113,6 +113,12 @@ TEST_F(AggregateTest, AnAcceptedDeltaThatIsLeftOutIsTold) {
     task_.delta_norm_max = 1e9;
     verify_anew();
     expect_contradiction("unit 2 of round 1");
+    task_.delta_norm_max.reset();
+    // Of many medians it would have been in.
+    task_.delta_norm_factor = 1e6;
+    verify_anew();
+    expect_contradiction("unit 2 of round 1 is accepted");
+    task_.delta_norm_factor.reset();
     // Nor may it be lost: then the unit would not be accepted.
     task_.delta_norm_max = 1e-9;
     ASSERT_TRUE(handler_.blobs.remove(units_[2].delta.root()).ok());

@@ -51,7 +51,7 @@ struct FixedTerms {
     std::optional<std::uint32_t> slots, workers_min, steps, checkpoint_every, evaluate_windows;
     std::optional<Amount> price_wei_per_pflop, budget_wei;
     std::optional<std::int64_t> unit_ms, report_ms;
-    registry::JobTerms rest;  ///< sampling, the other deadlines, delta_norm_max
+    registry::JobTerms rest;  ///< sampling, the other deadlines, bounds of norms
 
     /// Whether every term is here that a job file must have.
     [[nodiscard]] bool complete() const {
@@ -77,6 +77,9 @@ inline constexpr const char* kOuterRateTerm = "outer.learning_rate";
 inline constexpr const char* kOuterMomentumTerm = "outer.momentum";
 inline constexpr const char* kCompressionTerm = "compression";
 inline constexpr const char* kUpdateTerm = "update";
+/// delta_norm_factor of planned jobs: no honest delta comes near it, also where a slow worker makes
+/// a tenth of the others' steps.
+inline constexpr double kDeltaNormFactor = 10;
 
 /// A term of the plan and the rule that made it.
 struct Reason {

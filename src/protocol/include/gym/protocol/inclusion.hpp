@@ -27,6 +27,10 @@ struct DeltaCandidate {
 struct InclusionPolicy {
     /// A delta is left out above this norm; without a bound only when its norm is not finite.
     std::optional<double> delta_norm_max;
+    /// A delta is left out above so many times the median of the norms of the timely deltas that go
+    /// in (of an even number the upper one), at least 1. One worker's delta has no say beyond that,
+    /// however large it is; whoever has most of a round's slots chooses the median.
+    std::optional<double> delta_norm_factor;
     /// Beyond so many, held deltas are left out, and then those of the highest slots.
     std::size_t deltas_max = std::numeric_limits<std::size_t>::max();
 };
@@ -43,8 +47,15 @@ struct Inclusion {
 };
 
 /// The fixed rule: a delta goes in when its unit is accepted (is_accepted), its norm passes the
-/// bound, and there is room. Independent of the order of `candidates`.
+/// bounds, and there is room. Independent of the order of `candidates`, and told by its result
+/// alone: of the timely deltas exactly those go in that pass the bound which their own median
+/// gives.
 [[nodiscard]] Inclusion include_deltas(std::span<const DeltaCandidate> candidates,
                                        const InclusionPolicy& policy);
+
+/// The largest norm that goes in beside timely deltas of these norms, which are finite; absent
+/// without a factor, or without norms.
+[[nodiscard]] std::optional<double> norm_bound(std::vector<double> timely,
+                                               const InclusionPolicy& policy);
 
 }  // namespace gym::protocol

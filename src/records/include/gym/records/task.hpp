@@ -70,7 +70,8 @@ struct VerifyTask {
     bool report_committed = false;                ///< the reveal is due
     UnixMs deadline_ms = 0;                       ///< for the next half of the report
     std::vector<protocol::IncludedDelta> deltas;  ///< of an aggregate; a root names its blob
-    std::optional<double> delta_norm_max;  ///< of an aggregate: the job's bound, if it has one
+    std::optional<double> delta_norm_max;     ///< of an aggregate: the job's bound, if it has one
+    std::optional<double> delta_norm_factor;  ///< of an aggregate: likewise (InclusionPolicy)
     bool hold_drawn = false;  ///< of an aggregate: drawn units may go in one round later
     std::optional<EarlierRound> earlier;  ///< of an aggregate with held deltas: where they are from
 

@@ -48,9 +48,10 @@ struct JobTerms {
     std::uint32_t workers_min = 1;  ///< a round starts with at least so many
     std::uint32_t steps = 1;        ///< H
     std::uint32_t checkpoint_every = 1;
-    std::uint32_t evaluate_windows = 64;   ///< validation windows of each round's loss
-    std::optional<double> delta_norm_max;  ///< no bound when absent
-    Amount price_wei_per_pflop;            ///< for 10^15 counted FLOPs of a final unit
+    std::uint32_t evaluate_windows = 64;      ///< validation windows of each round's loss
+    std::optional<double> delta_norm_max;     ///< no bound when absent
+    std::optional<double> delta_norm_factor;  ///< likewise: protocol::InclusionPolicy
+    Amount price_wei_per_pflop;               ///< for 10^15 counted FLOPs of a final unit
     protocol::LifecycleParams lifecycle;
     protocol::SamplingPolicy sampling;
     Elasticity elastic;

@@ -37,7 +37,7 @@ struct EpochOnChain {
                                                             const Digest& beacon);
 
 /// The Euclidean norm of a unit's delta.
-using DeltaNorm = std::function<Result<double>(std::uint32_t slot, const Digest& delta_root)>;
+using DeltaNorm = std::function<Result<double>(const protocol::IncludedDelta& delta)>;
 
 /// What was committed to in the rounds that an aggregate's deltas are from.
 struct AuditedRounds {
@@ -49,7 +49,8 @@ struct AuditedRounds {
 /// each of its deltas is a commitment's under its round's epoch, and each accepted unit's of its
 /// own round is in it. What may have been accepted only later is not missed: those units have a
 /// reason, or, where the job holds them back, were drawn.
-/// @param norm_of asked about deltas that are missing. A coordinator that accepted a delta must
+/// @param norm_of asked about deltas that are missing and, where the job bounds norms by their
+/// median, about those that are not. A coordinator that accepted a delta must
 /// still show it: one without a norm counts as left out.
 /// @return one sentence for each delta. @errors those of `norm_of` that may pass
 /// (node::is_transient), after all deltas were asked about.
