@@ -24,7 +24,8 @@ std::optional<double> settled_bound(std::span<const DeltaCandidate> candidates,
                                     const InclusionPolicy& policy) {
     std::vector<double> norms;
     for (const DeltaCandidate& candidate : candidates)
-        if (!candidate.held && !obstacle(candidate, policy)) norms.push_back(candidate.delta_norm);
+        if (!candidate.held && !obstacle(candidate, policy))
+            norms.push_back(norm_per_step(candidate));
     for (;;) {
         const std::optional<double> bound = norm_bound(norms, policy);
         if (!bound || std::erase_if(norms, [&](double norm) { return norm > *bound; }) == 0)
@@ -47,7 +48,7 @@ Inclusion include_deltas(std::span<const DeltaCandidate> candidates,
     const std::optional<double> bound = settled_bound(candidates, policy);
     for (const DeltaCandidate& candidate : candidates) {
         auto reason = obstacle(candidate, policy);
-        if (!reason && bound && candidate.delta_norm > *bound)
+        if (!reason && bound && norm_per_step(candidate) > *bound)
             reason = "the norm of the delta is far above the median of the round's";
         if (reason)
             out.excluded.push_back({candidate.slot, candidate.unit, std::move(*reason)});

@@ -169,6 +169,13 @@ bool is_included(const records::VerifyTask& aggregate, std::uint32_t slot) {
     });
 }
 
+/// Of a delta's unit.
+std::uint32_t steps_of(const records::VerifyTask& aggregate, const protocol::IncludedDelta& delta) {
+    const protocol::RoundRecord& record = delta.held ? aggregate.earlier->record : aggregate.record;
+    const protocol::SlotAssignment* const terms = record.find_slot(delta.slot);
+    return terms != nullptr ? terms->steps : 1;
+}
+
 /// Deltas that may have been left out against the rule.
 struct LeftOut {
     std::vector<protocol::DeltaCandidate> deltas;
@@ -188,7 +195,8 @@ Result<LeftOut> left_out(const records::VerifyTask& aggregate, const RoundCommit
         if (!norm.ok() && node::is_transient(norm.error().code)) unanswered = norm.error();
         // The coordinator that accepted it must still have it: a unit whose delta is lost is void.
         if (!norm.ok()) out.unknown.emplace(slot, norm.error());
-        out.deltas.push_back({slot, unit.id, root, unit.state, norm.ok() ? *norm : 0});
+        out.deltas.push_back({slot, unit.id, root, unit.state, norm.ok() ? *norm : 0, false,
+                              steps_of(aggregate, {slot, unit.id, root})});
     }
     GYM_CHECK(unanswered);
     return out;
@@ -196,7 +204,7 @@ Result<LeftOut> left_out(const records::VerifyTask& aggregate, const RoundCommit
 
 using UnitName = std::function<std::string(std::uint32_t slot, bool held)>;
 
-/// The bound that the timely deltas of the aggregate give by their median, where the job has one.
+/// The bound for each step that the timely deltas of the aggregate give, where the job has one.
 /// Deltas of the aggregate above it are contradictions.
 Result<std::optional<double>> bound_of_included(const records::VerifyTask& aggregate,
                                                 const DeltaNorm& norm_of, const UnitName& name,
@@ -207,8 +215,8 @@ Result<std::optional<double>> bound_of_included(const records::VerifyTask& aggre
         const auto norm = norm_of(delta);
         if (!norm.ok() && node::is_transient(norm.error().code)) return norm.error();
         // One that cannot be had or read ends the verification of the aggregate itself.
-        norms.push_back(norm.ok() ? *norm : 0);
-        if (norm.ok() && !delta.held) timely.push_back(*norm);
+        norms.push_back(norm.ok() ? *norm / steps_of(aggregate, delta) : 0);
+        if (norm.ok() && !delta.held) timely.push_back(norms.back());
     }
     protocol::InclusionPolicy policy;
     policy.delta_norm_factor = aggregate.delta_norm_factor;
@@ -221,10 +229,6 @@ Result<std::optional<double>> bound_of_included(const records::VerifyTask& aggre
                                      ", whose norm is far above the median of the round's");
     }
     return bound;
-}
-
-std::optional<double> stricter(std::optional<double> one, std::optional<double> other) {
-    return one && other ? std::min(one, other) : one ? one : other;
 }
 
 }  // namespace
@@ -242,12 +246,13 @@ Result<std::vector<std::string>> audit_inclusion(const records::VerifyTask& aggr
             contradictions.push_back("the aggregate has delta " + delta.delta_root.hex() + " of " +
                                      name(delta.slot, delta.held) +
                                      ", which no commitment under the epoch's root has");
-    GYM_TRY(const auto missing, left_out(aggregate, rounds.own, norm_of));
+    GYM_TRY(LeftOut missing, left_out(aggregate, rounds.own, norm_of));
     GYM_TRY(const std::optional<double> bound,
             bound_of_included(aggregate, norm_of, name, contradictions));
-    protocol::InclusionPolicy policy;
-    policy.delta_norm_max = stricter(aggregate.delta_norm_max, bound);
-    const auto rule = protocol::include_deltas(missing.deltas, policy);
+    std::erase_if(missing.deltas, [&](const protocol::DeltaCandidate& delta) {
+        return bound && protocol::norm_per_step(delta) > *bound;
+    });
+    const auto rule = protocol::include_deltas(missing.deltas, {aggregate.delta_norm_max});
     for (const protocol::IncludedDelta& delta : rule.included) {
         const auto unknown = missing.unknown.find(delta.slot);
         contradictions.push_back(name(delta.slot, false) +

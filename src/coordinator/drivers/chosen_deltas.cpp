@@ -125,8 +125,10 @@ Result<ChosenDeltas> choose_deltas(const Context& context, const registry::Job& 
         if (held && loaded.size() >= room) break;
         GYM_TRY(Compute::DeltaPtr delta, load_delta(context, job, unit, program, summary));
         if (delta == nullptr) continue;
-        candidates.push_back(
-            {unit.key.slot, unit.id, *unit.delta_root, unit.status.state, delta->norm(), held});
+        // Counted at the commitment, by the steps of its slot.
+        const std::uint64_t steps = unit.tokens / round.record.tokens_per_step;
+        candidates.push_back({unit.key.slot, unit.id, *unit.delta_root, unit.status.state,
+                              delta->norm(), held, static_cast<std::uint32_t>(steps)});
         loaded.emplace(unit.id, std::move(delta));
     }
     ChosenDeltas out;

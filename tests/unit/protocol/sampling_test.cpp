@@ -184,6 +184,17 @@ TEST(NormFactor, HeldDeltasPassTheBoundOfTheTimelyOnesAndDoNotMoveIt) {
               (Slots{0, 1, 2}));
 }
 
+TEST(NormFactor, AUnitOfFewerStepsIsMeasuredByItsSteps) {
+    const InclusionPolicy policy{.delta_norm_factor = 4};
+    auto candidates = with_norms({1, 1, 1, 10, 10});
+    for (std::size_t i = 0; i < 5; ++i)
+        candidates[i].steps = i < 3 ? 10 : 100;
+    EXPECT_EQ(slots_of(include_deltas(candidates, policy)), (Slots{0, 1, 2, 3, 4}))
+        << "most machines are slow";
+    candidates[4].steps = 10;
+    EXPECT_EQ(slots_of(include_deltas(candidates, policy)), (Slots{0, 1, 2, 3}));
+}
+
 /// A verifier sees the result alone: it has to be able to tell the rule from it.
 TEST(NormFactor, TheResultTellsTheRule) {
     std::mt19937_64 random(testing::random_seed());

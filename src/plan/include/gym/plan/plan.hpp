@@ -77,9 +77,8 @@ inline constexpr const char* kOuterRateTerm = "outer.learning_rate";
 inline constexpr const char* kOuterMomentumTerm = "outer.momentum";
 inline constexpr const char* kCompressionTerm = "compression";
 inline constexpr const char* kUpdateTerm = "update";
-/// delta_norm_factor of planned jobs: no honest delta comes near it, also where a slow worker makes
-/// a tenth of the others' steps.
-inline constexpr double kDeltaNormFactor = 10;
+/// delta_norm_factor of planned jobs.
+inline constexpr double kDeltaNormFactor = 4;
 
 /// A term of the plan and the rule that made it.
 struct Reason {

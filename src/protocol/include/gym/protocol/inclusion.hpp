@@ -22,14 +22,16 @@ struct DeltaCandidate {
     UnitState state = UnitState::kAssigned;
     double delta_norm = 0;  ///< Euclidean norm of the decoded delta, computed by whoever aggregates
     bool held = false;      ///< of the round before
+    std::uint32_t steps = 1;  ///< of its unit
 };
 
 struct InclusionPolicy {
     /// A delta is left out above this norm; without a bound only when its norm is not finite.
     std::optional<double> delta_norm_max;
-    /// A delta is left out above so many times the median of the norms of the timely deltas that go
-    /// in (of an even number the upper one), at least 1. One worker's delta has no say beyond that,
-    /// however large it is; whoever has most of a round's slots chooses the median.
+    /// A delta is left out whose norm, for each step of its unit, is above so many times the median
+    /// of those of the timely deltas that go in (of an even number the upper one), at least 1. One
+    /// worker's delta has no say beyond that, however large it is; whoever has most of a round's
+    /// slots chooses the median.
     std::optional<double> delta_norm_factor;
     /// Beyond so many, held deltas are left out, and then those of the highest slots.
     std::size_t deltas_max = std::numeric_limits<std::size_t>::max();
@@ -53,9 +55,12 @@ struct Inclusion {
 [[nodiscard]] Inclusion include_deltas(std::span<const DeltaCandidate> candidates,
                                        const InclusionPolicy& policy);
 
-/// The largest norm that goes in beside timely deltas of these norms, which are finite; absent
-/// without a factor, or without norms.
+/// The largest norm, for each step, that goes in beside timely deltas of these norms for each
+/// step, which are finite; absent without a factor, or without norms.
 [[nodiscard]] std::optional<double> norm_bound(std::vector<double> timely,
                                                const InclusionPolicy& policy);
+[[nodiscard]] inline double norm_per_step(const DeltaCandidate& delta) {
+    return delta.delta_norm / delta.steps;
+}
 
 }  // namespace gym::protocol
