@@ -62,6 +62,20 @@ contract DisputeUpdateGasTest is UpdateFixture {
         _limit("proveUpdate: a residual");
     }
 
+    /// Of as many deltas as an aggregate can have.
+    function test_aResidualOf1024Deltas() public {
+        UpdateRun memory theirs = _right();
+        (Cursor memory c, UpdateProof memory proof) = _atColumn(theirs, 0, ELEMENT);
+        proof.posted = new bytes(4096);
+        for (uint256 i = 0; i < 1024; ++i) {
+            uint256 word = uint256(keccak256(abi.encode("delta", i)));
+            DenseSample.put(proof.posted, i, (word & 0x80FEFEFE) | 0x3E010101);
+        }
+        c.twin = keccak256(proof.posted);
+        _proofs.proveUpdate(0, c, proof);
+        _limit("proveUpdate: a residual of 1024 deltas");
+    }
+
     function test_anElementOfTheBase() public {
         UpdateRun memory theirs = _right();
         theirs.baseAfter[0].data[4 * ELEMENT] ^= 0x01;

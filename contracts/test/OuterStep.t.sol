@@ -5,6 +5,7 @@ import {Float32} from "../src/numerics/Float32.sol";
 import {OuterStep} from "../src/numerics/OuterStep.sol";
 import {OneStepFixture} from "./support/OneStepFixture.sol";
 import {OuterRunner} from "./support/OuterRunner.sol";
+import {PlainMean} from "./support/PlainMean.sol";
 
 /// The exact mean of deltas is what the primitives of column_sum and div make of them.
 contract OuterStepTest is OneStepFixture {
@@ -17,6 +18,41 @@ contract OuterStepTest is OneStepFixture {
 
     function mean(bytes calldata values, uint256 held) external pure returns (uint256) {
         return OuterStep.mean(values, held);
+    }
+
+    function plainMean(bytes calldata values, uint256 held) external pure returns (uint256) {
+        return PlainMean.mean(values, held);
+    }
+
+    /// Any number of values of any bits, in words that end anywhere and begin anywhere in calldata.
+    function test_theMeanIsThePlainOne(bytes calldata bits, uint256 held) public pure {
+        uint256 count = bits.length / 4;
+        if (count == 0) return;
+        if (count > 256) count = 256;
+        held = bound(held, 0, count);
+        bytes calldata values = bits[bits.length - 4 * count:];
+        assertEq(OuterStep.mean(values, held), PlainMean.mean(values, held), "bits");
+    }
+
+    /// Values whose exponents are near one another: ties, subnormals and zeros of both signs occur, also at the exponents where
+    /// the largest is subnormal, normal but below the least exponent of a row, and nearly infinite.
+    function test_theMeanOfNearNumbersIsThePlainOne(uint256 seed, uint256 count, uint256 held)
+        public
+        view
+    {
+        count = bound(count, 1, 200);
+        held = bound(held, 0, count);
+        uint256 least = [uint256(0), 20, 24, 28, 100, 220, 252][seed % 7];
+        uint256 mask = [uint256(0x807FFFFF), 0x80700001, 0x80000000, 0x80400000][seed / 7 % 4];
+        uint256 spread = [uint256(1), 3, 33][seed / 28 % 3];
+        bytes memory values = new bytes(4 * count);
+        for (uint256 i = 0; i < count; ++i) {
+            uint256 word = uint256(keccak256(abi.encode(seed, i)));
+            uint256 exponent = least + (word >> 64) % spread;
+            if ((word >> 100) % 8 == 0 || exponent > 254) exponent = 0;
+            _put(values, i, (word & mask) | (exponent << 23));
+        }
+        assertEq(this.mean(values, held), this.plainMean(values, held), "numbers");
     }
 
     /// Any bits at all, also NaN and infinities.

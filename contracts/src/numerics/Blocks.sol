@@ -225,6 +225,79 @@ library Blocks {
         return result;
     }
 
+    /// @notice Sum of rint(x * 2^(30 - exponent)) over f32 elements, ties to even.
+    /// @param x 0 to 4,096 bytes; every magnitude is below 2^exponent. @param exponent -126 to 128.
+    function quantisedSum(bytes calldata x, int256 exponent) internal pure returns (int256) {
+        uint256 total;
+        uint256 words = (x.length + 31) / 32;
+        unchecked {
+            // Of f32 exponents: elements below it are less than half a unit.
+            uint256 low = uint256(exponent + 88);
+            for (uint256 i = 0; i < words; ++i) {
+                uint256 word = _orderedWord(x, i, 0);
+                total += _quantised(word & LANES, low) + _quantised((word >> 32) & LANES, low);
+            }
+            // Lanes are signed and below 2^38, so that 2^62 more makes borrows vanish.
+            return int256(_sumOfLanes(total + (ONES << 62))) - 4 * 2 ** 62;
+        }
+    }
+
+    /// @dev Of four f32 elements, one in each lane: the sum of rint(x * 2^(118 - low)) * 2^(64 * lane), modulo 2^256.
+    /// @param low Such that no result is above 2^30; modulo 2^256.
+    function _quantised(uint256 x, uint256 low) private pure returns (uint256 result) {
+        assembly ("memory-safe") {
+            let biased :=
+                and(shr(23, x), 0x00000000000000ff00000000000000ff00000000000000ff00000000000000ff)
+            let normal :=
+                and(
+                    shr(
+                        8,
+                        add(
+                            biased,
+                            0x00000000000000ff00000000000000ff00000000000000ff00000000000000ff
+                        )
+                    ),
+                    ONES
+                )
+            let m :=
+                or(
+                    and(x, 0x00000000007fffff00000000007fffff00000000007fffff00000000007fffff),
+                    shl(23, normal)
+                )
+            // Subnormals have the exponent of the smallest normal ones.
+            biased := sub(add(biased, ONES), normal)
+            // Every element with 32 bits behind the point. A shift by less than nothing is one by 2^255 and more, which leaves 0.
+            let fixed_ := shl(sub(and(biased, 0xff), low), and(m, 0xffffff))
+            fixed_ := or(
+                fixed_,
+                shl(sub(and(shr(64, biased), 0xff), low), and(m, 0xffffff0000000000000000))
+            )
+            fixed_ := or(
+                fixed_,
+                shl(
+                    sub(and(shr(128, biased), 0xff), low),
+                    and(m, 0xffffff00000000000000000000000000000000)
+                )
+            )
+            fixed_ := or(
+                fixed_,
+                shl(
+                    sub(shr(192, biased), low),
+                    and(m, 0xffffff000000000000000000000000000000000000000000000000)
+                )
+            )
+            // Half a unit, less one bit where the last place is even.
+            let half :=
+                add(
+                    0x000000007fffffff000000007fffffff000000007fffffff000000007fffffff,
+                    and(shr(32, fixed_), ONES)
+                )
+            result := and(shr(32, add(fixed_, half)), LANES)
+            let negative := and(shr(31, x), ONES)
+            result := sub(result, shl(1, and(result, sub(shl(32, negative), negative))))
+        }
+    }
+
     /// @notice Word `i` of 32-bit elements, each with its highest byte first.
     /// @param filling what stands beyond the end, before the bytes are turned.
     function _orderedWord(bytes calldata x, uint256 i, uint256 filling)

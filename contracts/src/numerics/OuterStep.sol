@@ -4,7 +4,6 @@ pragma solidity ^0.8.35;
 import {Blocks} from "./Blocks.sol";
 import {ExactParts} from "./ExactParts.sol";
 import {Float32} from "./Float32.sol";
-import {LittleEndian} from "./LittleEndian.sol";
 
 /// @title One element of an aggregate
 /// @notice The program of src/program/derived_programs.cpp's aggregate_program(): the exact mean of the deltas, then a step with
@@ -24,8 +23,8 @@ library OuterStep {
         uint256 twice = held == 0 ? 0 : count - held;
         int256 exponent = ExactParts.rowExponent(_largest(values, twice));
         if (exponent == ExactParts.POISONED) return Float32.NAN;
-        int256 total = _sum(values[:FLOAT_BYTES * twice], exponent - 1)
-            + _sum(values[FLOAT_BYTES * twice:], exponent);
+        int256 total = Blocks.quantisedSum(values[:FLOAT_BYTES * twice], exponent - 1)
+            + Blocks.quantisedSum(values[FLOAT_BYTES * twice:], exponent);
         uint256 sum = ExactParts.finish(total, exponent - SUM_BITS);
         // Not above 2 * DELTAS_MAX.
         // forge-lint: disable-next-line(unsafe-typecast)
@@ -56,14 +55,5 @@ library OuterStep {
         if (twice == 0) return single;
         uint256 doubled = Blocks.largestMagnitude(values[:FLOAT_BYTES * twice]) + ONE_MORE;
         return doubled > single ? doubled : single;
-    }
-
-    /// @dev Of rint(x * 2^(SUM_BITS - exponent)).
-    function _sum(bytes calldata values, int256 exponent) private pure returns (int256 total) {
-        uint256 count = values.length / FLOAT_BYTES;
-        for (uint256 i = 0; i < count; ++i) {
-            uint256 x = LittleEndian.element(values, i, FLOAT_BYTES);
-            total += ExactParts.quantise(x, exponent, SUM_BITS);
-        }
     }
 }
