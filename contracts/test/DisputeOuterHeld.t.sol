@@ -67,10 +67,11 @@ contract DisputeOuterHeldRefusalsTest is DisputeOuterRefusalsTest {
     function test_theRecordSaysHowManyAreHeld() public {
         OuterPlay memory p = _at(0);
         Declared memory d = _declared();
-        bytes32 right = _outerRunner.batchRoot(d.deltas, 2);
+        bytes32[] memory deltas = DisputeTrees.tensorRoots(_rightOuter().deltas);
+        bytes32 right = _outerRunner.batchRoot(deltas, 2);
         for (d.held = 0; d.held < 4; ++d.held) {
             if (d.held == 2) continue;
-            bytes32 other = _outerRunner.batchRoot(d.deltas, d.held);
+            bytes32 other = _outerRunner.batchRoot(deltas, d.held);
             _refusedDeclaration(p, d, abi.encodeWithSelector(MISMATCH, other, right));
         }
         d.held = 2;
@@ -81,19 +82,15 @@ contract DisputeOuterHeldRefusalsTest is DisputeOuterRefusalsTest {
     function test_slotsAreWorkersAndAscend() public override {
         OuterPlay memory p = _at(0);
         Declared memory d = _declared();
-        d.slots = abi.encodePacked(uint32(2), uint32(9), uint32(5));
-        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 8));
-        d.slots = abi.encodePacked(uint32(2), uint32(5), uint32(5));
-        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 8));
-        d.slots = abi.encodePacked(uint32(65_536), uint32(5), uint32(9));
-        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 0));
-        d.slots = abi.encodePacked(uint32(2), uint32(5), uint32(65_536));
-        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 8));
+        d.slots = abi.encodePacked(uint16(2), uint16(9), uint16(5));
+        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 4));
+        d.slots = abi.encodePacked(uint16(2), uint16(5), uint16(5));
+        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 4));
         uint256 state = more.snapshotState();
-        d.slots = abi.encodePacked(uint32(7), uint32(0), uint32(7));
+        d.slots = abi.encodePacked(uint16(7), uint16(0), uint16(7));
         _sendDeclaration(p, d);
         more.revertToState(state);
-        d.slots = abi.encodePacked(uint32(9), uint32(5), uint32(9));
+        d.slots = abi.encodePacked(uint16(9), uint16(5), uint16(9));
         _sendDeclaration(p, d);
     }
 }
@@ -101,9 +98,8 @@ contract DisputeOuterHeldRefusalsTest is DisputeOuterRefusalsTest {
 /// What only aggregates with held deltas can get wrong.
 contract DisputeOuterAgesTest is OuterPlayer {
     uint256 private constant MOVES_MAX = 20;
-    /// Reasons to refuse a commitment.
-    uint256 private constant DELTA = 2;
-    uint256 private constant ROUND_OF = 3;
+    /// A reason to refuse a commitment.
+    uint256 private constant ROUND_OF = 2;
     bytes4 private constant WRONG_FRAME = IDisputeErrors.WrongFrame.selector;
 
     /// How the log has the round before.
@@ -155,16 +151,31 @@ contract DisputeOuterAgesTest is OuterPlayer {
         OuterRun memory wrong = _rightOuter();
         wrong.deltas[2] = _outerRunner.run(wrong.slots, 2, 3).deltas[2];
         wrong.record = _outerRunner.recordOf(wrong);
-        _expectNotShown(wrong, 2, DELTA);
+        _expectNotShown(wrong, 2, _mismatch());
     }
 
     /// It has a commitment, of the round before.
     function test_aHeldDeltaThatIsDeclaredAsTheRounds() public {
-        _expectNotShown(_outerRunner.run(_rightOuter().slots, 1, 1), 1, ROUND_OF);
+        _expectNotShown(_outerRunner.run(_rightOuter().slots, 1, 1), 1, _otherRound());
     }
 
     function test_aDeltaOfTheRoundThatIsDeclaredAsHeld() public {
-        _expectNotShown(_outerRunner.run(_rightOuter().slots, 3, 1), 0, ROUND_OF);
+        _expectNotShown(_outerRunner.run(_rightOuter().slots, 3, 1), 0, _otherRound());
+    }
+
+    /// A delta of the round, in the place of the first held one.
+    function test_tooHighAHeldCount() public {
+        OuterRun memory wrong = _rightOuter();
+        wrong.held = 3;
+        wrong.record = _outerRunner.recordOf(wrong);
+        _expectNotShown(wrong, 0, _otherRound());
+    }
+
+    function test_tooLowAHeldCount() public {
+        OuterRun memory wrong = _rightOuter();
+        wrong.held = 1;
+        wrong.record = _outerRunner.recordOf(wrong);
+        _expectNotShown(wrong, 1, _otherRound());
     }
 
     /// What another worker has signed under the slot.
@@ -196,10 +207,10 @@ contract DisputeOuterAgesTest is OuterPlayer {
         uint256 state = more.snapshotState();
         for (uint32 i = 0; i < 2; ++i) {
             OuterPlay memory p = _atIncluded(right, 1 + i);
-            assertEq(p.c.leaves, i, "age");
+            assertEq(p.c.height, i, "age");
             (_posted[5], _placeOf[5]) = (signed[1 - i], 2 - i);
             _planOuter(p, right, right);
-            vm.expectRevert(abi.encodeWithSelector(IDisputeErrors.BadRecord.selector, DELTA));
+            vm.expectRevert(abi.encodeWithSelector(IDisputeErrors.BadRecord.selector, ROUND_OF));
             this.sendPlanned();
             (_posted[5], _placeOf[5]) = (signed[i], 1 + i);
             _playOuter(p, right, right, 1);
@@ -222,14 +233,15 @@ contract DisputeOuterAgesTest is OuterPlayer {
         uint256 state = more.snapshotState();
         OuterPlay memory p = _atIncluded(right, 1);
         bytes32[] memory path = DisputeTrees.path(_leaves, 1);
+        bytes32[] memory included = _pathOf(right, 1);
         vm.expectPartialRevert(MerkleSha256.RootMismatch.selector);
-        this.show(p, 1, _posted[5], path);
+        this.show(p, 1, _posted[5], path, included);
         more.revertToState(state);
         p = _atIncluded(right, 0);
-        path = DisputeTrees.path(_leavesBefore, 0);
+        (path, included) = (DisputeTrees.path(_leavesBefore, 0), _pathOf(right, 0));
         vm.expectPartialRevert(MerkleSha256.RootMismatch.selector);
-        this.show(p, 0, _posted[2], path);
-        this.show(p, 0, _posted[2], DisputeTrees.path(_leaves, 0));
+        this.show(p, 0, _posted[2], path, included);
+        this.show(p, 0, _posted[2], DisputeTrees.path(_leaves, 0), included);
     }
 
     function test_aSignerIsJudgedByItsRound() public {
@@ -276,8 +288,9 @@ contract DisputeOuterAgesTest is OuterPlayer {
         // Nor if the commitment names no record.
         Posted memory unit = _unitOf(5, DisputeTrees.tensorRoot(_rightOuter().deltas[1]));
         bytes memory signed = _signedBy(unit, 0, _workerKey(5));
+        bytes32[] memory included = _pathOf(_rightOuter(), 1);
         vm.expectRevert(MerkleSha256.ZeroRoot.selector);
-        this.show(p, 0, signed, new bytes32[](0));
+        this.show(p, 0, signed, new bytes32[](0), included);
     }
 
     // --- helpers ---
@@ -312,15 +325,26 @@ contract DisputeOuterAgesTest is OuterPlayer {
         assertTrue(keccak256(bytes(_name)) == keccak256(bytes(last)), _name);
     }
 
-    /// The challenger asks for delta `i`, and the asserter has no commitment that fits. @param field In which its slot's does not.
-    function _expectNotShown(OuterRun memory wrong, uint256 i, uint256 field) private {
+    function _mismatch() private pure returns (bytes memory) {
+        return abi.encodePacked(MerkleSha256.RootMismatch.selector);
+    }
+
+    function _otherRound() private pure returns (bytes memory) {
+        return abi.encodeWithSelector(IDisputeErrors.BadRecord.selector, ROUND_OF);
+    }
+
+    /// The challenger asks for delta `i`, and the asserter has no commitment that fits. @param reason Why that of its slot does not, or the
+    /// selector.
+    function _expectNotShown(OuterRun memory wrong, uint256 i, bytes memory reason) private {
         _postOuter(wrong);
         OuterPlay memory p = _beginOuter(CHALLENGER, SALT);
         _playOuter(p, wrong, _rightOuter(), 2);
         assertEq(p.c.stage, Stage.INCLUDED, "stage");
-        assertEq(p.c.index, wrong.slots[i], "slot");
+        assertEq(p.c.index, i, "position");
+        assertEq(uint256(p.c.twin), wrong.slots[i], "slot");
         _planOuter(p, wrong, _rightOuter());
-        vm.expectRevert(abi.encodeWithSelector(IDisputeErrors.BadRecord.selector, field));
+        if (reason.length == 4) vm.expectPartialRevert(bytes4(reason));
+        else vm.expectRevert(reason);
         this.sendPlanned();
         _wait(CLOCK + 1, 1);
         _game.timeout(p.id);

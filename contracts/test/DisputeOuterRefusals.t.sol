@@ -24,7 +24,8 @@ import {DisputeTrees} from "./support/DisputeTrees.sol";
 struct Declared {
     OuterFacts facts;
     bytes record;
-    bytes32[] deltas;
+    bytes32 root;
+    bytes32[] children;
     bytes slots;
     uint32 held;
 }
@@ -36,6 +37,7 @@ contract DisputeOuterRefusalsTest is OuterPlayer {
     bytes4 private constant BAD_RECORD = IDisputeErrors.BadRecord.selector;
     bytes4 private constant WRONG_STAGE = IDisputeErrors.WrongStage.selector;
     bytes4 internal constant MISMATCH = MerkleSha256.RootMismatch.selector;
+    bytes4 private constant BAD_LENGTH = MerkleSha256.BadProofLength.selector;
 
     function setUp() public {
         _deployOuter();
@@ -52,35 +54,54 @@ contract DisputeOuterRefusalsTest is OuterPlayer {
         d.record[60] ^= 0x01;
         _refusedDeclaration(p, d, abi.encodeWithSelector(WRONG_FRAME));
         d = _declared();
-        d.deltas = new bytes32[](0);
-        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 0));
-        d.deltas = new bytes32[](1025);
-        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 1025));
+        d.root = 0;
+        _refusedDeclaration(p, d, abi.encodePacked(MISMATCH));
         d = _declared();
-        d.deltas[2] = 0;
+        bytes32[] memory deltas = _declared().children;
+        bytes32 right = _outerRunner.batchRoot(deltas, d.held);
+        (deltas[0], deltas[1]) = (deltas[1], deltas[0]);
+        bytes32 swapped = _outerRunner.batchRoot(deltas, d.held);
+        (d.root, d.children) = (DisputeTrees.root(deltas), deltas);
+        _refusedDeclaration(p, d, abi.encodeWithSelector(MISMATCH, swapped, right));
+    }
+
+    /// As an answer.
+    function test_aDeclarationListsTheTree() public {
+        OuterPlay memory p = _at(0);
+        Declared memory d = _declared();
+        d.children = new bytes32[](0);
+        _refusedDeclaration(p, d, abi.encodeWithSelector(BAD_LENGTH, 0, 3));
+        d.children = new bytes32[](4);
+        _refusedDeclaration(p, d, abi.encodeWithSelector(BAD_LENGTH, 4, 3));
+        d = _declared();
+        d.children[2] = 0;
         _refusedDeclaration(p, d, abi.encodeWithSelector(IDisputeErrors.ZeroDigest.selector));
         d = _declared();
-        (d.deltas[0], d.deltas[1]) = (d.deltas[1], d.deltas[0]);
-        bytes32 root = _outerRunner.batchRoot(_declared().deltas, d.held);
-        bytes32 swapped = _outerRunner.batchRoot(d.deltas, d.held);
-        _refusedDeclaration(p, d, abi.encodeWithSelector(MISMATCH, swapped, root));
+        d.children[1] ^= bytes32(uint256(1));
+        _refusedDeclaration(p, d, abi.encodePacked(MISMATCH));
+        _sendDeclaration(p, _declared());
     }
 
     function test_slotsAreWorkersAndAscend() public virtual {
         OuterPlay memory p = _at(0);
         Declared memory d = _declared();
-        d.slots = abi.encodePacked(uint32(2), uint32(5));
-        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 8));
-        d.slots = abi.encodePacked(uint96(0), uint8(0));
-        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 13));
+        // One a delta, which the record counts.
+        d.slots = abi.encodePacked(uint16(2), uint16(5));
+        _refusedDeclaration(p, d, abi.encodePacked(MISMATCH));
+        d.slots = "";
+        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 0));
+        d.slots = new bytes(7);
+        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 7));
+        d.slots = new bytes(2050);
+        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 2050));
         // Twice, and descending.
-        d.slots = abi.encodePacked(uint32(2), uint32(2), uint32(9));
+        d.slots = abi.encodePacked(uint16(2), uint16(2), uint16(9));
+        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 2));
+        d.slots = abi.encodePacked(uint16(2), uint16(9), uint16(5));
         _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 4));
-        d.slots = abi.encodePacked(uint32(2), uint32(9), uint32(5));
-        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 8));
-        d.slots = abi.encodePacked(uint32(2), uint32(5), uint32(65_536));
-        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 8));
-        d.slots = abi.encodePacked(uint32(0), uint32(1), uint32(65_535));
+        d.slots = abi.encodePacked(uint16(65_535), uint16(0), uint16(1));
+        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 2));
+        d.slots = abi.encodePacked(uint16(0), uint16(1), uint16(65_535));
         _sendDeclaration(p, d);
     }
 
@@ -148,36 +169,19 @@ contract DisputeOuterRefusalsTest is OuterPlayer {
         Cursor memory c;
         (c.stage, c.frame) = (Stage.UNIT, keccak256(abi.encode(facts)));
         vm.expectRevert(WRONG_FRAME);
-        _outer.declareOuter(0, c, d.facts, d.record, d.deltas, d.slots, d.held);
+        _outer.declareOuter(0, c, d.facts, d.record, d.root, d.children, d.slots, d.held);
         // Elsewhere there is nothing to declare.
         (c.stage, c.frame) = (Stage.OUTER, keccak256(abi.encode(d.facts)));
         vm.expectRevert(abi.encodeWithSelector(WRONG_STAGE, Stage.OUTER));
-        _outer.declareOuter(0, c, d.facts, d.record, d.deltas, d.slots, d.held);
+        _outer.declareOuter(0, c, d.facts, d.record, d.root, d.children, d.slots, d.held);
     }
 
-    /// Long answers are taken as far as the rules look at them.
-    function test_anAnswerBringsNothingElse() public {
-        uint256 state = more.snapshotState();
-        bytes32[] memory deltas = new bytes32[](680);
-        bytes memory slots;
-        for (uint32 i = 0; i < 680; ++i) {
-            deltas[i] = keccak256(abi.encode(i));
-            slots = abi.encodePacked(slots, i);
-        }
-        OuterRun memory right = _rightOuter();
-        bytes memory head = abi.encodePacked(
-            uint64(0), _outerRunner.batchRoot(deltas, right.held), uint64(0), uint8(0)
-        );
-        right.record = abi.encodePacked(head, uint8(1), DisputeTrees.root(right.state));
-        _postOuter(right);
-        OuterPlay memory p = _beginOuter(CHALLENGER, SALT);
-        Declared memory d = Declared(_outerFacts, right.record, deltas, slots, right.held);
-        _sendDeclaration(p, d);
-        bytes memory call = _call;
-        more.revertToState(state);
-        _postOuter(right);
-        p = _beginOuter(CHALLENGER, SALT);
-        _call = abi.encodePacked(call, new bytes(2048));
+    /// All players read every answer: it is short, also where there are the most deltas.
+    function test_anAnswerIsShort() public {
+        OuterPlay memory p = _at(0);
+        Declared memory d = _declared();
+        d.children = new bytes32[](256);
+        _planDeclaration(p, d);
         _refused(_asserter, abi.encodeWithSelector(IDisputeGame.TooMuchData.selector, _call.length));
     }
 
@@ -221,26 +225,25 @@ contract DisputeOuterRefusalsTest is OuterPlayer {
 
     function test_anIncludedDeltaIsOneOfTheDeclared() public {
         OuterPlay memory p = _at(1);
-        bytes32[] memory deltas = _declared().deltas;
-        bytes memory slots = _declared().slots;
-        bytes32[] memory path = DisputeTrees.path(deltas, 1);
-        bytes memory other = abi.encodePacked(uint32(2), uint32(5), uint32(8));
-        _refusedIncluded(
-            p, other, Pick(1, deltas[1], path, 0, path), abi.encodeWithSelector(WRONG_FRAME)
-        );
-        bytes memory reason = abi.encodeWithSelector(MerkleSha256.LeafOutside.selector, 3, 3);
-        _refusedIncluded(p, slots, Pick(3, deltas[1], path, 0, path), reason);
-        bytes32[] memory forged = _declared().deltas;
-        forged[1] = keccak256("another delta");
-        bytes32 computed = DisputeTrees.root(forged);
-        reason = abi.encodeWithSelector(MISMATCH, computed, p.frame.deltasRoot);
-        _refusedIncluded(p, slots, Pick(1, forged[1], path, 0, path), reason);
-        reason = abi.encodeWithSelector(MerkleSha256.BadProofLength.selector, 0, 2);
-        _refusedIncluded(p, slots, Pick(1, deltas[1], new bytes32[](0), 0, path), reason);
+        OuterRun memory right = _rightOuter();
+        _planIncluded(p, right, 3);
+        _refused(CHALLENGER, abi.encodeWithSelector(MerkleSha256.LeafOutside.selector, 3, 3));
+        p.frame.deltas = 4;
+        _planIncluded(p, right, 3);
+        _refused(CHALLENGER, abi.encodeWithSelector(WRONG_FRAME));
+        p.frame.deltas = 3;
         p.frame.tree = 1;
-        _refusedIncluded(
-            p, slots, Pick(1, deltas[1], path, 0, path), abi.encodeWithSelector(WRONG_FRAME)
-        );
+        _planIncluded(p, right, 1);
+        _refused(CHALLENGER, abi.encodeWithSelector(WRONG_FRAME));
+        p.frame.tree = 0;
+        right.slots[2] = 8;
+        _planIncluded(p, right, 1);
+        _refused(CHALLENGER, abi.encodeWithSelector(WRONG_FRAME));
+        _planTree(p, 1);
+        _sendOuter(p);
+        _playOuter(p, _rightOuter(), _rightOuter(), 1);
+        _planIncluded(p, _rightOuter(), 1);
+        _refused(CHALLENGER, abi.encodeWithSelector(WRONG_STAGE, Stage.OUTER_STATE));
     }
 
     function test_aCommitmentIsShownAsItIsInItsEpoch() public {
@@ -249,35 +252,43 @@ contract DisputeOuterRefusalsTest is OuterPlayer {
         _sendOuter(p);
         bytes memory shown = _posted[5];
         bytes32 hash = _hashFor(5);
-        bytes32 delta = _declared().deltas[1];
+        bytes32 delta = _declared().children[1];
         // Signed and well made, but not for this.
         Posted memory unit = _unitOf(5, delta);
         unit.kind = 2;
         _refusedShow(p, 1, _signedBy(unit, hash, KEY), abi.encodeWithSelector(BAD_RECORD, 0));
         unit = _unitOf(5, keccak256("another delta"));
-        _refusedShow(p, 1, _signedBy(unit, hash, KEY), abi.encodeWithSelector(BAD_RECORD, 2));
+        _refusedShow(p, 1, _signedBy(unit, hash, KEY), abi.encodePacked(MISMATCH));
+        unit = _unitOf(6, delta);
+        _refusedShow(p, 1, _signedBy(unit, hash, KEY), abi.encodeWithSelector(BAD_RECORD, 1));
         unit = _unitOf(5, delta);
         bytes memory other = _signedBy(unit, keccak256("another round"), _workerKey(5));
-        _refusedShow(p, 1, other, abi.encodeWithSelector(BAD_RECORD, 3));
+        _refusedShow(p, 1, other, abi.encodeWithSelector(BAD_RECORD, 2));
         _refusedShow(
             p, 1, abi.encodePacked(shown, uint8(0)), abi.encodeWithSelector(MALFORMED, 227)
         );
         bytes32[] memory path = DisputeTrees.path(_leavesFor(5), 1);
+        bytes32[] memory included = _pathOf(_rightOuter(), 1);
         // A second one that is in no epoch, and other places.
         unit.flops += 1;
         other = _signedBy(unit, hash, _workerKey(5));
         vm.expectPartialRevert(MISMATCH);
-        this.show(p, 1, other, path);
+        this.show(p, 1, other, path, included);
         vm.expectPartialRevert(MISMATCH);
-        this.show(p, 2, shown, path);
+        this.show(p, 2, shown, path, included);
         vm.expectPartialRevert(MerkleSha256.LeafOutside.selector);
-        this.show(p, 4, shown, path);
+        this.show(p, 4, shown, path, included);
         vm.expectPartialRevert(MerkleSha256.BadProofLength.selector);
-        this.show(p, 1, shown, new bytes32[](0));
+        this.show(p, 1, shown, new bytes32[](0), included);
         _outerFacts.epochLeaves -= 1;
         _refusedShow(p, 1, shown, abi.encodeWithSelector(WRONG_FRAME));
         _outerFacts.epochLeaves += 1;
-        this.show(p, 1, shown, path);
+        vm.expectPartialRevert(MerkleSha256.BadProofLength.selector);
+        this.show(p, 1, shown, path, new bytes32[](1));
+        bytes32[] memory another = _pathOf(_rightOuter(), 0);
+        vm.expectPartialRevert(MISMATCH);
+        this.show(p, 1, shown, path, another);
+        this.show(p, 1, shown, path, included);
     }
 
     // --- helpers ---
@@ -291,18 +302,21 @@ contract DisputeOuterRefusalsTest is OuterPlayer {
     function _declared() internal view returns (Declared memory d) {
         OuterRun memory right = _rightOuter();
         bytes32[] memory deltas = DisputeTrees.tensorRoots(right.deltas);
-        d = Declared(_outerFacts, right.record, deltas, _packed(right.slots), right.held);
+        bytes32 root = DisputeTrees.root(deltas);
+        d = Declared(_outerFacts, right.record, root, deltas, _packed(right.slots), right.held);
     }
 
     function _refused(address mover, bytes memory reason) internal {
         _mover = mover;
-        vm.expectRevert(reason);
+        if (reason.length == 4) vm.expectPartialRevert(bytes4(reason));
+        else vm.expectRevert(reason);
         this.sendPlanned();
     }
 
     function _planDeclaration(OuterPlay memory p, Declared memory d) private {
         _call = abi.encodeCall(
-            IDisputeMoves.declareOuter, (p.id, p.c, d.facts, d.record, d.deltas, d.slots, d.held)
+            IDisputeMoves.declareOuter,
+            (p.id, p.c, d.facts, d.record, d.root, d.children, d.slots, d.held)
         );
     }
 
@@ -342,19 +356,6 @@ contract DisputeOuterRefusalsTest is OuterPlayer {
         _refused(CHALLENGER, reason);
     }
 
-    function _refusedIncluded(
-        OuterPlay memory p,
-        bytes memory slots,
-        Pick memory to,
-        bytes memory reason
-    ) private {
-        _call = abi.encodeCall(
-            IDisputeMoves.pickIncluded,
-            (p.id, p.c, p.frame, slots, uint32(to.index), to.node, to.path)
-        );
-        _refused(CHALLENGER, reason);
-    }
-
     function _expectSlot(bytes memory record, bytes memory reason) private {
         vm.expectRevert(reason);
         this.slotOf(record);
@@ -386,7 +387,9 @@ contract DisputeOuterRefusalsTest is OuterPlayer {
         bytes memory reason
     ) private {
         bytes32[] memory path = DisputeTrees.path(_leavesFor(5), 1);
-        vm.expectRevert(reason);
-        this.show(p, index, commitment, path);
+        bytes32[] memory included = _pathOf(_rightOuter(), 1);
+        if (reason.length == 4) vm.expectPartialRevert(bytes4(reason));
+        else vm.expectRevert(reason);
+        this.show(p, index, commitment, path, included);
     }
 }

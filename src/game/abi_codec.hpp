@@ -130,10 +130,10 @@ auto members(Is<move::ProveGradient> auto& m) {
 }
 
 auto members(Is<move::DeclareOuter> auto& m) {
-    return std::tie(m.facts, m.record, m.deltas, m.slots, m.held);
+    return std::tie(m.facts, m.record, m.root, m.children, m.slots, m.held);
 }
 auto members(Is<move::ShowIncluded> auto& m) {
-    return std::tie(m.facts, m.index, m.commitment, m.path);
+    return std::tie(m.facts, m.index, m.commitment, m.path, m.included);
 }
 auto members(Is<move::PostColumn> auto& m) {
     return std::tie(m.values);
@@ -142,7 +142,7 @@ auto members(Is<move::PickOuter> auto& m) {
     return std::tie(m.frame, m.facts, m.header, m.tree);
 }
 auto members(Is<move::PickIncluded> auto& m) {
-    return std::tie(m.frame, m.slots, m.position, m.delta, m.path);
+    return std::tie(m.frame, m.slots, m.position);
 }
 auto members(Is<move::PickOuterTensor> auto& m) {
     return std::tie(m.frame, m.header, m.to, m.slot);

@@ -207,6 +207,8 @@ class OuterAnswer {
         switch (at_.stage) {
             case Stage::kUnit:
                 return declare();
+            case Stage::kOuter:
+                return answer_tree(at_, roots_of(own_.included()));
             case Stage::kOuterState:
                 return tree();
             case Stage::kIncluded:
@@ -231,19 +233,27 @@ class OuterAnswer {
         record.batch_root =
             engine::included_root(included.size(), held_of(included), trees->deltas_root);
         record.state_root = trees->state_root;
-        return Move(move::DeclareOuter{transcript_.outer_facts(),
-                                       engine::encode_step_record(record), roots_of(included),
-                                       slots_of(included), held_of(included)});
+        const MerkleTree deltas(roots_of(included));
+        const NodePlace root{commit::tree_depth(deltas.leaf_count()), 0};
+        return Move(move::DeclareOuter{
+            transcript_.outer_facts(), engine::encode_step_record(record), deltas.root(),
+            answer_to(deltas, root, kAnswerLevelsMax), slots_of(included), held_of(included)});
     }
 
+    /// The step with the deltas that it has declared.
+    Result<const OuterTrees*> run() { return own_.run(own_.included()); }
+
     Result<Move> tree() {
-        GYM_TRY(const OuterTrees* trees, own_.run(transcript_.included()));
+        GYM_TRY(const OuterTrees* trees, run());
         return answer_tree(at_, leaves_of(*trees, transcript_.outer()->tree));
     }
 
     Result<Move> show() {
-        const bool held = at_.leaves == kHeldLeaves;
-        const OuterDelta delta{static_cast<std::uint32_t>(at_.index), at_.node, held};
+        const auto included = own_.included();
+        if (at_.index >= included.size())
+            return fail(ErrorCode::kMismatch, "the aggregate has fewer deltas");
+        const OuterDelta& delta = included[at_.index];
+        const bool held = delta.held;
         const OuterFacts& facts = transcript_.outer_facts();
         const Digest& round = held ? facts.previous_record : facts.round_record;
         const auto epoch = own_.epoch(held);
@@ -254,12 +264,14 @@ class OuterAnswer {
                                                   std::to_string(delta.slot));
         const auto index = static_cast<std::uint32_t>(found - epoch.begin());
         GYM_TRY(std::vector<Digest> path, commit::merkle_prove(epoch_leaves(epoch), index));
-        return Move(move::ShowIncluded{facts, index, protocol::encode(*found), std::move(path)});
+        GYM_TRY(std::vector<Digest> up, commit::merkle_prove(roots_of(included), at_.index));
+        return Move(move::ShowIncluded{facts, index, protocol::encode(*found), std::move(path),
+                                       std::move(up)});
     }
 
     Result<Move> tensor() {
         const OpFrame& op = *transcript_.op();
-        GYM_TRY([[maybe_unused]] const OuterTrees* trees, own_.run(transcript_.included()));
+        GYM_TRY([[maybe_unused]] const OuterTrees* trees, run());
         GYM_TRY(const dispute::TracedTensor* tensor,
                 own_.tensor(transcript_.outer()->tree, op.primitive));
         if (at_.stage == Stage::kTensor)
@@ -269,7 +281,7 @@ class OuterAnswer {
     }
 
     Result<Move> column() {
-        GYM_TRY([[maybe_unused]] const OuterTrees* trees, own_.run(transcript_.included()));
+        GYM_TRY([[maybe_unused]] const OuterTrees* trees, run());
         const OuterTree tree = transcript_.outer()->tree;
         const auto parameter = static_cast<std::uint32_t>(
             parameter_of(own_.trace().header, tree, transcript_.op()->primitive));
@@ -280,7 +292,7 @@ class OuterAnswer {
     /// The residuals of the cursor's row, up to the outer state's root.
     Result<Move> row() {
         const OpFrame& op = *transcript_.op();
-        GYM_TRY(const OuterTrees* trees, own_.run(transcript_.included()));
+        GYM_TRY(const OuterTrees* trees, run());
         GYM_TRY(const dispute::TracedTensor* residual,
                 own_.tensor(OuterTree::kMomentum, op.primitive));
         GYM_TRY(dispute::ChunksOpening opening, chunk_of_row(*residual, at_.index));

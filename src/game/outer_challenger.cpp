@@ -50,8 +50,13 @@ class OuterChallenge {
     [[nodiscard]] const dispute::TraceHeader& program() const { return own_.trace().header; }
     [[nodiscard]] Bytes header() const { return encode(program()); }
     [[nodiscard]] OuterTree tree() const { return transcript_.outer()->tree; }
-    /// The outer step with the deltas that were declared.
-    Result<const OuterTrees*> run() { return own_.run(transcript_.included()); }
+    /// The outer step with the deltas that were declared. @errors kNotFound: they are not known.
+    Result<const OuterTrees*> run() {
+        const auto declared = declared_deltas(own_.included(), transcript_);
+        if (!declared)
+            return fail(ErrorCode::kNotFound, "the deltas that were declared are not known");
+        return own_.run(*declared);
+    }
 
     /// The state record of a parameter.
     [[nodiscard]] Result<dispute::RecordProof> record_of(std::uint64_t parameter) const {
@@ -63,8 +68,10 @@ class OuterChallenge {
     }
 
     Result<Move> outer() {
-        if (const auto unknown = first_not_committed_to()) return pick_included(*unknown);
-        GYM_TRY(const OuterTrees* trees, run());
+        const auto declared = declared_deltas(own_.included(), transcript_);
+        if (!declared) return unknown_list();
+        if (const auto unknown = first_not_committed_to(*declared)) return pick_included(*unknown);
+        GYM_TRY(const OuterTrees* trees, own_.run(*declared));
         const OuterFacts& facts = transcript_.outer_facts();
         const bool base = commit::merkle_root(trees->base) != facts.final_state_root;
         const bool outer = commit::merkle_root(trees->momentum) != facts.momentum_after;
@@ -79,17 +86,31 @@ class OuterChallenge {
         return Move(move::PickOuter{*transcript_.outer(), facts, header(), wrong});
     }
 
+    /// Down to the first delta that is not in one's own list, which its asserter must show: what is
+    /// shown of it does not say what the others are.
+    Result<Move> unknown_list() {
+        const std::vector<Digest> roots = roots_of(own_.included());
+        if (roots.size() != transcript_.outer()->deltas)
+            return fail(ErrorCode::kNotFound, "another number of deltas was declared");
+        const PostedTree deltas(transcript_, Stage::kOuter, roots);
+        const auto first = deltas.first_difference(at_);
+        if (!first) return no_fault("in the included deltas");
+        if (first->height > 0) return Move(move::PickNode{pick_below(deltas, *first, at_)});
+        return pick_included(static_cast<std::uint32_t>(first->index));
+    }
+
     /// Position of the first included delta without a commitment that is right in all that can be
     /// seen of it.
-    std::optional<std::uint32_t> first_not_committed_to() {
+    std::optional<std::uint32_t> first_not_committed_to(std::span<const OuterDelta> deltas) {
         for (const bool held : {false, true})
-            if (const auto position = first_not_committed_to(held)) return position;
+            if (const auto position = first_not_committed_to(deltas, held)) return position;
         return std::nullopt;
     }
 
     /// The same among those of one round. Who does not know its record and the commitments under
     /// its epoch believes that they are there, unless the chain has no such epoch.
-    std::optional<std::uint32_t> first_not_committed_to(bool held) {
+    std::optional<std::uint32_t> first_not_committed_to(std::span<const OuterDelta> deltas,
+                                                        bool held) {
         const OuterFacts& facts = transcript_.outer_facts();
         const Digest& round = held ? facts.previous_record : facts.round_record;
         const Digest& root = held ? facts.previous_epoch_root : facts.epoch_root;
@@ -100,8 +121,8 @@ class OuterChallenge {
                            commit::merkle_root(epoch_leaves(epoch)) == root;
         const bool nowhere = held && root.is_zero();
         if (!known && !nowhere) return std::nullopt;
-        for (std::uint32_t i = 0; i < transcript_.included().size(); ++i) {
-            const OuterDelta& delta = transcript_.included()[i];
+        for (std::uint32_t i = 0; i < deltas.size(); ++i) {
+            const OuterDelta& delta = deltas[i];
             if (delta.held != held) continue;
             const bool there =
                 known && std::ranges::any_of(epoch, [&](const auto& one) {
@@ -115,17 +136,15 @@ class OuterChallenge {
     }
 
     Result<Move> pick_included(std::uint32_t position) {
-        const std::vector<Digest> roots = roots_of(transcript_.included());
-        GYM_TRY(std::vector<Digest> path, commit::merkle_prove(roots, position));
-        return Move(move::PickIncluded{*transcript_.outer(), slots_of(transcript_.included()),
-                                       position, roots[position], std::move(path)});
+        return Move(
+            move::PickIncluded{*transcript_.outer(), slots_of(transcript_.included()), position});
     }
 
     /// The commitment that was shown is wrong, or the delta was in fact committed to.
     Result<Move> signer() {
         GYM_TRY(const protocol::SignedCommitment shown,
                 rules::read_commitment(transcript_.commitment()));
-        const protocol::RoundRecord* record = own_.record_of(at_.leaves == kHeldLeaves);
+        const protocol::RoundRecord* record = own_.record_of(at_.height == kHeldHeight);
         if (record == nullptr)
             return fail(ErrorCode::kNotFound, "the record of the round before is not known");
         return Move(move::ProveSigner{

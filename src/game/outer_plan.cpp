@@ -4,13 +4,14 @@
 
 #include "gym/codec/row_layout.hpp"
 #include "gym/commit/codec.hpp"
+#include "gym/commit/merkle.hpp"
 
 namespace gym::game {
 
 Bytes slots_of(std::span<const OuterDelta> deltas) {
     commit::Encoder out;
     for (const OuterDelta& delta : deltas)
-        out.u32(delta.slot);
+        out.u16(static_cast<std::uint16_t>(delta.slot));
     return out.take();
 }
 
@@ -23,6 +24,20 @@ std::vector<Digest> roots_of(std::span<const OuterDelta> deltas) {
 
 std::uint32_t held_of(std::span<const OuterDelta> deltas) {
     return static_cast<std::uint32_t>(std::ranges::count(deltas, true, &OuterDelta::held));
+}
+
+std::optional<std::vector<OuterDelta>> declared_deltas(std::span<const OuterDelta> own,
+                                                       const GameTranscript& transcript) {
+    std::vector<OuterDelta> declared = transcript.included();
+    const auto is_declared = [&](const std::vector<Digest>& roots) {
+        return roots.size() == declared.size() &&
+               commit::merkle_root(roots) == transcript.outer()->deltas_root;
+    };
+    if (is_declared(roots_of(declared))) return declared;
+    if (!is_declared(roots_of(own))) return std::nullopt;
+    for (std::size_t i = 0; i < own.size(); ++i)
+        declared[i].root = own[i].root;
+    return declared;
 }
 
 std::vector<Digest> leaves_of(const OuterTrees& trees, OuterTree tree) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -9,11 +10,15 @@
 /// Helpers of both sides in a game about an aggregate.
 namespace gym::game {
 
-/// Slots of deltas, u32 big-endian each.
+/// Slots of deltas as a game has them. @pre below protocol::kSlotsMax.
 Bytes slots_of(std::span<const OuterDelta> deltas);
 std::vector<Digest> roots_of(std::span<const OuterDelta> deltas);
 /// How many are of the round before.
 std::uint32_t held_of(std::span<const OuterDelta> deltas);
+/// The deltas that were declared, as their tree was posted or as one's own list has it. Nothing
+/// where neither has the declared root.
+std::optional<std::vector<OuterDelta>> declared_deltas(std::span<const OuterDelta> own,
+                                                       const GameTranscript& transcript);
 /// The tensor roots that are the leaves of a tree.
 std::vector<Digest> leaves_of(const OuterTrees& trees, OuterTree tree);
 /// The chunk of a residual's tensor that has the elements of a row.

@@ -16,8 +16,10 @@
 /// Shared by the rules: libraries Frames, Descent and StepRecords of contracts/src/dispute.
 namespace gym::game::rules {
 
-/// Of a float, or of a slot in a list.
+/// Of a float.
 inline constexpr std::uint64_t kWordBytes = 4;
+/// Of a slot in a list: no other slots than workers' fit.
+inline constexpr std::uint64_t kSlotBytes = 2;
 
 /// Where a move leads, with the frames that it fixes.
 struct Step {
@@ -84,7 +86,7 @@ Result<std::uint64_t> claimed_in(const Cursor& c, const OpFrame& op, const Eleme
 
 std::uint64_t chunk_count(const dispute::Shape& shape);
 
-/// Number `position` of a list of u32, big-endian. @pre there is one.
+/// Number `position` of a list of slots. @pre there is one.
 std::uint32_t slot_at(ByteView slots, std::size_t position);
 /// An element of the residuals that were posted of a row. @errors kConflict, kMismatch,
 /// kOutOfRange.

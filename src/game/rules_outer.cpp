@@ -36,17 +36,16 @@ Result<engine::StepRecord> open_outer_record(ByteView bytes, const Digest& recor
     return record;
 }
 
-/// Slots of workers, one a delta, that ascend in either round.
-Status check_slots(ByteView slots, std::size_t deltas, std::size_t held) {
-    if (slots.size() / kWordBytes != deltas || slots.size() % kWordBytes != 0)
-        return fail(ErrorCode::kMalformed, "every delta has a slot");
-    for (std::size_t i = 0; i < deltas; ++i) {
-        const std::uint32_t slot = slot_at(slots, i);
-        if (slot >= protocol::kSlotsMax ||
-            (i > 0 && i != deltas - held && slot <= slot_at(slots, i - 1)))
-            return fail(ErrorCode::kMalformed, "slots are workers' and ascend");
-    }
-    return {};
+/// The number of deltas: they have slots that ascend in either round.
+Result<std::uint32_t> check_slots(ByteView slots, std::uint32_t held) {
+    const std::size_t deltas = slots.size() / kSlotBytes;
+    if (slots.empty() || slots.size() % kSlotBytes != 0 || deltas > program::kDeltasMax)
+        return fail(ErrorCode::kMalformed, "an aggregate has 1 to 1024 deltas with a slot each");
+    if (held > deltas) return fail(ErrorCode::kMalformed, "more deltas are held than there are");
+    for (std::size_t i = 1; i < deltas; ++i)
+        if (i != deltas - held && slot_at(slots, i) <= slot_at(slots, i - 1))
+            return fail(ErrorCode::kMalformed, "the slots of one round ascend");
+    return static_cast<std::uint32_t>(deltas);
 }
 
 Status check_facts(const OuterFrame& frame, const OuterFacts& facts) {
@@ -63,7 +62,7 @@ struct Round {
 
 /// That of the delta at stage `included`.
 Round round_of(const Cursor& c, const OuterFacts& facts) {
-    if (c.leaves == kHeldLeaves)
+    if (c.height == kHeldHeight)
         return {facts.previous_record, facts.previous_epoch_root, facts.previous_epoch_leaves};
     return {facts.round_record, facts.epoch_root, facts.epoch_leaves};
 }
@@ -135,7 +134,7 @@ Result<float> element_under(const ListedTensor& tensor, const OpFrame& op, std::
 
 std::uint32_t slot_at(ByteView slots, std::size_t position) {
     std::uint32_t slot = 0;
-    for (const std::uint8_t byte : slots.subspan(position * kWordBytes, kWordBytes))
+    for (const std::uint8_t byte : slots.subspan(position * kSlotBytes, kSlotBytes))
         slot = slot << 8 | byte;
     return slot;
 }
@@ -173,30 +172,19 @@ Result<Step> decide(const Cursor& c, const move::DeclareOuter& m) {
     const Digest facts_hash = hash_of(m.facts);
     GYM_CHECK(check_frame(c, facts_hash));
     GYM_TRY(const engine::StepRecord record, open_outer_record(m.record, m.facts.records_root));
-    if (m.deltas.empty() || m.deltas.size() > program::kDeltasMax)
-        return fail(ErrorCode::kMalformed, "an aggregate has 1 to 1024 deltas");
-    if (m.held > m.deltas.size())
-        return fail(ErrorCode::kMalformed, "more deltas are held than there are");
-    for (const Digest& delta : m.deltas)
-        GYM_CHECK(check_not_zero(delta));
-    const Digest deltas_root = commit::merkle_root(m.deltas);
-    if (engine::included_root(m.deltas.size(), m.held, deltas_root) != record.batch_root)
-        return fail(ErrorCode::kMismatch, "the deltas are not the record's");
-    GYM_CHECK(check_slots(m.slots, m.deltas.size(), m.held));
     OuterFrame frame;
+    GYM_TRY(frame.deltas, check_slots(m.slots, m.held));
+    if (engine::included_root(frame.deltas, m.held, m.root) != record.batch_root)
+        return fail(ErrorCode::kMismatch, "the deltas are not the record's");
     frame.facts = facts_hash;
     frame.program = m.facts.trace_root;
-    frame.deltas_root = deltas_root;
-    frame.deltas = static_cast<std::uint32_t>(m.deltas.size());
+    frame.deltas_root = m.root;
     frame.held = m.held;
     frame.slots = crypto::keccak256(m.slots);
     frame.state_root = *record.state_root;
-    Cursor next;
-    next.stage = Stage::kOuter;
+    GYM_TRY(Cursor next, root_of(Stage::kOuter, m.root, frame.deltas, hash_of(frame)));
+    GYM_CHECK(check_children(next, m.root, m.children, kAnswerLevelsMax));
     next.answered = true;
-    next.leaves = m.deltas.size();
-    next.node = deltas_root;
-    next.frame = hash_of(frame);
     return Step{next, std::nullopt, std::nullopt, frame};
 }
 
@@ -206,9 +194,11 @@ Result<Step> decide(const Cursor& c, const move::ShowIncluded& m) {
     GYM_TRY(const protocol::SignedCommitment shown, read_commitment(m.commitment));
     const protocol::UnitCommitment& says = shown.commitment;
     const Round round = round_of(c, m.facts);
-    if (says.kind != protocol::UnitKind::kTrain || says.slot != c.index ||
-        says.delta_root != c.node || says.round_record != round.record)
-        return fail(ErrorCode::kMismatch, "the commitment is not of the delta in this slot");
+    if (says.kind != protocol::UnitKind::kTrain || word_of(says.slot) != c.twin ||
+        says.round_record != round.record)
+        return fail(ErrorCode::kMismatch,
+                    "the commitment is not of this slot in the delta's round");
+    GYM_CHECK(commit::merkle_verify(c.node, {c.index, c.leaves}, says.delta_root, m.included));
     Cursor next = c;
     next.answered = true;
     next.node = tagged("gym.commitment.v1", m.commitment);
@@ -248,17 +238,17 @@ Result<Step> decide(const Cursor& c, const move::PickIncluded& m) {
     GYM_CHECK(check_frame(c, hash_of(m.frame)));
     if (crypto::keccak256(m.slots) != m.frame.slots)
         return fail(ErrorCode::kMismatch, "the slots are not those that were declared");
-    GYM_CHECK(
-        commit::merkle_verify(m.frame.deltas_root, {m.position, m.frame.deltas}, m.delta, m.path));
-    if (m.position >= m.slots.size() / kWordBytes)
+    if (m.position >= m.frame.deltas || m.position >= m.slots.size() / kSlotBytes)
         return fail(ErrorCode::kOutOfRange, "no delta has this position");
     if (m.frame.held > m.frame.deltas)
         return fail(ErrorCode::kOutOfRange, "more deltas are held than there are");
     Cursor next;
     next.stage = Stage::kIncluded;
-    if (m.position >= m.frame.deltas - m.frame.held) next.leaves = kHeldLeaves;
-    next.index = slot_at(m.slots, m.position);
-    next.node = m.delta;
+    if (m.position >= m.frame.deltas - m.frame.held) next.height = kHeldHeight;
+    next.index = m.position;
+    next.leaves = m.frame.deltas;
+    next.node = m.frame.deltas_root;
+    next.twin = word_of(slot_at(m.slots, m.position));
     next.frame = m.frame.facts;
     return Step{next};
 }

@@ -75,7 +75,7 @@ Result<Step> decide(const Cursor& c, const move::Answer& m) {
     // A chunk is answered with its bytes.
     if (c.height == 0 ||
         !is_one_of(c.stage, {Stage::kTrace, Stage::kState, Stage::kGradients, Stage::kPrimitives,
-                             Stage::kChunks, Stage::kOuterState}))
+                             Stage::kChunks, Stage::kOuter, Stage::kOuterState}))
         return wrong_stage(c);
     GYM_CHECK(check_children(c, c.node, m.children, kAnswerLevelsMax));
     Cursor next = c;
@@ -84,8 +84,9 @@ Result<Step> decide(const Cursor& c, const move::Answer& m) {
 }
 
 Result<Step> decide(const Cursor& c, const move::PickNode& m) {
-    if (!is_one_of(c.stage, {Stage::kSteps, Stage::kTrace, Stage::kState, Stage::kGradients,
-                             Stage::kPrimitives, Stage::kChunks, Stage::kOuterState}))
+    if (!is_one_of(c.stage,
+                   {Stage::kSteps, Stage::kTrace, Stage::kState, Stage::kGradients,
+                    Stage::kPrimitives, Stage::kChunks, Stage::kOuter, Stage::kOuterState}))
         return wrong_stage(c);
     const Pick& to = m.to;
     // Leaves have moves of their own, but chunks.

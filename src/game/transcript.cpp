@@ -53,11 +53,22 @@ void GameTranscript::note(const Cursor& at, const Move& move) {
     if (const auto* declared = std::get_if<move::DeclareOuter>(&move)) {
         record_ = declared->record;
         included_.clear();
-        const std::size_t timely = declared->deltas.size() - declared->held;
-        for (std::size_t i = 0; i < declared->deltas.size(); ++i)
+        const std::size_t deltas = declared->slots.size() / rules::kSlotBytes;
+        for (std::size_t i = 0; i < deltas; ++i)
             included_.push_back(
-                {rules::slot_at(declared->slots, i), declared->deltas[i], i >= timely});
+                {rules::slot_at(declared->slots, i), Digest(), i >= deltas - declared->held});
+        note_included(at_, declared->children);
     }
+    if (const auto* answer = std::get_if<move::Answer>(&move); answer && at.stage == Stage::kOuter)
+        note_included(at, answer->children);
+}
+
+void GameTranscript::note_included(const Cursor& answered, const std::vector<Digest>& children) {
+    if (answered.leaves == 1) included_[0].root = answered.node;
+    if (!rules::lists_leaves(answered, kAnswerLevelsMax)) return;
+    const std::uint64_t first = answered.index << answered.height;
+    for (std::size_t i = 0; i < children.size(); ++i)
+        included_[first + i].root = children[i];
 }
 
 }  // namespace gym::game

@@ -61,20 +61,11 @@ auto value_or_default(const Map& map, const Key& key) {
     return found == map.end() ? typename Map::mapped_type{} : found->second;
 }
 
-/// DisputeTable.ANSWER_BYTES_MAX, and OTHER_BYTES_MAX.
-constexpr std::size_t kAnswerBytesMax = 8192, kOtherBytesMax = 2048;
-
-/// Bytes of answers whose length depends on how many deltas an aggregate has.
-std::size_t payload_bytes(const Move& move) {
-    if (const auto* m = std::get_if<move::DeclareOuter>(&move))
-        return m->record.size() + Digest::kSize * m->deltas.size() + m->slots.size();
-    const auto* m = std::get_if<move::PostColumn>(&move);
-    return m == nullptr ? 0 : m->values.size();
-}
+/// DisputeTable.MOVE_BYTES_MAX.
+constexpr std::size_t kMoveBytesMax = 8192;
 
 bool has_too_much_data(const SentMove& sent) {
-    const std::size_t size = encode_call(sent).size();
-    return size > kAnswerBytesMax && size > payload_bytes(sent.move) + kOtherBytesMax;
+    return encode_call(sent).size() > kMoveBytesMax;
 }
 
 Error conflict(const std::string& what) {

@@ -12,13 +12,10 @@ import {Cursor, Finding, Frames, OpeningResult, Stage} from "./DisputeTypes.sol"
 abstract contract DisputeTable is DisputeBank {
     using Frames for Cursor;
 
-    /// @dev More than any move has but proofs, which are not logged, and answers whose length depends on how many deltas an aggregate
-    /// includes: 128 children with all that comes with them.
-    uint256 private constant ANSWER_BYTES_MAX = 8192;
+    /// @dev More than any move has but proofs, which are not logged: 128 children, or the values of a column, with all that comes with them.
+    uint256 private constant MOVE_BYTES_MAX = 8192;
     /// @dev Calldata of an opening, which all players have to read: with the longest paths it is less.
     uint256 private constant OPEN_BYTES_MAX = 4096;
-    /// @dev Of a longer answer, calldata beside what the rules look at.
-    uint256 private constant OTHER_BYTES_MAX = 2048;
     /// @dev Calldata of an answer beside its list or chunk, in bytes that are not zero.
     uint256 internal constant FRAME_BYTES = 512;
 
@@ -59,9 +56,7 @@ abstract contract DisputeTable is DisputeBank {
         internal
     {
         uint256 gasAtStart = gasleft();
-        if (msg.data.length > ANSWER_BYTES_MAX && msg.data.length > payload + OTHER_BYTES_MAX) {
-            revert TooMuchData(msg.data.length);
-        }
+        if (msg.data.length > MOVE_BYTES_MAX) revert TooMuchData(msg.data.length);
         Game storage g = _games[game];
         bytes32 unit = g.unit;
         address asserter = _units[unit].asserter;
@@ -76,7 +71,7 @@ abstract contract DisputeTable is DisputeBank {
     /// @dev A move of the challenger. A position that was answered before is not asked about again.
     function _challenge(bytes32 game, Cursor calldata cursor, address rules) internal {
         uint256 gasAtStart = gasleft();
-        if (msg.data.length > ANSWER_BYTES_MAX) revert TooMuchData(msg.data.length);
+        if (msg.data.length > MOVE_BYTES_MAX) revert TooMuchData(msg.data.length);
         Game storage g = _games[game];
         _takeTurn(game, g, cursor, Status.ChallengerMoves, g.challenger);
         _move(game, g, rules, false);

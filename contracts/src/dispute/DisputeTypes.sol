@@ -7,7 +7,8 @@ pragma solidity ^0.8.35;
 /// @param height Levels from the leaves up to the node. @param index Of the node among those of its height.
 /// @param leaves Of the whole tree. @param node The digest that is disputed.
 /// @param twin At STEPS the node of the states tree in the same place, at STEP the state after the step, at COLUMN keccak256 of the
-/// values once they are posted; else 0. (At INCLUDED `leaves` is 1 for a held delta, else 0.)
+/// values once they are posted; else 0. At INCLUDED the node is the root over the included deltas until the commitment to number `index` is
+/// shown, then that commitment's leaf; `height` is 1 if the delta is held, else 0; `twin` is its slot.
 /// At ROW `index` is the row's number within its parameter, `height` its place in its chunk, `leaves` the tensors of the outer state, `node` the
 /// leaf of the update's chunk, `twin` the root of the outer state until the row's residuals are posted, then keccak256 of these.
 /// @param frame keccak256 of what else is fixed: of (Facts' hash, states root) at STEPS, of StepFrame down to GRADIENTS, of OpFrame
@@ -71,7 +72,7 @@ struct OuterFacts {
 /// @notice An aggregate whose deltas are declared.
 /// @param facts keccak256 of the unit's OuterFacts. @param program The trace root. @param deltasRoot Over the included deltas' roots.
 /// @param deltas Their number. @param held How many, the last ones, are of the round before.
-/// @param slots keccak256 of theirs, four bytes each. @param stateRoot Over all parameters after the step,
+/// @param slots keccak256 of theirs, two bytes each. @param stateRoot Over all parameters after the step,
 /// then all tensors of momentumAfter. @param tree 0 until one is picked; then 1 the next base, 2 momentumAfter, 3 stateRoot.
 struct OuterFrame {
     bytes32 facts;
@@ -319,8 +320,8 @@ interface IDisputeErrors {
 
 /// @title Hashes of the arguments of moves
 library Frames {
-    /// @notice Leaves of a cursor at INCLUDED, if the delta is held.
-    uint64 internal constant HELD = 1;
+    /// @notice Height of a cursor at INCLUDED, if the delta is held.
+    uint8 internal constant HELD = 1;
 
     function hash(Cursor memory c) internal pure returns (bytes32) {
         return keccak256(abi.encode(c));

@@ -91,29 +91,33 @@ interface IDisputeMoves {
         bytes calldata content
     ) external;
 
-    /// @notice Opens an aggregate: its only step record, the included deltas' roots and the slots that they are from.
-    /// @param record Of step 0, behind the records root. @param deltas One root each; their tree is the record's batch root.
-    /// @param slots Four bytes each: ascending those of the round's deltas, then, also ascending, those of the held ones.
+    /// @notice Opens an aggregate: its only step record, the tree of the included deltas' roots, and the slots that they are from.
+    /// @param record Of step 0, behind the records root. @param root Over the included deltas' roots; with how many there are, and are held, it
+    /// gives the record's batch root. @param children Of the root, as an answer lists them.
+    /// @param slots One a delta, two bytes each: ascending those of the round's deltas, then, also ascending, those of the held ones.
     /// @param held How many deltas, the last ones, are of the round before.
     function declareOuter(
         bytes32 game,
         Cursor calldata cursor,
         OuterFacts calldata facts,
         bytes calldata record,
-        bytes32[] calldata deltas,
+        bytes32 root,
+        bytes32[] calldata children,
         bytes calldata slots,
         uint32 held
     ) external;
 
     /// @notice Shows the commitment that an included delta is from: of the round's epoch, or, if the delta is held, of the epoch before.
     /// @param index Of the commitment in its epoch. @param path From it to the epoch's root.
+    /// @param included From its delta root to the root over the included deltas.
     function showIncluded(
         bytes32 game,
         Cursor calldata cursor,
         OuterFacts calldata facts,
         uint32 index,
         bytes calldata commitment,
-        bytes32[] calldata path
+        bytes32[] calldata path,
+        bytes32[] calldata included
     ) external;
 
     /// @notice Posts the disputed element of every included delta, four bytes each as they are in the deltas.
@@ -189,16 +193,14 @@ interface IDisputeMoves {
         uint8 tree
     ) external;
 
-    /// @notice Asks for the commitment of an included delta. @param slots All that were declared.
-    /// @param position Of the delta among those that are included. @param delta Its root. @param path From it to the root over them.
+    /// @notice Asks for the commitment of an included delta, whose root the challenger need not know. @param slots All that were declared.
+    /// @param position Of the delta among those that are included.
     function pickIncluded(
         bytes32 game,
         Cursor calldata cursor,
         OuterFrame calldata frame,
         bytes calldata slots,
-        uint32 position,
-        bytes32 delta,
-        bytes32[] calldata path
+        uint32 position
     ) external;
 
     /// @notice Names the first tensor of the next base or outer state that differs. @param slot The parameter's state record; empty for the

@@ -120,7 +120,7 @@ contract OpeningRules {
     ) external view returns (Finding memory) {
         c.expect(Stage.INCLUDED, true);
         c.check(facts.hash());
-        bytes32 round = c.leaves == Frames.HELD ? facts.previousRecord : facts.roundRecord;
+        bytes32 round = c.height == Frames.HELD ? facts.previousRecord : facts.roundRecord;
         bool shown = Commitments.leaf(commitment) == c.node && record.hash() == round;
         if (!shown) revert IDisputeErrors.WrongFrame();
         return Finding(_signerFault(commitment, record, slot), 0, 0);

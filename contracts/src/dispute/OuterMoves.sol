@@ -36,11 +36,12 @@ abstract contract OuterMoves is DisputeTable {
         Cursor calldata cursor,
         OuterFacts calldata,
         bytes calldata record,
-        bytes32[] calldata deltas,
+        bytes32,
+        bytes32[] calldata children,
         bytes calldata slots,
         uint32
     ) external {
-        _answer(game, cursor, _OUTER, record.length + 32 * deltas.length + slots.length);
+        _answer(game, cursor, _OUTER, record.length + 32 * children.length + slots.length);
     }
 
     /// @inheritdoc IDisputeMoves
@@ -50,9 +51,11 @@ abstract contract OuterMoves is DisputeTable {
         OuterFacts calldata,
         uint32,
         bytes calldata commitment,
-        bytes32[] calldata path
+        bytes32[] calldata path,
+        bytes32[] calldata included
     ) external {
-        _answer(game, cursor, _OUTER, commitment.length + 32 * path.length);
+        uint256 paths = 32 * (path.length + included.length);
+        _answer(game, cursor, _OUTER, commitment.length + paths);
     }
 
     /// @inheritdoc IDisputeMoves
@@ -105,9 +108,7 @@ abstract contract OuterMoves is DisputeTable {
         Cursor calldata cursor,
         OuterFrame calldata,
         bytes calldata,
-        uint32,
-        bytes32,
-        bytes32[] calldata
+        uint32
     ) external {
         _challenge(game, cursor, _OUTER);
     }

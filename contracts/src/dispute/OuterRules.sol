@@ -34,7 +34,8 @@ contract OuterRules is UpdateRules {
     using Shapes for uint256;
 
     uint256 private constant FLOAT_BYTES = 4;
-    uint256 private constant SLOT_BYTES = 4;
+    /// @dev So many hold no slot but a worker's.
+    uint256 private constant SLOT_BYTES = 2;
     /// @dev Reasons to refuse a step record or a commitment.
     uint256 private constant NOT_STEP_0 = 0;
     uint256 private constant NUMBERS = 1;
@@ -42,8 +43,7 @@ contract OuterRules is UpdateRules {
     uint256 private constant ROOTS = 3;
     uint256 private constant KIND = 0;
     uint256 private constant SLOT = 1;
-    uint256 private constant DELTA = 2;
-    uint256 private constant ROUND = 3;
+    uint256 private constant ROUND = 2;
 
     /// @notice See IDisputeMoves.declareOuter.
     function declareOuter(
@@ -51,7 +51,8 @@ contract OuterRules is UpdateRules {
         Cursor calldata c,
         OuterFacts calldata facts,
         bytes calldata record,
-        bytes32[] calldata deltas,
+        bytes32 root,
+        bytes32[] calldata children,
         bytes calldata slots,
         uint32 held
     ) external view returns (Cursor memory next) {
@@ -59,15 +60,12 @@ contract OuterRules is UpdateRules {
         OuterFrame memory f;
         f.facts = facts.hash();
         c.check(f.facts);
-        StepRecord memory r = _record(facts.recordsRoot, record);
-        f.deltasRoot = _deltasRoot(deltas, held, r.batchRoot);
-        _checkSlots(slots, deltas.length, held);
-        (f.program, f.stateRoot) = (facts.traceRoot, r.stateRoot);
-        // At most DELTAS_MAX.
-        // forge-lint: disable-next-line(unsafe-typecast)
-        (f.deltas, f.held, f.slots) = (uint32(deltas.length), held, keccak256(slots));
-        (next.stage, next.answered, next.leaves) = (Stage.OUTER, true, f.deltas);
-        (next.node, next.frame) = (f.deltasRoot, f.hash());
+        (f.deltas, f.held, f.slots) = (_checkSlots(slots, held), held, keccak256(slots));
+        (f.deltasRoot, f.program) = (root, facts.traceRoot);
+        f.stateRoot = _checkRecord(facts.recordsRoot, record, f);
+        next = Descent.root(Stage.OUTER, root, f.deltas, f.hash());
+        Descent.answer(next, root, children, Descent.LEVELS_MAX);
+        next.answered = true;
     }
 
     /// @notice See IDisputeMoves.pickOuter.
@@ -99,18 +97,16 @@ contract OuterRules is UpdateRules {
         Cursor calldata c,
         OuterFrame calldata frame,
         bytes calldata slots,
-        uint32 position,
-        bytes32 delta,
-        bytes32[] calldata path
-    ) external view returns (Cursor memory next) {
+        uint32 position
+    ) external pure returns (Cursor memory next) {
         c.expect(Stage.OUTER, true);
         c.check(frame.hash());
         if (keccak256(slots) != frame.slots) revert IDisputeErrors.WrongFrame();
-        MerkleSha256.verify(frame.deltasRoot, position, frame.deltas, delta, path);
-        next.stage = Stage.INCLUDED;
-        next.index = uint64(BigEndian.number(slots, SLOT_BYTES * uint256(position), SLOT_BYTES));
-        if (position >= frame.deltas - frame.held) next.leaves = Frames.HELD;
-        (next.node, next.frame) = (delta, frame.facts);
+        if (position >= frame.deltas) revert MerkleSha256.LeafOutside(position, frame.deltas);
+        (next.stage, next.index, next.leaves) = (Stage.INCLUDED, position, frame.deltas);
+        next.twin = bytes32(BigEndian.number(slots, SLOT_BYTES * uint256(position), SLOT_BYTES));
+        if (position >= frame.deltas - frame.held) next.height = Frames.HELD;
+        (next.node, next.frame) = (frame.deltasRoot, frame.facts);
     }
 
     /// @notice See IDisputeMoves.showIncluded.
@@ -120,24 +116,18 @@ contract OuterRules is UpdateRules {
         OuterFacts calldata facts,
         uint32 index,
         bytes calldata commitment,
-        bytes32[] calldata path
+        bytes32[] calldata path,
+        bytes32[] calldata included
     ) external view returns (Cursor memory next) {
         c.expect(Stage.INCLUDED, false);
         c.check(facts.hash());
-        Commitment memory shown = Commitments.read(commitment);
-        if (shown.kind != Commitments.TRAIN) revert IDisputeErrors.BadRecord(KIND);
-        if (shown.slot != c.index) revert IDisputeErrors.BadRecord(SLOT);
-        if (shown.deltaRoot != c.node) revert IDisputeErrors.BadRecord(DELTA);
-        bool held = c.leaves == Frames.HELD;
-        bytes32 round = held ? facts.previousRecord : facts.roundRecord;
-        if (shown.roundRecord != round) revert IDisputeErrors.BadRecord(ROUND);
-        bytes32 leaf = Commitments.leaf(commitment);
-        (bytes32 root, uint32 leaves) = held
+        _checkIncluded(c, facts, commitment, included);
+        next = c;
+        (next.answered, next.node) = (true, Commitments.leaf(commitment));
+        (bytes32 root, uint32 leaves) = c.height == Frames.HELD
             ? (facts.previousEpochRoot, facts.previousEpochLeaves)
             : (facts.epochRoot, facts.epochLeaves);
-        MerkleSha256.verify(root, index, leaves, leaf, path);
-        next = c;
-        (next.answered, next.node) = (true, leaf);
+        MerkleSha256.verify(root, index, leaves, next.node, path);
     }
 
     /// @notice See IDisputeMoves.pickOuterTensor.
@@ -197,6 +187,21 @@ contract OuterRules is UpdateRules {
         (next.answered, next.twin) = (true, keccak256(values));
     }
 
+    /// @dev A commitment of the slot's worker in the delta's round, to the delta in the cursor's place.
+    function _checkIncluded(
+        Cursor calldata c,
+        OuterFacts calldata facts,
+        bytes calldata commitment,
+        bytes32[] calldata included
+    ) private view {
+        Commitment memory shown = Commitments.read(commitment);
+        if (shown.kind != Commitments.TRAIN) revert IDisputeErrors.BadRecord(KIND);
+        if (shown.slot != uint256(c.twin)) revert IDisputeErrors.BadRecord(SLOT);
+        bytes32 round = c.height == Frames.HELD ? facts.previousRecord : facts.roundRecord;
+        if (shown.roundRecord != round) revert IDisputeErrors.BadRecord(ROUND);
+        MerkleSha256.verify(c.node, c.index, c.leaves, shown.deltaRoot, included);
+    }
+
     /// @dev The bits of an element in the chunk that was posted. The update has bytes, which no column makes.
     function _inChunk(Cursor calldata c, OpFrame calldata op, uint256 element, bytes calldata chunk)
         private
@@ -235,52 +240,56 @@ contract OuterRules is UpdateRules {
         }
     }
 
-    /// @dev The only record of an aggregate: a step that has an outcome and no numbers.
-    function _record(bytes32 link, bytes calldata data) private pure returns (StepRecord memory r) {
-        r = StepRecords.open(data, 0, link);
+    /// @dev The only record of an aggregate: a step that has an outcome and no numbers, made from the frame's deltas. Their number is hashed
+    /// with their tree: else a list with inner nodes or absent leaves, which no one can open, would have the same root. So is how many are held,
+    /// as it decides what each counts. @return Its state root.
+    function _checkRecord(bytes32 link, bytes calldata data, OuterFrame memory f)
+        private
+        pure
+        returns (bytes32)
+    {
+        StepRecord memory r = StepRecords.open(data, 0, link);
         if (r.step != 0) revert IDisputeErrors.BadRecord(NOT_STEP_0);
         if (r.lossBits | r.gradNormBits != 0) revert IDisputeErrors.BadRecord(NUMBERS);
         if (r.skipped) revert IDisputeErrors.BadRecord(SKIPPED);
         if (r.hasGradientRoot || !r.hasStateRoot) revert IDisputeErrors.BadRecord(ROOTS);
         Frames.nonZero(r.stateRoot);
+        bytes32 computed =
+            sha256(abi.encodePacked("gym.included.v2", f.deltas, f.held, f.deltasRoot));
+        if (computed != r.batchRoot) revert MerkleSha256.RootMismatch(computed, r.batchRoot);
+        return r.stateRoot;
     }
 
-    /// @dev The deltas are those of the record. Their number is hashed with their tree: else a list with inner nodes or absent leaves, which
-    /// no one can open, would have the same root. So is how many are held, as it decides what each counts. @return root Of their tree.
-    function _deltasRoot(bytes32[] calldata deltas, uint32 held, bytes32 batchRoot)
-        private
-        view
-        returns (bytes32 root)
-    {
-        uint256 count = deltas.length;
-        if (count == 0 || count > OuterStep.DELTAS_MAX) revert IDisputeErrors.Malformed(count);
-        if (held > count) revert IDisputeErrors.Malformed(held);
-        for (uint256 i = 0; i < count; ++i) {
-            Frames.nonZero(deltas[i]);
-        }
-        root = MerkleSha256.fold(deltas, MerkleSha256.depthOf(count), 0);
+    /// @dev One slot a delta, none twice in one round. @return count Of them.
+    function _checkSlots(bytes calldata slots, uint256 held) private pure returns (uint32 count) {
+        uint256 length = slots.length;
+        bool legal =
+            length != 0 && length % SLOT_BYTES == 0 && length <= SLOT_BYTES * OuterStep.DELTAS_MAX;
+        if (!legal) revert IDisputeErrors.Malformed(length);
         // At most DELTAS_MAX.
         // forge-lint: disable-next-line(unsafe-typecast)
-        bytes32 computed = sha256(abi.encodePacked("gym.included.v2", uint32(count), held, root));
-        if (computed != batchRoot) revert MerkleSha256.RootMismatch(computed, batchRoot);
-    }
-
-    /// @dev Workers' slots, none twice in one round.
-    function _checkSlots(bytes calldata slots, uint256 count, uint256 held) private pure {
-        if (slots.length != SLOT_BYTES * count) revert IDisputeErrors.Malformed(slots.length);
+        count = uint32(length / SLOT_BYTES);
+        if (held > count) revert IDisputeErrors.Malformed(held);
         uint256 first = SLOT_BYTES * (count - held);
-        _checkAscending(slots, 0, first);
-        _checkAscending(slots, first, slots.length);
+        _checkAscending(slots[:first], 0);
+        _checkAscending(slots[first:], first);
     }
 
-    /// @dev Slots of one round, from one offset up to another.
-    function _checkAscending(bytes calldata slots, uint256 offset, uint256 end) private pure {
-        uint256 least = 0;
-        for (; offset < end; offset += SLOT_BYTES) {
-            uint256 slot = BigEndian.number(slots, offset, SLOT_BYTES);
-            bool legal = slot >= least && slot < Commitments.WORKERS_SLOTS;
-            if (!legal) revert IDisputeErrors.Malformed(offset);
-            least = slot + 1;
+    /// @dev Slots of one round. @param offset Of them among all.
+    function _checkAscending(bytes calldata slots, uint256 offset) private pure {
+        uint256 wrong = type(uint256).max;
+        assembly ("memory-safe") {
+            let end := add(slots.offset, slots.length)
+            let least := 0
+            for { let at := slots.offset } lt(at, end) { at := add(at, 2) } {
+                let slot := shr(240, calldataload(at))
+                if lt(slot, least) {
+                    wrong := sub(at, slots.offset)
+                    break
+                }
+                least := add(slot, 1)
+            }
         }
+        if (wrong != type(uint256).max) revert IDisputeErrors.Malformed(offset + wrong);
     }
 }

@@ -68,7 +68,7 @@ contract TreeRules {
         returns (Cursor memory next)
     {
         bool tree = c.stage == Stage.TRACE || c.stage == Stage.STATE || c.stage == Stage.GRADIENTS
-            || c.stage == Stage.PRIMITIVES || c.stage == Stage.CHUNKS
+            || c.stage == Stage.PRIMITIVES || c.stage == Stage.CHUNKS || c.stage == Stage.OUTER
             || c.stage == Stage.OUTER_STATE;
         // A chunk is answered with its bytes.
         if (!tree || c.height == 0) revert IDisputeErrors.WrongStage(c.stage);
@@ -85,7 +85,7 @@ contract TreeRules {
     {
         bool tree = c.stage == Stage.STEPS || c.stage == Stage.TRACE || c.stage == Stage.STATE
             || c.stage == Stage.GRADIENTS || c.stage == Stage.PRIMITIVES || c.stage == Stage.CHUNKS
-            || c.stage == Stage.OUTER_STATE;
+            || c.stage == Stage.OUTER || c.stage == Stage.OUTER_STATE;
         if (!tree) revert IDisputeErrors.WrongStage(c.stage);
         // Leaves have moves of their own, but chunks.
         bool leaf = to.path.length == c.height;

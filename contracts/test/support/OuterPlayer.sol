@@ -40,10 +40,11 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
         OuterPlay calldata p,
         uint32 index,
         bytes calldata commitment,
-        bytes32[] calldata path
+        bytes32[] calldata path,
+        bytes32[] calldata included
     ) external {
         vm.prank(_asserter);
-        _game.showIncluded(p.id, p.c, _outerFacts, index, commitment, path);
+        _game.showIncluded(p.id, p.c, _outerFacts, index, commitment, path, included);
     }
 
     function _beginOuter(address challenger, bytes32 salt) internal returns (OuterPlay memory p) {
@@ -97,7 +98,7 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
     function _planOuterAnswer(OuterPlay memory p, OuterRun memory a) internal {
         (_mover, _ruler) = (_asserter, address(_outer));
         if (p.c.stage == Stage.UNIT) return _planDeclareOuter(p, a);
-        if (p.c.stage == Stage.INCLUDED) return _planShow(p);
+        if (p.c.stage == Stage.INCLUDED) return _planShow(p, a);
         if (p.c.stage == Stage.COLUMN) {
             _name = "postColumn";
             if (p.values.length == 0) p.values = _columnOf(p, a);
@@ -118,9 +119,22 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
         _name = "declareOuter";
         p.frame = _frameOf(a);
         bytes32[] memory deltas = DisputeTrees.tensorRoots(a.deltas);
-        _call = abi.encodeCall(
+        _call = _declaration(p, a.record, deltas, _packed(a.slots), a.held);
+    }
+
+    function _declaration(
+        OuterPlay memory p,
+        bytes memory record,
+        bytes32[] memory deltas,
+        bytes memory slots,
+        uint32 held
+    ) internal view returns (bytes memory) {
+        bytes32[] memory children =
+            DisputeTrees.children(deltas, DisputeTrees.depthOf(deltas.length), 0, 7);
+        bytes32 root = DisputeTrees.root(deltas);
+        return abi.encodeCall(
             IDisputeMoves.declareOuter,
-            (p.id, p.c, _outerFacts, a.record, deltas, _packed(a.slots), a.held)
+            (p.id, p.c, _outerFacts, record, root, children, slots, held)
         );
     }
 
@@ -138,10 +152,10 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
         });
     }
 
-    function _planShow(OuterPlay memory p) private {
+    function _planShow(OuterPlay memory p, OuterRun memory a) private {
         _name = "showIncluded";
-        uint32 slot = uint32(p.c.index);
-        bytes32[] memory leaves = p.c.leaves == 1 ? _leavesBefore : _leaves;
+        uint32 slot = a.slots[p.c.index];
+        bytes32[] memory leaves = p.c.height == Frames.HELD ? _leavesBefore : _leaves;
         _call = abi.encodeCall(
             IDisputeMoves.showIncluded,
             (
@@ -150,9 +164,15 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
                 _outerFacts,
                 _placeOf[slot],
                 _posted[slot],
-                DisputeTrees.path(leaves, _placeOf[slot])
+                DisputeTrees.path(leaves, _placeOf[slot]),
+                _pathOf(a, p.c.index)
             )
         );
+    }
+
+    /// From an included delta's root to the root over them.
+    function _pathOf(OuterRun memory r, uint256 i) internal pure returns (bytes32[] memory) {
+        return DisputeTrees.path(DisputeTrees.tensorRoots(r.deltas), i);
     }
 
     function _planOuterTensorAnswer(OuterPlay memory p, Tensor memory t) private {
@@ -211,11 +231,8 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
 
     function _planIncluded(OuterPlay memory p, OuterRun memory a, uint256 i) internal {
         (_mover, _ruler, _name) = (p.challenger, address(_outer), "pickIncluded");
-        bytes32[] memory deltas = DisputeTrees.tensorRoots(a.deltas);
-        bytes32[] memory path = DisputeTrees.path(deltas, i);
         _call = abi.encodeCall(
-            IDisputeMoves.pickIncluded,
-            (p.id, p.c, p.frame, _packed(a.slots), uint32(i), deltas[i], path)
+            IDisputeMoves.pickIncluded, (p.id, p.c, p.frame, _packed(a.slots), uint32(i))
         );
     }
 
@@ -229,7 +246,7 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
                 (shown, slot) = (signed, _slotOf(i));
             }
         }
-        bytes memory record = p.c.leaves == 1 ? _recordBefore : _record;
+        bytes memory record = p.c.height == Frames.HELD ? _recordBefore : _record;
         _call = abi.encodeCall(
             IDisputeMoves.proveSigner, (p.id, p.c, _outerFacts, record, slot, shown)
         );
@@ -305,7 +322,7 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
         proof.slot = DisputeProgram.slotProof(p.op.primitive);
         uint256 offset = 16 + 1200 * uint256(p.op.primitive) + 4 * p.c.index;
         proof.delta = _tensorProof(a.deltas[position], offset, 4);
-        proof.delta.path = DisputeTrees.path(DisputeTrees.tensorRoots(a.deltas), position);
+        proof.delta.path = _pathOf(a, position);
     }
 
     function _outerProof(OuterPlay memory p, OuterRun memory a)
@@ -370,7 +387,7 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
 
     function _packed(uint32[] memory slots) internal pure returns (bytes memory data) {
         for (uint256 i = 0; i < slots.length; ++i) {
-            data = abi.encodePacked(data, slots[i]);
+            data = abi.encodePacked(data, uint16(slots[i]));
         }
     }
 

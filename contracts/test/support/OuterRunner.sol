@@ -59,8 +59,11 @@ contract OuterRunner {
 
     function recordOf(OuterRun memory r) public pure returns (bytes memory) {
         bytes32 batch = batchRoot(DisputeTrees.tensorRoots(r.deltas), r.held);
-        bytes memory head = abi.encodePacked(uint64(0), batch, uint64(0), uint8(0), uint8(1));
-        return abi.encodePacked(head, DisputeTrees.root(r.state));
+        return recordWith(batch, DisputeTrees.root(r.state));
+    }
+
+    function recordWith(bytes32 batch, bytes32 stateRoot) public pure returns (bytes memory) {
+        return abi.encodePacked(uint64(0), batch, uint64(0), uint8(0), uint8(1), stateRoot);
     }
 
     /// Of the record of an aggregate that was made from these.

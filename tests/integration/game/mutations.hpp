@@ -124,8 +124,7 @@ template <class M>
 void reseal_outer(Rng& rng, Cursor& c, M& m) {
     constexpr std::size_t kBatchRootAt = 8;
     if constexpr (std::same_as<M, move::DeclareOuter>) {
-        const Digest root =
-            engine::included_root(m.deltas.size(), m.held, commit::merkle_root(m.deltas));
+        const Digest root = engine::included_root(m.slots.size() / 2, m.held, m.root);
         if (rng() % 2 == 0 && m.record.size() >= kBatchRootAt + Digest::kSize)
             std::ranges::copy(root.data, m.record.begin() + kBatchRootAt);
         commit::Hasher hasher;
@@ -160,17 +159,17 @@ void reseal_outer(Rng& rng, Cursor& c, M& m) {
 
 /// Another list with the same tree, of which contracts know that it is not the record's.
 inline void refold(Rng& rng, move::DeclareOuter& m) {
-    std::vector<Digest>& list = m.deltas;
+    std::vector<Digest>& list = m.children;
     if (rng() % 2 == 0) {
         list.push_back(commit::absent_leaf());
-        m.slots.insert(m.slots.end(), {0, 0, 0xff, 0xff});
+        m.slots.insert(m.slots.end(), {0xff, 0xff});
         return;
     }
     for (std::size_t i = 0; 2 * i < list.size(); ++i)
         list[i] = commit::merkle_node(
             list[2 * i], 2 * i + 1 < list.size() ? list[2 * i + 1] : commit::absent_leaf());
     list.resize((list.size() + 1) / 2);
-    m.slots.resize(4 * list.size());
+    m.slots.resize(2 * list.size());
 }
 
 /// A case with one or two things changed; sometimes at once visible, sometimes not.

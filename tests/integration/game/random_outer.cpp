@@ -18,7 +18,7 @@ constexpr std::uint64_t kEndings = 4;
 Bytes slots_of(const std::vector<OuterDelta>& deltas) {
     Bytes slots;
     for (const OuterDelta& delta : deltas)
-        for (int shift = 24; shift >= 0; shift -= 8)
+        for (int shift = 8; shift >= 0; shift -= 8)
             slots.push_back(static_cast<std::uint8_t>(delta.slot >> shift));
     return slots;
 }
@@ -155,8 +155,12 @@ void RandomOuter::declare() {
     says.delta_root = commit::merkle_root(trees_.momentum);
     const OuterFacts facts = outer_facts_of(says, unit_.sample.record, unit_.sample.epoch_roots());
     transcript_.emplace(facts, start_of(random_digest(rng_), facts));
-    move(move::DeclareOuter{facts, engine::encode_step_record(record), roots_of(deltas_),
-                            slots_of(deltas_), held()});
+    const MerkleTree tree(roots_of(deltas_));
+    const Cursor outer{.stage = Stage::kOuter,
+                       .height = static_cast<std::uint8_t>(commit::tree_depth(deltas_.size()))};
+    move(move::DeclareOuter{facts, engine::encode_step_record(record), tree.root(),
+                            children_of(tree, outer), slots_of(deltas_), held()});
+    if (below(3) == 0) descend(tree, below(deltas_.size()), false);
 }
 
 std::vector<Case> RandomOuter::play() {
@@ -173,8 +177,7 @@ std::vector<Case> RandomOuter::play() {
 void RandomOuter::prove_signer() {
     const std::vector<Digest> roots = roots_of(deltas_);
     const auto position = static_cast<std::uint32_t>(below(roots.size()));
-    move(move::PickIncluded{frame(), slots_of(deltas_), position, roots[position],
-                            must(commit::merkle_prove(roots, position))});
+    move(move::PickIncluded{frame(), slots_of(deltas_), position});
     const bool held = deltas_[position].held;
     const auto& shown = epoch(held);
     std::vector<Digest> all;
@@ -184,7 +187,8 @@ void RandomOuter::prove_signer() {
         if (shown[i].commitment.delta_root == roots[position]) index = i;
     }
     move(move::ShowIncluded{transcript_->outer_facts(), index, protocol::encode(shown[index]),
-                            must(commit::merkle_prove(all, index))});
+                            must(commit::merkle_prove(all, index)),
+                            must(commit::merkle_prove(roots, position))});
     const protocol::RoundRecord& record = held ? unit_.sample.previous : unit_.sample.record;
     cases_.push_back(
         {transcript_->at(),

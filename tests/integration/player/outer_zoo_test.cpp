@@ -88,6 +88,28 @@ TEST_F(OuterZoo, ADeltaThatNobodyCommittedTo) {
     expect_lost_by_clock();
 }
 
+TEST_F(OuterZoo, ALeafThatNobodyCanOpen) {
+    lie(coordinator_).lie_about_leaf(1, engine::testing::seed_of("no delta"));
+    commit();
+    expect_lost_by_clock();
+}
+
+TEST_F(OuterZoo, ASlotTwice) {
+    Liar& liar = lie(coordinator_);
+    liar.list = sample_.included;
+    liar.list->at(1) = liar.list->at(0);
+    commit();
+    expect_lost_by_clock();
+}
+
+TEST_F(OuterZoo, SlotsThatDoNotAscend) {
+    Liar& liar = lie(coordinator_);
+    liar.list = sample_.included;
+    std::swap(liar.list->at(1), liar.list->at(2));
+    commit();
+    expect_lost_by_clock();
+}
+
 TEST_F(OuterZoo, ACommitmentThatIsNoWorkers) {
     // The coordinator posts the epoch's root: it can put anything under it.
     const std::uint32_t slot = sample_.included[1].slot;
@@ -131,6 +153,16 @@ TEST_F(HeldZoo, AHeldDeltaThatIsCalledTheRounds) {
     liar.list->at(3).held = false;
     std::swap(liar.list->at(3), liar.list->at(2));
     std::swap(liar.list->at(2), liar.list->at(1));
+    commit();
+    expect_lost_by_clock();
+}
+
+TEST_F(HeldZoo, TooHighAHeldCount) {
+    Liar& liar = lie(coordinator_);
+    liar.list = sample_.included;
+    liar.list->at(2).held = true;
+    std::ranges::sort(*liar.list, {},
+                      [](const game::OuterDelta& one) { return std::pair(one.held, one.slot); });
     commit();
     expect_lost_by_clock();
 }

@@ -108,7 +108,12 @@ void UnitLibrary::make_other_list(UnitKind& kind, Outer& outer, std::mt19937_64&
             [&](const protocol::SignedCommitment& one) { return one.commitment.slot == slot; });
         return OuterDelta{slot, found->commitment.delta_root, held};
     };
-    switch (rng() % 5) {
+    switch (rng() % 6) {
+        case 5:
+            kind.what = "a leaf that nobody can open";
+            kind.outer_liar->lie_about_leaf(rng() % list.size(),
+                                            engine::testing::seed_of("no delta"));
+            return;
         case 0:
             kind.what = "a delta that nobody committed to";
             list[rng() % list.size()].root = outer.unknown;

@@ -32,10 +32,10 @@ TEST(Calldata, IsWhatTheContractsTake) {
     const move::PickLeaf leaf{sample_step(), {10, 11}, sample_pick(), {70, {1, 2}, {filled(71)}}};
     EXPECT_EQ(hash_of_call(leaf),
               "0x26b0bda854e24ffedcdb4431f50a894da7e7b9923632c1ffb3192f02a379e7ce");
-    const move::DeclareOuter declare{
-        sample_outer_facts(), {1, 2}, {filled(60), filled(61)}, {0, 0, 0, 1, 0, 0, 0, 2}, 1};
+    const move::DeclareOuter declare{sample_outer_facts(),     {1, 2},       filled(59),
+                                     {filled(60), filled(61)}, {0, 1, 0, 2}, 1};
     EXPECT_EQ(hash_of_call(declare),
-              "0xca2a7ab65cb79d5e836e44ecda97839adc6609acd82f405593e7ef2ac3cb6933");
+              "0x5d68a2127a5088cde2ef72545faa667f0001a43102016001e543558afb550492");
     EXPECT_EQ(hash_of_call(move::PickElement{sample_op(), sample_outer(), 99, {13}}),
               "0x856c9807e491f2be327e98a8154fb9827e51f86886178764242f6321e81ccfbf");
     const move::ProveColumn column{

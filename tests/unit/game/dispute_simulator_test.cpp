@@ -6,6 +6,7 @@
 #include "gym/engine/record.hpp"
 #include "gym/game/evidence.hpp"
 #include "move_samples.hpp"
+#include "posted_tree.hpp"
 
 // Money and time, without a move: tests/integration/game/dispute_simulator_test.cpp compares the
 // whole with the contracts, tests/sim/dispute plays on it.
@@ -194,9 +195,11 @@ TEST_F(DisputeSimulatorTest, AnAggregateMayIncludeManyDeltas) {
         Bytes slots;
         for (std::size_t i = 0; i < deltas; ++i)
             slots.insert(slots.end(),
-                         {0, 0, static_cast<std::uint8_t>(i >> 8), static_cast<std::uint8_t>(i)});
+                         {static_cast<std::uint8_t>(i >> 8), static_cast<std::uint8_t>(i)});
         engine::StepRecord step;
-        step.batch_root = engine::included_root(deltas, held, commit::merkle_root(roots));
+        const commit::MerkleTree tree(roots);
+        const NodePlace root{commit::tree_depth(deltas), 0};
+        step.batch_root = engine::included_root(deltas, held, tree.root());
         step.state_root = filled(4);
         OuterFacts facts = testing::sample_outer_facts();
         facts.records_root = engine::records_root({&step, 1});
@@ -208,7 +211,8 @@ TEST_F(DisputeSimulatorTest, AnAggregateMayIncludeManyDeltas) {
         return simulator_.play(
             by(kAsserter),
             {id_of(kFirst), start_of(unit_.unit, unit_.facts),
-             move::DeclareOuter{facts, engine::encode_step_record(step), roots, slots, held}});
+             move::DeclareOuter{facts, engine::encode_step_record(step), tree.root(),
+                                answer_to(tree, root, kAnswerLevelsMax), slots, held}});
     };
     for (const std::size_t deltas : {1U, 300U, 1024U}) {
         const Status played = play_with(deltas, static_cast<std::uint32_t>(deltas / 2));

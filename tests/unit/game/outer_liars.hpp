@@ -16,15 +16,27 @@ class OuterLiar final : public OuterWork {
     std::optional<std::vector<OuterDelta>> list;  ///< what it says was included
     std::optional<OuterTrees> trees;
     std::map<std::pair<OuterTree, std::uint32_t>, dispute::TracedTensor> tensors;
-    std::optional<Bytes> values;               ///< of whichever column is asked for
-    std::optional<std::vector<Digest>> joint;  ///< tensors under its record's state root
+    std::optional<Bytes> values;                       ///< of whichever column is asked for
+    std::optional<std::vector<Digest>> joint;          ///< tensors under its record's state root
+    std::optional<std::vector<Digest>> posted_leaves;  ///< of the tree of what it includes
     std::vector<protocol::SignedCommitment> known_epoch, known_previous;
 
     /// A copy of the honest run's roots, to be changed.
     OuterTrees& lie_about_roots() {
-        const OuterTrees& right = *must(work_.run(included()));
-        if (!trees) trees = right;
+        if (!trees || !posted_leaves) {
+            const OuterTrees& right = *must(work_.run(included()));
+            if (!trees) trees = right;
+        }
         return *trees;
+    }
+    /// Another leaf than the root of one of its deltas.
+    void lie_about_leaf(std::size_t position, const Digest& leaf) {
+        OuterTrees& roots = lie_about_roots();
+        posted_leaves.emplace();
+        for (const OuterDelta& delta : included())
+            posted_leaves->push_back(delta.root);
+        posted_leaves->at(position) = leaf;
+        roots.deltas_root = commit::merkle_root(*posted_leaves);
     }
     /// Changes bytes of a tensor, and all roots above it.
     void lie_about(OuterTree tree, std::uint32_t parameter, std::uint64_t byte,
@@ -85,6 +97,7 @@ class OuterLiar final : public OuterWork {
         return list ? *list : work_.included();
     }
     Result<const OuterTrees*> run(std::span<const OuterDelta> deltas) override {
+        if (posted_leaves) return &*trees;
         GYM_TRY(const OuterTrees* right, work_.run(deltas));
         return trees ? &*trees : right;
     }
@@ -107,6 +120,12 @@ class OuterLiar final : public OuterWork {
 
     Player player() {
         return [this](const GameTranscript& transcript) -> Result<Move> {
+            if (posted_leaves && transcript.at().stage == Stage::kUnit)
+                return declaration(transcript);
+            if (posted_leaves && transcript.at().stage == Stage::kOuter)
+                return Move(move::Answer{answer_to(commit::MerkleTree(*posted_leaves),
+                                                   {transcript.at().height, transcript.at().index},
+                                                   kAnswerLevelsMax)});
             const bool of_joint = joint && transcript.at().stage == Stage::kOuterState &&
                                   transcript.outer()->tree == OuterTree::kBoth;
             if (!of_joint) return plan_answer(*this, transcript);
@@ -117,6 +136,27 @@ class OuterLiar final : public OuterWork {
     }
 
   private:
+    Move declaration(const GameTranscript& transcript) {
+        const commit::MerkleTree tree(*posted_leaves);
+        const auto held =
+            static_cast<std::uint32_t>(std::ranges::count(included(), true, &OuterDelta::held));
+        engine::StepRecord record;
+        record.batch_root = engine::included_root(posted_leaves->size(), held, tree.root());
+        record.state_root = trees->state_root;
+        Bytes slots;
+        for (const OuterDelta& delta : included()) {
+            slots.push_back(static_cast<std::uint8_t>(delta.slot >> 8));
+            slots.push_back(static_cast<std::uint8_t>(delta.slot));
+        }
+        return move::DeclareOuter{
+            transcript.outer_facts(),
+            engine::encode_step_record(record),
+            tree.root(),
+            answer_to(tree, {commit::tree_depth(tree.leaf_count()), 0}, kAnswerLevelsMax),
+            slots,
+            held};
+    }
+
     OuterWork& work_;
 };
 

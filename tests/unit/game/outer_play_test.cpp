@@ -166,6 +166,58 @@ TEST_P(OuterGames, ADeltaThatNobodyCommittedToCannotBeShown) {
     expect_silence(list);
 }
 
+/// It is posted, so the challenger knows the place of what it cannot open itself.
+TEST_P(OuterGames, ALeafThatNobodyCanOpenCannotBeShown) {
+    for (std::size_t i = 0; i < sample_.included.size(); ++i) {
+        OuterLiar liar(*asserter_);
+        liar.lie_about_leaf(i, i == 0 ? commit::absent_leaf() : random_digest());
+        const Outcome outcome = play(liar);
+        EXPECT_EQ(outcome.end, Outcome::End::kAsserterSilent) << outcome.reason.message;
+        EXPECT_EQ(outcome.moves, "declareOuter pickIncluded ");
+    }
+}
+
+/// Of a list that is not posted whole, it goes down to the first leaf that is not in its own.
+TEST_P(OuterGames, ALeafOfALongListThatNobodyCanOpenCannotBeShown) {
+    OuterLiar liar(*asserter_), long_list(*honest_);
+    (void)liar.lie_about_roots();
+    liar.list.emplace();
+    for (std::uint32_t slot = 0; slot < 200; ++slot)
+        liar.list->push_back({slot, random_digest()});
+    long_list.list = liar.list;
+    liar.posted_leaves.emplace();
+    liar.lie_about_leaf(147, random_digest());
+    const Outcome outcome =
+        testing::play(testing::transcript_of(sample_.facts(liar)), liar.player(),
+                      testing::challenger_of(long_list), &sample_.domain);
+    EXPECT_EQ(outcome.end, Outcome::End::kAsserterSilent) << outcome.reason.message;
+    EXPECT_EQ(outcome.moves, "declareOuter pick answer pickIncluded ");
+}
+
+TEST_P(OuterGames, AListWhoseSlotsDoNotAscendCannotBeDeclared) {
+    const auto expect_nothing = [&](const std::vector<OuterDelta>& list) {
+        OuterLiar liar(*asserter_);
+        liar.list = list;
+        const Outcome outcome = play(liar);
+        EXPECT_EQ(outcome.end, Outcome::End::kAsserterSilent) << outcome.reason.message;
+        EXPECT_EQ(outcome.moves, "");
+    };
+    std::vector<OuterDelta> list = sample_.included;
+    list[1] = list[0];
+    expect_nothing(list);
+    list = sample_.included;
+    std::swap(list[1], list[2]);
+    expect_nothing(list);
+}
+
+TEST_P(OuterGames, TooHighAHeldCountIsADeltaThatCannotBeShown) {
+    std::vector<OuterDelta> list = sample_.included;
+    list[2].held = true;
+    std::ranges::sort(list, {},
+                      [](const OuterDelta& one) { return std::pair(one.held, one.slot); });
+    expect_silence(list);
+}
+
 /// A commitment counts for the round that it names.
 TEST_P(OuterGames, ADeltaOfAnotherRoundThanIsSaidCannotBeShown) {
     std::vector<OuterDelta> list = sample_.included;
@@ -263,24 +315,24 @@ TEST_P(OuterGames, AListWithTheSameTreeIsNotTheCommittedOne) {
     const GameTranscript transcript = testing::transcript_of(sample_.facts(*asserter_));
     const auto right = std::get<move::DeclareOuter>(must(plan_answer(*asserter_, transcript)));
     const auto declare = [&](const std::vector<Digest>& deltas) {
-        EXPECT_EQ(commit::merkle_root(deltas), commit::merkle_root(right.deltas));
+        EXPECT_EQ(commit::merkle_root(deltas), right.root);
         move::DeclareOuter move = right;
-        move.deltas = deltas;
+        move.children = deltas;
+        if (deltas.size() == 1) move.children.clear();
         move.held = std::min(move.held, static_cast<std::uint32_t>(deltas.size()));
         move.slots.clear();
         for (std::size_t i = 0; i < deltas.size(); ++i)
-            move.slots.insert(move.slots.end(), {0, 0, 0, static_cast<std::uint8_t>(i)});
+            move.slots.insert(move.slots.end(), {0, static_cast<std::uint8_t>(i)});
         return decide(transcript.at(), move);
     };
-    ASSERT_TRUE(declare(right.deltas).ok());
-    std::vector<Digest> with_none = right.deltas, inner;
+    ASSERT_TRUE(declare(right.children).ok());
+    std::vector<Digest> with_none = right.children, inner;
     with_none.push_back(commit::absent_leaf());
-    std::vector<Digest> padded = right.deltas;
+    std::vector<Digest> padded = right.children;
     padded.resize(std::bit_ceil(padded.size()), commit::absent_leaf());
     for (std::size_t i = 0; i < padded.size(); i += 2)
         inner.push_back(commit::merkle_node(padded[i], padded[i + 1]));
-    for (const auto& list :
-         std::vector<std::vector<Digest>>{with_none, inner, {commit::merkle_root(right.deltas)}}) {
+    for (const auto& list : std::vector<std::vector<Digest>>{with_none, inner, {right.root}}) {
         const auto declared = declare(list);
         ASSERT_FALSE(declared.ok()) << list.size();
         EXPECT_EQ(declared.error().code, ErrorCode::kMismatch) << declared.error().message;

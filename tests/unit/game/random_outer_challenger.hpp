@@ -18,9 +18,10 @@ class RandomOuterChallenger {
 
     Move choose(const GameTranscript& transcript) {
         transcript_ = &transcript;
-        trees_ = must(own_.run(transcript.included()));
+        trees_ = must(own_.run(own_.included()));
         switch (transcript.at().stage) {
             case Stage::kOuter:
+                if (one_of(4) && transcript.at().height > 0) return deltas();
                 return one_of(3) ? included() : outer();
             case Stage::kIncluded:
                 return signer(transcript);
@@ -38,7 +39,7 @@ class RandomOuterChallenger {
   private:
     Move signer(const GameTranscript& transcript) {
         const protocol::RoundRecord& record =
-            *own_.record_of(transcript.at().leaves == kHeldLeaves);
+            *own_.record_of(transcript.at().height == kHeldHeight);
         const auto shown = must(rules::read_commitment(transcript.commitment()));
         return move::ProveSigner{
             transcript.outer_facts(), protocol::encode(protocol::head_of(record)),
@@ -61,16 +62,31 @@ class RandomOuterChallenger {
         return to;
     }
     Move included() {
-        std::vector<Digest> roots;
         Bytes slots;
-        for (const OuterDelta& delta : transcript_->included()) {
-            roots.push_back(delta.root);
-            for (int shift = 24; shift >= 0; shift -= 8)
-                slots.push_back(static_cast<std::uint8_t>(delta.slot >> shift));
+        for (const OuterDelta& delta : own_.included()) {
+            slots.push_back(static_cast<std::uint8_t>(delta.slot >> 8));
+            slots.push_back(static_cast<std::uint8_t>(delta.slot));
         }
-        const auto position = static_cast<std::uint32_t>(rng_() % roots.size());
-        return move::PickIncluded{*transcript_->outer(), slots, position, roots[position],
-                                  must(commit::merkle_prove(roots, position))};
+        const auto position = static_cast<std::uint32_t>(rng_() % own_.included().size());
+        return move::PickIncluded{*transcript_->outer(), slots, position};
+    }
+    /// Some node over the included deltas, not a leaf.
+    Move deltas() {
+        std::vector<Digest> roots;
+        for (const OuterDelta& delta : own_.included())
+            roots.push_back(delta.root);
+        const commit::MerkleTree tree(std::move(roots));
+        const auto height = static_cast<unsigned>(1 + rng_() % at().height);
+        if (height == at().height) return outer();
+        const std::uint64_t first = at().index << (at().height - height);
+        const std::uint64_t all = (tree.leaf_count() + (1ULL << height) - 1) >> height;
+        const std::uint64_t some =
+            std::min(all - first, std::uint64_t{1} << (at().height - height));
+        NodePlace node{height, first + rng_() % some};
+        Pick to{node.index, tree.node(node.height, node.index), {}, {}, {}};
+        for (; node.height < at().height; ++node.height, node.index /= 2)
+            to.path.push_back(tree.node(node.height, node.index ^ 1));
+        return move::PickNode{std::move(to)};
     }
     Move outer() {
         return move::PickOuter{*transcript_->outer(), transcript_->outer_facts(), header(),
@@ -187,7 +203,7 @@ class RandomOuterChallenger {
     }
     Move column() {
         const std::uint32_t parameter = this->parameter();
-        const auto position = static_cast<std::uint32_t>(rng_() % transcript_->included().size());
+        const auto position = static_cast<std::uint32_t>(rng_() % own_.included().size());
         return move::ProveColumn{*transcript_->op(),
                                  *transcript_->outer(),
                                  header(),

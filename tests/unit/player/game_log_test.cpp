@@ -159,7 +159,7 @@ TEST_F(AggregateLogTest, ItsGamesAreReadWithTheEpochOfItsRound) {
     const game::Cursor start = start_;
     EXPECT_EQ(replayed(epochs_).transcript->at(), start);
     const game::Move move =
-        game::move::DeclareOuter{facts_of_outer_, record_, {digest(301)}, {0, 0, 0, 9}};
+        game::move::DeclareOuter{facts_of_outer_, record_, digest(301), {}, {0, 9}, 0};
     contracts::Moved moved;
     moved.game = digest(1);
     moved.unit = unit_;

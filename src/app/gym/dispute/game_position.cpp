@@ -162,9 +162,10 @@ std::string conflict_text(const Amount& field) {
 
 /// A number of DeclareOuter's list.
 std::optional<std::uint32_t> slot_at(ByteView slots, std::uint32_t position) {
-    if (slots.size() / 4 <= position) return std::nullopt;
+    constexpr std::size_t kSlotBytes = 2;
+    if (slots.size() / kSlotBytes <= position) return std::nullopt;
     std::uint32_t out = 0;
-    for (const std::uint8_t byte : slots.subspan(std::size_t{4} * position, 4))
+    for (const std::uint8_t byte : slots.subspan(kSlotBytes * position, kSlotBytes))
         out = out << 8 | byte;
     return out;
 }
@@ -256,7 +257,7 @@ void GamePosition::follow(const game::Move& move) {
             }
             if constexpr (std::is_same_v<One, game::move::DeclareOuter>) {
                 aggregate = true;
-                deltas = one.deltas.size();
+                deltas = one.slots.size() / 2;
                 held = one.held;
             }
             if constexpr (std::is_same_v<One, game::move::PickOuter>) {
@@ -375,7 +376,8 @@ std::string place_text(const game::Cursor& cursor, const GamePosition& where) {
             return outer_text(where) + ", element " + number(cursor.index) + " of " +
                    number(cursor.leaves) + " deltas";
         case Stage::kIncluded:
-            return delta_text(cursor.index, cursor.leaves == game::kHeldLeaves);
+            return delta_text(small_number(cursor.twin).value_or(0),
+                              cursor.height == game::kHeldHeight);
         case Stage::kRow:
             return row_text(where);
     }

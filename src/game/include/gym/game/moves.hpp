@@ -68,7 +68,7 @@ struct OuterFrame {
     Digest deltas_root;  ///< over the roots of the included deltas
     std::uint32_t deltas = 0;
     std::uint32_t held = 0;  ///< of them, the last ones, of the round before
-    Digest slots;            ///< keccak256 of their slots, u32 big-endian each
+    Digest slots;            ///< keccak256 of their slots, u16 big-endian each
     Digest state_root;       ///< of the step record: over parameters and outer state
     OuterTree tree = OuterTree::kNone;
     friend bool operator==(const OuterFrame&, const OuterFrame&) = default;
@@ -254,9 +254,10 @@ struct ProveGradient {
 /// An aggregate's record and what it was made from.
 struct DeclareOuter {
     OuterFacts facts;
-    Bytes record;  ///< the step record
-    std::vector<Digest> deltas;
-    Bytes slots;             ///< of the deltas, u32 big-endian each, those of one round ascending
+    Bytes record;                  ///< the step record
+    Digest root;                   ///< over the deltas' roots
+    std::vector<Digest> children;  ///< of it
+    Bytes slots;             ///< of the deltas, u16 big-endian each, those of one round ascending
     std::uint32_t held = 0;  ///< how many, the last ones, are of the round before
 };
 /// The commitment that an included delta is of, under the epoch of its round.
@@ -264,7 +265,8 @@ struct ShowIncluded {
     OuterFacts facts;
     std::uint32_t index = 0;
     Bytes commitment;
-    std::vector<Digest> path;
+    std::vector<Digest> path;      ///< to the epoch's root
+    std::vector<Digest> included;  ///< from the delta's root to that over all
 };
 /// An element of all included deltas: f32 each, little-endian.
 struct PostColumn {
@@ -282,8 +284,6 @@ struct PickIncluded {
     OuterFrame frame;
     Bytes slots;
     std::uint32_t position = 0;
-    Digest delta;
-    std::vector<Digest> path;  ///< to the deltas' root
 };
 struct PickOuterTensor {
     OuterFrame frame;

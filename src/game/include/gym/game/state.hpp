@@ -32,21 +32,23 @@ enum class Stage : std::uint8_t {
 /// "unit", "steps", ...
 [[nodiscard]] std::string_view to_string(Stage stage) noexcept;
 
-/// Cursor::leaves at stage `included`, if the delta is of the round before the aggregate's.
-inline constexpr std::uint64_t kHeldLeaves = 1;
+/// Cursor::height at stage `included`, if the delta is of the round before the aggregate's.
+inline constexpr std::uint8_t kHeldHeight = 1;
 
 /// Where a game is: a node of one tree, or an answer that is due.
 struct Cursor {
     Stage stage = Stage::kUnit;
     bool answered = false;     ///< false: the asserter must answer; true: the challenger moves
-    std::uint8_t height = 0;   ///< levels from the leaves up to the node; row: its place in a chunk
+    std::uint8_t height = 0;   ///< levels from the leaves up to the node; row: its place in a
+                               ///< chunk; included: 0, or kHeldHeight
     std::uint64_t index = 0;   ///< of the node among those of its height
-    std::uint64_t leaves = 0;  ///< of the whole tree; included: 0, or kHeldLeaves; row: tensors of
-                               ///< the outer state
-    Digest node;               ///< what is disputed
+    std::uint64_t leaves = 0;  ///< of the whole tree; row: tensors of the outer state
+    Digest node;               ///< what is disputed; included: the root over the deltas, then the
+                               ///< leaf of the commitment to number `index`
     Digest twin;               ///< steps: the states tree's node in the same place; step: the state
                                ///< after the step; column: hash of its values; row: the root of
-                               ///< the outer state, then the hash of its residuals; else zero
+                               ///< the outer state, then the hash of its residuals; included:
+                               ///< the slot; else zero
     Digest frame;              ///< hash of what else is fixed
     friend bool operator==(const Cursor&, const Cursor&) = default;
 };

@@ -54,7 +54,8 @@ class GameTranscript {
     [[nodiscard]] const Bytes& chunk() const { return chunk_; }
     /// Of an aggregate, once declared; with its tree, once picked.
     [[nodiscard]] const std::optional<OuterFrame>& outer() const { return outer_; }
-    /// The inputs of an aggregate, once declared.
+    /// Slots of an aggregate's inputs, once declared, and which are held; the roots are zero but
+    /// for what was posted of their tree.
     [[nodiscard]] const std::vector<OuterDelta>& included() const { return included_; }
     /// An element of all included deltas, once posted.
     [[nodiscard]] const Bytes& values() const { return values_; }
@@ -66,6 +67,8 @@ class GameTranscript {
   private:
     /// @param at where the move was made.
     void note(const Cursor& at, const Move& move);
+    /// The leaves that an answer to a node of the included deltas' tree lists.
+    void note_included(const Cursor& answered, const std::vector<Digest>& children);
     UnitFacts facts_;
     Cursor at_;
     std::vector<PlayedMove> moves_;
