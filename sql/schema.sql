@@ -2784,16 +2784,17 @@ CREATE TABLE registry.round (
     aggregated_at_ms bigint,
     closed_at_ms bigint,
     next_update_blob registry.digest,
+    CONSTRAINT round_aggregated_check CHECK (((state <> ALL (ARRAY['aggregated'::text, 'closed'::text])) OR (num_nonnulls(next_base_root, next_base_blob, next_momentum_root, next_momentum_blob, aggregated_at_ms) = 5))),
     CONSTRAINT round_check CHECK (((state = 'recorded'::text) OR (num_nonnulls(opened_at_ms, unit_deadline_ms) = 2))),
     CONSTRAINT round_check1 CHECK (((state = ANY (ARRAY['recorded'::text, 'open'::text])) OR (num_nonnulls(sealed_at_ms, commitments_root, commitment_count) = 3))),
     CONSTRAINT round_check2 CHECK (((state = ANY (ARRAY['recorded'::text, 'open'::text, 'sealed'::text])) OR (num_nonnulls(posted_block, beacon_block) = 2))),
     CONSTRAINT round_check3 CHECK (((state = ANY (ARRAY['recorded'::text, 'open'::text, 'sealed'::text, 'posted'::text])) OR (beacon IS NOT NULL))),
     CONSTRAINT round_check4 CHECK (((beacon_block)::bigint > (posted_block)::bigint)),
-    CONSTRAINT round_check5 CHECK (((state <> ALL (ARRAY['aggregated'::text, 'closed'::text])) OR (num_nonnulls(next_base_root, next_base_blob, next_momentum_root, next_momentum_blob, validation_loss, aggregated_at_ms) = 6))),
     CONSTRAINT round_check6 CHECK (((aggregate_program_root IS NULL) = (aggregate_program_blob IS NULL))),
     CONSTRAINT round_check7 CHECK (((closed_at_ms IS NOT NULL) = (state = 'closed'::text))),
     CONSTRAINT round_commitment_count_check CHECK ((commitment_count >= 0)),
     CONSTRAINT round_epoch_check CHECK ((epoch >= 1)),
+    CONSTRAINT round_loss_check CHECK (((state <> 'closed'::text) OR (validation_loss IS NOT NULL))),
     CONSTRAINT round_round_check CHECK ((round >= 1)),
     CONSTRAINT round_state_check CHECK ((state = ANY (ARRAY['recorded'::text, 'open'::text, 'sealed'::text, 'posted'::text, 'verifying'::text, 'aggregated'::text, 'closed'::text])))
 );

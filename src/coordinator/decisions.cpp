@@ -193,15 +193,18 @@ std::vector<std::uint32_t> steps_of(const registry::JobTerms& terms,
 }
 
 bool has_quorum(const registry::JobTerms& terms, const protocol::RoundRecord& record,
-                std::span<const registry::Unit> units) {
-    std::uint64_t all = 0, committed = 0;
+                std::span<const registry::Unit> units, const std::set<Address>& gone) {
+    std::uint64_t all = 0, committed = 0, lost = 0;
     for (const protocol::SlotAssignment& slot : record.slots)
         all += slot.steps;
     for (const registry::Unit& unit : units) {
         const protocol::SlotAssignment* const slot = record.find_slot(unit.key.slot);
-        if (slot != nullptr && unit.status.state == UnitState::kCommitted) committed += slot->steps;
+        if (slot == nullptr) continue;
+        if (unit.status.state == UnitState::kCommitted) committed += slot->steps;
+        if (unit.status.state == UnitState::kAssigned && gone.contains(unit.worker))
+            lost += slot->steps;
     }
-    return committed * kPpm >= all * terms.elastic.quorum_ppm;
+    return committed * kPpm >= (all - lost) * terms.elastic.quorum_ppm && 2 * committed >= all;
 }
 
 bool may_hold(const registry::JobTerms& terms, const protocol::RoundRecord& record,
@@ -259,6 +262,11 @@ std::vector<UnitState> states_that_hold(RoundState state) {
             break;
     }
     return {};
+}
+
+bool may_evaluate(RoundState last) {
+    return last == RoundState::kOpen || last == RoundState::kAggregated ||
+           last == RoundState::kClosed;
 }
 
 RoundStep next_step(const RoundFacts& facts) {

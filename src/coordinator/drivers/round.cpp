@@ -1,5 +1,8 @@
 #include "drivers/round.hpp"
 
+#include <map>
+#include <set>
+
 #include "drivers/aggregation.hpp"
 #include "drivers/draws.hpp"
 #include "gym/commit/merkle.hpp"
@@ -58,40 +61,62 @@ Status assign_units(const Context& context, const registry::Job& job, const regi
     return {};
 }
 
-/// Units that have longer than the grace time from now, if the round has its quorum.
-Result<std::vector<registry::UnitStep>> units_to_hurry(db::Transaction& tx,
-                                                       const registry::Job& job,
-                                                       const registry::Round& round,
-                                                       UnixMs now_ms) {
-    std::vector<registry::UnitStep> steps;
-    GYM_TRY(const auto units, train_units(tx, round));
-    if (!has_quorum(job.terms, round.record, units)) return steps;
+/// Units that a round at its quorum does not wait for much longer.
+struct Hurried {
+    std::vector<registry::UnitStep> slow;  ///< have longer than the grace time from now
+    std::vector<registry::UnitStep> gone;  ///< of workers that signed off
+    [[nodiscard]] std::size_t count() const { return slow.size() + gone.size(); }
+};
+
+/// Workers that signed off before they committed. Who is away without a word may have a line that
+/// is down, or a coordinator that was.
+Result<std::set<Address>> gone_workers(db::Transaction& tx, std::span<const registry::Unit> units) {
+    std::vector<Address> awaited;
     for (const registry::Unit& unit : units)
-        if (unit.status.state == UnitState::kAssigned &&
-            unit.status.deadline_ms > now_ms + job.terms.lifecycle.grace_ms)
-            steps.push_back({unit.id, protocol::event::Hurried{}});
-    return steps;
+        if (unit.status.state == UnitState::kAssigned) awaited.push_back(unit.worker);
+    if (awaited.empty()) return std::set<Address>();
+    return registry::signed_off(tx, awaited);
 }
 
-/// Once enough is committed, the other units have the grace time.
+Result<Hurried> units_to_hurry(db::Transaction& tx, const registry::Job& job,
+                               const registry::Round& round, UnixMs now_ms) {
+    Hurried out;
+    GYM_TRY(const auto units, train_units(tx, round));
+    GYM_TRY(const auto gone, gone_workers(tx, units));
+    if (!has_quorum(job.terms, round.record, units, gone)) return out;
+    for (const registry::Unit& unit : units) {
+        if (unit.status.state != UnitState::kAssigned) continue;
+        const bool is_gone = gone.contains(unit.worker);
+        const std::int64_t wait_ms = is_gone ? 0 : job.terms.lifecycle.grace_ms;
+        if (unit.status.deadline_ms > now_ms + wait_ms)
+            (is_gone ? out.gone : out.slow).push_back({unit.id, protocol::event::Hurried{}});
+    }
+    return out;
+}
+
+/// Once enough is committed, the other units have the grace time, and those of workers that are
+/// gone have none.
 Status hurry(const Context& context, const registry::Job& job, const registry::Round& round,
              TickSummary& summary) {
     if (job.terms.elastic.quorum_ppm >= kPpm) return {};
     const UnixMs now_ms = context.now();
     // Most ticks change nothing: they do not take the lock that all who change units wait for.
-    GYM_TRY(auto steps, context.transact([&](db::Transaction& tx) {
+    GYM_TRY(Hurried found, context.transact([&](db::Transaction& tx) {
         return units_to_hurry(tx, job, round, now_ms);
     }));
-    if (steps.empty()) return {};
-    GYM_TRY(steps,
-            context.transact([&](db::Transaction& tx) -> Result<std::vector<registry::UnitStep>> {
-                GYM_CHECK(registry::lock_feed(tx));
-                GYM_TRY(auto still, units_to_hurry(tx, job, round, now_ms));
-                GYM_CHECK(registry::advance_all(tx, still, job.terms.lifecycle, now_ms));
-                return still;
-            }));
-    note(summary, name_round(round) + ": at its quorum, " + std::to_string(steps.size()) +
-                      " units have the grace time");
+    if (found.count() == 0) return {};
+    GYM_TRY(found, context.transact([&](db::Transaction& tx) -> Result<Hurried> {
+        GYM_CHECK(registry::lock_feed(tx));
+        GYM_TRY(Hurried still, units_to_hurry(tx, job, round, now_ms));
+        GYM_CHECK(registry::advance_all(tx, still.slow, job.terms.lifecycle, now_ms));
+        protocol::LifecycleParams at_once = job.terms.lifecycle;
+        at_once.grace_ms = 0;
+        GYM_CHECK(registry::advance_all(tx, still.gone, at_once, now_ms));
+        return still;
+    }));
+    note(summary, name_round(round) + ": at its quorum, " + std::to_string(found.slow.size()) +
+                      " units have the grace time, " + std::to_string(found.gone.size()) +
+                      " are of workers that are gone");
     return {};
 }
 
@@ -198,6 +223,7 @@ Result<Observed> observe(const Context& context, const registry::Job& job,
         return registry::list_units(tx, holding);
     }));
     out.facts.held = !units.empty();
+    if (round.state == RoundState::kAggregated && !round.validation_loss) out.facts.held = true;
     if (out.facts.held && round.state == RoundState::kVerifying && job.terms.elastic.hold_drawn) {
         GYM_TRY(const auto all,
                 context.transact([&](db::Transaction& tx) { return train_units(tx, round); }));

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -97,9 +98,12 @@ struct Plan {
 
 // A round on its way.
 
-/// Whether so much of the round is committed that its other units are to be hurried.
+/// Whether so much of the round is committed that its other units are to be hurried: the quorum of
+/// the steps of those that may still commit, and half of all.
+/// @param gone workers that signed off: nobody waits for what they have not committed.
 [[nodiscard]] bool has_quorum(const registry::JobTerms& terms, const protocol::RoundRecord& record,
-                              std::span<const registry::Unit> units);
+                              std::span<const registry::Unit> units,
+                              const std::set<Address>& gone = {});
 
 /// Whether the round may go on beside the verification of its units: the job holds drawn ones back,
 /// half of the round's steps are accepted, and it is not the job's last.
@@ -110,10 +114,14 @@ struct Plan {
 /// Aggregates count in kAggregated alone: before there is none.
 [[nodiscard]] std::vector<protocol::UnitState> states_that_hold(registry::RoundState state);
 
+/// Whether the coordinator has time for a validation loss: nobody waits for it while the job's last
+/// round is in this state.
+[[nodiscard]] bool may_evaluate(registry::RoundState last);
+
 struct RoundFacts {
     registry::RoundState state = registry::RoundState::kRecorded;
     bool record_on_chain = false;
-    bool held = false;  ///< by a unit in one of states_that_hold()
+    bool held = false;  ///< by a unit in one of states_that_hold(), or for want of its loss
     bool epoch_on_chain = false;
     bool beacon_known = false;
 };
