@@ -231,7 +231,9 @@ void VirtualNetwork::beat() {
     queue_.after(settings_.heartbeat_ms, [this] { beat(); });
 }
 
+/// What was committed before is announced already: TaskWatch does not wait for the tick's end.
 void VirtualNetwork::spend(double seconds) {
+    wake();
     queue_.run_until(queue_.now_ms() + static_cast<std::int64_t>(std::llround(seconds * 1e3)));
 }
 
