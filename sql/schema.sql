@@ -1101,6 +1101,9 @@ BEGIN
            IS DISTINCT FROM (OLD.tokens, OLD.flops, OLD.delta_root, OLD.committed_at_ms) THEN
         RAISE EXCEPTION 'what a unit committed to never changes' USING ERRCODE = 'P0001';
     END IF;
+    IF NEW.late IS DISTINCT FROM OLD.late AND (OLD.late OR OLD.state <> 'assigned') THEN
+        RAISE EXCEPTION 'a unit is late from its deadline on, or never' USING ERRCODE = 'P0001';
+    END IF;
     RETURN NEW;
 END
 $$;
@@ -1696,9 +1699,11 @@ CREATE TABLE registry.unit (
     reason_code text DEFAULT ''::text NOT NULL,
     reason text DEFAULT ''::text NOT NULL,
     included_late boolean DEFAULT false NOT NULL,
+    late boolean DEFAULT false NOT NULL,
     CONSTRAINT unit_attempt_check CHECK (((attempt >= 0) AND (attempt <= '4294967295'::bigint))),
     CONSTRAINT unit_check CHECK (((kind = 'train'::text) = (slot < 65536))),
     CONSTRAINT unit_check1 CHECK (((verifier IS NULL) OR ((verifier)::bytea <> (worker)::bytea))),
+    CONSTRAINT unit_check10 CHECK (((kind = 'train'::text) OR (NOT late))),
     CONSTRAINT unit_check2 CHECK (((epoch IS NULL) = (leaf_index IS NULL))),
     CONSTRAINT unit_check3 CHECK (((reason_code = ''::text) = (reason = ''::text))),
     CONSTRAINT unit_check4 CHECK (((NOT defended) OR (state = 'disputed'::text))),
@@ -1919,6 +1924,8 @@ CREATE TABLE registry.job (
     hold_drawn boolean DEFAULT false NOT NULL,
     delta_bytes registry.counter,
     state_bytes registry.counter,
+    accept_late boolean DEFAULT false NOT NULL,
+    delta_norm_factor double precision,
     CONSTRAINT job_allowed CHECK (((cardinality(allowed) <= 1000) AND (((visibility)::text = 'allow-list'::text) OR (allowed = '{}'::registry.address[])))),
     CONSTRAINT job_challenge_ms_check CHECK ((challenge_ms > 0)),
     CONSTRAINT job_check CHECK (((workers_min >= 1) AND (workers_min <= slots_max))),
@@ -1927,6 +1934,7 @@ CREATE TABLE registry.job (
     CONSTRAINT job_check3 CHECK (((ended_at_ms IS NOT NULL) = (status = ANY (ARRAY['completed'::text, 'cancelled'::text, 'failed'::text])))),
     CONSTRAINT job_checkpoint_every_check CHECK ((checkpoint_every >= 1)),
     CONSTRAINT job_defence_ms_check CHECK ((defence_ms > 0)),
+    CONSTRAINT job_delta_norm_factor_check CHECK ((delta_norm_factor >= (1)::double precision)),
     CONSTRAINT job_delta_norm_max_check CHECK ((delta_norm_max > (0)::double precision)),
     CONSTRAINT job_draws_max_check CHECK (((draws_max >= 1) AND (draws_max <= 1000))),
     CONSTRAINT job_evaluate_windows_check CHECK ((evaluate_windows >= 1)),
@@ -2610,6 +2618,15 @@ CREATE TABLE registry.job_transition (
     to_status text NOT NULL
 );
 
+-- Name: mirror; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.mirror (
+    "position" integer NOT NULL,
+    url text NOT NULL,
+    CONSTRAINT mirror_position_check CHECK ((("position" >= 0) AND ("position" <= 63))),
+    CONSTRAINT mirror_url_check CHECK (((octet_length(url) >= 1) AND (octet_length(url) <= 512)))
+);
+
 -- Name: missed_draw; Type: TABLE; Schema: registry; Owner: -
 
 CREATE TABLE registry.missed_draw (
@@ -3129,6 +3146,11 @@ ALTER TABLE ONLY registry.job_transition
 
 ALTER TABLE ONLY registry.measurement
     ADD CONSTRAINT measurement_pkey PRIMARY KEY (dataset);
+
+-- Name: mirror mirror_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.mirror
+    ADD CONSTRAINT mirror_pkey PRIMARY KEY ("position");
 
 -- Name: missed_draw missed_draw_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
 
@@ -4743,6 +4765,11 @@ GRANT SELECT,INSERT ON TABLE registry.job_order TO gym_api;
 GRANT SELECT ON TABLE registry.job_transition TO gym_coordinator;
 GRANT SELECT ON TABLE registry.job_transition TO gym_rewards;
 GRANT SELECT ON TABLE registry.job_transition TO gym_api;
+
+-- Name: TABLE mirror; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT,DELETE ON TABLE registry.mirror TO gym_coordinator;
+GRANT SELECT ON TABLE registry.mirror TO gym_api;
 
 -- Name: TABLE missed_draw; Type: ACL; Schema: registry; Owner: -
 

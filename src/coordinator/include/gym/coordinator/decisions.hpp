@@ -70,6 +70,8 @@ using protocol::SizeLimits;
 /// Whether a worker with these open units may get another one. A game alone does not
 /// keep a worker from work: what it does meanwhile is void if the game shows a fault.
 [[nodiscard]] bool is_free(std::span<const registry::Unit> open_units);
+/// Whether one of them is late and not committed yet: no round waits for its worker.
+[[nodiscard]] bool is_late(std::span<const registry::Unit> open_units);
 /// Whether a report disputes one of them: how long that takes is not known.
 [[nodiscard]] bool is_disputed(std::span<const registry::Unit> open_units);
 /// At most `slots` of the workers, in an order that the round's inputs fix: slot after slot.
@@ -97,6 +99,13 @@ struct Plan {
                              const std::map<Address, double>& paces = {});
 
 // A round on its way.
+
+/// Whether commitments to units of the round may be in the next epoch: where the job says so, but
+/// for its last round.
+[[nodiscard]] bool takes_late(const registry::JobTerms& terms, std::uint64_t round);
+/// The durations of a unit of the round. Late commitments are taken for as long as it takes to
+/// report on the units of one round and to run those of the next, and not once the job has ended.
+[[nodiscard]] protocol::LifecycleParams lifecycle_of(const registry::Job& job, std::uint64_t round);
 
 /// Whether so much of the round is committed that its other units are to be hurried: the quorum of
 /// the steps of those that may still commit, and half of all.
