@@ -1168,6 +1168,43 @@ CREATE FUNCTION registry.model_jobs(blob bytea) RETURNS SETOF bytea
     SELECT u.job_id::bytea FROM registry.unit u WHERE u.delta_root = blob
 $$;
 
+-- Name: named_blobs(bytea[]); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.named_blobs(roots bytea[]) RETURNS SETOF bytea
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT x.root FROM unnest(roots) AS x(root) WHERE
+    EXISTS (SELECT FROM registry.job j
+            WHERE ARRAY[j.program_blob::bytea, j.evaluate_program_blob::bytea, j.logits_program_blob::bytea,
+                        j.base_state_blob::bytea, j.momentum_blob::bytea, j.init_blob::bytea] @> ARRAY[x.root]
+              AND (x.root IN (j.program_blob, j.evaluate_program_blob, j.logits_program_blob, j.base_state_blob, j.init_blob)
+                   -- the outer state before the first round: what round 1 begins from, and nobody else
+                   OR NOT EXISTS (SELECT FROM registry.round n
+                                  WHERE n.job_id = j.id AND n.round = 1 AND n.pruned_at_ms IS NOT NULL)))
+    OR EXISTS (SELECT FROM registry.round n
+               WHERE ARRAY[n.base_state_blob::bytea, n.momentum_blob::bytea, n.next_base_blob::bytea,
+                           n.next_momentum_blob::bytea, n.aggregate_program_blob::bytea] @> ARRAY[x.root]
+                 AND (n.pruned_at_ms IS NULL OR n.aggregate_program_blob = x.root
+                      OR (n.keeps_state AND n.next_base_blob = x.root)))
+    OR EXISTS (SELECT FROM registry.round n
+               WHERE n.next_update_blob = x.root AND (n.pruned_at_ms IS NULL OR n.keeps_update))
+    OR EXISTS (SELECT FROM registry.unit u JOIN registry.round n ON n.job_id = u.job_id AND n.round = u.round
+               WHERE u.delta_root = x.root AND n.pruned_at_ms IS NULL)
+    -- uploaded or named for a unit that is still to be committed to
+    OR EXISTS (SELECT FROM registry.delta_upload d JOIN registry.unit u ON u.worker = d.worker
+               WHERE d.root = x.root AND u.state = 'assigned' AND d.at_ms >= u.assigned_at_ms)
+    OR EXISTS (SELECT FROM registry.delta_place p JOIN registry.unit u ON u.worker = p.worker
+               WHERE p.root = x.root AND u.state = 'assigned' AND p.named_at_ms >= u.assigned_at_ms)
+    OR x.root IN (SELECT d.blob::bytea FROM registry.dataset d)
+    OR x.root IN (SELECT t.blob::bytea FROM registry.dataset_tokenizer t)
+    OR x.root IN (SELECT m.blob::bytea FROM registry.dataset_manifest m)
+    OR x.root IN (SELECT m.manifest_blob::bytea FROM registry.mix_recipe m)
+    OR x.root IN (SELECT v.state_blob::bytea FROM registry.model_version v)
+    OR x.root IN (SELECT v.program_blob::bytea FROM registry.model_version v)
+    OR x.root IN (SELECT v.tokenizer_blob::bytea FROM registry.model_version v WHERE v.tokenizer_blob IS NOT NULL)
+$$;
+
 -- Name: next_number(text); Type: FUNCTION; Schema: registry; Owner: -
 
 CREATE FUNCTION registry.next_number(which text) RETURNS bigint
@@ -2801,6 +2838,9 @@ CREATE TABLE registry.round (
     aggregated_at_ms bigint,
     closed_at_ms bigint,
     next_update_blob registry.digest,
+    pruned_at_ms bigint,
+    keeps_state boolean DEFAULT false NOT NULL,
+    keeps_update boolean DEFAULT false NOT NULL,
     CONSTRAINT round_aggregated_check CHECK (((state <> ALL (ARRAY['aggregated'::text, 'closed'::text])) OR (num_nonnulls(next_base_root, next_base_blob, next_momentum_root, next_momentum_blob, aggregated_at_ms) = 5))),
     CONSTRAINT round_check CHECK (((state = 'recorded'::text) OR (num_nonnulls(opened_at_ms, unit_deadline_ms) = 2))),
     CONSTRAINT round_check1 CHECK (((state = ANY (ARRAY['recorded'::text, 'open'::text])) OR (num_nonnulls(sealed_at_ms, commitments_root, commitment_count) = 3))),
@@ -2811,7 +2851,10 @@ CREATE TABLE registry.round (
     CONSTRAINT round_check7 CHECK (((closed_at_ms IS NOT NULL) = (state = 'closed'::text))),
     CONSTRAINT round_commitment_count_check CHECK ((commitment_count >= 0)),
     CONSTRAINT round_epoch_check CHECK ((epoch >= 1)),
+    CONSTRAINT round_keeps_check CHECK (((pruned_at_ms IS NOT NULL) OR (NOT (keeps_state OR keeps_update)))),
+    CONSTRAINT round_keeps_update_check CHECK (((next_update_blob IS NOT NULL) OR (NOT keeps_update))),
     CONSTRAINT round_loss_check CHECK (((state <> 'closed'::text) OR (validation_loss IS NOT NULL))),
+    CONSTRAINT round_pruned_check CHECK (((pruned_at_ms IS NULL) OR (state = 'closed'::text))),
     CONSTRAINT round_round_check CHECK ((round >= 1)),
     CONSTRAINT round_state_check CHECK ((state = ANY (ARRAY['recorded'::text, 'open'::text, 'sealed'::text, 'posted'::text, 'verifying'::text, 'aggregated'::text, 'closed'::text])))
 );
@@ -3389,6 +3432,14 @@ CREATE INDEX dataset_owner ON registry.dataset USING btree (owner, number);
 
 CREATE INDEX delta_place_due ON registry.delta_place USING btree (next_at_ms) WHERE (state <> 'held'::text);
 
+-- Name: delta_place_root; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX delta_place_root ON registry.delta_place USING btree (root);
+
+-- Name: delta_upload_root; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX delta_upload_root ON registry.delta_upload USING btree (root);
+
 -- Name: disputed_unit_open; Type: INDEX; Schema: registry; Owner: -
 
 CREATE INDEX disputed_unit_open ON registry.disputed_unit USING btree (asserter) WHERE ((open_games > 0) OR (is_faulty AND (handled_at_ms IS NULL)));
@@ -3456,6 +3507,10 @@ CREATE INDEX round_next_base ON registry.round USING btree (next_base_root) WHER
 -- Name: round_open; Type: INDEX; Schema: registry; Owner: -
 
 CREATE INDEX round_open ON registry.round USING btree (job_id) WHERE (state <> 'closed'::text);
+
+-- Name: round_unpruned; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX round_unpruned ON registry.round USING btree (job_id, round) WHERE (pruned_at_ms IS NULL);
 
 -- Name: round_updates; Type: INDEX; Schema: registry; Owner: -
 
@@ -4168,6 +4223,11 @@ REVOKE ALL ON FUNCTION pg_catalog.pg_try_advisory_xact_lock_shared(integer, inte
 -- Name: FUNCTION last_dataset(); Type: ACL; Schema: registry; Owner: -
 
 REVOKE ALL ON FUNCTION registry.last_dataset() FROM PUBLIC;
+
+-- Name: FUNCTION named_blobs(roots bytea[]); Type: ACL; Schema: registry; Owner: -
+
+REVOKE ALL ON FUNCTION registry.named_blobs(roots bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION registry.named_blobs(roots bytea[]) TO gym_coordinator;
 
 -- Name: TABLE api_key; Type: ACL; Schema: api; Owner: -
 

@@ -179,7 +179,8 @@ Result<std::vector<Round>> open_rounds(db::Transaction& tx, const Digest& job_id
 Result<std::vector<records::BaseStep>> steps_to_base(db::Transaction& tx, const Digest& job_id,
                                                      std::uint64_t round) {
     GYM_TRY(const db::Rows rows,
-            tx.exec("SELECT base_state_blob, next_base_blob, next_update_blob FROM registry.round "
+            tx.exec("SELECT base_state_blob, next_base_blob, CASE WHEN pruned_at_ms IS NULL OR "
+                    "keeps_update THEN next_update_blob END FROM registry.round "
                     "WHERE job_id = $1 AND round < $2 ORDER BY round DESC LIMIT $3",
                     {job_id, round, records::kBaseStepsMax}));
     std::vector<records::BaseStep> out;

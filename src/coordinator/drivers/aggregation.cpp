@@ -68,6 +68,20 @@ std::string held_text(std::span<const protocol::IncludedDelta> included) {
     return held == 0 ? "" : ", " + std::to_string(held) + " of them of the round before";
 }
 
+/// What was stored is still there, and stays until a row names it.
+Status hold_results(const Context& context, const registry::AggregateOutcome& outcome) {
+    std::vector<Digest> blobs{outcome.next_base.blob, outcome.next_momentum.blob};
+    if (outcome.next_update_blob) blobs.push_back(*outcome.next_update_blob);
+    if (outcome.aggregate_program_blob) blobs.push_back(*outcome.aggregate_program_blob);
+    for (const Digest& blob : blobs) {
+        GYM_TRY(const bool held, context.deps.blobs.hold(blob));
+        if (!held)
+            return fail(ErrorCode::kUnavailable,
+                        "blob " + blob.hex() + " of the aggregate is not in the store any more");
+    }
+    return {};
+}
+
 /// The loss of the base that the round began from, if a round ended in it.
 Result<std::optional<double>> loss_before(const Context& context, const registry::Round& round) {
     if (round.round == 1) return std::optional<double>();
@@ -114,6 +128,7 @@ Status aggregate_round(const Context& context, const registry::Job& job,
     if (!result) {
         GYM_TRY(outcome.validation_loss, loss_before(context, round));
     }
+    GYM_CHECK(hold_results(context, outcome));
     const Status written = context.transact([&](db::Transaction& tx) -> Status {
         const UnixMs now_ms = context.now();
         GYM_CHECK(registry::lock_feed(tx));
