@@ -45,3 +45,6 @@ rm -f build/bench/dispute.json
 echo "bench: coordinator -> build/bench/coordinator.json"
 rm -f build/bench/coordinator.json
 "$build/bin/bench_coordinator" --output build/bench/coordinator.json
+echo "bench: a network of 24 virtual hours -> build/bench/network_simulation.json"
+rm -f build/bench/network_simulation.json
+"$build/bin/bench_network_simulation" --output build/bench/network_simulation.json

@@ -1101,6 +1101,9 @@ BEGIN
            IS DISTINCT FROM (OLD.tokens, OLD.flops, OLD.delta_root, OLD.committed_at_ms) THEN
         RAISE EXCEPTION 'what a unit committed to never changes' USING ERRCODE = 'P0001';
     END IF;
+    IF NEW.late IS DISTINCT FROM OLD.late AND (OLD.late OR OLD.state <> 'assigned') THEN
+        RAISE EXCEPTION 'a unit is late from its deadline on, or never' USING ERRCODE = 'P0001';
+    END IF;
     RETURN NEW;
 END
 $$;
@@ -1163,6 +1166,43 @@ CREATE FUNCTION registry.model_jobs(blob bytea) RETURNS SETOF bytea
     SELECT r.job_id::bytea FROM registry.round r WHERE r.next_update_blob = blob
     UNION
     SELECT u.job_id::bytea FROM registry.unit u WHERE u.delta_root = blob
+$$;
+
+-- Name: named_blobs(bytea[]); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.named_blobs(roots bytea[]) RETURNS SETOF bytea
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT x.root FROM unnest(roots) AS x(root) WHERE
+    EXISTS (SELECT FROM registry.job j
+            WHERE ARRAY[j.program_blob::bytea, j.evaluate_program_blob::bytea, j.logits_program_blob::bytea,
+                        j.base_state_blob::bytea, j.momentum_blob::bytea, j.init_blob::bytea] @> ARRAY[x.root]
+              AND (x.root IN (j.program_blob, j.evaluate_program_blob, j.logits_program_blob, j.base_state_blob, j.init_blob)
+                   -- the outer state before the first round: what round 1 begins from, and nobody else
+                   OR NOT EXISTS (SELECT FROM registry.round n
+                                  WHERE n.job_id = j.id AND n.round = 1 AND n.pruned_at_ms IS NOT NULL)))
+    OR EXISTS (SELECT FROM registry.round n
+               WHERE ARRAY[n.base_state_blob::bytea, n.momentum_blob::bytea, n.next_base_blob::bytea,
+                           n.next_momentum_blob::bytea, n.aggregate_program_blob::bytea] @> ARRAY[x.root]
+                 AND (n.pruned_at_ms IS NULL OR n.aggregate_program_blob = x.root
+                      OR (n.keeps_state AND n.next_base_blob = x.root)))
+    OR EXISTS (SELECT FROM registry.round n
+               WHERE n.next_update_blob = x.root AND (n.pruned_at_ms IS NULL OR n.keeps_update))
+    OR EXISTS (SELECT FROM registry.unit u JOIN registry.round n ON n.job_id = u.job_id AND n.round = u.round
+               WHERE u.delta_root = x.root AND n.pruned_at_ms IS NULL)
+    -- uploaded or named for a unit that is still to be committed to
+    OR EXISTS (SELECT FROM registry.delta_upload d JOIN registry.unit u ON u.worker = d.worker
+               WHERE d.root = x.root AND u.state = 'assigned' AND d.at_ms >= u.assigned_at_ms)
+    OR EXISTS (SELECT FROM registry.delta_place p JOIN registry.unit u ON u.worker = p.worker
+               WHERE p.root = x.root AND u.state = 'assigned' AND p.named_at_ms >= u.assigned_at_ms)
+    OR x.root IN (SELECT d.blob::bytea FROM registry.dataset d)
+    OR x.root IN (SELECT t.blob::bytea FROM registry.dataset_tokenizer t)
+    OR x.root IN (SELECT m.blob::bytea FROM registry.dataset_manifest m)
+    OR x.root IN (SELECT m.manifest_blob::bytea FROM registry.mix_recipe m)
+    OR x.root IN (SELECT v.state_blob::bytea FROM registry.model_version v)
+    OR x.root IN (SELECT v.program_blob::bytea FROM registry.model_version v)
+    OR x.root IN (SELECT v.tokenizer_blob::bytea FROM registry.model_version v WHERE v.tokenizer_blob IS NOT NULL)
 $$;
 
 -- Name: next_number(text); Type: FUNCTION; Schema: registry; Owner: -
@@ -1696,9 +1736,11 @@ CREATE TABLE registry.unit (
     reason_code text DEFAULT ''::text NOT NULL,
     reason text DEFAULT ''::text NOT NULL,
     included_late boolean DEFAULT false NOT NULL,
+    late boolean DEFAULT false NOT NULL,
     CONSTRAINT unit_attempt_check CHECK (((attempt >= 0) AND (attempt <= '4294967295'::bigint))),
     CONSTRAINT unit_check CHECK (((kind = 'train'::text) = (slot < 65536))),
     CONSTRAINT unit_check1 CHECK (((verifier IS NULL) OR ((verifier)::bytea <> (worker)::bytea))),
+    CONSTRAINT unit_check10 CHECK (((kind = 'train'::text) OR (NOT late))),
     CONSTRAINT unit_check2 CHECK (((epoch IS NULL) = (leaf_index IS NULL))),
     CONSTRAINT unit_check3 CHECK (((reason_code = ''::text) = (reason = ''::text))),
     CONSTRAINT unit_check4 CHECK (((NOT defended) OR (state = 'disputed'::text))),
@@ -1919,6 +1961,8 @@ CREATE TABLE registry.job (
     hold_drawn boolean DEFAULT false NOT NULL,
     delta_bytes registry.counter,
     state_bytes registry.counter,
+    accept_late boolean DEFAULT false NOT NULL,
+    delta_norm_factor double precision,
     CONSTRAINT job_allowed CHECK (((cardinality(allowed) <= 1000) AND (((visibility)::text = 'allow-list'::text) OR (allowed = '{}'::registry.address[])))),
     CONSTRAINT job_challenge_ms_check CHECK ((challenge_ms > 0)),
     CONSTRAINT job_check CHECK (((workers_min >= 1) AND (workers_min <= slots_max))),
@@ -1927,6 +1971,7 @@ CREATE TABLE registry.job (
     CONSTRAINT job_check3 CHECK (((ended_at_ms IS NOT NULL) = (status = ANY (ARRAY['completed'::text, 'cancelled'::text, 'failed'::text])))),
     CONSTRAINT job_checkpoint_every_check CHECK ((checkpoint_every >= 1)),
     CONSTRAINT job_defence_ms_check CHECK ((defence_ms > 0)),
+    CONSTRAINT job_delta_norm_factor_check CHECK ((delta_norm_factor >= (1)::double precision)),
     CONSTRAINT job_delta_norm_max_check CHECK ((delta_norm_max > (0)::double precision)),
     CONSTRAINT job_draws_max_check CHECK (((draws_max >= 1) AND (draws_max <= 1000))),
     CONSTRAINT job_evaluate_windows_check CHECK ((evaluate_windows >= 1)),
@@ -2610,6 +2655,15 @@ CREATE TABLE registry.job_transition (
     to_status text NOT NULL
 );
 
+-- Name: mirror; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.mirror (
+    "position" integer NOT NULL,
+    url text NOT NULL,
+    CONSTRAINT mirror_position_check CHECK ((("position" >= 0) AND ("position" <= 63))),
+    CONSTRAINT mirror_url_check CHECK (((octet_length(url) >= 1) AND (octet_length(url) <= 512)))
+);
+
 -- Name: missed_draw; Type: TABLE; Schema: registry; Owner: -
 
 CREATE TABLE registry.missed_draw (
@@ -2784,16 +2838,23 @@ CREATE TABLE registry.round (
     aggregated_at_ms bigint,
     closed_at_ms bigint,
     next_update_blob registry.digest,
+    pruned_at_ms bigint,
+    keeps_state boolean DEFAULT false NOT NULL,
+    keeps_update boolean DEFAULT false NOT NULL,
+    CONSTRAINT round_aggregated_check CHECK (((state <> ALL (ARRAY['aggregated'::text, 'closed'::text])) OR (num_nonnulls(next_base_root, next_base_blob, next_momentum_root, next_momentum_blob, aggregated_at_ms) = 5))),
     CONSTRAINT round_check CHECK (((state = 'recorded'::text) OR (num_nonnulls(opened_at_ms, unit_deadline_ms) = 2))),
     CONSTRAINT round_check1 CHECK (((state = ANY (ARRAY['recorded'::text, 'open'::text])) OR (num_nonnulls(sealed_at_ms, commitments_root, commitment_count) = 3))),
     CONSTRAINT round_check2 CHECK (((state = ANY (ARRAY['recorded'::text, 'open'::text, 'sealed'::text])) OR (num_nonnulls(posted_block, beacon_block) = 2))),
     CONSTRAINT round_check3 CHECK (((state = ANY (ARRAY['recorded'::text, 'open'::text, 'sealed'::text, 'posted'::text])) OR (beacon IS NOT NULL))),
     CONSTRAINT round_check4 CHECK (((beacon_block)::bigint > (posted_block)::bigint)),
-    CONSTRAINT round_check5 CHECK (((state <> ALL (ARRAY['aggregated'::text, 'closed'::text])) OR (num_nonnulls(next_base_root, next_base_blob, next_momentum_root, next_momentum_blob, validation_loss, aggregated_at_ms) = 6))),
     CONSTRAINT round_check6 CHECK (((aggregate_program_root IS NULL) = (aggregate_program_blob IS NULL))),
     CONSTRAINT round_check7 CHECK (((closed_at_ms IS NOT NULL) = (state = 'closed'::text))),
     CONSTRAINT round_commitment_count_check CHECK ((commitment_count >= 0)),
     CONSTRAINT round_epoch_check CHECK ((epoch >= 1)),
+    CONSTRAINT round_keeps_check CHECK (((pruned_at_ms IS NOT NULL) OR (NOT (keeps_state OR keeps_update)))),
+    CONSTRAINT round_keeps_update_check CHECK (((next_update_blob IS NOT NULL) OR (NOT keeps_update))),
+    CONSTRAINT round_loss_check CHECK (((state <> 'closed'::text) OR (validation_loss IS NOT NULL))),
+    CONSTRAINT round_pruned_check CHECK (((pruned_at_ms IS NULL) OR (state = 'closed'::text))),
     CONSTRAINT round_round_check CHECK ((round >= 1)),
     CONSTRAINT round_state_check CHECK ((state = ANY (ARRAY['recorded'::text, 'open'::text, 'sealed'::text, 'posted'::text, 'verifying'::text, 'aggregated'::text, 'closed'::text])))
 );
@@ -3129,6 +3190,11 @@ ALTER TABLE ONLY registry.job_transition
 ALTER TABLE ONLY registry.measurement
     ADD CONSTRAINT measurement_pkey PRIMARY KEY (dataset);
 
+-- Name: mirror mirror_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.mirror
+    ADD CONSTRAINT mirror_pkey PRIMARY KEY ("position");
+
 -- Name: missed_draw missed_draw_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
 
 ALTER TABLE ONLY registry.missed_draw
@@ -3366,6 +3432,14 @@ CREATE INDEX dataset_owner ON registry.dataset USING btree (owner, number);
 
 CREATE INDEX delta_place_due ON registry.delta_place USING btree (next_at_ms) WHERE (state <> 'held'::text);
 
+-- Name: delta_place_root; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX delta_place_root ON registry.delta_place USING btree (root);
+
+-- Name: delta_upload_root; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX delta_upload_root ON registry.delta_upload USING btree (root);
+
 -- Name: disputed_unit_open; Type: INDEX; Schema: registry; Owner: -
 
 CREATE INDEX disputed_unit_open ON registry.disputed_unit USING btree (asserter) WHERE ((open_games > 0) OR (is_faulty AND (handled_at_ms IS NULL)));
@@ -3433,6 +3507,10 @@ CREATE INDEX round_next_base ON registry.round USING btree (next_base_root) WHER
 -- Name: round_open; Type: INDEX; Schema: registry; Owner: -
 
 CREATE INDEX round_open ON registry.round USING btree (job_id) WHERE (state <> 'closed'::text);
+
+-- Name: round_unpruned; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX round_unpruned ON registry.round USING btree (job_id, round) WHERE (pruned_at_ms IS NULL);
 
 -- Name: round_updates; Type: INDEX; Schema: registry; Owner: -
 
@@ -4146,6 +4224,11 @@ REVOKE ALL ON FUNCTION pg_catalog.pg_try_advisory_xact_lock_shared(integer, inte
 
 REVOKE ALL ON FUNCTION registry.last_dataset() FROM PUBLIC;
 
+-- Name: FUNCTION named_blobs(roots bytea[]); Type: ACL; Schema: registry; Owner: -
+
+REVOKE ALL ON FUNCTION registry.named_blobs(roots bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION registry.named_blobs(roots bytea[]) TO gym_coordinator;
+
 -- Name: TABLE api_key; Type: ACL; Schema: api; Owner: -
 
 GRANT SELECT,INSERT ON TABLE api.api_key TO gym_api;
@@ -4742,6 +4825,11 @@ GRANT SELECT,INSERT ON TABLE registry.job_order TO gym_api;
 GRANT SELECT ON TABLE registry.job_transition TO gym_coordinator;
 GRANT SELECT ON TABLE registry.job_transition TO gym_rewards;
 GRANT SELECT ON TABLE registry.job_transition TO gym_api;
+
+-- Name: TABLE mirror; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT,DELETE ON TABLE registry.mirror TO gym_coordinator;
+GRANT SELECT ON TABLE registry.mirror TO gym_api;
 
 -- Name: TABLE missed_draw; Type: ACL; Schema: registry; Owner: -
 

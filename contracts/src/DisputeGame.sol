@@ -56,6 +56,18 @@ contract DisputeGame is OuterMoves {
     }
 
     /// @inheritdoc IDisputeGame
+    function openLate(
+        bytes calldata,
+        bytes calldata,
+        SlotProof calldata,
+        uint32,
+        bytes32[] calldata,
+        bytes32 salt
+    ) external payable {
+        _openBy(_OPENING, salt);
+    }
+
+    /// @inheritdoc IDisputeGame
     function openConflict(bytes calldata, bytes calldata, bytes calldata, bytes32 salt)
         external
         payable

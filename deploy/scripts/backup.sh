@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # backup.sh TARGET_FOLDER [STATE_FOLDER]: copies everything that a network cannot make again: the database, then the
 # blobs and epoch files that it names (STATE_FOLDER, default /var/lib/gym). Services may keep running. In this order
-# every blob that the dump names exists, since blobs are written first and never changed. Run it like database.sh. Copy
-# keys and /etc/gym once, by hand, to another place.
+# every blob that the dump names exists, since blobs are written first and never changed, and the coordinator erases none
+# meanwhile. Run it like database.sh. Copy keys and /etc/gym once, by hand, to another place.
 set -euo pipefail
 target=${1:?usage: backup.sh TARGET_FOLDER [STATE_FOLDER]}
 state=${2:-/var/lib/gym}
@@ -15,6 +15,12 @@ if [[ -z ${PGHOST:-} ]]; then
 fi
 umask 077
 mkdir -p "$target"
+# The lock of the coordinator's retention, held by this session until the copies are made: a pass that runs now ends
+# before, and the next one comes after.
+coproc retention { "${as_owner[@]}" psql --no-psqlrc -qtAX --dbname="$database"; }
+echo "SELECT 'held' FROM pg_advisory_lock(hashtext('gym.coordinator.prune'), 0);" >&"${retention[1]}"
+read -r held <&"${retention[0]}"
+[[ $held == held ]]
 stamp=$(date -u +%Y%m%dT%H%M%SZ)
 "${as_owner[@]}" pg_dump --format=custom --dbname="$database" >"$target/.part"
 mv "$target/.part" "$target/$database-$stamp.dump"

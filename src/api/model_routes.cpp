@@ -4,6 +4,7 @@
 
 #include "gym/http_server/download.hpp"
 #include "gym/registry/datasets.hpp"
+#include "gym/registry/retention.hpp"
 #include "routes.hpp"
 #include "state_file.hpp"
 
@@ -61,6 +62,20 @@ Result<Version> version_of(RouteContext& context, const Call& call) {
     return out;
 }
 
+/// The version's weights. @errors kNotFound where they were pruned, saying which are kept.
+Result<Reader> open_state(RouteContext& context, const Version& version) {
+    auto state = context.with.queries.open_blob(version.state.blob);
+    if (state.ok()) return Reader(std::move(state).value());
+    const std::vector<std::uint64_t>& kept = version.view.kept_rounds;
+    if (state.error().code != ErrorCode::kNotFound || kept.empty() ||
+        std::ranges::binary_search(kept, version.round))
+        return state.error();
+    return fail(ErrorCode::kNotFound,
+                "the weights after round " + std::to_string(version.round) +
+                    " were pruned when the round was final; those that are kept are after rounds " +
+                    registry::list_of_rounds(kept) + " (0: before any training)");
+}
+
 json::object blob_json(const Digest& root, const Digest& blob, std::uint64_t bytes) {
     return {{"root", root.hex()}, {"blob", blob.hex()}, {"bytes", bytes}};
 }
@@ -94,7 +109,7 @@ Result<Response> get_model(RouteContext& context, const Call& call) {
     Queries& queries = context.with.queries;
     const registry::Job& job = version.view.job;
     GYM_TRY(const Reader program, queries.open_blob(job.artifacts->program_blob));
-    GYM_TRY(const Reader state, queries.open_blob(version.state.blob));
+    GYM_TRY(const Reader state, open_state(context, version));
     GYM_TRY(const registry::Dataset dataset,
             queries.dataset(job.dataset_root, registry::Viewer::service()));
     // What a model was trained on belongs to it: licence and vocabulary. The name does not.
@@ -136,14 +151,14 @@ Result<Response> get_program(RouteContext& context, const Call& call) {
 
 Result<Response> get_state(RouteContext& context, const Call& call) {
     GYM_TRY(const Version version, version_of(context, call));
-    GYM_TRY(Reader state, context.with.queries.open_blob(version.state.blob));
+    GYM_TRY(Reader state, open_state(context, version));
     return answer_download(
         call.request, {std::move(state), version.state.blob.hex(), file_name(version, ".state")});
 }
 
 Result<Response> get_weights(RouteContext& context, const Call& call) {
     GYM_TRY(const Version version, version_of(context, call));
-    GYM_TRY(Reader state, context.with.queries.open_blob(version.state.blob));
+    GYM_TRY(Reader state, open_state(context, version));
     const std::map<std::string, std::string> metadata{
         {"format", "pt"},
         {"gym.base_root", version.state.root.hex()},
@@ -180,7 +195,8 @@ void add_model_routes(Router& router, RouteContext& context) {
                 .id = "getModel",
                 .summary = "A job's model after a round: roots, sizes, data and losses. For those "
                            "whom the job's visibility lets see it, also while the job runs; 404 "
-                           "for all others, and for a round that is not aggregated.",
+                           "for all others, for a round that is not aggregated, and for one whose "
+                           "weights were pruned.",
                 .path = kJobPath,
                 .query = kRoundQuery,
                 .needs_key = true,

@@ -57,6 +57,8 @@ Fields unit_fields() {
             {"delta_root", "hash?"},
             {"included", "flag", "its delta is part of a base state"},
             {"included_late", "flag", "one round later than others, at half weight"},
+            {"late", "flag",
+             "its deadline passed before it was committed: it is of the next round's epoch"},
             {"reason_code", "text?"},
             {"reason", "text?", "one sentence"},
             {"assigned_at_ms", "time"},
@@ -86,6 +88,7 @@ void job_schemas(json::object& out) {
                            {"commitments_root", "hash?"},
                            {"commitment_count", "count?"},
                            {"validation_loss", "real?", "nats per token of the next base state"},
+                           {"weights_kept", "flag", "those after the round can be exported"},
                            {"recorded_at_ms", "time"},
                            {"aggregated_at_ms", "time?"},
                            {"closed_at_ms", "time?"}});

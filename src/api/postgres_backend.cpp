@@ -1,6 +1,7 @@
 #include "gym/api/postgres.hpp"
 
 #include "gym/ledger/ledger.hpp"
+#include "gym/registry/retention.hpp"
 #include "gym/rewards/accounts.hpp"
 #include "gym/rewards/queries.hpp"
 #include "postgres_calls.hpp"
@@ -102,6 +103,7 @@ Result<JobView> PostgresBackend::job_of_model(const Digest& id, const registry::
         GYM_TRY(view.job, registry::get_job_of_model(tx, id, viewer));
         GYM_TRY(view.cost, calls::cost_of(tx, view.job, options_.asset));
         GYM_TRY(view.rounds, registry::list_rounds(tx, id));
+        GYM_TRY(view.kept_rounds, registry::kept_rounds(tx, id));
         GYM_TRY(view.open_units, open_units_of(tx, id));
         registry::UnitFilter faults;
         faults.job_id = id;
@@ -119,7 +121,13 @@ Result<JobView> PostgresBackend::job_of_model(const Digest& id, const registry::
 }
 
 Result<std::unique_ptr<const blob::BlobReader>> PostgresBackend::open_blob(const Digest& root) {
-    return blobs_.open_reader(root);
+    auto reader = blobs_.open_reader(root);
+    if (reader.ok() || reader.error().code != ErrorCode::kNotFound) return reader;
+    GYM_TRY(const auto why, calls::read(database_, options_, [&](db::Transaction& tx) {
+        return registry::why_pruned(tx, root);
+    }));
+    if (why) return fail(ErrorCode::kNotFound, *why);
+    return reader;
 }
 
 Result<std::vector<registry::Unit>> PostgresBackend::units(const registry::UnitFilter& filter) {

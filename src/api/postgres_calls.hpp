@@ -108,6 +108,10 @@ Result<engine::StateLayout> parameters_of(const registry::Job& job);
 Status take_over(blob::BlobStore& blobs, const std::optional<UploadFiles>& files,
                  const Address& owner, const Digest& blob);
 
+/// Keeps what another job has trained in the store, since a row is about to name it.
+/// @errors kNotFound where it was pruned, saying which rounds' weights are kept.
+Status keep_weights(db::Transaction& tx, blob::BlobStore& blobs, const Digest& blob);
+
 Result<JobCost> cost_of(db::Transaction& tx, const registry::Job& job, const std::string& asset);
 
 /// A statement whose rows are a name and a count.

@@ -3,6 +3,7 @@
 #include "gym/api/postgres.hpp"
 #include "gym/ledger/ledger.hpp"
 #include "gym/registry/cost_terms.hpp"
+#include "gym/registry/mirrors.hpp"
 #include "gym/registry/size_limits.hpp"
 #include "gym/rewards/accounts.hpp"
 #include "postgres_calls.hpp"
@@ -124,6 +125,11 @@ Result<NetworkTerms> PostgresBackend::terms() {
         GYM_TRY(out.sizes, registry::published_size_limits(tx));
         return out;
     });
+}
+
+Result<std::vector<std::string>> PostgresBackend::mirrors() {
+    return calls::read(database_, options_,
+                       [&](db::Transaction& tx) { return registry::published_mirrors(tx); });
 }
 
 Result<Market> PostgresBackend::market() {

@@ -6,6 +6,7 @@
 #include "gym/registry/dataset_tokenizers.hpp"
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/model_names.hpp"
+#include "gym/registry/retention.hpp"
 #include "gym/tokenizer/bundle.hpp"
 #include "postgres_calls.hpp"
 
@@ -22,8 +23,15 @@ Status take_over(blob::BlobStore& blobs, const std::optional<UploadFiles>& files
         gone = file.error();
     }
     if (gone.code != ErrorCode::kNotFound) return gone;
-    GYM_TRY(const bool there, blobs.has(blob));  // of an earlier job, and the upload has expired
+    GYM_TRY(const bool there, blobs.hold(blob));  // of an earlier job, and the upload has expired
     return there ? Status() : Status(gone);
+}
+
+Status keep_weights(db::Transaction& tx, blob::BlobStore& blobs, const Digest& blob) {
+    GYM_TRY(const bool held, blobs.hold(blob));
+    if (held) return {};
+    GYM_TRY(const auto why, registry::why_pruned(tx, blob));
+    return why ? Status(fail(ErrorCode::kNotFound, *why)) : Status();
 }
 
 }  // namespace calls
@@ -162,8 +170,10 @@ Result<registry::NamedModel> PostgresBackend::name_model(const ModelOffer& offer
     };
     GYM_CHECK(calls::read(database_, options_, fill));
     if (offer.job) {
-        GYM_TRY(const auto state, blobs_.open_reader(model.state.blob));
-        GYM_TRY(const auto program, blobs_.open_reader(model.program.blob));
+        // Before the row that promises it: until then the round that it is of may be pruned.
+        GYM_CHECK(blobs_.hold(model.state.blob));
+        GYM_TRY(const auto state, open_blob(model.state.blob));
+        GYM_TRY(const auto program, open_blob(model.program.blob));
         model.state.bytes = state->size();
         model.program.bytes = program->size();
     } else {

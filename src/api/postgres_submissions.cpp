@@ -294,6 +294,8 @@ Result<Submitted> PostgresBackend::submit_job(const Submission& submission) {
         GYM_CHECK(calls::check_not_running(tx, submission));
         if (uploaded)
             GYM_CHECK(calls::take_over(blobs_, options_.uploads, job.owner, job.init->blob));
+        else if (job.init)
+            GYM_CHECK(calls::keep_weights(tx, blobs_, job.init->blob));
         return out;
     });
 }

@@ -1,5 +1,6 @@
 #include "views.hpp"
 
+#include <algorithm>
 #include <boost/json/parse.hpp>
 #include <concepts>
 #include <type_traits>
@@ -15,7 +16,7 @@ namespace {
 
 namespace json = boost::json;
 
-json::object round_json(const registry::Round& round) {
+json::object round_json(const registry::Round& round, bool weights_kept) {
     return {{"round", round.round},
             {"state", to_string(round.state)},
             {"epoch", round.epoch},
@@ -27,6 +28,7 @@ json::object round_json(const registry::Round& round) {
             {"commitment_count",
              round.commitment_count ? json::value(*round.commitment_count) : json::value(nullptr)},
             {"validation_loss", number_or_null(round.validation_loss)},
+            {"weights_kept", weights_kept},
             {"recorded_at_ms", round.recorded_at_ms},
             {"aggregated_at_ms", or_null(round.aggregated_at_ms)},
             {"closed_at_ms", or_null(round.closed_at_ms)}};
@@ -250,7 +252,8 @@ json::object to_json(const JobView& view, const registry::Viewer& viewer) {
         {"refunded_wei", view.cost.refunded.to_string()}};
     json::array rounds;
     for (const registry::Round& round : view.rounds)
-        rounds.push_back(round_json(round));
+        rounds.push_back(
+            round_json(round, std::ranges::binary_search(view.kept_rounds, round.round)));
     out["round_list"] = std::move(rounds);
     json::object units;
     for (const auto& [state, count] : view.units)
@@ -280,6 +283,7 @@ json::object to_json(const registry::Unit& unit) {
             {"delta_root", or_null(unit.delta_root)},
             {"included", unit.included},
             {"included_late", unit.included_late},
+            {"late", unit.status.late},
             {"reason_code", or_null(unit.reason_code)},
             {"reason", or_null(unit.reason)},
             {"assigned_at_ms", unit.assigned_at_ms},

@@ -66,7 +66,8 @@ Status BlobStore::adopt(const Digest& root, const BlobReader& reader) {
 
 Status MemoryStore::write(const Digest& root, ByteView content) {
     const std::scoped_lock lock(mutex_);
-    blobs_.try_emplace(root, content.begin(), content.end());
+    Held& held = blobs_.try_emplace(root, Held{{content.begin(), content.end()}, 0}).first->second;
+    held.written_ns = tick_ns();
     return {};
 }
 
@@ -74,7 +75,7 @@ Result<Bytes> MemoryStore::read(const Digest& root) const {
     const std::scoped_lock lock(mutex_);
     const auto found = blobs_.find(root);
     if (found == blobs_.end()) return fail(ErrorCode::kNotFound, "no blob " + root.hex());
-    return found->second;
+    return found->second.bytes;
 }
 
 Result<std::unique_ptr<const BlobReader>> MemoryStore::open_reader(const Digest& root) const {
@@ -91,6 +92,41 @@ Status MemoryStore::remove(const Digest& root) {
     const std::scoped_lock lock(mutex_);
     blobs_.erase(root);
     return {};
+}
+
+std::int64_t MemoryStore::tick_ns() {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    last_ns_ = std::max<std::int64_t>(
+        last_ns_ + 1, std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+    return last_ns_;
+}
+
+Result<bool> MemoryStore::hold(const Digest& root) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = blobs_.find(root);
+    if (found == blobs_.end()) return false;
+    found->second.written_ns = tick_ns();
+    return true;
+}
+
+Result<std::vector<StoredBlob>> MemoryStore::list_idle(std::uint8_t first,
+                                                       std::chrono::milliseconds idle) {
+    const std::scoped_lock lock(mutex_);
+    const std::int64_t before_ns =
+        tick_ns() - std::chrono::duration_cast<std::chrono::nanoseconds>(idle).count();
+    std::vector<StoredBlob> out;
+    for (const auto& [root, held] : blobs_)
+        if (root.data[0] == first && held.written_ns <= before_ns)
+            out.push_back({root, held.bytes.size(), held.written_ns});
+    return out;
+}
+
+Result<bool> MemoryStore::erase(const StoredBlob& blob) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = blobs_.find(blob.root);
+    if (found == blobs_.end() || found->second.written_ns > blob.written_ns) return false;
+    blobs_.erase(found);
+    return true;
 }
 
 }  // namespace gym::blob

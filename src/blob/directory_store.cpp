@@ -59,9 +59,7 @@ Result<DirectoryStore> DirectoryStore::open(const std::filesystem::path& directo
 }
 
 std::filesystem::path DirectoryStore::path_of(const Digest& root) const {
-    // Two levels of 256 keep every folder small up to hundreds of millions of blobs.
-    const std::string name = to_hex(root.view());
-    return directory_ / name.substr(0, 2) / name.substr(2, 2) / name;
+    return folder_.path_of(root);
 }
 
 Status DirectoryStore::write(const Digest& root, ByteView content) {
@@ -69,8 +67,10 @@ Status DirectoryStore::write(const Digest& root, ByteView content) {
     std::error_code code;
     // A file of the right size may still be rotten; load() finds that, and writing again repairs
     // it.
-    if (std::filesystem::file_size(path, code) == content.size() && !code && load(root).ok())
-        return {};
+    if (std::filesystem::file_size(path, code) == content.size() && !code && load(root).ok()) {
+        GYM_TRY(const bool held, hold(root));
+        if (held) return {};  // else it was erased meanwhile
+    }
     std::filesystem::create_directories(path.parent_path(), code);
     if (code) return io_error(path.parent_path(), code);
     return write_file_atomic(path, content);
@@ -116,6 +116,21 @@ Status DirectoryStore::remove(const Digest& root) {
     std::filesystem::remove(path_of(root), code);
     if (code) return io_error(path_of(root), code);
     return {};
+}
+
+Result<bool> DirectoryStore::hold(const Digest& root) {
+    const std::filesystem::path path = path_of(root);
+    return folder_.touch({&path, 1});
+}
+
+Result<std::vector<StoredBlob>> DirectoryStore::list_idle(std::uint8_t first,
+                                                          std::chrono::milliseconds idle) {
+    return folder_.list_idle(first, idle);
+}
+
+Result<bool> DirectoryStore::erase(const StoredBlob& blob) {
+    const std::filesystem::path path = path_of(blob.root);
+    return folder_.erase(blob, {&path, 1});
 }
 
 }  // namespace gym::blob

@@ -492,6 +492,18 @@ ModelLoss read_model_loss(const json::object& object) {
     return {count_of(object, "round"), number_of<double>(object, "validation_loss")};
 }
 
+/// Checked where they are asked (mirror::Fetcher::create).
+std::vector<std::string> read_mirrors(const json::object& object) {
+    const json::value& list = member_of(object, "mirrors");
+    if (!list.is_array()) throw std::runtime_error("mirrors: expected a list");
+    std::vector<std::string> out;
+    for (const json::value& one : list.get_array()) {
+        if (!one.is_string()) throw std::runtime_error("mirrors: expected addresses");
+        out.emplace_back(one.get_string());
+    }
+    return out;
+}
+
 }  // namespace
 
 JobModel read_model(const json::object& object) {
@@ -506,6 +518,7 @@ JobModel read_model(const json::object& object) {
     out.state = object_of(object, "state", read_model_blob);
     out.datasets = list_of(object, "datasets", read_model_data);
     out.losses = list_of(object, "losses", read_model_loss);
+    out.mirrors = read_mirrors(object);
     return out;
 }
 

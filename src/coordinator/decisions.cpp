@@ -83,7 +83,7 @@ std::optional<std::uint64_t> next_round(const registry::Job& job,
 std::uint64_t slots_of_round(const registry::Job& job, std::uint64_t deltas_bytes_max) {
     const std::uint64_t slots =
         slots_of_round(job.terms.slots_max, job.artifacts->delta_bytes, deltas_bytes_max);
-    if (!job.terms.elastic.hold_drawn) return slots;
+    if (!job.terms.elastic.holds_deltas()) return slots;
     const std::uint64_t fit = deltas_of_aggregate(job, deltas_bytes_max);
     return std::min(slots, std::max<std::uint64_t>(2 * fit / 3, 1));
 }
@@ -112,6 +112,12 @@ bool is_free(std::span<const registry::Unit> open_units) {
            std::ranges::none_of(open_units, [](const registry::Unit& unit) {
                return unit.status.state == UnitState::kAssigned;
            });
+}
+
+bool is_late(std::span<const registry::Unit> open_units) {
+    return std::ranges::any_of(open_units, [](const registry::Unit& unit) {
+        return unit.status.state == UnitState::kAssigned && unit.status.late;
+    });
 }
 
 bool is_disputed(std::span<const registry::Unit> open_units) {
@@ -192,16 +198,30 @@ std::vector<std::uint32_t> steps_of(const registry::JobTerms& terms,
     return out;
 }
 
+bool takes_late(const registry::JobTerms& terms, std::uint64_t round) {
+    return terms.elastic.accept_late && round < terms.rounds;
+}
+
+protocol::LifecycleParams lifecycle_of(const registry::Job& job, std::uint64_t round) {
+    protocol::LifecycleParams out = job.terms.lifecycle;
+    if (takes_late(job.terms, round) && !job.ended_at_ms)
+        out.late_ms = out.unit_ms + out.report_ms + out.reveal_ms;
+    return out;
+}
+
 bool has_quorum(const registry::JobTerms& terms, const protocol::RoundRecord& record,
-                std::span<const registry::Unit> units) {
-    std::uint64_t all = 0, committed = 0;
+                std::span<const registry::Unit> units, const std::set<Address>& gone) {
+    std::uint64_t all = 0, committed = 0, lost = 0;
     for (const protocol::SlotAssignment& slot : record.slots)
         all += slot.steps;
     for (const registry::Unit& unit : units) {
         const protocol::SlotAssignment* const slot = record.find_slot(unit.key.slot);
-        if (slot != nullptr && unit.status.state == UnitState::kCommitted) committed += slot->steps;
+        if (slot == nullptr) continue;
+        if (unit.status.state == UnitState::kCommitted) committed += slot->steps;
+        if (unit.status.state == UnitState::kAssigned && gone.contains(unit.worker))
+            lost += slot->steps;
     }
-    return committed * kPpm >= all * terms.elastic.quorum_ppm;
+    return committed * kPpm >= (all - lost) * terms.elastic.quorum_ppm && 2 * committed >= all;
 }
 
 bool may_hold(const registry::JobTerms& terms, const protocol::RoundRecord& record,
@@ -234,6 +254,7 @@ Plan make_plan(const registry::Job& job, const std::optional<registry::Round>& l
         plan.record.aggregate_program_root = last->aggregate_program_root.value_or(Digest{});
         plan.record.included = std::move(included);
     }
+    plan.record.accept_late = takes_late(job.terms, plan.record.round);
     const std::vector<std::uint32_t> steps = steps_of(job.terms, workers, paces);
     for (std::uint32_t slot = 0; slot < workers.size(); ++slot)
         plan.record.slots.push_back(
@@ -259,6 +280,11 @@ std::vector<UnitState> states_that_hold(RoundState state) {
             break;
     }
     return {};
+}
+
+bool may_evaluate(RoundState last) {
+    return last == RoundState::kOpen || last == RoundState::kAggregated ||
+           last == RoundState::kClosed;
 }
 
 RoundStep next_step(const RoundFacts& facts) {

@@ -1,5 +1,6 @@
 #include "facts.hpp"
 
+#include "gym/coordinator/decisions.hpp"
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/jobs.hpp"
 #include "gym/registry/units.hpp"
@@ -21,6 +22,7 @@ Result<std::shared_ptr<const RoundInputs>> Facts::round_inputs(db::Transaction& 
     out->train.dataset_blob = dataset.blob;
     out->train.base_state_blob = stored.base.blob;
     out->momentum_blob = stored.momentum.blob;
+    out->late_ms = lifecycle_of(job, round).late_ms;
     GYM_TRY(out->train.base_steps, registry::steps_to_base(tx, job_id, round));
     rounds_.keep(key, out);
     return std::shared_ptr<const RoundInputs>(std::move(out));

@@ -7,6 +7,7 @@
 
 #include "gym/registry/blob_access.hpp"
 #include "gym/registry/nodes.hpp"
+#include "gym/registry/retention.hpp"
 #include "gym/registry/rounds.hpp"
 #include "gym/rpc/upload_ticket.hpp"
 
@@ -124,9 +125,16 @@ Result<Bytes> GrpcService::get_blob(const Address& caller, const Digest& root) {
     GYM_TRY(const bool allowed, may_fetch(caller, root));
     if (!allowed) return refuse_blob(caller, root);
     auto content = blobs_.get(root);
-    if (!content.ok() && content.error().code == ErrorCode::kNotFound) return no_blob(root);
+    if (!content.ok() && content.error().code == ErrorCode::kNotFound) return lost_blob(root);
     if (content.ok()) blob_bytes_ += content->size();
     return content;
+}
+
+/// To those who may have it.
+Error GrpcService::lost_blob(const Digest& root) {
+    const auto why = database_.transact(
+        [&](db::Transaction& tx) { return registry::why_pruned(tx, root); }, {.read_only = true});
+    return why.ok() && *why ? fail(ErrorCode::kNotFound, **why) : no_blob(root);
 }
 
 Error GrpcService::refuse_blob(const Address& caller, const Digest& root) {

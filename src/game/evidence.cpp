@@ -17,10 +17,12 @@ Digest hash_values(const chain::AbiSignature& types, const std::vector<chain::Ab
     return crypto::keccak256(*encoded);
 }
 
-const chain::AbiSignature& open_signature() {
-    static const auto signature =
+const chain::AbiSignature& open_signature(bool late) {
+    static const auto timely =
         abi::parsed_signature("open(bytes,bytes,(bytes,bytes32[]),uint32,bytes32[],bytes32)");
-    return signature;
+    static const auto of_late =
+        abi::parsed_signature("openLate(bytes,bytes,(bytes,bytes32[]),uint32,bytes32[],bytes32)");
+    return late ? of_late : timely;
 }
 
 }  // namespace
@@ -37,6 +39,7 @@ PostedEvidence posted(const Evidence& evidence) {
     out.slot = protocol::prove_slot(evidence.record, evidence.commitment.commitment.slot);
     out.index = evidence.index;
     out.path = evidence.path;
+    out.late = evidence.late;
     return out;
 }
 
@@ -161,10 +164,12 @@ Digest announcement_of(std::uint64_t chain_id, const Address& game_contract, con
 
 Bytes encode_open(const Evidence& evidence, const Digest& salt) {
     const PostedEvidence shown = posted(evidence);
-    auto call = open_signature().encode_call(
-        {protocol::encode(shown.commitment), protocol::encode(shown.record),
-         abi::Type<protocol::SlotProof>::value(shown.slot), std::uint64_t{shown.index},
-         abi::Type<std::vector<Digest>>::value(shown.path), salt});
+    auto call =
+        open_signature(shown.late)
+            .encode_call({protocol::encode(shown.commitment), protocol::encode(shown.record),
+                          abi::Type<protocol::SlotProof>::value(shown.slot),
+                          std::uint64_t{shown.index},
+                          abi::Type<std::vector<Digest>>::value(shown.path), salt});
     GYM_ASSERT(call.ok(), "evidence has the types of open()");
     return std::move(call).value();
 }
@@ -188,9 +193,12 @@ Result<OpenCall> open_call(const std::vector<chain::AbiValue>& values) {
 }  // namespace
 
 Result<OpenCall> read_open(ByteView calldata) {
-    GYM_CHECK(abi::check_selector(open_signature(), calldata));
-    GYM_TRY(const auto values, chain::abi_read_calldata(open_signature().inputs, calldata));
-    return open_call(values);
+    const bool late = abi::check_selector(open_signature(true), calldata).ok();
+    GYM_CHECK(abi::check_selector(open_signature(late), calldata));
+    GYM_TRY(const auto values, chain::abi_read_calldata(open_signature(late).inputs, calldata));
+    GYM_TRY(OpenCall call, open_call(values));
+    call.evidence.late = late;
+    return call;
 }
 
 // --- conflicts ---

@@ -98,7 +98,7 @@ Result<engine::State> InputLoader::load_base(const protocol::RoundRecord& record
     GYM_TRY(engine::State base,
             load_state(inputs.base_state_blob, record.base_state_root, progress));
     GYM_CHECK(check_dispute_roots(record, train, base));
-    if (has_updates) keep_base(record, inputs.base_state_blob);
+    if (has_updates || keep_ == Keep::kAllJobs) keep_base(record, inputs.base_state_blob);
     return base;
 }
 

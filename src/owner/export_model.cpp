@@ -111,13 +111,15 @@ Result<Exported> export_model(const client::ApiClient& api, const ExportRequest&
     Exported out;
     out.model = std::move(answer.value);
     out.warnings = warnings_about(out.model);
-    const ModelSource source{
-        out.model.job, out.model.round, {}, out.model.program, out.model.state};
+    const ModelSource source{out.model.job,     out.model.round, {},
+                             out.model.program, out.model.state, out.model.mirrors};
     GYM_CHECK(check_space(request.folder, source, tokenizer_bytes(request, out.model)));
     GYM_CHECK(interchange::begin_model_folder(request.folder));
     GYM_TRY(const DownloadFolder parts, DownloadFolder::open(request.folder));
     GYM_TRY(const Downloaded downloaded,
-            download_model(api, source, parts, {request.progress, request.interrupted}));
+            download_model(api, source, parts,
+                           {request.progress, request.interrupted,
+                            [&](const std::string& note) { out.warnings.push_back(note); }}));
     interchange::ModelFolder folder = describe(out.model);
     if (request.check) {
         auto checked = request.check(out.model, downloaded.roots);

@@ -10,7 +10,9 @@
 #include "gym/common/mapped_file.hpp"
 #include "gym/common/memory.hpp"
 #include "gym/engine/state.hpp"
+#include "gym/mirror/fetcher.hpp"
 #include "gym/program/codec.hpp"
+#include "mirror_download.hpp"
 
 namespace gym::owner {
 
@@ -64,11 +66,30 @@ class Download {
 
   private:
     Status fetch(client::ModelPart part, const client::ModelBlob& blob) {
+        GYM_CHECK(ask_mirrors(part, blob));
         client::DownloadOptions options;
         options.interrupted = calls_.interrupted;
         if (part == client::ModelPart::kState) options.progress = calls_.progress;
         return client::download(api_, {source_.job, source_.round, part, blob, source_.named},
                                 parts_.part(blob.blob), options);
+    }
+    /// What mirrors give need not come from gym-api, which then only has to be right about its
+    /// root.
+    Status ask_mirrors(client::ModelPart part, const client::ModelBlob& blob) {
+        if (source_.mirrors.empty()) return {};
+        mirror::FetchOptions options;
+        options.blob_bytes_max = std::max(options.blob_bytes_max, blob.bytes);
+        auto mirrors = mirror::Fetcher::create(source_.mirrors, options);
+        MirrorCalls calls{{}, calls_.interrupted};
+        if (part == client::ModelPart::kState) calls.progress = calls_.progress;
+        const Status got =
+            mirrors.ok() ? download_from_mirrors(**mirrors, blob, parts_.part(blob.blob), calls)
+                         : Status(mirrors.error());
+        if (got.ok()) return {};
+        const ErrorCode code = got.error().code;
+        if (code == ErrorCode::kCancelled || code == ErrorCode::kIo) return got;
+        if (calls_.note) calls_.note("gym-api is asked instead of mirrors: " + got.error().message);
+        return {};
     }
     Result<program::Program> get_program() {
         if (source_.program.bytes > program::kProgramBytesMax)

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -41,11 +42,13 @@ struct ModelSource {
     std::optional<registry::ModelReference> named = {};
     client::ModelBlob program = {};
     client::ModelBlob state = {};
+    std::vector<std::string> mirrors = {};  ///< asked first
 };
 
 struct DownloadCalls {
     std::function<void(std::uint64_t done, std::uint64_t total)> progress = {};  ///< of the state
     std::function<bool()> interrupted = {};
+    std::function<void(const std::string&)> note = {};  ///< a sentence for people
 };
 
 struct Downloaded {

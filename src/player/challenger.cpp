@@ -108,7 +108,9 @@ class Challenger final : public Player {
         if (claim.subject == Subject::kConflict) {
             GYM_TRY(const game::Conflict conflict, conflict_of(claim));
             GYM_TRY(const game::ConflictOther other, game::read_conflict_other(conflict.other));
-            if (std::holds_alternative<protocol::RoundHead>(other)) ++round;
+            // One of two commitments may be a late one.
+            if (std::holds_alternative<protocol::RoundHead>(other) || conflict.record.accept_late)
+                ++round;
         }
         GYM_TRY(const auto epoch, disputes_.epoch_of(claim.key.job_id, round));
         return (epoch ? epoch->block_number : claim.from_block) + window;

@@ -6,6 +6,7 @@ namespace {
 
 constexpr std::uint16_t kTrainUnitsOnly = 2;  ///< the format before there were other subjects
 constexpr std::uint16_t kFormat = 4;
+constexpr std::uint16_t kOnLateUnit = 5;  ///< the same of evidence in the next round's epoch
 constexpr std::uint32_t kPartBytesMax = 64U << 20;
 constexpr std::uint32_t kPathMax = 64;
 
@@ -96,6 +97,8 @@ Status check_train_unit(const Claim& claim) {
     if (!claim.other.empty() || !claim.momentum_blob.is_zero() || !claim.deltas.empty() ||
         !claim.epoch.empty() || claim.held)
         return wrong(claim, "it has parts of another subject");
+    if (claim.evidence.late && !claim.evidence.record.accept_late)
+        return wrong(claim, "the round takes no late commitments");
     return {};
 }
 
@@ -109,11 +112,12 @@ Status check_held(const Claim& claim) {
 }
 
 Status check_aggregate(const Claim& claim) {
-    const auto& [commitment, record, index, path] = claim.evidence;
+    const auto& [commitment, record, index, path, late] = claim.evidence;
     if (claim.key.slot != protocol::kAggregateSlot ||
         commitment.commitment.kind != protocol::UnitKind::kAggregate)
         return wrong(claim, "the commitment is on another unit");
-    if (index != 0 || !path.empty()) return wrong(claim, "aggregates are in no epoch's tree");
+    if (index != 0 || !path.empty() || late)
+        return wrong(claim, "aggregates are in no epoch's tree");
     if (!claim.other.empty()) return wrong(claim, "it has parts of another subject");
     if (claim.deltas.empty()) return wrong(claim, "it names no deltas");
     if (!protocol::is_in_order(claim.deltas))
@@ -123,8 +127,8 @@ Status check_aggregate(const Claim& claim) {
 
 Status check_conflict(const Claim& claim) {
     if (claim.role != Role::kChallenge) return wrong(claim, "a conflict cannot be defended");
-    if (!claim.evidence.path.empty() || claim.evidence.index != 0 || !claim.deltas.empty() ||
-        !claim.epoch.empty() || claim.held || !blobs_of(claim).empty())
+    if (!claim.evidence.path.empty() || claim.evidence.index != 0 || claim.evidence.late ||
+        !claim.deltas.empty() || !claim.epoch.empty() || claim.held || !blobs_of(claim).empty())
         return wrong(claim, "it has parts of another subject");
     GYM_CHECK(conflict_of(claim));
     return {};
@@ -161,7 +165,8 @@ Status check(const Claim& claim) {
 
 Bytes encode(const Claim& claim) {
     commit::Encoder out;
-    out.u16(kFormat).u8(static_cast<std::uint8_t>(claim.role));
+    out.u16(claim.evidence.late ? kOnLateUnit : kFormat);
+    out.u8(static_cast<std::uint8_t>(claim.role));
     out.u8(static_cast<std::uint8_t>(claim.subject));
     out.fixed(claim.key.job_id).u64(claim.key.round).u32(claim.key.slot).u32(claim.key.attempt);
     out.bytes(protocol::encode(claim.evidence.commitment));
@@ -181,11 +186,11 @@ Bytes encode(const Claim& claim) {
 Result<Claim> decode_claim(ByteView bytes) {
     commit::Decoder in(bytes);
     GYM_TRY(const std::uint16_t format, in.u16());
-    if (format != kFormat && format != kTrainUnitsOnly)
+    if (format != kFormat && format != kTrainUnitsOnly && format != kOnLateUnit)
         return fail(ErrorCode::kMalformed, "claim format " + std::to_string(format));
     Claim claim;
     GYM_TRY(claim.role, decode_role(in));
-    if (format == kFormat) {
+    if (format != kTrainUnitsOnly) {
         GYM_TRY(claim.subject, decode_subject(in));
     }
     GYM_TRY(claim.key.job_id, in.digest());
@@ -193,13 +198,14 @@ Result<Claim> decode_claim(ByteView bytes) {
     GYM_TRY(claim.key.slot, in.u32());
     GYM_TRY(claim.key.attempt, in.u32());
     GYM_TRY(claim.evidence, decode_evidence(in));
+    claim.evidence.late = format == kOnLateUnit;
     GYM_TRY(claim.program_blob, in.digest());
     GYM_TRY(claim.dataset_blob, in.digest());
     GYM_TRY(claim.base_state_blob, in.digest());
     GYM_TRY(claim.from_block, in.u64());
     GYM_TRY(claim.epoch_block, in.u64());
     GYM_TRY(claim.salt, in.digest());
-    if (format == kFormat) GYM_CHECK(decode_others(in, claim));
+    if (format != kTrainUnitsOnly) GYM_CHECK(decode_others(in, claim));
     GYM_CHECK(in.expect_end());
     const Status belongs = check(claim);
     if (!belongs.ok()) return fail(ErrorCode::kMalformed, belongs.error().message);

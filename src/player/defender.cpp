@@ -76,7 +76,9 @@ class Defender final : public Player {
         if (claim.epoch_block != 0) {
             if (disputes_.head().number < claim.epoch_block + window + chain::kReorgBlocks)
                 return {};
-            return disputes_.forget(claim);
+            const bool in_next =
+                claim.subject == Subject::kTrainUnit && claim.evidence.record.accept_late;
+            return in_next ? forget_if_next_is_over(claim, window) : disputes_.forget(claim);
         }
         // Its epoch may come, whoever says that it did not: the chain is asked, at the end.
         if (disputes_.head().number < claim.from_block + kWindowsWithoutEpoch * window) return {};
@@ -89,6 +91,21 @@ class Defender final : public Player {
         }
         Claim dated = claim;
         dated.epoch_block = epoch->block_number;
+        return disputes_.setup().claims.save(dated);
+    }
+
+    /// A commitment to a unit that may be late can be in the next epoch, too, whatever its receipt
+    /// says. As long as there is none, it is waited for as for the first one.
+    Status forget_if_next_is_over(const Claim& claim, std::uint64_t window) {
+        GYM_TRY(const auto next, disputes_.epoch_of(claim.key.job_id, claim.key.round + 1));
+        if (!next) {
+            if (disputes_.head().number < claim.from_block + kWindowsWithoutEpoch * window)
+                return {};
+            return disputes_.forget(claim);
+        }
+        if (next->block_number <= claim.epoch_block) return disputes_.forget(claim);
+        Claim dated = claim;
+        dated.epoch_block = next->block_number;
         return disputes_.setup().claims.save(dated);
     }
 

@@ -55,12 +55,19 @@ class Transition {
                UnixMs now_ms)
         : status_(status), event_(event), params_(params), now_ms_(now_ms) {}
 
-    Result<UnitStatus> operator()(event::Committed) const {
+    Result<UnitStatus> operator()(event::Committed committed) const {
+        UnitStatus now = status_;
+        if (status_.state == S::kAssigned && is_over()) now = overdue();
+        if (now.late && !status_.late) return Transition(now, event_, params_, now_ms_)(committed);
         GYM_CHECK(in_time(S::kAssigned));
         return to(S::kCommitted, 0);
     }
+    Result<UnitStatus> operator()(event::Overtaken) const {
+        if (status_.state != S::kAssigned || !status_.late) return illegal(status_, event_);
+        return to(S::kExpired, 0);
+    }
     Result<UnitStatus> operator()(event::Hurried) const {
-        if (status_.state != S::kAssigned) return illegal(status_, event_);
+        if (status_.state != S::kAssigned || status_.late) return illegal(status_, event_);
         UnitStatus next = status_;
         next.deadline_ms = std::min(status_.deadline_ms, now_ms_ + params_.grace_ms);
         return next;
@@ -122,10 +129,10 @@ class Transition {
         return to(S::kVoid, 0);
     }
     Result<UnitStatus> operator()(event::TimePassed) const {
-        if (status_.deadline_ms == 0 || now_ms_ <= status_.deadline_ms) return status_;
+        if (!is_over()) return status_;
         switch (status_.state) {
             case S::kAssigned:
-                return to(S::kExpired, 0);
+                return overdue();
             case S::kSampled:
             case S::kReported:
                 return draw();
@@ -145,6 +152,18 @@ class Transition {
         if (status_.state != required) return illegal(status_, event_);
         if (now_ms_ > status_.deadline_ms) return late(status_, event_, now_ms_);
         return {};
+    }
+    [[nodiscard]] bool is_over() const {
+        return status_.deadline_ms != 0 && now_ms_ > status_.deadline_ms;
+    }
+    /// An assigned unit whose deadline is over: late from that moment on, or expired.
+    [[nodiscard]] UnitStatus overdue() const {
+        const UnixMs end = status_.deadline_ms + params_.late_ms;
+        if (status_.late || params_.late_ms == 0 || now_ms_ > end) return to(S::kExpired, 0);
+        UnitStatus next = status_;
+        next.late = true;
+        next.deadline_ms = end;
+        return next;
     }
     /// `wait_ms` 0: the new state waits for nothing.
     [[nodiscard]] UnitStatus to(S state, std::int64_t wait_ms) const {
@@ -207,8 +226,9 @@ Result<UnitStatus> apply(const UnitStatus& status, const UnitEvent& event,
 
 std::string_view name_of(const UnitEvent& event) noexcept {
     constexpr std::array<std::string_view, std::variant_size_v<UnitEvent>> kEventNames = {
-        "committed",  "hurried",  "drawn", "redrawn",    "reported",     "revealed", "compared",
-        "challenged", "defended", "ruled", "game ended", "fault proven", "voided",   "time passed"};
+        "committed", "hurried",    "overtaken",    "drawn",      "redrawn",
+        "reported",  "revealed",   "compared",     "challenged", "defended",
+        "ruled",     "game ended", "fault proven", "voided",     "time passed"};
     return kEventNames[event.index()];
 }
 

@@ -108,6 +108,13 @@ Reason late_commitment(const UnitKey& key) {
     return {ReasonCode::kLateCommitment, name_unit(key) + ": no commitment by the deadline"};
 }
 
+Reason no_next_round(const UnitKey& key) {
+    return {ReasonCode::kLateCommitment,
+            name_unit(key) +
+                ": its commitment came after its deadline, and the job ended before "
+                "another round could take it"};
+}
+
 Reason no_report(const UnitKey& key, std::uint32_t draws) {
     return {ReasonCode::kNoReport,
             name_unit(key) + ": no verifier reported in " + std::to_string(draws) + " draws"};

@@ -14,6 +14,7 @@ namespace gym::protocol {
 namespace {
 
 constexpr std::uint16_t kFormat = 3;
+constexpr std::uint16_t kFormatTakingLate = 4;
 
 Error unknown_format(std::uint16_t format) {
     return fail(ErrorCode::kMalformed, "round record: unknown format " + std::to_string(format));
@@ -34,7 +35,7 @@ auto roots_of(Terms& terms) {
 }
 
 void encode_head(const RoundHead& head, commit::Encoder& out) {
-    out.u16(kFormat).fixed(head.job_id).u64(head.round);
+    out.u16(head.accept_late ? kFormatTakingLate : kFormat).fixed(head.job_id).u64(head.round);
     for (const Digest* root : roots_of(head))
         out.fixed(*root);
     out.u32(head.checkpoint_every).u64(head.tokens_per_step).u64(head.flops_per_step);
@@ -47,7 +48,8 @@ void encode_head(const RoundHead& head, commit::Encoder& out) {
 Result<RoundHead> decode_head(commit::Decoder& in) {
     RoundHead head;
     GYM_TRY(const std::uint16_t format, in.u16());
-    if (format != kFormat) return unknown_format(format);
+    if (format != kFormat && format != kFormatTakingLate) return unknown_format(format);
+    head.accept_late = format == kFormatTakingLate;
     GYM_TRY(head.job_id, in.digest());
     GYM_TRY(head.round, in.u64());
     for (Digest* root : roots_of(head)) {

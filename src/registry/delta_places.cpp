@@ -8,11 +8,12 @@
 namespace gym::registry {
 namespace {
 
-/// Whether the aggregate of an open round needs the delta of a place `p`.
+/// Whether the aggregate of an open round, or of one that is to come, needs the delta of a place
+/// `p`.
 constexpr std::string_view kNeeded =
-    "EXISTS (SELECT FROM registry.unit u JOIN registry.round r ON r.job_id = u.job_id "
-    "AND r.round = u.round WHERE u.delta_root = p.root AND u.worker = p.worker "
-    "AND r.state NOT IN ('aggregated', 'closed') "
+    "EXISTS (SELECT FROM registry.unit u LEFT JOIN registry.round r ON r.job_id = u.job_id "
+    "AND r.round = u.round + u.late::integer WHERE u.delta_root = p.root AND u.worker = p.worker "
+    "AND coalesce(r.state, '') NOT IN ('aggregated', 'closed') "
     "AND (u.ended_at_ms IS NULL OR u.state = 'final'))";
 
 std::string joined(const std::vector<std::string>& lines) {

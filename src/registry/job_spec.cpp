@@ -113,7 +113,7 @@ Status read_terms(YamlMap& map, JobTerms& terms) {
 
 AggregateSize largest_aggregate(const JobTerms& terms) {
     const std::uint32_t slots = terms.slots_max;
-    if (!terms.elastic.hold_drawn) return {slots, 0};
+    if (!terms.elastic.holds_deltas()) return {slots, 0};
     const std::uint32_t deltas = std::min(kJobSlotsMax, 2 * slots - 1);
     return {deltas, deltas - slots};
 }

@@ -141,6 +141,17 @@ Result<std::map<Address, Address>> owners_of(db::Transaction& tx, std::span<cons
     return out;
 }
 
+Result<std::set<Address>> signed_off(db::Transaction& tx, std::span<const Address> nodes) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("SELECT address FROM registry.node WHERE address = ANY($1::bytea[]) AND "
+                    "has_left",
+                    {db::Param::array(nodes)}));
+    std::set<Address> out;
+    for (const db::Row row : rows)
+        out.insert(row.get<Address>(0));
+    return out;
+}
+
 Result<std::map<Address, Standing>> standings_of(db::Transaction& tx,
                                                  std::span<const Address> nodes) {
     GYM_TRY(const db::Rows rows, tx.exec("SELECT address, role, excluded_reason FROM registry.node "

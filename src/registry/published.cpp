@@ -8,12 +8,14 @@ Result<std::vector<PublishedCommitment>> published_commitments(db::Transaction& 
                                                                const Digest& job_id,
                                                                std::uint64_t round,
                                                                const Page& page) {
-    GYM_TRY(const db::Rows rows,
-            tx.exec("SELECT u.leaf_index, u.id, c.commitment FROM registry.unit u "
-                    "JOIN registry.unit_commitment c ON c.unit_id = u.id "
-                    "WHERE u.job_id = $1 AND u.round = $2 AND u.epoch IS NOT NULL "
-                    "ORDER BY u.leaf_index OFFSET $3 LIMIT $4",
-                    {job_id, round, page.offset, page.limit}));
+    GYM_TRY(
+        const db::Rows rows,
+        tx.exec(
+            "SELECT u.leaf_index, u.id, c.commitment FROM registry.unit u "
+            "JOIN registry.unit_commitment c ON c.unit_id = u.id "
+            "WHERE u.job_id = $1 AND u.epoch IS NOT NULL AND ((u.round = $2 AND NOT "
+            "u.late) OR (u.round = $2 - 1 AND u.late)) ORDER BY u.leaf_index OFFSET $3 LIMIT $4",
+            {job_id, round, page.offset, page.limit}));
     std::vector<PublishedCommitment> out;
     for (const db::Row row : rows)
         out.push_back({row.get<std::uint32_t>("leaf_index"), row.get<Digest>("id"),

@@ -179,7 +179,8 @@ Result<std::vector<Round>> open_rounds(db::Transaction& tx, const Digest& job_id
 Result<std::vector<records::BaseStep>> steps_to_base(db::Transaction& tx, const Digest& job_id,
                                                      std::uint64_t round) {
     GYM_TRY(const db::Rows rows,
-            tx.exec("SELECT base_state_blob, next_base_blob, next_update_blob FROM registry.round "
+            tx.exec("SELECT base_state_blob, next_base_blob, CASE WHEN pruned_at_ms IS NULL OR "
+                    "keeps_update THEN next_update_blob END FROM registry.round "
                     "WHERE job_id = $1 AND round < $2 ORDER BY round DESC LIMIT $3",
                     {job_id, round, records::kBaseStepsMax}));
     std::vector<records::BaseStep> out;
@@ -255,11 +256,31 @@ Status set_aggregated(db::Transaction& tx, const Digest& job_id, std::uint64_t r
     return expect_step(rows, job_id, round, "aggregated");
 }
 
+Result<std::optional<Round>> round_to_evaluate(db::Transaction& tx, const Digest& job_id) {
+    GYM_TRY(const auto row,
+            tx.exec_optional("SELECT * FROM registry.round WHERE job_id = $1 AND state = "
+                             "'aggregated' AND validation_loss IS NULL ORDER BY round LIMIT 1",
+                             {job_id}));
+    if (!row) return std::optional<Round>();
+    GYM_TRY(Round round, to_round(*row));
+    return std::optional(std::move(round));
+}
+
+Status set_validation_loss(db::Transaction& tx, const Digest& job_id, std::uint64_t round,
+                           double nats_per_token) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("UPDATE registry.round SET validation_loss = $3 WHERE job_id = $1 AND round = "
+                    "$2 AND state = 'aggregated' AND validation_loss IS NULL",
+                    {job_id, round, nats_per_token}));
+    return expect_step(rows, job_id, round, "evaluated");
+}
+
 Status close_round(db::Transaction& tx, const Digest& job_id, std::uint64_t round, UnixMs now_ms) {
     GYM_TRY(const db::Rows rows,
             tx.exec("UPDATE registry.round r SET state = 'closed', closed_at_ms = $3 "
-                    "WHERE job_id = $1 AND round = $2 AND state = 'aggregated' AND NOT EXISTS "
-                    "(SELECT FROM registry.unit u WHERE u.job_id = r.job_id AND u.round = r.round "
+                    "WHERE job_id = $1 AND round = $2 AND state = 'aggregated' AND "
+                    "validation_loss IS NOT NULL AND NOT EXISTS (SELECT FROM registry.unit u WHERE "
+                    "u.job_id = r.job_id AND u.round = r.round "
                     "AND u.ended_at_ms IS NULL)",
                     {job_id, round, now_ms}));
     return expect_step(rows, job_id, round, "closed");

@@ -76,11 +76,13 @@ Status write_units(db::Transaction& tx, std::span<const Unit> units, UnixMs now_
         "UPDATE registry.unit u SET state = n.state, deadline_ms = n.deadline_ms, draws = n.draws, "
         "defended = n.defended, verifier = n.verifier, committed_at_ms = n.committed_at_ms, "
         "ended_at_ms = n.ended_at_ms, tokens = n.tokens, flops = n.flops, delta_root = "
-        "n.delta_root, reason_code = n.reason_code, reason = n.reason, changed_at_ms = $14 "
+        "n.delta_root, reason_code = n.reason_code, reason = n.reason, late = n.late, "
+        "changed_at_ms = $14 "
         "FROM unnest($1::bytea[], $2::text[], $3::bigint[], $4::integer[], $5::boolean[], "
         "$6::bytea[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bytea[], "
-        "$12::text[], $13::text[]) AS n(id, state, deadline_ms, draws, defended, verifier, "
-        "committed_at_ms, ended_at_ms, tokens, flops, delta_root, reason_code, reason) "
+        "$12::text[], $13::text[], $15::boolean[]) AS n(id, state, deadline_ms, draws, defended, "
+        "verifier, committed_at_ms, ended_at_ms, tokens, flops, delta_root, reason_code, reason, "
+        "late) "
         "WHERE u.id = n.id",
         {column([](const Unit& u) { return u.id; }),
          column([](const Unit& u) { return protocol::to_string(u.status.state); }),
@@ -94,7 +96,8 @@ Status write_units(db::Transaction& tx, std::span<const Unit> units, UnixMs now_
          column([](const Unit& u) { return u.flops; }),
          column([](const Unit& u) { return u.delta_root; }),
          column([](const Unit& u) { return u.reason_code; }),
-         column([](const Unit& u) { return u.reason; }), now_ms}));
+         column([](const Unit& u) { return u.reason; }), now_ms,
+         column([](const Unit& u) { return u.status.late; })}));
     return {};
 }
 

@@ -53,6 +53,7 @@ Result<Unit> to_unit(const db::Row& row) {
     out.status.deadline_ms = row.get<UnixMs>("deadline_ms");
     out.status.draws = row.get<std::uint32_t>("draws");
     out.status.defended = row.get<bool>("defended");
+    out.status.late = row.get<bool>("late");
     out.assigned_at_ms = row.get<UnixMs>("assigned_at_ms");
     out.committed_at_ms = row.get<std::optional<UnixMs>>("committed_at_ms");
     out.ended_at_ms = row.get<std::optional<UnixMs>>("ended_at_ms");
@@ -129,13 +130,17 @@ Result<std::vector<Unit>> list_units(db::Transaction& tx, const UnitFilter& filt
         tx.exec(std::string(kUnitSelect) +
                     "WHERE ($1::bytea IS NULL OR job_id = $1) "
                     "AND ($2::bigint IS NULL OR round = $2) "
+                    "AND ($9::bigint IS NULL OR (round = $9 AND NOT late) OR (round = $9 - 1 AND "
+                    "late)) "
                     "AND ($3::bytea IS NULL OR worker = $3) "
                     "AND ($4::bytea IS NULL OR verifier = $4) "
                     "AND ($5::bigint IS NULL OR epoch = $5) AND ($6::text IS NULL OR kind = $6) "
                     "AND (cardinality($7::text[]) = 0 OR state = ANY($7::text[])) "
+                    "AND ($10::boolean IS NULL OR late = $10) "
                     "ORDER BY round DESC, slot, attempt LIMIT $8",
                 {filter.job_id, filter.round, filter.worker, filter.verifier, filter.epoch, kind,
-                 db::Param::array(states), std::min(filter.limit, kUnitsListMax)}));
+                 db::Param::array(states), std::min(filter.limit, kUnitsListMax),
+                 filter.epoch_round, filter.late}));
     return to_units(rows);
 }
 
@@ -243,7 +248,8 @@ Result<std::vector<Unit>> overdue_units(db::Transaction& tx, const Digest& job_i
                         "p.audit = 'due') "
                         "AND NOT ($3::bytea IS NOT NULL AND state IN ('unsampled', 'verified', "
                         "'upheld') AND (EXISTS (SELECT FROM registry.round r WHERE r.job_id = "
-                        "u.job_id AND r.round = u.round AND (r.posted_block IS NULL OR "
+                        "u.job_id AND r.round = u.round + u.late::integer AND (r.posted_block IS "
+                        "NULL OR "
                         "$4::bigint <= r.posted_block + $5::bigint "
                         "OR EXISTS (SELECT FROM registry.disputed_unit d WHERE d.contract = $3 AND "
                         "d.asserter = u.worker AND d.open_games > 0 AND (d.opened_block IS NULL OR "

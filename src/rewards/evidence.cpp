@@ -1,7 +1,10 @@
 #include "gym/rewards/evidence.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "gym/commit/merkle.hpp"
 #include "gym/protocol/sampling.hpp"
@@ -54,12 +57,12 @@ Result<std::vector<protocol::SignedCommitment>> open_leaves(const RoundOnChain& 
 
 class RoundBuilder {
   public:
-    RoundBuilder(const crypto::Eip712Domain& domain, const RoundOnChain& chain,
-                 protocol::RoundRecord record)
-        : domain_(domain), record_hash_(chain.record_hash) {
-        out_.record = std::move(record);
-        out_.beacon = chain.beacon;
-    }
+    /// @param beacon that draws the units that are added.
+    RoundBuilder(const crypto::Eip712Domain& domain, const Digest& beacon, CommittedRound round)
+        : domain_(domain),
+          record_hash_(protocol::hash(round.record)),
+          beacon_(beacon),
+          out_(std::move(round)) {}
 
     Status add_train(const protocol::SignedCommitment& signed_commitment) {
         const protocol::UnitCommitment& commitment = signed_commitment.commitment;
@@ -99,14 +102,16 @@ class RoundBuilder {
                std::uint32_t rate_ppm) {
         const Digest id = protocol::unit_id(
             {out_.record.job_id, out_.record.round, commitment.slot, commitment.attempt});
-        const bool drawn = protocol::is_sampled(out_.beacon, id, rate_ppm);
-        if (out_.units.emplace(id, CommittedUnit{signer, commitment, rate_ppm, drawn}).second)
+        const bool drawn = protocol::is_sampled(beacon_, id, rate_ppm);
+        if (out_.units.emplace(id, CommittedUnit{signer, commitment, rate_ppm, drawn, beacon_})
+                .second)
             return {};
         return wrong("slot " + std::to_string(commitment.slot) + " has two commitments");
     }
 
     const crypto::Eip712Domain& domain_;
     const Digest record_hash_;
+    const Digest beacon_;
     CommittedRound out_;
 };
 
@@ -120,11 +125,29 @@ Result<CommittedRound> rebuild_round(const crypto::Eip712Domain& domain, const D
     if (published.beacon_block <= chain.posted_block)
         return wrong("the sample is drawn by block " + std::to_string(published.beacon_block) +
                      ", and the commitments are in block " + std::to_string(chain.posted_block));
-    RoundBuilder builder(domain, chain, std::move(record));
+    CommittedRound committed{std::move(record), chain.beacon, {}, {}};
+    const auto is_late = [&](const protocol::SignedCommitment& one) {
+        return committed.record.round > 1 &&
+               one.commitment.round_record == committed.record.previous_record;
+    };
+    std::ranges::copy_if(commitments, std::back_inserter(committed.late), is_late);
+    RoundBuilder builder(domain, chain.beacon, committed);
     for (const protocol::SignedCommitment& commitment : commitments)
-        GYM_CHECK(builder.add_train(commitment));
+        if (!is_late(commitment)) GYM_CHECK(builder.add_train(commitment));
     if (published.aggregate) GYM_CHECK(builder.add_aggregate(*published.aggregate));
     return builder.take();
+}
+
+Status add_late_units(const crypto::Eip712Domain& domain, const CommittedRound& next,
+                      CommittedRound& round) {
+    if (next.late.empty()) return {};
+    if (!round.record.accept_late)
+        return wrong("commitments to it are under the next root, and its record takes none late");
+    RoundBuilder builder(domain, next.beacon, round);
+    for (const protocol::SignedCommitment& commitment : next.late)
+        GYM_CHECK(builder.add_train(commitment));
+    round = builder.take();
+    return {};
 }
 
 namespace {

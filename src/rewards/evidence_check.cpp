@@ -22,6 +22,14 @@ struct SignedRound {
     std::map<Digest, UnitFacts> units;                ///< as gym-api has them
 };
 
+/// Commitments under the round's root.
+std::uint64_t leaves_of(const CommittedRound& round) {
+    const auto own = std::ranges::count_if(round.units, [](const auto& unit) {
+        return unit.second.commitment.kind == protocol::UnitKind::kTrain;
+    });
+    return static_cast<std::uint64_t>(own) + round.late.size();
+}
+
 class EvidenceChecker {
   public:
     EvidenceChecker(const crypto::Eip712Domain& domain, const std::vector<EpochFile>& files,
@@ -70,8 +78,10 @@ class EvidenceChecker {
         }
         GYM_TRY(auto committed, rebuild(listed->second));
         if (!committed) return nullptr;
+        out_.commitments += leaves_of(*committed);
         round.emplace();
         round->committed = std::move(*committed);
+        GYM_CHECK(add_late(name, round->committed));
         GYM_CHECK(compare_units(name, *round));
         GYM_CHECK(read_reports(name, *round));
         return &*round;
@@ -91,8 +101,25 @@ class EvidenceChecker {
             deviate(name_of(name) + ": " + rebuilt.error().message);
             return std::optional<CommittedRound>();
         }
-        out_.commitments += chain.count;
         return std::optional(std::move(*rebuilt));
+    }
+
+    /// Late units, whose commitments are under the root of the round after theirs, once it has
+    /// drawn them.
+    Status add_late(const RoundName& name, CommittedRound& round) {
+        if (!round.record.accept_late) return {};
+        FileRound after;
+        after.job_id = name.first;
+        after.round = name.second + 1;
+        const auto published = evidence_.round(after.job_id, after.round);
+        if (!published.ok() && published.error().code == ErrorCode::kNotFound) return {};
+        GYM_CHECK(published);
+        if (published->beacon_block == 0) return {};
+        GYM_TRY(const auto next, rebuild(after));
+        if (!next) return {};
+        const Status added = add_late_units(domain_, *next, round);
+        if (!added.ok()) deviate(name_of(name) + ": its late units: " + added.error().message);
+        return {};
     }
 
     Status compare_units(const RoundName& name, SignedRound& round) {
@@ -115,8 +142,11 @@ class EvidenceChecker {
         std::set<std::pair<Digest, std::uint32_t>> draws;
         for (const PublishedReport& published : reports) {
             const protocol::Report& report = published.report;
-            const Status its_own = protocol::check_reveal(domain_, round.committed.beacon,
-                                                          published.committed, report);
+            const auto unit = round.committed.units.find(report.unit);
+            const Digest& beacon =
+                unit == round.committed.units.end() ? round.committed.beacon : unit->second.beacon;
+            const Status its_own =
+                protocol::check_reveal(domain_, beacon, published.committed, report);
             const bool is_new = draws.emplace(report.unit, report.draw).second;
             if (its_own.ok() && is_new)
                 round.reports.emplace(report.unit, report);

@@ -92,6 +92,7 @@ Result<BlobCache> BlobCache::open(const std::filesystem::path& directory, Coordi
 
 Result<blob::VerifiedBlob> BlobCache::fetch(const Digest& root, const Progress& progress) {
     auto cached = store_.load(root);
+    if (cached.ok()) GYM_CHECK(store_.hold(root));  // it is in use: remove_idle()
     if (cached.ok() || cached.error().code == ErrorCode::kIo) return cached;
     if (auto pieced = fetch_pieces(root, progress)) return std::move(*pieced);
     const std::filesystem::path path = partial_ / to_hex(root.view());
@@ -109,6 +110,30 @@ Result<blob::VerifiedBlob> BlobCache::fetch(const Digest& root, const Progress& 
         // from the start.
         if (!wrong || !again) return blob;
     }
+}
+
+Result<std::uint64_t> BlobCache::remove_idle(std::chrono::milliseconds idle,
+                                             FunctionRef<bool(const Digest&)> needs) {
+    constexpr int kFirstBytes = 256;
+    std::uint64_t bytes = 0;
+    for (int first = 0; first < kFirstBytes; ++first) {
+        GYM_TRY(const auto listed, store_.list_idle(static_cast<std::uint8_t>(first), idle));
+        for (const blob::StoredBlob& blob : listed) {
+            if (needs(blob.root)) continue;
+            GYM_TRY(const bool erased, store_.erase(blob));
+            if (erased) bytes += blob.bytes;
+        }
+    }
+    const auto before = std::filesystem::file_time_type::clock::now() - idle;
+    std::error_code code;
+    for (std::filesystem::directory_iterator part(partial_, code), end; !code && part != end;
+         part.increment(code)) {
+        std::error_code ignored;  // a download may end meanwhile
+        const auto written = std::filesystem::last_write_time(part->path(), ignored);
+        if (!ignored && written < before) std::filesystem::remove(part->path(), ignored);
+    }
+    if (code) return fail(ErrorCode::kIo, partial_.string() + ": " + code.message());
+    return bytes;
 }
 
 std::optional<Result<blob::VerifiedBlob>> BlobCache::fetch_pieces(const Digest& root,

@@ -37,6 +37,7 @@ void write(const records::TrainTask& task, v1::TrainTask& out) {
     out.set_round_record(text_of(protocol::encode(task.record)));
     write(task.inputs, *out.mutable_inputs());
     out.set_deadline_unix_ms(task.deadline_ms);
+    out.set_late_until_unix_ms(task.late_until_ms);
 }
 
 Result<records::TrainTask> read(const v1::TrainTask& in) {
@@ -45,6 +46,7 @@ Result<records::TrainTask> read(const v1::TrainTask& in) {
     GYM_TRY(out.record, protocol::decode_round_record(bytes_of(in.round_record())));
     GYM_TRY(out.inputs, read(in.inputs()));
     out.deadline_ms = in.deadline_unix_ms();
+    out.late_until_ms = in.late_until_unix_ms();
     return out;
 }
 
@@ -65,6 +67,7 @@ void write(const records::VerifyTask& task, v1::VerifyTask& out) {
         item.set_delta_root(text_of(delta.delta_root));
         item.set_held(delta.held);
     }
+    out.set_late(task.late);
     out.set_hold_drawn(task.hold_drawn);
     if (task.earlier) {
         v1::EarlierRound& earlier = *out.mutable_earlier();
@@ -94,6 +97,7 @@ Result<records::VerifyTask> read(const v1::VerifyTask& in) {
         GYM_TRY(const Digest root, wire::read<Digest>("deltas.delta_root", item.delta_root()));
         out.deltas.push_back({item.slot(), unit, root, item.held()});
     }
+    out.late = in.late();
     out.hold_drawn = in.hold_drawn();
     if (in.has_earlier()) {
         records::EarlierRound& earlier = out.earlier.emplace();
@@ -382,6 +386,7 @@ void write(const records::UnitReceipt& view, v1::UnitView& out) {
     out.set_worker(text_of(view.worker));
     out.set_state(std::string(protocol::to_string(view.status.state)));
     out.set_deadline_unix_ms(view.status.deadline_ms);
+    out.set_late(view.status.late);
     out.set_reason_code(view.reason_code);
     out.set_reason(view.reason);
     if (view.inclusion) write(*view.inclusion, *out.mutable_receipt());
@@ -397,6 +402,7 @@ Result<records::UnitReceipt> read(const v1::UnitView& in) {
     GYM_TRY(out.worker, read<Address>("worker", in.worker()));
     GYM_TRY(out.status.state, protocol::parse_unit_state(in.state()));
     out.status.deadline_ms = in.deadline_unix_ms();
+    out.status.late = in.late();
     GYM_TRY(out.reason_code, read_text("reason_code", in.reason_code()));
     GYM_TRY(out.reason, read_text("reason", in.reason()));
     if (in.has_receipt()) {

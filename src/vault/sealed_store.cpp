@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <string>
 #include <system_error>
@@ -59,7 +60,8 @@ bool has_sealed(const fs::path& directory) {
 
 Result<SealedStore> SealedStore::open(const fs::path& directory, const StoreKey& key) {
     GYM_TRY(blob::DirectoryStore plain, blob::DirectoryStore::open(directory));
-    return SealedStore(std::move(plain), std::make_shared<const StoreKey>(key.clone()));
+    return SealedStore(blob::BlobFolder(directory), std::move(plain),
+                       std::make_shared<const StoreKey>(key.clone()));
 }
 
 Result<SealedStore> SealedStore::open(const fs::path& directory, const fs::path& key_file) {
@@ -93,9 +95,7 @@ Result<fs::path> SealedStore::place_for(const Digest& root) const {
 
 Status SealedStore::put_in_place(const Digest& root, const fs::path& file) {
     GYM_TRY(const fs::path path, place_for(root));
-    std::error_code code;
-    fs::rename(file, path, code);
-    if (code) return io_error(path, code);
+    GYM_CHECK(folder_.place(file, path));
     return plain_.remove(root);  // what was stored in the clear before
 }
 
@@ -103,8 +103,10 @@ Status SealedStore::write(const Digest& root, ByteView content) {
     GYM_TRY(const fs::path path, place_for(root));
     std::error_code code;
     // As DirectoryStore: a file of the right size may be rotten; writing again repairs it.
-    if (fs::file_size(path, code) == sealed_size(content.size()) && !code && load(root).ok())
-        return {};
+    if (fs::file_size(path, code) == sealed_size(content.size()) && !code && load(root).ok()) {
+        GYM_TRY(const bool held, hold(root));
+        if (held) return {};  // else it was erased meanwhile
+    }
     const Temporary temporary(beside(path));
     GYM_TRY(SealWriter writer, SealWriter::create(temporary.path(), *key_, root, content.size()));
     GYM_CHECK(writer.append(content));
@@ -165,6 +167,21 @@ Status SealedStore::remove(const Digest& root) {
     fs::remove(path_of(root), code);
     if (code) return io_error(path_of(root), code);
     return plain_.remove(root);
+}
+
+Result<bool> SealedStore::hold(const Digest& root) {
+    const std::array<fs::path, 2> paths{path_of(root), plain_.path_of(root)};
+    return folder_.touch(paths);
+}
+
+Result<std::vector<blob::StoredBlob>> SealedStore::list_idle(std::uint8_t first,
+                                                             std::chrono::milliseconds idle) {
+    return folder_.list_idle(first, idle);
+}
+
+Result<bool> SealedStore::erase(const blob::StoredBlob& blob) {
+    const std::array<fs::path, 2> paths{path_of(blob.root), plain_.path_of(blob.root)};
+    return folder_.erase(blob, paths);
 }
 
 }  // namespace gym::vault

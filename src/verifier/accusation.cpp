@@ -17,7 +17,7 @@ player::Claim claim_on(const records::VerifyTask& task, const ChainView::Epoch& 
     player::Claim claim;
     claim.role = player::Role::kChallenge;
     claim.key = task.unit;
-    claim.evidence = {task.commitment, task.record, 0, {}};
+    claim.evidence = {task.commitment, task.record, 0, {}, task.late};
     claim.program_blob = task.inputs.program_blob;
     claim.dataset_blob = task.inputs.dataset_blob.value_or(Digest());
     claim.base_state_blob = task.inputs.base_state_blob;
@@ -41,8 +41,9 @@ Status add_path(rpc::Coordinator& coordinator, const ChainView::Epoch& epoch,
 
 }  // namespace
 
-Result<ChainView::Epoch> epoch_on_chain(ChainView& chain, const protocol::RoundRecord& record) {
-    GYM_TRY(const auto round, chain.round(record.job_id, record.round));
+Result<ChainView::Epoch> epoch_on_chain(ChainView& chain, const protocol::RoundRecord& record,
+                                        bool next) {
+    GYM_TRY(const auto round, chain.round(record.job_id, record.round + (next ? 1 : 0)));
     if (!round || round->epoch == 0)
         return fail(ErrorCode::kNotFound, "its round has no epoch on the chain");
     GYM_TRY(const auto epoch, chain.epoch(round->epoch));
@@ -52,7 +53,7 @@ Result<ChainView::Epoch> epoch_on_chain(ChainView& chain, const protocol::RoundR
 
 Result<player::Claim> accuse_unit(rpc::Coordinator& coordinator, ChainView& chain,
                                   const records::VerifyTask& task) {
-    GYM_TRY(const ChainView::Epoch epoch, epoch_on_chain(chain, task.record));
+    GYM_TRY(const ChainView::Epoch epoch, epoch_on_chain(chain, task.record, task.late));
     player::Claim claim = claim_on(task, epoch);
     if (task.commitment.commitment.kind == protocol::UnitKind::kTrain) {
         GYM_CHECK(add_path(coordinator, epoch, claim));

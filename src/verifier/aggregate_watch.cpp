@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <utility>
@@ -16,9 +18,18 @@ namespace gym::verifier {
 
 namespace {
 
-/// Whether it is known that these were not all committed to.
-bool lacks(const RoundCommitments& round, std::span<const protocol::IncludedDelta> deltas) {
-    return !round.epoch.empty() && !can_be_committed(deltas, round.epoch);
+/// Whether it is known that these were not all committed to: deltas of the record's round, by
+/// commitments that are all under the roots of `epochs`.
+bool lacks(const Digest& record, std::span<const RoundCommitments* const> epochs,
+           std::span<const protocol::IncludedDelta> deltas) {
+    std::vector<protocol::SignedCommitment> all;
+    for (const RoundCommitments* const epoch : epochs) {
+        if (epoch->epoch.empty()) return false;
+        std::ranges::copy_if(epoch->epoch, std::back_inserter(all), [&](const auto& one) {
+            return one.commitment.round_record == record;
+        });
+    }
+    return !can_be_committed(deltas, all);
 }
 
 }  // namespace
@@ -52,7 +63,10 @@ Status VerifierImpl::audit_deltas(const records::VerifyTask& task,
     uncommitted_.reset();
     const std::span all(task.deltas);
     const std::size_t timely = all.size() - protocol::held_of(all);
-    if (lacks(rounds.own, all.first(timely)) || lacks(rounds.earlier, all.subspan(timely)))
+    const std::array own{&rounds.own};
+    const std::array both{&rounds.earlier, &rounds.own};
+    if (lacks(protocol::hash(task.record), own, all.first(timely)) ||
+        (task.earlier && lacks(protocol::hash(task.earlier->record), both, all.subspan(timely))))
         uncommitted_ = Uncommitted{task.unit, rounds.own.epoch, rounds.earlier.epoch};
     return {};
 }
@@ -130,6 +144,7 @@ void VerifierImpl::accuse_delta(const records::VerifyTask& aggregate,
     if (held) {
         train.record = aggregate.earlier->record;
         train.inputs = aggregate.earlier->inputs;
+        train.late = view->status.late && train.record.accept_late;
     }
     if (challenge(unit, accuse_unit(coordinator_, *options_.chain, train))) deltas_.settle(wrong);
 }

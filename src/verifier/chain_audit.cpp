@@ -30,12 +30,18 @@ Error not_yet(const std::string& what) {
     return fail(ErrorCode::kUnavailable, what + " is not on the chain yet");
 }
 
-Result<EpochOnChain> epoch_of_round(ChainView& chain, const protocol::RoundRecord& record) {
+/// @param late of the next round's epoch.
+Result<EpochOnChain> epoch_of_round(ChainView& chain, const protocol::RoundRecord& record,
+                                    bool late) {
     const std::string name = "round " + std::to_string(record.round);
-    GYM_TRY(const auto round, chain.round(record.job_id, record.round));
+    GYM_TRY(auto round, chain.round(record.job_id, record.round));
     if (!round) return not_yet("the record of " + name);
     const Digest hash = protocol::hash(record);
     if (round->record_hash != hash) return differs("record of " + name, hash, round->record_hash);
+    if (late) {
+        GYM_TRY(round, chain.round(record.job_id, record.round + 1));
+        if (!round) return not_yet("the record of the round after " + name);
+    }
     if (round->epoch == 0) return not_yet("the commitments root of " + name);
     EpochOnChain out;
     out.number = round->epoch;
@@ -112,7 +118,7 @@ Result<std::uint32_t> sampling_rate(const protocol::RoundRecord& record,
 Result<EpochOnChain> check_on_chain(ChainView& chain, rpc::Coordinator& coordinator,
                                     const records::VerifyTask& task,
                                     std::uint32_t beacon_delay_blocks) {
-    GYM_TRY(EpochOnChain epoch, epoch_of_round(chain, task.record));
+    GYM_TRY(EpochOnChain epoch, epoch_of_round(chain, task.record, task.late));
     GYM_CHECK(check_beacon(chain, epoch, task.beacon, beacon_delay_blocks));
     GYM_TRY(const std::uint32_t rate_ppm, sampling_rate(task.record, task.unit));
     if (!protocol::is_sampled(epoch.beacon, protocol::unit_id(task.unit), rate_ppm))
@@ -124,11 +130,15 @@ Result<EpochOnChain> check_on_chain(ChainView& chain, rpc::Coordinator& coordina
     return epoch;
 }
 
-Result<std::vector<std::string>> audit_sample(rpc::Coordinator& coordinator,
-                                              const protocol::RoundRecord& record,
-                                              const Digest& beacon) {
-    std::vector<std::string> contradictions;
+namespace {
+
+/// Compares the draws of the round's units that are late, or of those that are not.
+/// @return how many of them have commitments.
+Result<std::size_t> audit_draws(rpc::Coordinator& coordinator, const protocol::RoundRecord& record,
+                                bool late, const Digest& beacon,
+                                std::vector<std::string>& contradictions) {
     const std::size_t count = std::min(record.slots.size(), kAuditedUnitsMax);
+    std::size_t committed = 0;
     for (std::size_t i = 0; i < count; ++i) {
         const protocol::SlotAssignment& slot = record.slots[i];
         const protocol::UnitKey unit{record.job_id, record.round, slot.slot, 0};
@@ -136,6 +146,9 @@ Result<std::vector<std::string>> audit_sample(rpc::Coordinator& coordinator,
         const auto view = coordinator.unit(id);
         if (!view.ok() && view.error().code == ErrorCode::kNotFound) continue;
         if (!view.ok()) return view.error();
+        // A round whose record takes no late commitments has no late units, whatever is said.
+        if ((record.accept_late && view->status.late) != late) continue;
+        if (view->inclusion) ++committed;
         const bool draws = protocol::is_sampled(beacon, id, slot.sampling_rate_ppm);
         const auto drawn = was_drawn(view->status.state);
         if (!drawn || *drawn == draws) continue;
@@ -144,15 +157,32 @@ Result<std::vector<std::string>> audit_sample(rpc::Coordinator& coordinator,
             (draws ? " is drawn by the beacon, and the coordinator passed over it"
                    : " is not drawn by the beacon, and the coordinator has it verified"));
     }
+    return committed;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> audit_sample(rpc::Coordinator& coordinator,
+                                              const protocol::RoundRecord& record,
+                                              const EpochOnChain& epoch) {
+    std::vector<std::string> contradictions;
+    GYM_TRY(const std::size_t own,
+            audit_draws(coordinator, record, false, epoch.beacon, contradictions));
+    if (own >= epoch.root.count) return contradictions;
+    GYM_TRY(const auto before, record_before(coordinator, record));
+    if (before && before->accept_late)
+        GYM_CHECK(audit_draws(coordinator, *before, true, epoch.beacon, contradictions));
     return contradictions;
 }
 
 namespace {
 
-/// Whether the round's commitments have this delta.
-bool is_committed(const RoundCommitments& round, const protocol::IncludedDelta& delta) {
-    const auto unit = round.units.find(delta.slot);
-    return unit != round.units.end() && unit->second.id == delta.unit && unit->second.commitment &&
+using Units = std::map<std::uint32_t, RoundCommitments::Unit>;
+
+/// Whether one of the commitments to these units has this delta.
+bool is_committed(const Units& units, const protocol::IncludedDelta& delta) {
+    const auto unit = units.find(delta.slot);
+    return unit != units.end() && unit->second.id == delta.unit && unit->second.commitment &&
            unit->second.commitment->commitment.delta_root == delta.delta_root;
 }
 
@@ -242,7 +272,8 @@ Result<std::vector<std::string>> audit_inclusion(const records::VerifyTask& aggr
     };
     std::vector<std::string> contradictions;
     for (const protocol::IncludedDelta& delta : aggregate.deltas)
-        if (!is_committed(delta.held ? rounds.earlier : rounds.own, delta))
+        if (!is_committed(delta.held ? rounds.earlier.units : rounds.own.units, delta) &&
+            !(delta.held && is_committed(rounds.own.late, delta)))
             contradictions.push_back("the aggregate has delta " + delta.delta_root.hex() + " of " +
                                      name(delta.slot, delta.held) +
                                      ", which no commitment under the epoch's root has");

@@ -127,6 +127,9 @@ Status check_task(const crypto::Eip712Domain& domain, const records::VerifyTask&
     GYM_CHECK(protocol::verify_signature(domain, task.commitment, task.committer));
     if (commitment.slot != task.unit.slot || commitment.attempt != task.unit.attempt)
         return fail(ErrorCode::kMismatch, "the commitment is of another unit");
+    if (task.late && (commitment.kind != protocol::UnitKind::kTrain || !task.record.accept_late))
+        return fail(ErrorCode::kMismatch,
+                    "the unit is said to be late, which its round record does not allow");
     if (commitment.kind == protocol::UnitKind::kTrain)
         return protocol::check_against_round(commitment, task.record, protocol::hash(task.record),
                                              task.committer, task.unit.attempt);

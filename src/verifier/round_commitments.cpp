@@ -9,11 +9,13 @@ namespace gym::verifier {
 namespace {
 
 /// Whether what the coordinator shows of a unit is under the root, and where.
-std::optional<std::uint64_t> proven_place(const records::UnitReceipt& view,
+/// @param record hash of the record of its round.
+std::optional<std::uint64_t> proven_place(const records::UnitReceipt& view, const Digest& record,
                                           const node::ChainView::Epoch& epoch) {
     if (!view.inclusion || !view.commitment) return std::nullopt;
     const protocol::UnitCommitment& commitment = view.commitment->commitment;
-    if (commitment.slot != view.key.slot || commitment.attempt != view.key.attempt)
+    if (commitment.slot != view.key.slot || commitment.attempt != view.key.attempt ||
+        commitment.round_record != record)
         return std::nullopt;
     const Status proven = commit::merkle_verify(
         epoch.commitments_root, {view.inclusion->leaf_index, epoch.count},
@@ -22,24 +24,55 @@ std::optional<std::uint64_t> proven_place(const records::UnitReceipt& view,
     return view.inclusion->leaf_index;
 }
 
-}  // namespace
+using Leaves = std::map<std::uint64_t, protocol::SignedCommitment>;
 
-Result<RoundCommitments> round_commitments(rpc::Coordinator& coordinator,
-                                           const protocol::RoundRecord& record,
-                                           const node::ChainView::Epoch& epoch) {
-    RoundCommitments out;
-    std::map<std::uint64_t, protocol::SignedCommitment> leaves;
+/// Units of the record's round, with those commitments that are under the root, which are added to
+/// `leaves`.
+Result<std::map<std::uint32_t, RoundCommitments::Unit>> units_of(
+    rpc::Coordinator& coordinator, const protocol::RoundRecord& record,
+    const node::ChainView::Epoch& epoch, Leaves& leaves) {
+    std::map<std::uint32_t, RoundCommitments::Unit> out;
+    const Digest hash = protocol::hash(record);
     for (const protocol::SlotAssignment& slot : record.slots) {
         const Digest id = protocol::unit_id({record.job_id, record.round, slot.slot, 0});
         const auto view = coordinator.unit(id);
         if (!view.ok() && view.error().code == ErrorCode::kNotFound) continue;
         if (!view.ok()) return view.error();
         RoundCommitments::Unit unit{id, view->status.state, view->reason, std::nullopt};
-        if (const auto place = proven_place(*view, epoch)) {
+        if (const auto place = proven_place(*view, hash, epoch)) {
             unit.commitment = view->commitment;
             leaves.emplace(*place, *view->commitment);
         }
-        out.units.emplace(slot.slot, std::move(unit));
+        out.emplace(slot.slot, std::move(unit));
+    }
+    return out;
+}
+
+}  // namespace
+
+Result<std::optional<protocol::RoundRecord>> record_before(rpc::Coordinator& coordinator,
+                                                           const protocol::RoundRecord& record) {
+    using Found = std::optional<protocol::RoundRecord>;
+    if (record.round < 2) return Found();
+    const auto bytes = coordinator.round_record(record.job_id, record.round - 1);
+    if (!bytes.ok() && bytes.error().code == ErrorCode::kNotFound) return Found();
+    if (!bytes.ok()) return bytes.error();
+    auto before = protocol::decode_round_record(*bytes);
+    if (!before.ok() || protocol::hash(*before) != record.previous_record) return Found();
+    return Found(std::move(*before));
+}
+
+Result<RoundCommitments> round_commitments(rpc::Coordinator& coordinator,
+                                           const protocol::RoundRecord& record,
+                                           const node::ChainView::Epoch& epoch) {
+    RoundCommitments out;
+    Leaves leaves;
+    GYM_TRY(out.units, units_of(coordinator, record, epoch, leaves));
+    if (leaves.size() < epoch.count) {
+        GYM_TRY(const auto before, record_before(coordinator, record));
+        if (before && before->accept_late) {
+            GYM_TRY(out.late, units_of(coordinator, *before, epoch, leaves));
+        }
     }
     if (leaves.size() != epoch.count) return out;
     for (const auto& [place, commitment] : leaves)

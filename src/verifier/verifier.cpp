@@ -12,7 +12,16 @@
 
 namespace gym::verifier {
 
+/// Removes what earlier jobs left in the data folder.
+void VerifierImpl::tidy() {
+    const auto now = std::chrono::steady_clock::now();
+    if (tidied_ && now - *tidied_ < node::kTidyEvery) return;
+    tidied_ = now;
+    node::remove_idle(cache_, [this](const Digest& blob) { return needs(blob); });
+}
+
 Result<bool> VerifierImpl::run_once(const std::stop_token& stop) {
+    tidy();
     look_at_next_records();
     GYM_TRY(const std::optional<records::Task> task, coordinator_.next_task(options_.poll_wait));
     if (!task) return false;
@@ -69,8 +78,9 @@ Status VerifierImpl::check_chain(const records::VerifyTask& task,
         GYM_CHECK(watch_round(task));
     }
     const Digest round = protocol::hash(task.record);
-    if (audited_ == round) return {};
-    GYM_TRY(const auto contradictions, audit_sample(coordinator_, task.record, epoch.beacon));
+    // The epoch of a late unit is another round's.
+    if (audited_ == round || task.late) return {};
+    GYM_TRY(const auto contradictions, audit_sample(coordinator_, task.record, epoch));
     audited_ = round;
     for (const std::string& sentence : contradictions)
         contradict(task.unit, sentence);
@@ -186,8 +196,7 @@ Status VerifierImpl::release(const records::VerifyTask& task) {
     }
     std::ranges::copy(loader_.take_released(), std::back_inserter(blobs));
     for (const Digest& blob : blobs)
-        if (!loader_.keeps(blob) && (options_.claims == nullptr || !options_.claims->needs(blob)))
-            GYM_CHECK(cache_.store().remove(blob));
+        if (!needs(blob)) GYM_CHECK(cache_.store().remove(blob));
     return {};
 }
 

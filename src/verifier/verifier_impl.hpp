@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <chrono>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "gym/node/delta_loader.hpp"
+#include "gym/node/idle_blobs.hpp"
 #include "gym/protocol/reason.hpp"
 #include "gym/rpc/blob_cache.hpp"
 #include "gym/verifier/reexecution.hpp"
@@ -52,7 +54,7 @@ class VerifierImpl final : public Verifier {
           cache_(std::move(cache)),
           journal_(std::move(journal)),
           watch_(std::move(watch)),
-          loader_(cache_),
+          loader_(cache_, node::InputLoader::Keep::kAllJobs),
           deltas_(cache_, loader_) {}
 
     Result<bool> run_once(const std::stop_token& stop) override;
@@ -79,6 +81,11 @@ class VerifierImpl final : public Verifier {
     void mistrust(const protocol::UnitKey& unit, const std::string& sentence);
     bool challenge(const protocol::UnitKey& unit, const Result<player::Claim>& claim);
     Status release(const records::VerifyTask& task);
+    /// Of games, and of units of the same round to come.
+    [[nodiscard]] bool needs(const Digest& blob) const {
+        return loader_.keeps(blob) || (options_.claims != nullptr && options_.claims->needs(blob));
+    }
+    void tidy();
     [[nodiscard]] ReexecutionOptions run_options(const records::VerifyTask& task,
                                                  const std::stop_token& stop);
 
@@ -117,6 +124,7 @@ class VerifierImpl final : public Verifier {
     std::optional<Uncommitted> uncommitted_;
     /// An aggregate that is not shown as it must be, and why: told.
     std::optional<std::pair<protocol::UnitKey, std::string>> mistrusted_;
+    std::optional<std::chrono::steady_clock::time_point> tidied_;
     std::string failing_;  ///< why a next record could not be looked at; told once
     mutable std::mutex mutex_;
     records::Activity activity_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include "gym/common/stop.hpp"
 #include "gym/execution/run.hpp"
 #include "gym/node/backoff.hpp"
+#include "gym/node/idle_blobs.hpp"
 #include "gym/node/unit_inputs.hpp"
 #include "gym/protocol/reason.hpp"
 #include "gym/rpc/blob_cache.hpp"
@@ -26,6 +28,10 @@ namespace {
 
 constexpr std::chrono::seconds kAskWhyIdleEvery{30};
 constexpr std::chrono::seconds kSendWantedEvery{10};
+/// How often a worker that is late asks whether its commitment is still taken.
+constexpr std::chrono::seconds kAskWhetherLateEvery{10};
+/// By so much another machine's clock may be behind.
+constexpr std::int64_t kClockSlackMs = 10'000;
 
 bool has_claims_to_defend(const WorkerOptions& options) {
     return options.claims != nullptr && options.claims->has_any(player::Role::kDefend);
@@ -72,15 +78,21 @@ class WorkerImpl final : public Worker {
   private:
     Status carry_out(const records::TrainTask& task, const std::stop_token& stop);
     void explain_idle();
+    void tidy();
     Status check_task(const records::TrainTask& task) const;
     Status check_not_signed(const records::TrainTask& task);
     /// kCheckpoint: continues from the unit's checkpoint, and saves new ones. A unit that was
     /// committed to is recomputed from its beginning: that is what it is recomputed for.
     enum class From { kBase, kCheckpoint };
+    /// Whether no commitment to the unit will be taken any more.
+    using GivesUp = std::function<bool()>;
+    /// @param gives_up asked after each step. @errors kTimeout when it says so.
     Result<execution::TrainRun> execute(const protocol::RoundRecord& record,
                                         const records::UnitInputs& inputs,
                                         const protocol::UnitKey& unit, From from,
-                                        const std::stop_token& stop);
+                                        const std::stop_token& stop,
+                                        const GivesUp& gives_up = nullptr);
+    GivesUp when_pointless(const records::TrainTask& task);
     Result<protocol::SignedCommitment> sign(const protocol::UnitKey& unit,
                                             const protocol::UnitCommitment& commitment);
     Result<JournalEntry> commit(const records::TrainTask& task, const execution::TrainRun& run);
@@ -115,6 +127,7 @@ class WorkerImpl final : public Worker {
     node::InputLoader loader_;
     rpc::DeltaUpload upload_;
     std::optional<std::chrono::steady_clock::time_point> asked_why_idle_;
+    std::optional<std::chrono::steady_clock::time_point> tidied_;
     std::string stake_because_;  ///< as it was said last
     mutable std::mutex mutex_;
     records::Activity activity_;
@@ -127,7 +140,16 @@ void WorkerImpl::emit(const char* name, const protocol::UnitKey& unit, std::stri
     if (options_.on_event) options_.on_event({name, unit, std::move(detail)});
 }
 
+/// Removes what earlier jobs left in the data folder.
+void WorkerImpl::tidy() {
+    const auto now = timer_.now();
+    if (tidied_ && now - *tidied_ < node::kTidyEvery) return;
+    tidied_ = now;
+    node::remove_idle(cache_, [this](const Digest& blob) { return needs(blob); });
+}
+
 Result<bool> WorkerImpl::run_once(const std::stop_token& stop) {
+    tidy();
     // While units are open, a poll must not keep them waiting.
     const auto wait = journal_.entries().empty()
                           ? options_.poll_wait
@@ -166,7 +188,7 @@ Status WorkerImpl::carry_out(const records::TrainTask& task, const std::stop_tok
     if (const JournalEntry* known = journal_.find(protocol::unit_id(task.unit)))
         return deliver(*known, stop);  // signed before: that commitment or none
     GYM_CHECK(check_not_signed(task));
-    if (task.deadline_ms != 0 && clock_.now_ms() >= task.deadline_ms)
+    if (task.deadline_ms != 0 && clock_.now_ms() >= std::max(task.deadline_ms, task.late_until_ms))
         return fail(ErrorCode::kTimeout, "its deadline has passed");
     if (options_.chain != nullptr)
         GYM_CHECK(
@@ -174,8 +196,8 @@ Status WorkerImpl::carry_out(const records::TrainTask& task, const std::stop_tok
     emit("started", task.unit,
          std::to_string(task.record.find_slot(task.unit.slot)->steps) + " steps" +
              (options_.chain == nullptr ? "" : ", its round record is on chain"));
-    GYM_TRY(const execution::TrainRun run,
-            execute(task.record, task.inputs, task.unit, From::kCheckpoint, stop));
+    GYM_TRY(const execution::TrainRun run, execute(task.record, task.inputs, task.unit,
+                                                   From::kCheckpoint, stop, when_pointless(task)));
     GYM_TRY(const JournalEntry entry, commit(task, run));
     return deliver(entry, run.result.delta);
 }
@@ -204,17 +226,21 @@ Status WorkerImpl::check_not_signed(const records::TrainTask& task) {
 Result<execution::TrainRun> WorkerImpl::execute(const protocol::RoundRecord& record,
                                                 const records::UnitInputs& inputs,
                                                 const protocol::UnitKey& unit, From from,
-                                                const std::stop_token& stop) {
+                                                const std::stop_token& stop,
+                                                const GivesUp& gives_up) {
     const CheckpointKey key{protocol::unit_id(unit), execution::unit_spec(record, unit.slot)};
     set_activity({unit, 0, key.spec.steps, "download"});
     GYM_TRY(const execution::TrainInputs loaded, loader_.load_train(record, inputs));
     set_activity({unit, 0, key.spec.steps, "run"});
     engine::RunOptions run;
     run.engine = options_.engine;
-    run.cancel = stop;
+    std::stop_source end;
+    const std::stop_callback stopped(stop, [&end] { end.request_stop(); });
+    run.cancel = end.get_token();
     run.progress = [&](const engine::UnitProgress& progress) {
         set_activity({unit, progress.step, progress.steps, "run"});
         if (options_.on_progress) options_.on_progress(progress);
+        if (gives_up && progress.step < progress.steps && gives_up()) end.request_stop();
     };
     std::optional<engine::UnitPosition> position;
     CheckpointPlan plan(checkpoints_, key, options_.checkpoint_every, stop,
@@ -229,10 +255,29 @@ Result<execution::TrainRun> WorkerImpl::execute(const protocol::RoundRecord& rec
     }
     if (position) emit("resumed", unit, "from step " + std::to_string(position->records.size()));
     auto result = execution::run_train(record, unit.slot, loaded, run);
+    if (!result.ok() && end.stop_requested() && !stop.stop_requested())
+        result = fail(ErrorCode::kTimeout,
+                      "given up: it is not done, and no commitment is taken any more");
     // Whatever is wrong with a position, the next attempt must not meet it again.
     if (position && !result.ok() && result.error().code != ErrorCode::kCancelled)
         checkpoints_.remove(key.unit);
     return result;
+}
+
+/// A late commitment is taken until the next round is sealed, which the coordinator knows.
+WorkerImpl::GivesUp WorkerImpl::when_pointless(const records::TrainTask& task) {
+    if (task.deadline_ms == 0) return nullptr;
+    return [this, id = task.unit_id(), deadline_ms = task.deadline_ms,
+            until_ms = std::max(task.deadline_ms, task.late_until_ms),
+            next = std::chrono::steady_clock::time_point()]() mutable {
+        const UnixMs now_ms = clock_.now_ms();
+        if (now_ms > until_ms + kClockSlackMs) return true;
+        const auto now = timer_.now();
+        if (now_ms <= deadline_ms || now < next) return false;
+        next = now + kAskWhetherLateEvery;
+        const auto view = coordinator_.unit(id);
+        return view.ok() && protocol::is_terminal(view->status.state);
+    };
 }
 
 Result<protocol::SignedCommitment> WorkerImpl::sign(const protocol::UnitKey& unit,

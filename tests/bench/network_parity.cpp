@@ -63,8 +63,9 @@ bench::NetworkSetting setting_of(const bench::Options& options) {
     s.churn = number(options, "--churn");
     s.poisoned = whole(options, "--poisoned");
     s.poison = options.own.at("--poison");
-    if (s.poison != "shuffled" && s.poison != "rot13")
-        bench::give_up("--poison is shuffled or rot13");
+    if (s.poison != "shuffled" && s.poison != "rot13" && s.poison != "reversed")
+        bench::give_up("--poison is shuffled, rot13 or reversed");
+    if (s.poison == "reversed") s.reversed_by = number(options, "--reversed-by");
     if (s.slots < 1 || s.rounds < 1 || s.steps < 1)
         bench::give_up("--slots, --rounds and --steps are 1 or more");
     return s;
@@ -73,6 +74,7 @@ bench::NetworkSetting setting_of(const bench::Options& options) {
 /// What poisoned slots train on: the text's bytes in random order, so that no byte says anything
 /// about the next, or the text in a cipher, which contradicts the right text at every letter.
 Bytes poisoned(Bytes text, const std::string& kind) {
+    if (kind == "reversed") return text;
     if (kind == "shuffled") {
         std::mt19937_64 random(1);
         for (std::size_t i = text.size() - 1; i > 0; --i)
@@ -184,6 +186,7 @@ int main(int argc, char** argv) {
                                                          {"--churn", "0"},
                                                          {"--poisoned", "0"},
                                                          {"--poison", "shuffled"},
+                                                         {"--reversed-by", "4"},
                                                          {"--qualities", "0"},
                                                          {"--every", "5"}});
     const std::string& name = options.own.at("--name");

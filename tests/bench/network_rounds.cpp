@@ -88,7 +88,12 @@ std::string NetworkSetting::text() const {
         static_cast<unsigned long long>(seed), outer_rate, momentum, divisor_min, reset_rounds,
         clip ? 1 : 0, held, churn);
     if (poisoned == 0) return line;
-    return std::string(line) + ", " + std::to_string(poisoned) + " on " + poison;
+    std::snprintf(line + std::strlen(line), sizeof line - std::strlen(line), ", %u on %s", poisoned,
+                  poison.c_str());
+    if (reversed_by > 0)
+        std::snprintf(line + std::strlen(line), sizeof line - std::strlen(line), " by %g",
+                      reversed_by);
+    return line;
 }
 
 NetworkRounds::NetworkRounds(const NetworkSetting& setting, const program::TrainConfig& config,
@@ -147,6 +152,9 @@ DeltaTensors NetworkRounds::train(std::uint32_t slot) const {
     for (std::size_t t = 0; t < up_.size(); ++t) {
         tensors.emplace_back(elements(t));
         delta.read(t, 0, tensors.back());
+        if (slot >= setting_.poisoned || setting_.reversed_by == 0) continue;
+        for (float& element : tensors.back())
+            element = f32::mul(element, static_cast<float>(-setting_.reversed_by));
     }
     return tensors;
 }

@@ -40,6 +40,8 @@ struct NetworkSetting {
 
     std::uint32_t poisoned = 0;  ///< so many of the slots train on other data, always the same ones
     std::string poison;          ///< its name
+    /// Above 0 they train on the right data and send their delta times so much, against the others.
+    double reversed_by = 0;
 
     [[nodiscard]] std::string text() const;  ///< one line; another run of it gives the same losses
 };

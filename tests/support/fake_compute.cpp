@@ -82,6 +82,7 @@ Result<coordinator::Compute::Aggregated> FakeCompute::aggregate(ByteView program
     out.program = rooted("outer", program);
     out.base = rooted("next base", tagged("", {base, all.view()}).view());
     out.momentum = rooted("next momentum", tagged("", {momentum, all.view()}).view());
+    if (updates) out.update = bytes_of(tagged("update", {out.base.bytes}));
     out.records = bytes_of(all);
     GYM_TRY(out.records_root, records_root(out.records));
     out.flops = 10 * deltas.size();

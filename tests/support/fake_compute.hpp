@@ -48,6 +48,7 @@ class FakeCompute final : public coordinator::Compute {
     static Trained train(const protocol::RoundRecord& record, std::uint32_t slot);
 
     bool aggregate_fails = false;
+    bool updates = false;    ///< aggregates publish one
     bool runs_fail = false;  ///< for a while
 };
 

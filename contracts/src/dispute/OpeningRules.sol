@@ -41,6 +41,8 @@ contract OpeningRules {
     error NotTheSameUnit();
     /// @notice The second record is not the one behind the first.
     error NotTheNextRecord();
+    /// @notice The round's record lets no commitment into the next epoch.
+    error TakesNoLate();
 
     /// @notice Fixes the log. @param log CommitmentLog. @param windowBlocks Blocks after an epoch's root in which games are opened.
     constructor(ICommitmentLog log, uint256 windowBlocks) {
@@ -63,18 +65,11 @@ contract OpeningRules {
     ) external view returns (OpeningResult memory result) {
         Commitment memory c = Commitments.read(commitment);
         uint64 epoch = _epochOf(c, record);
-        if (epoch == 0) revert NotPosted();
-        result.deadline = _deadline(epoch);
-        bytes32 digest = c.digest(address(_LOG));
-        result.asserter = Commitments.signer(commitment, digest);
-        // Somebody else's signature under the same words is another unit.
-        result.unit = keccak256(abi.encode(digest, result.asserter));
+        result = _begin(c, commitment, epoch);
         if (c.slot != Commitments.AGGREGATE_SLOT) {
             if (c.slot >= Commitments.WORKERS_SLOTS) revert NotAWorkersUnit(c.slot);
             _checkEpoch(epoch, commitment, index, path);
-            SlotTerms memory t = record.terms(c.slot, slot);
-            result.facts = keccak256(abi.encode(RoundRecords.facts(c, record, t)));
-            result.fault = RoundRecords.contradiction(c, record, t, result.asserter);
+            _addTerms(result, c, record, slot);
             return result;
         }
         // In no tree and no slot: the signature is the claim.
@@ -82,6 +77,25 @@ contract OpeningRules {
         if (index != 0 || path.length != 0) revert MerkleSha256.BadProofLength(path.length, 0);
         result.facts = _outerFacts(c, record, epoch);
         result.fault = RoundRecords.outerContradiction(c, record);
+    }
+
+    /// @notice See IDisputeGame.openLate.
+    function openLate(
+        bytes calldata commitment,
+        bytes calldata record,
+        SlotProof calldata slot,
+        uint32 index,
+        bytes32[] calldata path,
+        bytes32
+    ) external view returns (OpeningResult memory result) {
+        Commitment memory c = Commitments.read(commitment);
+        _epochOf(c, record);
+        if (!record.takesLate()) revert TakesNoLate();
+        if (c.slot >= Commitments.WORKERS_SLOTS) revert NotAWorkersUnit(c.slot);
+        uint64 epoch = _nextEpoch(record);
+        result = _begin(c, commitment, epoch);
+        _checkEpoch(epoch, commitment, index, path);
+        _addTerms(result, c, record, slot);
     }
 
     /// @notice See IDisputeGame.openConflict.
@@ -100,6 +114,8 @@ contract OpeningRules {
             if (second == digest) revert IDisputeErrors.NoFault();
             // One game whichever of the two is named first.
             if (second < digest) digest = second;
+            // Either may be a late one.
+            if (record.takesLate()) epoch = _nextEpoch(record);
             result.fault = 1 + EQUIVOCATION;
         } else {
             epoch = _checkNext(c, record, other);
@@ -156,6 +172,37 @@ contract OpeningRules {
         bytes32 hash;
         (hash, epoch) = _posted(record);
         if (hash != c.roundRecord) revert NotPosted();
+    }
+
+    /// @dev Names, asserter and window of a game. @param epoch That the commitment is in, or for an aggregate its round's.
+    function _begin(Commitment memory c, bytes calldata commitment, uint64 epoch)
+        private
+        view
+        returns (OpeningResult memory result)
+    {
+        if (epoch == 0) revert NotPosted();
+        result.deadline = _deadline(epoch);
+        bytes32 digest = c.digest(address(_LOG));
+        result.asserter = Commitments.signer(commitment, digest);
+        // Somebody else's signature under the same words is another unit.
+        result.unit = keccak256(abi.encode(digest, result.asserter));
+    }
+
+    /// @dev What the record fixes for a worker's unit, and how the commitment contradicts it.
+    function _addTerms(
+        OpeningResult memory result,
+        Commitment memory c,
+        bytes calldata record,
+        SlotProof calldata slot
+    ) private view {
+        SlotTerms memory t = record.terms(c.slot, slot);
+        result.facts = keccak256(abi.encode(RoundRecords.facts(c, record, t)));
+        result.fault = RoundRecords.contradiction(c, record, t, result.asserter);
+    }
+
+    /// @dev Epoch of the round after the record's; 0 while it has none.
+    function _nextEpoch(bytes calldata record) private view returns (uint64 epoch) {
+        (, epoch) = _LOG.roundOf(record.job(), record.round() + 1);
     }
 
     /// @dev Last block of the window.

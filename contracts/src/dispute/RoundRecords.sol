@@ -19,12 +19,22 @@ library RoundRecords {
     /// @dev Worker, sampling rate, steps.
     uint256 private constant SLOT_BYTES = 28;
     uint256 private constant FORMAT = 3;
+    /// @dev Of a round whose late commitments are in the epoch of the next one.
+    uint256 private constant FORMAT_TAKING_LATE = 4;
 
     /// @notice Its hash, which is posted. Reverts if it is not the head of a record.
     function hash(bytes calldata head) internal pure returns (bytes32) {
-        bool legal = head.length == HEAD_BYTES && BigEndian.number(head, 0, 2) == FORMAT;
-        if (!legal) revert IDisputeErrors.Malformed(head.length);
+        if (head.length != HEAD_BYTES) revert IDisputeErrors.Malformed(head.length);
+        uint256 format = BigEndian.number(head, 0, 2);
+        if (format != FORMAT && format != FORMAT_TAKING_LATE) {
+            revert IDisputeErrors.Malformed(head.length);
+        }
         return sha256(abi.encodePacked("gym.round.v1", head));
+    }
+
+    /// @notice Whether commitments to the round's units may be in the epoch of the next round.
+    function takesLate(bytes calldata head) internal pure returns (bool) {
+        return BigEndian.number(head, 0, 2) == FORMAT_TAKING_LATE;
     }
 
     /// @notice The terms of a slot. @param proof Of the slot's leaf; empty if the round has no such slot. Reverts unless it is.

@@ -177,8 +177,21 @@ interface IDisputeGame is IDisputeMoves {
         bytes32 salt
     ) external payable;
 
+    /// @notice The same of a late commitment: one to a worker's unit of a round whose record is of format 4, under the root of the
+    /// next round's epoch. The window is that epoch's.
+    /// @param commitment As of open(). @param record That the commitment names, not the next round's. @param slot Its terms there.
+    /// @param index Of the commitment in the next round's epoch. @param path From it to that root. @param salt Of the announcement.
+    function openLate(
+        bytes calldata commitment,
+        bytes calldata record,
+        SlotProof calldata slot,
+        uint32 index,
+        bytes32[] calldata path,
+        bytes32 salt
+    ) external payable;
+
     /// @notice Opens a game that is won at once: `other` contradicts the commitment. It is as announced and paid for as by open();
-    /// the window ends only once the round has an epoch (field 7: the next round).
+    /// the window ends only once the round has an epoch (field 7, and two commitments to a round of format 4: the next round).
     /// @param commitment The signed commitment's 226 bytes. @param record Head of its round record, posted.
     /// @param other Another commitment of the same signer for the same unit: field 8, and the unit is the one with the lower EIP-712
     /// digest. Or the head of the next round record, posted, whose base or momentum is not this aggregate's: field 7.

@@ -98,6 +98,10 @@ abstract contract DisputeFixture is OneStepFixture {
     bytes32 internal _unit;
     Facts internal _facts;
     uint64 internal _epoch = 7;
+    /// Of the round's record.
+    uint16 internal _format = 3;
+    /// The commitment is under the root of the next round's epoch, and opened there.
+    bool internal _late;
 
     function _deployGame() internal {
         _deploy();
@@ -212,7 +216,12 @@ abstract contract DisputeFixture is OneStepFixture {
         leaves[_index] = sha256(abi.encodePacked("gym.commitment.v1", _commitment));
         _path = DisputeTrees.path(leaves, _index);
         _log.postRound(JOB, _runner.ROUND(), hash);
-        _log.postEpoch(_epoch, JOB, _runner.ROUND(), DisputeTrees.root(leaves), 3);
+        uint64 round = _runner.ROUND();
+        if (_late) {
+            _log.postEpoch(_epoch + 1000, JOB, round, keccak256("in time"), 3);
+            _log.postRound(JOB, ++round, keccak256("next"));
+        }
+        _log.postEpoch(_epoch, JOB, round, DisputeTrees.root(leaves), 3);
     }
 
     function _links(StepRun[] memory run) internal pure returns (bytes32[] memory links) {
@@ -243,7 +252,11 @@ abstract contract DisputeFixture is OneStepFixture {
 
     function _openNow(address who, bytes32 salt) internal {
         vm.prank(who);
-        _game.open{value: 1 ether}(_commitment, _record, _slot, _index, _path, salt);
+        if (_late) {
+            _game.openLate{value: 1 ether}(_commitment, _record, _slot, _index, _path, salt);
+        } else {
+            _game.open{value: 1 ether}(_commitment, _record, _slot, _index, _path, salt);
+        }
     }
 
     /// Workers of the unit's round, by slot.
@@ -271,7 +284,7 @@ abstract contract DisputeFixture is OneStepFixture {
             DisputeProgram.traceRoot(),
             DisputeTrees.root(DisputeTrees.tensorRoots(_runner.initialState()))
         );
-        data = abi.encodePacked(uint16(3), JOB, _runner.ROUND(), roots);
+        data = abi.encodePacked(_format, JOB, _runner.ROUND(), roots);
         data = abi.encodePacked(
             data, _runner.CHECKPOINT_EVERY(), TOKENS_PER_STEP, FLOPS_PER_STEP, uint16(0)
         );

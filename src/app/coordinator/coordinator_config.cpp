@@ -77,6 +77,18 @@ Status read_blob_server(YamlMap& parent, CoordinatorFile& file) {
     return map.finish();
 }
 
+/// What the blob store keeps of final rounds.
+Status read_retention(YamlMap& parent, CoordinatorFile& file) {
+    if (!parent.has("retention")) return {};
+    GYM_TRY(YamlMap map, parent.map("retention"));
+    registry::Retention& keep = file.prune.retention;
+    GYM_CHECK(map.read_integer("base_every", 0, 1'000'000, keep.base_every));
+    GYM_CHECK(map.read_integer("keep_rounds", 2, 1'000'000, keep.keep_rounds));
+    GYM_CHECK(map.read_integer("grace_ms", 1'000, 366 * kDayMs, file.prune.grace_ms));
+    GYM_CHECK(map.read_integer("every_ms", 100, kDayMs, file.prune_every_ms));
+    return map.finish();
+}
+
 Status read_mirrors(YamlMap& map, CoordinatorFile& file) {
     if (!map.has("mirrors")) return {};
     GYM_TRY(file.mirrors, map.list_of_strings("mirrors"));
@@ -126,6 +138,7 @@ Result<CoordinatorFile> load_coordinator_file(const std::string& path) {
     GYM_TRY(file.blob_folder, map.string("blobs"));
     GYM_CHECK(read_blob_server(map, file));
     GYM_CHECK(read_mirrors(map, file));
+    GYM_CHECK(read_retention(map, file));
     GYM_TRY(file.blob_key_file, map.string_or("blob_key_file", ""));
     GYM_TRY(file.disputes_folder, map.string_or("disputes_folder", ""));
     GYM_CHECK(read_engine(map, file));

@@ -10,6 +10,7 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/coordinator/grpc_service.hpp"
+#include "gym/coordinator/pruner.hpp"
 #include "gym/db/config.hpp"
 #include "gym/http_server/server.hpp"
 #include "gym/rpc/server.hpp"
@@ -46,6 +47,8 @@ struct CoordinatorFile {
     bool rounds = true;  ///< moves the jobs; false: another instance does
     std::int64_t delta_wait_ms = 600'000;
     std::int64_t tasks_kept_ms = coordinator::GrpcService::kTasksKeptMs;
+    coordinator::PruneOptions prune;  ///< without the contract of games
+    std::int64_t prune_every_ms = 600'000;
     std::uint32_t beacon_delay_blocks = 2;
     std::uint64_t cost_bound_ppm = 2'500'000;
     std::uint32_t fee_ppm = 0;

@@ -25,6 +25,7 @@
 #include "gym/coordinator/coordinator.hpp"
 #include "gym/coordinator/delta_collector.hpp"
 #include "gym/coordinator/grpc_service.hpp"
+#include "gym/coordinator/pruner.hpp"
 #include "gym/coordinator/public_blobs.hpp"
 #include "gym/coordinator/task_watch.hpp"
 #include "gym/crypto/keystore.hpp"
@@ -173,12 +174,15 @@ class BlobPort {
   public:
     BlobPort(db::Database& database, const blob::BlobStore& blobs, const Clock& clock,
              const coordinator::GrpcService& service, const rpc::Server& server,
-             const coordinator::DeltaCollector& collector)
+             const coordinator::DeltaCollector& collector, const coordinator::Pruner& pruner)
         : source_(database, blobs, clock), handler_(source_, [&] {
               return counter("gym_blob_grpc_bytes_total", service.blob_bytes()) +
                      counter("gym_blob_grpc_received_bytes_total", service.uploaded_bytes()) +
                      counter("gym_blob_mirror_received_bytes_total", collector.bytes_received()) +
-                     counter("gym_grpc_message_bytes_total", server.message_bytes());
+                     counter("gym_grpc_message_bytes_total", server.message_bytes()) +
+                     counter("gym_pruned_bytes_total", pruner.bytes_pruned()) +
+                     counter("gym_pruned_blobs_total", pruner.blobs_pruned()) +
+                     counter("gym_pruned_rounds_total", pruner.rounds_pruned());
           }) {}
     Status start(const CoordinatorFile& file) {
         if (!file.blob_server) return {};
@@ -242,7 +246,11 @@ Status serve(const std::string& config_path, const CoordinatorFile& file,
     collector.set_mirrors(file.mirrors);
     provide_descriptors(file.server);
     GYM_TRY(const auto server, rpc::Server::start(file.server, service, clock));
-    BlobPort blob_port(*database, blobs, clock, service, *server, collector);
+    coordinator::PruneOptions prune = file.prune;
+    prune.dispute_game = chain_port->dispute_game();
+    coordinator::Pruner pruner(*database, blobs, player ? &player->claims() : nullptr, clock,
+                               prune);
+    BlobPort blob_port(*database, blobs, clock, service, *server, collector, pruner);
     GYM_CHECK(blob_port.start(file));
     GYM_CHECK(write_port_file(file.port_file, server->port()));
     log_ready(fmt::format("coordinating as {} on chain {}, port {}, database {}",
@@ -271,6 +279,12 @@ Status serve(const std::string& config_path, const CoordinatorFile& file,
                                   return {};
                               });
         collecting.start();
+        PassThread pruning("retention", std::chrono::milliseconds(file.prune_every_ms),
+                           [&](const std::stop_token& ended) -> Status {
+                               GYM_CHECK(pruner.pass(ended));
+                               return {};
+                           });
+        pruning.start();
         drive(core, stop, file.tick_interval_ms);
     } else {
         spdlog::info("this instance answers nodes; another one moves the rounds");

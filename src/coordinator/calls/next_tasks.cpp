@@ -14,14 +14,17 @@ using FoundTask = std::optional<records::Task>;
 Result<records::Task> train_task(const Context& context, db::Transaction& tx,
                                  const registry::Unit& unit) {
     GYM_TRY(const auto inputs, context.facts->round_inputs(tx, unit.key.job_id, unit.key.round));
-    return records::Task(
-        records::TrainTask{unit.key, inputs->record, inputs->train, unit.status.deadline_ms});
+    records::TrainTask task{unit.key, inputs->record, inputs->train, unit.status.deadline_ms};
+    if (inputs->late_ms != 0)
+        task.late_until_ms = unit.status.deadline_ms + (unit.status.late ? 0 : inputs->late_ms);
+    return records::Task(std::move(task));
 }
 
 Result<records::Task> verify_task(const Context& context, db::Transaction& tx,
                                   const registry::Unit& unit) {
     GYM_TRY(const auto inputs, context.facts->round_inputs(tx, unit.key.job_id, unit.key.round));
-    GYM_TRY(const registry::Round round, registry::get_round(tx, unit.key.job_id, unit.key.round));
+    GYM_TRY(const registry::Round round,
+            registry::get_round(tx, unit.key.job_id, unit.epoch_round()));
     GYM_TRY(const auto stored, registry::find_commitment(tx, unit.id));
     if (!stored) return fail(ErrorCode::kInternal, "a drawn unit has no commitment");
     records::VerifyTask task;
@@ -35,6 +38,7 @@ Result<records::Task> verify_task(const Context& context, db::Transaction& tx,
     task.beacon = *round.beacon;
     task.report_committed = unit.status.state == protocol::UnitState::kReported;
     task.deadline_ms = unit.status.deadline_ms;
+    task.late = unit.status.late;
     if (unit.kind != protocol::UnitKind::kAggregate) return records::Task(std::move(task));
     GYM_TRY(const registry::Job job, registry::get_job(tx, unit.key.job_id));
     task.delta_norm_max = job.terms.delta_norm_max;

@@ -50,7 +50,8 @@ Result<Case> read_case(const Context& context, const protocol::Report& report) {
                         "verifier " + report.verifier.hex() + " committed to no report on draw " +
                             std::to_string(report.draw) + " of " + protocol::name_unit(unit.key));
         GYM_TRY(registry::Job job, registry::get_job(tx, unit.key.job_id));
-        GYM_TRY(registry::Round round, registry::get_round(tx, unit.key.job_id, unit.key.round));
+        GYM_TRY(registry::Round round,
+                registry::get_round(tx, unit.key.job_id, unit.epoch_round()));
         GYM_TRY(auto stored, registry::find_commitment(tx, report.unit));
         if (!stored) return fail(ErrorCode::kInternal, "a drawn unit has no commitment");
         return Case{std::move(unit), std::move(job), std::move(round), std::move(*stored),

@@ -71,6 +71,8 @@ Status check_payload(const Context& context, const Target& target,
                                               ", not to the records root " +
                                               commitment.records_root.hex());
     if (possession == Possession::kOnMirrors) return {};
+    // It may have lain here for long: from now on it does not count as idle.
+    GYM_CHECK(context.deps.blobs.hold(commitment.delta_root));
     const auto delta = context.deps.blobs.load(commitment.delta_root);
     if (!delta.ok())
         return delta.error().in("commitment: delta " + commitment.delta_root.hex() +
@@ -122,7 +124,7 @@ Result<Taken> take(const Context& context, const Address& worker, const Target& 
         GYM_CHECK(require_node(tx, worker, records::NodeRole::kWorker));
         GYM_CHECK(registry::store_commitment(tx, unit.id, commitment, records, now_ms));
         const auto committed = registry::advance(tx, unit.id, protocol::event::Committed{},
-                                                 target.job.terms.lifecycle, now_ms);
+                                                 lifecycle_of(target.job, unit.key.round), now_ms);
         if (!committed.ok()) return committed.error().in(protocol::name_unit(unit.key));
         return Taken{{unit.id, protocol::commitment_leaf(commitment), now_ms}, std::nullopt};
     });

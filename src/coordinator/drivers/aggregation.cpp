@@ -1,10 +1,11 @@
-// The outer step of a round: which deltas go in, the next base state, its loss, the unit that
-// stands for it.
+// The outer step of a round: which deltas go in, the next base state, the unit that stands for it;
+// later its loss.
 #include "drivers/aggregation.hpp"
 
 #include "drivers/chosen_deltas.hpp"
 #include "drivers/claims.hpp"
 #include "drivers/draws.hpp"
+#include "gym/coordinator/decisions.hpp"
 #include "gym/registry/datasets.hpp"
 
 namespace gym::coordinator {
@@ -49,28 +50,36 @@ Status add_aggregate_unit(const Context& context, db::Transaction& tx, const reg
 }
 
 struct Inputs {
-    Bytes program, evaluate_program, base, momentum, dataset;
+    Bytes program, base, momentum;
 };
 
 Result<Inputs> load_inputs(const Context& context, const registry::Job& job,
                            const registry::Round& round) {
     Inputs in;
-    registry::Dataset dataset;
-    GYM_TRY(dataset, context.transact([&](db::Transaction& tx) {
-        return registry::get_dataset(tx, job.dataset_root);
-    }));
     const blob::BlobStore& blobs = context.deps.blobs;
     GYM_TRY(in.program, blobs.get(job.artifacts->program_blob));
-    GYM_TRY(in.evaluate_program, blobs.get(job.artifacts->evaluate_program_blob));
     GYM_TRY(in.base, blobs.get(round.base.blob));
     GYM_TRY(in.momentum, blobs.get(round.momentum.blob));
-    GYM_TRY(in.dataset, blobs.get(dataset.blob));
     return in;
 }
 
 std::string held_text(std::span<const protocol::IncludedDelta> included) {
     const std::size_t held = protocol::held_of(included);
     return held == 0 ? "" : ", " + std::to_string(held) + " of them of the round before";
+}
+
+/// What was stored is still there, and stays until a row names it.
+Status hold_results(const Context& context, const registry::AggregateOutcome& outcome) {
+    std::vector<Digest> blobs{outcome.next_base.blob, outcome.next_momentum.blob};
+    if (outcome.next_update_blob) blobs.push_back(*outcome.next_update_blob);
+    if (outcome.aggregate_program_blob) blobs.push_back(*outcome.aggregate_program_blob);
+    for (const Digest& blob : blobs) {
+        GYM_TRY(const bool held, context.deps.blobs.hold(blob));
+        if (!held)
+            return fail(ErrorCode::kUnavailable,
+                        "blob " + blob.hex() + " of the aggregate is not in the store any more");
+    }
+    return {};
 }
 
 /// The loss of the base that the round began from, if a round ended in it.
@@ -116,18 +125,10 @@ Status aggregate_round(const Context& context, const registry::Job& job,
         commitment = sign_aggregate(context, round, *result);
         GYM_CHECK(defend_aggregate(context, job, round, *commitment, included));
     }
-    std::optional<double> known;
     if (!result) {
-        GYM_TRY(known, loss_before(context, round));
+        GYM_TRY(outcome.validation_loss, loss_before(context, round));
     }
-    if (known) {
-        outcome.validation_loss = *known;
-    } else {
-        const Bytes& next_base = result ? result->base.bytes : in.base;
-        GYM_TRY(outcome.validation_loss,
-                context.deps.compute.evaluate(in.evaluate_program, next_base, in.dataset,
-                                              job.dataset_root, job.terms.evaluate_windows));
-    }
+    GYM_CHECK(hold_results(context, outcome));
     const Status written = context.transact([&](db::Transaction& tx) -> Status {
         const UnixMs now_ms = context.now();
         GYM_CHECK(registry::lock_feed(tx));
@@ -140,8 +141,32 @@ Status aggregate_round(const Context& context, const registry::Job& job,
     });
     GYM_CHECK(written);
     note(summary, name_round(round) + ": aggregated " + std::to_string(included.size()) +
-                      " deltas" + held_text(included) + ", validation loss " +
-                      std::to_string(outcome.validation_loss));
+                      " deltas" + held_text(included));
+    return {};
+}
+
+Status evaluate_base(const Context& context, const registry::Job& job, TickSummary& summary) {
+    std::optional<registry::Round> round, last;
+    registry::Dataset dataset;
+    GYM_CHECK(context.transact([&](db::Transaction& tx) -> Status {
+        GYM_TRY(round, registry::round_to_evaluate(tx, job.id));
+        if (!round) return {};
+        GYM_TRY(last, registry::last_round(tx, job.id));
+        GYM_TRY(dataset, registry::get_dataset(tx, job.dataset_root));
+        return {};
+    }));
+    if (!round || !may_evaluate(last->state)) return {};
+    const blob::BlobStore& blobs = context.deps.blobs;
+    GYM_TRY(const Bytes program, blobs.get(job.artifacts->evaluate_program_blob));
+    GYM_TRY(const Bytes base, blobs.get(round->next_base->blob));
+    GYM_TRY(const Bytes tokens, blobs.get(dataset.blob));
+    GYM_TRY(const double loss,
+            context.deps.compute.evaluate(program, base, tokens, job.dataset_root,
+                                          job.terms.evaluate_windows));
+    GYM_CHECK(context.transact([&](db::Transaction& tx) {
+        return registry::set_validation_loss(tx, job.id, round->round, loss);
+    }));
+    note(summary, name_round(*round) + ": validation loss " + std::to_string(loss));
     return {};
 }
 

@@ -77,14 +77,16 @@ Result<std::vector<registry::Unit>> accepted_units(db::Transaction& tx, const Di
     return units;
 }
 
-/// Units of the round before that its aggregate did not wait for.
+/// Units of the round before that its aggregate did not wait for: late ones, and, where the job
+/// holds them, drawn ones.
 Result<std::vector<registry::Unit>> held_units(db::Transaction& tx, const registry::Job& job,
                                                const registry::Round& round) {
-    if (!job.terms.elastic.hold_drawn || round.round == 1) return std::vector<registry::Unit>();
+    if (!job.terms.elastic.holds_deltas() || round.round == 1) return std::vector<registry::Unit>();
     GYM_TRY(const registry::Round before, registry::get_round(tx, job.id, round.round - 1));
     GYM_TRY(auto units, accepted_units(tx, job.id, before.round));
     std::erase_if(units, [&](const registry::Unit& unit) {
-        return unit.included ||
+        if (unit.included || unit.status.late) return unit.included;
+        return !job.terms.elastic.hold_drawn ||
                !protocol::is_sampled(*before.beacon, unit.id, unit.sampling_rate_ppm);
     });
     return units;
@@ -97,7 +99,7 @@ Result<bool> awaits_deltas(const Context& context, const registry::Job& job,
     const UnixMs since_ms = context.now() - context.options.delta_wait_ms;
     return context.transact([&](db::Transaction& tx) -> Result<bool> {
         GYM_TRY(const bool waits, registry::awaits_deltas(tx, job.id, round.round, since_ms));
-        if (waits || !job.terms.elastic.hold_drawn) return waits;
+        if (waits || !job.terms.elastic.holds_deltas()) return waits;
         return registry::awaits_deltas(tx, job.id, round.round - 1, since_ms);
     });
 }

@@ -20,7 +20,8 @@ Status file(const Context& context, const registry::Equivocation& found) {
         return registry::get_round(tx, found.key.job_id, found.key.round);
     }));
     claim.evidence.record = round.record;
-    claim.epoch_block = round.posted_block.value_or(0);
+    // The chain is asked for the next epoch, in which the later one may be.
+    if (!round.record.accept_late) claim.epoch_block = round.posted_block.value_or(0);
     claim.salt = crypto::random_digest();
     if (!context.deps.claims->contains(claim)) GYM_CHECK(context.deps.claims->save(claim));
     return context.transact([&](db::Transaction& tx) {

@@ -1,5 +1,7 @@
 #include "drivers/disputes.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <span>
 
 #include "drivers/draws.hpp"
@@ -13,14 +15,57 @@ namespace {
 
 using protocol::UnitState;
 
+/// Units whose deadlines are over: those of rounds that another one may follow, and the others.
+struct Overdue {
+    std::vector<registry::UnitStep> followed, last;
+};
+
 /// Ends or moves on units whose deadlines are over. Draws that were missed go to the next verifier.
 Result<std::vector<registry::Unit>> pass_deadlines(const Context& context, db::Transaction& tx,
-                                                   const registry::Job& job,
-                                                   std::span<const registry::UnitStep> steps,
+                                                   const registry::Job& job, const Overdue& overdue,
                                                    UnixMs now_ms) {
-    GYM_TRY(auto moved, registry::advance_all(tx, steps, job.terms.lifecycle, now_ms));
+    GYM_CHECK(registry::lock_feed(tx));
+    GYM_TRY(auto moved, registry::advance_all(tx, overdue.followed, lifecycle_of(job, 0), now_ms));
+    GYM_TRY(auto others,
+            registry::advance_all(tx, overdue.last, lifecycle_of(job, job.terms.rounds), now_ms));
+    std::ranges::move(others, std::back_inserter(moved));
     GYM_CHECK(assign_verifiers(context, tx, moved, now_ms));
     return moved;
+}
+
+/// Steps of late units for whose commitments there will be no epoch, because the job ended before
+/// the round after theirs began.
+Result<std::vector<registry::UnitStep>> without_epoch(db::Transaction& tx,
+                                                      const registry::Job& job) {
+    registry::UnitFilter committed;
+    committed.job_id = job.id;
+    committed.states = {UnitState::kCommitted};
+    committed.limit = registry::kUnitsListMax;
+    std::vector<registry::UnitStep> steps;
+    GYM_TRY(const auto last, registry::last_round(tx, job.id));
+    GYM_TRY(const auto units, registry::list_units(tx, committed));
+    for (const registry::Unit& unit : units)
+        if (unit.status.late && last && unit.key.round == last->round)
+            steps.push_back(
+                {unit.id, protocol::event::Voided{}, protocol::no_next_round(unit.key)});
+    return steps;
+}
+
+Status void_without_epoch(const Context& context, const registry::Job& job, TickSummary& summary) {
+    if (!job.terms.elastic.accept_late || !job.ended_at_ms) return {};
+    GYM_TRY(auto steps,
+            context.transact([&](db::Transaction& tx) { return without_epoch(tx, job); }));
+    if (steps.empty()) return {};
+    const Status voided = context.transact([&](db::Transaction& tx) -> Status {
+        GYM_CHECK(registry::lock_feed(tx));
+        GYM_TRY(steps, without_epoch(tx, job));
+        GYM_CHECK(registry::advance_all(tx, steps, job.terms.lifecycle, context.now()));
+        return {};
+    });
+    GYM_CHECK(voided);
+    for (const registry::UnitStep& step : steps)
+        note(summary, "void: " + step.reason->sentence);
+    return {};
 }
 
 /// A dispute ended for the worker, with `event`: a verifier whose finding was false is excluded.
@@ -161,23 +206,27 @@ Status referee_dispute(const Context& context, const registry::Job& job,
 }  // namespace
 
 Status settle_deadlines(const Context& context, const registry::Job& job, TickSummary& summary) {
+    GYM_CHECK(void_without_epoch(context, job, summary));
     const UnixMs now_ms = context.now();
     GYM_TRY(const auto games, game_watch(context));
     GYM_TRY(const auto overdue, context.transact([&](db::Transaction& tx) {
         return registry::overdue_units(tx, job.id, now_ms, games);
     }));
-    std::vector<registry::UnitStep> steps;
-    for (const registry::Unit& late : overdue)
+    Overdue steps;
+    for (const registry::Unit& unit : overdue)
         // A report alone does not reject a unit: the referee looks first (referee_disputes).
-        if (late.status.state != UnitState::kDisputed)
-            steps.push_back({late.id, protocol::event::TimePassed{}});
-    if (steps.empty()) return {};
+        if (unit.status.state != UnitState::kDisputed)
+            (unit.key.round < job.terms.rounds ? steps.followed : steps.last)
+                .push_back({unit.id, protocol::event::TimePassed{}});
+    if (steps.followed.empty() && steps.last.empty()) return {};
     GYM_TRY(const auto moved, context.transact([&](db::Transaction& tx) {
         return pass_deadlines(context, tx, job, steps, now_ms);
     }));
-    for (const registry::Unit& unit : moved)
+    for (const registry::Unit& unit : moved) {
+        const bool late = unit.status.state == UnitState::kAssigned && unit.status.late;
         note(summary, protocol::name_unit(unit.key) + ": " +
-                          std::string(protocol::to_string(unit.status.state)));
+                          (late ? "late" : std::string(protocol::to_string(unit.status.state))));
+    }
     return {};
 }
 

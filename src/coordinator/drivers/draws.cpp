@@ -10,12 +10,12 @@
 namespace gym::coordinator {
 namespace {
 
-/// Drawn units of the round without a verifier.
+/// Units without a verifier that the round's beacon drew.
 Result<std::vector<registry::Unit>> waiting_units(db::Transaction& tx,
                                                   const registry::Round& round) {
     registry::UnitFilter filter;
     filter.job_id = round.job_id;
-    filter.round = round.round;
+    filter.epoch_round = round.round;
     filter.states = {protocol::UnitState::kSampled};
     filter.limit = registry::kUnitsListMax;
     GYM_TRY(auto units, registry::list_units(tx, filter));
@@ -65,7 +65,7 @@ Status assign_verifiers(const Context& context, db::Transaction& tx,
     std::set<std::pair<Digest, std::uint64_t>> rounds;
     for (const registry::Unit& unit : moved)
         if (unit.status.state == protocol::UnitState::kSampled)
-            rounds.emplace(unit.key.job_id, unit.key.round);
+            rounds.emplace(unit.key.job_id, unit.epoch_round());
     for (const auto& [job, number] : rounds) {
         GYM_TRY(const registry::Round round, registry::get_round(tx, job, number));
         GYM_CHECK(assign_verifiers(context, tx, round, now_ms));

@@ -19,7 +19,7 @@ Result<GameVerdict> verdict_on(const Context& context, const GameWatch& games,
                                const registry::Unit& unit) {
     return context.transact([&](db::Transaction& tx) -> Result<GameVerdict> {
         GYM_TRY(const registry::Round round,
-                registry::get_round(tx, unit.key.job_id, unit.key.round));
+                registry::get_round(tx, unit.key.job_id, unit.epoch_round()));
         GYM_TRY(const auto stored, registry::find_commitment(tx, unit.id));
         if (!stored || !round.posted_block) return GameVerdict::kOpen;
         GYM_TRY(const Digest name, game::unit_of(context.options.domain, stored->commitment));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "drivers/aggregation.hpp"
 #include "drivers/audits.hpp"
 #include "drivers/disputes.hpp"
 #include "drivers/games.hpp"
@@ -161,8 +162,9 @@ Status step_job(const Context& context, const Digest& job_id, TickSummary& summa
     }));
     for (const registry::Round& round : rounds)
         GYM_CHECK(step_round(context, job, round, summary));
+    if (job.status == JobStatus::kRunning) GYM_CHECK(plan_round(context, job, summary));
+    GYM_CHECK(evaluate_base(context, job, summary));
     if (job.status != JobStatus::kRunning) return {};
-    GYM_CHECK(plan_round(context, job, summary));
     GYM_TRY(job,
             context.transact([&](db::Transaction& tx) { return registry::get_job(tx, job_id); }));
     return complete_if_done(context, job, summary);

@@ -55,7 +55,8 @@ using Staked = std::optional<std::set<Address>>;
 /// Workers that may get no unit now.
 struct Busy {
     std::set<Address> working;  ///< until their unit is done; it may not be assigned yet
-    std::set<Address> disputed;
+    std::set<Address> held_up;  ///< with a unit that is late, or that a report disputes: it is not
+                                ///< known for how long
 };
 
 Result<Busy> busy_workers(db::Transaction& tx) {
@@ -71,8 +72,8 @@ Result<Busy> busy_workers(db::Transaction& tx) {
     for (const registry::Unit& unit : units)
         of_worker[unit.worker].push_back(unit);
     for (const auto& [worker, open] : of_worker) {
-        if (is_disputed(open))
-            out.disputed.insert(worker);
+        if (is_disputed(open) || is_late(open))
+            out.held_up.insert(worker);
         else if (!is_free(open))
             out.working.insert(worker);
     }
@@ -92,7 +93,7 @@ Result<std::vector<Candidate>> candidates(const Context& context, db::Transactio
     std::vector<Candidate> out;
     for (registry::Node& node : nodes) {
         if (!context.admits(node.profile.role, node.address) ||
-            (staked && !staked->contains(node.address)) || busy.disputed.contains(node.address))
+            (staked && !staked->contains(node.address)) || busy.held_up.contains(node.address))
             continue;
         const bool free = !busy.working.contains(node.address);
         out.push_back({std::move(node), free});

@@ -1,5 +1,9 @@
 #include "drivers/round.hpp"
 
+#include <algorithm>
+#include <map>
+#include <set>
+
 #include "drivers/aggregation.hpp"
 #include "drivers/draws.hpp"
 #include "gym/commit/merkle.hpp"
@@ -16,15 +20,24 @@ EpochPost epoch_post(const registry::Round& round) {
             *round.commitment_count};
 }
 
+/// Units of the round's epoch: its own, in the order of their slots, but for those that are late,
+/// and behind them the late ones of the round before.
 Result<std::vector<registry::Unit>> train_units(db::Transaction& tx, const registry::Round& round,
                                                 std::vector<UnitState> states = {}) {
     registry::UnitFilter filter;
     filter.job_id = round.job_id;
-    filter.round = round.round;
+    filter.epoch_round = round.round;
     filter.kind = protocol::UnitKind::kTrain;
     filter.states = std::move(states);
     filter.limit = registry::kUnitsListMax;
     return registry::list_units(tx, filter);
+}
+
+/// The round's own units that are not late.
+Result<std::vector<registry::Unit>> own_units(db::Transaction& tx, const registry::Round& round) {
+    GYM_TRY(auto units, train_units(tx, round));
+    std::erase_if(units, [](const registry::Unit& unit) { return unit.status.late; });
+    return units;
 }
 
 /// Assigns every slot of the record and starts the clock of its units.
@@ -58,47 +71,83 @@ Status assign_units(const Context& context, const registry::Job& job, const regi
     return {};
 }
 
-/// Units that have longer than the grace time from now, if the round has its quorum.
-Result<std::vector<registry::UnitStep>> units_to_hurry(db::Transaction& tx,
-                                                       const registry::Job& job,
-                                                       const registry::Round& round,
-                                                       UnixMs now_ms) {
-    std::vector<registry::UnitStep> steps;
-    GYM_TRY(const auto units, train_units(tx, round));
-    if (!has_quorum(job.terms, round.record, units)) return steps;
+/// Units that a round at its quorum does not wait for much longer.
+struct Hurried {
+    std::vector<registry::UnitStep> slow;  ///< have longer than the grace time from now
+    std::vector<registry::UnitStep> gone;  ///< of workers that signed off
+    [[nodiscard]] std::size_t count() const { return slow.size() + gone.size(); }
+};
+
+/// Workers that signed off before they committed. Who is away without a word may have a line that
+/// is down, or a coordinator that was.
+Result<std::set<Address>> gone_workers(db::Transaction& tx, std::span<const registry::Unit> units) {
+    std::vector<Address> awaited;
     for (const registry::Unit& unit : units)
-        if (unit.status.state == UnitState::kAssigned &&
-            unit.status.deadline_ms > now_ms + job.terms.lifecycle.grace_ms)
-            steps.push_back({unit.id, protocol::event::Hurried{}});
-    return steps;
+        if (unit.status.state == UnitState::kAssigned) awaited.push_back(unit.worker);
+    if (awaited.empty()) return std::set<Address>();
+    return registry::signed_off(tx, awaited);
 }
 
-/// Once enough is committed, the other units have the grace time.
+Result<Hurried> units_to_hurry(db::Transaction& tx, const registry::Job& job,
+                               const registry::Round& round, UnixMs now_ms) {
+    Hurried out;
+    GYM_TRY(const auto units, own_units(tx, round));
+    GYM_TRY(const auto gone, gone_workers(tx, units));
+    if (!has_quorum(job.terms, round.record, units, gone)) return out;
+    for (const registry::Unit& unit : units) {
+        if (unit.status.state != UnitState::kAssigned) continue;
+        const bool is_gone = gone.contains(unit.worker);
+        const std::int64_t wait_ms = is_gone ? 0 : job.terms.lifecycle.grace_ms;
+        if (unit.status.deadline_ms > now_ms + wait_ms)
+            (is_gone ? out.gone : out.slow).push_back({unit.id, protocol::event::Hurried{}});
+    }
+    return out;
+}
+
+/// Once enough is committed, the other units have the grace time, and those of workers that are
+/// gone have none.
 Status hurry(const Context& context, const registry::Job& job, const registry::Round& round,
              TickSummary& summary) {
     if (job.terms.elastic.quorum_ppm >= kPpm) return {};
     const UnixMs now_ms = context.now();
     // Most ticks change nothing: they do not take the lock that all who change units wait for.
-    GYM_TRY(auto steps, context.transact([&](db::Transaction& tx) {
+    GYM_TRY(Hurried found, context.transact([&](db::Transaction& tx) {
         return units_to_hurry(tx, job, round, now_ms);
     }));
+    if (found.count() == 0) return {};
+    GYM_TRY(found, context.transact([&](db::Transaction& tx) -> Result<Hurried> {
+        GYM_CHECK(registry::lock_feed(tx));
+        GYM_TRY(Hurried still, units_to_hurry(tx, job, round, now_ms));
+        GYM_CHECK(registry::advance_all(tx, still.slow, job.terms.lifecycle, now_ms));
+        protocol::LifecycleParams at_once = job.terms.lifecycle;
+        at_once.grace_ms = 0;
+        GYM_CHECK(registry::advance_all(tx, still.gone, at_once, now_ms));
+        return still;
+    }));
+    note(summary, name_round(round) + ": at its quorum, " + std::to_string(found.slow.size()) +
+                      " units have the grace time, " + std::to_string(found.gone.size()) +
+                      " are of workers that are gone");
+    return {};
+}
+
+/// Late units of the round before without a commitment: there will be no epoch for one.
+Status expire_late(db::Transaction& tx, const registry::Job& job, const registry::Round& round,
+                   UnixMs now_ms) {
+    GYM_TRY(const auto assigned, train_units(tx, round, {UnitState::kAssigned}));
+    std::vector<registry::UnitStep> steps;
+    for (const registry::Unit& unit : assigned)
+        if (unit.status.late) steps.push_back({unit.id, protocol::event::Overtaken{}});
     if (steps.empty()) return {};
-    GYM_TRY(steps,
-            context.transact([&](db::Transaction& tx) -> Result<std::vector<registry::UnitStep>> {
-                GYM_CHECK(registry::lock_feed(tx));
-                GYM_TRY(auto still, units_to_hurry(tx, job, round, now_ms));
-                GYM_CHECK(registry::advance_all(tx, still, job.terms.lifecycle, now_ms));
-                return still;
-            }));
-    note(summary, name_round(round) + ": at its quorum, " + std::to_string(steps.size()) +
-                      " units have the grace time");
+    GYM_CHECK(registry::advance_all(tx, steps, job.terms.lifecycle, now_ms));
     return {};
 }
 
 /// Closes the round for commitments: those that are there become the leaves of its epoch.
-Status seal(const Context& context, const registry::Round& round, TickSummary& summary) {
+Status seal(const Context& context, const registry::Job& job, const registry::Round& round,
+            TickSummary& summary) {
     const Status sealed = context.transact([&](db::Transaction& tx) -> Status {
         GYM_CHECK(registry::lock_feed(tx));
+        GYM_CHECK(expire_late(tx, job, round, context.now()));
         GYM_TRY(const auto committed, train_units(tx, round, {UnitState::kCommitted}));
         std::vector<Digest> ids;
         ids.reserve(committed.size());
@@ -170,6 +219,21 @@ struct Observed {
     std::optional<Digest> beacon;
 };
 
+/// Whether units keep the round in its state. It is open for its own that are not late, verifies
+/// those of its epoch, and ends with all of its own.
+Result<bool> is_held(db::Transaction& tx, const registry::Round& round) {
+    registry::UnitFilter holding;
+    holding.job_id = round.job_id;
+    holding.states = states_that_hold(round.state);
+    holding.limit = 1;
+    if (holding.states.empty()) return false;
+    if (round.state != RoundState::kAggregated) holding.kind = protocol::UnitKind::kTrain;
+    if (round.state == RoundState::kOpen) holding.late = false;
+    (round.state == RoundState::kVerifying ? holding.epoch_round : holding.round) = round.round;
+    GYM_TRY(const auto units, registry::list_units(tx, holding));
+    return !units.empty();
+}
+
 /// Asks only what matters in the round's state. Whether units hold the round is as good as asked
 /// under a lock: none of them ever returns to a state that holds it.
 Result<Observed> observe(const Context& context, const registry::Job& job,
@@ -187,20 +251,12 @@ Result<Observed> observe(const Context& context, const registry::Job& job,
         GYM_TRY(out.beacon, chain.randomness(*round.beacon_block));
         out.facts.beacon_known = out.beacon.has_value();
     }
-    registry::UnitFilter holding;
-    holding.job_id = round.job_id;
-    holding.round = round.round;
-    holding.states = states_that_hold(round.state);
-    holding.limit = 1;
-    if (round.state != RoundState::kAggregated) holding.kind = protocol::UnitKind::kTrain;
-    if (holding.states.empty()) return out;
-    GYM_TRY(const auto units, context.transact([&](db::Transaction& tx) {
-        return registry::list_units(tx, holding);
-    }));
-    out.facts.held = !units.empty();
+    GYM_TRY(out.facts.held,
+            context.transact([&](db::Transaction& tx) { return is_held(tx, round); }));
+    if (round.state == RoundState::kAggregated && !round.validation_loss) out.facts.held = true;
     if (out.facts.held && round.state == RoundState::kVerifying && job.terms.elastic.hold_drawn) {
         GYM_TRY(const auto all,
-                context.transact([&](db::Transaction& tx) { return train_units(tx, round); }));
+                context.transact([&](db::Transaction& tx) { return own_units(tx, round); }));
         out.facts.held = !may_hold(job.terms, round.record, all);
     }
     return out;
@@ -219,7 +275,7 @@ Status step_once(const Context& context, const registry::Job& job, const registr
         case RoundStep::kAssignUnits:
             return assign_units(context, job, round, summary);
         case RoundStep::kSeal:
-            return seal(context, round, summary);
+            return seal(context, job, round, summary);
         case RoundStep::kPostEpoch:
             return chain.post_epoch(epoch_post(round));
         case RoundStep::kSetBeaconBlock:

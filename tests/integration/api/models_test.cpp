@@ -471,6 +471,41 @@ TEST_F(ModelsTest, WeightsThatTheNetworkTrainedKeepTheirLicencesWhenTheyAreUploa
     EXPECT_TRUE(named.ok()) << named.error().message;
 }
 
+/// Whoever asks for weights that the network no longer keeps is told which it has.
+TEST_F(ModelsTest, PrunedWeightsAreRefusedWithTheRoundsThatAreKept) {
+    const auto job = backend_->submit_job(sealed({owner_, "first", job_spec(dataset_, "100")}));
+    ASSERT_TRUE(job.ok()) << job.error().message;
+    const Digest id = job->job.id;
+    const Digest start = store_->put(engine::encode_state(base_state("start"))).value();
+    const Digest end = store_->put(engine::encode_state(base_state("end"))).value();
+    ASSERT_TRUE(testing::store_round(database_.owner(), id, {Digest{{1}}, start},
+                                     {Digest{{3}}, end}, address_of(7))
+                    .ok());
+    EXPECT_EQ(backend_->job(id)->kept_rounds, (std::vector<std::uint64_t>{0, 1}));
+    sql("UPDATE registry.round SET state = 'closed', closed_at_ms = 2, pruned_at_ms = 3");
+    EXPECT_EQ(backend_->job(id)->kept_rounds, (std::vector<std::uint64_t>{0}));
+    const std::string init = "init: \"job:" + id.hex() + "\"\n";
+    EXPECT_TRUE(backend_->open_blob(end).ok()) << "decided, and not erased yet";
+    ASSERT_TRUE(store_->remove(end).ok());
+    const std::string why =
+        " was pruned when the round was final; the weights that are kept are those after rounds 0 "
+        "(0: before any training)";
+    const auto further =
+        backend_->submit_job(sealed({owner_, "further", job_spec(dataset_, "90", init)}));
+    ASSERT_FALSE(further.ok());
+    EXPECT_EQ(further.error().code, ErrorCode::kNotFound);
+    EXPECT_NE(further.error().message.find(why), std::string::npos) << further.error().message;
+    const ModelOffer offered{.owner = owner_,
+                             .reference = registry::parse_model_reference("mine").value(),
+                             .job = id,
+                             .licence = "Apache-2.0"};
+    const auto named = push(offered);
+    ASSERT_FALSE(named.ok());
+    EXPECT_NE(named.error().message.find(why), std::string::npos) << named.error().message;
+    EXPECT_NE(backend_->open_blob(end).error().message.find(why), std::string::npos);
+    EXPECT_TRUE(backend_->open_blob(start).ok());
+}
+
 TEST_F(ModelsTest, APrivateLicenceIsNotMadePublicLater) {
     ModelOffer hidden = offer("zoo", base_state("a"));
     hidden.licence = "private";

@@ -1,4 +1,8 @@
 // gym-coordinator as a process: it serves, gives out work, stops on request.
+#include <algorithm>
+#include <csignal>
+#include <map>
+
 #include "coordinator_process.hpp"
 
 namespace gym::testing {
@@ -39,6 +43,63 @@ TEST_F(CoordinatorProcess, AnUnknownKeyEndsItWithItsName) {
     EXPECT_EQ(*process.wait(20'000), 2);
     const std::string log = text_of(folder() / "coordinator.log");
     EXPECT_NE(log.find("colour"), std::string::npos) << log;
+}
+
+TEST_F(CoordinatorProcess, RetentionThatCannotBeIsRefusedWithItsKey) {
+    const std::string file = text_of(folder() / "coordinator.yaml");
+    for (const auto& [retention, key] :
+         std::map<std::string, std::string>{{"{keep_rounds: 1}", "keep_rounds"},
+                                            {"{base_every: -1}", "base_every"},
+                                            {"{grace_ms: 0}", "grace_ms"},
+                                            {"{every_ms: soon}", "every_ms"},
+                                            {"{keep: 3}", "keep"}}) {
+        write("coordinator.yaml", file + "retention: " + retention + "\n", 0644);
+        Subprocess process = start();
+        EXPECT_EQ(*process.wait(20'000), 2) << retention;
+        const std::string log = text_of(folder() / "coordinator.log");
+        EXPECT_NE(log.find("(retention)"), std::string::npos) << log;
+        EXPECT_NE(log.find("'" + key + "'"), std::string::npos) << log;
+    }
+}
+
+TEST_F(CoordinatorProcess, KilledAgainAndAgainItErasesWhatNothingNamesAndNothingElse) {
+    const Digest job = submit_job();
+    write("coordinator.yaml",
+          text_of(folder() / "coordinator.yaml") +
+              "retention: {grace_ms: 1000, every_ms: 100}\nlog_level: debug\n",
+          0644);
+    auto store = vault::SealedStore::open(folder() / "blobs", std::filesystem::path()).value();
+    constexpr std::size_t kLost = 400;
+    std::vector<Digest> lost;
+    for (std::size_t i = 0; i < kLost; ++i)
+        lost.push_back(store.put(Bytes(1'000 + i, std::uint8_t{1})).value());
+    const auto left = [&] {
+        return std::ranges::count_if(lost, [&](const Digest& blob) { return *store.has(blob); });
+    };
+    for (int starts = 0; left() > 0 && starts < 30; ++starts) {
+        std::filesystem::remove(folder() / "port");
+        Subprocess process = start();
+        const auto before = left();
+        (void)eventually([&] { return left() < before; });
+        process.signal(SIGKILL);
+        (void)process.wait(10'000);
+    }
+    EXPECT_EQ(left(), 0) << text_of(folder() / "coordinator.log");
+
+    std::filesystem::remove(folder() / "port");
+    Subprocess process = start();
+    const crypto::PrivateKey worker = crypto::PrivateKey::generate();
+    const auto coordinator = dial(worker);
+    records::NodeProfile profile;
+    profile.device = "cpu";
+    ASSERT_TRUE(coordinator->register_node(profile).ok());
+    ASSERT_TRUE(coordinator->heartbeat({}).ok());
+    const auto task = coordinator->next_task(std::chrono::seconds(20));
+    ASSERT_TRUE(task.ok() && *task) << text_of(folder() / "coordinator.log");
+    std::this_thread::sleep_for(std::chrono::milliseconds(2'500));  // two grace times
+    const records::UnitInputs& inputs = std::get<records::TrainTask>(**task).inputs;
+    for (const Digest& blob : {inputs.program_blob, inputs.base_state_blob, *inputs.dataset_blob})
+        EXPECT_TRUE(store.has(blob).value()) << blob.hex() << " of job " << job.hex();
 }
 
 }  // namespace

@@ -118,6 +118,29 @@ TEST(CoordinatorRounds, ARoundWithoutDeltasIsNotEvaluatedAgain) {
     EXPECT_EQ(world.compute.evaluations, 1U);
 }
 
+/// An evaluation may take as long as a share of a unit, in which all workers would be idle.
+TEST(CoordinatorRounds, TheNextRoundDoesNotWaitForTheLoss) {
+    World world;
+    const FakeNode worker = world.add_node(NodeRole::kWorker);
+    const FakeNode verifier = world.add_node(NodeRole::kVerifier);
+    const Digest job = world.submit_rounds(2);
+    world.settle();
+    ASSERT_TRUE(world.commit(worker, world.work(worker)).ok());
+    world.settle();
+    ASSERT_TRUE(world.verify(verifier));
+    while (world.rounds(job).size() < 2)
+        world.tick();
+    EXPECT_EQ(world.rounds(job)[1].state, registry::RoundState::kRecorded);
+    EXPECT_EQ(world.compute.evaluations, 0U);
+    world.tick();
+    EXPECT_EQ(world.compute.evaluations, 0U) << "the record is on its way";
+    world.settle();
+    EXPECT_EQ(world.rounds(job)[1].state, registry::RoundState::kOpen);
+    EXPECT_EQ(world.compute.evaluations, 1U);
+    EXPECT_TRUE(world.rounds(job)[0].validation_loss.has_value());
+    EXPECT_FALSE(world.rounds(job)[1].validation_loss.has_value());
+}
+
 TEST(CoordinatorRounds, AQuorumDoesNotWaitForTheSlowest) {
     World world;
     std::vector<FakeNode> workers;
@@ -149,6 +172,43 @@ TEST(CoordinatorRounds, AQuorumDoesNotWaitForTheSlowest) {
     EXPECT_NE(world.rounds(job).at(0).state, registry::RoundState::kOpen);
     EXPECT_FALSE(world.commit(workers[3], works[3]).ok()) << "too late";
     EXPECT_FALSE(world.node(workers[3].address()).excluded_at_ms.has_value()) << "and no fault";
+}
+
+/// Or a round of which more than a tenth of the workers left waits for its last deadline.
+TEST(CoordinatorRounds, ARoundDoesNotWaitForWorkersThatSignedOff) {
+    World world;
+    std::vector<FakeNode> workers;
+    for (int i = 0; i < 4; ++i)
+        workers.push_back(world.add_node(NodeRole::kWorker));
+    registry::JobTerms terms = World::terms();
+    terms.elastic.quorum_ppm = 900'000;
+    terms.lifecycle.grace_ms = 5'000;
+    const Digest job = world.submit_job(terms);
+    world.settle();
+    std::vector<World::Work> works;
+    for (const FakeNode& worker : workers)
+        works.push_back(world.work(worker));
+    const auto state = [&](std::size_t i) {
+        return world.unit(works[i].assignment.unit_id()).status.state;
+    };
+    ASSERT_TRUE(world.core().leave(workers[2].address()).ok());
+    ASSERT_TRUE(world.core().leave(workers[3].address()).ok());
+    ASSERT_TRUE(world.commit(workers[0], works[0]).ok());
+    world.clock.advance_ms(1'000);
+    world.settle();
+    EXPECT_EQ(state(2), UnitState::kAssigned) << "there is no quorum";
+    world.beat({&workers[3]});  // it is back
+    ASSERT_TRUE(world.commit(workers[1], works[1]).ok());
+    world.settle();
+    world.clock.advance_ms(1'000);
+    world.settle();
+    EXPECT_EQ(state(2), UnitState::kAssigned) << "two of the three that are there are no quorum";
+    ASSERT_TRUE(world.commit(workers[3], works[3]).ok());
+    world.settle();
+    world.clock.advance_ms(1);
+    world.settle();
+    EXPECT_EQ(state(2), UnitState::kExpired) << "without a grace time";
+    EXPECT_EQ(world.rounds(job).at(0).commitment_count, 3U);
 }
 
 TEST(CoordinatorRounds, AHurriedWorkerMayStillCommitInTheGraceTime) {

@@ -83,16 +83,33 @@ class PlayTest : public PlayersTest {
     }
     void post_epoch() {
         const Digest leaf = protocol::commitment_leaf(commitment_);
-        const auto posted = send(
-            admin_, commitments().post_epoch({1, record_.job_id, record_.round, leaf, 1}), "epoch");
-        epoch_block_ = posted.block_number.value_or(0);
+        std::uint64_t round = record_.round;
+        if (late_) {
+            post_epoch(1, round, engine::testing::seed_of("in time"));
+            post_next_round();
+            ++round;
+        }
+        epoch_block_ = post_epoch(late_ ? 2 : 1, round, leaf);
+    }
+    /// @return its block.
+    std::uint64_t post_epoch(std::uint64_t number, std::uint64_t round, const Digest& leaf) {
+        const auto posted =
+            send(admin_, commitments().post_epoch({number, record_.job_id, round, leaf, 1}),
+                 "epoch " + std::to_string(number));
+        return posted.block_number.value_or(0);
+    }
+    void post_next_round() {
+        send(admin_,
+             commitments().post_round(record_.job_id, record_.round + 1,
+                                      engine::testing::seed_of("next")),
+             "next round");
     }
 
     [[nodiscard]] player::Claim claim_of(const Party& side, player::Role role) const {
         player::Claim claim;
         claim.role = role;
         claim.key = {record_.job_id, record_.round, unit_.spec.slot, 0};
-        claim.evidence = {commitment_, record_, 0, {}};
+        claim.evidence = {commitment_, record_, 0, {}, late_};
         claim.epoch_block = epoch_block_;
         claim.from_block = epoch_block_;
         if (role == player::Role::kChallenge) claim.salt = engine::testing::seed_of(side.name);
@@ -123,6 +140,7 @@ class PlayTest : public PlayersTest {
         record.initial_state_root =
             dispute::round_roots(unit_.program, unit_.base).value().initial_state_root;
         record.delta_codec = static_cast<std::uint16_t>(unit_.trace.header.delta_codec);
+        record.accept_late = accept_late_;
         record.checkpoint_every = unit_.spec.checkpoint_every;
         record.tokens_per_step = 64;
         record.flops_per_step = 1'000'000;
@@ -134,6 +152,8 @@ class PlayTest : public PlayersTest {
     dispute::testing::SampleUnit unit_;
     Side worker_, verifier_;
     bool staked_ = true;
+    bool accept_late_ = false;  ///< of the round's record
+    bool late_ = false;         ///< the commitment is in the next round's epoch
     protocol::RoundRecord record_;
     std::function<void(protocol::UnitCommitment&)> change_;  ///< before it is signed
     protocol::SignedCommitment commitment_;

@@ -4,6 +4,7 @@
 
 #include "gym/registry/audits.hpp"
 #include "gym/registry/games.hpp"
+#include "gym/registry/published.hpp"
 #include "registry_fixture.hpp"
 
 namespace gym::registry::testing {
@@ -140,6 +141,84 @@ TEST_F(RegistryUnits, AUnitInAGameIsToBeDisputedOnceAndNotBeforeItsRoundIsDecide
     EXPECT_EQ(names(), (std::set<Digest>{units[0], units[1]}));
     move(units[0], protocol::event::Challenged{});
     EXPECT_EQ(names(), (std::set<Digest>{units[1]}));
+}
+
+/// Late ones are of the next round's epoch: its list, its block, its commitments.
+TEST_F(RegistryUnits, LateUnitsAreOfTheNextRoundsEpoch) {
+    const std::vector<Digest> units = open_round_with_units();
+    const Digest job = new_job().id;
+    params.late_ms = 5'000;
+    const UnixMs later = kNow + params.unit_ms + 1;
+    run([&](db::Transaction& tx) -> Status {
+        GYM_CHECK(commit(tx, units[0]));
+        GYM_CHECK(advance(tx, units[1], protocol::event::TimePassed{}, params, later));
+        protocol::SignedCommitment late;
+        late.commitment.records_root = units[1];
+        GYM_CHECK(store_commitment(tx, units[1], late, as_bytes("records"), later));
+        GYM_CHECK(advance(tx, units[1], protocol::event::Committed{}, params, later));
+        return {};
+    });
+    const auto read = [&](const auto& body) { return coordinator->transact(body).value(); };
+    const auto of_epoch = [&](std::uint64_t round) {
+        UnitFilter filter;
+        filter.job_id = job;
+        filter.epoch_round = round;
+        filter.states = {UnitState::kCommitted};
+        std::set<Digest> out;
+        for (const Unit& unit : read([&](db::Transaction& tx) { return list_units(tx, filter); }))
+            out.insert(unit.id);
+        return out;
+    };
+    EXPECT_EQ(of_epoch(1), std::set<Digest>{units[0]});
+    EXPECT_EQ(of_epoch(2), std::set<Digest>{units[1]});
+    const Unit late = read([&](db::Transaction& tx) { return get_unit(tx, units[1]); });
+    EXPECT_TRUE(late.status.late);
+    EXPECT_EQ(late.epoch_round(), 2U);
+    // Two epochs, and what is published under each.
+    run([&](db::Transaction& tx) -> Status {
+        GYM_CHECK(set_epoch(tx, 1, {units[0]}));
+        return set_epoch(tx, 2, {units[1]});
+    });
+    const auto published = [&](std::uint64_t round) {
+        return read([&](db::Transaction& tx) {
+            return published_commitments(tx, job, round, {0, 10});
+        });
+    };
+    ASSERT_EQ(published(1).size(), 1U);
+    EXPECT_EQ(published(1)[0].unit, units[0]);
+    ASSERT_EQ(published(2).size(), 1U);
+    EXPECT_EQ(published(2)[0].unit, units[1]);
+    // Final once the window of the next round's block is over, which has none yet.
+    run([&](db::Transaction& tx) -> Status {
+        GYM_CHECK(advance(tx, units[0], protocol::event::Drawn{false}, params, later));
+        GYM_CHECK(advance(tx, units[1], protocol::event::Drawn{false}, params, later));
+        GYM_CHECK(seal_round(tx, job, 1, digest(40), 1, kNow));
+        GYM_CHECK(mark_posted(tx, job, 1, 5, 7));
+        GYM_TRY(Round first, get_round(tx, job, 1));
+        first.record.round = 2;
+        GYM_CHECK(record_round(tx, first.record, first.base, first.momentum, later));
+        return Status();
+    });
+    const auto overdue = read([&](db::Transaction& tx) {
+        return overdue_units(tx, job, later + params.challenge_ms + 1,
+                             GameWatch{address(77), 2'000, 1'000});
+    });
+    EXPECT_TRUE(std::ranges::any_of(overdue, [&](const Unit& u) { return u.id == units[0]; }));
+    EXPECT_TRUE(std::ranges::none_of(overdue, [&](const Unit& u) { return u.id == units[1]; }))
+        << "its own round's block does not count";
+}
+
+TEST_F(RegistryUnits, NothingBecomesLateOnceItIsCommitted) {
+    const std::vector<Digest> units = open_round_with_units();
+    run([&](db::Transaction& tx) { return commit(tx, units[0]); });
+    auto& owner = database.owner();
+    EXPECT_NE(sql(owner, "UPDATE registry.unit SET late = true WHERE slot = 0"),
+              ErrorCode::kCancelled);
+    EXPECT_EQ(sql(owner, "UPDATE registry.unit SET late = true WHERE slot = 1"),
+              ErrorCode::kCancelled)
+        << "it goes through";
+    EXPECT_NE(sql(owner, "UPDATE registry.unit SET late = false WHERE slot = 1"),
+              ErrorCode::kCancelled);
 }
 
 }  // namespace

@@ -310,6 +310,7 @@ void History::finish_round() {
         registry::AggregateOutcome outcome;
         outcome.next_base = state_ref("next");
         outcome.next_momentum = state_ref("next momentum");
+        outcome.validation_loss = 1;
         GYM_CHECK(registry::set_aggregated(tx, job_, round_, outcome, clock_.now_ms()));
         return registry::close_round(tx, job_, round_, clock_.now_ms());
     });

@@ -119,7 +119,9 @@ class FakeBackend final : public Queries, public Submissions, public Keys, publi
             return fail(ErrorCode::kNotFound, "no job " + id.hex());
         return view;
     }
+    std::optional<Digest> lost;  ///< a blob that is not there
     Result<std::unique_ptr<const blob::BlobReader>> open_blob(const Digest& root) override {
+        if (root == lost) return fail(ErrorCode::kNotFound, "no blob " + root.hex());
         if (blobs.has(root).value()) return blobs.open_reader(root);
         // A state of no tensors.
         const Digest empty = blobs.put(as_bytes({"GYMSTAT1\0\0\0\0", 12})).value();

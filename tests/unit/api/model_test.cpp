@@ -153,6 +153,23 @@ TEST_F(ModelTest, ARoundWithoutWeightsIsNotFoundAndSaysWhichHasSome) {
     EXPECT_EQ(get("").status, 409U) << "nothing is prepared yet";
 }
 
+TEST_F(ModelTest, ARoundThatWasPrunedSaysWhichAreKept) {
+    edit = [](JobView& view) { view.kept_rounds = {0, 2}; };
+    backend_.lost = states_[1];
+    for (const char* what : {"?round=1", "/state?round=1", "/weights.safetensors?round=1"}) {
+        const Response response = get(what);
+        EXPECT_EQ(response.status, 404U) << what;
+        EXPECT_NE(response.body.find("the weights after round 1 were pruned when the round was "
+                                     "final; those that are kept are after rounds 0, 2 (0: before "
+                                     "any training)"),
+                  std::string::npos)
+            << response.body;
+    }
+    EXPECT_EQ(get("?round=2").status, 200U);
+    backend_.lost = states_[2];
+    EXPECT_EQ(get("?round=2").body.find("pruned"), std::string::npos) << "it was lost";
+}
+
 TEST_F(ModelTest, WeightsAreTheirOwnersAlone) {
     for (const char* what : {"", "/program", "/state", "/weights.safetensors"}) {
         EXPECT_EQ(get(what, {}, "GET", nullptr).status, 401U) << what;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <thread>
 
 #include "gym/blob/directory_store.hpp"
@@ -94,6 +95,116 @@ TYPED_TEST(EveryStore, HoldsTheEmptyBlobAndManyThreads) {
         thread.join();
     for (std::uint8_t i = 0; i < 20; ++i)
         EXPECT_EQ(store.get(blob_root(Bytes(100, i))).value(), Bytes(100, i));
+}
+
+/// Of all first bytes.
+std::vector<StoredBlob> idle_blobs(BlobStore& store, std::chrono::milliseconds idle) {
+    std::vector<StoredBlob> out;
+    for (int first = 0; first < 256; ++first) {
+        const auto listed = store.list_idle(static_cast<std::uint8_t>(first), idle);
+        EXPECT_TRUE(listed.ok());
+        out.insert(out.end(), listed->begin(), listed->end());
+    }
+    return out;
+}
+
+constexpr std::chrono::milliseconds kNow{0};
+constexpr std::chrono::hours kLong{1};
+
+TYPED_TEST(EveryStore, ListsWhatIsIdleAndErasesIt) {
+    auto& store = this->holder_.store;
+    const Digest first = store.put(text("weights")).value();
+    const Digest second = store.put(text("more weights")).value();
+    EXPECT_TRUE(idle_blobs(store, kLong).empty());
+    const auto listed = idle_blobs(store, kNow);
+    ASSERT_EQ(listed.size(), 2U);
+    EXPECT_TRUE(std::ranges::is_sorted(listed, {}, &StoredBlob::root));
+    for (const StoredBlob& blob : listed) {
+        EXPECT_TRUE(blob.root == first || blob.root == second);
+        EXPECT_EQ(blob.bytes, blob.root == first ? 7U : 12U);
+        const auto reader = store.open_reader(blob.root).value();
+        EXPECT_TRUE(store.erase(blob).value());
+        EXPECT_FALSE(store.has(blob.root).value());
+        Bytes content(blob.bytes);
+        EXPECT_TRUE(reader->read(0, content).ok()) << "a download that has begun ends";
+        EXPECT_FALSE(store.erase(blob).value()) << "it is gone";
+    }
+    EXPECT_TRUE(idle_blobs(store, kNow).empty());
+    EXPECT_FALSE(store.hold(first).value());
+}
+
+TYPED_TEST(EveryStore, WhatWasPutOrHeldSinceItWasListedStays) {
+    auto& store = this->holder_.store;
+    const Digest root = store.put(text("weights")).value();
+    for (const bool puts : {false, true}) {
+        auto listed = idle_blobs(store, kNow);
+        ASSERT_EQ(listed.size(), 1U);
+        listed[0].written_ns -= 1'000'000'000;  // a second ago: the file system's ticks are coarse
+        if (puts)
+            ASSERT_TRUE(store.put(text("weights")).ok());
+        else
+            ASSERT_TRUE(store.hold(root).value());
+        EXPECT_FALSE(store.erase(listed[0]).value());
+        EXPECT_TRUE(store.has(root).value());
+    }
+}
+
+/// A file as it was an hour ago.
+void age(const std::filesystem::path& file) {
+    std::filesystem::last_write_time(file, std::filesystem::last_write_time(file) - kLong);
+}
+
+class IdleFiles : public ::testing::Test {
+  protected:
+    testing::TemporaryFolder dir_;
+    DirectoryStore store_ = DirectoryStore::open(dir_.path()).value();
+    Digest root_ = store_.put(Bytes(5000, 7)).value();
+    std::filesystem::path file_ = store_.path_of(root_);
+};
+
+TEST_F(IdleFiles, TheDateOfAFileSaysSinceWhen) {
+    age(file_);
+    EXPECT_EQ(idle_blobs(store_, kLong - std::chrono::minutes(1)).size(), 1U);
+    EXPECT_TRUE(idle_blobs(store_, kLong + std::chrono::minutes(1)).empty());
+    ASSERT_TRUE(store_.put(Bytes(5000, 7)).ok());
+    EXPECT_TRUE(idle_blobs(store_, std::chrono::minutes(1)).empty()) << "putting it again dates it";
+    age(file_);
+    ASSERT_TRUE(store_.hold(root_).value());
+    EXPECT_TRUE(idle_blobs(store_, std::chrono::minutes(1)).empty());
+}
+
+TEST_F(IdleFiles, OtherFilesOfTheFolderAreNoBlobs) {
+    const std::string name = to_hex(root_.view());
+    const auto folder = file_.parent_path();
+    const std::vector<std::filesystem::path> others{
+        dir_.path() / ".uploads" / "part",      // a folder of gym-api
+        folder / "README",                      //
+        folder / (name + ".bak"),               // of an operator
+        folder / name.substr(0, 63),            //
+        folder / ("ff" + name.substr(2)),       // in the wrong place
+        dir_.path() / name.substr(0, 2) / "x",  //
+    };
+    for (const auto& path : others) {
+        std::filesystem::create_directories(path.parent_path());
+        ASSERT_TRUE(write_file_atomic(path, Bytes(10, 1)).ok());
+    }
+    const auto listed = idle_blobs(store_, kNow);
+    ASSERT_EQ(listed.size(), 1U);
+    EXPECT_EQ(listed[0].root, root_);
+    for (const auto& path : others)
+        EXPECT_TRUE(std::filesystem::exists(path)) << path;
+}
+
+TEST_F(IdleFiles, WhatACrashLeftOfAWriteIsRemovedWhenItIsOld) {
+    const auto unfinished = file_.parent_path() / ("." + file_.filename().string() + ".AbCdEf");
+    ASSERT_TRUE(write_file_atomic(unfinished, Bytes(10, 1)).ok());
+    EXPECT_EQ(idle_blobs(store_, kLong).size(), 0U);
+    EXPECT_TRUE(std::filesystem::exists(unfinished)) << "somebody may be writing it";
+    age(unfinished);
+    EXPECT_EQ(idle_blobs(store_, std::chrono::minutes(1)).size(), 0U);
+    EXPECT_TRUE(std::filesystem::exists(unfinished)) << "a link to an old file, made just now";
+    EXPECT_EQ(idle_blobs(store_, kNow).size(), 1U);
+    EXPECT_FALSE(std::filesystem::exists(unfinished));
 }
 
 class RottenFile : public ::testing::Test {

@@ -306,6 +306,32 @@ TEST(Quorum, CountsTheStepsThatAreCommitted) {
     EXPECT_TRUE(reached({0, 1, 2, 3}));
 }
 
+TEST(Quorum, DoesNotCountUnitsOfWorkersThatAreGone) {
+    registry::JobTerms terms = adaptive();
+    terms.elastic.quorum_ppm = 900'000;
+    protocol::RoundRecord record;
+    std::vector<registry::Unit> units;
+    for (std::uint32_t slot = 0; slot < 4; ++slot) {
+        record.slots.push_back({slot, address(slot + 1), kPpm, 25});
+        units.push_back(unit(UnitState::kAssigned, slot));
+        units.back().worker = address(slot + 1);
+    }
+    const auto commit = [&](std::uint32_t slot) {
+        units[slot].status.state = UnitState::kCommitted;
+    };
+    commit(0);
+    EXPECT_FALSE(has_quorum(terms, record, units, {address(2), address(3), address(4)}))
+        << "a quarter is no round, whoever is gone";
+    commit(1);
+    EXPECT_FALSE(has_quorum(terms, record, units, {address(3)}));
+    EXPECT_TRUE(has_quorum(terms, record, units, {address(3), address(4)}));
+    commit(2);
+    EXPECT_FALSE(has_quorum(terms, record, units));
+    EXPECT_TRUE(has_quorum(terms, record, units, {address(4)}));
+    EXPECT_FALSE(has_quorum(terms, record, units, {address(1), address(2)}))
+        << "what they committed counts as before";
+}
+
 TEST(HeldUnits, DoNotKeepARoundWhereHalfOfItsStepsAreAccepted) {
     registry::JobTerms terms = adaptive();
     terms.rounds = 3;

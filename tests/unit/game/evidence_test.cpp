@@ -337,5 +337,24 @@ TEST(Opening, IsReadBack) {
     EXPECT_EQ(read_open(other).error().code, ErrorCode::kNotFound);
 }
 
+/// The same call but for its selector, as the contracts have it.
+TEST(Opening, OfALateUnitIsAnotherFunction) {
+    Evidence evidence = sample_evidence();
+    const Bytes timely = encode_open(evidence, filled(5));
+    evidence.late = true;
+    const Bytes call = encode_open(evidence, filled(5));
+    const auto signature = chain::AbiSignature::parse(
+                               "openLate(bytes,bytes,(bytes,bytes32[]),uint32,bytes32[],bytes32)")
+                               .value();
+    EXPECT_TRUE(std::ranges::equal(signature.selector(), ByteView(call).first(4)));
+    EXPECT_TRUE(std::ranges::equal(ByteView(timely).subspan(4), ByteView(call).subspan(4)));
+    const auto read = read_open(call);
+    ASSERT_TRUE(read.ok()) << read.error().message;
+    EXPECT_EQ(read->evidence, posted(evidence));
+    EXPECT_TRUE(read->evidence.late);
+    EXPECT_FALSE(read_open(timely)->evidence.late);
+    EXPECT_EQ(read_conflict(call).error().code, ErrorCode::kNotFound);
+}
+
 }  // namespace
 }  // namespace gym::game

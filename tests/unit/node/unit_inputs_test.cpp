@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "gym/dispute/round_roots.hpp"
+#include "gym/engine/state.hpp"
 #include "local_coordinator.hpp"
 #include "memory_handler.hpp"
 #include "temporary_folder.hpp"
@@ -94,6 +96,37 @@ TEST_F(UnitInputsTest, AlteredAndTruncatedDatasetsAreRefused) {
     dataset.pop_back();
     handler_.lies[*job_.inputs.dataset_blob] = dataset;
     EXPECT_EQ(refusal(job_.record), ErrorCode::kMismatch);
+}
+
+/// A round of the job that begins from another base state. @return its blob.
+Digest next_round(testing::TinyJob& job, blob::BlobStore& blobs) {
+    job.base.tensors[0].bytes[0] += 1;
+    job.inputs.base_state_blob = blobs.put(engine::encode_state(job.base)).value();
+    const dispute::RoundRoots roots = dispute::round_roots(job.program, job.base).value();
+    ++job.record.round;
+    job.record.base_state_root = engine::state_root(job.base);
+    job.record.trace_root = roots.trace_root;
+    job.record.initial_state_root = roots.initial_state_root;
+    return job.inputs.base_state_blob;
+}
+
+TEST_F(UnitInputsTest, AVerifierKeepsTheBaseStatesOfTwoRoundsAndNoMore) {
+    InputLoader keeps(cache_, InputLoader::Keep::kAllJobs);
+    std::vector<Digest> bases{job_.inputs.base_state_blob};
+    for (int round = 0; round < 4; ++round) {
+        const auto loaded = keeps.load_train(job_.record, job_.inputs);
+        ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+        for (const Digest& released : keeps.take_released())
+            ASSERT_TRUE(cache_.store().remove(released).ok());
+        bases.push_back(next_round(job_, handler_.blobs));
+    }
+    EXPECT_FALSE(cache_.store().has(bases[0]).value());
+    EXPECT_FALSE(cache_.store().has(bases[1]).value());
+    EXPECT_TRUE(keeps.keeps(bases[2]));
+    EXPECT_TRUE(cache_.store().has(bases[3]).value());
+    ASSERT_TRUE(loader_.load_train(job_.record, job_.inputs).ok());
+    EXPECT_FALSE(loader_.keeps(job_.inputs.base_state_blob))
+        << "a worker's goes with its unit, unless the next one is made of it";
 }
 
 }  // namespace

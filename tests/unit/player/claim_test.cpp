@@ -38,6 +38,20 @@ Claim train_unit() {
     return claim;
 }
 
+/// Whose evidence is in the next round's epoch.
+Claim late_unit() {
+    protocol::RoundRecord record = gym::testing::round_record();
+    record.accept_late = true;
+    protocol::UnitCommitment commitment = gym::testing::commitment(record);
+    commitment.attempt = 3;  // another unit than the other samples'
+    Claim claim = claim_on(commitment, record);
+    claim.evidence.index = 1;
+    claim.evidence.path = {digest(71), digest(72)};
+    claim.evidence.late = true;
+    claim.program_blob = digest(80);
+    return claim;
+}
+
 protocol::UnitCommitment outer_step(const protocol::RoundRecord& record) {
     protocol::UnitCommitment commitment = gym::testing::commitment(record);
     commitment.kind = protocol::UnitKind::kAggregate;
@@ -102,8 +116,8 @@ Claim next_record() {
     return claim;
 }
 
-const std::vector<std::function<Claim()>> kSamples{train_unit, aggregate, aggregate_with_held,
-                                                   equivocation, next_record};
+const std::vector<std::function<Claim()>> kSamples{train_unit,          late_unit,    aggregate,
+                                                   aggregate_with_held, equivocation, next_record};
 
 TEST(Claim, HasOneEncoding) {
     for (const auto& sample : kSamples) {
@@ -121,7 +135,7 @@ TEST(Claim, HasOneEncoding) {
 }
 
 TEST(Claim, WhatAnotherVersionWroteIsRefused) {
-    for (const std::uint8_t format : {0, 1, 3, 5}) {
+    for (const std::uint8_t format : {0, 1, 3, 6}) {
         Bytes bytes = encode(train_unit());
         bytes[1] = format;
         EXPECT_FALSE(decode_claim(bytes).ok()) << int{format};
@@ -168,6 +182,9 @@ TEST(Claim, PartsThatDoNotBelongTogetherAreRefused) {
     }
     refused(train_unit(), [](Claim& claim) { claim.subject = Subject::kAggregate; });
     refused(train_unit(), [](Claim& claim) { claim.momentum_blob = digest(83); });
+    refused(train_unit(), [](Claim& claim) { claim.evidence.late = true; });
+    refused(aggregate(), [](Claim& claim) { claim.evidence.late = true; });
+    refused(equivocation(), [](Claim& claim) { claim.evidence.late = true; });
     refused(train_unit(), [](Claim& claim) { claim.other = {1}; });
     refused(train_unit(), [](Claim& claim) { claim.epoch = aggregate().epoch; });
     refused(aggregate(), [](Claim& claim) { claim.subject = Subject::kTrainUnit; });

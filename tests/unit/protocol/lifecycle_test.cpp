@@ -18,12 +18,13 @@ std::vector<UnitState> all_states() {
 }
 
 std::vector<UnitEvent> all_events() {
-    return {event::Hurried{},     event::Committed{},     event::Drawn{true},
-            event::Drawn{false},  event::Redrawn{},       event::Reported{},
-            event::Revealed{},    event::Compared{true},  event::Compared{false},
-            event::Challenged{},  event::Defended{},      event::Ruled{true},
-            event::Ruled{false},  event::GameEnded{true}, event::GameEnded{false},
-            event::FaultProven{}, event::Voided{},        event::TimePassed{}};
+    return {event::Overtaken{},      event::Hurried{},     event::Committed{},
+            event::Drawn{true},      event::Drawn{false},  event::Redrawn{},
+            event::Reported{},       event::Revealed{},    event::Compared{true},
+            event::Compared{false},  event::Challenged{},  event::Defended{},
+            event::Ruled{true},      event::Ruled{false},  event::GameEnded{true},
+            event::GameEnded{false}, event::FaultProven{}, event::Voided{},
+            event::TimePassed{}};
 }
 
 UnitStatus status(UnitState state, UnixMs deadline_ms = kNow + 10, bool defended = false) {
@@ -124,6 +125,65 @@ TEST(Lifecycle, AHurriedUnitHasTheGraceTimeAndNoMoreThanItHad) {
     EXPECT_EQ(apply(hurried, event::TimePassed{}, kParams, hurried.deadline_ms + 1)->state,
               UnitState::kExpired);
     EXPECT_FALSE(apply(status(UnitState::kCommitted), event::Hurried{}, kParams, kNow).ok());
+}
+
+/// The same terms, of a job that takes late commitments.
+LifecycleParams lenient() {
+    LifecycleParams params = kParams;
+    params.late_ms = 40;
+    return params;
+}
+
+TEST(Lifecycle, AnOverdueUnitIsLateAndThenExpires) {
+    const UnitStatus unit = assigned(kParams, kNow);
+    EXPECT_EQ(*apply(unit, event::TimePassed{}, lenient(), unit.deadline_ms), unit);
+    const UnitStatus late = *apply(unit, event::TimePassed{}, lenient(), unit.deadline_ms + 7);
+    EXPECT_EQ(late.state, UnitState::kAssigned);
+    EXPECT_TRUE(late.late);
+    EXPECT_EQ(late.deadline_ms, unit.deadline_ms + 40) << "from its deadline on, not from the tick";
+    EXPECT_EQ(*apply(late, event::TimePassed{}, lenient(), late.deadline_ms), late);
+    const UnitStatus over = *apply(late, event::TimePassed{}, lenient(), late.deadline_ms + 1);
+    EXPECT_EQ(over.state, UnitState::kExpired);
+    EXPECT_EQ(apply(unit, event::TimePassed{}, lenient(), late.deadline_ms + 1)->state,
+              UnitState::kExpired)
+        << "where no tick came in between";
+    EXPECT_EQ(apply(unit, event::TimePassed{}, kParams, unit.deadline_ms + 1)->state,
+              UnitState::kExpired)
+        << "where the job takes none";
+}
+
+TEST(Lifecycle, ALateCommitmentStaysLate) {
+    const UnitStatus unit = assigned(kParams, kNow);
+    const UnixMs end = unit.deadline_ms + 40;
+    EXPECT_FALSE(apply(unit, event::Committed{}, lenient(), unit.deadline_ms)->late);
+    const UnitStatus late = *apply(unit, event::TimePassed{}, lenient(), unit.deadline_ms + 1);
+    for (const UnitStatus& from : {unit, late}) {
+        UnitStatus now = *apply(from, event::Committed{}, lenient(), end);
+        EXPECT_EQ(now.state, UnitState::kCommitted);
+        EXPECT_TRUE(now.late) << "whether or not a tick came before it";
+        EXPECT_EQ(now.deadline_ms, 0);
+        EXPECT_EQ(apply(from, event::Committed{}, lenient(), end + 1).error().code,
+                  ErrorCode::kTimeout);
+        for (const UnitEvent& event : std::vector<UnitEvent>{
+                 event::Drawn{true}, event::Reported{}, event::Revealed{}, event::Compared{false},
+                 event::Defended{}, event::Ruled{true}}) {
+            now = *apply(now, event, lenient(), end + 1);
+            EXPECT_TRUE(now.late) << name_of(event);
+        }
+    }
+    EXPECT_EQ(apply(unit, event::Committed{}, kParams, unit.deadline_ms + 1).error().code,
+              ErrorCode::kTimeout);
+}
+
+TEST(Lifecycle, OnlyALateUnitWithoutACommitmentIsOvertaken) {
+    const UnitStatus unit = assigned(kParams, kNow);
+    EXPECT_FALSE(apply(unit, event::Overtaken{}, lenient(), kNow).ok());
+    const UnitStatus late = *apply(unit, event::TimePassed{}, lenient(), unit.deadline_ms + 1);
+    EXPECT_EQ(apply(late, event::Overtaken{}, lenient(), unit.deadline_ms + 1)->state,
+              UnitState::kExpired);
+    EXPECT_FALSE(apply(late, event::Hurried{}, lenient(), unit.deadline_ms + 1).ok());
+    const UnitStatus committed = *apply(late, event::Committed{}, lenient(), unit.deadline_ms + 1);
+    EXPECT_FALSE(apply(committed, event::Overtaken{}, lenient(), unit.deadline_ms + 2).ok());
 }
 
 TEST(Lifecycle, WhatAGameOnChainSaysIsNeverLate) {

@@ -118,6 +118,26 @@ TEST(RoundRecord, TheHeadOfEveryOtherRecordIsAnother) {
     EXPECT_TRUE(differs([](RoundRecord& r) { r.included[1].held = true; }));
 }
 
+TEST(RoundRecord, OneThatTakesLateCommitmentsIsOfFormat4) {
+    RoundRecord record = round_record();
+    const Bytes before = encode(record);
+    EXPECT_EQ(before[1], 3);
+    record.accept_late = true;
+    const Bytes bytes = encode(record);
+    EXPECT_EQ(bytes[1], 4);
+    EXPECT_TRUE(std::equal(bytes.begin() + 2, bytes.end(), before.begin() + 2, before.end()))
+        << "and in nothing else";
+    EXPECT_EQ(decode_round_record(bytes).value(), record);
+    EXPECT_EQ(decode_round_head(encode(head_of(record))).value(), head_of(record));
+    EXPECT_NE(hash(record), hash(round_record()));
+    for (std::uint32_t format = 0; format <= 0xffff; ++format) {
+        Bytes other = bytes;
+        other[0] = static_cast<std::uint8_t>(format >> 8U);
+        other[1] = static_cast<std::uint8_t>(format);
+        EXPECT_EQ(read_round_head(other).ok(), format == 3 || format == 4) << format;
+    }
+}
+
 /// Lists that cannot be as long as the head says are refused before anything is read.
 TEST(RoundRecord, AbsurdCountsAreRefused) {
     Bytes bytes = encode(round_record());

@@ -159,6 +159,29 @@ TEST_F(EvidenceCheckTest, WhatWasSignedIsAccepted) {
     EXPECT_EQ(world_.asked, span_);
 }
 
+TEST_F(EvidenceCheckTest, ALateUnitIsFoundUnderTheNextRoot) {
+    SignedRoundFixture& round = world_.rounds[1];
+    const auto late = round.commitments[2].commitment;
+    world_.rounds[2] = round.next_with_late();
+    file_.rounds[0].commitments_root = round.chain.commitments_root;
+    auto other = late;
+    other.records_root = digest(1);
+    PublishedReport& report = world_.report_list[1][2];
+    const PublishedReport by_own_beacon = report;
+    report = world_.rounds[2].report_on(other, round.unit(2));
+    const EvidenceFindings found = check();
+    EXPECT_EQ(found.deviations, std::vector<std::string>{});
+    EXPECT_EQ(found.commitments, 2U) << "under the root of the round that is paid";
+    report = by_own_beacon;
+    EXPECT_EQ(check().deviations.size(), 2U) << "the report, and what is paid for it";
+    report = world_.rounds[2].report_on(other, round.unit(2));
+    world_.rounds[2].published.beacon_block = 0;
+    const auto undrawn = check().deviations;
+    ASSERT_EQ(undrawn.size(), 2U) << "the report, and what is paid for it";
+    EXPECT_NE(undrawn[1].find("credit fault-2: there is no commitment to unit "), std::string::npos)
+        << undrawn[1];
+}
+
 TEST_F(EvidenceCheckTest, ACreditForAUnitThatNobodyCommittedToIsNamed) {
     // gym-api plays along: it lists the unit as final, only there is no signature.
     world_.unit_list[1].push_back(world_.unit_list[1][0]);

@@ -50,6 +50,67 @@ TEST(CommittedRound, ARoundWithoutCommitmentsHasTheRootOfNone) {
     EXPECT_TRUE(rebuilt->units.empty());
 }
 
+TEST(CommittedRound, LateUnitsAreUnderTheNextRoot) {
+    SignedRoundFixture round;
+    const SignedRoundFixture after = round.next_with_late();
+    auto own = round.rebuild();
+    const auto next = after.rebuild();
+    ASSERT_TRUE(own.ok()) << own.error().message;
+    ASSERT_TRUE(next.ok()) << next.error().message;
+    EXPECT_EQ(own->units.size(), 3U) << "two and the aggregate";
+    EXPECT_EQ(next->units.size(), 4U) << "its own";
+    ASSERT_EQ(next->late.size(), 1U);
+    ASSERT_TRUE(add_late_units(round.domain, *next, *own).ok());
+    const CommittedUnit& late = own->units.at(round.unit(2));
+    EXPECT_EQ(late.signer, round.workers[2].address());
+    EXPECT_EQ(late.beacon, after.chain.beacon);
+    EXPECT_EQ(own->units.at(round.unit(1)).beacon, round.chain.beacon);
+    EXPECT_EQ(add_late_units(round.domain, *next, *own).error().message,
+              "slot 2 has two commitments");
+}
+
+TEST(CommittedRound, LateUnitsThatCannotBeAreRefused) {
+    const auto problem =
+        [](const std::function<void(SignedRoundFixture&, SignedRoundFixture&)>& change) {
+            SignedRoundFixture round;
+            SignedRoundFixture after = round.next_with_late();
+            change(round, after);
+            after.post();
+            auto own = round.rebuild();
+            const auto next = after.rebuild();
+            if (!own.ok() || !next.ok()) return std::string("a round is none");
+            const Status added = add_late_units(round.domain, *next, *own);
+            return added.ok() ? "" : added.error().message;
+        };
+    EXPECT_EQ(problem([](auto&, auto&) {}), "");
+    EXPECT_NE(problem([](auto& round, auto& after) {
+                  after.commitments.back() = round.commitments[0];
+              }).find("slot 0 has two commitments"),
+              std::string::npos)
+        << "in time and late";
+    EXPECT_NE(problem([](auto& round, auto& after) {
+                  after.commitments.back() = protocol::sign(
+                      round.domain, after.commitments.back().commitment, round.workers[0]);
+              }).find("slot 2: the commitment"),
+              std::string::npos);
+    EXPECT_NE(problem([](auto& round, auto& after) {
+                  auto commitment = after.commitments.back().commitment;
+                  commitment.flops += 1;
+                  after.commitments.back() =
+                      protocol::sign(round.domain, commitment, round.workers[2]);
+              }).find("slot 2: "),
+              std::string::npos);
+    EXPECT_NE(problem([](auto& round, auto& after) {
+                  round.record.accept_late = false;
+                  round.sign_all();
+                  round.post();
+                  after.record.previous_record = protocol::hash(round.record);
+                  after.sign_all();
+                  after.commitments.push_back(round.commitments.back());
+              }).find("takes none late"),
+              std::string::npos);
+}
+
 TEST(CommittedRound, TheBeaconDrawsByTheRateOfTheRecord) {
     SignedRoundFixture round;
     round.record.slots[0].sampling_rate_ppm = protocol::kSamplingFloorPpm;

@@ -96,6 +96,21 @@ struct SignedRoundFixture {
         chain.commitments_root = commit::merkle_root(leaves);
         chain.count = static_cast<std::uint32_t>(leaves.size());
     }
+    /// The round after this one; under its root is the commitment of this one's slot 2, which is
+    /// not under this one's any more.
+    SignedRoundFixture next_with_late() {
+        record.accept_late = true;
+        sign_all();
+        SignedRoundFixture next(record.round + 1);
+        next.record.previous_record = protocol::hash(record);
+        next.chain.beacon = digest(0xbf);
+        next.sign_all();
+        next.commitments.push_back(commitments.back());
+        next.post();
+        commitments.pop_back();
+        post();
+        return next;
+    }
     void publish() {
         published.record = protocol::encode(record);
         published.commitments.clear();

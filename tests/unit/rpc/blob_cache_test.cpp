@@ -58,7 +58,7 @@ TEST_F(BlobCacheTest, TheDiskShowsNothingOfABlob) {
         const Bytes stored = read_file(entry.path()).value();
         EXPECT_TRUE(std::ranges::search(stored, part).empty());
     }
-    EXPECT_EQ(files, 1U);
+    EXPECT_EQ(files, 2U) << "the blob, and the lock of the folder";
     BlobCache other = BlobCache::open(dir_.path(), coordinator_, vault::StoreKey::random()).value();
     handler_.failures["get_blob"] = fail(ErrorCode::kUnavailable, "gone");
     EXPECT_FALSE(other.fetch(root_).ok()) << "another node's key opens nothing";
@@ -103,6 +103,33 @@ TEST_F(BlobCacheTest, ARottenBlobOnDiskIsFetchedAgain) {
 
 TEST_F(BlobCacheTest, WhatNobodyHasIsNotFound) {
     EXPECT_EQ(cache_.fetch(blob::blob_root(Bytes{1})).error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(BlobCacheTest, WhatIsIdleGoesUnlessItIsNeeded) {
+    constexpr std::chrono::hours kWeek{24 * 7};
+    const auto age = [&](const std::filesystem::path& file) {
+        std::filesystem::last_write_time(file, std::filesystem::last_write_time(file) - kWeek);
+    };
+    const Digest needed = handler_.blobs.put(Bytes(100, 1)).value();
+    const Digest used = handler_.blobs.put(Bytes(100, 2)).value();
+    for (const Digest& blob : {root_, needed, used}) {
+        ASSERT_TRUE(cache_.fetch(blob).ok());
+        age(cache_.store().path_of(blob));
+    }
+    ASSERT_TRUE(cache_.fetch(used).ok()) << "from the disk, which counts as use";
+    ASSERT_TRUE(write_file_atomic(partial(), Bytes(3'000, 1)).ok());
+    const auto fresh = partial().string() + ".pieces";
+    ASSERT_TRUE(write_file_atomic(fresh, Bytes(10, 1)).ok());
+    age(partial());
+    const std::uint64_t bytes = std::filesystem::file_size(cache_.store().path_of(root_));
+    const auto needs = [&](const Digest& blob) { return blob == needed; };
+    EXPECT_EQ(cache_.remove_idle(std::chrono::hours(24), needs).value(), bytes);
+    EXPECT_FALSE(cache_.store().has(root_).value());
+    EXPECT_TRUE(cache_.store().has(needed).value());
+    EXPECT_TRUE(cache_.store().has(used).value());
+    EXPECT_FALSE(std::filesystem::exists(partial()));
+    EXPECT_TRUE(std::filesystem::exists(fresh)) << "a download that is under way";
+    EXPECT_EQ(cache_.fetch(root_).value().take(), content_) << "and comes back when it is needed";
 }
 
 /// With a mirror that the network names, over a real socket.

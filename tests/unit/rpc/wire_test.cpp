@@ -45,13 +45,14 @@ class WireTest : public ::testing::Test {
         task.delta_norm_factor = 10;
         task.deltas.push_back({1, digest(10), digest(11), true});
         task.hold_drawn = true;
+        task.late = true;
         task.earlier = {job_.record, job_.inputs};
         return task;
     }
 };
 
 TEST_F(WireTest, TasksRoundTrip) {
-    const records::TrainTask train{job_.unit(0), job_.record, job_.inputs, 123};
+    const records::TrainTask train{job_.unit(0), job_.record, job_.inputs, 123, 456};
     for (const std::optional<records::Task>& task :
          {std::optional<records::Task>(train), std::optional<records::Task>(verify_task()),
           std::optional<records::Task>()}) {
@@ -174,6 +175,7 @@ TEST_F(WireTest, StatusWithUnitsAndReceiptsRoundTrips) {
     unit.worker = key_.address();
     unit.status.state = protocol::UnitState::kRejected;
     unit.status.deadline_ms = 5;
+    unit.status.late = true;
     unit.reason_code = "step_differs";
     unit.reason = "step 3 differs";
     unit.inclusion = records::InclusionReceipt{4, digest(1), 1, 3, {digest(2), digest(3)}};

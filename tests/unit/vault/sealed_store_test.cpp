@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "gym/common/file.hpp"
 #include "gym/vault/sealed_file.hpp"
@@ -65,6 +66,27 @@ TEST_F(SealedStoreTest, AnAlteredFileIsAnErrorAndStoringAgainRepairsIt) {
     EXPECT_EQ(store_.get(root_).error().code, ErrorCode::kMismatch);
     ASSERT_TRUE(store_.put(as_bytes(kText)).ok());
     EXPECT_TRUE(store_.get(root_).ok());
+}
+
+TEST_F(SealedStoreTest, ErasesTheSealedFileAndOneInTheClear) {
+    auto plain = blob::DirectoryStore::open(folder_).value();
+    ASSERT_TRUE(store_.put(as_bytes(kText)).ok());
+    ASSERT_TRUE(plain.put(as_bytes(kText)).ok());
+    const auto listed = store_.list_idle(root_.data[0], std::chrono::milliseconds(0)).value();
+    ASSERT_EQ(listed.size(), 1U) << "one blob of two files";
+    EXPECT_EQ(listed[0].root, root_);
+    EXPECT_EQ(listed[0].bytes, kText.size() + fs::file_size(store_.path_of(root_)));
+    blob::StoredBlob before = listed[0];
+    before.written_ns -= 1'000'000'000;
+    ASSERT_TRUE(store_.hold(root_).value());
+    EXPECT_FALSE(store_.erase(before).value());
+    EXPECT_TRUE(store_.has(root_).value());
+    const auto now = store_.list_idle(root_.data[0], std::chrono::milliseconds(0)).value();
+    ASSERT_EQ(now.size(), 1U);
+    EXPECT_TRUE(store_.erase(now[0]).value());
+    EXPECT_FALSE(store_.has(root_).value());
+    EXPECT_FALSE(store_.hold(root_).value());
+    EXPECT_EQ(files_with(kText), 0U);
 }
 
 TEST_F(SealedStoreTest, TakesABlobOverInPieces) {

@@ -13,7 +13,9 @@ TEST_F(AggregateTest, ARightOneIsVerifiedAndNothingElseIsSaid) {
     EXPECT_EQ(events_.back().name, "verified");
     EXPECT_EQ(events_.size(), 3u);
     EXPECT_TRUE(claims_->list().empty());
-    EXPECT_FALSE(is_stored(task_.inputs.base_state_blob));
+    EXPECT_FALSE(is_stored(*task_.inputs.momentum_blob));
+    EXPECT_TRUE(is_stored(task_.inputs.base_state_blob)) << "units of the round may come, for a "
+                                                            "while: KeptBases";
     post(next_record());
     look();
     EXPECT_EQ(events_.size(), 3u);

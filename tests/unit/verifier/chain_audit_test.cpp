@@ -177,11 +177,12 @@ TEST_F(ChainAuditTest, TheAuditComparesEveryStateThatTells) {
     job_.record.slots[2].sampling_rate_ppm = job_.record.sampling.floor_ppm;
     const Digest low = protocol::unit_id(job_.unit(2));
     const Digest beacon = task().beacon;
+    const EpochOnChain epoch{kEpoch, chain_.epochs[kEpoch], beacon};
     ASSERT_FALSE(protocol::is_sampled(beacon, low, job_.record.sampling.floor_ppm));
     const auto contradictions = [&](std::uint32_t slot, UnitState state) {
         auto& unit = handler_.units[protocol::unit_id(job_.unit(slot))];
         const UnitState before = std::exchange(unit.status.state, state);
-        const auto found = audit_sample(coordinator_, job_.record, beacon).value();
+        const auto found = audit_sample(coordinator_, job_.record, epoch).value();
         unit.status.state = before;
         return found.size();
     };
@@ -194,7 +195,7 @@ TEST_F(ChainAuditTest, TheAuditComparesEveryStateThatTells) {
     EXPECT_EQ(contradictions(2, UnitState::kSampled), 1u);
     EXPECT_EQ(contradictions(2, UnitState::kReported), 1u);
     handler_.units.erase(low);
-    EXPECT_EQ(audit_sample(coordinator_, job_.record, beacon).value().size(), 0u);
+    EXPECT_EQ(audit_sample(coordinator_, job_.record, epoch).value().size(), 0u);
 }
 
 }  // namespace

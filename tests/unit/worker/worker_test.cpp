@@ -156,6 +156,65 @@ TEST_F(WorkerTest, RefusesAnotherWorkersSlotAForeignRecordAndALateTask) {
     EXPECT_EQ(std::ranges::count(events_, "started"), 0);
 }
 
+/// A task whose deadline passes while its unit runs, `late_ms` before no commitment is taken.
+class LateWorkerTest : public WorkerTest {
+  protected:
+    static constexpr std::int64_t kDeadlineMs = 5'000;
+    void begin(std::int64_t late_ms, std::int64_t step_ms) {
+        records::TrainTask task = job_.task(0);
+        task.deadline_ms = clock_.now_ms() + kDeadlineMs;
+        task.late_until_ms = late_ms == 0 ? 0 : task.deadline_ms + late_ms;
+        handler_.tasks[key_.address()] = task;
+        WorkerOptions slow = options();
+        slow.on_progress = [this, step_ms](const engine::UnitProgress&) {
+            clock_.advance_ms(step_ms);
+            ++steps_;
+        };
+        worker_.reset();
+        worker_ = Worker::open(coordinator_, key_, clock_, slow).value();
+    }
+    int steps_ = 0;
+};
+
+TEST_F(LateWorkerTest, RunsOnWhileALateCommitmentIsTaken) {
+    begin(1'000'000, kDeadlineMs + 1);
+    ASSERT_TRUE(run_once().value());
+    EXPECT_TRUE(handler_.commitments.contains(unit_));
+    EXPECT_GE(count("unit"), 1U) << "it asked whether it is";
+}
+
+TEST_F(LateWorkerTest, BeginsAfterTheDeadlineWhileALateCommitmentIsTaken) {
+    begin(1'000, 0);
+    clock_.advance_ms(kDeadlineMs + 999);
+    ASSERT_TRUE(run_once().value());
+    EXPECT_TRUE(handler_.commitments.contains(unit_));
+}
+
+TEST_F(LateWorkerTest, DoesNotBeginLater) {
+    begin(1'000, 0);
+    clock_.advance_ms(kDeadlineMs + 1'000);
+    EXPECT_EQ(run_once().error().code, ErrorCode::kTimeout);
+    EXPECT_EQ(steps_, 0);
+}
+
+TEST_F(LateWorkerTest, GivesUpOnceItsUnitIsOver) {
+    begin(1'000'000, kDeadlineMs + 1);
+    handler_.units[unit_].status.state = UnitState::kExpired;
+    const auto ran = run_once();
+    ASSERT_FALSE(ran.ok());
+    EXPECT_EQ(ran.error().code, ErrorCode::kTimeout) << ran.error().message;
+    EXPECT_LT(steps_, 3) << "and not at its end";
+    EXPECT_TRUE(worker_->journal().entries().empty());
+    EXPECT_FALSE(handler_.commitments.contains(unit_));
+}
+
+TEST_F(LateWorkerTest, GivesUpWhenItsTimeIsOver) {
+    begin(0, kDeadlineMs + 60'000);
+    EXPECT_EQ(run_once().error().code, ErrorCode::kTimeout);
+    EXPECT_LT(steps_, 3);
+    EXPECT_EQ(count("unit"), 0U) << "nobody need be asked";
+}
+
 TEST_F(WorkerTest, KeepsInputsUntilTheUnitIsFinalAndThenForgetsThem) {
     ASSERT_TRUE(run_once().ok());
     const Digest delta = handler_.commitments[unit_].commitment.commitment.delta_root;

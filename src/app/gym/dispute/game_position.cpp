@@ -59,6 +59,7 @@ std::map<Bytes, std::string> names_by_selector(std::index_sequence<I...>) {
     (add(std::variant_alternative_t<I, game::Move>{}), ...);
     for (const char* text :
          {"announce(bytes32)", "open(bytes,bytes,(bytes,bytes32[]),uint32,bytes32[],bytes32)",
+          "openLate(bytes,bytes,(bytes,bytes32[]),uint32,bytes32[],bytes32)",
           "openConflict(bytes,bytes,bytes,bytes32)"}) {
         const auto signature = chain::AbiSignature::parse(text);
         if (!signature.ok()) continue;
@@ -387,7 +388,7 @@ std::string place_text(const game::Cursor& cursor, const GamePosition& where) {
 std::string fault_text(const contracts::FaultFound& fault, const GamePosition& where) {
     const std::string proof = name_of_selector(fault.move);
     const std::string element = fault.element.to_string();
-    if (proof == "open")
+    if (proof == "open" || proof == "openLate")
         return "the commitment contradicts its round record: " +
                field_name(kCommitmentFields, fault.element);
     if (proof == "openConflict") return conflict_text(fault.element);

@@ -92,6 +92,7 @@ TEST_F(JobPlanTest, AJobIsSubmittedWithoutAJobFile) {
 
 TEST_F(JobPlanTest, AQuoteExplainsThePlan) {
     publish_terms(0);
+    publish_sizes({std::uint64_t{1} << 30, std::uint64_t{1} << 40});
     add_nodes(2, 20);
     const auto quote = gym(with(wishes("quote"), {"--max-cost", "50", "--price", "20"}));
     ASSERT_EQ(quote.exit_code, 0) << quote.err;
@@ -133,10 +134,14 @@ TEST_F(JobPlanTest, AQuoteExplainsThePlan) {
     EXPECT_LT(amount("expected_wei"), amount("most_wei"));
     EXPECT_LE(amount("budget_wei"), Amount::parse_tokens("50").value());
     const json::array& terms = machine.at("plan").at("terms").as_array();
-    ASSERT_EQ(terms.size(), 13U);
-    EXPECT_EQ(terms.at(11).at("term"), "outer.momentum") << "of few rounds";
-    EXPECT_EQ(terms.at(11).at("value"), "0.69");
-    EXPECT_EQ(terms.back().at("term"), "compression");
+    ASSERT_EQ(terms.size(), 15U);
+    EXPECT_EQ(terms.at(8).at("term"), "delta_norm_factor");
+    EXPECT_EQ(terms.at(8).at("value"), "4");
+    EXPECT_EQ(terms.at(12).at("term"), "outer.momentum") << "of few rounds";
+    EXPECT_EQ(terms.at(12).at("value"), "0.69");
+    EXPECT_EQ(terms.at(13).at("term"), "compression");
+    EXPECT_EQ(terms.at(13).at("value"), "dense-4bit");
+    EXPECT_EQ(terms.back().at("term"), "update");
     EXPECT_EQ(terms.back().at("value"), "dense-4bit");
     EXPECT_TRUE(machine.at("plan").at("shortage").is_null());
     // What is quoted can be kept as a job file, which then needs no plan.

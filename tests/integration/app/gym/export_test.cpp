@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
+#include "blob_site.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/common/file.hpp"
 #include "gym/common/ppm.hpp"
@@ -315,6 +316,49 @@ TEST_F(ExportTest, WhatCannotBeExportedHasAReason) {
     expect_named(gym::testing::run(place_, {"job", "export", digest_of(1).hex(), "-o",
                                             (place_ / "full").string()}),
                  kRejected, "holds files that are no exported model");
+}
+
+class ExportFromMirrorsTest : public ExportTest {
+  protected:
+    gym::testing::BlobSite first_{backend_.blobs}, second_{backend_.blobs};
+};
+
+TEST_F(ExportFromMirrorsTest, APublicModelComesFromMirrors) {
+    backend_.mirrors_named = {first_.url(), second_.url()};
+    const Outcome outcome = run_export({"--json"});
+    ASSERT_EQ(outcome.exit_code, kOk) << outcome.err << outcome.out;
+    EXPECT_GE(first_.pieces + second_.pieces, 2U) << "program and state";
+    EXPECT_EQ(json::parse(outcome.out).at("state_root").as_string(), states_[2].root.hex());
+    EXPECT_EQ(outcome.err.find("gym-api is asked"), std::string::npos) << outcome.err;
+    EXPECT_TRUE(interchange::read_model_folder(folder()).ok());
+}
+
+TEST_F(ExportFromMirrorsTest, WhatMirrorsDoNotGiveComesFromTheApi) {
+    using gym::testing::Fault;
+    backend_.mirrors_named = {first_.url()};
+    for (const Fault fault : {Fault::kAbsent, Fault::kHtml, Fault::kLies, Fault::kFails,
+                              Fault::kRedirects, Fault::kListsLie, Fault::kTruncates}) {
+        first_.fault = fault;
+        std::filesystem::remove_all(folder());
+        const Outcome outcome = run_export();
+        ASSERT_EQ(outcome.exit_code, kOk) << static_cast<int>(fault) << outcome.err << outcome.out;
+        EXPECT_NE((outcome.out + outcome.err).find("gym-api is asked instead of mirrors"),
+                  std::string::npos)
+            << outcome.out << outcome.err;
+        EXPECT_TRUE(interchange::read_model_folder(folder()).ok());
+    }
+    backend_.mirrors_named = {"ftp://example.org"};
+    EXPECT_EQ(run_export().exit_code, kOk) << "an address that is none";
+}
+
+TEST_F(ExportFromMirrorsTest, APrivateModelIsNotAskedOfMirrors) {
+    backend_.mirrors_named = {first_.url()};
+    backend_.edit_job = [this](JobView& view) {
+        describe(view);
+        view.job.access = {registry::Visibility::kPrivate, {}};
+    };
+    (void)run_export();
+    EXPECT_EQ(first_.pieces + first_.lists, 0U);
 }
 
 TEST_F(ExportTest, WeightsThatNoRoundHasTrainedSaySo) {

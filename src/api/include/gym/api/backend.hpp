@@ -77,6 +77,7 @@ struct JobView {
     JobCost cost;
     OpenUnits open_units;
     std::vector<registry::Round> rounds;         ///< ascending
+    std::vector<std::uint64_t> kept_rounds;      ///< registry::kept_rounds()
     std::vector<registry::Unit> faults;          ///< units disputed, rejected or slashed
     std::map<std::string, std::uint64_t> units;  ///< state -> train units
     std::vector<registry::JobDataPart> data;     ///< its providers, if its dataset is a mix
@@ -217,6 +218,8 @@ class Queries {
         const Address& node, UnixMs from_ms, UnixMs to_ms, const registry::Page& page) = 0;
     /// @errors kNotFound until gym-rewards has published its fee.
     virtual Result<NetworkTerms> terms() = 0;
+    /// Addresses of the network's servers of public blobs.
+    virtual Result<std::vector<std::string>> mirrors() = 0;
     virtual Result<Market> market() = 0;
     /// The arguments of RewardsDistributor.claim(). @errors kNotFound for an address that the
     /// active root does not pay.

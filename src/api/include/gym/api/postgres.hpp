@@ -87,6 +87,7 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     Result<std::vector<protocol::PublishedChallenge>> challenges(
         const Address& node, UnixMs from_ms, UnixMs to_ms, const registry::Page& page) override;
     Result<NetworkTerms> terms() override;
+    Result<std::vector<std::string>> mirrors() override;
     Result<Market> market() override;
     Result<Gauges> gauges() override;
     Status ping() override;

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <vector>
 
+#include "gym/blob/stored_blob.hpp"
 #include "gym/blob/verified_blob.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
@@ -48,6 +51,19 @@ class BlobStore {
     /// Removes a blob; absent is success. @errors kIo, kUnavailable.
     virtual Status remove(const Digest& root) = 0;
 
+    /// Keeps what is stored under `root` from being idle, as putting it again would: to be asked
+    /// before a row names a blob that was stored before. @return whether something is stored.
+    /// @errors kIo, kUnavailable.
+    virtual Result<bool> hold(const Digest& root) = 0;
+    /// Blobs whose root begins with the byte `first` and that nobody put or held for `idle`, by
+    /// root. Also removes what a crash left of blobs that were being stored then.
+    /// @errors kIo, kUnavailable.
+    [[nodiscard]] virtual Result<std::vector<StoredBlob>> list_idle(
+        std::uint8_t first, std::chrono::milliseconds idle) = 0;
+    /// Removes a listed blob unless it was put or held since. Readers that are open go on reading.
+    /// @return whether it was removed. @errors kIo, kUnavailable.
+    virtual Result<bool> erase(const StoredBlob& blob) = 0;
+
   protected:
     /// Keeps bytes that hash to `root`.
     virtual Status write(const Digest& root, ByteView content) = 0;
@@ -62,14 +78,26 @@ class MemoryStore final : public BlobStore {
         const Digest& root) const override;
     [[nodiscard]] Result<bool> has(const Digest& root) const override;
     Status remove(const Digest& root) override;
+    Result<bool> hold(const Digest& root) override;
+    [[nodiscard]] Result<std::vector<StoredBlob>> list_idle(
+        std::uint8_t first, std::chrono::milliseconds idle) override;
+    Result<bool> erase(const StoredBlob& blob) override;
 
   protected:
     Status write(const Digest& root, ByteView content) override;
     [[nodiscard]] Result<Bytes> read(const Digest& root) const override;
 
   private:
+    struct Held {
+        Bytes bytes;
+        std::int64_t written_ns = 0;
+    };
+    /// Of the store's clock, never the same twice.
+    std::int64_t tick_ns();
+
     mutable std::mutex mutex_;
-    std::map<Digest, Bytes> blobs_;
+    std::map<Digest, Held> blobs_;
+    std::int64_t last_ns_ = 0;
 };
 
 }  // namespace gym::blob

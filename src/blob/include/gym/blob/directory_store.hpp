@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "gym/blob/blob_folder.hpp"
 #include "gym/blob/blob_store.hpp"
 
 namespace gym::blob {
@@ -23,6 +24,10 @@ class DirectoryStore final : public BlobStore {
         const Digest& root) const override;
     [[nodiscard]] Result<bool> has(const Digest& root) const override;
     Status remove(const Digest& root) override;
+    Result<bool> hold(const Digest& root) override;
+    [[nodiscard]] Result<std::vector<StoredBlob>> list_idle(
+        std::uint8_t first, std::chrono::milliseconds idle) override;
+    Result<bool> erase(const StoredBlob& blob) override;
     /// Where a blob lives or would live.
     [[nodiscard]] std::filesystem::path path_of(const Digest& root) const;
 
@@ -31,8 +36,8 @@ class DirectoryStore final : public BlobStore {
     [[nodiscard]] Result<Bytes> read(const Digest& root) const override;
 
   private:
-    explicit DirectoryStore(std::filesystem::path directory) : directory_(std::move(directory)) {}
-    std::filesystem::path directory_;
+    explicit DirectoryStore(std::filesystem::path directory) : folder_(std::move(directory)) {}
+    BlobFolder folder_;
 };
 
 }  // namespace gym::blob

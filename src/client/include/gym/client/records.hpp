@@ -150,7 +150,8 @@ struct JobModel {
     ModelBlob program;
     ModelBlob state;
     std::vector<ModelData> datasets;
-    std::vector<ModelLoss> losses;  ///< of the rounds up to this one
+    std::vector<ModelLoss> losses;     ///< of the rounds up to this one
+    std::vector<std::string> mirrors;  ///< of the network, of a public model
 };
 
 struct BillItem {

@@ -29,7 +29,7 @@ struct Opened {
     Address asserter;
     Address challenger;
     game::Cursor cursor;
-    Bytes data;  ///< call data of open() or openConflict()
+    Bytes data;  ///< call data of open(), openLate() or openConflict()
     friend bool operator==(const Opened&, const Opened&) = default;
 };
 struct Moved {
@@ -93,9 +93,9 @@ class DisputeGame {
     [[nodiscard]] const Address& address() const noexcept { return address_; }
 
     [[nodiscard]] ContractCall announce(const Digest& announcement) const;
-    /// @param call_data of open() or openConflict(). @param escrow_wei what the asserter's gas is
-    /// paid from: at least 2 * base fee * escrow_gas of the terms when it is mined; what is left
-    /// comes back.
+    /// @param call_data of open(), openLate() or openConflict(). @param escrow_wei what the
+    /// asserter's gas is paid from: at least 2 * base fee * escrow_gas of the terms when it is
+    /// mined; what is left comes back.
     [[nodiscard]] ContractCall open(Bytes call_data, const Amount& escrow_wei) const;
     /// @param call_data of a move. @param label for people: "pickStep in game 0x..".
     [[nodiscard]] ContractCall move(Bytes call_data, std::string label) const;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -69,6 +70,8 @@ using protocol::SizeLimits;
 /// Whether a worker with these open units may get another one. A game alone does not
 /// keep a worker from work: what it does meanwhile is void if the game shows a fault.
 [[nodiscard]] bool is_free(std::span<const registry::Unit> open_units);
+/// Whether one of them is late and not committed yet: no round waits for its worker.
+[[nodiscard]] bool is_late(std::span<const registry::Unit> open_units);
 /// Whether a report disputes one of them: how long that takes is not known.
 [[nodiscard]] bool is_disputed(std::span<const registry::Unit> open_units);
 /// At most `slots` of the workers, in an order that the round's inputs fix: slot after slot.
@@ -97,9 +100,19 @@ struct Plan {
 
 // A round on its way.
 
-/// Whether so much of the round is committed that its other units are to be hurried.
+/// Whether commitments to units of the round may be in the next epoch: where the job says so, but
+/// for its last round.
+[[nodiscard]] bool takes_late(const registry::JobTerms& terms, std::uint64_t round);
+/// The durations of a unit of the round. Late commitments are taken for as long as it takes to
+/// report on the units of one round and to run those of the next, and not once the job has ended.
+[[nodiscard]] protocol::LifecycleParams lifecycle_of(const registry::Job& job, std::uint64_t round);
+
+/// Whether so much of the round is committed that its other units are to be hurried: the quorum of
+/// the steps of those that may still commit, and half of all.
+/// @param gone workers that signed off: nobody waits for what they have not committed.
 [[nodiscard]] bool has_quorum(const registry::JobTerms& terms, const protocol::RoundRecord& record,
-                              std::span<const registry::Unit> units);
+                              std::span<const registry::Unit> units,
+                              const std::set<Address>& gone = {});
 
 /// Whether the round may go on beside the verification of its units: the job holds drawn ones back,
 /// half of the round's steps are accepted, and it is not the job's last.
@@ -110,10 +123,14 @@ struct Plan {
 /// Aggregates count in kAggregated alone: before there is none.
 [[nodiscard]] std::vector<protocol::UnitState> states_that_hold(registry::RoundState state);
 
+/// Whether the coordinator has time for a validation loss: nobody waits for it while the job's last
+/// round is in this state.
+[[nodiscard]] bool may_evaluate(registry::RoundState last);
+
 struct RoundFacts {
     registry::RoundState state = registry::RoundState::kRecorded;
     bool record_on_chain = false;
-    bool held = false;  ///< by a unit in one of states_that_hold()
+    bool held = false;  ///< by a unit in one of states_that_hold(), or for want of its loss
     bool epoch_on_chain = false;
     bool beacon_known = false;
 };

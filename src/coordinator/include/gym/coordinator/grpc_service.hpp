@@ -81,6 +81,7 @@ class GrpcService final : public rpc::NodeHandler {
     void remember(std::span<const Address> addresses);
     Status read_known_once();
     Result<bool> may_fetch(const Address& caller, const Digest& root);
+    [[nodiscard]] Error lost_blob(const Digest& root);
     [[nodiscard]] Error refuse_blob(const Address& caller, const Digest& root);
     Status count_upload(const Address& caller, const Digest& unit, const Digest& root);
     /// Whether the upload is the caller's to make now. @errors kPermissionDenied, kOutOfRange.

@@ -21,6 +21,7 @@ struct Evidence {
     protocol::RoundRecord record;
     std::uint32_t index = 0;
     std::vector<Digest> path;
+    bool late = false;  ///< index and path are those in the epoch of the round after the record's
     friend bool operator==(const Evidence&, const Evidence&) = default;
 };
 
@@ -45,6 +46,7 @@ struct PostedEvidence {
     protocol::SlotProof slot;
     std::uint32_t index = 0;
     std::vector<Digest> path;
+    bool late = false;
     friend bool operator==(const PostedEvidence&, const PostedEvidence&) = default;
 };
 [[nodiscard]] PostedEvidence posted(const Evidence& evidence);
@@ -84,7 +86,7 @@ struct PostedEvidence {
 [[nodiscard]] Digest announcement_of(std::uint64_t chain_id, const Address& game_contract,
                                      const Address& sender, const Digest& unit, const Digest& salt);
 
-/// Call data of DisputeGame.open().
+/// Call data of DisputeGame.open(), or of openLate().
 [[nodiscard]] Bytes encode_open(const Evidence& evidence, const Digest& salt);
 struct OpenCall {
     PostedEvidence evidence;

@@ -10,9 +10,9 @@
 namespace gym::node {
 
 /// The base states that a node keeps when no unit needs them any more, because the next rounds' are
-/// made of them by updates: of each job those of the two newest rounds that it had, of the
-/// kJobsMax jobs that it worked for last. One small file a job; a crash loses none. Objects of the
-/// same folder, also in other threads, see each other's changes.
+/// made of them by updates, or another unit of their round may come: of each job those of the two
+/// newest rounds that it had, of the kJobsMax jobs that it worked for last. One small file a job; a
+/// crash loses none. Objects of the same folder, also in other threads, see each other's changes.
 class KeptBases {
   public:
     static constexpr std::size_t kRoundsMax = 2;

@@ -20,9 +20,14 @@ namespace gym::node {
 /// Loads the inputs of units, and keeps the last program and dataset decoded. Not thread-safe.
 class InputLoader {
   public:
+    /// The jobs whose base states stay for two rounds (KeptBases).
+    enum class Keep {
+        kJobsWithUpdates,  ///< the next one is made of them
+        kAllJobs,          ///< for whoever cannot tell which unit of a round is its last
+    };
     /// `cache` must outlive the loader.
-    explicit InputLoader(rpc::BlobCache& cache)
-        : cache_(cache), kept_(cache.directory() / "bases") {}
+    explicit InputLoader(rpc::BlobCache& cache, Keep keep = Keep::kJobsWithUpdates)
+        : cache_(cache), kept_(cache.directory() / "bases"), keep_(keep) {}
 
     /// @errors kMismatch when a blob is not what the record fixes (roots, tokens and FLOPs per
     /// step, codec); kOutOfRange for more steps than allowed; those of BlobCache::fetch and of the
@@ -60,6 +65,7 @@ class InputLoader {
 
     rpc::BlobCache& cache_;
     KeptBases kept_;
+    Keep keep_;
     std::vector<Digest> released_;
     Digest program_root_;
     std::shared_ptr<const program::Program> program_;

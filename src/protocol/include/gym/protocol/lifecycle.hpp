@@ -55,6 +55,9 @@ struct LifecycleParams {
     std::int64_t challenge_ms = 600'000;  ///< length of the challenge window
     std::uint32_t draws_max = 3;          ///< first draw and redraws together
     std::int64_t grace_ms = 60'000;       ///< hurried to commitment
+    /// From the deadline of an assigned unit on, a commitment is still taken for so long, as a late
+    /// one. 0: none is.
+    std::int64_t late_ms = 0;
 
     friend bool operator==(const LifecycleParams&, const LifecycleParams&) = default;
 };
@@ -65,6 +68,9 @@ struct UnitStatus {
     UnixMs deadline_ms = 0;
     std::uint32_t draws = 0;  ///< draws made; the current draw is draws - 1
     bool defended = false;    ///< disputed, and the worker answered in time: only a ruling ends it
+    /// Its deadline passed while it was assigned, and its job takes late commitments: what is
+    /// committed is of the next round's epoch. Never unset.
+    bool late = false;
 
     friend bool operator==(const UnitStatus&, const UnitStatus&) = default;
 };
@@ -72,6 +78,7 @@ struct UnitStatus {
 namespace event {
 struct Committed {};  ///< a valid commitment arrived
 struct Hurried {};    ///< enough of the round is committed: grace_ms from now, or earlier
+struct Overtaken {};  ///< the next round is sealed: a late commitment has no epoch any more
 struct Drawn {
     bool sampled = false;
 };                   ///< the beacon decided
@@ -94,10 +101,10 @@ struct Voided {};       ///< inputs lost, or the worker excluded for another uni
 struct TimePassed {};   ///< nothing but time: whatever the deadline triggers
 }  // namespace event
 
-using UnitEvent =
-    std::variant<event::Committed, event::Hurried, event::Drawn, event::Redrawn, event::Reported,
-                 event::Revealed, event::Compared, event::Challenged, event::Defended, event::Ruled,
-                 event::GameEnded, event::FaultProven, event::Voided, event::TimePassed>;
+using UnitEvent = std::variant<event::Committed, event::Hurried, event::Overtaken, event::Drawn,
+                               event::Redrawn, event::Reported, event::Revealed, event::Compared,
+                               event::Challenged, event::Defended, event::Ruled, event::GameEnded,
+                               event::FaultProven, event::Voided, event::TimePassed>;
 
 /// A unit as it is assigned.
 [[nodiscard]] UnitStatus assigned(const LifecycleParams& params, UnixMs now_ms);
@@ -105,7 +112,9 @@ using UnitEvent =
 /// The one state machine of a unit: pure, no clock. An event that comes after the state's deadline
 /// is refused as late even before TimePassed is delivered; the outcome of a game on chain is never
 /// late. TimePassed before the deadline changes nothing.
-/// Hurried never moves a deadline back. At the deadline: assigned expires; sampled and reported
+/// Hurried never moves a deadline back. At the deadline: assigned becomes late where the job takes
+/// late commitments (late_ms), and expires otherwise or when that time is over, too; a commitment
+/// that comes in between is a late one even before TimePassed is delivered; sampled and reported
 /// draw again, or end unpaid after draws_max draws; disputed without a defence is rejected;
 /// unsampled, verified and upheld become final.
 /// @errors kConflict for an event that the state does not allow, kTimeout for one that comes too

@@ -62,6 +62,8 @@ struct Reason {
 [[nodiscard]] Reason game_proved_elsewhere(const Digest& name);
 [[nodiscard]] Reason challenged(const UnitKey& key);
 [[nodiscard]] Reason late_commitment(const UnitKey& key);
+/// Of a late commitment, which is of the next round's epoch.
+[[nodiscard]] Reason no_next_round(const UnitKey& key);
 [[nodiscard]] Reason no_report(const UnitKey& key, std::uint32_t draws);
 [[nodiscard]] Reason inputs_lost(const UnitKey& key, std::string_view what);
 [[nodiscard]] Reason worker_excluded(const UnitKey& key, const UnitKey& cause);

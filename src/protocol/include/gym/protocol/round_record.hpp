@@ -54,6 +54,8 @@ struct RoundTerms {
     std::uint64_t flops_per_step = 0;   ///< counted from the program
     std::uint16_t delta_codec = 0;
     SamplingPolicy sampling;
+    /// Whether commitments to its units may be in the epoch of the next round: format 4, else 3.
+    bool accept_late = false;
 
     friend bool operator==(const RoundTerms&, const RoundTerms&) = default;
 };

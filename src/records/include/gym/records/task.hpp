@@ -43,6 +43,9 @@ struct TrainTask {
     protocol::RoundRecord record;  ///< its hash is on chain, and the commitment names it
     UnitInputs inputs;
     UnixMs deadline_ms = 0;  ///< for the commitment
+    /// For a late one, of the next round's epoch, unless that round is sealed before. 0: none is
+    /// taken.
+    UnixMs late_until_ms = 0;
 
     [[nodiscard]] Digest unit_id() const { return protocol::unit_id(unit); }
     friend bool operator==(const TrainTask&, const TrainTask&) = default;
@@ -72,6 +75,7 @@ struct VerifyTask {
     std::vector<protocol::IncludedDelta> deltas;  ///< of an aggregate; a root names its blob
     std::optional<double> delta_norm_max;     ///< of an aggregate: the job's bound, if it has one
     std::optional<double> delta_norm_factor;  ///< of an aggregate: likewise (InclusionPolicy)
+    bool late = false;        ///< of a train unit: its epoch and beacon are the next round's
     bool hold_drawn = false;  ///< of an aggregate: drawn units may go in one round later
     std::optional<EarlierRound> earlier;  ///< of an aggregate with held deltas: where they are from
 

@@ -20,7 +20,8 @@ struct UnitSummary {
     protocol::UnitKey key;
     protocol::UnitKind kind = protocol::UnitKind::kTrain;
     Address worker;
-    /// Messages carry state and deadline alone: draws and defence stay with the coordinator.
+    /// Messages carry state, deadline and whether it is late: draws and defence stay with the
+    /// coordinator.
     protocol::UnitStatus status;
     std::string reason_code;  ///< name of a protocol::ReasonCode; empty: none
     std::string reason;       ///< one sentence

@@ -38,7 +38,12 @@ struct Elasticity {
     /// A round does not wait for the verification of its units: the deltas of those that are drawn
     /// go in one round later, at half weight. Its last round waits.
     bool hold_drawn = false;
+    /// A commitment that comes after its unit's deadline, and before the next round is sealed, is
+    /// of the next round's epoch, and its delta goes in there, at half weight.
+    bool accept_late = false;
 
+    /// Whether an aggregate may have deltas of the round before.
+    [[nodiscard]] bool holds_deltas() const { return hold_drawn || accept_late; }
     friend bool operator==(const Elasticity&, const Elasticity&) = default;
 };
 

@@ -68,6 +68,9 @@ Result<std::vector<Address>> node_addresses(db::Transaction& tx, std::size_t lim
 /// The owner of each of these nodes. @errors kNotFound naming one that is not registered.
 Result<std::map<Address, Address>> owners_of(db::Transaction& tx, std::span<const Address> nodes);
 
+/// Those of these nodes that signed off and have not come back.
+Result<std::set<Address>> signed_off(db::Transaction& tx, std::span<const Address> nodes);
+
 /// What decides whether a node is given work.
 struct Standing {
     records::NodeRole role = records::NodeRole::kWorker;

@@ -50,7 +50,8 @@ struct Round {
     std::optional<Digest> next_update_blob;  ///< of a program with an update
     std::optional<Digest> aggregate_program_root;
     std::optional<Digest> aggregate_program_blob;
-    std::optional<double> validation_loss;  ///< nats per token of the next base state
+    /// Nats per token of the next base state; some time after that is there.
+    std::optional<double> validation_loss;
     std::optional<UnixMs> aggregated_at_ms;
     std::optional<UnixMs> closed_at_ms;
 };
@@ -99,12 +100,17 @@ struct AggregateOutcome {
     StateRef next_momentum;
     std::optional<Digest> aggregate_program_root;  ///< absent when no delta was accepted
     std::optional<Digest> aggregate_program_blob;
-    double validation_loss = 0;
+    std::optional<double> validation_loss;   ///< absent: set_validation_loss() follows
     std::optional<Digest> next_update_blob;  ///< absent then, too, and of a program without one
 };
 Status set_aggregated(db::Transaction& tx, const Digest& job_id, std::uint64_t round,
                       const AggregateOutcome& outcome, UnixMs now_ms);
-/// @errors kConflict while a unit of the round is not terminal.
+/// The oldest round of the job with a next base state and without its loss, if any.
+Result<std::optional<Round>> round_to_evaluate(db::Transaction& tx, const Digest& job_id);
+/// @errors kConflict for a round that has no next base state, or has a loss.
+Status set_validation_loss(db::Transaction& tx, const Digest& job_id, std::uint64_t round,
+                           double nats_per_token);
+/// @errors kConflict while a unit of the round is not terminal, or its loss is not known.
 Status close_round(db::Transaction& tx, const Digest& job_id, std::uint64_t round, UnixMs now_ms);
 
 }  // namespace gym::registry

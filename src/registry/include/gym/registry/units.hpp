@@ -36,6 +36,9 @@ struct Unit : records::UnitSummary {
     std::optional<std::uint32_t> leaf_index;  ///< in the epoch's commitment tree
     bool included = false;                    ///< its delta went into a base state,
     bool included_late = false;               ///< the one after the next
+
+    /// The round whose epoch, block and beacon are the unit's.
+    [[nodiscard]] std::uint64_t epoch_round() const { return key.round + (status.late ? 1 : 0); }
 };
 
 struct NewUnit {
@@ -71,6 +74,9 @@ struct UnitFilter {
     std::optional<Address> worker;
     std::optional<Address> verifier;  ///< of the current draw
     std::optional<std::uint64_t> epoch;
+    /// The round whose epoch and beacon are the unit's: its own, or of late ones the next.
+    std::optional<std::uint64_t> epoch_round;
+    std::optional<bool> late;
     std::optional<protocol::UnitKind> kind;
     std::vector<protocol::UnitState> states;  ///< empty: all
     std::uint32_t limit = 1000;               ///< at most kUnitsListMax

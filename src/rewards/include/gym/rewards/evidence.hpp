@@ -40,24 +40,33 @@ struct CommittedUnit {
     protocol::UnitCommitment commitment;
     std::uint32_t sampling_rate_ppm = 0;
     bool is_drawn = false;  ///< by the beacon, at that rate
+    Digest beacon;          ///< its round's, or of a late unit the next round's
 };
 
 struct CommittedRound {
     protocol::RoundRecord record;
     Digest beacon;
     std::map<Digest, CommittedUnit> units;  ///< by unit id; the aggregate among them
+    /// Those under the round's root that name the record before: of late units of that round.
+    std::vector<protocol::SignedCommitment> late;
 };
 
 /// Rebuilds a round: the record has the hash on chain and is of this job and round; the leaves are
-/// as many as on chain and give its root; each commitment is to a train unit of the record, one a
-/// slot, with the counts that the record fixes, signed by the slot's worker; the aggregate, if
-/// there is one, names the record and has a valid signature; the beacon's block is later than the
-/// root's.
+/// as many as on chain and give its root; each commitment that does not name the record before is
+/// to a train unit of the record, one a slot, with the counts that the record fixes, signed by the
+/// slot's worker; the aggregate, if there is one, names the record and has a valid signature; the
+/// beacon's block is later than the root's.
 /// @errors kMismatch, a sentence that names the first thing that does not hold.
 [[nodiscard]] Result<CommittedRound> rebuild_round(const crypto::Eip712Domain& domain,
                                                    const Digest& job_id, std::uint64_t round,
                                                    const RoundOnChain& chain,
                                                    const PublishedRound& published);
+
+/// Adds the late units of a round, whose commitments are under the root of `next`, the round after
+/// it. @errors kMismatch as above: the round takes no late commitments, a unit has one already, or
+/// what is asked of every commitment to a train unit does not hold.
+[[nodiscard]] Status add_late_units(const crypto::Eip712Domain& domain, const CommittedRound& next,
+                                    CommittedRound& round);
 
 struct UptimeCount {
     std::uint64_t answered = 0;  ///< each with the node's own signature over this very challenge

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "gym/common/bytes.hpp"
+#include "gym/common/function_ref.hpp"
 #include "gym/common/result.hpp"
 #include "gym/mirror/fetcher.hpp"
 #include "gym/rpc/coordinator.hpp"
@@ -42,6 +44,11 @@ class BlobCache {
     /// those of the connection.
     Result<blob::VerifiedBlob> fetch(const Digest& root, const Progress& progress = {});
     [[nodiscard]] vault::SealedStore& store() { return store_; }
+    /// Removes blobs that nobody fetched or stored for `idle`, but for those that are needed all
+    /// the same, and what has arrived of downloads that nobody continued for so long.
+    /// @return the bytes of the blobs. @errors kIo.
+    Result<std::uint64_t> remove_idle(std::chrono::milliseconds idle,
+                                      FunctionRef<bool(const Digest&)> needs);
     /// The folder of open(): for what is kept about its blobs.
     [[nodiscard]] std::filesystem::path directory() const { return partial_.parent_path(); }
 

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "gym/blob/blob_folder.hpp"
 #include "gym/blob/directory_store.hpp"
 #include "gym/vault/store_key.hpp"
 
@@ -28,6 +29,10 @@ class SealedStore final : public blob::BlobStore {
         const Digest& root) const override;
     [[nodiscard]] Result<bool> has(const Digest& root) const override;
     Status remove(const Digest& root) override;
+    Result<bool> hold(const Digest& root) override;
+    [[nodiscard]] Result<std::vector<blob::StoredBlob>> list_idle(
+        std::uint8_t first, std::chrono::milliseconds idle) override;
+    Result<bool> erase(const blob::StoredBlob& blob) override;
     /// A link to the file of a reader that open_sealed() made with this store's key, on the same
     /// file system; other readers' bytes are sealed piece by piece.
     Status adopt(const Digest& root, const blob::BlobReader& reader) override;
@@ -44,11 +49,13 @@ class SealedStore final : public blob::BlobStore {
     [[nodiscard]] Result<Bytes> read(const Digest& root) const override;
 
   private:
-    SealedStore(blob::DirectoryStore plain, std::shared_ptr<const StoreKey> key)
-        : plain_(std::move(plain)), key_(std::move(key)) {}
+    SealedStore(blob::BlobFolder folder, blob::DirectoryStore plain,
+                std::shared_ptr<const StoreKey> key)
+        : folder_(std::move(folder)), plain_(std::move(plain)), key_(std::move(key)) {}
     [[nodiscard]] Result<std::filesystem::path> place_for(const Digest& root) const;
     Status put_in_place(const Digest& root, const std::filesystem::path& file);
 
+    blob::BlobFolder folder_;
     blob::DirectoryStore plain_;
     std::shared_ptr<const StoreKey> key_;  ///< shared by copies of the store
 };

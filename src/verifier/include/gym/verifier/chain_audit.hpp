@@ -29,12 +29,13 @@ struct EpochOnChain {
                                                   const records::VerifyTask& task,
                                                   std::uint32_t beacon_delay_blocks);
 
-/// Recomputes the draw of every train unit of the record's round and compares it with what the
-/// coordinator does. @return one sentence for each unit that it passed over, or took without a
-/// draw.
+/// Recomputes the draw of every train unit of the round's epoch and compares it with what the
+/// coordinator does: of those of the record that are not late and, if there are more commitments
+/// under the root, of the late ones of the round before. @param epoch of the record's round.
+/// @return one sentence for each unit that it passed over, or took without a draw.
 [[nodiscard]] Result<std::vector<std::string>> audit_sample(rpc::Coordinator& coordinator,
                                                             const protocol::RoundRecord& record,
-                                                            const Digest& beacon);
+                                                            const EpochOnChain& epoch);
 
 /// The Euclidean norm of a unit's delta.
 using DeltaNorm = std::function<Result<double>(const protocol::IncludedDelta& delta)>;

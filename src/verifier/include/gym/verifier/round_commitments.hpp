@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,11 +22,20 @@ struct RoundCommitments {
         std::optional<protocol::SignedCommitment> commitment;  ///< under the epoch's root
     };
     std::map<std::uint32_t, Unit> units;  ///< by slot
+    /// Units of the round before, if late ones may be under this root: those that are have their
+    /// commitments.
+    std::map<std::uint32_t, Unit> late;
     /// All that is under the epoch's root, in the tree's order; empty unless all of it was shown.
     std::vector<protocol::SignedCommitment> epoch;
 };
 
-/// Asks for every slot of the record. A receipt that proves nothing is as good as none.
+/// The record of the round before, which this one names; absent in round 1, and where the
+/// coordinator shows none or another. @errors as rpc::Coordinator.
+[[nodiscard]] Result<std::optional<protocol::RoundRecord>> record_before(
+    rpc::Coordinator& coordinator, const protocol::RoundRecord& record);
+
+/// Asks for every slot of the record and, if more is under the root, of the round before. A receipt
+/// that proves nothing is as good as none.
 /// @param epoch of the record's round, from the chain. @errors as rpc::Coordinator.
 [[nodiscard]] Result<RoundCommitments> round_commitments(rpc::Coordinator& coordinator,
                                                          const protocol::RoundRecord& record,

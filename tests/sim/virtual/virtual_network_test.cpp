@@ -1,0 +1,120 @@
+// The real coordinator in virtual time. Longer histories: bench_network_simulation.
+#include "virtual_network.hpp"
+
+#include <gtest/gtest.h>
+
+#include <iostream>
+#include <random>
+#include <string>
+
+#include "random_seed.hpp"
+
+namespace gym::sim {
+namespace {
+
+/// Two hours of few nodes with units of five minutes.
+Settings two_hours() {
+    Settings out;
+    out.seed = 7;
+    out.hours = 2;
+    out.workers = 10;
+    out.verifiers = 3;
+    out.parameters = 100'000'000;
+    out.unit_seconds = 300;
+    out.dataset_bytes = 100'000'000;
+    out.units_before = 100;
+    return out;
+}
+
+Figures play(const Settings& settings) {
+    Figures out = VirtualNetwork(settings).run();
+    EXPECT_TRUE(out.errors.empty()) << out.errors.front();
+    std::cout << "efficiency " << out.efficiency << ", utilisation " << out.utilisation
+              << ", in progress " << out.round_in_progress << ", open " << out.round_open
+              << ", rounds " << out.rounds << " of " << out.round_s << " s, open " << out.open_s
+              << " s\n";
+    return out;
+}
+
+TEST(VirtualNetwork, WorkersComputeNearlyAlways) {
+    const Figures figures = play(two_hours());
+    EXPECT_GE(figures.utilisation, 0.93);
+    EXPECT_LE(figures.utilisation, 300 / (300 + 4.6)) << "more than transfers leave";
+    EXPECT_GE(figures.round_in_progress, 0.992);
+    EXPECT_GE(figures.rounds, 20U);
+    EXPECT_EQ(figures.units_expired, 0U);
+    // 0.5162 bytes a parameter each way, and once four and the dataset.
+    EXPECT_NEAR(figures.sent_bytes, 51.62e6, 1e4);
+    EXPECT_LE(figures.received_bytes, 52e6 + 500e6 / 20);
+}
+
+/// FP32 both ways, and every round waits for all workers and their verification.
+TEST(VirtualNetwork, WithoutItsMeansItWaits) {
+    Settings settings = two_hours();
+    settings.codec = Codec::plain();
+    settings.elastic = {};
+    const Figures figures = play(settings);
+    EXPECT_LE(figures.utilisation, 0.75);
+    EXPECT_EQ(figures.units_late, 0U);
+}
+
+TEST(VirtualNetwork, SurvivesNodesThatComeAndGo) {
+    Settings settings = two_hours();
+    settings.leaving_per_hour = 0.3;
+    settings.line_spread = 0.2;
+    settings.speed_spread = 0.05;
+    const Figures figures = play(settings);
+    EXPECT_GT(figures.nodes_left, 3U);
+    EXPECT_GT(figures.nodes_joined, 16U);
+    EXPECT_GE(figures.efficiency, 0.70);  // 0.55 where a quorum counts those that signed off
+    EXPECT_GE(figures.round_in_progress, 0.992);
+}
+
+/// All of a history follows from its settings: databases, keys and schedules included.
+TEST(VirtualNetwork, TheSameSeedGivesTheSameHistory) {
+    Settings settings = two_hours();
+    settings.hours = 0.5;
+    settings.leaving_per_hour = 1;
+    settings.speed_spread = 0.2;
+    const Figures first = play(settings);
+    EXPECT_EQ(first, play(settings));
+    ++settings.seed;
+    EXPECT_NE(first, play(settings));
+}
+
+/// Whatever nodes do, rounds follow each other, and nothing goes into the model twice or unpaid.
+TEST(VirtualNetwork, AnyHistoryIsSound) {
+    std::mt19937_64 dice(testing::random_seed());
+    const auto below = [&](std::uint64_t end) { return dice() % end; };
+    for (std::uint64_t i = 0; i < testing::test_scale(); ++i) {
+        Settings settings = two_hours();
+        settings.seed = dice();
+        settings.hours = 1;
+        settings.workers = 3 + static_cast<std::uint32_t>(below(12));
+        settings.verifiers = 1 + static_cast<std::uint32_t>(below(4));
+        settings.units_before = below(2) * 20;
+        settings.leaving_per_hour = static_cast<double>(below(4)) * 0.3;
+        settings.speed_spread = static_cast<double>(below(3)) * 0.3;
+        settings.line_spread = static_cast<double>(below(3)) * 0.3;
+        settings.operator_flops = settings.worker_flops();
+        settings.audit_ppm = static_cast<std::uint32_t>(below(2)) * 20'000;
+        settings.elastic = {500'000 + static_cast<std::uint32_t>(below(500'001)), below(2) == 0,
+                            below(2) == 0};
+        if (below(2) == 0) settings.codec = Codec::plain();
+        SCOPED_TRACE("history " + std::to_string(i) + " of seed " + std::to_string(settings.seed));
+        const Figures figures = play(settings);
+        EXPECT_GE(figures.efficiency, 0);  // one verifier, and all are drawn: no round may end
+        EXPECT_LE(figures.efficiency, 1);
+        EXPECT_LE(figures.utilisation, 1);
+        EXPECT_LE(figures.units_included + figures.units_expired + figures.units_unpaid,
+                  figures.units);
+        EXPECT_LE(figures.units_late, figures.units_included);
+        if (!settings.elastic.hold_drawn) {
+            EXPECT_EQ(figures.units_late, 0U);
+        }
+        if (HasFailure()) break;
+    }
+}
+
+}  // namespace
+}  // namespace gym::sim
