@@ -104,6 +104,16 @@ Result<std::optional<Address>> tokenizer_owner(Queries& queries, const registry:
     return std::optional<Address>();
 }
 
+/// Where a public model's blobs are, too. Mirrors have no others.
+Result<json::array> mirrors_of(Queries& queries, const registry::Job& job) {
+    json::array out;
+    if (job.access.visibility != registry::Visibility::kPublic) return out;
+    GYM_TRY(const auto mirrors, queries.mirrors());
+    for (const std::string& mirror : mirrors)
+        out.emplace_back(mirror);
+    return out;
+}
+
 Result<Response> get_model(RouteContext& context, const Call& call) {
     GYM_TRY(const Version version, version_of(context, call));
     Queries& queries = context.with.queries;
@@ -119,6 +129,7 @@ Result<Response> get_model(RouteContext& context, const Call& call) {
         {"licence", dataset.licence}, {"vocabulary", dataset.vocabulary},
         {"tokenizer", nullptr},       {"tokenizer_owner", nullptr}};
     if (dataset.tokenizer) data["tokenizer"] = dataset.tokenizer->hex();
+    GYM_TRY(const json::array mirrors, mirrors_of(queries, job));
     GYM_TRY(const auto gave, tokenizer_owner(queries, dataset));
     if (gave) data["tokenizer_owner"] = gave->hex();
     return json_response(
@@ -133,7 +144,8 @@ Result<Response> get_model(RouteContext& context, const Call& call) {
                                        program->size())},
                  {"state", blob_json(version.state.root, version.state.blob, state->size())},
                  {"datasets", json::array{data}},
-                 {"losses", losses_json(version)}}));
+                 {"losses", losses_json(version)},
+                 {"mirrors", mirrors}}));
 }
 
 std::string file_name(const Version& version, const char* what) {

@@ -123,7 +123,10 @@ void model_schemas(json::object& out) {
                            {"program", "ModelBlob"},
                            {"state", "ModelBlob", "the parameters after the round"},
                            {"datasets", "ModelData[]", "that it is trained on"},
-                           {"losses", "ModelLoss[]", "of the rounds up to this one"}});
+                           {"losses", "ModelLoss[]", "of the rounds up to this one"},
+                           {"mirrors", "text[]",
+                            "that serve the blobs of public models (docs/NETWORK.md); empty for "
+                            "others"}});
     out["ModelOffer"] =
         schema({{"state", "hash~", "root of an uploaded base state"},
                 {"program", "hash~", "blob root of the uploaded train program"},

@@ -55,9 +55,12 @@ Result<coordinator::Compute::RoundRoots> FakeCompute::round_roots(ByteView progr
 namespace {
 
 struct FakeDelta final : coordinator::Compute::Delta {
-    explicit FakeDelta(const blob::VerifiedBlob& of) : blob(of) {}
-    [[nodiscard]] double norm() const override { return 1.0; }
+    FakeDelta(const blob::VerifiedBlob& of, double norm) : blob(of), norm_(norm) {}
+    [[nodiscard]] double norm() const override { return norm_; }
     const blob::VerifiedBlob blob;
+
+  private:
+    const double norm_;
 };
 
 }  // namespace
@@ -65,7 +68,9 @@ struct FakeDelta final : coordinator::Compute::Delta {
 Result<coordinator::Compute::DeltaPtr> FakeCompute::check_delta(ByteView,
                                                                 const blob::VerifiedBlob& delta) {
     if (delta.bytes().size() != 32) return fail(ErrorCode::kMalformed, "delta: not 32 bytes");
-    return DeltaPtr(std::make_shared<const FakeDelta>(delta));
+    const auto norm = norms.find(delta.root());
+    return DeltaPtr(
+        std::make_shared<const FakeDelta>(delta, norm == norms.end() ? 1 : norm->second));
 }
 
 Result<coordinator::Compute::Aggregated> FakeCompute::aggregate(ByteView program, ByteView base,

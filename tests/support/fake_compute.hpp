@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <initializer_list>
+#include <map>
 #include <string_view>
 
 #include "gym/coordinator/compute.hpp"
@@ -47,6 +48,7 @@ class FakeCompute final : public coordinator::Compute {
     /// The honest result of a slot.
     static Trained train(const protocol::RoundRecord& record, std::uint32_t slot);
 
+    std::map<Digest, double> norms;  ///< by a delta's root; of others 1
     bool aggregate_fails = false;
     bool updates = false;    ///< aggregates publish one
     bool runs_fail = false;  ///< for a while

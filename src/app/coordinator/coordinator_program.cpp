@@ -30,6 +30,7 @@
 #include "gym/coordinator/task_watch.hpp"
 #include "gym/crypto/keystore.hpp"
 #include "gym/http_server/server.hpp"
+#include "gym/registry/mirrors.hpp"
 #include "gym/vault/sealed_store.hpp"
 #include "mirror_watch.hpp"
 #include "service_main.hpp"
@@ -268,7 +269,14 @@ Status serve(const std::string& config_path, const CoordinatorFile& file,
     challenges.start();
     const coordinator::TaskWatch watch(
         core, file.database, [&](std::span<const Address> nodes) { server->wake(nodes); });
+    const auto publish = [&](const std::vector<std::string>& mirrors) {
+        return database->transact(
+            [&](db::Transaction& tx) { return registry::publish_mirrors(tx, mirrors); });
+    };
+    GYM_CHECK(publish(file.mirrors));
     const MirrorWatch mirrors(config_path, file.mirrors, [&](std::vector<std::string> now) {
+        if (const Status told = publish(now); !told.ok())
+            spdlog::warn("gym-api is not told of the mirrors: {}", told.error().message);
         collector.set_mirrors(now);
         service.set_mirrors(std::move(now));
     });

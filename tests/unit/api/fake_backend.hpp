@@ -326,6 +326,8 @@ class FakeBackend final : public Queries, public Submissions, public Keys, publi
     }
     registry::Page last_page;
     std::pair<UnixMs, UnixMs> last_span;
+    Result<std::vector<std::string>> mirrors() override { return mirrors_named; }
+    std::vector<std::string> mirrors_named;
     Result<NetworkTerms> terms() override {
         return NetworkTerms{{20'000, 500'000}, protocol::CostRates{2'500'000, 20'000}};
     }
