@@ -47,6 +47,7 @@ TEST_F(PrivateBlobs, NoDiskShowsTheText) {
         std::size_t files = 0;
         for (const auto& entry : std::filesystem::recursive_directory_iterator(place)) {
             if (!entry.is_regular_file()) continue;
+            if (entry.path().filename() == ".lock" && entry.file_size() == 0) continue;
             ++files;
             EXPECT_EQ(entry.path().extension(), ".sealed") << entry.path();
             const Bytes stored = read_file(entry.path()).value();
