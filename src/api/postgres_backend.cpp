@@ -124,8 +124,8 @@ Result<std::unique_ptr<const blob::BlobReader>> PostgresBackend::open_blob(const
     auto reader = blobs_.open_reader(root);
     if (reader.ok() || reader.error().code != ErrorCode::kNotFound) return reader;
     GYM_TRY(const auto why, calls::read(database_, options_, [&](db::Transaction& tx) {
-        return registry::why_pruned(tx, root);
-    }));
+                return registry::why_pruned(tx, root);
+            }));
     if (why) return fail(ErrorCode::kNotFound, *why);
     return reader;
 }
