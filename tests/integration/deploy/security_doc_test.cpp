@@ -28,18 +28,18 @@ void collect(const std::string& text, const std::regex& form, std::set<std::stri
 /// "Suite.test" of every GoogleTest and forge test of the repository.
 std::set<std::string> all_tests(const fs::path& root) {
     static const std::regex google(R"(TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\))");
-    static const std::regex contract(R"(contract (\w+) is)");
-    static const std::regex function(R"(function ((?:test|invariant)_\w+)\()");
+    static const std::regex solidity(R"(contract (\w+) is|function ((?:test|invariant)_\w+)\()");
     std::set<std::string> names;
     for (const auto& entry : fs::recursive_directory_iterator(root / "tests"))
         if (entry.path().extension() == ".cpp") collect(text_of(entry.path()), google, names);
     for (const auto& entry : fs::directory_iterator(root / "contracts" / "test")) {
         if (entry.path().extension() != ".sol") continue;
         const std::string text = text_of(entry.path());
-        std::smatch name;
-        if (!std::regex_search(text, name, contract)) continue;
-        for (std::sregex_iterator i(text.begin(), text.end(), function), end; i != end; ++i)
-            names.insert(name[1].str() + "." + (*i)[1].str());
+        std::string contract;
+        for (std::sregex_iterator i(text.begin(), text.end(), solidity), end; i != end; ++i) {
+            if ((*i)[1].matched) contract = (*i)[1].str();
+            if ((*i)[2].matched) names.insert(contract + "." + (*i)[2].str());
+        }
     }
     return names;
 }
