@@ -106,6 +106,7 @@ constexpr const char* kKnownErrors[] = {
     "NoEther(address owner)",
     "TooMuchData(uint256 length)",
     // its rules
+    "TakesNoLate()",
     "WrongStage(uint8 stage)",
     "WrongFrame()",
     "ZeroDigest()",
