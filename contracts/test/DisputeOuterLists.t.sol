@@ -52,7 +52,7 @@ contract DisputeOuterListsTest is OuterPlayer {
 
     // --- that were committed to ---
 
-    /// The challenger names the place of what it does not know itself; without a commitment to it there is no answer.
+    /// The challenger names the place of a leaf that it does not know; without a commitment to that leaf there is no answer.
     function test_aLeafThatNobodyCanOpen() public {
         bytes32[3] memory leaves = [keccak256("no delta"), _absent(), bytes32(0)];
         leaves[2] = sha256(abi.encodePacked(uint8(1), _deltas[0], _deltas[1]));
@@ -72,7 +72,7 @@ contract DisputeOuterListsTest is OuterPlayer {
         }
     }
 
-    /// The tree of a long list is gone down as others are: who has another one finds the first leaf that differs.
+    /// The game descends the tree of a long list as it does others: a challenger with another list finds the first leaf that differs.
     function test_aLongListIsGoneDown() public {
         bytes32[] memory list = new bytes32[](200);
         bytes memory slots;

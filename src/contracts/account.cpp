@@ -78,23 +78,15 @@ Result<chain::Outcome> Account::execute(const ContractCall& call, std::string id
     GYM_CHECK(check_gas_money(call));
     // No time or block tells two calls apart: both may be made within one.
     if (id.empty()) id = call.label + "/" + to_hex(crypto::random_digest().view());
-    GYM_TRY(const chain::Intent settled, settle(call, id));
-    if (settled.state == chain::IntentState::kDone) return *settled.outcome;
-    return fail(ErrorCode::kConflict, "'" + settled.request.label + "' was " +
-                                          std::string(to_string(settled.state)) + ": " +
-                                          settled.outcome->reason);
-}
-
-/// The call's last intent.
-Result<chain::Intent> Account::settle(const ContractCall& call, const std::string& id) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms_);
     for (;;) {
         GYM_TRY(const chain::Intent intent, manager_->submit_idempotent(call.intent(id)));
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
             deadline - std::chrono::steady_clock::now());
         const auto wait_ms = static_cast<std::uint32_t>(std::max<std::int64_t>(left.count(), 0));
-        GYM_TRY(chain::Intent settled, manager_->wait(intent.request.id, wait_ms, on_sent_));
-        if (settled.state != chain::IntentState::kSuperseded) return settled;
+        GYM_TRY(const chain::Intent settled, manager_->wait(intent.request.id, wait_ms, on_sent_));
+        if (settled.state == chain::IntentState::kSuperseded) continue;
+        return manager_->execute(settled.request, wait_ms);  // its outcome, or its error
     }
 }
 

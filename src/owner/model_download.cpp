@@ -66,24 +66,21 @@ class Download {
 
   private:
     Status fetch(client::ModelPart part, const client::ModelBlob& blob) {
-        GYM_CHECK(ask_mirrors(part, blob));
         client::DownloadOptions options;
         options.interrupted = calls_.interrupted;
         if (part == client::ModelPart::kState) options.progress = calls_.progress;
+        GYM_CHECK(ask_mirrors(blob, options));
         return client::download(api_, {source_.job, source_.round, part, blob, source_.named},
                                 parts_.part(blob.blob), options);
     }
-    /// What mirrors give need not come from gym-api, which then only has to be right about its
-    /// root.
-    Status ask_mirrors(client::ModelPart part, const client::ModelBlob& blob) {
+    /// What mirrors give lies where gym-api's download would: that only checks it again.
+    Status ask_mirrors(const client::ModelBlob& blob, const client::DownloadOptions& options) {
         if (source_.mirrors.empty()) return {};
-        mirror::FetchOptions options;
-        options.blob_bytes_max = std::max(options.blob_bytes_max, blob.bytes);
-        auto mirrors = mirror::Fetcher::create(source_.mirrors, options);
-        MirrorCalls calls{{}, calls_.interrupted};
-        if (part == client::ModelPart::kState) calls.progress = calls_.progress;
+        mirror::FetchOptions fetch;
+        fetch.blob_bytes_max = std::max(fetch.blob_bytes_max, blob.bytes);
+        const auto mirrors = mirror::Fetcher::create(source_.mirrors, fetch);
         const Status got =
-            mirrors.ok() ? download_from_mirrors(**mirrors, blob, parts_.part(blob.blob), calls)
+            mirrors.ok() ? download_from_mirrors(**mirrors, blob, parts_.part(blob.blob), options)
                          : Status(mirrors.error());
         if (got.ok()) return {};
         const ErrorCode code = got.error().code;

@@ -78,8 +78,8 @@ struct Hurried {
     [[nodiscard]] std::size_t count() const { return slow.size() + gone.size(); }
 };
 
-/// Workers that signed off before they committed. Who is away without a word may have a line that
-/// is down, or a coordinator that was.
+/// Workers that signed off before they committed. A worker that is silent may have lost its line
+/// or its coordinator for a while.
 Result<std::set<Address>> gone_workers(db::Transaction& tx, std::span<const registry::Unit> units) {
     std::vector<Address> awaited;
     for (const registry::Unit& unit : units)

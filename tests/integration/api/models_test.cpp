@@ -471,7 +471,7 @@ TEST_F(ModelsTest, WeightsThatTheNetworkTrainedKeepTheirLicencesWhenTheyAreUploa
     EXPECT_TRUE(named.ok()) << named.error().message;
 }
 
-/// Whoever asks for weights that the network no longer keeps is told which it has.
+/// A request for weights that the network no longer keeps is answered with the rounds that it has.
 TEST_F(ModelsTest, PrunedWeightsAreRefusedWithTheRoundsThatAreKept) {
     const auto job = backend_->submit_job(sealed({owner_, "first", job_spec(dataset_, "100")}));
     ASSERT_TRUE(job.ok()) << job.error().message;

@@ -37,7 +37,7 @@ TEST(DeltaNorms, OneWorkersDeltaFarAboveTheOthersStaysOutAndItsUnitIsPaid) {
     for (const protocol::IncludedDelta& delta : rounds[1].record.included)
         EXPECT_NE(delta.unit, works[1].assignment.unit_id());
     EXPECT_TRUE(protocol::is_accepted(world.unit(works[1].assignment.unit_id()).status.state));
-    // A verifier of the aggregate is told by which rule.
+    // The job keeps its factor, which the tasks of verifiers name.
     EXPECT_EQ(terms.delta_norm_factor, world.job(job).terms.delta_norm_factor);
 }
 

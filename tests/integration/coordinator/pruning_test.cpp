@@ -119,7 +119,7 @@ TEST_F(PruningTest, TheNewestRoundsOfARunningJobStayWhole) {
     EXPECT_FALSE(has(world, round(job, 4).momentum.blob));
     EXPECT_EQ(kept_rounds(world, job), (Rounds{0, 4, 5, 6}));
     train_round();
-    EXPECT_EQ(world.job(job).rounds_done, 7U) << "the job goes on";
+    EXPECT_EQ(world.job(job).rounds_done, 7U) << "the job continues";
 }
 
 TEST_F(PruningTest, AStateThatAnotherJobBeginsFromStays) {

@@ -129,6 +129,26 @@ TEST_F(AggregateTest, AnAcceptedDeltaThatIsLeftOutIsTold) {
     EXPECT_TRUE(claims_->list().empty()) << "no rule on chain decides this";
 }
 
+/// A factor of 1: exactly the deltas up to the median of those that go in.
+TEST_F(AggregateTest, ADeltaFarAboveTheMedianMustBeLeftOutAndNoOther) {
+    task_.delta_norm_factor = 1;
+    include({0, 1, 2});
+    verify_anew();
+    EXPECT_EQ(contradictions("whose norm is far above the median of the round's"), 1);
+    int right = 0;
+    for (const std::vector<std::uint32_t>& two :
+         {std::vector<std::uint32_t>{0, 1}, {0, 2}, {1, 2}}) {
+        include(two);
+        events_.clear();
+        verify_anew();
+        // That each is signed anew is told, too.
+        const int wrong = contradictions("is accepted, and the aggregate is without its delta") +
+                          contradictions("whose norm is far above");
+        right += wrong == 0 ? 1 : 0;
+    }
+    EXPECT_EQ(right, 1) << "only the largest of three different norms may be left out";
+}
+
 /// Nor can the aggregate be kept from being verified by what is not in it.
 TEST_F(AggregateTest, ADeltaThatIsLeftOutAndNotShownIsTold) {
     include({0, 1});

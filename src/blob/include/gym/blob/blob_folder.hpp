@@ -14,9 +14,9 @@
 namespace gym::blob {
 
 /// The folder of a store of files: DIR/ab/cd/NAME, where NAME is the root in hexadecimal, perhaps
-/// with a suffix. The date of a file says when its blob was last put or held. Who dates a file
-/// holds the lock DIR/.lock (flock(2)) together with others, who erases one holds it alone: so a
-/// file is never erased whose date somebody renews at that moment. Several processes may share a
+/// with a suffix. The date of a file says when its blob was last put or held. The lock
+/// DIR/.lock (flock(2)) is shared by all that date files and exclusive for one that erases them, so
+/// that a file whose date is being renewed is never erased. Several processes may share a
 /// folder. Thread-safe.
 class BlobFolder {
   public:

@@ -64,7 +64,6 @@ class Account {
                                                const Amount& amount, std::string id = {});
 
   private:
-    [[nodiscard]] Result<chain::Intent> settle(const ContractCall& call, const std::string& id);
     /// This account's signature that lets `spender` take `amount` for a while.
     struct Permit {
         crypto::Signature signature;

@@ -23,7 +23,7 @@ class InputLoader {
     /// The jobs whose base states stay for two rounds (KeptBases).
     enum class Keep {
         kJobsWithUpdates,  ///< the next one is made of them
-        kAllJobs,          ///< for whoever cannot tell which unit of a round is its last
+        kAllJobs,          ///< for nodes that cannot tell which unit of a round is their last
     };
     /// `cache` must outlive the loader.
     explicit InputLoader(rpc::BlobCache& cache, Keep keep = Keep::kJobsWithUpdates)
