@@ -79,7 +79,7 @@ class Download {
         mirror::FetchOptions fetch;
         fetch.blob_bytes_max = std::max(fetch.blob_bytes_max, blob.bytes);
         const auto mirrors = mirror::Fetcher::create(source_.mirrors, fetch);
-        const Status got =
+        Status got =
             mirrors.ok() ? download_from_mirrors(**mirrors, blob, parts_.part(blob.blob), options)
                          : Status(mirrors.error());
         if (got.ok()) return {};
