@@ -309,9 +309,7 @@ TEST_F(UploadPrograms, TheSecondMirrorFetchesItFromTheFirstWhichMayDieThen) {
     const std::size_t first = has(0, root_of(work)) ? 0 : 1;
     EXPECT_TRUE(has(first, root_of(work)));
     EXPECT_FALSE(has(1 - first, root_of(work)));
-    const auto copied = [&] {
-        return metric_of(url_of(1 - first), "gym_mirror_peer_bytes_total");
-    };
+    const auto copied = [&] { return metric_of(url_of(1 - first), "gym_mirror_peer_bytes_total"); };
     const std::uint64_t before = copied();
     start_rounds();
     EXPECT_TRUE(eventually([&] { return mirrors_of(root_of(work)) == 2; }))
