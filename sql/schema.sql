@@ -2567,7 +2567,13 @@ CREATE TABLE registry.delta_place (
     attempts integer DEFAULT 0 NOT NULL,
     next_at_ms bigint NOT NULL,
     named_at_ms bigint NOT NULL,
+    copy_at_ms bigint,
+    copy_to text DEFAULT ''::text NOT NULL,
+    copy_until_ms bigint,
+    copies_failed integer DEFAULT 0 NOT NULL,
     CONSTRAINT delta_place_attempts_check CHECK ((attempts >= 0)),
+    CONSTRAINT delta_place_copies_failed_check CHECK ((copies_failed >= 0)),
+    CONSTRAINT delta_place_copy_to_check CHECK ((octet_length(copy_to) <= 512)),
     CONSTRAINT delta_place_mirrors_check CHECK (((octet_length(mirrors) >= 1) AND (octet_length(mirrors) <= 4096))),
     CONSTRAINT delta_place_state_check CHECK ((state = ANY (ARRAY['named'::text, 'wanted'::text, 'held'::text])))
 );
@@ -3427,6 +3433,10 @@ CREATE INDEX dataset_blob ON registry.dataset USING btree (blob);
 -- Name: dataset_owner; Type: INDEX; Schema: registry; Owner: -
 
 CREATE INDEX dataset_owner ON registry.dataset USING btree (owner, number);
+
+-- Name: delta_place_copy_due; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX delta_place_copy_due ON registry.delta_place USING btree (copy_at_ms) WHERE (copy_at_ms IS NOT NULL);
 
 -- Name: delta_place_due; Type: INDEX; Schema: registry; Owner: -
 

@@ -51,7 +51,11 @@ Status step_alone(const Context& context, const Digest& job_id, TickSummary& sum
 }  // namespace
 
 struct Coordinator::Impl {
-    explicit Impl(Context c) : context(std::move(c)) {}
+    explicit Impl(Context c) : context(std::move(c)) {
+        if (context.deps.background != nullptr) return;
+        own_background = make_background();
+        context.deps.background = own_background.get();
+    }
 
     Context context;
     /// Only saves work: an instance that starts anew prunes once more.
@@ -66,6 +70,8 @@ struct Coordinator::Impl {
     Status publish_rates();
     Status prune_challenges();
     Status leave_claims(TickSummary& summary);
+
+    std::unique_ptr<Background> own_background;  // last: what it runs uses the dependencies
 };
 
 /// Leaves to the player the claims that games on chain may be about.

@@ -179,7 +179,8 @@ Result<UploadLimit> GrpcService::check_upload(const Address& caller, const Diges
 
 Result<rpc::UploadPermit> GrpcService::permit_upload(const Address& caller, const Digest& root,
                                                      std::uint64_t size_bytes) {
-    rpc::UploadPermit permit{{}, mirrors()};
+    // One: another mirror is told to fetch it there (DeltaCopier).
+    rpc::UploadPermit permit{{}, mirrors(), 1};
     if (permit.mirrors.empty() || ticket_key_ == nullptr) return rpc::UploadPermit{};
     GYM_TRY(const UploadLimit limit, check_upload(caller, root, size_bytes));
     if (!limit.is_public) return rpc::UploadPermit{};

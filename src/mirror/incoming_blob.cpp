@@ -11,24 +11,34 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// The file and the room, until the blob is finished or given up.
+class Part {
+  public:
+    explicit Part(IncomingPart part) : part_(std::move(part)) {}
+    ~Part() {
+        std::error_code ignored;
+        fs::remove(part_.path, ignored);
+        part_.intake->end_receive(part_.size_bytes);
+    }
+    Part(const Part&) = delete;
+    Part& operator=(const Part&) = delete;
+
+    [[nodiscard]] std::uint64_t size_bytes() const { return part_.size_bytes; }
+    Status write(std::uint64_t offset, ByteView bytes) {
+        return write_at(part_.file.get(), part_.path, offset, bytes);
+    }
+    Status adopt(const blob::PieceList& list) {
+        return part_.intake->adopt(list, part_.path, part_.kept);
+    }
+
+  private:
+    const IncomingPart part_;
+};
+
 class Incoming final : public IncomingBlob {
   public:
-    Incoming(const Digest& root, std::uint64_t size_bytes, std::chrono::seconds kept, fs::path part,
-             Descriptor file, std::shared_ptr<BlobIntake> folder)
-        : root_(root),
-          size_bytes_(size_bytes),
-          kept_(kept),
-          part_(std::move(part)),
-          file_(std::move(file)),
-          folder_(std::move(folder)),
-          list_(size_bytes) {}
-    ~Incoming() override {
-        std::error_code ignored;
-        fs::remove(part_, ignored);
-        folder_->end_receive(size_bytes_);
-    }
-    Incoming(const Incoming&) = delete;
-    Incoming& operator=(const Incoming&) = delete;
+    Incoming(const Digest& root, IncomingPart part)
+        : root_(root), size_bytes_(part.size_bytes), part_(std::move(part)), list_(size_bytes_) {}
 
     Status write(ByteView bytes) override {
         if (bytes.size() > size_bytes_ - written_ - piece_.size())
@@ -43,7 +53,7 @@ class Incoming final : public IncomingBlob {
             bytes = bytes.subspan(part);
             if (piece_.size() < whole) continue;
             list_.add(piece_);
-            GYM_CHECK(write_at(file_.get(), part_, written_, piece_));
+            GYM_CHECK(part_.write(written_, piece_));
             written_ += piece_.size();
             piece_.clear();
         }
@@ -58,28 +68,39 @@ class Incoming final : public IncomingBlob {
         if (list.root() != root_)
             return fail(ErrorCode::kMismatch,
                         "the body hashes to " + list.root().hex() + ", not to " + root_.hex());
-        return folder_->adopt(list, part_, kept_);
+        return part_.adopt(list);
     }
 
   private:
     const Digest root_;
     const std::uint64_t size_bytes_;
-    const std::chrono::seconds kept_;
-    const fs::path part_;
-    const Descriptor file_;
-    const std::shared_ptr<BlobIntake> folder_;
+    Part part_;
     blob::PieceListBuilder list_;
     Bytes piece_;
     std::uint64_t written_ = 0;
 };
 
+class Pieces final : public IncomingPieces {
+  public:
+    explicit Pieces(IncomingPart part) : part_(std::move(part)) {}
+    bool has(std::uint64_t) override { return false; }
+    Status write(std::uint64_t index, ByteView bytes) override {
+        return part_.write(index * blob::kPieceBytes, bytes);
+    }
+    Status finish(const blob::PieceList& list) override { return part_.adopt(list); }
+
+  private:
+    Part part_;
+};
+
 }  // namespace
 
-std::unique_ptr<IncomingBlob> make_incoming(const Digest& root, std::uint64_t size_bytes,
-                                            std::chrono::seconds kept, fs::path part,
-                                            Descriptor file, std::shared_ptr<BlobIntake> intake) {
-    return std::make_unique<Incoming>(root, size_bytes, kept, std::move(part), std::move(file),
-                                      std::move(intake));
+std::unique_ptr<IncomingBlob> make_incoming(const Digest& root, IncomingPart part) {
+    return std::make_unique<Incoming>(root, std::move(part));
+}
+
+std::unique_ptr<IncomingPieces> make_incoming_pieces(IncomingPart part) {
+    return std::make_unique<Pieces>(std::move(part));
 }
 
 }  // namespace gym::mirror

@@ -22,9 +22,16 @@ class BlobIntake {
     virtual void end_receive(std::uint64_t bytes) = 0;
 };
 
-/// @param part path of the open `file`, which is removed unless the blob is finished.
-[[nodiscard]] std::unique_ptr<IncomingBlob> make_incoming(
-    const Digest& root, std::uint64_t size_bytes, std::chrono::seconds kept,
-    std::filesystem::path part, Descriptor file, std::shared_ptr<BlobIntake> intake);
+/// A file with a part of a blob, and the room that is reserved for it.
+struct IncomingPart {
+    std::uint64_t size_bytes = 0;  ///< of the whole blob
+    std::chrono::seconds kept{0};
+    std::filesystem::path path;  ///< of the open `file`, which is removed unless it is finished
+    Descriptor file;
+    std::shared_ptr<BlobIntake> intake;
+};
+
+[[nodiscard]] std::unique_ptr<IncomingBlob> make_incoming(const Digest& root, IncomingPart part);
+[[nodiscard]] std::unique_ptr<IncomingPieces> make_incoming_pieces(IncomingPart part);
 
 }  // namespace gym::mirror

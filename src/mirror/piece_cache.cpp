@@ -482,22 +482,35 @@ class FolderCache final : public PieceCache {
     Result<std::unique_ptr<IncomingBlob>> receive(const Digest& root, std::uint64_t size_bytes,
                                                   std::chrono::seconds kept,
                                                   std::uint64_t bytes_max) override {
-        GYM_CHECK(folder_->begin_receive(size_bytes, bytes_max));
-        const fs::path part = folder_->part_path(root);
-        std::error_code ignored;
-        fs::create_directories(part.parent_path(), ignored);
-        const int file = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-        if (file < 0) {
-            folder_->end_receive(size_bytes);
-            return fail(ErrorCode::kIo, part.string() + ": " + std::strerror(errno));
-        }
-        return make_incoming(root, size_bytes, kept, part, Descriptor(file), folder_);
+        GYM_TRY(IncomingPart part, begin(root, size_bytes, kept, bytes_max));
+        return make_incoming(root, std::move(part));
+    }
+    Result<std::unique_ptr<IncomingPieces>> receive_pieces(const Digest& root,
+                                                           std::uint64_t size_bytes,
+                                                           std::chrono::seconds kept,
+                                                           std::uint64_t bytes_max) override {
+        GYM_TRY(IncomingPart part, begin(root, size_bytes, kept, bytes_max));
+        return make_incoming_pieces(std::move(part));
     }
     [[nodiscard]] std::uint64_t bytes() const override { return folder_->bytes(); }
     [[nodiscard]] std::uint64_t blobs() const override { return folder_->blobs(); }
     [[nodiscard]] std::uint64_t evicted() const override { return folder_->evicted(); }
 
   private:
+    Result<IncomingPart> begin(const Digest& root, std::uint64_t size_bytes,
+                               std::chrono::seconds kept, std::uint64_t bytes_max) {
+        GYM_CHECK(folder_->begin_receive(size_bytes, bytes_max));
+        const fs::path path = folder_->part_path(root);
+        std::error_code ignored;
+        fs::create_directories(path.parent_path(), ignored);
+        Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+        if (file.get() < 0) {
+            folder_->end_receive(size_bytes);
+            return fail(ErrorCode::kIo, path.string() + ": " + std::strerror(errno));
+        }
+        return IncomingPart{size_bytes, kept, path, std::move(file), folder_};
+    }
+
     const std::shared_ptr<Folder> folder_;
 };
 

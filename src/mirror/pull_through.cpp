@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "copies.hpp"
 #include "gym/mirror/piece_cache.hpp"
 #include "gym/mirror/rate_limit.hpp"
 #include "recent_roots.hpp"
@@ -57,12 +58,13 @@ class Turns {
 class Puller final : public PullThrough {
   public:
     Puller(const PullOptions& options, std::unique_ptr<PieceCache> cache,
-           std::unique_ptr<Upstream> upstream, std::stop_token stop)
+           std::unique_ptr<Upstream> upstream, std::unique_ptr<Copies> copies, std::stop_token stop)
         : stop_(std::move(stop)),
           uploads_bytes_max_(options.uploads_bytes_max),
           uploads_kept_(options.uploads_kept),
           cache_(std::move(cache)),
           upstream_(std::move(upstream)),
+          copies_(std::move(copies)),
           absent_(options.absent_ms),
           lookups_(options.lookups_per_s, options.lookups_per_s * kBurstSeconds),
           peers_(options.lookups_per_s_of_peer, options.lookups_per_s_of_peer * kBurstSeconds),
@@ -86,13 +88,20 @@ class Puller final : public PullThrough {
                                                   std::uint64_t size_bytes) override {
         return cache_->receive(root, size_bytes, uploads_kept_, uploads_bytes_max_);
     }
+    Result<CopyState> copy(const Digest& root, std::uint64_t size_bytes,
+                           const std::string& source) override {
+        GYM_TRY(const bool known, has(root));
+        if (known) return CopyState::kHere;
+        return copies_->order(root, size_bytes, source);
+    }
 
     /// Fills `out` from piece `index`; `kept` has a piece that the disk had no room for.
     Status read(CachedBlob& blob, Asker::Reach reach, std::uint64_t index, std::uint64_t offset,
                 std::span<std::uint8_t> out, std::pair<std::uint64_t, Bytes>& kept);
 
     [[nodiscard]] PullCounters counters() const override {
-        return {hits_, fetched_, origin_bytes_, peer_bytes_, asked_, refused_, not_kept_};
+        return {hits_,  fetched_, origin_bytes_, peer_bytes_ + copies_->bytes(),
+                asked_, refused_, not_kept_};
     }
     [[nodiscard]] std::vector<SourceReport> origins() const override {
         return upstream_->sources();
@@ -115,6 +124,7 @@ class Puller final : public PullThrough {
     const std::chrono::seconds uploads_kept_;
     const std::unique_ptr<PieceCache> cache_;
     const std::unique_ptr<Upstream> upstream_;
+    const std::unique_ptr<Copies> copies_;
     RecentRoots absent_;  ///< that no origin has
     std::mutex mutex_;    // of the buckets and the warnings
     TokenBucket lookups_;
@@ -281,8 +291,9 @@ Result<std::unique_ptr<PullThrough>> PullThrough::open(const PullOptions& option
                                                        std::stop_token stop) {
     GYM_TRY(auto upstream, Upstream::create(options));
     GYM_TRY(auto cache, PieceCache::open(options.folder, options.bytes_max));
-    return std::unique_ptr<PullThrough>(
-        std::make_unique<Puller>(options, std::move(cache), std::move(upstream), std::move(stop)));
+    GYM_TRY(auto copies, Copies::create(options, *cache, stop));
+    return std::unique_ptr<PullThrough>(std::make_unique<Puller>(
+        options, std::move(cache), std::move(upstream), std::move(copies), std::move(stop)));
 }
 
 std::string PullThrough::metrics() const {

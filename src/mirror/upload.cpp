@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "gym/http/connection.hpp"
+#include "put_target.hpp"
 
 namespace gym::mirror {
 namespace {
@@ -12,43 +13,27 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::uint32_t kSilenceMs = 20'000;
-constexpr std::uint32_t kTimeoutMs = 60'000;
-/// One that is slower has no time to train either.
-constexpr std::uint64_t kBytesPerMsMin = 1'000;
-constexpr std::uint64_t kReplyBytesMax = 64 << 10;
-constexpr std::size_t kDetailBytesMax = 300;
 constexpr std::chrono::minutes kFailedFor{2};
 /// A unit has a deadline: not every mirror of a list is waited for.
 constexpr std::size_t kFailuresMax = 3;
-
-std::string detail_of(const http::Reply& reply) {
-    std::string text = reply.body.substr(0, kDetailBytesMax);
-    std::ranges::replace_if(
-        text, [](unsigned char c) { return c < 0x20 || c > 0x7E; }, ' ');
-    return "it answers " + std::to_string(reply.status) + " " + text;
-}
 
 Status put(const std::string& url, const Digest& root, ByteView content,
            const Uploader::MakeHeaders& headers, const std::stop_token& stop) {
     GYM_TRY(const http::Url at, http::parse_url(url));
     http::Request request;
     request.method = "PUT";
-    request.target = at.target;
-    while (request.target.ends_with('/'))
-        request.target.pop_back();
-    request.target += "/b/" + to_hex(root.view());
+    request.target = put_target(at, root);
     GYM_TRY(request.headers, headers());
     request.content =
         std::string_view(reinterpret_cast<const char*>(content.data()), content.size());
-    request.timeout_ms = static_cast<std::uint32_t>(kTimeoutMs + content.size() / kBytesPerMsMin);
+    request.timeout_ms = put_ms_max(content.size());
     request.silence_ms = kSilenceMs;
     request.stop = stop;
     const auto connection =
-        http::Connection::create(at, {.peer = "mirror", .reply_bytes_max = kReplyBytesMax});
+        http::Connection::create(at, {.peer = "mirror", .reply_bytes_max = kPutReplyBytesMax});
     GYM_TRY(const http::Reply reply, connection->exchange(request));
-    // 200: it has the blob. A web page says 200 to anything, and Gym's mirrors speak JSON.
-    const bool ours = reply.header("content-type").starts_with("application/json");
-    if ((reply.status == 200 || reply.status == 201) && ours) return {};
+    // 200: it has the blob.
+    if ((reply.status == 200 || reply.status == 201) && is_ours(reply)) return {};
     return fail(ErrorCode::kUnavailable, detail_of(reply));
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "gym/commit/sha256.hpp"
+#include "gym/mirror/copy.hpp"
 
 namespace gym::mirror {
 namespace {
@@ -13,21 +13,6 @@ constexpr std::uint32_t kBanMsMax = 60'000;
 /// Nodes wait for this mirror meanwhile, and the origins have what a peer is asked for: asking them
 /// too early costs a transfer, waiting for a region that is cut off costs everybody the time.
 constexpr std::uint32_t kPeerListMs = 3'000, kPeerSilenceMs = 5'000;
-
-/// Of two mirrors the one with the higher weight asks the origins.
-Digest weight(const Digest& root, const std::string& url) {
-    Bytes text(root.view().begin(), root.view().end());
-    const ByteView name = as_bytes(url);
-    text.insert(text.end(), name.begin(), name.end());
-    return commit::sha256(text);
-}
-
-/// One spelling of an address.
-std::string trimmed(std::string url) {
-    while (url.ends_with('/'))
-        url.pop_back();
-    return url;
-}
 
 }  // namespace
 
@@ -45,15 +30,15 @@ Result<std::unique_ptr<Upstream>> Upstream::create(const PullOptions& options) {
     if (options.self.empty())
         return fail(ErrorCode::kInvalidArgument,
                     "a mirror among peers needs its own address among theirs (self)");
-    out->self_ = trimmed(options.self);
+    out->self_ = trimmed_url(options.self);
     std::vector<std::string> others;
     fetch.headers = {{kMirrorHeader, "1"}};
     fetch.list_timeout_ms = std::min(fetch.list_timeout_ms, kPeerListMs);
     fetch.silence_ms = std::min(fetch.silence_ms, kPeerSilenceMs);
     for (const std::string& peer : options.peers) {
-        if (trimmed(peer) == out->self_) continue;
+        if (trimmed_url(peer) == out->self_) continue;
         others.push_back(peer);
-        GYM_TRY(out->peers_[trimmed(peer)], Fetcher::create({peer}, fetch));
+        GYM_TRY(out->peers_[trimmed_url(peer)], Fetcher::create({peer}, fetch));
     }
     fetch.headers.emplace_back("Cache-Control", "only-if-cached");
     if (!others.empty()) {
@@ -64,9 +49,9 @@ Result<std::unique_ptr<Upstream>> Upstream::create(const PullOptions& options) {
 
 Fetcher* Upstream::home_of(const Digest& root) const {
     Fetcher* home = nullptr;
-    Digest best = weight(root, self_);
+    Digest best = rank_of(root, self_);
     for (const auto& [url, fetcher] : peers_) {
-        const Digest its = weight(root, url);
+        const Digest its = rank_of(root, url);
         if (its <= best) continue;
         best = its;
         home = fetcher.get();

@@ -47,6 +47,15 @@ Result<std::optional<Unit>> next_audit(db::Transaction& tx, const Digest& job_id
     return std::optional<Unit>(std::move(unit));
 }
 
+Result<bool> is_audit_due(db::Transaction& tx, const Digest& unit, std::uint32_t draw) {
+    GYM_TRY(const db::Row row,
+            tx.exec_one("SELECT EXISTS (SELECT FROM registry.report p JOIN registry.unit u ON u.id "
+                        "= p.unit_id AND p.draw = u.draws - 1 WHERE p.unit_id = $1 AND p.draw = $2 "
+                        "AND p.audit = 'due' AND u.ended_at_ms IS NULL)",
+                        {unit, draw}));
+    return row.get<bool>(0);
+}
+
 Status finish_audit(db::Transaction& tx, const Digest& unit, std::uint32_t draw,
                     AuditResult result) {
     GYM_TRY(const db::Rows rows,

@@ -37,11 +37,13 @@ Status name_delta(db::Transaction& tx, const Address& worker, const Digest& root
                   const std::vector<std::string>& mirrors, UnixMs now_ms) {
     GYM_ASSERT(!mirrors.empty(), "a place is a mirror");
     GYM_CHECK(tx.exec(
-        "INSERT INTO registry.delta_place AS p (worker, root, mirrors, next_at_ms, named_at_ms) "
-        "VALUES ($1, $2, $3, $4, $4) ON CONFLICT (worker, root) DO UPDATE SET "
+        "INSERT INTO registry.delta_place AS p (worker, root, mirrors, next_at_ms, named_at_ms, "
+        "copy_at_ms) VALUES ($1, $2, $3, $4, $4, CASE WHEN $5 THEN $4::bigint END) "
+        "ON CONFLICT (worker, root) DO UPDATE SET "
         "mirrors = excluded.mirrors, next_at_ms = excluded.next_at_ms, "
-        "state = CASE p.state WHEN 'held' THEN 'held' ELSE 'named' END, attempts = 0",
-        {worker, root, joined(mirrors), now_ms}));
+        "state = CASE p.state WHEN 'held' THEN 'held' ELSE 'named' END, attempts = 0, "
+        "copy_at_ms = excluded.copy_at_ms, copy_to = '', copy_until_ms = NULL, copies_failed = 0",
+        {worker, root, joined(mirrors), now_ms, mirrors.size() == 1}));
     GYM_CHECK(tx.exec(
         "DELETE FROM registry.delta_place WHERE worker = $1 AND root NOT IN (SELECT root FROM "
         "registry.delta_place WHERE worker = $1 ORDER BY named_at_ms DESC, root LIMIT $2)",
@@ -87,6 +89,52 @@ Status set_delta_missed(db::Transaction& tx, const Address& worker, const Digest
                 "state = CASE WHEN $4 THEN 'wanted' ELSE state END "
                 "WHERE worker = $1 AND root = $2 AND state <> 'held'",
                 {worker, root, next_at_ms, wanted}));
+    return {};
+}
+
+Result<std::vector<DeltaCopy>> lease_copies(db::Transaction& tx, UnixMs now_ms,
+                                            std::int64_t lease_ms, std::uint32_t limit) {
+    GYM_TRY(const auto rows,
+            tx.exec("WITH due AS (SELECT p.worker, p.root FROM registry.delta_place p "
+                    "WHERE p.copy_at_ms <= $1 AND " +
+                        std::string(kNeeded) +
+                        " ORDER BY p.copy_at_ms LIMIT $3 FOR UPDATE SKIP LOCKED) "
+                        "UPDATE registry.delta_place p SET copy_at_ms = $1::bigint + $2::bigint "
+                        "FROM due WHERE p.worker = due.worker AND p.root = due.root "
+                        "RETURNING p.worker, p.root, p.mirrors, p.copy_to, "
+                        "coalesce(p.copy_until_ms, 0) AS until_ms, p.copies_failed",
+                    {now_ms, lease_ms, limit}));
+    std::vector<DeltaCopy> out;
+    for (const db::Row& row : rows)
+        out.push_back({row.get<Address>("worker"), row.get<Digest>("root"),
+                       row.get<std::string>("mirrors"), row.get<std::string>("copy_to"),
+                       row.get<std::int64_t>("until_ms"),
+                       static_cast<std::uint32_t>(row.get<std::int32_t>("copies_failed"))});
+    return out;
+}
+
+Status set_copy_ordered(db::Transaction& tx, const DeltaCopy& copy, UnixMs next_at_ms) {
+    GYM_CHECK(
+        tx.exec("UPDATE registry.delta_place SET copy_to = $4, copy_until_ms = $5, "
+                "copy_at_ms = $6 WHERE worker = $1 AND root = $2 AND mirrors = $3",
+                {copy.worker, copy.root, copy.source, copy.target, copy.until_ms, next_at_ms}));
+    return {};
+}
+
+Status set_copied(db::Transaction& tx, const DeltaCopy& copy) {
+    GYM_CHECK(
+        tx.exec("UPDATE registry.delta_place SET mirrors = $4, copy_at_ms = NULL "
+                "WHERE worker = $1 AND root = $2 AND mirrors = $3",
+                {copy.worker, copy.root, copy.source, joined({copy.source, copy.target})}));
+    return {};
+}
+
+Status set_copy_failed(db::Transaction& tx, const DeltaCopy& copy, UnixMs next_at_ms) {
+    GYM_CHECK(
+        tx.exec("UPDATE registry.delta_place SET copy_to = '', copy_until_ms = NULL, "
+                "copies_failed = copies_failed + 1, copy_at_ms = $4 "
+                "WHERE worker = $1 AND root = $2 AND mirrors = $3",
+                {copy.worker, copy.root, copy.source, next_at_ms}));
     return {};
 }
 

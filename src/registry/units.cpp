@@ -233,8 +233,8 @@ Status lock_feed(db::Transaction& tx) {
 }
 
 Result<std::vector<Unit>> overdue_units(db::Transaction& tx, const Digest& job_id, UnixMs now_ms,
-                                        const std::optional<GameWatch>& games,
-                                        std::uint32_t limit) {
+                                        const FinalityWaits& waits, std::uint32_t limit) {
+    const std::optional<GameWatch>& games = waits.games;
     std::optional<Address> contract;
     if (games) contract = games->contract;
     // Credits wait: a proven fault voids all that its worker has, so nothing of it is paid while
@@ -246,6 +246,10 @@ Result<std::vector<Unit>> overdue_units(db::Transaction& tx, const Digest& job_i
                         "deadline_ms < $2 AND NOT EXISTS (SELECT FROM "
                         "registry.report p WHERE p.unit_id = u.id AND p.draw = u.draws - 1 AND "
                         "p.audit = 'due') "
+                        "AND NOT (state IN ('unsampled', 'verified', 'upheld') AND EXISTS (SELECT "
+                        "FROM registry.delta_place p WHERE p.worker = u.worker AND p.root = "
+                        "u.delta_root AND p.state <> 'held' AND strpos(p.mirrors, E'\\n') = 0 "
+                        "AND p.named_at_ms >= $7)) "
                         "AND NOT ($3::bytea IS NOT NULL AND state IN ('unsampled', 'verified', "
                         "'upheld') AND (EXISTS (SELECT FROM registry.round r WHERE r.job_id = "
                         "u.job_id AND r.round = u.round + u.late::integer AND (r.posted_block IS "
@@ -258,7 +262,8 @@ Result<std::vector<Unit>> overdue_units(db::Transaction& tx, const Digest& job_i
                         "d.asserter = u.worker AND d.is_faulty AND d.handled_at_ms IS NULL))) "
                         "ORDER BY deadline_ms LIMIT $6",
                     {job_id, now_ms, contract, games ? games->seen_block : 0,
-                     games ? games->window_blocks : 0, std::min(limit, kUnitsListMax)}));
+                     games ? games->window_blocks : 0, std::min(limit, kUnitsListMax),
+                     now_ms - waits.delta_wait_ms}));
     return to_units(rows);
 }
 

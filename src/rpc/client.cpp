@@ -348,9 +348,13 @@ Result<UploadPermit> GrpcCoordinator::permit_upload(const Digest& root, std::uin
     GYM_CHECK(call("PermitUpload", &Stub::PermitUpload, request, response));
     if (static_cast<std::size_t>(response.mirrors_size()) > records::kMirrorsMax)
         return fail(ErrorCode::kMalformed, "PermitUpload: too many mirrors");
+    if (response.copies() > kDeltaMirrorsMax)
+        return fail(ErrorCode::kMalformed, "PermitUpload: too many copies");
     const ByteView ticket = wire::bytes_of(response.ticket());
-    return UploadPermit{Bytes(ticket.begin(), ticket.end()),
+    UploadPermit permit{Bytes(ticket.begin(), ticket.end()),
                         {response.mirrors().begin(), response.mirrors().end()}};
+    if (response.copies() != 0) permit.copies = response.copies();
+    return permit;
 }
 
 Status GrpcCoordinator::name_delta(const Digest& root, const std::vector<std::string>& mirrors) {

@@ -3,18 +3,20 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
-#include <random>
 #include <string>
 
+#include "gym/mirror/copy.hpp"
 #include "gym/rpc/upload_ticket.hpp"
 
 namespace gym::rpc {
 namespace {
 
 /// The near ones first, then those of which nothing is known, then those that failed; strangers in
-/// a random order, so that not all workers use the first of the list.
-std::vector<std::string> near_first(std::vector<std::string> mirrors,
+/// an order that is the root's: not all workers use the first of the list, and who repeats an
+/// upload comes to the mirror that has it.
+std::vector<std::string> near_first(std::vector<std::string> mirrors, const Digest& root,
                                     const std::vector<mirror::SourceReport>& known) {
     constexpr double kUnknownMs = 1e6, kBannedMs = 1e9;
     std::map<std::string, double> distance;
@@ -22,7 +24,9 @@ std::vector<std::string> near_first(std::vector<std::string> mirrors,
         const double measured = report.latency_ms > 0 ? report.latency_ms : kUnknownMs;
         distance[report.url] = report.banned_because.empty() ? measured : kBannedMs;
     }
-    std::ranges::shuffle(mirrors, std::minstd_rand(std::random_device{}()));
+    std::ranges::sort(mirrors, std::ranges::greater(), [&](const std::string& url) {
+        return mirror::rank_of(root, mirror::trimmed_url(url));
+    });
     std::ranges::stable_sort(mirrors, {}, [&](const std::string& url) {
         const auto found = distance.find(url);
         return found == distance.end() ? kUnknownMs : found->second;
@@ -36,19 +40,19 @@ Result<bool> DeltaUpload::place(const blob::VerifiedBlob& delta,
                                 const std::vector<mirror::SourceReport>& known) {
     GYM_TRY(const UploadPermit permit,
             coordinator_.permit_upload(delta.root(), delta.bytes().size()));
-    if (permit.ticket.empty() || permit.mirrors.size() < kCopies) return false;
+    if (permit.ticket.empty() || permit.mirrors.size() < kMirrorsMin) return false;
     GYM_TRY(const records::NetworkDescription network, coordinator_.network());
     const crypto::Eip712Domain domain = network.domain();
     const auto headers = [&]() -> Result<mirror::Uploader::Headers> {
         return upload_headers(domain, permit.ticket, key_, clock_.now_ms());
     };
     GYM_TRY(const auto placed,
-            uploader_.place(near_first(permit.mirrors, known), delta.root(), delta.bytes(), kCopies,
-                            headers, coordinator_.stop()));
+            uploader_.place(near_first(permit.mirrors, delta.root(), known), delta.root(),
+                            delta.bytes(), permit.copies, headers, coordinator_.stop()));
     mirror_bytes_ += placed.size() * delta.bytes().size();
-    if (placed.size() < kCopies) {
+    if (placed.size() < permit.copies) {
         spdlog::info("{} mirrors took delta {}, {} are needed: it goes to the coordinator",
-                     placed.size(), delta.root().hex(), kCopies);
+                     placed.size(), delta.root().hex(), permit.copies);
         return false;
     }
     const Status named = coordinator_.name_delta(delta.root(), placed);

@@ -76,6 +76,7 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
                 response->set_ticket(wire::text_of(permit.ticket));
                 for (const std::string& mirror : permit.mirrors)
                     response->add_mirrors(mirror);
+                response->set_copies(permit.copies);
                 return {};
             });
     }

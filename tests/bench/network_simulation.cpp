@@ -90,13 +90,13 @@ class Program {
         out.units_before = count("--units-before");
         out.block_ms = static_cast<std::int64_t>(number("--block-ms"));
         out.confirmations = static_cast<std::uint32_t>(count("--confirmations"));
-        out.upload_copies = static_cast<std::uint32_t>(count("--copies"));
+        out.mirror_copies = static_cast<std::uint32_t>(count("--copies"));
         out.grace_ms = static_cast<std::int64_t>(number("--grace-ms"));
         out.operator_flops = number("--operator-flops");
         out.operator_mbps = number("--operator-mbps");
         out.audit_ppm = static_cast<std::uint32_t>(count("--audit-ppm"));
         if (out.workers == 0 || out.parameters == 0 || out.hours <= 0 || out.unit_seconds <= 0 ||
-            out.up_mbps <= 0 || out.down_mbps <= 0 || out.block_ms <= 0 || out.upload_copies == 0)
+            out.up_mbps <= 0 || out.down_mbps <= 0 || out.block_ms <= 0)
             bench::give_up("there have to be nodes, parameters, hours, lines, units and blocks");
         return out;
     }

@@ -1,6 +1,8 @@
 #include "fake_compute.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
@@ -127,7 +129,12 @@ FakeCompute::Trained FakeCompute::train(const protocol::RoundRecord& record, std
 Result<coordinator::Compute::Reexecuted> FakeCompute::run_unit(const protocol::RoundRecord& record,
                                                                std::uint32_t slot, ByteView,
                                                                ByteView, ByteView,
-                                                               const crypto::Signature* challenge) {
+                                                               const crypto::Signature* challenge,
+                                                               const std::stop_token& stop) {
+    ++runs;
+    while (runs_wait && !stop.stop_requested())
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "stopped");
     if (runs_fail) return fail(ErrorCode::kUnavailable, "no machine is free");
     const Trained trained = train(record, slot);
     GYM_TRY(const Digest root, records_root(trained.records));

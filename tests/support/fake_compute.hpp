@@ -3,6 +3,7 @@
 #include <atomic>
 #include <initializer_list>
 #include <map>
+#include <stop_token>
 #include <string_view>
 
 #include "gym/coordinator/compute.hpp"
@@ -33,7 +34,8 @@ class FakeCompute final : public coordinator::Compute {
                                                        ByteView recomputed) override;
     Result<Reexecuted> run_unit(const protocol::RoundRecord& record, std::uint32_t slot,
                                 ByteView program, ByteView base, ByteView dataset,
-                                const crypto::Signature* challenge) override;
+                                const crypto::Signature* challenge,
+                                const std::stop_token& stop) override;
     Result<Digest> aggregate_trace(ByteView records, const crypto::Signature& challenge) override;
     /// Values at a challenge's positions that only a run of the unit gives.
     static Digest trace(ByteView records, const crypto::Signature& challenge);
@@ -50,8 +52,10 @@ class FakeCompute final : public coordinator::Compute {
 
     std::map<Digest, double> norms;  ///< by a delta's root; of others 1
     bool aggregate_fails = false;
-    bool updates = false;    ///< aggregates publish one
-    bool runs_fail = false;  ///< for a while
+    bool updates = false;                ///< aggregates publish one
+    bool runs_fail = false;              ///< for a while
+    std::atomic<bool> runs_wait{false};  ///< until this is false, or they are told to stop
+    std::atomic<std::uint32_t> runs{0};  ///< calls of run_unit() that began
 };
 
 }  // namespace gym::testing

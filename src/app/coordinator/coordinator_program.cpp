@@ -24,6 +24,7 @@
 #include "gym/coordinator/adapters/evm_stake.hpp"
 #include "gym/coordinator/coordinator.hpp"
 #include "gym/coordinator/delta_collector.hpp"
+#include "gym/coordinator/delta_copier.hpp"
 #include "gym/coordinator/grpc_service.hpp"
 #include "gym/coordinator/pruner.hpp"
 #include "gym/coordinator/public_blobs.hpp"
@@ -41,6 +42,7 @@ namespace {
 constexpr std::chrono::seconds kDependencyWait{60};  // services of one machine start in any order
 constexpr std::chrono::milliseconds kChallengePass{500};
 constexpr std::chrono::milliseconds kCollectPass{500};
+constexpr std::chrono::milliseconds kCopyPass{500};
 constexpr std::chrono::seconds kIdlePass{3'600};
 constexpr std::int64_t kStakeFreshMs = 10'000;
 constexpr const char* kName = "gym-coordinator";
@@ -175,11 +177,13 @@ class BlobPort {
   public:
     BlobPort(db::Database& database, const blob::BlobStore& blobs, const Clock& clock,
              const coordinator::GrpcService& service, const rpc::Server& server,
-             const coordinator::DeltaCollector& collector, const coordinator::Pruner& pruner)
+             const coordinator::DeltaCollector& collector, const coordinator::DeltaCopier& copier,
+             const coordinator::Pruner& pruner)
         : source_(database, blobs, clock), handler_(source_, [&] {
               return counter("gym_blob_grpc_bytes_total", service.blob_bytes()) +
                      counter("gym_blob_grpc_received_bytes_total", service.uploaded_bytes()) +
-                     counter("gym_blob_mirror_received_bytes_total", collector.bytes_received()) +
+                     counter("gym_blob_mirror_received_bytes_total",
+                             collector.bytes_received() + copier.bytes_received()) +
                      counter("gym_grpc_message_bytes_total", server.message_bytes()) +
                      counter("gym_pruned_bytes_total", pruner.bytes_pruned()) +
                      counter("gym_pruned_blobs_total", pruner.blobs_pruned()) +
@@ -245,13 +249,17 @@ Status serve(const std::string& config_path, const CoordinatorFile& file,
     service.permit_uploads(key);
     coordinator::DeltaCollector collector(*database, blobs, clock, file.server.blob_bytes_max);
     collector.set_mirrors(file.mirrors);
+    coordinator::DeltaCopier copier(
+        *database, clock, protocol::signing_domain(deployment.chain_id, deployment.commitment_log),
+        key, file.server.blob_bytes_max);
+    copier.set_mirrors(file.mirrors);
     provide_descriptors(file.server);
     GYM_TRY(const auto server, rpc::Server::start(file.server, service, clock));
     coordinator::PruneOptions prune = file.prune;
     prune.dispute_game = chain_port->dispute_game();
     coordinator::Pruner pruner(*database, blobs, player ? &player->claims() : nullptr, clock,
                                prune);
-    BlobPort blob_port(*database, blobs, clock, service, *server, collector, pruner);
+    BlobPort blob_port(*database, blobs, clock, service, *server, collector, copier, pruner);
     GYM_CHECK(blob_port.start(file));
     GYM_CHECK(write_port_file(file.port_file, server->port()));
     log_ready(fmt::format("coordinating as {} on chain {}, port {}, database {}",
@@ -278,6 +286,7 @@ Status serve(const std::string& config_path, const CoordinatorFile& file,
         if (const Status told = publish(now); !told.ok())
             spdlog::warn("gym-api is not told of the mirrors: {}", told.error().message);
         collector.set_mirrors(now);
+        copier.set_mirrors(now);
         service.set_mirrors(std::move(now));
     });
     if (file.rounds) {
@@ -287,6 +296,12 @@ Status serve(const std::string& config_path, const CoordinatorFile& file,
                                   return {};
                               });
         collecting.start();
+        PassThread copying("copies of deltas", kCopyPass,
+                           [&](const std::stop_token& ended) -> Status {
+                               GYM_CHECK(copier.pass(ended));
+                               return {};
+                           });
+        copying.start();
         PassThread pruning("retention", std::chrono::milliseconds(file.prune_every_ms),
                            [&](const std::stop_token& ended) -> Status {
                                GYM_CHECK(pruner.pass(ended));

@@ -163,13 +163,15 @@ class EngineCompute final : public Compute {
 
     Result<Reexecuted> run_unit(const protocol::RoundRecord& record, std::uint32_t slot,
                                 ByteView program, ByteView base, ByteView dataset,
-                                const crypto::Signature* challenge) override {
+                                const crypto::Signature* challenge,
+                                const std::stop_token& stop) override {
         execution::TrainInputs inputs;
         GYM_TRY(inputs.program, decode_program(program));
         GYM_TRY(inputs.dataset, decode_dataset(dataset, record.dataset_root));
         GYM_TRY(inputs.base, engine::decode_state(base));
         engine::RunOptions options;
         options.engine = engine_;
+        options.cancel = stop;
         GYM_TRY(const execution::TrainRun run,
                 execution::run_train(record, slot, inputs, options, challenge));
         return Reexecuted{run.roots(), run.trace};

@@ -20,19 +20,24 @@ struct Audit {
     protocol::Report report;
 };
 
+Result<Audit> read_audit(db::Transaction& tx, const Digest& id) {
+    Audit out;
+    GYM_TRY(out.unit, registry::get_unit(tx, id));
+    GYM_TRY(out.round, registry::get_round(tx, out.unit.key.job_id, out.unit.key.round));
+    GYM_TRY(const auto stored, registry::find_commitment(tx, id));
+    GYM_TRY(const auto reports, registry::list_reports(tx, id));
+    if (!stored || reports.empty() || !reports.back().revealed)
+        return fail(ErrorCode::kInternal, "a unit to audit has no commitment or no report");
+    out.claim = stored->commitment.commitment;
+    out.report = *reports.back().revealed;
+    return out;
+}
+
 Result<std::optional<Audit>> read_next(const Context& context, const registry::Job& job) {
     return context.transact([&](db::Transaction& tx) -> Result<std::optional<Audit>> {
         GYM_TRY(const auto unit, registry::next_audit(tx, job.id));
         if (!unit) return std::optional<Audit>();
-        Audit out;
-        out.unit = *unit;
-        GYM_TRY(out.round, registry::get_round(tx, job.id, unit->key.round));
-        GYM_TRY(const auto stored, registry::find_commitment(tx, unit->id));
-        GYM_TRY(const auto reports, registry::list_reports(tx, unit->id));
-        if (!stored || reports.empty() || !reports.back().revealed)
-            return fail(ErrorCode::kInternal, "a unit to audit has no commitment or no report");
-        out.claim = stored->commitment.commitment;
-        out.report = *reports.back().revealed;
+        GYM_TRY(Audit out, read_audit(tx, unit->id));
         return std::optional(std::move(out));
     });
 }
@@ -74,27 +79,52 @@ Status fail_report(const Context& context, db::Transaction& tx, const registry::
     return registry::require_audits_of(tx, audit.report.verifier);
 }
 
-Status conclude(const Context& context, const registry::Job& job, const Audit& audit,
-                const Result<Compute::Reexecuted>& mine, TickSummary& summary) {
+/// Writes what was found. Much may have happened since the audit began: a unit that ended, a report
+/// that is not the last one any more, and an audit that another instance finished stay as they are.
+Status conclude(const Context& context, const registry::Job& job,
+                const AuditBoard::Finished& finished, TickSummary& summary) {
+    const Result<Compute::Reexecuted>& mine = finished.result;
     return context.transact([&](db::Transaction& tx) -> Status {
         GYM_CHECK(registry::lock_feed(tx));
-        GYM_TRY(const registry::Unit now, registry::get_unit(tx, audit.unit.id));
-        // A game may have made another open state of it; the report is the same.
-        if (now.ended_at_ms) return {};
-        const std::uint32_t draw = audit.report.draw;
+        const auto& [unit, draw] = finished.key;
+        GYM_TRY(const bool due, registry::is_audit_due(tx, unit, draw));
+        if (!due) return {};
+        GYM_TRY(const Audit audit, read_audit(tx, unit));
         if (!mine.ok()) {
+            GYM_CHECK(registry::finish_audit(tx, unit, draw, AuditResult::kImpossible));
             note(summary, protocol::name_unit(audit.unit.key) + ": its report cannot be audited, " +
                               mine.error().message);
-            return registry::finish_audit(tx, audit.unit.id, draw, AuditResult::kImpossible);
+            return {};
         }
         const auto fault = refuted(audit, *mine);
         const bool failed = fault || mine->trace != audit.report.trace;
-        GYM_CHECK(registry::finish_audit(tx, audit.unit.id, draw,
+        GYM_CHECK(registry::finish_audit(tx, unit, draw,
                                          failed ? AuditResult::kFailed : AuditResult::kPassed));
         if (failed) return fail_report(context, tx, job, audit, fault, summary);
         note(summary, protocol::name_unit(audit.unit.key) + ": its report passed the audit");
         return {};
     });
+}
+
+Status begin_next(const Context& context, const registry::Job& job) {
+    if (!context.audits->has_room(job.id, context.now())) return {};
+    GYM_TRY(const auto audit, read_next(context, job));
+    if (!audit) return {};
+    const AuditBoard::Key key{audit->unit.id, audit->report.draw};
+    context.audits->begin(job.id, key);
+    context.deps.background->run(
+        [context, job, key, round = audit->round, unit = audit->unit,
+         challenge = audit->report.challenge_signature](const std::stop_token& stop) {
+            auto mine = reexecute(context, job, round, unit, &challenge, stop);
+            context.audits->finish(job.id, key, std::move(mine), context.now());
+        });
+    return {};
+}
+
+/// Whether the same audit may have another result later.
+bool may_work_later(ErrorCode code) {
+    return code == ErrorCode::kUnavailable || code == ErrorCode::kTimeout ||
+           code == ErrorCode::kCancelled;
 }
 
 }  // namespace
@@ -107,14 +137,16 @@ bool is_audited(const Context& context, const Digest& unit, std::uint32_t draw) 
 }
 
 Status audit_reports(const Context& context, const registry::Job& job, TickSummary& summary) {
-    GYM_TRY(const auto audit, read_next(context, job));
-    if (!audit) return {};
-    const auto mine =
-        reexecute(context, job, audit->round, audit->unit, &audit->report.challenge_signature);
-    if (!mine.ok() &&
-        (mine.error().code == ErrorCode::kUnavailable || mine.error().code == ErrorCode::kTimeout))
-        return mine.error();
-    return conclude(context, job, *audit, mine, summary);
+    GYM_CHECK(begin_next(context, job));
+    const auto finished = context.audits->take(job.id);
+    if (!finished) return {};
+    const auto& mine = finished->result;
+    // It stays due, and the next tick begins it anew.
+    if (!mine.ok() && may_work_later(mine.error().code)) {
+        summary.errors.push_back("job " + short_id(job.id) + ": audit: " + mine.error().message);
+        return {};
+    }
+    return conclude(context, job, *finished, summary);
 }
 
 }  // namespace gym::coordinator

@@ -210,7 +210,7 @@ Status settle_deadlines(const Context& context, const registry::Job& job, TickSu
     const UnixMs now_ms = context.now();
     GYM_TRY(const auto games, game_watch(context));
     GYM_TRY(const auto overdue, context.transact([&](db::Transaction& tx) {
-        return registry::overdue_units(tx, job.id, now_ms, games);
+        return registry::overdue_units(tx, job.id, now_ms, {games, context.options.delta_wait_ms});
     }));
     Overdue steps;
     for (const registry::Unit& unit : overdue)

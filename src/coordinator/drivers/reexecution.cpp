@@ -30,7 +30,8 @@ Result<std::vector<Compute::DeltaPtr>> load_deltas(
 
 Result<Compute::Reexecuted> reexecute(const Context& context, const registry::Job& job,
                                       const registry::Round& round, const registry::Unit& unit,
-                                      const crypto::Signature* challenge) {
+                                      const crypto::Signature* challenge,
+                                      const std::stop_token& stop) {
     Compute& compute = context.deps.compute;
     GYM_TRY(const auto program, load(context, job.artifacts->program_blob, "train program"));
     GYM_TRY(const auto base, load(context, round.base.blob, "base state"));
@@ -40,7 +41,7 @@ Result<Compute::Reexecuted> reexecute(const Context& context, const registry::Jo
         }));
         GYM_TRY(const auto tokens, load(context, dataset.blob, "dataset"));
         return compute.run_unit(round.record, unit.key.slot, program.bytes(), base.bytes(),
-                                tokens.bytes(), challenge);
+                                tokens.bytes(), challenge, stop);
     }
     GYM_TRY(const auto included, context.transact([&](db::Transaction& tx) {
         return registry::included_deltas(tx, job.id, round.round);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <stop_token>
+
 #include "context.hpp"
 
 namespace gym::coordinator {
@@ -7,11 +9,13 @@ namespace gym::coordinator {
 /// Runs a unit again from the inputs that the coordinator keeps: for the referee of a dispute, and
 /// for the audit of a report.
 /// @param challenge the signature in the report under audit; nullptr: no trace. Train units only.
-/// @errors kNotFound, kMismatch: an input is lost or altered; of the blob store and of Compute.
+/// @errors kNotFound, kMismatch: an input is lost or altered; kCancelled on `stop`; of the blob
+/// store and of Compute.
 [[nodiscard]] Result<Compute::Reexecuted> reexecute(const Context& context,
                                                     const registry::Job& job,
                                                     const registry::Round& round,
                                                     const registry::Unit& unit,
-                                                    const crypto::Signature* challenge = nullptr);
+                                                    const crypto::Signature* challenge = nullptr,
+                                                    const std::stop_token& stop = {});
 
 }  // namespace gym::coordinator

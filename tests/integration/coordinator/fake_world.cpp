@@ -29,8 +29,8 @@ World::World() : database_(test_database_.as("gym_coordinator")) {
 
 std::unique_ptr<coordinator::Coordinator> World::beside(player::ClaimStore* own_claims) {
     return std::make_unique<coordinator::Coordinator>(
-        coordinator::Dependencies{*database_, blobs, chain, compute, clock, key, &stake,
-                                  own_claims},
+        coordinator::Dependencies{*database_, blobs, chain, compute, clock, key, &stake, own_claims,
+                                  has_own_background ? nullptr : &background},
         options);
 }
 

@@ -13,6 +13,7 @@
 #include "gym/registry/jobs.hpp"
 #include "gym/registry/rounds.hpp"
 #include "gym/registry/units.hpp"
+#include "held_background.hpp"
 #include "manual_clock.hpp"
 #include "postgres.hpp"
 
@@ -145,6 +146,8 @@ class World {
     FakeChain chain;
     FakeCompute compute;
     FakeStake stake;
+    HeldBackground background;                   ///< runs at once unless a test holds it
+    bool has_own_background = false;             ///< a thread instead, from the next restart() on
     std::unique_ptr<player::ClaimStore> claims;  ///< absent: it plays no games
     blob::MemoryStore blobs;
     crypto::PrivateKey key = crypto::PrivateKey::generate();

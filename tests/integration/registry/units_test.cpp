@@ -60,7 +60,7 @@ class RegistryUnits : public RegistryDatabase {
     }
     bool is_overdue(const Digest& unit) {
         const auto units = coordinator->transact([&](db::Transaction& tx) {
-            return overdue_units(tx, new_job().id, kNow + params.challenge_ms + 1, std::nullopt);
+            return overdue_units(tx, new_job().id, kNow + params.challenge_ms + 1, {});
         });
         return std::ranges::any_of(*units, [&](const Unit& late) { return late.id == unit; });
     }
@@ -201,7 +201,7 @@ TEST_F(RegistryUnits, LateUnitsAreOfTheNextRoundsEpoch) {
     });
     const auto overdue = read([&](db::Transaction& tx) {
         return overdue_units(tx, job, later + params.challenge_ms + 1,
-                             GameWatch{address(77), 2'000, 1'000});
+                             {GameWatch{address(77), 2'000, 1'000}});
     });
     EXPECT_TRUE(std::ranges::any_of(overdue, [&](const Unit& u) { return u.id == units[0]; }));
     EXPECT_TRUE(std::ranges::none_of(overdue, [&](const Unit& u) { return u.id == units[1]; }))

@@ -48,6 +48,19 @@ TEST(VirtualNetwork, WorkersComputeNearlyAlways) {
     EXPECT_LE(figures.received_bytes, 52e6 + 500e6 / 20);
 }
 
+/// A worker that has sent its delta to one mirror reports; it does not send it twice.
+TEST(VirtualNetwork, SendingADeltaOnceLeavesMoreTimeToCompute) {
+    Settings settings = two_hours();
+    settings.hours = 0.5;
+    settings.up_mbps = 20;
+    const Figures once = play(settings);
+    settings.mirror_copies = 2;
+    const Figures twice = play(settings);
+    EXPECT_NEAR(twice.sent_bytes, 2 * once.sent_bytes, 1);
+    // 20.6 s for each copy, of units of 300 s.
+    EXPECT_GT(once.utilisation, twice.utilisation + 0.03);
+}
+
 /// FP32 both ways, and every round waits for all workers and their verification.
 TEST(VirtualNetwork, WithoutItsMeansItWaits) {
     Settings settings = two_hours();

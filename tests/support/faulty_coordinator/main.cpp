@@ -46,8 +46,9 @@ class WrongAggregates final : public Compute {
     }
     Result<Reexecuted> run_unit(const protocol::RoundRecord& record, std::uint32_t slot,
                                 ByteView program, ByteView base, ByteView dataset,
-                                const crypto::Signature* challenge) override {
-        return engine_->run_unit(record, slot, program, base, dataset, challenge);
+                                const crypto::Signature* challenge,
+                                const std::stop_token& stop) override {
+        return engine_->run_unit(record, slot, program, base, dataset, challenge, stop);
     }
     Result<Digest> aggregate_trace(ByteView records, const crypto::Signature& challenge) override {
         return engine_->aggregate_trace(records, challenge);

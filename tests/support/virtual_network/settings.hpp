@@ -64,7 +64,9 @@ struct Settings {
     std::uint64_t tokens_per_step = 65'536;
     std::uint64_t tokens_of_window = 1'024;
     std::uint32_t evaluate_windows = 16;
-    std::uint32_t upload_copies = 1;  ///< 2: to mirrors, of a public job
+    /// Mirrors that a worker sends its delta to, one after the other: 1 of a public job, whose
+    /// second copy mirrors make; 2 as it was before. 0: the coordinator, of a private job.
+    std::uint32_t mirror_copies = 1;
     std::int64_t grace_ms = 60'000;
     registry::Elasticity elastic{900'000, true, true};
 

@@ -53,10 +53,10 @@ Result<double> VirtualCompute::evaluate(ByteView evaluate_program, ByteView base
 
 Result<coordinator::Compute::Reexecuted> VirtualCompute::run_unit(
     const protocol::RoundRecord& record, std::uint32_t slot, ByteView program, ByteView base,
-    ByteView dataset, const crypto::Signature* challenge) {
+    ByteView dataset, const crypto::Signature* challenge, const std::stop_token& stop) {
     const double flops = static_cast<double>(record.flops_per_step) * record.slots.at(slot).steps;
     spend_(flops / settings_.operator_flops);
-    return fake_.run_unit(record, slot, program, base, dataset, challenge);
+    return fake_.run_unit(record, slot, program, base, dataset, challenge, stop);
 }
 
 }  // namespace gym::sim

@@ -35,7 +35,8 @@ class VirtualCompute final : public coordinator::Compute {
     }
     Result<Reexecuted> run_unit(const protocol::RoundRecord& record, std::uint32_t slot,
                                 ByteView program, ByteView base, ByteView dataset,
-                                const crypto::Signature* challenge) override;
+                                const crypto::Signature* challenge,
+                                const std::stop_token& stop) override;
     Result<Digest> aggregate_trace(ByteView records, const crypto::Signature& challenge) override {
         return fake_.aggregate_trace(records, challenge);
     }

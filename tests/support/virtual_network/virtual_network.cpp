@@ -36,7 +36,9 @@ VirtualNetwork::VirtualNetwork(const Settings& settings)
       operator_line_(settings.operator_mbps) {
     const coordinator::Options wanted = options();
     core_ = std::make_unique<coordinator::Coordinator>(
-        coordinator::Dependencies{*database_, blobs_, chain_, compute_, queue_, key_}, wanted);
+        coordinator::Dependencies{*database_, blobs_, chain_, compute_, queue_, key_, nullptr,
+                                  nullptr, &background_},
+        wanted);
     around_ = std::make_unique<Surroundings>(
         Surroundings{settings_, queue_, *core_, blobs_, compute_.fake(), wanted.domain,
                      operator_line_, [this] { tick_at(queue_.now_ms()); }});

@@ -7,6 +7,7 @@
 #include "event_queue.hpp"
 #include "figures.hpp"
 #include "gym/coordinator/coordinator.hpp"
+#include "held_background.hpp"
 #include "postgres.hpp"
 #include "settings.hpp"
 #include "virtual_chain.hpp"
@@ -67,6 +68,7 @@ class VirtualNetwork {
     const UnixMs start_ms_;
     VirtualChain chain_;
     VirtualCompute compute_;
+    testing::HeldBackground background_;  ///< audits run inside the tick: one machine, one order
     std::unique_ptr<coordinator::Coordinator> core_;
     SharedLine operator_line_;
     std::unique_ptr<Surroundings> around_;

@@ -1,5 +1,6 @@
 #include "virtual_node.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "must.hpp"
@@ -123,15 +124,15 @@ void VirtualNode::upload(const records::TrainTask& task) {
     const Settings& settings = around_.settings;
     const std::uint64_t bytes = settings.bytes(settings.codec.delta);
     const UnixMs now_ms = around_.queue.now_ms();
-    const bool direct = settings.upload_copies == 1;
-    double ms = SharedLine::millis(bytes * settings.upload_copies, machine_.up_mbps);
-    if (direct)
+    const std::uint32_t sends = std::max(settings.mirror_copies, 1U);
+    double ms = SharedLine::millis(bytes * sends, machine_.up_mbps);
+    if (settings.mirror_copies == 0)
         ms = static_cast<double>(around_.operator_line.pass(now_ms, bytes, machine_.up_mbps) -
                                  now_ms);
-    totals_.sent_bytes += bytes * settings.upload_copies;
+    totals_.sent_bytes += bytes * sends;
     totals_.transfer_ms += ms;
-    // The permission, then for each copy its end, then the commitment on its way.
-    const int calls = 1 + static_cast<int>(settings.upload_copies);
+    // The permission, the end of each copy, the name of its place, then the commitment on its way.
+    const int calls = 1 + static_cast<int>(sends) + (settings.mirror_copies == 0 ? 0 : 1);
     later(whole_ms(ms) + round_trips(calls) + round_trips(1) / 2, [this, task] { commit(task); });
 }
 

@@ -144,7 +144,7 @@ TEST_F(EngineComputeTest, AJobBeginsFromTheGivenWeights) {
     const protocol::RoundRecord round = record(*prepared);
     EXPECT_EQ(round.base_state_root, root);
     const auto again = compute->run_unit(round, 1, prepared->program.bytes, prepared->base.bytes,
-                                         tokens.encode(), nullptr);
+                                         tokens.encode(), nullptr, {});
     ASSERT_TRUE(again.ok()) << again.error().message;
     EXPECT_EQ(again->roots.delta, work(*prepared, 1).delta.root());
 }
@@ -199,12 +199,23 @@ TEST_F(EngineComputeTest, TheRefereeGetsTheWorkersBits) {
     const auto prepared = prepare(tokens).value();
     const engine::UnitResult mine = work(prepared, 1);
     const auto again = compute->run_unit(record(prepared), 1, prepared.program.bytes,
-                                         prepared.base.bytes, tokens.encode(), nullptr);
+                                         prepared.base.bytes, tokens.encode(), nullptr, {});
     ASSERT_TRUE(again.ok()) << again.error().message;
     EXPECT_EQ(again->roots.records, mine.records_root);
     EXPECT_EQ(again->roots.final_state, mine.final_state_root);
     EXPECT_EQ(again->roots.delta, mine.delta.root());
     EXPECT_EQ(*compute->records_root(engine::encode_records(mine.records)), mine.records_root);
+}
+
+TEST_F(EngineComputeTest, ARunThatNobodyNeedsAnyMoreEnds) {
+    const auto prepared = prepare(tokens).value();
+    std::stop_source stop;
+    stop.request_stop();
+    const auto run =
+        compute->run_unit(record(prepared), 1, prepared.program.bytes, prepared.base.bytes,
+                          tokens.encode(), nullptr, stop.get_token());
+    ASSERT_FALSE(run.ok());
+    EXPECT_EQ(run.error().code, ErrorCode::kCancelled);
 }
 
 TEST_F(EngineComputeTest, AnAuditGetsTheTraceOfWhoRanTheUnit) {
@@ -221,7 +232,7 @@ TEST_F(EngineComputeTest, AnAuditGetsTheTraceOfWhoRanTheUnit) {
     };
     ASSERT_EQ(work(prepared, 1, run).records.size(), round.slots[1].steps);
     const auto audited = compute->run_unit(round, 1, prepared.program.bytes, prepared.base.bytes,
-                                           tokens.encode(), &challenge);
+                                           tokens.encode(), &challenge, {});
     ASSERT_TRUE(audited.ok()) << audited.error().message;
     ASSERT_FALSE(leaves.empty());
     EXPECT_EQ(audited->trace, protocol::trace_at(challenge, round.slots[1].steps, leaves));

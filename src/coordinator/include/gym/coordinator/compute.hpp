@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -115,11 +116,12 @@ class Compute {
         Digest trace;  ///< protocol::trace_at() for the challenge, zero without one
     };
     /// Runs a train unit again: the referee of a dispute, the audit of a report (`challenge` is the
-    /// signature in it; nullptr: none). May take as long as the unit.
+    /// signature in it; nullptr: none). May take as long as the unit. @errors kCancelled on `stop`.
     [[nodiscard]] virtual Result<Reexecuted> run_unit(const protocol::RoundRecord& record,
                                                       std::uint32_t slot, ByteView program,
                                                       ByteView base, ByteView dataset,
-                                                      const crypto::Signature* challenge) = 0;
+                                                      const crypto::Signature* challenge,
+                                                      const std::stop_token& stop) = 0;
 
     /// The trace that a report on the coordinator's own aggregate must have: its leaves are the
     /// hashes of the step records. @errors kMalformed.

@@ -33,7 +33,8 @@ class Coordinator {
     Coordinator& operator=(const Coordinator&) = delete;
 
     /// Moves every job as far as it goes without waiting. Aggregation, evaluation and refereeing
-    /// run inside it. @errors kUnavailable when the database does not answer.
+    /// run inside it, audits beside it: a later tick takes their results. @errors kUnavailable when
+    /// the database does not answer.
     [[nodiscard]] Result<TickSummary> tick();
 
     /// Asks the nodes whose moment has come whether they are there; to be called every second or

@@ -7,6 +7,7 @@
 #include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/clock.hpp"
+#include "gym/coordinator/background.hpp"
 #include "gym/coordinator/chain_port.hpp"
 #include "gym/coordinator/compute.hpp"
 #include "gym/coordinator/stake_port.hpp"
@@ -68,6 +69,8 @@ struct Dependencies {
     /// Work for the player of games on chain: the aggregates that the coordinator defends,
     /// and workers that signed two commitments for one unit. Absent: it plays none.
     player::ClaimStore* claims = nullptr;
+    /// Runs audits; absent: a thread of the coordinator's own. May run work in run() itself.
+    Background* background = nullptr;
 };
 
 }  // namespace gym::coordinator

@@ -11,6 +11,7 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/http_server/handler.hpp"
+#include "gym/mirror/copy.hpp"
 #include "gym/mirror/piece_cache.hpp"
 
 namespace gym::mirror {
@@ -58,6 +59,11 @@ class UploadTarget {
     /// @errors kOutOfRange: no room; kIo.
     virtual Result<std::unique_ptr<IncomingBlob>> receive(const Digest& root,
                                                           std::uint64_t size_bytes) = 0;
+    /// Begins to fetch the blob from the mirror `source`, or says where that stands; it is kept as
+    /// an upload. @errors kPermissionDenied: it fetches from no other mirror; kUnavailable: too
+    /// many copies wait; kMismatch: the last try failed, and why; kIo.
+    virtual Result<CopyState> copy(const Digest& root, std::uint64_t size_bytes,
+                                   const std::string& source) = 0;
 };
 
 /// Uploads of a handler; without a gate none is taken.
@@ -68,8 +74,9 @@ struct Uploads {
 };
 
 /// Handler of an HTTP server of blobs (docs/PROTOCOL.md, "Blobs by HTTP"): GET and HEAD of
-/// /b/ROOT and /b/ROOT.pieces to everybody, PUT of /b/ROOT to those whom the gate admits, /metrics
-/// to this machine alone. Thread-safe.
+/// /b/ROOT and /b/ROOT.pieces to everybody, PUT of /b/ROOT to those whom the gate admits (with
+/// Gym-Copy-From: an order to fetch it from another mirror), /metrics to this machine alone.
+/// Thread-safe.
 class BlobHandler final : public http_server::Handler {
   public:
     /// @param more_metrics appended to the answer of /metrics: lines in Prometheus' text format.
@@ -98,6 +105,8 @@ class BlobHandler final : public http_server::Handler {
   private:
     [[nodiscard]] Admission admit_upload(const http_server::Request& head);
     [[nodiscard]] Result<Admission> begin_upload(const http_server::Request& head);
+    [[nodiscard]] Result<Admission> order_copy(const http_server::Request& head, const Digest& root,
+                                               std::uint64_t size_bytes);
     [[nodiscard]] http_server::Response finish_upload(const http_server::Request& request);
     [[nodiscard]] http_server::Response answer_blob(const http_server::Request& request,
                                                     std::string_view name);

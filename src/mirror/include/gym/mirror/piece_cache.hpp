@@ -9,6 +9,7 @@
 #include "gym/blob/piece_list.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
+#include "gym/mirror/fetcher.hpp"
 
 namespace gym::mirror {
 
@@ -40,6 +41,14 @@ class IncomingBlob {
     virtual Status finish() = 0;
 };
 
+/// A blob whose pieces are fetched from elsewhere, in any order, each checked by whoever writes it;
+/// without finish() nothing is kept of it. write() is thread-safe.
+class IncomingPieces : public PieceSink {
+  public:
+    /// Gives it its name, once every piece of the list is written. @errors kIo.
+    virtual Status finish(const blob::PieceList& list) = 0;
+};
+
 /// Pieces of blobs in a folder: FOLDER/ab/ROOT.pieces, the list, and FOLDER/ab/ROOT, with holes
 /// where pieces are absent. At most `bytes_max`, as the file system counts them: the blobs that
 /// were used least recently go first, those that are being read do not. A process that is killed
@@ -65,6 +74,11 @@ class PieceCache {
                                                           std::uint64_t size_bytes,
                                                           std::chrono::seconds kept,
                                                           std::uint64_t bytes_max) = 0;
+    /// The same for a blob whose pieces come in any order.
+    virtual Result<std::unique_ptr<IncomingPieces>> receive_pieces(const Digest& root,
+                                                                   std::uint64_t size_bytes,
+                                                                   std::chrono::seconds kept,
+                                                                   std::uint64_t bytes_max) = 0;
 
     [[nodiscard]] virtual std::uint64_t bytes() const = 0;
     [[nodiscard]] virtual std::uint64_t blobs() const = 0;

@@ -35,7 +35,7 @@ struct PullCounters {
     std::uint64_t pieces_hit = 0;      ///< read from the folder
     std::uint64_t pieces_fetched = 0;  ///< from an origin or another mirror
     std::uint64_t origin_bytes = 0;    ///< of these, from origins
-    std::uint64_t peer_bytes = 0;      ///< of pieces that other mirrors sent
+    std::uint64_t peer_bytes = 0;      ///< of pieces that other mirrors sent, copies included
     std::uint64_t lookups = 0;         ///< roots that an origin was asked about
     std::uint64_t refused = 0;         ///< for asking too often
     std::uint64_t not_kept = 0;        ///< pieces that were served without a place on the disk

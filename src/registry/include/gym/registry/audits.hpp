@@ -21,6 +21,8 @@ Status require_audit(db::Transaction& tx, const Digest& unit, std::uint32_t draw
 Status require_audits_of(db::Transaction& tx, const Address& verifier);
 /// A unit of the job that has not ended and whose audit is due, the one with the earliest deadline.
 Result<std::optional<Unit>> next_audit(db::Transaction& tx, const Digest& job_id);
+/// Whether the report is still the last one on a unit that has not ended, and its audit due.
+Result<bool> is_audit_due(db::Transaction& tx, const Digest& unit, std::uint32_t draw);
 /// @errors kConflict if no audit of the report is due.
 Status finish_audit(db::Transaction& tx, const Digest& unit, std::uint32_t draw,
                     AuditResult result);

@@ -136,15 +136,21 @@ Result<std::vector<Unit>> advance_all(db::Transaction& tx, std::span<const UnitS
 /// to commitment, transfers included. Workers without one are left out.
 Result<std::map<Address, double>> paces_of(db::Transaction& tx, std::span<const Address> workers);
 
+/// What keeps units from becoming final.
+struct FinalityWaits {
+    std::optional<GameWatch> games = {};  ///< absent: the network plays none
+    /// For so long from its naming on, for a delta that is at one mirror alone: while the unit is
+    /// not final, its worker keeps the delta.
+    std::int64_t delta_wait_ms = 0;
+};
+
 /// Units of a job that time alone moves on, oldest deadline first, at most `limit`. A passed
 /// deadline is enough, except for units that would become final: those wait until their report is
-/// audited if it is to be, and, where games are played, until none can be opened about them any
-/// more, none about any unit of their worker is open that was opened by then, and no fault of it is
-/// unsettled here.
-/// @param games absent: the network plays none.
+/// audited if it is to be, until a second mirror or the coordinator has their delta, and, where
+/// games are played, until none can be opened about them any more, none about any unit of their
+/// worker is open that was opened by then, and no fault of it is unsettled here.
 Result<std::vector<Unit>> overdue_units(db::Transaction& tx, const Digest& job_id, UnixMs now_ms,
-                                        const std::optional<GameWatch>& games,
-                                        std::uint32_t limit = 1000);
+                                        const FinalityWaits& waits, std::uint32_t limit = 1000);
 
 // --- commitments
 // -------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ namespace gym::rpc {
 struct UploadPermit {
     Bytes ticket;                      ///< encoded rpc::UploadTicket; empty: put_blob() takes it
     std::vector<std::string> mirrors;  ///< that take it
+    std::uint32_t copies = 2;          ///< to so many of them it is sent
 };
 
 inline constexpr std::size_t kDeltaMirrorsMax = 4;  ///< that a delta is named at

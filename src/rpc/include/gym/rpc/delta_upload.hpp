@@ -14,13 +14,14 @@
 
 namespace gym::rpc {
 
-/// Brings a worker's deltas to where they are needed: of a public job to two mirrors, which it then
-/// names to the coordinator; otherwise, and where fewer than two take it, to the coordinator.
-/// Thread-safe.
+/// Brings a worker's deltas to where they are needed: of a public job to as many mirrors as the
+/// coordinator says, which is one unless it is older; the worker then names them. Otherwise, and
+/// where fewer take it, to the coordinator. Thread-safe.
 class DeltaUpload {
   public:
-    /// One mirror that loses a delta must cost no worker its pay.
-    static constexpr std::size_t kCopies = 2;
+    /// One mirror that loses a delta must cost no worker its pay: there has to be another one that
+    /// can copy it.
+    static constexpr std::size_t kMirrorsMin = 2;
 
     /// References must outlive it.
     DeltaUpload(Coordinator& coordinator, const crypto::PrivateKey& key, const Clock& clock)

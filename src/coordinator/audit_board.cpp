@@ -1,0 +1,42 @@
+#include "gym/coordinator/audit_board.hpp"
+
+namespace gym::coordinator {
+
+bool AuditBoard::has_room(const Digest& job, UnixMs now_ms) {
+    const std::scoped_lock lock(mutex_);
+    std::erase_if(of_job_, [&](const auto& entry) {
+        return entry.first != job && entry.second.result &&
+               now_ms - entry.second.finished_ms > kUntakenMs;
+    });
+    return !of_job_.contains(job) && of_job_.size() < kAuditsMax;
+}
+
+void AuditBoard::begin(const Digest& job, const Key& key) {
+    const std::scoped_lock lock(mutex_);
+    of_job_.insert_or_assign(job, Entry{key});
+}
+
+void AuditBoard::finish(const Digest& job, const Key& key, Result<Compute::Reexecuted> result,
+                        UnixMs now_ms) {
+    const std::scoped_lock lock(mutex_);
+    const auto entry = of_job_.find(job);
+    if (entry == of_job_.end() || entry->second.key != key || entry->second.result) return;
+    entry->second.result = std::move(result);
+    entry->second.finished_ms = now_ms;
+}
+
+std::optional<AuditBoard::Finished> AuditBoard::take(const Digest& job) {
+    const std::scoped_lock lock(mutex_);
+    const auto entry = of_job_.find(job);
+    if (entry == of_job_.end() || !entry->second.result) return std::nullopt;
+    Finished out{entry->second.key, std::move(*entry->second.result)};
+    of_job_.erase(entry);
+    return out;
+}
+
+std::size_t AuditBoard::size() const {
+    const std::scoped_lock lock(mutex_);
+    return of_job_.size();
+}
+
+}  // namespace gym::coordinator
