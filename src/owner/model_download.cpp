@@ -79,8 +79,8 @@ class Download {
         mirror::FetchOptions fetch;
         fetch.blob_bytes_max = std::max(fetch.blob_bytes_max, blob.bytes);
         const auto mirrors = mirror::Fetcher::create(source_.mirrors, fetch);
-        Status got =
-            mirrors.ok() ? download_from_mirrors(**mirrors, blob, parts_.part(blob.blob), options)
+        Status got = mirrors.ok()
+                         ? download_from_mirrors(**mirrors, blob, parts_.part(blob.blob), options)
                          : Status(mirrors.error());
         if (got.ok()) return {};
         const ErrorCode code = got.error().code;
