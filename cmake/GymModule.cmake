@@ -63,7 +63,7 @@ add_custom_target(gym_unit_tests)
 # sanitizers. TIMEOUT in seconds, default 240, three times as long under sanitizers: it ends what hangs, so it is far
 # above what a slow machine under load takes. Tests that take as long as they are told to (scaled, sim, fuzz) have none,
 # so that `ctest --timeout` of each tier holds. UNITE: files *_test.cpp are compiled n at a time, 4 by default (about a
-# third less work); 1 where their anonymous namespaces share names.
+# quarter less work); 1 where their anonymous namespaces share names.
 function(gym_add_test)
     cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT;PCH;UNITE" "SOURCES;DEPS;LIBS;LABELS;ARGS")
     if(arg_UNPARSED_ARGUMENTS)

@@ -23,8 +23,8 @@ constexpr std::uint64_t kBytesPerMs = 100'000;
 constexpr std::int64_t kCopyPauseMs = 1'000;  ///< after a failure; doubled with each
 constexpr std::int64_t kCopyPauseMsMax = 60'000;
 constexpr std::size_t kThreads = 8;  ///< a far mirror takes a second for each answer
-/// A mirror that refused, stalled or lied is told nothing for so long, and one that is busy, full
-/// or could not fetch the blob, which may be the other one's fault.
+/// How long a mirror gets no orders: after it refused, stalled or lied; and after it was busy or
+/// full, or could not fetch the blob, which may be the other mirror's fault.
 constexpr std::int64_t kLeftMs = 120'000, kLeftForNowMs = 10'000;
 /// Of a question that proves a copy: a list, a piece.
 constexpr std::uint32_t kCheckMs = 10'000;

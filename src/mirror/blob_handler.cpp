@@ -136,7 +136,7 @@ Result<http_server::Handler::Admission> BlobHandler::begin_upload(const Request&
         return fail(ErrorCode::kNotFound, "a blob is uploaded to /b/ROOT");
     GYM_TRY(const Digest root, parse_root(target.substr(kPrefix.size())));
     GYM_TRY(const std::uint64_t size, uploads_.gate->admit(root, head));
-    if (!head.header("gym-copy-from").empty()) return order_copy(head, root, size);
+    if (!head.header(kCopyFromHeader).empty()) return order_copy(head, root, size);
     const std::string_view length = head.header("content-length");
     if (!length.empty() && length != std::to_string(size))
         return fail(ErrorCode::kMismatch, "the ticket is for " + std::to_string(size) +
@@ -166,7 +166,7 @@ Result<http_server::Handler::Admission> BlobHandler::order_copy(const Request& h
     if (!length.empty() && length != "0")
         return fail(ErrorCode::kMismatch, "an order for a copy has no body");
     GYM_TRY(const CopyState state,
-            uploads_.target->copy(root, size_bytes, std::string(head.header("gym-copy-from"))));
+            uploads_.target->copy(root, size_bytes, std::string(head.header(kCopyFromHeader))));
     const unsigned status = state == CopyState::kHere ? 200 : 202;
     return Admission{.refused = count({.status = status, .headers = {}, .body = "{}\n"})};
 }

@@ -36,8 +36,8 @@ class Copies {
     Copies(const Copies&) = delete;
     Copies& operator=(const Copies&) = delete;
 
-    /// Begins to copy the blob, or says that it is under way; one that failed is told once. A
-    /// `source` that is no peer of this mirror is not asked: all peers are.
+    /// Begins to copy the blob, or says that it is under way; a failure is told once. If
+    /// `source` is not a peer of this mirror, it asks all its peers instead.
     /// @errors kPermissionDenied: this mirror has no peers; kUnavailable: too many wait;
     /// kMismatch: the last try failed, and why.
     [[nodiscard]] Result<CopyState> order(const Digest& root, std::uint64_t size_bytes,

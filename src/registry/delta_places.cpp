@@ -31,6 +31,26 @@ std::vector<std::string> lines_of(const std::string& text) {
     return out;
 }
 
+struct Lease {
+    UnixMs now_ms = 0;
+    std::int64_t lease_ms = 0;
+    std::uint32_t limit = 0;
+};
+
+/// The places that an open round needs and whose `column` is due, with `column` moved on, so that
+/// no other caller gets them meanwhile. The texts are SQL of this file.
+Result<db::Rows> lease(db::Transaction& tx, const std::string& column, const std::string& condition,
+                       const std::string& returned, const Lease& terms) {
+    return tx.exec(
+        "WITH due AS (SELECT p.worker, p.root FROM registry.delta_place p WHERE p." + column +
+            " <= $1 AND " + condition + std::string(kNeeded) + " ORDER BY p." + column +
+            " LIMIT $3 FOR UPDATE SKIP LOCKED) UPDATE registry.delta_place p SET " + column +
+            " = $1::bigint + $2::bigint FROM due WHERE p.worker = due.worker AND "
+            "p.root = due.root RETURNING p.worker, p.root, p.mirrors, " +
+            returned,
+        {terms.now_ms, terms.lease_ms, terms.limit});
+}
+
 }  // namespace
 
 Status name_delta(db::Transaction& tx, const Address& worker, const Digest& root,
@@ -60,15 +80,8 @@ Result<bool> is_delta_named(db::Transaction& tx, const Address& worker, const Di
 
 Result<std::vector<DeltaPlace>> lease_deltas(db::Transaction& tx, UnixMs now_ms,
                                              std::int64_t lease_ms, std::uint32_t limit) {
-    GYM_TRY(const auto rows,
-            tx.exec("WITH due AS (SELECT p.worker, p.root FROM registry.delta_place p "
-                    "WHERE p.state <> 'held' AND p.next_at_ms <= $1 AND " +
-                        std::string(kNeeded) +
-                        " ORDER BY p.next_at_ms LIMIT $3 FOR UPDATE SKIP LOCKED) "
-                        "UPDATE registry.delta_place p SET next_at_ms = $1::bigint + $2::bigint "
-                        "FROM due WHERE p.worker = due.worker AND p.root = due.root "
-                        "RETURNING p.worker, p.root, p.mirrors, p.attempts",
-                    {now_ms, lease_ms, limit}));
+    GYM_TRY(const auto rows, lease(tx, "next_at_ms", "p.state <> 'held' AND ", "p.attempts",
+                                   {now_ms, lease_ms, limit}));
     std::vector<DeltaPlace> out;
     for (const db::Row& row : rows)
         out.push_back({row.get<Address>("worker"), row.get<Digest>("root"),
@@ -95,15 +108,9 @@ Status set_delta_missed(db::Transaction& tx, const Address& worker, const Digest
 Result<std::vector<DeltaCopy>> lease_copies(db::Transaction& tx, UnixMs now_ms,
                                             std::int64_t lease_ms, std::uint32_t limit) {
     GYM_TRY(const auto rows,
-            tx.exec("WITH due AS (SELECT p.worker, p.root FROM registry.delta_place p "
-                    "WHERE p.copy_at_ms <= $1 AND " +
-                        std::string(kNeeded) +
-                        " ORDER BY p.copy_at_ms LIMIT $3 FOR UPDATE SKIP LOCKED) "
-                        "UPDATE registry.delta_place p SET copy_at_ms = $1::bigint + $2::bigint "
-                        "FROM due WHERE p.worker = due.worker AND p.root = due.root "
-                        "RETURNING p.worker, p.root, p.mirrors, p.copy_to, "
-                        "coalesce(p.copy_until_ms, 0) AS until_ms, p.copies_failed",
-                    {now_ms, lease_ms, limit}));
+            lease(tx, "copy_at_ms", "",
+                  "p.copy_to, coalesce(p.copy_until_ms, 0) AS until_ms, p.copies_failed",
+                  {now_ms, lease_ms, limit}));
     std::vector<DeltaCopy> out;
     for (const db::Row& row : rows)
         out.push_back({row.get<Address>("worker"), row.get<Digest>("root"),

@@ -1,4 +1,5 @@
-// Audits run beside the ticks: what goes on meanwhile, and what their results meet when they come.
+// Audits run beside the ticks. These tests hold an audit back, let other things happen, and then
+// let its result arrive.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -10,8 +10,8 @@ namespace fs = std::filesystem;
 class RemoteDataCommands : public JobCommandsTest {
   protected:
     void SetUp() override {
+        JobCommandsTest::SetUp();  // first: TearDown() runs whatever fails here
         ASSERT_TRUE(gym::testing::has_test_tools()) << "`make setup` installs the npm packages";
-        JobCommandsTest::SetUp();
         deposit(owner_, "200", "d1");
         store_.emplace(place_);
         ASSERT_FALSE(store_->url().empty());

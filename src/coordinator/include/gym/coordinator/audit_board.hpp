@@ -20,7 +20,8 @@ namespace gym::coordinator {
 class AuditBoard {
   public:
     static constexpr std::size_t kAuditsMax = 8;
-    /// A result that nobody took for so long makes room: another instance moves its job now.
+    /// Milliseconds after which a result that no tick took makes room: another instance moves its
+    /// job now.
     static constexpr std::int64_t kUntakenMs = 60'000;
 
     /// The report that is audited.

@@ -6,10 +6,10 @@
 
 namespace gym::coordinator {
 
-/// Runs beside the ticks what takes as long as a unit. Thread-safe.
+/// Runs work that takes as long as a unit, beside the ticks. Thread-safe.
 class Background {
   public:
-    /// @param stop requested when its result is not needed any more.
+    /// @param stop requested when nobody needs the result any more.
     using Work = std::function<void(const std::stop_token& stop)>;
 
     virtual ~Background() = default;

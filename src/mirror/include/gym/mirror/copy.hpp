@@ -9,12 +9,12 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 
-/// Second copies: a mirror is told to fetch an upload from the mirror that took it
+/// Second copies: the coordinator orders a mirror to fetch an upload from the mirror that took it
 /// (docs/PROTOCOL.md, "Blobs by HTTP").
 namespace gym::mirror {
 
-/// The header that names the mirror to fetch from.
-inline constexpr const char* kCopyFromHeader = "Gym-Copy-From";
+/// The header that names the mirror to fetch from, as http_server::Request::header() takes it.
+inline constexpr const char* kCopyFromHeader = "gym-copy-from";
 
 /// Where a copy stands.
 enum class CopyState : std::uint8_t { kHere, kUnderWay };

@@ -139,8 +139,8 @@ Result<std::map<Address, double>> paces_of(db::Transaction& tx, std::span<const 
 /// What keeps units from becoming final.
 struct FinalityWaits {
     std::optional<GameWatch> games = {};  ///< absent: the network plays none
-    /// For so long from its naming on, for a delta that is at one mirror alone: while the unit is
-    /// not final, its worker keeps the delta.
+    /// Milliseconds from its naming for which a delta that only one mirror has keeps its unit from
+    /// becoming final; its worker keeps the delta meanwhile.
     std::int64_t delta_wait_ms = 0;
 };
 
