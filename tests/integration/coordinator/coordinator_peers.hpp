@@ -122,7 +122,6 @@ class PeersTest : public CoordinatorProcess {
             {.read_only = true});
         return row->get<std::int64_t>("n");
     }
-    int port() { return std::stoi(text_of(folder() / "port")); }
 
     std::vector<Peer> peers_;
     std::optional<Subprocess> process_;

@@ -110,11 +110,15 @@ class CoordinatorProcess : public ::testing::Test {
         }
         return false;
     }
-    std::unique_ptr<rpc::Coordinator> dial(const crypto::PrivateKey& key) {
+    /// The port that the program listens on, once it does.
+    int port() {
         EXPECT_TRUE(eventually([&] { return !text_of(folder() / "port").empty(); }))
             << text_of(folder() / "coordinator.log");
+        return std::stoi(text_of(folder() / "port"));
+    }
+    std::unique_ptr<rpc::Coordinator> dial(const crypto::PrivateKey& key) {
         rpc::ClientConfig config;
-        config.target = "127.0.0.1:" + std::to_string(std::stoi(text_of(folder() / "port")));
+        config.target = "127.0.0.1:" + std::to_string(port());
         return rpc::connect(config, key.clone(), clock_).value();
     }
     /// What the job trains on, 4,000 bytes. Here every unit's text is the same, and so its delta.
