@@ -53,7 +53,7 @@ Status check_facts(const OuterFrame& frame, const OuterFacts& facts) {
     return fail(ErrorCode::kMismatch, "the facts are not the aggregate's");
 }
 
-/// Hash of the record of the round that the delta at stage `included` is of.
+/// Hash of the record of the round that a shown delta at stage `included` is of.
 const Digest& record_of(const Cursor& c, const OuterFacts& facts) {
     return c.height == 0 ? facts.round_record : facts.previous_record;
 }
@@ -199,8 +199,10 @@ Result<Step> decide(const Cursor& c, const move::ShowIncluded& m) {
     GYM_CHECK(check_frame(c, hash_of(m.facts)));
     GYM_TRY(const protocol::SignedCommitment shown, read_commitment(m.commitment));
     const protocol::UnitCommitment& says = shown.commitment;
+    // Not record_of(): as the contract, also at a height that no game reaches.
+    const Digest& round = c.height == kHeldHeight ? m.facts.previous_record : m.facts.round_record;
     if (says.kind != protocol::UnitKind::kTrain || word_of(says.slot) != c.twin ||
-        says.round_record != record_of(c, m.facts))
+        says.round_record != round)
         return fail(ErrorCode::kMismatch,
                     "the commitment is not of this slot in the delta's round");
     GYM_CHECK(commit::merkle_verify(c.node, {c.index, c.leaves}, says.delta_root, m.included));
