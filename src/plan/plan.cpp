@@ -42,8 +42,8 @@ std::string more_workers(const Inputs& in, std::uint32_t slots) {
     const std::uint64_t wanted = in.wishes.nodes.value_or(0);
     if (wanted <= slots) return "ask for more nodes";
     return fmt::format(
-        "{} of the {} workers that you want {} live, start the others or plan for "
-        "all of them with --set slots={}",
+        "{} of the {} workers that you want {} live; start the others, plan for all of "
+        "them with --set slots={}",
         slots, wanted, plural(slots, "is", "are"), wanted);
 }
 

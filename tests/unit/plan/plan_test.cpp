@@ -296,7 +296,7 @@ TEST(Plan, WhatIsMissingIsSaid) {
     EXPECT_SAYS(refusal(endless, priced, sample_facts(1)), "ask for more nodes");
     endless.nodes = 8;  // of which one is live: to ask for more changes nothing
     EXPECT_SAYS(refusal(endless, priced, sample_facts(1)),
-                "1 of the 8 workers that you want is live, start the others or plan for all of "
+                "1 of the 8 workers that you want is live; start the others, plan for all of "
                 "them with --set slots=8, or set steps_per_round");
 }
 
