@@ -129,6 +129,7 @@ Status check_steps(const TrainOptions& options, const std::string& path, std::ui
     if (done < options.steps) return {};
     return fail(ErrorCode::kInvalidArgument,
                 "--steps counts all steps of the run: " + path + " has " + std::to_string(done) +
+                    (done == 1 ? " step" : " steps") +
                     ", so --steps must be larger than that, not " + std::to_string(options.steps));
 }
 
