@@ -265,7 +265,7 @@ struct Remote::Impl {
             case 404:
             case 410:
                 return Failure{fail(ErrorCode::kNotFound,
-                                    what + ": there is no such file, or there is none any more")};
+                                    what + ": there is no such file, or it was removed")};
             case 401:
                 return Failure{fail(ErrorCode::kUnauthenticated, what + ": " + said)};
             case 403:
