@@ -245,7 +245,9 @@ TEST_F(DataCommands, ParquetReadsAsTheSameRowsInJsonLines) {
 }
 
 TEST_F(DataCommands, ANameInAnErrorDoesNotSteerTheTerminal) {
-    const std::string name = "a\x1b]0;owned\a\xc2\x9b" "31m.txt";
+    const std::string name =
+        "a\x1b]0;owned\a\xc2\x9b"
+        "31m.txt";
     const Outcome missing = gym({"data", "build", path(name), "-o", path("out")});
     EXPECT_EQ(missing.exit_code, kFailed);
     EXPECT_NE(missing.err.find("a]0;owned31m.txt"), std::string::npos) << missing.err;
