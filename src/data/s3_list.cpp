@@ -38,9 +38,11 @@ Result<S3Page> read_s3_page(const std::string& xml) {
         const auto& list = tree.get_child("ListBucketResult");
         for (const auto& [name, part] : list) {
             if (name != "Contents") continue;
+            const auto size = part.get<std::int64_t>("Size", 0);
+            if (size < 0) throw std::runtime_error("a size is below zero");
             out.objects.push_back({.key = part.get<std::string>("Key"),
                                    .etag = part.get<std::string>("ETag", ""),
-                                   .size_bytes = part.get<std::uint64_t>("Size", 0)});
+                                   .size_bytes = static_cast<std::uint64_t>(size)});
         }
         if (list.get<std::string>("IsTruncated", "false") == "true")
             out.next = list.get<std::string>("NextContinuationToken");
