@@ -62,7 +62,7 @@ struct OpenBeat {
 class ServerCore {
   public:
     ServerCore(const ServerConfig& config, NodeHandler& handler, const Clock& clock,
-               records::NetworkDescription network);
+               const records::NetworkDescription& network);
 
     /// One call in flight. @errors kUnavailable at the bound; then leave_call() is not due.
     Status enter_call();
