@@ -103,7 +103,7 @@ Status permit_part(const std::string& name, const registry::Dataset& dataset, li
                     ": leave it out of 'data', or name its file if it is your own");
 }
 
-/// The root of a part that is no file.
+/// The root of a part that the network has.
 Result<Digest> find_part(const client::ApiClient& api, const Part& part, const fs::path& folder) {
     auto root = find_dataset(api, part.dataset);
     if (root.ok() || root.error().code != ErrorCode::kNotFound) return root;
