@@ -293,7 +293,7 @@ TEST_P(UpdateGames, AnotherTensorUnderTheRecordsStateIsFound) {
 /// No lie anywhere satisfies all that a game can check.
 TEST_P(UpdateGames, AnyLieIsFound) {
     const UpdateLie honest = right();
-    const std::size_t lies = 60 * gym::testing::test_scale();
+    const std::size_t lies = gym::testing::test_count(60);
     std::map<std::string, std::size_t> ends;
     for (std::size_t i = 0; i < lies; ++i) {
         UpdateLie lie = honest;
@@ -370,7 +370,7 @@ TEST_P(UpdateGames, NoStrategyWinsAgainstAnHonestAsserter) {
     RandomOuterChallenger challenger(*honest_, rng_);
     const OuterFacts facts = sample_.facts(*asserter_);
     std::map<std::string, std::size_t> refused;
-    const std::size_t games = 150 * gym::testing::test_scale();
+    const std::size_t games = gym::testing::test_count(150);
     for (std::size_t game = 0; game < games; ++game) {
         GameTranscript transcript = testing::transcript_of(facts);
         for (std::size_t moves = 0; moves < testing::kMovesMax; ++moves) {
@@ -422,7 +422,7 @@ TEST(UpdateRows, HaveOneSolution) {
     constexpr std::uint32_t kStrange[] = {0x7FC00000, 0x7F800000, 0xFF800000, 0x80000000,
                                           0x00000001, 0x7F7FFFFF, 0xFF7FFFFF, 0x00400000,
                                           0x00400001, 0x00C00000};
-    for (std::size_t game = 0; game < 20'000 * gym::testing::test_scale(); ++game) {
+    for (std::size_t game = 0; game < gym::testing::test_count(20'000); ++game) {
         std::array<float, 64> steps{};
         // Of one exponent, or all over; at half steps, or next to them; some are no numbers.
         const std::uint32_t exponent = rng() % 255, spread = 1 + rng() % 12;
