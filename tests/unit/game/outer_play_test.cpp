@@ -491,7 +491,7 @@ TEST_P(OuterGames, NoStrategyWinsAgainstAnHonestAsserter) {
     RandomOuterChallenger challenger(*honest_, rng_);
     const OuterFacts facts = sample_.facts(*asserter_);
     std::map<std::string, std::size_t> refused;
-    const std::size_t games = gym::testing::test_count(60);
+    const std::size_t games = 60 * gym::testing::test_scale();
     for (std::size_t game = 0; game < games; ++game) {
         GameTranscript transcript = testing::transcript_of(facts);
         for (std::size_t moves = 0; moves < testing::kMovesMax; ++moves) {

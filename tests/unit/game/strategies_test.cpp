@@ -251,7 +251,7 @@ TEST_P(Strategies, NoneWinsAgainstAnHonestAsserter) {
     const Facts facts = testing::facts_of(unit, *asserter, must(asserter->states())->initial_root);
     RandomChallenger challenger(*other, rng);
     std::map<std::string, std::size_t> refused;
-    const std::size_t games = gym::testing::test_count(40);
+    const std::size_t games = 40 * gym::testing::test_scale();
     for (std::size_t game = 0; game < games; ++game) {
         GameTranscript transcript = testing::transcript_of(facts);
         for (std::size_t moves = 0; moves < testing::kMovesMax; ++moves) {

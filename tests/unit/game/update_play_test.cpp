@@ -293,7 +293,7 @@ TEST_P(UpdateGames, AnotherTensorUnderTheRecordsStateIsFound) {
 /// No lie anywhere satisfies all that a game can check.
 TEST_P(UpdateGames, AnyLieIsFound) {
     const UpdateLie honest = right();
-    const std::size_t lies = gym::testing::test_count(60);
+    const std::size_t lies = 60 * gym::testing::test_scale();
     std::map<std::string, std::size_t> ends;
     for (std::size_t i = 0; i < lies; ++i) {
         UpdateLie lie = honest;
@@ -370,7 +370,7 @@ TEST_P(UpdateGames, NoStrategyWinsAgainstAnHonestAsserter) {
     RandomOuterChallenger challenger(*honest_, rng_);
     const OuterFacts facts = sample_.facts(*asserter_);
     std::map<std::string, std::size_t> refused;
-    const std::size_t games = gym::testing::test_count(150);
+    const std::size_t games = 150 * gym::testing::test_scale();
     for (std::size_t game = 0; game < games; ++game) {
         GameTranscript transcript = testing::transcript_of(facts);
         for (std::size_t moves = 0; moves < testing::kMovesMax; ++moves) {

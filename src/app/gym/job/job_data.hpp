@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <string>
 
-#include "gym/blob/dataset.hpp"
 #include "gym/common/result.hpp"
+#include "gym/owner/local_data.hpp"
 #include "tokenizer/tokenizer_input.hpp"
 
 /// The data of a job that is on this machine, or comes to it.
@@ -21,7 +21,7 @@ struct TextReading {
 
 /// The data, and where its tokenizer's files lie (tokenizer::find_bundle()) if it has any.
 struct JobData {
-    blob::Dataset dataset;
+    owner::LocalTokens tokens;
     std::filesystem::path token_file;
 };
 
