@@ -66,8 +66,8 @@ Result<std::optional<blob::DatasetSummary>> scan_token_file(const fs::path& path
     // What cannot be read twice, such as a pipe, is no token file here.
     const auto first = read_range(path, 0, blob::kDatasetHeaderBytesMax);
     if (!first.ok() || !blob::is_token_file(*first)) return std::optional<blob::DatasetSummary>();
-    GYM_TRY(blob::DatasetSummary summary, blob::scan_dataset(path));
-    return std::optional(std::move(summary));
+    GYM_TRY(const blob::DatasetSummary summary, blob::scan_dataset(path));
+    return std::optional(summary);
 }
 
 Result<LocalTokens> read_tokens(const fs::path& path, const data::OptionalTokenizer& tokenizer) {
