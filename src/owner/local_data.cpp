@@ -52,14 +52,14 @@ bool holds_documents(const fs::path& path) {
            name.ends_with(".zst");
 }
 
-LocalTokens LocalTokens::in_memory(blob::Dataset dataset) {
-    const blob::DatasetHeader& header = dataset.header();
-    const blob::DatasetSummary summary{.root = dataset.root(),
+LocalTokens LocalTokens::in_memory(blob::Dataset of_text) {
+    const blob::DatasetHeader& header = of_text.header();
+    const blob::DatasetSummary summary{.root = of_text.root(),
                                        .vocabulary = header.tokenization.vocabulary,
                                        .tokens = header.tokens,
                                        .file_bytes = header.file_bytes(),
                                        .tokenizer = header.tokenization.tokenizer};
-    return {summary, std::move(dataset)};
+    return {summary, std::move(of_text)};
 }
 
 Result<std::optional<blob::DatasetSummary>> scan_token_file(const fs::path& path) {
@@ -75,7 +75,7 @@ Result<LocalTokens> read_tokens(const fs::path& path, const data::OptionalTokeni
     if (of_file) {
         if (const Status made = data::check_made_by(of_file->tokenization(), tokenizer); !made.ok())
             return made.error().in(path.string());
-        return LocalTokens{*of_file, std::nullopt};
+        return LocalTokens::in_file(*of_file);
     }
     GYM_TRY(const Bytes content, read_file(path));
     auto dataset = data::tokens_of_text(content, tokenizer);

@@ -104,19 +104,11 @@ TEST_F(AuditOrder, AResultForAUnitThatEndedMeanwhileChangesNothing) {
     commit(worker);
     commit(other);
     world.settle();
-    ASSERT_TRUE(world.copy(verifier));
+    const auto copied = world.copy(verifier);
+    ASSERT_TRUE(copied);
     world.settle();
     ASSERT_EQ(world.background.waiting(), 1U);
-    const auto voided = world.owner().transact([&](db::Transaction& tx) -> Status {
-        GYM_CHECK(registry::lock_feed(tx));
-        GYM_TRY(const auto units, tx.exec("SELECT id FROM registry.unit WHERE state = 'verified'"));
-        for (const db::Row& row : units)
-            GYM_CHECK(registry::advance(
-                tx, row.get<Digest>(0), protocol::event::Voided{}, {}, world.clock.now_ms(),
-                protocol::Reason{protocol::ReasonCode::kInputsLost, "as the test wants"}));
-        return {};
-    });
-    ASSERT_TRUE(voided.ok()) << voided.error().message;
+    world.void_unit(*copied);
     world.background.held = false;
     world.background.release();
     const auto summary = world.tick();

@@ -206,6 +206,17 @@ std::optional<Digest> World::copy(const FakeNode& verifier) {
     return revealed.ok() && revealed->equal ? std::optional(report.unit) : std::nullopt;
 }
 
+void World::void_unit(const Digest& id) {
+    const auto voided = owner().transact([&](db::Transaction& tx) -> Status {
+        GYM_CHECK(registry::lock_feed(tx));
+        GYM_CHECK(registry::advance(
+            tx, id, protocol::event::Voided{}, {}, clock.now_ms(),
+            protocol::Reason{protocol::ReasonCode::kInputsLost, "as the test wants"}));
+        return {};
+    });
+    ASSERT_TRUE(voided.ok()) << voided.error().message;
+}
+
 registry::Unit World::unit(const Digest& id) {
     return database_->transact([&](db::Transaction& tx) { return registry::get_unit(tx, id); })
         .value();

@@ -66,14 +66,7 @@ TEST_F(RulingOrder, ALongRulingDelaysNoRound) {
 }
 
 TEST_F(RulingOrder, AnAnswerForADisputeThatEndedMeanwhileChangesNothing) {
-    const auto voided = world.owner().transact([&](db::Transaction& tx) -> Status {
-        GYM_CHECK(registry::lock_feed(tx));
-        GYM_CHECK(registry::advance(
-            tx, bad, protocol::event::Voided{}, {}, world.clock.now_ms(),
-            protocol::Reason{protocol::ReasonCode::kInputsLost, "as the test wants"}));
-        return {};
-    });
-    ASSERT_TRUE(voided.ok()) << voided.error().message;
+    world.void_unit(bad);
     world.background.held = false;
     world.background.release();
     const auto summary = world.tick();

@@ -92,7 +92,7 @@ Result<owner::DataPush> push_of(const RegistryOptions& options) {
 /// A text, or a token file, whose tokens stay on the disk.
 Result<owner::LocalTokens> read_offered(const std::string& path) {
     GYM_TRY(const auto of_file, owner::scan_token_file(path));
-    if (of_file) return owner::LocalTokens{*of_file, std::nullopt};
+    if (of_file) return owner::LocalTokens::in_file(*of_file);
     GYM_TRY(blob::Dataset of_text, read_dataset(path));
     return owner::LocalTokens::in_memory(std::move(of_text));
 }

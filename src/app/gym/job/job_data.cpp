@@ -56,9 +56,10 @@ Result<JobData> build(const fs::path& path, const TextReading& reading) {
                      built.report->counts.documents_kept, built.report->counts.documents_read,
                      path.string());
     if (built.report)
-        return JobData{{built.report->dataset, std::nullopt}, std::move(built.token_file)};
+        return JobData{owner::LocalTokens::in_file(built.report->dataset),
+                       std::move(built.token_file)};
     GYM_TRY(const auto dataset, blob::scan_dataset(built.token_file));
-    return JobData{{dataset, std::nullopt}, std::move(built.token_file)};
+    return JobData{owner::LocalTokens::in_file(dataset), std::move(built.token_file)};
 }
 
 /// A token file, or a text, whose tokenizer lies where a built one's would.

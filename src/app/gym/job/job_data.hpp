@@ -19,9 +19,10 @@ struct TextReading {
     bool quiet = false;            ///< no lines on standard error
 };
 
-/// The data, and where its tokenizer's files lie (tokenizer::find_bundle()) if it has any.
 struct JobData {
     owner::LocalTokens tokens;
+    /// Where they are, unless they are in memory; the tokenizer's files, if there are any, lie
+    /// beside it (tokenizer::find_bundle()).
     std::filesystem::path token_file;
 };
 

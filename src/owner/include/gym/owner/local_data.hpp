@@ -23,8 +23,8 @@ struct LocalTokens {
     blob::DatasetSummary dataset;
     std::optional<blob::Dataset> of_text;  ///< absent: they are in a token file, and stay there
 
-    /// The tokens of a text, or of a file that was read whole.
-    static LocalTokens in_memory(blob::Dataset dataset);
+    static LocalTokens in_memory(blob::Dataset of_text);
+    static LocalTokens in_file(const blob::DatasetSummary& dataset) { return {dataset, {}}; }
 };
 
 /// A token file, which is checked in constant memory and whose tokenizer must be `tokenizer` if

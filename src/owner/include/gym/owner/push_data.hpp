@@ -43,8 +43,8 @@ struct PushedData {
 [[nodiscard]] Result<PushedData> push_data(const client::ApiClient& api,
                                            const blob::Dataset& dataset, const DataPush& push);
 
-/// The same of tokens that may be in `push.token_file`. A large file is sent in parts: never more
-/// than one is in memory, and what was cut continues.
+/// The same of tokens that are in `push.token_file`, or in memory. A large file is sent in parts:
+/// never more than one is in memory, and what was cut continues.
 [[nodiscard]] Result<PushedData> push_data(const client::ApiClient& api, const LocalTokens& tokens,
                                            const DataPush& push);
 
