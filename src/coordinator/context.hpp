@@ -23,6 +23,7 @@ namespace gym::coordinator {
 struct Context {
     Dependencies deps;
     Options options;
+    UnixMs began_at_ms = 0;  ///< this process
     std::shared_ptr<Facts> facts = std::make_shared<Facts>();
     std::shared_ptr<ReexecutionBoard> audits = std::make_shared<ReexecutionBoard>();
     std::shared_ptr<ReexecutionBoard> rulings = std::make_shared<ReexecutionBoard>();

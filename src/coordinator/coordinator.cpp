@@ -52,6 +52,7 @@ Status step_alone(const Context& context, const Digest& job_id, TickSummary& sum
 
 struct Coordinator::Impl {
     explicit Impl(Context c) : context(std::move(c)) {
+        context.began_at_ms = context.now();
         if (context.deps.background != nullptr) return;
         own_background = make_background();
         context.deps.background = own_background.get();

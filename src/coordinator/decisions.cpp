@@ -312,12 +312,15 @@ RoundStep next_step(const RoundFacts& facts) {
 std::optional<Address> choose_verifier(const registry::Round& round, const registry::Unit& unit,
                                        std::span<const registry::Node> verifiers,
                                        std::span<const registry::MissedDraws> missed,
+                                       const std::map<Address, std::uint32_t>& waiting,
                                        const std::function<bool(const registry::Node&)>& admits) {
     std::vector<protocol::VerifierCandidate> candidates;
     for (const registry::Node& node : verifiers) {
         if (!admits(node)) continue;
         if (node.registered_at_ms > round.sealed_at_ms.value_or(0)) continue;
-        protocol::VerifierCandidate candidate{node.address, 0};
+        protocol::VerifierCandidate candidate{node.address};
+        if (const auto load = waiting.find(node.address); load != waiting.end())
+            candidate.units_waiting = load->second;
         for (const registry::MissedDraws& draws : missed)
             if (draws.verifier == node.address) candidate.draws_failed = draws.count;
         candidates.push_back(candidate);

@@ -28,17 +28,18 @@ bool is_sampled(const Digest& beacon, const Digest& unit, std::uint32_t rate_ppm
 std::optional<Address> assign_verifier(const Digest& beacon, const Digest& unit, std::uint32_t draw,
                                        const Address& worker,
                                        std::span<const VerifierCandidate> candidates) {
-    std::optional<std::tuple<std::uint32_t, Digest, Address>> best;
+    std::optional<std::tuple<std::uint32_t, std::uint32_t, Digest, Address>> best;
     for (const VerifierCandidate& candidate : candidates) {
         if (candidate.address == worker) continue;
         commit::Encoder encoder;
         encoder.raw(as_bytes("gym.verifier.v1")).fixed(beacon).fixed(unit).u32(draw);
         encoder.fixed(candidate.address);
-        std::tuple rank{candidate.draws_failed, commit::sha256(encoder.view()), candidate.address};
+        std::tuple rank{candidate.draws_failed, candidate.units_waiting,
+                        commit::sha256(encoder.view()), candidate.address};
         if (!best || rank < *best) best = rank;
     }
     if (!best) return std::nullopt;
-    return std::get<2>(*best);
+    return std::get<Address>(*best);
 }
 
 }  // namespace gym::protocol

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 #include "columns.hpp"
 
@@ -142,10 +143,15 @@ Result<std::map<Address, Address>> owners_of(db::Transaction& tx, std::span<cons
 }
 
 Result<std::set<Address>> signed_off(db::Transaction& tx, std::span<const Address> nodes) {
+    return signed_off_or_silent(tx, nodes, std::numeric_limits<UnixMs>::min());
+}
+
+Result<std::set<Address>> signed_off_or_silent(db::Transaction& tx, std::span<const Address> nodes,
+                                               UnixMs seen_since_ms) {
     GYM_TRY(const db::Rows rows,
             tx.exec("SELECT address FROM registry.node WHERE address = ANY($1::bytea[]) AND "
-                    "has_left",
-                    {db::Param::array(nodes)}));
+                    "(has_left OR last_seen_at_ms < $2)",
+                    {db::Param::array(nodes), seen_since_ms}));
     std::set<Address> out;
     for (const db::Row row : rows)
         out.insert(row.get<Address>(0));

@@ -41,6 +41,8 @@ const std::map<std::string, std::string> kOwn = {{"--nodes", "32"},
                                                  {"--confirmations", "1"},
                                                  {"--copies", "1"},
                                                  {"--grace-ms", "60000"},
+                                                 {"--accept-late", "0"},
+                                                 {"--dataset", "1000000000"},
                                                  {"--operator-flops", "1e12"},
                                                  {"--operator-mbps", "10000"},
                                                  {"--audit-ppm", "0"},
@@ -92,6 +94,8 @@ class Program {
         out.confirmations = static_cast<std::uint32_t>(count("--confirmations"));
         out.mirror_copies = static_cast<std::uint32_t>(count("--copies"));
         out.grace_ms = static_cast<std::int64_t>(number("--grace-ms"));
+        out.elastic.accept_late = count("--accept-late") != 0;
+        out.dataset_bytes = count("--dataset");
         out.operator_flops = number("--operator-flops");
         out.operator_mbps = number("--operator-mbps");
         out.audit_ppm = static_cast<std::uint32_t>(count("--audit-ppm"));

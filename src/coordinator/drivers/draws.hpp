@@ -13,4 +13,8 @@ Status assign_verifiers(const Context& context, db::Transaction& tx, const regis
 Status assign_verifiers(const Context& context, db::Transaction& tx,
                         std::span<const registry::Unit> moved, UnixMs now_ms);
 
+/// At each tick: gives units of the round that wait for a verifier one, and those of verifiers that
+/// signed off or are silent another one.
+Status tend_draws(const Context& context, const registry::Job& job, const registry::Round& round);
+
 }  // namespace gym::coordinator

@@ -304,9 +304,7 @@ Status step_round(const Context& context, const registry::Job& job, registry::Ro
         if (round.state == before) break;
     }
     if (round.state == RoundState::kVerifying || round.state == RoundState::kAggregated)
-        return context.transact([&](db::Transaction& tx) {
-            return assign_verifiers(context, tx, round, context.now());
-        });
+        return tend_draws(context, job, round);
     return {};
 }
 

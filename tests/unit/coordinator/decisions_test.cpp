@@ -316,8 +316,9 @@ class Draws : public ::testing::Test {
             verifiers_.push_back(node(i));
     }
     std::optional<Address> chosen(const std::vector<registry::MissedDraws>& missed = {}) {
-        return choose_verifier(round_, drawn_, verifiers_, missed, admits_);
+        return choose_verifier(round_, drawn_, verifiers_, missed, waiting_, admits_);
     }
+    std::map<Address, std::uint32_t> waiting_;
     registry::Round round_;
     registry::Unit drawn_ = unit(UnitState::kSampled);
     std::vector<registry::Node> verifiers_;
@@ -331,6 +332,19 @@ TEST_F(Draws, AVerifierThatLetADrawPassComesLast) {
     EXPECT_NE(chosen({{*first, 1}}), first);
     verifiers_ = {verifiers_[static_cast<std::size_t>(first->data[0]) - 1]};
     EXPECT_EQ(chosen({{*first, 1}}), first) << "nobody else is there";
+}
+
+TEST_F(Draws, AVerifierWithFewerUnitsComesFirst) {
+    for (const registry::Node& verifier : verifiers_)
+        waiting_[verifier.address] = 2;
+    const auto by_lot = chosen();
+    waiting_[address(3)] = 1;
+    EXPECT_EQ(chosen(), address(3));
+    waiting_.erase(address(5));
+    EXPECT_EQ(chosen(), address(5));
+    EXPECT_NE(chosen({{address(5), 1}}), address(5)) << "it let this unit's draw pass";
+    waiting_.clear();
+    EXPECT_EQ(chosen(), by_lot);
 }
 
 TEST_F(Draws, AnAddressMadeUpAfterTheSealTakesNoPart) {

@@ -89,6 +89,29 @@ TEST(Verifiers, EverybodyGetsAShare) {
     EXPECT_EQ(units.size(), 4U);
 }
 
+/// Whoever is given each unit by lot, among those with the fewest, has no more of them than others,
+/// and none of them more often than others.
+TEST(Verifiers, UnitsOfAnEpochAreSpreadEvenly) {
+    std::map<Address, int> single;
+    for (std::uint64_t epoch = 0; epoch < 1'000; ++epoch) {
+        std::vector<VerifierCandidate> candidates;
+        for (std::uint8_t i = 0; i < 4; ++i)
+            candidates.push_back({address(i)});
+        for (std::uint64_t unit = 0; unit < 9; ++unit) {
+            const auto chosen =
+                assign_verifier(digest(epoch), digest(unit), 0, address(9), candidates);
+            ++std::ranges::find(candidates, *chosen, &VerifierCandidate::address)->units_waiting;
+        }
+        for (const VerifierCandidate& candidate : candidates) {
+            ASSERT_GE(candidate.units_waiting, 2U);
+            ASSERT_LE(candidate.units_waiting, 3U);
+            if (candidate.units_waiting == 3) ++single[candidate.address];
+        }
+    }
+    for (const auto& [verifier, count] : single)
+        EXPECT_NEAR(count, 250, 60) << verifier.hex();
+}
+
 TEST(Verifiers, WhoLetADrawPassComesLast) {
     const std::vector<VerifierCandidate> candidates = {{address(1), 1}, {address(2), 0}};
     for (std::uint32_t draw = 0; draw < 50; ++draw)

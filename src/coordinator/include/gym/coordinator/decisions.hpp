@@ -149,10 +149,12 @@ enum class RoundStep : std::uint8_t {
 
 /// The verifier of a drawn unit's current draw. Nodes that registered after the round was sealed
 /// take no part: no one may make up an address that suits a beacon that is known already.
+/// @param waiting how many units of the round's epoch a verifier is to re-execute already.
 /// @param admits whether the operator lets the node verify. @pre round.beacon is known.
 [[nodiscard]] std::optional<Address> choose_verifier(
     const registry::Round& round, const registry::Unit& unit,
     std::span<const registry::Node> verifiers, std::span<const registry::MissedDraws> missed,
+    const std::map<Address, std::uint32_t>& waiting,
     const std::function<bool(const registry::Node&)>& admits);
 
 // Disputes.

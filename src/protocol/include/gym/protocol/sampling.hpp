@@ -32,11 +32,14 @@ struct SamplingPolicy {
 struct VerifierCandidate {
     Address address;
     std::uint32_t draws_failed = 0;  ///< draws of this unit that it let pass without a report
+    /// Units of the same epoch that it is to re-execute. Of that epoch alone: a verifier that
+    /// reports without computing is always free, and must not get more units for it.
+    std::uint32_t units_waiting = 0;
 };
 
-/// The verifier of a unit's `draw`-th draw (from 0): the fewest failed draws first, then the lowest
-/// H(beacon | unit | draw | address). The worker itself is never chosen. Independent of the order
-/// of `candidates`; nothing when there is no other candidate.
+/// The verifier of a unit's `draw`-th draw (from 0): the fewest failed draws first, then the fewest
+/// waiting units, then the lowest H(beacon | unit | draw | address). The worker itself is never
+/// chosen. Independent of the order of `candidates`; nothing when there is no other candidate.
 [[nodiscard]] std::optional<Address> assign_verifier(const Digest& beacon, const Digest& unit,
                                                      std::uint32_t draw, const Address& worker,
                                                      std::span<const VerifierCandidate> candidates);

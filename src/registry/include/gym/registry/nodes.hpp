@@ -70,6 +70,9 @@ Result<std::map<Address, Address>> owners_of(db::Transaction& tx, std::span<cons
 
 /// Those of these nodes that signed off and have not come back.
 Result<std::set<Address>> signed_off(db::Transaction& tx, std::span<const Address> nodes);
+/// These, and those of the nodes that were last seen before `seen_since_ms`.
+Result<std::set<Address>> signed_off_or_silent(db::Transaction& tx, std::span<const Address> nodes,
+                                               UnixMs seen_since_ms);
 
 /// What decides whether a node is given work.
 struct Standing {
