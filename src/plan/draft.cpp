@@ -76,6 +76,7 @@ Result<FixedTerms> fixed_terms(const YamlText& text, const registry::JobSpec& sp
     GYM_CHECK(take("evaluate_windows", out.evaluate_windows, terms.evaluate_windows));
     GYM_CHECK(take("price_per_pflop", out.price_wei_per_pflop, terms.price_wei_per_pflop));
     GYM_CHECK(take("budget", out.budget_wei, spec.budget_wei));
+    GYM_TRY(out.elastic, text.has("elastic"));
     GYM_CHECK(take("deadlines.unit_ms", out.unit_ms, terms.lifecycle.unit_ms));
     GYM_CHECK(take("deadlines.report_ms", out.report_ms, terms.lifecycle.report_ms));
     return out;
@@ -148,7 +149,8 @@ Result<std::string> complete(const Draft& draft, const Plan& plan) {
             GYM_CHECK(text.set("model." + reason.term, reason.value));
             continue;
         }
-        const bool is_deadline = reason.term.ends_with("_ms");
+        const bool is_deadline =
+            reason.term.ends_with("_ms") && !reason.term.starts_with(kElasticTerms);
         const std::string path = (is_deadline ? "deadlines." : "") + reason.term;
         GYM_TRY(const bool there, text.has(path));
         if (!there) GYM_CHECK(text.set(path, reason.value));

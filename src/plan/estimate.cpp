@@ -177,8 +177,10 @@ std::optional<Times> times_of(const registry::JobTerms& terms, const ModelWork& 
     const double fastest =
         static_cast<double>(slowest_of_fastest(facts.verifiers, 1)
                                 .value_or(static_cast<std::uint64_t>(verifiers.fast)));
-    out.round_s = {out.unit_s.low + kRoundOverheadLowS +
-                       units * out.mean_sampling_ppm / kPpm / at_once * flops / fastest,
+    double verified_s = units * out.mean_sampling_ppm / kPpm / at_once * flops / fastest;
+    // Then the next round does not wait for those that are drawn.
+    if (terms.elastic.hold_drawn && out.mean_sampling_ppm <= kPpm / 2.0) verified_s = 0;
+    out.round_s = {out.unit_s.low + kRoundOverheadLowS + verified_s,
                    out.unit_s.high + kRoundOverheadHighS +
                        std::ceil(units / at_once) * flops / verifiers.slow};
     return out;

@@ -110,6 +110,11 @@ void choose_deadlines(const Inputs& in, registry::JobTerms& terms) {
         verifier ? flops / static_cast<double>(*verifier) : in.step_s() * terms.steps;
     life.report_ms = in.fixed.report_ms.value_or(
         std::max(life.unit_ms, deadline_ms(verifier_s, usual.report_ms)));
+    if (in.fixed.elastic) return;
+    terms.elastic = kElasticity;
+    const double grace_s = std::ceil(in.step_s() * terms.steps / kGraceShare);
+    life.grace_ms = static_cast<std::int64_t>(
+        std::clamp<double>(grace_s * 1000, kGraceMsMin, static_cast<double>(life.unit_ms)));
 }
 
 /// About kEvaluateTokens, and no more than gym-api takes. @errors as registry::check_evaluation().

@@ -147,6 +147,19 @@ std::vector<Reason> reasons_of(const Inputs& in, const Plan& plan, const BudgetC
         {"price_per_pflop", terms.price_wei_per_pflop.to_tokens(), plan.price.why},
         {"budget", plan.budget_wei.to_tokens(), budget.why},
     };
+    if (!fixed.elastic) {
+        const auto add = [&](const char* term, const std::string& value, const char* rule) {
+            out.push_back({kElasticTerms + std::string(term), value, rule});
+        };
+        add("quorum_ppm", std::to_string(terms.elastic.quorum_ppm),
+            "once so much of a round's steps is there, the other units have grace_ms left");
+        add("grace_ms", std::to_string(terms.lifecycle.grace_ms),
+            "a twentieth of a unit of the slowest live worker, at least 15 s");
+        add("adapt_steps", "true", "slow workers do fewer steps of a round");
+        add("hold_drawn", "true",
+            "units that are still verified go in one round later, and the next round begins");
+        add("accept_late", "true", "so do units that come too late");
+    }
     if (plan.outer) {
         const std::string few_rounds =
             fmt::format("fewer than {} rounds: a larger one overshoots", kOuterRounds);

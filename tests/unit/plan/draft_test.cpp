@@ -69,6 +69,21 @@ TEST(Draft, ACompletedDraftIsAJobFile) {
     EXPECT_EQ(again->text.text(), *text);
 }
 
+TEST(Draft, ElasticityThatIsWrittenStands) {
+    const auto draft = draft_of(kBegin + "tokens: 300M\nelastic: {accept_late: true}\n");
+    ASSERT_TRUE(draft.ok()) << draft.error().message;
+    const auto plan = make_plan(draft->wishes, draft->fixed, sample_work(), sample_facts(8));
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    registry::Elasticity written;
+    written.accept_late = true;
+    EXPECT_EQ(plan->terms.elastic, written);
+    const auto text = complete(*draft, *plan);
+    ASSERT_TRUE(text.ok()) << text.error().message;
+    const auto spec = registry::parse_job_spec(*text, "completed");
+    ASSERT_TRUE(spec.ok()) << spec.error().message << *text;
+    EXPECT_EQ(spec->terms, plan->terms);
+}
+
 TEST(Draft, AFullJobFileNeedsNoPlan) {
     const std::string full = kBegin +
                              "rounds: 3\nslots: 2\nsteps_per_round: 4\nprice_per_pflop: 2\n"

@@ -114,6 +114,23 @@ TEST(Estimate, TimesFollowTheMachines) {
     EXPECT_FALSE(estimate_with(facts).seconds.has_value()) << "it never measured itself";
 }
 
+TEST(Estimate, RoundsThatHoldDrawnUnitsDoNotWaitForVerification) {
+    registry::JobTerms terms = sample_terms();
+    const Facts trusted = sample_facts(8, 1'000);
+    const auto waits = times_of(terms, sample_work(), trusted);
+    terms.elastic.hold_drawn = true;
+    const auto holds = times_of(terms, sample_work(), trusted);
+    ASSERT_TRUE(waits && holds);
+    EXPECT_LT(holds->round_s.low, waits->round_s.low);
+    EXPECT_NEAR(holds->round_s.low, holds->unit_s.low + 2, 0.01);
+    // All units of workers that are new are drawn, and half of a round has to be accepted.
+    const Facts unknown = sample_facts(8, 0);
+    terms.rounds = 2;
+    const auto begins = times_of(terms, sample_work(), unknown);
+    ASSERT_TRUE(begins);
+    EXPECT_GT(begins->round_s.low, holds->unit_s.low * 2);
+}
+
 TEST(Estimate, ACloudIsAnAssumptionThatCanBeReplaced) {
     ASSERT_FALSE(cloud_prices().empty());
     const CloudPrice& listed = cloud_prices().front();

@@ -212,6 +212,21 @@ TEST(Plan, UnitsOfASlowWorkerAreShorterAndTheirDeadlinesLonger) {
     EXPECT_GT(report.terms.lifecycle.report_ms, report.terms.lifecycle.unit_ms);
 }
 
+TEST(Plan, RoundsDoNotWaitForSlowWorkersAndVerification) {
+    Facts facts = sample_facts(8);
+    for (const std::uint64_t times_slower : {1, 100}) {
+        for (Machine& worker : facts.workers)
+            worker.flops_per_second /= times_slower;
+        const auto plan = make_plan(tokens(1'000'000'000), {}, sample_work(), facts);
+        ASSERT_TRUE(plan.ok()) << plan.error().message;
+        EXPECT_EQ(plan->terms.elastic, kElasticity);
+        const double unit_s = plan->estimate.unit_s->high;
+        EXPECT_NEAR(static_cast<double>(plan->terms.lifecycle.grace_ms),
+                    std::max(15'000.0, unit_s * 1'000 / 20), 1'000);
+        EXPECT_EQ(plan->terms.lifecycle.grace_ms == 15'000, times_slower == 1) << unit_s;
+    }
+}
+
 TEST(Plan, ASmallJobStillHasSomeRounds) {
     const auto plan = make_plan(tokens(8'192 * 40), {}, sample_work(), sample_facts(1)).value();
     EXPECT_EQ(plan.terms.rounds, kRoundsWanted);

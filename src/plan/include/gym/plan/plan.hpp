@@ -51,7 +51,8 @@ struct FixedTerms {
     std::optional<std::uint32_t> slots, workers_min, steps, checkpoint_every, evaluate_windows;
     std::optional<Amount> price_wei_per_pflop, budget_wei;
     std::optional<std::int64_t> unit_ms, report_ms;
-    registry::JobTerms rest;  ///< sampling, the other deadlines, bounds of norms
+    bool elastic = false;     ///< any key of it: `rest` has all of it then
+    registry::JobTerms rest;  ///< sampling, elasticity, the other deadlines, bounds of norms
 
     /// Whether every term is here that a job file must have.
     [[nodiscard]] bool complete() const {
@@ -77,8 +78,17 @@ inline constexpr const char* kOuterRateTerm = "outer.learning_rate";
 inline constexpr const char* kOuterMomentumTerm = "outer.momentum";
 inline constexpr const char* kCompressionTerm = "compression";
 inline constexpr const char* kUpdateTerm = "update";
+// ... and all terms of its `elastic`, with this before their names.
+inline constexpr const char* kElasticTerms = "elastic.";
 /// delta_norm_factor of planned jobs.
 inline constexpr double kDeltaNormFactor = 4;
+/// Of planned jobs: a round waits for nobody longer than it has to, and nothing of a worker that
+/// is late is lost.
+inline constexpr registry::Elasticity kElasticity{
+    .quorum_ppm = 900'000, .adapt_steps = true, .hold_drawn = true, .accept_late = true};
+/// A twentieth of a unit of the slowest live worker, in whole seconds, at least 15 of them.
+inline constexpr std::int64_t kGraceMsMin = 15'000;
+inline constexpr std::int64_t kGraceShare = 20;
 
 /// A term of the plan and the rule that made it.
 struct Reason {
