@@ -111,7 +111,7 @@ void choose_deadlines(const Inputs& in, registry::JobTerms& terms) {
     life.report_ms = in.fixed.report_ms.value_or(
         std::max(life.unit_ms, deadline_ms(verifier_s, usual.report_ms)));
     if (in.fixed.elastic) return;
-    terms.elastic = kElasticity;
+    terms.elastic = elasticity_of(terms.slots_max);
     const double grace_s = std::ceil(in.step_s() * terms.steps / kGraceShare);
     life.grace_ms = static_cast<std::int64_t>(
         std::clamp<double>(grace_s * 1000, kGraceMsMin, static_cast<double>(life.unit_ms)));
@@ -305,6 +305,13 @@ std::optional<OuterStep> outer_step(std::uint64_t rounds) {
         std::max(kShortest, 100 - 100 * kMemory / std::max(rounds, kMemory));
     const std::uint64_t rate = std::min<std::uint64_t>(70, 10'000 / (100 + momentum));
     return OuterStep{static_cast<double>(rate) / 100, static_cast<double>(momentum) / 100};
+}
+
+registry::Elasticity elasticity_of(std::uint32_t slots) {
+    registry::Elasticity out;
+    out.quorum_ppm = slots >= 20 ? 900'000 : slots >= 4 ? 750'000 : 500'000;
+    out.adapt_steps = out.hold_drawn = out.accept_late = true;
+    return out;
 }
 
 Status check_sizes(const registry::JobTerms& terms, const ModelWork& work, const Facts& facts) {

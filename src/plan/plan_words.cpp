@@ -152,7 +152,8 @@ std::vector<Reason> reasons_of(const Inputs& in, const Plan& plan, const BudgetC
             out.push_back({kElasticTerms + std::string(term), value, rule});
         };
         add("quorum_ppm", std::to_string(terms.elastic.quorum_ppm),
-            "once so much of a round's steps is there, the other units have grace_ms left");
+            "once so much of a round's steps is there, the other units have grace_ms left: one "
+            "silent worker leaves more");
         add("grace_ms", std::to_string(terms.lifecycle.grace_ms),
             "a twentieth of a unit of the slowest live worker, at least 15 s");
         add("adapt_steps", "true", "slow workers do fewer steps of a round");

@@ -40,8 +40,7 @@ const std::map<std::string, std::string> kOwn = {{"--nodes", "32"},
                                                  {"--block-ms", "2000"},
                                                  {"--confirmations", "1"},
                                                  {"--copies", "1"},
-                                                 {"--grace-ms", "60000"},
-                                                 {"--accept-late", "0"},
+                                                 {"--grace-ms", ""},  // as planned
                                                  {"--dataset", "1000000000"},
                                                  {"--operator-flops", "1e12"},
                                                  {"--operator-mbps", "10000"},
@@ -57,7 +56,7 @@ class Program {
         sim::Settings settings = base();
         play("compressed", settings);
         settings.codec = sim::Codec::plain();
-        settings.elastic = {};
+        settings.elastic.emplace();
         play("plain", settings);
         settings = base();
         settings.leaving_per_hour = number("--churn");
@@ -93,8 +92,8 @@ class Program {
         out.block_ms = static_cast<std::int64_t>(number("--block-ms"));
         out.confirmations = static_cast<std::uint32_t>(count("--confirmations"));
         out.mirror_copies = static_cast<std::uint32_t>(count("--copies"));
-        out.grace_ms = static_cast<std::int64_t>(number("--grace-ms"));
-        out.elastic.accept_late = count("--accept-late") != 0;
+        if (!options_.own.at("--grace-ms").empty())
+            out.grace_ms = static_cast<std::int64_t>(number("--grace-ms"));
         out.dataset_bytes = count("--dataset");
         out.operator_flops = number("--operator-flops");
         out.operator_mbps = number("--operator-mbps");

@@ -65,7 +65,7 @@ TEST(VirtualNetwork, SendingADeltaOnceLeavesMoreTimeToCompute) {
 TEST(VirtualNetwork, WithoutItsMeansItWaits) {
     Settings settings = two_hours();
     settings.codec = Codec::plain();
-    settings.elastic = {};
+    settings.elastic.emplace();
     const Figures figures = play(settings);
     EXPECT_LE(figures.utilisation, 0.75);
     EXPECT_EQ(figures.units_late, 0U);
@@ -111,8 +111,9 @@ TEST(VirtualNetwork, AnyHistoryIsSound) {
         settings.line_spread = static_cast<double>(below(3)) * 0.3;
         settings.operator_flops = settings.worker_flops();
         settings.audit_ppm = static_cast<std::uint32_t>(below(2)) * 20'000;
-        settings.elastic = {500'000 + static_cast<std::uint32_t>(below(500'001)), below(2) == 0,
-                            below(2) == 0};
+        settings.elastic =
+            registry::Elasticity{500'000 + static_cast<std::uint32_t>(below(500'001)),
+                                 below(2) == 0, below(2) == 0, below(2) == 0};
         if (below(2) == 0) settings.codec = Codec::plain();
         SCOPED_TRACE("history " + std::to_string(i) + " of seed " + std::to_string(settings.seed));
         const Figures figures = play(settings);
@@ -122,7 +123,7 @@ TEST(VirtualNetwork, AnyHistoryIsSound) {
         EXPECT_LE(figures.units_included + figures.units_expired + figures.units_unpaid,
                   figures.units);
         EXPECT_LE(figures.units_late, figures.units_included);
-        if (!settings.elastic.hold_drawn) {
+        if (!settings.elastic->holds_deltas()) {
             EXPECT_EQ(figures.units_late, 0U);
         }
         if (HasFailure()) break;

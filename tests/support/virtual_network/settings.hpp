@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "gym/registry/jobs.hpp"
 
@@ -67,11 +68,16 @@ struct Settings {
     /// Mirrors that a worker sends its delta to, one after the other: 1 of a public job, whose
     /// second copy mirrors make; 2 as it was before. 0: the coordinator, of a private job.
     std::uint32_t mirror_copies = 1;
-    std::int64_t grace_ms = 60'000;
-    registry::Elasticity elastic{900'000, true, true};
+    /// Elasticity and grace time are those of a planned job, unless a history says otherwise.
+    std::optional<std::int64_t> grace_ms = {};
+    std::optional<registry::Elasticity> elastic = {};
 
     [[nodiscard]] std::uint64_t bytes(double per_parameter) const {
         return static_cast<std::uint64_t>(per_parameter * static_cast<double>(parameters));
+    }
+    [[nodiscard]] std::int64_t grace() const {
+        return grace_ms.value_or(
+            std::max<std::int64_t>(15'000, static_cast<std::int64_t>(unit_seconds * 50)));
     }
     [[nodiscard]] std::uint64_t flops_per_step() const { return 6 * parameters * tokens_per_step; }
     /// A second, of a worker at speed 1.

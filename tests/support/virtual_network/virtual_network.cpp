@@ -5,6 +5,7 @@
 #include <map>
 
 #include "gym/commit/sha256.hpp"
+#include "gym/plan/plan.hpp"
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/rounds.hpp"
 #include "must.hpp"
@@ -66,8 +67,8 @@ registry::JobTerms VirtualNetwork::terms() const {
     out.evaluate_windows = settings_.evaluate_windows;
     out.price_wei_per_pflop = Amount(1);
     out.lifecycle.unit_ms = out.lifecycle.report_ms = settings_.unit_ms();
-    out.lifecycle.grace_ms = settings_.grace_ms;
-    out.elastic = settings_.elastic;
+    out.lifecycle.grace_ms = settings_.grace();
+    out.elastic = settings_.elastic.value_or(plan::elasticity_of(out.slots_max));
     return out;
 }
 

@@ -212,6 +212,15 @@ TEST(Plan, UnitsOfASlowWorkerAreShorterAndTheirDeadlinesLonger) {
     EXPECT_GT(report.terms.lifecycle.report_ms, report.terms.lifecycle.unit_ms);
 }
 
+TEST(Plan, AQuorumIsThereWithoutOneSilentWorker) {
+    for (std::uint32_t slots = 2; slots <= 64; ++slots) {
+        const registry::Elasticity elastic = elasticity_of(slots);
+        EXPECT_GE((slots - 1) * std::uint64_t{kPpm}, std::uint64_t{elastic.quorum_ppm} * slots)
+            << slots;
+        EXPECT_GE(elastic.quorum_ppm, registry::kQuorumPpmMin);
+    }
+}
+
 TEST(Plan, RoundsDoNotWaitForSlowWorkersAndVerification) {
     Facts facts = sample_facts(8);
     for (const std::uint64_t times_slower : {1, 100}) {
@@ -219,7 +228,7 @@ TEST(Plan, RoundsDoNotWaitForSlowWorkersAndVerification) {
             worker.flops_per_second /= times_slower;
         const auto plan = make_plan(tokens(1'000'000'000), {}, sample_work(), facts);
         ASSERT_TRUE(plan.ok()) << plan.error().message;
-        EXPECT_EQ(plan->terms.elastic, kElasticity);
+        EXPECT_EQ(plan->terms.elastic, elasticity_of(8));
         const double unit_s = plan->estimate.unit_s->high;
         EXPECT_NEAR(static_cast<double>(plan->terms.lifecycle.grace_ms),
                     std::max(15'000.0, unit_s * 1'000 / 20), 1'000);

@@ -83,9 +83,9 @@ inline constexpr const char* kElasticTerms = "elastic.";
 /// delta_norm_factor of planned jobs.
 inline constexpr double kDeltaNormFactor = 4;
 /// Of planned jobs: a round waits for nobody longer than it has to, and nothing of a worker that
-/// is late is lost.
-inline constexpr registry::Elasticity kElasticity{
-    .quorum_ppm = 900'000, .adapt_steps = true, .hold_drawn = true, .accept_late = true};
+/// is late is lost. The quorum is 90 % of 20 slots and more, 75 % of fewer, 50 % of fewer than
+/// four: less than one silent worker leaves.
+[[nodiscard]] registry::Elasticity elasticity_of(std::uint32_t slots);
 /// A twentieth of a unit of the slowest live worker, in whole seconds, at least 15 of them.
 inline constexpr std::int64_t kGraceMsMin = 15'000;
 inline constexpr std::int64_t kGraceShare = 20;
