@@ -64,6 +64,10 @@ Status read_elastic(YamlMap& map, JobTerms& terms) {
     if (keys.has("hold_drawn")) {
         GYM_TRY(terms.elastic.hold_drawn, keys.boolean("hold_drawn"));
     }
+    GYM_CHECK(keys.read_integer("overlap", 0, 1, terms.elastic.overlap));
+    if (terms.elastic.overlap != 0)
+        return keys.error_at("overlap",
+                             "must be 0: rounds do not overlap in this version of the network");
     return keys.finish();
 }
 

@@ -191,9 +191,9 @@ UnixMs VirtualNetwork::next_tick_ms() {
     const UnixMs now_ms = queue_.now_ms();
     const db::Row row = must(test_database_.owner().transact([&](db::Transaction& tx) {
         return tx.exec_one(
-            "SELECT (SELECT state FROM registry.round WHERE job_id = $1 ORDER BY round DESC LIMIT "
-            "1), (SELECT min(deadline_ms) FROM registry.unit WHERE job_id = $1 AND ended_at_ms IS "
-            "NULL AND deadline_ms >= $2)",
+            "SELECT (SELECT state FROM registry.round WHERE job_id = $1 ORDER BY state IN "
+            "('recorded', 'sealed', 'posted') DESC, round DESC LIMIT 1), (SELECT min(deadline_ms) "
+            "FROM registry.unit WHERE job_id = $1 AND ended_at_ms IS NULL AND deadline_ms >= $2)",
             {job_, now_ms});
     }));
     const auto state = row.get<std::optional<std::string>>(0);
@@ -215,10 +215,15 @@ void VirtualNetwork::wake() {
     for (const auto& node : nodes_)
         if (node->idle()) idle.emplace(node->address(), node.get());
     std::vector<Address> asking;
-    for (const Address& address : with_tasks)
-        if (idle.contains(address)) asking.push_back(address);
+    std::vector<Digest> computed;
+    for (const Address& address : with_tasks) {
+        const auto node = idle.find(address);
+        if (node == idle.end()) continue;
+        asking.push_back(address);
+        std::ranges::copy(node->second->computed(), std::back_inserter(computed));
+    }
     if (asking.empty()) return;
-    auto tasks = core_->next_tasks(asking);
+    auto tasks = core_->next_tasks(asking, computed);
     for (std::size_t i = 0; i < asking.size(); ++i)
         if (const auto task = must(std::move(tasks[i]))) idle.at(asking[i])->give(*task);
 }

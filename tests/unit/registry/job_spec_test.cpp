@@ -30,6 +30,15 @@ TEST(Elastic, AJobWaitsUnlessItSaysOtherwise) {
     EXPECT_FALSE(elastic.adapt_steps);
 }
 
+TEST(Elastic, RoundsDoNotOverlapYet) {
+    EXPECT_EQ(terms_with("elastic:\n  overlap: 0\n").elastic, Elasticity());
+    for (const char* bad : {"1", "2", "-1", "true"}) {
+        const auto spec = spec_with("elastic:\n  overlap: " + std::string(bad) + "\n");
+        ASSERT_FALSE(spec.ok()) << bad;
+        EXPECT_NE(spec.error().message.find("overlap"), std::string::npos) << spec.error().message;
+    }
+}
+
 TEST(DeltaNorms, AFactorBelowOneIsRefused) {
     EXPECT_EQ(terms_with("").delta_norm_factor, std::nullopt);
     EXPECT_EQ(terms_with("delta_norm_factor: 10\n").delta_norm_factor, 10);
