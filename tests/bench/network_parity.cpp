@@ -61,6 +61,7 @@ bench::NetworkSetting setting_of(const bench::Options& options) {
     s.clip = options.own.at("--clip") == "1";
     s.held = number(options, "--held");
     s.churn = number(options, "--churn");
+    s.reach = number(options, "--reach");
     s.overlap = options.own.at("--overlap") == "1";
     s.own_delta = number(options, "--own-delta");
     s.look_ahead = number(options, "--look-ahead");
@@ -189,6 +190,7 @@ int main(int argc, char** argv) {
                                                          {"--clip", "1"},
                                                          {"--held", "0"},
                                                          {"--churn", "0"},
+                                                         {"--reach", "0"},
                                                          {"--overlap", "0"},
                                                          {"--own-delta", "0"},
                                                          {"--look-ahead", "0"},

@@ -90,6 +90,7 @@ std::string NetworkSetting::text() const {
     const auto add = [&](const char* what, double value) {
         std::snprintf(line + std::strlen(line), sizeof line - std::strlen(line), what, value);
     };
+    if (reach != 0) add(", reach %g", reach);
     if (overlap) add(", overlap %g", 1);
     if (own_delta != 0) add(", own delta %g", own_delta);
     if (look_ahead != 0) add(", look-ahead %g", look_ahead);
@@ -297,8 +298,17 @@ void NetworkRounds::move(std::size_t tensor, std::span<const float> mean) {
     std::vector<float> base = floats(base_.tensors[tensor].bytes);
     std::vector<float>& residual = update_residual_[tensor];
     std::vector<float>& moved = setting_.packed_update ? residual : base;
-    kernels::outer_step(isa, mean.data(), rates, static_cast<std::int64_t>(mean.size()),
-                        moved.data(), momentum_[tensor].data());
+    if (setting_.reach == 0) {
+        kernels::outer_step(isa, mean.data(), rates, static_cast<std::int64_t>(mean.size()),
+                            moved.data(), momentum_[tensor].data());
+    } else {
+        const auto reach = static_cast<float>(setting_.reach);
+        for (std::size_t i = 0; i < mean.size(); ++i) {
+            float& m = momentum_[tensor][i];
+            m = f32::fma(m, rates.momentum, mean[i]);
+            moved[i] = f32::fma(f32::fma(m, reach, mean[i]), rates.rate, moved[i]);
+        }
+    }
     if (setting_.packed_update) {
         Bytes rows(codec::row_begin(codec::rows_of(mean.size())));
         engine::publish_rows(isa, residual, base, rows, 0);

@@ -30,6 +30,9 @@ struct NetworkSetting {
     std::uint64_t seed = 1;
     double outer_rate = 0.7;
     double momentum = 0.9;
+    /// The base moves by rate * (reach * momentum + mean): that of Nesterov's is the momentum's own
+    /// factor, which 0 stands for. Jobs have no other.
+    double reach = 0;
     /// A coordinate's sum is divided by the shares of those who sent it, but at least by this share
     /// of all: 1 is the mean over all, 0 the mean over senders.
     double divisor_min = 1;

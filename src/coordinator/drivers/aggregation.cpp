@@ -93,22 +93,26 @@ Result<std::optional<double>> loss_before(const Context& context, const registry
 }
 
 /// The round whose record names the aggregate of `round`'s deltas: itself or, where rounds overlap,
-/// the next one, once its units are assigned. Absent: it is not there yet.
+/// the next one. Absent: there is none yet.
 Result<std::optional<registry::Round>> aggregating_round(const Context& context,
                                                          const registry::Job& job,
                                                          const registry::Round& round) {
     if (job.terms.elastic.overlap == 0) return std::optional(round);
     GYM_TRY(auto last, context.transact(
                            [&](db::Transaction& tx) { return registry::last_round(tx, job.id); }));
-    if (last->round == round.round || last->state == registry::RoundState::kRecorded) last.reset();
+    if (last->round == round.round) last.reset();
     return last;
 }
 
-/// Nothing more is done with the deltas of a round whose job has ended, and there are none in the
-/// round behind the last one that trains.
-bool ends_without(const registry::Job& job, const registry::Round& round) {
-    return job.terms.elastic.overlap != 0 && round.next_base &&
-           (job.ended_at_ms || !has_slots(job.terms, round.round));
+/// Of a round that none follows. If its job has ended its deltas are in no base state; the round
+/// behind the last one that trains has none. Otherwise one will follow.
+Status end_without(const Context& context, const registry::Job& job, const registry::Round& round,
+                   TickSummary& summary) {
+    if (!job.ended_at_ms && has_slots(job.terms, round.round)) return {};
+    GYM_CHECK(context.transact(
+        [&](db::Transaction& tx) { return registry::mark_aggregated(tx, job.id, round.round); }));
+    note(summary, name_round(round) + ": no deltas to aggregate");
+    return {};
 }
 
 Status store(db::Transaction& tx, const registry::Round& round, const registry::Round& target,
@@ -174,15 +178,9 @@ Status aggregate_into(const Context& context, const registry::Job& job,
 
 Status aggregate_round(const Context& context, const registry::Job& job,
                        const registry::Round& round, TickSummary& summary) {
-    if (ends_without(job, round)) {
-        GYM_CHECK(context.transact([&](db::Transaction& tx) {
-            return registry::mark_aggregated(tx, job.id, round.round);
-        }));
-        note(summary, name_round(round) + ": no deltas to aggregate");
-        return {};
-    }
     GYM_TRY(const auto target, aggregating_round(context, job, round));
-    if (!target) return {};
+    if (!target) return end_without(context, job, round, summary);
+    if (target->state == registry::RoundState::kRecorded) return {};
     GYM_TRY(const bool waits, awaits_deltas(context, job, round));
     if (waits) return {};
     return aggregate_into(context, job, round, *target, summary);
