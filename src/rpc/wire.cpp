@@ -1,5 +1,7 @@
 #include "wire.hpp"
 
+#include "gym/rpc/coordinator.hpp"
+
 namespace gym::rpc::wire {
 namespace {
 

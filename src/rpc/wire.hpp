@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gym/records/network.hpp"
 #include "gym/records/node.hpp"

@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
+#include <vector>
 
 #include "delta_in_flight.hpp"
 #include "gym/commit/merkle.hpp"
-#include "gym/common/stop.hpp"
 #include "gym/execution/run.hpp"
 #include "gym/node/backoff.hpp"
 #include "gym/node/idle_blobs.hpp"

@@ -282,6 +282,9 @@ Result<Observed> observe(const Context& context, const registry::Job& job,
     GYM_TRY(out.facts.held,
             context.transact([&](db::Transaction& tx) { return is_held(tx, round); }));
     if (round.state == RoundState::kAggregated && !round.validation_loss) out.facts.held = true;
+    // The epoch begins the window in which the aggregate that the record names can be challenged.
+    if (round.state == RoundState::kOpen && job.terms.elastic.overlap != 0 && !round.next_base)
+        out.facts.held = true;
     if (out.facts.held && round.state == RoundState::kVerifying && job.terms.elastic.hold_drawn) {
         GYM_TRY(const auto all,
                 context.transact([&](db::Transaction& tx) { return own_units(tx, round); }));

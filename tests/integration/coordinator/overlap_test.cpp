@@ -32,6 +32,7 @@ class OverlapTest : public ::testing::Test {
     void settle() {
         world_.beat({&a_, &b_, &verifier_});
         world_.settle();
+        EXPECT_TRUE(world_.tick().errors.empty());
     }
     void verify_all() {
         while (world_.verify(verifier_)) {
@@ -115,10 +116,14 @@ TEST_F(OverlapTest, AnAggregateIsDrawnByItsOwnRoundsBeacon) {
 
 TEST_F(OverlapTest, ARoundWithoutSlotsTakesTheLastDeltas) {
     const Digest job = submit(2);
-    for (std::uint64_t number = 1; number <= 2; ++number) {
-        train(number);
-        verify_all();
-    }
+    train(1);
+    verify_all();
+    ASSERT_EQ(world_.rounds(job).size(), 3U);
+    EXPECT_EQ(round(job, 3).state, RoundState::kOpen)
+        << "the window of its aggregate begins when that is there";
+    train(2);
+    EXPECT_EQ(round(job, 3).state, RoundState::kOpen);
+    verify_all();
     ASSERT_EQ(world_.rounds(job).size(), 3U);
     EXPECT_TRUE(round(job, 3).record.slots.empty());
     EXPECT_EQ(included(job, 3).size(), 2U);

@@ -1,5 +1,7 @@
 #include "memory_handler.hpp"
 
+#include <algorithm>
+
 namespace gym::testing {
 
 records::NetworkDescription MemoryHandler::network_info() {
