@@ -362,7 +362,7 @@ contract DisputeConflictsTest is OuterPlayer {
         returns (bytes memory record)
     {
         (r.base, r.momentum) = (r.baseAfter, r.momentumAfter);
-        record = _outerRecord(round, previous, r);
+        record = _outerRecord(3, round, previous, r);
         for (uint256 i = 0; i < 32; ++i) {
             record[2 + i] = job[i];
         }

@@ -185,6 +185,10 @@ contract DisputeOfAWrongAggregateInvariantTest is DisputeInvariants {
         _expectProof(Lie.Weight, "proveOuter");
     }
 
+    function test_aGameProvesALateDeltaThatNoRoundTakes() public {
+        _expectProof(Lie.Late, "proveSigner");
+    }
+
     function test_nobodysDeltaIsNotShown() public {
         _expectEnd(uint256(Lie.Nobody), "showIncluded", IDisputeGame.Status.FaultByClock);
     }

@@ -126,7 +126,7 @@ contract DisputeOuterGasTest is OuterPlayer {
         bytes32[] memory included = DisputeTrees.path(deltas, place);
         _call = abi.encodeCall(
             IDisputeMoves.showIncluded,
-            (p.id, p.c, _outerFacts, _placeOf[5], _posted[5], path, included)
+            (p.id, p.c, _outerFacts, _placeOf[5], _posted[5], path, included, false)
         );
         _sendOuter(p);
     }

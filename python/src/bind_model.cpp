@@ -20,6 +20,7 @@
 #include "gym/interchange/model_folder.hpp"
 #include "gym/licence/licence.hpp"
 #include "gym/owner/export_model.hpp"
+#include "gym/owner/init_check.hpp"
 #include "gym/owner/named_model.hpp"
 #include "gym/owner/upload_weights.hpp"
 
@@ -155,6 +156,24 @@ std::string upload_weights(const std::shared_ptr<client::ApiClient>& api, const 
         .hex();
 }
 
+/// @param init "job:ID[@ROUND]", or NAME[@VERSION] of a registered model.
+void check_weights(const std::shared_ptr<client::ApiClient>& api, const Program& program,
+                   const std::string& init) {
+    const auto fits = [&]() -> Status {
+        if (init.starts_with(registry::kInitJobPrefix)) {
+            GYM_TRY(const auto weights, registry::parse_init(init));
+            return owner::check_job_weights(*api, weights, program);
+        }
+        GYM_TRY(const auto reference, registry::parse_model_reference(init));
+        GYM_TRY(const auto model, api->model_version(reference));
+        return owner::check_named_weights(*api, *model, program);
+    };
+    unlocked([&]() -> Status {
+        const Status found = fits();
+        return found.ok() ? found : Status(found.error().in("init: " + init));
+    });
+}
+
 /// @param visibility empty: the licence decides.
 registry::ModelVersion push_model(const std::shared_ptr<client::ApiClient>& api,
                                   const Program& program, const std::string& path,
@@ -239,6 +258,8 @@ void bind_model(py::module_& module) {
                py::arg("progress"));
     module.def("cached_model", &cached_model, py::arg("api"), py::arg("reference"), py::arg("home"),
                py::arg("progress"));
+    module.def("check_weights", &check_weights, py::arg("api"), py::arg("program"),
+               py::arg("init"));
     module.def("upload_weights", &upload_weights, py::arg("api"), py::arg("program"),
                py::arg("path"), py::arg("progress"));
 }

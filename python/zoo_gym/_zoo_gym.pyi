@@ -489,6 +489,13 @@ def export_job(
     contracts: Deployment | None,
     progress: Callable[[int, int], None],
 ) -> Exported: ...
+def check_weights(api: Api, program: Program, init: str) -> None:
+    """Raises GymError unless weights that the network has fit ``program``.
+
+    Args:
+        init: "job:ID[@ROUND]", or NAME[@VERSION] of a registered model.
+    """
+
 def upload_weights(
     api: Api, program: Program, path: str, progress: Callable[[int, int], None]
 ) -> str:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
 
 from .errors import InvalidArgumentError
 
 Money = int | float | str | Decimal
 """An amount in whole tokens of money, such as ``12.5``. A float means what it prints."""
+
+
+_DIGITS_SHOWN = 6
+
+
+def short_text(amount: Decimal) -> str:
+    """``amount`` for people, to six digits, as the command line prints it."""
+    digits = max(_DIGITS_SHOWN, amount.adjusted() + 1)
+    return format(Context(prec=digits).plus(amount).normalize(), "f")
 
 
 def decimal_text(amount: Money, name: str) -> str:

@@ -4,6 +4,7 @@ now and then elsewhere."""
 from __future__ import annotations
 
 import html
+import os
 import sys
 import time
 from typing import Any, Protocol, TextIO
@@ -12,6 +13,7 @@ _BAR_WIDTH = 24
 _TERMINAL_INTERVAL_S = 0.1
 _NOTEBOOK_INTERVAL_S = 0.5
 _LINES_INTERVAL_S = 5.0
+_KIB = 1024
 
 
 def counted(count: int, noun: str) -> str:
@@ -30,7 +32,7 @@ class View(Protocol):
 
 
 class TerminalView:
-    """One line, redrawn in place."""
+    """One line, redrawn in place and cut to the terminal's width: a longer one cannot be redrawn."""
 
     interval_s = _TERMINAL_INTERVAL_S
 
@@ -41,7 +43,7 @@ class TerminalView:
     def show(self, text: str, share: float) -> None:
         filled = round(share * _BAR_WIDTH)
         bar = "#" * filled + "." * (_BAR_WIDTH - filled)
-        self._stream.write(f"\r[{bar}] {text}\033[K")
+        self._stream.write("\r" + _fitted(f"[{bar}] {text}", _columns(self._stream)) + "\033[K")
         self._stream.flush()
         self._is_open = True
 
@@ -50,6 +52,21 @@ class TerminalView:
             self._stream.write("\n")
             self._stream.flush()
         self._is_open = False
+
+
+def _columns(stream: TextIO) -> int | None:
+    """The width of a terminal; None: it is not one, or does not say."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or None
+    except (OSError, ValueError):
+        return None
+
+
+def _fitted(line: str, columns: int | None) -> str:
+    # The last column stays free: some terminals begin a new line behind it.
+    if columns is None or len(line) < columns:
+        return line
+    return line[: max(0, columns - 4)] + "..."
 
 
 class LinesView:
@@ -125,7 +142,7 @@ def find_view(enabled: bool = True) -> View:
 
 
 class Progress:
-    """Progress from ``begin`` to ``total``, with the time left by the pace since the start.
+    """Progress from ``begin`` to ``total``, with the time left by the pace of what is done.
 
     Args:
         unit: "step" or "round".
@@ -137,31 +154,78 @@ class Progress:
         self._unit = unit
         self._begin, self._total = begin, total
         self._start = time.monotonic()
+        self._done, self._done_at = begin, self._start
         self._due = 0.0
 
     def show(self, done: int, loss: float | None, note: str = "") -> None:
         """Redraws if it is time to, and always at the end."""
         now = time.monotonic()
+        if done != self._done:
+            self._done, self._done_at = done, now
         if now < self._due and done < self._total:
             return
         self._due = now + self._view.interval_s
         parts = [f"{self._unit} {done}/{self._total}"]
         if loss is not None:
             parts.append(f"loss {loss:.4f}")
-        taken = done - self._begin
-        if 0 < taken and done < self._total:
-            left_s = (now - self._start) / taken * (self._total - done)
-            parts.append(f"{_duration(left_s)} left")
+        left_s = self._left_s(now)
+        if left_s is not None:
+            parts.append(f"{duration(left_s)} left")
         if note:
             parts.append(note)
         self._view.show("  ".join(parts), done / max(1, self._total))
+
+    def _left_s(self, now: float) -> float | None:
+        """None: not known, or over. It falls while the next one is under way, which is not taken to be
+        done before it is."""
+        taken, left = self._done - self._begin, self._total - self._done
+        if taken <= 0 or left <= 0:
+            return None
+        pace_s = (self._done_at - self._start) / taken
+        left_s = pace_s * left - min(now - self._done_at, pace_s)
+        return left_s if left_s > 0 else None
 
     def close(self) -> None:
         """Ends the line."""
         self._view.close()
 
 
-def _duration(seconds: float) -> str:
+class Transfer:
+    """Bytes on their way.
+
+    Args:
+        verb: as "downloading the weights".
+    """
+
+    def __init__(self, view: View, verb: str) -> None:
+        self._view = view
+        self._verb = verb
+        self._due = 0.0
+
+    def show(self, done: int, total: int) -> None:
+        """Redraws if it is time to, and always at the end."""
+        now = time.monotonic()
+        if now < self._due and done < total:
+            return
+        self._due = now + self._view.interval_s
+        self._view.show(f"{self._verb}  {_size(done)} of {_size(total)}", done / max(1, total))
+
+    def close(self) -> None:
+        """Ends the line."""
+        self._view.close()
+
+
+def _size(size_bytes: int) -> str:
+    size = size_bytes / _KIB
+    for unit in ("KiB", "MiB"):
+        if size < _KIB:
+            return f"{size:.1f} {unit}"
+        size /= _KIB
+    return f"{size:.1f} GiB"
+
+
+def duration(seconds: float) -> str:
+    """As "90 s", "12 min", "3.5 h"."""
     if seconds < 120:
         return f"{seconds:.0f} s"
     if seconds < 7200:

@@ -10,16 +10,17 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from . import _zoo_gym, planning
-from .amounts import Money, decimal_text
+from .amounts import Money, decimal_text, short_text
 from .callbacks import Loss
 from .dataset import Dataset
 from .errors import ConflictError, GymError, NotFoundError, UnavailableError
 from .model import Model
-from .progress import Progress, View, say
+from .progress import Progress, Transfer, View, say
 from .settings import Network, home
 from .state_file import StateFile, Submission
 from .training import Evaluation, Events, Quote, TrainingResult, TrainingStatus, Wanted, generate
@@ -37,6 +38,7 @@ class JobAsked:
     Attributes:
         init: weights to begin with: what the network has of them, as a job file names it, or their path
             on this machine; None: the model's, else random ones.
+        init_name: of weights that the network has: "job:ID[@ROUND]", or NAME@VERSION of a registered model.
         budget: the most money to lock; None: what the quote says that the job costs at most.
         max_data_price: the most for a million tokens of text.
         terms: keys of a job file, in the place of what is planned.
@@ -49,6 +51,7 @@ class JobAsked:
     max_data_price: Money
     init: str | Path | None
     terms: Mapping[str, Any]
+    init_name: str | None = None
 
 
 class NetworkTraining:
@@ -89,9 +92,28 @@ class NetworkTraining:
     def quote(self) -> Quote:
         init = self._asked.init
         if not isinstance(init, Path):
+            self._check_init()
             return self._planned(init)[0]
         _zoo_gym.State.read_weights(self.model.program, str(init))  # so that what cannot be submitted has no quote
         return self._planned(None)[0]
+
+    def _check_init(self) -> None:
+        """That weights which the network has fit the model, as far as an API key can tell."""
+        if self._asked.init_name is not None and self._network.api_key():
+            _zoo_gym.check_weights(self._network.owner_api(), self.model.program, self._asked.init_name)
+
+    def _data_price_refusal(self) -> str | None:
+        """Why the job is refused for the price of its data."""
+        price = self._dataset.info.price
+        given = self._asked.terms.get("max_data_price", self._asked.max_data_price)
+        agreed = Decimal(decimal_text(given, "max_data_price"))
+        if price is None or price <= agreed:
+            return None
+        accepts = f"{agreed:f} at the most" if agreed else "none"
+        return (
+            f"dataset '{self._dataset.info.name}' costs {price:f} GYM per million tokens of text, and the job "
+            f"agrees to {accepts}: max_data_price={price:f} accepts it"
+        )
 
     def _planned(self, init: str | None) -> tuple[Quote, str]:
         """The quote, and the job file that it is of."""
@@ -123,7 +145,7 @@ class NetworkTraining:
             expected=plan.expected,
             seconds=plan.seconds,
             notes=tuple(map(planning.in_keywords, plan.notes)),
-            warnings=tuple(map(planning.in_keywords, plan.warnings)),
+            warnings=(*map(planning.in_keywords, plan.warnings), *filter(None, [self._data_price_refusal()])),
             tokens_today=plan.tokens_today,
             nodes_wanted=plan.nodes_wanted,
             seconds_with_all=plan.seconds_with_all,
@@ -143,6 +165,9 @@ class NetworkTraining:
                     return saved.job
                 saved = None
             if saved is None:
+                refusal = self._data_price_refusal()
+                if refusal is not None:
+                    raise ConflictError(refusal)
                 # So that a wrong passphrase, and another account's key, show before a long upload.
                 self._network.owner_api().check_signer(self._network.signer())
                 quote, yaml = self._planned(self._init())
@@ -162,30 +187,23 @@ class NetworkTraining:
         continues."""
         init = self._asked.init
         if isinstance(init, str) or (init is None and self.model.weights is None):
+            self._check_init()
             return init
         self._planned(None)  # so that a job that cannot be is refused before the upload
-        with tempfile.TemporaryDirectory(prefix="zoo-gym-") as folder, self._transfer("uploaded") as show:
+        with tempfile.TemporaryDirectory(prefix="zoo-gym-") as folder, self._transfer("uploading the weights") as show:
             if init is None and self.model.weights is not None:
                 init = Path(folder) / "weights"
                 self.model.weights.save(str(init))
             return _zoo_gym.upload_weights(self._network.owner_api(), self.model.program, str(init), show)
 
     @contextmanager
-    def _transfer(self, note: str) -> Iterator[Callable[[int, int], None]]:
+    def _transfer(self, verb: str) -> Iterator[Callable[[int, int], None]]:
         """Shows bytes that are up- or downloaded."""
-        progress: Progress | None = None
-
-        def show(done: int, total: int) -> None:
-            nonlocal progress
-            if progress is None:
-                progress = Progress(self._view, "MiB", done >> 20, max(1, total >> 20))
-            progress.show(done >> 20, None, note)
-
+        transfer = Transfer(self._view, verb)
         try:
-            yield show
+            yield transfer.show
         finally:
-            if progress is not None:
-                progress.close()
+            transfer.close()
 
     def _send(self, submission: Submission, again: bool) -> _zoo_gym.Job:
         try:
@@ -208,8 +226,8 @@ class NetworkTraining:
             detail = self._follow(self._job, events)
         except KeyboardInterrupt:
             say(
-                f"the job continues on the network; train() follows it again, cancel() ends it, and so "
-                f"do `gym job watch {self._job}` and `gym job cancel {self._job}`"
+                f"the job continues on the network: train() or `gym job watch {self._job}` follows it again, "
+                f"cancel() or `gym job cancel {self._job}` ends it"
             )
             raise
         return TrainingResult(losses=self.losses, job=self._job, spent=detail.spent)
@@ -283,7 +301,7 @@ class NetworkTraining:
         """Downloads the weights, continuing where an earlier call was cut off."""
         if self._job is None:
             raise NotFoundError("no job was submitted")
-        with self._transfer("downloaded") as show:
+        with self._transfer("downloading the weights") as show:
             done = _zoo_gym.export_job(
                 self._network.owner_api(),
                 self._job,
@@ -340,7 +358,8 @@ def _identity(init: str | Path) -> list[str | int]:
 
 
 def _note(detail: _zoo_gym.JobDetail) -> str:
-    parts = [f"spent {detail.spent:f}"]
+    parts = [f"spent {short_text(detail.spent)}"]
     if detail.waiting_for:
-        parts.append(detail.waiting_for)
+        is_settling = detail.waiting_for.startswith("settling")
+        parts.append(("" if is_settling else "waiting for ") + detail.waiting_for)
     return "  ".join(parts)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import _zoo_gym
-from .errors import InvalidArgumentError, UnauthenticatedError
+from .errors import InvalidArgumentError, NotFoundError, UnauthenticatedError
 
 _DEFAULT_API = "http://127.0.0.1:8080"
 LOCAL = "local"
@@ -123,6 +123,7 @@ class Network:
 
         Raises:
             InvalidArgumentError: if nobody names the network's contracts, or the passphrase.
+            NotFoundError: if there is no keystore.
             UnauthenticatedError: if the passphrase is not the keystore's.
         """
         contracts = self.contracts()
@@ -132,4 +133,6 @@ class Network:
                 "network with `gym network add NAME URL`, or set GYM_DEPLOYMENT to its deployment.json"
             )
         keystore = self.keystore or str(home() / "key.json")
+        if not Path(keystore).exists():
+            raise NotFoundError(f"no key at {keystore}: `gym wallet new` makes one; keystore=FILE names another")
         return _zoo_gym.OrderSigner(keystore, self.passphrase_file or "", contracts)

@@ -142,13 +142,15 @@ class DistributedTrainer:
         _check_tokenizer(made, init, data)
         if keep_documents_apart and not (isinstance(dataset, Dataset) and dataset.is_here):
             made = made.apart(data.document_separator(found))
+        weights, weights_name = (None, None) if init is None else _network_weights(init, found)
         asked = JobAsked(
             name=name or f"{made.name} on {data.info.name}"[:128],
             tokens=tokens,
             nodes=nodes,
             budget=budget,
             max_data_price=max_data_price,
-            init=None if init is None else _network_weights(init, found),
+            init=weights,
+            init_name=weights_name,
             terms=_visibility(visibility, accounts) | dict(job or {}),
         )
         self._training = NetworkTraining(made, data, found, asked, self._view)
@@ -390,19 +392,22 @@ def _registered_dataset(name: str, network: Network) -> Dataset:
         ) from None
 
 
-def _network_weights(init: str | os.PathLike[str], network: Network) -> str | Path:
-    """What the network has, by its name there; what is on this machine, by its path. A model's name stands
-    for its weights of now: its next version changes nothing."""
+def _network_weights(init: str | os.PathLike[str], network: Network) -> tuple[str | Path, str | None]:
+    """What the network has, by its name in a job file, with the name that tells what it is of; what is on
+    this machine, by its path. A model's name stands for its weights of now: its next version changes
+    nothing."""
     text = os.fspath(init)
     if text.startswith("job:"):
-        return _zoo_gym.find_init_job(network.api(), text)
+        job = _zoo_gym.find_init_job(network.api(), text)
+        return job, job
     if is_root(text):
-        return _zoo_gym.parse_init(text)
+        return _zoo_gym.parse_init(text), None
     if Path(text).exists():
-        return Path(text)
+        return Path(text), None
     name = _model_name(text)
     try:
-        return network.api().model_version(name).state_root
+        found = network.api().model_version(name)
+        return found.state_root, f"{found.name}@{found.version}"
     except NotFoundError as error:
         raise NotFoundError(f"init: there is no file or folder {text}, and as a model's name: {error.message}") from None
 

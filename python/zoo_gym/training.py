@@ -8,10 +8,11 @@ from decimal import Decimal
 from typing import Protocol
 
 from . import _zoo_gym
+from .amounts import short_text
 from .callbacks import Loss
 from .errors import InvalidArgumentError
 from .model import Model
-from .progress import counted
+from .progress import counted, duration
 from .tokenizer import Tokenizer
 
 
@@ -57,16 +58,19 @@ class Quote:
     seconds_with_all: tuple[float, float] | None = None
 
     def __str__(self) -> str:
+        steps = counted(self.steps // self.rounds, "step")
         parts = [
             f"{self.parameters:,} parameters, {self.tokens:,} tokens, {self.flops / 1e15:.6g} PFLOP",
-            f"{counted(self.nodes, 'node')}, {counted(self.rounds, 'round')}, {counted(self.steps, 'step')} each",
+            f"{counted(self.nodes, 'node')}, {counted(self.rounds, 'round')} of {steps}",
         ]
         if self.seconds is not None:
             low, high = self.seconds
-            parts.append(f"{low / 60:.1f} to {high / 60:.1f} minutes")
+            parts.append(f"{duration(low)} to {duration(high)}")
         if self.budget:
-            most = "unknown" if self.most is None else f"{self.most:f} GYM"
-            parts.append(f"costs about {self.expected:f} GYM, at most {most}, budget {self.budget:f} GYM")
+            most = "unknown" if self.most is None else f"{short_text(self.most)} GYM"
+            parts.append(
+                f"costs about {short_text(self.expected)} GYM, at most {most}, budget {short_text(self.budget)} GYM"
+            )
         return "\nwarning: ".join(["; ".join(parts), *self.warnings])
 
 

@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <string_view>
 #include <thread>
 
 #include "gym/common/file.hpp"
@@ -35,6 +37,14 @@ struct ChildPlan {
     std::vector<char*> envp;
 };
 
+/// Whether "NAME=VALUE" of the environment has a password or a key.
+bool is_secret(std::string_view entry) {
+    constexpr std::array<std::string_view, 7> kSecrets{
+        "GYM_API_KEY",       "GYM_PASSPHRASE",        "GYM_DB_PASSWORD",  "PGPASSWORD",
+        "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"};
+    return std::ranges::find(kSecrets, entry.substr(0, entry.find('='))) != kSecrets.end();
+}
+
 ChildPlan make_plan(const SubprocessOptions& options) {
     ChildPlan plan;
     for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -42,6 +52,7 @@ ChildPlan make_plan(const SubprocessOptions& options) {
         const auto overridden = [&](const auto& pair) {
             return text.starts_with(pair.first) && text.substr(pair.first.size()).starts_with('=');
         };
+        if (!options.with_secrets && is_secret(text)) continue;
         if (std::find_if(options.env.begin(), options.env.end(), overridden) == options.env.end())
             plan.env_text.emplace_back(text);
     }

@@ -44,6 +44,27 @@ bool is_blank_or_comment(std::string_view line) {
     return first == std::string_view::npos || line[first] == '#';
 }
 
+constexpr std::size_t kDepthMax = 64;
+constexpr std::size_t kNodesMax = 100'000;
+
+/// An alias leads to a node once more: what is written out may be endless, or grow with every line.
+void check_size(const YAML::Node& node, std::size_t depth, std::size_t& nodes) {
+    if (depth > kDepthMax || ++nodes > kNodesMax)
+        throw YAML::Exception(node.Mark(), "with its aliases it is too large or too deep");
+    if (node.IsMap()) {
+        for (const auto& item : node)
+            check_size(item.second, depth + 1, nodes);
+    } else if (node.IsSequence()) {
+        for (const auto& item : node)
+            check_size(item, depth + 1, nodes);
+    }
+}
+
+void check_size(const YAML::Node& node) {
+    std::size_t nodes = 0;
+    check_size(node, 0, nodes);
+}
+
 void make_flow(YAML::Node node) {
     if (!node.IsMap() && !node.IsSequence()) return;
     node.SetStyle(YAML::EmitterStyle::Flow);
@@ -75,6 +96,7 @@ Result<std::vector<std::string>> keys_of(std::string_view path) {
 
 /// One line of YAML, without its end.
 std::string flow_text(const YAML::Node& node) {
+    check_size(node);
     YAML::Node copy = YAML::Clone(node);
     make_flow(copy);
     YAML::Emitter emitter;
@@ -172,7 +194,10 @@ Status YamlText::set(std::string_view path, std::string_view value) {
         if (keys.size() == 1) return replace(keys[0], keys[0] + ": " + flow_text(leaf));
         const YAML::Node root = text_.empty() ? YAML::Node() : YAML::Load(text_);
         YAML::Node top(YAML::NodeType::Map);
-        if (root.IsMap() && root[keys[0]].IsDefined()) top = YAML::Clone(root[keys[0]]);
+        if (root.IsMap() && root[keys[0]].IsDefined()) {
+            check_size(root[keys[0]]);
+            top = YAML::Clone(root[keys[0]]);
+        }
         YAML::Node node = top;
         for (std::size_t i = 1; i < keys.size(); ++i) {
             if (!node.IsMap())

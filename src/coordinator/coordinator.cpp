@@ -181,6 +181,11 @@ Result<std::optional<UploadLimit>> Coordinator::upload_limit(const Address& work
     return coordinator::upload_limit(impl_->context, worker);
 }
 
+Result<std::optional<std::uint64_t>> Coordinator::committed_delta_bytes(const Address& worker,
+                                                                        const Digest& root) {
+    return coordinator::committed_delta_bytes(impl_->context, worker, root);
+}
+
 Status Coordinator::note_upload(const Address& worker, const Digest& root) {
     return coordinator::note_upload(impl_->context, worker, root);
 }

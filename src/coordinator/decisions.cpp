@@ -36,8 +36,10 @@ protocol::RoundRecord first_record(const registry::Job& job) {
 }
 
 /// Whether a request to pause changes anything: also of a job that waits for money, which more
-/// money would end otherwise.
+/// money would end otherwise; not an owner's after the last round, which would keep the budget
+/// locked and pause nothing.
 bool pauses(const registry::Job& job) {
+    if (job.request_reason.empty() && job.rounds_done >= job.terms.rounds) return false;
     if (job.status != JobStatus::kPaused) return job.status == JobStatus::kRunning;
     return registry::ends_with_money(job.status_reason);
 }

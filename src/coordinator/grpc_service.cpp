@@ -21,6 +21,12 @@ Error no_blob(const Digest& root) {
                     "their job");
 }
 
+Status check_length(std::uint64_t size_bytes, std::uint64_t bytes_max) {
+    if (size_bytes <= bytes_max) return {};
+    return fail(ErrorCode::kOutOfRange,
+                "no delta of this unit is longer than " + std::to_string(bytes_max) + " bytes");
+}
+
 }  // namespace
 
 Result<records::NetworkDescription> GrpcService::network() {
@@ -121,13 +127,15 @@ Result<bool> GrpcService::may_fetch(const Address& caller, const Digest& root) {
 
 /// A root that nobody stored and one that is not for this node get the same answer: roots follow
 /// from contents, and whoever guesses a text must not learn here that it is private data.
-Result<Bytes> GrpcService::get_blob(const Address& caller, const Digest& root) {
+Result<std::shared_ptr<const blob::BlobReader>> GrpcService::open_blob(const Address& caller,
+                                                                       const Digest& root) {
     GYM_TRY(const bool allowed, may_fetch(caller, root));
     if (!allowed) return refuse_blob(caller, root);
-    auto content = blobs_.get(root);
+    auto content = blobs_.open_reader(root);
     if (!content.ok() && content.error().code == ErrorCode::kNotFound) return lost_blob(root);
-    if (content.ok()) blob_bytes_ += content->size();
-    return content;
+    if (!content.ok()) return content.error();
+    blob_bytes_ += (*content)->size();
+    return std::shared_ptr<const blob::BlobReader>(*std::move(content));
 }
 
 /// To those who may have it.
@@ -152,28 +160,22 @@ Status GrpcService::allow_upload(const Address& caller, const Digest& root,
         return fail(
             ErrorCode::kOutOfRange,
             "blobs of at most " + std::to_string(network_.blob_bytes_max) + " bytes are accepted");
-    GYM_TRY(const bool known, blobs_.has(root));
-    if (known) {  // a repeat after a lost answer, or a guess of what others have stored
-        GYM_TRY(const bool allowed, may_fetch(caller, root));
-        if (allowed) return {};
-    }
-    GYM_TRY(const auto wanted, core_.wanted_deltas(caller));
-    if (std::ranges::find(wanted, root) != wanted.end()) return {};  // no mirror gave it
-    GYM_CHECK(check_upload(caller, root, size_bytes));
+    // A repeat after a lost answer, or what no mirror gave.
+    GYM_TRY(const auto committed, core_.committed_delta_bytes(caller, root));
+    if (committed) return check_length(size_bytes, *committed);
+    GYM_CHECK(check_upload(caller, root, size_bytes, kUploadsPerUnitMax));
     return {};
 }
 
 Result<UploadLimit> GrpcService::check_upload(const Address& caller, const Digest& root,
-                                              std::uint64_t size_bytes) {
+                                              std::uint64_t size_bytes, std::size_t roots_max) {
     GYM_TRY(const auto limit, core_.upload_limit(caller));
     if (!limit)
         return fail(
             ErrorCode::kPermissionDenied,
             "only a worker with a unit to commit may upload, " + caller.hex() + " has none");
-    if (size_bytes > limit->bytes_max)
-        return fail(ErrorCode::kOutOfRange, "no delta of this unit is longer than " +
-                                                std::to_string(limit->bytes_max) + " bytes");
-    GYM_CHECK(count_upload(caller, limit->unit, root));
+    GYM_CHECK(check_length(size_bytes, limit->bytes_max));
+    GYM_CHECK(count_upload(caller, limit->unit, root, roots_max));
     return *limit;
 }
 
@@ -182,7 +184,7 @@ Result<rpc::UploadPermit> GrpcService::permit_upload(const Address& caller, cons
     // One: another mirror is told to fetch it there (DeltaCopier).
     rpc::UploadPermit permit{{}, mirrors(), 1};
     if (permit.mirrors.empty() || ticket_key_ == nullptr) return rpc::UploadPermit{};
-    GYM_TRY(const UploadLimit limit, check_upload(caller, root, size_bytes));
+    GYM_TRY(const UploadLimit limit, check_upload(caller, root, size_bytes, kTicketsPerUnitMax));
     if (!limit.is_public) return rpc::UploadPermit{};
     const rpc::UploadTicket ticket{caller, root, size_bytes, clock_.now_ms() + rpc::kTicketMs, {}};
     permit.ticket = rpc::encode(rpc::sign_ticket(network_.domain(), ticket, *ticket_key_));
@@ -207,14 +209,15 @@ Result<std::vector<Digest>> GrpcService::wanted_deltas(const Address& caller) {
     return roots;
 }
 
-Status GrpcService::count_upload(const Address& caller, const Digest& unit, const Digest& root) {
+Status GrpcService::count_upload(const Address& caller, const Digest& unit, const Digest& root,
+                                 std::size_t roots_max) {
     const std::scoped_lock lock(uploads_mutex_);
     Uploads& uploads = uploads_[caller];
     if (uploads.unit != unit) uploads = {unit, {}};
     if (uploads.roots.contains(root)) return {};
-    if (uploads.roots.size() >= kUploadsPerUnitMax)
+    if (uploads.roots.size() >= roots_max)
         return fail(ErrorCode::kPermissionDenied, "a unit has one delta; this one had " +
-                                                      std::to_string(kUploadsPerUnitMax) +
+                                                      std::to_string(uploads.roots.size()) +
                                                       " different uploads already");
     uploads.roots.insert(root);
     return {};

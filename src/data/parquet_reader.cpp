@@ -33,7 +33,8 @@ class ChildOutput final : public ByteSource {
                                         .env = {},
                                         .log_file = folder / "log",
                                         .folder = {},
-                                        .output = ends[1]});
+                                        .output = ends[1],
+                                        .with_secrets = false});
         ::close(ends[1]);
         if (!child.ok()) {
             ::close(ends[0]);

@@ -74,6 +74,8 @@ struct Answer {
     std::string body;
     std::string etag;
     const std::function<bool()>* stopped = nullptr;
+    std::optional<AddressKind> near_max;  ///< of redirections: of the first server, or as asked for
+    std::string refused_address;          ///< that a redirection leads to
 
     [[nodiscard]] long status() const {
         long code = 0;
@@ -134,6 +136,22 @@ std::size_t on_header(char* data, std::size_t, std::size_t size, void* user) {
 int on_progress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
     const auto* stopped = static_cast<Answer*>(user)->stopped;
     return stopped != nullptr && *stopped && (*stopped)() ? 1 : 0;
+}
+
+/// Before each request on a connection: the file becomes a dataset, which its owner may publish, so
+/// that a stranger's server must not choose what is read in this machine's own networks.
+int on_connected(void* user, char* address, char*, int, int) {
+    auto& answer = *static_cast<Answer*>(user);
+    long redirections = 0;
+    ::curl_easy_getinfo(answer.curl, CURLINFO_REDIRECT_COUNT, &redirections);
+    const AddressKind kind = kind_of_address(address);
+    if (redirections == 0) {
+        answer.near_max = answer.near_max.value_or(kind);
+        return CURL_PREREQFUNC_OK;
+    }
+    if (kind <= answer.near_max.value_or(AddressKind::kInternet)) return CURL_PREREQFUNC_OK;
+    answer.refused_address = address;
+    return CURL_PREREQFUNC_ABORT;
 }
 
 /// An error after which the same request may succeed.
@@ -221,8 +239,12 @@ struct Remote::Impl {
         if (!s3 && !options.bearer.empty()) {
             headers.add("Authorization: Bearer " + options.bearer);  // and no redirections with it
         } else if (!s3) {
+            answer.near_max = options.redirects_to;
             set(CURLOPT_FOLLOWLOCATION, 1L);
             set(CURLOPT_MAXREDIRS, kRedirectsMax);
+            set(CURLOPT_REDIR_PROTOCOLS_STR, url.starts_with("https:") ? "https" : "http,https");
+            set(CURLOPT_PREREQFUNCTION, &on_connected);
+            set(CURLOPT_PREREQDATA, static_cast<void*>(&answer));
         } else if (!options.s3_key.empty()) {
             const std::string signer = "aws:amz:" + options.s3_region + ":s3";
             const std::string user = options.s3_key + ":" + options.s3_secret;
@@ -238,6 +260,15 @@ struct Remote::Impl {
     std::optional<Failure> perform(const std::string& name, Answer& answer) {
         const CURLcode code = ::curl_easy_perform(curl);
         if (answer.file_error != 0) return Failure{file_error("the download", answer.file_error)};
+        if (!answer.refused_address.empty())
+            return Failure{fail(ErrorCode::kPermissionDenied,
+                                name + ": the server redirects to " + answer.refused_address +
+                                    ", an address of this machine or its networks: name that "
+                                    "place itself, if it is meant")};
+        if (code == CURLE_UNSUPPORTED_PROTOCOL && answer.status() >= 300)
+            return Failure{fail(ErrorCode::kPermissionDenied,
+                                name + ": the server redirects to a place that is not read from "
+                                       "here (https:// alone after https://)")};
         if (code == CURLE_ABORTED_BY_CALLBACK)
             return Failure{fail(ErrorCode::kCancelled, name + ": interrupted")};
         if (code == CURLE_WRITE_ERROR)
@@ -265,7 +296,7 @@ struct Remote::Impl {
             case 404:
             case 410:
                 return Failure{fail(ErrorCode::kNotFound,
-                                    what + ": there is no such file, or there is none any more")};
+                                    what + ": there is no such file, or it was removed")};
             case 401:
                 return Failure{fail(ErrorCode::kUnauthenticated, what + ": " + said)};
             case 403:

@@ -38,7 +38,8 @@ class SentencePieceEncoder final : public Encoder {
              .log_file = folder / "log",
              .folder = {},
              .input = ends[1],
-             .output = ends[1]});
+             .output = ends[1],
+             .with_secrets = false});
         ::close(ends[1]);
         if (!child.ok()) {
             ::close(ends[0]);

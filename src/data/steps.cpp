@@ -78,7 +78,8 @@ Status add_named(const std::string& name, std::set<Step>& steps) {
         for (const StepInfo& info : kSteps)
             known.append(", ").append(info.name);
         for (const Preset& each : kPresets)
-            known.append(", ").append(each.name);
+            if (std::ranges::find(kSteps, each.name, &StepInfo::name) == kSteps.end())
+                known.append(", ").append(each.name);
         return fail(ErrorCode::kInvalidArgument,
                     "unknown step '" + name + "'; there are " + known + " (`gym data steps`)");
     }

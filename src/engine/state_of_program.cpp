@@ -4,12 +4,15 @@
 
 #include "gym/engine/positions.hpp"
 #include "gym/engine/state.hpp"
+#include "gym/engine/state_layout.hpp"
 #include "gym/kernels/f32.h"
 #include "gym/kernels/float_environment.hpp"
 #include "gym/kernels/philox.h"
 
 namespace gym::engine {
 namespace {
+
+constexpr const char* kOfAnother = "the state is not of this program: ";
 
 using program::Init;
 using program::Program;
@@ -56,8 +59,12 @@ Status check_tensor(const Slot& slot, const StateTensor& tensor) {
     if (tensor.name == slot.name && tensor.dtype == slot.dtype && dims_equal &&
         tensor.bytes.size() == program::size_bytes(slot))
         return {};
-    return fail(ErrorCode::kShapeMismatch, "tensor '" + tensor.name + "' is not the program's '" +
-                                               slot.name + "' " + program::to_string(slot.dims));
+    const std::vector<std::uint64_t> needed(slot.dims.begin(), slot.dims.end());
+    return fail(ErrorCode::kShapeMismatch,
+                std::string(kOfAnother) + "tensor '" + tensor.name + "' is " +
+                    shape_text(commit::to_string(tensor.dtype), tensor.dims) +
+                    ", the program needs '" + slot.name + "' " +
+                    shape_text(commit::to_string(slot.dtype), needed));
 }
 
 Status check_fits(const State& base, const Delta& delta) {
@@ -72,7 +79,7 @@ Status check_fits(const State& base, const Delta& delta) {
 Status check_state(const Program& program, std::span<const SlotId> slots, const State& state) {
     if (slots.size() != state.tensors.size())
         return fail(ErrorCode::kShapeMismatch,
-                    "a state of " + std::to_string(state.tensors.size()) +
+                    std::string(kOfAnother) + "it has " + std::to_string(state.tensors.size()) +
                         " tensors, the program needs " + std::to_string(slots.size()));
     for (std::size_t i = 0; i < slots.size(); ++i)
         GYM_CHECK(check_tensor(program.slot(slots[i]), state.tensors[i]));
@@ -84,8 +91,8 @@ Result<State> parameters_for(const Program& program, const State& state) {
     for (const SlotId id : state_slots(program)) {
         const StateTensor* tensor = state.find(program.slot(id).name);
         if (tensor == nullptr)
-            return fail(ErrorCode::kShapeMismatch,
-                        "the state has no tensor '" + program.slot(id).name + "'");
+            return fail(ErrorCode::kShapeMismatch, std::string(kOfAnother) + "it has no tensor '" +
+                                                       program.slot(id).name + "'");
         GYM_CHECK(check_tensor(program.slot(id), *tensor));
         found.tensors.push_back(*tensor);
     }

@@ -133,7 +133,7 @@ auto members(Is<move::DeclareOuter> auto& m) {
     return std::tie(m.facts, m.record, m.root, m.children, m.slots, m.held);
 }
 auto members(Is<move::ShowIncluded> auto& m) {
-    return std::tie(m.facts, m.index, m.commitment, m.path, m.included);
+    return std::tie(m.facts, m.index, m.commitment, m.path, m.included, m.late);
 }
 auto members(Is<move::PostColumn> auto& m) {
     return std::tie(m.values);

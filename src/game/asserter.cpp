@@ -253,20 +253,32 @@ class OuterAnswer {
         if (at_.index >= included.size())
             return fail(ErrorCode::kMismatch, "the aggregate has fewer deltas");
         const OuterDelta& delta = included[at_.index];
-        const bool held = delta.held;
+        if (auto in_time = show(delta, delta.held)) return *std::move(in_time);
+        if (auto late = delta.held ? show(delta, false) : std::nullopt) return *std::move(late);
+        return fail(ErrorCode::kMismatch,
+                    "there is no commitment to the delta in slot " + std::to_string(delta.slot));
+    }
+
+    /// With the commitment to it under the epoch of this round, or of the one before; nothing if
+    /// there is none. @param delta of the cursor's place.
+    std::optional<Result<Move>> show(const OuterDelta& delta, bool before) {
         const OuterFacts& facts = transcript_.outer_facts();
-        const Digest& round = held ? facts.previous_record : facts.round_record;
-        const auto epoch = own_.epoch(held);
+        const Digest& round = delta.held ? facts.previous_record : facts.round_record;
+        const auto epoch = own_.epoch(before);
         const auto found = std::ranges::find_if(
             epoch, [&](const auto& one) { return is_commitment_to(one, delta, round); });
-        if (found == epoch.end())
-            return fail(ErrorCode::kMismatch, "there is no commitment to the delta in slot " +
-                                                  std::to_string(delta.slot));
-        const auto index = static_cast<std::uint32_t>(found - epoch.begin());
+        if (found == epoch.end()) return std::nullopt;
+        return shown(epoch, static_cast<std::uint32_t>(found - epoch.begin()),
+                     delta.held && !before);
+    }
+
+    Result<Move> shown(std::span<const protocol::SignedCommitment> epoch, std::uint32_t index,
+                       bool late) {
         GYM_TRY(std::vector<Digest> path, commit::merkle_prove(epoch_leaves(epoch), index));
-        GYM_TRY(std::vector<Digest> up, commit::merkle_prove(roots_of(included), at_.index));
-        return Move(move::ShowIncluded{facts, index, protocol::encode(*found), std::move(path),
-                                       std::move(up)});
+        GYM_TRY(std::vector<Digest> up, commit::merkle_prove(roots_of(own_.included()), at_.index));
+        return Move(move::ShowIncluded{transcript_.outer_facts(), index,
+                                       protocol::encode(epoch[index]), std::move(path),
+                                       std::move(up), late});
     }
 
     Result<Move> tensor() {

@@ -107,32 +107,52 @@ class OuterChallenge {
         return std::nullopt;
     }
 
-    /// The same among those of one round. Who does not know its record and the commitments under
-    /// its epoch believes that they are there, unless the chain has no such epoch.
+    /// The same among those of one round. Who does not know its record, or the commitments under
+    /// an epoch that may have them, believes that they are there.
     std::optional<std::uint32_t> first_not_committed_to(std::span<const OuterDelta> deltas,
                                                         bool held) {
-        const OuterFacts& facts = transcript_.outer_facts();
-        const Digest& round = held ? facts.previous_record : facts.round_record;
-        const Digest& root = held ? facts.previous_epoch_root : facts.epoch_root;
-        const std::uint32_t leaves = held ? facts.previous_epoch_leaves : facts.epoch_leaves;
-        const auto epoch = own_.epoch(held);
+        const Digest& round = held ? transcript_.outer_facts().previous_record
+                                   : transcript_.outer_facts().round_record;
         const protocol::RoundRecord* record = own_.record_of(held);
-        const bool known = record != nullptr && epoch.size() == leaves && !epoch.empty() &&
-                           commit::merkle_root(epoch_leaves(epoch)) == root;
-        const bool nowhere = held && root.is_zero();
-        if (!known && !nowhere) return std::nullopt;
+        const auto in_time = known_epoch(held);
+        const auto late = held ? known_late(record) : Epoch();
+        if (!in_time || !late) return std::nullopt;
+        if (record == nullptr && !(in_time->empty() && late->empty())) return std::nullopt;
+        const auto is_right = [&](const auto& one, const OuterDelta& delta) {
+            return is_commitment_to(one, delta, round) &&
+                   !rules::signer_fault(own_.domain(), one, *record,
+                                        record->find_slot(one.commitment.slot));
+        };
         for (std::uint32_t i = 0; i < deltas.size(); ++i) {
-            const OuterDelta& delta = deltas[i];
-            if (delta.held != held) continue;
-            const bool there =
-                known && std::ranges::any_of(epoch, [&](const auto& one) {
-                    return is_commitment_to(one, delta, round) &&
-                           !rules::signer_fault(own_.domain(), one, *record,
-                                                record->find_slot(one.commitment.slot));
-                });
-            if (!there) return i;
+            if (deltas[i].held != held) continue;
+            const auto is_to_it = [&](const auto& one) { return is_right(one, deltas[i]); };
+            if (!std::ranges::any_of(*in_time, is_to_it) && !std::ranges::any_of(*late, is_to_it))
+                return i;
         }
         return std::nullopt;
+    }
+
+    using Epoch = std::span<const protocol::SignedCommitment>;
+
+    /// The commitments under the epoch of this round, or of the one before: none where the chain
+    /// has no such epoch. Nothing: they are not known.
+    std::optional<Epoch> known_epoch(bool before) {
+        const OuterFacts& facts = transcript_.outer_facts();
+        const Digest& root = before ? facts.previous_epoch_root : facts.epoch_root;
+        if (before && root.is_zero()) return Epoch();
+        const Epoch epoch = own_.epoch(before);
+        const std::uint32_t leaves = before ? facts.previous_epoch_leaves : facts.epoch_leaves;
+        if (epoch.size() != leaves || commit::merkle_root(epoch_leaves(epoch)) != root)
+            return std::nullopt;
+        return epoch;
+    }
+
+    /// Those among which late ones of the round before may be: none where its record takes none, or
+    /// the chain has no epoch of it.
+    std::optional<Epoch> known_late(const protocol::RoundRecord* before) {
+        const bool posted = !transcript_.outer_facts().previous_record.is_zero();
+        if (!posted || (before != nullptr && !before->accept_late)) return Epoch();
+        return known_epoch(false);
     }
 
     Result<Move> pick_included(std::uint32_t position) {
@@ -144,7 +164,7 @@ class OuterChallenge {
     Result<Move> signer() {
         GYM_TRY(const protocol::SignedCommitment shown,
                 rules::read_commitment(transcript_.commitment()));
-        const protocol::RoundRecord* record = own_.record_of(at_.height == kHeldHeight);
+        const protocol::RoundRecord* record = own_.record_of(at_.height != 0);
         if (record == nullptr)
             return fail(ErrorCode::kNotFound, "the record of the round before is not known");
         return Move(move::ProveSigner{

@@ -53,18 +53,24 @@ Status check_facts(const OuterFrame& frame, const OuterFacts& facts) {
     return fail(ErrorCode::kMismatch, "the facts are not the aggregate's");
 }
 
-/// A round that included deltas are of.
-struct Round {
-    Digest record;  ///< hash
-    Digest epoch;   ///< root over its commitments
-    std::uint32_t leaves = 0;
-};
+/// Hash of the record of the round that a shown delta at stage `included` is of.
+const Digest& record_of(const Cursor& c, const OuterFacts& facts) {
+    return c.height == 0 ? facts.round_record : facts.previous_record;
+}
 
-/// That of the delta at stage `included`.
-Round round_of(const Cursor& c, const OuterFacts& facts) {
-    if (c.height == kHeldHeight)
-        return {facts.previous_record, facts.previous_epoch_root, facts.previous_epoch_leaves};
-    return {facts.round_record, facts.epoch_root, facts.epoch_leaves};
+/// A commitment is under the root of the epoch that its cursor says.
+Status check_epoch(const Cursor& shown, const move::ShowIncluded& m) {
+    const bool before = shown.height == kHeldHeight;
+    const Digest& root = before ? m.facts.previous_epoch_root : m.facts.epoch_root;
+    const std::uint32_t leaves = before ? m.facts.previous_epoch_leaves : m.facts.epoch_leaves;
+    return commit::merkle_verify(root, {m.index, leaves}, shown.node, m.path);
+}
+
+/// Held deltas alone are late, and a round before that is not posted has none: no record would say
+/// that it takes them.
+Status check_late(const Cursor& c, const OuterFacts& facts) {
+    if (c.height != kHeldHeight) return fail(ErrorCode::kMismatch, "only held deltas are late");
+    return check_not_zero(facts.previous_record);
 }
 
 bool is_one_tree(OuterTree tree) {
@@ -193,16 +199,21 @@ Result<Step> decide(const Cursor& c, const move::ShowIncluded& m) {
     GYM_CHECK(check_frame(c, hash_of(m.facts)));
     GYM_TRY(const protocol::SignedCommitment shown, read_commitment(m.commitment));
     const protocol::UnitCommitment& says = shown.commitment;
-    const Round round = round_of(c, m.facts);
+    // Not record_of(): as the contract, also at a height that no game reaches.
+    const Digest& round = c.height == kHeldHeight ? m.facts.previous_record : m.facts.round_record;
     if (says.kind != protocol::UnitKind::kTrain || word_of(says.slot) != c.twin ||
-        says.round_record != round.record)
+        says.round_record != round)
         return fail(ErrorCode::kMismatch,
                     "the commitment is not of this slot in the delta's round");
     GYM_CHECK(commit::merkle_verify(c.node, {c.index, c.leaves}, says.delta_root, m.included));
     Cursor next = c;
     next.answered = true;
     next.node = tagged("gym.commitment.v1", m.commitment);
-    GYM_CHECK(commit::merkle_verify(round.epoch, {m.index, round.leaves}, next.node, m.path));
+    if (m.late) {
+        GYM_CHECK(check_late(c, m.facts));
+        next.height = kLateHeight;
+    }
+    GYM_CHECK(check_epoch(next, m));
     return Step{next};
 }
 
@@ -322,10 +333,12 @@ Result<Finding> decide(const Cursor& c, const move::ProveSigner& m,
         return fail(ErrorCode::kInvalidArgument, "no domain to check signatures by was given");
     if (tagged("gym.commitment.v1", m.commitment) != c.node)
         return fail(ErrorCode::kMismatch, "the commitment is not the one that was shown");
-    if (tagged("gym.round.v1", m.record) != round_of(c, m.facts).record)
+    if (tagged("gym.round.v1", m.record) != record_of(c, m.facts))
         return fail(ErrorCode::kMismatch, "the record is not the round's");
-    GYM_TRY(const protocol::SignedCommitment shown, read_commitment(m.commitment));
     GYM_TRY(const protocol::RoundHead head, protocol::decode_round_head(m.record));
+    // Whoever signed it: no commitment to that round is under the root.
+    if (c.height == kLateHeight && !head.accept_late) return Finding{kNotTakenLateField, {}, {}};
+    GYM_TRY(const protocol::SignedCommitment shown, read_commitment(m.commitment));
     // As the contract: without a signer nobody looks at the slot.
     if (!signer_of(*commitments, shown).ok()) return Finding{kSignatureField, {}, {}};
     GYM_TRY(const auto slot, protocol::open_slot(head, shown.commitment.slot, m.slot));

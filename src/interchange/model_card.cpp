@@ -64,7 +64,8 @@ std::string data_section(const ModelCard& card) {
         text += "| `" + data.root.hex() + "` | " + cell(quoted(data.name)) + " | " +
                 (data.licence.empty() ? "not known" : cell(quoted(data.licence))) + " |\n";
     return text +
-           "\nWhether the licence of the data binds who uses the weights is for them to judge.\n";
+           "\nWhether the licence of the data binds those who use the weights is for them to "
+           "judge.\n";
 }
 
 std::string loss_section(const ModelCard& card) {
@@ -134,7 +135,8 @@ std::string use_section(const ModelCard& card, const FolderConfig& config, const
 
 std::string check_section(const ModelCard& card, const CardFacts& facts) {
     std::string text =
-        "\n## Verify\nThe model was trained with exact operations: who runs the same units again "
+        "\n## Verify\nThe model was trained with exact operations: whoever runs the same units "
+        "again "
         "gets the same bits. Two roots name it.\n\n| what | root |\n|---|---|\n" +
         row("program", "`" + facts.program_root.hex() + "`") +
         row("parameters (base state)", "`" + facts.state_root.hex() + "`") + "\n";

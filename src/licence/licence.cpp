@@ -249,10 +249,11 @@ class Parser {
     }
 
     Error unknown(std::string_view id) const {
+        const std::string whole =
+            id == text_ ? std::string() : "the licence '" + std::string(text_) + "': ";
         return fail(ErrorCode::kInvalidArgument,
-                    "the licence '" + std::string(text_) + "': '" + std::string(id) +
-                        "' is not an SPDX identifier" + near_ids(id) + "; LicenseRef-" +
-                        std::string(id) + " stands for a licence of your own");
+                    whole + "'" + std::string(id) + "' is not an SPDX identifier" + near_ids(id) +
+                        "; LicenseRef-" + std::string(id) + " stands for a licence of your own");
     }
 
     void advance() {

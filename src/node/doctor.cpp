@@ -6,6 +6,7 @@
 #include "dispute_check.hpp"
 #include "gym/chain/client.hpp"
 #include "gym/common/file.hpp"
+#include "gym/common/speed_text.hpp"
 #include "gym/crypto/keystore.hpp"
 #include "gym/node/benchmark.hpp"
 #include "gym/node/chain_view.hpp"
@@ -61,7 +62,7 @@ Finding check_engine(const NodeConfig& config) {
     if (!device.ok()) return bad("engine", device.error().message);
     const auto benchmark = run_benchmark(config.engine(), kBenchmarkMs);
     if (!benchmark.ok()) return bad("engine", benchmark.error().message);
-    return good("engine", std::to_string(benchmark->flops_per_second / 1'000'000) + " MFLOP/s on " +
+    return good("engine", speed_text(static_cast<double>(benchmark->flops_per_second)) + " on " +
                               *device + " with " + std::to_string(config.threads_used()) +
                               " threads");
 }
@@ -184,7 +185,7 @@ std::vector<Finding> run_doctor(const NodeConfig& config) {
     findings.push_back(check_chain(**coordinator, config));
     if (!key.ok()) {
         for (const char* check : {"registration", "disputes"})
-            findings.push_back(bad(check, "not checked: it is asked with the key"));
+            findings.push_back(bad(check, "not checked: that needs the key"));
         return findings;
     }
     const auto asked = check_as(**coordinator, config, key->address());

@@ -99,7 +99,7 @@ Result<PriceChoice> choose_price(const Wishes& wishes, const FixedTerms& fixed, 
     if (lowered.unit_wei.is_zero())
         return fail(ErrorCode::kInvalidArgument,
                     money_text(*money, Rounding::kDown) +
-                        " pay nothing for this job's work: allow --max-cost " + enough +
+                        " pays for none of this job's work: allow --max-cost " + enough +
                         " for the price of " + money_text(out.wei_per_pflop) +
                         ", or train fewer tokens");
     out.lowered_from_wei = out.wei_per_pflop;

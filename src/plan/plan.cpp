@@ -37,6 +37,16 @@ std::uint32_t steps_by_length(double step_s) {
     return static_cast<std::uint32_t>(std::min<double>(kStepsLongest, wanted));
 }
 
+/// How a plan for so many slots gets more of them.
+std::string more_workers(const Inputs& in, std::uint32_t slots) {
+    const std::uint64_t wanted = in.wishes.nodes.value_or(0);
+    if (wanted <= slots) return "ask for more nodes";
+    return fmt::format(
+        "{} of the {} workers that you want {} live; start the others, plan for all of "
+        "them with --set slots={}",
+        slots, wanted, plural(slots, "is", "are"), wanted);
+}
+
 /// Rounds and steps for so many slots. @errors kInvalidArgument.
 Status choose_rounds(const Inputs& in, std::uint32_t slots, registry::JobTerms& terms) {
     terms.slots_max = slots;
@@ -70,11 +80,11 @@ Status choose_rounds(const Inputs& in, std::uint32_t slots, registry::JobTerms& 
                        : std::min<std::uint64_t>(by_length, ceil_div(needed, kRoundsWanted));
     terms.rounds = ceil_div(needed, most);
     if (terms.rounds > kRoundsMax)
-        return refused(
-            fmt::format("{} tokens take {} rounds of {} and {}, at most {} are possible: ask for "
-                        "more nodes, or set steps_per_round",
-                        count_text(*in.wishes.tokens), count_text(terms.rounds),
-                        counted(slots, "worker"), counted(most, "step"), count_text(kRoundsMax)));
+        return refused(fmt::format(
+            "{} tokens take {} rounds of {} and {}, and at most {} are possible: {}, or set "
+            "steps_per_round",
+            count_text(*in.wishes.tokens), count_text(terms.rounds), counted(slots, "worker"),
+            counted(most, "step"), count_text(kRoundsMax), more_workers(in, slots)));
     // As few steps as these rounds need: little is trained, and paid, beyond the tokens.
     terms.steps =
         in.fixed.steps.value_or(static_cast<std::uint32_t>(ceil_div(needed, terms.rounds)));

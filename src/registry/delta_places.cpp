@@ -156,6 +156,17 @@ Result<std::vector<Digest>> wanted_deltas(db::Transaction& tx, const Address& wo
     return out;
 }
 
+Result<std::vector<Digest>> jobs_of_delta(db::Transaction& tx, const Address& worker,
+                                          const Digest& root) {
+    GYM_TRY(const auto rows, tx.exec("SELECT DISTINCT job_id FROM registry.unit "
+                                     "WHERE delta_root = $2 AND worker = $1",
+                                     {worker, root}));
+    std::vector<Digest> out;
+    for (const db::Row& row : rows)
+        out.push_back(row.get<Digest>("job_id"));
+    return out;
+}
+
 Result<bool> awaits_deltas(db::Transaction& tx, const Digest& job, std::uint64_t round,
                            UnixMs named_since_ms) {
     GYM_TRY(const db::Row row,

@@ -64,6 +64,9 @@ Status read_elastic(YamlMap& map, JobTerms& terms) {
     if (keys.has("hold_drawn")) {
         GYM_TRY(terms.elastic.hold_drawn, keys.boolean("hold_drawn"));
     }
+    if (keys.has("accept_late")) {
+        GYM_TRY(terms.elastic.accept_late, keys.boolean("accept_late"));
+    }
     GYM_CHECK(keys.read_integer("overlap", 0, 1, terms.elastic.overlap));
     if (terms.elastic.overlap != 0)
         return keys.error_at("overlap",

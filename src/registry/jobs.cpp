@@ -304,6 +304,10 @@ Status request_job(db::Transaction& tx, const Digest& id, JobRequest request) {
     if (job.ended_at_ms)
         return fail(ErrorCode::kConflict,
                     "job " + id.hex() + " has ended: " + std::string(to_string(job.status)));
+    if (request == JobRequest::kPause && job.rounds_done >= job.terms.rounds)
+        return fail(ErrorCode::kConflict, "all rounds of job " + id.hex() +
+                                              " are trained: there is nothing left to pause; it "
+                                              "ends when its last units are final");
     GYM_TRY(const db::Rows rows,
             tx.exec("UPDATE registry.job SET request = $2, request_reason = '' WHERE id = $1",
                     {id, to_string(request)}));

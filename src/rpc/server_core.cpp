@@ -22,6 +22,8 @@ constexpr std::size_t kBatchMax = 256;
 constexpr std::chrono::milliseconds kBatchPause{10};
 /// How far a poll's end may be off.
 constexpr std::int64_t kTickMs = 10;
+/// Of the memory for uploads, what a node with several at a time may have.
+constexpr std::uint64_t kUploadsShare = 4;
 /// Between two looks for peers that are gone.
 constexpr std::chrono::milliseconds kSweepEvery{250};
 
@@ -176,6 +178,22 @@ void ServerCore::end(const PollPtr& poll, const Status& status) {
     poll->reactor->Finish(to_grpc(status));
 }
 
+Status ServerCore::begin_transfer(const Address& caller) {
+    const std::scoped_lock lock(mutex_);
+    std::uint32_t& transfers = of_caller_[caller];
+    if (transfers >= kTransfersPerCallerMax)
+        return fail(ErrorCode::kUnavailable,
+                    caller.hex() + " transfers " + std::to_string(transfers) + " blobs already");
+    ++transfers;
+    return {};
+}
+
+void ServerCore::end_transfer(const Address& caller) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = of_caller_.find(caller);
+    if (--found->second == 0) of_caller_.erase(found);
+}
+
 void ServerCore::watch(Transfer& transfer) {
     const std::scoped_lock lock(mutex_);
     transfers_.insert(&transfer);
@@ -186,20 +204,30 @@ void ServerCore::unwatch(Transfer& transfer) {
     transfers_.erase(&transfer);
 }
 
-Status ServerCore::reserve_upload(std::uint64_t size_bytes) {
+Status ServerCore::reserve_upload(const Address& caller, std::uint64_t size_bytes) {
     if (size_bytes > config_.blob_bytes_max)
         return fail(ErrorCode::kOutOfRange,
                     "a blob of " + std::to_string(size_bytes) + " bytes where at most " +
                         std::to_string(config_.blob_bytes_max) + " are allowed");
-    if (upload_bytes_.fetch_add(size_bytes) + size_bytes > config_.upload_bytes_max) {
-        release_upload(size_bytes);
+    const std::scoped_lock lock(mutex_);
+    if (size_bytes > config_.upload_bytes_max - upload_bytes_)
         return fail(ErrorCode::kUnavailable, "too many uploads at once, try again later");
-    }
+    const auto own = upload_bytes_of_caller_.find(caller);
+    if (own != upload_bytes_of_caller_.end() &&
+        own->second + size_bytes > config_.upload_bytes_max / kUploadsShare)
+        return fail(ErrorCode::kUnavailable, "too many uploads of " + caller.hex() +
+                                                 " at once: the others have to end first");
+    upload_bytes_ += size_bytes;
+    if (size_bytes > 0) upload_bytes_of_caller_[caller] += size_bytes;
     return {};
 }
 
-void ServerCore::release_upload(std::uint64_t size_bytes) {
-    upload_bytes_.fetch_sub(size_bytes);
+void ServerCore::release_upload(const Address& caller, std::uint64_t size_bytes) {
+    const std::scoped_lock lock(mutex_);
+    upload_bytes_ -= size_bytes;
+    const auto own = upload_bytes_of_caller_.find(caller);
+    own->second -= size_bytes;
+    if (own->second == 0) upload_bytes_of_caller_.erase(own);
 }
 
 void ServerCore::begin_stop() {
@@ -228,7 +256,8 @@ void ServerCore::tick() {
         end(poll, fail(ErrorCode::kCancelled, "the poll was broken off"));
     const std::scoped_lock lock(mutex_);
     for (Transfer* transfer : transfers_)
-        if (transfer->last() < now - std::chrono::milliseconds(config_.silence_ms_max))
+        if (transfer->last() < now - std::chrono::milliseconds(config_.silence_ms_max) ||
+            transfer->end() < now)
             transfer->cancel();
 }
 

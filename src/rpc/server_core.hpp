@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <set>
 #include <span>
@@ -22,22 +23,31 @@
 
 namespace gym::rpc {
 
+/// Transfers of one node at a time, so that none takes the places of all.
+inline constexpr std::uint32_t kTransfersPerCallerMax = 16;
+
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-/// A blob transfer that is cancelled when it makes no progress for too long.
+/// A blob transfer that is cancelled when it makes no progress for too long, or has an end.
 class Transfer {
   public:
     explicit Transfer(grpc::CallbackServerContext& context) : context_(context) { touch(); }
     void touch() { last_ = std::chrono::steady_clock::now().time_since_epoch().count(); }
     /// Until the next touch() the peer waits for us, however long that takes: a large blob is read,
     /// or hashed and stored, as a whole.
-    void work() { last_ = SteadyTime::max().time_since_epoch().count(); }
+    void work() { last_ = end_ = SteadyTime::max().time_since_epoch().count(); }
     [[nodiscard]] SteadyTime last() const { return SteadyTime(SteadyTime::duration(last_.load())); }
+    /// However much moves, it is cancelled when this time is over before the next work().
+    void end_after(std::chrono::milliseconds time) {
+        end_ = (std::chrono::steady_clock::now() + time).time_since_epoch().count();
+    }
+    [[nodiscard]] SteadyTime end() const { return SteadyTime(SteadyTime::duration(end_.load())); }
     void cancel() { context_.TryCancel(); }
 
   private:
     grpc::CallbackServerContext& context_;
     std::atomic<SteadyTime::rep> last_;
+    std::atomic<SteadyTime::rep> end_ = SteadyTime::max().time_since_epoch().count();
 };
 
 /// A heartbeat that is not answered yet.
@@ -80,11 +90,16 @@ class ServerCore {
     void wake(std::span<const Address> callers);
     void wake_all();
 
+    /// One more transfer of `caller` under way. @errors kUnavailable at the bound of a node; then
+    /// end_transfer() is not due.
+    Status begin_transfer(const Address& caller);
+    void end_transfer(const Address& caller);
     void watch(Transfer& transfer);
     void unwatch(Transfer& transfer);
-    /// Takes part of the memory that all uploads share. @errors kOutOfRange, kUnavailable.
-    Status reserve_upload(std::uint64_t size_bytes);
-    void release_upload(std::uint64_t size_bytes);
+    /// Takes part of the memory that all uploads share. Beside one upload of `caller` others have
+    /// room within a quarter of it. @errors kOutOfRange, kUnavailable.
+    Status reserve_upload(const Address& caller, std::uint64_t size_bytes);
+    void release_upload(const Address& caller, std::uint64_t size_bytes);
 
     /// From now on polls are answered at once. Called before the gRPC server shuts down.
     void begin_stop();
@@ -114,10 +129,14 @@ class ServerCore {
     const crypto::Eip712Domain domain_;
     ReplayGuard replay_guard_;
     std::atomic<std::uint32_t> calls_{0};
-    std::atomic<std::uint64_t> upload_bytes_{0}, message_bytes_{0};
+    std::atomic<std::uint64_t> message_bytes_{0};
     std::atomic<bool> stopping_{false};
     std::mutex mutex_;
-    std::set<Transfer*> transfers_;  // guarded by mutex_
+    // Guarded by mutex_.
+    std::set<Transfer*> transfers_;
+    std::map<Address, std::uint32_t> of_caller_;  ///< transfers
+    std::uint64_t upload_bytes_ = 0;
+    std::map<Address, std::uint64_t> upload_bytes_of_caller_;
     ParkedPolls polls_;
     SteadyTime swept_, asked_;  // of the ticker's thread
     HandlerPool pool_;

@@ -1,9 +1,15 @@
 #include "transfer_reactors.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
 #include <utility>
 
+#include "gym/blob/blob_store.hpp"
 #include "gym/blob/verified_blob.hpp"
 #include "status_map.hpp"
 #include "wire.hpp"
@@ -29,6 +35,7 @@ class TransferReactor : public Base {
     }
 
     void OnDone() override {
+        if (caller_) core_.end_transfer(*caller_);
         if (admitted_) {
             core_.unwatch(transfer_);
             core_.leave_call();
@@ -37,6 +44,15 @@ class TransferReactor : public Base {
     }
 
   protected:
+    /// Checks who calls, and counts the transfer among the caller's.
+    Result<Address> authenticate(std::string_view method,
+                                 const google::protobuf::Message& request) {
+        GYM_TRY(const Address caller, core_.authenticate(context_, method, request));
+        GYM_CHECK(core_.begin_transfer(caller));
+        caller_ = caller;
+        return caller;
+    }
+
     /// Runs `body` in the pool; its error ends the call. After it started an operation or finished,
     /// the reactor may be gone: nothing here touches it then.
     void in_pool(std::function<Status()> body) {
@@ -53,52 +69,54 @@ class TransferReactor : public Base {
     grpc::CallbackServerContext& context_;
     Transfer transfer_;
     bool admitted_ = false;
+    std::optional<Address> caller_;  ///< once it is counted
 };
 
+/// What a peer has not taken yet is not read: a call holds a chunk, however large the blob is.
 class Download final : public TransferReactor<grpc::ServerWriteReactor<v1::BlobChunk>> {
   public:
     Download(ServerCore& core, grpc::CallbackServerContext& context,
              const v1::GetBlobRequest& request)
         : TransferReactor(core, context), request_(request) {
-        if (admitted_) in_pool([this] { return load(); });
+        if (admitted_) in_pool([this] { return open(); });
     }
 
     void OnWriteDone(bool ok) override {
         transfer_.touch();
         if (!ok) return Finish(grpc::Status(grpc::StatusCode::CANCELLED, "the peer left"));
-        write_next();
+        if (offset_ == blob_->size()) return Finish(grpc::Status::OK);
+        in_pool([this] { return send_next(); });
     }
 
   private:
-    Status load() {
-        GYM_TRY(const Address caller, core_.authenticate(context_, "GetBlob", request_));
+    Status open() {
+        GYM_TRY(const Address caller, authenticate("GetBlob", request_));
         GYM_TRY(const Digest root, wire::read<Digest>("root", request_.root()));
-        GYM_TRY(content_, core_.handler().get_blob(caller, root));
-        if (request_.offset() > content_.size())
+        GYM_TRY(blob_, core_.handler().open_blob(caller, root));
+        if (request_.offset() > blob_->size())
             return fail(ErrorCode::kOutOfRange, "offset " + std::to_string(request_.offset()) +
                                                     " is beyond the blob's " +
-                                                    std::to_string(content_.size()) + " bytes");
+                                                    std::to_string(blob_->size()) + " bytes");
         offset_ = request_.offset();
-        chunk_.set_size_bytes(content_.size());
-        write_next();
+        chunk_.set_size_bytes(blob_->size());
+        return send_next();
+    }
+
+    /// The first chunk is sent even when it is empty: it carries the size.
+    Status send_next() {
+        std::string& data = *chunk_.mutable_data();
+        data.resize(std::min<std::uint64_t>(kChunkBytes, blob_->size() - offset_));
+        GYM_CHECK(blob_->read(
+            offset_, std::span(reinterpret_cast<std::uint8_t*>(data.data()), data.size())));
+        offset_ += data.size();
+        transfer_.touch();
+        StartWrite(&chunk_);
         return {};
     }
 
-    void write_next() {
-        const std::size_t size = std::min(kChunkBytes, content_.size() - offset_);
-        // The first chunk is sent even when it is empty: it carries the size.
-        if (size == 0 && sent_any_) return Finish(grpc::Status::OK);
-        sent_any_ = true;
-        chunk_.set_data(content_.data() + offset_, size);
-        offset_ += size;
-        transfer_.touch();
-        StartWrite(&chunk_);
-    }
-
     const v1::GetBlobRequest& request_;
-    Bytes content_;
-    std::size_t offset_ = 0;
-    bool sent_any_ = false;
+    std::shared_ptr<const blob::BlobReader> blob_;
+    std::uint64_t offset_ = 0;
     v1::BlobChunk chunk_;
 };
 
@@ -121,7 +139,7 @@ class Upload final : public TransferReactor<grpc::ServerReadReactor<v1::PutBlobR
     }
 
     void OnDone() override {
-        core_.release_upload(reserved_);
+        if (reserved_ > 0) core_.release_upload(*caller_, reserved_);
         TransferReactor::OnDone();
     }
 
@@ -134,15 +152,23 @@ class Upload final : public TransferReactor<grpc::ServerReadReactor<v1::PutBlobR
     }
 
     Status admit() {
-        GYM_TRY(caller_, core_.authenticate(context_, "PutBlob", message_));
+        GYM_TRY(const Address caller, authenticate("PutBlob", message_));
         GYM_TRY(root_, wire::read<Digest>("root", message_.header().root()));
         size_ = message_.header().size_bytes();
-        GYM_CHECK(core_.reserve_upload(size_));
+        GYM_CHECK(core_.reserve_upload(caller, size_));
         reserved_ = size_;
-        GYM_CHECK(core_.handler().allow_upload(caller_, root_, size_));
+        GYM_CHECK(core_.handler().allow_upload(caller, root_, size_));
+        transfer_.end_after(upload_time(size_));
         transfer_.touch();
         StartRead(&message_);
         return {};
+    }
+
+    /// As long as a node waits itself for an upload that moves.
+    [[nodiscard]] std::chrono::milliseconds upload_time(std::uint64_t size_bytes) const {
+        constexpr std::uint64_t kBytesPerMsMin = 1'000;
+        return std::chrono::milliseconds(std::max(
+            core_.config().upload_ms_max, static_cast<std::int64_t>(size_bytes / kBytesPerMsMin)));
     }
 
     Status take(const v1::PutBlobRequest& part) {
@@ -163,14 +189,13 @@ class Upload final : public TransferReactor<grpc::ServerReadReactor<v1::PutBlobR
                             std::to_string(size_) + " bytes arrived");
         const auto blob = std::move(received_).finish(root_);
         if (!blob.ok()) return blob.error().in("upload");
-        GYM_CHECK(core_.handler().put_blob(caller_, *blob));
+        GYM_CHECK(core_.handler().put_blob(*caller_, *blob));
         Finish(grpc::Status::OK);
         return {};
     }
 
     v1::PutBlobRequest message_;
     bool have_header_ = false;
-    Address caller_;
     Digest root_;
     std::uint64_t size_ = 0;
     std::uint64_t reserved_ = 0;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "gym/commit/codec.hpp"
+#include "gym/mirror/copy.hpp"
 
 namespace gym::rpc {
 namespace {
@@ -97,6 +98,9 @@ Result<std::uint64_t> TicketGate::admit(const Digest& root, const http_server::R
                                                       ", " + auth.caller.hex() +
                                                       " signed the upload");
     GYM_CHECK(check_ticket(ticket));
+    if (!head.header(mirror::kCopyFromHeader).empty() && !coordinators_.contains(ticket.worker))
+        return fail(ErrorCode::kPermissionDenied,
+                    "only a coordinator orders copies, by a ticket that is its own");
     GYM_CHECK(check_call(domain_, kMethod, ticket_bytes, auth, clock_.now_ms(), guard_));
     return ticket.size_bytes;
 }

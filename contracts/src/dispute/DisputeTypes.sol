@@ -8,7 +8,7 @@ pragma solidity ^0.8.35;
 /// @param leaves Of the whole tree. @param node The digest that is disputed.
 /// @param twin At STEPS the node of the states tree in the same place, at STEP the state after the step, at COLUMN keccak256 of the
 /// values once they are posted; else 0. At INCLUDED the node is the root over the included deltas until the commitment to number `index` is
-/// shown, then that commitment's leaf; `height` is 1 if the delta is held, else 0; `twin` is its slot.
+/// shown, then that commitment's leaf; `height` is 1 if the delta is held, 2 once its commitment is shown to be late, else 0; `twin` is its slot.
 /// At ROW `index` is the row's number within its parameter, `height` its place in its chunk, `leaves` the tensors of the outer state, `node` the
 /// leaf of the update's chunk, `twin` the root of the outer state until the row's residuals are posted, then keccak256 of these.
 /// @param frame keccak256 of what else is fixed: of (Facts' hash, states root) at STEPS, of StepFrame down to GRADIENTS, of OpFrame
@@ -322,6 +322,8 @@ interface IDisputeErrors {
 library Frames {
     /// @notice Height of a cursor at INCLUDED, if the delta is held.
     uint8 internal constant HELD = 1;
+    /// @notice The same once a held delta's commitment is shown under the root of the aggregate's own round.
+    uint8 internal constant LATE = 2;
 
     function hash(Cursor memory c) internal pure returns (bytes32) {
         return keccak256(abi.encode(c));

@@ -110,6 +110,8 @@ interface IDisputeMoves {
     /// @notice Shows the commitment that an included delta is from: of the round's epoch, or, if the delta is held, of the epoch before.
     /// @param index Of the commitment in its epoch. @param path From it to the epoch's root.
     /// @param included From its delta root to the root over the included deltas.
+    /// @param late Of a held delta alone: its commitment came late and is in the round's epoch. If the record before takes none late, that
+    /// is a fault (proveSigner).
     function showIncluded(
         bytes32 game,
         Cursor calldata cursor,
@@ -117,7 +119,8 @@ interface IDisputeMoves {
         uint32 index,
         bytes calldata commitment,
         bytes32[] calldata path,
-        bytes32[] calldata included
+        bytes32[] calldata included,
+        bool late
     ) external;
 
     /// @notice Posts the disputed element of every included delta, four bytes each as they are in the deltas.
@@ -328,8 +331,8 @@ interface IDisputeMoves {
     /// one before and the row's, or a byte of the update that no parameter's row has is another.
     function proveUpdate(bytes32 game, Cursor calldata cursor, UpdateProof calldata proof) external;
 
-    /// @notice The commitment that was shown for an included delta has no valid signature (found as element 7), or contradicts the round
-    /// record (IDisputeGame.open). @param record The bytes of the head of its round's record. @param slot What it fixes for the
+    /// @notice The commitment that was shown for an included delta has no valid signature (found as element 7), contradicts the round
+    /// record (IDisputeGame.open), or was shown as late, and the record takes none late (element 8). @param record The bytes of the head of its round's record. @param slot What it fixes for the
     /// commitment's slot, as in open(). @param commitment That was shown.
     function proveSigner(
         bytes32 game,

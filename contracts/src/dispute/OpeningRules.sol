@@ -25,10 +25,12 @@ contract OpeningRules {
     using Frames for OuterFacts;
     using RoundRecords for bytes;
 
-    /// @dev Fields of IDisputeGame.openConflict, and of proveSigner.
+    /// @dev Fields of IDisputeGame.openConflict.
     uint256 private constant NEXT_RECORD = 7;
     uint256 private constant EQUIVOCATION = 8;
+    /// @dev Elements of proveSigner, behind the fields of open.
     uint256 private constant NOBODY = 7;
+    uint256 private constant NOT_TAKEN_LATE = 8;
 
     ICommitmentLog private immutable _LOG;
     uint256 private immutable _WINDOW_BLOCKS;
@@ -136,9 +138,11 @@ contract OpeningRules {
     ) external view returns (Finding memory) {
         c.expect(Stage.INCLUDED, true);
         c.check(facts.hash());
-        bytes32 round = c.height == Frames.HELD ? facts.previousRecord : facts.roundRecord;
+        bytes32 round = c.height == 0 ? facts.roundRecord : facts.previousRecord;
         bool shown = Commitments.leaf(commitment) == c.node && record.hash() == round;
         if (!shown) revert IDisputeErrors.WrongFrame();
+        // Whoever signed it: no commitment to that round is under the root.
+        if (c.height == Frames.LATE && !record.takesLate()) return Finding(NOT_TAKEN_LATE, 0, 0);
         return Finding(_signerFault(commitment, record, slot), 0, 0);
     }
 

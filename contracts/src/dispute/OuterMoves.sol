@@ -52,7 +52,8 @@ abstract contract OuterMoves is DisputeTable {
         uint32,
         bytes calldata commitment,
         bytes32[] calldata path,
-        bytes32[] calldata included
+        bytes32[] calldata included,
+        bool
     ) external {
         uint256 paths = 32 * (path.length + included.length);
         _answer(game, cursor, _OUTER, commitment.length + paths);

@@ -44,6 +44,7 @@ contract OuterRules is UpdateRules {
     uint256 private constant KIND = 0;
     uint256 private constant SLOT = 1;
     uint256 private constant ROUND = 2;
+    uint256 private constant LATE = 3;
 
     /// @notice See IDisputeMoves.declareOuter.
     function declareOuter(
@@ -117,14 +118,16 @@ contract OuterRules is UpdateRules {
         uint32 index,
         bytes calldata commitment,
         bytes32[] calldata path,
-        bytes32[] calldata included
+        bytes32[] calldata included,
+        bool late
     ) external view returns (Cursor memory next) {
         c.expect(Stage.INCLUDED, false);
         c.check(facts.hash());
         _checkIncluded(c, facts, commitment, included);
         next = c;
         (next.answered, next.node) = (true, Commitments.leaf(commitment));
-        (bytes32 root, uint32 leaves) = c.height == Frames.HELD
+        if (late) next.height = _lateHeight(c, facts);
+        (bytes32 root, uint32 leaves) = next.height == Frames.HELD
             ? (facts.previousEpochRoot, facts.previousEpochLeaves)
             : (facts.epochRoot, facts.epochLeaves);
         MerkleSha256.verify(root, index, leaves, next.node, path);
@@ -200,6 +203,17 @@ contract OuterRules is UpdateRules {
         bytes32 round = c.height == Frames.HELD ? facts.previousRecord : facts.roundRecord;
         if (shown.roundRecord != round) revert IDisputeErrors.BadRecord(ROUND);
         MerkleSha256.verify(c.node, c.index, c.leaves, shown.deltaRoot, included);
+    }
+
+    /// @dev Held deltas alone are late, and a round before that is not posted has none: no record would say that it takes them.
+    function _lateHeight(Cursor calldata c, OuterFacts calldata facts)
+        private
+        pure
+        returns (uint8)
+    {
+        if (c.height != Frames.HELD) revert IDisputeErrors.BadRecord(LATE);
+        Frames.nonZero(facts.previousRecord);
+        return Frames.LATE;
     }
 
     /// @dev The bits of an element in the chunk that was posted. The update has bytes, which no column makes.

@@ -39,6 +39,16 @@ abstract contract OuterFixture is DisputeFixture {
         return 0;
     }
 
+    /// How many of these, the last ones, were committed to late.
+    function _lateOfRight() internal view virtual returns (uint32) {
+        return 0;
+    }
+
+    /// Whether the record of the round before says that late commitments are taken.
+    function _takesLate() internal view virtual returns (bool) {
+        return _lateOfRight() > 0;
+    }
+
     function _rightOuter() internal view returns (OuterRun memory) {
         return abi.decode(_rightRun, (OuterRun));
     }
@@ -73,8 +83,8 @@ abstract contract OuterFixture is DisputeFixture {
     /// What the workers of the right run's deltas have signed, and one more.
     function _signUnits() internal {
         OuterRun memory right = _rightOuter();
-        _recordBefore = _outerRecord(ROUND - 1, keccak256("previous"), right);
-        _record = _outerRecord(ROUND, _hashOf(_recordBefore), right);
+        _recordBefore = _outerRecord(_takesLate() ? 4 : 3, ROUND - 1, keccak256("previous"), right);
+        _record = _outerRecord(3, ROUND, _hashOf(_recordBefore), right);
         for (uint32 i = 0; i < right.slots.length; ++i) {
             uint32 slot = right.slots[i];
             Posted memory unit = _unitOf(slot, DisputeTrees.tensorRoot(right.deltas[i]));
@@ -89,8 +99,21 @@ abstract contract OuterFixture is DisputeFixture {
     /// Whether the right run has the slot's delta as a held one.
     function _isHeld(uint32 slot) internal view returns (bool) {
         OuterRun memory right = _rightOuter();
-        for (uint256 i = right.slots.length - right.held; i < right.slots.length; ++i) {
-            if (right.slots[i] == slot) return true;
+        return _isAmongLast(right.slots, right.held, slot);
+    }
+
+    /// Whether the right run has it as a late one.
+    function _isLate(uint32 slot) internal view returns (bool) {
+        return _isAmongLast(_rightOuter().slots, _lateOfRight(), slot);
+    }
+
+    function _isAmongLast(uint32[] memory slots, uint256 count, uint32 slot)
+        private
+        pure
+        returns (bool)
+    {
+        for (uint256 i = slots.length - count; i < slots.length; ++i) {
+            if (slots[i] == slot) return true;
         }
         return false;
     }
@@ -105,13 +128,13 @@ abstract contract OuterFixture is DisputeFixture {
     }
 
     /// Of its epoch.
-    function _leavesFor(uint32 slot) internal view returns (bytes32[] memory) {
-        return _isHeld(slot) ? _leavesBefore : _leaves;
+    function _leavesFor(uint32 slot) internal view returns (bytes32[] storage) {
+        return _isHeld(slot) && !_isLate(slot) ? _leavesBefore : _leaves;
     }
 
     function _keep(uint32 slot, uint32 place, bytes memory signed) internal {
         (_posted[slot], _placeOf[slot]) = (signed, place);
-        _keepIn(_isHeld(slot) ? _leavesBefore : _leaves, place, signed);
+        _keepIn(_leavesFor(slot), place, signed);
     }
 
     function _keepIn(bytes32[] storage leaves, uint32 place, bytes memory signed) internal {
@@ -175,7 +198,7 @@ abstract contract OuterFixture is DisputeFixture {
     }
 
     /// A round record that begins with base and momentum of `r`.
-    function _outerRecord(uint64 round, bytes32 previous, OuterRun memory r)
+    function _outerRecord(uint16 format, uint64 round, bytes32 previous, OuterRun memory r)
         internal
         pure
         returns (bytes memory data)
@@ -195,7 +218,7 @@ abstract contract OuterFixture is DisputeFixture {
             DisputeProgram.traceRoot(),
             keccak256("initial state")
         );
-        data = abi.encodePacked(uint16(3), JOB, round, roots, uint32(1));
+        data = abi.encodePacked(format, JOB, round, roots, uint32(1));
         data = abi.encodePacked(data, TOKENS_PER_STEP, FLOPS_PER_STEP, uint16(0));
         data = abi.encodePacked(data, uint32(50_000), uint32(1_000_000), uint32(WORKERS));
         data = abi.encodePacked(data, Slots.root(_roundWorkers(), STEPS), uint32(0), bytes32(0));

@@ -8,8 +8,8 @@ import {DisputeTrees} from "./DisputeTrees.sol";
 import {OuterRun} from "./OuterRunner.sol";
 
 /// What is wrong with an aggregate: an element of its result, which a column that is not the deltas' may fit; the state of its record; who
-/// signed what it includes; held deltas count fully; or it includes what nobody committed to, or a held delta as one of the round, and its
-/// asserter has nothing to show.
+/// signed what it includes; held deltas count fully; a delta came late in a round that takes none late; or it includes what nobody committed
+/// to, or a held delta as one of the round, and its asserter has nothing to show.
 enum Lie {
     Base,
     Momentum,
@@ -17,13 +17,14 @@ enum Lie {
     State,
     Signer,
     Weight,
+    Late,
     Nobody,
     Age
 }
 
-/// Games about an aggregate with held deltas. Each history has one of the lies; challengers of an honest one look for faults in all places.
+/// Games about an aggregate with held deltas, one of them late. Each history has one of the lies; challengers of an honest one look for faults in all places.
 contract OuterHandler is OuterPlayer, DisputeHandler {
-    uint256 private constant LIES = 8;
+    uint256 private constant LIES = 9;
     uint256 private constant ELEMENTS = 309;
     uint32 private constant BAD_SLOT = 5;
 
@@ -39,6 +40,14 @@ contract OuterHandler is OuterPlayer, DisputeHandler {
 
     function _heldOfRight() internal pure override returns (uint32) {
         return 2;
+    }
+
+    function _lateOfRight() internal pure override returns (uint32) {
+        return 1;
+    }
+
+    function _takesLate() internal view override returns (bool) {
+        return honest || lie != Lie.Late;
     }
 
     function _commit(uint256 seed) internal override {

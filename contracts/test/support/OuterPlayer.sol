@@ -35,16 +35,27 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
 
     mapping(bytes32 position => Cursor) private _known;
 
-    /// @dev External, so that a test can expect it to revert.
+    /// @dev External, so that a test can expect it to revert. As late as the slot's commitment is.
     function show(
-        OuterPlay calldata p,
+        OuterPlay memory p,
         uint32 index,
-        bytes calldata commitment,
-        bytes32[] calldata path,
-        bytes32[] calldata included
+        bytes memory commitment,
+        bytes32[] memory path,
+        bytes32[] memory included
+    ) external {
+        this.showAs(p, index, commitment, path, included, _isShownLate(p));
+    }
+
+    function showAs(
+        OuterPlay memory p,
+        uint32 index,
+        bytes memory commitment,
+        bytes32[] memory path,
+        bytes32[] memory included,
+        bool late
     ) external {
         vm.prank(_asserter);
-        _game.showIncluded(p.id, p.c, _outerFacts, index, commitment, path, included);
+        _game.showIncluded(p.id, p.c, _outerFacts, index, commitment, path, included, late);
     }
 
     function _beginOuter(address challenger, bytes32 salt) internal returns (OuterPlay memory p) {
@@ -155,7 +166,8 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
     function _planShow(OuterPlay memory p, OuterRun memory a) private {
         _name = "showIncluded";
         uint32 slot = a.slots[p.c.index];
-        bytes32[] memory leaves = p.c.height == Frames.HELD ? _leavesBefore : _leaves;
+        bool late = _isShownLate(p);
+        bool before = p.c.height == Frames.HELD && !late;
         _call = abi.encodeCall(
             IDisputeMoves.showIncluded,
             (
@@ -164,10 +176,18 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
                 _outerFacts,
                 _placeOf[slot],
                 _posted[slot],
-                DisputeTrees.path(leaves, _placeOf[slot]),
-                _pathOf(a, p.c.index)
+                DisputeTrees.path(before ? _leavesBefore : _leaves, _placeOf[slot]),
+                _pathOf(a, p.c.index),
+                late
             )
         );
+    }
+
+    /// Whether the delta that is asked for is a held one whose commitment came late.
+    function _isShownLate(OuterPlay memory p) internal view returns (bool) {
+        // A slot, as it was declared.
+        // forge-lint: disable-next-line(unsafe-typecast)
+        return p.c.height == Frames.HELD && _isLate(uint32(uint256(p.c.twin)));
     }
 
     /// From an included delta's root to the root over them.
@@ -213,9 +233,8 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
             bytes32 root = DisputeTrees.tensorRoot(right.deltas[k]);
             bytes32 hash = _hashOf(held ? _recordBefore : _record);
             bytes memory honest = _signedBy(_unitOf(a.slots[i], root), hash, _workerKey(a.slots[i]));
-            return
-                root == DisputeTrees.tensorRoot(a.deltas[i])
-                    && keccak256(signed) == keccak256(honest);
+            return root == DisputeTrees.tensorRoot(a.deltas[i])
+                && keccak256(signed) == keccak256(honest) && (!_isLate(a.slots[i]) || _takesLate());
         }
         return false;
     }
@@ -246,7 +265,7 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
                 (shown, slot) = (signed, _slotOf(i));
             }
         }
-        bytes memory record = p.c.height == Frames.HELD ? _recordBefore : _record;
+        bytes memory record = p.c.height == 0 ? _record : _recordBefore;
         _call = abi.encodeCall(
             IDisputeMoves.proveSigner, (p.id, p.c, _outerFacts, record, slot, shown)
         );

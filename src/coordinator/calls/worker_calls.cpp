@@ -1,5 +1,7 @@
 #include "calls/worker_calls.hpp"
 
+#include <algorithm>
+
 #include "drivers/membership.hpp"
 #include "gym/coordinator/decisions.hpp"
 #include "gym/registry/blob_access.hpp"
@@ -162,6 +164,27 @@ Result<std::optional<UploadLimit>> upload_limit(const Context& context, const Ad
         GYM_TRY(const registry::Job job, registry::get_job(tx, live.key.job_id));
         const bool is_public = job.access.visibility == registry::Visibility::kPublic;
         return Found(UploadLimit{live.id, delta_bytes_max(job), is_public});
+    });
+}
+
+Result<std::optional<std::uint64_t>> committed_delta_bytes(const Context& context,
+                                                           const Address& worker,
+                                                           const Digest& root) {
+    using Found = std::optional<std::uint64_t>;
+    return context.transact([&](db::Transaction& tx) -> Result<Found> {
+        GYM_TRY(bool expected, registry::has_uploaded(tx, worker, root));
+        if (!expected) {
+            GYM_TRY(const auto wanted, registry::wanted_deltas(tx, worker));
+            expected = std::ranges::find(wanted, root) != wanted.end();
+        }
+        Found out;
+        if (!expected) return out;
+        GYM_TRY(const auto jobs, registry::jobs_of_delta(tx, worker, root));
+        for (const Digest& id : jobs) {
+            GYM_TRY(const registry::Job job, registry::get_job(tx, id));
+            out = std::max(out.value_or(0), delta_bytes_max(job));
+        }
+        return out;
     });
 }
 

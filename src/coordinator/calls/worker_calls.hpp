@@ -6,6 +6,9 @@
 namespace gym::coordinator {
 
 Result<std::optional<UploadLimit>> upload_limit(const Context& context, const Address& worker);
+Result<std::optional<std::uint64_t>> committed_delta_bytes(const Context& context,
+                                                           const Address& worker,
+                                                           const Digest& root);
 Status note_upload(const Context& context, const Address& worker, const Digest& root);
 Status name_delta(const Context& context, const Address& worker, const Digest& root,
                   const std::vector<std::string>& mirrors);

@@ -216,6 +216,43 @@ TEST(CoordinatorJobs, AJobWithGivenWeightsRecordsTheirRootAndItsUnitsAreVerified
     EXPECT_EQ(world.job(job).status, registry::JobStatus::kCompleted);
 }
 
+// A pause then would keep the budget locked and the job from its end.
+TEST(CoordinatorJobs, AfterTheLastRoundThereIsNothingToPause) {
+    World world;
+    const FakeNode worker = world.add_node(NodeRole::kWorker);
+    const FakeNode verifier = world.add_node(NodeRole::kVerifier);
+    const Digest job = world.submit_job(World::terms());
+    world.settle();
+    ASSERT_TRUE(world.commit(worker, world.work(worker)).ok());
+    world.settle();
+    while (world.verify(verifier)) {
+    }
+    world.settle();
+    ASSERT_EQ(world.job(job).rounds_done, world.job(job).terms.rounds);
+    ASSERT_EQ(world.job(job).status, registry::JobStatus::kRunning) << "its unit is not final";
+    const Status refused = world.owner().transact([&](db::Transaction& tx) {
+        return registry::request_job(tx, job, registry::JobRequest::kPause);
+    });
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
+    EXPECT_NE(refused.error().message.find("nothing left to pause"), std::string::npos);
+    // One that was asked for while the round ran, and is answered now.
+    ASSERT_TRUE(world.owner()
+                    .transact([&](db::Transaction& tx) -> Status {
+                        GYM_CHECK(tx.exec("UPDATE registry.job SET request = 'pause'", {}));
+                        return {};
+                    })
+                    .ok());
+    world.settle();
+    EXPECT_EQ(world.job(job).request, std::nullopt);
+    for (int i = 0; i < 4; ++i) {
+        while (world.verify(verifier)) {
+        }
+        world.pass_deadline({&worker, &verifier});
+    }
+    EXPECT_EQ(world.job(job).status, registry::JobStatus::kCompleted);
+}
+
 TEST(CoordinatorJobs, AJobWhoseWeightsAreGoneFailsWithTheReason) {
     World world;
     const registry::StateRef lost{commit::sha256(as_bytes("root")), commit::sha256(as_bytes("no"))};

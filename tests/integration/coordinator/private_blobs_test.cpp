@@ -125,6 +125,12 @@ TEST_F(PrivateBlobs, AnUploadDoesNotTellWhatOthersHaveStored) {
     ASSERT_FALSE(stored.ok());
     EXPECT_EQ(stored.error().code, ErrorCode::kPermissionDenied);
     EXPECT_EQ(stored.error().message, unknown.error().message);
+    // A node that announces what everybody may have would hold memory for it.
+    set_visibility("dataset", "public");
+    ASSERT_TRUE(fetch(idle, *peers_[0].task.inputs.dataset_blob).ok());
+    const Status again = sent(text);
+    ASSERT_FALSE(again.ok());
+    EXPECT_EQ(again.error().code, ErrorCode::kPermissionDenied);
 }
 
 }  // namespace

@@ -216,6 +216,23 @@ TEST_F(UploadPrograms, ADeltaThatBothMirrorsLostIsSentByItsWorker) {
     EXPECT_EQ(unit(peer).status.state == protocol::UnitState::kVoid, false);
 }
 
+TEST_F(UploadPrograms, WhatIsWantedIsNoLongerThanADelta) {
+    ASSERT_NO_FATAL_FAILURE(begin(1));
+    Peer& peer = peers_[0];
+    PeerWork work = train(peer);
+    const Bytes large(work.delta.size() + (std::size_t{1} << 20), 7);
+    const Digest root = blob::blob_root(large);
+    work = changed(work, peer, [&](protocol::UnitCommitment& c) { c.delta_root = root; });
+    ASSERT_TRUE(peer.coordinator->name_delta(root, {url_of(0)}).ok());
+    ASSERT_NO_FATAL_FAILURE(commit(peer, work));
+    EXPECT_TRUE(eventually([&] { return state_of(root) == "wanted"; }))
+        << text_of(folder() / "rounds.log");
+    const Status sent = peer.coordinator->put_blob(root, large);
+    ASSERT_FALSE(sent.ok());
+    EXPECT_EQ(sent.error().code, ErrorCode::kOutOfRange) << sent.error().message;
+    EXPECT_FALSE(is_stored(root));
+}
+
 TEST_F(UploadPrograms, OneMirrorAndEitherCoordinatorMayDieBetweenTheSteps) {
     ASSERT_NO_FATAL_FAILURE(begin(1));
     Peer& peer = peers_[0];
@@ -377,6 +394,23 @@ TEST_F(UploadPrograms, NobodySendsTheCoordinatorToAPlaceOfItsOwn) {
     EXPECT_EQ(name(std::vector<std::string>(5, url_of(0))), ErrorCode::kInvalidArgument);
     EXPECT_EQ(peer.coordinator->permit_upload(root_of(work), 1 << 30).error().code,
               ErrorCode::kOutOfRange);
+}
+
+TEST_F(UploadPrograms, AUnitHasTicketsForTwoDeltas) {
+    ASSERT_NO_FATAL_FAILURE(begin(1));
+    Peer& peer = peers_[0];
+    const PeerWork work = train(peer);
+    const auto permit = [&](std::uint8_t junk) {
+        return peer.coordinator->permit_upload(blob::blob_root(Bytes(work.delta.size(), junk)),
+                                               work.delta.size());
+    };
+    for (const std::uint8_t junk : {1, 2, 1, 2})
+        EXPECT_FALSE(permit(junk)->ticket.empty());
+    const auto third = permit(3);
+    ASSERT_FALSE(third.ok());
+    EXPECT_EQ(third.error().code, ErrorCode::kPermissionDenied);
+    EXPECT_EQ(send(peer, work).mirror_bytes, 0U) << "the coordinator takes it still";
+    EXPECT_NO_FATAL_FAILURE(commit(peer, work));
 }
 
 TEST_F(UploadPrograms, AnotherListOfMirrorsIsTakenWithoutARestart) {

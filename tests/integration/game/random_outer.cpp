@@ -32,8 +32,11 @@ std::vector<Digest> roots_of(const std::vector<OuterDelta>& deltas) {
 
 }  // namespace
 
-TracedOuter::TracedOuter(const dispute::testing::Sample& kind, const crypto::Eip712Domain& domain)
+TracedOuter::TracedOuter(const dispute::testing::Sample& kind, const crypto::Eip712Domain& domain,
+                         bool takes_late)
     : sample(kind, 1, domain) {
+    sample.previous.accept_late = takes_late;
+    sample.record.previous_record = protocol::hash(sample.previous);
     for (const bool held : {false, true}) {
         auto& epoch = held ? sample.previous_epoch : sample.epoch;
         epoch.clear();
@@ -52,6 +55,9 @@ TracedOuter::TracedOuter(const dispute::testing::Sample& kind, const crypto::Eip
         add(300, 300, right);
         add(301, 301, right);  // the round has no such slot
     }
+    // All of the round before came late, too: a game shows either.
+    sample.epoch.insert(sample.epoch.end(), sample.previous_epoch.begin(),
+                        sample.previous_epoch.end());
     work = sample.rerun();
     header = encode(work->trace().header);
 }
@@ -80,10 +86,12 @@ void RandomOuter::choose_deltas() {
 }
 
 void RandomOuter::choose_deltas(bool held) {
+    const Digest round = protocol::hash(held ? unit_.sample.previous : unit_.sample.record);
     for (const auto& [says, signature] : epoch(held)) {
         const bool again =
             !deltas_.empty() && deltas_.back().slot == says.slot && deltas_.back().held == held;
-        if (!again && below(2) == 0) deltas_.push_back({says.slot, says.delta_root, held});
+        if (says.round_record == round && !again && below(2) == 0)
+            deltas_.push_back({says.slot, says.delta_root, held});
     }
 }
 
@@ -179,7 +187,8 @@ void RandomOuter::prove_signer() {
     const auto position = static_cast<std::uint32_t>(below(roots.size()));
     move(move::PickIncluded{frame(), slots_of(deltas_), position});
     const bool held = deltas_[position].held;
-    const auto& shown = epoch(held);
+    const bool late = held && below(2) == 0;
+    const auto& shown = epoch(held && !late);
     std::vector<Digest> all;
     std::uint32_t index = 0;
     for (std::uint32_t i = 0; i < shown.size(); ++i) {
@@ -188,7 +197,7 @@ void RandomOuter::prove_signer() {
     }
     move(move::ShowIncluded{transcript_->outer_facts(), index, protocol::encode(shown[index]),
                             must(commit::merkle_prove(all, index)),
-                            must(commit::merkle_prove(roots, position))});
+                            must(commit::merkle_prove(roots, position)), late});
     const protocol::RoundRecord& record = held ? unit_.sample.previous : unit_.sample.record;
     cases_.push_back(
         {transcript_->at(),

@@ -9,8 +9,9 @@ namespace gym::game::testing {
 /// A sample aggregate, under whose epoch there are commitments that no worker would have made.
 class TracedOuter {
   public:
-    /// @param domain of commitments.
-    TracedOuter(const dispute::testing::Sample& kind, const crypto::Eip712Domain& domain);
+    /// @param domain of commitments. @param takes_late whether the record of the round before does.
+    TracedOuter(const dispute::testing::Sample& kind, const crypto::Eip712Domain& domain,
+                bool takes_late);
 
     SampleOuter sample;
     std::unique_ptr<RerunOuter> work;

@@ -138,8 +138,9 @@ TEST_F(RulesDifferential, GamesOfRealUnitsAndWhatIsAlmostAMove) {
         SampleUnit(dispute::testing::kWideSample, {70'000, tokenizer})));
     std::vector<std::unique_ptr<TracedOuter>> aggregates;
     for (const auto& sample : dispute::testing::kSamples)
-        aggregates.push_back(std::make_unique<TracedOuter>(sample, chain().domain()));
-    TracedOuter update(dispute::testing::kUpdateSample, chain().domain());
+        aggregates.push_back(
+            std::make_unique<TracedOuter>(sample, chain().domain(), aggregates.size() % 2 == 0));
+    TracedOuter update(dispute::testing::kUpdateSample, chain().domain(), true);
     for (std::uint64_t game = 0; game < kGames * test_scale(); ++game) {
         std::vector<Case> cases =
             RandomGame(rng, *units[game % units.size()], game / units.size()).play();

@@ -200,6 +200,19 @@ TEST_F(CopyTest, NobodyOrdersWithoutATicketOfTheCoordinator) {
     EXPECT_FALSE(order_copy(second_.url(), root_, first_.url(), once, {}).ok()) << "replayed";
 }
 
+TEST_F(CopyTest, NoWorkersOrderFailsInThePlaceOfTheCoordinators) {
+    upload(first_.url());
+    for (const std::uint64_t size : {content_.size() - 1, content_.size()}) {
+        const auto refused = order_copy(second_.url(), root_, second_.url(),
+                                        headers(root_, size, worker_, coordinator_), {});
+        ASSERT_FALSE(refused.ok());
+        EXPECT_EQ(refused.error().code, ErrorCode::kPermissionDenied);
+        EXPECT_NE(refused.error().message.find("only a coordinator"), std::string::npos)
+            << refused.error().message;
+    }
+    EXPECT_EQ(copy(second_, first_.url()).value(), CopyState::kHere);
+}
+
 TEST_F(CopyTest, AnAddressThatIsNoPeerIsNeverAsked) {
     blob::MemoryStore store;
     ASSERT_TRUE(store.put(content_).ok());

@@ -250,6 +250,13 @@ def test_a_job_begins_from_weights_of_this_machine_or_of_another_job(registered,
         refused(init="nowhere")
     with pytest.raises(gym.InvalidArgumentError, match="job:"):
         refused(init="job:12")
+    with pytest.raises(gym.NotFoundError, match="job:0x.*round 9 has no weights"):
+        refused(init=f"job:{first.status.job}@9").quote()
+    wider = DistributedTrainer("llama-nano", registered, budget_tokens=1e4, progress=False,
+                               init=f"job:{first.status.job}")  # fmt: skip
+    for attempt in (wider.quote, wider.train):
+        with pytest.raises(gym.GymError, match="the weights do not fit the program in .* places"):
+            attempt()
     other = DistributedTrainer("llama-nano", registered, budget_tokens=1e4, budget=20, progress=False,
                                init=tmp_path / "weights")  # fmt: skip
     with pytest.raises(gym.GymError, match="config.json"):
@@ -277,6 +284,12 @@ def test_refusals_say_why_and_leave_nothing_behind(registered, owner, tmp_path, 
         Dataset.load("0x" + "ab" * 32)
     with pytest.raises(gym.InvalidArgumentError, match="'round' is not a known key"):
         trainer(job={"round": 3}).quote()
+    dear = Dataset.from_text("costs money. " * 400, name="dear").push("dear", licence="MIT", price=2)
+    priced = DistributedTrainer("gpt-nano", dear, budget_tokens=1e4, max_data_price="0.5", progress=False)
+    says = "'dear' costs 2 GYM per million tokens of text, and the job agrees to 0.5 at the most: max_data_price=2"
+    assert says in priced.quote().warnings[-1]
+    with pytest.raises(gym.ConflictError, match=says):
+        priced.train()
     keys = owner.root / "keys"
     with pytest.raises(gym.PermissionDeniedError, match="your keystore is 0x.*, the API key belongs to 0x"):
         trainer(keystore=keys / "settler.json", passphrase_file=keys / "settler.pass").train()

@@ -1,10 +1,15 @@
 """Parts that need neither a network nor the engine: errors, amounts, progress, plans, state files."""
 
+import dataclasses
+import fcntl
 import io
 import json
 import os
+import pty
+import struct
 import subprocess
 import sys
+import termios
 import types
 from decimal import Decimal
 from pathlib import Path
@@ -52,6 +57,11 @@ def test_a_quote_names_its_unit():
     quote = gym.Quote(parameters=1, tokens=2, flops=3, nodes=1, rounds=1, steps=1, most=Decimal(5), budget=Decimal(6),
                       expected=Decimal(4))  # fmt: skip
     assert "costs about 4 GYM, at most 5 GYM, budget 6 GYM" in str(quote)
+    long = dataclasses.replace(quote, nodes=3, rounds=4, steps=132, most=Decimal("0.001960993497600016"),
+                               budget=Decimal("1234567.25"), seconds=(12.0, 5400.0))  # fmt: skip
+    assert "3 nodes, 4 rounds of 33 steps; 12 s to 90 min" in str(long)
+    assert "at most 0.00196099 GYM, budget 1234567 GYM" in str(long)
+    assert long.most == Decimal("0.001960993497600016"), "what is computed with keeps its digits"
 
 
 @pytest.mark.parametrize("nodes", ["x", 1.5, True])
@@ -106,6 +116,44 @@ def test_a_terminal_shows_one_line_that_is_redrawn():
     assert text.count("\r") == 2 and text.count("\n") == 1
     assert "step 1/4  loss 2.5000" in text and text.endswith("note\033[K\n")
     assert "[" + "#" * 24 + "]" in text and "[" + "#" * 6 + "." * 18 + "]" in text
+
+
+def test_a_line_fits_into_its_terminal():
+    controller, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+    with os.fdopen(terminal, "w") as stream:
+        progress.TerminalView(stream).show("round 1/4  " + "a long note " * 20, 0.25)
+    shown = os.read(controller, 4096).decode()
+    os.close(controller)
+    line = shown.removeprefix("\r").removesuffix("\033[K")
+    assert line.startswith("[######..................] round 1/4") and line.endswith("...")
+    assert len(line) < 60, "a wrapped line cannot be redrawn in place"
+
+
+def test_the_time_left_falls_while_a_round_is_under_way(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    out = io.StringIO()
+    view = progress.LinesView(out)
+    view.interval_s = 0
+    shown = progress.Progress(view, "round", 0, 4)
+    left = []
+    for after, done in ((10, 1), (14, 1), (19, 1), (40, 1), (90, 3), (200, 3)):
+        now[0] = 100.0 + after
+        shown.show(done, None)
+        left.append(out.getvalue().splitlines()[-1].partition("  ")[2])
+    assert left == ["30 s left", "26 s left", "21 s left", "20 s left", "30 s left", ""]
+
+
+def test_a_transfer_says_how_much_of_how_much():
+    out = io.StringIO()
+    transfer = progress.Transfer(progress.LinesView(out), "downloading the weights")
+    transfer.show(284_000, 284_000)
+    transfer.show(5 << 20, 3 << 30)
+    transfer.show(3 << 30, 3 << 30)
+    assert out.getvalue() == (
+        "100% downloading the weights  277.3 KiB of 277.3 KiB\n100% downloading the weights  3.0 GiB of 3.0 GiB\n"
+    )
 
 
 def test_progress_is_redrawn_only_when_it_is_due_and_at_the_end():
@@ -235,5 +283,8 @@ def test_a_passphrase_that_nobody_names_is_said_to_be_missing(tmp_path, monkeypa
     monkeypatch.setenv("GYM_DEPLOYMENT", str(deployment))
     monkeypatch.setenv("GYM_HOME", str(tmp_path))
     network = gym.Network.find("http://127.0.0.1:1", keystore=tmp_path / "key.json")
+    with pytest.raises(gym.NotFoundError, match="no key at .*key.json: `gym wallet new` makes one"):
+        network.signer()
+    (tmp_path / "key.json").write_text("{}")
     with pytest.raises(gym.InvalidArgumentError, match="passphrase_file=FILE.*GYM_PASSPHRASE"):
         network.signer()

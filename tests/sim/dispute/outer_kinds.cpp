@@ -21,6 +21,8 @@ dispute::testing::Sample sample_of(std::size_t program) {
 
 struct UnitLibrary::Outer {
     explicit Outer(std::size_t program) : sample(sample_of(program), 1, domain()) {
+        sample.add_held();
+        sample.make_late(true);
         unknown = sample.add_delta();
         // The coordinator posts the epoch's root: workers would not have signed these.
         for (const bool held : {false, true}) {
@@ -29,8 +31,18 @@ struct UnitLibrary::Outer {
         }
         sample.epoch.back().signature.data[64] = 0;
         sample.previous_epoch.back().signature.data[64] = 0;
-        sample.add_held();
+        for (const std::uint32_t slot : {kNobodysSlot, kForgedSlot})
+            sample.epoch.push_back(find(slot, Time::kHeld));
         honest = sample.rerun();
+    }
+    /// When the commitment to a delta came.
+    enum class Time : std::uint8_t { kNow, kHeld, kLate };
+    [[nodiscard]] const protocol::SignedCommitment& find(std::uint32_t slot, Time time) const {
+        const Digest round = protocol::hash(time == Time::kNow ? sample.record : sample.previous);
+        const auto& epoch = time == Time::kHeld ? sample.previous_epoch : sample.epoch;
+        return *std::ranges::find_if(epoch, [&](const protocol::SignedCommitment& one) {
+            return one.commitment.slot == slot && one.commitment.round_record == round;
+        });
     }
     SampleOuter sample;
     Digest unknown;  ///< of a delta that nobody committed to
@@ -101,12 +113,10 @@ void UnitLibrary::make_outer_liar(UnitKind& kind, Outer& outer, std::mt19937_64&
 
 void UnitLibrary::make_other_list(UnitKind& kind, Outer& outer, std::mt19937_64& rng) {
     std::vector<OuterDelta> list = outer.sample.included;
-    const bool held = rng() % 2 == 0;
-    const auto in_slot = [&](std::uint32_t slot) {
-        const auto found = std::ranges::find_if(
-            held ? outer.sample.previous_epoch : outer.sample.epoch,
-            [&](const protocol::SignedCommitment& one) { return one.commitment.slot == slot; });
-        return OuterDelta{slot, found->commitment.delta_root, held};
+    const auto time = static_cast<Outer::Time>(rng() % 3);
+    const auto in_slot = [&](std::uint32_t slot, Outer::Time when) {
+        return OuterDelta{slot, outer.find(slot, when).commitment.delta_root,
+                          when != Outer::Time::kNow};
     };
     switch (rng() % 6) {
         case 5:
@@ -124,16 +134,17 @@ void UnitLibrary::make_other_list(UnitKind& kind, Outer& outer, std::mt19937_64&
             break;
         case 2:
             kind.what = "a delta of who has no slot";
-            list.push_back(in_slot(kNobodysSlot));
+            list.push_back(in_slot(kNobodysSlot, time));
             break;
         case 3:
             kind.what = "a delta of another round than it is declared as";
-            list.push_back(in_slot(SampleOuter::kSlots[4]));
-            list.back().held = !held;
+            list.push_back(in_slot(SampleOuter::kSlots[4],
+                                   rng() % 2 == 0 ? Outer::Time::kNow : Outer::Time::kHeld));
+            list.back().held = !list.back().held;
             break;
         default:
             kind.what = "a delta under a forged signature";
-            list.push_back(in_slot(kForgedSlot));
+            list.push_back(in_slot(kForgedSlot, time));
             break;
     }
     std::ranges::sort(list, {},

@@ -7,7 +7,9 @@
 namespace gym::testing {
 
 Status LocalCoordinator::get_blob(const Digest& root, std::uint64_t offset, const ChunkSink& sink) {
-    GYM_TRY(const Bytes content, handler_.get_blob(caller_, root));
+    GYM_TRY(const auto blob, handler_.open_blob(caller_, root));
+    Bytes content(blob->size());
+    GYM_CHECK(blob->read(0, content));
     if (offset > content.size()) return fail(ErrorCode::kOutOfRange, "offset beyond the blob");
     for (std::size_t at = offset; at < content.size(); at += chunk_bytes) {
         if (chunks_until_cut && (*chunks_until_cut)-- == 0) {

@@ -1,8 +1,29 @@
 #include "memory_handler.hpp"
 
 #include <algorithm>
+#include <span>
+#include <utility>
 
 namespace gym::testing {
+namespace {
+
+class CountedReader final : public blob::BlobReader {
+  public:
+    CountedReader(Bytes content, std::atomic<std::uint64_t>& read)
+        : content_(std::move(content)), read_(read) {}
+    [[nodiscard]] std::uint64_t size() const noexcept override { return content_.size(); }
+    Status read(std::uint64_t offset, std::span<std::uint8_t> out) const override {
+        std::ranges::copy(ByteView(content_).subspan(offset, out.size()), out.begin());
+        read_ += out.size();
+        return {};
+    }
+
+  private:
+    const Bytes content_;
+    std::atomic<std::uint64_t>& read_;
+};
+
+}  // namespace
 
 records::NetworkDescription MemoryHandler::network_info() {
     records::NetworkDescription out;
@@ -88,12 +109,21 @@ Result<std::optional<records::Task>> MemoryHandler::next_task(const Address& cal
     return std::optional<records::Task>(task->second);
 }
 
-Result<Bytes> MemoryHandler::get_blob(const Address&, const Digest& root) {
+Result<std::shared_ptr<const blob::BlobReader>> MemoryHandler::open_blob(const Address&,
+                                                                         const Digest& root) {
     const std::scoped_lock lock(mutex);
     GYM_CHECK(enter("get_blob"));
-    if (const auto lie = lies.find(root); lie != lies.end()) return lie->second;
-    if (silent.contains(root)) return fail(ErrorCode::kUnavailable, "no answer");
-    return blobs.get(root);
+    const auto lie = lies.find(root);
+    if (lie == lies.end() && silent.contains(root))
+        return fail(ErrorCode::kUnavailable, "no answer");
+    Bytes content;
+    if (lie != lies.end()) {
+        content = lie->second;
+    } else {
+        GYM_TRY(content, blobs.get(root));
+    }
+    return std::shared_ptr<const blob::BlobReader>(
+        std::make_shared<CountedReader>(std::move(content), blob_bytes_read));
 }
 
 Status MemoryHandler::allow_upload(const Address&, const Digest&, std::uint64_t) {

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -38,7 +41,8 @@ class MemoryHandler final : public rpc::NodeHandler {
                                                    std::span<const Digest> computed = {});
     std::vector<Result<std::optional<records::Task>>> next_tasks(
         std::span<const Address> callers, std::span<const Digest> computed) override;
-    Result<Bytes> get_blob(const Address& caller, const Digest& root) override;
+    Result<std::shared_ptr<const blob::BlobReader>> open_blob(const Address& caller,
+                                                              const Digest& root) override;
     Status allow_upload(const Address& caller, const Digest& root,
                         std::uint64_t size_bytes) override;
     Status put_blob(const Address& caller, const blob::VerifiedBlob& blob) override;
@@ -81,7 +85,8 @@ class MemoryHandler final : public rpc::NodeHandler {
     std::map<std::string, Error> failures;        ///< a call by this name fails so
     /// Bytes sent instead of a blob's own: a coordinator that lies.
     std::map<Digest, Bytes> lies;
-    std::set<Digest> silent;  ///< blobs that it does not answer about
+    std::set<Digest> silent;                        ///< blobs that it does not answer about
+    std::atomic<std::uint64_t> blob_bytes_read{0};  ///< of the blobs that were opened
 
   private:
     /// Notes the call; the error a test planted for it.

@@ -7,6 +7,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
+#include <string>
+#include <vector>
 
 #include "gym/common/process_view.hpp"
 
@@ -19,6 +22,21 @@ TEST(Subprocess, RunsACommandAndCollectsItsOutput) {
                                      .folder = "/"},
                                     5'000);
     EXPECT_EQ(output.value(), "hello\n/\n");
+}
+
+TEST(Subprocess, AReaderOfStrangersFilesIsGivenNoSecrets) {
+    ASSERT_EQ(::setenv("GYM_PASSPHRASE", "secret", 1), 0);
+    ASSERT_EQ(::setenv("GYM_API_KEY_FILE", "a path", 1), 0);
+    const std::vector<std::string> show{"sh", "-c", "echo \"$GYM_PASSPHRASE,$GYM_API_KEY_FILE\""};
+    EXPECT_EQ(run_command({.argv = show}, 5'000).value(), "secret,a path\n");
+    EXPECT_EQ(run_command({.argv = show, .with_secrets = false}, 5'000).value(), ",a path\n");
+    EXPECT_EQ(
+        run_command({.argv = show, .env = {{"GYM_PASSPHRASE", "meant"}}, .with_secrets = false},
+                    5'000)
+            .value(),
+        "meant,a path\n");
+    ::unsetenv("GYM_PASSPHRASE");
+    ::unsetenv("GYM_API_KEY_FILE");
 }
 
 TEST(Subprocess, ReportsTheExitCodeAndTheOutput) {

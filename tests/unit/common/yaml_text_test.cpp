@@ -96,5 +96,24 @@ TEST(YamlText, WhatCannotBeEditedIsRefused) {
         EXPECT_NE(edited(kText, path, "1").find("is not a key"), std::string::npos) << path;
 }
 
+TEST(YamlText, AliasesThatGoInCirclesOrGrowWithoutEndAreRefused) {
+    std::string growing = "model:\n  a0: &a0 [1, 1]\n";
+    for (int i = 1; i < 40; ++i)
+        growing += "  a" + std::to_string(i) + ": &a" + std::to_string(i) + " [*a" +
+                   std::to_string(i - 1) + ", *a" + std::to_string(i - 1) + "]\n";
+    for (const std::string& text : {std::string("model: &a\n  self: *a\n"),
+                                    std::string("model: &a\n  b: [1, [*a]]\n"), growing}) {
+        YamlText file(text, "job.yaml");
+        const Status set = file.set("model.width", "3");
+        ASSERT_FALSE(set.ok());
+        EXPECT_NE(set.error().message.find("too large or too deep"), std::string::npos)
+            << set.error().message;
+        EXPECT_TRUE(file.set("rounds", "3").ok());
+    }
+    YamlText plain("model: {a: &x [1, 2], b: *x}\n", "job.yaml");
+    EXPECT_TRUE(plain.set("model.c", "[3]").ok());
+    EXPECT_FALSE(plain.set("model.d", "&y [*y]").ok());
+}
+
 }  // namespace
 }  // namespace gym

@@ -51,6 +51,15 @@ TEST(JobDecisions, AnOwnersRequestChangesTheJobAccordingToItsStatus) {
     EXPECT_EQ(answer_request(asked)->status, JobStatus::kCancelled);
 }
 
+TEST(JobDecisions, AnOwnersPauseThatComesAfterTheLastRoundDoesNotKeepTheJobFromItsEnd) {
+    registry::Job asked = job();
+    asked.rounds_done = asked.terms.rounds;
+    asked.request = JobRequest::kPause;
+    EXPECT_EQ(answer_request(asked), (JobChange{JobStatus::kRunning, ""}));
+    asked.request_reason = "the escrow is in doubt";
+    EXPECT_EQ(answer_request(asked), (JobChange{JobStatus::kPaused, "the escrow is in doubt"}));
+}
+
 TEST(JobDecisions, ARequestWaitsUntilTheJobIsPreparedUnlessItCancels) {
     registry::Job asked = job();
     asked.status = JobStatus::kSubmitted;

@@ -196,6 +196,61 @@ TEST_F(RemoteTest, ErrorsOfTheServerAreToldApart) {
     EXPECT_FALSE(std::filesystem::exists(to_));
 }
 
+TEST_F(RemoteTest, ARedirectionIsFollowedButNotToANearerAddress) {
+    const Server server([&](const std::string& request) {
+        return request.starts_with("GET /a.txt") ? reply("302 Found", "Location: /b.txt\r\n", 0, "")
+                                                 : reply("200 OK", "", text_.size(), text_);
+    });
+    must(download(server));
+    EXPECT_EQ(content(), text_);
+    std::filesystem::remove(to_);
+    for (const AddressKind kind :
+         {AddressKind::kInternet, AddressKind::kPrivate, AddressKind::kLinkLocal}) {
+        RemoteOptions options = quick(3);
+        options.redirects_to = kind;
+        Remote remote(std::move(options));
+        const auto inputs = must(remote.expand(server.url("/a.txt"), {}));
+        const Status refused = remote.download(inputs.at(0), to_);
+        ASSERT_FALSE(refused.ok());
+        EXPECT_EQ(refused.error().code, ErrorCode::kPermissionDenied);
+        EXPECT_NE(refused.error().message.find("redirects to 127.0.0.1"), std::string::npos)
+            << refused.error().message;
+        EXPECT_FALSE(std::filesystem::exists(to_));
+    }
+    const auto requests = const_cast<Server&>(server).requests();
+    EXPECT_EQ(std::ranges::count_if(
+                  requests, [](const std::string& r) { return r.starts_with("GET /b.txt"); }),
+              1)
+        << "not even asked";
+}
+
+TEST(AddressKinds, AreToldApart) {
+    using enum AddressKind;
+    const std::vector<std::pair<std::string, AddressKind>> known{
+        {"8.8.8.8", kInternet},
+        {"172.15.0.1", kInternet},
+        {"2001:4860:4860::8888", kInternet},
+        {"10.1.2.3", kPrivate},
+        {"172.16.0.1", kPrivate},
+        {"172.31.255.255", kPrivate},
+        {"192.168.0.1", kPrivate},
+        {"100.64.0.1", kPrivate},
+        {"fd00:ec2::254", kPrivate},
+        {"::ffff:10.0.0.1", kPrivate},
+        {"169.254.169.254", kLinkLocal},
+        {"::ffff:169.254.169.254", kLinkLocal},
+        {"64:ff9b::a9fe:a9fe", kLinkLocal},
+        {"fe80::1%eth0", kLinkLocal},
+        {"127.0.0.53", kThisMachine},
+        {"0.0.0.0", kThisMachine},
+        {"::1", kThisMachine},
+        {"::", kThisMachine},
+        {"::ffff:127.0.0.1", kThisMachine},
+        {"not an address", kThisMachine}};
+    for (const auto& [address, kind] : known)
+        EXPECT_EQ(kind_of_address(address), kind) << address;
+}
+
 TEST_F(RemoteTest, NobodyWhoListensIsUnavailable) {
     std::string url;
     {
@@ -335,6 +390,32 @@ TEST_F(RemoteTest, ABucketsObjectsAreListedOverPagesAndSorted) {
               std::string::npos)
         << server.requests()[0];
     EXPECT_NE(server.requests()[0].find("AWS4-HMAC-SHA256 Credential=KEY/"), std::string::npos);
+}
+
+TEST_F(RemoteTest, ListsThatAreNoneOrTooDeepAreErrors) {
+    std::string xml;
+    const Server server([&](const std::string&) { return reply("200 OK", "", xml.size(), xml); });
+    RemoteOptions options = quick(1);
+    options.s3_endpoint = server.url("");
+    Remote remote(options);
+    std::string deep = "<ListBucketResult>";
+    for (int i = 0; i < 2'000'000; ++i)
+        deep += "<a>";
+    const std::string closed = deep + "</ListBucketResult>";
+    const std::string key = "<ListBucketResult><Contents><Key>";
+    for (const std::string& text :
+         {std::string(), std::string("<html>no</html>"), deep, closed, key, key + "a</Key>",
+          key + "a</Key><Size>-1</Size></Contents></ListBucketResult>",
+          std::string("<ListBucketResult><Contents></Contents></ListBucketResult>"),
+          std::string("<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>")}) {
+        xml = text;
+        EXPECT_FALSE(remote.expand("s3://bucket/p/", {}).ok()) << text.substr(0, 80);
+    }
+    xml =
+        "<?xml version=\"1.0\"?><ListBucketResult xmlns=\"http://s3/\"><Contents><Key>p/&#228;"
+        "&#x1F600;&lt;&amp;.txt</Key></Contents></ListBucketResult>";
+    EXPECT_EQ(must(remote.expand("s3://bucket/p/", {})).at(0).name,
+              "s3://bucket/p/\u00e4\U0001F600<&.txt");
 }
 
 }  // namespace

@@ -27,6 +27,8 @@ TEST(ParseSteps, NamesWhatThereIsInsteadOfAnUnknownStep) {
     EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
     for (const StepInfo& info : all_steps())
         EXPECT_NE(refused.error().message.find(info.name), std::string::npos);
+    EXPECT_EQ(refused.error().message.find(", c4,"), refused.error().message.rfind(", c4,"))
+        << "a step that is a preset, too, is named once: " << refused.error().message;
 }
 
 TEST(ParseSteps, EveryStepIsFoundByItsNameAndEveryPresetIsLegal) {

@@ -277,6 +277,94 @@ TEST_P(OuterGames, ACommitmentThatIsNoWorkersIsFound) {
     EXPECT_EQ(play_with(sample_.sign(says, slot)), 6U);
 }
 
+class LateGames : public OuterGames {
+  protected:
+    void make_late(bool taken) {
+        if (!std::get<1>(GetParam())) sample_.add_held();
+        sample_.make_late(taken);
+        begin_again();
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Samples, LateGames,
+                         ::testing::Combine(::testing::ValuesIn(kSamples), ::testing::Bool()),
+                         [](const auto& test) {
+                             return std::string(std::get<0>(test.param).name) +
+                                    (std::get<1>(test.param) ? "_held" : "");
+                         });
+
+/// Each of its deltas can be shown, and nothing is wrong with any.
+TEST_P(LateGames, AnHonestAggregateWithALateDeltaIsNotLost) {
+    make_late(true);
+    EXPECT_EQ(challenge(*honest_).moves, "declareOuter ");
+    const auto declared = [&] {
+        GameTranscript transcript = testing::transcript_of(sample_.facts(*asserter_));
+        EXPECT_TRUE(transcript.play(must(plan_answer(*asserter_, transcript))).ok());
+        return transcript;
+    };
+    Bytes slots;
+    for (const OuterDelta& delta : sample_.included)
+        for (const unsigned shift : {8U, 0U})
+            slots.push_back(static_cast<std::uint8_t>(delta.slot >> shift));
+    for (std::uint32_t i = 0; i < sample_.included.size(); ++i) {
+        GameTranscript transcript = declared();
+        const Move pick = move::PickIncluded{*transcript.outer(), slots, i};
+        ASSERT_TRUE(transcript.play(pick).ok());
+        ASSERT_TRUE(transcript.play(must(plan_answer(*asserter_, transcript))).ok());
+        const bool late = i + 1 == sample_.included.size();
+        EXPECT_EQ(transcript.at().height, late                       ? kLateHeight
+                                          : sample_.included[i].held ? kHeldHeight
+                                                                     : 0);
+        const auto proof = plan_challenge(*honest_, transcript);
+        ASSERT_FALSE(proof.ok());
+        EXPECT_NE(proof.error().message.find("there is no fault"), std::string::npos)
+            << proof.error().message;
+    }
+}
+
+TEST_P(LateGames, ALateDeltaOfARoundThatTakesNoneIsFound) {
+    make_late(false);
+    OuterLiar liar(*asserter_);
+    const Outcome outcome = play(liar);
+    EXPECT_EQ(outcome.moves, "declareOuter pickIncluded showIncluded proveSigner ")
+        << outcome.reason.message;
+    EXPECT_EQ(outcome.finding.element, kNotTakenLateField);
+}
+
+TEST_P(LateGames, ALateCommitmentThatIsNoWorkersIsFound) {
+    make_late(true);
+    protocol::SignedCommitment& late = sample_.epoch.back();
+    late = sample_.sign(late.commitment, 99);
+    begin_again();
+    OuterLiar liar(*asserter_);
+    const Outcome outcome = play(liar);
+    EXPECT_EQ(outcome.moves, "declareOuter pickIncluded showIncluded proveSigner ")
+        << outcome.reason.message;
+    EXPECT_EQ(outcome.finding.element, 1U);
+}
+
+TEST_P(LateGames, ALateDeltaThatNobodyCommittedToCannotBeShown) {
+    make_late(true);
+    std::vector<OuterDelta> list = sample_.included;
+    list.back().root = sample_.add_delta();
+    expect_silence(list);
+}
+
+/// Of a round that takes late commitments, a held delta may be under either root.
+TEST_P(LateGames, WhoKnowsOneOfTwoEpochsBelievesInTheOther) {
+    make_late(true);
+    for (const bool before : {false, true}) {
+        OuterInputs inputs = sample_.inputs();
+        (before ? inputs.previous_epoch : inputs.epoch).clear();
+        honest_ = must(RerunOuter::create(std::move(inputs), sample_.source()));
+        OuterLiar liar(*asserter_);
+        liar.list = sample_.included;
+        liar.list->back().root = sample_.add_delta();
+        const Outcome outcome = play(liar, sample_.facts(liar));
+        EXPECT_EQ(outcome.end, Outcome::End::kChallengerSilent);
+        EXPECT_EQ(outcome.moves, "declareOuter ");
+    }
+}
+
 TEST_P(OuterGames, WhoDoesNotKnowTheEpochBelievesInIt) {
     OuterLiar liar(*asserter_);
     liar.list = sample_.included;

@@ -38,8 +38,7 @@ class RandomOuterChallenger {
 
   private:
     Move signer(const GameTranscript& transcript) {
-        const protocol::RoundRecord& record =
-            *own_.record_of(transcript.at().height == kHeldHeight);
+        const protocol::RoundRecord& record = *own_.record_of(transcript.at().height != 0);
         const auto shown = must(rules::read_commitment(transcript.commitment()));
         return move::ProveSigner{
             transcript.outer_facts(), protocol::encode(protocol::head_of(record)),

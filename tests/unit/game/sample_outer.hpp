@@ -42,6 +42,19 @@ class SampleOuter {
             included.push_back({kSlots[i], previous_epoch[i].commitment.delta_root, true});
     }
 
+    /// After add_held(): the last held delta's commitment came late, and is under this round's
+    /// root. Signs all commitments again. @param taken whether the record of the round before says
+    /// that it takes late ones.
+    void make_late(bool taken) {
+        previous.accept_late = taken;
+        record.previous_record = protocol::hash(previous);
+        sign_again(epoch, false);
+        sign_again(previous_epoch, true);
+        const std::size_t place = 2;  // of the last delta that add_held() includes
+        epoch.push_back(previous_epoch[place]);
+        previous_epoch.erase(previous_epoch.begin() + place);
+    }
+
     static constexpr std::array<std::uint32_t, 5> kSlots{0, 1, 4, 7, 300};
     static constexpr std::uint32_t kSteps = 4;
 
@@ -157,6 +170,12 @@ class SampleOuter {
         for (const auto& one : epoch)
             leaves.push_back(protocol::commitment_leaf(one));
         return {commit::merkle_root(leaves), static_cast<std::uint32_t>(leaves.size())};
+    }
+    void sign_again(std::vector<protocol::SignedCommitment>& commitments, bool held) const {
+        for (protocol::SignedCommitment& one : commitments) {
+            const protocol::UnitCommitment says = one.commitment;
+            one = sign(commitment(says.slot, says.delta_root, held), says.slot);
+        }
     }
     void write_record() {
         record.round = 2;

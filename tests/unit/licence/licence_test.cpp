@@ -42,6 +42,7 @@ TEST(Licence, IdentifiersInAnyCaseAndWordsOfOursAreStoredAsOneSpelling) {
 
 TEST(Licence, UnknownIdentifiersAreRefusedWithNearOnes) {
     expect_refused("banana", "'banana' is not an SPDX identifier; for example CC-BY-4.0");
+    EXPECT_TRUE(refusal("banana").starts_with("'banana' is not")) << "said once";
     expect_refused("banana", "LicenseRef-banana stands for a licence of your own");
     expect_refused("CC-BY-4", "near ones are CC-BY-4.0");
     expect_refused("CC0-1.0 OR MTI", "'MTI' is not an SPDX identifier; near ones are MIT");

@@ -292,8 +292,12 @@ TEST(Plan, WhatIsMissingIsSaid) {
     EXPECT_EQ(plan->terms.workers_min, 4U) << "half of the default";
     ASSERT_EQ(plan->notes.size(), 1U);
     EXPECT_SAYS(plan->notes[0], "gym-api does not answer");
-    EXPECT_SAYS(refusal(tokens(9'000'000'000'000'000), priced, sample_facts(1)),
-                "ask for more nodes");
+    Wishes endless = tokens(9'000'000'000'000'000);
+    EXPECT_SAYS(refusal(endless, priced, sample_facts(1)), "ask for more nodes");
+    endless.nodes = 8;  // of which one is live: to ask for more changes nothing
+    EXPECT_SAYS(refusal(endless, priced, sample_facts(1)),
+                "1 of the 8 workers that you want is live; start the others, plan for all of "
+                "them with --set slots=8, or set steps_per_round");
 }
 
 TEST(Plan, TheOwnerReadsOfMissingWorkersAndOfASchedulesEnd) {

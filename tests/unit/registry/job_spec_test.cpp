@@ -28,6 +28,17 @@ TEST(Elastic, AJobWaitsUnlessItSaysOtherwise) {
     EXPECT_TRUE(elastic.hold_drawn);
     EXPECT_EQ(elastic.quorum_ppm, 900'000U);
     EXPECT_FALSE(elastic.adapt_steps);
+    EXPECT_FALSE(elastic.accept_late);
+}
+
+TEST(Elastic, LateUnitsAreTakenWithoutHoldingDrawnOnes) {
+    const Elasticity elastic = terms_with("elastic:\n  accept_late: true\n").elastic;
+    EXPECT_TRUE(elastic.accept_late);
+    EXPECT_FALSE(elastic.hold_drawn);
+    const auto spec = spec_with("elastic:\n  accept_late: perhaps\n");
+    ASSERT_FALSE(spec.ok());
+    EXPECT_NE(spec.error().message.find("'accept_late'"), std::string::npos)
+        << spec.error().message;
 }
 
 TEST(Elastic, RoundsDoNotOverlapYet) {

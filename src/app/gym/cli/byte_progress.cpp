@@ -27,13 +27,12 @@ void ByteProgress::show(std::uint64_t done, std::uint64_t total) {
     last_ = now;
     const double seconds = std::chrono::duration<double>(now - start_).count();
     const double rate = static_cast<double>(done - first_) / std::max(seconds, 1e-3);
-    std::fprintf(
-        stderr, is_terminal() ? "\r%s\033[K" : "%s\n",
-        fmt::format("{}  {} of {}  {:.0f} %  {}/s", verb_, memory_text(done), memory_text(total),
-                    100.0 * static_cast<double>(done) /
-                        static_cast<double>(std::max<std::uint64_t>(total, 1)),
-                    memory_text(static_cast<std::uint64_t>(rate)))
-            .c_str());
+    std::string line = fmt::format(
+        "{}  {} of {}  {:.0f} %", verb_, memory_text(done), memory_text(total),
+        100.0 * static_cast<double>(done) / static_cast<double>(std::max<std::uint64_t>(total, 1)));
+    // What came with the first call has no speed.
+    if (done > first_) line += "  " + memory_text(static_cast<std::uint64_t>(rate)) + "/s";
+    std::fprintf(stderr, is_terminal() ? "\r%s\033[K" : "%s\n", line.c_str());
     open_line_ = is_terminal();
 }
 

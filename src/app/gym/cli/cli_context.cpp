@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <string>
 
+#include "gym/common/printable.hpp"
+
 namespace gym::app {
 namespace {
 
@@ -64,7 +66,8 @@ void CliContext::finish_with(ExitCode exit, std::string_view code, const std::st
         return;
     }
     std::fflush(stdout);  // what was printed before comes before
-    std::fprintf(stderr, "%s: %s\n", program, message.c_str());
+    // It quotes strangers: names in a bucket, answers of servers. They must not steer the terminal.
+    std::fprintf(stderr, "%s: %s\n", program, without_controls(message).c_str());
 }
 
 void CliContext::print_json(const boost::json::object& object) const {

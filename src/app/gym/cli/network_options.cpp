@@ -79,6 +79,10 @@ Result<std::string> ApiOptions::key() const {
                 "one)");
 }
 
+std::string ApiOptions::key_words() const {
+    return key_file.empty() ? "" : " --api-key-file " + key_file;
+}
+
 client::ApiClient ApiOptions::client(std::chrono::milliseconds retry_for) const {
     const client::ApiClient without({.url = base_url(), .key = {}, .retry_for = retry_for});
     auto secret = key();

@@ -38,6 +38,8 @@ struct ApiOptions {
     [[nodiscard]] Result<std::string> key() const;
     /// Whether there is a key, which client() sends.
     [[nodiscard]] bool has_key() const { return key().ok(); }
+    /// " --api-key-file FILE" as it was given, for a command that this one suggests; else empty.
+    [[nodiscard]] std::string key_words() const;
     /// A client of base_url(), for what needs no key; it sends key() where there is one, because
     /// its owner sees more than others. A key that cannot be read, or that would leave this machine
     /// in the clear, is not sent: a notice on standard error says so.

@@ -14,6 +14,7 @@
 
 #include "cli/cli_context.hpp"
 #include "gym/common/near_words.hpp"
+#include "gym/common/printable.hpp"
 
 namespace gym::app {
 namespace {
@@ -172,7 +173,8 @@ int program_main(const std::string& name, const std::function<int()>& run) {
     try {
         return with_output_written(name, run());
     } catch (const std::exception& error) {
-        (void)std::fprintf(stderr, "%s: %s\n", name.c_str(), error.what());
+        (void)std::fprintf(stderr, "%s: %s\n", name.c_str(),
+                           without_controls(error.what()).c_str());
         return static_cast<int>(ExitCode::kFailed);
     }
 }

@@ -33,7 +33,8 @@ class Exchange {
                                             model, "--input", input(), "--output", output()},
                                    .env = {},
                                    .log_file = log,
-                                   .folder = {}}));
+                                   .folder = {},
+                                   .with_secrets = false}));
         GYM_TRY(const int code, child.wait(kTokenizeMsMax));
         if (code == static_cast<int>(ExitCode::kOk)) return {};
         GYM_TRY(const Bytes said, read_file(log));

@@ -23,9 +23,15 @@ using game::Stage;
 
 constexpr const char* kCommitmentFields[] = {"kind",   "worker", "delta codec",   "steps",
                                              "tokens", "FLOPs",  "a root of zero"};
-constexpr const char* kSignerFields[] = {
-    "kind",   "worker", "delta codec",    "steps",
-    "tokens", "FLOPs",  "a root of zero", "nobody's signature"};
+constexpr const char* kSignerFields[] = {"kind",
+                                         "worker",
+                                         "delta codec",
+                                         "steps",
+                                         "tokens",
+                                         "FLOPs",
+                                         "a root of zero",
+                                         "nobody's signature",
+                                         "late, in a round that takes none"};
 constexpr const char* kRecordFields[] = {"batch root", "loss", "gradient norm", "skipped"};
 
 std::string number(std::uint64_t value) {
@@ -377,8 +383,7 @@ std::string place_text(const game::Cursor& cursor, const GamePosition& where) {
             return outer_text(where) + ", element " + number(cursor.index) + " of " +
                    number(cursor.leaves) + " deltas";
         case Stage::kIncluded:
-            return delta_text(small_number(cursor.twin).value_or(0),
-                              cursor.height == game::kHeldHeight);
+            return delta_text(small_number(cursor.twin).value_or(0), cursor.height != 0);
         case Stage::kRow:
             return row_text(where);
     }

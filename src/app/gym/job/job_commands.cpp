@@ -150,8 +150,8 @@ Result<JobOutlook> outlook_of(const JobOptions& options, const client::ApiClient
 
 Status print_quote(const CliContext& context, const JobOptions& options) {
     GYM_TRY(ResolvedJob job, asked_job(context, options, false));
-    GYM_CHECK(check_init_files(job));
     const client::ApiClient api = options.api.client();
+    GYM_CHECK(check_init(api, options.api.has_key(), job));
     GYM_CHECK(check_init_tokenizer(api, job));
     GYM_TRY(const DataPrice data, data_price(api, job));
     if (data.record) {
@@ -200,7 +200,7 @@ Status check_offer(const JobOptions& options, const ResolvedJob& job,
     if (dataset.price_wei_per_mtoken > job.max_data_price_wei)
         return fail(ErrorCode::kConflict,
                     "dataset " + job.dataset_root.hex() + " costs " + price +
-                        " GYM per million tokens of text, the job agrees to " +
+                        " GYM per million tokens of text, and the job agrees to " +
                         (job.max_data_price_wei.is_zero()
                              ? "none"
                              : job.max_data_price_wei.to_tokens() + " at the most") +
@@ -307,7 +307,8 @@ Status submit(const CliContext& context, const JobOptions& options) {
     } else {
         print_job(*submitted);
         print_row("who can see it", "{}", sees);
-        print_row("next", "`gym job watch {}` follows it", submitted->id.hex().substr(0, 10));
+        print_row("next", "`gym job watch {}{}` follows it", submitted->id.hex().substr(0, 10),
+                  options.api.key_words());
     }
     return {};
 }

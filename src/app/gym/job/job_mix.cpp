@@ -103,6 +103,14 @@ Status permit_part(const std::string& name, const registry::Dataset& dataset, li
                     ": leave it out of 'data', or name its file if it is your own");
 }
 
+/// The root of a part that is no file.
+Result<Digest> find_part(const client::ApiClient& api, const Part& part, const fs::path& folder) {
+    auto root = find_dataset(api, part.dataset);
+    if (root.ok() || root.error().code != ErrorCode::kNotFound) return root;
+    return root.error().in("'" + std::string(kDataKey) + "': there is no file " +
+                           (folder / part.dataset).string() + ", and as a dataset's name");
+}
+
 class MixBuilder {
   public:
     MixBuilder(const ApiOptions& api, licence::Use use, fs::path store, bool quiet)
@@ -117,7 +125,7 @@ class MixBuilder {
         std::error_code unknown;
         if (fs::exists(file, unknown)) return token_file(file);
         const client::ApiClient client = api_.client(kApiRetryFor);
-        GYM_TRY(const Digest root, find_dataset(client, part.dataset));
+        GYM_TRY(const Digest root, find_part(client, part, folder));
         GYM_TRY(const auto record, client.dataset(root));
         if (!record)
             return fail(ErrorCode::kNotFound, "dataset " + root.hex() + " is not registered");
@@ -279,7 +287,7 @@ Result<std::optional<Digest>> mix_of_network(const ApiOptions& options, const Jo
     std::vector<std::optional<Digest>> roots(parts.size());
     for (std::size_t i = 0; i < parts.size(); ++i) {
         if (local(parts[i])) continue;
-        GYM_TRY(roots[i], find_dataset(lookup, parts[i].dataset));
+        GYM_TRY(roots[i], find_part(lookup, parts[i], job.folder));
         GYM_TRY(const auto record, lookup.dataset(*roots[i]));
         if (!record)
             return fail(ErrorCode::kNotFound, "'" + std::string(kDataKey) + "': dataset " +

@@ -1,12 +1,10 @@
 #include "job/job_model.hpp"
 
-#include <array>
-#include <fstream>
 #include <sstream>
 #include <string>
-#include <string_view>
 #include <utility>
 
+#include "cli/file_kind.hpp"
 #include "cli/inputs.hpp"
 #include "gym/common/file.hpp"
 #include "gym/common/yaml.hpp"
@@ -35,22 +33,6 @@ std::string indented(const std::string& text) {
         out += line.empty() ? "\n" : "  " + line + "\n";
     if (!out.empty()) out.pop_back();
     return out;
-}
-
-bool begins_with(const fs::path& path, std::string_view magic) {
-    std::ifstream file(path, std::ios::binary);
-    std::array<char, 8> first{};
-    file.read(first.data(), static_cast<std::streamsize>(magic.size()));
-    return file && std::string_view(first.data(), magic.size()) == magic;
-}
-
-/// TorchScript files are zip archives.
-bool is_torchscript(const fs::path& path) {
-    return begins_with(path, "PK\x03\x04");
-}
-
-bool is_program(const fs::path& path) {
-    return begins_with(path, "GYMPROG1");
 }
 
 /// What the job says about the windows of its model.

@@ -170,8 +170,7 @@ void JobRequest::add_to(CLI::App& command) {
                        "Plan for as many workers as finish in this time, like 6h or 2d");
     command.add_option("--price", price,
                        "GYM for 10^15 operations (default: the median of what the network's jobs "
-                       "paid, that of else "
-                       "10; less if --max-cost does not pay that)");
+                       "paid, or 10 where none have; less if --max-cost does not pay that)");
     command
         .add_option("--use", use,
                     "What the trained weights are for: commercial (default) or non-commercial; the "

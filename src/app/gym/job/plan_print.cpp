@@ -5,6 +5,7 @@
 #include "cli/rows.hpp"
 #include "gym/common/memory.hpp"
 #include "gym/common/plural.hpp"
+#include "gym/common/speed_text.hpp"
 #include "gym/plan/units.hpp"
 
 namespace gym::app {
@@ -100,9 +101,9 @@ void print_outlook(const JobOutlook& outlook) {
         print_row("expected", "unknown: the network's rates or the data's price are missing");
     print_verification(estimate.verification);
     if (outlook.machine_flops)
-        print_row("alone", "{} on this machine ({:.4f} TFLOP/s by `gym node bench`)",
+        print_row("alone", "{} on this machine ({} by `gym node bench`)",
                   plan::duration_text(estimate.flops / static_cast<double>(*outlook.machine_flops)),
-                  static_cast<double>(*outlook.machine_flops) / 1e12);
+                  speed_text(static_cast<double>(*outlook.machine_flops)));
     const plan::CloudCost rented =
         plan::cloud_cost(cloud(), estimate.flops, outlook.cloud_usd_per_hour);
     if (rented.usd < kUsdShownMin) return;

@@ -10,6 +10,7 @@
 #include "cli/rows.hpp"
 #include "gym/client/api_client.hpp"
 #include "gym/common/amount.hpp"
+#include "gym/common/speed_text.hpp"
 #include "gym/engine/device.hpp"
 #include "gym/kernels/memory_bandwidth.hpp"
 #include "gym/node/benchmark.hpp"
@@ -92,8 +93,8 @@ void print(const CliContext& context, const Bench& bench) {
         return;
     }
     print_row("device", "{}", bench.device);
-    print_row("exact compute", "{:.4f} TFLOP/s of a small training program",
-              static_cast<double>(bench.compute.flops_per_second) / 1e12);
+    print_row("exact compute", "{} of a small training program",
+              speed_text(static_cast<double>(bench.compute.flops_per_second)));
     print_row("host memory", "{:.1f} GB/s",
               static_cast<double>(bench.memory_bytes_per_second) / 1e9);
     print_row("final root", "{} (the same on every machine)", bench.compute.final_state_root.hex());

@@ -7,6 +7,7 @@
 
 #include "cli/rows.hpp"
 #include "gym/common/plural.hpp"
+#include "gym/common/speed_text.hpp"
 #include "gym/node/gpu_choice.hpp"
 #include "gym/node/registration.hpp"
 
@@ -68,7 +69,7 @@ void print(const CliContext& context, const NodeOptions& options, const node::No
     print_row("coordinator", "{}{}, answered in {} ms", config.coordinator,
               config.network.empty() ? "" : " of network " + config.network, done.round_trip_ms);
     print_row("device", "{}, {} MiB of memory", done.device, done.memory_bytes >> 20);
-    print_row("benchmark", "{:.2f} GFLOP/s{}", static_cast<double>(done.flops_per_second) / 1e9,
+    print_row("benchmark", "{}{}", speed_text(static_cast<double>(done.flops_per_second)),
               config.device == "cpu" ? " with " + counted(config.threads_used(), "thread") : "");
     // Without a file of the user's own, the options are remembered.
     const std::string start =

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/cli_context.hpp"
+#include "cli/file_kind.hpp"
 #include "cli/inputs.hpp"
 #include "cli/rows.hpp"
 #include "data/evaluation_report.hpp"
@@ -69,6 +70,11 @@ Status print_summary(const CliContext& context, const Program& program, const st
 }
 
 Result<program::TrainConfig> read_config(const ProgramOptions& options) {
+    if (is_program(options.model))
+        return fail(ErrorCode::kInvalidArgument,
+                    options.model +
+                        " is a program already (`gym program show` describes it); name "
+                        "the model file or preset to make one of");
     if (options.forward.empty()) return program::load_train_config(options.model);
     GYM_TRY(Program forward, read_program(options.forward));
     return program::load_train_config(options.model,

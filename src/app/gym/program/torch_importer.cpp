@@ -47,6 +47,7 @@ Status import_torchscript(const std::string& model, const std::vector<std::strin
     GYM_TRY(const TemporaryFolder folder, TemporaryFolder::create("gym-import"));
     const fs::path log = folder / "log";
     process.log_file = log;
+    process.with_secrets = false;
     auto started = Subprocess::start(process);
     if (!started.ok())
         return fail(ErrorCode::kNotFound, process.argv[0] + " cannot be started (" +

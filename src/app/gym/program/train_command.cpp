@@ -128,8 +128,8 @@ bool same_origin(const engine::RunOrigin& a, const engine::RunOrigin& b) {
 Status check_steps(const TrainOptions& options, const std::string& path, std::uint64_t done) {
     if (done < options.steps) return {};
     return fail(ErrorCode::kInvalidArgument,
-                "--steps counts from the first step of all: " + path + " has " +
-                    std::to_string(done) + (done == 1 ? " step" : " steps") +
+                "--steps counts all steps of the run: " + path + " has " + std::to_string(done) +
+                    (done == 1 ? " step" : " steps") +
                     ", so --steps must be larger than that, not " + std::to_string(options.steps));
 }
 
@@ -361,8 +361,9 @@ void add_train_command(CLI::App& group, CliContext& context, const WeightsByName
     const auto options = std::make_shared<TrainOptions>();
     run->add_option("program", options->program, "Program file")->required();
     run->add_option("--data", options->data, "Token file or text")->required();
-    run->add_option("--steps", options->steps,
-                    "Number of optimizer steps, counted from the first step of all")
+    run->add_option(
+           "--steps", options->steps,
+           "Number of optimizer steps of the whole run, those before an interruption included")
         ->required();
     run->add_option("--seed", options->seed, "Job seed: 64 hexadecimal digits, or any text");
     run->add_option("--checkpoint-every", options->checkpoint_every,

@@ -27,6 +27,18 @@ std::string bar(double done) {
     return text;
 }
 
+/// "45 s", "12 min", "3.5 h".
+std::string time_text(double seconds) {
+    std::array<char, 64> text{};
+    if (seconds < 120)
+        std::snprintf(text.data(), text.size(), "%.0f s", seconds);
+    else if (seconds < 7'200)
+        std::snprintf(text.data(), text.size(), "%.0f min", seconds / 60);
+    else
+        std::snprintf(text.data(), text.size(), "%.1f h", seconds / 3'600);
+    return text.data();
+}
+
 }  // namespace
 
 TrainingProgress::TrainingProgress(std::string label)
@@ -47,11 +59,11 @@ void TrainingProgress::show(const engine::UnitProgress& progress) {
     const double left =
         taken > 0 ? elapsed / taken * static_cast<double>(progress.steps - progress.step) : 0;
     std::array<char, 256> line{};
-    std::snprintf(line.data(), line.size(),
-                  "%s [%s] %llu/%llu  loss %.4f  %.0f tokens/s  ETA %.0f s", label_.c_str(),
-                  bar(done).c_str(), static_cast<unsigned long long>(progress.step),
+    std::snprintf(line.data(), line.size(), "%s [%s] %llu/%llu  loss %.4f  %.0f tokens/s  ETA %s",
+                  label_.c_str(), bar(done).c_str(), static_cast<unsigned long long>(progress.step),
                   static_cast<unsigned long long>(progress.steps),
-                  static_cast<double>(progress.loss), progress.tokens_per_second, left);
+                  static_cast<double>(progress.loss), progress.tokens_per_second,
+                  time_text(left).c_str());
     std::fprintf(stderr, terminal_ ? "\r%s\033[K" : "%s\n", line.data());
     open_line_ = terminal_;
 }

@@ -43,6 +43,16 @@ TEST_F(JobCommandsTest, SubmitUploadsLocksAndIsRepeatable) {
     const auto told = gym({"job", "submit", job_file(), "--idempotency-key", "k"});
     EXPECT_NE(told.out.find("`gym job watch " + id.substr(0, 10) + "`"), std::string::npos)
         << told.out;
+    const std::string key_file = (place_ / "api.key").string();
+    gym::testing::spill(key_file, std::getenv("GYM_API_KEY"));
+    std::filesystem::permissions(key_file, std::filesystem::perms::owner_read);
+    const auto with_file =
+        gym({"job", "submit", job_file(), "--idempotency-key", "k", "--api-key-file", key_file});
+    EXPECT_NE(with_file.out.find("`gym job watch " + id.substr(0, 10) + " --api-key-file " +
+                                 key_file + "` follows it"),
+              std::string::npos)
+        << "a private job is found by its first digits with its owner's key alone: "
+        << with_file.out << with_file.err;
     const Status started = database_.owner().transact([&](db::Transaction& tx) {
         return registry::start_job(tx, Digest::parse(id).value(), {}, clock_.now_ms());
     });
@@ -218,9 +228,35 @@ TEST_F(JobCommandsTest, WeightsThatAreNotThereAreSaidBeforeAnythingIsSent) {
         EXPECT_NE(outcome.out.find("'init' names"), std::string::npos) << outcome.out;
     }
     write_job("init: job:abcd\n");
-    EXPECT_NE(gym({"job", "submit", job_file(), "--licence", "MIT"}).err.find("abcd"),
-              std::string::npos);
+    for (const char* command : {"quote", "submit"}) {
+        const auto outcome = gym({"job", command, job_file(), "--json"});
+        EXPECT_EQ(outcome.exit_code, 1) << outcome.out;
+        EXPECT_NE(outcome.out.find("no job has an id that begins with 0xabcd"), std::string::npos)
+            << outcome.out;
+    }
+    ::unsetenv("GYM_API_KEY");
+    const auto keyless = gym({"job", "quote", job_file()});
+    EXPECT_EQ(keyless.exit_code, 0) << keyless.err;
+    EXPECT_NE(keyless.out.find("the weights of job:abcd fit the model is not checked: that needs "
+                               "an API key"),
+              std::string::npos)
+        << keyless.out << keyless.err;
     EXPECT_EQ(count("registry.dataset"), 1U);
+}
+
+TEST_F(JobCommandsTest, APartOfAMixThatIsNeitherFileNorNameIsSaidToBeBoth) {
+    gym::testing::spill(place_ / "mix.yaml",
+                        "name: a mix\nmodel: model.yaml\nrounds: 3\nslots: 2\nsteps_per_round: 4\n"
+                        "price_per_pflop: 2\nbudget: 40\ndata:\n"
+                        "  - {dataset: text.txt, weight: 0.5}\n"
+                        "  - {dataset: other.txt, weight: 0.5}\n");
+    const std::string says = "'data': there is no file " + (place_ / "other.txt").string() +
+                             ", and as a dataset's name: ";
+    for (const char* command : {"quote", "submit"}) {
+        const auto outcome = gym({"job", command, (place_ / "mix.yaml").string()});
+        EXPECT_EQ(outcome.exit_code, 1);
+        EXPECT_NE(outcome.err.find(says), std::string::npos) << outcome.err;
+    }
 }
 
 TEST_F(JobCommandsTest, TheStoredJobIsSelfContained) {
@@ -321,8 +357,8 @@ TEST_F(JobCommandsTest, ADatasetIsOfferedShownAndItsPriceQuotedBeforeItIsPaid) {
     deposit(owner_, "100", "d1");
     const auto unasked = gym({"job", "submit", job_file()});
     EXPECT_EQ(unasked.exit_code, 5) << "nobody agreed to a price";
-    EXPECT_NE(unasked.err.find("costs 2.5 GYM per million tokens of text, the job agrees to "
-                               "none: --max-data-price 2.5"),
+    EXPECT_NE(unasked.err.find("costs 2.5 GYM per million tokens of text, and the job agrees "
+                               "to none: --max-data-price 2.5"),
               std::string::npos)
         << unasked.err;
     write_job("max_data_price: 2.4\n");

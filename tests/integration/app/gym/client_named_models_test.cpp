@@ -72,13 +72,23 @@ TEST_F(NamedModelCommands, APushedFolderComesBackAndAJobBeginsFromItsName) {
 TEST_F(NamedModelCommands, OfAnotherShapeIsRefusedWithAllTensors) {
     ASSERT_EQ(gym({"model", "push", at("folder"), "zoo", "--licence", "MIT"}).exit_code, 0);
     write_job("init: zoo@1\n");
-    const auto refused = gym({"job", "submit", job_file(), "--licence", "MIT", "--set",
-                              "model.model.width=32", "--json"});
-    EXPECT_NE(refused.exit_code, 0);
     const auto folder = interchange::read_model_folder(at("folder")).value();
-    for (const auto& tensor : folder.base.tensors)
-        EXPECT_NE(refused.out.find("'" + tensor.name + "'"), std::string::npos) << refused.out;
+    const auto wide = [&](std::vector<std::string> command) {
+        command.insert(command.end(), {job_file(), "--set", "model.model.width=32", "--json"});
+        return gym(std::move(command));
+    };
+    for (const auto& refused :
+         {wide({"job", "quote"}), wide({"job", "submit", "--licence", "MIT"})}) {
+        EXPECT_NE(refused.exit_code, 0);
+        for (const auto& tensor : folder.base.tensors)
+            EXPECT_NE(refused.out.find("'" + tensor.name + "'"), std::string::npos) << refused.out;
+    }
     EXPECT_TRUE(backend().jobs({})->empty());
+    EXPECT_EQ(count("registry.dataset"), 1U) << "the fixture's: nothing was registered";
+    ::unsetenv("GYM_API_KEY");
+    const auto keyless = wide({"job", "quote"});
+    EXPECT_EQ(keyless.exit_code, 0) << keyless.out;
+    EXPECT_NE(keyless.out.find("fit the model is not checked"), std::string::npos) << keyless.out;
 }
 
 TEST_F(NamedModelCommands, LocalTrainingBeginsFromANameAndFetchesItOnce) {

@@ -102,7 +102,7 @@ TEST_F(JobPlanTest, AQuoteExplainsThePlan) {
           "price_per_pflop     20 GYM        as you say",
           "price              20 GYM per PFLOP (as you say)", "verification       5.",
           "time               ", "(2 workers live; a unit takes ",
-          "on this machine (0.0500 TFLOP/s by `gym node bench`)"})
+          "on this machine (50.0 GFLOP/s by `gym node bench`)"})
         EXPECT_NE(quote.out.find(part), std::string::npos) << part << " in:\n" << quote.out;
     EXPECT_EQ(quote.out.find("in a cloud"), std::string::npos) << "below a cent: " << quote.out;
     const auto long_job = gym(with(wishes("quote", "3e10"), {"--price", "20", "--no-bench"}));

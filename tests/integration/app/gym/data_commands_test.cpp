@@ -244,6 +244,16 @@ TEST_F(DataCommands, ParquetReadsAsTheSameRowsInJsonLines) {
     EXPECT_NE(cut.err.find("b.parquet: not a readable Parquet file"), std::string::npos) << cut.err;
 }
 
+TEST_F(DataCommands, ANameInAnErrorDoesNotSteerTheTerminal) {
+    const std::string name =
+        "a\x1b]0;owned\a\xc2\x9b"
+        "31m.txt";
+    const Outcome missing = gym({"data", "build", path(name), "-o", path("out")});
+    EXPECT_EQ(missing.exit_code, kFailed);
+    EXPECT_NE(missing.err.find("a]0;owned31m.txt"), std::string::npos) << missing.err;
+    EXPECT_EQ(missing.err.find_first_of("\x1b\a\xc2"), std::string::npos);
+}
+
 TEST_F(DataCommands, ObjectsOfABucketReadAsFilesAndAMissingOneIsContinuedFrom) {
     ASSERT_TRUE(has_test_tools()) << "`make setup` installs the npm packages";
     const ObjectStore store(place_);

@@ -432,6 +432,35 @@ TEST_F(ExportTest, StatusAndWatchSayThatTheModelIsTrained) {
     EXPECT_NE(cancelled.out.find("1 of 2 rounds are trained"), std::string::npos) << cancelled.out;
 }
 
+TEST_F(ExportTest, AQuoteComparesAJobsWeightsWithTheModelAndDownloadsNone) {
+    gym::testing::spill(place_ / "text.txt", std::string(4'000, 'z'));
+    const auto quote = [&](const std::string& init, const std::string& width) {
+        gym::testing::spill(place_ / "job.yaml",
+                            "name: continued\nmodel:\n  batch: 1\n  model: {vocabulary: 256, "
+                            "context: 8, layers: 1, heads: 2, width: " +
+                                width +
+                                "}\ndataset: text.txt\nrounds: 3\nslots: 2\nsteps_per_round: 4\n"
+                                "price_per_pflop: 2\nbudget: 40\ninit: job:" +
+                                init + "\n");
+        return gym::testing::run(place_,
+                                 {"job", "quote", (place_ / "job.yaml").string(), "--no-bench"});
+    };
+    const std::string id = digest_of(1).hex();
+    for (const char* after : {"", "@1", "@0"}) {
+        const auto fits = quote(id + after, "16");
+        EXPECT_EQ(fits.exit_code, kOk) << fits.err;
+        EXPECT_EQ((fits.out + fits.err).find("not checked"), std::string::npos) << fits.err;
+    }
+    const auto wide = quote(id, "32");
+    EXPECT_EQ(wide.exit_code, kFailed) << wide.err;
+    for (const program::SlotId slot : program_.slots_of(program::SlotKind::kParam))
+        EXPECT_NE(wide.err.find("'" + program_.slot(slot).name + "'"), std::string::npos)
+            << wide.err;
+    const auto late = quote(id + "@9", "16");
+    EXPECT_EQ(late.exit_code, kFailed) << late.err;
+    EXPECT_NE(late.err.find("job:" + id + "@9: "), std::string::npos) << late.err;
+}
+
 TEST_F(ExportTest, AModelGoesFromTheNetworkToAText) {
     ASSERT_EQ(run_export().exit_code, kOk);
     const auto text = gym::testing::run(

@@ -75,6 +75,29 @@ TEST_F(Inputs, AConfigurationThatIsNoYamlIsWrongUsageLikeAWrongValue) {
     }
 }
 
+TEST_F(Inputs, AProgramIsNoModelFile) {
+    make_program();
+    expect(gym({"program", "build", path("p.gym"), "-o", path("again")}), kUsage,
+           "p.gym is a program already (`gym program show` describes it)");
+}
+
+TEST_F(Inputs, AStateOfAnotherProgramIsSaidToBeOne) {
+    make_program();
+    ASSERT_EQ(gym({"program", "run", path("p.gym"), "--data", path("text"), "--steps", "1",
+                   "--state", path("state")})
+                  .exit_code,
+              kOk);
+    for (const char* other : {"layers: 1, heads: 2, width: 32", "layers: 2, heads: 2, width: 16"}) {
+        spill(place_ / "other.yaml",
+              std::string("batch: 2\nmodel: {vocabulary: 256, context: 16, ") + other + "}\n");
+        ASSERT_EQ(gym({"program", "build", path("other.yaml"), "-o", path("o.gym")}).exit_code,
+                  kOk);
+        expect(gym({"program", "evaluate", path("o.gym"), "--data", path("text"), "--state",
+                    path("state")}),
+               kFailed, "the state is not of this program: ");
+    }
+}
+
 TEST_F(Inputs, ACommandLineThatDoesNotParseIsAnErrorLineToo) {
     expect(gym({"data", "show"}), kUsage, "gym: dataset is required");
     expect(gym({"nothing"}), kUsage, "gym: ");

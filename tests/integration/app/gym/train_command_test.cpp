@@ -168,7 +168,7 @@ TEST_F(TrainCommand, ARunFromAStateContinuesItsStepNumbers) {
     const auto outcome = gym({"program", "run", path("p.gym"), "--data", path("text"), "--from",
                               path("five"), "--steps", "5"});
     EXPECT_EQ(outcome.exit_code, kUsage);
-    EXPECT_NE(outcome.err.find("--steps counts from the first step"), std::string::npos);
+    EXPECT_NE(outcome.err.find("--steps counts all steps of the run"), std::string::npos);
 }
 
 TEST_F(TrainCommand, ValidationLossesComeEverySoManySteps) {

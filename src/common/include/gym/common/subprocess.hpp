@@ -19,6 +19,9 @@ struct SubprocessOptions {
     int input = -1;   ///< descriptor for its stdin, which stays the caller's; -1: /dev/null
     int output = -1;  ///< descriptor for its stdout, likewise; -1: as log_file says
     bool die_with_parent = true;  ///< SIGKILL from the kernel when the parent thread ends
+    /// false: without the passwords and keys of the parent's environment, for a program that reads
+    /// strangers' files.
+    bool with_secrets = true;
 };
 
 /// One child process, known by its id. The destructor stops a child that was not released. Not

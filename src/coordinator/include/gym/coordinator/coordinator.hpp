@@ -70,6 +70,10 @@ class Coordinator {
     [[nodiscard]] Result<std::optional<records::TrainTask>> next_unit(const Address& worker);
     /// Absent: the worker has no unit to commit. @errors as next_unit().
     [[nodiscard]] Result<std::optional<UploadLimit>> upload_limit(const Address& worker);
+    /// The most bytes of a delta that the worker has committed to and may send again: it sent it
+    /// before, or no mirror gave it. Absent for any other.
+    [[nodiscard]] Result<std::optional<std::uint64_t>> committed_delta_bytes(const Address& worker,
+                                                                             const Digest& root);
     /// The worker has sent the bytes of a delta, which are in the blob store.
     Status note_upload(const Address& worker, const Digest& root);
     /// The worker has put the delta of its unit on mirrors, from which DeltaCollector fetches it

@@ -49,7 +49,8 @@ class GrpcService final : public rpc::NodeHandler {
     Status leave(const Address& caller) override;
     std::vector<Result<std::optional<records::Task>>> next_tasks(
         std::span<const Address> callers, std::span<const Digest> computed) override;
-    Result<Bytes> get_blob(const Address& caller, const Digest& root) override;
+    Result<std::shared_ptr<const blob::BlobReader>> open_blob(const Address& caller,
+                                                              const Digest& root) override;
     Status allow_upload(const Address& caller, const Digest& root,
                         std::uint64_t size_bytes) override;
     Status put_blob(const Address& caller, const blob::VerifiedBlob& blob) override;
@@ -83,10 +84,11 @@ class GrpcService final : public rpc::NodeHandler {
     Result<bool> may_fetch(const Address& caller, const Digest& root);
     [[nodiscard]] Error lost_blob(const Digest& root);
     [[nodiscard]] Error refuse_blob(const Address& caller, const Digest& root);
-    Status count_upload(const Address& caller, const Digest& unit, const Digest& root);
+    Status count_upload(const Address& caller, const Digest& unit, const Digest& root,
+                        std::size_t roots_max);
     /// Whether the upload is the caller's to make now. @errors kPermissionDenied, kOutOfRange.
     Result<UploadLimit> check_upload(const Address& caller, const Digest& root,
-                                     std::uint64_t size_bytes);
+                                     std::uint64_t size_bytes, std::size_t roots_max);
     [[nodiscard]] std::vector<std::string> mirrors();
 
     Coordinator& core_;
@@ -114,6 +116,8 @@ class GrpcService final : public rpc::NodeHandler {
         std::set<Digest> roots;
     };
     static constexpr std::size_t kUploadsPerUnitMax = 8;
+    /// Different uploads of a unit that get tickets: each mirror keeps each for a day.
+    static constexpr std::size_t kTicketsPerUnitMax = 2;
     std::atomic<std::uint64_t> blob_bytes_{0}, uploaded_bytes_{0};
     std::mutex uploads_mutex_;
     std::map<Address, Uploads> uploads_;

@@ -260,13 +260,15 @@ struct DeclareOuter {
     Bytes slots;             ///< of the deltas, u16 big-endian each, those of one round ascending
     std::uint32_t held = 0;  ///< how many, the last ones, are of the round before
 };
-/// The commitment that an included delta is of, under the epoch of its round.
+/// The commitment that an included delta is of, under the epoch of its round, or of a late one of
+/// the round after that.
 struct ShowIncluded {
     OuterFacts facts;
     std::uint32_t index = 0;
     Bytes commitment;
     std::vector<Digest> path;      ///< to the epoch's root
     std::vector<Digest> included;  ///< from the delta's root to that over all
+    bool late = false;             ///< of a held delta: the epoch is that of the aggregate's round
 };
 /// An element of all included deltas: f32 each, little-endian.
 struct PostColumn {
@@ -357,7 +359,8 @@ struct ProveOuterSlot {
     Bytes header;
     Pick leaf, source;
 };
-/// The included delta's commitment has no valid signature or contradicts the round record.
+/// The included delta's commitment has no valid signature, contradicts the round record, or was
+/// shown as late where the record takes none late.
 struct ProveSigner {
     OuterFacts facts;
     Bytes record;              ///< head of the record of the delta's round

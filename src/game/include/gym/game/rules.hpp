@@ -31,6 +31,8 @@ using Ruling = std::variant<Cursor, Finding>;
 
 /// Field of proveSigner: the signature is not valid. Lower fields are contradiction()'s.
 inline constexpr std::uint8_t kSignatureField = 7;
+/// Field of proveSigner: the commitment was shown as late, and its round takes none late.
+inline constexpr std::uint8_t kNotTakenLateField = 8;
 
 /// Decides a move at a cursor. DisputeGame checks that the game is open, that it is at this cursor,
 /// and that it is the sender's turn.

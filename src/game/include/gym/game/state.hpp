@@ -34,13 +34,15 @@ enum class Stage : std::uint8_t {
 
 /// Cursor::height at stage `included`, if the delta is of the round before the aggregate's.
 inline constexpr std::uint8_t kHeldHeight = 1;
+/// The same, once its commitment was shown to be late.
+inline constexpr std::uint8_t kLateHeight = 2;
 
 /// Where a game is: a node of one tree, or an answer that is due.
 struct Cursor {
     Stage stage = Stage::kUnit;
     bool answered = false;     ///< false: the asserter must answer; true: the challenger moves
     std::uint8_t height = 0;   ///< levels from the leaves up to the node; row: its place in a
-                               ///< chunk; included: 0, or kHeldHeight
+                               ///< chunk; included: 0, kHeldHeight or kLateHeight
     std::uint64_t index = 0;   ///< of the node among those of its height
     std::uint64_t leaves = 0;  ///< of the whole tree; row: tensors of the outer state
     Digest node;               ///< what is disputed; included: the root over the deltas, then the

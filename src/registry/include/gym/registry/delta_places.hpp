@@ -60,6 +60,9 @@ Status set_copy_failed(db::Transaction& tx, const DeltaCopy& copy, UnixMs next_a
 
 /// The deltas that a worker is to send: an open round needs them, and no mirror gave them.
 Result<std::vector<Digest>> wanted_deltas(db::Transaction& tx, const Address& worker);
+/// The jobs of the worker's units that were committed with this delta.
+Result<std::vector<Digest>> jobs_of_delta(db::Transaction& tx, const Address& worker,
+                                          const Digest& root);
 /// Whether the aggregate of a round may still get a delta that was named at `named_since_ms` or
 /// later.
 Result<bool> awaits_deltas(db::Transaction& tx, const Digest& job, std::uint64_t round,

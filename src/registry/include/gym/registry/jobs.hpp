@@ -169,7 +169,8 @@ Result<Job> get_job_of_model(db::Transaction& tx, const Digest& id, const Viewer
 Status set_job_access(db::Transaction& tx, const Digest& id, const Address& owner,
                       const Access& access);
 
-/// Records a request of the owner. @errors kNotFound, kConflict for a job that has ended.
+/// Records a request of the owner. @errors kNotFound; kConflict for a job that has ended, and for a
+/// pause after its last round.
 Status request_job(db::Transaction& tx, const Digest& id, JobRequest request);
 /// Requests a pause in the owner's place. Nothing happens unless the job runs, nor when its owner
 /// requested a pause or the end, also in a transaction that commits meanwhile.

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "gym/blob/blob_store.hpp"
 #include "gym/blob/verified_blob.hpp"
 #include "gym/records/network.hpp"
 #include "gym/records/node.hpp"
@@ -44,7 +46,10 @@ class NodeHandler {
     virtual std::vector<Result<std::optional<records::Task>>> next_tasks(
         std::span<const Address> callers, std::span<const Digest> computed) = 0;
 
-    virtual Result<Bytes> get_blob(const Address& caller, const Digest& root) = 0;
+    /// A blob for `caller`, which is read a part at a time while it is sent. Its bytes are as they
+    /// are stored: the node checks them against the root.
+    virtual Result<std::shared_ptr<const blob::BlobReader>> open_blob(const Address& caller,
+                                                                      const Digest& root) = 0;
     /// Whether `caller` may upload `size_bytes` under `root`, asked before the first byte is read.
     virtual Status allow_upload(const Address& caller, const Digest& root,
                                 std::uint64_t size_bytes) = 0;

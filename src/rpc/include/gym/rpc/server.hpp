@@ -25,6 +25,8 @@ struct ServerConfig {
     std::int64_t ask_every_ms = 0;
     std::int64_t poll_wait_ms_max = 30'000;
     std::int64_t silence_ms_max = 10'000;  ///< a peer or upload that sends nothing is dropped
+    /// For an upload that moves; larger ones have a millisecond for each 1,000 bytes.
+    std::int64_t upload_ms_max = 600'000;
     std::int64_t connection_idle_ms_max = 300'000;
 };
 

@@ -51,7 +51,8 @@ struct UploadTicket {
     UnixMs now_ms);
 
 /// Admits uploads with a ticket of one of `coordinators` and the signature of its worker, each
-/// signature once. Thread-safe.
+/// signature once, and orders for copies with a ticket that is of and for a coordinator.
+/// Thread-safe.
 class TicketGate final : public mirror::UploadGate {
   public:
     /// `clock` must outlive it. @param size_bytes_max of a blob, whatever a ticket says.
