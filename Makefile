@@ -1,8 +1,8 @@
 # Two commands do everything on a fresh Debian 12: `make demo` and `make test`. `make help` lists the rest.
 BUILD ?= build/release
 JOBS ?= $(shell nproc)
-# Tests start servers of their own and wait a lot: two at a time use a small machine well.
-TEST_JOBS ?= 2
+# Tests start servers of their own and wait a lot: three at a time use two cores well.
+TEST_JOBS ?= 3
 .DEFAULT_GOAL := help
 .PHONY: help setup build tests demo test python check soak determinism bench parity parity-network fmt lint clean
 

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 jobs=${JOBS:-$(nproc)}
-say() { printf '\ncheck: %s\n' "$*"; }
+say() { printf '\ncheck: %d s: %s\n' "$SECONDS" "$*"; }
 
 say "every public header compiles alone"
 cmake --build --preset release --parallel "$jobs" --target all_verify_interface_header_sets

@@ -86,7 +86,7 @@ contract DisputeDeltaTest is DisputePlayer {
 
     /// Right deltas cannot be proven wrong at any word; in DisputeLeaves.t.sol without the game.
     /// forge-config: default.fuzz.runs = 16
-    /// forge-config: check.fuzz.runs = 500
+    /// forge-config: check.fuzz.runs = 250
     /// forge-config: soak.fuzz.runs = 1500
     function test_noWordOfARightDeltaIsAFault(uint64 word) public {
         word = uint64(bound(word, 0, WORDS - 1));

@@ -35,7 +35,7 @@ contract DisputeGameTest is DisputePlayer {
 
     /// A run takes a second; DisputeLeaves.t.sol has many of its last move.
     /// forge-config: default.fuzz.runs = 4
-    /// forge-config: check.fuzz.runs = 200
+    /// forge-config: check.fuzz.runs = 40
     /// forge-config: soak.fuzz.runs = 600
     function test_anyElementOfAnyPrimitive(uint256 step, uint256 primitive, uint256 element)
         public

@@ -5,9 +5,11 @@ import {IDisputeErrors, Frames, OuterFacts, Stage} from "../src/dispute/DisputeT
 import {IDisputeMoves} from "../src/dispute/IDisputeMoves.sol";
 import {MerkleSha256} from "../src/dispute/MerkleSha256.sol";
 import {IDisputeGame} from "../src/interfaces/IDisputeGame.sol";
-import {DisputeOuterTest} from "./DisputeOuter.t.sol";
-import {DisputeOuterProofsTest} from "./DisputeOuterProofs.t.sol";
-import {DisputeOuterRefusalsTest} from "./DisputeOuterRefusals.t.sol";
+import {
+    DisputeOuterHeldProofsTest,
+    DisputeOuterHeldRefusalsTest,
+    DisputeOuterHeldTest
+} from "./DisputeOuterHeld.t.sol";
 import {Posted} from "./support/DisputeFixture.sol";
 import {OuterPlay, OuterPlayer} from "./support/OuterPlayer.sol";
 import {OuterRun} from "./support/OuterRunner.sol";
@@ -17,37 +19,22 @@ import {DisputeTrees} from "./support/DisputeTrees.sol";
 /// forge-config: default.fuzz.runs = 64
 /// forge-config: check.fuzz.runs = 300
 /// forge-config: soak.fuzz.runs = 900
-contract DisputeOuterLateTest is DisputeOuterTest {
-    function _heldOfRight() internal pure override returns (uint32) {
-        return 2;
-    }
-
+contract DisputeOuterLateTest is DisputeOuterHeldTest {
     function _lateOfRight() internal pure override returns (uint32) {
         return 2;
     }
 }
 
-contract DisputeOuterLateProofsTest is DisputeOuterProofsTest {
-    function _heldOfRight() internal pure override returns (uint32) {
-        return 2;
-    }
-
+contract DisputeOuterLateProofsTest is DisputeOuterHeldProofsTest {
     function _lateOfRight() internal pure override returns (uint32) {
         return 2;
     }
 }
 
-contract DisputeOuterLateShownTest is DisputeOuterRefusalsTest {
-    function _heldOfRight() internal pure override returns (uint32) {
-        return 2;
-    }
-
+contract DisputeOuterLateRefusalsTest is DisputeOuterHeldRefusalsTest {
     function _lateOfRight() internal pure override returns (uint32) {
         return 2;
     }
-
-    /// DisputeOuterHeld.t.sol has those of two lists.
-    function test_slotsAreWorkersAndAscend() public pure override {}
 }
 
 /// What only aggregates with late deltas can get wrong: slot 5 was in time, and slot 9 was late.

@@ -51,7 +51,7 @@ contract DisputeUpdateProofsTest is UpdateFixture {
 
     /// Another row is a fault where the residuals are what it leaves: it is not what they make together.
     /// forge-config: default.fuzz.runs = 64
-    /// forge-config: check.fuzz.runs = 500
+    /// forge-config: check.fuzz.runs = 250
     /// forge-config: soak.fuzz.runs = 3000
     function test_anyByteOfARow(uint256 row, uint8 place, uint8 flip) public view {
         row = bound(row, 27, 31);
@@ -154,7 +154,7 @@ contract DisputeUpdateProofsTest is UpdateFixture {
     // --- residuals ---
 
     /// forge-config: default.fuzz.runs = 64
-    /// forge-config: check.fuzz.runs = 500
+    /// forge-config: check.fuzz.runs = 250
     /// forge-config: soak.fuzz.runs = 3000
     function test_anyResidual(uint256 element, uint256 flip) public {
         UpdateRun memory right = _right();
@@ -253,7 +253,7 @@ contract DisputeUpdateProofsTest is UpdateFixture {
     // --- the base ---
 
     /// forge-config: default.fuzz.runs = 64
-    /// forge-config: check.fuzz.runs = 500
+    /// forge-config: check.fuzz.runs = 250
     /// forge-config: soak.fuzz.runs = 3000
     function test_anyElementOfTheBase(uint256 element, uint256 flip) public {
         UpdateRun memory right = _right();

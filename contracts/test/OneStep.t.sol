@@ -22,7 +22,7 @@ contract OneStepTest is OneStepFixture {
     }
 
     /// forge-config: default.fuzz.runs = 48
-    /// forge-config: check.fuzz.runs = 500
+    /// forge-config: check.fuzz.runs = 250
     /// forge-config: soak.fuzz.runs = 10000
     function testFuzz_blockDotIsTheSumOfProducts(uint256 seed, uint256 anyLength) public view {
         uint32 n = _length(anyLength);
@@ -38,7 +38,7 @@ contract OneStepTest is OneStepFixture {
     }
 
     /// forge-config: default.fuzz.runs = 48
-    /// forge-config: check.fuzz.runs = 500
+    /// forge-config: check.fuzz.runs = 250
     /// forge-config: soak.fuzz.runs = 10000
     function testFuzz_blockSumIsTheSum(uint256 seed, uint256 anyLength, bool wide) public view {
         uint32 n = _length(anyLength);
@@ -54,7 +54,7 @@ contract OneStepTest is OneStepFixture {
     }
 
     /// forge-config: default.fuzz.runs = 48
-    /// forge-config: check.fuzz.runs = 500
+    /// forge-config: check.fuzz.runs = 250
     /// forge-config: soak.fuzz.runs = 10000
     function testFuzz_blockMaxIsTheLargest(uint256 seed, uint256 anyLength) public view {
         uint32 n = _length(anyLength);
@@ -70,7 +70,7 @@ contract OneStepTest is OneStepFixture {
     }
 
     /// forge-config: default.fuzz.runs = 48
-    /// forge-config: check.fuzz.runs = 500
+    /// forge-config: check.fuzz.runs = 250
     /// forge-config: soak.fuzz.runs = 10000
     function testFuzz_selectSumTakesWhatIsNamed(uint256 seed, uint256 anyLength, uint8 which)
         public

@@ -13,6 +13,7 @@
 
 #include "bindings.hpp"
 #include "errors.hpp"
+#include "gym/blob/dataset.hpp"
 #include "gym/blob/dataset_writer.hpp"
 #include "gym/data/document_separator.hpp"
 #include "gym/data/manifest.hpp"
@@ -103,7 +104,7 @@ void bind_beside(py::module_& module) {
     module.def(
         "document_separator",
         [](const std::string& token_file, const blob::Dataset& tokens) {
-            return unlocked([&] { return data::document_separator(token_file, tokens); });
+            return unlocked([&] { return data::document_separator(token_file, tokens.root()); });
         },
         py::arg("token_file"), py::arg("tokens"));
     module.def("registered_separator", &registered_separator, py::arg("api"), py::arg("key"),

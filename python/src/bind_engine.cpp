@@ -82,7 +82,12 @@ void bind_dataset(py::module_& module) {
         .def_static(
             "load",
             [](const std::string& path, const NativeTokenizer& tokenizer) {
-                return unlocked([&] { return owner::read_tokens(path, optional(tokenizer)); });
+                return unlocked([&]() -> Result<Dataset> {
+                    GYM_TRY(owner::LocalTokens tokens,
+                            owner::read_tokens(path, optional(tokenizer)));
+                    if (tokens.of_text) return *std::move(tokens.of_text);
+                    return Dataset::load(path, tokens.dataset.root);
+                });
             },
             py::arg("path"), py::arg("tokenizer") = nullptr)
         .def_static("load_again",

@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 
 __version__: str
+SECRET_VARIABLES: tuple[str, ...]
+"""Variables of the environment that hold passwords and keys."""
 PAGE_ITEMS_MAX: int
 
 class Tokens:

@@ -18,18 +18,6 @@ _PROGRAM = "gym-torch-import"
 _UNFIT = 2
 """The exit code for a model that no program can be."""
 _SECONDS_MAX = 600
-# Of the environment: not for a program that reads strangers' files.
-_SECRETS = frozenset(
-    {
-        "GYM_API_KEY",
-        "GYM_PASSPHRASE",
-        "GYM_DB_PASSWORD",
-        "PGPASSWORD",
-        "AWS_ACCESS_KEY_ID",
-        "AWS_SECRET_ACCESS_KEY",
-        "AWS_SESSION_TOKEN",
-    }
-)
 _BATCH = 8
 
 
@@ -87,7 +75,7 @@ def read(
             [os.fspath(word) for word in command],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            env={name: value for name, value in os.environ.items() if name not in _SECRETS},
+            env={name: value for name, value in os.environ.items() if name not in _zoo_gym.SECRET_VARIABLES},
             timeout=_SECONDS_MAX,
             check=False,
         )

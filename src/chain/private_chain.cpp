@@ -33,18 +33,21 @@ std::string seconds(std::uint32_t ms) {
 
 std::vector<std::string> command(const std::filesystem::path& binary,
                                  const std::filesystem::path& folder, const AnvilOptions& options) {
-    std::vector<std::string> out{binary.string(),
-                                 "--host",
-                                 "127.0.0.1",
-                                 "--port",
-                                 std::to_string(options.port),
-                                 "--chain-id",
-                                 std::to_string(options.chain_id),
-                                 "--slots-in-an-epoch",
-                                 std::to_string(options.slots_in_an_epoch),
-                                 "--accounts",
-                                 "1",
-                                 "--no-cors"};
+    std::vector<std::string> out{
+        binary.string(),
+        "--host",
+        "127.0.0.1",
+        "--port",
+        std::to_string(options.port),
+        "--chain-id",
+        std::to_string(options.chain_id),
+        "--slots-in-an-epoch",
+        std::to_string(options.slots_in_an_epoch),
+        "--accounts",
+        "1",
+        "--no-cors",
+        "--cache-path",  // old states; in ~/.foundry a kill would leave them for ever
+        (folder / "anvil-states").string()};
     if (options.block_time_ms != 0) {
         out.push_back("--block-time");
         out.push_back(seconds(options.block_time_ms));

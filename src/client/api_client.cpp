@@ -197,18 +197,28 @@ Result<Answer<registry::Dataset>> ApiClient::register_dataset(
     if (file.size() > options_.dataset_body_bytes)
         return register_upload(blob::blob_root(file), source_of(file), dataset.root(), terms,
                                progress);
-    Post post{.path = {}, .timeout_ms = kUploadTimeoutMs};
-    post.body.assign(file.begin(), file.end());
-    return post_dataset(std::move(post), dataset.root(), terms);
+    return register_body(file, dataset.root(), terms);
 }
 
 Result<Answer<registry::Dataset>> ApiClient::register_dataset(
     const std::filesystem::path& token_file, const Digest& root, const DatasetTerms& terms,
     const UploadProgress& progress) const {
     GYM_TRY(const auto file, blob::open_file(token_file));
+    if (file->size() <= options_.dataset_body_bytes) {
+        Bytes content(file->size());
+        GYM_CHECK(file->read(0, content));
+        return register_body(content, root, terms);
+    }
     GYM_TRY(const Digest blob, blob::blob_root(*file));
     GYM_TRY(const BlobSource source, source_of(token_file));
     return register_upload(blob, source, root, terms, progress);
+}
+
+Result<Answer<registry::Dataset>> ApiClient::register_body(ByteView file, const Digest& root,
+                                                           const DatasetTerms& terms) const {
+    Post post{.path = {}, .timeout_ms = kUploadTimeoutMs};
+    post.body.assign(file.begin(), file.end());
+    return post_dataset(std::move(post), root, terms);
 }
 
 Result<Answer<registry::Dataset>> ApiClient::register_upload(const Digest& blob,

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -16,6 +15,7 @@
 
 #include "gym/common/file.hpp"
 #include "gym/common/process_view.hpp"
+#include "gym/common/secret_variables.hpp"
 #include "gym/common/temporary_folder.hpp"
 
 namespace gym {
@@ -39,10 +39,8 @@ struct ChildPlan {
 
 /// Whether "NAME=VALUE" of the environment has a password or a key.
 bool is_secret(std::string_view entry) {
-    constexpr std::array<std::string_view, 7> kSecrets{
-        "GYM_API_KEY",       "GYM_PASSPHRASE",        "GYM_DB_PASSWORD",  "PGPASSWORD",
-        "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"};
-    return std::ranges::find(kSecrets, entry.substr(0, entry.find('='))) != kSecrets.end();
+    return std::ranges::find(kSecretVariables, entry.substr(0, entry.find('='))) !=
+           kSecretVariables.end();
 }
 
 ChildPlan make_plan(const SubprocessOptions& options) {

@@ -18,17 +18,27 @@ class OneThread final : public Background {
         waiting_.push_back(std::move(work));
         changed_.notify_one();
     }
+    void run_soon(Work work) override {
+        const std::scoped_lock lock(mutex_);
+        urgent_.push_back(std::move(work));
+        changed_.notify_one();
+    }
 
   private:
+    Work next() {
+        std::deque<Work>& from = urgent_.empty() ? waiting_ : urgent_;
+        Work work = std::move(from.front());
+        from.pop_front();
+        return work;
+    }
     void take(const std::stop_token& stop) {
         for (;;) {
             Work work;
             {
                 std::unique_lock lock(mutex_);
-                changed_.wait(lock, stop, [this] { return !waiting_.empty(); });
+                changed_.wait(lock, stop, [this] { return !urgent_.empty() || !waiting_.empty(); });
                 if (stop.stop_requested()) return;
-                work = std::move(waiting_.front());
-                waiting_.pop_front();
+                work = next();
             }
             work(stop);
         }
@@ -36,7 +46,7 @@ class OneThread final : public Background {
 
     std::mutex mutex_;
     std::condition_variable_any changed_;
-    std::deque<Work> waiting_;
+    std::deque<Work> urgent_, waiting_;
     std::jthread thread_;  // last: it uses everything above
 };
 

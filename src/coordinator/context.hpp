@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "facts.hpp"
-#include "gym/coordinator/audit_board.hpp"
 #include "gym/coordinator/options.hpp"
+#include "gym/coordinator/reexecution_board.hpp"
 #include "gym/coordinator/results.hpp"
 #include "gym/registry/jobs.hpp"
 #include "gym/registry/nodes.hpp"
@@ -18,13 +18,14 @@
 namespace gym::coordinator {
 
 /// Dependencies and options of all parts of the coordinator. Parts are free functions over it, so
-/// that nothing survives in memory between two calls but facts that never change, and audits under
-/// way, which are begun anew where they are forgotten.
+/// that nothing survives in memory between two calls but facts that never change, and re-executions
+/// under way, which are begun anew where they are forgotten.
 struct Context {
     Dependencies deps;
     Options options;
     std::shared_ptr<Facts> facts = std::make_shared<Facts>();
-    std::shared_ptr<AuditBoard> audits = std::make_shared<AuditBoard>();
+    std::shared_ptr<ReexecutionBoard> audits = std::make_shared<ReexecutionBoard>();
+    std::shared_ptr<ReexecutionBoard> rulings = std::make_shared<ReexecutionBoard>();
 
     [[nodiscard]] UnixMs now() const { return deps.clock.now_ms(); }
     /// Whether the operator lets `address` take part in this role.

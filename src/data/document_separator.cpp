@@ -3,6 +3,7 @@
 #include <string>
 #include <system_error>
 
+#include "gym/blob/dataset_writer.hpp"
 #include "gym/common/printable.hpp"
 
 namespace gym::data {
@@ -12,17 +13,46 @@ Error none(const std::string& why) {
     return fail(ErrorCode::kInvalidArgument, "documents cannot be kept apart: " + why);
 }
 
-/// That `token` ends no document before its end.
-Status check_document(const ManifestDocument& document, std::uint32_t token, TokenView tokens) {
-    for (std::uint64_t i = document.first; i < document.first + document.tokens; ++i) {
-        if (i >= tokens.size() || tokens[i] != token) continue;
-        return none("the document from " + without_controls(document.source) + " at token " +
-                    std::to_string(document.first) + " has token " + std::to_string(token) +
+/// Reads tokens in order beside the manifest's documents, none of which may have the separator.
+class SeparatorCheck {
+  public:
+    SeparatorCheck(ManifestReader& manifest, std::uint32_t separator)
+        : manifest_(manifest), separator_(separator) {}
+
+    Status add(TokenView tokens) {
+        for (std::uint64_t i = 0; i < tokens.size(); ++i, ++at_)
+            if (tokens[i] == separator_) GYM_CHECK(stands_between());
+        return {};
+    }
+    /// The manifest is read to its end, which names its dataset.
+    Status finish() {
+        while (more_)
+            GYM_CHECK(next());
+        return {};
+    }
+
+  private:
+    Status next() {
+        GYM_TRY(more_, manifest_.next(document_));
+        return {};
+    }
+    /// That the separator at the position is in no document.
+    Status stands_between() {
+        while (more_ && at_ >= document_.first + document_.tokens)
+            GYM_CHECK(next());
+        if (!more_ || at_ < document_.first) return {};
+        return none("the document from " + without_controls(document_.source) + " at token " +
+                    std::to_string(document_.first) + " has token " + std::to_string(separator_) +
                     ", which is the one between documents: build the token file with a tokenizer "
                     "that has an end-of-text token");
     }
-    return {};
-}
+
+    ManifestReader& manifest_;
+    const std::uint32_t separator_;
+    std::uint64_t at_ = 0;
+    ManifestDocument document_;  ///< the first that does not end before at_; none at the beginning
+    bool more_ = true;
+};
 
 }  // namespace
 
@@ -37,7 +67,7 @@ Result<std::uint32_t> separator_of(const ManifestHead& head) {
 }
 
 Result<std::uint32_t> document_separator(const std::filesystem::path& token_file,
-                                         const blob::Dataset& dataset) {
+                                         const Digest& root) {
     const std::filesystem::path path = manifest_path(token_file);
     std::error_code unknown;
     if (!std::filesystem::exists(path, unknown))
@@ -47,16 +77,19 @@ Result<std::uint32_t> document_separator(const std::filesystem::path& token_file
                     "document_separator yourself");
     GYM_TRY(ManifestReader reader, ManifestReader::open(path));
     GYM_TRY(const std::uint32_t token, separator_of(reader.head()));
-    ManifestDocument document;
-    for (;;) {
-        GYM_TRY(const bool more, reader.next(document));
-        if (!more) break;
-        GYM_CHECK(check_document(document, token, dataset.tokens()));
-    }
-    if (reader.whole().end.dataset_root == dataset.root()) return token;
-    return fail(ErrorCode::kMismatch, path.string() + " is of dataset " +
-                                          reader.whole().end.dataset_root.hex() + ", not of " +
-                                          dataset.root().hex() + ": build the token file again");
+    SeparatorCheck check(reader, token);
+    GYM_TRY(const blob::DatasetSummary dataset,
+            blob::scan_dataset(token_file, [&](TokenView tokens) { return check.add(tokens); }));
+    GYM_CHECK(check.finish());
+    const Digest& of_manifest = reader.whole().end.dataset_root;
+    if (of_manifest != dataset.root)
+        return fail(ErrorCode::kMismatch, path.string() + " is of dataset " + of_manifest.hex() +
+                                              ", not of " + dataset.root.hex() +
+                                              ": build the token file again");
+    if (dataset.root != root)
+        return fail(ErrorCode::kMismatch, token_file.string() + " holds dataset " +
+                                              dataset.root.hex() + ", not " + root.hex());
+    return token;
 }
 
 }  // namespace gym::data

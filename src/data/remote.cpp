@@ -455,7 +455,7 @@ Status Remote::download(const Input& input, const std::filesystem::path& to) {
     std::error_code error;
     if (std::filesystem::exists(to, error)) return {};
     const std::filesystem::path part = to.string() + ".part", tag = to.string() + ".etag";
-    const Status fetched = impl_->repeat([&] { return impl_->fetch(input, part, tag); });
+    Status fetched = impl_->repeat([&] { return impl_->fetch(input, part, tag); });
     if (!fetched.ok()) {
         const auto size = std::filesystem::file_size(part, error);
         if (!error && size == 0) {  // nothing that could be continued

@@ -26,21 +26,21 @@ Result<blob::Dataset> tokens_of_text(ByteView text, const OptionalTokenizer& tok
         blob::Tokenization{tokenizer->vocabulary(), tokenizer::dataset_root(tokenizer->root())});
 }
 
-Status check_made_by(const blob::Dataset& dataset, const OptionalTokenizer& tokenizer) {
+Status check_made_by(const blob::Tokenization& tokens, const OptionalTokenizer& tokenizer) {
     if (!tokenizer) return {};
     const auto encoder = encoder_of(tokenizer);
-    const Digest made_by = dataset.tokenizer();
-    const bool same = made_by.is_zero() ? dataset.vocabulary() == encoder->vocabulary()
+    const Digest& made_by = tokens.tokenizer;
+    const bool same = made_by.is_zero() ? tokens.vocabulary == encoder->vocabulary()
                                         : made_by == encoder->tokenizer_root();
     if (same) return {};
-    return fail(ErrorCode::kInvalidArgument,
-                "the file was made by " +
-                    (made_by.is_zero()
-                         ? "a tokenizer of " + std::to_string(dataset.vocabulary()) + " tokens"
-                         : "the tokenizer " + made_by.hex()) +
-                    ", not by " + encoder->name() +
-                    ": build it again with this tokenizer (`gym data build --tokenizer`), or name "
-                    "none");
+    return fail(
+        ErrorCode::kInvalidArgument,
+        "the file was made by " +
+            (made_by.is_zero() ? "a tokenizer of " + std::to_string(tokens.vocabulary) + " tokens"
+                               : "the tokenizer " + made_by.hex()) +
+            ", not by " + encoder->name() +
+            ": build it again with this tokenizer (`gym data build --tokenizer`), or name "
+            "none");
 }
 
 }  // namespace gym::data

@@ -52,15 +52,35 @@ bool holds_documents(const fs::path& path) {
            name.ends_with(".zst");
 }
 
-Result<blob::Dataset> read_tokens(const fs::path& path, const data::OptionalTokenizer& tokenizer) {
+LocalTokens LocalTokens::in_memory(blob::Dataset of_text) {
+    const blob::DatasetHeader& header = of_text.header();
+    const blob::DatasetSummary summary{.root = of_text.root(),
+                                       .vocabulary = header.tokenization.vocabulary,
+                                       .tokens = header.tokens,
+                                       .file_bytes = header.file_bytes(),
+                                       .tokenizer = header.tokenization.tokenizer};
+    return {summary, std::move(of_text)};
+}
+
+Result<std::optional<blob::DatasetSummary>> scan_token_file(const fs::path& path) {
+    // What cannot be read twice, such as a pipe, is no token file here.
+    const auto first = read_range(path, 0, blob::kDatasetHeaderBytesMax);
+    if (!first.ok() || !blob::is_token_file(*first)) return std::optional<blob::DatasetSummary>();
+    GYM_TRY(const blob::DatasetSummary summary, blob::scan_dataset(path));
+    return std::optional(summary);
+}
+
+Result<LocalTokens> read_tokens(const fs::path& path, const data::OptionalTokenizer& tokenizer) {
+    GYM_TRY(const auto of_file, scan_token_file(path));
+    if (of_file) {
+        if (const Status made = data::check_made_by(of_file->tokenization(), tokenizer); !made.ok())
+            return made.error().in(path.string());
+        return LocalTokens::in_file(*of_file);
+    }
     GYM_TRY(const Bytes content, read_file(path));
-    const bool is_tokens = blob::is_token_file(content);
-    auto dataset = is_tokens ? blob::Dataset::decode(content, std::nullopt)
-                             : data::tokens_of_text(content, tokenizer);
+    auto dataset = data::tokens_of_text(content, tokenizer);
     if (!dataset.ok()) return dataset.error().in(path.string());
-    if (const Status made = data::check_made_by(*dataset, tokenizer); !made.ok())
-        return made.error().in(path.string());
-    return dataset;
+    return LocalTokens::in_memory(*std::move(dataset));
 }
 
 Result<KeptBuild> build_kept(const fs::path& path, const data::OptionalTokenizer& tokenizer,

@@ -74,8 +74,10 @@ Result<PushedData> push_data(const client::ApiClient& api, const blob::Dataset& 
     });
 }
 
-Result<PushedData> push_token_file(const client::ApiClient& api, const Digest& root,
-                                   const DataPush& push) {
+Result<PushedData> push_data(const client::ApiClient& api, const LocalTokens& tokens,
+                             const DataPush& push) {
+    if (tokens.of_text) return push_data(api, *tokens.of_text, push);
+    const Digest& root = tokens.dataset.root;
     return push_as(api, root, push, [&](const client::DatasetTerms& terms) {
         return api.register_dataset(push.token_file, root, terms, push.progress);
     });

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 
+#include "gym/common/duration_text.hpp"
 #include "gym/common/memory.hpp"
 #include "gym/common/plural.hpp"
 #include "gym/plan/units.hpp"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "gym/common/duration_text.hpp"
 #include "gym/common/memory.hpp"
 #include "gym/common/plural.hpp"
 #include "gym/plan/units.hpp"

@@ -35,25 +35,6 @@ double number_with(std::string_view text, const std::array<Suffix, N>& suffixes,
     return NAN;
 }
 
-/// A unit of time and how much shorter times are told in it.
-struct TimeUnit {
-    double seconds;
-    double from_s;
-    const char* name;
-};
-constexpr std::array<TimeUnit, 4> kTimeUnits{
-    {{86'400, 2 * 86'400, "days"}, {3'600, 2 * 3'600, "h"}, {60, 100, "min"}, {1, 0, "s"}}};
-
-const TimeUnit& unit_of(double seconds) {
-    for (const TimeUnit& unit : kTimeUnits)
-        if (seconds >= unit.from_s) return unit;
-    return kTimeUnits.back();
-}
-
-std::string number_text(double value) {
-    return value < 9.95 ? fmt::format("{:.1f}", value) : fmt::format("{:.0f}", value);
-}
-
 }  // namespace
 
 Result<std::uint64_t> parse_count(std::string_view text) {
@@ -132,19 +113,6 @@ std::string money_number(const Amount& amount, Rounding rounding) {
 
 std::string money_text(const Amount& amount, Rounding rounding) {
     return money_number(amount, rounding) + " " + kMoneyUnit;
-}
-
-std::string duration_text(double seconds) {
-    if (seconds < 0.1) return "less than 0.1 s";
-    const TimeUnit& unit = unit_of(seconds);
-    return number_text(seconds / unit.seconds) + " " + unit.name;
-}
-
-std::string duration_text(double low_s, double high_s) {
-    const TimeUnit& unit = unit_of(high_s);
-    const std::string low = number_text(low_s / unit.seconds);
-    const std::string high = number_text(high_s / unit.seconds);
-    return (low == high ? "" : low + " to ") + high + " " + unit.name;
 }
 
 std::string share_text(std::uint64_t ppm) {

@@ -56,7 +56,7 @@ Status guarded(const std::function<Status()>& body) {
 }
 
 ServerCore::ServerCore(const ServerConfig& config, NodeHandler& handler, const Clock& clock,
-                       records::NetworkDescription network)
+                       const records::NetworkDescription& network)
     : config_(config),
       handler_(handler),
       clock_(clock),

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <grpcpp/server_context.h>
 #include <grpcpp/support/server_callback.h>
 
 #include <atomic>
@@ -61,7 +62,7 @@ struct OpenBeat {
 class ServerCore {
   public:
     ServerCore(const ServerConfig& config, NodeHandler& handler, const Clock& clock,
-               records::NetworkDescription network);
+               const records::NetworkDescription& network);
 
     /// One call in flight. @errors kUnavailable at the bound; then leave_call() is not due.
     Status enter_call();

@@ -17,6 +17,12 @@ class HeldBackground final : public coordinator::Background {
         else
             work({});
     }
+    void run_soon(Work work) override {
+        if (held)
+            waiting_.push_front(std::move(work));
+        else
+            work({});
+    }
     /// Everything that waits, in its order.
     void release() {
         for (; !waiting_.empty(); waiting_.pop_front())

@@ -24,4 +24,15 @@ inline std::uint64_t test_scale() {
     return given != nullptr ? std::strtoull(given, nullptr, 10) : 1;
 }
 
+/// How often a long random test runs what it runs `usual` times at scale 1: a quarter of that in a
+/// build with sanitizers, where each takes several times as long. Not for tests that expect a case
+/// of every kind.
+inline std::uint64_t test_count(std::uint64_t usual) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return (usual * test_scale() + 3) / 4;
+#else
+    return usual * test_scale();
+#endif
+}
+
 }  // namespace gym::testing

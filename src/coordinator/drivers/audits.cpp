@@ -82,7 +82,7 @@ Status fail_report(const Context& context, db::Transaction& tx, const registry::
 /// Writes what was found. Much may have happened since the audit began: a unit that ended, a report
 /// that is not the last one any more, and an audit that another instance finished stay as they are.
 Status conclude(const Context& context, const registry::Job& job,
-                const AuditBoard::Finished& finished, TickSummary& summary) {
+                const ReexecutionBoard::Finished& finished, TickSummary& summary) {
     const Result<Compute::Reexecuted>& mine = finished.result;
     return context.transact([&](db::Transaction& tx) -> Status {
         GYM_CHECK(registry::lock_feed(tx));
@@ -110,7 +110,7 @@ Status begin_next(const Context& context, const registry::Job& job) {
     if (!context.audits->has_room(job.id, context.now())) return {};
     GYM_TRY(const auto audit, read_next(context, job));
     if (!audit) return {};
-    const AuditBoard::Key key{audit->unit.id, audit->report.draw};
+    const ReexecutionBoard::Key key{audit->unit.id, audit->report.draw};
     context.audits->begin(job.id, key);
     context.deps.background->run(
         [context, job, key, round = audit->round, unit = audit->unit,
@@ -119,12 +119,6 @@ Status begin_next(const Context& context, const registry::Job& job) {
             context.audits->finish(job.id, key, std::move(mine), context.now());
         });
     return {};
-}
-
-/// Whether the same audit may have another result later.
-bool may_work_later(ErrorCode code) {
-    return code == ErrorCode::kUnavailable || code == ErrorCode::kTimeout ||
-           code == ErrorCode::kCancelled;
 }
 
 }  // namespace

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "drivers/draws.hpp"
 #include "drivers/game_state.hpp"
@@ -146,28 +149,64 @@ Status write_ruling(const Context& context, db::Transaction& tx, const registry:
     return exclude_worker(context, tx, rejected, now_ms);
 }
 
-Status rule(const Context& context, const registry::Job& job, const Digest& id, bool too_late,
-            TickSummary& summary) {
-    GYM_TRY(const registry::Unit unit,
-            context.transact([&](db::Transaction& tx) { return registry::get_unit(tx, id); }));
-    GYM_TRY(const registry::Round round, context.transact([&](db::Transaction& tx) {
-        return registry::get_round(tx, job.id, unit.key.round);
-    }));
-    const auto mine = reexecute(context, job, round, unit);
+/// A dispute that the referee decides.
+struct Due {
+    registry::Unit unit;
+    bool too_late = false;
+};
+
+/// @param mine the referee's run, or why it can have none.
+Status rule(const Context& context, const registry::Job& job, const Due& due,
+            const Result<Compute::Reexecuted>& mine, TickSummary& summary) {
     if (!mine.ok()) {
         const ErrorCode code = mine.error().code;
+        if (may_work_later(code)) {  // the next tick begins it anew
+            summary.errors.push_back("job " + short_id(job.id) +
+                                     ": referee: " + mine.error().message);
+            return {};
+        }
         if (code != ErrorCode::kNotFound && code != ErrorCode::kMismatch) return mine.error();
-        return void_dispute(context, job, unit, mine.error(), summary);
+        return void_dispute(context, job, due.unit, mine.error(), summary);
     }
     return context.transact([&](db::Transaction& tx) -> Status {
         GYM_CHECK(registry::lock_feed(tx));
-        GYM_TRY(const auto stored, registry::find_commitment(tx, unit.id));
+        GYM_TRY(const auto stored, registry::find_commitment(tx, due.unit.id));
         if (!stored) return fail(ErrorCode::kInternal, "a disputed unit has no commitment");
-        GYM_TRY(const registry::Unit current, registry::get_unit(tx, unit.id));
+        GYM_TRY(const registry::Unit current, registry::get_unit(tx, due.unit.id));
         if (current.status.state != UnitState::kDisputed) return {};
         const bool right = protocol::roots_of(stored->commitment.commitment) == mine->roots;
-        return write_ruling(context, tx, job, current, {right, too_late}, summary);
+        return write_ruling(context, tx, job, current, {right, due.too_late}, summary);
     });
+}
+
+/// Begins the run that decides it, unless the job has one under way. It comes before audits: it
+/// holds a unit's pay and a stake.
+Status begin_ruling(const Context& context, const registry::Job& job, const registry::Unit& unit) {
+    if (!context.rulings->has_room(job.id, context.now())) return {};
+    GYM_TRY(const registry::Round round, context.transact([&](db::Transaction& tx) {
+        return registry::get_round(tx, job.id, unit.key.round);
+    }));
+    const ReexecutionBoard::Key key{unit.id};
+    context.rulings->begin(job.id, key);
+    context.deps.background->run_soon(
+        [context, job, key, round, unit](const std::stop_token& stop) {
+            auto mine = reexecute(context, job, round, unit, nullptr, stop);
+            context.rulings->finish(job.id, key, std::move(mine), context.now());
+        });
+    return {};
+}
+
+/// Begins one run, and decides what a run has an answer for. An answer for a dispute that ended
+/// meanwhile, by its game, decides nothing.
+Status rule_next(const Context& context, const registry::Job& job, const std::vector<Due>& due,
+                 TickSummary& summary) {
+    if (!due.empty()) GYM_CHECK(begin_ruling(context, job, due.front().unit));
+    const auto finished = context.rulings->take(job.id);
+    if (!finished) return {};
+    const auto one = std::ranges::find_if(
+        due, [&](const Due& other) { return other.unit.id == finished->key.unit; });
+    if (one == due.end()) return {};
+    return rule(context, job, *one, finished->result, summary);
 }
 
 /// The coordinator defends its own units: the recomputation decides about them, too.
@@ -182,25 +221,27 @@ Status defend_own(const Context& context, const registry::Job& job, const Digest
     return {};
 }
 
-Status referee_dispute(const Context& context, const registry::Job& job,
-                       const std::optional<registry::GameWatch>& games, const registry::Unit& unit,
-                       TickSummary& summary) {
+/// Ends the dispute if its games do. @return whether the referee decides it.
+Result<std::optional<Due>> look_at_dispute(const Context& context, const registry::Job& job,
+                                           const std::optional<registry::GameWatch>& games,
+                                           const registry::Unit& unit, TickSummary& summary) {
     DisputeFacts facts{unit, unit.worker == context.deps.key.address(), std::nullopt};
     if (games) {
         GYM_TRY(facts.games, verdict_on(context, *games, unit));
     }
     switch (next_step(facts, context.now())) {
         case DisputeStep::kWait:
-            return {};
+            return std::optional<Due>();
         case DisputeStep::kUphold:
-            return end_by_games(context, job, unit.id, summary);
+            GYM_CHECK(end_by_games(context, job, unit.id, summary));
+            return std::optional<Due>();
         case DisputeStep::kDefendAndRule:
             GYM_CHECK(defend_own(context, job, unit.id));
             break;
         case DisputeStep::kRule:
             break;
     }
-    return rule(context, job, unit.id, facts.games == GameVerdict::kNeverOpened, summary);
+    return std::optional(Due{unit, facts.games == GameVerdict::kNeverOpened});
 }
 
 }  // namespace
@@ -237,11 +278,15 @@ Status referee_disputes(const Context& context, const registry::Job& job, TickSu
     GYM_TRY(const auto units, context.transact([&](db::Transaction& tx) {
         return registry::list_units(tx, disputed);
     }));
-    if (units.empty()) return {};
-    GYM_TRY(const auto games, game_watch(context));
-    for (const registry::Unit& unit : units)
-        GYM_CHECK(referee_dispute(context, job, games, unit, summary));
-    return {};
+    std::vector<Due> due;
+    if (!units.empty()) {
+        GYM_TRY(const auto games, game_watch(context));
+        for (const registry::Unit& unit : units) {
+            GYM_TRY(auto one, look_at_dispute(context, job, games, unit, summary));
+            if (one) due.push_back(*std::move(one));
+        }
+    }
+    return rule_next(context, job, due, summary);
 }
 
 }  // namespace gym::coordinator

@@ -53,4 +53,9 @@ Result<Compute::Reexecuted> reexecute(const Context& context, const registry::Jo
     return Compute::Reexecuted{result.roots(), {}};
 }
 
+bool may_work_later(ErrorCode code) {
+    return code == ErrorCode::kUnavailable || code == ErrorCode::kTimeout ||
+           code == ErrorCode::kCancelled;
+}
+
 }  // namespace gym::coordinator

@@ -18,4 +18,7 @@ namespace gym::coordinator {
                                                     const crypto::Signature* challenge = nullptr,
                                                     const std::stop_token& stop = {});
 
+/// Whether the same re-execution may have another result later than this error.
+[[nodiscard]] bool may_work_later(ErrorCode code);
+
 }  // namespace gym::coordinator

@@ -153,10 +153,11 @@ TEST_F(DatasetUploadsTest, TheClientSendsAFileInPartsAndForgetsTheUpload) {
     api_options.dataset_bytes_max = 1'000;
     Api api({*backend_, *backend_, *backend_, clock, &*uploads_}, api_options);
     const auto server = http_server::Server::start({}, api).value();
-    const client::ApiClient client(
-        {.url = "http://127.0.0.1:" + std::to_string(server->port()), .key = key});
     const auto path = place_ / "large.tokens";
     const Bytes file = text(200'000);
+    const client::ApiClient client({.url = "http://127.0.0.1:" + std::to_string(server->port()),
+                                    .key = key,
+                                    .dataset_body_bytes = file.size() - 1});
     ASSERT_TRUE(write_file_atomic(path, file).ok());
     const Digest root = blob::Dataset::decode(file, std::nullopt).value().root();
     std::uint64_t sent = 0;
@@ -173,6 +174,23 @@ TEST_F(DatasetUploadsTest, TheClientSendsAFileInPartsAndForgetsTheUpload) {
     const auto other = client.register_dataset(path, root, {.name = "large", .licence = "MIT"});
     ASSERT_FALSE(other.ok()) << "other terms";
     EXPECT_EQ(other.error().code, ErrorCode::kConflict);
+}
+
+TEST_F(DatasetUploadsTest, TheClientSendsASmallFileAtOnce) {
+    const SystemClock clock;
+    const std::string key = create_key(*api_db_, owner_, "test", clock.now_ms()).value();
+    Api api({*backend_, *backend_, *backend_, clock, nullptr}, {});  // takes no uploads
+    const auto server = http_server::Server::start({}, api).value();
+    const client::ApiClient client(
+        {.url = "http://127.0.0.1:" + std::to_string(server->port()), .key = key});
+    const auto path = place_ / "small.tokens";
+    const Bytes file = text(2'000);
+    ASSERT_TRUE(write_file_atomic(path, file).ok());
+    const Digest root = blob::Dataset::decode(file, std::nullopt).value().root();
+    const auto registered =
+        client.register_dataset(path, root, {.name = "small", .licence = "CC0-1.0"});
+    ASSERT_TRUE(registered.ok()) << registered.error().message;
+    EXPECT_EQ((*registered)->root, root);
 }
 
 TEST_F(DatasetUploadsTest, TheClientSendsALargeDatasetOfMemoryInParts) {

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "fake_world.hpp"
-#include "gym/coordinator/audit_board.hpp"
+#include "gym/coordinator/reexecution_board.hpp"
 
 namespace gym::testing {
 namespace {
@@ -104,19 +104,11 @@ TEST_F(AuditOrder, AResultForAUnitThatEndedMeanwhileChangesNothing) {
     commit(worker);
     commit(other);
     world.settle();
-    ASSERT_TRUE(world.copy(verifier));
+    const auto copied = world.copy(verifier);
+    ASSERT_TRUE(copied);
     world.settle();
     ASSERT_EQ(world.background.waiting(), 1U);
-    const auto voided = world.owner().transact([&](db::Transaction& tx) -> Status {
-        GYM_CHECK(registry::lock_feed(tx));
-        GYM_TRY(const auto units, tx.exec("SELECT id FROM registry.unit WHERE state = 'verified'"));
-        for (const db::Row& row : units)
-            GYM_CHECK(registry::advance(
-                tx, row.get<Digest>(0), protocol::event::Voided{}, {}, world.clock.now_ms(),
-                protocol::Reason{protocol::ReasonCode::kInputsLost, "as the test wants"}));
-        return {};
-    });
-    ASSERT_TRUE(voided.ok()) << voided.error().message;
+    world.void_unit(*copied);
     world.background.held = false;
     world.background.release();
     const auto summary = world.tick();
@@ -208,22 +200,22 @@ TEST_F(AuditOrder, TicksDoNotWaitForTheThreadAndAStopEndsIt) {
     EXPECT_FALSE(excluded(verifier));
 }
 
-TEST(AuditBoard, HoldsOneOfEachJobAndAFixedNumber) {
-    coordinator::AuditBoard board;
+TEST(ReexecutionBoard, HoldsOneOfEachJobAndAFixedNumber) {
+    coordinator::ReexecutionBoard board;
     const auto job = [](std::uint8_t i) { return tagged("job", {ByteView(&i, 1)}); };
-    const coordinator::AuditBoard::Key key{tagged("unit", {}), 1};
+    const coordinator::ReexecutionBoard::Key key{tagged("unit", {}), 1};
     std::uint8_t jobs = 0;
     for (; board.has_room(job(jobs), 0); ++jobs)
         board.begin(job(jobs), key);
-    EXPECT_EQ(jobs, coordinator::AuditBoard::kAuditsMax);
-    EXPECT_EQ(board.size(), coordinator::AuditBoard::kAuditsMax);
+    EXPECT_EQ(jobs, coordinator::ReexecutionBoard::kRunsMax);
+    EXPECT_EQ(board.size(), coordinator::ReexecutionBoard::kRunsMax);
     EXPECT_FALSE(board.take(job(0)));
     const auto failed = [] { return fail(ErrorCode::kNotFound, "lost"); };
     board.finish(job(0), {tagged("another unit", {}), 1}, failed(), 5);
     EXPECT_FALSE(board.take(job(0))) << "of another audit";
     board.finish(job(0), key, failed(), 5);
     EXPECT_FALSE(board.has_room(job(99), 6)) << "its job takes it soon";
-    const auto late = 6 + coordinator::AuditBoard::kUntakenMs;
+    const auto late = 6 + coordinator::ReexecutionBoard::kUntakenMs;
     EXPECT_FALSE(board.has_room(job(0), late)) << "its job has it";
     EXPECT_TRUE(board.has_room(job(99), late)) << "nobody took it";
     board.finish(job(0), key, failed(), 7);
@@ -231,7 +223,7 @@ TEST(AuditBoard, HoldsOneOfEachJobAndAFixedNumber) {
     board.finish(job(1), key, failed(), 7);
     EXPECT_EQ(board.take(job(1))->result.error().message, "lost");
     EXPECT_FALSE(board.take(job(1))) << "once";
-    EXPECT_EQ(board.size(), coordinator::AuditBoard::kAuditsMax - 2);
+    EXPECT_EQ(board.size(), coordinator::ReexecutionBoard::kRunsMax - 2);
 }
 
 }  // namespace

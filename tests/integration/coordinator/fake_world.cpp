@@ -10,6 +10,7 @@
 namespace gym::testing {
 World::World() : database_(test_database_.as("gym_coordinator")) {
     options.domain = protocol::signing_domain(31'337, Address{});
+    options.audit_ppm = 0;  // the lot is a fresh key's: tests of audits say how many they want
     const Bytes tokens{1, 2, 3};
     dataset_root_ = tagged("dataset", {tokens});
     registry::Dataset dataset;
@@ -204,6 +205,17 @@ std::optional<Digest> World::copy(const FakeNode& verifier) {
     GYM_ASSERT(disclosed.ok(), disclosed.ok() ? "" : disclosed.error().message);
     const auto revealed = core_->reveal_report(report, *disclosed);
     return revealed.ok() && revealed->equal ? std::optional(report.unit) : std::nullopt;
+}
+
+void World::void_unit(const Digest& id) {
+    const auto voided = owner().transact([&](db::Transaction& tx) -> Status {
+        GYM_CHECK(registry::lock_feed(tx));
+        GYM_CHECK(registry::advance(
+            tx, id, protocol::event::Voided{}, {}, clock.now_ms(),
+            protocol::Reason{protocol::ReasonCode::kInputsLost, "as the test wants"}));
+        return {};
+    });
+    ASSERT_TRUE(voided.ok()) << voided.error().message;
 }
 
 registry::Unit World::unit(const Digest& id) {

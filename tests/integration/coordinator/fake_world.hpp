@@ -132,6 +132,9 @@ class World {
     protocol::Report report(const FakeNode& verifier, const records::VerifyTask& task, bool lie,
                             Bytes& records);
 
+    /// Ends a unit as if its inputs were lost, whatever is under way about it.
+    void void_unit(const Digest& id);
+
     registry::Unit unit(const Digest& id);
     registry::Node node(const Address& address);
     registry::Job job(const Digest& id);

@@ -208,7 +208,7 @@ struct Killed {};
 
 TEST_F(FollowerTest, RandomHistoriesCreditEveryFinalDepositExactlyOnce) {
     const std::uint64_t first_seed = testing::random_seed();
-    for (std::uint64_t i = 0; i < 60 * testing::test_scale() && !HasFailure(); ++i) {
+    for (std::uint64_t i = 0; i < testing::test_count(60) && !HasFailure(); ++i) {
         const std::uint64_t seed = first_seed + i;
         std::mt19937_64 random(seed);
         chain_ = SimChain();

@@ -213,7 +213,7 @@ void random_history(std::uint64_t seed) {
 
 TEST_F(KillTest, RandomHistoriesPayExactlyWhatTheStoreSays) {
     const std::uint64_t seed = testing::random_seed();
-    for (std::uint64_t i = 0; i < 25 * testing::test_scale() && !HasFailure(); ++i)
+    for (std::uint64_t i = 0; i < testing::test_count(25) && !HasFailure(); ++i)
         random_history(seed + i);
 }
 

@@ -157,7 +157,7 @@ TEST_F(BuildTest, AnEndOfTextTokenStandsBetweenDocumentsAndNowhereElse) {
 TEST_F(BuildTest, TheSeparatorOfDocumentsIsKnownOrItIsSaidWhyNot) {
     const auto separator = [&]() -> std::string {
         const auto dataset = must(blob::Dataset::load(place_ / "out", {}));
-        const auto token = document_separator(place_ / "out", dataset);
+        const auto token = document_separator(place_ / "out", dataset.root());
         return token.ok() ? std::to_string(*token) : token.error().message;
     };
     put("a.txt", "a bb");
@@ -167,7 +167,7 @@ TEST_F(BuildTest, TheSeparatorOfDocumentsIsKnownOrItIsSaidWhyNot) {
     must(build(with));
     EXPECT_EQ(separator(), "999");
     const auto other = must(blob::Dataset::from_tokens({1, 2, 999, 3}, 1000));
-    const auto refused = document_separator(place_ / "out", other);
+    const auto refused = document_separator(place_ / "out", other.root());
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.error().code, ErrorCode::kMismatch);
 

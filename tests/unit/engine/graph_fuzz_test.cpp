@@ -10,6 +10,7 @@
 #include "gym/kernels/dispatch.hpp"
 #include "gym/kernels/float_environment.hpp"
 #include "random_graph.hpp"
+#include "random_seed.hpp"
 
 namespace gym::engine {
 namespace {
@@ -19,7 +20,7 @@ using program::Program;
 using program::SlotId;
 using program::SlotKind;
 
-constexpr int kGraphs = 1000;
+constexpr std::uint64_t kGraphs = 1000;
 constexpr int kRuns = 2;
 
 /// Plain memory for every slot of a program.
@@ -123,7 +124,8 @@ void compare(const Program& program, Rng& rng) {
 TEST(RandomGraphs, FusedAndExpandedExecutionGiveTheSameBits) {
     Rng rng(test_seed());
     std::set<program::Opcode> seen;
-    for (int i = 0; i < kGraphs * test_scale(); ++i) {
+    const std::uint64_t graphs = gym::testing::test_count(kGraphs);
+    for (std::uint64_t i = 0; i < graphs; ++i) {
         const auto program = RandomGraph(rng).make();
         ASSERT_TRUE(program.ok()) << "graph " << i << ": " << program.error().message;
         for (const program::Op& op : program->ops())

@@ -170,7 +170,7 @@ TEST_P(Liars, CannotPostGarbageBehindTheLastElement) {
 
 /// Everything behind the first wrong byte is garbage, at every level; it all folds.
 TEST_P(Liars, AreCaughtAtTheFirstOfManyDifferences) {
-    const std::size_t games = 8 * gym::testing::test_scale();
+    const std::size_t games = gym::testing::test_count(8);
     for (std::size_t game = 0; game < games; ++game) {
         Liar liar(*honest_);
         const auto step = static_cast<std::uint32_t>(rng_() % unit_.spec.steps);

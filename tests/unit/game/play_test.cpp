@@ -43,9 +43,9 @@ class Games : public ::testing::TestWithParam<dispute::testing::Sample> {
 INSTANTIATE_TEST_SUITE_P(Samples, Games, ::testing::ValuesIn(kSamples),
                          [](const auto& test) { return std::string(test.param.name); });
 
-/// Over the samples at least 200 games.
+/// Over the samples at least 200 games; a quarter of that with sanitizers.
 TEST_P(Games, AFaultAnywhereIsProvenByTheLastElement) {
-    const std::size_t wanted = 42 * gym::testing::test_scale();
+    const std::size_t wanted = gym::testing::test_count(42);
     const Facts right = testing::facts_of(table_.unit, *table_.honest, table_.initial_root);
     std::map<std::string, std::size_t> endings;
     std::size_t proven = 0;
@@ -71,7 +71,7 @@ TEST_P(Games, AFaultAnywhereIsProvenByTheLastElement) {
 /// A challenger whose device is broken takes a right step for a wrong one.
 TEST_P(Games, AChallengerThatIsWrongHasNoProof) {
     const Facts right = testing::facts_of(table_.unit, *table_.honest, table_.initial_root);
-    const std::size_t games = 8 * gym::testing::test_scale();
+    const std::size_t games = gym::testing::test_count(8);
     for (std::size_t i = 0; i < games; ++i) {
         const Fault fault = table_.random_fault(rng_);
         SCOPED_TRACE(fault);

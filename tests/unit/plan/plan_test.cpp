@@ -5,6 +5,7 @@
 #include <cmath>
 #include <random>
 
+#include "gym/common/duration_text.hpp"
 #include "gym/plan/units.hpp"
 #include "gym/program/presets.hpp"
 #include "random_seed.hpp"

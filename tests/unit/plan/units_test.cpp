@@ -36,13 +36,6 @@ TEST(Units, NumbersAreWrittenShortly) {
     EXPECT_EQ(count_text(10'000'000), "1.0e7");
     EXPECT_EQ(count_text(1'002'700'000), "1.0e9");
     EXPECT_EQ(count_text(15'000'000'000), "1.5e10");
-    EXPECT_EQ(duration_text(12), "12 s");
-    EXPECT_EQ(duration_text(0.02), "less than 0.1 s");
-    EXPECT_EQ(duration_text(192), "3.2 min");
-    EXPECT_EQ(duration_text(5 * 3'600), "5.0 h");
-    EXPECT_EQ(duration_text(96 * 3'600), "4.0 days");
-    EXPECT_EQ(duration_text(192, 1'200), "3.2 to 20 min");
-    EXPECT_EQ(duration_text(192, 193), "3.2 min");
     EXPECT_EQ(share_text(56'000), "5.6 %");
 }
 

@@ -84,7 +84,7 @@ std::string ApiOptions::key_words() const {
 }
 
 client::ApiClient ApiOptions::client(std::chrono::milliseconds retry_for) const {
-    const client::ApiClient without({.url = base_url(), .key = {}, .retry_for = retry_for});
+    client::ApiClient without({.url = base_url(), .key = {}, .retry_for = retry_for});
     auto secret = key();
     if (!secret.ok()) {
         if (secret.error().code != ErrorCode::kUnauthenticated)

@@ -89,43 +89,26 @@ Result<owner::DataPush> push_of(const RegistryOptions& options) {
     return push;
 }
 
-/// What is registered: a text or a small token file in memory, or a large token file on disk, of
-/// which never more than a part is in memory, here and at gym-api.
-struct Offered {
-    std::optional<blob::Dataset> dataset;  ///< absent: the file is sent in parts
-    Digest root;
-    std::uint64_t tokens = 0;
-};
-
-Result<Offered> read_offered(const std::string& path) {
-    std::error_code unknown;
-    const std::uint64_t size = std::filesystem::file_size(path, unknown);
-    if (!unknown && size > client::kDatasetBodyBytes) {
-        GYM_TRY(const Bytes first, read_range(path, 0, blob::kDatasetHeaderBytesMax));
-        if (blob::is_token_file(first)) {
-            GYM_TRY(const blob::DatasetSummary summary, blob::scan_dataset(path));
-            return Offered{std::nullopt, summary.root, summary.tokens};
-        }
-    }
-    GYM_TRY(blob::Dataset dataset, read_dataset(path));
-    const Digest root = dataset.root();
-    const std::uint64_t tokens = dataset.tokens().size();
-    return Offered{std::move(dataset), root, tokens};
+/// A text, or a token file, whose tokens stay on the disk.
+Result<owner::LocalTokens> read_offered(const std::string& path) {
+    GYM_TRY(const auto of_file, owner::scan_token_file(path));
+    if (of_file) return owner::LocalTokens::in_file(*of_file);
+    GYM_TRY(blob::Dataset of_text, read_dataset(path));
+    return owner::LocalTokens::in_memory(std::move(of_text));
 }
 
-Result<owner::PushedData> send(const client::ApiClient& api, const Offered& offered,
+Result<owner::PushedData> send(const client::ApiClient& api, const owner::LocalTokens& offered,
                                owner::DataPush push) {
     ByteProgress line("uploading");
     push.progress = [&](std::uint64_t done, std::uint64_t total) { line.show(done, total); };
-    return offered.dataset ? owner::push_data(api, *offered.dataset, push)
-                           : owner::push_token_file(api, offered.root, push);
+    return owner::push_data(api, offered, push);
 }
 
 Status register_file(const CliContext& context, const RegistryOptions& options) {
     GYM_TRY(const owner::DataPush push, push_of(options));
     GYM_TRY(const client::ApiClient api, options.api.client_with_key(kApiRetryFor));
-    GYM_TRY(const Offered offered, read_offered(options.file));
-    GYM_CHECK(check_terms(options, push.terms, offered.tokens));
+    GYM_TRY(const owner::LocalTokens offered, read_offered(options.file));
+    GYM_CHECK(check_terms(options, push.terms, offered.dataset.tokens));
     GYM_TRY(const owner::PushedData pushed, send(api, offered, push));
     warn_of_no_worth(*pushed.record, push.terms);
     warn_of_no_tokenizer(options, pushed);

@@ -227,7 +227,7 @@ Result<client::Answer<registry::Dataset>> register_own(const client::ApiClient& 
     push.token_file = job.dataset_file;
     ByteProgress line("uploading");
     push.progress = [&](std::uint64_t done, std::uint64_t total) { line.show(done, total); };
-    auto pushed = owner::push_data(api, *job.dataset, push);
+    auto pushed = owner::push_data(api, *job.tokens, push);
     if (!pushed.ok()) return pushed.error();
     return std::move(pushed->record);
 }
@@ -237,7 +237,7 @@ Result<client::Answer<registry::Dataset>> register_own(const client::ApiClient& 
 Result<registry::Dataset> ready_dataset(const CliContext& context, const JobOptions& options,
                                         const ResolvedJob& job, const client::ApiClient& api) {
     GYM_TRY(auto record, api.dataset(job.dataset_root));
-    if (!record && !job.dataset)
+    if (!record && !job.tokens)
         return fail(
             ErrorCode::kNotFound,
             "dataset " + job.dataset_root.hex() +

@@ -9,7 +9,6 @@
 #include "gym/data/remote.hpp"
 #include "gym/data/text_tokens.hpp"
 #include "gym/node/node_config.hpp"
-#include "gym/owner/local_data.hpp"
 #include "gym/plan/units.hpp"
 #include "gym/tokenizer/bundle_file.hpp"
 
@@ -56,8 +55,11 @@ Result<JobData> build(const fs::path& path, const TextReading& reading) {
         print_notice("data", "{} of {} documents of {} are kept (`gym data build` shows why)",
                      built.report->counts.documents_kept, built.report->counts.documents_read,
                      path.string());
-    GYM_TRY(auto dataset, blob::Dataset::load(built.token_file.string(), std::nullopt));
-    return JobData{std::move(dataset), std::move(built.token_file)};
+    if (built.report)
+        return JobData{owner::LocalTokens::in_file(built.report->dataset),
+                       std::move(built.token_file)};
+    GYM_TRY(const auto dataset, blob::scan_dataset(built.token_file));
+    return JobData{owner::LocalTokens::in_file(dataset), std::move(built.token_file)};
 }
 
 /// A token file, or a text, whose tokenizer lies where a built one's would.
@@ -65,16 +67,16 @@ Result<JobData> read(const fs::path& path, TextReading reading) {
     const bool is_tokens = blob::peek_dataset(path).ok();
     if (is_tokens) reading.beside.clear();  // it names its own
     GYM_TRY(const data::OptionalTokenizer tokenizer, tokenizer_of(reading));
-    GYM_TRY(auto dataset, owner::read_tokens(path, tokenizer));
-    GYM_CHECK(check_vocabulary(path.string(), dataset.vocabulary(), reading.vocabulary));
+    GYM_TRY(auto tokens, owner::read_tokens(path, tokenizer));
+    GYM_CHECK(check_vocabulary(path.string(), tokens.dataset.vocabulary, reading.vocabulary));
     if (is_tokens || !tokenizer || tokenizer->files().empty())
-        return JobData{std::move(dataset), path};
+        return JobData{std::move(tokens), path};
     GYM_TRY(const fs::path folder, kept_folder());
     std::error_code error;
     fs::create_directories(folder, error);  // what goes wrong, the next line says
-    fs::path file = folder / (dataset.root().hex().substr(2) + ".tokens");
+    fs::path file = folder / (tokens.dataset.root.hex().substr(2) + ".tokens");
     GYM_CHECK(tokenizer::write_bundle(file, tokenizer->files()));
-    return JobData{std::move(dataset), std::move(file)};
+    return JobData{std::move(tokens), std::move(file)};
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <string>
 
-#include "gym/blob/dataset.hpp"
 #include "gym/common/result.hpp"
+#include "gym/owner/local_data.hpp"
 #include "tokenizer/tokenizer_input.hpp"
 
 /// The data of a job that is on this machine, or comes to it.
@@ -19,9 +19,10 @@ struct TextReading {
     bool quiet = false;            ///< no lines on standard error
 };
 
-/// The data, and where its tokenizer's files lie (tokenizer::find_bundle()) if it has any.
 struct JobData {
-    blob::Dataset dataset;
+    owner::LocalTokens tokens;
+    /// Where they are, unless they are in memory; the tokenizer's files, if there are any, lie
+    /// beside it (tokenizer::find_bundle()).
     std::filesystem::path token_file;
 };
 

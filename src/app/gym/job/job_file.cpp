@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "gym/blob/dataset.hpp"
 #include "gym/common/file.hpp"
 #include "gym/common/ppm.hpp"
 #include "gym/data/document_separator.hpp"
@@ -43,12 +44,17 @@ Status check_network(const ResolvedJob& job) {
 }
 
 /// That a model which trains on rows with labels finds them, as `gym program run` does.
-Status check_rows(const program::TrainConfig& config, const blob::Dataset& tokens,
-                  const fs::path& path) {
+Status check_rows(const program::TrainConfig& config, const JobData& data, const fs::path& path) {
     const auto program = program::train_program(config);
     if (!program.ok() || program->find_slot(program::kBatchStride) == program::kNoSlot) return {};
-    const Status rows = engine::check_dataset(*program, tokens);
-    return rows.ok() ? rows : Status(rows.error().in(path.string()));
+    const auto check = [&](const blob::Dataset& tokens) -> Status {
+        const Status rows = engine::check_dataset(*program, tokens);
+        return rows.ok() ? rows : Status(rows.error().in(path.string()));
+    };
+    if (data.tokens.of_text) return check(*data.tokens.of_text);
+    GYM_TRY(const auto tokens,
+            blob::Dataset::load(data.token_file.string(), data.tokens.dataset.root));
+    return check(tokens);
 }
 
 /// The job file names the root that a name stands for now: the name's next version changes nothing.
@@ -82,17 +88,16 @@ Status load_dataset(const JobText& given, const registry::JobSpec& spec,
                                               .beside = beside.string(),
                                               .vocabulary = vocabulary,
                                               .quiet = given.quiet}));
-    blob::Dataset& tokens = loaded.dataset;
-    if (std::string warning = vocabulary_warning(tokens.vocabulary(), vocabulary); !warning.empty())
+    const blob::DatasetSummary& dataset_here = loaded.tokens.dataset;
+    if (std::string warning = vocabulary_warning(dataset_here.vocabulary, vocabulary);
+        !warning.empty())
         job.warnings.push_back(std::move(warning));
-    const std::uint64_t window = std::uint64_t{job.config.model.context} + 1;
-    GYM_TRY([[maybe_unused]] const auto windows,
-            tokens.window_count(blob::Split::kValidation, window));
-    GYM_CHECK(check_rows(job.config, tokens, path));
-    job.dataset_root = tokens.root();
+    GYM_CHECK(dataset_here.check_windows(std::uint64_t{job.config.model.context} + 1));
+    GYM_CHECK(check_rows(job.config, loaded, path));
+    job.dataset_root = dataset_here.root;
     const fs::path trimmed = path.has_filename() ? path : path.parent_path();
     job.dataset_name = trimmed.filename().string().substr(0, 128);
-    job.dataset.emplace(std::move(tokens));
+    job.tokens.emplace(std::move(loaded.tokens));
     job.dataset_file = std::move(loaded.token_file);
     GYM_TRY(job.document_licences, data::licences_beside(job.dataset_file, job.dataset_root));
     return text.replace("dataset", "dataset: \"" + job.dataset_root.hex() + "\"");
@@ -102,7 +107,7 @@ constexpr const char* kSeparatorPath = "model.model.document_separator";
 
 /// By the manifest beside the token file, or the one that the network has.
 Result<std::uint32_t> separator_of(const ResolvedJob& job, const AskSeparator& ask) {
-    if (job.dataset) return data::document_separator(job.dataset_file, *job.dataset);
+    if (job.tokens) return data::document_separator(job.dataset_file, job.dataset_root);
     if (ask) return ask(job.dataset_root);
     return fail(ErrorCode::kInvalidArgument,
                 "the token between the documents of a registered dataset is not known here");
@@ -118,7 +123,7 @@ Status keep_documents_apart(ResolvedJob& job, const AskSeparator& ask, YamlText&
     const auto token = separator_of(job, ask);
     if (!token.ok()) {
         Error error = token.error().in(option);
-        if (!job.dataset)
+        if (!job.tokens)
             error.message += std::string("; --set ") + kSeparatorPath +
                              "=TOKEN names it (`gym tokenizer show` has the end of text)";
         return error;
@@ -205,7 +210,7 @@ Result<DataPrice> data_price(const client::ApiClient& api, const ResolvedJob& jo
         if (record.error().code == ErrorCode::kMalformed) return record.error();
         return DataPrice{std::nullopt, record.error().message};
     }
-    if (!*record && job.dataset) return DataPrice{DataTerms{}};
+    if (!*record && job.tokens) return DataPrice{DataTerms{}};
     if (!*record)
         return DataPrice{std::nullopt, "dataset " + job.dataset_root.hex() + " is not registered"};
     const registry::Dataset& dataset = (*record)->value;
@@ -219,7 +224,7 @@ Result<std::vector<std::string>> data_warnings(const ResolvedJob& job,
                                dataset.vocabulary, vocabulary));
     std::vector<std::string> out;
     std::string bytes = vocabulary_warning(dataset.vocabulary, vocabulary);
-    if (!bytes.empty() && !job.dataset) out.push_back(std::move(bytes));  // else it is said already
+    if (!bytes.empty() && !job.tokens) out.push_back(std::move(bytes));  // else it is said already
     if (!dataset.parts.empty()) return out;  // whose licences the mix and the API check
     if (const std::string why = licence::forbidden(dataset.licence, job.use); !why.empty())
         out.push_back("the data is under " + dataset.licence + ", and " + why +

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "gym/blob/dataset.hpp"
 #include "gym/client/api_client.hpp"
 #include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
@@ -16,6 +15,7 @@
 #include "gym/common/temporary_folder.hpp"
 #include "gym/data/document_licences.hpp"
 #include "gym/licence/licence.hpp"
+#include "gym/owner/local_data.hpp"
 #include "gym/plan/plan.hpp"
 #include "gym/program/train_program.hpp"
 #include "gym/protocol/job_cost.hpp"
@@ -41,10 +41,11 @@ struct ResolvedJob {
     Amount max_data_price_wei;  ///< for a million tokens of text
     registry::Access access;    ///< to the model
     Digest dataset_root;
-    std::optional<blob::Dataset> dataset;  ///< absent if the file names a registered root
-    std::filesystem::path dataset_file;  ///< where the tokenizer of `dataset` lies (find_bundle())
+    std::optional<owner::LocalTokens> tokens;  ///< absent if the file names a registered root
+    std::filesystem::path
+        dataset_file;  ///< of `tokens`, or where their tokenizer lies (find_bundle())
     std::string dataset_name;
-    data::LicenceCounts document_licences = {};  ///< of `dataset`, where there is a manifest
+    data::LicenceCounts document_licences = {};  ///< of `tokens`, where there is a manifest
     MixedFrom mixed_from = {};                   ///< where the job file has `data`
     std::vector<std::string> warnings = {};      ///< sentences that the owner should read
     /// The weights of a model that was imported for this job: `init` names them.

@@ -109,8 +109,8 @@ Status check_init_tokenizer(const client::ApiClient& api, const ResolvedJob& job
             tokenizer::tokenizer_of_weights(is_weights_file(job.init) ? job.init : ""));
     if (!of_weights) return {};
     Digest of_dataset;
-    if (job.dataset) {
-        of_dataset = job.dataset->tokenizer();
+    if (job.tokens) {
+        of_dataset = job.tokens->dataset.tokenizer;
     } else {
         GYM_TRY(const DataPrice known, data_price(api, job));
         if (known.record) of_dataset = known.record->tokenizer.value_or(Digest());

@@ -103,7 +103,7 @@ Status permit_part(const std::string& name, const registry::Dataset& dataset, li
                     ": leave it out of 'data', or name its file if it is your own");
 }
 
-/// The root of a part that is no file.
+/// The root of a part that the network has.
 Result<Digest> find_part(const client::ApiClient& api, const Part& part, const fs::path& folder) {
     auto root = find_dataset(api, part.dataset);
     if (root.ok() || root.error().code != ErrorCode::kNotFound) return root;
@@ -230,12 +230,13 @@ Status name_dataset(JobText& job, const std::string& dataset) {
 /// registered, and stays so.
 Result<std::optional<Digest>> root_of_file(const ApiOptions& options, const fs::path& file,
                                            const MixRules& rules) {
-    GYM_TRY(const blob::Dataset tokens, read_dataset(file.string()));
+    GYM_TRY(const owner::LocalTokens tokens, owner::read_tokens(file, std::nullopt));
+    const Digest& root = tokens.dataset.root;
     const client::ApiClient client = options.client(kApiRetryFor);
-    GYM_TRY(const auto known, client.dataset(tokens.root()));
-    if (known) return std::optional(tokens.root());
+    GYM_TRY(const auto known, client.dataset(root));
+    if (known) return std::optional(root);
     if (!rules.submits) return std::optional<Digest>();
-    GYM_TRY(const auto documents, data::licences_beside(file, tokens.root()));
+    GYM_TRY(const auto documents, data::licences_beside(file, root));
     if (rules.licence.empty() && !data::names_licence(documents))
         return fail(ErrorCode::kInvalidArgument,
                     file.string() +

@@ -3,6 +3,7 @@
 #include <boost/json.hpp>
 
 #include "cli/rows.hpp"
+#include "gym/common/duration_text.hpp"
 #include "gym/common/memory.hpp"
 #include "gym/common/plural.hpp"
 #include "gym/common/speed_text.hpp"
@@ -32,9 +33,9 @@ void print_time(const JobOutlook& outlook) {
         return;
     }
     print_row("time", "{} ({} live; a unit takes {})",
-              plan::duration_text(estimate.seconds->low, estimate.seconds->high),
+              duration_text(estimate.seconds->low, estimate.seconds->high),
               counted(outlook.facts.workers.size(), "worker"),
-              plan::duration_text(estimate.unit_s->low, estimate.unit_s->high));
+              duration_text(estimate.unit_s->low, estimate.unit_s->high));
 }
 
 void print_verification(const plan::VerificationShare& share) {
@@ -102,13 +103,13 @@ void print_outlook(const JobOutlook& outlook) {
     print_verification(estimate.verification);
     if (outlook.machine_flops)
         print_row("alone", "{} on this machine ({} by `gym node bench`)",
-                  plan::duration_text(estimate.flops / static_cast<double>(*outlook.machine_flops)),
+                  duration_text(estimate.flops / static_cast<double>(*outlook.machine_flops)),
                   speed_text(static_cast<double>(*outlook.machine_flops)));
     const plan::CloudCost rented =
         plan::cloud_cost(cloud(), estimate.flops, outlook.cloud_usd_per_hour);
     if (rented.usd < kUsdShownMin) return;
     print_row("in a cloud", "{} and about ${:.2f} on one {}, if it reaches {:.0f} % of its peak",
-              plan::duration_text(rented.seconds), rented.usd, cloud().accelerator,
+              duration_text(rented.seconds), rented.usd, cloud().accelerator,
               plan::kCloudUtilisation * 100);
     if (outlook.cloud_usd_per_hour)
         print_row("", "(${:.2f} an hour, as you say)", usd_per_hour(outlook));

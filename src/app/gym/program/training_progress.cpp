@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "gym/common/duration_text.hpp"
+
 namespace gym::app {
 namespace {
 
@@ -25,18 +27,6 @@ std::string bar(double done) {
     for (int i = 0; i < kBarWidth; ++i)
         text += i < done * kBarWidth ? '#' : '.';
     return text;
-}
-
-/// "45 s", "12 min", "3.5 h".
-std::string time_text(double seconds) {
-    std::array<char, 64> text{};
-    if (seconds < 120)
-        std::snprintf(text.data(), text.size(), "%.0f s", seconds);
-    else if (seconds < 7'200)
-        std::snprintf(text.data(), text.size(), "%.0f min", seconds / 60);
-    else
-        std::snprintf(text.data(), text.size(), "%.1f h", seconds / 3'600);
-    return text.data();
 }
 
 }  // namespace
@@ -63,7 +53,7 @@ void TrainingProgress::show(const engine::UnitProgress& progress) {
                   label_.c_str(), bar(done).c_str(), static_cast<unsigned long long>(progress.step),
                   static_cast<unsigned long long>(progress.steps),
                   static_cast<double>(progress.loss), progress.tokens_per_second,
-                  time_text(left).c_str());
+                  duration_text(left).c_str());
     std::fprintf(stderr, terminal_ ? "\r%s\033[K" : "%s\n", line.data());
     open_line_ = terminal_;
 }

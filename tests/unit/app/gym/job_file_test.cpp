@@ -118,8 +118,8 @@ TEST_F(JobFileTest, FilesArePutIn) {
     EXPECT_EQ(job->name, "test");
     EXPECT_EQ(job->terms.steps, 4U);
     EXPECT_EQ(job->config.outer.learning_rate, 0.5);
-    ASSERT_TRUE(job->dataset.has_value());
-    EXPECT_EQ(job->dataset->root(), job->dataset_root);
+    ASSERT_TRUE(job->tokens.has_value());
+    EXPECT_EQ(job->tokens->dataset.root, job->dataset_root);
     EXPECT_EQ(job->dataset_name, "text.txt");
     EXPECT_NE(job->yaml.find("# comment stays"), std::string::npos);
 
@@ -132,7 +132,7 @@ TEST_F(JobFileTest, FilesArePutIn) {
     const auto again = resolve_job_file(folder_ / "job.yaml");
     ASSERT_TRUE(again.ok()) << again.error().message;
     EXPECT_EQ(again->yaml, job->yaml);
-    EXPECT_FALSE(again->dataset.has_value());
+    EXPECT_FALSE(again->tokens.has_value());
 }
 
 TEST_F(JobFileTest, APresetIsPutInAsItsModelFile) {
@@ -374,7 +374,7 @@ TEST_F(JobFileTest, ANameIsSubmittedAsTheRootThatItStandsFor) {
     ASSERT_TRUE(job.ok()) << job.error().message;
     EXPECT_EQ(asked, 3U);
     EXPECT_EQ(job->dataset_root, root);
-    EXPECT_FALSE(job->dataset);
+    EXPECT_FALSE(job->tokens);
     EXPECT_EQ(job->dataset_name, "zoo-dataset-v2@3");
     EXPECT_EQ(registry::parse_submitted_spec(job->yaml, "job").value().dataset_root, root);
     const auto nobody = [](const registry::DatasetReference&) -> Result<Digest> {

@@ -192,8 +192,9 @@ class ApiClient {
     [[nodiscard]] Result<Answer<registry::Dataset>> register_dataset(
         const blob::Dataset& dataset, const DatasetTerms& terms,
         const UploadProgress& progress = {}) const;
-    /// The same of a token file on disk, in constant memory: sent in parts, from where an earlier
-    /// call stopped, then registered. @param root of its tokens. @param progress as upload_blob().
+    /// The same of a token file on disk, in constant memory: a large one is sent in parts, from
+    /// where an earlier call stopped, then registered. @param root of its tokens. @param progress
+    /// as upload_blob().
     /// @errors also those of upload_blob(), and kIo.
     [[nodiscard]] Result<Answer<registry::Dataset>> register_dataset(
         const std::filesystem::path& token_file, const Digest& root, const DatasetTerms& terms,
@@ -279,6 +280,8 @@ class ApiClient {
     [[nodiscard]] Result<Answer<registry::Dataset>> post_dataset(Post post, const Digest& root,
                                                                  const DatasetTerms& terms) const;
     void forget_upload(const Digest& blob) const;
+    [[nodiscard]] Result<Answer<registry::Dataset>> register_body(ByteView file, const Digest& root,
+                                                                  const DatasetTerms& terms) const;
     [[nodiscard]] Result<Answer<registry::Dataset>> register_upload(
         const Digest& blob, const BlobSource& source, const Digest& root, const DatasetTerms& terms,
         const UploadProgress& progress) const;

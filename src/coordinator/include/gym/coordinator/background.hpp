@@ -15,10 +15,12 @@ class Background {
     virtual ~Background() = default;
     /// Runs `work` some time later, or never: whoever needs it looks whether it is done.
     virtual void run(Work work) = 0;
+    /// The same, before all work of run() that has not begun.
+    virtual void run_soon(Work work) = 0;
 };
 
-/// One thread, which takes work in its order. When it is destroyed, what runs is told to stop and
-/// waited for, and what waits is dropped.
+/// One thread, which takes work in its order, that of run_soon() first. When it is destroyed, what
+/// runs is told to stop and waited for, and what waits is dropped.
 [[nodiscard]] std::unique_ptr<Background> make_background();
 
 }  // namespace gym::coordinator

@@ -23,7 +23,7 @@ using OptionalTokenizer = std::optional<tokenizer::Tokenizer>;
 
 /// That the tokenizer, if there is one, made the tokens; bytes, and files of the first format, name
 /// none. @errors kInvalidArgument.
-[[nodiscard]] Status check_made_by(const blob::Dataset& dataset,
+[[nodiscard]] Status check_made_by(const blob::Tokenization& tokens,
                                    const OptionalTokenizer& tokenizer);
 
 }  // namespace gym::data

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "gym/blob/dataset.hpp"
+#include "gym/blob/dataset_writer.hpp"
 #include "gym/common/result.hpp"
 #include "gym/data/build.hpp"
 #include "gym/data/text_tokens.hpp"
@@ -17,11 +18,24 @@ namespace gym::owner {
 /// file that is not plain text by its name. Other files are token files, or texts as they are.
 [[nodiscard]] bool holds_documents(const std::filesystem::path& path);
 
-/// A token file, whose tokenizer must be `tokenizer` if there is one, or the tokens of a text as it
-/// is. @errors kNotFound, kIo; kInvalidArgument for another tokenizer or an empty text; those of
-/// Dataset::decode() and Tokenizer::encode(). All name the file.
-[[nodiscard]] Result<blob::Dataset> read_tokens(const std::filesystem::path& path,
-                                                const data::OptionalTokenizer& tokenizer);
+/// Tokens that are on this machine.
+struct LocalTokens {
+    blob::DatasetSummary dataset;
+    std::optional<blob::Dataset> of_text;  ///< absent: they are in a token file, and stay there
+
+    static LocalTokens in_memory(blob::Dataset of_text);
+    static LocalTokens in_file(const blob::DatasetSummary& dataset) { return {dataset, {}}; }
+};
+
+/// A token file, which is checked in constant memory and whose tokenizer must be `tokenizer` if
+/// there is one, or the tokens of a text as it is. @errors kNotFound, kIo; kInvalidArgument for
+/// another tokenizer or an empty text; those of scan_dataset() and Tokenizer::encode(). All name
+/// the file.
+[[nodiscard]] Result<LocalTokens> read_tokens(const std::filesystem::path& path,
+                                              const data::OptionalTokenizer& tokenizer);
+/// @return of a token file; absent: `path` is no such file. @errors those of scan_dataset().
+[[nodiscard]] Result<std::optional<blob::DatasetSummary>> scan_token_file(
+    const std::filesystem::path& path);
 
 struct KeptBuild {
     std::filesystem::path token_file;         ///< its manifest and its tokenizer lie beside it

@@ -10,6 +10,7 @@
 #include "gym/common/result.hpp"
 #include "gym/data/document_licences.hpp"
 #include "gym/licence/licence.hpp"
+#include "gym/owner/local_data.hpp"
 #include "gym/tokenizer/tokenizer.hpp"
 
 /// Data of this machine that is registered with a network.
@@ -42,10 +43,10 @@ struct PushedData {
 [[nodiscard]] Result<PushedData> push_data(const client::ApiClient& api,
                                            const blob::Dataset& dataset, const DataPush& push);
 
-/// The same of `push.token_file`, which is sent in parts: never more than one is in memory, and
-/// what was cut continues. @param root of the file's dataset (blob::scan_dataset()).
-[[nodiscard]] Result<PushedData> push_token_file(const client::ApiClient& api, const Digest& root,
-                                                 const DataPush& push);
+/// The same of tokens that are in `push.token_file`, or in memory. A large file is sent in parts:
+/// never more than one is in memory, and what was cut continues.
+[[nodiscard]] Result<PushedData> push_data(const client::ApiClient& api, const LocalTokens& tokens,
+                                           const DataPush& push);
 
 /// That the documents of the data `name` permit a job for `use` (data::forbidden_by_documents()):
 /// what they forbid, no licence of the whole permits. @errors kConflict.

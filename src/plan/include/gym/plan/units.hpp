@@ -21,10 +21,6 @@ inline constexpr std::uint64_t kCountMax = 1'000'000'000'000'000'000;  ///< of t
 
 /// "8,192"; from 10^7 on with two digits and an exponent: "1.0e9".
 [[nodiscard]] std::string count_text(std::uint64_t count);
-/// "12 s", "3.2 min", "5.1 h", "4.0 days".
-[[nodiscard]] std::string duration_text(double seconds);
-/// "3.2 to 9.0 min": both in the larger one's unit; one value where they read the same.
-[[nodiscard]] std::string duration_text(double low_s, double high_s);
 /// "--tokens" of about `count`: "400", "12000", "1.2e9". At most `count`, to two digits, and what
 /// parse_count() reads.
 [[nodiscard]] std::string count_option(std::uint64_t count);

@@ -22,7 +22,7 @@ namespace gym::rpc {
 inline constexpr char kTicketHeader[] = "Gym-Ticket";
 inline constexpr char kAuthHeader[] = "Gym-Auth";
 /// For how long a ticket is good: a large delta takes its time to two mirrors.
-inline constexpr std::int64_t kTicketMs = 30 * 60'000;
+inline constexpr std::int64_t kTicketMs = std::int64_t{30} * 60'000;
 inline constexpr std::size_t kTicketBytes =
     Address::kSize + Digest::kSize + 16 + crypto::Signature::kSize;
 

@@ -1,23 +1,23 @@
-#include "gym/coordinator/audit_board.hpp"
+#include "gym/coordinator/reexecution_board.hpp"
 
 namespace gym::coordinator {
 
-bool AuditBoard::has_room(const Digest& job, UnixMs now_ms) {
+bool ReexecutionBoard::has_room(const Digest& job, UnixMs now_ms) {
     const std::scoped_lock lock(mutex_);
     std::erase_if(of_job_, [&](const auto& entry) {
         return entry.first != job && entry.second.result &&
                now_ms - entry.second.finished_ms > kUntakenMs;
     });
-    return !of_job_.contains(job) && of_job_.size() < kAuditsMax;
+    return !of_job_.contains(job) && of_job_.size() < kRunsMax;
 }
 
-void AuditBoard::begin(const Digest& job, const Key& key) {
+void ReexecutionBoard::begin(const Digest& job, const Key& key) {
     const std::scoped_lock lock(mutex_);
     of_job_.insert_or_assign(job, Entry{key});
 }
 
-void AuditBoard::finish(const Digest& job, const Key& key, Result<Compute::Reexecuted> result,
-                        UnixMs now_ms) {
+void ReexecutionBoard::finish(const Digest& job, const Key& key, Result<Compute::Reexecuted> result,
+                              UnixMs now_ms) {
     const std::scoped_lock lock(mutex_);
     const auto entry = of_job_.find(job);
     if (entry == of_job_.end() || entry->second.key != key || entry->second.result) return;
@@ -25,7 +25,7 @@ void AuditBoard::finish(const Digest& job, const Key& key, Result<Compute::Reexe
     entry->second.finished_ms = now_ms;
 }
 
-std::optional<AuditBoard::Finished> AuditBoard::take(const Digest& job) {
+std::optional<ReexecutionBoard::Finished> ReexecutionBoard::take(const Digest& job) {
     const std::scoped_lock lock(mutex_);
     const auto entry = of_job_.find(job);
     if (entry == of_job_.end() || !entry->second.result) return std::nullopt;
@@ -34,7 +34,7 @@ std::optional<AuditBoard::Finished> AuditBoard::take(const Digest& job) {
     return out;
 }
 
-std::size_t AuditBoard::size() const {
+std::size_t ReexecutionBoard::size() const {
     const std::scoped_lock lock(mutex_);
     return of_job_.size();
 }

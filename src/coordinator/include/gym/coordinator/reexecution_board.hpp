@@ -14,20 +14,20 @@
 
 namespace gym::coordinator {
 
-/// Audits between the tick that begins one and the tick that takes its result: one of each job, at
-/// most kAuditsMax. Nothing in it is needed: an audit stays due in the database until its result is
-/// written there, and is begun anew by whoever does not know it. Thread-safe.
-class AuditBoard {
+/// Re-executions between the tick that begins one and the tick that takes its result: one of each
+/// job, at most kRunsMax. Nothing in it is needed: what a re-execution decides stays due in the
+/// database until its result is written there, and it is begun anew by whoever does not know it.
+/// Thread-safe.
+class ReexecutionBoard {
   public:
-    static constexpr std::size_t kAuditsMax = 8;
+    static constexpr std::size_t kRunsMax = 8;
     /// Milliseconds after which a result that no tick took makes room: another instance moves its
     /// job now.
     static constexpr std::int64_t kUntakenMs = 60'000;
 
-    /// The report that is audited.
     struct Key {
         Digest unit;
-        std::uint32_t draw = 0;
+        std::uint32_t draw = 0;  ///< whose report is audited; of rulings 0
         friend bool operator==(const Key&, const Key&) = default;
     };
     struct Finished {
@@ -35,14 +35,14 @@ class AuditBoard {
         Result<Compute::Reexecuted> result;
     };
 
-    /// Whether an audit of the job may begin: it has none here, and there is room.
+    /// Whether a run of the job may begin: it has none here, and there is room.
     [[nodiscard]] bool has_room(const Digest& job, UnixMs now_ms);
-    /// @pre has_room(), asked by the same thread, which alone begins audits of the job.
+    /// @pre has_room(), asked by the same thread, which alone begins runs of the job.
     void begin(const Digest& job, const Key& key);
-    /// Without effect unless this audit of the job was begun and has no result.
+    /// Without effect unless this run of the job was begun and has no result.
     void finish(const Digest& job, const Key& key, Result<Compute::Reexecuted> result,
                 UnixMs now_ms);
-    /// The result of the job's audit, once; absent while it waits or runs.
+    /// The result of the job's run, once; absent while it waits or runs.
     [[nodiscard]] std::optional<Finished> take(const Digest& job);
     [[nodiscard]] std::size_t size() const;
 
