@@ -15,15 +15,16 @@ namespace {
 
 using registry::JobStatus;
 
-/// The budget that covers everything that was or may still be paid and one more round. Reports on
+/// The budget that covers everything that was or may still be paid and round `number`. Reports on
 /// rejected units count too: a job owner whose own verifiers find the faults of its own workers
 /// would otherwise empty the escrow before honest workers are paid from it.
 Result<Amount> budget_for_round(const Context& context, db::Transaction& tx,
-                                const registry::Job& job) {
+                                const registry::Job& job, std::uint64_t number) {
     GYM_TRY(protocol::Work work, registry::billable_work(tx, job.id));
     GYM_TRY(const Amount per_unit,
             Amount(job.artifacts->flops_per_step).mul_div(Amount(job.terms.steps), Amount(1)));
-    GYM_TRY(const Amount round, per_unit.mul_div(Amount(job.terms.slots_max), Amount(1)));
+    const std::uint64_t slots = has_slots(job.terms, number) ? job.terms.slots_max : 0;
+    GYM_TRY(const Amount round, per_unit.mul_div(Amount(slots), Amount(1)));
     GYM_TRY(work.training_flops, work.training_flops.plus(round));
     // The round's aggregate is taken to be as large as the largest so far.
     GYM_TRY(const Amount aggregate, registry::aggregate_flops_max(tx, job.id));
@@ -169,7 +170,7 @@ Result<Planned> plan_or_record(const Context& context, db::Transaction& tx,
     GYM_TRY(const auto last, registry::last_round(tx, job.id));
     const auto number = next_round(job, last);
     if (!number) return Planned{};
-    GYM_TRY(const Amount needed, budget_for_round(context, tx, job));
+    GYM_TRY(const Amount needed, budget_for_round(context, tx, job, *number));
     if (needed > job.budget_wei || size_pause(job, limits_of(context))) {
         GYM_TRY(auto paused, pause_job(context, tx, job.id, needed));
         return Planned{{}, {}, std::move(paused)};

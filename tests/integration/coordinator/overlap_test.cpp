@@ -20,12 +20,11 @@ class OverlapTest : public ::testing::Test {
     FakeNode b_ = world_.add_node(NodeRole::kWorker);
     FakeNode verifier_ = world_.add_node(NodeRole::kVerifier);
 
-    Digest submit(std::uint64_t rounds, bool hold_drawn = false) {
+    Digest submit(std::uint64_t rounds, std::uint64_t budget_wei = 1'000'000'000) {
         registry::JobTerms terms = World::terms();
         terms.rounds = rounds;
         terms.elastic.overlap = 1;
-        terms.elastic.hold_drawn = hold_drawn;
-        const Digest job = world_.submit_job(terms);
+        const Digest job = world_.submit_job(terms, budget_wei);
         world_.settle();
         return job;
     }
@@ -136,6 +135,25 @@ TEST_F(OverlapTest, ARoundWithoutSlotsTakesTheLastDeltas) {
         EXPECT_EQ(ended.state, RoundState::kClosed);
     for (const FakeNode* node : {&a_, &b_})
         EXPECT_EQ(world_.node(node->address()).valid_run, 2U);
+}
+
+/// The round without slots costs no unit: a budget of two rounds brings the last deltas in, too.
+TEST_F(OverlapTest, ABudgetOfItsRoundsIsEnough) {
+    const std::string begin = "may cost ", end = " tokens";
+    const std::string reason = world_.job(submit(2, 1)).status_reason;
+    const std::size_t at = reason.find(begin) + begin.size();
+    const auto round = Amount::parse_tokens(reason.substr(at, reason.find(end, at) - at));
+    ASSERT_TRUE(round.ok()) << reason;
+    const std::uint64_t round_wei = round->to_u64().value();
+    const Digest job = submit(2, 2 * round_wei + round_wei / 2);
+    for (std::uint64_t number = 1; number <= 2; ++number) {
+        ASSERT_EQ(world_.job(job).status, registry::JobStatus::kRunning);
+        train(number);
+        verify_all();
+    }
+    EXPECT_EQ(world_.job(job).status, registry::JobStatus::kRunning)
+        << world_.job(job).status_reason;
+    EXPECT_EQ(included(job, 3).size(), 2U);
 }
 
 TEST_F(OverlapTest, ACancelledJobEndsWithoutItsLastDeltas) {
