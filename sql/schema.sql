@@ -1979,6 +1979,7 @@ CREATE TABLE registry.job (
     CONSTRAINT job_grace_ms_check CHECK ((grace_ms >= 0)),
     CONSTRAINT job_init_check CHECK ((num_nonnulls(init_root, init_blob) = ANY (ARRAY[0, 2]))),
     CONSTRAINT job_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 128))),
+    CONSTRAINT job_no_late_overlap CHECK (((overlap = 0) OR (NOT accept_late))),
     CONSTRAINT job_overlap_check CHECK (((overlap >= 0) AND (overlap <= 1))),
     CONSTRAINT job_quorum_ppm_check CHECK (((quorum_ppm)::integer >= 500000)),
     CONSTRAINT job_report_ms_check CHECK ((report_ms > 0)),
