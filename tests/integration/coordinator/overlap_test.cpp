@@ -145,6 +145,7 @@ TEST_F(OverlapTest, ABudgetOfItsRoundsIsEnough) {
     const auto round = Amount::parse_tokens(reason.substr(at, reason.find(end, at) - at));
     ASSERT_TRUE(round.ok()) << reason;
     const std::uint64_t round_wei = round->to_u64().value();
+    world_.clock.advance_ms(1);  // another id
     const Digest job = submit(2, 2 * round_wei + round_wei / 2);
     for (std::uint64_t number = 1; number <= 2; ++number) {
         ASSERT_EQ(world_.job(job).status, registry::JobStatus::kRunning);
