@@ -33,7 +33,8 @@ std::uint64_t newest_of(const JobView& view) {
     std::uint64_t newest = 0;
     for (const registry::Round& round : view.rounds)
         if (round.next_base) newest = std::max(newest, round.round);
-    return newest;
+    // Where rounds overlap, the first one's next base state is the one that the job begins from.
+    return newest > view.job.terms.elastic.overlap ? newest : 0;
 }
 
 /// @errors kNotFound for a job whose model the caller may not see, as for one that does not exist,

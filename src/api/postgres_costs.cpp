@@ -144,7 +144,7 @@ Result<Market> PostgresBackend::market() {
                 tx.exec_one("SELECT count(*) AS jobs, coalesce(sum(slots_max), 0)::bigint AS slots "
                             "FROM registry.job j WHERE status = 'running' AND NOT EXISTS (SELECT "
                             "FROM registry.round r WHERE r.job_id = j.id AND r.round = j.rounds "
-                            "AND r.aggregated_at_ms IS NOT NULL)"));
+                            "AND r.state IN ('aggregated', 'closed'))"));
         out.running = running.get<std::uint64_t>("jobs");
         out.slots_running = running.get<std::uint64_t>("slots");
         GYM_TRY(

@@ -224,8 +224,11 @@ namespace {
 json::value tokens_trained(const JobView& view) {
     if (!view.job.artifacts) return nullptr;
     std::uint64_t units = 0;
+    // Where rounds overlap, a round has a next base state while it computes.
     for (const registry::Round& round : view.rounds)
-        if (round.next_base) units += round.commitment_count.value_or(0);
+        if (round.state == registry::RoundState::kAggregated ||
+            round.state == registry::RoundState::kClosed)
+            units += round.commitment_count.value_or(0);
     return units * view.job.terms.steps * view.job.artifacts->tokens_per_step;
 }
 

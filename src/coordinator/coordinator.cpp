@@ -162,8 +162,8 @@ Result<records::NodeStatus> Coordinator::node_status(const Address& node) {
 }
 
 std::vector<Result<std::optional<records::Task>>> Coordinator::next_tasks(
-    std::span<const Address> nodes) {
-    return coordinator::next_tasks(impl_->context, nodes);
+    std::span<const Address> nodes, std::span<const Digest> computed) {
+    return coordinator::next_tasks(impl_->context, nodes, computed);
 }
 
 Result<std::vector<Address>> Coordinator::nodes_with_tasks() {

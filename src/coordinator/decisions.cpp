@@ -75,11 +75,15 @@ std::uint64_t delta_bytes_max(const registry::Job& job) {
     return job.artifacts->delta_bytes;
 }
 
+std::uint64_t last_round_of(const registry::JobTerms& terms) {
+    return terms.rounds + terms.elastic.overlap;
+}
+
 std::optional<std::uint64_t> next_round(const registry::Job& job,
                                         const std::optional<registry::Round>& last) {
     if (last && !last->next_base) return std::nullopt;
     const std::uint64_t number = last ? last->round + 1 : 1;
-    return number > job.terms.rounds ? std::nullopt : std::optional(number);
+    return number > last_round_of(job.terms) ? std::nullopt : std::optional(number);
 }
 
 std::uint64_t slots_of_round(const registry::Job& job, std::uint64_t deltas_bytes_max) {
@@ -113,6 +117,14 @@ bool is_free(std::span<const registry::Unit> open_units) {
     return !is_disputed(open_units) &&
            std::ranges::none_of(open_units, [](const registry::Unit& unit) {
                return unit.status.state == UnitState::kAssigned;
+           });
+}
+
+bool is_free_after(const registry::Round& last, std::span<const registry::Unit> open_units) {
+    return !is_disputed(open_units) &&
+           std::ranges::all_of(open_units, [&](const registry::Unit& unit) {
+               return unit.status.state != UnitState::kAssigned ||
+                      (unit.key.job_id == last.job_id && unit.key.round == last.round);
            });
 }
 
@@ -209,6 +221,11 @@ protocol::LifecycleParams lifecycle_of(const registry::Job& job, std::uint64_t r
     if (takes_late(job.terms, round) && !job.ended_at_ms)
         out.late_ms = out.unit_ms + out.report_ms + out.reveal_ms;
     return out;
+}
+
+std::int64_t unit_ms_of(const registry::JobTerms& terms, std::uint64_t round) {
+    const std::int64_t units = 1 + (round > 1 ? terms.elastic.overlap : 0);
+    return units * terms.lifecycle.unit_ms;
 }
 
 bool has_quorum(const registry::JobTerms& terms, const protocol::RoundRecord& record,

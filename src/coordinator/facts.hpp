@@ -20,6 +20,7 @@ struct RoundInputs {
     Digest record_hash;
     records::UnitInputs train;  ///< without a momentum
     Digest momentum_blob;       ///< zero in round 1
+    bool overlap = false;       ///< of the job's rounds
     std::int64_t late_ms = 0;   ///< for late commitments to its units (lifecycle_of)
 };
 

@@ -113,8 +113,8 @@ Status GrpcService::leave(const Address& caller) {
 }
 
 std::vector<Result<std::optional<records::Task>>> GrpcService::next_tasks(
-    std::span<const Address> callers) {
-    return core_.next_tasks(callers);
+    std::span<const Address> callers, std::span<const Digest> computed) {
+    return core_.next_tasks(callers, computed);
 }
 
 Result<bool> GrpcService::may_fetch(const Address& caller, const Digest& root) {

@@ -1,5 +1,6 @@
 #include "gym/owner/export_model.hpp"
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
@@ -15,7 +16,7 @@ interchange::ModelFolder describe(const client::JobModel& model) {
     folder.card.name = model.name;
     folder.card.job = model.job;
     folder.card.round = model.round;
-    folder.card.rounds = model.rounds;
+    folder.card.rounds = std::max(model.rounds, model.round);
     for (const client::ModelData& data : model.datasets)
         folder.card.datasets.push_back({data.root, data.name, data.licence});
     if (!model.datasets.empty()) {

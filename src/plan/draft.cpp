@@ -19,7 +19,7 @@ struct Placeholder {
     const char* key;
     const char* value;
 };
-constexpr std::array<Placeholder, 5> kPlaceholders{{{"rounds", "1"},
+constexpr std::array<Placeholder, 5> kPlaceholders{{{"rounds", "2"},
                                                     {"slots", "1024"},
                                                     {"steps_per_round", "32768"},
                                                     {"price_per_pflop", "1"},

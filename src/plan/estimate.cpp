@@ -51,6 +51,13 @@ double lag_of(const registry::JobTerms& terms, double unit_s) {
                           (unit_s + kRoundOverheadLowS));
 }
 
+/// @param rest of a round: its transfers, verification and aggregate. Where rounds overlap, that of
+/// one is done before the round after the next begins.
+double round_seconds(const registry::JobTerms& terms, double unit_s, double rest_s) {
+    if (terms.elastic.overlap == 0) return unit_s + rest_s;
+    return std::max(unit_s, (unit_s + rest_s) / 2);
+}
+
 struct Speeds {
     double fast = 0, slow = 0;
 };
@@ -136,6 +143,7 @@ Result<ModelWork> model_work(const program::TrainConfig& config) {
     out.context = config.model.context;
     out.schedule_steps = config.optimizer.total_steps;
     out.outer_momentum = config.outer.momentum;
+    out.outer_rate = config.outer.learning_rate;
     // Shared by the copies of the work.
     const auto shared = std::make_shared<const program::Program>(std::move(train));
     out.aggregate_flops = [shared](const registry::AggregateSize& size) -> Result<std::uint64_t> {
@@ -180,10 +188,17 @@ std::optional<Times> times_of(const registry::JobTerms& terms, const ModelWork& 
     double verified_s = units * out.mean_sampling_ppm / kPpm / at_once * flops / fastest;
     // Then the next round does not wait for those that are drawn.
     if (terms.elastic.hold_drawn && out.mean_sampling_ppm <= kPpm / 2.0) verified_s = 0;
-    out.round_s = {out.unit_s.low + kRoundOverheadLowS + verified_s,
-                   out.unit_s.high + kRoundOverheadHighS +
-                       std::ceil(units / at_once) * flops / verifiers.slow};
+    const SecondsRange rest{
+        kRoundOverheadLowS + verified_s,
+        kRoundOverheadHighS + std::ceil(units / at_once) * flops / verifiers.slow};
+    out.round_s = {round_seconds(terms, out.unit_s.low, rest.low),
+                   round_seconds(terms, out.unit_s.high, rest.high)};
     return out;
+}
+
+SecondsRange job_seconds(const registry::JobTerms& terms, const Times& times) {
+    const auto rounds = static_cast<double>(terms.rounds + terms.elastic.overlap);
+    return {times.round_s.low * rounds, times.round_s.high * rounds};
 }
 
 Result<Estimate> estimate(const registry::JobTerms& terms, const ModelWork& work,
@@ -215,8 +230,7 @@ Result<Estimate> estimate(const registry::JobTerms& terms, const ModelWork& work
     GYM_CHECK(add_bounds(terms, work, facts, out));
     if (const auto times = times_of(terms, work, facts)) {
         out.unit_s = times->unit_s;
-        const auto rounds = static_cast<double>(terms.rounds);
-        out.seconds = SecondsRange{times->round_s.low * rounds, times->round_s.high * rounds};
+        out.seconds = job_seconds(terms, *times);
     }
     return out;
 }

@@ -158,7 +158,7 @@ std::uint32_t nodes_by_default(const Facts& facts) {
 /// Seconds until the last round, by the slow end of the estimate.
 Result<double> slow_seconds(const Inputs& in, const registry::JobTerms& terms) {
     const auto times = times_of(terms, in.work, in.facts);
-    if (times) return times->round_s.high * static_cast<double>(terms.rounds);
+    if (times) return job_seconds(terms, *times).high;
     return fail(in.facts.unknown.empty() ? ErrorCode::kInvalidArgument : in.facts.unknown_code,
                 "no worker is live that measured its speed, so that nothing can be planned "
                 "within a time: leave it out" +
@@ -217,10 +217,7 @@ Result<Shortage> shortage_of(const Inputs& in) {
     all.workers.resize(out.wanted, {slowest(in.facts.workers).value_or(0), 0});
     const Inputs whole{in.wishes, in.fixed, in.work, all};
     GYM_TRY(const registry::JobTerms terms, schedule(whole, out.wanted));
-    if (const auto times = times_of(terms, in.work, all)) {
-        const auto rounds = static_cast<double>(terms.rounds);
-        out.seconds = SecondsRange{times->round_s.low * rounds, times->round_s.high * rounds};
-    }
+    if (const auto times = times_of(terms, in.work, all)) out.seconds = job_seconds(terms, *times);
     return out;
 }
 
@@ -269,7 +266,7 @@ Result<Plan> plan_once(const Inputs& in, bool advise) {
     Plan plan;
     GYM_TRY(plan.terms, choose_terms(in));
     GYM_CHECK(check_sizes(plan.terms, in.work, in.facts));
-    if (!in.work.outer_momentum) plan.outer = outer_step(plan.terms.rounds);
+    if (!in.work.outer_momentum) plan.outer = outer_step_of(plan.terms);
     if (is_short(in)) {
         GYM_TRY(plan.shortage, shortage_of(in));
     }
@@ -293,6 +290,8 @@ Result<Plan> plan_once(const Inputs& in, bool advise) {
     if (plan.shortage) plan.warnings.push_back(shortage_text(plan));
     for (std::string& text : worker_warnings(plan.terms, plan.estimate, in.facts))
         plan.warnings.push_back(std::move(text));
+    for (std::string& text : overlap_warnings(plan.terms, in.work))
+        plan.warnings.push_back(std::move(text));
     return plan;
 }
 
@@ -312,6 +311,11 @@ registry::Elasticity elasticity_of(std::uint32_t slots) {
     out.quorum_ppm = slots >= 20 ? 900'000 : slots >= 4 ? 750'000 : 500'000;
     out.adapt_steps = out.hold_drawn = out.accept_late = true;
     return out;
+}
+
+std::optional<OuterStep> outer_step_of(const registry::JobTerms& terms) {
+    if (terms.elastic.overlap != 0) return kOverlapOuter;
+    return outer_step(terms.rounds);
 }
 
 Status check_sizes(const registry::JobTerms& terms, const ModelWork& work, const Facts& facts) {

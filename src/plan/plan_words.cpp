@@ -162,10 +162,12 @@ std::vector<Reason> reasons_of(const Inputs& in, const Plan& plan, const BudgetC
         add("accept_late", "true", "so do units that come too late");
     }
     if (plan.outer) {
-        const std::string few_rounds =
-            fmt::format("fewer than {} rounds: a larger one overshoots", kOuterRounds);
-        out.push_back({kOuterRateTerm, fmt::format("{}", plan.outer->learning_rate), few_rounds});
-        out.push_back({kOuterMomentumTerm, fmt::format("{}", plan.outer->momentum), few_rounds});
+        const std::string rule =
+            terms.elastic.overlap != 0
+                ? "rounds overlap: with larger ones such jobs do not converge"
+                : fmt::format("fewer than {} rounds: a larger one overshoots", kOuterRounds);
+        out.push_back({kOuterRateTerm, fmt::format("{}", plan.outer->learning_rate), rule});
+        out.push_back({kOuterMomentumTerm, fmt::format("{}", plan.outer->momentum), rule});
     }
     if (in.work.compression_chosen)
         out.push_back({kCompressionTerm, std::string(program::name_of(program::DeltaCodec::kDense)),
@@ -195,7 +197,8 @@ std::vector<std::string> notes_of(const Inputs& in, const Plan& plan) {
                         "{}: --set model.optimizer.total_steps={} makes them agree",
                         count_text(in.work.schedule_steps), plural(in.work.schedule_steps, "step"),
                         count_text(steps), steps));
-    const auto few = outer_step(terms.rounds);
+    const auto few =
+        terms.elastic.overlap == 0 ? outer_step(terms.rounds) : std::optional<OuterStep>();
     if (few && in.work.outer_momentum.value_or(0) > few->momentum)
         out.push_back(fmt::format(
             "the model's outer momentum of {} is made for hundreds of rounds, the job has {}: its "
@@ -220,6 +223,24 @@ std::vector<std::string> worker_warnings(const registry::JobTerms& terms, const 
     for (std::string text : {few_workers(terms, estimate, facts), shared_workers(terms, facts),
                              small_workers(estimate, facts)})
         if (!text.empty()) out.push_back(std::move(text));
+    return out;
+}
+
+std::vector<std::string> overlap_warnings(const registry::JobTerms& terms, const ModelWork& work) {
+    if (terms.elastic.overlap == 0) return {};
+    std::vector<std::string> out{
+        "rounds overlap (`elastic: {overlap: 1}`): at equal tokens such jobs learn less. In the "
+        "network's own runs of 40 rounds the loss ended 20 % higher with it, at 2.10 instead of "
+        "1.75; without it 15 rounds got further. Units of twice the length save as much "
+        "communication, and ended 3.9 % higher: leave the overlap out unless lines are slow and "
+        "units cannot be longer"};
+    const double momentum = work.outer_momentum.value_or(0);
+    if (work.outer_momentum && !(work.outer_rate <= kOverlapReachMax * (1 - momentum)))
+        out.push_back(fmt::format(
+            "the model's outer step (learning_rate {}, momentum {}) is too large where rounds "
+            "overlap: the losses of such jobs rose or stayed high. --set "
+            "model.outer.learning_rate={} --set model.outer.momentum={} is what a plan takes",
+            work.outer_rate, momentum, kOverlapOuter.learning_rate, kOverlapOuter.momentum));
     return out;
 }
 

@@ -53,6 +53,19 @@ Status read_sampling(YamlMap& map, JobTerms& terms) {
     return keys.finish();
 }
 
+Status check_overlap(YamlMap& keys, const JobTerms& terms) {
+    if (terms.elastic.overlap == 0) return {};
+    if (terms.elastic.accept_late)
+        return keys.error_at("overlap",
+                             "must be 0 with accept_late: the aggregate that could take a late "
+                             "delta is made before the epoch that has its commitment");
+    if (terms.rounds < 2)
+        return keys.error_at("overlap",
+                             "must be 0 in a job of one round: there is no next one "
+                             "that its communication could overlap with");
+    return {};
+}
+
 Status read_elastic(YamlMap& map, JobTerms& terms) {
     if (!map.has("elastic")) return {};
     GYM_TRY(YamlMap keys, map.map("elastic"));
@@ -67,6 +80,8 @@ Status read_elastic(YamlMap& map, JobTerms& terms) {
     if (keys.has("accept_late")) {
         GYM_TRY(terms.elastic.accept_late, keys.boolean("accept_late"));
     }
+    GYM_CHECK(keys.read_integer("overlap", 0, 1, terms.elastic.overlap));
+    GYM_CHECK(check_overlap(keys, terms));
     return keys.finish();
 }
 

@@ -22,7 +22,8 @@ constexpr std::string_view kJobColumns =
     "j.evaluate_windows, j.delta_norm_max, j.delta_norm_factor, j.price_wei_per_pflop, j.unit_ms, "
     "j.report_ms, j.reveal_ms, j.defence_ms, j.challenge_ms, j.draws_max, "
     "j.sampling_floor_ppm, j.sampling_aggregate_ppm, j.quorum_ppm, j.grace_ms, "
-    "j.adapt_steps, j.hold_drawn, j.accept_late, j.seed, j.program_root, j.program_blob, "
+    "j.adapt_steps, j.hold_drawn, j.accept_late, j.overlap, j.seed, j.program_root, "
+    "j.program_blob, "
     "j.evaluate_program_root, "
     "j.evaluate_program_blob, j.logits_program_root, j.logits_program_blob, "
     "j.base_state_root, j.base_state_blob, j.momentum_root, j.momentum_blob, "
@@ -33,7 +34,8 @@ constexpr std::string_view kJobColumns =
     "j.status, j.status_reason, j.request, j.request_reason, j.submitted_at_ms, "
     "j.started_at_ms, j.ended_at_ms, "
     "(SELECT count(*) FROM registry.round r WHERE r.job_id = j.id "
-    "AND r.state IN ('aggregated', 'closed')) AS rounds_done, (SELECT string_agg(a, ''::bytea "
+    "AND r.round <= j.rounds AND r.state IN ('aggregated', 'closed')) AS rounds_done, (SELECT "
+    "string_agg(a, ''::bytea "
     "ORDER BY a) FROM unnest(j.allowed::bytea[]) a) AS allowed_joined, (SELECT d.owner FROM "
     "registry.dataset d WHERE d.root = j.dataset_root) AS data_owner FROM registry.job j ";
 
@@ -70,6 +72,7 @@ JobTerms to_terms(const db::Row& row) {
     terms.elastic.adapt_steps = row.get<bool>("adapt_steps");
     terms.elastic.hold_drawn = row.get<bool>("hold_drawn");
     terms.elastic.accept_late = row.get<bool>("accept_late");
+    terms.elastic.overlap = static_cast<std::uint32_t>(row.get<std::int32_t>("overlap"));
     return terms;
 }
 
@@ -182,10 +185,10 @@ Result<Job> submit_job(db::Transaction& tx, const NewJob& job, UnixMs now_ms) {
                 "defence_ms, challenge_ms, draws_max, sampling_floor_ppm, "
                 "sampling_aggregate_ppm, submitted_at_ms, init_root, init_blob, visibility, "
                 "allowed, quorum_ppm, grace_ms, adapt_steps, init_own, hold_drawn, "
-                "delta_norm_factor, accept_late) VALUES ($1, $2, "
+                "delta_norm_factor, accept_late, overlap) VALUES ($1, $2, "
                 "$3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, "
                 "$20, $21, $22, $23, $24, $25, $26, $27::registry.address[], $28, $29, $30, $31, "
-                "$32, $33, $34) "
+                "$32, $33, $34, $35) "
                 "ON CONFLICT (id) DO NOTHING",
                 {job.id,
                  job.owner,
@@ -220,7 +223,8 @@ Result<Job> submit_job(db::Transaction& tx, const NewJob& job, UnixMs now_ms) {
                  job.init_own,
                  terms.elastic.hold_drawn,
                  terms.delta_norm_factor,
-                 terms.elastic.accept_late}));
+                 terms.elastic.accept_late,
+                 terms.elastic.overlap}));
     GYM_TRY(Job stored, get_job(tx, job.id));
     if (inserted.affected() == 0 && !same_submission(stored, job))
         return fail(ErrorCode::kConflict,

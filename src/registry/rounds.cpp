@@ -69,6 +69,22 @@ Status expect_step(const db::Rows& rows, const Digest& job_id, std::uint64_t rou
                 name_of(job_id, round) + " cannot become " + std::string(step) + " now");
 }
 
+/// @param state after it, @param condition of the round before: SQL of this file.
+Result<db::Rows> store_outcome(db::Transaction& tx, const Digest& job_id, std::uint64_t round,
+                               const std::string& state, const std::string& condition,
+                               const AggregateOutcome& outcome, UnixMs now_ms) {
+    return tx.exec(
+        "UPDATE registry.round SET state = " + state +
+            ", next_base_root = $3, next_base_blob = $4, next_momentum_root = $5, "
+            "next_momentum_blob = $6, aggregate_program_root = $7, "
+            "aggregate_program_blob = $8, validation_loss = $9, aggregated_at_ms = $10, "
+            "next_update_blob = $11 WHERE job_id = $1 AND round = $2 AND " +
+            condition,
+        {job_id, round, outcome.next_base.root, outcome.next_base.blob, outcome.next_momentum.root,
+         outcome.next_momentum.blob, outcome.aggregate_program_root, outcome.aggregate_program_blob,
+         outcome.validation_loss, now_ms, outcome.next_update_blob});
+}
+
 }  // namespace
 
 std::string_view to_string(RoundState state) noexcept {
@@ -243,16 +259,28 @@ Status set_beacon(db::Transaction& tx, const Digest& job_id, std::uint64_t round
 
 Status set_aggregated(db::Transaction& tx, const Digest& job_id, std::uint64_t round,
                       const AggregateOutcome& outcome, UnixMs now_ms) {
+    GYM_TRY(const db::Rows rows, store_outcome(tx, job_id, round, "'aggregated'",
+                                               "state = 'verifying'", outcome, now_ms));
+    return expect_step(rows, job_id, round, "aggregated");
+}
+
+Status set_next_base(db::Transaction& tx, const Digest& job_id, std::uint64_t round,
+                     const AggregateOutcome& outcome, UnixMs now_ms) {
+    GYM_TRY(
+        const db::Rows rows,
+        store_outcome(tx, job_id, round, "state",
+                      "state IN ('open', 'sealed', 'posted', 'verifying') AND next_base_root IS "
+                      "NULL",
+                      outcome, now_ms));
+    if (rows.affected() == 1) return {};
+    return fail(ErrorCode::kConflict, name_of(job_id, round) + " takes no next base state now");
+}
+
+Status mark_aggregated(db::Transaction& tx, const Digest& job_id, std::uint64_t round) {
     GYM_TRY(const db::Rows rows,
-            tx.exec("UPDATE registry.round SET state = 'aggregated', next_base_root = $3, "
-                    "next_base_blob = $4, next_momentum_root = $5, next_momentum_blob = $6, "
-                    "aggregate_program_root = $7, aggregate_program_blob = $8, validation_loss = "
-                    "$9, aggregated_at_ms = $10, next_update_blob = $11 "
-                    "WHERE job_id = $1 AND round = $2 AND state = 'verifying'",
-                    {job_id, round, outcome.next_base.root, outcome.next_base.blob,
-                     outcome.next_momentum.root, outcome.next_momentum.blob,
-                     outcome.aggregate_program_root, outcome.aggregate_program_blob,
-                     outcome.validation_loss, now_ms, outcome.next_update_blob}));
+            tx.exec("UPDATE registry.round SET state = 'aggregated' WHERE job_id = $1 AND round = "
+                    "$2 AND state = 'verifying' AND next_base_root IS NOT NULL",
+                    {job_id, round}));
     return expect_step(rows, job_id, round, "aggregated");
 }
 

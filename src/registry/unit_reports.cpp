@@ -86,15 +86,16 @@ Result<std::vector<SignedUnit>> signed_commitments(db::Transaction& tx, const Ad
 
 Result<std::vector<SignedUnit>> units_to_challenge(db::Transaction& tx, const Digest& job_id,
                                                    const Address& contract) {
-    GYM_TRY(const db::Rows rows,
-            tx.exec("SELECT u.id, u.worker, c.commitment FROM registry.unit u "
-                    "JOIN registry.unit_commitment c ON c.unit_id = u.id "
-                    "JOIN registry.round r ON r.job_id = u.job_id AND r.round = u.round + "
-                    "u.late::integer WHERE u.job_id = $1 AND u.state IN ('unsampled', 'verified') "
-                    "AND r.next_base_root IS NOT NULL AND u.worker IN (SELECT d.asserter FROM "
-                    "registry.disputed_unit d WHERE d.contract = $2 AND d.open_games > 0 "
-                    "AND NOT d.is_faulty) ORDER BY u.round, u.id",
-                    {job_id, contract}));
+    GYM_TRY(
+        const db::Rows rows,
+        tx.exec("SELECT u.id, u.worker, c.commitment FROM registry.unit u "
+                "JOIN registry.unit_commitment c ON c.unit_id = u.id "
+                "JOIN registry.round r ON r.job_id = u.job_id AND r.round = u.round + "
+                "u.late::integer WHERE u.job_id = $1 AND u.state IN ('unsampled', 'verified') "
+                "AND r.state IN ('aggregated', 'closed') AND u.worker IN (SELECT d.asserter FROM "
+                "registry.disputed_unit d WHERE d.contract = $2 AND d.open_games > 0 "
+                "AND NOT d.is_faulty) ORDER BY u.round, u.id",
+                {job_id, contract}));
     return to_signed_units(rows);
 }
 

@@ -159,13 +159,14 @@ Result<std::vector<Unit>> busy_units(db::Transaction& tx) {
 }
 
 Result<std::map<Address, Unit>> next_train_units(db::Transaction& tx,
-                                                 std::span<const Address> workers, UnixMs now_ms) {
+                                                 std::span<const Address> workers, UnixMs now_ms,
+                                                 std::span<const Digest> computed) {
     GYM_TRY(const db::Rows rows,
             tx.exec("SELECT DISTINCT ON (node) * FROM (SELECT u.worker AS node, u.*, NULL::bytea "
                     "AS report_digest FROM registry.unit u WHERE u.state = 'assigned' AND u.kind = "
-                    "'train' AND u.worker = ANY($1::bytea[]) AND u.deadline_ms >= $2) x "
-                    "ORDER BY node, round DESC, slot, attempt",
-                    {db::Param::array(workers), now_ms}));
+                    "'train' AND u.worker = ANY($1::bytea[]) AND u.deadline_ms >= $2 AND u.id <> "
+                    "ALL($3::bytea[])) x ORDER BY node, assigned_at_ms, round, slot, attempt",
+                    {db::Param::array(workers), now_ms, db::Param::array(computed)}));
     return by_node(rows);
 }
 
@@ -214,11 +215,13 @@ Result<UnitCounts> count_units(db::Transaction& tx, const Address& worker) {
 Result<std::map<Address, double>> paces_of(db::Transaction& tx, std::span<const Address> workers) {
     GYM_TRY(const db::Rows rows,
             tx.exec("SELECT w.address, percentile_disc(0.5) WITHIN GROUP (ORDER BY p.pace) FROM "
-                    "unnest($1::bytea[]) AS w(address) CROSS JOIN LATERAL (SELECT u.flops * 1000.0 "
-                    "/ greatest(u.committed_at_ms - u.assigned_at_ms, 1) AS pace FROM "
-                    "registry.unit u WHERE u.worker = w.address AND u.kind = 'train' AND "
-                    "u.committed_at_ms IS NOT NULL ORDER BY u.round DESC, u.assigned_at_ms DESC "
-                    "LIMIT 3) p GROUP BY w.address",
+                    "unnest($1::bytea[]) AS w(address) CROSS JOIN LATERAL (SELECT v.flops * 1000.0 "
+                    "/ greatest(v.committed_at_ms - greatest(v.assigned_at_ms, lead("
+                    "v.committed_at_ms) OVER (ORDER BY v.committed_at_ms DESC)), 1) AS pace FROM "
+                    "(SELECT u.* FROM registry.unit u WHERE u.worker = w.address AND u.kind = "
+                    "'train' AND u.committed_at_ms IS NOT NULL ORDER BY u.round DESC, "
+                    "u.assigned_at_ms DESC LIMIT 4) v ORDER BY v.committed_at_ms DESC LIMIT 3) p "
+                    "GROUP BY w.address",
                     {db::Param::array(workers)}));
     std::map<Address, double> out;
     for (const db::Row row : rows)

@@ -116,7 +116,8 @@ class GrpcCoordinator final : public Coordinator {
     Result<bool> register_node(const records::NodeProfile& profile) override;
     Result<records::HeartbeatAnswer> heartbeat(const records::Heartbeat& beat) override;
     Status leave() override;
-    Result<std::optional<records::Task>> next_task(milliseconds wait_max) override;
+    Result<std::optional<records::Task>> next_task(milliseconds wait_max,
+                                                   std::span<const Digest> computed) override;
     Status get_blob(const Digest& root, std::uint64_t offset, const ChunkSink& sink) override;
     Status put_blob(const Digest& root, ByteView content) override;
     Result<std::vector<std::string>> mirrors() override;
@@ -252,9 +253,12 @@ Status GrpcCoordinator::leave() {
     return call("Leave", &Stub::Leave, v1::LeaveRequest(), response);
 }
 
-Result<std::optional<records::Task>> GrpcCoordinator::next_task(milliseconds wait_max) {
+Result<std::optional<records::Task>> GrpcCoordinator::next_task(milliseconds wait_max,
+                                                                std::span<const Digest> computed) {
     v1::NextTaskRequest request;
     request.set_wait_ms(static_cast<std::uint32_t>(wait_max.count()));
+    for (const Digest& unit : computed)
+        request.add_computed(wire::text_of(unit));
     v1::NextTaskResponse response;
     GYM_CHECK(call("NextTask", &Stub::NextTask, request, response, wait_max.count()));
     return wire::read(response);

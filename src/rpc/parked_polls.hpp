@@ -23,6 +23,7 @@ struct Poll {
     v1::NextTaskResponse* response;
     Address caller;
     std::chrono::steady_clock::time_point deadline;
+    std::vector<Digest> computed;  ///< units of the caller that it is done with
 };
 using PollPtr = std::shared_ptr<Poll>;
 

@@ -277,13 +277,15 @@ grpc::ServerUnaryReactor* NodeServiceImpl::NextTask(Context* context,
     const auto wait = [=, this]() -> Status {
         if (context->IsCancelled()) return gone();
         GYM_TRY(const Address caller, core_.authenticate(*context, "NextTask", *request));
+        GYM_TRY(std::vector<Digest> computed, wire::read_computed(*request));
         GYM_CHECK(core_.polls().enter(caller));
         core_.leave_call();  // it counts among the polls from here on
         const std::int64_t wait_ms =
             std::min<std::int64_t>(request->wait_ms(), core_.config().poll_wait_ms_max);
         core_.ask(std::make_shared<Poll>(
             Poll{context, reactor, response, caller,
-                 std::chrono::steady_clock::now() + std::chrono::milliseconds(wait_ms)}));
+                 std::chrono::steady_clock::now() + std::chrono::milliseconds(wait_ms),
+                 std::move(computed)}));
         return {};
     };
     const bool queued = core_.submit_short([this, reactor, wait] {

@@ -4,7 +4,9 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <exception>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -132,12 +134,15 @@ void ServerCore::ask_all(std::vector<PollPtr> batch) {
     }
     const std::uint64_t wakes = polls_.wakes();
     std::vector<Address> callers;
+    std::vector<Digest> computed;
     callers.reserve(batch.size());
-    for (const PollPtr& poll : batch)
+    for (const PollPtr& poll : batch) {
         callers.push_back(poll->caller);
+        std::ranges::copy(poll->computed, std::back_inserter(computed));
+    }
     std::vector<Result<std::optional<records::Task>>> tasks;
     const Status status = guarded([&]() -> Status {
-        tasks = handler_.next_tasks(callers);
+        tasks = handler_.next_tasks(callers, computed);
         return check_count(tasks.size(), callers.size());
     });
     for (std::size_t i = 0; i < batch.size(); ++i)

@@ -1,5 +1,7 @@
 #include "wire.hpp"
 
+#include "gym/rpc/coordinator.hpp"
+
 namespace gym::rpc::wire {
 namespace {
 
@@ -38,6 +40,7 @@ void write(const records::TrainTask& task, v1::TrainTask& out) {
     write(task.inputs, *out.mutable_inputs());
     out.set_deadline_unix_ms(task.deadline_ms);
     out.set_late_until_unix_ms(task.late_until_ms);
+    out.set_overlap(task.overlap);
 }
 
 Result<records::TrainTask> read(const v1::TrainTask& in) {
@@ -47,6 +50,7 @@ Result<records::TrainTask> read(const v1::TrainTask& in) {
     GYM_TRY(out.inputs, read(in.inputs()));
     out.deadline_ms = in.deadline_unix_ms();
     out.late_until_ms = in.late_until_unix_ms();
+    out.overlap = in.overlap();
     return out;
 }
 
@@ -69,6 +73,7 @@ void write(const records::VerifyTask& task, v1::VerifyTask& out) {
     }
     out.set_late(task.late);
     out.set_hold_drawn(task.hold_drawn);
+    out.set_overlap(task.overlap);
     if (task.earlier) {
         v1::EarlierRound& earlier = *out.mutable_earlier();
         earlier.set_round_record(text_of(protocol::encode(task.earlier->record)));
@@ -99,6 +104,7 @@ Result<records::VerifyTask> read(const v1::VerifyTask& in) {
     }
     out.late = in.late();
     out.hold_drawn = in.hold_drawn();
+    out.overlap = in.overlap();
     if (in.has_earlier()) {
         records::EarlierRound& earlier = out.earlier.emplace();
         GYM_TRY(earlier.record,
@@ -284,6 +290,17 @@ Result<records::HeartbeatAnswer> read(const v1::HeartbeatResponse& in) {
         GYM_TRY(challenge.nonce, read<Digest>("challenge.nonce", in.challenge().nonce()));
         challenge.issued_ms = in.challenge().issued_unix_ms();
         challenge.deadline_ms = in.challenge().deadline_unix_ms();
+    }
+    return out;
+}
+
+Result<std::vector<Digest>> read_computed(const v1::NextTaskRequest& in) {
+    if (static_cast<std::size_t>(in.computed_size()) > kComputedMax)
+        return fail(ErrorCode::kMalformed, "computed: too many");
+    std::vector<Digest> out;
+    for (const std::string& unit : in.computed()) {
+        GYM_TRY(const Digest id, wire::read<Digest>("computed", unit));
+        out.push_back(id);
     }
     return out;
 }

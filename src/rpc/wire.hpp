@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gym/records/network.hpp"
 #include "gym/records/node.hpp"
@@ -52,6 +53,8 @@ void write(const records::Heartbeat& beat, v1::HeartbeatRequest& out);
 [[nodiscard]] Result<records::Heartbeat> read(const v1::HeartbeatRequest& in);
 void write(const records::HeartbeatAnswer& answer, v1::HeartbeatResponse& out);
 [[nodiscard]] Result<records::HeartbeatAnswer> read(const v1::HeartbeatResponse& in);
+/// At most kComputedMax. @errors kMalformed.
+[[nodiscard]] Result<std::vector<Digest>> read_computed(const v1::NextTaskRequest& in);
 void write(const std::optional<records::Task>& task, v1::NextTaskResponse& out);
 [[nodiscard]] Result<std::optional<records::Task>> read(const v1::NextTaskResponse& in);
 void write(const records::CommitmentSubmission& submission, v1::SubmitCommitmentRequest& out);

@@ -36,12 +36,15 @@ bool lacks(const Digest& record, std::span<const RoundCommitments* const> epochs
 
 /// Audits the choice of deltas. A wrong choice does not prevent computing their aggregate.
 Status VerifierImpl::audit_deltas(const records::VerifyTask& task,
-                                  const node::ChainView::Epoch& epoch) {
+                                  const node::ChainView::Epoch& epoch, std::uint32_t delay_blocks) {
     AuditedRounds rounds;
     GYM_TRY(rounds.own, round_commitments(coordinator_, task.record, epoch));
     if (task.earlier) {
         GYM_TRY(const auto before, epoch_on_chain(*options_.chain, task.earlier->record));
         GYM_TRY(rounds.earlier, round_commitments(coordinator_, task.earlier->record, before));
+        if (task.overlap) {
+            GYM_TRY(rounds.earlier_beacon, beacon_of(*options_.chain, before, delay_blocks));
+        }
     }
     GYM_TRY(const auto program, loader_.load_program(task.record, task.inputs.program_blob));
     const auto norm_of = [&](const protocol::IncludedDelta& asked) -> Result<double> {

@@ -53,17 +53,10 @@ Result<EpochOnChain> epoch_of_round(ChainView& chain, const protocol::RoundRecor
 
 Status check_beacon(ChainView& chain, EpochOnChain& epoch, const Digest& served,
                     std::uint32_t delay_blocks) {
-    if (delay_blocks == 0)
-        return fail(ErrorCode::kInvalidArgument,
-                    "the coordinator does not say which block draws the sample: set "
-                    "beacon_delay_blocks");
-    const std::uint64_t block = epoch.root.block + delay_blocks;
-    GYM_TRY(const auto beacon, chain.randomness(block));
-    if (!beacon) return not_yet("block " + std::to_string(block) + ", which draws the sample,");
-    if (*beacon != served)
-        return differs("beacon from block " + std::to_string(block), served, *beacon);
-    epoch.beacon = *beacon;
-    return {};
+    GYM_TRY(epoch.beacon, beacon_of(chain, epoch.root, delay_blocks));
+    if (epoch.beacon == served) return {};
+    return differs("beacon from block " + std::to_string(epoch.root.block + delay_blocks), served,
+                   epoch.beacon);
 }
 
 Status check_inclusion(rpc::Coordinator& coordinator, const EpochOnChain& epoch,
@@ -114,6 +107,18 @@ Result<std::uint32_t> sampling_rate(const protocol::RoundRecord& record,
 }
 
 }  // namespace
+
+Result<Digest> beacon_of(ChainView& chain, const ChainView::Epoch& epoch,
+                         std::uint32_t delay_blocks) {
+    if (delay_blocks == 0)
+        return fail(ErrorCode::kInvalidArgument,
+                    "the coordinator does not say which block draws the sample: set "
+                    "beacon_delay_blocks");
+    const std::uint64_t block = epoch.block + delay_blocks;
+    GYM_TRY(const auto beacon, chain.randomness(block));
+    if (!beacon) return not_yet("block " + std::to_string(block) + ", which draws the sample,");
+    return *beacon;
+}
 
 Result<EpochOnChain> check_on_chain(ChainView& chain, rpc::Coordinator& coordinator,
                                     const records::VerifyTask& task,
@@ -186,16 +191,30 @@ bool is_committed(const Units& units, const protocol::IncludedDelta& delta) {
            unit->second.commitment->commitment.delta_root == delta.delta_root;
 }
 
+/// The round whose accepted units an aggregate has to have: its own or, where rounds overlap, the
+/// one before.
+struct ExpectedRound {
+    const protocol::RoundRecord& record;
+    const RoundCommitments& commitments;
+    const Digest& beacon;
+};
+ExpectedRound expected(const records::VerifyTask& aggregate, const AuditedRounds& rounds) {
+    if (aggregate.overlap && aggregate.earlier)
+        return {aggregate.earlier->record, rounds.earlier, rounds.earlier_beacon};
+    return {aggregate.record, rounds.own, aggregate.beacon};
+}
+
 /// Whether the aggregate does not have to wait for the unit.
-bool may_be_held(const records::VerifyTask& aggregate, std::uint32_t slot, const Digest& unit) {
-    const protocol::SlotAssignment* const terms = aggregate.record.find_slot(slot);
+bool may_be_held(const records::VerifyTask& aggregate, const ExpectedRound& round,
+                 std::uint32_t slot, const Digest& unit) {
+    const protocol::SlotAssignment* const terms = round.record.find_slot(slot);
     return aggregate.hold_drawn && terms != nullptr &&
-           protocol::is_sampled(aggregate.beacon, unit, terms->sampling_rate_ppm);
+           protocol::is_sampled(round.beacon, unit, terms->sampling_rate_ppm);
 }
 
 bool is_included(const records::VerifyTask& aggregate, std::uint32_t slot) {
     return std::ranges::any_of(aggregate.deltas, [&](const protocol::IncludedDelta& delta) {
-        return delta.slot == slot && !delta.held;
+        return delta.slot == slot && delta.held == aggregate.overlap;
     });
 }
 
@@ -212,21 +231,22 @@ struct LeftOut {
     std::map<std::uint32_t, Error> unknown;  ///< by slot: why there is no norm
 };
 
-Result<LeftOut> left_out(const records::VerifyTask& aggregate, const RoundCommitments& round,
+Result<LeftOut> left_out(const records::VerifyTask& aggregate, const ExpectedRound& round,
                          const DeltaNorm& norm_of) {
     LeftOut out;
     Status unanswered;
-    for (const auto& [slot, unit] : round.units) {
-        if (is_included(aggregate, slot) || may_be_held(aggregate, slot, unit.id)) continue;
+    for (const auto& [slot, unit] : round.commitments.units) {
+        if (is_included(aggregate, slot) || may_be_held(aggregate, round, slot, unit.id)) continue;
         if (!unit.commitment || !protocol::is_accepted(unit.state) || !unit.reason.empty())
             continue;
         const Digest& root = unit.commitment->commitment.delta_root;
-        const auto norm = norm_of({slot, unit.id, root});
+        const protocol::IncludedDelta delta{slot, unit.id, root, aggregate.overlap};
+        const auto norm = norm_of(delta);
         if (!norm.ok() && node::is_transient(norm.error().code)) unanswered = norm.error();
         // The coordinator that accepted it must still have it: a unit whose delta is lost is void.
         if (!norm.ok()) out.unknown.emplace(slot, norm.error());
         out.deltas.push_back({slot, unit.id, root, unit.state, norm.ok() ? *norm : 0, false,
-                              steps_of(aggregate, {slot, unit.id, root})});
+                              steps_of(aggregate, delta)});
     }
     GYM_CHECK(unanswered);
     return out;
@@ -246,7 +266,7 @@ Result<std::optional<double>> bound_of_included(const records::VerifyTask& aggre
         if (!norm.ok() && node::is_transient(norm.error().code)) return norm.error();
         // One that cannot be had or read ends the verification of the aggregate itself.
         norms.push_back(norm.ok() ? *norm / steps_of(aggregate, delta) : 0);
-        if (norm.ok() && !delta.held) timely.push_back(norms.back());
+        if (norm.ok() && delta.held == aggregate.overlap) timely.push_back(norms.back());
     }
     protocol::InclusionPolicy policy;
     policy.delta_norm_factor = aggregate.delta_norm_factor;
@@ -277,7 +297,11 @@ Result<std::vector<std::string>> audit_inclusion(const records::VerifyTask& aggr
             contradictions.push_back("the aggregate has delta " + delta.delta_root.hex() + " of " +
                                      name(delta.slot, delta.held) +
                                      ", which no commitment under the epoch's root has");
-    GYM_TRY(LeftOut missing, left_out(aggregate, rounds.own, norm_of));
+    for (const protocol::IncludedDelta& delta : aggregate.deltas)
+        if (aggregate.overlap && !delta.held)
+            contradictions.push_back("the aggregate has the delta of " + name(delta.slot, false) +
+                                     ", and its job's rounds overlap: it is the next one's");
+    GYM_TRY(LeftOut missing, left_out(aggregate, expected(aggregate, rounds), norm_of));
     GYM_TRY(const std::optional<double> bound,
             bound_of_included(aggregate, norm_of, name, contradictions));
     std::erase_if(missing.deltas, [&](const protocol::DeltaCandidate& delta) {
@@ -286,7 +310,7 @@ Result<std::vector<std::string>> audit_inclusion(const records::VerifyTask& aggr
     const auto rule = protocol::include_deltas(missing.deltas, {aggregate.delta_norm_max});
     for (const protocol::IncludedDelta& delta : rule.included) {
         const auto unknown = missing.unknown.find(delta.slot);
-        contradictions.push_back(name(delta.slot, false) +
+        contradictions.push_back(name(delta.slot, aggregate.overlap) +
                                  " is accepted, and the aggregate is without " + "its delta " +
                                  delta.delta_root.hex() +
                                  (unknown == missing.unknown.end()

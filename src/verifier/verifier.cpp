@@ -73,7 +73,8 @@ Status VerifierImpl::check_chain(const records::VerifyTask& task,
     GYM_TRY(const EpochOnChain epoch,
             check_on_chain(*options_.chain, coordinator_, task, delay_blocks));
     if (is_aggregate(task)) {
-        if (audited_aggregate_ != task.unit) GYM_CHECK(audit_deltas(task, epoch.root));
+        if (audited_aggregate_ != task.unit)
+            GYM_CHECK(audit_deltas(task, epoch.root, delay_blocks));
         audited_aggregate_ = task.unit;
         GYM_CHECK(watch_round(task));
     }

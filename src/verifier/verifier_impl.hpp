@@ -70,7 +70,8 @@ class VerifierImpl final : public Verifier {
     std::optional<PendingReport> take_late(const records::VerifyTask& task);
     Status drop(const records::VerifyTask& task, const PendingReport& pending, const Error& why);
     Status report(const records::VerifyTask& task, const PendingReport& pending);
-    Status audit_deltas(const records::VerifyTask& task, const node::ChainView::Epoch& epoch);
+    Status audit_deltas(const records::VerifyTask& task, const node::ChainView::Epoch& epoch,
+                        std::uint32_t delay_blocks);
     Status watch_round(const records::VerifyTask& task);
     void look_at_next_records();
     Status look_at_next_record(const WatchedRound& round);

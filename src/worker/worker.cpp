@@ -5,14 +5,15 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
+#include <vector>
 
+#include "delta_in_flight.hpp"
 #include "gym/commit/merkle.hpp"
-#include "gym/common/stop.hpp"
 #include "gym/execution/run.hpp"
 #include "gym/node/backoff.hpp"
 #include "gym/node/idle_blobs.hpp"
@@ -22,25 +23,16 @@
 #include "gym/rpc/delta_upload.hpp"
 #include "gym/worker/signature_log.hpp"
 #include "gym/worker/unit_checkpoint.hpp"
+#include "worker_timer.hpp"
 
 namespace gym::worker {
 namespace {
 
 constexpr std::chrono::seconds kAskWhyIdleEvery{30};
-constexpr std::chrono::seconds kSendWantedEvery{10};
 /// How often a worker that is late asks whether its commitment is still taken.
 constexpr std::chrono::seconds kAskWhetherLateEvery{10};
 /// By so much another machine's clock may be behind.
 constexpr std::int64_t kClockSlackMs = 10'000;
-
-bool has_claims_to_defend(const WorkerOptions& options) {
-    return options.claims != nullptr && options.claims->has_any(player::Role::kDefend);
-}
-
-node::Timer& timer_of(const WorkerOptions& options) {
-    static node::SteadyTimer system;
-    return options.timer == nullptr ? system : *options.timer;
-}
 
 class WorkerImpl final : public Worker {
   public:
@@ -97,7 +89,10 @@ class WorkerImpl final : public Worker {
                                             const protocol::UnitCommitment& commitment);
     Result<JournalEntry> commit(const records::TrainTask& task, const execution::TrainRun& run);
     Status deliver(const JournalEntry& entry, const std::stop_token& stop);
-    Status deliver(JournalEntry entry, const blob::VerifiedBlob& delta);
+    Status deliver(const JournalEntry& entry, const blob::VerifiedBlob& delta);
+    Status hand_in(JournalEntry entry, const blob::VerifiedBlob& delta, Status sent);
+    Status send_beside(const JournalEntry& entry, const blob::VerifiedBlob& delta);
+    Status end_sending(bool waits);
     Result<blob::VerifiedBlob> delta_of(const JournalEntry& entry, const std::stop_token& stop);
     Status track_one(JournalEntry entry, const std::stop_token& stop);
     Status keep_receipt(JournalEntry& entry, const records::InclusionReceipt& receipt);
@@ -126,6 +121,7 @@ class WorkerImpl final : public Worker {
     CheckpointStore checkpoints_;
     node::InputLoader loader_;
     rpc::DeltaUpload upload_;
+    std::unique_ptr<DeltaInFlight> in_flight_;  ///< of a unit that is signed and not committed
     std::optional<std::chrono::steady_clock::time_point> asked_why_idle_;
     std::optional<std::chrono::steady_clock::time_point> tidied_;
     std::string stake_because_;  ///< as it was said last
@@ -154,8 +150,12 @@ Result<bool> WorkerImpl::run_once(const std::stop_token& stop) {
     const auto wait = journal_.entries().empty()
                           ? options_.poll_wait
                           : std::min(options_.poll_wait, options_.track_every);
-    GYM_TRY(const std::optional<records::Task> task, coordinator_.next_task(wait));
+    GYM_CHECK(end_sending(false));
+    std::vector<Digest> computed;
+    if (in_flight_) computed.push_back(in_flight_->entry().unit_id());
+    GYM_TRY(const std::optional<records::Task> task, coordinator_.next_task(wait, computed));
     if (!task) {
+        GYM_CHECK(end_sending(true));
         explain_idle();
         return false;
     }
@@ -185,7 +185,9 @@ void WorkerImpl::explain_idle() {
 
 Status WorkerImpl::carry_out(const records::TrainTask& task, const std::stop_token& stop) {
     GYM_CHECK(check_task(task));
-    if (const JournalEntry* known = journal_.find(protocol::unit_id(task.unit)))
+    const Digest unit = protocol::unit_id(task.unit);
+    if (in_flight_ && in_flight_->entry().unit_id() == unit) return end_sending(true);
+    if (const JournalEntry* known = journal_.find(unit))
         return deliver(*known, stop);  // signed before: that commitment or none
     GYM_CHECK(check_not_signed(task));
     if (task.deadline_ms != 0 && clock_.now_ms() >= std::max(task.deadline_ms, task.late_until_ms))
@@ -199,7 +201,7 @@ Status WorkerImpl::carry_out(const records::TrainTask& task, const std::stop_tok
     GYM_TRY(const execution::TrainRun run, execute(task.record, task.inputs, task.unit,
                                                    From::kCheckpoint, stop, when_pointless(task)));
     GYM_TRY(const JournalEntry entry, commit(task, run));
-    return deliver(entry, run.result.delta);
+    return task.overlap ? send_beside(entry, run.result.delta) : deliver(entry, run.result.delta);
 }
 
 Status WorkerImpl::check_task(const records::TrainTask& task) const {
@@ -240,6 +242,8 @@ Result<execution::TrainRun> WorkerImpl::execute(const protocol::RoundRecord& rec
     run.progress = [&](const engine::UnitProgress& progress) {
         set_activity({unit, progress.step, progress.steps, "run"});
         if (options_.on_progress) options_.on_progress(progress);
+        if (const Status sent = end_sending(false); !sent.ok())
+            spdlog::warn("the unit before is not delivered: {}", sent.error().message);
         if (gives_up && progress.step < progress.steps && gives_up()) end.request_stop();
     };
     std::optional<engine::UnitPosition> position;
@@ -357,10 +361,35 @@ Status WorkerImpl::deliver(const JournalEntry& entry, const std::stop_token& sto
     return deliver(entry, delta);
 }
 
-Status WorkerImpl::deliver(JournalEntry entry, const blob::VerifiedBlob& delta) {
+Status WorkerImpl::deliver(const JournalEntry& entry, const blob::VerifiedBlob& delta) {
     const std::uint32_t steps = entry.commitment.commitment.steps;
     set_activity({entry.unit, steps, steps, "upload"});
-    Status sent = upload_.send(delta, cache_.sources());
+    const Status delivered = hand_in(entry, delta, upload_.send(delta, cache_.sources()));
+    set_activity({});
+    return delivered;
+}
+
+/// A thread sends the delta, and the worker computes on. What fails meanwhile is tried again when
+/// the coordinator gives the unit again.
+Status WorkerImpl::send_beside(const JournalEntry& entry, const blob::VerifiedBlob& delta) {
+    GYM_CHECK(end_sending(true));
+    const auto send = [this, known = cache_.sources()](const blob::VerifiedBlob& sent) {
+        return upload_.send(sent, known);
+    };
+    in_flight_ = std::make_unique<DeltaInFlight>(entry, delta, send);
+    return {};
+}
+
+/// Commits to the unit whose delta was on its way. @param waits for the delta; otherwise nothing
+/// happens before it is there.
+Status WorkerImpl::end_sending(bool waits) {
+    if (!in_flight_ || (!waits && !in_flight_->is_done())) return {};
+    const auto ended = std::exchange(in_flight_, nullptr);
+    return hand_in(ended->entry(), ended->delta(), ended->wait());
+}
+
+/// The commitment, once the delta is where it is needed. @param sent what sending it came to.
+Status WorkerImpl::hand_in(JournalEntry entry, const blob::VerifiedBlob& delta, Status sent) {
     // Refused where the coordinator has the commitment already, and only its answer was lost.
     if (sent.ok() || sent.error().code == ErrorCode::kPermissionDenied) {
         auto accepted = coordinator_.submit_commitment({entry.commitment, entry.records});
@@ -378,7 +407,6 @@ Status WorkerImpl::deliver(JournalEntry entry, const blob::VerifiedBlob& delta) 
             sent = accepted.error();
         }
     }
-    set_activity({});
     if (sent.ok()) {
         if (*entry.leaf != protocol::commitment_leaf(entry.commitment))
             return fail(ErrorCode::kMismatch, "the coordinator's receipt is of another commitment");
@@ -524,19 +552,6 @@ bool WorkerImpl::needs(const Digest& blob) const {
     });
 }
 
-/// Beside the units, until `ended`.
-void send_wanted(Worker& worker, const std::stop_token& ended) {
-    std::string said;
-    while (!wait_for_stop(ended, kSendWantedEvery)) {
-        const Status sent = worker.send_wanted();
-        const std::string failure =
-            sent.ok() || node::is_transient(sent.error().code) ? "" : sent.error().message;
-        if (!failure.empty() && failure != said)
-            spdlog::warn("a delta that the coordinator asks for is not sent: {}", failure);
-        said = failure;
-    }
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Worker>> Worker::open(rpc::Coordinator& coordinator,
@@ -552,38 +567,6 @@ Result<std::unique_ptr<Worker>> Worker::open(rpc::Coordinator& coordinator,
             rpc::BlobCache::open(options.data_dir / "blobs", coordinator, at_rest));
     return std::unique_ptr<Worker>(std::make_unique<WorkerImpl>(
         coordinator, key, clock, std::move(options), std::move(cache), std::move(files)));
-}
-
-Status run_worker(Worker& worker, const WorkerOptions& options, const std::stop_token& stop) {
-    node::Timer& timer = timer_of(options);
-    const std::jthread wanted([&](const std::stop_token& ended) { send_wanted(worker, ended); });
-    node::Backoff backoff(timer);
-    auto next_track = timer.now();
-    for (bool resumed = false; !stop.stop_requested();) {
-        Status done;
-        if (!resumed) {
-            done = worker.resume(stop);
-            resumed = done.ok() || !node::is_transient(done.error().code);
-        }
-        if (done.ok() && timer.now() >= next_track) {
-            done = worker.track(stop);
-            next_track = timer.now() + options.track_every;
-        }
-        if (done.ok() && options.check_signing) {
-            done = options.check_signing();
-            if (!done.ok() && !has_claims_to_defend(options)) return done;
-            if (!done.ok()) done = done.error().in("DISPUTES: no new unit is requested");
-        }
-        if (done.ok()) {
-            const auto ran = worker.run_once(stop);
-            if (!ran.ok()) done = ran.error();
-        }
-        if (done.ok())
-            backoff.succeeded();
-        else if (done.error().code != ErrorCode::kCancelled)
-            backoff.failed(done.error(), stop);
-    }
-    return {};
 }
 
 }  // namespace gym::worker

@@ -61,6 +61,12 @@ bench::NetworkSetting setting_of(const bench::Options& options) {
     s.clip = options.own.at("--clip") == "1";
     s.held = number(options, "--held");
     s.churn = number(options, "--churn");
+    s.reach = number(options, "--reach");
+    s.overlap = options.own.at("--overlap") == "1";
+    s.own_delta = number(options, "--own-delta");
+    s.look_ahead = number(options, "--look-ahead");
+    if (!s.overlap && (s.own_delta != 0 || s.look_ahead != 0))
+        bench::give_up("--own-delta and --look-ahead need --overlap 1");
     s.poisoned = whole(options, "--poisoned");
     s.poison = options.own.at("--poison");
     if (s.poison != "shuffled" && s.poison != "rot13" && s.poison != "reversed")
@@ -184,6 +190,10 @@ int main(int argc, char** argv) {
                                                          {"--clip", "1"},
                                                          {"--held", "0"},
                                                          {"--churn", "0"},
+                                                         {"--reach", "0"},
+                                                         {"--overlap", "0"},
+                                                         {"--own-delta", "0"},
+                                                         {"--look-ahead", "0"},
                                                          {"--poisoned", "0"},
                                                          {"--poison", "shuffled"},
                                                          {"--reversed-by", "4"},

@@ -87,6 +87,13 @@ std::string NetworkSetting::text() const {
         name.c_str(), packed_update ? "rows" : "f32", slots, steps,
         static_cast<unsigned long long>(seed), outer_rate, momentum, divisor_min, reset_rounds,
         clip ? 1 : 0, held, churn);
+    const auto add = [&](const char* what, double value) {
+        std::snprintf(line + std::strlen(line), sizeof line - std::strlen(line), what, value);
+    };
+    if (reach != 0) add(", reach %g", reach);
+    if (overlap) add(", overlap %g", 1);
+    if (own_delta != 0) add(", own delta %g", own_delta);
+    if (look_ahead != 0) add(", look-ahead %g", look_ahead);
     if (poisoned == 0) return line;
     std::snprintf(line + std::strlen(line), sizeof line - std::strlen(line), ", %u on %s", poisoned,
                   poison.c_str());
@@ -119,6 +126,10 @@ NetworkRounds::NetworkRounds(const NetworkSetting& setting, const program::Train
         zero.push_back(codec::Residual::zero(grid.elements));
     residuals_.assign(setting.slots, zero);
     if (setting.trial) left_.assign(setting.slots, momentum_);
+    if (!setting.overlap) return;
+    before_ = base_;
+    last_update_ = momentum_;
+    own_.assign(setting.slots, momentum_);
 }
 
 std::int64_t NetworkRounds::shares_of(const std::vector<Sent>& deltas) {
@@ -142,11 +153,26 @@ double NetworkRounds::chance(std::uint32_t slot, std::uint32_t purpose) const {
     return word * 0x1p-32;
 }
 
+engine::State NetworkRounds::start_of(std::uint32_t slot) const {
+    if (!setting_.overlap) return base_;
+    engine::State start = before_;
+    const auto own = static_cast<float>(setting_.own_delta);
+    const auto ahead = static_cast<float>(setting_.look_ahead);
+    for (std::size_t t = 0; t < up_.size() && (own != 0 || ahead != 0); ++t) {
+        std::vector<float> values = floats(start.tensors[t].bytes);
+        for (std::size_t i = 0; i < values.size(); ++i)
+            values[i] += own * own_[slot][t][i] + ahead * last_update_[t][i];
+        start.tensors[t].bytes = bytes_of(values);
+    }
+    return start;
+}
+
 DeltaTensors NetworkRounds::train(std::uint32_t slot) const {
     const blob::Dataset& data = slot < setting_.poisoned ? poison_ : data_;
+    const engine::State start = start_of(slot);
     const engine::UnitSpec spec{seed_, round_,        slot,        setting_.steps,
-                                0,     program_root_, data.root(), engine::state_root(base_)};
-    const engine::UnitResult unit = must(engine::run_unit({train_, base_, data, spec}));
+                                0,     program_root_, data.root(), engine::state_root(start)};
+    const engine::UnitResult unit = must(engine::run_unit({train_, start, data, spec}));
     const engine::Delta delta = must(engine::Delta::decode(train_, unit.delta));
     DeltaTensors tensors;
     for (std::size_t t = 0; t < up_.size(); ++t) {
@@ -198,6 +224,7 @@ NetworkRounds::Sent NetworkRounds::run_slot(std::uint32_t slot,
     Sent sent;
     for (std::size_t t = 0; t < up_.size(); ++t) {
         wire_.up_parameters += delta[t].size();
+        if (setting_.overlap) own_[slot][t] = delta[t];
         encode(slot, t, std::move(delta[t]), sent, norms[t]);
     }
     wire_.up += delta_bytes(sent);
@@ -271,13 +298,33 @@ void NetworkRounds::move(std::size_t tensor, std::span<const float> mean) {
     std::vector<float> base = floats(base_.tensors[tensor].bytes);
     std::vector<float>& residual = update_residual_[tensor];
     std::vector<float>& moved = setting_.packed_update ? residual : base;
-    kernels::outer_step(isa, mean.data(), rates, static_cast<std::int64_t>(mean.size()),
-                        moved.data(), momentum_[tensor].data());
+    if (setting_.reach == 0) {
+        kernels::outer_step(isa, mean.data(), rates, static_cast<std::int64_t>(mean.size()),
+                            moved.data(), momentum_[tensor].data());
+    } else {
+        const auto reach = static_cast<float>(setting_.reach);
+        for (std::size_t i = 0; i < mean.size(); ++i) {
+            float& m = momentum_[tensor][i];
+            m = f32::fma(m, rates.momentum, mean[i]);
+            moved[i] = f32::fma(f32::fma(m, reach, mean[i]), rates.rate, moved[i]);
+        }
+    }
     if (setting_.packed_update) {
         Bytes rows(codec::row_begin(codec::rows_of(mean.size())));
         engine::publish_rows(isa, residual, base, rows, 0);
     }
     base_.tensors[tensor].bytes = bytes_of(base);
+}
+
+/// The next units start from the base as it is now, and from what made it of the one before.
+void NetworkRounds::keep_base() {
+    for (std::size_t t = 0; t < up_.size(); ++t) {
+        last_update_[t] = floats(base_.tensors[t].bytes);
+        const std::vector<float> before = floats(before_.tensors[t].bytes);
+        for (std::size_t i = 0; i < before.size(); ++i)
+            last_update_[t][i] -= before[i];
+    }
+    before_ = base_;
 }
 
 /// Of one round: 4 a parameter, or rows as in a delta of codec 1.
@@ -291,6 +338,7 @@ std::uint64_t NetworkRounds::update_bytes() const {
 }
 
 void NetworkRounds::outer_step(const std::vector<Sent>& deltas) {
+    if (setting_.overlap) keep_base();
     for (std::size_t t = 0; t < up_.size(); ++t) {
         move(t, setting_.codec == 2 ? mean_of_codes(t, deltas) : mean_of_floats(t, deltas));
         wire_.down_parameters += elements(t);
@@ -347,6 +395,12 @@ engine::State NetworkRounds::save() const {
         saver.add(name_of("base", t), base_.tensors[t].bytes);
         saver.add(name_of("momentum", t), bytes_of(momentum_[t]));
         saver.add(name_of("update", t), bytes_of(update_residual_[t]));
+        if (setting_.overlap) {
+            saver.add(name_of("before", t), before_.tensors[t].bytes);
+            saver.add(name_of("last", t), bytes_of(last_update_[t]));
+        }
+        for (std::size_t slot = 0; slot < own_.size(); ++slot)
+            saver.add(name_of("own", slot, t), bytes_of(own_[slot][t]));
         for (std::size_t slot = 0; slot < residuals_.size() && setting_.codec == 2; ++slot)
             saver.add(name_of("residual", slot, t), residuals_[slot][t]);
         for (std::size_t slot = 0; slot < left_.size(); ++slot)
@@ -378,6 +432,12 @@ void NetworkRounds::restore(const engine::State& saved) {
         base_.tensors[t].bytes = load(name_of("base", t));
         momentum_[t] = floats(load(name_of("momentum", t)));
         update_residual_[t] = floats(load(name_of("update", t)));
+        if (setting_.overlap) {
+            before_.tensors[t].bytes = load(name_of("before", t));
+            last_update_[t] = floats(load(name_of("last", t)));
+        }
+        for (std::size_t slot = 0; slot < own_.size(); ++slot)
+            own_[slot][t] = floats(load(name_of("own", slot, t)));
         for (std::size_t slot = 0; slot < residuals_.size() && setting_.codec == 2; ++slot)
             residuals_[slot][t] = load.residual(name_of("residual", slot, t));
         for (std::size_t slot = 0; slot < left_.size(); ++slot)

@@ -30,6 +30,9 @@ struct NetworkSetting {
     std::uint64_t seed = 1;
     double outer_rate = 0.7;
     double momentum = 0.9;
+    /// The base moves by rate * (reach * momentum + mean): that of Nesterov's is the momentum's own
+    /// factor, which 0 stands for. Jobs have no other.
+    double reach = 0;
     /// A coordinate's sum is divided by the shares of those who sent it, but at least by this share
     /// of all: 1 is the mean over all, 0 the mean over senders.
     double divisor_min = 1;
@@ -37,6 +40,14 @@ struct NetworkSetting {
     bool clip = true;                ///< of codec 2: to the last round's median norm
     double held = 0;                 ///< share of deltas that enter one round later at half weight
     double churn = 0;                ///< share of slots that are lost or new in a round, half each
+    /// Units start from the base state of the round before theirs, because deltas travel and are
+    /// aggregated while the next round computes. They go into the newest base at full weight.
+    bool overlap = false;
+    /// Of overlap: a slot adds so much of the delta that it sent last, which the base that it
+    /// starts from lacks. No network does this: such a unit starts from what only its worker has.
+    double own_delta = 0;
+    /// Of overlap: a unit starts so many times the last update beyond its base.
+    double look_ahead = 0;
 
     std::uint32_t poisoned = 0;  ///< so many of the slots train on other data, always the same ones
     std::string poison;          ///< its name
@@ -84,6 +95,8 @@ class NetworkRounds {
         codec::Share share = codec::Share::kFull;
     };
     [[nodiscard]] DeltaTensors train(std::uint32_t slot) const;
+    /// What a slot's unit starts from.
+    [[nodiscard]] engine::State start_of(std::uint32_t slot) const;
     [[nodiscard]] Sent run_slot(std::uint32_t slot, std::vector<std::vector<std::uint64_t>>& norms);
     void encode(std::uint32_t slot, std::size_t tensor, std::vector<float> delta, Sent& sent,
                 std::vector<std::uint64_t>& norms);
@@ -97,6 +110,7 @@ class NetworkRounds {
     [[nodiscard]] std::vector<float> mean_of_codes(std::size_t tensor,
                                                    const std::vector<Sent>& deltas) const;
     void outer_step(const std::vector<Sent>& deltas);
+    void keep_base();
     void move(std::size_t tensor, std::span<const float> mean);
     [[nodiscard]] std::uint64_t update_bytes() const;
     [[nodiscard]] std::size_t elements(std::size_t tensor) const;
@@ -109,7 +123,11 @@ class NetworkRounds {
     Digest seed_, program_root_;
     std::uint64_t round_ = 0;
     engine::State base_;
-    std::vector<codec::TensorGrid> up_;                           ///< grids of deltas
+    engine::State before_;  ///< of overlap: the base before the last outer step
+    std::vector<std::vector<float>>
+        last_update_;                    ///< of look-ahead: what made `before_`, by tensor
+    std::vector<DeltaTensors> own_;      ///< of own_delta: by slot, what it sent last
+    std::vector<codec::TensorGrid> up_;  ///< grids of deltas
     std::vector<std::vector<float>> momentum_, update_residual_;  ///< by tensor
     std::vector<std::vector<codec::Residual>> residuals_;         ///< slot, tensor
     std::vector<std::vector<std::vector<float>>> left_;  ///< residuals of a trial: slot, tensor

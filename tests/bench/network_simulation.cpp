@@ -6,7 +6,7 @@
 //
 //     bench_network_simulation [--only churn] [--nodes 32] [--hours 24] [--seed 1]
 //                              [--parameters 1000000000] [--up 110] [--down 500] [--latency 80]
-//                              [--json FILE] ...
+//                              [--overlap 1] [--json FILE] ...
 #include <chrono>
 #include <cstdlib>
 #include <limits>
@@ -45,6 +45,7 @@ const std::map<std::string, std::string> kOwn = {{"--nodes", "32"},
                                                  {"--operator-flops", "1e12"},
                                                  {"--operator-mbps", "10000"},
                                                  {"--audit-ppm", "0"},
+                                                 {"--overlap", "0"},
                                                  {"--json", ""}};
 
 class Program {
@@ -98,9 +99,13 @@ class Program {
         out.operator_flops = number("--operator-flops");
         out.operator_mbps = number("--operator-mbps");
         out.audit_ppm = static_cast<std::uint32_t>(count("--audit-ppm"));
+        const std::uint64_t overlap = count("--overlap");
+        if (overlap == 1) out.overlap_rounds();
         if (out.workers == 0 || out.parameters == 0 || out.hours <= 0 || out.unit_seconds <= 0 ||
-            out.up_mbps <= 0 || out.down_mbps <= 0 || out.block_ms <= 0)
-            bench::give_up("there have to be nodes, parameters, hours, lines, units and blocks");
+            out.up_mbps <= 0 || out.down_mbps <= 0 || out.block_ms <= 0 || overlap > 1)
+            bench::give_up(
+                "there have to be nodes, parameters, hours, lines, units and blocks; --overlap is "
+                "0 or 1");
         return out;
     }
 

@@ -121,8 +121,10 @@ std::string progress_line(const JobProgress& progress) {
 }
 
 std::string round_line(const JobProgress& progress) {
-    return fmt::format("round {}/{} [{}] validation loss {:.3f}", progress.validation_losses.size(),
-                       progress.rounds, bar(progress.validation_losses.size(), progress.rounds),
+    // Where rounds overlap, one without workers follows the last.
+    const std::uint64_t done = progress.validation_losses.size();
+    return fmt::format("round {}/{} [{}] validation loss {:.3f}", done,
+                       std::max(done, progress.rounds), bar(done, progress.rounds),
                        progress.validation_losses.back()) +
            unpaid_part(progress);
 }

@@ -314,7 +314,8 @@ Result<Report> collect_report(const ReportSources& sources) {
     report.slots = history.job.terms.slots_max;
     for (const registry::Round& round : history.rounds) {
         if (!round.validation_loss) continue;
-        ++report.rounds;
+        // Where rounds overlap, one without workers follows the last.
+        report.rounds += round.round <= report.rounds_planned ? 1 : 0;
         report.validation_losses.push_back(*round.validation_loss);
     }
     for (const auto& [address, name] : sources.workers)

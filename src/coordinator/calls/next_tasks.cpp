@@ -15,6 +15,7 @@ Result<records::Task> train_task(const Context& context, db::Transaction& tx,
                                  const registry::Unit& unit) {
     GYM_TRY(const auto inputs, context.facts->round_inputs(tx, unit.key.job_id, unit.key.round));
     records::TrainTask task{unit.key, inputs->record, inputs->train, unit.status.deadline_ms};
+    task.overlap = inputs->overlap;
     if (inputs->late_ms != 0)
         task.late_until_ms = unit.status.deadline_ms + (unit.status.late ? 0 : inputs->late_ms);
     return records::Task(std::move(task));
@@ -44,6 +45,7 @@ Result<records::Task> verify_task(const Context& context, db::Transaction& tx,
     task.delta_norm_max = job.terms.delta_norm_max;
     task.delta_norm_factor = job.terms.delta_norm_factor;
     task.hold_drawn = job.terms.elastic.hold_drawn;
+    task.overlap = job.terms.elastic.overlap != 0;
     GYM_TRY(task.deltas, registry::included_deltas(tx, unit.key.job_id, unit.key.round));
     if (protocol::held_of(task.deltas) != 0) {
         GYM_TRY(const auto before,
@@ -83,12 +85,12 @@ Result<FoundTask> task_of(const Context& context, db::Transaction& tx, const Add
 }
 
 Result<Tasks> read_tasks(const Context& context, db::Transaction& tx,
-                         std::span<const Address> nodes) {
+                         std::span<const Address> nodes, std::span<const Digest> computed) {
     const UnixMs now_ms = context.now();
     GYM_TRY(const Standings standings, registry::standings_of(tx, nodes));
     std::map<Address, registry::Unit> units;
     if (const auto workers = in_role(standings, NodeRole::kWorker); !workers.empty()) {
-        GYM_TRY(units, registry::next_train_units(tx, workers, now_ms));
+        GYM_TRY(units, registry::next_train_units(tx, workers, now_ms, computed));
     }
     if (const auto verifiers = in_role(standings, NodeRole::kVerifier); !verifiers.empty()) {
         GYM_TRY(auto drawn, registry::next_drawn_units(tx, verifiers, now_ms));
@@ -103,9 +105,11 @@ Result<Tasks> read_tasks(const Context& context, db::Transaction& tx,
 
 }  // namespace
 
-Tasks next_tasks(const Context& context, std::span<const Address> nodes) {
+Tasks next_tasks(const Context& context, std::span<const Address> nodes,
+                 std::span<const Digest> computed) {
     auto read = context.deps.database.transact(
-        [&](db::Transaction& tx) { return read_tasks(context, tx, nodes); }, {.read_only = true});
+        [&](db::Transaction& tx) { return read_tasks(context, tx, nodes, computed); },
+        {.read_only = true});
     if (read.ok()) return std::move(*read);
     return Tasks(nodes.size(), Result<FoundTask>(read.error()));
 }

@@ -25,9 +25,9 @@ protocol::SignedCommitment sign_aggregate(const Context& context, const registry
     return protocol::sign(context.options.domain, commitment, context.deps.key);
 }
 
-/// The coordinator's own unit: assigned, committed and drawn at once. The round's beacon is older
-/// than the commitment, so only a rate of 1 keeps the coordinator from knowing whether it is looked
-/// at.
+/// The coordinator's own unit: assigned, committed and drawn at once. Then the round's beacon is
+/// older than the commitment, so only a rate of 1 keeps the coordinator from knowing whether it is
+/// looked at. Where rounds overlap it may be younger: the unit is drawn with the round's others.
 Status add_aggregate_unit(const Context& context, db::Transaction& tx, const registry::Job& job,
                           const registry::Round& round,
                           const protocol::SignedCommitment& commitment, ByteView records,
@@ -44,6 +44,7 @@ Status add_aggregate_unit(const Context& context, db::Transaction& tx, const reg
     GYM_CHECK(registry::assign_unit(tx, unit, params, now_ms));
     GYM_CHECK(registry::store_commitment(tx, id, commitment, records, now_ms));
     GYM_CHECK(registry::advance(tx, id, protocol::event::Committed{}, params, now_ms));
+    if (!round.beacon) return {};  // it draws the unit when it is there, as those of workers
     const bool drawn = protocol::is_sampled(*round.beacon, id, unit.sampling_rate_ppm);
     GYM_CHECK(registry::advance(tx, id, protocol::event::Drawn{drawn}, params, now_ms));
     return assign_verifiers(context, tx, round, now_ms);
@@ -91,21 +92,49 @@ Result<std::optional<double>> loss_before(const Context& context, const registry
     return before.validation_loss;
 }
 
-}  // namespace
+/// The round whose record names the aggregate of `round`'s deltas: itself or, where rounds overlap,
+/// the next one. Absent: there is none yet.
+Result<std::optional<registry::Round>> aggregating_round(const Context& context,
+                                                         const registry::Job& job,
+                                                         const registry::Round& round) {
+    if (job.terms.elastic.overlap == 0) return std::optional(round);
+    GYM_TRY(auto last, context.transact(
+                           [&](db::Transaction& tx) { return registry::last_round(tx, job.id); }));
+    if (last->round == round.round) last.reset();
+    return last;
+}
 
-Status aggregate_round(const Context& context, const registry::Job& job,
-                       const registry::Round& round, TickSummary& summary) {
-    GYM_TRY(const bool waits, awaits_deltas(context, job, round));
-    if (waits) return {};
-    GYM_TRY(const Inputs in, load_inputs(context, job, round));
+/// Of a round that none follows. If its job has ended its deltas are in no base state; the round
+/// behind the last one that trains has none. Otherwise one will follow.
+Status end_without(const Context& context, const registry::Job& job, const registry::Round& round,
+                   TickSummary& summary) {
+    if (!job.ended_at_ms && has_slots(job.terms, round.round)) return {};
+    GYM_CHECK(context.transact(
+        [&](db::Transaction& tx) { return registry::mark_aggregated(tx, job.id, round.round); }));
+    note(summary, name_round(round) + ": no deltas to aggregate");
+    return {};
+}
+
+Status store(db::Transaction& tx, const registry::Round& round, const registry::Round& target,
+             const registry::AggregateOutcome& outcome, UnixMs now_ms) {
+    if (target.round == round.round)
+        return registry::set_aggregated(tx, round.job_id, round.round, outcome, now_ms);
+    GYM_CHECK(registry::set_next_base(tx, round.job_id, target.round, outcome, now_ms));
+    return registry::mark_aggregated(tx, round.job_id, round.round);
+}
+
+Status aggregate_into(const Context& context, const registry::Job& job,
+                      const registry::Round& round, const registry::Round& target,
+                      TickSummary& summary) {
+    GYM_TRY(const Inputs in, load_inputs(context, job, target));
     GYM_TRY(const ChosenDeltas deltas, choose_deltas(context, job, round, in.program, summary));
     const std::vector<protocol::IncludedDelta>& included = deltas.inclusion.included;
 
     // Blobs first: the transaction below names only what is stored. A crash in between repeats the
     // work.
     registry::AggregateOutcome outcome;
-    outcome.next_base = round.base;
-    outcome.next_momentum = round.momentum;
+    outcome.next_base = target.base;
+    outcome.next_momentum = target.momentum;
     std::optional<Compute::Aggregated> result;
     std::optional<protocol::SignedCommitment> commitment;
     if (!deltas.included.empty()) {
@@ -122,27 +151,39 @@ Status aggregate_round(const Context& context, const registry::Job& job,
         }
         outcome.aggregate_program_root = result->program.root;
         GYM_TRY(outcome.aggregate_program_blob, blobs.put(result->program.bytes));
-        commitment = sign_aggregate(context, round, *result);
-        GYM_CHECK(defend_aggregate(context, job, round, *commitment, included));
+        commitment = sign_aggregate(context, target, *result);
+        GYM_CHECK(defend_aggregate(context, job, target, *commitment, included));
     }
     if (!result) {
-        GYM_TRY(outcome.validation_loss, loss_before(context, round));
+        GYM_TRY(outcome.validation_loss, loss_before(context, target));
     }
     GYM_CHECK(hold_results(context, outcome));
     const Status written = context.transact([&](db::Transaction& tx) -> Status {
         const UnixMs now_ms = context.now();
         GYM_CHECK(registry::lock_feed(tx));
-        GYM_CHECK(registry::set_aggregated(tx, job.id, round.round, outcome, now_ms));
+        GYM_CHECK(store(tx, round, target, outcome, now_ms));
         GYM_CHECK(registry::set_included(tx, included));
         if (commitment)
             GYM_CHECK(
-                add_aggregate_unit(context, tx, job, round, *commitment, result->records, now_ms));
+                add_aggregate_unit(context, tx, job, target, *commitment, result->records, now_ms));
         return {};
     });
     GYM_CHECK(written);
-    note(summary, name_round(round) + ": aggregated " + std::to_string(included.size()) +
+    note(summary, name_round(target) + ": aggregated " + std::to_string(included.size()) +
                       " deltas" + held_text(included));
     return {};
+}
+
+}  // namespace
+
+Status aggregate_round(const Context& context, const registry::Job& job,
+                       const registry::Round& round, TickSummary& summary) {
+    GYM_TRY(const auto target, aggregating_round(context, job, round));
+    if (!target) return end_without(context, job, round, summary);
+    if (target->state == registry::RoundState::kRecorded) return {};
+    GYM_TRY(const bool waits, awaits_deltas(context, job, round));
+    if (waits) return {};
+    return aggregate_into(context, job, round, *target, summary);
 }
 
 Status evaluate_base(const Context& context, const registry::Job& job, TickSummary& summary) {

@@ -136,6 +136,8 @@ Result<ChosenDeltas> choose_deltas(const Context& context, const registry::Job& 
     ChosenDeltas out;
     out.inclusion = protocol::include_deltas(
         candidates, {job.terms.delta_norm_max, job.terms.delta_norm_factor, room});
+    for (protocol::IncludedDelta& included : out.inclusion.included)
+        included.held |= job.terms.elastic.overlap != 0;
     for (const protocol::IncludedDelta& included : out.inclusion.included)
         out.included.push_back(loaded.at(included.unit));
     for (const protocol::ExcludedDelta& excluded : out.inclusion.excluded)

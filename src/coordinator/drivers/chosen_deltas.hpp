@@ -19,7 +19,8 @@ Result<bool> awaits_deltas(const Context& context, const registry::Job& job,
 
 /// The deltas of a round's aggregate: of its accepted units and, where the job holds drawn ones
 /// back, of those of the round before that were accepted since. A unit whose delta is lost, or is
-/// none of the program, becomes void.
+/// none of the program, becomes void. Where rounds overlap, the next round's record names the
+/// aggregate, so that all of them are held.
 /// @param program the job's train program.
 Result<ChosenDeltas> choose_deltas(const Context& context, const registry::Job& job,
                                    const registry::Round& round, ByteView program,

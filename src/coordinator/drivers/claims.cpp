@@ -69,7 +69,9 @@ Result<player::Claim> claim_on(const Context& context, const Aggregate& aggregat
         claim.held = {before.record, std::move(epoch), before.base.blob};
         return {};
     }));
-    claim.from_block = claim.epoch_block = round.posted_block.value_or(0);
+    claim.epoch_block = round.posted_block.value_or(0);
+    // Where rounds overlap, an aggregate is signed before its round has an epoch.
+    claim.from_block = round.posted_block ? *round.posted_block : context.deps.claims->head();
     return claim;
 }
 

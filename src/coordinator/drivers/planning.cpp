@@ -15,15 +15,16 @@ namespace {
 
 using registry::JobStatus;
 
-/// The budget that covers everything that was or may still be paid and one more round. Reports on
+/// The budget that covers everything that was or may still be paid and round `number`. Reports on
 /// rejected units count too: a job owner whose own verifiers find the faults of its own workers
 /// would otherwise empty the escrow before honest workers are paid from it.
 Result<Amount> budget_for_round(const Context& context, db::Transaction& tx,
-                                const registry::Job& job) {
+                                const registry::Job& job, std::uint64_t number) {
     GYM_TRY(protocol::Work work, registry::billable_work(tx, job.id));
     GYM_TRY(const Amount per_unit,
             Amount(job.artifacts->flops_per_step).mul_div(Amount(job.terms.steps), Amount(1)));
-    GYM_TRY(const Amount round, per_unit.mul_div(Amount(job.terms.slots_max), Amount(1)));
+    const std::uint64_t slots = has_slots(job.terms, number) ? job.terms.slots_max : 0;
+    GYM_TRY(const Amount round, per_unit.mul_div(Amount(slots), Amount(1)));
     GYM_TRY(work.training_flops, work.training_flops.plus(round));
     // The round's aggregate is taken to be as large as the largest so far.
     GYM_TRY(const Amount aggregate, registry::aggregate_flops_max(tx, job.id));
@@ -54,12 +55,15 @@ using Staked = std::optional<std::set<Address>>;
 
 /// Workers that may get no unit now.
 struct Busy {
-    std::set<Address> working;  ///< until their unit is done; it may not be assigned yet
+    /// Until their unit is done, or, of a job with an overlap, the one before it; it may not be
+    /// assigned yet.
+    std::set<Address> working;
     std::set<Address> held_up;  ///< with a unit that is late, or that a report disputes: it is not
                                 ///< known for how long
 };
 
-Result<Busy> busy_workers(db::Transaction& tx) {
+/// @param last round of a job whose rounds overlap: its units keep nobody from the next round.
+Result<Busy> busy_workers(db::Transaction& tx, const std::optional<registry::Round>& last) {
     Busy out;
     // Before the units, because each statement sees what is committed by then: a round that is
     // opened in between is in both lists. The other way round it would be in neither.
@@ -74,7 +78,7 @@ Result<Busy> busy_workers(db::Transaction& tx) {
     for (const auto& [worker, open] : of_worker) {
         if (is_disputed(open) || is_late(open))
             out.held_up.insert(worker);
-        else if (!is_free(open))
+        else if (last ? !is_free_after(*last, open) : !is_free(open))
             out.working.insert(worker);
     }
     return out;
@@ -82,6 +86,7 @@ Result<Busy> busy_workers(db::Transaction& tx) {
 
 /// Live workers that may take part, now or when their unit is done.
 Result<std::vector<Candidate>> candidates(const Context& context, db::Transaction& tx,
+                                          const std::optional<registry::Round>& overlapped,
                                           UnixMs now_ms, const Staked& staked) {
     registry::NodeFilter filter;
     filter.role = records::NodeRole::kWorker;
@@ -89,7 +94,7 @@ Result<std::vector<Candidate>> candidates(const Context& context, db::Transactio
     filter.seen_since_ms = now_ms - context.options.node_live_ms;
     filter.limit = registry::kNodesListMax;
     GYM_TRY(auto nodes, registry::list_nodes(tx, filter));
-    GYM_TRY(const Busy busy, busy_workers(tx));
+    GYM_TRY(const Busy busy, busy_workers(tx, overlapped));
     std::vector<Candidate> out;
     for (registry::Node& node : nodes) {
         if (!context.admits(node.profile.role, node.address) ||
@@ -130,7 +135,8 @@ Result<std::vector<registry::Node>> workers_of_round(const Context& context, db:
                     slots_of_round(job, context.options.deltas_bytes_max),
                     job.terms.workers_min,
                     job.artifacts->worker_memory_bytes};
-    GYM_TRY(auto all, candidates(context, tx, now_ms, staked));
+    const bool overlaps = job.terms.elastic.overlap != 0;
+    GYM_TRY(auto all, candidates(context, tx, overlaps ? last : std::nullopt, now_ms, staked));
     GYM_TRY(const auto others, turns_of_others(context, tx, now_ms));
     auto workers = choose_workers(
         job.id, number, workers_of_turn(turn, others, std::move(all), now_ms), turn.slots);
@@ -164,15 +170,18 @@ Result<Planned> plan_or_record(const Context& context, db::Transaction& tx,
     GYM_TRY(const auto last, registry::last_round(tx, job.id));
     const auto number = next_round(job, last);
     if (!number) return Planned{};
-    GYM_TRY(const Amount needed, budget_for_round(context, tx, job));
+    GYM_TRY(const Amount needed, budget_for_round(context, tx, job, *number));
     if (needed > job.budget_wei || size_pause(job, limits_of(context))) {
         GYM_TRY(auto paused, pause_job(context, tx, job.id, needed));
         return Planned{{}, {}, std::move(paused)};
     }
     // No other job may take the same workers between here and the record.
     if (roots != nullptr) GYM_CHECK(registry::lock_epochs(tx));
-    GYM_TRY(const auto workers, workers_of_round(context, tx, job, last, *number, staked));
-    if (workers.empty()) return Planned{};
+    std::vector<registry::Node> workers;
+    if (has_slots(job.terms, *number)) {
+        GYM_TRY(workers, workers_of_round(context, tx, job, last, *number, staked));
+        if (workers.empty()) return Planned{};
+    }
     std::vector<protocol::IncludedDelta> included;
     if (last) {
         GYM_TRY(included, registry::included_deltas(tx, job.id, last->round));

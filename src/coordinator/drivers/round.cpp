@@ -5,6 +5,7 @@
 #include <set>
 
 #include "drivers/aggregation.hpp"
+#include "drivers/claims.hpp"
 #include "drivers/draws.hpp"
 #include "gym/commit/merkle.hpp"
 #include "gym/coordinator/decisions.hpp"
@@ -40,12 +41,22 @@ Result<std::vector<registry::Unit>> own_units(db::Transaction& tx, const registr
     return units;
 }
 
+/// Where rounds overlap, no deltas are there for the aggregate that the record of round 1 names.
+Status pass_base(db::Transaction& tx, const registry::Round& round, UnixMs now_ms) {
+    registry::AggregateOutcome outcome;
+    outcome.next_base = round.base;
+    outcome.next_momentum = round.momentum;
+    return registry::set_next_base(tx, round.job_id, round.round, outcome, now_ms);
+}
+
 /// Assigns every slot of the record and starts the clock of its units.
 Status open_units(db::Transaction& tx, const registry::Job& job, const registry::Round& round,
                   UnixMs now_ms) {
     GYM_CHECK(registry::lock_feed(tx));
-    GYM_CHECK(registry::open_round(tx, job.id, round.round, now_ms + job.terms.lifecycle.unit_ms,
-                                   now_ms));
+    protocol::LifecycleParams params = job.terms.lifecycle;
+    params.unit_ms = unit_ms_of(job.terms, round.round);
+    GYM_CHECK(registry::open_round(tx, job.id, round.round, now_ms + params.unit_ms, now_ms));
+    if (job.terms.elastic.overlap != 0 && round.round == 1) GYM_CHECK(pass_base(tx, round, now_ms));
     std::vector<Address> workers;
     workers.reserve(round.record.slots.size());
     for (const protocol::SlotAssignment& slot : round.record.slots)
@@ -60,7 +71,7 @@ Status open_units(db::Transaction& tx, const registry::Job& job, const registry:
         unit.owner = owners.at(slot.worker);
         unit.sampling_rate_ppm = slot.sampling_rate_ppm;
     }
-    return registry::assign_units(tx, units, job.terms.lifecycle, now_ms);
+    return registry::assign_units(tx, units, params, now_ms);
 }
 
 Status assign_units(const Context& context, const registry::Job& job, const registry::Round& round,
@@ -178,6 +189,17 @@ Status set_beacon_block(const Context& context, const registry::Round& round, st
     return {};
 }
 
+/// The aggregate that the round's record names, if it was made before the round's beacon: where
+/// rounds overlap.
+Result<std::optional<registry::Unit>> waiting_aggregate(db::Transaction& tx,
+                                                        const registry::Job& job,
+                                                        const registry::Round& round) {
+    if (job.terms.elastic.overlap == 0) return std::optional<registry::Unit>();
+    GYM_TRY(auto unit, registry::find_unit(tx, protocol::unit_id(aggregate_key(round))));
+    if (unit && unit->status.state != UnitState::kCommitted) unit.reset();
+    return unit;
+}
+
 /// Draws the units that are verified.
 Status draw_sample(const Context& context, const registry::Job& job, registry::Round round,
                    const Digest& beacon, TickSummary& summary) {
@@ -195,6 +217,12 @@ Status draw_sample(const Context& context, const registry::Job& job, registry::R
                         protocol::is_sampled(beacon, unit.id, unit.sampling_rate_ppm);
                     steps.push_back({unit.id, protocol::event::Drawn{drawn}});
                     count += drawn ? 1 : 0;
+                }
+                GYM_TRY(const auto aggregate, waiting_aggregate(tx, job, round));
+                if (aggregate) {
+                    const bool drawn =
+                        protocol::is_sampled(beacon, aggregate->id, aggregate->sampling_rate_ppm);
+                    steps.push_back({aggregate->id, protocol::event::Drawn{drawn}});
                 }
                 GYM_CHECK(registry::advance_all(tx, steps, job.terms.lifecycle, context.now()));
                 GYM_CHECK(assign_verifiers(context, tx, round, context.now()));
@@ -254,6 +282,9 @@ Result<Observed> observe(const Context& context, const registry::Job& job,
     GYM_TRY(out.facts.held,
             context.transact([&](db::Transaction& tx) { return is_held(tx, round); }));
     if (round.state == RoundState::kAggregated && !round.validation_loss) out.facts.held = true;
+    // The epoch begins the window in which the aggregate that the record names can be challenged.
+    if (round.state == RoundState::kOpen && job.terms.elastic.overlap != 0 && !round.next_base)
+        out.facts.held = true;
     if (out.facts.held && round.state == RoundState::kVerifying && job.terms.elastic.hold_drawn) {
         GYM_TRY(const auto all,
                 context.transact([&](db::Transaction& tx) { return own_units(tx, round); }));

@@ -20,10 +20,11 @@ class HeldDeltasTest : public ::testing::Test {
     FakeNode new_ = world_.add_node(NodeRole::kWorker);
     FakeNode verifier_ = world_.add_node(NodeRole::kVerifier);
 
-    Digest submit(std::uint64_t rounds) {
+    Digest submit(std::uint64_t rounds, std::uint32_t overlap = 0) {
         registry::JobTerms terms = World::terms();
         terms.rounds = rounds;
         terms.elastic.hold_drawn = true;
+        terms.elastic.overlap = overlap;
         set_valid_run(a_, 1'000);
         set_valid_run(b_, 1'000);
         return world_.submit_job(terms);
@@ -102,6 +103,26 @@ TEST_F(HeldDeltasTest, GoInOneRoundLater) {
     EXPECT_EQ(last[3].unit, second);
     EXPECT_TRUE(std::ranges::any_of(
         last, [&](const auto& delta) { return delta.unit == third && !delta.held; }));
+}
+
+/// The aggregate of the round after the next has deltas of another round alone.
+TEST_F(HeldDeltasTest, WhereRoundsOverlapWhatIsNotVerifiedInTimeStaysOutAndIsPaid) {
+    const Digest job = submit(3, 1);
+    const Digest first = train_round();
+    EXPECT_EQ(world_.unit(first).status.state, UnitState::kSampled);
+    const auto timely = included(job, 2);
+    ASSERT_EQ(timely.size(), 2U) << "the aggregate does not wait for the verifier";
+    EXPECT_EQ(protocol::held_of(timely), 2U);
+    ASSERT_EQ(world_.rounds(job).size(), 3U);
+    verify_all();
+    EXPECT_TRUE(protocol::is_accepted(world_.unit(first).status.state));
+    EXPECT_EQ(included(job, 2), timely);
+
+    train_round();
+    const auto all = included(job, 3);
+    EXPECT_EQ(all.size(), 2U);
+    EXPECT_TRUE(std::ranges::none_of(all, [&](const auto& delta) { return delta.unit == first; }));
+    EXPECT_FALSE(world_.unit(first).included);
 }
 
 TEST_F(HeldDeltasTest, AVerifierIsShownTheirRound) {

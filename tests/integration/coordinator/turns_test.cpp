@@ -19,8 +19,10 @@ class CoordinatorTurns : public ::testing::Test {
             workers.push_back(world.add_node(NodeRole::kWorker));
         verifier = world.add_node(NodeRole::kVerifier);
     }
-    Digest submit(std::uint64_t rounds, std::uint32_t slots, std::int64_t unit_ms = 600'000) {
+    Digest submit(std::uint64_t rounds, std::uint32_t slots, std::int64_t unit_ms = 600'000,
+                  std::uint32_t overlap = 0) {
         registry::JobTerms terms = World::terms();
+        terms.elastic.overlap = overlap;
         terms.rounds = rounds;
         terms.slots_max = slots;
         terms.lifecycle.unit_ms = unit_ms;
@@ -40,6 +42,28 @@ class CoordinatorTurns : public ::testing::Test {
             world.beat({&worker});
         world.beat({&verifier});
     }
+    /// One worker after the other ends its unit, with the coordinator planning in between.
+    void train_all(const std::vector<Digest>& jobs) {
+        const auto trained = [&](const Digest& job) { return world.job(job).rounds_done == 3; };
+        for (int i = 0; i < 100 && !std::ranges::all_of(jobs, trained); ++i) {
+            for (const FakeNode& worker : workers) {
+                train(worker);
+                world.settle();
+            }
+            while (world.verify(verifier)) {
+            }
+            world.clock.advance_ms(1'000);
+            beat();
+            world.settle();
+        }
+    }
+    void expect_full_rounds(const Digest& id) {
+        const registry::Job job = world.job(id);
+        const auto rounds = world.rounds(id);
+        ASSERT_EQ(rounds.size(), 3U + job.terms.elastic.overlap) << "no job starves";
+        for (std::size_t i = 0; i < 3; ++i)
+            EXPECT_EQ(rounds[i].record.slots.size(), job.terms.slots_max) << "round " << i + 1;
+    }
     std::size_t slots(const Digest& job, std::size_t round) {
         return world.rounds(job).at(round).record.slots.size();
     }
@@ -51,26 +75,19 @@ class CoordinatorTurns : public ::testing::Test {
 
 TEST_F(CoordinatorTurns, JobsAtOnceTrainAllTheirTokens) {
     const std::vector<Digest> jobs{submit(3, 3), submit(3, 3), submit(3, 2)};
-    // One worker after the other ends its unit, with the coordinator planning in between.
-    const auto trained = [&](const Digest& job) { return world.job(job).rounds_done == 3; };
-    for (int i = 0; i < 100 && !std::ranges::all_of(jobs, trained); ++i) {
-        for (const FakeNode& worker : workers) {
-            train(worker);
-            world.settle();
-        }
-        while (world.verify(verifier)) {
-        }
-        world.clock.advance_ms(1'000);
-        beat();
-        world.settle();
-    }
-    for (const Digest& job : jobs) {
-        const auto rounds = world.rounds(job);
-        ASSERT_EQ(rounds.size(), 3U) << "no job starves";
-        const std::uint32_t wanted = world.job(job).terms.slots_max;
-        for (const registry::Round& round : rounds)
-            EXPECT_EQ(round.record.slots.size(), wanted) << "round " << round.round;
-    }
+    train_all(jobs);
+    for (const Digest& job : jobs)
+        expect_full_rounds(job);
+}
+
+/// Its workers have a unit under way at each moment.
+TEST_F(CoordinatorTurns, AJobWhoseRoundsOverlapLeavesWorkersToOthers) {
+    const Digest overlaps = submit(3, 3, 600'000, 1);
+    world.settle();
+    const std::vector<Digest> jobs{overlaps, submit(3, 3), submit(3, 3, 600'000, 1)};
+    train_all(jobs);
+    for (const Digest& job : jobs)
+        expect_full_rounds(job);
 }
 
 TEST_F(CoordinatorTurns, AJobTakesNoWorkerThatAnotherOneWaitsFor) {

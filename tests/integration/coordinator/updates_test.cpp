@@ -209,6 +209,41 @@ TEST_F(UpdateRounds, BringAWorkerHalfAByteAParameter) {
     EXPECT_EQ(text_of(folder() / "coordinator.log").find("[error]"), std::string::npos);
 }
 
+/// The same job, whose rounds overlap.
+class OverlapRounds : public UpdateRounds {
+  protected:
+    void change(registry::JobTerms& terms) const override {
+        UpdateRounds::change(terms);
+        terms.elastic.overlap = 1;
+    }
+};
+
+TEST_F(OverlapRounds, AreTrainedVerifiedAndUpdatedLikeOthers) {
+    ASSERT_NO_FATAL_FAILURE(start_all());
+    ASSERT_NO_FATAL_FAILURE(wait_for(kRounds + 1));
+    const std::vector<registry::Round> played = rounds();
+    ASSERT_EQ(played.size(), kRounds + 1);
+    EXPECT_EQ(played[1].base, played[0].base);
+    for (std::size_t i = 2; i < played.size(); ++i) {
+        EXPECT_EQ(played[i].base, *played[i - 1].next_base);
+        EXPECT_NE(played[i].base, played[i - 1].base);
+        EXPECT_EQ(played[i].record.included.size(), 2U);
+        EXPECT_EQ(protocol::held_of(played[i].record.included), 2U);
+    }
+    EXPECT_TRUE(played.back().record.slots.empty());
+    EXPECT_NE(played.back().next_base, played.back().base);
+    const double count = static_cast<double>(parameters());
+    for (const auto& worker : workers_) {
+        EXPECT_EQ(worker->committed(), static_cast<int>(kRounds));
+        for (const auto& [round, bytes] : worker->bytes_of_rounds())
+            EXPECT_LE(static_cast<double>(bytes) / count, round > 1 ? 0.53 : 4.1) << round;
+    }
+    const std::scoped_lock lock(mutex_);
+    EXPECT_GE(verified_["verified"], 2 * static_cast<int>(kRounds));
+    EXPECT_EQ(verified_["differs"] + verified_["contradiction"], 0);
+    EXPECT_EQ(text_of(folder() / "coordinator.log").find("[error]"), std::string::npos);
+}
+
 TEST_F(UpdateRounds, OfAPublicJobComeFromMirrorsAndAreNotNeeded) {
     ASSERT_NO_FATAL_FAILURE(start_all());
     ASSERT_NO_FATAL_FAILURE(wait_for(4));

@@ -84,9 +84,8 @@ class OuterPlayTest : public PlayersTest {
                                       protocol::hash(sample_.record)),
              "round");
     }
-    /// Round, epoch and the coordinator's claim to its run; the verifier calls it wrong.
-    void commit() {
-        post_round();
+    /// Of the round itself.
+    void post_epoch() {
         const game::EpochRoot root = sample_.epoch_roots().own;
         const auto posted =
             send(admin_,
@@ -94,9 +93,17 @@ class OuterPlayTest : public PlayersTest {
                      {2, sample_.record.job_id, sample_.record.round, root.root, root.leaves}),
                  "epoch");
         epoch_block_ = posted.block_number.value_or(0);
+    }
+    void sign() {
         outcome_ = sample_.outcome(coordinator_.work());
         if (change_) change_(outcome_);
         commitment_ = protocol::sign(domain(), outcome_, coordinator_.key);
+    }
+    /// Round, epoch and the coordinator's claim to its run; the verifier calls it wrong.
+    void commit() {
+        post_round();
+        post_epoch();
+        sign();
         for (Side* side : {&coordinator_, &verifier_})
             ASSERT_TRUE(side->claims->save(claim_of(*side)).ok());
     }

@@ -224,6 +224,9 @@ TEST_F(RegistryBulk, UnitsThatKeepTheirNodesBusyAreFound) {
         GYM_TRY(const auto trains, next_train_units(tx, all, kNow));
         EXPECT_EQ(trains.size(), 6U);
         EXPECT_EQ(trains.at(address(3)).id, units[2]);
+        GYM_TRY(const auto others, next_train_units(tx, all, kNow, std::vector{units[2]}));
+        EXPECT_EQ(others.size(), 5U);
+        EXPECT_FALSE(others.contains(address(3))) << "it is done with its unit";
         GYM_TRY(const auto drawn, next_drawn_units(tx, all, kNow));
         EXPECT_EQ(drawn.size(), 1U);
         EXPECT_EQ(drawn.at(address(9)).id, units[0]);

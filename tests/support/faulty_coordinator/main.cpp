@@ -1,5 +1,12 @@
 // gym-coordinator with a fault: one bit of every aggregate's first parameter is flipped before it
 // is signed. Its referee has the same fault; what it runs again for a game on chain has not.
+// With the variable GYM_FAULT=leaves-out it has another one: to it, the first delta that comes is
+// too long for every aggregate.
+
+#include <cstdlib>
+#include <mutex>
+#include <optional>
+#include <string_view>
 
 #include "coordinator_program.hpp"
 #include "gym/common/assert.hpp"
@@ -10,9 +17,9 @@ namespace {
 using namespace gym;
 using coordinator::Compute;
 
-class WrongAggregates final : public Compute {
+class RightCompute : public Compute {
   public:
-    explicit WrongAggregates(std::unique_ptr<Compute> engine) : engine_(std::move(engine)) {}
+    explicit RightCompute(std::unique_ptr<Compute> engine) : engine_(std::move(engine)) {}
 
     Result<Prepared> prepare(const std::string& spec_yaml, ByteView dataset,
                              const Digest& dataset_root, const Digest& job_seed,
@@ -27,11 +34,7 @@ class WrongAggregates final : public Compute {
     }
     Result<Aggregated> aggregate(ByteView program, ByteView base, ByteView momentum,
                                  const std::vector<DeltaPtr>& deltas, std::size_t held) override {
-        GYM_TRY(Aggregated out, engine_->aggregate(program, base, momentum, deltas, held));
-        GYM_TRY(engine::State state, engine::decode_state(out.base.bytes));
-        state.tensors.at(0).bytes.at(2) ^= 1;
-        out.base = {engine::state_root(state), engine::encode_state(state)};
-        return out;
+        return engine_->aggregate(program, base, momentum, deltas, held);
     }
     Result<double> evaluate(ByteView evaluate_program, ByteView base, ByteView dataset,
                             const Digest& dataset_root, std::uint32_t windows_max) override {
@@ -58,10 +61,48 @@ class WrongAggregates final : public Compute {
     std::unique_ptr<Compute> engine_;
 };
 
+class WrongAggregates final : public RightCompute {
+  public:
+    using RightCompute::RightCompute;
+    Result<Aggregated> aggregate(ByteView program, ByteView base, ByteView momentum,
+                                 const std::vector<DeltaPtr>& deltas, std::size_t held) override {
+        GYM_TRY(Aggregated out, RightCompute::aggregate(program, base, momentum, deltas, held));
+        GYM_TRY(engine::State state, engine::decode_state(out.base.bytes));
+        state.tensors.at(0).bytes.at(2) ^= 1;
+        out.base = {engine::state_root(state), engine::encode_state(state)};
+        return out;
+    }
+};
+
+/// Needs a job with a `delta_norm_max`.
+class LeavesOut final : public RightCompute {
+  public:
+    using RightCompute::RightCompute;
+    Result<DeltaPtr> check_delta(ByteView program, const blob::VerifiedBlob& delta) override {
+        GYM_TRY(DeltaPtr right, RightCompute::check_delta(program, delta));
+        const std::scoped_lock lock(mutex_);
+        if (!unwanted_) unwanted_ = delta.root();
+        if (*unwanted_ != delta.root()) return right;
+        return DeltaPtr(std::make_shared<const TooLong>());
+    }
+
+  private:
+    struct TooLong final : Delta {
+        [[nodiscard]] double norm() const override { return 1e30; }
+    };
+    std::mutex mutex_;
+    std::optional<Digest> unwanted_;
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
-    return app::run_coordinator(argc, argv, [](std::unique_ptr<Compute> engine) {
-        return std::make_unique<WrongAggregates>(std::move(engine));
-    });
+    const char* const fault = std::getenv("GYM_FAULT");
+    const bool leaves_out = fault != nullptr && std::string_view(fault) == "leaves-out";
+    return app::run_coordinator(argc, argv,
+                                [=](std::unique_ptr<Compute> engine) -> std::unique_ptr<Compute> {
+                                    if (leaves_out)
+                                        return std::make_unique<LeavesOut>(std::move(engine));
+                                    return std::make_unique<WrongAggregates>(std::move(engine));
+                                });
 }

@@ -20,8 +20,9 @@ class LocalCoordinator final : public rpc::Coordinator {
         return std::move(handler_.heartbeats({&arrived, 1}).front());
     }
     Status leave() override { return handler_.leave(caller_); }
-    Result<std::optional<records::Task>> next_task(std::chrono::milliseconds) override {
-        return std::move(handler_.next_tasks({&caller_, 1}).front());
+    Result<std::optional<records::Task>> next_task(std::chrono::milliseconds,
+                                                   std::span<const Digest> computed) override {
+        return std::move(handler_.next_tasks({&caller_, 1}, computed).front());
     }
     /// In pieces of `chunk_bytes`; breaks off after `chunks_until_cut` of them, once.
     Status get_blob(const Digest& root, std::uint64_t offset, const ChunkSink& sink) override;

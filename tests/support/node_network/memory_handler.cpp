@@ -83,10 +83,10 @@ std::vector<Result<records::HeartbeatAnswer>> MemoryHandler::heartbeats(
 }
 
 std::vector<Result<std::optional<records::Task>>> MemoryHandler::next_tasks(
-    std::span<const Address> callers) {
+    std::span<const Address> callers, std::span<const Digest> computed) {
     std::vector<Result<std::optional<records::Task>>> out;
     for (const Address& caller : callers)
-        out.push_back(next_task(caller));
+        out.push_back(next_task(caller, computed));
     return out;
 }
 
@@ -95,11 +95,17 @@ Status MemoryHandler::leave(const Address&) {
     return enter("leave");
 }
 
-Result<std::optional<records::Task>> MemoryHandler::next_task(const Address& caller) {
+Result<std::optional<records::Task>> MemoryHandler::next_task(const Address& caller,
+                                                              std::span<const Digest> computed) {
     const std::scoped_lock lock(mutex);
     GYM_CHECK(enter("next_task"));
     const auto task = tasks.find(caller);
     if (task == tasks.end()) return std::optional<records::Task>();
+    const auto* const train = std::get_if<records::TrainTask>(&task->second);
+    if (train != nullptr && std::ranges::find(computed, train->unit_id()) != computed.end()) {
+        if (next_task_of_worker) return std::optional<records::Task>(*next_task_of_worker);
+        return std::optional<records::Task>();
+    }
     return std::optional<records::Task>(task->second);
 }
 
@@ -131,6 +137,16 @@ Status MemoryHandler::put_blob(const Address&, const blob::VerifiedBlob& blob) {
     return blobs.put(blob);
 }
 
+namespace {
+
+bool is_for(const records::Task& task, const protocol::UnitCommitment& commitment) {
+    const auto* const train = std::get_if<records::TrainTask>(&task);
+    return train != nullptr && protocol::hash(train->record) == commitment.round_record &&
+           train->unit.slot == commitment.slot;
+}
+
+}  // namespace
+
 Result<records::CommitmentAck> MemoryHandler::submit_commitment(
     const Address& caller, const records::CommitmentSubmission& submission) {
     const std::scoped_lock lock(mutex);
@@ -146,11 +162,14 @@ Result<records::CommitmentAck> MemoryHandler::submit_commitment(
     Digest id;
     for (auto& [unit, view] : units)
         if (view.key.slot == commitment.slot && view.worker == caller) id = unit;
+    if (next_task_of_worker && is_for(*next_task_of_worker, commitment))
+        id = next_task_of_worker->unit_id();
     if (id.is_zero()) return fail(ErrorCode::kNotFound, "no such unit");
     commitments[id] = submission;
     if (units[id].status.state == protocol::UnitState::kAssigned)
         units[id].status.state = protocol::UnitState::kCommitted;
-    if (task != tasks.end()) tasks.erase(task);
+    if (task != tasks.end() && (!next_task_of_worker || is_for(task->second, commitment)))
+        tasks.erase(task);
     return records::CommitmentAck{id, protocol::commitment_leaf(submission.commitment), 1};
 }
 

@@ -5,7 +5,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,9 +37,10 @@ class MemoryHandler final : public rpc::NodeHandler {
     std::vector<Result<records::HeartbeatAnswer>> heartbeats(
         std::span<const rpc::ArrivedBeat> beats) override;
     Status leave(const Address& caller) override;
-    Result<std::optional<records::Task>> next_task(const Address& caller);
+    Result<std::optional<records::Task>> next_task(const Address& caller,
+                                                   std::span<const Digest> computed = {});
     std::vector<Result<std::optional<records::Task>>> next_tasks(
-        std::span<const Address> callers) override;
+        std::span<const Address> callers, std::span<const Digest> computed) override;
     Result<std::shared_ptr<const blob::BlobReader>> open_blob(const Address& caller,
                                                               const Digest& root) override;
     Status allow_upload(const Address& caller, const Digest& root,
@@ -60,7 +63,8 @@ class MemoryHandler final : public rpc::NodeHandler {
     records::NetworkDescription info = network_info();  ///< change it before a server asks for it
     blob::MemoryStore blobs;
     std::set<Address> registered;
-    std::map<Address, records::NodeProfile> profiles;  ///< as last registered
+    std::map<Address, records::NodeProfile> profiles;       ///< as last registered
+    std::optional<records::TrainTask> next_task_of_worker;  ///< once it has computed that of tasks
     std::map<Address, records::Task> tasks;  ///< handed out until the unit is committed or revealed
     std::map<Digest, records::UnitReceipt> units;
     std::vector<protocol::RoundRecord> records;  ///< of rounds that no task is of

@@ -98,10 +98,13 @@ void VirtualNetwork::count_rounds(Figures& out) {
         if (!round.opened_at_ms) continue;
         open.add(*round.opened_at_ms, round.sealed_at_ms.value_or(end_ms));
         record.add(round.recorded_at_ms, *round.opened_at_ms);
-        if (!round.aggregated_at_ms) continue;
-        ++out.rounds;
+        if (!round.sealed_at_ms) continue;
         training.add(*round.opened_at_ms, *round.sealed_at_ms);
-        sample.add(*round.sealed_at_ms, *round.aggregated_at_ms);
+        // Whose record names the aggregate of its deltas.
+        const std::size_t naming = i + settings_.elasticity().overlap;
+        if (naming >= rounds.size() || !rounds[naming].aggregated_at_ms) continue;
+        ++out.rounds;
+        sample.add(*round.sealed_at_ms, *rounds[naming].aggregated_at_ms);
     }
     const double all_ms = out.hours * 3.6e6;
     out.round_in_progress = in_progress.ms() / all_ms;

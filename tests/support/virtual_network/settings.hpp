@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "gym/plan/plan.hpp"
 #include "gym/registry/jobs.hpp"
 
 namespace gym::sim {
@@ -74,6 +75,18 @@ struct Settings {
 
     [[nodiscard]] std::uint64_t bytes(double per_parameter) const {
         return static_cast<std::uint64_t>(per_parameter * static_cast<double>(parameters));
+    }
+    [[nodiscard]] std::uint32_t slots() const {
+        return std::min<std::uint32_t>(workers + workers / 4, 1'024);
+    }
+    [[nodiscard]] registry::Elasticity elasticity() const {
+        return elastic.value_or(plan::elasticity_of(slots()));
+    }
+    /// Rounds overlap, and all else is as planned: without late units, which do not go with it.
+    void overlap_rounds() {
+        elastic = elasticity();
+        elastic->accept_late = false;
+        elastic->overlap = 1;
     }
     [[nodiscard]] std::int64_t grace() const {
         return grace_ms.value_or(

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 #include "gym/commit/sha256.hpp"
-#include "gym/plan/plan.hpp"
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/rounds.hpp"
 #include "must.hpp"
@@ -60,7 +60,7 @@ coordinator::Options VirtualNetwork::options() const {
 registry::JobTerms VirtualNetwork::terms() const {
     registry::JobTerms out;
     out.rounds = 1'000'000;
-    out.slots_max = std::min<std::uint32_t>(settings_.workers + settings_.workers / 4, 1'024);
+    out.slots_max = settings_.slots();
     out.workers_min = 1;
     out.steps = settings_.steps;
     out.checkpoint_every = settings_.steps;
@@ -68,7 +68,7 @@ registry::JobTerms VirtualNetwork::terms() const {
     out.price_wei_per_pflop = Amount(1);
     out.lifecycle.unit_ms = out.lifecycle.report_ms = settings_.unit_ms();
     out.lifecycle.grace_ms = settings_.grace();
-    out.elastic = settings_.elastic.value_or(plan::elasticity_of(out.slots_max));
+    out.elastic = settings_.elasticity();
     return out;
 }
 
@@ -192,9 +192,9 @@ UnixMs VirtualNetwork::next_tick_ms() {
     const UnixMs now_ms = queue_.now_ms();
     const db::Row row = must(test_database_.owner().transact([&](db::Transaction& tx) {
         return tx.exec_one(
-            "SELECT (SELECT state FROM registry.round WHERE job_id = $1 ORDER BY round DESC LIMIT "
-            "1), (SELECT min(deadline_ms) FROM registry.unit WHERE job_id = $1 AND ended_at_ms IS "
-            "NULL AND deadline_ms >= $2)",
+            "SELECT (SELECT state FROM registry.round WHERE job_id = $1 ORDER BY state IN "
+            "('recorded', 'sealed', 'posted') DESC, round DESC LIMIT 1), (SELECT min(deadline_ms) "
+            "FROM registry.unit WHERE job_id = $1 AND ended_at_ms IS NULL AND deadline_ms >= $2)",
             {job_, now_ms});
     }));
     const auto state = row.get<std::optional<std::string>>(0);
@@ -216,10 +216,15 @@ void VirtualNetwork::wake() {
     for (const auto& node : nodes_)
         if (node->idle()) idle.emplace(node->address(), node.get());
     std::vector<Address> asking;
-    for (const Address& address : with_tasks)
-        if (idle.contains(address)) asking.push_back(address);
+    std::vector<Digest> computed;
+    for (const Address& address : with_tasks) {
+        const auto node = idle.find(address);
+        if (node == idle.end()) continue;
+        asking.push_back(address);
+        std::ranges::copy(node->second->computed(), std::back_inserter(computed));
+    }
     if (asking.empty()) return;
-    auto tasks = core_->next_tasks(asking);
+    auto tasks = core_->next_tasks(asking, computed);
     for (std::size_t i = 0; i < asking.size(); ++i)
         if (const auto task = must(std::move(tasks[i]))) idle.at(asking[i])->give(*task);
 }

@@ -38,6 +38,7 @@ void VirtualNode::leave(bool signs_off) {
     computing_since_ms_.reset();
     joined_ms_.reset();
     busy_ = false;
+    computed_.clear();
     if (!signs_off) return;
     must(around_.core.leave(address()));
     around_.changed();
@@ -61,7 +62,8 @@ void VirtualNode::ask() {
     later(round_trips(1) / 2, [this] {
         if (busy_) return;
         const Address self = address();
-        const auto task = must(std::move(around_.core.next_tasks({&self, 1}).front()));
+        const std::vector<Digest> done(computed_.begin(), computed_.end());
+        const auto task = must(std::move(around_.core.next_tasks({&self, 1}, done).front()));
         if (task) give(*task);
     });
 }
@@ -117,7 +119,15 @@ void VirtualNode::work(const records::TrainTask& task) {
     // One question to the chain: the record is there, or the coordinator had not assigned the unit.
     const std::int64_t wait_ms = round_trips(1) + fetch(task.inputs, 0);
     const double seconds = task.record.slots.at(task.unit.slot).steps / machine_.steps_per_second;
-    later(wait_ms, [this, task, seconds] { compute(seconds, [this, task] { upload(task); }); });
+    later(wait_ms, [this, task, seconds] {
+        compute(seconds, [this, task] {
+            upload(task);
+            if (around_.settings.elasticity().overlap == 0) return;
+            computed_.insert(task.unit_id());
+            busy_ = false;
+            ask();
+        });
+    });
 }
 
 void VirtualNode::upload(const records::TrainTask& task) {
@@ -155,7 +165,13 @@ void VirtualNode::commit(const records::TrainTask& task) {
     const bool late = !taken.ok() && (taken.error().code == ErrorCode::kTimeout ||
                                       taken.error().code == ErrorCode::kConflict);
     if (!taken.ok() && !late) must(taken);
-    later(round_trips(1) / 2, [this, late] { finish(!late); });
+    later(round_trips(1) / 2, [this, unit = task.unit_id(), late] { delivered(unit, !late); });
+}
+
+void VirtualNode::delivered(const Digest& unit, bool taken) {
+    if (computed_.erase(unit) == 0) return finish(taken);
+    ++(taken ? totals_.done : totals_.late);
+    around_.changed();
 }
 
 // Verifiers.

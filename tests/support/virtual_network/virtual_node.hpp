@@ -48,7 +48,8 @@ struct NodeTotals {
 /// A worker or a verifier, as src/worker and src/verifier act: one task at a time, and one thing
 /// after the other: ask, look at the chain, download, compute, upload, deliver, ask again. Calls
 /// the coordinator as a process would, with signatures and records that it checks. While it has
-/// nothing to do, the network wakes it.
+/// nothing to do, the network wakes it. Where the job's rounds overlap, a worker uploads and
+/// delivers while it computes its next unit.
 class VirtualNode : public std::enable_shared_from_this<VirtualNode> {
   public:
     VirtualNode(Surroundings& around, Machine machine)
@@ -62,6 +63,8 @@ class VirtualNode : public std::enable_shared_from_this<VirtualNode> {
     [[nodiscard]] bool idle() const { return present() && !busy_; }
     [[nodiscard]] const Machine& machine() const { return machine_; }
     [[nodiscard]] const Address& address() const { return machine_.key.address(); }
+    /// Units that it has computed, and not committed to yet.
+    [[nodiscard]] const std::set<Digest>& computed() const { return computed_; }
     /// Takes the answer to its question for a task. @pre idle().
     void give(const records::Task& task);
     /// Up to now, a unit on its way included.
@@ -84,6 +87,8 @@ class VirtualNode : public std::enable_shared_from_this<VirtualNode> {
     /// Calls `then` if the node is still there.
     void later(std::int64_t wait_ms, EventQueue::Action then);
     void finish(bool taken);
+    /// The coordinator's answer to a commitment is here.
+    void delivered(const Digest& unit, bool taken);
     [[nodiscard]] std::int64_t round_trips(int count) const {
         return count * around_.settings.latency_ms;
     }
@@ -93,7 +98,8 @@ class VirtualNode : public std::enable_shared_from_this<VirtualNode> {
     std::optional<UnixMs> joined_ms_;
     std::optional<UnixMs> computing_since_ms_;
     bool busy_ = false;
-    std::set<Digest> bases_;       ///< base states that it has
+    std::set<Digest> bases_;  ///< base states that it has
+    std::set<Digest> computed_;
     std::set<Digest> recomputed_;  ///< units, of a verifier: a later draw of one takes no time
     NodeTotals totals_;
 };

@@ -514,6 +514,60 @@ TEST_P(OuterGames, NoStrategyWinsAgainstAnHonestAsserter) {
         EXPECT_GT(refused[name], 0U) << name;
 }
 
+/// Where rounds overlap, all deltas are of the round before, and nobody has committed in its own
+/// round when it is signed.
+class OverlapGames : public OuterGames {
+  protected:
+    void SetUp() override { overlap(true); }
+    void overlap(bool trains) {
+        sample_.overlap(trains);
+        begin_again();
+        OuterInputs inputs = sample_.inputs();
+        inputs.epoch.clear();
+        asserter_ = must(RerunOuter::create(std::move(inputs), sample_.source()));
+    }
+    void expect_wrong_elements_are_found() {
+        for (const OuterTree tree : {OuterTree::kBase, OuterTree::kMomentum}) {
+            OuterLiar liar(*asserter_);
+            const auto parameter = static_cast<std::uint32_t>(rng_() % parameters());
+            const std::uint64_t element = rng_() % elements(parameter);
+            liar.lie_about(tree, parameter, 4 * element + rng_() % 4);
+            const Outcome outcome = play(liar);
+            ASSERT_EQ(name_of(outcome.last), "proveOuter")
+                << outcome.moves << outcome.reason.message;
+            EXPECT_EQ(outcome.finding.element, element);
+        }
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Samples, OverlapGames,
+                         ::testing::Combine(::testing::ValuesIn(kSamples),
+                                            ::testing::Values(false)),
+                         [](const auto& test) {
+                             return std::string(std::get<0>(test.param).name);
+                         });
+
+TEST_P(OverlapGames, ALieIsProvenAndNothingElse) {
+    expect_wrong_elements_are_found();
+    EXPECT_EQ(challenge(*honest_).moves, "declareOuter ") << "there is no fault";
+}
+
+TEST_P(OverlapGames, ADeltaOfTheRoundItselfCannotBeShown) {
+    std::vector<OuterDelta> list = sample_.included;
+    ASSERT_EQ(list[1].slot, sample_.epoch[2].commitment.slot);
+    list[1].root = sample_.epoch[2].commitment.delta_root;
+    expect_silence(list);
+    list = sample_.included;
+    list[1].root = sample_.add_delta();  // of nobody
+    expect_silence(list);
+}
+
+/// Behind the last round that trains.
+TEST_P(OverlapGames, TheRoundMayHaveNoSlotsAndNoCommitments) {
+    overlap(false);
+    expect_wrong_elements_are_found();
+    EXPECT_EQ(challenge(*honest_).moves, "declareOuter ");
+}
+
 TEST(OuterStrategies, AreOfEitherKindOfWork) {
     const SampleOuter sample(kSamples[4]);
     const auto outer = sample.rerun();

@@ -13,7 +13,8 @@
 #include "sample_unit.hpp"
 
 /// An aggregate of a sample program: in two rounds five workers committed to deltas. Three of the
-/// second round are included, and with add_held() two of the first.
+/// second round are included, and with add_held() two of the first. With overlap() three of the
+/// first are, and no other.
 namespace gym::game::testing {
 
 class SampleOuter {
@@ -40,6 +41,17 @@ class SampleOuter {
     void add_held() {
         for (const std::size_t i : {std::size_t{1}, std::size_t{2}})
             included.push_back({kSlots[i], previous_epoch[i].commitment.delta_root, true});
+    }
+
+    /// The second round's aggregate takes deltas of the first alone, as where rounds overlap.
+    /// @param trains whether the second round has slots, as all but the job's last.
+    void overlap(bool trains = true) {
+        included.clear();
+        for (const std::size_t i : {std::size_t{0}, std::size_t{2}, std::size_t{3}})
+            included.push_back({kSlots[i], previous_epoch[i].commitment.delta_root, true});
+        if (trains) return;
+        record.slots.clear();
+        epoch.clear();
     }
 
     /// After add_held(): the last held delta's commitment came late, and is under this round's

@@ -131,6 +131,29 @@ TEST(Estimate, RoundsThatHoldDrawnUnitsDoNotWaitForVerification) {
     EXPECT_GT(begins->round_s.low, holds->unit_s.low * 2);
 }
 
+TEST(Estimate, WhereRoundsOverlapTheRestOfARoundTakesNoTimeAsLongAsItIsShorterThanAUnit) {
+    registry::JobTerms terms = sample_terms();
+    Facts facts = sample_facts(8);
+    facts.verifiers.assign(8, facts.verifiers.front());
+    const auto of = [&](std::uint32_t overlap) {
+        terms.elastic.overlap = overlap;
+        const auto times = times_of(terms, sample_work(), facts).value();
+        EXPECT_EQ(estimate_with(facts, terms).seconds->high, job_seconds(terms, times).high);
+        return times;
+    };
+    const Times waits = of(0), overlaps = of(1);
+    EXPECT_EQ(overlaps.round_s.low, overlaps.unit_s.low);
+    EXPECT_EQ(job_seconds(terms, overlaps).low, 101 * overlaps.unit_s.low)
+        << "one round more, without workers";
+    EXPECT_LT(overlaps.round_s.high, waits.round_s.high);
+    EXPECT_GE(overlaps.round_s.high, overlaps.unit_s.high);
+    // One verifier for eight units: a round waits for the one before the last.
+    facts.verifiers.resize(1);
+    const Times slow_waits = of(0), slow = of(1);
+    EXPECT_EQ(slow.round_s.high, slow_waits.round_s.high / 2);
+    EXPECT_GT(slow.round_s.high, slow.unit_s.high);
+}
+
 TEST(Estimate, ACloudIsAnAssumptionThatCanBeReplaced) {
     ASSERT_FALSE(cloud_prices().empty());
     const CloudPrice& listed = cloud_prices().front();

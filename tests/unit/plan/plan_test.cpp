@@ -501,5 +501,44 @@ TEST(Plan, FewRoundsGetAnOuterStepThatDoesNotOvershoot) {
     EXPECT_TRUE(make_plan(tokens(1'000'000'000), {}, written, sample_facts(8))->notes.empty());
 }
 
+TEST(Plan, AnOverlapIsWarnedOfAndHasAnOuterStepThatConvergesWithIt) {
+    ModelWork open = sample_work();
+    open.outer_momentum.reset();
+    FixedTerms fixed;
+    fixed.rest.elastic.overlap = 1;
+    for (const std::uint64_t count : {8'192ULL * 40, 1'000'000'000ULL}) {
+        const auto plan = make_plan(tokens(count), fixed, open, sample_facts(8)).value();
+        EXPECT_EQ(plan.terms.elastic.overlap, 1U);
+        ASSERT_TRUE(plan.outer);
+        EXPECT_EQ(plan.outer->learning_rate, kOverlapOuter.learning_rate);
+        EXPECT_EQ(plan.outer->momentum, kOverlapOuter.momentum);
+        EXPECT_TRUE(plan.notes.empty());
+        ASSERT_EQ(plan.warnings.size(), 1U);
+        EXPECT_SAYS(plan.warnings[0], "the loss ended 20 % higher");
+        EXPECT_SAYS(plan.warnings[0], "Units of twice the length");
+        bool told = false;
+        for (const Reason& reason : plan.reasons)
+            told |= reason.term == kOuterRateTerm && reason.why.starts_with("rounds overlap");
+        EXPECT_TRUE(told);
+    }
+    // What the model file writes stands, with a word about it where it is too large.
+    ModelWork written = sample_work();
+    const auto warnings = [&](double rate, double momentum) {
+        written.outer_rate = rate;
+        written.outer_momentum = momentum;
+        const auto plan = make_plan(tokens(8'192 * 40), fixed, written, sample_facts(8)).value();
+        EXPECT_FALSE(plan.outer);
+        EXPECT_TRUE(plan.notes.empty()) << "it is not that of few rounds";
+        return plan.warnings;
+    };
+    EXPECT_EQ(warnings(0.2, 0.85).size(), 1U);
+    EXPECT_EQ(warnings(0.4, 0.5).size(), 1U);
+    const auto usual = warnings(0.7, 0.9);
+    ASSERT_EQ(usual.size(), 2U);
+    EXPECT_SAYS(usual[1], "(learning_rate 0.7, momentum 0.9) is too large where rounds overlap");
+    EXPECT_SAYS(usual[1], "--set model.outer.learning_rate=0.4 --set model.outer.momentum=0.5");
+    EXPECT_TRUE(overlap_warnings({}, written).empty());
+}
+
 }  // namespace
 }  // namespace gym::plan

@@ -41,6 +41,43 @@ TEST(Elastic, LateUnitsAreTakenWithoutHoldingDrawnOnes) {
         << spec.error().message;
 }
 
+TEST(Elastic, RoundsOverlapByOneAtMost) {
+    EXPECT_EQ(terms_with("elastic:\n  overlap: 0\n").elastic, Elasticity());
+    const Elasticity elastic =
+        terms_with("elastic:\n  overlap: 1\n  hold_drawn: true\n  quorum_ppm: 900000\n").elastic;
+    EXPECT_EQ(elastic.overlap, 1U);
+    EXPECT_TRUE(elastic.hold_drawn);
+    EXPECT_FALSE(elastic.holds_deltas()) << "beside those of its own round";
+    for (const char* bad : {"2", "-1", "true", "0.5"}) {
+        const auto spec = spec_with("elastic:\n  overlap: " + std::string(bad) + "\n");
+        ASSERT_FALSE(spec.ok()) << bad;
+        EXPECT_NE(spec.error().message.find("'overlap'"), std::string::npos)
+            << spec.error().message;
+    }
+}
+
+TEST(Elastic, AnOverlapIsRefusedWithWhatItDoesNotWorkWith) {
+    const auto refusal = [](const std::string& text) {
+        const auto spec = spec_with(text);
+        return spec.ok() ? "accepted" : spec.error().message;
+    };
+    const std::string late = refusal("elastic:\n  accept_late: true\n  overlap: 1\n");
+    EXPECT_NE(late.find("'overlap' must be 0 with accept_late: the aggregate that could take a "
+                        "late delta is made before the epoch that has its commitment"),
+              std::string::npos)
+        << late;
+    EXPECT_EQ(refusal("elastic:\n  accept_late: false\n  overlap: 1\n"), "accepted");
+    EXPECT_EQ(refusal("elastic:\n  accept_late: true\n  overlap: 0\n"), "accepted");
+    const auto one = parse_job_spec(
+        "name: a\nmodel: m.yaml\ndataset: text.txt\nrounds: 1\nslots: 4\nsteps_per_round: 5\n"
+        "price_per_pflop: \"1\"\nbudget: \"1\"\nelastic: {overlap: 1}\n",
+        "job.yaml");
+    ASSERT_FALSE(one.ok());
+    EXPECT_NE(one.error().message.find("'overlap' must be 0 in a job of one round"),
+              std::string::npos)
+        << one.error().message;
+}
+
 TEST(DeltaNorms, AFactorBelowOneIsRefused) {
     EXPECT_EQ(terms_with("").delta_norm_factor, std::nullopt);
     EXPECT_EQ(terms_with("delta_norm_factor: 10\n").delta_norm_factor, 10);

@@ -79,5 +79,52 @@ TEST_F(HeldDeltaTest, OnlyDrawnUnitsMayBeLeftOutAndOnlyWhereTheJobHoldsThem) {
     expect_contradiction("unit 2 of round 2 is accepted, and the aggregate is without its delta");
 }
 
+/// An aggregate of a job whose rounds overlap: its deltas are those of the round before.
+class OverlappedDeltaTest : public HeldDeltaTest {
+  protected:
+    void SetUp() override {
+        AggregateTest::SetUp();
+        include({0, 1});
+        first_ = job_;
+        first_units_ = std::move(units_);
+        momentum_ = right_->momentum;
+        protocol::RoundRecord record = next_record();
+        record.included.clear();
+        begin_second(record);
+        task_.earlier = {first_->record, first_->inputs};
+        task_.overlap = true;
+        include_held({}, {0, 1, 2});
+        open();
+    }
+};
+
+TEST_F(OverlappedDeltaTest, GoInAtFullWeight) {
+    verify();
+    expect_right();
+    EXPECT_TRUE(told("contradiction").empty());
+    EXPECT_TRUE(claims_->list().empty());
+    std::vector<engine::Delta> deltas;
+    for (const engine::UnitResult& unit : first_units_)
+        deltas.push_back(engine::Delta::decode(job_.program, unit.delta).value());
+    EXPECT_EQ(engine::run_aggregate(job_.program, job_.base, momentum_, deltas).value().base_root,
+              right_->base_root);
+}
+
+/// Every unit of the tiny job is drawn.
+TEST_F(OverlappedDeltaTest, OnlyDrawnUnitsMayBeLeftOutAndOnlyWhereTheJobHoldsThem) {
+    include_held({}, {0, 1});
+    verify_anew();
+    expect_contradiction("unit 2 of round 1 is accepted, and the aggregate is without its delta");
+    task_.hold_drawn = true;
+    verify_anew();
+    EXPECT_TRUE(told("contradiction").empty());
+}
+
+TEST_F(OverlappedDeltaTest, OfTheRoundItselfAreTold) {
+    include_held({0}, {0, 1, 2});
+    verify_anew();
+    expect_contradiction("the aggregate has the delta of unit 0 of round 2, and its job's rounds");
+}
+
 }  // namespace
 }  // namespace gym::verifier

@@ -134,6 +134,57 @@ TEST_F(WorkerTest, WhatTheCoordinatorRefusesForGoodIsDropped) {
     EXPECT_EQ(events_.back(), "dropped");
 }
 
+/// Of a job whose rounds overlap: round 2 is there, and begins from the base state of round 1.
+struct Overlap {
+    records::TrainTask first, second;
+    explicit Overlap(const testing::TinyJob& job) : first(job.task(0)), second(first) {
+        first.overlap = second.overlap = true;
+        second.record.round = second.unit.round = 2;
+        second.record.previous_record = protocol::hash(first.record);
+    }
+};
+
+TEST_F(WorkerTest, WhereRoundsOverlapTheDeltaIsSentBesideTheNextUnit) {
+    const Overlap rounds(job_);
+    handler_.tasks[key_.address()] = rounds.first;
+    handler_.next_task_of_worker = rounds.second;
+    ASSERT_TRUE(run_once().value());
+    EXPECT_FALSE(worker_->journal().entries().at(0).leaf.has_value())
+        << "signed, and to be delivered beside the next one";
+    ASSERT_TRUE(run_once().value());
+    EXPECT_EQ(std::ranges::count(events_, "started"), 2);
+    handler_.tasks.clear();
+    EXPECT_FALSE(run_once().value());
+    EXPECT_EQ(std::ranges::count(events_, "accepted"), 2);
+    EXPECT_EQ(handler_.commitments.size(), 2U);
+    EXPECT_TRUE(handler_.commitments.contains(rounds.first.unit_id()));
+    EXPECT_TRUE(handler_.commitments.contains(rounds.second.unit_id()));
+}
+
+TEST_F(WorkerTest, ADeltaThatWasNotSentBesideIsSentWhenItsUnitComesAgain) {
+    const Overlap rounds(job_);
+    handler_.tasks[key_.address()] = rounds.first;
+    handler_.next_task_of_worker = rounds.second;
+    handler_.failures["submit_commitment"] = fail(ErrorCode::kUnavailable, "gone");
+    ASSERT_TRUE(run_once().value());
+    handler_.tasks.clear();
+    EXPECT_EQ(run_once().error().code, ErrorCode::kUnavailable);
+    handler_.failures.clear();
+    handler_.tasks[key_.address()] = rounds.first;
+    ASSERT_TRUE(run_once().value());
+    EXPECT_EQ(std::ranges::count(events_, "started"), 1) << "nothing is computed twice";
+    EXPECT_TRUE(handler_.commitments.contains(rounds.first.unit_id()));
+}
+
+TEST_F(WorkerTest, AfterACrashADeltaInFlightIsSentFromTheJournal) {
+    const Overlap rounds(job_);
+    handler_.tasks[key_.address()] = rounds.first;
+    ASSERT_TRUE(run_once().value());
+    restart();
+    ASSERT_TRUE(worker_->resume({}).ok());
+    EXPECT_TRUE(handler_.commitments.contains(rounds.first.unit_id()));
+}
+
 TEST_F(WorkerTest, AStoppedUnitLeavesNoCommitment) {
     std::stop_source stop;
     stop.request_stop();

@@ -74,7 +74,7 @@ void print(const CliContext& context, const ExportOptions& options, const owner:
         return;
     }
     print_row("model", "{}, {} round {} of {}", model.name, model.round == 0 ? "before" : "after",
-              std::max<std::uint64_t>(model.round, 1), model.rounds);
+              std::max<std::uint64_t>(model.round, 1), std::max(model.rounds, model.round));
     print_row("program root", "{}", written.program_root.hex());
     print_row("state root", "{}", written.state_root.hex());
     for (const std::string& sentence : done.checks)

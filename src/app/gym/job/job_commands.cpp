@@ -76,11 +76,13 @@ Result<plan::Facts> planner_facts(const client::ApiClient& api, const ResolvedJo
 }
 
 /// Of a job whose file leaves nothing to the planner. A network that does not answer is no error.
-Status warn_of_workers(const plan::Facts& facts, ResolvedJob& job) {
+Status warn_of_terms(const plan::Facts& facts, ResolvedJob& job) {
     GYM_TRY(const plan::ModelWork work, plan::model_work(job.config));
     GYM_CHECK(plan::check_sizes(job.terms, work, facts));
     GYM_TRY(const plan::Estimate estimate, plan::estimate(job.terms, work, facts));
     for (std::string& text : plan::worker_warnings(job.terms, estimate, facts))
+        job.warnings.push_back(std::move(text));
+    for (std::string& text : plan::overlap_warnings(job.terms, work))
         job.warnings.push_back(std::move(text));
     return {};
 }
@@ -116,7 +118,7 @@ Result<ResolvedJob> asked_job(const CliContext& context, const JobOptions& optio
         GYM_CHECK(named);
     if (!job.plan) {
         GYM_TRY(const plan::Facts known, facts(job));
-        GYM_CHECK(warn_of_workers(known, job));
+        GYM_CHECK(warn_of_terms(known, job));
     }
     if (options.max_data_price.empty()) return job;
     GYM_TRY(const Amount price,

@@ -1,5 +1,6 @@
 #include "job/job_print.hpp"
 
+#include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <cstdio>
 
@@ -217,8 +218,9 @@ void print_job_line(const client::Job& job) {
 }
 
 void print_round(const client::JobRound& round, const client::Job& job) {
-    print_line("round {} of {}  validation loss {:.4f}  commitments {}", round.round, job.rounds,
-               *round.validation_loss,
+    // Where rounds overlap, one without workers follows the last.
+    print_line("round {} of {}  validation loss {:.4f}  commitments {}", round.round,
+               std::max(job.rounds, round.round), *round.validation_loss,
                round.commitment_count ? std::to_string(*round.commitment_count) : "-");
     std::fflush(stdout);
 }

@@ -153,6 +153,47 @@ TEST_F(JobPlanTest, AQuoteExplainsThePlan) {
     EXPECT_FALSE(kept.contains("plan"));
 }
 
+TEST_F(JobPlanTest, AnOverlapIsWarnedOfByQuoteAndSubmission) {
+    publish_terms(0);
+    add_nodes(2, 20);
+    deposit(owner_, "100", "d1");
+    const char* const cost = "the loss ended 20 % higher with it";
+    const std::vector<std::string> more{"--max-cost", "50",    "--price",
+                                        "20",         "--set", "elastic.overlap=1"};
+    const auto quote = gym(with(wishes("quote"), more));
+    ASSERT_EQ(quote.exit_code, 0) << quote.err;
+    EXPECT_NE(quote.out.find(cost), std::string::npos) << quote.out;
+    const json::object planned = parse_line(gym(with(with(wishes("quote"), more), {"--json"})).out);
+    ASSERT_EQ(planned.at("warnings").as_array().size(), 1U);
+    EXPECT_NE(planned.at("warnings").at(0).as_string().find(cost), std::string::npos);
+    const std::string spec(planned.at("spec").as_string());
+    EXPECT_NE(spec.find("learning_rate: 0.4"), std::string::npos) << spec;
+    // A job file that leaves nothing to the plan keeps its outer step, and is warned of it.
+    spill(place_ / "kept.yaml", spec);
+    const auto warnings = [&](const std::vector<std::string>& sets) {
+        return parse_line(
+                   gym(with({"job", "quote", (place_ / "kept.yaml").string(), "--json"}, sets)).out)
+            .at("warnings")
+            .as_array();
+    };
+    EXPECT_EQ(warnings({}).size(), 1U);
+    const json::array two =
+        warnings({"--set", "model.outer.learning_rate=0.7", "--set", "model.outer.momentum=0.9"});
+    ASSERT_EQ(two.size(), 2U);
+    EXPECT_NE(two[1].as_string().find("too large where rounds overlap"), std::string::npos);
+    const auto submitted = gym(with(with(wishes("submit"), more), {"--licence", "MIT", "--json"}));
+    ASSERT_EQ(submitted.exit_code, 0) << submitted.err << submitted.out;
+    const json::object answer = parse_line(submitted.out);
+    ASSERT_EQ(answer.at("warnings").as_array().size(), 1U) << submitted.out;
+    EXPECT_NE(answer.at("warnings").at(0).as_string().find(cost), std::string::npos);
+    const auto jobs = backend().jobs({}).value();
+    ASSERT_EQ(jobs.size(), 1U);
+    EXPECT_EQ(jobs[0].terms.elastic.overlap, 1U);
+    const auto late = gym(with(wishes("quote"), with(more, {"--set", "elastic.accept_late=true"})));
+    EXPECT_NE(late.exit_code, 0);
+    EXPECT_NE(late.err.find("'overlap' must be 0 with accept_late"), std::string::npos) << late.err;
+}
+
 TEST_F(JobPlanTest, TokensThatTodaysWorkersDoNotTrainAreSaidBeforeAndAfter) {
     publish_terms(0);
     add_nodes(2, 0);

@@ -54,9 +54,10 @@ class Coordinator {
         std::span<const Beat> beats);
     Status leave(const Address& node);
     /// What each of these nodes is to do now, read together: next_unit() of a worker, next_task()
-    /// of a verifier.
+    /// of a verifier. @param computed units of theirs that they are done with, though not committed
+    /// yet: of a job with an overlap they get the next one.
     [[nodiscard]] std::vector<Result<std::optional<records::Task>>> next_tasks(
-        std::span<const Address> nodes);
+        std::span<const Address> nodes, std::span<const Digest> computed = {});
     /// All nodes for which next_tasks() has something.
     [[nodiscard]] Result<std::vector<Address>> nodes_with_tasks();
     [[nodiscard]] Result<records::NodeStatus> node_status(const Address& node);

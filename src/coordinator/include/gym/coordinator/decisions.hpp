@@ -48,8 +48,15 @@ struct JobChange {
 
 /// No delta of the job is longer.
 [[nodiscard]] std::uint64_t delta_bytes_max(const registry::Job& job);
-/// The number of the round that may be planned after `last`; absent while that is not aggregated,
-/// and after the job's last round.
+/// The number of the job's last round. With an overlap one without slots comes after those that
+/// train: nobody computes in it, and the last deltas go into the aggregate that its record names.
+[[nodiscard]] std::uint64_t last_round_of(const registry::JobTerms& terms);
+/// Whether the round's units train. @param round from 1.
+[[nodiscard]] inline bool has_slots(const registry::JobTerms& terms, std::uint64_t round) {
+    return round <= terms.rounds;
+}
+/// The number of the round that may be planned after `last`; absent while that has no next base
+/// state, and after the job's last round.
 [[nodiscard]] std::optional<std::uint64_t> next_round(const registry::Job& job,
                                                       const std::optional<registry::Round>& last);
 /// @param deltas_bytes_max of all deltas of an aggregate together, which are in memory at once.
@@ -70,6 +77,10 @@ using protocol::SizeLimits;
 /// Whether a worker with these open units may get another one. A game alone does not
 /// keep a worker from work: what it does meanwhile is void if the game shows a fault.
 [[nodiscard]] bool is_free(std::span<const registry::Unit> open_units);
+/// Whether it may get one of the round after `last`, where the rounds of `last`'s job overlap: it
+/// computes its unit of `last` meanwhile, and no other.
+[[nodiscard]] bool is_free_after(const registry::Round& last,
+                                 std::span<const registry::Unit> open_units);
 /// Whether one of them is late and not committed yet: no round waits for its worker.
 [[nodiscard]] bool is_late(std::span<const registry::Unit> open_units);
 /// Whether a report disputes one of them: how long that takes is not known.
@@ -106,6 +117,10 @@ struct Plan {
 /// The durations of a unit of the round. Late commitments are taken for as long as it takes to
 /// report on the units of one round and to run those of the next, and not once the job has ended.
 [[nodiscard]] protocol::LifecycleParams lifecycle_of(const registry::Job& job, std::uint64_t round);
+
+/// From assignment to commitment. With an overlap a unit is assigned while its worker computes the
+/// one before.
+[[nodiscard]] std::int64_t unit_ms_of(const registry::JobTerms& terms, std::uint64_t round);
 
 /// Whether so much of the round is committed that its other units are to be hurried: the quorum of
 /// the steps of those that may still commit, and half of all.

@@ -48,7 +48,7 @@ class GrpcService final : public rpc::NodeHandler {
         std::span<const rpc::ArrivedBeat> beats) override;
     Status leave(const Address& caller) override;
     std::vector<Result<std::optional<records::Task>>> next_tasks(
-        std::span<const Address> callers) override;
+        std::span<const Address> callers, std::span<const Digest> computed) override;
     Result<std::shared_ptr<const blob::BlobReader>> open_blob(const Address& caller,
                                                               const Digest& root) override;
     Status allow_upload(const Address& caller, const Digest& root,

@@ -32,6 +32,7 @@ struct ModelWork {
     std::uint64_t schedule_steps = 0;  ///< where the learning rate's schedule ends; 0: anywhere
     /// Momentum of the outer step that the model file writes; absent: the plan chooses the step.
     std::optional<double> outer_momentum = 0.0;
+    double outer_rate = 0;            ///< of the same step
     bool compression_chosen = false;  ///< of the deltas; nobody wrote it
     bool update_chosen = false;       ///< the compression of updates, likewise
     /// FLOPs of an aggregate over so many deltas.
@@ -85,11 +86,14 @@ struct Estimate {
 
 /// How long a job's rounds take; the part of estimate() that needs no money.
 struct Times {
-    SecondsRange unit_s, round_s;
+    SecondsRange unit_s;
+    SecondsRange round_s;          ///< from one round's beginning to the next one's
     double mean_sampling_ppm = 0;  ///< of the units of all rounds
 };
 /// Absent without a live worker that measured itself.
 [[nodiscard]] std::optional<Times> times_of(const registry::JobTerms& terms, const ModelWork& work,
                                             const Facts& facts);
+/// Until the last round is aggregated. Where rounds overlap, one without workers follows the last.
+[[nodiscard]] SecondsRange job_seconds(const registry::JobTerms& terms, const Times& times);
 
 }  // namespace gym::plan

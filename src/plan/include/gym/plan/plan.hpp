@@ -72,6 +72,15 @@ struct OuterStep {
 /// Momentum 1 - 10 / rounds, at least 0.4; rate 1 / (1 + momentum), at most 0.7; both in
 /// hundredths, the rate rounded down. Absent for kOuterRounds and more: the model's own.
 [[nodiscard]] std::optional<OuterStep> outer_step(std::uint64_t rounds);
+/// The outer step of a job whose rounds overlap, however many they are: of those that were tried,
+/// the one of least loss (docs/TESTING.md, "Rounds that overlap"). With DiLoCo's such a job does
+/// not converge.
+inline constexpr OuterStep kOverlapOuter{0.4, 0.5};
+/// rate / (1 - momentum), the length of a delta's push in the end. With an overlap those up to 1.33
+/// converged, and those from 3.5 on did not or badly.
+inline constexpr double kOverlapReachMax = 1.4;
+/// What a plan with these terms has in the place of a model's own outer step; absent: that one.
+[[nodiscard]] std::optional<OuterStep> outer_step_of(const registry::JobTerms& terms);
 
 // Terms that a job file has below `model`.
 inline constexpr const char* kOuterRateTerm = "outer.learning_rate";
@@ -132,7 +141,8 @@ struct Plan {
     std::string equation;            ///< "1.0e9 tokens = 153 rounds x 8 workers x 100 steps x ..."
     std::vector<Reason> reasons;     ///< in the order of a job file
     std::vector<std::string> notes;  ///< sentences that the owner should read before paying
-    /// The same about workers that are missing or too small: of a shortage, and worker_warnings().
+    /// The same about workers that are missing or too small, and about an overlap: of a shortage,
+    /// worker_warnings() and overlap_warnings().
     std::vector<std::string> warnings = {};
 };
 
@@ -143,6 +153,11 @@ struct Plan {
 [[nodiscard]] std::vector<std::string> worker_warnings(const registry::JobTerms& terms,
                                                        const Estimate& estimate,
                                                        const Facts& facts);
+
+/// What the owner of a job whose rounds overlap should read: what that costs, and an outer step of
+/// the model that is too large for it. Empty without an overlap.
+[[nodiscard]] std::vector<std::string> overlap_warnings(const registry::JobTerms& terms,
+                                                        const ModelWork& work);
 
 /// That the network has room for the deltas of such a job, where it says how much it has.
 /// @errors kInvalidArgument naming the setting.

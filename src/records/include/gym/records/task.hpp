@@ -47,6 +47,10 @@ struct TrainTask {
     /// taken.
     UnixMs late_until_ms = 0;
 
+    /// Another unit of the job is there before this one is committed: its worker sends the delta
+    /// and commits while it computes that one.
+    bool overlap = false;
+
     [[nodiscard]] Digest unit_id() const { return protocol::unit_id(unit); }
     friend bool operator==(const TrainTask&, const TrainTask&) = default;
 };
@@ -77,6 +81,9 @@ struct VerifyTask {
     std::optional<double> delta_norm_factor;  ///< of an aggregate: likewise (InclusionPolicy)
     bool late = false;        ///< of a train unit: its epoch and beacon are the next round's
     bool hold_drawn = false;  ///< of an aggregate: drawn units may go in one round later
+    /// Of an aggregate: the rounds of its job overlap, so that it has deltas of the round before
+    /// alone. Those are in `deltas` as held, and in time: nothing goes in later.
+    bool overlap = false;
     std::optional<EarlierRound> earlier;  ///< of an aggregate with held deltas: where they are from
 
     [[nodiscard]] Digest unit_id() const { return protocol::unit_id(unit); }

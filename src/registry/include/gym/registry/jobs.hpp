@@ -41,9 +41,14 @@ struct Elasticity {
     /// A commitment that comes after its unit's deadline, and before the next round is sealed, is
     /// of the next round's epoch, and its delta goes in there, at half weight.
     bool accept_late = false;
+    /// 1: while a round computes, the deltas of the round before are sent, verified and aggregated.
+    /// Its units start from the base state without them, and the aggregate that its record names
+    /// takes those deltas alone. After the job's last round comes one without slots, whose
+    /// aggregate takes that round's deltas. 0: a round begins when the one before is aggregated.
+    std::uint32_t overlap = 0;
 
-    /// Whether an aggregate may have deltas of the round before.
-    [[nodiscard]] bool holds_deltas() const { return hold_drawn || accept_late; }
+    /// Whether an aggregate may have deltas of the round before beside those of its own.
+    [[nodiscard]] bool holds_deltas() const { return overlap == 0 && (hold_drawn || accept_late); }
     friend bool operator==(const Elasticity&, const Elasticity&) = default;
 };
 
@@ -129,7 +134,7 @@ struct Job {
     UnixMs submitted_at_ms = 0;
     std::optional<UnixMs> started_at_ms;
     std::optional<UnixMs> ended_at_ms;
-    std::uint64_t rounds_done = 0;  ///< aggregated rounds
+    std::uint64_t rounds_done = 0;  ///< aggregated rounds, of those with slots
 };
 
 /// H("gym.job.v1" | owner | key): the same idempotency key gives the same job.

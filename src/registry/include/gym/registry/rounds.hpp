@@ -45,7 +45,8 @@ struct Round {
     std::optional<std::uint64_t> posted_block;  ///< block of the epoch's root
     std::optional<std::uint64_t> beacon_block;
     std::optional<Digest> beacon;
-    std::optional<StateRef> next_base;  ///< from kAggregated on
+    /// From kAggregated on. Of jobs with an overlap made while the round computes, or waits.
+    std::optional<StateRef> next_base;
     std::optional<StateRef> next_momentum;
     std::optional<Digest> next_update_blob;  ///< of a program with an update
     std::optional<Digest> aggregate_program_root;
@@ -105,7 +106,15 @@ struct AggregateOutcome {
 };
 Status set_aggregated(db::Transaction& tx, const Digest& job_id, std::uint64_t round,
                       const AggregateOutcome& outcome, UnixMs now_ms);
-/// The oldest round of the job with a next base state and without its loss, if any.
+/// The same of a round that computes or is verified, and stays in its state: of a job with an
+/// overlap, whose next base state is made of the deltas of the round before.
+/// @errors kConflict for a round that is not open yet, or has a next base state.
+Status set_next_base(db::Transaction& tx, const Digest& job_id, std::uint64_t round,
+                     const AggregateOutcome& outcome, UnixMs now_ms);
+/// Of such a job: the round's deltas went where they go. @errors kConflict without a next base
+/// state, or in another state than kVerifying.
+Status mark_aggregated(db::Transaction& tx, const Digest& job_id, std::uint64_t round);
+/// The oldest aggregated round of the job without the loss of its next base state, if any.
 Result<std::optional<Round>> round_to_evaluate(db::Transaction& tx, const Digest& job_id);
 /// @errors kConflict for a round that has no next base state, or has a loss.
 Status set_validation_loss(db::Transaction& tx, const Digest& job_id, std::uint64_t round,

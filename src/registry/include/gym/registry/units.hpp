@@ -87,11 +87,13 @@ Result<std::vector<Unit>> list_units(db::Transaction& tx, const UnitFilter& filt
 /// Units that keep their workers from others: assigned and disputed ones, of all workers.
 Result<std::vector<Unit>> busy_units(db::Transaction& tx);
 
-/// The unit that a node works on next: a worker's assigned train unit of the newest round, a
+/// The unit that a node works on next: the train unit that was assigned to a worker first, a
 /// verifier's drawn unit with the earliest deadline. Units whose deadline is over are left out;
-/// nodes that have none, too.
+/// nodes that have none, too. @param computed units that their workers are done with, and have not
+/// committed to yet: left out.
 Result<std::map<Address, Unit>> next_train_units(db::Transaction& tx,
-                                                 std::span<const Address> workers, UnixMs now_ms);
+                                                 std::span<const Address> workers, UnixMs now_ms,
+                                                 std::span<const Digest> computed = {});
 Result<std::map<Address, Unit>> next_drawn_units(db::Transaction& tx,
                                                  std::span<const Address> verifiers, UnixMs now_ms);
 /// All nodes with such a unit.
@@ -132,8 +134,9 @@ struct UnitStep {
 Result<std::vector<Unit>> advance_all(db::Transaction& tx, std::span<const UnitStep> steps,
                                       const protocol::LifecycleParams& params, UnixMs now_ms);
 
-/// FLOPs a second of each worker: the median over its last three committed units, from assignment
-/// to commitment, transfers included. Workers without one are left out.
+/// FLOPs a second of each worker: the median over its last three committed units, from assignment,
+/// or from the commitment before if that was later, to commitment, transfers included. Workers
+/// without one are left out.
 Result<std::map<Address, double>> paces_of(db::Transaction& tx, std::span<const Address> workers);
 
 /// What keeps units from becoming final.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ struct UploadPermit {
 
 inline constexpr std::size_t kDeltaMirrorsMax = 4;  ///< that a delta is named at
 inline constexpr std::size_t kWantedDeltasMax = 64;
+inline constexpr std::size_t kComputedMax = 4;  ///< units that a worker has not committed to yet
 
 /// A node's interface to a coordinator. The node cores know only this; rpc::connect() makes one
 /// that speaks over the network. Every call may be repeated: the second time changes nothing and
@@ -41,8 +43,14 @@ class Coordinator {
     virtual Result<records::HeartbeatAnswer> heartbeat(const records::Heartbeat& beat) = 0;
     /// Signs off: no work for this node until its next heartbeat.
     virtual Status leave() = 0;
-    /// Waits at most `wait_max` for a task; absent if there was none.
-    virtual Result<std::optional<records::Task>> next_task(std::chrono::milliseconds wait_max) = 0;
+    /// Waits at most `wait_max` for a task; absent if there was none. @param computed units that
+    /// the worker is done with, and has not committed to yet: it gets another one. At most
+    /// kComputedMax.
+    virtual Result<std::optional<records::Task>> next_task(std::chrono::milliseconds wait_max,
+                                                           std::span<const Digest> computed) = 0;
+    Result<std::optional<records::Task>> next_task(std::chrono::milliseconds wait_max) {
+        return next_task(wait_max, {});
+    }
 
     /// Hands the blob's bytes from `offset` on to `sink`, in order. The bytes are not checked here:
     /// the caller has the whole blob and its root. @errors kNotFound, and those of `sink`.

@@ -41,9 +41,10 @@ class NodeHandler {
         std::span<const ArrivedBeat> beats) = 0;
     virtual Status leave(const Address& caller) = 0;
     /// What each caller is to do now; one result for each. The server asks again about those that
-    /// have nothing when it is told to (Server::wake), until their wait is over.
+    /// have nothing when it is told to (Server::wake), until their wait is over. @param computed
+    /// units that some of them say they are done with.
     virtual std::vector<Result<std::optional<records::Task>>> next_tasks(
-        std::span<const Address> callers) = 0;
+        std::span<const Address> callers, std::span<const Digest> computed) = 0;
 
     /// A blob for `caller`, which is read a part at a time while it is sent. Its bytes are as they
     /// are stored: the node checks them against the root.

@@ -37,6 +37,11 @@ struct EpochOnChain {
                                                             const protocol::RoundRecord& record,
                                                             const EpochOnChain& epoch);
 
+/// The randomness of the block that draws an epoch's units. @errors kUnavailable while it is not
+/// there, kInvalidArgument without a delay.
+[[nodiscard]] Result<Digest> beacon_of(node::ChainView& chain, const node::ChainView::Epoch& epoch,
+                                       std::uint32_t delay_blocks);
+
 /// The Euclidean norm of a unit's delta.
 using DeltaNorm = std::function<Result<double>(const protocol::IncludedDelta& delta)>;
 
@@ -44,12 +49,14 @@ using DeltaNorm = std::function<Result<double>(const protocol::IncludedDelta& de
 struct AuditedRounds {
     RoundCommitments own;
     RoundCommitments earlier;  ///< of held deltas
+    Digest earlier_beacon;     ///< that drew its units; of a job whose rounds overlap
 };
 
 /// Whether an aggregate was made from what the rule of inclusion says (protocol::include_deltas):
 /// each of its deltas is a commitment's under its round's epoch, and each accepted unit's of its
-/// own round is in it. What may have been accepted only later is not missed: those units have a
-/// reason, or, where the job holds them back, were drawn.
+/// own round is in it, or, where rounds overlap, of the round before, and no other. What may have
+/// been accepted only later is not missed: those units have a reason, or, where the job holds them
+/// back, were drawn.
 /// @param norm_of asked about deltas that are missing and, where the job bounds norms by their
 /// median, about those that are not. A coordinator that accepted a delta must
 /// still show it: one without a norm counts as left out.
