@@ -19,6 +19,15 @@ if(NOT GYM_ENGINE_ONLY)
     find_path(GYM_SENTENCEPIECE_INCLUDE sentencepiece_processor.h REQUIRED)
     find_library(GYM_SENTENCEPIECE_LIBRARY sentencepiece REQUIRED)
     find_library(GYM_SENTENCEPIECE_TRAIN_LIBRARY sentencepiece_train REQUIRED)
+    # Debian's package of libtorrent's headers excludes that of Boost 1.81, so scripts/setup.sh unpacks it, with Boost
+    # 1.74, into a folder of its own; other systems may have both where headers usually are.
+    find_path(GYM_LIBTORRENT_INCLUDE libtorrent/session.hpp PATHS /opt/gym-libtorrent/usr/include)
+    find_library(GYM_LIBTORRENT_LIBRARY NAMES torrent-rasterbar libtorrent-rasterbar.so.2.0)
+    if(NOT GYM_LIBTORRENT_INCLUDE OR NOT GYM_LIBTORRENT_LIBRARY)
+        message(FATAL_ERROR "libtorrent-rasterbar 2.0 is missing (headers: ${GYM_LIBTORRENT_INCLUDE}, library: "
+                            "${GYM_LIBTORRENT_LIBRARY}): run scripts/setup.sh, or name GYM_LIBTORRENT_INCLUDE and "
+                            "GYM_LIBTORRENT_LIBRARY")
+    endif()
     # The data pipeline: decompression, downloads, Unicode, languages, hashes, patterns.
     find_package(ZLIB REQUIRED)
     find_package(CURL REQUIRED)

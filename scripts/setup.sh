@@ -40,6 +40,24 @@ else
     say "Debian packages: nothing to do"
 fi
 
+# libtorrent's headers come with those of Boost 1.74, which Debian does not let beside Boost 1.81: both are unpacked into a
+# folder that only gym-torrent is compiled with (docs/adr/0021-torrents.md). apt checks what it downloads as ever.
+headers=/opt/gym-libtorrent
+if [[ ! -e $headers/usr/include/libtorrent/session.hpp || ! -e $headers/usr/include/boost/version.hpp ]]; then
+    [[ $(id -u) == 0 ]] || command -v sudo >/dev/null || die "run as root, or install sudo, to make $headers"
+    sudo=(); [[ $(id -u) == 0 ]] || sudo=(sudo)
+    say "unpacking libtorrent's headers into $headers"
+    work=$(mktemp -d)
+    trap 'rm -rf "$work"' EXIT
+    chmod 755 "$work"
+    (cd "$work" && apt-get download -qq libtorrent-rasterbar-dev libboost1.74-dev)
+    for package in "$work"/*.deb; do
+        "${sudo[@]}" dpkg-deb -x "$package" "$headers"
+    done
+else
+    say "libtorrent's headers: nothing to do"
+fi
+
 # install_npm FOLDER WHAT: the packages of FOLDER/package-lock.json.
 install_npm() {
     local folder=$1 what=$2 stamp=$1/node_modules/.installed-lock

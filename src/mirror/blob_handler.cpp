@@ -17,22 +17,23 @@ using http_server::Request;
 using http_server::Response;
 
 constexpr std::string_view kPrefix = "/b/";
-constexpr std::string_view kListSuffix = ".pieces";
+constexpr std::string_view kListSuffix = ".pieces", kTorrentSuffix = ".torrent";
+constexpr std::string_view kAnnounce = "/announce";
 constexpr std::size_t kRootDigits = 2 * Digest::kSize;
 // What a root names never changes.
 constexpr const char* kForever = "public, max-age=31536000, immutable";
 
 class BytesReader final : public blob::BlobReader {
   public:
-    explicit BytesReader(Bytes bytes) : bytes_(std::move(bytes)) {}
-    [[nodiscard]] std::uint64_t size() const noexcept override { return bytes_.size(); }
+    explicit BytesReader(std::shared_ptr<const Bytes> bytes) : bytes_(std::move(bytes)) {}
+    [[nodiscard]] std::uint64_t size() const noexcept override { return bytes_->size(); }
     Status read(std::uint64_t offset, std::span<std::uint8_t> out) const override {
-        std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), out.size(), out.begin());
+        std::copy_n(bytes_->begin() + static_cast<std::ptrdiff_t>(offset), out.size(), out.begin());
         return {};
     }
 
   private:
-    const Bytes bytes_;
+    const std::shared_ptr<const Bytes> bytes_;
 };
 
 class CountingReader final : public blob::BlobReader {
@@ -56,9 +57,10 @@ class CountingReader final : public blob::BlobReader {
 Result<Digest> parse_root(std::string_view text) {
     auto root = Digest::parse(text);
     if (text.size() == kRootDigits && root.ok() && to_hex(root->view()) == text) return root;
-    return fail(ErrorCode::kNotFound,
-                "a blob's path is /b/ROOT or /b/ROOT.pieces, where ROOT has 64 lower-case "
-                "hexadecimal digits");
+    return fail(
+        ErrorCode::kNotFound,
+        "a blob's path is /b/ROOT, /b/ROOT.pieces or /b/ROOT.torrent, where ROOT has 64 lower-case "
+        "hexadecimal digits");
 }
 
 Asker asker_of(const Request& request) {
@@ -188,30 +190,55 @@ Response BlobHandler::handle(const Request& request) {
     const std::string_view target(request.target);
     if (target.starts_with(kPrefix))
         return count(answer_blob(request, target.substr(kPrefix.size())));
+    if (torrents_ != nullptr && target.substr(0, target.find('?')) == kAnnounce)
+        return count(answer_announce(request));
     // To others it does not exist.
     if (target == "/metrics" && http::is_loopback(request.peer)) return answer_metrics();
     return count(refusal(fail(ErrorCode::kNotFound, "there is nothing but /b/ROOT here"), request));
 }
 
 Response BlobHandler::answer_blob(const Request& request, std::string_view name) {
-    const bool is_list = name.ends_with(kListSuffix);
-    if (is_list) name.remove_suffix(kListSuffix.size());
+    std::string_view suffix;
+    if (name.ends_with(kListSuffix)) suffix = kListSuffix;
+    if (torrents_ != nullptr && name.ends_with(kTorrentSuffix)) suffix = kTorrentSuffix;
+    name.remove_suffix(suffix.size());
     const auto root = parse_root(name);
     if (!root.ok()) return refusal(root.error(), request);
-    std::shared_ptr<const blob::BlobReader> content;
-    if (is_list) {
+    if (suffix == kListSuffix) {
         const auto list = source_.pieces(*root, asker_of(request));
         if (!list.ok()) return refusal(list.error(), request);
-        content = std::make_shared<BytesReader>((*list)->encode());
-    } else {
-        auto opened = source_.open(*root, asker_of(request));
-        if (!opened.ok()) return refusal(opened.error(), request);
-        content = std::move(opened).value();
+        const auto bytes = std::make_shared<const Bytes>((*list)->encode());
+        return answer_file(request, std::make_shared<BytesReader>(bytes), *root, suffix);
     }
-    const std::string file(name);
+    if (suffix == kTorrentSuffix) {
+        auto file = torrents_->torrent(*root, asker_of(request));
+        if (!file.ok()) return refusal(file.error(), request);
+        return answer_file(request, std::make_shared<BytesReader>(std::move(file).value()), *root,
+                           suffix);
+    }
+    auto opened = source_.open(*root, asker_of(request));
+    if (!opened.ok()) return refusal(opened.error(), request);
+    return answer_file(request, std::move(opened).value(), *root, suffix);
+}
+
+Response BlobHandler::answer_file(const Request& request,
+                                  std::shared_ptr<const blob::BlobReader> content,
+                                  const Digest& root, std::string_view suffix) {
+    const std::string name = to_hex(root.view());
     return http_server::answer_download(
-        request, {std::make_shared<CountingReader>(std::move(content), bytes_sent_), file,
-                  file + (is_list ? std::string(kListSuffix) : std::string()), kForever});
+        request, {std::make_shared<CountingReader>(std::move(content), bytes_sent_), name,
+                  name + std::string(suffix), kForever});
+}
+
+Response BlobHandler::answer_announce(const Request& request) {
+    const std::string_view target(request.target);
+    const std::size_t query = target.find('?');
+    const std::string_view asked =
+        query == std::string_view::npos ? std::string_view() : target.substr(query + 1);
+    return {200,
+            "text/plain",
+            {{"Cache-Control", "no-store"}},
+            torrents_->announce(asked, request.peer)};
 }
 
 Response BlobHandler::answer_metrics() const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <random>
 #include <thread>
 #include <utility>
 
@@ -14,15 +15,23 @@ using std::chrono::steady_clock;
 
 /// How often a connection without work looks for a piece that is late.
 constexpr milliseconds kLook{50};
+/// The same for what peers brought: the end of a download waits for it.
+constexpr milliseconds kPeerLook{10};
 constexpr double kLateFactor = 4;
+
+std::uint64_t drawn_piece(const blob::PieceList& list) {
+    return list.count() == 0 ? 0 : std::random_device{}() % list.count();
+}
 
 }  // namespace
 
 Download::Download(const std::vector<std::unique_ptr<Source>>& sources, const FetchOptions& options,
-                   const blob::PieceList& list, std::vector<std::uint64_t> pieces)
+                   const blob::PieceList& list, std::vector<std::uint64_t> pieces, Peers* peers)
     : sources_(sources),
       options_(options),
       list_(list),
+      peers_(peers),
+      first_(peers == nullptr ? 0 : drawn_piece(list)),
       missing_(pieces.begin(), pieces.end()),
       open_(missing_) {}
 
@@ -38,6 +47,7 @@ Status Download::run(const Keep& keep, const std::stop_token& stop) {
          sources_.size() * std::size_t{options_.source_connections_max}});
     {
         std::vector<std::jthread> threads;
+        if (peers_ != nullptr) threads.emplace_back([&] { take_from_peers(keep); });
         for (std::size_t i = 1; i < connections; ++i)
             threads.emplace_back([&] { work(keep); });
         work(keep);
@@ -53,6 +63,44 @@ void Download::work(const Keep& keep) {
     }
 }
 
+void Download::take_from_peers(const Keep& keep) {
+    const auto is_over = [this] {
+        const std::scoped_lock lock(mutex_);
+        return over_;
+    };
+    while (!is_over())
+        if (auto piece = peers_->next(kPeerLook))
+            accept(piece->first, std::move(piece->second), keep);
+}
+
+void Download::accept(std::uint64_t piece, Bytes bytes, const Keep& keep) {
+    std::unique_lock lock(mutex_);
+    if (over_ || open_.erase(piece) == 0) return;
+    missing_.erase(piece);
+    pace_.from_peer(bytes.size(), steady_clock::now());
+    peers_->note_taken(bytes.size());
+    end_others(piece, std::nullopt);
+    keep_piece(piece, std::move(bytes), keep, lock);
+}
+
+bool Download::peers_can_go_on(Moment now) const {
+    if (peers_ == nullptr || pace_.peers_are_silent(now)) return false;
+    return std::ranges::any_of(open_, [&](std::uint64_t piece) { return peers_->have(piece); });
+}
+
+std::optional<std::uint64_t> Download::next_missing(Moment now) {
+    if (missing_.empty()) return std::nullopt;
+    if (peers_ == nullptr) return *missing_.begin();
+    std::optional<std::uint64_t> peers_have;
+    auto at = missing_.lower_bound(first_);
+    for (std::size_t i = 0; i < missing_.size(); ++i, ++at) {
+        if (at == missing_.end()) at = missing_.begin();
+        if (!peers_->have(*at)) return *at;
+        if (!peers_have) peers_have = *at;
+    }
+    return pace_.leaves_to_peers(now) ? std::nullopt : peers_have;
+}
+
 std::optional<Download::FlightAt> Download::next() {
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -60,7 +108,7 @@ std::optional<Download::FlightAt> Download::next() {
         const Moment now = steady_clock::now();
         if (auto flight = begin_missing(now)) return flight;
         if (auto flight = begin_second(now)) return flight;
-        if (flights_.empty() && kept_now_ == 0) {
+        if (flights_.empty() && kept_now_ == 0 && !peers_can_go_on(now)) {
             finish(nobody_left());
             return std::nullopt;
         }
@@ -69,12 +117,12 @@ std::optional<Download::FlightAt> Download::next() {
 }
 
 std::optional<Download::FlightAt> Download::begin_missing(Moment now) {
-    if (missing_.empty()) return std::nullopt;
-    const std::uint64_t piece = *missing_.begin();
-    Source* const source = best(now, nullptr, list_.size_of(piece));
+    const auto piece = next_missing(now);
+    if (!piece) return std::nullopt;
+    Source* const source = best(now, nullptr, list_.size_of(*piece));
     if (source == nullptr) return std::nullopt;
-    missing_.erase(missing_.begin());
-    return begin(piece, *source, now);
+    missing_.erase(*piece);
+    return begin(*piece, *source, now);
 }
 
 std::optional<Download::FlightAt> Download::begin_second(Moment now) {
@@ -160,19 +208,29 @@ void Download::end(FlightAt flight, Result<Bytes> answer, const Keep& keep) {
     }
     if (open_.erase(piece) == 0) return;  // the other one was first
     end_others(piece, begun);
+    pace_.from_source(answer->size(), steady_clock::now());
+    const auto keep_and_offer = [&](std::uint64_t index, Bytes bytes) {
+        if (peers_ != nullptr) peers_->offer(index, bytes);
+        return keep(index, std::move(bytes));
+    };
+    keep_piece(piece, std::move(answer).value(), keep_and_offer, lock);
+}
+
+void Download::keep_piece(std::uint64_t piece, Bytes bytes, const Keep& keep,
+                          std::unique_lock<std::mutex>& lock) {
     ++kept_now_;
     lock.unlock();
-    const Status kept = keep(piece, std::move(answer).value());
+    const Status kept = keep(piece, std::move(bytes));
     lock.lock();
     --kept_now_;
     if (!kept.ok()) return finish(kept.error());
     if (open_.empty() && kept_now_ == 0) finish(std::nullopt);
 }
 
-void Download::end_others(std::uint64_t piece, Moment begun) {
+void Download::end_others(std::uint64_t piece, std::optional<Moment> begun) {
     for (Flight& other : flights_) {
         if (other.piece != piece) continue;
-        if (other.begun < begun)
+        if (begun && other.begun < *begun)
             other.source->note_stall(
                 std::chrono::duration_cast<milliseconds>(steady_clock::now() - other.begun));
         other.stop.request_stop();

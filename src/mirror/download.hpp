@@ -13,17 +13,22 @@
 
 #include "gym/blob/piece_list.hpp"
 #include "gym/mirror/fetcher.hpp"
+#include "pace.hpp"
 #include "source.hpp"
 
 namespace gym::mirror {
 
 /// One download: hands pieces to connections, each in a thread of its own, until all are there.
-/// A piece that is late is asked of a second source as well.
+/// A piece that is late is asked of a second source as well. With peers, one more thread takes what
+/// they bring, and the sources are asked first for what no peer has, from a drawn piece on, so that
+/// nodes that begin together fetch different pieces.
 class Download {
   public:
-    /// @param pieces the ones to fetch. References must outlive the download.
+    /// @param pieces the ones to fetch. @param peers null: none. References must outlive the
+    /// download.
     Download(const std::vector<std::unique_ptr<Source>>& sources, const FetchOptions& options,
-             const blob::PieceList& list, std::vector<std::uint64_t> pieces);
+             const blob::PieceList& list, std::vector<std::uint64_t> pieces,
+             Peers* peers = nullptr);
 
     /// Called with each piece, by one thread at a time for each piece. An error ends the download.
     using Keep = std::function<Status(std::uint64_t index, Bytes bytes)>;
@@ -40,13 +45,21 @@ class Download {
     using FlightAt = std::list<Flight>::iterator;
 
     void work(const Keep& keep);
+    void take_from_peers(const Keep& keep);
+    void accept(std::uint64_t piece, Bytes bytes, const Keep& keep);
+    void keep_piece(std::uint64_t piece, Bytes bytes, const Keep& keep,
+                    std::unique_lock<std::mutex>& lock);
+    /// The piece that a source is asked for next.
+    [[nodiscard]] std::optional<std::uint64_t> next_missing(Moment now);
+    [[nodiscard]] bool peers_can_go_on(Moment now) const;
     /// The next request, once there is one. Absent: the download is over.
     std::optional<FlightAt> next();
     std::optional<FlightAt> begin_missing(Moment now);
     std::optional<FlightAt> begin_second(Moment now);
     FlightAt begin(std::uint64_t piece, Source& source, Moment now);
     void end(FlightAt flight, Result<Bytes> answer, const Keep& keep);
-    void end_others(std::uint64_t piece, Moment begun);
+    /// @param begun of the request that brought the piece; absent: a peer did.
+    void end_others(std::uint64_t piece, std::optional<Moment> begun);
     [[nodiscard]] Source* best(Moment now, const Source* except, std::uint64_t bytes) const;
     [[nodiscard]] std::size_t flights_of(const Source& source) const;
     [[nodiscard]] bool is_late(const Flight& flight, const Source& other, Moment now) const;
@@ -58,8 +71,11 @@ class Download {
     const std::vector<std::unique_ptr<Source>>& sources_;
     const FetchOptions& options_;
     const blob::PieceList& list_;
+    Peers* const peers_;
+    const std::uint64_t first_;  ///< where the search for missing pieces begins
 
     std::mutex mutex_;
+    Pace pace_{std::chrono::steady_clock::now()};
     std::condition_variable changed_;
     std::set<std::uint64_t> missing_;  ///< nobody is asked for it
     std::set<std::uint64_t> open_;     ///< not there yet

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "download.hpp"
+#include "gym/mirror/copy.hpp"
 #include "source.hpp"
 
 namespace gym::mirror {
@@ -43,6 +44,21 @@ struct Fetcher::Impl {
         out.reserve(known.size());
         for (const auto& [ms, source] : known)
             out.push_back(source);
+        return out;
+    }
+
+    /// The near ones alone, in an order that depends on the root and their addresses.
+    [[nodiscard]] std::vector<Source*> near_by_rank(const Digest& root) const {
+        std::vector<Source*> out = by_latency();
+        std::vector<Measured> measured;
+        for (const Source* source : out)
+            measured.push_back(source->measured());
+        const Preference preference(measured);
+        std::erase_if(out,
+                      [&](const Source* source) { return preference.is_far(source->measured()); });
+        std::ranges::sort(out, std::ranges::greater{}, [&](const Source* source) {
+            return rank_of(root, trimmed_url(source->url()));
+        });
         return out;
     }
 
@@ -132,7 +148,7 @@ Result<blob::PieceList> Fetcher::pieces(const Digest& root, const std::stop_toke
 }
 
 Status Fetcher::download(const blob::PieceList& list, PieceSink& sink, const std::stop_token& stop,
-                         const Progress& progress) {
+                         const Progress& progress, Peers* peers) {
     impl_->know_latencies(stop);
     std::vector<std::uint64_t> missing;
     std::uint64_t done = 0;
@@ -150,7 +166,24 @@ Status Fetcher::download(const blob::PieceList& list, PieceSink& sink, const std
         if (progress) progress(done, list.size_bytes());
         return {};
     };
-    return Download(impl_->sources, impl_->options, list, std::move(missing)).run(keep, stop);
+    return Download(impl_->sources, impl_->options, list, std::move(missing), peers)
+        .run(keep, stop);
+}
+
+Result<TorrentFile> Fetcher::torrent(const Digest& root, const std::stop_token& stop) {
+    impl_->know_latencies(stop);
+    Error failure = fail(ErrorCode::kNotFound, "no near mirror has a torrent of " + root.hex());
+    std::uint32_t asked = 0;
+    for (Source* const source : impl_->near_by_rank(root)) {
+        if (asked++ == impl_->options.lists_asked_max) break;
+        auto file = source->torrent(root, stop);
+        if (file.ok()) return TorrentFile{std::move(file).value(), source->url()};
+        if (file.error().code == ErrorCode::kNotFound) continue;
+        failure = file.error().in(source->url());
+        // It is being made there: that is where the others will ask, too.
+        if (failure.code == ErrorCode::kUnavailable || failure.code == ErrorCode::kCancelled) break;
+    }
+    return failure;
 }
 
 Result<Bytes> Fetcher::piece(const blob::PieceList& list, std::uint64_t index,

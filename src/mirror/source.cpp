@@ -126,14 +126,25 @@ Result<blob::PieceList> Source::list(const Digest& root, const std::stop_token& 
     return list;
 }
 
-Result<blob::PieceList> Source::ask_list(const Digest& root, const std::stop_token& stop) {
+Result<http::Reply> Source::get_file(const Digest& root, const char* suffix,
+                                     const std::stop_token& stop) {
     http::Request request;
-    request.target = target_of("/b/" + to_hex(root.view()) + ".pieces");
+    request.target = target_of("/b/" + to_hex(root.view()) + suffix);
     request.headers = options_.headers;
     request.timeout_ms = options_.list_timeout_ms;
     request.stop = stop;
-    GYM_TRY(const http::Reply reply, get(request));
+    GYM_TRY(http::Reply reply, get(request));
     if (reply.status != 200) return refusal(reply);
+    return reply;
+}
+
+Result<Bytes> Source::torrent(const Digest& root, const std::stop_token& stop) {
+    GYM_TRY(const http::Reply reply, get_file(root, ".torrent", stop));
+    return bytes_of(reply.body);
+}
+
+Result<blob::PieceList> Source::ask_list(const Digest& root, const std::stop_token& stop) {
+    GYM_TRY(const http::Reply reply, get_file(root, ".pieces", stop));
     GYM_TRY(blob::PieceList list, blob::PieceList::decode(root, bytes_of(reply.body)));
     if (list.size_bytes() > options_.blob_bytes_max)
         return fail(ErrorCode::kOutOfRange,

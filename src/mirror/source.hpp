@@ -28,6 +28,10 @@ class Source {
     /// A piece, checked. @errors as list().
     [[nodiscard]] Result<Bytes> piece(const blob::PieceList& list, std::uint64_t index,
                                       const std::stop_token& stop);
+    /// The file ROOT.torrent, unchecked. Says nothing about the source: it need have none. @errors
+    /// kNotFound: it has none; kUnavailable: it is being made, or there is no answer; others as
+    /// list().
+    [[nodiscard]] Result<Bytes> torrent(const Digest& root, const std::stop_token& stop);
     /// Asks for no blob at all, three times: the least time to any answer is the latency. Without
     /// one until `stop`, the time until then is. Lists and pieces say nothing of it, because a
     /// mirror may fetch them first. @errors as http::Connection.
@@ -56,6 +60,9 @@ class Source {
     [[nodiscard]] Result<blob::PieceList> ask_list(const Digest& root, const std::stop_token& stop);
     [[nodiscard]] Result<Bytes> ask_piece(const blob::PieceList& list, std::uint64_t index,
                                           const std::stop_token& stop);
+    /// The answer to GET of a small file. @errors those of its status; of the connection.
+    [[nodiscard]] Result<http::Reply> get_file(const Digest& root, const char* suffix,
+                                               const std::stop_token& stop);
     [[nodiscard]] std::string target_of(const std::string& path) const;
     void note_failure(const Error& error);
     void ban(std::uint64_t ms, const std::string& why);

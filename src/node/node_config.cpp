@@ -1,5 +1,6 @@
 #include "gym/node/node_config.hpp"
 
+#include <arpa/inet.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -21,6 +22,46 @@ std::filesystem::path expand_home(const std::string& text) {
     const char* home = std::getenv("HOME");
     if (home == nullptr || !text.starts_with("~/")) return text;
     return std::filesystem::path(home) / text.substr(2);
+}
+
+bool is_ip_address(const std::string& text) {
+    std::array<unsigned char, sizeof(in6_addr)> out{};
+    return ::inet_pton(AF_INET, text.c_str(), out.data()) == 1 ||
+           ::inet_pton(AF_INET6, text.c_str(), out.data()) == 1;
+}
+
+Status check_listen(const YamlMap& map, const torrent::SwarmOptions& options) {
+    constexpr std::uint16_t kPortMin = 1'024;
+    if (!is_ip_address(options.address))
+        return map.error_at("address", "must be an IP address of this machine, or 0.0.0.0; '" +
+                                           options.address + "' is none");
+    if (options.port != 0 && options.port < kPortMin)
+        return map.error_at("port", "must be 0 or 1024 to 65535: other nodes connect to no other");
+    return {};
+}
+
+Status read_torrents(YamlMap& parent, NodeConfig& config) {
+    constexpr std::int64_t kSecondsMax = 366 * 86'400;
+    if (!parent.has("torrents")) return {};
+    GYM_TRY(YamlMap map, parent.map("torrents"));
+    GYM_TRY(const bool enabled, map.boolean_or("enabled", false));
+    torrent::SwarmOptions options;
+    GYM_TRY(options.address, map.string_or("address", options.address));
+    GYM_CHECK(map.read_integer("port", 0, 65'535, options.port));
+    GYM_CHECK(check_listen(map, options));
+    GYM_CHECK(
+        map.read_integer("upload_bytes_per_s_max", 0, INT32_MAX, options.upload_bytes_per_s_max));
+    GYM_CHECK(map.read_integer("connections_max", 2, 1'000, options.connections_max));
+    GYM_TRY(const std::string seed_bytes, map.string_or("seed_bytes_max", "10GB"));
+    const auto bytes = parse_size(seed_bytes);
+    if (!bytes.ok()) return map.error_at("seed_bytes_max", bytes.error().message);
+    options.seed_bytes_max = *bytes;
+    GYM_CHECK(map.read_integer("seed_seconds_max", 0, kSecondsMax, options.seed_s_max));
+    GYM_TRY(options.seed_ratio_max,
+            map.real_or("seed_ratio_max", 0, 1'000, options.seed_ratio_max));
+    GYM_CHECK(map.finish());
+    if (enabled) config.torrents = options;
+    return {};
 }
 
 Status read_keys(YamlMap& yaml, NodeConfig& config) {
@@ -51,6 +92,7 @@ Status read_keys(YamlMap& yaml, NodeConfig& config) {
     if (!bytes.ok()) return yaml.error_at("memory", bytes.error().message);
     config.memory_bytes = *bytes;
     GYM_TRY(config.defend_disputes, yaml.boolean_or("defend_disputes", config.defend_disputes));
+    GYM_CHECK(read_torrents(yaml, config));
     return yaml.finish();
 }
 

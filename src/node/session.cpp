@@ -1,12 +1,31 @@
 #include "gym/node/session.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <utility>
 
+#include "gym/common/data_folder.hpp"
 #include "gym/node/heartbeat.hpp"
 #include "gym/node/registration.hpp"
 #include "gym/rpc/client.hpp"
 
 namespace gym::node {
+namespace {
+
+/// Null: the configuration names no torrents.
+Result<std::unique_ptr<torrent::HelperSwarm>> start_swarm(const NodeConfig& config) {
+    if (!config.torrents) return std::unique_ptr<torrent::HelperSwarm>();
+    torrent::SwarmOptions options = *config.torrents;
+    options.program = program_folder() / "gym-torrent";
+    options.folder = config.data_dir / "torrents";
+    GYM_TRY(auto swarm, torrent::HelperSwarm::start(options));
+    spdlog::info(
+        "blobs are shared with other nodes, which see this machine's IP address, on port {}",
+        options.port == 0 ? swarm->port() : options.port);
+    return swarm;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Session>> Session::open(const NodeConfig& config, player::Role role,
                                                DisputeThread::OnEvent on_dispute,
@@ -23,6 +42,7 @@ Result<std::unique_ptr<Session>> Session::open(const NodeConfig& config, player:
                                  [on_dispute = std::move(on_dispute)](const auto& event) {
                                      if (on_dispute) on_dispute(event);
                                  }));
+    GYM_TRY(out->swarm_, start_swarm(config));
     return out;
 }
 

@@ -79,7 +79,8 @@ Result<execution::TrainInputs> InputLoader::load_train(const protocol::RoundReco
     GYM_TRY(out.program, load_program(record, inputs.program_blob, progress));
     GYM_CHECK(check_counted(record, *out.program));
     if (!dataset_ || dataset_->root() != record.dataset_root) {
-        GYM_TRY(const auto content, cache_.fetch(*inputs.dataset_blob, progress));
+        GYM_TRY(const auto content,
+                cache_.fetch(*inputs.dataset_blob, progress, rpc::BlobCache::Audience::kMany));
         GYM_TRY(blob::Dataset dataset, blob::Dataset::decode(content.bytes(), record.dataset_root));
         dataset_ = std::make_shared<const blob::Dataset>(std::move(dataset));
     }
@@ -141,7 +142,7 @@ Result<std::shared_ptr<const program::Program>> InputLoader::load_program(
 
 Result<engine::State> InputLoader::load_state(const Digest& blob, const Digest& root,
                                               const rpc::BlobCache::Progress& progress) {
-    GYM_TRY(const auto content, cache_.fetch(blob, progress));
+    GYM_TRY(const auto content, cache_.fetch(blob, progress, rpc::BlobCache::Audience::kMany));
     GYM_TRY(engine::State state, engine::decode_state(content.bytes()));
     const Digest actual = engine::state_root(state);
     if (actual != root) return differs("base state", actual, root);

@@ -35,7 +35,7 @@ class FetchedUpdate {
                                        const Digest& blob,
                                        const rpc::BlobCache::Progress& progress) {
         GYM_TRY(const bool here, cache.store().has(blob));
-        auto content = cache.fetch(blob, progress);
+        auto content = cache.fetch(blob, progress, rpc::BlobCache::Audience::kMany);
         if (!content.ok()) return content.error().in("update " + blob.hex());
         if (!here) GYM_CHECK(cache.store().remove(blob));
         GYM_TRY(engine::Delta update, engine::Delta::decode(train, *content));

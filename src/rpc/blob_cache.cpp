@@ -17,7 +17,7 @@ namespace gym::rpc {
 
 /// The network's mirrors, asked again every kMirrorsEvery while blobs are fetched. Thread-safe.
 struct BlobCache::Mirrors {
-    std::atomic<std::uint64_t> mirror_bytes{0}, coordinator_bytes{0};
+    std::atomic<std::uint64_t> mirror_bytes{0}, peer_bytes{0}, coordinator_bytes{0};
 
     /// Null: the network names none, or did not answer yet.
     std::shared_ptr<mirror::Fetcher> of(Coordinator& coordinator) {
@@ -73,7 +73,7 @@ BlobCache::BlobCache(vault::SealedStore store, std::filesystem::path partial,
       mirrors_(std::make_shared<Mirrors>()) {}
 
 BlobCache::Traffic BlobCache::traffic() const {
-    return {mirrors_->mirror_bytes, mirrors_->coordinator_bytes};
+    return {mirrors_->mirror_bytes, mirrors_->peer_bytes, mirrors_->coordinator_bytes};
 }
 
 std::vector<mirror::SourceReport> BlobCache::sources() const {
@@ -90,11 +90,12 @@ Result<BlobCache> BlobCache::open(const std::filesystem::path& directory, Coordi
     return BlobCache(std::move(store), partial, coordinator);
 }
 
-Result<blob::VerifiedBlob> BlobCache::fetch(const Digest& root, const Progress& progress) {
+Result<blob::VerifiedBlob> BlobCache::fetch(const Digest& root, const Progress& progress,
+                                            Audience audience) {
     auto cached = store_.load(root);
     if (cached.ok()) GYM_CHECK(store_.hold(root));  // it is in use: remove_idle()
     if (cached.ok() || cached.error().code == ErrorCode::kIo) return cached;
-    if (auto pieced = fetch_pieces(root, progress)) return std::move(*pieced);
+    if (auto pieced = fetch_pieces(root, progress, audience)) return std::move(*pieced);
     const std::filesystem::path path = partial_ / to_hex(root.view());
     std::error_code ignored;
     const bool resumed = std::filesystem::exists(path, ignored);
@@ -137,7 +138,8 @@ Result<std::uint64_t> BlobCache::remove_idle(std::chrono::milliseconds idle,
 }
 
 std::optional<Result<blob::VerifiedBlob>> BlobCache::fetch_pieces(const Digest& root,
-                                                                  const Progress& progress) {
+                                                                  const Progress& progress,
+                                                                  Audience audience) {
     const std::shared_ptr<mirror::Fetcher> mirrors = mirrors_->of(*coordinator_);
     if (mirrors == nullptr) return std::nullopt;
     const auto list = mirrors->pieces(root, coordinator_->stop());
@@ -147,7 +149,11 @@ std::optional<Result<blob::VerifiedBlob>> BlobCache::fetch_pieces(const Digest& 
         return std::nullopt;
     }
     const std::filesystem::path path = partial_ / (to_hex(root.view()) + ".pieces");
-    const Status arrived = download_pieces(*mirrors, *list, path, progress);
+    // Ends before what it writes to does, and before anybody asks for the blob again.
+    std::unique_ptr<mirror::Peers> peers;
+    if (swarm_ != nullptr && audience == Audience::kMany) peers = swarm_->join(*list, mirrors);
+    const Status arrived = download_pieces(*mirrors, *list, path, progress, peers.get());
+    peers.reset();
     if (!arrived.ok()) return arrived.error();  // what has arrived is kept
     std::error_code ignored;
     auto blob = store_.adopt_sealed(root, path);
@@ -157,10 +163,17 @@ std::optional<Result<blob::VerifiedBlob>> BlobCache::fetch_pieces(const Digest& 
 }
 
 Status BlobCache::download_pieces(mirror::Fetcher& mirrors, const blob::PieceList& list,
-                                  const std::filesystem::path& path, const Progress& progress) {
+                                  const std::filesystem::path& path, const Progress& progress,
+                                  mirror::Peers* peers) {
     GYM_TRY(PieceFile file, PieceFile::open(path, store_.key(), list));
-    Status fetched = mirrors.download(list, file, coordinator_->stop(), progress);
-    mirrors_->mirror_bytes += file.bytes_written();
+    Status fetched = mirrors.download(list, file, coordinator_->stop(), progress, peers);
+    const std::uint64_t by_peers = peers == nullptr ? 0 : peers->taken_bytes();
+    const std::uint64_t by_mirrors = file.bytes_written() - by_peers;
+    mirrors_->peer_bytes += by_peers;
+    mirrors_->mirror_bytes += by_mirrors;
+    if (by_peers > 0)
+        spdlog::info("blob {}: {} KiB came from peers, {} KiB from mirrors", list.root().hex(),
+                     by_peers >> 10, by_mirrors >> 10);
     if (!fetched.ok()) {
         const ErrorCode code = fetched.error().code;
         if (code != ErrorCode::kUnavailable && code != ErrorCode::kNotFound) return fetched;

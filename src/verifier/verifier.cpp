@@ -207,6 +207,7 @@ Result<std::unique_ptr<Verifier>> Verifier::open(rpc::Coordinator& coordinator,
     GYM_TRY(ReportJournal journal, ReportJournal::open(options.data_dir / "reports"));
     GYM_TRY(rpc::BlobCache cache, rpc::BlobCache::open(options.data_dir / "blobs", coordinator,
                                                        vault::StoreKey::of(key)));
+    if (options.swarm != nullptr) cache.share_through(*options.swarm);
     GYM_TRY(RoundWatch watch, RoundWatch::open(options.data_dir / "rounds"));
     return std::unique_ptr<Verifier>(
         std::make_unique<VerifierImpl>(coordinator, key, std::move(options), std::move(cache),

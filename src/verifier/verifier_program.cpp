@@ -22,6 +22,7 @@ Status start_verifier(const node::NodeConfig& config,
     options.chain = session->chain();
     options.beacon_delay_blocks = config.beacon_delay_blocks;
     options.claims = session->claims();
+    options.swarm = session->swarm();
     options.on_event = on_event;
     GYM_TRY(const auto verifier, Verifier::open(session->coordinator(), session->key(), options));
     spdlog::info("verifier {} at {}{}", registration.address.hex(), config.coordinator,

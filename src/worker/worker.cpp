@@ -565,6 +565,7 @@ Result<std::unique_ptr<Worker>> Worker::open(rpc::Coordinator& coordinator,
     WorkerImpl::Files files{std::move(journal), std::move(signatures), std::move(checkpoints)};
     GYM_TRY(rpc::BlobCache cache,
             rpc::BlobCache::open(options.data_dir / "blobs", coordinator, at_rest));
+    if (options.swarm != nullptr) cache.share_through(*options.swarm);
     return std::unique_ptr<Worker>(std::make_unique<WorkerImpl>(
         coordinator, key, clock, std::move(options), std::move(cache), std::move(files)));
 }

@@ -30,6 +30,7 @@ WorkerOptions options_of(const node::NodeConfig& config, const WorkerHooks& hook
     options.chain_wait = std::chrono::seconds(config.chain_wait_s);
     options.checkpoint_every = std::chrono::seconds(config.checkpoint_s);
     options.claims = session.claims();
+    options.swarm = session.swarm();
     options.on_event = hooks.on_event;
     options.on_progress = hooks.on_progress;
     if (const node::DisputeThread* disputes = session.disputes())

@@ -47,6 +47,51 @@ TEST_F(NodeConfigTest, AnUnknownKeyOrABadValueIsNamed) {
     EXPECT_NE(memory.error().message.find("memory"), std::string::npos);
 }
 
+TEST_F(NodeConfigTest, TorrentsAreOffUntilTheFileSaysSo) {
+    EXPECT_FALSE(load("threads: 1\n")->torrents);
+    EXPECT_FALSE(load("torrents: {port: 7000}\n")->torrents);
+    const auto on = load("torrents: {enabled: true}\n");
+    ASSERT_TRUE(on.ok()) << on.error().message;
+    EXPECT_EQ(on->torrents, torrent::SwarmOptions());
+    const auto all = load(
+        "torrents:\n  enabled: true\n  address: 192.0.2.1\n  port: 7000\n"
+        "  upload_bytes_per_s_max: 5\n  connections_max: 6\n  seed_bytes_max: 7MB\n"
+        "  seed_seconds_max: 8\n  seed_ratio_max: 0.5\n");
+    ASSERT_TRUE(all.ok()) << all.error().message;
+    torrent::SwarmOptions options;
+    options.address = "192.0.2.1";
+    options.port = 7'000;
+    options.upload_bytes_per_s_max = 5;
+    options.connections_max = 6;
+    options.seed_bytes_max = 7ULL << 20;
+    options.seed_s_max = 8;
+    options.seed_ratio_max = 0.5;
+    EXPECT_EQ(all->torrents, options);
+}
+
+TEST_F(NodeConfigTest, WrongBoundsOfTorrentsAreNamed) {
+    for (const auto& [key, value] :
+         std::vector<std::pair<std::string, std::string>>{{"port", "80"},
+                                                          {"port", "70000"},
+                                                          {"address", "example.org"},
+                                                          {"upload_bytes_per_s_max", "-1"},
+                                                          {"upload_bytes_per_s_max", "9999999999"},
+                                                          {"connections_max", "1"},
+                                                          {"seed_bytes_max", "much"},
+                                                          {"seed_seconds_max", "-5"},
+                                                          {"seed_ratio_max", "-0.5"},
+                                                          {"seed_ratio_max", ".nan"},
+                                                          {"enabled", "perhaps"},
+                                                          {"dht", "true"}}) {
+        const auto config = load(
+            (key == "enabled" ? std::string("torrents:\n  ") : "torrents:\n  enabled: false\n  ") +
+            key + ": " + value + "\n");
+        ASSERT_FALSE(config.ok()) << key << " " << value;
+        EXPECT_EQ(config.error().code, ErrorCode::kInvalidArgument) << key;
+        EXPECT_NE(config.error().message.find(key), std::string::npos) << config.error().message;
+    }
+}
+
 TEST_F(NodeConfigTest, AnAbsoluteKeystorePathIsTakenAsItIs) {
     const auto config = load("data_dir: /tmp/node\nkeystore_file: /etc/keys/k.json\n");
     EXPECT_EQ(config->keystore_path(), "/etc/keys/k.json");

@@ -15,7 +15,9 @@
 #include "gym/common/stop.hpp"
 #include "gym/http_server/server.hpp"
 #include "gym/mirror/blob_handler.hpp"
+#include "gym/mirror/copy.hpp"
 #include "gym/rpc/upload_ticket.hpp"
+#include "gym/torrent/site.hpp"
 #include "mirror/mirror_config.hpp"
 #include "service_main.hpp"
 
@@ -122,8 +124,14 @@ Status serve(const CliContext& context, const MirrorConfig& config, const std::s
                      config.pull.fetch.blob_bytes_max, clock);
         uploads = {&*gate, pull.get(), config.uploads->at_once_max};
     }
+    std::optional<torrent::Site> torrents;
+    if (config.torrents)
+        torrents.emplace(*pull,
+                         torrent::SiteOptions{.tracker = *config.torrents,
+                                              .self = mirror::trimmed_url(config.pull.self)});
     mirror::BlobHandler handler(
-        *pull, [&] { return pull->metrics(); }, uploads);
+        *pull, [&] { return pull->metrics() + (torrents ? torrents->metrics() : std::string()); },
+        uploads, torrents ? &*torrents : nullptr);
     GYM_TRY(const auto server, http_server::Server::start(config.listen, handler));
     GYM_CHECK(write_port_file(config.port_file, server->port()));
     log_ready(fmt::format("mirroring on {}:{}, at most {} MiB in {}", config.listen.address,

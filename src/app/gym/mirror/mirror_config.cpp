@@ -87,6 +87,23 @@ Status read_uploads(YamlMap& parent, MirrorConfig& config) {
     return map.finish();
 }
 
+Status read_torrents(YamlMap& parent, MirrorConfig& config) {
+    if (!parent.has("torrents")) return {};
+    GYM_TRY(YamlMap map, parent.map("torrents"));
+    GYM_TRY(const bool enabled, map.boolean_or("enabled", true));
+    torrent::TrackerOptions tracker;
+    GYM_CHECK(map.read_integer("torrents_max", 1, 1'000'000, tracker.torrents_max));
+    GYM_CHECK(map.read_integer("peers_max", 1, 10'000'000, tracker.peers_max));
+    GYM_CHECK(map.read_integer("peers_of_address_max", 1, 65'536, tracker.peers_of_address_max));
+    GYM_CHECK(map.read_integer("interval_seconds", 30, 86'400, tracker.interval_s));
+    GYM_TRY(tracker.announces_per_s_of_address, map.real_or("announces_per_s_of_address", 0.01, 1e6,
+                                                            tracker.announces_per_s_of_address));
+    GYM_CHECK(map.read_integer("announces_per_s_max", 1, 1'000'000, tracker.announces_per_s_max));
+    GYM_CHECK(map.finish());
+    config.torrents = enabled ? std::optional(tracker) : std::nullopt;
+    return {};
+}
+
 }  // namespace
 
 MirrorConfig default_mirror_config() {
@@ -123,6 +140,7 @@ Result<MirrorConfig> load_mirror_config(const std::string& path) {
     GYM_CHECK(map.read_integer("origin_bytes_per_s", 0, kBytesMax, pull.origin_bytes_per_s));
     GYM_CHECK(read_peers(map, pull));
     GYM_CHECK(read_uploads(map, config));
+    GYM_CHECK(read_torrents(map, config));
     GYM_TRY(config.log_level, map.string_or("log_level", config.log_level));
     GYM_CHECK(map.finish());
     return config;

@@ -10,6 +10,7 @@
 #include "gym/crypto/eip712.hpp"
 #include "gym/http_server/server.hpp"
 #include "gym/mirror/pull_through.hpp"
+#include "gym/torrent/tracker.hpp"
 
 namespace gym::app {
 
@@ -26,6 +27,8 @@ struct MirrorConfig {
     std::string port_file;  ///< empty: none
     mirror::PullOptions pull;
     std::optional<MirrorUploads> uploads;  ///< absent: none are taken
+    /// Absent: no torrents are served, and nobody is told of others.
+    std::optional<torrent::TrackerOptions> torrents = torrent::TrackerOptions();
     std::string log_level = "info";
 };
 

@@ -13,6 +13,7 @@
 #include "gym/http_server/handler.hpp"
 #include "gym/mirror/copy.hpp"
 #include "gym/mirror/piece_cache.hpp"
+#include "gym/mirror/torrents.hpp"
 
 namespace gym::mirror {
 
@@ -74,15 +75,19 @@ struct Uploads {
 };
 
 /// Handler of an HTTP server of blobs (docs/PROTOCOL.md, "Blobs by HTTP"): GET and HEAD of
-/// /b/ROOT and /b/ROOT.pieces to everybody, PUT of /b/ROOT to those whom the gate admits (with
-/// Gym-Copy-From: an order to fetch it from another mirror), /metrics to this machine alone.
-/// Thread-safe.
+/// /b/ROOT, /b/ROOT.pieces and, with torrents, /b/ROOT.torrent and /announce to everybody, PUT of
+/// /b/ROOT to those whom the gate admits (with Gym-Copy-From: an order to fetch it from another
+/// mirror), /metrics to this machine alone. Thread-safe.
 class BlobHandler final : public http_server::Handler {
   public:
     /// @param more_metrics appended to the answer of /metrics: lines in Prometheus' text format.
+    /// @param torrents null: none are served.
     explicit BlobHandler(BlobSource& source, std::function<std::string()> more_metrics = {},
-                         Uploads uploads = {})
-        : source_(source), more_metrics_(std::move(more_metrics)), uploads_(uploads) {}
+                         Uploads uploads = {}, TorrentSite* torrents = nullptr)
+        : source_(source),
+          more_metrics_(std::move(more_metrics)),
+          uploads_(uploads),
+          torrents_(torrents) {}
 
     Admission admit(const http_server::Request& head) override;
     http_server::Response handle(const http_server::Request& request) override;
@@ -110,12 +115,17 @@ class BlobHandler final : public http_server::Handler {
     [[nodiscard]] http_server::Response finish_upload(const http_server::Request& request);
     [[nodiscard]] http_server::Response answer_blob(const http_server::Request& request,
                                                     std::string_view name);
+    [[nodiscard]] http_server::Response answer_file(const http_server::Request& request,
+                                                    std::shared_ptr<const blob::BlobReader> content,
+                                                    const Digest& root, std::string_view suffix);
+    [[nodiscard]] http_server::Response answer_announce(const http_server::Request& request);
     [[nodiscard]] http_server::Response answer_metrics() const;
     http_server::Response count(http_server::Response response);
 
     BlobSource& source_;
     const std::function<std::string()> more_metrics_;
     const Uploads uploads_;
+    TorrentSite* const torrents_;
     const std::shared_ptr<Intake> intake_ = std::make_shared<Intake>();
     std::atomic<std::int64_t> connections_{0};
     /// Shared with the answers that are being sent.

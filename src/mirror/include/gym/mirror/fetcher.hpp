@@ -11,6 +11,7 @@
 #include "gym/blob/piece_list.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
+#include "gym/mirror/torrents.hpp"
 
 /// Blobs by HTTP (docs/PROTOCOL.md, "Blobs by HTTP"): BASE/b/ROOT and BASE/b/ROOT.pieces, where
 /// BASE is the address of any server of static files. Nothing that a source sends counts before it
@@ -61,6 +62,12 @@ class PieceSink {
     virtual Status write(std::uint64_t index, ByteView bytes) = 0;
 };
 
+/// A torrent as a mirror sent it, unchecked.
+struct TorrentFile {
+    Bytes bytes;
+    std::string mirror;  ///< its address, as it was given to Fetcher::create()
+};
+
 /// Fetches blobs from several sources, and remembers how each does: the near ones are preferred
 /// until a far one should be four times as fast, of the near ones the fast. One that fails, stalls
 /// or lies is left for a while. Thread-safe. Memory: a piece for each connection.
@@ -83,10 +90,18 @@ class Fetcher {
 
     using Progress = std::function<void(std::uint64_t done_bytes, std::uint64_t size_bytes)>;
     /// Every piece that `sink` does not have, in any order. Pieces that arrived stay in the sink
-    /// when it fails. @errors kUnavailable: no source is left, naming what each did; kNotFound:
-    /// each lacks the blob; kCancelled; those of the sink.
+    /// when it fails. @param peers null: there are none. A piece that one of them has is left to
+    /// them as long as they bring at least as much a second as the sources can; each piece that
+    /// comes from a source is offered to them.
+    /// @errors kUnavailable: no source is left, naming what each did; kNotFound: each lacks the
+    /// blob; kCancelled; those of the sink.
     Status download(const blob::PieceList& list, PieceSink& sink, const std::stop_token& stop,
-                    const Progress& progress = {});
+                    const Progress& progress = {}, Peers* peers = nullptr);
+
+    /// The torrent of a blob, from the near sources, in an order that all who are as near have: so
+    /// they meet at one tracker. @errors kNotFound: none of them has one; kUnavailable: one makes
+    /// it; ask again; kCancelled; others of the last that failed.
+    [[nodiscard]] Result<TorrentFile> torrent(const Digest& root, const std::stop_token& stop);
 
     /// One piece. @errors as download().
     [[nodiscard]] Result<Bytes> piece(const blob::PieceList& list, std::uint64_t index,

@@ -10,6 +10,7 @@
 #include "gym/crypto/secret.hpp"
 #include "gym/engine/engine.hpp"
 #include "gym/rpc/client.hpp"
+#include "gym/torrent/swarm.hpp"
 
 namespace gym::node {
 
@@ -39,6 +40,7 @@ struct NodeConfig {
     std::uint64_t memory_bytes = 0;  ///< to lend; 0: 8 GiB, or all of a GPU's
     std::uint32_t checkpoint_s = 30;
     bool defend_disputes = true;
+    std::optional<torrent::SwarmOptions> torrents;  ///< absent: blobs come from mirrors alone
 
     [[nodiscard]] std::filesystem::path keystore_path() const;
     [[nodiscard]] unsigned threads_used() const;

@@ -22,12 +22,12 @@ namespace gym::node {
 /// in a thread of its own. The references that it hands out live as long as the session.
 class Session {
   public:
-    /// Loads the key, locks it and the data directory, connects, checks the chain and starts the
-    /// player of disputes, in this order.
+    /// Loads the key, locks it and the data directory, connects, checks the chain, starts the
+    /// player of disputes and, where the configuration says so, gym-torrent, in this order.
     /// @param role of the player. @param on_dispute called from the player's thread; may be empty.
     /// @param stop cancels calls to the coordinator.
     /// @errors those of load_key, NodeLock::acquire, rpc::connect, open_chain, start_chain_checks
-    /// and DisputeThread::start.
+    /// DisputeThread::start and HelperSwarm::start.
     [[nodiscard]] static Result<std::unique_ptr<Session>> open(const NodeConfig& config,
                                                                player::Role role,
                                                                DisputeThread::OnEvent on_dispute,
@@ -39,6 +39,8 @@ class Session {
     [[nodiscard]] ChainView* chain() { return chain_.get(); }  ///< null without chain_rpc
     /// Null if the node plays no disputes.
     [[nodiscard]] DisputeThread* disputes() { return disputes_.get(); }
+    /// Null without torrents.
+    [[nodiscard]] mirror::Swarm* swarm() { return swarm_.get(); }
     [[nodiscard]] player::ClaimStore* claims() {
         return disputes_ ? &disputes_->claims() : nullptr;
     }
@@ -59,6 +61,7 @@ class Session {
     std::unique_ptr<rpc::Coordinator> coordinator_;
     records::NetworkDescription network_;
     std::unique_ptr<ChainView> chain_;
+    std::unique_ptr<torrent::HelperSwarm> swarm_;
     std::unique_ptr<DisputeThread> disputes_;  // last: its thread uses everything above
 };
 

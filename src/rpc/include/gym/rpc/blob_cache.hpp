@@ -32,17 +32,26 @@ class BlobCache {
     /// What fetch() received.
     struct Traffic {
         std::uint64_t mirror_bytes = 0;
+        std::uint64_t peer_bytes = 0;  ///< from other nodes
         std::uint64_t coordinator_bytes = 0;
     };
     [[nodiscard]] Traffic traffic() const;
     /// What is known of the mirrors.
     [[nodiscard]] std::vector<mirror::SourceReport> sources() const;
 
+    /// Whether other nodes are likely to fetch the same blob now.
+    enum class Audience : std::uint8_t { kFew, kMany };
+    /// Blobs of many are fetched from these peers, too, and offered to them. @param swarm must
+    /// outlive the cache.
+    void share_through(mirror::Swarm& swarm) { swarm_ = &swarm; }
+
     using Progress = std::function<void(std::uint64_t received_bytes, std::uint64_t size_bytes)>;
-    /// The blob from disk, from mirrors or from the coordinator, checked against `root` each way.
+    /// The blob from disk, from mirrors and peers, or from the coordinator, checked against `root`
+    /// each way.
     /// @errors kMismatch if what the coordinator sends does not hash to `root`; kNotFound; kIo;
     /// those of the connection.
-    Result<blob::VerifiedBlob> fetch(const Digest& root, const Progress& progress = {});
+    Result<blob::VerifiedBlob> fetch(const Digest& root, const Progress& progress = {},
+                                     Audience audience = Audience::kFew);
     [[nodiscard]] vault::SealedStore& store() { return store_; }
     /// Removes blobs that nobody fetched or stored for `idle`, but for those that are needed all
     /// the same, and what has arrived of downloads that nobody continued for so long.
@@ -57,9 +66,11 @@ class BlobCache {
     BlobCache(vault::SealedStore store, std::filesystem::path partial, Coordinator& coordinator);
     /// Absent: no mirror has it, and the coordinator is to be asked.
     std::optional<Result<blob::VerifiedBlob>> fetch_pieces(const Digest& root,
-                                                           const Progress& progress);
+                                                           const Progress& progress,
+                                                           Audience audience);
     Status download_pieces(mirror::Fetcher& mirrors, const blob::PieceList& list,
-                           const std::filesystem::path& path, const Progress& progress);
+                           const std::filesystem::path& path, const Progress& progress,
+                           mirror::Peers* peers);
     Status download(const Digest& root, const std::filesystem::path& path,
                     const Progress& progress);
 
@@ -67,6 +78,7 @@ class BlobCache {
     std::filesystem::path partial_;
     Coordinator* coordinator_;
     std::shared_ptr<Mirrors> mirrors_;
+    mirror::Swarm* swarm_ = nullptr;
 };
 
 }  // namespace gym::rpc

@@ -13,6 +13,7 @@
 #include "gym/engine/engine.hpp"
 #include "gym/engine/record.hpp"
 #include "gym/engine/unit.hpp"
+#include "gym/mirror/torrents.hpp"
 #include "gym/node/chain_view.hpp"
 #include "gym/player/claim.hpp"
 #include "gym/protocol/unit.hpp"
@@ -42,6 +43,9 @@ struct VerifierOptions {
     /// Where differing units are filed, to be challenged on chain; nullptr: nowhere. Must outlive
     /// the verifier.
     player::ClaimStore* claims = nullptr;
+    /// Other nodes to fetch blobs from and to share them with; nullptr: none. Must outlive the
+    /// verifier.
+    mirror::Swarm* swarm = nullptr;
     std::function<void(const VerifierEvent&)> on_event;  ///< from the verifier's thread
     std::function<void(const engine::UnitProgress&)> on_progress;
 };

@@ -13,6 +13,7 @@
 #include "gym/crypto/key.hpp"
 #include "gym/engine/engine.hpp"
 #include "gym/engine/unit.hpp"
+#include "gym/mirror/torrents.hpp"
 #include "gym/node/chain_view.hpp"
 #include "gym/player/claim.hpp"
 #include "gym/rpc/coordinator.hpp"
@@ -39,6 +40,9 @@ struct WorkerOptions {
     /// Where units are filed that others may challenge on chain; nullptr: nowhere. Must outlive the
     /// worker.
     player::ClaimStore* claims = nullptr;
+    /// Other nodes to fetch blobs from and to share them with; nullptr: none. Must outlive the
+    /// worker.
+    mirror::Swarm* swarm = nullptr;
     /// Timer of all waits; nullptr: the system's. Must outlive the worker.
     node::Timer* timer = nullptr;
     std::chrono::milliseconds chain_wait{60'000};        ///< for a round record to appear there
