@@ -8,10 +8,11 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
-#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <string>
 
 #include "gym/torrent/helper_lines.hpp"
@@ -26,7 +27,7 @@ namespace {
 constexpr int kExitUsage = 2, kExitConflict = 5, kExitFailure = 1;
 constexpr int kTickMs = 50;
 
-std::atomic<bool> stopped{false};
+bool stopped = false;  ///< the node does not listen any more
 
 struct Flags {
     std::string folder;
@@ -133,17 +134,16 @@ int run(int argc, char** argv) {
     return share(flags);
 }
 
-void on_signal(int) {
-    stopped = true;
-}
-
 }  // namespace
 }  // namespace gym::app
 
 int main(int argc, char** argv) {
     ::signal(SIGPIPE, SIG_IGN);
-    ::signal(SIGTERM, gym::app::on_signal);
-    ::signal(SIGINT, gym::app::on_signal);
+    // A terminal and systemd stop the node and this program with one signal each: this program ends
+    // with its input, once the node does.
+    ::signal(SIGTERM, SIG_IGN);
+    ::signal(SIGINT, SIG_IGN);
+    ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     try {
         return gym::app::run(argc, argv);
     } catch (const std::exception& error) {

@@ -27,6 +27,8 @@ using std::chrono::steady_clock;
 constexpr seconds kListenMax{10};
 constexpr int kAlertsMax = 20'000;
 constexpr int kMinAnnounceSeconds = 30;
+/// The end of the program waits so long for trackers to take the news.
+constexpr int kStopTrackerSeconds = 2;
 constexpr std::size_t kDigitBits = 4;
 
 lt::settings_pack settings_of(const TorrentsOptions& options) {
@@ -55,6 +57,7 @@ lt::settings_pack settings_of(const TorrentsOptions& options) {
     out.set_int(Pack::out_enc_policy, Pack::pe_disabled);
     out.set_int(Pack::connections_limit, static_cast<int>(options.connections_max));
     out.set_int(Pack::upload_rate_limit, static_cast<int>(options.upload_bytes_per_s_max));
+    out.set_int(Pack::stop_tracker_timeout, kStopTrackerSeconds);
     out.set_int(Pack::min_announce_interval, kMinAnnounceSeconds);
     return out;
 }
