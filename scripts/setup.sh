@@ -41,7 +41,7 @@ else
 fi
 
 # libtorrent's headers come with those of Boost 1.74, which Debian does not let beside Boost 1.81: both are unpacked into a
-# folder that only gym-torrent is compiled with (docs/adr/0021-torrents.md). apt checks what it downloads as ever.
+# folder that only gym-torrent is compiled with (docs/adr/0021-torrents.md). apt checks the signatures of both.
 headers=/opt/gym-libtorrent
 if [[ ! -e $headers/usr/include/libtorrent/session.hpp || ! -e $headers/usr/include/boost/version.hpp ]]; then
     [[ $(id -u) == 0 ]] || command -v sudo >/dev/null || die "run as root, or install sudo, to make $headers"
@@ -50,7 +50,7 @@ if [[ ! -e $headers/usr/include/libtorrent/session.hpp || ! -e $headers/usr/incl
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
     chmod 755 "$work"
-    (cd "$work" && apt-get download -qq libtorrent-rasterbar-dev libboost1.74-dev)
+    (cd "$work" && apt-get download -qq -o APT::Sandbox::User=root libtorrent-rasterbar-dev libboost1.74-dev)
     for package in "$work"/*.deb; do
         "${sudo[@]}" dpkg-deb -x "$package" "$headers"
     done

@@ -15,7 +15,7 @@ using std::chrono::steady_clock;
 
 /// How often a connection without work looks for a piece that is late.
 constexpr milliseconds kLook{50};
-/// The same for what peers brought: the end of a download waits for it.
+/// The same for pieces of peers: the end of a download waits for it.
 constexpr milliseconds kPeerLook{10};
 constexpr double kLateFactor = 4;
 
@@ -69,18 +69,17 @@ void Download::take_from_peers(const Keep& keep) {
         return over_;
     };
     while (!is_over())
-        if (auto piece = peers_->next(kPeerLook))
-            accept(piece->first, std::move(piece->second), keep);
+        if (auto piece = peers_->next(kPeerLook)) accept(std::move(*piece), keep);
 }
 
-void Download::accept(std::uint64_t piece, Bytes bytes, const Keep& keep) {
+void Download::accept(Peers::Piece piece, const Keep& keep) {
     std::unique_lock lock(mutex_);
-    if (over_ || open_.erase(piece) == 0) return;
-    missing_.erase(piece);
-    pace_.from_peer(bytes.size(), steady_clock::now());
-    peers_->note_taken(bytes.size());
-    end_others(piece, std::nullopt);
-    keep_piece(piece, std::move(bytes), keep, lock);
+    if (over_ || open_.erase(piece.index) == 0) return;
+    missing_.erase(piece.index);
+    if (piece.by_peer) pace_.from_peer(piece.bytes.size(), steady_clock::now());
+    peers_->note_taken(piece);
+    end_others(piece.index, std::nullopt);
+    keep_piece(piece.index, std::move(piece.bytes), keep, lock);
 }
 
 bool Download::peers_can_go_on(Moment now) const {

@@ -19,9 +19,9 @@
 namespace gym::mirror {
 
 /// One download: hands pieces to connections, each in a thread of its own, until all are there.
-/// A piece that is late is asked of a second source as well. With peers, one more thread takes what
-/// they bring, and the sources are asked first for what no peer has, from a drawn piece on, so that
-/// nodes that begin together fetch different pieces.
+/// A piece that is late is asked of a second source as well. With peers, one more thread takes
+/// their pieces, and the sources are asked first for the ones that no peer has, from a drawn piece
+/// on, so that nodes that begin together fetch different pieces.
 class Download {
   public:
     /// @param pieces the ones to fetch. @param peers null: none. References must outlive the
@@ -46,7 +46,7 @@ class Download {
 
     void work(const Keep& keep);
     void take_from_peers(const Keep& keep);
-    void accept(std::uint64_t piece, Bytes bytes, const Keep& keep);
+    void accept(Peers::Piece piece, const Keep& keep);
     void keep_piece(std::uint64_t piece, Bytes bytes, const Keep& keep,
                     std::unique_lock<std::mutex>& lock);
     /// The piece that a source is asked for next.

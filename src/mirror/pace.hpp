@@ -28,14 +28,12 @@ class Pace {
     }
 
     /// Whether a piece that a peer has is left to the peers: they bring at least as many bytes now
-    /// as the sources did in their best window. Sources that are asked for less bring less, so what
-    /// they once did counts. Before a source has brought a piece, nothing is left.
+    /// as the sources did in their best window. Sources that are asked for less bring less, so
+    /// their best window counts. Before a source has brought a piece, nothing is left.
     [[nodiscard]] bool leaves_to_peers(Moment now) {
         return best_source_ > 0 && peers_.at(now) >= best_source_;
     }
-    [[nodiscard]] bool peers_are_silent(Moment now) const {
-        return now - last_peer_ > kSilence;
-    }
+    [[nodiscard]] bool peers_are_silent(Moment now) const { return now - last_peer_ > kSilence; }
 
   private:
     class Window {

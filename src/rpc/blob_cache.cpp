@@ -149,7 +149,7 @@ std::optional<Result<blob::VerifiedBlob>> BlobCache::fetch_pieces(const Digest& 
         return std::nullopt;
     }
     const std::filesystem::path path = partial_ / (to_hex(root.view()) + ".pieces");
-    // Ends before what it writes to does, and before anybody asks for the blob again.
+    // Ends before the list does, and before anybody asks for the blob again.
     std::unique_ptr<mirror::Peers> peers;
     if (swarm_ != nullptr && audience == Audience::kMany) peers = swarm_->join(*list, mirrors);
     const Status arrived = download_pieces(*mirrors, *list, path, progress, peers.get());
@@ -168,7 +168,8 @@ Status BlobCache::download_pieces(mirror::Fetcher& mirrors, const blob::PieceLis
     GYM_TRY(PieceFile file, PieceFile::open(path, store_.key(), list));
     Status fetched = mirrors.download(list, file, coordinator_->stop(), progress, peers);
     const std::uint64_t by_peers = peers == nullptr ? 0 : peers->taken_bytes();
-    const std::uint64_t by_mirrors = file.bytes_written() - by_peers;
+    const std::uint64_t found = peers == nullptr ? 0 : peers->found_bytes();
+    const std::uint64_t by_mirrors = file.bytes_written() - by_peers - found;
     mirrors_->peer_bytes += by_peers;
     mirrors_->mirror_bytes += by_mirrors;
     if (by_peers > 0)

@@ -46,6 +46,16 @@ std::vector<std::string> command_of(const SwarmOptions& options) {
             number(options.seed_ratio_max)};
 }
 
+Result<Subprocess> start_child(const SwarmOptions& options, const Descriptor& socket) {
+    SubprocessOptions child;
+    child.argv = command_of(options);
+    child.input = socket.get();
+    child.output = socket.get();
+    child.die_with_parent = false;  // it ends with the socket, and the thread may end before
+    child.with_secrets = false;
+    return Subprocess::start(child);
+}
+
 }  // namespace
 
 Result<HelperProcess> HelperProcess::start(const SwarmOptions& options) {
@@ -53,16 +63,10 @@ Result<HelperProcess> HelperProcess::start(const SwarmOptions& options) {
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0)
         return os_error("socketpair");
     Descriptor ours(pair[0]);
-    const Descriptor theirs(pair[1]);
     timeval patience{.tv_sec = 2, .tv_usec = 0};
     ::setsockopt(ours.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    SubprocessOptions child;
-    child.argv = command_of(options);
-    child.input = theirs.get();
-    child.output = theirs.get();
-    child.die_with_parent = false;  // it ends with the socket, and the thread may end before
-    child.with_secrets = false;
-    auto started = Subprocess::start(child);
+    // Its end is the end of the socket: nobody else may have that open.
+    auto started = start_child(options, Descriptor(pair[1]));
     if (!started.ok()) return started.error().in("torrents need " + options.program.string());
     HelperProcess out(std::move(ours), std::move(started).value());
     GYM_CHECK(out.wait_until_ready());

@@ -28,7 +28,7 @@ class HelperProcess {
     /// @return false: it does not take the line in time, or has ended.
     bool send(const std::string& line);
     /// The next line. @errors kTimeout: none came within `wait`; kUnavailable: it has ended;
-    /// kMalformed: what comes is no line.
+    /// kMalformed: a line without an end.
     [[nodiscard]] Result<std::string> next(std::chrono::milliseconds wait);
     [[nodiscard]] std::uint16_t port() const { return port_; }
 
@@ -37,7 +37,7 @@ class HelperProcess {
         : socket_(std::move(socket)), child_(std::move(child)) {}
     Status wait_until_ready();
 
-    std::mutex mutex_;  // of what is sent
+    std::mutex mutex_;  // of send()
     Descriptor socket_;
     Subprocess child_;
     std::uint16_t port_ = 0;

@@ -67,7 +67,7 @@ bool Membership::is_over() const {
     return over_;
 }
 
-std::optional<Membership::Piece> Membership::take(std::chrono::milliseconds wait) {
+std::optional<mirror::Peers::Piece> Membership::take(std::chrono::milliseconds wait) {
     std::pair<std::uint64_t, bool> next;
     {
         std::unique_lock lock(mutex_);
@@ -79,7 +79,7 @@ std::optional<Membership::Piece> Membership::take(std::chrono::milliseconds wait
     auto bytes = read(next.first);
     // A file that cannot be read has no pieces: a source is asked for them.
     if (!bytes.ok()) return std::nullopt;
-    return Piece{next.first, std::move(bytes).value(), next.second};
+    return mirror::Peers::Piece{next.first, std::move(bytes).value(), next.second};
 }
 
 Result<Bytes> Membership::read(std::uint64_t index) const {

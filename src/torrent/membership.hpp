@@ -13,6 +13,7 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/descriptor.hpp"
 #include "gym/common/result.hpp"
+#include "gym/mirror/torrents.hpp"
 
 namespace gym::torrent {
 
@@ -36,13 +37,8 @@ class Membership {
     void end();
     [[nodiscard]] bool is_over() const;
 
-    struct Piece {
-        std::uint64_t index = 0;
-        Bytes bytes;
-        bool by_peer = false;
-    };
     /// The bytes of a piece that arrived, from the file, unchecked; waits for one.
-    [[nodiscard]] std::optional<Piece> take(std::chrono::milliseconds wait);
+    [[nodiscard]] std::optional<mirror::Peers::Piece> take(std::chrono::milliseconds wait);
     [[nodiscard]] bool have(std::uint64_t index) const;
     /// Writes a piece that came from elsewhere into the file. @return whether gym-torrent should be
     /// told: it is news. @errors kIo.

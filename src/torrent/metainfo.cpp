@@ -104,7 +104,7 @@ class Cursor {
         return value;
     }
     Status at_end() {
-        return at_ == text_.size() ? Status() : Status(malformed("it goes on behind its end"));
+        return at_ == text_.size() ? Status() : Status(malformed("there are bytes behind its end"));
     }
     [[nodiscard]] Error malformed(const std::string& why) const {
         return fail(ErrorCode::kMalformed, "the torrent of blob " + root_.hex() + ", byte " +
@@ -206,7 +206,7 @@ Bytes Metainfo::encode(const std::string& mirror) const {
         append(out, piece);
     out += "e";
     if (!mirror.empty())
-        out += std::string(kUrlList) + text_of(mirror + "/b/" + to_hex(root_.view()));
+        out += std::string(kUrlList) + text_of(mirror + "/b/");  // BEP 19: the name is appended
     out += "e";
     return {out.begin(), out.end()};
 }

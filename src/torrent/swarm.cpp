@@ -94,7 +94,7 @@ class TorrentSwarm final : public HelperSwarm {
     void listen(const std::stop_token& stop);
     void note_end();
     [[nodiscard]] bool restart(const std::stop_token& stop, seconds& pause);
-    /// To a new process, what the one before was told.
+    /// Repeats to a new process the lines that the one before was told.
     void tell_all_locked();
     void hear(std::string_view line);
     void hear_of(std::string_view what, Entry& entry, std::string_view more);
@@ -114,6 +114,7 @@ class TorrentSwarm final : public HelperSwarm {
     std::shared_ptr<HelperProcess> process_;  ///< null: it has ended
     std::atomic<std::uint16_t> port_;
     Entries entries_;
+    bool is_new_ = false;  ///< an entry, for the joiner
     std::uint64_t sent_before_ = 0, sent_now_ = 0;
     std::uint32_t peers_ = 0, torrents_ = 0;
     std::uint64_t starts_;
@@ -132,7 +133,7 @@ class SwarmPeers final : public mirror::Peers {
     SwarmPeers(const SwarmPeers&) = delete;
     SwarmPeers& operator=(const SwarmPeers&) = delete;
 
-    std::optional<std::pair<std::uint64_t, Bytes>> next(milliseconds wait) override {
+    std::optional<Piece> next(milliseconds wait) override {
         auto piece = membership_->take(wait);
         if (!piece) return std::nullopt;
         if (!list_.matches(piece->index, piece->bytes)) {
@@ -144,7 +145,7 @@ class SwarmPeers final : public mirror::Peers {
         }
         membership_->note_right(piece->index);
         if (piece->by_peer) swarm_.note_received(piece->bytes.size());
-        return std::pair(piece->index, std::move(piece->bytes));
+        return piece;
     }
     bool have(std::uint64_t index) override { return membership_->have(index); }
     void offer(std::uint64_t index, ByteView bytes) override {
@@ -180,6 +181,7 @@ std::unique_ptr<mirror::Peers> TorrentSwarm::join(const blob::PieceList& list,
                                      .tracker = {},
                                      .next_ask = now,
                                      .give_up = now + kAskFor});
+        is_new_ = true;
     }
     send(want_line(**membership));
     changed_.notify_all();
@@ -200,7 +202,7 @@ void TorrentSwarm::tell_piece(const Membership& membership, std::uint64_t index)
     {
         const std::scoped_lock lock(mutex_);
         const auto entry = entries_.find(name);
-        // What is in the file before the torrent comes is found there.
+        // gym-torrent finds the pieces that are in the file before the torrent comes.
         if (entry == entries_.end() || entry->second.mirrors != nullptr) return;
     }
     send("piece " + name + " " + std::to_string(index));
@@ -321,10 +323,11 @@ void TorrentSwarm::hear(std::string_view line) {
     if (entry != entries_.end())
         hear_of(parts[0], entry->second, parts.size() > 2 ? parts[2] : std::string_view());
     if (parts[0] != "full" && parts[0] != "ended") return;
-    spdlog::info("torrents: blob {} {}", parts[1],
-                 parts[0] == "full" ? "finds no room in seed_bytes_max, beside what is fetched now"
-                                    : "is shared no more: " +
-                                          std::string(parts.size() > 2 ? parts[2] : "no reason"));
+    spdlog::info(
+        "torrents: blob {} {}", parts[1],
+        parts[0] == "full"
+            ? "finds no room in seed_bytes_max, beside the blobs that are fetched now"
+            : "is shared no more: " + std::string(parts.size() > 2 ? parts[2] : "no reason"));
     if (entry != entries_.end()) erase_locked(entry);
 }
 
@@ -366,7 +369,8 @@ std::optional<TorrentSwarm::Entry> TorrentSwarm::next_to_ask(const std::stop_tok
         }
         const Moment until =
             next == entries_.end() ? steady_clock::now() + seconds(60) : next->second.next_ask;
-        changed_.wait_until(lock, stop, until, [] { return false; });
+        changed_.wait_until(lock, stop, until, [this] { return is_new_; });
+        is_new_ = false;
     }
     return std::nullopt;
 }
@@ -377,7 +381,7 @@ Result<std::string> TorrentSwarm::fetch_torrent(const Entry& entry,
     GYM_TRY(const mirror::TorrentFile file, entry.mirrors->torrent(root, stop));
     auto torrent = Metainfo::decode(root, entry.membership->size_bytes(), file.bytes);
     if (!torrent.ok()) return torrent.error().in("mirror " + file.mirror);
-    // Without what the mirror wrote around it.
+    // Without the addresses that the mirror wrote into it.
     GYM_CHECK(
         write_file_atomic(options_.folder / (name_of(root) + ".torrent"), torrent->encode(), 0600));
     std::string mirror = file.mirror;

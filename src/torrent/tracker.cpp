@@ -53,7 +53,7 @@ std::optional<std::uint64_t> number(std::string_view text) {
     return value;
 }
 
-/// Address and port in network order; empty for what is no IP address.
+/// Address and port in network order; empty for any other text.
 std::string compact(const std::string& address, std::uint64_t port) {
     const std::string plain = address.starts_with("::ffff:") ? address.substr(7) : address;
     std::array<char, kIpv6Bytes> ip{};

@@ -22,7 +22,7 @@
 namespace gym::testing {
 
 /// A line to a server on this machine: all connections through it together bring at most so many
-/// bytes a second. What goes to the server is not held up.
+/// bytes a second. The other direction is not held up.
 class SlowLine {
   public:
     SlowLine(std::uint16_t target, std::uint64_t bytes_per_s)

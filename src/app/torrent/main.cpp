@@ -1,6 +1,6 @@
 // gym-torrent: shares blobs with other nodes by BitTorrent for the node that started it
-// (gym/torrent/helper_lines.hpp). It reads what strangers send, so it has no key and no secret of
-// the node, and the node believes nothing that it says.
+// (gym/torrent/helper_lines.hpp). It reads strangers' messages, so it has no key and no secret
+// of the node, and the node believes nothing that it says.
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -8,10 +8,11 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
-#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <string>
 
 #include "gym/torrent/helper_lines.hpp"
@@ -26,7 +27,7 @@ namespace {
 constexpr int kExitUsage = 2, kExitConflict = 5, kExitFailure = 1;
 constexpr int kTickMs = 50;
 
-std::atomic<bool> stopped{false};
+bool stopped = false;  ///< the node does not listen any more
 
 struct Flags {
     std::string folder;
@@ -53,7 +54,7 @@ bool say(const std::string& line) {
 /// Lines from standard input.
 class Input {
   public:
-    /// Takes what is there. @return false at its end.
+    /// Takes the bytes that are there. @return false at its end.
     bool read_some() {
         std::array<char, 16 << 10> part{};
         const ssize_t got = ::read(STDIN_FILENO, part.data(), part.size());
@@ -115,7 +116,7 @@ int run(int argc, char** argv) {
     CLI::App app{
         "Share blobs with other nodes by BitTorrent; started by `gym node` and gym-verifier",
         "gym-torrent"};
-    app.add_option("--folder", flags.folder, "Folder of what is shared")->required();
+    app.add_option("--folder", flags.folder, "Folder of the blobs that are shared")->required();
     app.add_option("--address", flags.torrents.address, "Listen on this address")->required();
     app.add_option("--port", flags.torrents.port, "Listen on this port; 0: any free one");
     app.add_option("--upload-bytes-per-s-max", flags.torrents.upload_bytes_per_s_max,
@@ -133,17 +134,16 @@ int run(int argc, char** argv) {
     return share(flags);
 }
 
-void on_signal(int) {
-    stopped = true;
-}
-
 }  // namespace
 }  // namespace gym::app
 
 int main(int argc, char** argv) {
     ::signal(SIGPIPE, SIG_IGN);
-    ::signal(SIGTERM, gym::app::on_signal);
-    ::signal(SIGINT, gym::app::on_signal);
+    // A terminal and systemd stop the node and this program with one signal each: this program ends
+    // with its input, once the node does.
+    ::signal(SIGTERM, SIG_IGN);
+    ::signal(SIGINT, SIG_IGN);
+    ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     try {
         return gym::app::run(argc, argv);
     } catch (const std::exception& error) {

@@ -45,7 +45,8 @@ Result<SeedFolder> SeedFolder::open(const fs::path& path) {
     std::error_code code;
     fs::create_directories(path, code);
     if (code) return fail(ErrorCode::kIo, path.string() + ": " + code.message());
-    GYM_TRY(FileLock lock, FileLock::acquire(path / "lock", "gym-torrent, process " + std::to_string(::getpid())));
+    GYM_TRY(FileLock lock,
+            FileLock::acquire(path / "lock", "gym-torrent, process " + std::to_string(::getpid())));
     SeedFolder out(path, std::move(lock));
     GYM_CHECK(out.read());
     return out;

@@ -21,7 +21,7 @@ struct Seed {
     friend bool operator==(const Seed&, const Seed&) = default;
 };
 
-/// The files of what is shared: ROOT, ROOT.torrent and, of a blob that was whole once, ROOT.seed.
+/// The files of shared blobs: ROOT, ROOT.torrent and, of a blob that was whole once, ROOT.seed.
 /// One process has the folder at a time. Not thread-safe.
 class SeedFolder {
   public:
@@ -30,7 +30,7 @@ class SeedFolder {
         /// Of downloads that a process before did not end: roots and sizes.
         std::vector<std::pair<std::string, std::uint64_t>> rest;
     };
-    /// Takes the folder and reads what is there; files that belong to nothing are erased.
+    /// Takes the folder and lists its blobs; files that belong to nothing are erased.
     /// @errors kConflict: another process has it; kIo.
     [[nodiscard]] static Result<SeedFolder> open(const std::filesystem::path& path);
     [[nodiscard]] const Content& content() const { return content_; }

@@ -83,7 +83,7 @@ void Sharing::want(const std::string& root, std::uint64_t size_bytes) {
     }
     Item& item = items_[root];
     item.size_bytes = size_bytes;
-    item.active = true;
+    item.active = !item.whole;
     item.rank = ++rank_;
 }
 
@@ -112,6 +112,10 @@ void Sharing::join(const std::string& root, const std::string& tracker) {
     if (!added.ok() && added.error().code != ErrorCode::kAlreadyExists)
         return end(root, added.error().message);
     item->second.tracker = tracker;
+    if (added.ok() || !torrents_.state(root).is_seeding) return;
+    // The node fetches a blob again that is seeded here.
+    for (std::uint64_t i = 0; i < piece_count(item->second.size_bytes); ++i)
+        say_("found " + root + " " + std::to_string(i));
 }
 
 void Sharing::leave(const std::string& root) {
@@ -119,7 +123,7 @@ void Sharing::leave(const std::string& root) {
     if (item == items_.end()) return;
     if (item->second.whole) return;
     sent_ended_ += torrents_.state(root).sent_bytes;
-    torrents_.remove(root);
+    torrents_.remove(root, false);
     item->second = {.size_bytes = item->second.size_bytes, .rank = item->second.rank};
 }
 
@@ -127,7 +131,7 @@ void Sharing::end(const std::string& root, const std::string& why) {
     const auto item = items_.find(root);
     if (item != items_.end()) {
         sent_ended_ += torrents_.state(root).sent_bytes;
-        torrents_.remove(root);
+        torrents_.remove(root, true);
         items_.erase(item);
         if (!why.empty()) say_("ended " + root + " " + why);
     }
@@ -153,15 +157,16 @@ void Sharing::hear(const Torrents::Event& event) {
         end(event.root, event.text);
         return;
     }
+    if (event.kind == Kind::kChecked) item->second.checked = true;
     if (event.kind != Kind::kPiece) return;
     if (item->second.given.erase(event.index) > 0) return;  // the node has it
-    const bool checked = torrents_.state(event.root).is_checked;
     if (item->second.active)
-        say_((checked ? "piece " : "found ") + event.root + " " + std::to_string(event.index));
+        say_((item->second.checked ? "piece " : "found ") + event.root + " " +
+             std::to_string(event.index));
 }
 
 void Sharing::give(const std::string& root, Item& item, Moment now) {
-    if (!torrents_.state(root).is_checked) return;
+    if (!item.checked) return;
     // One that the session had in the same moment is never finished a second time.
     if (now - item.given_at > kGivenFor) item.given.clear();
     while (!item.to_give.empty() && item.given.size() < kGivenMax) {
@@ -198,7 +203,7 @@ void Sharing::tick(Moment now) {
         if (item.tracker.empty()) continue;
         const Torrents::State state = torrents_.state(root);
         if (state.is_seeding && !item.whole) become_seed(root, item);
-        if (item.whole && state.is_checked && !state.is_seeding) {
+        if (item.whole && item.checked && !state.is_seeding) {
             ended.emplace_back(root, "its file is damaged");
             continue;
         }

@@ -21,7 +21,7 @@ struct SharingBounds {
     double seed_ratio_max = 3;
 };
 
-/// What the node asked for, carried out within the bounds (gym/torrent/helper_lines.hpp). Time is a
+/// Carries out the node's lines (gym/torrent/helper_lines.hpp) within the bounds. Time is a
 /// parameter. Not thread-safe.
 class Sharing {
   public:
@@ -33,9 +33,10 @@ class Sharing {
 
     /// A line of the node. One that is none is answered with a warning.
     void obey(std::string_view line);
-    /// What happened in the session, for the node.
+    /// Tells the node about events of the session.
     void pass_events(Moment now);
-    /// Bounds, counters, what peers have. To be called several times a second.
+    /// Applies the bounds, and tells the node counters and the pieces of peers. To be called
+    /// several times a second.
     void tick(Moment now);
     /// Keeps how much each blob was seeded.
     void save();
@@ -46,6 +47,7 @@ class Sharing {
         std::string tracker;     ///< empty: not joined
         bool active = false;     ///< the node fetches it
         bool whole = false;      ///< it is seeded
+        bool checked = false;    ///< the session has looked through its file
         std::uint64_t rank = 0;  ///< least: first to go
         std::uint64_t sent_before = 0;
         double seconds = 0;

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <libtorrent/add_torrent_params.hpp>
 #include <libtorrent/alert_types.hpp>
+#include <libtorrent/ip_filter.hpp>
+#include <libtorrent/peer_class.hpp>
 #include <libtorrent/posix_disk_io.hpp>
 #include <libtorrent/session.hpp>
 #include <libtorrent/session_params.hpp>
@@ -13,7 +15,6 @@
 #include <libtorrent/torrent_info.hpp>
 #include <libtorrent/torrent_status.hpp>
 #include <map>
-#include <set>
 #include <utility>
 
 namespace gym::app {
@@ -26,6 +27,8 @@ using std::chrono::steady_clock;
 constexpr seconds kListenMax{10};
 constexpr int kAlertsMax = 20'000;
 constexpr int kMinAnnounceSeconds = 30;
+/// The end of the program waits so long for trackers to take the news.
+constexpr int kStopTrackerSeconds = 2;
 constexpr std::size_t kDigitBits = 4;
 
 lt::settings_pack settings_of(const TorrentsOptions& options) {
@@ -34,6 +37,8 @@ lt::settings_pack settings_of(const TorrentsOptions& options) {
     const bool v6 = options.address.find(':') != std::string::npos;
     out.set_str(Pack::listen_interfaces, (v6 ? "[" + options.address + "]" : options.address) +
                                              ":" + std::to_string(options.port));
+    out.set_int(Pack::max_retry_port_bind, 0);
+    out.set_bool(Pack::listen_system_port_fallback, false);
     out.set_str(Pack::user_agent, "gym");
     out.set_str(Pack::handshake_client_version, "");
     out.set_int(Pack::alert_mask, lt::alert_category::error | lt::alert_category::status |
@@ -52,7 +57,18 @@ lt::settings_pack settings_of(const TorrentsOptions& options) {
     out.set_int(Pack::out_enc_policy, Pack::pe_disabled);
     out.set_int(Pack::connections_limit, static_cast<int>(options.connections_max));
     out.set_int(Pack::upload_rate_limit, static_cast<int>(options.upload_bytes_per_s_max));
+    out.set_int(Pack::stop_tracker_timeout, kStopTrackerSeconds);
     out.set_int(Pack::min_announce_interval, kMinAnnounceSeconds);
+    return out;
+}
+
+/// Every address: by default the library's bounds leave out those of the local network.
+lt::ip_filter all_in(lt::peer_class_t peer_class) {
+    lt::ip_filter out;
+    const auto bit = std::uint32_t{1} << static_cast<std::uint32_t>(peer_class);
+    out.add_rule(lt::make_address("0.0.0.0"), lt::make_address("255.255.255.255"), bit);
+    out.add_rule(lt::make_address("::"),
+                 lt::make_address("ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"), bit);
     return out;
 }
 
@@ -64,6 +80,7 @@ class Session final : public Torrents {
         // The default maps files into memory: a full disk would end the process.
         params.disk_io_constructor = lt::posix_disk_io_constructor;
         session_ = std::make_unique<lt::session>(std::move(params));
+        session_->set_peer_class_filter(all_in(lt::session::global_peer_class_id));
         session_->set_alert_notify([fd = wake_] {
             const std::uint64_t one = 1;
             static_cast<void>(::write(fd, &one, sizeof one) == sizeof one);
@@ -83,7 +100,7 @@ class Session final : public Torrents {
     [[nodiscard]] std::vector<Event> poll() override;
     Status add(const std::string& root, const std::filesystem::path& torrent_file,
                const std::string& tracker) override;
-    void remove(const std::string& root) override;
+    void remove(const std::string& root, bool erase) override;
     bool give(const std::string& root, std::uint64_t index, std::vector<char> bytes) override;
     [[nodiscard]] State state(const std::string& root) const override;
     [[nodiscard]] std::string available(const std::string& root) const override;
@@ -97,7 +114,6 @@ class Session final : public Torrents {
     std::unique_ptr<lt::session> session_;
     std::map<std::string, lt::torrent_handle> torrents_;
     std::map<std::uint32_t, std::string> roots_;  ///< by the handle's id
-    std::set<std::string> checked_;
 };
 
 Status Session::listen() {
@@ -122,7 +138,7 @@ Status Session::add(const std::string& root, const std::filesystem::path& torren
     lt::add_torrent_params params;
     params.ti = std::make_shared<lt::torrent_info>(torrent_file.string(), error);
     if (error) return fail(ErrorCode::kMalformed, torrent_file.string() + ": " + error.message());
-    if (params.ti->name() != root || params.ti->num_files() != 1 || !params.ti->v2())
+    if (params.ti->name() != root || !params.ti->v2())
         return fail(ErrorCode::kMalformed, torrent_file.string() + " is the torrent of another");
     params.save_path = folder_.string();
     params.trackers = {tracker};
@@ -137,12 +153,12 @@ Status Session::add(const std::string& root, const std::filesystem::path& torren
     return {};
 }
 
-void Session::remove(const std::string& root) {
+void Session::remove(const std::string& root, bool erase) {
     const auto found = torrents_.find(root);
     if (found == torrents_.end()) return;
     roots_.erase(found->second.id());
-    checked_.erase(root);
-    session_->remove_torrent(found->second);
+    session_->remove_torrent(found->second,
+                             erase ? lt::session::delete_files : lt::remove_flags_t{});
     torrents_.erase(found);
 }
 
@@ -159,8 +175,7 @@ Torrents::State Session::state(const std::string& root) const {
     const auto found = torrents_.find(root);
     if (found == torrents_.end()) return {};
     const lt::torrent_status status = found->second.status(lt::status_flags_t{});
-    return {.is_checked = checked_.contains(root),
-            .is_seeding = status.is_seeding,
+    return {.is_seeding = status.is_seeding,
             .sent_bytes = static_cast<std::uint64_t>(status.total_payload_upload),
             .peers = static_cast<std::uint32_t>(status.num_peers)};
 }
@@ -207,11 +222,8 @@ std::optional<Torrents::Event> Session::event_of(const lt::alert& alert) {
     if (const auto* piece = lt::alert_cast<lt::piece_finished_alert>(&alert))
         return make(Kind::kPiece, piece->handle,
                     static_cast<std::uint64_t>(static_cast<int>(piece->piece_index)));
-    if (const auto* checked = lt::alert_cast<lt::torrent_checked_alert>(&alert)) {
-        auto event = make(Kind::kChecked, checked->handle);
-        if (event) checked_.insert(event->root);
-        return event;
-    }
+    if (const auto* checked = lt::alert_cast<lt::torrent_checked_alert>(&alert))
+        return make(Kind::kChecked, checked->handle);
     if (const auto* failed = lt::alert_cast<lt::torrent_error_alert>(&alert))
         return make(Kind::kFailed, failed->handle);
     if (const auto* failed = lt::alert_cast<lt::file_error_alert>(&alert))

@@ -25,7 +25,7 @@ struct TorrentsOptions {
 /// Roots are those given to add(). Not thread-safe.
 class Torrents {
   public:
-    /// What happened since the last poll().
+    /// Something that happened since the last poll().
     struct Event {
         enum class Kind {
             kChecked,  ///< the file was looked through
@@ -39,7 +39,6 @@ class Torrents {
         std::string text;
     };
     struct State {
-        bool is_checked = false;
         bool is_seeding = false;
         std::uint64_t sent_bytes = 0;  ///< since add()
         std::uint32_t peers = 0;
@@ -57,8 +56,8 @@ class Torrents {
     /// @errors kMalformed for the file; kAlreadyExists.
     virtual Status add(const std::string& root, const std::filesystem::path& torrent_file,
                        const std::string& tracker) = 0;
-    /// Its files stay.
-    virtual void remove(const std::string& root) = 0;
+    /// @param erase the file, too, once nothing is written to it any more; else it stays.
+    virtual void remove(const std::string& root, bool erase) = 0;
     /// A piece that came from elsewhere. It is checked and written like one of a peer.
     /// @return false: it is there already.
     virtual bool give(const std::string& root, std::uint64_t index, std::vector<char> bytes) = 0;

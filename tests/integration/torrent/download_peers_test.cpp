@@ -35,14 +35,14 @@ class PlayedPeers final : public Peers {
                 milliseconds pause = milliseconds(5))
         : content_(content), has_(std::move(has)), brings_(std::move(brings)), pause_(pause) {}
 
-    std::optional<std::pair<std::uint64_t, Bytes>> next(milliseconds) override {
+    std::optional<Piece> next(milliseconds) override {
         std::this_thread::sleep_for(pause_);
         if (brings_.empty()) return std::nullopt;
         const std::uint64_t index = brings_.front();
         brings_.pop_front();
         const auto from = content_.begin() + static_cast<std::ptrdiff_t>(index * kMiB);
         const auto size = std::min(kMiB, content_.size() - index * kMiB);
-        return std::pair(index, Bytes(from, from + static_cast<std::ptrdiff_t>(size)));
+        return Piece{index, Bytes(from, from + static_cast<std::ptrdiff_t>(size))};
     }
     bool have(std::uint64_t index) override { return has_.contains(index); }
     void offer(std::uint64_t index, ByteView bytes) override {

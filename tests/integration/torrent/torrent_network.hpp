@@ -60,11 +60,11 @@ inline std::uint16_t free_port() {
 class MirrorProcess {
   public:
     explicit MirrorProcess(const std::string& origin, const std::string& more = {},
-                           std::uint16_t port = 0) {
+                           std::uint16_t fixed_port = 0) {
         const std::string file =
             "origins: [\"" + origin + "\"]\nfolder: \"" + (dir_.path() / "kept").string() +
-            "\"\nlisten: {address: 127.0.0.1, port: " + std::to_string(port) + ", port_file: \"" +
-            (dir_.path() / "port").string() + "\"}\n" + more;
+            "\"\nlisten: {address: 127.0.0.1, port: " + std::to_string(fixed_port) +
+            ", port_file: \"" + (dir_.path() / "port").string() + "\"}\n" + more;
         EXPECT_TRUE(write_file_atomic(dir_.path() / "mirror.yaml", as_bytes(file)).ok());
         SubprocessOptions options;
         options.argv = {program("gym"), "mirror", "--config",
@@ -94,7 +94,6 @@ class TorrentNode {
   public:
     explicit TorrentNode(const std::string& mirror,
                          const std::function<void(torrent::SwarmOptions&)>& change = {}) {
-        handler_.info.mirrors = {mirror};
         options_.program = program("gym-torrent");
         options_.folder = dir_.path() / "torrents";
         options_.address = "127.0.0.1";
@@ -102,14 +101,15 @@ class TorrentNode {
         options_.upload_bytes_per_s_max = 0;
         if (change) change(options_);
         swarm_ = torrent::HelperSwarm::start(options_).value();
-        forget();
+        forget(mirror);
     }
     Result<blob::VerifiedBlob> fetch(
         const Digest& root, rpc::BlobCache::Audience audience = rpc::BlobCache::Audience::kMany) {
         return cache_->fetch(root, {}, audience);
     }
-    /// The blobs are gone, and what is shared stays.
-    void forget() {
+    /// The blobs are gone, and what is shared stays. @param mirror the network's from here on.
+    void forget(const std::string& mirror) {
+        handler_.info.mirrors = {mirror};
         ++caches_;
         cache_.emplace(rpc::BlobCache::open(dir_.path() / ("blobs" + std::to_string(caches_)),
                                             coordinator_, key_)
@@ -175,7 +175,7 @@ class OtherProgram {
     std::optional<Subprocess> process_;
 };
 
-/// What the log of this process says meanwhile.
+/// The log of this process, while it lives.
 class CapturedLog {
   public:
     CapturedLog() {

@@ -20,7 +20,7 @@ TEST(Pace, LeavesPiecesToPeersOnlyWhileTheyAreAsFastAsTheSourcesWere) {
     pace.from_peer(kMiB, begin + milliseconds(900));
     EXPECT_TRUE(pace.leaves_to_peers(begin + milliseconds(900)));
     EXPECT_FALSE(pace.leaves_to_peers(begin + milliseconds(2'500)))
-        << "what came more than two seconds ago says nothing of now";
+        << "pieces of more than two seconds ago say nothing of now";
     pace.from_source(1, begin + milliseconds(60'000));
     pace.from_peer(kMiB, begin + milliseconds(60'000));
     EXPECT_FALSE(pace.leaves_to_peers(begin + milliseconds(60'000)))

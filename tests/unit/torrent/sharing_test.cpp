@@ -1,4 +1,4 @@
-// What gym-torrent shares and for how long, over a session that the test plays.
+// The rules by which gym-torrent shares, over a session that the test plays.
 #include "sharing.hpp"
 
 #include <gtest/gtest.h>
@@ -23,10 +23,11 @@ class PlayedTorrents final : public Torrents {
     [[nodiscard]] std::vector<Event> poll() override { return std::exchange(events, {}); }
     Status add(const std::string& root, const fs::path& file, const std::string&) override {
         if (!fs::exists(file)) return fail(ErrorCode::kMalformed, "no torrent");
+        if (states.contains(root)) return fail(ErrorCode::kAlreadyExists, "it is there");
         states[root] = {};
         return {};
     }
-    void remove(const std::string& root) override { states.erase(root); }
+    void remove(const std::string& root, bool) override { states.erase(root); }
     bool give(const std::string& root, std::uint64_t index, std::vector<char> bytes) override {
         given.push_back(root.substr(0, 1) + std::to_string(index) + ":" +
                         std::to_string(bytes.size()));
@@ -68,7 +69,7 @@ class SharingTest : public ::testing::Test {
         sharing_->obey("want " + root(digit) + " " + std::to_string(size));
         put(digit, size);
         sharing_->obey("join " + root(digit) + " http://t/announce");
-        torrents_.states[root(digit)] = {true, true, 0, 1};
+        torrents_.states[root(digit)] = {true, 0, 1};
         pass(seconds(1));
     }
     void pass(milliseconds time) {
@@ -115,7 +116,7 @@ TEST_F(SharingTest, SeedingEndsAtItsTimeWhichARestartContinues) {
     sharing_->save();
     start({.seed_s_max = 100});
     EXPECT_TRUE(torrents_.states.contains(root('a'))) << "it is seeded again";
-    torrents_.states[root('a')] = {true, true, 0, 1};
+    torrents_.states[root('a')] = {true, 0, 1};
     for (int i = 0; i < 38; ++i)
         pass(seconds(1));
     EXPECT_TRUE(here('a'));
@@ -133,7 +134,7 @@ TEST_F(SharingTest, TheFolderHasABoundAndTheOldestSeedMakesRoom) {
     EXPECT_FALSE(here('a'));
     EXPECT_TRUE(here('b'));
     EXPECT_TRUE(said("ended " + root('a') + " its room is needed"));
-    // What is fetched now does not go.
+    // A blob that is fetched now does not go.
     sharing_->obey("want " + root('d') + " " + std::to_string(6 * kMiB));
     EXPECT_FALSE(here('b'));
     sharing_->obey("want " + root('e') + " " + std::to_string(kMiB));
@@ -165,6 +166,32 @@ TEST_F(SharingTest, WhatADownloadLeftStaysUntilRoomIsNeeded) {
     EXPECT_FALSE(here('a'));
 }
 
+TEST_F(SharingTest, WhatIsSeededIsFoundWhenTheNodeFetchesItAgain) {
+    start({.seed_bytes_max = 8 * kMiB});
+    seed('a', 2 * kMiB + 1);
+    EXPECT_FALSE(said("found"));
+    sharing_->obey("want " + root('a') + " " + std::to_string(2 * kMiB + 1));
+    sharing_->obey("join " + root('a') + " http://t/announce");
+    for (const char* index : {"0", "1", "2"})
+        EXPECT_TRUE(said("found " + root('a') + " " + index));
+    EXPECT_FALSE(said("found " + root('a') + " 3"));
+    sharing_->obey("want " + root('b') + " " + std::to_string(7 * kMiB));
+    EXPECT_FALSE(here('a')) << "it still makes room";
+}
+
+TEST_F(SharingTest, ADamagedSeedIsSharedNoMore) {
+    start({});
+    seed('a', 2 * kMiB);
+    sharing_->save();
+    start({});
+    pass(seconds(1));
+    EXPECT_TRUE(here('a')) << "it is looked through";
+    torrents_.events = {{Torrents::Event::Kind::kChecked, root('a'), 0, ""}};
+    pass(seconds(1));
+    EXPECT_FALSE(here('a'));
+    EXPECT_TRUE(said("ended " + root('a') + " its file is damaged"));
+}
+
 TEST_F(SharingTest, ForgedAndForeignFilesAreNotSeeded) {
     ASSERT_TRUE(
         write_file_atomic(dir_.path() / (root('a') + ".seed"), as_bytes("gym-seed-1 1 2")).ok());
@@ -188,8 +215,10 @@ TEST_F(SharingTest, PiecesOfTheNodeAreGivenAFewAtATimeOnceTheFileIsChecked) {
     pass(seconds(1));
     EXPECT_TRUE(torrents_.given.empty());
     EXPECT_TRUE(said("have " + root('a') + " c0"));
-    torrents_.states[root('a')].is_checked = true;
+    torrents_.events = {{Torrents::Event::Kind::kPiece, root('a'), 1, ""},
+                        {Torrents::Event::Kind::kChecked, root('a'), 0, ""}};
     pass(seconds(1));
+    EXPECT_TRUE(said("found " + root('a') + " 1"));
     ASSERT_EQ(torrents_.given.size(), 8U);
     EXPECT_EQ(torrents_.given.front(), "a20:5");
     torrents_.events = {{Torrents::Event::Kind::kPiece, root('a'), 20, ""},

@@ -1,4 +1,4 @@
-// What a mirror serves of torrents.
+// The torrents and the tracker of a mirror.
 #include "gym/torrent/site.hpp"
 
 #include <gtest/gtest.h>

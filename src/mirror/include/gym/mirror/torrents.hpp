@@ -7,20 +7,19 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "gym/blob/piece_list.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 
-/// What BitTorrent adds to mirrors, as interfaces: the torrent module implements them, so that
+/// The interfaces of BitTorrent beside mirrors: the torrent module implements them, so that
 /// nothing else depends on it (docs/adr/0021-torrents.md).
 namespace gym::mirror {
 
 struct Asker;
 class Fetcher;
 
-/// What a mirror serves of torrents. Thread-safe.
+/// The torrents and the tracker of a mirror. Thread-safe.
 class TorrentSite {
   public:
     virtual ~TorrentSite() = default;
@@ -29,7 +28,7 @@ class TorrentSite {
     virtual Result<std::shared_ptr<const Bytes>> torrent(const Digest& root,
                                                          const Asker& asker) = 0;
     /// Answers a question to the tracker. @param query the part of the target behind '?'. @param
-    /// address IP address of who asks. @return the body, a refusal included (BEP 3).
+    /// address IP address of the asker. @return the body, a refusal included (BEP 3).
     virtual std::string announce(std::string_view query, const std::string& address) = 0;
 };
 
@@ -37,19 +36,27 @@ class TorrentSite {
 class Peers {
   public:
     virtual ~Peers() = default;
-    /// A piece that a peer sent and that has its digest. Waits for one, at most `wait`.
-    virtual std::optional<std::pair<std::uint64_t, Bytes>> next(std::chrono::milliseconds wait) = 0;
+    struct Piece {
+        std::uint64_t index = 0;
+        Bytes bytes;
+        bool by_peer = true;  ///< false: an earlier download left it
+    };
+    /// A piece that has its digest. Waits for one, at most `wait`.
+    virtual std::optional<Piece> next(std::chrono::milliseconds wait) = 0;
     /// Whether a peer that is connected has the piece.
     virtual bool have(std::uint64_t index) = 0;
     /// A piece came from elsewhere: the peers may have it.
     virtual void offer(std::uint64_t index, ByteView bytes) = 0;
 
     /// A piece that next() gave was news to the download.
-    void note_taken(std::uint64_t bytes) { taken_bytes_ += bytes; }
-    [[nodiscard]] std::uint64_t taken_bytes() const { return taken_bytes_; }
+    void note_taken(const Piece& piece) {
+        (piece.by_peer ? taken_bytes_ : found_bytes_) += piece.bytes.size();
+    }
+    [[nodiscard]] std::uint64_t taken_bytes() const { return taken_bytes_; }  ///< by peers
+    [[nodiscard]] std::uint64_t found_bytes() const { return found_bytes_; }  ///< of others
 
   private:
-    std::atomic<std::uint64_t> taken_bytes_{0};
+    std::atomic<std::uint64_t> taken_bytes_{0}, found_bytes_{0};
 };
 
 /// The peers of a node. Thread-safe.

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-/// What a node and its gym-torrent say to each other: lines of words, over one socket, which is the
+/// The language of a node and its gym-torrent: lines of words, over one socket, which is the
 /// program's standard input and output. ROOT has 64 lower-case hexadecimal digits. The bytes are in
 /// files of the folder that both have: ROOT, with holes where pieces are absent, and ROOT.torrent.
 ///
@@ -15,7 +15,7 @@
 /// | `want ROOT SIZE` | make room for a blob, and keep away from its file |
 /// | `join ROOT TRACKER` | ROOT.torrent is there: look for peers, seed when all is there |
 /// | `piece ROOT INDEX` | the node wrote this piece into the file |
-/// | `leave ROOT` | the node stopped before all was there: keep what is there, look no further |
+/// | `leave ROOT` | the node stopped before all was there: keep its pieces, look no further |
 /// | `drop ROOT` | erase it |
 ///
 /// | gym-torrent says | |

@@ -17,8 +17,8 @@
 ///
 /// Beside it stand the piece layer and, for programs other than Gym's nodes, the mirror that the
 /// file came from as "announce" and "url-list". A piece's hash is the root over the SHA-256 of its
-/// blocks of 16 KiB, which says nothing of the blob's own root: whoever downloads checks each piece
-/// against that.
+/// blocks of 16 KiB, which says nothing of the blob's own root: a reader checks each piece against
+/// that.
 namespace gym::torrent {
 
 /// A blob of one piece has no torrent: a mirror sends it as fast as it would name peers.

@@ -24,7 +24,8 @@ struct SiteOptions {
 };
 
 /// Torrents of the blobs that a mirror serves, made on demand, one at a time: for that the mirror
-/// reads the whole blob once, and so fetches what it lacks. And the tracker of these torrents.
+/// reads the whole blob once, and so fetches the pieces that it lacks. And the tracker of these
+/// torrents.
 class Site final : public mirror::TorrentSite {
   public:
     /// @param source must outlive the site.

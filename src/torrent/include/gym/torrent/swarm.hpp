@@ -10,10 +10,10 @@
 
 namespace gym::torrent {
 
-/// What a node lends to others (deploy/config/worker.yaml documents each key).
+/// The bounds of a node's sharing (deploy/config/worker.yaml documents each key).
 struct SwarmOptions {
     std::filesystem::path program;  ///< gym-torrent
-    std::filesystem::path folder;   ///< of what is shared, in the clear; one process at a time
+    std::filesystem::path folder;   ///< of shared blobs, in the clear; one process at a time
     std::string address = "0.0.0.0";
     std::uint16_t port = 7691;                         ///< 0: any free one
     std::uint64_t upload_bytes_per_s_max = 1'000'000;  ///< 0: no bound

@@ -33,8 +33,7 @@ class Tracker {
     /// @param seed of the draw of peers where there are more than an answer has.
     explicit Tracker(const TrackerOptions& options, std::uint32_t seed);
 
-    /// Answers questions about the torrent from here on, or goes on with it. @param info_hash of
-    /// version 2.
+    /// Answers questions about the torrent from here on. @param info_hash of version 2.
     void add(const Digest& info_hash);
     /// @return a bencoded answer, or a "failure reason".
     [[nodiscard]] std::string answer(std::string_view query, const std::string& address,
