@@ -50,7 +50,9 @@ if [[ ! -e $headers/usr/include/libtorrent/session.hpp || ! -e $headers/usr/incl
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
     chmod 755 "$work"
-    (cd "$work" && apt-get download -qq -o APT::Sandbox::User=root libtorrent-rasterbar-dev libboost1.74-dev)
+    download() { (cd "$work" && apt-get download -qq -o APT::Sandbox::User=root libtorrent-rasterbar-dev libboost1.74-dev); }
+    # The packages may all be there, and the lists of packages not.
+    download || { "${sudo[@]}" apt-get update -qq; download; }
     for package in "$work"/*.deb; do
         "${sudo[@]}" dpkg-deb -x "$package" "$headers"
     done
