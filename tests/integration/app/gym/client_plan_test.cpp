@@ -1,4 +1,7 @@
 // `gym job quote` and `gym job submit` in the owner's units, against a real gym-api.
+#include <map>
+#include <string>
+
 #include "gym/program/train_config_yaml.hpp"
 #include "gym/registry/job_spec.hpp"
 #include "gym/registry/rounds.hpp"
@@ -134,15 +137,19 @@ TEST_F(JobPlanTest, AQuoteExplainsThePlan) {
     EXPECT_LT(amount("expected_wei"), amount("most_wei"));
     EXPECT_LE(amount("budget_wei"), Amount::parse_tokens("50").value());
     const json::array& terms = machine.at("plan").at("terms").as_array();
-    ASSERT_EQ(terms.size(), 15U);
-    EXPECT_EQ(terms.at(8).at("term"), "delta_norm_factor");
-    EXPECT_EQ(terms.at(8).at("value"), "4");
-    EXPECT_EQ(terms.at(12).at("term"), "outer.momentum") << "of few rounds";
-    EXPECT_EQ(terms.at(12).at("value"), "0.69");
-    EXPECT_EQ(terms.at(13).at("term"), "compression");
-    EXPECT_EQ(terms.at(13).at("value"), "dense-4bit");
-    EXPECT_EQ(terms.back().at("term"), "update");
-    EXPECT_EQ(terms.back().at("value"), "dense-4bit");
+    EXPECT_EQ(terms.size(), 20U);
+    std::map<std::string, std::string> values;
+    for (const json::value& term : terms)
+        values.emplace(std::string(term.at("term").as_string()),
+                       std::string(term.at("value").as_string()));
+    EXPECT_EQ(values["delta_norm_factor"], "4");
+    EXPECT_EQ(values["elastic.quorum_ppm"], "500000") << "of two workers";
+    EXPECT_EQ(values["elastic.grace_ms"], "15000") << "of short units";
+    for (const char* term : {"adapt_steps", "hold_drawn", "accept_late"})
+        EXPECT_EQ(values[std::string("elastic.") + term], "true") << term;
+    EXPECT_EQ(values["outer.momentum"], "0.69") << "of few rounds";
+    EXPECT_EQ(values["compression"], "dense-4bit");
+    EXPECT_EQ(values["update"], "dense-4bit");
     EXPECT_TRUE(machine.at("plan").at("shortage").is_null());
     // What is quoted can be kept as a job file, which then needs no plan.
     spill(place_ / "kept.yaml", std::string(machine.at("spec").as_string()));
