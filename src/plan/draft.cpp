@@ -96,8 +96,8 @@ Result<Draft> read_draft(YamlText text) {
     constexpr std::array<std::string_view, 5> kAlso{kTokensKey, kNodesKey, kMaxCostKey, kWithinKey,
                                                     kDataKey};
     GYM_TRY(registry::JobSpec spec, registry::parse_job_spec(whole.text(), whole.origin(), kAlso));
-    GYM_TRY(FixedTerms fixed, fixed_terms(text, spec));
-    return Draft{std::move(text), wishes, std::move(fixed), std::move(spec)};
+    GYM_TRY(const FixedTerms fixed, fixed_terms(text, spec));
+    return Draft{std::move(text), wishes, fixed, std::move(spec)};
 }
 
 void leave_open(const OpenTraining& open, const program::OptimizerConfig& optimizer, Draft& draft,
