@@ -505,6 +505,7 @@ TEST(Plan, AnOverlapIsWarnedOfAndHasAnOuterStepThatConvergesWithIt) {
     ModelWork open = sample_work();
     open.outer_momentum.reset();
     FixedTerms fixed;
+    fixed.elastic = true;
     fixed.rest.elastic.overlap = 1;
     for (const std::uint64_t count : {8'192ULL * 40, 1'000'000'000ULL}) {
         const auto plan = make_plan(tokens(count), fixed, open, sample_facts(8)).value();
