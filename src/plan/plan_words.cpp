@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "gym/common/duration_text.hpp"
 #include "gym/common/memory.hpp"
@@ -104,6 +105,23 @@ std::string equation_of(const Inputs& in, const registry::JobTerms& terms) {
                        factor(terms.steps, "step"), factor(in.work.tokens_per_step, "token"));
 }
 
+namespace {
+
+std::vector<Reason> elastic_reasons(const registry::JobTerms& terms) {
+    const auto term = [](const char* name) { return kElasticTerms + std::string(name); };
+    return {{term("quorum_ppm"), std::to_string(terms.elastic.quorum_ppm),
+             "once so much of a round's steps is there, the other units have grace_ms left: one "
+             "silent worker leaves more"},
+            {term("grace_ms"), std::to_string(terms.lifecycle.grace_ms),
+             "a twentieth of a unit of the slowest live worker, at least 15 s"},
+            {term("adapt_steps"), "true", "slow workers do fewer steps of a round"},
+            {term("hold_drawn"), "true",
+             "units that are still verified go in one round later, and the next round begins"},
+            {term("accept_late"), "true", "so do units that come too late"}};
+}
+
+}  // namespace
+
 std::vector<Reason> reasons_of(const Inputs& in, const Plan& plan, const BudgetChoice& budget) {
     const FixedTerms& fixed = in.fixed;
     const registry::JobTerms& terms = plan.terms;
@@ -147,20 +165,7 @@ std::vector<Reason> reasons_of(const Inputs& in, const Plan& plan, const BudgetC
         {"price_per_pflop", terms.price_wei_per_pflop.to_tokens(), plan.price.why},
         {"budget", plan.budget_wei.to_tokens(), budget.why},
     };
-    if (!fixed.elastic) {
-        const auto add = [&](const char* term, const std::string& value, const char* rule) {
-            out.push_back({kElasticTerms + std::string(term), value, rule});
-        };
-        add("quorum_ppm", std::to_string(terms.elastic.quorum_ppm),
-            "once so much of a round's steps is there, the other units have grace_ms left: one "
-            "silent worker leaves more");
-        add("grace_ms", std::to_string(terms.lifecycle.grace_ms),
-            "a twentieth of a unit of the slowest live worker, at least 15 s");
-        add("adapt_steps", "true", "slow workers do fewer steps of a round");
-        add("hold_drawn", "true",
-            "units that are still verified go in one round later, and the next round begins");
-        add("accept_late", "true", "so do units that come too late");
-    }
+    if (!fixed.elastic) std::ranges::move(elastic_reasons(terms), std::back_inserter(out));
     if (plan.outer) {
         const std::string rule =
             terms.elastic.overlap != 0

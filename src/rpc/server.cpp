@@ -319,8 +319,8 @@ void set_bounds(grpc::ServerBuilder& builder, const ServerConfig& config) {
 class GrpcServer final : public Server {
   public:
     GrpcServer(const ServerConfig& config, NodeHandler& handler, const Clock& clock,
-               records::NetworkDescription network)
-        : core_(config, handler, clock, std::move(network)), service_(core_) {}
+               const records::NetworkDescription& network)
+        : core_(config, handler, clock, network), service_(core_) {}
     ~GrpcServer() override { GrpcServer::stop(0); }
 
     Status listen(const ServerConfig& config) {
@@ -361,8 +361,8 @@ class GrpcServer final : public Server {
 
 Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config, NodeHandler& handler,
                                               const Clock& clock) {
-    GYM_TRY(records::NetworkDescription network, handler.network());
-    auto server = std::make_unique<GrpcServer>(config, handler, clock, std::move(network));
+    GYM_TRY(const records::NetworkDescription network, handler.network());
+    auto server = std::make_unique<GrpcServer>(config, handler, clock, network);
     GYM_CHECK(server->listen(config));
     return std::unique_ptr<Server>(std::move(server));
 }
