@@ -50,16 +50,5 @@ done
 table=0
 python3 tests/bench/network_parity_table.py "$work" || table=$?
 (($(wc -l <"$work/curves.csv") > 1)) || exit "$table"  # no run has a validation yet
-gnuplot - <<GNUPLOT
-set terminal svg size 900,420 font "sans-serif,13" background "white"
-set output "$work/curves.svg"
-set datafile separator comma
-set datafile missing ""
-set grid lc rgb "#dddddd"
-set key outside right
-set xlabel "round"
-set ylabel "validation loss, nats per byte"
-stats "$work/curves.csv" skip 1 nooutput
-plot for [i=2:STATS_columns] "$work/curves.csv" using 1:i with linespoints pt 7 ps 0.4 lw 1.5 title columnheader(i)
-GNUPLOT
+scripts/parity_curves.sh "$work" "round"
 exit "$table"

@@ -48,14 +48,4 @@ for name, of in losses.items():
     last = of[max(of)]
     print(f"{name:12} {last:.4f} {100 * (last / losses['waits'][max(losses['waits'])] - 1):+.1f} %")
 PYTHON
-gnuplot - <<GNUPLOT
-set terminal svg size 900,420 font "sans-serif,13" background "white"
-set output "$work/curves.svg"
-set datafile separator comma
-set datafile missing ""
-set grid lc rgb "#dddddd"
-set key outside right
-set xlabel "steps of each slot"
-set ylabel "validation loss, nats per byte"
-plot for [i=2:4] "$work/curves.csv" using 1:i with linespoints pt 7 ps 0.4 lw 1.5 title columnheader(i)
-GNUPLOT
+scripts/parity_curves.sh "$work" "steps of each slot"

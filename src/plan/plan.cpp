@@ -112,9 +112,7 @@ void choose_deadlines(const Inputs& in, registry::JobTerms& terms) {
         std::max(life.unit_ms, deadline_ms(verifier_s, usual.report_ms)));
     if (in.fixed.elastic) return;
     terms.elastic = elasticity_of(terms.slots_max);
-    const double grace_s = std::ceil(in.step_s() * terms.steps / kGraceShare);
-    life.grace_ms = static_cast<std::int64_t>(
-        std::clamp<double>(grace_s * 1000, kGraceMsMin, static_cast<double>(life.unit_ms)));
+    life.grace_ms = std::min(life.unit_ms, grace_ms_of(in.step_s() * terms.steps));
 }
 
 /// About kEvaluateTokens, and no more than gym-api takes. @errors as registry::check_evaluation().
@@ -316,6 +314,13 @@ registry::Elasticity elasticity_of(std::uint32_t slots) {
 std::optional<OuterStep> outer_step_of(const registry::JobTerms& terms) {
     if (terms.elastic.overlap != 0) return kOverlapOuter;
     return outer_step(terms.rounds);
+}
+
+std::int64_t grace_ms_of(double unit_s) {
+    constexpr double kShare = 20, kLeastS = 15;
+    const double most_s = static_cast<double>(kDeadlineMsMax) / 1'000;
+    return static_cast<std::int64_t>(1'000 *
+                                     std::clamp(std::ceil(unit_s / kShare), kLeastS, most_s));
 }
 
 Status check_sizes(const registry::JobTerms& terms, const ModelWork& work, const Facts& facts) {

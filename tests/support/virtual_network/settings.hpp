@@ -89,8 +89,7 @@ struct Settings {
         elastic->overlap = 1;
     }
     [[nodiscard]] std::int64_t grace() const {
-        return grace_ms.value_or(
-            std::max<std::int64_t>(15'000, static_cast<std::int64_t>(unit_seconds * 50)));
+        return grace_ms.value_or(plan::grace_ms_of(unit_seconds));
     }
     [[nodiscard]] std::uint64_t flops_per_step() const { return 6 * parameters * tokens_per_step; }
     /// A second, of a worker at speed 1.

@@ -95,9 +95,9 @@ inline constexpr double kDeltaNormFactor = 4;
 /// is late is lost. The quorum is 90 % of 20 slots and more, 75 % of fewer, 50 % of fewer than
 /// four: less than one silent worker leaves.
 [[nodiscard]] registry::Elasticity elasticity_of(std::uint32_t slots);
-/// A twentieth of a unit of the slowest live worker, in whole seconds, at least 15 of them.
-inline constexpr std::int64_t kGraceMsMin = 15'000;
-inline constexpr std::int64_t kGraceShare = 20;
+/// The grace time of planned jobs, in milliseconds: a twentieth of a unit of `unit_s` seconds, in
+/// whole seconds rounded up, at least 15 of them.
+[[nodiscard]] std::int64_t grace_ms_of(double unit_s);
 
 /// A term of the plan and the rule that made it.
 struct Reason {
