@@ -1,6 +1,7 @@
 #include "gym/coordinator/decisions.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <utility>
 
@@ -195,19 +196,43 @@ std::vector<double> expected_paces(std::span<const registry::Node> workers,
 
 }  // namespace
 
-std::vector<std::uint32_t> steps_of(const registry::JobTerms& terms,
-                                    std::span<const registry::Node> workers,
-                                    const std::map<Address, double>& paces) {
-    constexpr double kSlow = 0.8;  // of the median: less is no noise
-    std::vector<std::uint32_t> out(workers.size(), terms.steps);
-    if (!terms.elastic.adapt_steps) return out;
-    const std::vector<double> expected = expected_paces(workers, paces);
+namespace {
+
+/// Of the steps of a worker whose units are all drawn: it fetches dataset and base state first, and
+/// its unit has to be executed again before the next aggregate, or its delta is lost.
+constexpr double kNewcomersShare = 0.9;
+
+bool is_drawn_for_certain(const registry::JobTerms& terms, const registry::Node& worker) {
+    return protocol::sampling_rate_ppm(worker.valid_run, terms.sampling) >= kPpm;
+}
+
+/// Of the job's steps, by each worker's expected pace: all of them at the median's and above.
+std::vector<double> shares_by_pace(std::span<const double> expected) {
     std::vector<double> known;
     std::ranges::copy_if(expected, std::back_inserter(known), [](double pace) { return pace > 0; });
     const double middle = median(known);
+    std::vector<double> out;
+    for (const double pace : expected)
+        out.push_back(pace > 0 ? std::min(pace / middle, 1.0) : 1);
+    return out;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> steps_of(const registry::JobTerms& terms,
+                                    std::span<const registry::Node> workers,
+                                    const std::map<Address, double>& paces) {
+    std::vector<std::uint32_t> out(workers.size(), terms.steps);
+    if (!terms.elastic.adapt_steps) return out;
+    std::vector<double> shares = shares_by_pace(expected_paces(workers, paces));
+    const auto is_new = [&](const registry::Node& node) {
+        return is_drawn_for_certain(terms, node);
+    };
+    const auto newcomers = static_cast<std::size_t>(std::ranges::count_if(workers, is_new));
     for (std::size_t i = 0; i < out.size(); ++i) {
-        if (expected[i] <= 0 || expected[i] >= kSlow * middle) continue;
-        out[i] = std::max(1U, static_cast<std::uint32_t>(terms.steps * (expected[i] / middle)));
+        // Where all are new the round waits for its verification anyway.
+        if (2 * newcomers < workers.size() && is_new(workers[i])) shares[i] *= kNewcomersShare;
+        out[i] = std::max(1U, static_cast<std::uint32_t>(std::llround(terms.steps * shares[i])));
     }
     return out;
 }

@@ -7,6 +7,7 @@
 #include "drivers/aggregation.hpp"
 #include "drivers/claims.hpp"
 #include "drivers/draws.hpp"
+#include "drivers/quorum.hpp"
 #include "gym/commit/merkle.hpp"
 #include "gym/coordinator/decisions.hpp"
 
@@ -32,13 +33,6 @@ Result<std::vector<registry::Unit>> train_units(db::Transaction& tx, const regis
     filter.states = std::move(states);
     filter.limit = registry::kUnitsListMax;
     return registry::list_units(tx, filter);
-}
-
-/// The round's own units that are not late.
-Result<std::vector<registry::Unit>> own_units(db::Transaction& tx, const registry::Round& round) {
-    GYM_TRY(auto units, train_units(tx, round));
-    std::erase_if(units, [](const registry::Unit& unit) { return unit.status.late; });
-    return units;
 }
 
 /// Where rounds overlap, no deltas are there for the aggregate that the record of round 1 names.
@@ -79,65 +73,6 @@ Status assign_units(const Context& context, const registry::Job& job, const regi
     GYM_CHECK(context.transact(
         [&](db::Transaction& tx) { return open_units(tx, job, round, context.now()); }));
     note(summary, name_round(round) + ": on chain, units assigned");
-    return {};
-}
-
-/// Units that a round at its quorum does not wait for much longer.
-struct Hurried {
-    std::vector<registry::UnitStep> slow;  ///< have longer than the grace time from now
-    std::vector<registry::UnitStep> gone;  ///< of workers that signed off
-    [[nodiscard]] std::size_t count() const { return slow.size() + gone.size(); }
-};
-
-/// Workers that signed off before they committed. A worker that is silent may have lost its line
-/// or its coordinator for a while.
-Result<std::set<Address>> gone_workers(db::Transaction& tx, std::span<const registry::Unit> units) {
-    std::vector<Address> awaited;
-    for (const registry::Unit& unit : units)
-        if (unit.status.state == UnitState::kAssigned) awaited.push_back(unit.worker);
-    if (awaited.empty()) return std::set<Address>();
-    return registry::signed_off(tx, awaited);
-}
-
-Result<Hurried> units_to_hurry(db::Transaction& tx, const registry::Job& job,
-                               const registry::Round& round, UnixMs now_ms) {
-    Hurried out;
-    GYM_TRY(const auto units, own_units(tx, round));
-    GYM_TRY(const auto gone, gone_workers(tx, units));
-    if (!has_quorum(job.terms, round.record, units, gone)) return out;
-    for (const registry::Unit& unit : units) {
-        if (unit.status.state != UnitState::kAssigned) continue;
-        const bool is_gone = gone.contains(unit.worker);
-        const std::int64_t wait_ms = is_gone ? 0 : job.terms.lifecycle.grace_ms;
-        if (unit.status.deadline_ms > now_ms + wait_ms)
-            (is_gone ? out.gone : out.slow).push_back({unit.id, protocol::event::Hurried{}});
-    }
-    return out;
-}
-
-/// Once enough is committed, the other units have the grace time, and those of workers that are
-/// gone have none.
-Status hurry(const Context& context, const registry::Job& job, const registry::Round& round,
-             TickSummary& summary) {
-    if (job.terms.elastic.quorum_ppm >= kPpm) return {};
-    const UnixMs now_ms = context.now();
-    // Most ticks change nothing: they do not take the lock that all who change units wait for.
-    GYM_TRY(Hurried found, context.transact([&](db::Transaction& tx) {
-        return units_to_hurry(tx, job, round, now_ms);
-    }));
-    if (found.count() == 0) return {};
-    GYM_TRY(found, context.transact([&](db::Transaction& tx) -> Result<Hurried> {
-        GYM_CHECK(registry::lock_feed(tx));
-        GYM_TRY(Hurried still, units_to_hurry(tx, job, round, now_ms));
-        GYM_CHECK(registry::advance_all(tx, still.slow, job.terms.lifecycle, now_ms));
-        protocol::LifecycleParams at_once = job.terms.lifecycle;
-        at_once.grace_ms = 0;
-        GYM_CHECK(registry::advance_all(tx, still.gone, at_once, now_ms));
-        return still;
-    }));
-    note(summary, name_round(round) + ": at its quorum, " + std::to_string(found.slow.size()) +
-                      " units have the grace time, " + std::to_string(found.gone.size()) +
-                      " are of workers that are gone");
     return {};
 }
 
@@ -287,7 +222,7 @@ Result<Observed> observe(const Context& context, const registry::Job& job,
         out.facts.held = true;
     if (out.facts.held && round.state == RoundState::kVerifying && job.terms.elastic.hold_drawn) {
         GYM_TRY(const auto all,
-                context.transact([&](db::Transaction& tx) { return own_units(tx, round); }));
+                context.transact([&](db::Transaction& tx) { return timely_units(tx, round); }));
         out.facts.held = !may_hold(job.terms, round.record, all);
     }
     return out;

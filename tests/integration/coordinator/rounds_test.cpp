@@ -211,6 +211,42 @@ TEST(CoordinatorRounds, ARoundDoesNotWaitForWorkersThatSignedOff) {
     EXPECT_EQ(world.rounds(job).at(0).commitment_count, 3U);
 }
 
+/// One that comes back commits within the grace time, or late.
+TEST(CoordinatorRounds, ARoundWaitsTheGraceTimeAloneForWorkersThatAreSilent) {
+    World world;
+    std::vector<FakeNode> workers;
+    for (int i = 0; i < 4; ++i)
+        workers.push_back(world.add_node(NodeRole::kWorker));
+    registry::JobTerms terms = World::terms();
+    terms.elastic.quorum_ppm = 900'000;
+    terms.lifecycle.grace_ms = 5'000;
+    terms.lifecycle.unit_ms = 1'000'000;
+    const Digest job = world.submit_job(terms);
+    world.settle();
+    std::vector<World::Work> works;
+    for (const FakeNode& worker : workers)
+        works.push_back(world.work(worker));
+    const auto deadline = [&](std::size_t i) {
+        return world.unit(works[i].assignment.unit_id()).status.deadline_ms;
+    };
+    const UnixMs first = deadline(2);
+    for (std::size_t i = 0; i < 2; ++i)
+        ASSERT_TRUE(world.commit(workers[i], works[i]).ok());
+    world.clock.advance_ms(119'000);
+    world.beat({&workers[0], &workers[1], &workers[3]});
+    world.settle();
+    EXPECT_EQ(deadline(2), first) << "two minutes of silence may be a line that is down";
+    world.clock.advance_ms(1'001);
+    world.settle();
+    EXPECT_EQ(deadline(2), first) << "two of the three that are heard are no quorum";
+    ASSERT_TRUE(world.commit(workers[3], works[3]).ok());
+    world.settle();
+    EXPECT_EQ(deadline(2), world.clock.now_ms() + 5'000);
+    ASSERT_TRUE(world.commit(workers[2], works[2]).ok()) << "it is back in time";
+    world.settle();
+    EXPECT_EQ(world.rounds(job).at(0).commitment_count, 4U);
+}
+
 TEST(CoordinatorRounds, AHurriedWorkerMayStillCommitInTheGraceTime) {
     World world;
     const FakeNode fast = world.add_node(NodeRole::kWorker);

@@ -39,8 +39,25 @@ TEST(StepsOfSlots, FollowThePaceOfSlowWorkers) {
         << "none has more than the job's, and everybody has one";
     const std::map<Address, double> close{
         {address(1), 100}, {address(2), 100}, {address(3), 99}, {address(4), 80}, {address(5), 79}};
-    EXPECT_EQ(steps_of(adaptive(), workers, close), Steps({100, 100, 100, 100, 79}))
-        << "what is no slower than a fifth is noise";
+    EXPECT_EQ(steps_of(adaptive(), workers, close), Steps({100, 100, 100, 81, 80}))
+        << "the median's time is the round's";
+    registry::JobTerms few = adaptive();
+    few.steps = 4;
+    EXPECT_EQ(steps_of(few, workers, close), Steps({4, 4, 4, 3, 3})) << "to the nearest step";
+}
+
+/// They fetch the dataset first, and a verifier has to finish before the next aggregate.
+TEST(StepsOfSlots, AreATenthLessForTheFewWhoseUnitsAreAllDrawn) {
+    std::vector<registry::Node> workers{node(1), node(2), node(3)};
+    workers[0].valid_run = 100;
+    workers[1].valid_run = 2;
+    EXPECT_EQ(steps_of(adaptive(), workers, {}), Steps({100, 100, 90}));
+    workers[1].valid_run = 1;
+    EXPECT_EQ(steps_of(adaptive(), workers, {}), Steps({100, 100, 100}))
+        << "a round of new workers waits for its verification";
+    workers[1].valid_run = 2;
+    const std::map<Address, double> paces{{address(1), 100}, {address(2), 100}, {address(3), 50}};
+    EXPECT_EQ(steps_of(adaptive(), workers, paces), Steps({100, 100, 45}));
 }
 
 TEST(StepsOfSlots, NewWorkersAreAsFastAsTheirBenchmarkSays) {

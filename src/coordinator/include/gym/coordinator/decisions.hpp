@@ -96,7 +96,8 @@ struct Plan {
     registry::StateRef momentum;
 };
 /// Steps of each worker's unit: the job's, or, where it adapts them, fewer for workers that are
-/// slower than four fifths of the median pace, in proportion, at least 1.
+/// slower than the median pace, in proportion, and a tenth less for those whose units are all
+/// drawn, if that is the smaller part of the workers; at least 1.
 /// @param paces FLOPs a second of the workers that have worked (registry::paces_of). The others are
 /// taken to be as fast as their own benchmark says, by what it said of those.
 [[nodiscard]] std::vector<std::uint32_t> steps_of(const registry::JobTerms& terms,
