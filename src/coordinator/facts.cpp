@@ -23,6 +23,7 @@ Result<std::shared_ptr<const RoundInputs>> Facts::round_inputs(db::Transaction& 
     out->train.base_state_blob = stored.base.blob;
     out->momentum_blob = stored.momentum.blob;
     out->overlap = job.terms.elastic.overlap != 0;
+    out->delta_norm_factor = job.terms.delta_norm_factor;
     out->late_ms = lifecycle_of(job, round).late_ms;
     GYM_TRY(out->train.base_steps, registry::steps_to_base(tx, job_id, round));
     rounds_.keep(key, out);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "bounded_cache.hpp"
@@ -18,10 +19,11 @@ namespace gym::coordinator {
 struct RoundInputs {
     protocol::RoundRecord record;
     Digest record_hash;
-    records::UnitInputs train;  ///< without a momentum
-    Digest momentum_blob;       ///< zero in round 1
-    bool overlap = false;       ///< of the job's rounds
-    std::int64_t late_ms = 0;   ///< for late commitments to its units (lifecycle_of)
+    records::UnitInputs train;                ///< without a momentum
+    Digest momentum_blob;                     ///< zero in round 1
+    bool overlap = false;                     ///< of the job's rounds
+    std::optional<double> delta_norm_factor;  ///< of the job
+    std::int64_t late_ms = 0;                 ///< for late commitments to its units (lifecycle_of)
 };
 
 /// The commitments of a sealed round.

@@ -48,10 +48,10 @@ Inclusion include_deltas(std::span<const DeltaCandidate> candidates,
     const std::optional<double> bound = settled_bound(candidates, policy);
     for (const DeltaCandidate& candidate : candidates) {
         auto reason = obstacle(candidate, policy);
-        if (!reason && bound && norm_per_step(candidate) > *bound)
-            reason = "the norm of the delta is far above the median of the round's";
+        const bool for_norm = !reason && bound && norm_per_step(candidate) > *bound;
+        if (for_norm) reason = "the norm of the delta is far above the median of the round's";
         if (reason)
-            out.excluded.push_back({candidate.slot, candidate.unit, std::move(*reason)});
+            out.excluded.push_back({candidate.slot, candidate.unit, std::move(*reason), for_norm});
         else
             out.included.push_back(
                 {candidate.slot, candidate.unit, candidate.delta_root, candidate.held});

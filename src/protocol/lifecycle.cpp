@@ -28,7 +28,7 @@ constexpr std::array<std::uint32_t, kUnitStateCount> kNext = [] {
     set(S::kSampled, bit(S::kReported) | bit(S::kSampled) | bit(S::kUnpaid) | kEnds);
     set(S::kReported, bit(S::kRevealed) | bit(S::kSampled) | bit(S::kUnpaid) | kEnds);
     set(S::kRevealed, bit(S::kVerified) | bit(S::kDisputed) | kEnds);
-    set(S::kUnsampled, bit(S::kFinal) | bit(S::kDisputed) | kEnds);
+    set(S::kUnsampled, bit(S::kSampled) | bit(S::kFinal) | bit(S::kDisputed) | kEnds);
     set(S::kVerified, bit(S::kFinal) | bit(S::kDisputed) | kEnds);
     set(S::kDisputed, bit(S::kUpheld) | kEnds);
     set(S::kUpheld, bit(S::kFinal) | kEnds);
@@ -75,6 +75,10 @@ class Transition {
     Result<UnitStatus> operator()(event::Drawn drawn) const {
         if (status_.state != S::kCommitted) return illegal(status_, event_);
         return drawn.sampled ? draw() : to(S::kUnsampled, params_.challenge_ms);
+    }
+    Result<UnitStatus> operator()(event::SingledOut) const {
+        GYM_CHECK(in_time(S::kUnsampled));
+        return draw();
     }
     Result<UnitStatus> operator()(event::Redrawn) const {
         if (status_.state != S::kSampled && status_.state != S::kReported)
@@ -175,8 +179,8 @@ class Transition {
         return next;
     }
     [[nodiscard]] UnitStatus draw() const {
-        const bool first = status_.state == S::kCommitted;
-        if (!first && status_.draws >= params_.draws_max) return to(S::kUnpaid, 0);
+        const bool again = status_.state == S::kSampled || status_.state == S::kReported;
+        if (again && status_.draws >= params_.draws_max) return to(S::kUnpaid, 0);
         UnitStatus next = to(S::kSampled, params_.report_ms);
         ++next.draws;
         return next;
@@ -226,9 +230,9 @@ Result<UnitStatus> apply(const UnitStatus& status, const UnitEvent& event,
 
 std::string_view name_of(const UnitEvent& event) noexcept {
     constexpr std::array<std::string_view, std::variant_size_v<UnitEvent>> kEventNames = {
-        "committed", "hurried",    "overtaken",    "drawn",      "redrawn",
-        "reported",  "revealed",   "compared",     "challenged", "defended",
-        "ruled",     "game ended", "fault proven", "voided",     "time passed"};
+        "committed",  "hurried",      "overtaken", "drawn",      "singled out", "redrawn",
+        "reported",   "revealed",     "compared",  "challenged", "defended",    "ruled",
+        "game ended", "fault proven", "voided",    "time passed"};
     return kEventNames[event.index()];
 }
 

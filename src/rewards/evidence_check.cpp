@@ -104,18 +104,32 @@ class EvidenceChecker {
         return std::optional(std::move(*rebuilt));
     }
 
-    /// Late units, whose commitments are under the root of the round after theirs, once it has
-    /// drawn them.
-    Status add_late(const RoundName& name, CommittedRound& round) {
-        if (!round.record.accept_late) return {};
+    /// Absent while it has drawn nothing, and behind the last one.
+    Result<std::optional<CommittedRound>> round_after(const RoundName& name) {
         FileRound after;
         after.job_id = name.first;
         after.round = name.second + 1;
         const auto published = evidence_.round(after.job_id, after.round);
-        if (!published.ok() && published.error().code == ErrorCode::kNotFound) return {};
+        if (!published.ok() && published.error().code == ErrorCode::kNotFound)
+            return std::optional<CommittedRound>();
         GYM_CHECK(published);
-        if (published->beacon_block == 0) return {};
-        GYM_TRY(const auto next, rebuild(after));
+        if (published->beacon_block == 0) return std::optional<CommittedRound>();
+        return rebuild(after);
+    }
+
+    /// Whether the unit's delta is not in the aggregate that the next record names, as that of a
+    /// unit is that was verified for its norm. Nobody can see that of a job's last round.
+    Result<bool> may_be_left_out(const RoundName& name, const Digest& unit) {
+        GYM_TRY(const auto next, round_after(name));
+        return !next || std::ranges::none_of(next->record.included,
+                                             [&](const auto& delta) { return delta.unit == unit; });
+    }
+
+    /// Late units, whose commitments are under the root of the round after theirs, once it has
+    /// drawn them.
+    Status add_late(const RoundName& name, CommittedRound& round) {
+        if (!round.record.accept_late) return {};
+        GYM_TRY(const auto next, round_after(name));
         if (!next) return {};
         const Status added = add_late_units(domain_, *next, round);
         if (!added.ok()) deviate(name_of(name) + ": its late units: " + added.error().message);
@@ -173,10 +187,18 @@ class EvidenceChecker {
             deviate(name + "there is no commitment to unit " + credit.unit->hex());
             return {};
         }
-        if (credit.kind() == CreditKind::kVerification)
-            check_verification(credit, *round, found->second);
-        else
+        if (credit.kind() != CreditKind::kVerification) {
             check_work(credit, *round, found->second);
+            return {};
+        }
+        check_verification(credit, *round, found->second);
+        if (found->second.is_drawn) return {};
+        GYM_TRY(const bool singled_out,
+                may_be_left_out({credit.job_id, credit.round}, *credit.unit));
+        expect(singled_out, name + "unit " + credit.unit->hex() +
+                                " is not drawn by the beacon at a rate of " +
+                                std::to_string(found->second.sampling_rate_ppm) +
+                                " ppm, and its delta was not left out");
         return {};
     }
 
@@ -200,8 +222,6 @@ class EvidenceChecker {
         const std::string name = "credit " + credit.id + ": unit " + credit.unit->hex() + " ";
         expect(std::get<VerificationInputs>(credit.inputs).flops == unit.commitment.flops,
                name + "was committed to with " + std::to_string(unit.commitment.flops) + " FLOPs");
-        expect(unit.is_drawn, name + "is not drawn by the beacon at a rate of " +
-                                  std::to_string(unit.sampling_rate_ppm) + " ppm");
         std::uint64_t count = 0;
         const auto [first, last] = round.reports.equal_range(*credit.unit);
         for (auto report = first; report != last; ++report)

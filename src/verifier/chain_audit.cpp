@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -126,7 +127,10 @@ Result<EpochOnChain> check_on_chain(ChainView& chain, rpc::Coordinator& coordina
     GYM_TRY(EpochOnChain epoch, epoch_of_round(chain, task.record, task.late));
     GYM_CHECK(check_beacon(chain, epoch, task.beacon, beacon_delay_blocks));
     GYM_TRY(const std::uint32_t rate_ppm, sampling_rate(task.record, task.unit));
-    if (!protocol::is_sampled(epoch.beacon, protocol::unit_id(task.unit), rate_ppm))
+    // Where norms are bounded, a train unit may be verified that no beacon drew: whoever verifies
+    // the aggregate looks whether its norm called for that (audit_inclusion).
+    const bool needs_draw = task.unit.slot == protocol::kAggregateSlot || !task.delta_norm_factor;
+    if (needs_draw && !protocol::is_sampled(epoch.beacon, protocol::unit_id(task.unit), rate_ppm))
         return fail(ErrorCode::kMismatch, "the beacon " + epoch.beacon.hex() + " does not draw " +
                                               protocol::name_unit(task.unit) + " at a rate of " +
                                               std::to_string(rate_ppm) + " ppm");
@@ -138,9 +142,10 @@ Result<EpochOnChain> check_on_chain(ChainView& chain, rpc::Coordinator& coordina
 namespace {
 
 /// Compares the draws of the round's units that are late, or of those that are not.
-/// @return how many of them have commitments.
+/// @param singles_out units that were not drawn may be verified all the same. @return how many of
+/// them have commitments.
 Result<std::size_t> audit_draws(rpc::Coordinator& coordinator, const protocol::RoundRecord& record,
-                                bool late, const Digest& beacon,
+                                bool late, bool singles_out, const Digest& beacon,
                                 std::vector<std::string>& contradictions) {
     const std::size_t count = std::min(record.slots.size(), kAuditedUnitsMax);
     std::size_t committed = 0;
@@ -156,7 +161,7 @@ Result<std::size_t> audit_draws(rpc::Coordinator& coordinator, const protocol::R
         if (view->inclusion) ++committed;
         const bool draws = protocol::is_sampled(beacon, id, slot.sampling_rate_ppm);
         const auto drawn = was_drawn(view->status.state);
-        if (!drawn || *drawn == draws) continue;
+        if (!drawn || *drawn == draws || (*drawn && singles_out)) continue;
         contradictions.push_back(
             protocol::name_unit(unit) +
             (draws ? " is drawn by the beacon, and the coordinator passed over it"
@@ -169,14 +174,15 @@ Result<std::size_t> audit_draws(rpc::Coordinator& coordinator, const protocol::R
 
 Result<std::vector<std::string>> audit_sample(rpc::Coordinator& coordinator,
                                               const protocol::RoundRecord& record,
-                                              const EpochOnChain& epoch) {
+                                              const EpochOnChain& epoch, bool singles_out) {
     std::vector<std::string> contradictions;
     GYM_TRY(const std::size_t own,
-            audit_draws(coordinator, record, false, epoch.beacon, contradictions));
+            audit_draws(coordinator, record, false, singles_out, epoch.beacon, contradictions));
     if (own >= epoch.root.count) return contradictions;
     GYM_TRY(const auto before, record_before(coordinator, record));
     if (before && before->accept_late)
-        GYM_CHECK(audit_draws(coordinator, *before, true, epoch.beacon, contradictions));
+        GYM_CHECK(
+            audit_draws(coordinator, *before, true, singles_out, epoch.beacon, contradictions));
     return contradictions;
 }
 
@@ -204,12 +210,19 @@ ExpectedRound expected(const records::VerifyTask& aggregate, const AuditedRounds
     return {aggregate.record, rounds.own, aggregate.beacon};
 }
 
-/// Whether the aggregate does not have to wait for the unit.
-bool may_be_held(const records::VerifyTask& aggregate, const ExpectedRound& round,
-                 std::uint32_t slot, const Digest& unit) {
+bool is_drawn(const ExpectedRound& round, std::uint32_t slot, const Digest& unit) {
     const protocol::SlotAssignment* const terms = round.record.find_slot(slot);
-    return aggregate.hold_drawn && terms != nullptr &&
-           protocol::is_sampled(round.beacon, unit, terms->sampling_rate_ppm);
+    return terms != nullptr && protocol::is_sampled(round.beacon, unit, terms->sampling_rate_ppm);
+}
+
+/// Whether the aggregate had to have the unit's delta, or a reason in its norm: one that is
+/// accepted and was not held, or that no beacon drew and that is verified nevertheless.
+bool needs_reason(const records::VerifyTask& aggregate, const ExpectedRound& round,
+                  std::uint32_t slot, const RoundCommitments::Unit& unit) {
+    if (!unit.commitment || !unit.reason.empty()) return false;
+    const bool drawn = is_drawn(round, slot, unit.id);
+    if (protocol::is_accepted(unit.state)) return !(aggregate.hold_drawn && drawn);
+    return !drawn && was_drawn(unit.state).value_or(false);
 }
 
 bool is_included(const records::VerifyTask& aggregate, std::uint32_t slot) {
@@ -229,6 +242,7 @@ std::uint32_t steps_of(const records::VerifyTask& aggregate, const protocol::Inc
 struct LeftOut {
     std::vector<protocol::DeltaCandidate> deltas;
     std::map<std::uint32_t, Error> unknown;  ///< by slot: why there is no norm
+    std::set<std::uint32_t> singled_out;     ///< no beacon drew them, and they are being verified
 };
 
 Result<LeftOut> left_out(const records::VerifyTask& aggregate, const ExpectedRound& round,
@@ -236,17 +250,17 @@ Result<LeftOut> left_out(const records::VerifyTask& aggregate, const ExpectedRou
     LeftOut out;
     Status unanswered;
     for (const auto& [slot, unit] : round.commitments.units) {
-        if (is_included(aggregate, slot) || may_be_held(aggregate, round, slot, unit.id)) continue;
-        if (!unit.commitment || !protocol::is_accepted(unit.state) || !unit.reason.empty())
-            continue;
+        if (is_included(aggregate, slot) || !needs_reason(aggregate, round, slot, unit)) continue;
         const Digest& root = unit.commitment->commitment.delta_root;
         const protocol::IncludedDelta delta{slot, unit.id, root, aggregate.overlap};
         const auto norm = norm_of(delta);
         if (!norm.ok() && node::is_transient(norm.error().code)) unanswered = norm.error();
         // The coordinator that accepted it must still have it: a unit whose delta is lost is void.
         if (!norm.ok()) out.unknown.emplace(slot, norm.error());
-        out.deltas.push_back({slot, unit.id, root, unit.state, norm.ok() ? *norm : 0, false,
-                              steps_of(aggregate, delta)});
+        const bool accepted = protocol::is_accepted(unit.state);
+        if (!accepted) out.singled_out.insert(slot);
+        out.deltas.push_back({slot, unit.id, root, accepted ? unit.state : UnitState::kUnsampled,
+                              norm.ok() ? *norm : 0, false, steps_of(aggregate, delta)});
     }
     GYM_CHECK(unanswered);
     return out;
@@ -310,12 +324,14 @@ Result<std::vector<std::string>> audit_inclusion(const records::VerifyTask& aggr
     const auto rule = protocol::include_deltas(missing.deltas, {aggregate.delta_norm_max});
     for (const protocol::IncludedDelta& delta : rule.included) {
         const auto unknown = missing.unknown.find(delta.slot);
-        contradictions.push_back(name(delta.slot, aggregate.overlap) +
-                                 " is accepted, and the aggregate is without " + "its delta " +
-                                 delta.delta_root.hex() +
-                                 (unknown == missing.unknown.end()
-                                      ? " for no reason"
-                                      : ", which cannot be had: " + unknown->second.message));
+        contradictions.push_back(
+            name(delta.slot, aggregate.overlap) +
+            (missing.singled_out.contains(delta.slot) ? " is verified although no beacon drew it"
+                                                      : " is accepted") +
+            ", and the aggregate is without its delta " + delta.delta_root.hex() +
+            (unknown == missing.unknown.end()
+                 ? " for no reason"
+                 : ", which cannot be had: " + unknown->second.message));
     }
     return contradictions;
 }

@@ -81,7 +81,8 @@ Status VerifierImpl::check_chain(const records::VerifyTask& task,
     const Digest round = protocol::hash(task.record);
     // The epoch of a late unit is another round's.
     if (audited_ == round || task.late) return {};
-    GYM_TRY(const auto contradictions, audit_sample(coordinator_, task.record, epoch));
+    GYM_TRY(const auto contradictions,
+            audit_sample(coordinator_, task.record, epoch, task.delta_norm_factor.has_value()));
     audited_ = round;
     for (const std::string& sentence : contradictions)
         contradict(task.unit, sentence);

@@ -40,10 +40,10 @@ Result<records::Task> verify_task(const Context& context, db::Transaction& tx,
     task.report_committed = unit.status.state == protocol::UnitState::kReported;
     task.deadline_ms = unit.status.deadline_ms;
     task.late = unit.status.late;
+    task.delta_norm_factor = inputs->delta_norm_factor;
     if (unit.kind != protocol::UnitKind::kAggregate) return records::Task(std::move(task));
     GYM_TRY(const registry::Job job, registry::get_job(tx, unit.key.job_id));
     task.delta_norm_max = job.terms.delta_norm_max;
-    task.delta_norm_factor = job.terms.delta_norm_factor;
     task.hold_drawn = job.terms.elastic.hold_drawn;
     task.overlap = job.terms.elastic.overlap != 0;
     GYM_TRY(task.deltas, registry::included_deltas(tx, unit.key.job_id, unit.key.round));

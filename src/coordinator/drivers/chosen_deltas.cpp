@@ -92,6 +92,25 @@ Result<std::vector<registry::Unit>> held_units(db::Transaction& tx, const regist
     return units;
 }
 
+/// Draws the units whose deltas are left out for their norm, if no beacon did: they are verified
+/// like others, and paid only if they are right.
+Status single_out(const Context& context, const registry::Job& job,
+                  std::span<const registry::Unit> units,
+                  std::span<const protocol::ExcludedDelta> excluded) {
+    std::vector<registry::UnitStep> steps;
+    for (const protocol::ExcludedDelta& delta : excluded) {
+        const auto unit = std::ranges::find(units, delta.unit, &registry::Unit::id);
+        if (delta.for_norm && unit->status.state == protocol::UnitState::kUnsampled)
+            steps.push_back({delta.unit, protocol::event::SingledOut{}});
+    }
+    if (steps.empty()) return {};
+    return context.transact([&](db::Transaction& tx) -> Status {
+        GYM_CHECK(registry::lock_feed(tx));
+        GYM_CHECK(registry::advance_all(tx, steps, job.terms.lifecycle, context.now()));
+        return {};
+    });
+}
+
 }  // namespace
 
 Result<bool> awaits_deltas(const Context& context, const registry::Job& job,
@@ -143,6 +162,7 @@ Result<ChosenDeltas> choose_deltas(const Context& context, const registry::Job& 
     for (const protocol::ExcludedDelta& excluded : out.inclusion.excluded)
         summary.notes.push_back("slot " + std::to_string(excluded.slot) +
                                 " is left out of the aggregate: " + excluded.reason);
+    GYM_CHECK(single_out(context, job, units, out.inclusion.excluded));
     return out;
 }
 

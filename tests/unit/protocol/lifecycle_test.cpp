@@ -18,13 +18,13 @@ std::vector<UnitState> all_states() {
 }
 
 std::vector<UnitEvent> all_events() {
-    return {event::Overtaken{},      event::Hurried{},     event::Committed{},
-            event::Drawn{true},      event::Drawn{false},  event::Redrawn{},
-            event::Reported{},       event::Revealed{},    event::Compared{true},
-            event::Compared{false},  event::Challenged{},  event::Defended{},
-            event::Ruled{true},      event::Ruled{false},  event::GameEnded{true},
-            event::GameEnded{false}, event::FaultProven{}, event::Voided{},
-            event::TimePassed{}};
+    return {event::Overtaken{},     event::Hurried{},        event::Committed{},
+            event::Drawn{true},     event::Drawn{false},     event::SingledOut{},
+            event::Redrawn{},       event::Reported{},       event::Revealed{},
+            event::Compared{true},  event::Compared{false},  event::Challenged{},
+            event::Defended{},      event::Ruled{true},      event::Ruled{false},
+            event::GameEnded{true}, event::GameEnded{false}, event::FaultProven{},
+            event::Voided{},        event::TimePassed{}};
 }
 
 UnitStatus status(UnitState state, UnixMs deadline_ms = kNow + 10, bool defended = false) {
@@ -56,6 +56,9 @@ TEST(Lifecycle, TheWaysThrough) {
         {{Committed{}, Drawn{false}, GameEnded{false}}, UnitState::kSlashed},
         {{Committed{}, Drawn{false}, Challenged{}, GameEnded{true}, GameEnded{false}},
          UnitState::kSlashed},
+        {{Committed{}, Drawn{false}, SingledOut{}, Reported{}, Revealed{}, Compared{true}},
+         UnitState::kVerified},
+        {{Committed{}, Drawn{false}, SingledOut{}, Redrawn{}, Redrawn{}}, UnitState::kUnpaid},
         {{Committed{}, Drawn{true}, Redrawn{}, Reported{}}, UnitState::kReported},
         {{Committed{}, Drawn{true}, Redrawn{}, Redrawn{}}, UnitState::kUnpaid},
         {{Committed{}, FaultProven{}}, UnitState::kRejected},

@@ -275,7 +275,7 @@ TEST_F(EvidenceCheckTest, ADrawnUnitNeedsAReport) {
                  " is drawn by the beacon, and there is no report on it");
 }
 
-TEST_F(EvidenceCheckTest, AUnitThatIsNotDrawnNeedsNoneAndPaysNone) {
+TEST_F(EvidenceCheckTest, AUnitThatIsNotDrawnNeedsNoneAndPaysNoneUnlessItWasLeftOut) {
     SignedRoundFixture& round = world_.rounds[1];
     round.record.slots[0].sampling_rate_ppm = protocol::kSamplingFloorPpm;
     for (std::uint8_t beacon = 0;; ++beacon) {
@@ -287,6 +287,17 @@ TEST_F(EvidenceCheckTest, AUnitThatIsNotDrawnNeedsNoneAndPaysNone) {
     round.post();
     file_.credits = {named("compute-0"), named("checked-0")};
     world_.report_list[1] = {round.report_on(round.commitments[0].commitment, round.unit(0))};
+    EXPECT_EQ(check().deviations, std::vector<std::string>{}) << "a last round shows no aggregate";
+    SignedRoundFixture& next = world_.rounds.emplace(2, 2).first->second;
+    const auto show = [&](std::uint32_t slot) {
+        const auto& commitment = round.commitments[slot].commitment;
+        next.record.included = {{slot, round.unit(slot), commitment.delta_root}};
+        next.sign_all();
+        next.post();
+    };
+    show(1);
+    EXPECT_EQ(check().deviations, std::vector<std::string>{}) << "left out for its norm";
+    show(0);
     expect_named("credit checked-0: unit " + round.unit(0).hex() +
                  " is not drawn by the beacon at a rate of 50000 ppm");
     file_.credits.pop_back();

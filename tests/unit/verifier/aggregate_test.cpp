@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "aggregate_fixture.hpp"
+#include "gym/protocol/sampling.hpp"
 
 namespace gym::verifier {
 namespace {
@@ -127,6 +128,32 @@ TEST_F(AggregateTest, AnAcceptedDeltaThatIsLeftOutIsTold) {
     verify_anew();
     expect_contradiction("unit 2 of round 1");
     EXPECT_TRUE(claims_->list().empty()) << "no rule on chain decides this";
+}
+
+/// A unit that no beacon drew is verified for the norm of its delta alone.
+TEST_F(AggregateTest, AUnitThatIsSingledOutWithoutAReasonIsTold) {
+    job_.record.slots[2].sampling_rate_ppm = job_.record.sampling.floor_ppm;
+    task_.record = job_.record;
+    ASSERT_FALSE(protocol::is_sampled(task_.beacon, protocol::unit_id(job_.unit(2)),
+                                      job_.record.sampling.floor_ppm));
+    chain_.post(job_.record, kEpoch);
+    show_units();
+    task_.delta_norm_factor = 1e6;
+    include({0, 1});
+    for (const UnitState state :
+         {UnitState::kSampled, UnitState::kReported, UnitState::kVerified}) {
+        view(2).status.state = state;
+        events_.clear();
+        verify_anew();
+        expect_contradiction(state == UnitState::kVerified
+                                 ? "unit 2 of round 1 is accepted"
+                                 : "unit 2 of round 1 is verified although no beacon drew it, and "
+                                   "the aggregate is without its delta");
+    }
+    view(2).status.state = UnitState::kSampled;
+    task_.delta_norm_max = 1e-9;
+    verify_anew();
+    EXPECT_TRUE(told("contradiction").empty()) << "a reason";
 }
 
 /// A factor of 1: exactly the deltas up to the median of those that go in.

@@ -59,18 +59,22 @@ class ChainAuditTest : public ::testing::Test {
             view.status.state = UnitState::kSampled;
             handler_.units[protocol::unit_id(view.key)] = view;
         }
-        const std::vector<Digest> leaves{commit::sha256(as_bytes("another unit")),
-                                         protocol::commitment_leaf(task.commitment)};
-        handler_.units[unit_].inclusion = records::InclusionReceipt{
-            kEpoch, commit::merkle_root(leaves), 1, 2, commit::merkle_prove(leaves, 1).value()};
-        chain_.post(job_.record, kEpoch);
-        chain_.epochs[kEpoch] = {commit::merkle_root(leaves), 2, kRootBlock};
+        post(task.commitment);
         chain_.beacons[kRootBlock + kDelayBlocks] = task.beacon;
         VerifierOptions options;
         options.data_dir = dir_.path();
         options.chain = &chain_;
         options.on_event = [this](const VerifierEvent& event) { events_.push_back(event); };
         verifier_ = Verifier::open(coordinator_, key_, options).value();
+    }
+    /// The record, and a root with this commitment, are on chain.
+    void post(const protocol::SignedCommitment& commitment) {
+        const std::vector<Digest> leaves{commit::sha256(as_bytes("another unit")),
+                                         protocol::commitment_leaf(commitment)};
+        handler_.units[unit_].inclusion = records::InclusionReceipt{
+            kEpoch, commit::merkle_root(leaves), 1, 2, commit::merkle_prove(leaves, 1).value()};
+        chain_.post(job_.record, kEpoch);
+        chain_.epochs[kEpoch] = {commit::merkle_root(leaves), 2, kRootBlock};
     }
     records::VerifyTask& task() {
         return std::get<records::VerifyTask>(handler_.tasks.at(key_.address()));
@@ -142,11 +146,13 @@ TEST_F(ChainAuditTest, AUnitThatTheBeaconDoesNotDrawIsRefused) {
     commitment.round_record = protocol::hash(job_.record);
     task().commitment =
         protocol::sign(testing::MemoryHandler::network_info().domain(), commitment, worker_key_);
-    chain_.post(job_.record, kEpoch);
+    post(task().commitment);
     ASSERT_FALSE(protocol::is_sampled(task().beacon, unit_, job_.record.sampling.floor_ppm));
     const Error error = refusal();
     EXPECT_EQ(error.code, ErrorCode::kMismatch);
     EXPECT_NE(error.message.find("does not draw"), std::string::npos);
+    task().delta_norm_factor = 4;
+    EXPECT_TRUE(verifier_->run_once({}).value()) << "it may have been singled out for its norm";
 }
 
 TEST_F(ChainAuditTest, WhatIsNotOnChainYetIsAskedForLater) {
@@ -194,6 +200,13 @@ TEST_F(ChainAuditTest, TheAuditComparesEveryStateThatTells) {
     EXPECT_EQ(contradictions(0, UnitState::kUnsampled), 1u);
     EXPECT_EQ(contradictions(2, UnitState::kSampled), 1u);
     EXPECT_EQ(contradictions(2, UnitState::kReported), 1u);
+    // Where norms are bounded, one may be verified for its own.
+    handler_.units[low].status.state = UnitState::kSampled;
+    EXPECT_EQ(audit_sample(coordinator_, job_.record, epoch, true).value().size(), 0U);
+    handler_.units[protocol::unit_id(job_.unit(0))].status.state = UnitState::kUnsampled;
+    EXPECT_EQ(audit_sample(coordinator_, job_.record, epoch, true).value().size(), 1U)
+        << "and none that is drawn may be passed over";
+    handler_.units[protocol::unit_id(job_.unit(0))].status.state = UnitState::kVerified;
     handler_.units.erase(low);
     EXPECT_EQ(audit_sample(coordinator_, job_.record, epoch).value().size(), 0u);
 }

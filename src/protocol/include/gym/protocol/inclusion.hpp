@@ -40,7 +40,8 @@ struct InclusionPolicy {
 struct ExcludedDelta {
     std::uint32_t slot = 0;
     Digest unit;
-    std::string reason;  ///< one sentence
+    std::string reason;     ///< one sentence
+    bool for_norm = false;  ///< it is finite and passes delta_norm_max, not delta_norm_factor
 };
 
 struct Inclusion {

@@ -81,10 +81,11 @@ struct Hurried {};    ///< enough of the round is committed: grace_ms from now, 
 struct Overtaken {};  ///< the next round is sealed: a late commitment has no epoch any more
 struct Drawn {
     bool sampled = false;
-};                   ///< the beacon decided
-struct Redrawn {};   ///< the current verifier is replaced before its deadline
-struct Reported {};  ///< the assigned verifier committed to a report
-struct Revealed {};  ///< ... and opened it
+};                     ///< the beacon decided
+struct SingledOut {};  ///< not drawn, and its delta was left out for its norm: verified after all
+struct Redrawn {};     ///< the current verifier is replaced before its deadline
+struct Reported {};    ///< the assigned verifier committed to a report
+struct Revealed {};    ///< ... and opened it
 struct Compared {
     bool equal = false;
 };                     ///< the report was compared with the commitment
@@ -101,10 +102,11 @@ struct Voided {};       ///< inputs lost, or the worker excluded for another uni
 struct TimePassed {};   ///< nothing but time: whatever the deadline triggers
 }  // namespace event
 
-using UnitEvent = std::variant<event::Committed, event::Hurried, event::Overtaken, event::Drawn,
-                               event::Redrawn, event::Reported, event::Revealed, event::Compared,
-                               event::Challenged, event::Defended, event::Ruled, event::GameEnded,
-                               event::FaultProven, event::Voided, event::TimePassed>;
+using UnitEvent =
+    std::variant<event::Committed, event::Hurried, event::Overtaken, event::Drawn,
+                 event::SingledOut, event::Redrawn, event::Reported, event::Revealed,
+                 event::Compared, event::Challenged, event::Defended, event::Ruled,
+                 event::GameEnded, event::FaultProven, event::Voided, event::TimePassed>;
 
 /// A unit as it is assigned.
 [[nodiscard]] UnitStatus assigned(const LifecycleParams& params, UnixMs now_ms);

@@ -78,7 +78,7 @@ struct VerifyTask {
     UnixMs deadline_ms = 0;                       ///< for the next half of the report
     std::vector<protocol::IncludedDelta> deltas;  ///< of an aggregate; a root names its blob
     std::optional<double> delta_norm_max;     ///< of an aggregate: the job's bound, if it has one
-    std::optional<double> delta_norm_factor;  ///< of an aggregate: likewise (InclusionPolicy)
+    std::optional<double> delta_norm_factor;  ///< of the job, if it has one (InclusionPolicy)
     bool late = false;        ///< of a train unit: its epoch and beacon are the next round's
     bool hold_drawn = false;  ///< of an aggregate: drawn units may go in one round later
     /// Of an aggregate: the rounds of its job overlap, so that it has deltas of the round before

@@ -32,10 +32,13 @@ struct EpochOnChain {
 /// Recomputes the draw of every train unit of the round's epoch and compares it with what the
 /// coordinator does: of those of the record that are not late and, if there are more commitments
 /// under the root, of the late ones of the round before. @param epoch of the record's round.
+/// @param singles_out the job bounds norms by their median, so that units may be verified that the
+/// beacon did not draw (audit_inclusion).
 /// @return one sentence for each unit that it passed over, or took without a draw.
 [[nodiscard]] Result<std::vector<std::string>> audit_sample(rpc::Coordinator& coordinator,
                                                             const protocol::RoundRecord& record,
-                                                            const EpochOnChain& epoch);
+                                                            const EpochOnChain& epoch,
+                                                            bool singles_out = false);
 
 /// The randomness of the block that draws an epoch's units. @errors kUnavailable while it is not
 /// there, kInvalidArgument without a delay.
@@ -54,9 +57,10 @@ struct AuditedRounds {
 
 /// Whether an aggregate was made from what the rule of inclusion says (protocol::include_deltas):
 /// each of its deltas is a commitment's under its round's epoch, and each accepted unit's of its
-/// own round is in it, or, where rounds overlap, of the round before, and no other. What may have
-/// been accepted only later is not missed: those units have a reason, or, where the job holds them
-/// back, were drawn.
+/// own round is in it, or, where rounds overlap, of the round before, and no other. A unit that no
+/// beacon drew and that is verified all the same counts as accepted: its norm has to be the reason.
+/// What may have been accepted only later is not missed: those units have a reason, or, where the
+/// job holds them back, were drawn.
 /// @param norm_of asked about deltas that are missing and, where the job bounds norms by their
 /// median, about those that are not. A coordinator that accepted a delta must
 /// still show it: one without a norm counts as left out.
