@@ -194,10 +194,6 @@ std::vector<double> expected_paces(std::span<const registry::Node> workers,
     return out;
 }
 
-}  // namespace
-
-namespace {
-
 /// Of the steps of a worker whose units are all drawn: it fetches dataset and base state first, and
 /// its unit has to be executed again before the next aggregate, or its delta is lost.
 constexpr double kNewcomersShare = 0.9;
@@ -220,11 +216,10 @@ std::vector<double> shares_by_pace(std::span<const double> expected) {
 }  // namespace
 
 std::vector<std::uint32_t> steps_of(const registry::JobTerms& terms,
-                                    std::span<const registry::Node> workers,
-                                    const std::map<Address, double>& paces) {
+                                    std::span<const registry::Node> workers, const Paces& paces) {
     std::vector<std::uint32_t> out(workers.size(), terms.steps);
     if (!terms.elastic.adapt_steps) return out;
-    std::vector<double> shares = shares_by_pace(expected_paces(workers, paces));
+    std::vector<double> shares = shares_by_pace(expected_paces(workers, paces.measured));
     const auto is_new = [&](const registry::Node& node) {
         return is_drawn_for_certain(terms, node);
     };
@@ -232,6 +227,9 @@ std::vector<std::uint32_t> steps_of(const registry::JobTerms& terms,
     for (std::size_t i = 0; i < out.size(); ++i) {
         // Where all are new the round waits for its verification anyway.
         if (2 * newcomers < workers.size() && is_new(workers[i])) shares[i] *= kNewcomersShare;
+        if (const auto expired = paces.expired.find(workers[i].address);
+            expired != paces.expired.end())
+            shares[i] = std::ldexp(shares[i], -static_cast<int>(expired->second));
         out[i] = std::max(1U, static_cast<std::uint32_t>(std::llround(terms.steps * shares[i])));
     }
     return out;
@@ -283,7 +281,7 @@ bool may_hold(const registry::JobTerms& terms, const protocol::RoundRecord& reco
 
 Plan make_plan(const registry::Job& job, const std::optional<registry::Round>& last,
                std::vector<protocol::IncludedDelta> included,
-               const std::vector<registry::Node>& workers, const std::map<Address, double>& paces) {
+               const std::vector<registry::Node>& workers, const Paces& paces) {
     Plan plan;
     plan.record = first_record(job);
     plan.base = {job.artifacts->base_state_root, job.artifacts->base_state_blob};

@@ -229,6 +229,22 @@ Result<std::map<Address, double>> paces_of(db::Transaction& tx, std::span<const 
     return out;
 }
 
+Result<std::map<Address, std::uint32_t>> expired_in_a_row(db::Transaction& tx,
+                                                          std::span<const Address> workers) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("SELECT w.address, count(*) FROM unnest($1::bytea[]) AS w(address) CROSS JOIN "
+                    "LATERAL (SELECT bool_and(v.state = 'expired') OVER (ORDER BY "
+                    "v.assigned_at_ms DESC, v.round DESC ROWS UNBOUNDED PRECEDING) AS expired FROM "
+                    "(SELECT u.* FROM registry.unit u WHERE u.worker = w.address AND u.kind = "
+                    "'train' AND u.state <> 'assigned' ORDER BY u.round DESC, u.assigned_at_ms "
+                    "DESC LIMIT $2) v) e WHERE e.expired GROUP BY w.address",
+                    {db::Param::array(workers), kExpiredMax}));
+    std::map<Address, std::uint32_t> out;
+    for (const db::Row row : rows)
+        out.emplace(row.get<Address>(0), row.get<std::uint32_t>(1));
+    return out;
+}
+
 Status lock_feed(db::Transaction& tx) {
     GYM_TRY([[maybe_unused]] const db::Row row,
             tx.exec_one("SELECT last FROM registry.sequence WHERE name = 'unit_event' FOR UPDATE"));

@@ -145,14 +145,17 @@ Result<std::vector<registry::Node>> workers_of_round(const Context& context, db:
 }
 
 /// Asked only where the job's steps depend on it.
-Result<std::map<Address, double>> paces_of(db::Transaction& tx, const registry::Job& job,
-                                           const std::vector<registry::Node>& workers) {
-    if (!job.terms.elastic.adapt_steps) return std::map<Address, double>();
+Result<Paces> paces_of(db::Transaction& tx, const registry::Job& job,
+                       const std::vector<registry::Node>& workers) {
+    Paces out;
+    if (!job.terms.elastic.adapt_steps) return out;
     std::vector<Address> addresses;
     addresses.reserve(workers.size());
     for (const registry::Node& worker : workers)
         addresses.push_back(worker.address);
-    return registry::paces_of(tx, addresses);
+    GYM_TRY(out.measured, registry::paces_of(tx, addresses));
+    GYM_TRY(out.expired, registry::expired_in_a_row(tx, addresses));
+    return out;
 }
 
 /// The result of planning a round: nothing yet, a plan that wants its roots, a round, or a pause.

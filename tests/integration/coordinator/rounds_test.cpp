@@ -265,6 +265,40 @@ TEST(CoordinatorRounds, AHurriedWorkerMayStillCommitInTheGraceTime) {
     EXPECT_EQ(world.rounds(job).at(0).commitment_count, 2U);
 }
 
+/// Otherwise it would get a whole unit again and again, and never have a pace.
+TEST(CoordinatorRounds, AWorkerWhoseUnitExpiresGetsHalfAUnitNext) {
+    World world;
+    const FakeNode fast = world.add_node(NodeRole::kWorker);
+    const FakeNode slow = world.add_node(NodeRole::kWorker);
+    const FakeNode verifier = world.add_node(NodeRole::kVerifier);
+    registry::JobTerms terms = World::terms();
+    terms.rounds = 4;
+    terms.workers_min = 2;
+    terms.elastic.adapt_steps = true;
+    const Digest job = world.submit_job(terms);
+    std::vector<std::uint32_t> steps;
+    for (std::size_t round = 0; round < 4; ++round) {
+        world.settle();
+        const auto rounds = world.rounds(job);
+        ASSERT_EQ(rounds.size(), round + 1);
+        for (const protocol::SlotAssignment& slot : rounds[round].record.slots)
+            if (slot.worker == slow.address()) steps.push_back(slot.steps);
+        const auto theirs = world.work(fast), mine = world.work(slow);
+        world.clock.advance_ms(1'000);  // a quarter of a unit, at the pace of the other one
+        if (round == 2) {
+            ASSERT_TRUE(world.commit(slow, mine).ok());
+        }
+        world.clock.advance_ms(3'000);
+        ASSERT_TRUE(world.commit(fast, theirs).ok());
+        world.clock.advance_ms(600'001);
+        world.beat({&fast, &slow, &verifier});
+        world.settle();
+        while (world.verify(verifier)) {
+        }
+    }
+    EXPECT_EQ(steps, (std::vector<std::uint32_t>{20, 10, 5, 20})) << "once measured, by that";
+}
+
 /// The next round gives a slow worker what it can do in the time of the others, and it is paid for
 /// that.
 TEST(CoordinatorRounds, StepsFollowTheMeasuredPace) {

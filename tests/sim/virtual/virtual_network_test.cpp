@@ -97,6 +97,27 @@ TEST(VirtualNetwork, SurvivesNodesThatComeAndGo) {
     EXPECT_GE(figures.round_in_progress, 0.992);
 }
 
+/// A machine a quarter as fast, a line of 10 Mbit/s, and a processor without a GPU, a fiftieth as
+/// fast. None is known to anybody.
+TEST(VirtualNetwork, SlowMachinesEarnAndDelayNobody) {
+    Settings settings = two_hours();
+    settings.workers = 20;
+    settings.verifiers = 8;
+    const Figures alone = play(settings);
+    settings.odd_workers = {{.speed = 0.25}, {.line = 0.02}, {.speed = 0.02}};
+    const Figures together = play(settings);
+    const double grace_s = static_cast<double>(settings.grace()) / 1e3;
+    EXPECT_LE(together.open_s, alone.open_s + grace_s);
+    EXPECT_LE(together.round_s, alone.round_s + grace_s);
+    const double of_one = alone.tokens / settings.workers;
+    ASSERT_EQ(together.odd_tokens.size(), 3U);
+    EXPECT_GE(static_cast<double>(together.odd_tokens[0]), 0.15 * of_one);
+    EXPECT_GE(static_cast<double>(together.odd_tokens[1]), 0.1 * of_one);
+    EXPECT_GE(static_cast<double>(together.odd_tokens[2]), 0.01 * of_one);
+    for (const std::uint64_t tokens : together.odd_tokens)
+        std::cout << static_cast<double>(tokens) / of_one << " of the others' tokens\n";
+}
+
 /// All of a history follows from its settings: databases, keys and schedules included.
 TEST(VirtualNetwork, TheSameSeedGivesTheSameHistory) {
     Settings settings = two_hours();

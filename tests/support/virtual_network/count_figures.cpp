@@ -85,6 +85,18 @@ void VirtualNetwork::count_units(Figures& out) {
     out.tokens = static_cast<double>(row.get<std::uint64_t>(6));
 }
 
+void VirtualNetwork::count_odd_workers(Figures& out) {
+    for (const Address& worker : odd_workers_) {
+        const db::Row row = must(test_database_.owner().transact([&](db::Transaction& tx) {
+            return tx.exec_one(
+                "SELECT coalesce(sum(tokens), 0)::bigint FROM registry.unit WHERE worker = $1 AND "
+                "included",
+                {worker});
+        }));
+        out.odd_tokens.push_back(row.get<std::uint64_t>(0));
+    }
+}
+
 void VirtualNetwork::count_rounds(Figures& out) {
     const auto rounds = must(
         database_->transact([&](db::Transaction& tx) { return registry::list_rounds(tx, job_); }));
@@ -119,6 +131,7 @@ Figures VirtualNetwork::figures() {
     Figures out;
     out.hours = static_cast<double>(queue_.now_ms() - start_ms_) / 3.6e6;
     count_units(out);
+    count_odd_workers(out);
     count_nodes(out);
     count_rounds(out);
     out.ticks = ticks_;

@@ -27,6 +27,9 @@ struct Figures {
     std::uint64_t units = 0, units_included = 0, units_late = 0;  ///< late: held a round
     std::uint64_t units_expired = 0, units_unpaid = 0, units_drawn = 0;
 
+    /// Of Settings::odd_workers, in their order: tokens that went into a base state.
+    std::vector<std::uint64_t> odd_tokens;
+
     // Of a round, means.
     double round_s = 0;         ///< from record to record
     double open_s = 0;          ///< from assignment to the seal

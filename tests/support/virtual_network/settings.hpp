@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "gym/plan/plan.hpp"
 #include "gym/registry/jobs.hpp"
@@ -27,6 +28,12 @@ struct Codec {
     static Codec dense_4bit() { return {0.5162, 4, 0.5162, 8.52, 27.2, 1.27}; }
 };
 
+/// A worker unlike the others: factors of their speed and line.
+struct OddWorker {
+    double speed = 1;
+    double line = 1;
+};
+
 /// One history: everything is a function of these values.
 struct Settings {
     std::uint64_t seed = 1;
@@ -35,8 +42,9 @@ struct Settings {
     // Nodes.
     std::uint32_t workers = 32;
     std::uint32_t verifiers = 8;
-    double leaving_per_hour = 0;  ///< share of the nodes; as many join
-    double silent_share = 0.5;    ///< of those that leave: do not sign off
+    std::vector<OddWorker> odd_workers = {};  ///< beside `workers`, as new as those that join
+    double leaving_per_hour = 0;              ///< share of the nodes; as many join
+    double silent_share = 0.5;                ///< of those that leave: do not sign off
     /// Units that the first workers have had accepted, in other jobs. Who joins later has none.
     std::uint64_t units_before = 0;
 
@@ -77,7 +85,8 @@ struct Settings {
         return static_cast<std::uint64_t>(per_parameter * static_cast<double>(parameters));
     }
     [[nodiscard]] std::uint32_t slots() const {
-        return std::min<std::uint32_t>(workers + workers / 4, 1'024);
+        const auto all = workers + static_cast<std::uint32_t>(odd_workers.size());
+        return std::min<std::uint32_t>(all + all / 4, 1'024);
     }
     [[nodiscard]] registry::Elasticity elasticity() const {
         return elastic.value_or(plan::elasticity_of(slots()));

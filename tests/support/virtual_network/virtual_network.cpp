@@ -53,7 +53,7 @@ coordinator::Options VirtualNetwork::options() const {
     out.audit_ppm = settings_.audit_ppm;
     // An operator that takes the model: rooms for its states, and for a round of all workers.
     out.blob_bytes_max = settings_.bytes(std::max(settings_.codec.outer_state, 4.0)) + 4'096;
-    out.deltas_bytes_max = settings_.bytes(settings_.codec.delta) * (2 * settings_.workers + 2);
+    out.deltas_bytes_max = settings_.bytes(settings_.codec.delta) * (2 * settings_.slots() + 2);
     return out;
 }
 
@@ -121,12 +121,12 @@ void VirtualNetwork::submit_job() {
 
 // The nodes.
 
-void VirtualNetwork::add_node(NodeRole role) {
+void VirtualNetwork::add_node(NodeRole role, const OddWorker& factors) {
     Machine machine{make_key(), role};
-    machine.up_mbps = settings_.up_mbps * spread(settings_.line_spread);
-    machine.down_mbps = settings_.down_mbps * spread(settings_.line_spread);
+    machine.up_mbps = settings_.up_mbps * factors.line * spread(settings_.line_spread);
+    machine.down_mbps = settings_.down_mbps * factors.line * spread(settings_.line_spread);
     machine.steps_per_second =
-        settings_.steps / settings_.unit_seconds * spread(settings_.speed_spread);
+        settings_.steps / settings_.unit_seconds * factors.speed * spread(settings_.speed_spread);
     const auto node = std::make_shared<VirtualNode>(*around_, std::move(machine));
     nodes_.push_back(node);
     node->join();
@@ -251,6 +251,10 @@ Figures VirtualNetwork::run() {
     for (std::uint32_t i = 0; i < settings_.verifiers; ++i)
         add_node(NodeRole::kVerifier);
     if (settings_.units_before > 0) credit_first_workers();
+    for (const OddWorker& factors : settings_.odd_workers) {
+        add_node(NodeRole::kWorker, factors);
+        odd_workers_.push_back(nodes_.back()->address());
+    }
     schedule_join(NodeRole::kWorker, settings_.leaving_per_hour * settings_.workers);
     schedule_join(NodeRole::kVerifier, settings_.leaving_per_hour * settings_.verifiers);
     beat();

@@ -37,7 +37,7 @@ class VirtualNetwork {
     void spend(double seconds);
 
     // The nodes.
-    void add_node(records::NodeRole role);
+    void add_node(records::NodeRole role, const OddWorker& factors = {});
     void schedule_leave(const std::shared_ptr<VirtualNode>& node);
     void schedule_join(records::NodeRole role, double per_hour);
     void credit_first_workers();
@@ -49,6 +49,7 @@ class VirtualNetwork {
     [[nodiscard]] Figures figures();
     void count_nodes(Figures& out) const;
     void count_units(Figures& out);
+    void count_odd_workers(Figures& out);
     void count_rounds(Figures& out);
 
     /// In (0, 1].
@@ -74,6 +75,7 @@ class VirtualNetwork {
     std::unique_ptr<Surroundings> around_;
     Digest dataset_root_, job_;
     std::vector<std::shared_ptr<VirtualNode>> nodes_;
+    std::vector<Address> odd_workers_;
     std::uint64_t left_ = 0;
 
     bool ticking_ = false;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "decision_samples.hpp"
+#include "gym/registry/units.hpp"
 
 namespace gym::coordinator {
 namespace {
@@ -24,21 +25,24 @@ using Steps = std::vector<std::uint32_t>;
 
 TEST(StepsOfSlots, AreTheJobsUnlessItAdaptsThem) {
     const std::vector<registry::Node> workers{node(1), node(2)};
-    const std::map<Address, double> paces{{address(1), 100}, {address(2), 1}};
+    const Paces paces{{{address(1), 100}, {address(2), 1}}};
     EXPECT_EQ(steps_of(job().terms, workers, paces), Steps({20, 20}));
 }
 
 TEST(StepsOfSlots, FollowThePaceOfSlowWorkers) {
     const std::vector<registry::Node> workers{node(1), node(2), node(3), node(4), node(5)};
-    const std::map<Address, double> paces{{address(1), 400},
-                                          {address(2), 100},
-                                          {address(3), 101},
-                                          {address(4), 25},
-                                          {address(5), 0.01}};
+    const Paces paces{{{address(1), 400},
+                       {address(2), 100},
+                       {address(3), 101},
+                       {address(4), 25},
+                       {address(5), 0.01}}};
     EXPECT_EQ(steps_of(adaptive(), workers, paces), Steps({100, 100, 100, 25, 1}))
         << "none has more than the job's, and everybody has one";
-    const std::map<Address, double> close{
-        {address(1), 100}, {address(2), 100}, {address(3), 99}, {address(4), 80}, {address(5), 79}};
+    const Paces close{{{address(1), 100},
+                       {address(2), 100},
+                       {address(3), 99},
+                       {address(4), 80},
+                       {address(5), 79}}};
     EXPECT_EQ(steps_of(adaptive(), workers, close), Steps({100, 100, 100, 81, 80}))
         << "the median's time is the round's";
     registry::JobTerms few = adaptive();
@@ -56,8 +60,18 @@ TEST(StepsOfSlots, AreATenthLessForTheFewWhoseUnitsAreAllDrawn) {
     EXPECT_EQ(steps_of(adaptive(), workers, {}), Steps({100, 100, 100}))
         << "a round of new workers waits for its verification";
     workers[1].valid_run = 2;
-    const std::map<Address, double> paces{{address(1), 100}, {address(2), 100}, {address(3), 50}};
+    const Paces paces{{{address(1), 100}, {address(2), 100}, {address(3), 50}}};
     EXPECT_EQ(steps_of(adaptive(), workers, paces), Steps({100, 100, 45}));
+}
+
+/// A line that is too slow for a whole unit is never measured otherwise.
+TEST(StepsOfSlots, AreHalvedForEachUnitInARowThatExpired) {
+    const std::vector<registry::Node> workers{node(1), node(2), node(3)};
+    Paces paces{{{address(1), 100}, {address(2), 100}}};
+    paces.expired = {{address(2), 1}, {address(3), 3}};
+    EXPECT_EQ(steps_of(adaptive(), workers, paces), Steps({100, 50, 13}));
+    paces.expired[address(3)] = registry::kExpiredMax;
+    EXPECT_EQ(steps_of(adaptive(), workers, paces), Steps({100, 50, 1}));
 }
 
 TEST(StepsOfSlots, NewWorkersAreAsFastAsTheirBenchmarkSays) {
@@ -68,13 +82,13 @@ TEST(StepsOfSlots, NewWorkersAreAsFastAsTheirBenchmarkSays) {
     workers[3].profile.flops_per_second = 250;
     EXPECT_EQ(steps_of(adaptive(), workers, {}), Steps({100, 100, 100, 25}));
     // What has been measured is a tenth of the benchmarks.
-    const std::map<Address, double> paces{{address(1), 100}, {address(2), 100}, {address(3), 100}};
+    const Paces paces{{{address(1), 100}, {address(2), 100}, {address(3), 100}}};
     EXPECT_EQ(steps_of(adaptive(), workers, paces), Steps({100, 100, 100, 25}));
     // A benchmark that lies is found out by the first unit.
     workers[3].profile.flops_per_second = 1'000'000;
     EXPECT_EQ(steps_of(adaptive(), workers, paces), Steps({100, 100, 100, 100}));
-    std::map<Address, double> measured = paces;
-    measured[address(4)] = 50;
+    Paces measured = paces;
+    measured.measured[address(4)] = 50;
     EXPECT_EQ(steps_of(adaptive(), workers, measured), Steps({100, 100, 100, 50}));
 }
 

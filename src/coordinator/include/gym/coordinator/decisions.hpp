@@ -95,20 +95,27 @@ struct Plan {
     registry::StateRef base;
     registry::StateRef momentum;
 };
+/// What is known of workers' paces.
+struct Paces {
+    /// FLOPs a second of those that have worked (registry::paces_of). The others are taken to be as
+    /// fast as their own benchmark says, by what it said of those.
+    std::map<Address, double> measured;
+    /// Units in a row that a worker let expire (registry::expired_in_a_row). Each halves what it is
+    /// expected to do: one whose line is too slow for its first unit gets a unit that it can
+    /// finish, and then has a measured pace.
+    std::map<Address, std::uint32_t> expired = {};
+};
 /// Steps of each worker's unit: the job's, or, where it adapts them, fewer for workers that are
 /// slower than the median pace, in proportion, and a tenth less for those whose units are all
 /// drawn, if that is the smaller part of the workers; at least 1.
-/// @param paces FLOPs a second of the workers that have worked (registry::paces_of). The others are
-/// taken to be as fast as their own benchmark says, by what it said of those.
 [[nodiscard]] std::vector<std::uint32_t> steps_of(const registry::JobTerms& terms,
                                                   std::span<const registry::Node> workers,
-                                                  const std::map<Address, double>& paces);
+                                                  const Paces& paces);
 /// The round after `last` (the first one if there is none), one slot for each worker.
 /// @param included deltas of `last` that made its next base state. @param paces as in steps_of().
 [[nodiscard]] Plan make_plan(const registry::Job& job, const std::optional<registry::Round>& last,
                              std::vector<protocol::IncludedDelta> included,
-                             const std::vector<registry::Node>& workers,
-                             const std::map<Address, double>& paces = {});
+                             const std::vector<registry::Node>& workers, const Paces& paces = {});
 
 // A round on its way.
 

@@ -139,6 +139,12 @@ Result<std::vector<Unit>> advance_all(db::Transaction& tx, std::span<const UnitS
 /// without one are left out.
 Result<std::map<Address, double>> paces_of(db::Transaction& tx, std::span<const Address> workers);
 
+/// How many of each worker's latest train units, one after the other, expired: 1 to kExpiredMax.
+/// Workers whose latest unit did not are left out; one under way does not count.
+inline constexpr std::uint32_t kExpiredMax = 8;
+Result<std::map<Address, std::uint32_t>> expired_in_a_row(db::Transaction& tx,
+                                                          std::span<const Address> workers);
+
 /// What keeps units from becoming final.
 struct FinalityWaits {
     std::optional<GameWatch> games = {};  ///< absent: the network plays none
