@@ -117,12 +117,17 @@ class EvidenceChecker {
         return rebuild(after);
     }
 
-    /// Whether the unit's delta is not in the aggregate that the next record names, as that of a
-    /// unit is that was verified for its norm. Nobody can see that of a job's last round.
+    /// Whether the unit's delta is in none of the aggregates that the next two records name, as
+    /// that of a unit is that was verified for its norm: a held one is in the second. Nobody can
+    /// see that of a job's last round.
     Result<bool> may_be_left_out(const RoundName& name, const Digest& unit) {
-        GYM_TRY(const auto next, round_after(name));
-        return !next || std::ranges::none_of(next->record.included,
-                                             [&](const auto& delta) { return delta.unit == unit; });
+        for (std::uint64_t later = 0; later < 2; ++later) {
+            GYM_TRY(const auto next, round_after({name.first, name.second + later}));
+            if (!next) break;
+            const auto is_it = [&](const auto& delta) { return delta.unit == unit; };
+            if (std::ranges::any_of(next->record.included, is_it)) return false;
+        }
+        return true;
     }
 
     /// Late units, whose commitments are under the root of the round after theirs, once it has

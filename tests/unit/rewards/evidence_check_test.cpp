@@ -288,16 +288,19 @@ TEST_F(EvidenceCheckTest, AUnitThatIsNotDrawnNeedsNoneAndPaysNoneUnlessItWasLeft
     file_.credits = {named("compute-0"), named("checked-0")};
     world_.report_list[1] = {round.report_on(round.commitments[0].commitment, round.unit(0))};
     EXPECT_EQ(check().deviations, std::vector<std::string>{}) << "a last round shows no aggregate";
-    SignedRoundFixture& next = world_.rounds.emplace(2, 2).first->second;
-    const auto show = [&](std::uint32_t slot) {
+    const auto show = [&](std::uint64_t number, std::uint32_t slot) {
+        SignedRoundFixture& later = world_.rounds.try_emplace(number, number).first->second;
         const auto& commitment = round.commitments[slot].commitment;
-        next.record.included = {{slot, round.unit(slot), commitment.delta_root}};
-        next.sign_all();
-        next.post();
+        later.record.included = {{slot, round.unit(slot), commitment.delta_root, number == 3}};
+        later.sign_all();
+        later.post();
     };
-    show(1);
+    show(2, 1);
     EXPECT_EQ(check().deviations, std::vector<std::string>{}) << "left out for its norm";
-    show(0);
+    show(3, 0);
+    EXPECT_EQ(check().deviations.size(), 1U) << "held, not left out";
+    show(3, 2);
+    show(2, 0);
     expect_named("credit checked-0: unit " + round.unit(0).hex() +
                  " is not drawn by the beacon at a rate of 50000 ppm");
     file_.credits.pop_back();

@@ -48,7 +48,7 @@ struct EvidenceFindings {
 /// - A compute or data credit is for a train unit that its node committed to, with its counts; if
 ///   the beacon draws the unit, a verifier has revealed a report on it.
 /// - A verification credit is for a unit that the beacon draws, or whose delta is not in the
-///   aggregate that the next round's record names (of a job's last round, any); its verifier revealed a report
+///   aggregates that the next two records name (of a job's last round, any); its verifier revealed a report
 ///   whose positions it signed over beacon and unit, each credit of it another one; the report says
 ///   what became of the unit; the FLOPs are what the unit's signed commitment counts.
 /// - An uptime credit has the counts of recount_uptime() over the span in the file.
