@@ -27,6 +27,27 @@ uint8_t distance_from_bias(uint8_t biased) {
     return static_cast<uint8_t>(biased > 8 ? biased - 8 : 8 - biased);
 }
 
+/// |k| of the levels in the low and in the high halves of a row's bytes.
+void distances(const uint8_t* row, uint8_t* even, uint8_t* odd) {
+    GYM_VECTOR_LOOP
+    for (int32_t i = 0; i < kRowElements / 2; ++i) {
+        const auto biased = static_cast<uint8_t>(row[1 + i] ^ 0x88U);
+        even[i] = distance_from_bias(static_cast<uint8_t>(biased & 15U));
+        odd[i] = distance_from_bias(static_cast<uint8_t>(biased >> 4));
+    }
+}
+
+int32_t largest_distance(const uint8_t* row) {
+    uint8_t even[kRowElements / 2], odd[kRowElements / 2];
+    distances(row, even, odd);
+    uint8_t top = 0;
+    for (int32_t i = 0; i < kRowElements / 2; ++i) {
+        const uint8_t larger = even[i] > odd[i] ? even[i] : odd[i];
+        top = larger > top ? larger : top;
+    }
+    return top;
+}
+
 }  // namespace
 
 void encode_dense_row(const float* end, const float* begin, int32_t count, uint8_t* row) {
@@ -64,28 +85,23 @@ void decode_dense_row(const uint8_t* row, int32_t count, float* x) {
 
 RowLevels dense_row_levels(const uint8_t* row) {
     uint8_t even[kRowElements / 2], odd[kRowElements / 2];
-    GYM_VECTOR_LOOP
-    for (int32_t i = 0; i < kRowElements / 2; ++i) {
-        const auto biased = static_cast<uint8_t>(row[1 + i] ^ 0x88U);
-        even[i] = distance_from_bias(static_cast<uint8_t>(biased & 15U));
-        odd[i] = distance_from_bias(static_cast<uint8_t>(biased >> 4));
+    distances(row, even, odd);
+    RowLevels out;
+    for (int32_t k = 1; k <= kRowLevelMax; ++k) {
+        uint8_t found = 0;
+        GYM_VECTOR_LOOP
+        for (int32_t i = 0; i < kRowElements / 2; ++i)
+            found = static_cast<uint8_t>(found + (even[i] == k ? 1 : 0) + (odd[i] == k ? 1 : 0));
+        out.of[k] = found;
     }
-    uint8_t top = 0;
-    uint32_t squares = 0;
-    for (int32_t i = 0; i < kRowElements / 2; ++i) {
-        const uint8_t larger = even[i] > odd[i] ? even[i] : odd[i];
-        top = larger > top ? larger : top;
-    }
-    for (int32_t i = 0; i < kRowElements / 2; ++i)
-        squares += static_cast<uint8_t>(even[i] * even[i] + odd[i] * odd[i]);
-    return {top, static_cast<int32_t>(squares)};
+    return out;
 }
 
 bool is_dense_row(const uint8_t* row, int32_t count) {
     int32_t beyond = 0;
     for (int32_t i = count; i < kRowElements; ++i)
         beyond |= row_level_at(row, i);
-    const int32_t top = dense_row_levels(row).top;
+    const int32_t top = largest_distance(row);
     const int32_t s = row[0];
     const bool is_smallest = s == 0              ? top == 0
                              : s == kRowScaleMin ? top > 0
