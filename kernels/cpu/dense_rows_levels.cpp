@@ -1,3 +1,6 @@
+#include <bit>
+#include <cstring>
+
 #include "cpu/dense_rows.hpp"
 
 namespace gym::kernels::GYM_KERNEL_ISA {
@@ -27,19 +30,14 @@ uint8_t distance_from_bias(uint8_t biased) {
     return static_cast<uint8_t>(biased > 8 ? biased - 8 : 8 - biased);
 }
 
-/// |k| of the levels in the low and in the high halves of a row's bytes.
-void distances(const uint8_t* row, uint8_t* even, uint8_t* odd) {
+int32_t largest_distance(const uint8_t* row) {
+    uint8_t even[kRowElements / 2], odd[kRowElements / 2];
     GYM_VECTOR_LOOP
     for (int32_t i = 0; i < kRowElements / 2; ++i) {
         const auto biased = static_cast<uint8_t>(row[1 + i] ^ 0x88U);
         even[i] = distance_from_bias(static_cast<uint8_t>(biased & 15U));
         odd[i] = distance_from_bias(static_cast<uint8_t>(biased >> 4));
     }
-}
-
-int32_t largest_distance(const uint8_t* row) {
-    uint8_t even[kRowElements / 2], odd[kRowElements / 2];
-    distances(row, even, odd);
     uint8_t top = 0;
     for (int32_t i = 0; i < kRowElements / 2; ++i) {
         const uint8_t larger = even[i] > odd[i] ? even[i] : odd[i];
@@ -84,15 +82,24 @@ void decode_dense_row(const uint8_t* row, int32_t count, float* x) {
 }
 
 RowLevels dense_row_levels(const uint8_t* row) {
-    uint8_t even[kRowElements / 2], odd[kRowElements / 2];
-    distances(row, even, odd);
+    // Bit j of all 64 levels, in some order, is plane j: two's complement, the sign is plane 3.
+    constexpr uint64_t kNibbles = 0x1111'1111'1111'1111;
+    uint64_t words[4], planes[4] = {};
+    std::memcpy(words, row + 1, sizeof words);
+    for (int32_t i = 0; i < 4; ++i)
+        for (int32_t j = 0; j < 4; ++j)
+            planes[j] |= (words[i] >> j & kNibbles) << i;
+    // -k is ~k + 1: a bit of |k| differs where the level is negative and a lower bit is set. So the
+    // three bits of -8 are 0.
+    const uint64_t sign = planes[3];
+    const uint64_t bits[3] = {planes[0], planes[1] ^ (sign & planes[0]),
+                              planes[2] ^ (sign & (planes[0] | planes[1]))};
     RowLevels out;
     for (int32_t k = 1; k <= kRowLevelMax; ++k) {
-        uint8_t found = 0;
-        GYM_VECTOR_LOOP
-        for (int32_t i = 0; i < kRowElements / 2; ++i)
-            found = static_cast<uint8_t>(found + (even[i] == k ? 1 : 0) + (odd[i] == k ? 1 : 0));
-        out.of[k] = found;
+        uint64_t found = ~uint64_t{0};
+        for (int32_t j = 0; j < 3; ++j)
+            found &= (k >> j & 1) != 0 ? bits[j] : ~bits[j];
+        out.of[k] = static_cast<uint8_t>(std::popcount(found));
     }
     return out;
 }

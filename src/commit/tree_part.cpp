@@ -7,11 +7,15 @@
 namespace gym::commit {
 namespace {
 
-/// The height of the largest full subtree that begins with leaf `first` and has at most `count`
-/// leaves. @pre count > 0.
-unsigned height_at(std::uint64_t first, std::uint64_t count) {
-    const auto fits = static_cast<unsigned>(std::bit_width(count)) - 1;
-    return first == 0 ? fits : std::min(fits, static_cast<unsigned>(std::countr_zero(first)));
+/// Leaves of the largest full subtree that begins with leaf `first` and has at most `count`.
+/// @pre count > 0.
+std::uint64_t subtree_at(std::uint64_t first, std::uint64_t count) {
+    const std::uint64_t fits = std::bit_floor(count);
+    return first == 0 ? fits : std::min(fits, first & (~first + 1));
+}
+
+unsigned height_of(std::uint64_t leaves) {
+    return static_cast<unsigned>(std::countr_zero(leaves));
 }
 
 /// A tree of full subtrees that are added from the left on.
@@ -60,10 +64,9 @@ Error not_next(const TreePart& part, std::uint64_t next) {
 TreePart tree_part(std::span<const Digest> leaves, std::uint64_t first) {
     TreePart out{first, leaves.size(), {}};
     while (!leaves.empty()) {
-        const unsigned height = height_at(first, leaves.size());
-        const std::size_t taken = std::size_t{1} << height;
+        const std::uint64_t taken = subtree_at(first, leaves.size());
         const std::span<const Digest> subtree = leaves.first(taken);
-        out.nodes.push_back(merkle_fold({subtree.begin(), subtree.end()}, 0, height));
+        out.nodes.push_back(merkle_fold({subtree.begin(), subtree.end()}, 0, height_of(taken)));
         leaves = leaves.subspan(taken);
         first += taken;
     }
@@ -81,9 +84,9 @@ Result<Digest> root_of_parts(std::span<const TreePart> parts, std::uint64_t leaf
         for (const Digest& node : part.nodes) {
             if (left == 0)
                 return fail(ErrorCode::kMalformed, "a part of a tree has too many nodes");
-            const unsigned height = height_at(tree.leaf_count(), left);
-            tree.add(node, height);
-            left -= std::uint64_t{1} << height;
+            const std::uint64_t leaves = subtree_at(tree.leaf_count(), left);
+            tree.add(node, height_of(leaves));
+            left -= leaves;
         }
         if (left > 0) return fail(ErrorCode::kMalformed, "a part of a tree has too few nodes");
     }

@@ -36,8 +36,9 @@ Result<engine::State> decode_and_release(Bytes encoded) {
     return engine::decode_state(encoded);
 }
 
-Bytes encode_and_release(engine::State state) {
-    return engine::encode_state(state);
+Bytes encode_and_release(engine::State&& state) {
+    const engine::State owned = std::move(state);
+    return engine::encode_state(owned);
 }
 
 /// The base state of round 1.
