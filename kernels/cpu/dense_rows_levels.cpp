@@ -1,3 +1,6 @@
+#include <bit>
+#include <cstring>
+
 #include "cpu/dense_rows.hpp"
 
 namespace gym::kernels::GYM_KERNEL_ISA {
@@ -25,6 +28,22 @@ void unpack(const uint8_t* row, int32_t* levels) {
 /// |k| of the level k = biased - 8.
 uint8_t distance_from_bias(uint8_t biased) {
     return static_cast<uint8_t>(biased > 8 ? biased - 8 : 8 - biased);
+}
+
+int32_t largest_distance(const uint8_t* row) {
+    uint8_t even[kRowElements / 2], odd[kRowElements / 2];
+    GYM_VECTOR_LOOP
+    for (int32_t i = 0; i < kRowElements / 2; ++i) {
+        const auto biased = static_cast<uint8_t>(row[1 + i] ^ 0x88U);
+        even[i] = distance_from_bias(static_cast<uint8_t>(biased & 15U));
+        odd[i] = distance_from_bias(static_cast<uint8_t>(biased >> 4));
+    }
+    uint8_t top = 0;
+    for (int32_t i = 0; i < kRowElements / 2; ++i) {
+        const uint8_t larger = even[i] > odd[i] ? even[i] : odd[i];
+        top = larger > top ? larger : top;
+    }
+    return top;
 }
 
 }  // namespace
@@ -63,29 +82,33 @@ void decode_dense_row(const uint8_t* row, int32_t count, float* x) {
 }
 
 RowLevels dense_row_levels(const uint8_t* row) {
-    uint8_t even[kRowElements / 2], odd[kRowElements / 2];
-    GYM_VECTOR_LOOP
-    for (int32_t i = 0; i < kRowElements / 2; ++i) {
-        const auto biased = static_cast<uint8_t>(row[1 + i] ^ 0x88U);
-        even[i] = distance_from_bias(static_cast<uint8_t>(biased & 15U));
-        odd[i] = distance_from_bias(static_cast<uint8_t>(biased >> 4));
+    // Bit j of all 64 levels, in some order, is plane j: two's complement, the sign is plane 3.
+    constexpr uint64_t kNibbles = 0x1111'1111'1111'1111;
+    uint64_t words[4], planes[4] = {};
+    std::memcpy(words, row + 1, sizeof words);
+    for (int32_t i = 0; i < 4; ++i)
+        for (int32_t j = 0; j < 4; ++j)
+            planes[j] |= (words[i] >> j & kNibbles) << i;
+    // -k is ~k + 1: a bit of |k| differs where the level is negative and a lower bit is set. So the
+    // three bits of -8 are 0.
+    const uint64_t sign = planes[3];
+    const uint64_t bits[3] = {planes[0], planes[1] ^ (sign & planes[0]),
+                              planes[2] ^ (sign & (planes[0] | planes[1]))};
+    RowLevels out;
+    for (int32_t k = 1; k <= kRowLevelMax; ++k) {
+        uint64_t found = ~uint64_t{0};
+        for (int32_t j = 0; j < 3; ++j)
+            found &= (k >> j & 1) != 0 ? bits[j] : ~bits[j];
+        out.of[k] = static_cast<uint8_t>(std::popcount(found));
     }
-    uint8_t top = 0;
-    uint32_t squares = 0;
-    for (int32_t i = 0; i < kRowElements / 2; ++i) {
-        const uint8_t larger = even[i] > odd[i] ? even[i] : odd[i];
-        top = larger > top ? larger : top;
-    }
-    for (int32_t i = 0; i < kRowElements / 2; ++i)
-        squares += static_cast<uint8_t>(even[i] * even[i] + odd[i] * odd[i]);
-    return {top, static_cast<int32_t>(squares)};
+    return out;
 }
 
 bool is_dense_row(const uint8_t* row, int32_t count) {
     int32_t beyond = 0;
     for (int32_t i = count; i < kRowElements; ++i)
         beyond |= row_level_at(row, i);
-    const int32_t top = dense_row_levels(row).top;
+    const int32_t top = largest_distance(row);
     const int32_t s = row[0];
     const bool is_smallest = s == 0              ? top == 0
                              : s == kRowScaleMin ? top > 0

@@ -6,12 +6,13 @@
 #include <string>
 #include <utility>
 
-#include "dense_norm.hpp"
+#include "delta_check.hpp"
+#include "delta_norm.hpp"
+#include "gym/blob/piece_list.hpp"
 #include "gym/codec/row_layout.hpp"
 #include "gym/commit/codec.hpp"
 #include "gym/kernels/dense_rows.hpp"
 #include "gym/kernels/float_environment.hpp"
-#include "gym/kernels/rows.h"
 #include "state_of_program.hpp"
 
 namespace gym::engine {
@@ -20,39 +21,12 @@ namespace {
 using codec::kRowElements;
 using program::DeltaCodec;
 using program::Program;
-using program::SlotId;
-using program::SlotKind;
-
-constexpr std::string_view kDeltaMagic = "GYMDLTA1";
-constexpr std::uint64_t kHeadBytes = 16;
-
-std::uint64_t elements_of(const Program& train, SlotId id) {
-    return program::element_count(train.slot(id).dims);
-}
 
 /// Head of every delta: magic, codec, number of tensors.
 Bytes head_of(DeltaCodec codec, std::size_t tensors) {
     commit::Encoder head;
     head.raw(as_bytes(kDeltaMagic)).u32(static_cast<std::uint32_t>(codec));
     return head.u32(static_cast<std::uint32_t>(tensors)).take();
-}
-
-/// Head of every delta, when its codec is expected to be `codec`.
-Status check_head(ByteView bytes, DeltaCodec codec, std::size_t parameters) {
-    commit::Decoder decoder(bytes);
-    GYM_TRY(const ByteView magic, decoder.raw(kDeltaMagic.size()));
-    if (!std::ranges::equal(magic, as_bytes(kDeltaMagic)))
-        return fail(ErrorCode::kMalformed, "these bytes are not a delta");
-    GYM_TRY(const std::uint32_t number, decoder.u32());
-    if (number != static_cast<std::uint32_t>(codec))
-        return fail(ErrorCode::kMalformed, "a delta of codec " + std::to_string(number) +
-                                               ", the program's have codec " +
-                                               std::to_string(static_cast<unsigned>(codec)));
-    GYM_TRY(const std::uint32_t count, decoder.u32());
-    if (count == parameters) return {};
-    return fail(ErrorCode::kShapeMismatch, "a delta of " + std::to_string(count) +
-                                               " tensors, the program has " +
-                                               std::to_string(parameters) + " parameters");
 }
 
 /// The f32 elements of a state's tensor, which may not be aligned.
@@ -90,7 +64,7 @@ void write_rows(const StateTensor& end, const StateTensor& base, std::uint64_t f
 Bytes encode_words(const State& from, const State& to, std::uint64_t size) {
     Bytes out = head_of(DeltaCodec::kFloat, from.tensors.size());
     out.resize(size);
-    std::uint64_t begin = kHeadBytes;
+    std::uint64_t begin = kDeltaHeadBytes;
     for (std::size_t i = 0; i < from.tensors.size(); ++i) {
         write_words(to.tensors[i], from.tensors[i], out.data() + begin);
         begin += from.tensors[i].bytes.size();
@@ -109,151 +83,99 @@ Bytes encode_rows(const State& from, const State& to, std::uint64_t size) {
     return out;
 }
 
-Error malformed(const Program& train, SlotId parameter, const std::string& what) {
-    return fail(ErrorCode::kMalformed,
-                "the delta of '" + train.slot(parameter).name + "' holds " + what);
+/// Calls take(DeltaBytes) with all bytes of a blob, in order, a piece of blob::kPieceBytes at a
+/// time.
+template <class Take>
+Status each_piece(const blob::BlobReader& stored, const Take& take) {
+    Bytes piece;
+    for (std::uint64_t at = 0; at < stored.size(); at += piece.size()) {
+        piece.resize(static_cast<std::size_t>(std::min(blob::kPieceBytes, stored.size() - at)));
+        GYM_CHECK(stored.read(at, piece));
+        take(DeltaBytes{at, piece});
+    }
+    return {};
 }
 
-/// Bytes that belong to no row: what is left of the head's, and the last of each full chunk.
-bool has_only_zeros_beside_rows(ByteView bytes) {
-    const auto is_zero = [](std::uint8_t byte) { return byte == 0; };
-    if (!std::ranges::all_of(bytes.subspan(kHeadBytes, codec::kRowBytes - kHeadBytes), is_zero))
-        return false;
-    for (std::uint64_t i = codec::kChunkOfRowsBytes - 1; i < bytes.size();
-         i += codec::kChunkOfRowsBytes)
-        if (bytes[i] != 0) return false;
-    return true;
+Bytes::size_type head_size(std::uint64_t size_bytes) {
+    return static_cast<std::size_t>(std::min(size_bytes, kDeltaHeadBytes));
 }
 
 }  // namespace
 
 Result<std::uint64_t> delta_bytes(const Program& train) {
-    GYM_TRY(const DeltaCodec codec, program::delta_codec(train));
-    std::uint64_t rows = 1, words = 0;
-    for (const SlotId id : train.slots_of(SlotKind::kParam)) {
-        rows += codec::rows_of(elements_of(train, id));
-        words += elements_of(train, id);
-    }
-    return codec == DeltaCodec::kDense ? codec::row_begin(rows)
-                                       : kHeadBytes + words * sizeof(float);
+    GYM_TRY(const DeltaLayout layout, DeltaLayout::of(train));
+    return layout.size_bytes();
 }
 
 Result<Bytes> encode_delta(const Program& train, const State& base, const State& end) {
     const kernels::ExactFloatEnvironment environment;
     GYM_TRY(const State from, base_of(train, base));
     GYM_TRY(const State to, base_of(train, end));
-    GYM_TRY(const DeltaCodec codec, program::delta_codec(train));
-    GYM_TRY(const std::uint64_t size, delta_bytes(train));
-    return codec == DeltaCodec::kDense ? encode_rows(from, to, size) : encode_words(from, to, size);
+    GYM_TRY(const DeltaLayout layout, DeltaLayout::of(train));
+    return layout.codec() == DeltaCodec::kDense ? encode_rows(from, to, layout.size_bytes())
+                                                : encode_words(from, to, layout.size_bytes());
+}
+
+Result<Bytes> zero_delta(const Program& train) {
+    GYM_TRY(const DeltaLayout layout, DeltaLayout::of(train));
+    Bytes out = head_of(layout.codec(), layout.parameters());
+    out.resize(layout.size_bytes());
+    return out;
 }
 
 Result<Delta> Delta::decode(const Program& train, const blob::VerifiedBlob& blob) {
-    GYM_TRY(const DeltaCodec codec, program::delta_codec(train));
-    const auto params = train.slots_of(SlotKind::kParam);
-    GYM_CHECK(check_head(blob.bytes(), codec, params.size()));
-    GYM_TRY(const std::uint64_t size, delta_bytes(train));
-    if (blob.bytes().size() != size)
-        return fail(ErrorCode::kMalformed, "a delta of " + std::to_string(blob.bytes().size()) +
-                                               " bytes, the program's have " +
-                                               std::to_string(size));
-    const bool dense = codec == DeltaCodec::kDense;
-    std::vector<Tensor> tensors;
-    std::uint64_t begin = dense ? 1 : kHeadBytes;
-    for (const SlotId id : params) {
-        const std::uint64_t elements = elements_of(train, id);
-        tensors.push_back({begin, elements});
-        begin += dense ? codec::rows_of(elements) : elements * sizeof(float);
-    }
-    Delta delta(blob, codec, std::move(tensors));
-    GYM_CHECK(dense ? delta.check_rows(train) : delta.check_words(train));
+    GYM_TRY(DeltaLayout layout, DeltaLayout::of(train));
+    const ByteView bytes = blob.bytes();
+    GYM_CHECK(check_delta_form(layout, bytes.first(head_size(bytes.size())), bytes.size()));
+    GYM_CHECK(check_delta_bytes(train, layout, {0, bytes}));
+    Delta delta(blob.root(), std::move(layout));
+    delta.blob_ = blob;
     return delta;
 }
 
-Status Delta::check_words(const Program& train) const {
-    const auto params = train.slots_of(SlotKind::kParam);
-    for (std::size_t k = 0; k < params.size(); ++k) {
-        const ByteView words = blob_.bytes().subspan(tensors_[k].begin);
-        for (std::uint64_t i = 0; i < tensors_[k].elements; ++i) {
-            const float value = load(words, i);
-            if (value != value && kernels::f32::to_bits(value) != kernels::f32::kNanBits)
-                return malformed(train, params[k], "a NaN that no op produces");
-        }
-    }
-    return {};
+Result<Delta> Delta::open(const Program& train, const Digest& root,
+                          std::shared_ptr<const blob::BlobReader> stored) {
+    const kernels::ExactFloatEnvironment environment;
+    GYM_TRY(DeltaLayout layout, DeltaLayout::of(train));
+    const std::uint64_t size = stored->size();
+    Bytes head(head_size(size));
+    GYM_CHECK(stored->read(0, head));
+    // Bytes of another root are no malformed delta: whoever stored them is asked again.
+    Status checked = check_delta_form(layout, head, size);
+    blob::PieceListBuilder pieces(size);
+    DeltaNorm norm;
+    GYM_CHECK(each_piece(*stored, [&](const DeltaBytes& piece) {
+        pieces.add(piece.bytes);
+        if (checked.ok()) checked = check_delta_bytes(train, layout, piece);
+        if (checked.ok()) norm.measure(layout, piece);
+    }));
+    const Digest actual = std::move(pieces).finish().root();
+    if (actual != root)
+        return fail(ErrorCode::kMismatch, "blob " + root.hex() + " is altered or cut: its " +
+                                              std::to_string(size) + " bytes hash to " +
+                                              actual.hex());
+    GYM_CHECK(checked);
+    if (DeltaNorm::needs_terms(layout.codec()))
+        GYM_CHECK(
+            each_piece(*stored, [&](const DeltaBytes& piece) { norm.add_terms(layout, piece); }));
+    Delta delta(root, std::move(layout));
+    delta.stored_ = std::move(stored);
+    delta.stored_norm_bits_ = norm.bits(delta.codec());
+    return delta;
 }
 
-Status Delta::check_rows(const Program& train) const {
-    if (!has_only_zeros_beside_rows(blob_.bytes()))
-        return fail(ErrorCode::kMalformed, "a byte between the delta's rows is not 0");
-    const kernels::Isa isa = kernels::detect_isa();
-    const auto params = train.slots_of(SlotKind::kParam);
-    for (std::size_t k = 0; k < params.size(); ++k) {
-        for (std::uint64_t i = 0; i < tensors_[k].elements; i += kRowElements) {
-            const std::uint64_t row = tensors_[k].begin + i / kRowElements;
-            const auto count =
-                static_cast<std::int32_t>(std::min(kRowElements, tensors_[k].elements - i));
-            if (!kernels::is_dense_row(isa, blob_.bytes().data() + codec::row_begin(row), count))
-                return malformed(train, params[k],
-                                 "a row that no encoder writes, at byte " +
-                                     std::to_string(codec::row_begin(row)));
-        }
-    }
-    return {};
-}
-
-std::uint64_t Delta::elements(std::size_t parameter) const {
-    return tensors_.at(parameter).elements;
-}
-
-void Delta::read(std::size_t parameter, std::uint64_t first, std::span<float> out) const {
-    const Tensor& tensor = tensors_.at(parameter);
-    GYM_ASSERT(first <= tensor.elements && out.size() <= tensor.elements - first,
-               "elements of the parameter");
-    if (codec_ == DeltaCodec::kDense) return read_rows(tensor, first, out);
-    load(blob_.bytes().subspan(tensor.begin), first, out);
-}
-
-const std::uint8_t* Delta::dense_row(std::size_t parameter, std::uint64_t row) const {
-    const Tensor& tensor = tensors_.at(parameter);
-    GYM_ASSERT(codec_ == DeltaCodec::kDense && row < codec::rows_of(tensor.elements),
-               "a row of the parameter");
-    return blob_.bytes().data() + codec::row_begin(tensor.begin + row);
-}
-
-void Delta::read_rows(const Tensor& tensor, std::uint64_t first, std::span<float> out) const {
-    const kernels::Isa isa = kernels::detect_isa();
-    float row[kRowElements];
-    for (std::uint64_t done = 0; done < out.size();) {
-        const std::uint64_t at = first + done, skip = at % kRowElements;
-        const std::uint64_t here = std::min<std::uint64_t>(kRowElements - skip, out.size() - done);
-        const std::uint8_t* bytes =
-            blob_.bytes().data() + codec::row_begin(tensor.begin + at / kRowElements);
-        if (skip == 0) {
-            kernels::decode_dense_row(isa, bytes, static_cast<std::int32_t>(here),
-                                      out.data() + done);
-        } else {
-            kernels::decode_dense_row(isa, bytes, static_cast<std::int32_t>(skip + here), row);
-            std::copy_n(row + skip, here, out.data() + done);
-        }
-        done += here;
-    }
+DeltaBytes Delta::bytes() const {
+    GYM_ASSERT(stored_ == nullptr, "a delta in memory");
+    return {0, blob_.bytes()};
 }
 
 std::uint32_t Delta::norm_bits() const {
+    if (stored_) return stored_norm_bits_;
     const kernels::ExactFloatEnvironment environment;
-    if (codec_ == DeltaCodec::kDense)
-        if (const auto bits = dense_norm_bits(*this)) return *bits;
-    std::vector<float> squares;
-    for (std::size_t parameter = 0; parameter < parameters(); ++parameter) {
-        const std::size_t begin = squares.size();
-        squares.resize(begin + elements(parameter));
-        const std::span<float> values(squares.data() + begin, elements(parameter));
-        read(parameter, 0, values);
-        for (float& value : values)
-            value = kernels::f32::mul(value, value);
-    }
-    const auto count = static_cast<std::int64_t>(squares.size());
-    return kernels::f32::to_bits(kernels::f32::sqrt(kernels::exact_sum(squares.data(), count)));
+    DeltaNorm norm;
+    norm.measure(*layout_, bytes());
+    if (DeltaNorm::needs_terms(codec())) norm.add_terms(*layout_, bytes());
+    return norm.bits(codec());
 }
 
 double Delta::norm() const {

@@ -35,30 +35,29 @@ State zeros_named(const State& base, std::string_view prefix) {
 }
 
 /// Rows of zeros: the delta between a state and itself.
-Result<StateTensor> zero_update(const Program& train, const State& base) {
-    GYM_TRY(Bytes bytes, encode_delta(train, base, base));
+Result<StateTensor> zero_update(const Program& train) {
+    GYM_TRY(Bytes bytes, zero_delta(train));
     const std::uint64_t size = bytes.size();
     return StateTensor{std::string(kUpdateTensor), commit::DType::kU8, {size}, std::move(bytes)};
 }
 
 /// The tensor of this name, which has to be like another one.
-Result<const StateTensor*> find_like(const State& given, const std::string& name,
-                                     const StateTensor& like) {
-    const StateTensor* found = given.find(name);
-    if (found == nullptr)
+Result<StateTensor*> find_like(State& given, const std::string& name, const StateTensor& like) {
+    const auto found = std::ranges::find(given.tensors, name, &StateTensor::name);
+    if (found == given.tensors.end())
         return fail(ErrorCode::kShapeMismatch, "no tensor '" + name + "' was given");
     if (found->dtype == like.dtype && found->dims == like.dims &&
         found->bytes.size() == like.bytes.size())
-        return found;
+        return &*found;
     return fail(ErrorCode::kShapeMismatch,
                 "tensor '" + name + "' does not have the program's shape");
 }
 
-Status copy_named(const State& given, const State& base, std::string_view prefix, State& outer) {
+Status move_named(State& given, const State& base, std::string_view prefix, State& outer) {
     for (const StateTensor& param : base.tensors) {
-        GYM_TRY(const StateTensor* const tensor,
+        GYM_TRY(StateTensor* const tensor,
                 find_like(given, std::string(prefix) + param.name, param));
-        outer.tensors.push_back(*tensor);
+        outer.tensors.push_back(std::move(*tensor));
     }
     return {};
 }
@@ -82,19 +81,19 @@ Result<State> zero_outer_state(const Program& train, const State& base) {
     if (codec == UpdateCodec::kNone) return outer;
     State residuals = zeros_named(base, kResidualPrefix);
     std::ranges::move(residuals.tensors, std::back_inserter(outer.tensors));
-    GYM_TRY(StateTensor update, zero_update(train, base));
+    GYM_TRY(StateTensor update, zero_update(train));
     outer.tensors.push_back(std::move(update));
     return outer;
 }
 
-Result<State> outer_state_before_step(const Program& train, const State& base, const State& given) {
+Result<State> outer_state_before_step(const Program& train, const State& base, State given) {
     if (given.tensors.empty()) return zero_outer_state(train, base);
     GYM_TRY(const UpdateCodec codec, program::update_codec(train));
     State outer;
-    GYM_CHECK(copy_named(given, base, program::kMomentumPrefix, outer));
+    GYM_CHECK(move_named(given, base, program::kMomentumPrefix, outer));
     if (codec == UpdateCodec::kNone) return outer;
-    GYM_CHECK(copy_named(given, base, kResidualPrefix, outer));
-    GYM_TRY(StateTensor update, zero_update(train, base));
+    GYM_CHECK(move_named(given, base, kResidualPrefix, outer));
+    GYM_TRY(StateTensor update, zero_update(train));
     const auto before = find_like(given, update.name, update);
     if (!before.ok()) return before.error();
     outer.tensors.push_back(std::move(update));

@@ -102,13 +102,24 @@ Digest state_root(const State& state, unsigned threads) {
 
 Bytes encode_state(const State& state) {
     GYM_ASSERT(state.tensors.size() <= kStateTensorsMax, "tensor count");
-    commit::Encoder encoder;
-    encoder.raw(as_bytes(kStateMagic)).u32(static_cast<std::uint32_t>(state.tensors.size()));
+    commit::Encoder head;
+    head.raw(as_bytes(kStateMagic)).u32(static_cast<std::uint32_t>(state.tensors.size()));
+    std::vector<Bytes> headers;
+    std::uint64_t size = head.view().size() + state.size_bytes();
     for (const StateTensor& tensor : state.tensors) {
-        encode_tensor_header(encoder, tensor.name, tensor.dtype, tensor.dims);
-        encoder.raw(tensor.bytes);
+        commit::Encoder header;
+        encode_tensor_header(header, tensor.name, tensor.dtype, tensor.dims);
+        size += headers.emplace_back(header.take()).size();
     }
-    return encoder.take();
+    // States are large: one that grows would take twice its bytes meanwhile.
+    Bytes out = head.take();
+    out.reserve(size);
+    for (std::size_t i = 0; i < headers.size(); ++i) {
+        out.insert(out.end(), headers[i].begin(), headers[i].end());
+        const Bytes& content = state.tensors[i].bytes;
+        out.insert(out.end(), content.begin(), content.end());
+    }
+    return out;
 }
 
 Result<State> decode_state(ByteView bytes) {

@@ -42,12 +42,11 @@ Result<TrainRun> run_train(const protocol::RoundRecord& record, std::uint32_t sl
     return out;
 }
 
-Result<AggregateRun> run_aggregate(const AggregateInputs& inputs,
-                                   const engine::EngineOptions& options,
+Result<AggregateRun> run_aggregate(AggregateInputs inputs, const engine::EngineOptions& options,
                                    const crypto::Signature* challenge) {
     GYM_TRY(engine::AggregateResult result,
-            engine::run_aggregate(*inputs.program, inputs.base, inputs.momentum, inputs.deltas,
-                                  inputs.held, options));
+            engine::run_aggregate(*inputs.program, std::move(inputs.base),
+                                  std::move(inputs.momentum), inputs.deltas, inputs.held, options));
     AggregateRun out{std::move(result), {}};
     if (challenge != nullptr) out.trace = aggregate_trace(out.result.records, *challenge);
     return out;

@@ -55,6 +55,16 @@ Result<blob::VerifiedBlob> DeltaLoader::fetch(const DeltaRound& round,
                 "requested " + std::to_string(kTriesMax) + " times: " + fetched.error().message);
 }
 
+Result<engine::Delta> DeltaLoader::open(const program::Program& train, const DeltaRound& round,
+                                        const game::OuterDelta& delta) {
+    GYM_CHECK(check_known(round, delta));
+    GYM_TRY(auto reader, cache_.store().open_reader(delta.root));
+    GYM_TRY(engine::Delta opened, engine::Delta::open(train, delta.root, std::move(reader)));
+    GYM_CHECK(cache_.store().hold(delta.root));  // it is in use: BlobCache::remove_idle()
+    begin(round).tries.erase(delta.root);
+    return opened;
+}
+
 Result<blob::VerifiedBlob> DeltaLoader::load(const DeltaRound& round, const game::OuterDelta& delta,
                                              const DeltaRunOptions& options) {
     GYM_CHECK(check_known(round, delta));

@@ -14,10 +14,10 @@ std::string too_large(const JobBytes& job, std::uint64_t workers_min, const Size
     if (job.delta > limits.blob_bytes) return begin + limit;
     if (job.state > limits.blob_bytes)
         return "a state of this job has " + memory_text(job.state) + limit;
-    const std::uint64_t at_once = std::max<std::uint64_t>(limits.deltas_bytes / job.delta, 1);
-    if (at_once >= workers_min) return {};
-    return begin + ", and this network aggregates no more than " + std::to_string(at_once) +
-           " of them at once, where the job demands " + std::to_string(workers_min) +
+    const std::uint64_t fit = std::max<std::uint64_t>(limits.deltas_bytes / job.delta, 1);
+    if (fit >= workers_min) return {};
+    return begin + ", and this network keeps no more than " + std::to_string(fit) +
+           " of them in a round, where the job demands " + std::to_string(workers_min) +
            " (workers_min): ask its operator to raise deltas_bytes_max";
 }
 

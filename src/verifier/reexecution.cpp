@@ -31,12 +31,18 @@ node::DeltaRound round_of(const records::VerifyTask& task, bool held) {
     return {task.record, task.inputs};
 }
 
+/// A delta of the cache stays on the disk: with all deltas of a round in memory, verifiers would
+/// need as much as the coordinator's machine. One that the cache cannot keep is in memory.
 Result<engine::Delta> load_delta(node::DeltaLoader& deltas, const program::Program& train,
                                  const records::VerifyTask& task, const game::OuterDelta& delta,
                                  const ReexecutionOptions& options) {
     const node::DeltaRound round = round_of(task, delta.held);
     const node::DeltaRunOptions run{options.engine, options.progress, options.stop};
+    auto opened = deltas.open(train, round, delta);
+    if (opened.ok()) return opened;
     GYM_TRY(const blob::VerifiedBlob blob, deltas.load(round, delta, run));
+    opened = deltas.open(train, round, delta);
+    if (opened.ok()) return opened;
     auto decoded = engine::Delta::decode(train, blob);
     if (decoded.ok()) return decoded;
     // Bytes that are not a delta are not its unit's result: run the unit as if they were withheld.
@@ -73,7 +79,7 @@ Result<Reexecution> reexecute_aggregate(node::InputLoader& loader, node::DeltaLo
     }
     inputs.held = protocol::held_of(task.deltas);
     GYM_TRY(execution::AggregateRun again,
-            execution::run_aggregate(inputs, options.engine, &challenge));
+            execution::run_aggregate(std::move(inputs), options.engine, &challenge));
     return Reexecution{again.roots(), std::move(again.result.records), again.trace};
 }
 

@@ -4,7 +4,8 @@
 //
 // Rows: aggregate/8, aggregate/64, aggregate/8_held (two of them at half weight); 8_dense and
 // 64_dense of deltas in 4 bits, which the peer has decoded already; 8_update and 64_update of such
-// deltas, where the round publishes its update in rows, too.
+// deltas, where the round publishes its update in rows, too. Those of aggregate_memory.hpp: many
+// deltas in a store, and the memory that they take.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -12,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "aggregate_memory.hpp"
 #include "bench_must.hpp"
 #include "bench_support.hpp"
 #include "gym/commit/sha256.hpp"
@@ -124,6 +126,7 @@ void measure(const bench::Options& options, const Job& job, const std::string& n
 
 int main(int argc, char** argv) {
     const bench::Options options = bench::parse_options(argc, argv);
+    bench::measure_memory(options);  // first, while this process is small
     const Job job = make_job(program::DeltaCodec::kFloat);
     measure(options, job, "8", 8, 0);
     measure(options, job, "8_held", 8, 2);

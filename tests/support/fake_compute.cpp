@@ -68,15 +68,17 @@ struct FakeDelta final : coordinator::Compute::Delta {
 }  // namespace
 
 Result<coordinator::Compute::DeltaPtr> FakeCompute::check_delta(ByteView,
-                                                                const blob::VerifiedBlob& delta) {
+                                                                const blob::BlobStore& store,
+                                                                const Digest& root) {
+    GYM_TRY(const blob::VerifiedBlob delta, store.load(root));
     if (delta.bytes().size() != 32) return fail(ErrorCode::kMalformed, "delta: not 32 bytes");
     const auto norm = norms.find(delta.root());
     return DeltaPtr(
         std::make_shared<const FakeDelta>(delta, norm == norms.end() ? 1 : norm->second));
 }
 
-Result<coordinator::Compute::Aggregated> FakeCompute::aggregate(ByteView program, ByteView base,
-                                                                ByteView momentum,
+Result<coordinator::Compute::Aggregated> FakeCompute::aggregate(ByteView program, Bytes base,
+                                                                Bytes momentum,
                                                                 const std::vector<DeltaPtr>& deltas,
                                                                 std::size_t held) {
     if (aggregate_fails) return fail(ErrorCode::kIo, "the disk is full");

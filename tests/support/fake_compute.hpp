@@ -24,8 +24,9 @@ class FakeCompute final : public coordinator::Compute {
                              const Digest& dataset_root, const Digest& job_seed,
                              const std::optional<GivenState>& given) override;
     Result<RoundRoots> round_roots(ByteView program, ByteView base) override;
-    Result<DeltaPtr> check_delta(ByteView program, const blob::VerifiedBlob& delta) override;
-    Result<Aggregated> aggregate(ByteView program, ByteView base, ByteView momentum,
+    Result<DeltaPtr> check_delta(ByteView program, const blob::BlobStore& store,
+                                 const Digest& root) override;
+    Result<Aggregated> aggregate(ByteView program, Bytes base, Bytes momentum,
                                  const std::vector<DeltaPtr>& deltas, std::size_t held) override;
     Result<double> evaluate(ByteView evaluate_program, ByteView base, ByteView dataset,
                             const Digest& dataset_root, std::uint32_t windows_max) override;

@@ -53,7 +53,7 @@ struct CoordinatorFile {
     std::uint64_t cost_bound_ppm = 2'500'000;
     std::uint32_t fee_ppm = 0;
     std::uint32_t report_audit_ppm = 20'000;
-    std::uint64_t deltas_bytes_max = std::uint64_t{16} << 30;
+    std::uint64_t deltas_bytes_max = std::uint64_t{256} << 30;
     std::set<Address> workers, verifiers;  ///< empty: anybody
     std::string log_level = "info";
 };

@@ -31,6 +31,7 @@
 #include "gym/coordinator/task_watch.hpp"
 #include "gym/crypto/keystore.hpp"
 #include "gym/http_server/server.hpp"
+#include "gym/program/train_program.hpp"
 #include "gym/registry/mirrors.hpp"
 #include "gym/vault/sealed_store.hpp"
 #include "mirror_watch.hpp"
@@ -162,7 +163,8 @@ void warn_about_strangers(const CoordinatorFile& file) {
 
 /// Each node keeps a connection open, whether it calls or waits.
 void provide_descriptors(const rpc::ServerConfig& server) {
-    constexpr std::uint64_t kOwn = 256;  // files, the database, the chain
+    // Files, the database, the chain; the deltas of an aggregate, an audit and a ruling at once.
+    constexpr std::uint64_t kOwn = 256 + 3 * std::uint64_t{program::kDeltasMax};
     const std::uint64_t wanted = server.polls_max + std::uint64_t{server.calls_max} + kOwn;
     const std::uint64_t limit = raise_open_files(wanted);
     if (limit < wanted)

@@ -2,6 +2,8 @@
 #include <cstdio>
 
 #include "cli/cli_context.hpp"
+#include "gym/common/open_files.hpp"
+#include "gym/program/train_program.hpp"
 #include "gym/protocol/unit.hpp"
 #include "gym/verifier/verifier_program.hpp"
 #include "node/node_options.hpp"
@@ -47,6 +49,8 @@ Status verify(const app::CliContext& context, const node::NodeConfig& config,
         on_dispute = [&](const player::PlayerEvent& event) {
             context.print_json(dispute_json(event));
         };
+    constexpr std::uint64_t kOwn = 256;  // files and connections
+    raise_open_files(kOwn + program::kDeltasMax);
     return verifier::start_verifier(config, on_event, on_dispute, stop);
 }
 

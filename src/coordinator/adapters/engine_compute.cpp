@@ -32,6 +32,15 @@ RootedBytes rooted(const engine::State& value) {
     return {engine::state_root(value), engine::encode_state(value)};
 }
 
+Result<engine::State> decode_and_release(Bytes encoded) {
+    return engine::decode_state(encoded);
+}
+
+Bytes encode_and_release(engine::State&& state) {
+    const engine::State owned = std::move(state);
+    return engine::encode_state(owned);
+}
+
 /// The base state of round 1.
 Result<engine::State> first_base(const program::Program& train, const Digest& job_seed,
                                  const std::optional<Compute::GivenState>& given) {
@@ -105,32 +114,34 @@ class EngineCompute final : public Compute {
                           static_cast<std::uint16_t>(roots.delta_codec)};
     }
 
-    Result<DeltaPtr> check_delta(ByteView program, const blob::VerifiedBlob& delta) override {
+    Result<DeltaPtr> check_delta(ByteView program, const blob::BlobStore& store,
+                                 const Digest& root) override {
         GYM_TRY(const auto train, decode_program(program));
-        GYM_TRY(engine::Delta decoded, engine::Delta::decode(*train, delta));
-        return DeltaPtr(std::make_shared<const EngineDelta>(std::move(decoded)));
+        GYM_TRY(auto reader, store.open_reader(root));
+        GYM_TRY(engine::Delta opened, engine::Delta::open(*train, root, std::move(reader)));
+        return DeltaPtr(std::make_shared<const EngineDelta>(std::move(opened)));
     }
 
-    Result<Aggregated> aggregate(ByteView program, ByteView base, ByteView momentum,
+    Result<Aggregated> aggregate(ByteView program, Bytes base, Bytes momentum,
                                  const std::vector<DeltaPtr>& deltas, std::size_t held) override {
         execution::AggregateInputs inputs;
         inputs.held = held;
         GYM_TRY(inputs.program, decode_program(program));
-        GYM_TRY(inputs.base, engine::decode_state(base));
-        GYM_TRY(inputs.momentum, engine::decode_state(momentum));
+        GYM_TRY(inputs.base, decode_and_release(std::move(base)));
+        GYM_TRY(inputs.momentum, decode_and_release(std::move(momentum)));
         for (const DeltaPtr& delta : deltas) {
             const auto* checked = dynamic_cast<const EngineDelta*>(delta.get());
             GYM_ASSERT(checked != nullptr, "a delta of another Compute");
             inputs.deltas.push_back(checked->decoded());
         }
-        GYM_TRY(const execution::AggregateRun run, execution::run_aggregate(inputs, engine_));
-        const engine::AggregateResult& result = run.result;
+        GYM_TRY(execution::AggregateRun run, execution::run_aggregate(std::move(inputs), engine_));
+        engine::AggregateResult& result = run.result;
         Aggregated out;
         out.program = rooted(result.program);
-        out.base = rooted(result.base);
-        out.momentum = rooted(result.momentum);
         const ByteView update = engine::update_of(result.momentum);
         out.update.assign(update.begin(), update.end());
+        out.base = {result.base_root, encode_and_release(std::move(result.base))};
+        out.momentum = {result.momentum_root, encode_and_release(std::move(result.momentum))};
         out.records = engine::encode_records(result.records);
         out.records_root = result.records_root;
         out.flops = result.flops;

@@ -75,14 +75,13 @@ Status check_payload(const Context& context, const Target& target,
     if (possession == Possession::kOnMirrors) return {};
     // It may have lain here for long: from now on it does not count as idle.
     GYM_CHECK(context.deps.blobs.hold(commitment.delta_root));
-    const auto delta = context.deps.blobs.load(commitment.delta_root);
-    if (!delta.ok())
-        return delta.error().in("commitment: delta " + commitment.delta_root.hex() +
-                                " (upload it first)");
     GYM_TRY(const Bytes program, context.deps.blobs.get(target.job.artifacts->program_blob));
-    const auto checked = context.deps.compute.check_delta(program, *delta);
-    if (!checked.ok()) return checked.error().in("commitment: delta");
-    return {};
+    const auto checked =
+        context.deps.compute.check_delta(program, context.deps.blobs, commitment.delta_root);
+    if (checked.ok()) return {};
+    if (Compute::is_no_delta(checked.error().code)) return checked.error().in("commitment: delta");
+    return checked.error().in("commitment: delta " + commitment.delta_root.hex() +
+                              " (upload it first)");
 }
 
 /// How a commitment was taken. A fault is a result, not an error: what it changes must be

@@ -126,7 +126,7 @@ Status store(db::Transaction& tx, const registry::Round& round, const registry::
 Status aggregate_into(const Context& context, const registry::Job& job,
                       const registry::Round& round, const registry::Round& target,
                       TickSummary& summary) {
-    GYM_TRY(const Inputs in, load_inputs(context, job, target));
+    GYM_TRY(Inputs in, load_inputs(context, job, target));
     GYM_TRY(const ChosenDeltas deltas, choose_deltas(context, job, round, in.program, summary));
     const std::vector<protocol::IncludedDelta>& included = deltas.inclusion.included;
 
@@ -138,9 +138,9 @@ Status aggregate_into(const Context& context, const registry::Job& job,
     std::optional<Compute::Aggregated> result;
     std::optional<protocol::SignedCommitment> commitment;
     if (!deltas.included.empty()) {
-        GYM_TRY(result,
-                context.deps.compute.aggregate(in.program, in.base, in.momentum, deltas.included,
-                                               protocol::held_of(included)));
+        GYM_TRY(result, context.deps.compute.aggregate(in.program, std::move(in.base),
+                                                       std::move(in.momentum), deltas.included,
+                                                       protocol::held_of(included)));
         blob::BlobStore& blobs = context.deps.blobs;
         outcome.next_base.root = result->base.root;
         GYM_TRY(outcome.next_base.blob, blobs.put(result->base.bytes));

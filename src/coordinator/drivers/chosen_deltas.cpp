@@ -42,21 +42,19 @@ Result<std::string> why_lost(const Context& context, const registry::Unit& unit)
                              : "the coordinator lost its delta");
 }
 
-/// The decoded delta of an accepted unit; nullptr where the unit became void.
+/// The opened delta of an accepted unit; nullptr where the unit became void.
 Result<Compute::DeltaPtr> load_delta(const Context& context, const registry::Job& job,
                                      const registry::Unit& unit, ByteView program,
                                      TickSummary& summary) {
-    const auto blob = context.deps.blobs.load(*unit.delta_root);
-    if (!blob.ok()) {
-        const ErrorCode code = blob.error().code;
-        if (code != ErrorCode::kNotFound && code != ErrorCode::kMismatch)
-            return blob.error().in("delta");
+    auto checked = context.deps.compute.check_delta(program, context.deps.blobs, *unit.delta_root);
+    if (checked.ok()) return checked;
+    const ErrorCode code = checked.error().code;
+    if (code == ErrorCode::kNotFound || code == ErrorCode::kMismatch) {
         GYM_TRY(const std::string why, why_lost(context, unit));
         GYM_CHECK(void_unit(context, job, unit, why, summary));
         return Compute::DeltaPtr();
     }
-    auto checked = context.deps.compute.check_delta(program, *blob);
-    if (checked.ok()) return checked;
+    if (!Compute::is_no_delta(code)) return checked.error().in("delta");
     // One from mirrors: others were looked at before their commitment.
     GYM_CHECK(void_unit(context, job, unit,
                         "its delta is none of this program: " + checked.error().message, summary));

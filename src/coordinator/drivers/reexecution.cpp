@@ -19,9 +19,9 @@ Result<std::vector<Compute::DeltaPtr>> load_deltas(
     const Context& context, std::span<const protocol::IncludedDelta> included, ByteView program) {
     std::vector<Compute::DeltaPtr> deltas;
     for (const protocol::IncludedDelta& one : included) {
-        GYM_TRY(const blob::VerifiedBlob blob, load(context, one.delta_root, "delta"));
-        GYM_TRY(Compute::DeltaPtr delta, context.deps.compute.check_delta(program, blob));
-        deltas.push_back(std::move(delta));
+        auto delta = context.deps.compute.check_delta(program, context.deps.blobs, one.delta_root);
+        if (!delta.ok()) return delta.error().in("delta");
+        deltas.push_back(std::move(*delta));
     }
     return deltas;
 }
@@ -34,7 +34,7 @@ Result<Compute::Reexecuted> reexecute(const Context& context, const registry::Jo
                                       const std::stop_token& stop) {
     Compute& compute = context.deps.compute;
     GYM_TRY(const auto program, load(context, job.artifacts->program_blob, "train program"));
-    GYM_TRY(const auto base, load(context, round.base.blob, "base state"));
+    GYM_TRY(auto base, load(context, round.base.blob, "base state"));
     if (unit.kind == protocol::UnitKind::kTrain) {
         GYM_TRY(const auto dataset, context.transact([&](db::Transaction& tx) {
             return registry::get_dataset(tx, job.dataset_root);
@@ -47,9 +47,10 @@ Result<Compute::Reexecuted> reexecute(const Context& context, const registry::Jo
         return registry::included_deltas(tx, job.id, round.round);
     }));
     GYM_TRY(const auto deltas, load_deltas(context, included, program.bytes()));
-    GYM_TRY(const auto momentum, load(context, round.momentum.blob, "momentum"));
-    GYM_TRY(const auto result, compute.aggregate(program.bytes(), base.bytes(), momentum.bytes(),
-                                                 deltas, protocol::held_of(included)));
+    GYM_TRY(auto momentum, load(context, round.momentum.blob, "momentum"));
+    GYM_TRY(const auto result,
+            compute.aggregate(program.bytes(), std::move(base).take(), std::move(momentum).take(),
+                              deltas, protocol::held_of(included)));
     return Compute::Reexecuted{result.roots(), {}};
 }
 

@@ -148,8 +148,7 @@ protocol::Report World::report(const FakeNode& verifier, const records::VerifyTa
         const Bytes program = blobs.get(task.inputs.program_blob).value();
         std::vector<coordinator::Compute::DeltaPtr> deltas;
         for (const protocol::IncludedDelta& delta : task.deltas)
-            deltas.push_back(
-                compute.check_delta(program, blobs.load(delta.delta_root).value()).value());
+            deltas.push_back(compute.check_delta(program, blobs, delta.delta_root).value());
         const auto result = compute.aggregate(
             program, blobs.get(task.inputs.base_state_blob).value(),
             blobs.get(*task.inputs.momentum_blob).value(), deltas, protocol::held_of(task.deltas));

@@ -339,7 +339,7 @@ TEST(CoordinatorRounds, StepsFollowTheMeasuredPace) {
               world.unit(late.assignment.unit_id()).flops);
 }
 
-TEST(CoordinatorRounds, ARoundHasNoMoreSlotsThanDeltasFitIntoMemory) {
+TEST(CoordinatorRounds, ARoundHasNoMoreSlotsThanDeltasFitIntoTheStore) {
     World world;
     for (int i = 0; i < 4; ++i)
         (void)world.add_node(NodeRole::kWorker);

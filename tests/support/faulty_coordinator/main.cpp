@@ -29,12 +29,13 @@ class RightCompute : public Compute {
     Result<RoundRoots> round_roots(ByteView program, ByteView base) override {
         return engine_->round_roots(program, base);
     }
-    Result<DeltaPtr> check_delta(ByteView program, const blob::VerifiedBlob& delta) override {
-        return engine_->check_delta(program, delta);
+    Result<DeltaPtr> check_delta(ByteView program, const blob::BlobStore& store,
+                                 const Digest& root) override {
+        return engine_->check_delta(program, store, root);
     }
-    Result<Aggregated> aggregate(ByteView program, ByteView base, ByteView momentum,
+    Result<Aggregated> aggregate(ByteView program, Bytes base, Bytes momentum,
                                  const std::vector<DeltaPtr>& deltas, std::size_t held) override {
-        return engine_->aggregate(program, base, momentum, deltas, held);
+        return engine_->aggregate(program, std::move(base), std::move(momentum), deltas, held);
     }
     Result<double> evaluate(ByteView evaluate_program, ByteView base, ByteView dataset,
                             const Digest& dataset_root, std::uint32_t windows_max) override {
@@ -64,9 +65,10 @@ class RightCompute : public Compute {
 class WrongAggregates final : public RightCompute {
   public:
     using RightCompute::RightCompute;
-    Result<Aggregated> aggregate(ByteView program, ByteView base, ByteView momentum,
+    Result<Aggregated> aggregate(ByteView program, Bytes base, Bytes momentum,
                                  const std::vector<DeltaPtr>& deltas, std::size_t held) override {
-        GYM_TRY(Aggregated out, RightCompute::aggregate(program, base, momentum, deltas, held));
+        GYM_TRY(Aggregated out, RightCompute::aggregate(program, std::move(base),
+                                                        std::move(momentum), deltas, held));
         GYM_TRY(engine::State state, engine::decode_state(out.base.bytes));
         state.tensors.at(0).bytes.at(2) ^= 1;
         out.base = {engine::state_root(state), engine::encode_state(state)};
@@ -78,11 +80,12 @@ class WrongAggregates final : public RightCompute {
 class LeavesOut final : public RightCompute {
   public:
     using RightCompute::RightCompute;
-    Result<DeltaPtr> check_delta(ByteView program, const blob::VerifiedBlob& delta) override {
-        GYM_TRY(DeltaPtr right, RightCompute::check_delta(program, delta));
+    Result<DeltaPtr> check_delta(ByteView program, const blob::BlobStore& store,
+                                 const Digest& root) override {
+        GYM_TRY(DeltaPtr right, RightCompute::check_delta(program, store, root));
         const std::scoped_lock lock(mutex_);
-        if (!unwanted_) unwanted_ = delta.root();
-        if (*unwanted_ != delta.root()) return right;
+        if (!unwanted_) unwanted_ = root;
+        if (*unwanted_ != root) return right;
         return DeltaPtr(std::make_shared<const TooLong>());
     }
 

@@ -207,8 +207,7 @@ protocol::Report VirtualNode::make_report(const records::VerifyTask& task, Bytes
         const Bytes program = must(blobs.get(task.inputs.program_blob));
         std::vector<coordinator::Compute::DeltaPtr> deltas;
         for (const protocol::IncludedDelta& delta : task.deltas)
-            deltas.push_back(
-                must(compute.check_delta(program, must(blobs.load(delta.delta_root)))));
+            deltas.push_back(must(compute.check_delta(program, blobs, delta.delta_root)));
         const auto result = must(compute.aggregate(
             program, must(blobs.get(task.inputs.base_state_blob)),
             must(blobs.get(*task.inputs.momentum_blob)), deltas, protocol::held_of(task.deltas)));

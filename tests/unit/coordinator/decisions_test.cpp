@@ -121,7 +121,7 @@ TEST(RoundPlanning, AJobWhoseDeltasAreTooLargePauses) {
     EXPECT_NE(blob->find("blob_bytes_max"), std::string::npos) << *blob;
     const auto workers = size_pause(running, {one, 3 * one - 1});
     ASSERT_TRUE(workers);
-    EXPECT_NE(workers->find("no more than 2 of them at once, where the job demands 3"),
+    EXPECT_NE(workers->find("no more than 2 of them in a round, where the job demands 3"),
               std::string::npos)
         << *workers;
     running.status = JobStatus::kPaused;
@@ -134,7 +134,7 @@ TEST(RoundPlanning, ADeltaOfSevenBillionParametersIsNotCutTo32Bits) {
     large.artifacts->delta_bytes = protocol::plain_delta_bytes(6'738'415'616);
     EXPECT_EQ(delta_bytes_max(large), 64 + 4 * 6'738'415'616U);
     large.terms.slots_max = 100;
-    EXPECT_EQ(slots_of_round(large, std::uint64_t{16} << 30), 1U) << "the default";
+    EXPECT_EQ(slots_of_round(large, std::uint64_t{16} << 30), 1U);
     EXPECT_EQ(slots_of_round(large, std::uint64_t{2600} << 30), 100U);
 }
 

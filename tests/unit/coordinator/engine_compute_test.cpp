@@ -84,7 +84,13 @@ class EngineComputeTest : public ::testing::Test {
             .value();
     }
 
+    Result<Compute::DeltaPtr> check_delta(const Compute::Prepared& prepared, ByteView delta) {
+        const Digest root = store.put(delta).value();
+        return compute->check_delta(prepared.program.bytes, store, root);
+    }
+
     blob::Dataset tokens = text(2'000);
+    blob::MemoryStore store;
     std::unique_ptr<Compute> compute = make_engine_compute({1, "auto"});
 };
 
@@ -258,8 +264,7 @@ TEST_F(EngineComputeTest, AggregatesDeltasIntoTheNextBase) {
     const auto prepared = prepare(tokens).value();
     std::vector<Compute::DeltaPtr> deltas;
     for (const std::uint32_t slot : {0U, 1U})
-        deltas.push_back(
-            compute->check_delta(prepared.program.bytes, work(prepared, slot).delta).value());
+        deltas.push_back(check_delta(prepared, work(prepared, slot).delta.bytes()).value());
     const auto next = compute->aggregate(prepared.program.bytes, prepared.base.bytes,
                                          prepared.momentum.bytes, deltas, 0);
     ASSERT_TRUE(next.ok()) << next.error().message;
@@ -276,16 +281,17 @@ TEST_F(EngineComputeTest, AggregatesDeltasIntoTheNextBase) {
 TEST_F(EngineComputeTest, DeltasThatDoNotFitAreRefused) {
     const auto prepared = prepare(tokens).value();
     Bytes delta = work(prepared, 0).delta.take();
-    const auto check = [&](const Bytes& bytes) {
-        return compute->check_delta(prepared.program.bytes, blob::VerifiedBlob::hash(bytes));
-    };
+    const auto check = [&](const Bytes& bytes) { return check_delta(prepared, bytes); };
     const auto checked = check(delta);
     ASSERT_TRUE(checked.ok());
     EXPECT_GT((*checked)->norm(), 0.0);
     delta.push_back(0);
     EXPECT_FALSE(check(delta).ok());
     delta.resize(delta.size() - 2);
-    EXPECT_FALSE(check(delta).ok());
+    EXPECT_TRUE(Compute::is_no_delta(check(delta).error().code));
+    const Digest nowhere = commit::sha256(as_bytes("nowhere"));
+    EXPECT_EQ(compute->check_delta(prepared.program.bytes, store, nowhere).error().code,
+              ErrorCode::kNotFound);
 }
 
 TEST(Records, OfTheLargestUnitFitIntoACommitment) {

@@ -13,6 +13,7 @@
 #include "gym/kernels/rows.h"
 #include "gym/program/builder.hpp"
 #include "gym/program/update_codec.hpp"
+#include "noise.hpp"
 #include "small_model.hpp"
 
 // The update of a round (docs/PROTOCOL.md, "Aggregation"): rows of what moves the base, and the
@@ -21,7 +22,11 @@ namespace gym::engine {
 namespace {
 
 using program::Init;
+using testing::base_of_noise;
+using testing::bytes_of;
+using testing::floats;
 using ::testing::HasSubstr;
+using testing::noisy_deltas;
 
 constexpr float kRate = 0.7F, kMu = 0.9F;
 /// Rows that are full, cut, of one element, and more than one tile.
@@ -38,51 +43,6 @@ program::Program odd_program(bool has_update = true) {
     if (has_update) b.constant(std::string(program::kUpdateCodec), {1}, {1});
     b.output(std::string(program::kLossOutput), b.scalar(0));
     return b.build().value();
-}
-
-std::vector<float> floats(ByteView bytes) {
-    std::vector<float> out(bytes.size() / sizeof(float));
-    std::memcpy(out.data(), bytes.data(), bytes.size());
-    return out;
-}
-Bytes bytes_of(const std::vector<float>& values) {
-    Bytes out(values.size() * sizeof(float));
-    std::memcpy(out.data(), values.data(), out.size());
-    return out;
-}
-
-State base_of_noise(const program::Program& train, std::uint64_t seed) {
-    State base = base_of(train, initial_state(train, {}).value()).value();
-    std::mt19937_64 rng(seed);
-    std::normal_distribution<float> noise(0, 0.05F);
-    for (StateTensor& tensor : base.tensors) {
-        std::vector<float> values = floats(tensor.bytes);
-        for (float& value : values)
-            value = noise(rng);
-        tensor.bytes = bytes_of(values);
-    }
-    return base;
-}
-
-std::vector<Delta> noisy_deltas(const program::Program& train, const State& base, std::size_t count,
-                                std::uint64_t seed) {
-    std::mt19937_64 rng(seed);
-    std::vector<Delta> out;
-    for (std::size_t k = 0; k < count; ++k) {
-        State end = base;
-        for (StateTensor& tensor : end.tensors) {
-            std::normal_distribution<float> noise(0,
-                                                  std::ldexp(1.0F, -static_cast<int>(rng() % 12)));
-            std::vector<float> values = floats(tensor.bytes);
-            for (float& value : values)
-                value += noise(rng);
-            tensor.bytes = bytes_of(values);
-        }
-        out.push_back(
-            Delta::decode(train, blob::VerifiedBlob::hash(encode_delta(train, base, end).value()))
-                .value());
-    }
-    return out;
 }
 
 /// The rules as PROTOCOL.md says them, one element at a time, in the C library's arithmetic. Finite

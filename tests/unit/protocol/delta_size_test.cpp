@@ -13,14 +13,14 @@ TEST(DeltaSize, ANetworkHasRoomForExactlyAsMuch) {
     EXPECT_EQ(plain_delta_bytes(kParameters), kDelta);
     EXPECT_EQ(too_large({kDelta}, 3, {kDelta, 3 * kDelta}), "");
     EXPECT_EQ(too_large({kDelta, kDelta}, 3, {kDelta, 3 * kDelta}), "");
-    EXPECT_EQ(too_large({kDelta}, 1, {kDelta, 0}), "") << "one delta is always aggregated";
+    EXPECT_EQ(too_large({kDelta}, 1, {kDelta, 0}), "") << "there is room for one delta";
 }
 
 TEST(DeltaSize, ARefusalNamesTheSetting) {
     const std::string blob = too_large({kDelta}, 3, {kDelta - 1, 3 * kDelta});
     EXPECT_NE(blob.find("raise blob_bytes_max"), std::string::npos) << blob;
     const std::string deltas = too_large({kDelta}, 3, {kDelta, 3 * kDelta - 1});
-    EXPECT_NE(deltas.find("no more than 2 of them at once, where the job demands 3"),
+    EXPECT_NE(deltas.find("no more than 2 of them in a round, where the job demands 3"),
               std::string::npos)
         << deltas;
     EXPECT_NE(deltas.find("raise deltas_bytes_max"), std::string::npos) << deltas;

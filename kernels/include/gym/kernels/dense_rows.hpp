@@ -18,10 +18,9 @@ void decode_dense_row(Isa isa, const uint8_t* row, int32_t count, float* x);
 /// they decode to.
 [[nodiscard]] bool is_dense_row(Isa isa, const uint8_t* row, int32_t count);
 
-/// Of all 64 levels k of a row, whatever bytes it has.
+/// How often each |k| from 1 to 7 is among the 64 levels of a row, whatever bytes it has.
 struct RowLevels {
-    int32_t top = 0;      ///< largest |k|
-    int32_t squares = 0;  ///< sum of k * k
+    uint8_t of[kRowLevelMax + 1] = {};  ///< by |k|; of[0] is 0
 };
 [[nodiscard]] RowLevels dense_row_levels(Isa isa, const uint8_t* row);
 

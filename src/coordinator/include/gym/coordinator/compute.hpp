@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "gym/blob/blob_store.hpp"
 #include "gym/blob/verified_blob.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
@@ -61,18 +62,25 @@ class Compute {
     /// The parts of a round record that disputes of units beginning from `base` depend on.
     [[nodiscard]] virtual Result<RoundRoots> round_roots(ByteView program, ByteView base) = 0;
 
-    /// A delta that check_delta() took. It stays decoded for everything that is asked of it; only
-    /// the Compute that made it can use it.
+    /// A delta that check_delta() took. It stays open for everything that is asked of it; only the
+    /// Compute that made it can use it.
     class Delta {
       public:
         virtual ~Delta() = default;
-        /// The Euclidean norm; NaN possible. Reads every element.
+        /// The Euclidean norm; NaN possible.
         [[nodiscard]] virtual double norm() const = 0;
     };
     using DeltaPtr = std::shared_ptr<const Delta>;
-    /// Decodes a delta of the program. @errors kMalformed, kShapeMismatch.
+    /// Reads a delta of the program in its store, piece by piece; its bytes stay there.
+    /// @errors those of is_no_delta(); of the store, of which kNotFound and kMismatch say that it
+    /// has not these bytes.
     [[nodiscard]] virtual Result<DeltaPtr> check_delta(ByteView program,
-                                                       const blob::VerifiedBlob& delta) = 0;
+                                                       const blob::BlobStore& store,
+                                                       const Digest& root) = 0;
+    /// An error of check_delta(): the bytes have the root, and are no delta of the program.
+    [[nodiscard]] static bool is_no_delta(ErrorCode code) {
+        return code == ErrorCode::kMalformed || code == ErrorCode::kShapeMismatch;
+    }
 
     struct Aggregated {
         RootedBytes program;  ///< the outer step for this number of deltas
@@ -88,9 +96,9 @@ class Compute {
     };
     /// The outer step over at least one delta.
     /// @param program the job's train program, of which the outer step's is made.
+    /// @param base encoded states; each is released once it is decoded.
     /// @param held how many of the deltas, the last ones, are of the round before.
-    [[nodiscard]] virtual Result<Aggregated> aggregate(ByteView program, ByteView base,
-                                                       ByteView momentum,
+    [[nodiscard]] virtual Result<Aggregated> aggregate(ByteView program, Bytes base, Bytes momentum,
                                                        const std::vector<DeltaPtr>& deltas,
                                                        std::size_t held) = 0;
 

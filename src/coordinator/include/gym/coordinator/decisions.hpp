@@ -59,7 +59,7 @@ struct JobChange {
 /// state, and after the job's last round.
 [[nodiscard]] std::optional<std::uint64_t> next_round(const registry::Job& job,
                                                       const std::optional<registry::Round>& last);
-/// @param deltas_bytes_max of all deltas of an aggregate together, which are in memory at once.
+/// @param deltas_bytes_max of all deltas of an aggregate together, which are in the store at once.
 /// With held deltas a round has two thirds of the slots, so that half as many again fit in beside
 /// its own; held ones beyond that are left out.
 [[nodiscard]] std::uint64_t slots_of_round(const registry::Job& job,

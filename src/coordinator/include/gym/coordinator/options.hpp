@@ -36,9 +36,9 @@ struct Options {
     /// The network's fee (rewards::FeeTerms), for data: what compute costs with it is in the bound.
     std::uint32_t fee_ppm = 0;
     [[nodiscard]] protocol::CostRates cost_rates() const { return {cost_bound_ppm, fee_ppm}; }
-    /// All deltas of a round are in memory while it is aggregated: a round has no more slots than
-    /// fit, but at least one.
-    std::uint64_t deltas_bytes_max = std::uint64_t{16} << 30;
+    /// Of the deltas of a round together, which lie in the store until the round is final: a round
+    /// has no more slots than fit, but at least one.
+    std::uint64_t deltas_bytes_max = std::uint64_t{256} << 30;
     /// How long a round waits for a delta that its worker named at mirrors, and that these do not
     /// give; then its unit is void.
     std::int64_t delta_wait_ms = 600'000;

@@ -1,12 +1,16 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "gym/blob/blob_store.hpp"
 #include "gym/blob/verified_blob.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
+#include "gym/engine/parameter_ranges.hpp"
 #include "gym/engine/state.hpp"
 #include "gym/program/delta_codec.hpp"
 #include "gym/program/program.hpp"
@@ -23,49 +27,111 @@ namespace gym::engine {
 /// @errors those of program::delta_codec().
 [[nodiscard]] Result<std::uint64_t> delta_bytes(const program::Program& train);
 
-/// A delta that was hashed and checked: its bytes, their root, and where the elements of each
-/// parameter of the program lie in them. Only decode() makes one, so a holder checks neither
-/// again. Immutable; copies share the bytes. Thread-safe.
-class Delta {
-  public:
-    /// @param train the job's train program: its parameters count, and its codec.
-    /// @errors kMalformed: not a delta of this codec, or it holds a NaN that no op produces or a
-    /// row that no encoder writes; kShapeMismatch: its tensors are not the program's parameters.
-    [[nodiscard]] static Result<Delta> decode(const program::Program& train,
-                                              const blob::VerifiedBlob& blob);
+/// The delta of a state of finite elements and itself.
+/// @errors those of program::delta_codec().
+[[nodiscard]] Result<Bytes> zero_delta(const program::Program& train);
 
-    [[nodiscard]] const blob::VerifiedBlob& blob() const { return blob_; }
-    [[nodiscard]] const Digest& root() const { return blob_.root(); }
+/// Where something lies in a delta's blob.
+struct DeltaSpan {
+    std::uint64_t begin = 0;
+    std::uint64_t size = 0;
+};
+
+/// Bytes of a delta's blob that are in memory, and where they begin in it.
+struct DeltaBytes {
+    std::uint64_t begin = 0;
+    ByteView bytes;
+};
+
+/// Where the elements of each parameter lie in a program's deltas. Immutable.
+class DeltaLayout {
+  public:
+    /// @errors those of program::delta_codec().
+    [[nodiscard]] static Result<DeltaLayout> of(const program::Program& train);
+
     [[nodiscard]] program::DeltaCodec codec() const { return codec_; }
+    [[nodiscard]] std::uint64_t size_bytes() const { return size_bytes_; }
     [[nodiscard]] std::size_t parameters() const { return tensors_.size(); }
     /// Elements of a parameter, by its place among the program's parameters.
     [[nodiscard]] std::uint64_t elements(std::size_t parameter) const;
+    /// Of codec 1 the bytes of whole rows. @pre count > 0; of codec 1 `first` begins a row.
+    [[nodiscard]] DeltaSpan span_of(const ParameterPart& part) const;
+    /// All elements whose bytes lie between two bytes of the blob, multiples of 1,024 or its ends.
+    [[nodiscard]] std::vector<ParameterPart> parts_in(const DeltaSpan& span) const;
     /// Elements first, first + 1, ... of a parameter, as many as `out` has.
-    void read(std::size_t parameter, std::uint64_t first, std::span<float> out) const;
-
-    /// The 33 bytes of elements 64 * row, 64 * row + 1, ... of a parameter. @pre codec 1.
-    [[nodiscard]] const std::uint8_t* dense_row(std::size_t parameter, std::uint64_t row) const;
-
-    /// Bits of sqrt of the exact sum of squares over all elements; NaN if any element is not
-    /// finite. Inclusion rules compare it with a bound: `!(norm <= bound)` rejects NaN too. Reads
-    /// every element.
-    [[nodiscard]] std::uint32_t norm_bits() const;
-    [[nodiscard]] double norm() const;
+    /// @pre `from` holds their bytes.
+    void read(const DeltaBytes& from, std::size_t parameter, std::uint64_t first,
+              std::span<float> out) const;
+    /// The 33 bytes of elements 64 * row, 64 * row + 1, ... of a parameter. @pre codec 1; `from`
+    /// holds them.
+    [[nodiscard]] const std::uint8_t* dense_row(const DeltaBytes& from, std::size_t parameter,
+                                                std::uint64_t row) const;
 
   private:
     struct Tensor {
         std::uint64_t begin = 0;  ///< its first byte; in codec 1 the number of its first row
         std::uint64_t elements = 0;
     };
-    Delta(const blob::VerifiedBlob& blob, program::DeltaCodec codec, std::vector<Tensor> tensors)
-        : blob_(blob), codec_(codec), tensors_(std::move(tensors)) {}
-    [[nodiscard]] Status check_words(const program::Program& train) const;
-    [[nodiscard]] Status check_rows(const program::Program& train) const;
-    void read_rows(const Tensor& tensor, std::uint64_t first, std::span<float> out) const;
+    DeltaLayout(program::DeltaCodec codec, std::vector<Tensor> tensors, std::uint64_t size_bytes)
+        : codec_(codec), tensors_(std::move(tensors)), size_bytes_(size_bytes) {}
+    void read_rows(const DeltaBytes& from, const Tensor& tensor, std::uint64_t first,
+                   std::span<float> out) const;
 
-    blob::VerifiedBlob blob_;
     program::DeltaCodec codec_;
     std::vector<Tensor> tensors_;  ///< by parameter
+    std::uint64_t size_bytes_;
+};
+
+/// A delta that was hashed and checked: its root, where its elements lie, and either its bytes or a
+/// reader of them. Only decode() and open() make one, so a holder checks neither again. Immutable;
+/// copies share the bytes or the reader. Thread-safe.
+class Delta {
+  public:
+    /// A delta in memory.
+    /// @param train the job's train program: its parameters count, and its codec.
+    /// @errors kMalformed: not a delta of this codec, or it holds a NaN that no op produces or a
+    /// row that no encoder writes; kShapeMismatch: its tensors are not the program's parameters.
+    [[nodiscard]] static Result<Delta> decode(const program::Program& train,
+                                              const blob::VerifiedBlob& blob);
+    /// A delta that stays in its store: reads, hashes and checks it once, 1 MiB at a time, and
+    /// takes its norm (of codec 0 that reads it once more). The reader stays open for those who
+    /// need its elements. They rely on it to give the same bytes again: a store keeps a blob in a
+    /// file that nothing changes, and a sealed one authenticates each piece that is read.
+    /// @errors as decode(); kMismatch: the bytes do not hash to `root`; those of the reader.
+    [[nodiscard]] static Result<Delta> open(const program::Program& train, const Digest& root,
+                                            std::shared_ptr<const blob::BlobReader> stored);
+
+    [[nodiscard]] const Digest& root() const { return root_; }
+    [[nodiscard]] const DeltaLayout& layout() const { return *layout_; }
+    [[nodiscard]] program::DeltaCodec codec() const { return layout_->codec(); }
+    [[nodiscard]] std::size_t parameters() const { return layout_->parameters(); }
+    [[nodiscard]] std::uint64_t elements(std::size_t parameter) const {
+        return layout_->elements(parameter);
+    }
+    /// The reader of a delta that open() made; nullptr of one in memory.
+    [[nodiscard]] const blob::BlobReader* stored() const { return stored_.get(); }
+    /// All bytes. @pre decode() made it.
+    [[nodiscard]] DeltaBytes bytes() const;
+    /// Elements first, first + 1, ... of a parameter, as many as `out` has. @pre decode() made it.
+    void read(std::size_t parameter, std::uint64_t first, std::span<float> out) const {
+        layout_->read(bytes(), parameter, first, out);
+    }
+
+    /// Bits of sqrt of the exact sum of squares over all elements; NaN if any element is not
+    /// finite. Inclusion rules compare it with a bound: `!(norm <= bound)` rejects NaN too. Of a
+    /// delta in memory this reads every element.
+    [[nodiscard]] std::uint32_t norm_bits() const;
+    [[nodiscard]] double norm() const;
+
+  private:
+    Delta(const Digest& root, DeltaLayout layout)
+        : root_(root), layout_(std::make_shared<const DeltaLayout>(std::move(layout))) {}
+
+    Digest root_;
+    std::shared_ptr<const DeltaLayout> layout_;
+    blob::VerifiedBlob blob_;                         ///< of one in memory
+    std::shared_ptr<const blob::BlobReader> stored_;  ///< of any other
+    std::uint32_t stored_norm_bits_ = 0;
 };
 
 }  // namespace gym::engine

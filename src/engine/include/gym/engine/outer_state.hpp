@@ -30,9 +30,10 @@ inline constexpr std::string_view kUpdateTensor = "update";
 /// What the outer step changes in place: the momenta and residuals of `given`, in order, and an
 /// update of zeros, because the next one depends on nothing in the last. zero_outer_state() for an
 /// empty one.
+/// @param given moved, its tensors are not copied.
 /// @errors kShapeMismatch naming the tensor that is missing or not like the program's.
 [[nodiscard]] Result<State> outer_state_before_step(const program::Program& train,
-                                                    const State& base, const State& given);
+                                                    const State& base, State given);
 
 /// Bytes of the largest encoded state that nodes of a job exchange: of a base state or of an outer
 /// state. @errors those of program::update_codec().

@@ -129,21 +129,29 @@ struct AggregateResult {
     std::uint64_t flops = 0;
 };
 
+/// Into how many ranges an aggregate is cut (parameter_ranges.hpp). Changes no bit.
+enum class RangeCount : std::uint64_t {
+    kAny = 0,  ///< as many as suit the threads and the model
+};
+
 /// The outer step as a unit of its own: exact mean of `deltas` (in slot order) and Nesterov. Of a
 /// program with an update (program::update_codec()) the step moves the residual to u, and the base
 /// by what the rows of u say (publish_rows()); they are the update in the new outer state.
+/// Works range by range, on several at once: of stored deltas (Delta::open()) no more is in memory
+/// than 128 KiB each and thread, and 1 GiB together.
 /// @param held how many of them, the last ones, are of the round before
 /// (program::aggregate_program()).
 /// @param train the job's train program, whose outer constants and parameters define the step; not
 /// an aggregate program, which is derived here and returned.
-/// @param momentum the outer state after the last round; empty: zeros (round 0).
+/// @param base moved, it needs no second copy. @param momentum the outer state after the last
+/// round, likewise; empty: zeros (round 0).
 /// @errors kInvalidArgument: no deltas, more than program::kDeltasMax, or not a train program;
-/// kShapeMismatch: base, momentum or a delta is not the program's.
+/// kShapeMismatch: base, momentum or a delta is not the program's; those of the deltas' readers.
 /// @param elements_max as of program::aggregate_program().
 [[nodiscard]] Result<AggregateResult> run_aggregate(
-    const program::Program& train, const State& base, const State& momentum,
-    std::span<const Delta> deltas, std::size_t held = 0, const EngineOptions& options = {},
-    std::uint64_t elements_max = program::kSlotElementsMax);
+    const program::Program& train, State base, State momentum, std::span<const Delta> deltas,
+    std::size_t held = 0, const EngineOptions& options = {},
+    std::uint64_t elements_max = program::kSlotElementsMax, RangeCount ranges = RangeCount::kAny);
 
 /// All-zero momentum shaped like `base`: of a program without an update, its zero_outer_state().
 [[nodiscard]] State zero_momentum(const State& base);

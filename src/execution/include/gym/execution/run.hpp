@@ -51,9 +51,10 @@ struct TrainRun {
 struct AggregateInputs {
     std::shared_ptr<const program::Program> program;  ///< the job's train program
     engine::State base;
-    engine::State momentum;             ///< empty: zeros
-    std::vector<engine::Delta> deltas;  ///< that it includes, in the order of a record's list
-    std::size_t held = 0;               ///< how many, the last ones, are of the round before
+    engine::State momentum;  ///< empty: zeros
+    /// That it includes, in the order of a record's list: in memory or, of a store, open.
+    std::vector<engine::Delta> deltas;
+    std::size_t held = 0;  ///< how many, the last ones, are of the round before
 };
 
 struct AggregateRun {
@@ -65,7 +66,8 @@ struct AggregateRun {
     }
 };
 /// Runs a round's aggregate: the outer step over its deltas. @errors of engine::run_aggregate().
-[[nodiscard]] Result<AggregateRun> run_aggregate(const AggregateInputs& inputs,
+/// @param inputs moved: base and momentum need no second copy.
+[[nodiscard]] Result<AggregateRun> run_aggregate(AggregateInputs inputs,
                                                  const engine::EngineOptions& options = {},
                                                  const crypto::Signature* challenge = nullptr);
 /// The trace of a report on an aggregate, whose leaves are the hashes of its step records.

@@ -9,6 +9,7 @@
 
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
+#include "gym/engine/delta.hpp"
 #include "gym/engine/unit.hpp"
 #include "gym/game/transcript.hpp"
 #include "gym/node/unit_inputs.hpp"
@@ -55,6 +56,11 @@ class DeltaLoader {
     /// Reads a delta from disk or from the coordinator; runs nothing. @errors those of
     /// BlobCache::fetch; from the kTriesMax-th transient failure on, kNotFound.
     Result<blob::VerifiedBlob> fetch(const DeltaRound& round, const game::OuterDelta& delta);
+    /// The delta where the cache has it, left on the disk; fetches nothing.
+    /// @errors kNotFound; those of engine::Delta::open(); kMismatch also for one that is known to
+    /// be wrong.
+    Result<engine::Delta> open(const program::Program& train, const DeltaRound& round,
+                               const game::OuterDelta& delta);
     /// As fetch(), else run_again(): at once if the delta is not found or does not have its root.
     /// Runs nothing if the round's inputs name no dataset.
     /// @errors those of BlobCache::fetch for the first kTriesMax - 1 transient failures; those of

@@ -27,8 +27,8 @@ struct JobBytes {
 };
 
 /// Why no round of such a job could end: no worker can send its delta, a node cannot fetch a state,
-/// or the coordinator cannot aggregate the deltas of `workers_min` workers at once. One sentence,
-/// which names the setting; empty if the network has room.
+/// or the coordinator's store has no room for the deltas of `workers_min` workers in a round. One
+/// sentence, which names the setting; empty if the network has room.
 [[nodiscard]] std::string too_large(const JobBytes& job, std::uint64_t workers_min,
                                     const SizeLimits& limits);
 

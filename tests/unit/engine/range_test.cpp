@@ -1,0 +1,316 @@
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <random>
+
+#include "../kernels/kernel_test_support.hpp"
+#include "gym/codec/row_layout.hpp"
+#include "gym/commit/merkle.hpp"
+#include "gym/engine/outer_state.hpp"
+#include "gym/engine/range_roots.hpp"
+#include "gym/engine/unit.hpp"
+#include "gym/program/builder.hpp"
+#include "gym/program/train_program.hpp"
+#include "gym/program/update_codec.hpp"
+#include "noise.hpp"
+
+// Aggregates by ranges (docs/adr/0024-aggregation-by-ranges.md): however the parameters are cut and
+// wherever the deltas are, the bits and the roots are the same.
+namespace gym::engine {
+namespace {
+
+using testing::base_of_noise;
+using ::testing::HasSubstr;
+using testing::noisy_deltas;
+
+struct Kind {
+    program::DeltaCodec codec = program::DeltaCodec::kFloat;
+    bool has_update = false;
+};
+constexpr Kind kPlain{program::DeltaCodec::kFloat, false};
+constexpr Kind kRows{program::DeltaCodec::kDense, false};
+constexpr Kind kUpdated{program::DeltaCodec::kDense, true};
+
+/// A train program as far as the outer step is concerned.
+program::Program program_of(const std::vector<std::uint32_t>& sizes, const Kind& kind) {
+    program::Builder b;
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+        b.param("p" + std::to_string(i), {sizes[i]},
+                program::Init{program::Init::Kind::kConstant, 0});
+    b.constant(std::string(program::kOuterLearningRate), {1}, {0.7F});
+    b.constant(std::string(program::kOuterMomentum), {1}, {0.9F});
+    if (kind.codec == program::DeltaCodec::kDense)
+        b.constant(std::string(program::kDeltaCodec), {1}, {1});
+    if (kind.has_update) b.constant(std::string(program::kUpdateCodec), {1}, {1});
+    b.output(std::string(program::kLossOutput), b.scalar(0));
+    return b.build().value();
+}
+
+/// What a store hands out, counted.
+class CountedReader final : public blob::BlobReader {
+  public:
+    explicit CountedReader(Bytes bytes) : bytes_(std::move(bytes)) {}
+    [[nodiscard]] std::uint64_t size() const noexcept override { return bytes_.size(); }
+    Status read(std::uint64_t offset, std::span<std::uint8_t> out) const override {
+        if (is_lost) return fail(ErrorCode::kIo, "the disk is gone");
+        largest = std::max<std::uint64_t>(largest, out.size());
+        total += out.size();
+        std::ranges::copy(ByteView(bytes_).subspan(offset, out.size()), out.begin());
+        return {};
+    }
+    mutable std::atomic<std::uint64_t> largest{0}, total{0};
+    std::atomic<bool> is_lost{false};
+
+  private:
+    const Bytes bytes_;
+};
+
+std::shared_ptr<CountedReader> reader_of(const Delta& delta) {
+    const ByteView bytes = delta.bytes().bytes;
+    return std::make_shared<CountedReader>(Bytes(bytes.begin(), bytes.end()));
+}
+
+std::vector<Delta> stored(const program::Program& train, const std::vector<Delta>& deltas) {
+    std::vector<Delta> out;
+    for (const Delta& delta : deltas)
+        out.push_back(Delta::open(train, delta.root(), reader_of(delta)).value());
+    return out;
+}
+
+/// Bits and roots, of which the latter are compared with those of the bytes, too.
+void expect_same(const AggregateResult& made, const AggregateResult& expected) {
+    EXPECT_EQ(made.base, expected.base);
+    EXPECT_EQ(made.momentum, expected.momentum);
+    EXPECT_EQ(made.base_root, state_root(made.base));
+    EXPECT_EQ(made.momentum_root, state_root(made.momentum));
+    EXPECT_EQ(made.records, expected.records);
+    EXPECT_EQ(made.records_root, expected.records_root);
+}
+
+std::vector<std::uint32_t> random_sizes(std::mt19937_64& random) {
+    std::vector<std::uint32_t> sizes;
+    for (std::uint64_t i = 1 + random() % 5; i > 0; --i) {
+        const std::uint64_t most = random() % 2 == 0 ? 300 : 60'000;
+        sizes.push_back(static_cast<std::uint32_t>(1 + random() % most));
+    }
+    return sizes;
+}
+
+TEST(Ranges, AnyCutsOnAnyThreadsGiveTheSameBitsAndRoots) {
+    std::mt19937_64 random(kernels::test_seed());
+    for (int round = 0; round < 9; ++round) {
+        const Kind kind = std::array{kPlain, kRows, kUpdated}[round % 3];
+        const auto sizes = random_sizes(random);
+        SCOPED_TRACE(::testing::PrintToString(sizes) + " round " + std::to_string(round) + " " +
+                     kernels::seed_note());
+        const program::Program train = program_of(sizes, kind);
+        const State base = base_of_noise(train, random());
+        const auto deltas = noisy_deltas(train, base, 1 + random() % 5, random());
+        const auto on_disk = stored(train, deltas);
+        const std::size_t held = random() % (deltas.size() + 1);
+        const State outer = run_aggregate(train, base, {}, deltas).value().momentum;
+        const auto run = [&](const std::vector<Delta>& from, std::uint64_t ranges,
+                             unsigned threads) {
+            return run_aggregate(train, base, outer, from, held, {.threads = threads},
+                                 program::kSlotElementsMax, static_cast<RangeCount>(ranges))
+                .value();
+        };
+        const AggregateResult whole = run(deltas, 1, 1);
+        for (const std::uint64_t ranges : {0U, 1U, 3U, 64U}) {
+            SCOPED_TRACE(std::to_string(ranges) + " ranges");
+            expect_same(run(deltas, ranges, 3), whole);
+            expect_same(run(on_disk, ranges, 1 + ranges % 2), whole);
+        }
+    }
+}
+
+TEST(Ranges, AreWholeChunksOfEveryTensorAndOfTheUpdate) {
+    std::mt19937_64 random(kernels::test_seed());
+    for (int round = 0; round < 200; ++round) {
+        const auto sizes = random_sizes(random);
+        const std::uint64_t count = 1 + random() % 70;
+        const ParameterRanges ranges({sizes.begin(), sizes.end()}, count);
+        ASSERT_EQ(ranges.size(), count);
+        std::vector<std::uint64_t> done(sizes.size());
+        std::uint64_t chunks = 0;
+        for (std::size_t i = 0; i < ranges.size(); ++i) {
+            for (const ParameterPart& part : ranges.parts(i)) {
+                ASSERT_EQ(part.first, done[part.parameter]) << "the next elements";
+                ASSERT_EQ(part.first % 256, 0U) << "a chunk of f32";
+                done[part.parameter] += part.count;
+            }
+            ASSERT_EQ(ranges.update_chunks(i).first, chunks);
+            chunks += ranges.update_chunks(i).count;
+        }
+        ASSERT_TRUE(std::ranges::equal(done, sizes)) << "all elements, each once";
+        std::uint64_t rows = 1;
+        for (const std::uint64_t size : sizes)
+            rows += codec::rows_of(size);
+        ASSERT_EQ(chunks, (codec::row_begin(rows) + 1023) / 1024);
+    }
+}
+
+TEST(Ranges, OfALargeModelAreAboutAsLarge) {
+    const std::uint64_t million = 1'000'000;
+    const ParameterRanges ranges({3 * million, 5 * million, 100, 2 * million}, 10);
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+        std::uint64_t elements = 0;
+        for (const ParameterPart& part : ranges.parts(i))
+            elements += part.count;
+        EXPECT_NEAR(static_cast<double>(elements), 1e6, 2 * 7936) << i;
+    }
+}
+
+class Combined : public ::testing::Test {
+  protected:
+    [[nodiscard]] Result<AggregateRoots> combine(const std::vector<RangeRoots>& roots) const {
+        return combine_ranges(train_, cut_, roots);
+    }
+    /// Of zeros.
+    [[nodiscard]] std::vector<RangeRoots> roots() const {
+        std::vector<RangeRoots> out;
+        const State outer = zero_outer_state(train_, base_).value();
+        const auto part_of = [](ByteView bytes, const ChunkSpan& span) {
+            const auto leaves = commit::chunk_leaves(bytes);
+            return commit::tree_part(std::span(leaves).subspan(span.first, span.count), span.first);
+        };
+        for (std::size_t i = 0; i < cut_.size(); ++i) {
+            RangeRoots& range = out.emplace_back();
+            for (const ParameterPart& part : cut_.parts(i)) {
+                const ChunkSpan span = chunks_of(part);
+                range.base.push_back(part_of(base_.tensors[part.parameter].bytes, span));
+                range.momentum.push_back(part_of(outer.tensors[part.parameter].bytes, span));
+                range.residual.push_back(
+                    part_of(outer.tensors[base_.tensors.size() + part.parameter].bytes, span));
+            }
+            range.update = part_of(update_of(outer), cut_.update_chunks(i));
+        }
+        return out;
+    }
+
+    const program::Program train_ = program_of({20'000, 7, 31'000}, kUpdated);
+    const State base_ = base_of_noise(train_, 3);
+    const ParameterRanges cut_ = ParameterRanges::of(train_, 4);
+};
+
+TEST_F(Combined, SubtreesGiveTheRootsOfTheStates) {
+    const auto made = combine(roots()).value();
+    const State outer = zero_outer_state(train_, base_).value();
+    EXPECT_EQ(made.base, state_root(base_));
+    EXPECT_EQ(made.momentum, state_root(outer));
+    State both = base_;
+    both.tensors.insert(both.tensors.end(), outer.tensors.begin(), outer.tensors.end());
+    EXPECT_EQ(made.state, state_root(both));
+}
+
+TEST_F(Combined, RangesThatDoNotFitAreNamed) {
+    const auto expect_refused = [&](const std::vector<RangeRoots>& of, const std::string& what) {
+        const auto made = combine(of);
+        ASSERT_FALSE(made.ok()) << what;
+        EXPECT_THAT(made.error().message, HasSubstr(what));
+    };
+    auto changed = roots();
+    changed.pop_back();
+    expect_refused(changed, "the results of 3 ranges, there are 4");
+    changed = roots();
+    std::swap(changed[0], changed[1]);
+    expect_refused(changed, "range 0 are not of its parts");
+    changed = roots();
+    changed[2].residual.pop_back();
+    expect_refused(changed, "range 2 are not of its parts");
+    changed = roots();
+    changed[3].update.count -= 1;
+    expect_refused(changed, "range 3 are not of its parts");
+    changed = roots();
+    changed[1].momentum[0].nodes.pop_back();
+    expect_refused(changed, "too few nodes");
+    changed = roots();
+    changed[1].base[0].nodes[0].data[0] ^= 1;
+    EXPECT_NE(combine(changed).value().base, state_root(base_));
+}
+
+class StoredDelta : public ::testing::TestWithParam<Kind> {
+  protected:
+    [[nodiscard]] Result<Delta> open(Bytes bytes, const Digest& root) const {
+        return Delta::open(train_, root, std::make_shared<CountedReader>(std::move(bytes)));
+    }
+    [[nodiscard]] Bytes bytes() const {
+        const ByteView all = delta_.bytes().bytes;
+        return {all.begin(), all.end()};
+    }
+
+    /// Of more than two pieces of 1 MiB.
+    const program::Program train_ = program_of({300'000, 5, 4'200'000}, GetParam());
+    const State base_ = base_of_noise(train_, 5);
+    const Delta delta_ = noisy_deltas(train_, base_, 1, 6).front();
+};
+INSTANTIATE_TEST_SUITE_P(Codecs, StoredDelta, ::testing::Values(kPlain, kRows),
+                         [](const auto& test) {
+                             return test.param.codec == program::DeltaCodec::kFloat ? "none"
+                                                                                    : "dense";
+                         });
+
+TEST_P(StoredDelta, HasTheNormOfTheOneInMemory) {
+    const auto reader = reader_of(delta_);
+    const Delta opened = Delta::open(train_, delta_.root(), reader).value();
+    EXPECT_EQ(opened.norm_bits(), delta_.norm_bits());
+    EXPECT_LE(reader->largest, std::uint64_t{1} << 20);
+    const std::uint64_t passes = GetParam().codec == program::DeltaCodec::kFloat ? 2 : 1;
+    EXPECT_LE(reader->total, passes * reader->size() + 16);
+}
+
+TEST_P(StoredDelta, OfOtherBytesIsAMismatch) {
+    Bytes altered = bytes();
+    altered[altered.size() / 2] ^= 1;
+    EXPECT_EQ(open(altered, delta_.root()).error().code, ErrorCode::kMismatch);
+    altered = bytes();
+    altered.pop_back();
+    EXPECT_EQ(open(altered, delta_.root()).error().code, ErrorCode::kMismatch);
+    EXPECT_EQ(open({}, delta_.root()).error().code, ErrorCode::kMismatch);
+}
+
+TEST_P(StoredDelta, ThatIsNoneOfTheProgramSaysWhy) {
+    Bytes other = bytes();
+    if (GetParam().codec == program::DeltaCodec::kFloat) {
+        std::fill(other.end() - 4, other.end(), std::uint8_t{0xFF});  // a NaN that no op produces
+    } else {
+        other[3 * 1024 * 1024 / 2] |= 0x08;
+        other[1023] = 1;
+    }
+    const auto in_memory = blob::VerifiedBlob::hash(other);
+    const auto refused = open(other, in_memory.root());
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().message, Delta::decode(train_, in_memory).error().message);
+    other.resize(20);
+    EXPECT_EQ(open(other, blob::blob_root(other)).error().code, ErrorCode::kMalformed);
+}
+
+TEST_P(StoredDelta, IsReadOnceMoreByTheAggregateAndLittleAtATime) {
+    const auto reader = reader_of(delta_);
+    const std::vector deltas{Delta::open(train_, delta_.root(), reader).value(), delta_};
+    for (const std::uint64_t ranges : {1U, 7U}) {
+        reader->total = reader->largest = 0;
+        ASSERT_TRUE(run_aggregate(train_, base_, {}, deltas, 0, {}, program::kSlotElementsMax,
+                                  static_cast<RangeCount>(ranges))
+                        .ok());
+        const std::uint64_t edges = ranges * 2 * 65'536;
+        EXPECT_GE(reader->total, reader->size() - 1024) << "all but the head";
+        EXPECT_LE(reader->total, reader->size() + edges);
+        EXPECT_LE(reader->largest, 2U * 65'536);
+    }
+}
+
+TEST_P(StoredDelta, OfADiskThatFailsEndsTheAggregate) {
+    const auto reader = reader_of(delta_);
+    const std::vector deltas{delta_, Delta::open(train_, delta_.root(), reader).value()};
+    reader->is_lost = true;
+    const auto made = run_aggregate(train_, base_, {}, deltas, 0, {.threads = 2});
+    ASSERT_FALSE(made.ok());
+    EXPECT_EQ(made.error().code, ErrorCode::kIo);
+    EXPECT_THAT(made.error().message, HasSubstr("delta " + delta_.root().hex()));
+}
+
+}  // namespace
+}  // namespace gym::engine
