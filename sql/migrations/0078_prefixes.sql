@@ -13,7 +13,7 @@ CREATE TABLE registry.unit_prefix (
     draws integer NOT NULL DEFAULT 0 CHECK (draws >= 0),
     deadline_ms bigint NOT NULL DEFAULT 0,
     verifier registry.address REFERENCES registry.node,
-    -- What the verifier signed: the link that its own run gave.
+    -- The link that the verifier's own run gave, and its signature.
     found_link registry.digest,
     found_signature bytea CHECK (octet_length(found_signature) = 65),
     reported_at_ms bigint,
@@ -73,7 +73,7 @@ CREATE TRIGGER guard_prefix BEFORE INSERT OR UPDATE OR DELETE ON registry.unit_p
 CREATE TRIGGER no_truncation BEFORE TRUNCATE ON registry.unit_prefix
     FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
 
--- What is decided is everybody's. Before that, a verifier that knew the worker's link could copy it.
+-- Decided prefixes are public. Before that, a verifier that knew the worker's link could copy it.
 CREATE VIEW registry.published_prefix AS
     SELECT p.unit_id, u.job_id, u.round, p.steps, p.link, p.signature, p.state, p.draws, p.verifier, p.found_link,
            p.found_signature, p.flops, p.verifier_paid, p.reason, p.decided_at_ms
@@ -101,7 +101,7 @@ $$;
 GRANT SELECT, INSERT, UPDATE, DELETE ON registry.unit_prefix TO gym_coordinator;
 GRANT SELECT ON registry.unit_prefix TO gym_rewards;
 GRANT SELECT ON registry.published_prefix TO gym_api;
--- What a job may still cost depends on prefixes that are not decided.
+-- The bound of a job's cost depends on prefixes that are not decided.
 GRANT SELECT (unit_id, steps, state, flops) ON registry.unit_prefix TO gym_api;
 
 -- Credits for them.

@@ -285,7 +285,7 @@ class FactChecker {
         return {};
     }
 
-    /// What is worth something, and is not paid, must have a credit that waits.
+    /// Unpaid work that is worth something must have a credit that waits.
     Status expect_waits(const RoundName& round, const Digest& unit, const ComputeInputs& worth,
                         const std::string& otherwise) {
         GYM_TRY(const Amount amount, evaluate(worth));

@@ -128,7 +128,7 @@ class VerifierImpl final : public Verifier {
     std::optional<Uncommitted> uncommitted_;
     /// An aggregate that is not shown as it must be, and why: told.
     std::optional<std::pair<protocol::UnitKey, std::string>> mistrusted_;
-    /// Of the prefix that was run last: it is sent again where the coordinator did not answer.
+    /// The report on the prefix that was run last, to send again if the coordinator did not answer.
     std::optional<protocol::SignedPrefix> prefix_;
     std::optional<std::chrono::steady_clock::time_point> tidied_;
     std::string failing_;  ///< why a next record could not be looked at; told once

@@ -42,8 +42,8 @@ WorkerOptions options_of(const node::NodeConfig& config, const WorkerHooks& hook
     return options;
 }
 
-/// What a unit gave that is interrupted by the node's end, so that it is paid if the node does not
-/// come back in time.
+/// Sends the prefix of the unit that the node's end interrupts, so that its steps are paid if the
+/// node does not come back in time.
 void say_last(Worker& worker, rpc::Coordinator& coordinator) {
     const auto words = worker.last_words();
     if (!words) return;

@@ -75,7 +75,7 @@ std::vector<Address> in_role(const Standings& standings, NodeRole role) {
     return out;
 }
 
-/// What nodes are to do. A verifier has units first: a round waits for them.
+/// Work of the nodes that ask. A verifier gets units first: a round waits for them.
 struct FoundWork {
     std::map<Address, registry::Unit> units;
     std::map<Address, registry::DuePrefix> prefixes;

@@ -1,4 +1,4 @@
-// Prefixes of units that end without a commitment: who runs them again, and what is decided.
+// Prefixes of units that end without a commitment: draws of their verifiers, and verdicts.
 #include "drivers/prefixes.hpp"
 
 #include <map>
@@ -17,7 +17,7 @@ namespace {
 using protocol::PrefixState;
 using registry::DuePrefix;
 
-/// What is done about a due prefix now.
+/// The next step of a due prefix.
 enum class PrefixStep {
     kWait,
     kDraw,    ///< its first draw, or the next one
@@ -32,7 +32,7 @@ struct PrefixMove {
     std::string why = {};  ///< of kDrop
 };
 
-/// What moves depend on, read once.
+/// Facts that moves depend on, read once.
 struct PrefixFacts {
     std::map<std::uint64_t, registry::Round> rounds;  ///< by number, with a beacon
     std::map<Address, std::uint32_t> in_row;          ///< by worker: registry::prefixes_in_row()

@@ -1,4 +1,4 @@
-// Units that end without a commitment, and what their workers signed about their first steps.
+// Units that end without a commitment, and the prefixes that their workers signed.
 #include <gtest/gtest.h>
 
 #include <algorithm>

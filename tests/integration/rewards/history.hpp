@@ -120,7 +120,7 @@ class History {
     [[nodiscard]] bool expires(std::size_t index) const {
         return units_[index].fate == Fate::kExpired || has_prefix(index);
     }
-    /// What its worker signs, or `signer` found.
+    /// The statement of `signer` about the unit's first step.
     [[nodiscard]] protocol::SignedPrefix prefix_of(const Digest& record, std::size_t index,
                                                    std::size_t signer) const;
     Status decide_prefix(db::Transaction& tx, std::size_t index);

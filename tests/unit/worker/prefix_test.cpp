@@ -1,4 +1,4 @@
-// What a worker signs about the first steps of a unit.
+// Prefixes that a worker signs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ class WorkerPrefixTest : public ::testing::Test {
         worker_ = Worker::open(coordinator_, key_, clock_, options).value();
     }
     Result<bool> run_once() { return worker_->run_once(stop_.get_token()); }
-    /// What anyone computes.
+    /// The statement that anyone else would compute.
     protocol::UnitPrefix expected(std::uint32_t steps) {
         const auto chain = engine::record_chain(job_.run(0).records);
         return {protocol::hash(job_.record), 0, 0, steps, chain.at(steps - 1)};

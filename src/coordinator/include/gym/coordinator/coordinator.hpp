@@ -124,7 +124,7 @@ class Coordinator {
     /// verifier's), kMalformed.
     [[nodiscard]] Result<RevealOutcome> reveal_report(const protocol::Report& report,
                                                       ByteView records);
-    /// What the verifier of a prefix's draw computed and signed. Repeating it succeeds. @errors
+    /// Takes the report of the verifier of a prefix's draw. Repeating it succeeds. @errors
     /// kUnauthenticated, kNotFound, kMismatch, kOutOfRange as keep_prefix(); kPermissionDenied (not
     /// the verifier of this draw), kConflict (it reported something else), kTimeout.
     Status report_prefix(const Address& verifier, const protocol::SignedPrefix& found);

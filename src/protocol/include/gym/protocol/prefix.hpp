@@ -57,7 +57,7 @@ Status verify_signature(const crypto::Eip712Domain& domain, const SignedPrefix& 
 Status check_against_round(const UnitPrefix& prefix, const RoundRecord& record,
                            const Digest& record_hash, std::uint32_t attempt);
 
-/// What became of a unit's newest prefix.
+/// The state of a unit's newest prefix.
 enum class PrefixState : std::uint8_t {
     kKept,      ///< its unit is not expired, or its beacon is not known yet
     kDrawn,     ///< a verifier runs it, or one is awaited

@@ -15,7 +15,7 @@
 /// Prefixes of units that end without a commitment (docs/PROTOCOL.md, "Prefixes").
 namespace gym::registry {
 
-/// What a verifier signed about the same steps.
+/// A verifier's statement about the same steps.
 struct PrefixReport {
     Digest link;
     crypto::Signature signature;
@@ -72,7 +72,7 @@ Result<std::map<Address, DuePrefix>> next_prefixes(db::Transaction& tx,
                                                    std::span<const Address> verifiers,
                                                    UnixMs now_ms);
 
-/// How many prefixes of the worker are drawn or reported on, or were verified since it last
+/// Counts the worker's prefixes that are drawn or reported on, or were verified since it last
 /// committed to a unit that was not found faulty.
 Result<std::uint32_t> prefixes_in_row(db::Transaction& tx, const Address& worker);
 
@@ -85,7 +85,7 @@ Status set_prefix_verifier(db::Transaction& tx, const Digest& unit, const Addres
 Status store_prefix_report(db::Transaction& tx, const Digest& unit, const PrefixReport& report,
                            UnixMs now_ms);
 
-/// How a prefix ends.
+/// The end of a prefix.
 struct PrefixVerdict {
     protocol::PrefixState state = protocol::PrefixState::kUnpaid;  ///< terminal
     std::uint64_t flops = 0;  ///< of its steps; 0 if it is unpaid

@@ -86,8 +86,8 @@ class Coordinator {
     virtual Result<Bytes> submit_report_commit(const records::ReportCommit& commit) = 0;
     /// @return whether the report equals the commitment. @errors kUnavailable before its time.
     virtual Result<bool> submit_report_reveal(const records::ReportReveal& reveal) = 0;
-    /// Of a worker: what the first steps of its unit gave, in the place of what it said before. Of
-    /// a verifier with a PrefixTask: its report. @errors of a worker: kConflict for fewer steps
+    /// A worker sends the result of the first steps of its unit, which replaces the one before; a
+    /// verifier with a PrefixTask sends its report. @errors of a worker: kConflict for fewer steps
     /// than before, or once the unit has ended; kOutOfRange for one too soon after the one before.
     virtual Status submit_prefix(const protocol::SignedPrefix& prefix) = 0;
     /// Answers a dispute of the caller's own unit, so that the referee must rule.

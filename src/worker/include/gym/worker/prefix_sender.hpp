@@ -39,8 +39,7 @@ class PrefixSender {
     }
     /// The unit is committed to, or given up: nothing of it is left to say.
     void end();
-    /// What was not sent yet of the unit under way; absent if there is nothing. For a node that
-    /// stops.
+    /// The newest prefix of the unit under way, for a node that stops; absent if it was sent.
     [[nodiscard]] std::optional<protocol::SignedPrefix> unsent();
 
   private:

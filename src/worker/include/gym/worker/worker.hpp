@@ -49,7 +49,7 @@ struct WorkerOptions {
     node::Timer* timer = nullptr;
     std::chrono::milliseconds chain_wait{60'000};        ///< for a round record to appear there
     std::chrono::milliseconds checkpoint_every{30'000};  ///< 0: after every step
-    /// How often the steps of a unit under way are signed for (PrefixSender); absent: never.
+    /// Time between two prefixes of the unit under way (PrefixSender); absent: none is sent.
     std::optional<std::chrono::milliseconds> prefix_every{60'000};
     std::chrono::milliseconds poll_wait{10'000};
     std::chrono::milliseconds track_every{3'000};  ///< how often open units are asked about
@@ -83,8 +83,8 @@ class Worker {
     /// not wait until a unit of hours is done. @errors of the connection.
     virtual Status send_wanted() = 0;
 
-    /// What the coordinator is not told yet of a unit that is interrupted: signed, for a node that
-    /// stops, once run_worker() has ended. Absent if there is nothing.
+    /// The signed prefix of an interrupted unit that the coordinator does not have yet, for a node
+    /// that stops, once run_worker() has ended. Absent if there is none.
     virtual std::optional<protocol::SignedPrefix> last_words() = 0;
 
     /// Current activity of the node. Thread-safe.
