@@ -1077,6 +1077,42 @@ BEGIN
 END
 $$;
 
+-- Name: guard_prefix(); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.guard_prefix() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    unit_state text := (SELECT u.state FROM registry.unit u WHERE u.id = coalesce(NEW.unit_id, OLD.unit_id));
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        IF unit_state = 'expired' THEN
+            RAISE EXCEPTION 'the prefix of an expired unit is kept' USING ERRCODE = 'P0001';
+        END IF;
+        RETURN OLD;
+    END IF;
+    IF TG_OP = 'INSERT' OR (NEW.steps, NEW.link, NEW.signature, NEW.received_at_ms)
+                           IS DISTINCT FROM (OLD.steps, OLD.link, OLD.signature, OLD.received_at_ms) THEN
+        IF NEW.state <> 'kept' OR unit_state <> 'assigned' THEN
+            RAISE EXCEPTION 'a prefix is signed while its unit is assigned' USING ERRCODE = 'P0001';
+        END IF;
+    END IF;
+    IF TG_OP = 'INSERT' THEN
+        RETURN NEW;
+    END IF;
+    IF NEW.steps < OLD.steps OR (NEW.steps = OLD.steps AND NEW.link <> OLD.link) OR NEW.unit_id <> OLD.unit_id THEN
+        RAISE EXCEPTION 'a prefix only grows' USING ERRCODE = 'P0001';
+    END IF;
+    IF OLD.decided_at_ms IS NOT NULL THEN
+        RAISE EXCEPTION 'a decided prefix never changes' USING ERRCODE = 'P0001';
+    END IF;
+    IF NEW.state <> 'kept' AND unit_state <> 'expired' THEN
+        RAISE EXCEPTION 'a prefix is decided of units that expired' USING ERRCODE = 'P0001';
+    END IF;
+    RETURN NEW;
+END
+$$;
+
 -- Name: guard_unit(); Type: FUNCTION; Schema: registry; Owner: -
 
 CREATE FUNCTION registry.guard_unit() RETURNS trigger
@@ -1281,6 +1317,8 @@ CREATE FUNCTION registry.tasks_of(node bytea, since_ms bigint) RETURNS SETOF byt
            OR EXISTS (SELECT FROM registry.disputed_unit d WHERE d.asserter = node AND d.open_games > 0))
     UNION
     SELECT u.id::bytea FROM registry.unit u WHERE u.verifier = node AND u.ended_at_ms IS NULL
+    UNION
+    SELECT p.unit_id::bytea FROM registry.unit_prefix p WHERE p.verifier = node AND p.decided_at_ms IS NULL
     UNION
     SELECT u.id::bytea FROM registry.unit u
     WHERE (u.ended_at_ms IS NULL OR u.ended_at_ms >= since_ms)
@@ -2169,8 +2207,8 @@ CASE
     ELSE ((kind = 'data'::text) AND (part_tokens > 0) AND (mix_tokens > part_tokens))
 END),
     CONSTRAINT credit_has_payer CHECK (((kind = 'emission'::text) = (payer IS NOT NULL))),
-    CONSTRAINT credit_has_unit CHECK (((kind = ANY (ARRAY['compute'::text, 'verification'::text, 'data'::text])) = (unit_id IS NOT NULL))),
-    CONSTRAINT credit_kind_check CHECK ((kind = ANY (ARRAY['compute'::text, 'verification'::text, 'uptime'::text, 'data'::text, 'fee'::text, 'burn'::text, 'emission'::text]))),
+    CONSTRAINT credit_has_unit CHECK (((kind = ANY (ARRAY['compute'::text, 'verification'::text, 'data'::text, 'prefix'::text])) = (unit_id IS NOT NULL))),
+    CONSTRAINT credit_kind_check CHECK ((kind = ANY (ARRAY['compute'::text, 'verification'::text, 'uptime'::text, 'data'::text, 'fee'::text, 'burn'::text, 'emission'::text, 'prefix'::text]))),
     CONSTRAINT credit_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'posted'::text, 'void'::text, 'unfunded'::text]))),
     CONSTRAINT credit_tokens_check CHECK ((tokens >= 0))
 );
@@ -2275,7 +2313,7 @@ CREATE VIEW audit.rewards_fee_above_charge AS
    FROM ( SELECT credit.job_id,
             credit.round,
             COALESCE(sum((credit.charged)::numeric) FILTER (WHERE (credit.kind = 'fee'::text)), (0)::numeric) AS charged,
-            COALESCE(sum((credit.amount)::numeric) FILTER (WHERE (credit.kind = ANY (ARRAY['compute'::text, 'verification'::text, 'uptime'::text, 'data'::text]))), (0)::numeric) AS credits
+            COALESCE(sum((credit.amount)::numeric) FILTER (WHERE (credit.kind = ANY (ARRAY['compute'::text, 'verification'::text, 'uptime'::text, 'data'::text, 'prefix'::text]))), (0)::numeric) AS credits
            FROM rewards.credit
           WHERE (credit.state = 'posted'::text)
           GROUP BY credit.job_id, credit.round) r
@@ -2286,7 +2324,7 @@ CREATE VIEW audit.rewards_fee_above_charge AS
 CREATE VIEW audit.rewards_paid_twice AS
  SELECT format('unit %s has %s compute credits'::text, encode((credit.unit_id)::bytea, 'hex'::text), count(*)) AS problem
    FROM rewards.credit
-  WHERE (credit.kind = 'compute'::text)
+  WHERE (credit.kind = ANY (ARRAY['compute'::text, 'prefix'::text]))
   GROUP BY credit.unit_id
  HAVING (count(*) > 1);
 
@@ -2309,6 +2347,52 @@ CREATE VIEW audit.rewards_payable AS
           ORDER BY payout.epoch DESC
          LIMIT 1) p ON (true))
   WHERE ((a.kind = 'payable'::text) AND ((a.credits)::numeric <> COALESCE((p.cumulative)::numeric, (0)::numeric)));
+
+-- Name: unit_prefix; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.unit_prefix (
+    unit_id registry.digest NOT NULL,
+    steps integer NOT NULL,
+    link registry.digest NOT NULL,
+    signature bytea NOT NULL,
+    received_at_ms bigint NOT NULL,
+    state text DEFAULT 'kept'::text NOT NULL,
+    draws integer DEFAULT 0 NOT NULL,
+    deadline_ms bigint DEFAULT 0 NOT NULL,
+    verifier registry.address,
+    found_link registry.digest,
+    found_signature bytea,
+    reported_at_ms bigint,
+    seq bigint,
+    decided_at_ms bigint,
+    flops registry.counter DEFAULT 0 NOT NULL,
+    verifier_paid boolean DEFAULT false NOT NULL,
+    reason text DEFAULT ''::text NOT NULL,
+    CONSTRAINT unit_prefix_check CHECK ((num_nonnulls(found_link, found_signature, reported_at_ms) = ANY (ARRAY[0, 3]))),
+    CONSTRAINT unit_prefix_check1 CHECK (((found_link IS NULL) OR (verifier IS NOT NULL))),
+    CONSTRAINT unit_prefix_check2 CHECK (((state <> 'kept'::text) OR (draws = 0))),
+    CONSTRAINT unit_prefix_check3 CHECK (((state <> 'reported'::text) OR (found_link IS NOT NULL))),
+    CONSTRAINT unit_prefix_check4 CHECK (((decided_at_ms IS NOT NULL) = (state = ANY (ARRAY['verified'::text, 'refuted'::text, 'unpaid'::text])))),
+    CONSTRAINT unit_prefix_check5 CHECK (((seq IS NOT NULL) = (state = ANY (ARRAY['verified'::text, 'refuted'::text])))),
+    CONSTRAINT unit_prefix_check6 CHECK ((((flops)::bigint > 0) = (state = ANY (ARRAY['verified'::text, 'refuted'::text])))),
+    CONSTRAINT unit_prefix_check7 CHECK (((NOT verifier_paid) OR ((state = ANY (ARRAY['verified'::text, 'refuted'::text])) AND (((found_link)::bytea = (link)::bytea) = (state = 'verified'::text))))),
+    CONSTRAINT unit_prefix_check8 CHECK (((reason <> ''::text) = (state = ANY (ARRAY['refuted'::text, 'unpaid'::text])))),
+    CONSTRAINT unit_prefix_draws_check CHECK ((draws >= 0)),
+    CONSTRAINT unit_prefix_found_signature_check CHECK ((octet_length(found_signature) = 65)),
+    CONSTRAINT unit_prefix_seq_check CHECK ((seq >= 1)),
+    CONSTRAINT unit_prefix_signature_check CHECK ((octet_length(signature) = 65)),
+    CONSTRAINT unit_prefix_state_check CHECK ((state = ANY (ARRAY['kept'::text, 'drawn'::text, 'reported'::text, 'verified'::text, 'refuted'::text, 'unpaid'::text]))),
+    CONSTRAINT unit_prefix_steps_check CHECK (((steps >= 1) AND (steps <= 1048576)))
+);
+
+-- Name: rewards_prefix; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.rewards_prefix AS
+ SELECT format('credit %s is for a prefix of unit %s, which is %s, and the prefix %s with %s FLOPs'::text, c.id, encode((c.unit_id)::bytea, 'hex'::text), u.state, COALESCE(p.state, 'missing'::text), p.flops) AS problem
+   FROM ((rewards.credit c
+     JOIN registry.unit u ON (((u.id)::bytea = (c.unit_id)::bytea)))
+     LEFT JOIN registry.unit_prefix p ON (((p.unit_id)::bytea = (c.unit_id)::bytea)))
+  WHERE ((c.kind = 'prefix'::text) AND ((u.state <> 'expired'::text) OR (p.state IS DISTINCT FROM 'verified'::text) OR ((p.flops)::bigint <> c.flops) OR ((c.node)::bytea IS DISTINCT FROM (u.worker)::bytea) OR ((c.earner)::bytea IS DISTINCT FROM (u.owner)::bytea)));
 
 -- Name: reconciliation; Type: TABLE; Schema: rewards; Owner: -
 
@@ -2761,6 +2845,28 @@ CREATE TABLE registry.node (
 )
 WITH (fillfactor='50');
 
+-- Name: published_prefix; Type: VIEW; Schema: registry; Owner: -
+
+CREATE VIEW registry.published_prefix AS
+ SELECT p.unit_id,
+    u.job_id,
+    u.round,
+    p.steps,
+    p.link,
+    p.signature,
+    p.state,
+    p.draws,
+    p.verifier,
+    p.found_link,
+    p.found_signature,
+    p.flops,
+    p.verifier_paid,
+    p.reason,
+    p.decided_at_ms
+   FROM (registry.unit_prefix p
+     JOIN registry.unit u ON (((u.id)::bytea = (p.unit_id)::bytea)))
+  WHERE (p.decided_at_ms IS NOT NULL);
+
 -- Name: report; Type: TABLE; Schema: registry; Owner: -
 
 CREATE TABLE registry.report (
@@ -2917,7 +3023,7 @@ CREATE TABLE rewards.chain_order (
 CREATE TABLE rewards.cursor (
     name text NOT NULL,
     "position" bigint NOT NULL,
-    CONSTRAINT cursor_name_check CHECK ((name = ANY (ARRAY['unit_event'::text, 'accepted_report'::text]))),
+    CONSTRAINT cursor_name_check CHECK ((name = ANY (ARRAY['unit_event'::text, 'accepted_report'::text, 'decided_prefix'::text]))),
     CONSTRAINT cursor_position_check CHECK (("position" >= 0))
 );
 
@@ -3294,6 +3400,16 @@ ALTER TABLE ONLY registry.unit
 ALTER TABLE ONLY registry.unit
     ADD CONSTRAINT unit_pkey PRIMARY KEY (id);
 
+-- Name: unit_prefix unit_prefix_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.unit_prefix
+    ADD CONSTRAINT unit_prefix_pkey PRIMARY KEY (unit_id);
+
+-- Name: unit_prefix unit_prefix_seq_key; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.unit_prefix
+    ADD CONSTRAINT unit_prefix_seq_key UNIQUE (seq);
+
 -- Name: unit_records unit_records_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
 
 ALTER TABLE ONLY registry.unit_records
@@ -3553,6 +3669,14 @@ CREATE INDEX unit_event_unit ON registry.unit_event USING btree (unit_id, seq);
 
 CREATE INDEX unit_open ON registry.unit USING btree (job_id, round) WHERE (ended_at_ms IS NULL);
 
+-- Name: unit_prefix_undecided; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX unit_prefix_undecided ON registry.unit_prefix USING btree (unit_id) WHERE (decided_at_ms IS NULL);
+
+-- Name: unit_prefix_verifier; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX unit_prefix_verifier ON registry.unit_prefix USING btree (verifier) WHERE ((decided_at_ms IS NULL) AND (verifier IS NOT NULL));
+
 -- Name: unit_verifier; Type: INDEX; Schema: registry; Owner: -
 
 CREATE INDEX unit_verifier ON registry.unit USING btree (verifier) WHERE (ended_at_ms IS NULL);
@@ -3572,6 +3696,10 @@ CREATE INDEX credit_earner ON rewards.credit USING btree (earner, created_at_ms 
 -- Name: credit_open; Type: INDEX; Schema: rewards; Owner: -
 
 CREATE INDEX credit_open ON rewards.credit USING btree (job_id, round) WHERE (epoch IS NULL);
+
+-- Name: credit_prefix_once; Type: INDEX; Schema: rewards; Owner: -
+
+CREATE UNIQUE INDEX credit_prefix_once ON rewards.credit USING btree (unit_id) WHERE (kind = 'prefix'::text);
 
 -- Name: credit_unfunded; Type: INDEX; Schema: rewards; Owner: -
 
@@ -3741,6 +3869,10 @@ CREATE TRIGGER guard_job BEFORE INSERT OR UPDATE ON registry.job FOR EACH ROW EX
 
 CREATE TRIGGER guard_model_version BEFORE INSERT OR DELETE OR UPDATE ON registry.model_version FOR EACH ROW EXECUTE FUNCTION registry.guard_model_version();
 
+-- Name: unit_prefix guard_prefix; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER guard_prefix BEFORE INSERT OR DELETE OR UPDATE ON registry.unit_prefix FOR EACH ROW EXECUTE FUNCTION registry.guard_prefix();
+
 -- Name: unit guard_unit; Type: TRIGGER; Schema: registry; Owner: -
 
 CREATE TRIGGER guard_unit BEFORE INSERT OR UPDATE ON registry.unit FOR EACH ROW EXECUTE FUNCTION registry.guard_unit();
@@ -3748,6 +3880,10 @@ CREATE TRIGGER guard_unit BEFORE INSERT OR UPDATE ON registry.unit FOR EACH ROW 
 -- Name: model_version no_truncate; Type: TRIGGER; Schema: registry; Owner: -
 
 CREATE TRIGGER no_truncate BEFORE TRUNCATE ON registry.model_version FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
+
+-- Name: unit_prefix no_truncation; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER no_truncation BEFORE TRUNCATE ON registry.unit_prefix FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
 
 -- Name: evaluation publish_evaluation; Type: TRIGGER; Schema: registry; Owner: -
 
@@ -3954,6 +4090,16 @@ ALTER TABLE ONLY registry.unit_event
 
 ALTER TABLE ONLY registry.unit
     ADD CONSTRAINT unit_job_id_round_fkey FOREIGN KEY (job_id, round) REFERENCES registry.round(job_id, round);
+
+-- Name: unit_prefix unit_prefix_unit_id_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.unit_prefix
+    ADD CONSTRAINT unit_prefix_unit_id_fkey FOREIGN KEY (unit_id) REFERENCES registry.unit(id);
+
+-- Name: unit_prefix unit_prefix_verifier_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.unit_prefix
+    ADD CONSTRAINT unit_prefix_verifier_fkey FOREIGN KEY (verifier) REFERENCES registry.node(address);
 
 -- Name: unit_records unit_records_unit_id_fkey; Type: FK CONSTRAINT; Schema: registry; Owner: -
 
@@ -4638,6 +4784,33 @@ GRANT SELECT ON TABLE audit.rewards_payable TO gym_rewards;
 GRANT SELECT ON TABLE audit.rewards_payable TO gym_api;
 GRANT SELECT ON TABLE audit.rewards_payable TO gym_auditor;
 
+-- Name: TABLE unit_prefix; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE registry.unit_prefix TO gym_coordinator;
+GRANT SELECT ON TABLE registry.unit_prefix TO gym_rewards;
+
+-- Name: COLUMN unit_prefix.unit_id; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT(unit_id) ON TABLE registry.unit_prefix TO gym_api;
+
+-- Name: COLUMN unit_prefix.steps; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT(steps) ON TABLE registry.unit_prefix TO gym_api;
+
+-- Name: COLUMN unit_prefix.state; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT(state) ON TABLE registry.unit_prefix TO gym_api;
+
+-- Name: COLUMN unit_prefix.flops; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT(flops) ON TABLE registry.unit_prefix TO gym_api;
+
+-- Name: TABLE rewards_prefix; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.rewards_prefix TO gym_rewards;
+GRANT SELECT ON TABLE audit.rewards_prefix TO gym_api;
+GRANT SELECT ON TABLE audit.rewards_prefix TO gym_auditor;
+
 -- Name: TABLE reconciliation; Type: ACL; Schema: rewards; Owner: -
 
 GRANT SELECT,INSERT,UPDATE ON TABLE rewards.reconciliation TO gym_rewards;
@@ -4874,6 +5047,10 @@ GRANT UPDATE(allowed) ON TABLE registry.model_version TO gym_api;
 GRANT SELECT,INSERT,UPDATE ON TABLE registry.node TO gym_coordinator;
 GRANT SELECT ON TABLE registry.node TO gym_rewards;
 GRANT SELECT ON TABLE registry.node TO gym_api;
+
+-- Name: TABLE published_prefix; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT ON TABLE registry.published_prefix TO gym_api;
 
 -- Name: TABLE report; Type: ACL; Schema: registry; Owner: -
 

@@ -241,6 +241,19 @@ void evidence_schemas(json::object& out) {
                 {"equal", "flag"},
                 {"accepted", "flag"}});
     out["SignedReportList"] = schema({{"reports", "SignedReport[]"}});
+    out["Prefix"] =
+        schema({{"unit", "hash", "which ended without a commitment"},
+                {"state", "text", "verified, refuted or unpaid"},
+                {"steps", "count"},
+                {"link", "hash", "of the record chain after them, as the worker signed it"},
+                {"signature", "bytes", "the worker's"},
+                {"verifier", "address?"},
+                {"found_link", "hash?", "what the verifier computed"},
+                {"found_signature", "bytes?", "the verifier's over that"},
+                {"flops", "count", "of the steps; 0 if it is unpaid"},
+                {"verifier_paid", "flag", "its report is what was decided"},
+                {"reason", "text?", "why it is refuted or unpaid"}});
+    out["PrefixList"] = schema({{"prefixes", "Prefix[]"}});
     out["Challenge"] = schema({{"nonce", "hash"},
                                {"issued_at_ms", "time"},
                                {"deadline_ms", "time"},

@@ -233,6 +233,14 @@ Result<std::vector<registry::PublishedReport>> PostgresBackend::reports(
     });
 }
 
+Result<std::vector<registry::Prefix>> PostgresBackend::prefixes(const Digest& job_id,
+                                                                std::uint64_t round,
+                                                                const registry::Page& page) {
+    return calls::read(database_, options_, [&](db::Transaction& tx) {
+        return registry::published_prefixes(tx, job_id, round, page);
+    });
+}
+
 Result<std::vector<protocol::PublishedChallenge>> PostgresBackend::challenges(
     const Address& node, UnixMs from_ms, UnixMs to_ms, const registry::Page& page) {
     return calls::read(database_, options_, [&](db::Transaction& tx) {

@@ -454,6 +454,19 @@ void add_evidence_routes(Router& router, RouteContext& context) {
                         return context.with.queries.reports(at...);
                     });
                 }});
+    router.add({.method = "GET",
+                .pattern = "/v1/jobs/{id}/rounds/{round}/prefixes",
+                .id = "listPrefixes",
+                .summary = "What was decided about the first steps of units of a round that ended "
+                           "without a commitment.",
+                .path = kRoundPath,
+                .query = kPaging,
+                .schema = "PrefixList",
+                .run = [&context](const Call& call) {
+                    return list_of_round(call, "prefixes", [&](const auto&... at) {
+                        return context.with.queries.prefixes(at...);
+                    });
+                }});
     router.add(
         {.method = "GET",
          .pattern = "/v1/nodes/{address}/challenges",

@@ -376,6 +376,23 @@ json::object to_json(const registry::PublishedReport& published) {
             {"accepted", published.accepted}};
 }
 
+json::object to_json(const registry::Prefix& prefix) {
+    const auto found = [&](const auto& member) {
+        return prefix.report ? json::value(((*prefix.report).*member).hex()) : json::value(nullptr);
+    };
+    return {{"unit", prefix.unit.hex()},
+            {"state", protocol::to_string(prefix.state)},
+            {"steps", prefix.steps},
+            {"link", prefix.link.hex()},
+            {"signature", prefix.signature.hex()},
+            {"verifier", or_null(prefix.verifier)},
+            {"found_link", found(&registry::PrefixReport::link)},
+            {"found_signature", found(&registry::PrefixReport::signature)},
+            {"flops", prefix.flops},
+            {"verifier_paid", prefix.verifier_paid},
+            {"reason", or_null(prefix.reason)}};
+}
+
 json::object to_json(const protocol::PublishedChallenge& published) {
     return {{"nonce", published.challenge.nonce.hex()},
             {"issued_at_ms", published.challenge.issued_ms},

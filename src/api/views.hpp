@@ -37,6 +37,7 @@ namespace gym::api {
 [[nodiscard]] boost::json::object to_json(const RoundView& view);
 [[nodiscard]] boost::json::object to_json(const registry::PublishedCommitment& published);
 [[nodiscard]] boost::json::object to_json(const registry::PublishedReport& published);
+[[nodiscard]] boost::json::object to_json(const registry::Prefix& prefix);
 [[nodiscard]] boost::json::object to_json(const protocol::PublishedChallenge& published);
 [[nodiscard]] boost::json::object to_json(const NetworkTerms& terms);
 [[nodiscard]] boost::json::object to_json(const Market& market);

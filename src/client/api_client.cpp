@@ -402,6 +402,11 @@ Result<std::vector<registry::PublishedReport>> ApiClient::reports(const Digest& 
     return get_pages(path_of_round(job, round) + "/reports", "reports", read_published_report);
 }
 
+Result<std::vector<registry::Prefix>> ApiClient::prefixes(const Digest& job,
+                                                          std::uint64_t round) const {
+    return get_pages(path_of_round(job, round) + "/prefixes", "prefixes", read_prefix);
+}
+
 Result<std::vector<protocol::PublishedChallenge>> ApiClient::challenges(const Address& node,
                                                                         UnixMs from_ms,
                                                                         UnixMs to_ms) const {

@@ -545,6 +545,23 @@ registry::PublishedReport read_published_report(const json::object& object) {
     return out;
 }
 
+registry::Prefix read_prefix(const json::object& object) {
+    registry::Prefix out;
+    out.unit = fixed_of<Digest>(object, "unit");
+    out.state = name_of(object, "state", protocol::parse_prefix_state);
+    out.steps = number_of<std::uint32_t>(object, "steps");
+    out.link = fixed_of<Digest>(object, "link");
+    out.signature = fixed_of<crypto::Signature>(object, "signature");
+    out.verifier = null_or(object, "verifier", fixed_of<Address>);
+    if (const auto link = null_or(object, "found_link", fixed_of<Digest>))
+        out.report =
+            registry::PrefixReport{*link, fixed_of<crypto::Signature>(object, "found_signature")};
+    out.flops = count_of(object, "flops");
+    out.verifier_paid = flag_of(object, "verifier_paid");
+    out.reason = text_or_empty(object, "reason");
+    return out;
+}
+
 protocol::PublishedChallenge read_challenge(const json::object& object) {
     protocol::PublishedChallenge out;
     out.challenge = {fixed_of<Digest>(object, "nonce"), number_of<UnixMs>(object, "issued_at_ms"),

@@ -8,6 +8,7 @@
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/evaluations.hpp"
 #include "gym/registry/model_names.hpp"
+#include "gym/registry/prefixes.hpp"
 #include "gym/registry/published.hpp"
 
 /// From the JSON of answers to records. Each throws as gym::json_fields does.
@@ -35,6 +36,7 @@ namespace gym::client {
 [[nodiscard]] UnitReport read_unit_report(const boost::json::object& object);
 [[nodiscard]] PublishedRound read_round(const boost::json::object& object);
 [[nodiscard]] registry::PublishedReport read_published_report(const boost::json::object& object);
+[[nodiscard]] registry::Prefix read_prefix(const boost::json::object& object);
 [[nodiscard]] protocol::PublishedChallenge read_challenge(const boost::json::object& object);
 [[nodiscard]] Bytes read_bytes(const boost::json::object& object, std::string_view key);
 

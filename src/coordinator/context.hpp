@@ -27,6 +27,7 @@ struct Context {
     std::shared_ptr<Facts> facts = std::make_shared<Facts>();
     std::shared_ptr<ReexecutionBoard> audits = std::make_shared<ReexecutionBoard>();
     std::shared_ptr<ReexecutionBoard> rulings = std::make_shared<ReexecutionBoard>();
+    std::shared_ptr<ReexecutionBoard> prefixes = std::make_shared<ReexecutionBoard>();
 
     [[nodiscard]] UnixMs now() const { return deps.clock.now_ms(); }
     /// Whether the operator lets `address` take part in this role.

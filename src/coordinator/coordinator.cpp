@@ -6,6 +6,7 @@
 #include "calls/heartbeats.hpp"
 #include "calls/next_tasks.hpp"
 #include "calls/node_calls.hpp"
+#include "calls/prefix_calls.hpp"
 #include "calls/verifier_calls.hpp"
 #include "calls/worker_calls.hpp"
 #include "context.hpp"
@@ -205,6 +206,14 @@ Result<records::CommitmentAck> Coordinator::commit_unit(
     return coordinator::commit_unit(impl_->context, worker, commitment, records);
 }
 
+Status Coordinator::keep_prefix(const Address& worker, const protocol::SignedPrefix& prefix) {
+    return coordinator::keep_prefix(impl_->context, worker, prefix);
+}
+
+Status Coordinator::report_prefix(const Address& verifier, const protocol::SignedPrefix& found) {
+    return coordinator::report_prefix(impl_->context, verifier, found);
+}
+
 Result<records::UnitReceipt> Coordinator::unit_receipt(const Digest& unit) {
     return coordinator::unit_receipt(impl_->context, unit);
 }
@@ -216,8 +225,8 @@ Status Coordinator::defend(const Address& worker, const Digest& unit) {
 Result<std::optional<records::VerifyTask>> Coordinator::next_task(const Address& verifier) {
     GYM_TRY(const auto task,
             coordinator::next_task(impl_->context, verifier, records::NodeRole::kVerifier));
-    if (!task) return std::optional<records::VerifyTask>();
-    return std::optional(std::get<records::VerifyTask>(*task));
+    const auto* const verify = task ? std::get_if<records::VerifyTask>(&*task) : nullptr;
+    return verify == nullptr ? std::optional<records::VerifyTask>() : std::optional(*verify);
 }
 
 Result<Bytes> Coordinator::commit_report(const Address& verifier, const Digest& unit,

@@ -246,6 +246,13 @@ Result<bool> GrpcService::submit_report_reveal(const Address&,
     return outcome.equal;
 }
 
+Status GrpcService::submit_prefix(const Address& caller, const protocol::SignedPrefix& prefix) {
+    GYM_TRY(const auto node, find_node(caller));
+    if (node && node->profile.role == records::NodeRole::kVerifier)
+        return core_.report_prefix(caller, prefix);
+    return core_.keep_prefix(caller, prefix);
+}
+
 Status GrpcService::defend_unit(const Address& caller, const Digest& unit) {
     return core_.defend(caller, unit);
 }

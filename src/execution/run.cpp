@@ -6,6 +6,13 @@
 #include "gym/commit/tensor_root.hpp"
 
 namespace gym::execution {
+namespace {
+
+Error no_slot(std::uint32_t slot) {
+    return fail(ErrorCode::kMismatch, "the round record has no slot " + std::to_string(slot));
+}
+
+}  // namespace
 
 engine::UnitSpec unit_spec(const protocol::RoundRecord& record, std::uint32_t slot) {
     const protocol::SlotAssignment* const terms = record.find_slot(slot);
@@ -25,8 +32,7 @@ Result<TrainRun> run_train(const protocol::RoundRecord& record, std::uint32_t sl
                            const TrainInputs& inputs, engine::RunOptions options,
                            const crypto::Signature* challenge) {
     const engine::UnitSpec spec = unit_spec(record, slot);
-    if (spec.steps == 0)
-        return fail(ErrorCode::kMismatch, "the round record has no slot " + std::to_string(slot));
+    if (spec.steps == 0) return no_slot(slot);
     std::vector<Digest> leaves;
     if (challenge != nullptr) {
         options.trace_step = protocol::trace_step(spec.steps);
@@ -40,6 +46,27 @@ Result<TrainRun> run_train(const protocol::RoundRecord& record, std::uint32_t sl
             engine::run_unit({*inputs.program, inputs.base, *inputs.dataset, spec}, options));
     if (challenge != nullptr) out.trace = protocol::trace_at(*challenge, spec.steps, leaves);
     return out;
+}
+
+Result<Digest> run_prefix(const protocol::RoundRecord& record, std::uint32_t slot,
+                          std::uint32_t steps, const TrainInputs& inputs,
+                          engine::StepOptions options) {
+    const engine::UnitSpec spec = unit_spec(record, slot);
+    if (spec.steps == 0) return no_slot(slot);
+    if (steps == 0 || steps > spec.steps)
+        return fail(ErrorCode::kOutOfRange, "a prefix of " + std::to_string(steps) +
+                                                " steps, the unit has 1 to " +
+                                                std::to_string(spec.steps));
+    const engine::Unit unit{*inputs.program, inputs.base, *inputs.dataset, spec};
+    GYM_CHECK(engine::check_inputs(unit, options.engine.threads));
+    GYM_TRY(engine::State before, engine::with_fresh_optimizer(unit.train, unit.base));
+    Digest link;
+    options.after_step = [&](const engine::Trainer&, const engine::StepRecord& done) -> Status {
+        link = engine::record_hash(link, done);
+        return {};
+    };
+    GYM_CHECK(engine::run_steps(unit, std::move(before), {0, steps}, options));
+    return link;
 }
 
 Result<AggregateRun> run_aggregate(AggregateInputs inputs, const engine::EngineOptions& options,

@@ -78,6 +78,7 @@ Status read_keys(YamlMap& yaml, NodeConfig& config) {
     GYM_CHECK(yaml.read_integer("beacon_delay_blocks", 0, 10'000, config.beacon_delay_blocks));
     GYM_CHECK(yaml.read_integer("chain_wait_seconds", 1, 3'600, config.chain_wait_s));
     GYM_CHECK(yaml.read_integer("checkpoint_seconds", 0, 86'400, config.checkpoint_s));
+    GYM_CHECK(yaml.read_integer("prefix_seconds", 0, 86'400, config.prefix_s));
     GYM_TRY(const std::string data_dir, yaml.string_or("data_dir", config.data_dir.string()));
     config.data_dir = expand_home(data_dir);
     GYM_TRY(config.keystore_file, yaml.string_or("keystore_file", config.keystore_file.string()));

@@ -86,11 +86,13 @@ Result<FirstAnswer> check_network(const NodeConfig& config, const Clock& clock) 
 
 }  // namespace
 
-void leave_network(const NodeConfig& config, const crypto::PrivateKey& key, const Clock& clock) {
+void leave_network(const NodeConfig& config, const crypto::PrivateKey& key, const Clock& clock,
+                   const std::function<void(rpc::Coordinator&)>& last) {
     rpc::ClientConfig client = config.client({});
     client.call_ms_max = 2'000;
     client.attempts_max = 1;
     const auto coordinator = rpc::connect(client, key.clone(), clock);
+    if (coordinator.ok() && last) last(**coordinator);
     if (coordinator.ok() && !(*coordinator)->leave().ok())
         spdlog::debug("could not sign off; the coordinator will notice the silence");
 }

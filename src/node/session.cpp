@@ -46,13 +46,14 @@ Result<std::unique_ptr<Session>> Session::open(const NodeConfig& config, player:
     return out;
 }
 
-Status Session::run(std::function<records::Activity()> activity, FunctionRef<Status()> work) {
+Status Session::run(std::function<records::Activity()> activity, FunctionRef<Status()> work,
+                    const std::function<void(rpc::Coordinator&)>& last) {
     {
         const HeartbeatThread heartbeat(*coordinator_, std::move(activity), key_, network_.domain(),
                                         network_.heartbeat_every_ms);
         GYM_CHECK(work());
     }
-    leave_network(config_, key_, clock_);
+    leave_network(config_, key_, clock_, last);
     return {};
 }
 

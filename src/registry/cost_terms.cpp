@@ -32,15 +32,19 @@ Result<protocol::Work> billable_work(db::Transaction& tx, const Digest& job_id,
     GYM_TRY(const db::Row row,
             tx.exec_one(
                 "SELECT coalesce(sum(CASE WHEN u.state = 'assigned' THEN "
-                "j.flops_per_step::numeric * j.steps ELSE u.flops END) FILTER (WHERE "
-                "u.kind = 'train' AND u.state NOT IN ('expired', 'rejected', 'slashed', 'unpaid', "
-                "'void')), 0) AS training, "
+                "j.flops_per_step::numeric * j.steps WHEN u.state = 'expired' THEN "
+                "j.flops_per_step::numeric * x.steps ELSE u.flops END) FILTER (WHERE "
+                "u.kind = 'train' AND u.state NOT IN ('rejected', 'slashed', 'unpaid', 'void') AND "
+                "(u.state <> 'expired' OR x.state IN ('kept', 'drawn', 'reported', 'verified'))), "
+                "0) AS training, "
                 "coalesce(sum(u.flops) FILTER (WHERE CASE WHEN u.kind = 'train' THEN u.accepted "
-                "AND u.state <> 'final' ELSE u.accepted OR u.ended_at_ms IS NULL END), 0) AS "
+                "AND u.state <> 'final' ELSE u.accepted OR u.ended_at_ms IS NULL END), 0) + "
+                "coalesce(sum(x.flops) FILTER (WHERE x.state = 'refuted'), 0) AS "
                 "reports FROM (SELECT u.*, EXISTS (SELECT FROM registry.report p WHERE "
                 "p.unit_id = u.id AND p.accepted_seq IS NOT NULL) AS accepted FROM registry.unit u "
                 "WHERE u.job_id = $1 AND ($2::bigint[] IS NULL OR u.round = ANY ($2::bigint[]))) u "
-                "JOIN registry.job j ON j.id = u.job_id",
+                "JOIN registry.job j ON j.id = u.job_id LEFT JOIN registry.unit_prefix x ON "
+                "x.unit_id = u.id",
                 {job_id, rounds ? db::Param::array(*rounds) : db::Param(std::nullopt)}));
     return protocol::Work{row.get<Amount>("training"), row.get<Amount>("reports")};
 }

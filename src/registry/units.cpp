@@ -187,7 +187,9 @@ Result<std::vector<Address>> nodes_with_units(db::Transaction& tx, UnixMs now_ms
     GYM_TRY(const db::Rows rows,
             tx.exec("SELECT worker FROM registry.unit WHERE state = 'assigned' AND kind = 'train' "
                     "AND deadline_ms >= $1 UNION SELECT verifier FROM registry.unit WHERE state "
-                    "IN ('sampled', 'reported') AND verifier IS NOT NULL AND deadline_ms >= $1",
+                    "IN ('sampled', 'reported') AND verifier IS NOT NULL AND deadline_ms >= $1 "
+                    "UNION SELECT verifier FROM registry.unit_prefix WHERE decided_at_ms IS NULL "
+                    "AND state = 'drawn' AND verifier IS NOT NULL AND deadline_ms >= $1",
                     {now_ms}));
     std::vector<Address> out;
     out.reserve(rows.size());

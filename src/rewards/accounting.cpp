@@ -9,6 +9,7 @@
 #include "gym/registry/challenges.hpp"
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/feed.hpp"
+#include "gym/registry/prefixes.hpp"
 
 namespace gym::rewards {
 using ledger::transfer_id;
@@ -157,6 +158,31 @@ Status book_report(Books& books, const registry::AcceptedReport& report) {
          .node = report.verifier});
 }
 
+/// The worker is paid for a prefix that was verified, the verifier for a report that was right.
+Status book_prefix(Books& books, const registry::DecidedPrefix& prefix) {
+    GYM_TRY(const registry::Job job, books.job(prefix.job_id));
+    const Amount& price = job.terms.price_wei_per_pflop;
+    const auto book = [&](const std::string& cause, const Address& earner, const Address& node,
+                          const CreditInputs& inputs) {
+        return book_credit(books, transfer_id(cause),
+                           {.inputs = inputs,
+                            .earner = earner,
+                            .job_id = prefix.job_id,
+                            .round = prefix.round,
+                            .unit = prefix.unit,
+                            .node = node});
+    };
+    if (prefix.verified)
+        GYM_CHECK(book("prefix:" + prefix.unit.hex(), prefix.owner, prefix.worker,
+                       PrefixInputs{.flops = prefix.flops, .price = price}));
+    if (!prefix.verifier) return {};
+    return book("verification:" + prefix.unit.hex() + ":prefix", prefix.verifier_owner,
+                *prefix.verifier,
+                VerificationInputs{.flops = prefix.flops,
+                                   .price = price,
+                                   .premium_ppm = books.config.verification_premium_ppm});
+}
+
 /// One batch of a feed: cursor and money move together.
 template <class Read, class Book>
 Result<std::size_t> consume(db::Database& database, const Clock& clock, const RewardsConfig& config,
@@ -187,6 +213,11 @@ Result<std::size_t> Accounting::consume_unit_events() {
                    book_unit_event);
 }
 
+Result<std::size_t> Accounting::consume_prefixes() {
+    return consume(database_, clock_, config_, "decided_prefix", registry::read_decided_prefixes,
+                   book_prefix);
+}
+
 Result<std::size_t> Accounting::consume_reports() {
     return consume(database_, clock_, config_, "accepted_report", registry::read_accepted_reports,
                    book_report);
@@ -198,7 +229,7 @@ Result<std::size_t> Accounting::consume_reports() {
 namespace {
 
 /// Credits for work; fees are on these, and on nothing else.
-constexpr std::string_view kWork = "('compute', 'verification', 'uptime', 'data')";
+constexpr std::string_view kWork = "('compute', 'verification', 'uptime', 'data', 'prefix')";
 
 struct Charge {
     Digest job_id;
@@ -349,6 +380,9 @@ Result<std::vector<ClosedRound>> read_closed_rounds(db::Transaction& transaction
                 "u.id "
                 "WHERE u.job_id = r.job_id AND u.round = r.round AND p.accepted_seq > "
                 "(SELECT position FROM rewards.cursor WHERE name = 'accepted_report')) "
+                "AND NOT EXISTS (SELECT FROM registry.unit u JOIN registry.unit_prefix x ON "
+                "x.unit_id = u.id WHERE u.job_id = r.job_id AND u.round = r.round AND x.seq > "
+                "(SELECT position FROM rewards.cursor WHERE name = 'decided_prefix')) "
                 "ORDER BY r.epoch LIMIT $1",
                 {limit}));
     std::vector<ClosedRound> rounds;

@@ -9,8 +9,8 @@
 namespace gym::rewards {
 namespace {
 
-constexpr std::array<std::string_view, 7> kKinds = {"compute", "verification", "uptime",  "data",
-                                                    "fee",     "burn",         "emission"};
+constexpr std::array<std::string_view, 8> kKinds = {
+    "compute", "verification", "uptime", "data", "fee", "burn", "emission", "prefix"};
 constexpr std::array<std::string_view, 4> kStates = {"pending", "posted", "void", "unfunded"};
 
 template <CreditKind kind, class Inputs>
@@ -22,7 +22,8 @@ static_assert(kIsAt<CreditKind::kCompute, ComputeInputs> &&
               kIsAt<CreditKind::kVerification, VerificationInputs> &&
               kIsAt<CreditKind::kUptime, UptimeInputs> && kIsAt<CreditKind::kData, DataInputs> &&
               kIsAt<CreditKind::kFee, FeeInputs> && kIsAt<CreditKind::kBurn, BurnInputs> &&
-              kIsAt<CreditKind::kEmission, EmissionInputs>);
+              kIsAt<CreditKind::kEmission, EmissionInputs> &&
+              kIsAt<CreditKind::kPrefix, PrefixInputs>);
 
 template <class Enum, std::size_t N>
 Result<Enum> parse(const std::array<std::string_view, N>& names, std::string_view text,
@@ -61,6 +62,10 @@ Result<Amount> value_of(const EmissionInputs& in) {
     return emission_share(in.burned, in.emission_ppm, in.compute, in.compute_total);
 }
 
+Result<Amount> value_of(const PrefixInputs& in) {
+    return compute_credit(in.flops, in.price);
+}
+
 template <std::size_t... I>
 CreditInputs zero_of(std::size_t index, std::index_sequence<I...>) {
     CreditInputs out;
@@ -80,7 +85,7 @@ Result<CreditKind> parse_credit_kind(std::string_view text) {
 
 bool is_of_unit(CreditKind kind) noexcept {
     return kind == CreditKind::kCompute || kind == CreditKind::kVerification ||
-           kind == CreditKind::kData;
+           kind == CreditKind::kData || kind == CreditKind::kPrefix;
 }
 
 std::string_view formula_text(CreditKind kind) noexcept {
@@ -92,7 +97,8 @@ std::string_view formula_text(CreditKind kind) noexcept {
         "mix_tokens, rounded together with the parts before it",
         "charged * fee_ppm / 10^6, without the burned_ppm of it",
         "burned_ppm of charged * fee_ppm / 10^6",
-        "burned * emission_ppm / 10^6 * compute / compute_total"};
+        "burned * emission_ppm / 10^6 * compute / compute_total",
+        "flops * price / 10^15, of the verified first steps of an interrupted unit"};
     return kTexts[static_cast<std::size_t>(kind)];
 }
 

@@ -30,6 +30,7 @@ Result<TickReport> Daemon::tick() {
             }));
     GYM_TRY(report.unit_events, drain([&] { return accounting_.consume_unit_events(); }));
     GYM_TRY(report.reports, drain([&] { return accounting_.consume_reports(); }));
+    GYM_TRY(report.prefixes, drain([&] { return accounting_.consume_prefixes(); }));
     GYM_TRY(report.rounds, drain([&] { return accounting_.finish_rounds(); }));
     GYM_CHECK(accounting_.fund_unfunded());
     GYM_CHECK(accounting_.refund_ended_jobs());

@@ -68,7 +68,9 @@ class Checker {
             const auto* const data = std::get_if<DataInputs>(&credit.inputs);
             expect(credit.dataset.has_value() == (data != nullptr && data->mix_tokens != 0),
                    "credit " + credit.id + ": a part of a mix is named, all others are not");
-            if (credit.kind() == CreditKind::kCompute && credit.unit)
+            // As a whole or for a prefix, never both.
+            if ((credit.kind() == CreditKind::kCompute || credit.kind() == CreditKind::kPrefix) &&
+                credit.unit)
                 expect(computed.insert(*credit.unit).second,
                        "unit " + credit.unit->hex() + " is credited twice");
             check_uptime(credit);

@@ -20,6 +20,7 @@ struct SignedRound {
     CommittedRound committed;
     std::multimap<Digest, protocol::Report> reports;  ///< valid ones, by unit
     std::map<Digest, UnitFacts> units;                ///< as gym-api has them
+    std::map<Digest, registry::Prefix> prefixes;      ///< decided ones, likewise, by unit
 };
 
 /// Commitments under the round's root.
@@ -84,6 +85,9 @@ class EvidenceChecker {
         GYM_CHECK(add_late(name, round->committed));
         GYM_CHECK(compare_units(name, *round));
         GYM_CHECK(read_reports(name, *round));
+        GYM_TRY(const auto prefixes, facts_.prefixes(name.first, name.second));
+        for (const registry::Prefix& prefix : prefixes)
+            round->prefixes.emplace(prefix.unit, prefix);
         return &*round;
     }
 
@@ -188,7 +192,18 @@ class EvidenceChecker {
             return {};
         }
         const auto found = round->committed.units.find(*credit.unit);
-        if (found == round->committed.units.end()) {
+        const bool committed = found != round->committed.units.end();
+        const auto prefix = round->prefixes.find(*credit.unit);
+        if (credit.kind() == CreditKind::kPrefix ||
+            (!committed && prefix != round->prefixes.end())) {
+            expect(!committed, name + "unit " + credit.unit->hex() + " was committed to");
+            if (prefix == round->prefixes.end())
+                deviate(name + "no prefix of unit " + credit.unit->hex() + " was decided");
+            else
+                check_prefix(credit, *round, prefix->second);
+            return {};
+        }
+        if (!committed) {
             deviate(name + "there is no commitment to unit " + credit.unit->hex());
             return {};
         }
@@ -220,6 +235,55 @@ class EvidenceChecker {
                    name + "was committed to with " + std::to_string(commitment.tokens) + " tokens");
         expect(!unit.is_drawn || round.reports.contains(*credit.unit),
                name + "is drawn by the beacon, and there is no report on it");
+    }
+
+    /// The slot signed for its first steps, and they are counted as the round fixes.
+    void check_prefix(const Credit& credit, const SignedRound& round,
+                      const registry::Prefix& prefix) {
+        const std::string name =
+            "credit " + credit.id + ": the prefix of unit " + credit.unit->hex() + " ";
+        const protocol::RoundRecord& record = round.committed.record;
+        const auto slot = std::ranges::find_if(record.slots, [&](const auto& one) {
+            return protocol::unit_id({record.job_id, record.round, one.slot, 0}) == prefix.unit;
+        });
+        if (slot == record.slots.end()) return deviate(name + "is of no slot of its round");
+        const protocol::SignedPrefix statement{
+            {protocol::hash(record), slot->slot, 0, prefix.steps, prefix.link}, prefix.signature};
+        const Status fits = protocol::check_against_round(statement.prefix, record,
+                                                          statement.prefix.round_record, 0);
+        if (!fits.ok()) return deviate(name + "does not fit its round: " + fits.error().message);
+        expect(protocol::verify_signature(domain_, statement, slot->worker).ok(),
+               name + "is not signed by " + slot->worker.hex());
+        check_prefix_report(credit, name, prefix, statement);
+        const std::uint64_t flops = record.flops_per_step * prefix.steps;
+        const auto* const verified = std::get_if<VerificationInputs>(&credit.inputs);
+        const auto* const paid = std::get_if<PrefixInputs>(&credit.inputs);
+        expect((verified != nullptr && verified->flops == flops) ||
+                   (paid != nullptr && paid->flops == flops),
+               name + "has " + std::to_string(flops) + " FLOPs");
+        if (paid != nullptr)
+            expect(credit.node == slot->worker, name + "was done by " + slot->worker.hex());
+    }
+
+    /// The verifier signed the same statement or, of a prefix that was refuted, another one.
+    void check_prefix_report(const Credit& credit, const std::string& name,
+                             const registry::Prefix& prefix, protocol::SignedPrefix statement) {
+        if (!prefix.report || !prefix.verifier) return deviate(name + "was reported on by nobody");
+        const bool agrees = prefix.report->link == prefix.link;
+        const bool verified = prefix.state == protocol::PrefixState::kVerified;
+        statement.prefix.link = prefix.report->link;
+        statement.signature = prefix.report->signature;
+        expect(protocol::verify_signature(domain_, statement, *prefix.verifier).ok(),
+               name + "has a report that " + prefix.verifier->hex() + " did not sign");
+        if (credit.kind() == CreditKind::kVerification)
+            expect(credit.node == prefix.verifier && agrees == verified,
+                   name + "has no report of its node that says what became of it");
+        else if (!agrees)
+            out_.unchecked.push_back(name +
+                                     "was found right by the coordinator alone, against "
+                                     "the report of " +
+                                     prefix.verifier->hex());
+        if (credit.kind() == CreditKind::kVerification) ++out_.reports;
     }
 
     void check_verification(const Credit& credit, const SignedRound& round,

@@ -26,7 +26,8 @@ std::string cause_of(const Credit& credit) {
 /// Reports on one unit and fees on late credits may be several.
 bool is_once(CreditKind kind) {
     return kind == CreditKind::kCompute || kind == CreditKind::kData ||
-           kind == CreditKind::kUptime || kind == CreditKind::kEmission;
+           kind == CreditKind::kUptime || kind == CreditKind::kEmission ||
+           kind == CreditKind::kPrefix;
 }
 
 class FactChecker {
@@ -67,6 +68,7 @@ class FactChecker {
             case CreditKind::kVerification:
             case CreditKind::kUptime:
             case CreditKind::kData:
+            case CreditKind::kPrefix:
                 add(work_[round], credit.amount);
                 break;
             case CreditKind::kFee:
@@ -118,6 +120,8 @@ class FactChecker {
             expect(false, name + "its round has no unit " + credit.unit->hex());
             return {};
         }
+        if (credit.kind() == CreditKind::kPrefix || is_for_prefix(credit, *unit))
+            return check_prefix(credit, job, *unit);
         if (const auto* in = std::get_if<VerificationInputs>(&credit.inputs))
             return check_verification(credit, *in, job, *unit);
         expect(unit->is_train, name + "unit " + unit->id.hex() + " is not a train unit");
@@ -134,6 +138,51 @@ class FactChecker {
             check_data(credit, std::get<DataInputs>(credit.inputs), job, *unit);
         }
         return {};
+    }
+
+    /// Nobody committed to an expired unit: what was verified of it is a prefix.
+    static bool is_for_prefix(const Credit& credit, const UnitFacts& unit) {
+        return credit.kind() == CreditKind::kVerification &&
+               unit.state == protocol::UnitState::kExpired;
+    }
+
+    Status check_prefix(const Credit& credit, const JobFacts& job, const UnitFacts& unit) {
+        const std::string name = "credit " + credit.id + ": ";
+        GYM_TRY(const auto* const prefixes, prefixes_of({credit.job_id, credit.round}));
+        const auto prefix = std::ranges::find(*prefixes, unit.id, &registry::Prefix::unit);
+        if (prefix == prefixes->end()) {
+            expect(false, name + "no prefix of unit " + unit.id.hex() + " was decided");
+            return {};
+        }
+        expect(unit.is_train && unit.state == protocol::UnitState::kExpired,
+               name + "unit " + unit.id.hex() + " is " + std::string(to_string(unit.state)) +
+                   ", so that it has no prefix to pay");
+        if (const auto* in = std::get_if<VerificationInputs>(&credit.inputs)) {
+            expect(prefix->verifier_paid && prefix->verifier == credit.node,
+                   name + "its node did not verify the prefix of unit " + unit.id.hex());
+            check_prefix_flops(credit, *in, job, *prefix);
+            return {};
+        }
+        expect(prefix->state == protocol::PrefixState::kVerified,
+               name + "the prefix of unit " + unit.id.hex() + " is " +
+                   std::string(to_string(prefix->state)));
+        expect(credit.node == unit.worker,
+               name + "unit " + unit.id.hex() + " was done by " + unit.worker.hex());
+        expect(credit.earner == unit.owner,
+               name + "unit " + unit.id.hex() + " is credited to " + unit.owner.hex());
+        check_prefix_flops(credit, std::get<PrefixInputs>(credit.inputs), job, *prefix);
+        return {};
+    }
+
+    /// @param in PrefixInputs or VerificationInputs.
+    template <class Inputs>
+    void check_prefix_flops(const Credit& credit, const Inputs& in, const JobFacts& job,
+                            const registry::Prefix& prefix) {
+        const std::string name = "credit " + credit.id + ": ";
+        expect(in.flops == prefix.flops, name + "the prefix of unit " + prefix.unit.hex() +
+                                             " has " + std::to_string(prefix.flops) + " FLOPs");
+        expect(in.price == job.price_wei_per_pflop,
+               name + "the job's price is " + job.price_wei_per_pflop.to_string());
     }
 
     void check_data(const Credit& credit, const DataInputs& in, const JobFacts& job,
@@ -223,14 +272,27 @@ class FactChecker {
         for (const UnitFacts& unit : **units) {
             if (!unit.is_train || unit.state != protocol::UnitState::kFinal) continue;
             if (causes_.contains("compute of unit " + unit.id.hex())) continue;
-            GYM_TRY(const Amount amount,
-                    evaluate(ComputeInputs{unit.flops, job.price_wei_per_pflop}));
-            if (amount.is_zero()) continue;
-            GYM_TRY(const auto waits, facts_.waiting_credit(unit.id));
-            expect(waits.has_value(), "unit " + unit.id.hex() + " of round " +
-                                          std::to_string(round.second) + " is final, and " +
-                                          unit.owner.hex() + " has no credit for it");
+            GYM_CHECK(expect_waits(round, unit.id, {unit.flops, job.price_wei_per_pflop},
+                                   " is final, and " + unit.owner.hex() + " has no credit for it"));
         }
+        GYM_TRY(const auto* const prefixes, prefixes_of(round));
+        for (const registry::Prefix& prefix : *prefixes) {
+            if (prefix.state != protocol::PrefixState::kVerified) continue;
+            if (causes_.contains("prefix of unit " + prefix.unit.hex())) continue;
+            GYM_CHECK(expect_waits(round, prefix.unit, {prefix.flops, job.price_wei_per_pflop},
+                                   " has a verified prefix, and no credit for it"));
+        }
+        return {};
+    }
+
+    /// Unpaid work that is worth something must have a credit that waits.
+    Status expect_waits(const RoundName& round, const Digest& unit, const ComputeInputs& worth,
+                        const std::string& otherwise) {
+        GYM_TRY(const Amount amount, evaluate(worth));
+        if (amount.is_zero()) return {};
+        GYM_TRY(const auto waits, facts_.waiting_credit(unit));
+        expect(waits.has_value(),
+               "unit " + unit.hex() + " of round " + std::to_string(round.second) + otherwise);
         return {};
     }
 
@@ -260,6 +322,14 @@ class FactChecker {
         }
         return &known->second;
     }
+    Result<const std::vector<registry::Prefix>*> prefixes_of(const RoundName& round) {
+        auto known = prefixes_.find(round);
+        if (known == prefixes_.end()) {
+            GYM_TRY(auto prefixes, facts_.prefixes(round.first, round.second));
+            known = prefixes_.emplace(round, std::move(prefixes)).first;
+        }
+        return &known->second;
+    }
     /// Null if the round has no such unit.
     Result<const UnitFacts*> unit_of(const RoundName& round, const Digest& id) {
         const auto units = units_of(round);
@@ -281,6 +351,7 @@ class FactChecker {
     std::map<Address, Amount> spent_;
     std::map<Digest, JobFacts> jobs_;
     std::map<RoundName, std::vector<UnitFacts>> units_;
+    std::map<RoundName, std::vector<registry::Prefix>> prefixes_;
 };
 
 }  // namespace

@@ -26,8 +26,10 @@ Result<Receipt> explain(db::Transaction& transaction, std::string_view id) {
     std::optional<db::Row> row;
     if (id.starts_with("0x")) {
         GYM_TRY(const Digest unit, Digest::parse(id));
-        GYM_TRY(row, transaction.exec_optional(
-                         receipt_select() + "WHERE c.unit_id = $1 AND c.kind = 'compute'", {unit}));
+        GYM_TRY(row,
+                transaction.exec_optional(
+                    receipt_select() + "WHERE c.unit_id = $1 AND c.kind IN ('compute', 'prefix')",
+                    {unit}));
     } else {
         GYM_TRY(const ledger::TransferId transfer, ledger::parse_uuid(id));
         GYM_TRY(row, transaction.exec_optional(receipt_select() + "WHERE c.id = $1",
@@ -54,7 +56,7 @@ Result<std::vector<KindTotal>> job_totals(db::Transaction& transaction, const Di
                 "coalesce(sum(amount) FILTER (WHERE state = 'unfunded'), 0) AS unfunded "
                 "FROM rewards.credit WHERE job_id = $1 AND payer IS NULL AND state <> 'void' "
                 "GROUP BY kind ORDER BY array_position(ARRAY['compute', 'verification', 'uptime', "
-                "'data', 'fee', 'burn'], kind::text)",
+                "'data', 'fee', 'burn', 'prefix'], kind::text)",
                 {job_id}));
     std::vector<KindTotal> totals;
     for (const db::Row row : rows) {

@@ -128,6 +128,7 @@ class GrpcCoordinator final : public Coordinator {
         const records::CommitmentSubmission& submission) override;
     Result<Bytes> submit_report_commit(const records::ReportCommit& commit) override;
     Result<bool> submit_report_reveal(const records::ReportReveal& reveal) override;
+    Status submit_prefix(const protocol::SignedPrefix& prefix) override;
     Status defend_unit(const Digest& unit) override;
     Result<records::NodeStatus> node_status(const std::optional<Address>& address) override;
     Result<Bytes> round_record(const Digest& job_id, std::uint64_t round) override;
@@ -405,6 +406,13 @@ Result<bool> GrpcCoordinator::submit_report_reveal(const records::ReportReveal& 
     v1::SubmitReportRevealResponse response;
     GYM_CHECK(call("SubmitReportReveal", &Stub::SubmitReportReveal, request, response));
     return response.verified();
+}
+
+Status GrpcCoordinator::submit_prefix(const protocol::SignedPrefix& prefix) {
+    v1::SubmitPrefixRequest request;
+    request.set_signed_prefix(wire::text_of(protocol::encode(prefix)));
+    v1::SubmitPrefixResponse response;
+    return call("SubmitPrefix", &Stub::SubmitPrefix, request, response);
 }
 
 Status GrpcCoordinator::defend_unit(const Digest& unit) {

@@ -147,6 +147,17 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
             });
     }
 
+    grpc::ServerUnaryReactor* SubmitPrefix(Context* context, const v1::SubmitPrefixRequest* request,
+                                           v1::SubmitPrefixResponse* response) override {
+        return signed_call(
+            context, "SubmitPrefix", *request, *response,
+            [=, this](const Address& caller) -> Status {
+                GYM_TRY(const protocol::SignedPrefix prefix,
+                        protocol::decode_signed_prefix(wire::bytes_of(request->signed_prefix())));
+                return core_.handler().submit_prefix(caller, prefix);
+            });
+    }
+
     grpc::ServerUnaryReactor* DefendUnit(Context* context, const v1::DefendUnitRequest* request,
                                          v1::DefendUnitResponse* response) override {
         return signed_call(

@@ -54,6 +54,26 @@ Result<records::TrainTask> read(const v1::TrainTask& in) {
     return out;
 }
 
+void write(const records::PrefixTask& task, v1::PrefixTask& out) {
+    wire::write(task.unit, *out.mutable_unit());
+    out.set_round_record(text_of(protocol::encode(task.record)));
+    write(task.inputs, *out.mutable_inputs());
+    out.set_steps(task.steps);
+    out.set_draw(task.draw);
+    out.set_deadline_unix_ms(task.deadline_ms);
+}
+
+Result<records::PrefixTask> read(const v1::PrefixTask& in) {
+    records::PrefixTask out;
+    GYM_TRY(out.unit, wire::read(in.unit()));
+    GYM_TRY(out.record, protocol::decode_round_record(bytes_of(in.round_record())));
+    GYM_TRY(out.inputs, read(in.inputs()));
+    out.steps = in.steps();
+    out.draw = in.draw();
+    out.deadline_ms = in.deadline_unix_ms();
+    return out;
+}
+
 void write(const records::VerifyTask& task, v1::VerifyTask& out) {
     wire::write(task.unit, *out.mutable_unit());
     out.set_round_record(text_of(protocol::encode(task.record)));
@@ -311,6 +331,8 @@ void write(const std::optional<records::Task>& task, v1::NextTaskResponse& out) 
         write(*train, *out.mutable_train());
     if (const auto* verify = std::get_if<records::VerifyTask>(&*task))
         write(*verify, *out.mutable_verify());
+    if (const auto* prefix = std::get_if<records::PrefixTask>(&*task))
+        write(*prefix, *out.mutable_prefix());
 }
 
 Result<std::optional<records::Task>> read(const v1::NextTaskResponse& in) {
@@ -320,6 +342,10 @@ Result<std::optional<records::Task>> read(const v1::NextTaskResponse& in) {
     }
     if (in.has_verify()) {
         GYM_TRY(records::VerifyTask task, read(in.verify()));
+        return std::optional<records::Task>(std::move(task));
+    }
+    if (in.has_prefix()) {
+        GYM_TRY(records::PrefixTask task, read(in.prefix()));
         return std::optional<records::Task>(std::move(task));
     }
     return std::optional<records::Task>();

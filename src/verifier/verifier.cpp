@@ -25,13 +25,16 @@ Result<bool> VerifierImpl::run_once(const std::stop_token& stop) {
     look_at_next_records();
     GYM_TRY(const std::optional<records::Task> task, coordinator_.next_task(options_.poll_wait));
     if (!task) return false;
-    const auto* verify = std::get_if<records::VerifyTask>(&*task);
-    if (verify == nullptr)
+    if (std::holds_alternative<records::TrainTask>(*task))
         return fail(ErrorCode::kConflict, "this node is registered as a worker, not as a verifier");
-    const Status done = carry_out(*verify, stop);
+    const auto* prefix = std::get_if<records::PrefixTask>(&*task);
+    const Status done = prefix != nullptr ? carry_out(*prefix, stop)
+                                          : carry_out(std::get<records::VerifyTask>(*task), stop);
     set_activity({});
-    if (!done.ok()) return done.error().in("verifying " + protocol::name_unit(verify->unit));
-    return true;
+    if (done.ok()) return true;
+    const protocol::UnitKey& unit =
+        prefix != nullptr ? prefix->unit : std::get<records::VerifyTask>(*task).unit;
+    return done.error().in("verifying " + protocol::name_unit(unit));
 }
 
 Status VerifierImpl::carry_out(const records::VerifyTask& task, const std::stop_token& stop) {
@@ -50,12 +53,12 @@ Status VerifierImpl::carry_out(const records::VerifyTask& task, const std::stop_
     return report(task, *pending);
 }
 
-ReexecutionOptions VerifierImpl::run_options(const records::VerifyTask& task,
+ReexecutionOptions VerifierImpl::run_options(const protocol::UnitKey& unit,
                                              const std::stop_token& stop) {
     ReexecutionOptions options;
     options.engine = options_.engine;
     options.stop = stop;
-    options.progress = [this, unit = task.unit](const engine::UnitProgress& progress) {
+    options.progress = [this, unit](const engine::UnitProgress& progress) {
         set_activity({unit, progress.step, progress.steps, "verify"});
         if (options_.on_progress) options_.on_progress(progress);
     };
@@ -110,7 +113,7 @@ Result<PendingReport> VerifierImpl::compute(const records::VerifyTask& task,
     report.challenge_signature = key_.sign_digest(
         protocol::trace_challenge_digest(network.domain(), task.beacon, report.unit));
     const auto result =
-        reexecute(loader_, deltas_, task, report.challenge_signature, run_options(task, stop));
+        reexecute(loader_, deltas_, task, report.challenge_signature, run_options(task.unit, stop));
     for (const node::WrongDelta& wrong : deltas_.take_wrong(rounds_of(task)))
         accuse_delta(task, wrong);
     if (!result.ok()) return result.error();

@@ -65,6 +65,9 @@ class VerifierImpl final : public Verifier {
 
   private:
     Status carry_out(const records::VerifyTask& task, const std::stop_token& stop);
+    Status carry_out(const records::PrefixTask& task, const std::stop_token& stop);
+    Result<protocol::SignedPrefix> compute(const records::PrefixTask& task,
+                                           const std::stop_token& stop);
     Status check_chain(const records::VerifyTask& task, const records::NetworkDescription& network);
     Result<PendingReport> compute(const records::VerifyTask& task, const std::stop_token& stop);
     std::optional<PendingReport> take_late(const records::VerifyTask& task);
@@ -87,7 +90,7 @@ class VerifierImpl final : public Verifier {
         return loader_.keeps(blob) || (options_.claims != nullptr && options_.claims->needs(blob));
     }
     void tidy();
-    [[nodiscard]] ReexecutionOptions run_options(const records::VerifyTask& task,
+    [[nodiscard]] ReexecutionOptions run_options(const protocol::UnitKey& unit,
                                                  const std::stop_token& stop);
 
     void contradict(const protocol::UnitKey& unit, const std::string& sentence) const {
@@ -125,6 +128,8 @@ class VerifierImpl final : public Verifier {
     std::optional<Uncommitted> uncommitted_;
     /// An aggregate that is not shown as it must be, and why: told.
     std::optional<std::pair<protocol::UnitKey, std::string>> mistrusted_;
+    /// The report on the prefix that was run last, to send again if the coordinator did not answer.
+    std::optional<protocol::SignedPrefix> prefix_;
     std::optional<std::chrono::steady_clock::time_point> tidied_;
     std::string failing_;  ///< why a next record could not be looked at; told once
     mutable std::mutex mutex_;

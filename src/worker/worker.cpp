@@ -21,6 +21,7 @@
 #include "gym/protocol/reason.hpp"
 #include "gym/rpc/blob_cache.hpp"
 #include "gym/rpc/delta_upload.hpp"
+#include "gym/worker/prefix_sender.hpp"
 #include "gym/worker/signature_log.hpp"
 #include "gym/worker/unit_checkpoint.hpp"
 #include "worker_timer.hpp"
@@ -55,12 +56,14 @@ class WorkerImpl final : public Worker {
           signatures_(std::move(files.signatures)),
           checkpoints_(std::move(files.checkpoints)),
           loader_(cache_),
-          upload_(coordinator_, key_, clock_) {}
+          upload_(coordinator_, key_, clock_),
+          prefixes_(coordinator_, key_, timer_, options_.prefix_every) {}
 
     Status resume(const std::stop_token& stop) override;
     Result<bool> run_once(const std::stop_token& stop) override;
     Status track(const std::stop_token& stop) override;
     Status send_wanted() override;
+    std::optional<protocol::SignedPrefix> last_words() override { return prefixes_.unsent(); }
     [[nodiscard]] records::Activity activity() const override {
         const std::scoped_lock lock(mutex_);
         return activity_;
@@ -121,6 +124,7 @@ class WorkerImpl final : public Worker {
     CheckpointStore checkpoints_;
     node::InputLoader loader_;
     rpc::DeltaUpload upload_;
+    PrefixSender prefixes_;
     std::unique_ptr<DeltaInFlight> in_flight_;  ///< of a unit that is signed and not committed
     std::optional<std::chrono::steady_clock::time_point> asked_why_idle_;
     std::optional<std::chrono::steady_clock::time_point> tidied_;
@@ -252,16 +256,21 @@ Result<execution::TrainRun> WorkerImpl::execute(const protocol::RoundRecord& rec
     if (from == From::kCheckpoint) {
         position = checkpoints_.load(key, options_.engine.threads);
         run.resume = position ? &*position : nullptr;
-        run.after_step = [&plan](const engine::Trainer& trainer,
-                                 std::span<const engine::StepRecord> records) {
+        prefixes_.begin({protocol::hash(record), unit.slot, unit.attempt, 0, {}},
+                        position ? position->records : std::vector<engine::StepRecord>());
+        run.after_step = [this, &plan](const engine::Trainer& trainer,
+                                       std::span<const engine::StepRecord> records) {
+            prefixes_.after_step(records.back());
             plan.after_step(trainer, records);
         };
     }
     if (position) emit("resumed", unit, "from step " + std::to_string(position->records.size()));
     auto result = execution::run_train(record, unit.slot, loaded, run);
-    if (!result.ok() && end.stop_requested() && !stop.stop_requested())
+    if (!result.ok() && end.stop_requested() && !stop.stop_requested()) {
+        prefixes_.end();
         result = fail(ErrorCode::kTimeout,
                       "given up: it is not done, and no commitment is taken any more");
+    }
     // Whatever is wrong with a position, the next attempt must not meet it again.
     if (position && !result.ok() && result.error().code != ErrorCode::kCancelled)
         checkpoints_.remove(key.unit);
@@ -411,6 +420,7 @@ Status WorkerImpl::hand_in(JournalEntry entry, const blob::VerifiedBlob& delta, 
         if (*entry.leaf != protocol::commitment_leaf(entry.commitment))
             return fail(ErrorCode::kMismatch, "the coordinator's receipt is of another commitment");
         GYM_CHECK(journal_.save(entry));
+        if (prefixes_.is_of(entry.commitment.commitment)) prefixes_.end();
         emit("accepted", entry.unit, "");
         return {};
     }

@@ -29,6 +29,10 @@ WorkerOptions options_of(const node::NodeConfig& config, const WorkerHooks& hook
     options.chain = session.chain();
     options.chain_wait = std::chrono::seconds(config.chain_wait_s);
     options.checkpoint_every = std::chrono::seconds(config.checkpoint_s);
+    if (config.prefix_s == 0)
+        options.prefix_every.reset();
+    else
+        options.prefix_every = std::chrono::seconds(config.prefix_s);
     options.claims = session.claims();
     options.swarm = session.swarm();
     options.on_event = hooks.on_event;
@@ -36,6 +40,19 @@ WorkerOptions options_of(const node::NodeConfig& config, const WorkerHooks& hook
     if (const node::DisputeThread* disputes = session.disputes())
         options.check_signing = [disputes] { return disputes->lasting_failure(); };
     return options;
+}
+
+/// Sends the prefix of the unit that the node's end interrupts, so that its steps are paid if the
+/// node does not come back in time.
+void say_last(Worker& worker, rpc::Coordinator& coordinator) {
+    const auto words = worker.last_words();
+    if (!words) return;
+    const Status sent = coordinator.submit_prefix(*words);
+    if (sent.ok())
+        spdlog::info("signed for the {} steps of the unit under way", words->prefix.steps);
+    else
+        spdlog::warn("the {} steps of the unit under way are not signed for: {}",
+                     words->prefix.steps, sent.error().message);
 }
 
 }  // namespace
@@ -53,7 +70,8 @@ Status start_worker(const node::NodeConfig& config, const WorkerHooks& hooks,
     spdlog::info("worker {} at {}, on {}, {} threads", session->key().address().hex(),
                  config.coordinator, device, options.engine.threads);
     return session->run([&] { return worker->activity(); },
-                        [&] { return run_worker(*worker, options, stop); });
+                        [&] { return run_worker(*worker, options, stop); },
+                        [&](rpc::Coordinator& coordinator) { say_last(*worker, coordinator); });
 }
 
 }  // namespace gym::worker

@@ -144,6 +144,20 @@ Result<coordinator::Compute::Reexecuted> FakeCompute::run_unit(const protocol::R
                       challenge == nullptr ? Digest{} : trace(trained.records, *challenge)};
 }
 
+Result<Digest> FakeCompute::run_prefix(const protocol::RoundRecord& record, const SlotSteps& prefix,
+                                       ByteView, ByteView, ByteView, const std::stop_token& stop) {
+    ++runs;
+    if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "stopped");
+    if (runs_fail) return fail(ErrorCode::kUnavailable, "no machine is free");
+    return link(record, prefix);
+}
+
+Digest FakeCompute::link(const protocol::RoundRecord& record, const SlotSteps& prefix) {
+    Bytes records = train(record, prefix.slot).records;
+    records.resize(prefix.steps);
+    return tagged("link", {records});
+}
+
 Result<Digest> FakeCompute::aggregate_trace(ByteView records, const crypto::Signature& challenge) {
     return trace(records, challenge);
 }

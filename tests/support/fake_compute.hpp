@@ -37,6 +37,9 @@ class FakeCompute final : public coordinator::Compute {
                                 ByteView program, ByteView base, ByteView dataset,
                                 const crypto::Signature* challenge,
                                 const std::stop_token& stop) override;
+    Result<Digest> run_prefix(const protocol::RoundRecord& record, const SlotSteps& prefix,
+                              ByteView program, ByteView base, ByteView dataset,
+                              const std::stop_token& stop) override;
     Result<Digest> aggregate_trace(ByteView records, const crypto::Signature& challenge) override;
     /// Values at a challenge's positions that only a run of the unit gives.
     static Digest trace(ByteView records, const crypto::Signature& challenge);
@@ -50,6 +53,9 @@ class FakeCompute final : public coordinator::Compute {
     };
     /// The honest result of a slot.
     static Trained train(const protocol::RoundRecord& record, std::uint32_t slot);
+
+    /// The honest link after the first steps of a slot.
+    static Digest link(const protocol::RoundRecord& record, const SlotSteps& prefix);
 
     std::map<Digest, double> norms;  ///< by a delta's root; of others 1
     bool aggregate_fails = false;

@@ -176,10 +176,8 @@ class EngineCompute final : public Compute {
                                 ByteView program, ByteView base, ByteView dataset,
                                 const crypto::Signature* challenge,
                                 const std::stop_token& stop) override {
-        execution::TrainInputs inputs;
-        GYM_TRY(inputs.program, decode_program(program));
-        GYM_TRY(inputs.dataset, decode_dataset(dataset, record.dataset_root));
-        GYM_TRY(inputs.base, engine::decode_state(base));
+        GYM_TRY(const execution::TrainInputs inputs,
+                decode_inputs(program, base, dataset, record.dataset_root));
         engine::RunOptions options;
         options.engine = engine_;
         options.cancel = stop;
@@ -188,12 +186,31 @@ class EngineCompute final : public Compute {
         return Reexecuted{run.roots(), run.trace};
     }
 
+    Result<Digest> run_prefix(const protocol::RoundRecord& record, const SlotSteps& prefix,
+                              ByteView program, ByteView base, ByteView dataset,
+                              const std::stop_token& stop) override {
+        GYM_TRY(const execution::TrainInputs inputs,
+                decode_inputs(program, base, dataset, record.dataset_root));
+        engine::StepOptions options;
+        options.engine = engine_;
+        options.cancel = stop;
+        return execution::run_prefix(record, prefix.slot, prefix.steps, inputs, options);
+    }
+
     Result<Digest> aggregate_trace(ByteView records, const crypto::Signature& challenge) override {
         GYM_TRY(const auto decoded, engine::decode_records(records));
         return execution::aggregate_trace(decoded, challenge);
     }
 
   private:
+    Result<execution::TrainInputs> decode_inputs(ByteView program, ByteView base, ByteView dataset,
+                                                 const Digest& dataset_root) {
+        execution::TrainInputs out;
+        GYM_TRY(out.program, decode_program(program));
+        GYM_TRY(out.dataset, decode_dataset(dataset, dataset_root));
+        GYM_TRY(out.base, engine::decode_state(base));
+        return out;
+    }
     Result<std::shared_ptr<const blob::Dataset>> decode_dataset(ByteView bytes,
                                                                 const Digest& root) {
         const std::lock_guard lock(mutex_);

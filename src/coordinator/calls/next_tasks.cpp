@@ -4,6 +4,7 @@
 
 #include "drivers/membership.hpp"
 #include "gym/registry/jobs.hpp"
+#include "gym/registry/prefixes.hpp"
 
 namespace gym::coordinator {
 namespace {
@@ -55,6 +56,14 @@ Result<records::Task> verify_task(const Context& context, db::Transaction& tx,
     return records::Task(std::move(task));
 }
 
+Result<records::Task> prefix_task(const Context& context, db::Transaction& tx,
+                                  const registry::DuePrefix& due) {
+    const protocol::UnitKey& unit = due.unit.key;
+    GYM_TRY(const auto inputs, context.facts->round_inputs(tx, unit.job_id, unit.round));
+    return records::Task(records::PrefixTask{unit, inputs->record, inputs->train, due.prefix.steps,
+                                             due.prefix.draws - 1, due.prefix.deadline_ms});
+}
+
 using Standings = std::map<Address, registry::Standing>;
 using Tasks = std::vector<Result<FoundTask>>;
 
@@ -66,16 +75,26 @@ std::vector<Address> in_role(const Standings& standings, NodeRole role) {
     return out;
 }
 
+/// Work of the nodes that ask. A verifier gets units first: a round waits for them.
+struct FoundWork {
+    std::map<Address, registry::Unit> units;
+    std::map<Address, registry::DuePrefix> prefixes;
+};
+
 Result<FoundTask> task_of(const Context& context, db::Transaction& tx, const Address& node,
-                          const Standings& standings,
-                          const std::map<Address, registry::Unit>& units) {
+                          const Standings& standings, const FoundWork& found) {
     const auto standing = standings.find(node);
     if (standing == standings.end())
         return fail(ErrorCode::kNotFound, "node " + node.hex() + " is not registered");
     if (standing->second.excluded_because)
         return excluded(node, *standing->second.excluded_because);
-    const auto unit = units.find(node);
-    if (unit == units.end()) return FoundTask();
+    const auto unit = found.units.find(node);
+    if (unit == found.units.end()) {
+        const auto prefix = found.prefixes.find(node);
+        if (prefix == found.prefixes.end()) return FoundTask();
+        GYM_TRY(auto task, prefix_task(context, tx, prefix->second));
+        return FoundTask(std::move(task));
+    }
     if (standing->second.role == NodeRole::kVerifier) {
         GYM_TRY(auto task, verify_task(context, tx, unit->second));
         return FoundTask(std::move(task));
@@ -88,18 +107,19 @@ Result<Tasks> read_tasks(const Context& context, db::Transaction& tx,
                          std::span<const Address> nodes, std::span<const Digest> computed) {
     const UnixMs now_ms = context.now();
     GYM_TRY(const Standings standings, registry::standings_of(tx, nodes));
-    std::map<Address, registry::Unit> units;
+    FoundWork found;
     if (const auto workers = in_role(standings, NodeRole::kWorker); !workers.empty()) {
-        GYM_TRY(units, registry::next_train_units(tx, workers, now_ms, computed));
+        GYM_TRY(found.units, registry::next_train_units(tx, workers, now_ms, computed));
     }
     if (const auto verifiers = in_role(standings, NodeRole::kVerifier); !verifiers.empty()) {
         GYM_TRY(auto drawn, registry::next_drawn_units(tx, verifiers, now_ms));
-        units.merge(drawn);
+        found.units.merge(drawn);
+        GYM_TRY(found.prefixes, registry::next_prefixes(tx, verifiers, now_ms));
     }
     Tasks out;
     out.reserve(nodes.size());
     for (const Address& node : nodes)
-        out.push_back(task_of(context, tx, node, standings, units));
+        out.push_back(task_of(context, tx, node, standings, found));
     return out;
 }
 

@@ -6,6 +6,7 @@
 #include "gym/coordinator/decisions.hpp"
 #include "gym/registry/blob_access.hpp"
 #include "gym/registry/delta_places.hpp"
+#include "gym/registry/prefixes.hpp"
 
 namespace gym::coordinator {
 namespace {
@@ -127,6 +128,7 @@ Result<Taken> take(const Context& context, const Address& worker, const Target& 
         const auto committed = registry::advance(tx, unit.id, protocol::event::Committed{},
                                                  lifecycle_of(target.job, unit.key.round), now_ms);
         if (!committed.ok()) return committed.error().in(protocol::name_unit(unit.key));
+        GYM_CHECK(registry::drop_prefix(tx, unit.id));
         return Taken{{unit.id, protocol::commitment_leaf(commitment), now_ms}, std::nullopt};
     });
 }

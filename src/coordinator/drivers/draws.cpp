@@ -29,6 +29,8 @@ std::map<Address, std::uint32_t> loads_of(std::span<const registry::Unit> units)
     return out;
 }
 
+}  // namespace
+
 Result<std::vector<registry::Node>> live_verifiers(const Context& context, db::Transaction& tx,
                                                    UnixMs now_ms) {
     registry::NodeFilter eligible;
@@ -38,6 +40,8 @@ Result<std::vector<registry::Node>> live_verifiers(const Context& context, db::T
     eligible.limit = registry::kNodesListMax;
     return registry::list_nodes(tx, eligible);
 }
+
+namespace {
 
 /// A verifier that says nothing for so long is taken to be gone: an eighth of its time for a
 /// report, so that what it has computed by then is seldom much, and at least two minutes.

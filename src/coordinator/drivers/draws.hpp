@@ -6,6 +6,10 @@
 
 namespace gym::coordinator {
 
+/// Verifiers in good standing that were seen lately.
+Result<std::vector<registry::Node>> live_verifiers(const Context& context, db::Transaction& tx,
+                                                   UnixMs now_ms);
+
 /// Gives every drawn unit of the round without a verifier one, as far as there are verifiers.
 Status assign_verifiers(const Context& context, db::Transaction& tx, const registry::Round& round,
                         UnixMs now_ms);

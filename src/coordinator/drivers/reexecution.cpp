@@ -14,6 +14,13 @@ Result<blob::VerifiedBlob> load(const Context& context, const Digest& root, std:
     return blob.error().in(what);
 }
 
+Result<blob::VerifiedBlob> load_dataset(const Context& context, const registry::Job& job) {
+    GYM_TRY(const auto dataset, context.transact([&](db::Transaction& tx) {
+        return registry::get_dataset(tx, job.dataset_root);
+    }));
+    return load(context, dataset.blob, "dataset");
+}
+
 /// The deltas that an aggregate includes, in its order.
 Result<std::vector<Compute::DeltaPtr>> load_deltas(
     const Context& context, std::span<const protocol::IncludedDelta> included, ByteView program) {
@@ -36,10 +43,7 @@ Result<Compute::Reexecuted> reexecute(const Context& context, const registry::Jo
     GYM_TRY(const auto program, load(context, job.artifacts->program_blob, "train program"));
     GYM_TRY(auto base, load(context, round.base.blob, "base state"));
     if (unit.kind == protocol::UnitKind::kTrain) {
-        GYM_TRY(const auto dataset, context.transact([&](db::Transaction& tx) {
-            return registry::get_dataset(tx, job.dataset_root);
-        }));
-        GYM_TRY(const auto tokens, load(context, dataset.blob, "dataset"));
+        GYM_TRY(const auto tokens, load_dataset(context, job));
         return compute.run_unit(round.record, unit.key.slot, program.bytes(), base.bytes(),
                                 tokens.bytes(), challenge, stop);
     }
@@ -52,6 +56,16 @@ Result<Compute::Reexecuted> reexecute(const Context& context, const registry::Jo
             compute.aggregate(program.bytes(), std::move(base).take(), std::move(momentum).take(),
                               deltas, protocol::held_of(included)));
     return Compute::Reexecuted{result.roots(), {}};
+}
+
+Result<Digest> reexecute_prefix(const Context& context, const registry::Job& job,
+                                const registry::Round& round, const Compute::SlotSteps& prefix,
+                                const std::stop_token& stop) {
+    GYM_TRY(const auto program, load(context, job.artifacts->program_blob, "train program"));
+    GYM_TRY(const auto base, load(context, round.base.blob, "base state"));
+    GYM_TRY(const auto tokens, load_dataset(context, job));
+    return context.deps.compute.run_prefix(round.record, prefix, program.bytes(), base.bytes(),
+                                           tokens.bytes(), stop);
 }
 
 bool may_work_later(ErrorCode code) {

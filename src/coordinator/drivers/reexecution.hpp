@@ -18,6 +18,13 @@ namespace gym::coordinator {
                                                     const crypto::Signature* challenge = nullptr,
                                                     const std::stop_token& stop = {});
 
+/// Runs the first steps of a train unit again. @return the link of its record chain after them.
+/// @errors as above.
+[[nodiscard]] Result<Digest> reexecute_prefix(const Context& context, const registry::Job& job,
+                                              const registry::Round& round,
+                                              const Compute::SlotSteps& prefix,
+                                              const std::stop_token& stop);
+
 /// Whether the same re-execution may have another result later than this error.
 [[nodiscard]] bool may_work_later(ErrorCode code);
 

@@ -10,6 +10,7 @@
 #include "drivers/quorum.hpp"
 #include "gym/commit/merkle.hpp"
 #include "gym/coordinator/decisions.hpp"
+#include "gym/registry/prefixes.hpp"
 
 namespace gym::coordinator {
 namespace {
@@ -183,7 +184,7 @@ struct Observed {
 };
 
 /// Whether units keep the round in its state. It is open for its own that are not late, verifies
-/// those of its epoch, and ends with all of its own.
+/// those of its epoch, and ends with all of its own and their prefixes.
 Result<bool> is_held(db::Transaction& tx, const registry::Round& round) {
     registry::UnitFilter holding;
     holding.job_id = round.job_id;
@@ -194,7 +195,8 @@ Result<bool> is_held(db::Transaction& tx, const registry::Round& round) {
     if (round.state == RoundState::kOpen) holding.late = false;
     (round.state == RoundState::kVerifying ? holding.epoch_round : holding.round) = round.round;
     GYM_TRY(const auto units, registry::list_units(tx, holding));
-    return !units.empty();
+    if (!units.empty() || round.state != RoundState::kAggregated) return !units.empty();
+    return registry::has_due_prefix(tx, round.job_id, round.round);
 }
 
 /// Asks only what matters in the round's state. Whether units hold the round is as good as asked

@@ -70,6 +70,23 @@ TEST_F(NodeRestartTest, StoppedByCtrlCItSavesAndGoesOn) {
     EXPECT_EQ(logged("resumed from step"), 1u) << log();
 }
 
+TEST_F(NodeRestartTest, StoppedItSignsForTheStepsThatItDid) {
+    run_and_end(SIGTERM, std::chrono::milliseconds(20));
+    ASSERT_FALSE(committed());
+    ASSERT_EQ(handler_.prefixes.size(), 1U) << log();
+    const protocol::SignedPrefix said = handler_.prefixes[0];
+    const auto chain = engine::record_chain(job_.run(0).records);
+    ASSERT_GE(said.prefix.steps, 1U);
+    ASSERT_LT(said.prefix.steps, kSteps);
+    EXPECT_EQ(said.prefix, (protocol::UnitPrefix{protocol::hash(job_.record), 0, 0,
+                                                 said.prefix.steps, chain[said.prefix.steps - 1]}));
+    EXPECT_TRUE(protocol::verify_signature(testing::MemoryHandler::network_info().domain(), said,
+                                           key_.address())
+                    .ok());
+    EXPECT_EQ(handler_.calls.back(), "leave") << "before it signs off";
+    expect_honest_commitment();
+}
+
 TEST_F(NodeRestartTest, ADamagedCheckpointMeansToBeginAgain) {
     run_and_end(SIGKILL, std::chrono::milliseconds(0));
     Bytes file = read_file(checkpoint()).value();

@@ -53,6 +53,60 @@ TEST_F(RewardsTest, OnlyFinalUnitsArePaidAndTheVerifierIsPaidForTheFaultToo) {
     EXPECT_EQ(chain_.distributor, Amount(6'500));
 }
 
+TEST_F(RewardsTest, AVerifiedPrefixIsPaidOnceAndARefutedOneNotAtAll) {
+    history_.set_data_price(Amount(1'000'000));
+    const Digest job = funded_job(100'000);
+    history_.run_round(job, {{0, 2 * kPflop, Fate::kPrefix}, {1, 2 * kPflop, Fate::kWrongPrefix}});
+    settle();
+    EXPECT_EQ(summary_of(history_.earner(0)).payable, Amount(2'000)) << "and no uptime bonus";
+    EXPECT_EQ(summary_of(history_.earner(1)).payable, Amount(0));
+    EXPECT_EQ(summary_of(history_.verifier_earner()).payable, Amount(4'400))
+        << "for the fault, too";
+    EXPECT_EQ(summary_of(history_.data_provider()).payable, Amount(0))
+        << "nothing of it is in the model";
+    EXPECT_EQ(balance(escrow_account(asset(), job)).spendable(), Amount(100'000 - 6'400));
+
+    const Receipt paid = receipt_of(history_.unit_id(0));
+    EXPECT_EQ(paid.state, CreditState::kPosted);
+    EXPECT_EQ(paid.credit.kind(), CreditKind::kPrefix);
+    EXPECT_EQ(std::get<PrefixInputs>(paid.credit.inputs).flops, 2 * kPflop);
+    EXPECT_EQ(paid.credit.node, history_.worker(0));
+    EXPECT_NE(formula_text(paid.credit.kind()).find("interrupted"), std::string::npos);
+    const auto bill =
+        database_->transact([&](db::Transaction& tx) { return job_totals(tx, job); }).value();
+    ASSERT_EQ(bill.size(), 2U);
+    EXPECT_EQ(bill[0].kind, CreditKind::kVerification);
+    EXPECT_EQ(bill[1].kind, CreditKind::kPrefix);
+    EXPECT_EQ(bill[1].posted, Amount(2'000));
+
+    const auto again = database_->transact([](db::Transaction& tx) {
+        return tx.exec("UPDATE rewards.cursor SET position = 0 WHERE name = 'decided_prefix'");
+    });
+    ASSERT_TRUE(again.ok());
+    EXPECT_FALSE(accounting_->consume_prefixes().ok()) << "a feed that is read again books nothing";
+    EXPECT_EQ(balance(escrow_account(asset(), job)).spendable(), Amount(100'000 - 6'400));
+}
+
+TEST_F(RewardsTest, APrefixThatTheBudgetDoesNotCoverWaitsForIt) {
+    const Digest job = funded_job(1'000);
+    history_.run_round(job, {{0, 2 * kPflop, Fate::kPrefix}});
+    tick();
+    EXPECT_EQ(receipt_of(history_.unit_id(0)).state, CreditState::kUnfunded);
+    add_budget(job, 10'000);
+    settle();
+    EXPECT_EQ(receipt_of(history_.unit_id(0)).state, CreditState::kPosted);
+    EXPECT_EQ(summary_of(history_.earner(0)).payable, Amount(2'000));
+}
+
+TEST_F(RewardsTest, TheFeeIsOnPrefixesToo) {
+    config_.fees = {.fee_ppm = 100'000, .account = testing::test_address(0x7f, 1)};
+    const Digest job = funded_job(100'000);
+    history_.run_round(job, {{0, 2 * kPflop, Fate::kPrefix}});
+    settle();
+    EXPECT_EQ(summary_of(testing::test_address(0x7f, 1)).payable, Amount(420))
+        << "a tenth of 2000 and 2200";
+}
+
 TEST_F(RewardsTest, WhoAnswersNoChallengeEarnsNoBonusAndWhoDoesNotWorkNeither) {
     const Digest job = funded_job(100'000);
     history_.silent = {1};

@@ -192,7 +192,11 @@ Status History::commit_unit(db::Transaction& tx, const registry::Round& round, s
     unit.owner = earner(units_[index].worker);
     GYM_CHECK(registry::assign_unit(tx, unit, life_, clock_.now_ms()));
     ids_[index] = protocol::unit_id(key);
-    if (units_[index].fate == Fate::kExpired) return {};
+    if (has_prefix(index))
+        return registry::keep_prefix(tx, ids_[index],
+                                     prefix_of(round.record_hash, index, units_[index].worker),
+                                     clock_.now_ms());
+    if (expires(index)) return {};
     protocol::UnitCommitment commitment;
     commitment.round_record = round.record_hash;
     commitment.slot = key.slot;
@@ -225,8 +229,8 @@ void History::commit_round(const Digest& job, const std::vector<PlannedUnit>& un
         record.tokens_per_step = kTokens;
         record.flops_per_step = units.empty() ? 0 : units.front().flops;
         for (std::size_t i = 0; i < units.size(); ++i)
-            record.slots.push_back(
-                {static_cast<std::uint32_t>(i), worker(units[i].worker), kPpm, 1});
+            record.slots.push_back({static_cast<std::uint32_t>(i), worker(units[i].worker), kPpm,
+                                    has_prefix(i) ? 4U : 1U});
         GYM_TRY(const registry::Round round,
                 registry::record_round(tx, record, state_ref("base"), state_ref("momentum"),
                                        clock_.now_ms()));
@@ -253,10 +257,33 @@ std::uint32_t History::commitment_count() const {
     return count;
 }
 
+protocol::SignedPrefix History::prefix_of(const Digest& record, std::size_t index,
+                                          std::size_t signer) const {
+    const bool lies = units_[index].fate == Fate::kWrongPrefix && signer != kVerifierKey;
+    const protocol::UnitPrefix prefix{record, static_cast<std::uint32_t>(index), 0, 1,
+                                      test_digest(lies ? "another link" : "link")};
+    return protocol::sign(domain, prefix, key_of(signer));
+}
+
+/// Draw, report and verdict.
+Status History::decide_prefix(db::Transaction& tx, std::size_t index) {
+    GYM_TRY(const registry::Round round, registry::get_round(tx, job_, round_));
+    const auto found = prefix_of(round.record_hash, index, kVerifierKey);
+    GYM_CHECK(registry::draw_prefix(tx, ids_[index], verifier(), clock_.now_ms() + 1));
+    GYM_CHECK(registry::store_prefix_report(tx, ids_[index], {found.prefix.link, found.signature},
+                                            clock_.now_ms()));
+    const bool right = units_[index].fate == Fate::kPrefix;
+    return registry::decide_prefix(
+        tx, ids_[index],
+        {right ? protocol::PrefixState::kVerified : protocol::PrefixState::kRefuted,
+         units_[index].flops, true, right ? "" : "it differs"},
+        clock_.now_ms());
+}
+
 /// The draw, and for a sampled unit the whole commit-reveal.
 Status History::draw_unit(db::Transaction& tx, std::size_t index) {
     const Fate fate = units_[index].fate;
-    if (fate == Fate::kExpired) return {};
+    if (expires(index)) return {};
     GYM_CHECK(advance(tx, index, protocol::event::Drawn{fate != Fate::kUnsampled}));
     if (fate == Fate::kUnsampled) return {};
     const bool equal = fate == Fate::kVerified;
@@ -300,13 +327,15 @@ void History::finish_round() {
         return {};
     });
     bool waits_for_expiry = false;
-    for (const PlannedUnit& unit : units_)
-        waits_for_expiry = waits_for_expiry || unit.fate == Fate::kExpired;
+    for (std::size_t i = 0; i < units_.size(); ++i)
+        waits_for_expiry = waits_for_expiry || expires(i);
     beat(waits_for_expiry ? life_.unit_ms : life_.defence_ms + life_.challenge_ms);
     write("ends", [&](db::Transaction& tx) -> Status {
         GYM_CHECK(registry::lock_feed(tx));
         for (std::size_t i = 0; i < units_.size(); ++i)
             GYM_CHECK(advance(tx, i, protocol::event::TimePassed{}));
+        for (std::size_t i = 0; i < units_.size(); ++i)
+            if (has_prefix(i)) GYM_CHECK(decide_prefix(tx, i));
         registry::AggregateOutcome outcome;
         outcome.next_base = state_ref("next");
         outcome.next_momentum = state_ref("next momentum");

@@ -13,6 +13,7 @@
 #include "gym/protocol/commitment.hpp"
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/jobs.hpp"
+#include "gym/registry/prefixes.hpp"
 #include "gym/registry/rounds.hpp"
 #include "gym/registry/units.hpp"
 #include "manual_clock.hpp"
@@ -20,10 +21,12 @@
 namespace gym::testing {
 
 enum class Fate {
-    kVerified,   ///< sampled, re-executed, final
-    kUnsampled,  ///< final after the challenge window
-    kRejected,   ///< re-execution differs, no defence
-    kExpired,    ///< never committed
+    kVerified,     ///< sampled, re-executed, final
+    kUnsampled,    ///< final after the challenge window
+    kRejected,     ///< re-execution differs, no defence
+    kExpired,      ///< never committed
+    kPrefix,       ///< expired, and its first step, which has the unit's FLOPs here, is verified
+    kWrongPrefix,  ///< the same, and refuted
 };
 
 struct PlannedUnit {
@@ -111,6 +114,16 @@ class History {
     Status answer_challenge(db::Transaction& tx, const crypto::PrivateKey& node);
     Status commit_unit(db::Transaction& tx, const registry::Round& round, std::size_t index);
     Status draw_unit(db::Transaction& tx, std::size_t index);
+    [[nodiscard]] bool has_prefix(std::size_t index) const {
+        return units_[index].fate == Fate::kPrefix || units_[index].fate == Fate::kWrongPrefix;
+    }
+    [[nodiscard]] bool expires(std::size_t index) const {
+        return units_[index].fate == Fate::kExpired || has_prefix(index);
+    }
+    /// The statement of `signer` about the unit's first step.
+    [[nodiscard]] protocol::SignedPrefix prefix_of(const Digest& record, std::size_t index,
+                                                   std::size_t signer) const;
+    Status decide_prefix(db::Transaction& tx, std::size_t index);
     Status advance(db::Transaction& tx, std::size_t index, const protocol::UnitEvent& event,
                    const std::optional<protocol::Reason>& reason = std::nullopt);
     [[nodiscard]] registry::StateRef state_ref(const std::string& name) const;

@@ -54,6 +54,11 @@ class RightCompute : public Compute {
                                 const std::stop_token& stop) override {
         return engine_->run_unit(record, slot, program, base, dataset, challenge, stop);
     }
+    Result<Digest> run_prefix(const protocol::RoundRecord& record, const SlotSteps& prefix,
+                              ByteView program, ByteView base, ByteView dataset,
+                              const std::stop_token& stop) override {
+        return engine_->run_prefix(record, prefix, program, base, dataset, stop);
+    }
     Result<Digest> aggregate_trace(ByteView records, const crypto::Signature& challenge) override {
         return engine_->aggregate_trace(records, challenge);
     }

@@ -37,6 +37,9 @@ class LocalCoordinator final : public rpc::Coordinator {
     Result<bool> submit_report_reveal(const records::ReportReveal& reveal) override {
         return handler_.submit_report_reveal(caller_, reveal);
     }
+    Status submit_prefix(const protocol::SignedPrefix& prefix) override {
+        return handler_.submit_prefix(caller_, prefix);
+    }
     Status defend_unit(const Digest& unit) override { return handler_.defend_unit(caller_, unit); }
     Result<records::NodeStatus> node_status(const std::optional<Address>& address) override {
         return handler_.node_status(caller_, address.value_or(caller_));

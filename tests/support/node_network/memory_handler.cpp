@@ -199,6 +199,17 @@ Result<bool> MemoryHandler::submit_report_reveal(const Address& caller,
            protocol::roots_of(reveal.report);
 }
 
+Status MemoryHandler::submit_prefix(const Address& caller, const protocol::SignedPrefix& prefix) {
+    const std::scoped_lock lock(mutex);
+    GYM_CHECK(enter("submit_prefix"));
+    GYM_CHECK(protocol::verify_signature(info.domain(), prefix, caller));
+    prefixes.push_back(prefix);
+    const auto task = tasks.find(caller);
+    if (task != tasks.end() && std::holds_alternative<records::PrefixTask>(task->second))
+        tasks.erase(task);
+    return {};
+}
+
 Status MemoryHandler::defend_unit(const Address&, const Digest& unit) {
     const std::scoped_lock lock(mutex);
     GYM_CHECK(enter("defend_unit"));

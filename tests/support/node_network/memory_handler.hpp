@@ -52,6 +52,7 @@ class MemoryHandler final : public rpc::NodeHandler {
                                        const records::ReportCommit& commit) override;
     Result<bool> submit_report_reveal(const Address& caller,
                                       const records::ReportReveal& reveal) override;
+    Status submit_prefix(const Address& caller, const protocol::SignedPrefix& prefix) override;
     Status defend_unit(const Address& caller, const Digest& unit) override;
     Result<records::NodeStatus> node_status(const Address& caller, const Address& subject) override;
     Result<protocol::RoundRecord> round_record(const Address& caller, const Digest& job_id,
@@ -73,6 +74,7 @@ class MemoryHandler final : public rpc::NodeHandler {
     std::map<Digest, records::ReportReveal> reveals;
     bool calls_every_report_equal = false;
     std::set<Digest> defended;
+    std::vector<protocol::SignedPrefix> prefixes;  ///< in order; a verifier's ends its task
     /// Uptime challenges, the first of which each heartbeat brings until it is answered.
     std::vector<protocol::UptimeChallenge> challenges;
     std::vector<protocol::UptimeAnswer> answers;  ///< to them, in order

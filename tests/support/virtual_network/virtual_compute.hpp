@@ -38,6 +38,13 @@ class VirtualCompute final : public coordinator::Compute {
                                 ByteView program, ByteView base, ByteView dataset,
                                 const crypto::Signature* challenge,
                                 const std::stop_token& stop) override;
+    Result<Digest> run_prefix(const protocol::RoundRecord& record, const SlotSteps& prefix,
+                              ByteView program, ByteView base, ByteView dataset,
+                              const std::stop_token& stop) override {
+        spend_(static_cast<double>(record.flops_per_step) * prefix.steps /
+               settings_.operator_flops);
+        return fake_.run_prefix(record, prefix, program, base, dataset, stop);
+    }
     Result<Digest> aggregate_trace(ByteView records, const crypto::Signature& challenge) override {
         return fake_.aggregate_trace(records, challenge);
     }

@@ -318,6 +318,13 @@ class FakeBackend final : public Queries, public Submissions, public Keys, publi
         last_page = page;
         return std::vector<registry::PublishedReport>{{}};
     }
+    Result<std::vector<registry::Prefix>> prefixes(const Digest&, std::uint64_t,
+                                                   const registry::Page& page) override {
+        last_page = page;
+        registry::Prefix prefix;
+        prefix.steps = 3;
+        return std::vector<registry::Prefix>{prefix};
+    }
     Result<std::vector<protocol::PublishedChallenge>> challenges(
         const Address&, UnixMs from_ms, UnixMs to_ms, const registry::Page& page) override {
         last_page = page;

@@ -44,6 +44,26 @@ TEST_F(ExecutionTest, WhoRunsAUnitAgainGetsTheRootsThatWereCommittedTo) {
     EXPECT_NE(run_train(job_.record, 0, inputs_)->roots(), first->roots()) << "another slot";
 }
 
+TEST_F(ExecutionTest, APrefixIsALinkOfTheUnitsRecordChain) {
+    const auto whole = run_train(job_.record, 1, inputs_);
+    ASSERT_TRUE(whole.ok()) << whole.error().message;
+    const auto chain = engine::record_chain(whole->result.records);
+    for (std::uint32_t steps = 1; steps <= chain.size(); ++steps) {
+        const auto link = run_prefix(job_.record, 1, steps, inputs_);
+        ASSERT_TRUE(link.ok()) << link.error().message;
+        EXPECT_EQ(*link, chain[steps - 1]) << steps;
+    }
+    EXPECT_NE(run_prefix(job_.record, 0, 2, inputs_).value(), chain[1]) << "another slot";
+    EXPECT_EQ(run_prefix(job_.record, 1, 0, inputs_).error().code, ErrorCode::kOutOfRange);
+    EXPECT_EQ(run_prefix(job_.record, 1, 5, inputs_).error().code, ErrorCode::kOutOfRange);
+    EXPECT_EQ(run_prefix(job_.record, 2, 1, inputs_).error().code, ErrorCode::kMismatch);
+    std::stop_source stopped;
+    stopped.request_stop();
+    engine::StepOptions options;
+    options.cancel = stopped.get_token();
+    EXPECT_EQ(run_prefix(job_.record, 1, 2, inputs_, options).error().code, ErrorCode::kCancelled);
+}
+
 TEST_F(ExecutionTest, ATraceIsTheChallengesAndChangesNoRoot) {
     const auto traced = run_train(job_.record, 0, inputs_, {}, &challenge_);
     ASSERT_TRUE(traced.ok()) << traced.error().message;

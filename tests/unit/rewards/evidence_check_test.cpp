@@ -30,6 +30,9 @@ class FakeWorld final : public FactSource, public EvidenceSource {
     Result<std::optional<CreditState>> waiting_credit(const Digest&) override {
         return std::optional<CreditState>();
     }
+    Result<std::vector<registry::Prefix>> prefixes(const Digest&, std::uint64_t round) override {
+        return prefix_list[round];
+    }
     Result<PublishedRound> round(const Digest&, std::uint64_t round) override {
         if (down) return fail(ErrorCode::kUnavailable, "gym-api is away");
         if (!rounds.contains(round)) return fail(ErrorCode::kNotFound, "no such round");
@@ -50,6 +53,7 @@ class FakeWorld final : public FactSource, public EvidenceSource {
     std::map<std::uint64_t, SignedRoundFixture> rounds;
     std::map<std::uint64_t, std::vector<UnitFacts>> unit_list;
     std::map<std::uint64_t, std::vector<PublishedReport>> report_list;
+    std::map<std::uint64_t, std::vector<registry::Prefix>> prefix_list;
     std::map<Address, std::vector<protocol::PublishedChallenge>> challenge_list;
     UptimeSpan asked;
     bool down = false;
@@ -438,6 +442,109 @@ TEST_F(EvidenceCheckTest, WhatIsNotKeptAnyMoreIsSaidToBeUnchecked) {
 
 TEST_F(EvidenceCheckTest, WithoutAFileThereIsNothingToCheck) {
     EXPECT_FALSE(check_evidence(world_.rounds[1].domain, {}, world_, world_, kNow).ok());
+}
+
+/// Nobody committed to slot 2, whose worker signed for three of its four steps.
+class PrefixEvidenceTest : public EvidenceCheckTest {
+  protected:
+    PrefixEvidenceTest() {
+        SignedRoundFixture& round = world_.rounds[1];
+        round.commitments.pop_back();
+        round.post();
+        file_.rounds[0].commitments_root = round.chain.commitments_root;
+        world_.unit_list[1][2].state = UnitState::kExpired;
+        world_.report_list[1].erase(world_.report_list[1].begin() + 2);
+        prefix_.unit = round.unit(2);
+        prefix_.state = protocol::PrefixState::kVerified;
+        prefix_.steps = 3;
+        prefix_.flops = SignedRoundFixture::kFlops / 4 * 3;
+        prefix_.link = digest(0x44);
+        prefix_.verifier = round.verifier.address();
+        prefix_.verifier_paid = true;
+        file_.credits = {
+            credit("prefix-2", PrefixInputs{.flops = prefix_.flops}, round.unit(2),
+                   round.workers[2].address()),
+            credit("checked-2", VerificationInputs{.flops = prefix_.flops}, round.unit(2),
+                   round.verifier.address()),
+        };
+        sign();
+    }
+    void sign() { sign(prefix_.link); }
+    /// @param found what the verifier signs for.
+    void sign(const Digest& found) {
+        const SignedRoundFixture& round = world_.rounds[1];
+        protocol::UnitPrefix statement{protocol::hash(round.record), 2, 0, prefix_.steps,
+                                       prefix_.link};
+        prefix_.signature = protocol::sign(round.domain, statement, round.workers[2]).signature;
+        statement.link = found;
+        prefix_.report = {found, protocol::sign(round.domain, statement, round.verifier).signature};
+        world_.prefix_list[1] = {prefix_};
+    }
+    registry::Prefix prefix_;
+};
+
+TEST_F(PrefixEvidenceTest, TwoSignaturesUnderOneStatementProveAPrefix) {
+    const EvidenceFindings found = check();
+    EXPECT_EQ(found.deviations, std::vector<std::string>{});
+    EXPECT_EQ(found.unchecked, std::vector<std::string>{});
+    EXPECT_EQ(found.reports, 1U);
+}
+
+TEST_F(PrefixEvidenceTest, WhatIsNotSignedIsNamed) {
+    const Credit paid = file_.credits[0], checked = file_.credits[1];
+    file_.credits = {paid};
+    world_.prefix_list[1][0].signature.data[3] ^= 1;
+    expect_named("is not signed by");
+    sign();
+    world_.prefix_list[1][0].report->signature.data[3] ^= 1;
+    expect_named("did not sign");
+    world_.prefix_list[1][0].report.reset();
+    expect_named("was reported on by nobody");
+    world_.prefix_list[1].clear();
+    expect_named("no prefix of unit");
+    sign();
+    std::get<PrefixInputs>(file_.credits[0].inputs).flops += 1;
+    expect_named("has 1500000000000000 FLOPs");
+    file_.credits = {paid};
+    file_.credits[0].node = address(9);
+    expect_named("was done by");
+    file_.credits = {checked};
+    file_.credits[0].node = address(9);
+    expect_named("has no report of its node that says what became of it");
+    file_.credits = {paid};
+    prefix_.steps = 5;
+    sign();
+    expect_named("does not fit its round: prefix: 5 steps");
+    prefix_.steps = 3;
+    prefix_.unit = world_.rounds[1].unit(7);
+    sign();
+    file_.credits[0].unit = prefix_.unit;
+    expect_named("is of no slot of its round");
+}
+
+TEST_F(PrefixEvidenceTest, AUnitThatWasCommittedToHasNone) {
+    file_.credits.resize(1);
+    file_.credits[0].unit = world_.rounds[1].unit(0);
+    const auto found = check().deviations;
+    ASSERT_FALSE(found.empty());
+    EXPECT_NE(found[0].find("was committed to"), std::string::npos) << found[0];
+}
+
+TEST_F(PrefixEvidenceTest, AReportThatDiffersIsPaidForARefutedPrefixAlone) {
+    const Credit paid = file_.credits[0], checked = file_.credits[1];
+    file_.credits = {checked};
+    sign(digest(0x45));
+    expect_named("has no report of its node that says what became of it");
+    prefix_.state = protocol::PrefixState::kRefuted;
+    sign(digest(0x45));
+    EXPECT_EQ(check().deviations, std::vector<std::string>{});
+    prefix_.state = protocol::PrefixState::kVerified;
+    sign(digest(0x45));
+    file_.credits = {paid};
+    const EvidenceFindings found = check();
+    EXPECT_EQ(found.deviations, std::vector<std::string>{});
+    ASSERT_EQ(found.unchecked.size(), 1U);
+    EXPECT_NE(found.unchecked[0].find("by the coordinator alone"), std::string::npos);
 }
 
 }  // namespace

@@ -44,7 +44,11 @@ class FakeFacts final : public FactSource {
         if (unfunded.contains(unit)) return std::optional(CreditState::kUnfunded);
         return std::optional<CreditState>();
     }
+    Result<std::vector<registry::Prefix>> prefixes(const Digest&, std::uint64_t round) override {
+        return prefix_list[round];
+    }
     std::map<Digest, JobFacts> jobs;
+    std::map<std::uint64_t, std::vector<registry::Prefix>> prefix_list;
     std::map<std::pair<Digest, std::uint64_t>, std::vector<UnitFacts>> rounds;
     std::map<Digest, std::vector<Address>> reports;
     std::map<Digest, bool> unfunded;
@@ -335,6 +339,69 @@ TEST_F(FactCheckTest, OwnersPayForTheirOwnJobs) {
     EXPECT_EQ(check({file}).size(), 2U);
     facts_.jobs[kJob].owner = address(0x66);
     EXPECT_EQ(check({file}), std::vector<std::string>{});
+}
+
+TEST_F(FactCheckTest, APrefixIsPaidOnceAsItWasDecided) {
+    facts_.rounds[{kJob, 1}].push_back(unit(4, UnitState::kExpired));
+    registry::Prefix prefix;
+    prefix.unit = digest(4);
+    prefix.state = protocol::PrefixState::kVerified;
+    prefix.flops = kPflop;
+    prefix.verifier = address(0x30);
+    prefix.verifier_paid = true;
+    facts_.prefix_list[1] = {prefix};
+    EXPECT_NE(first_problem([](EpochFile&) {}).find("has a verified prefix, and no credit for it"),
+              std::string::npos);
+    facts_.unfunded[digest(4)] = true;
+    EXPECT_EQ(first_problem([](EpochFile&) {}), "") << "it waits for budget";
+    facts_.unfunded.clear();
+
+    Credit paid = credit(4, PrefixInputs{kPflop, Amount(1'000)});
+    Credit checked = credit(4, VerificationInputs{kPflop, Amount(1'000), 1'100'000});
+    checked.node = address(0x30);
+    const auto problem = [&](const std::function<void(Credit&, Credit&)>& lie) {
+        return first_problem([&](EpochFile& file) {
+            Credit one = paid, other = checked;
+            lie(one, other);
+            one.amount = *evaluate(one.inputs);
+            other.amount = *evaluate(other.inputs);
+            file.credits.push_back(one);
+            file.credits.push_back(other);
+        });
+    };
+    const auto expect = [&](const std::function<void(Credit&, Credit&)>& lie,
+                            const std::string& sentence) {
+        const std::string found = problem(lie);
+        EXPECT_NE(found.find(sentence), std::string::npos) << sentence << "\n" << found;
+    };
+    EXPECT_EQ(problem([](Credit&, Credit&) {}), "");
+    expect([](Credit& p, Credit&) { std::get<PrefixInputs>(p.inputs).flops *= 2; },
+           "has 1000000000000000 FLOPs");
+    expect([](Credit& p, Credit&) { std::get<PrefixInputs>(p.inputs).price = Amount(2'000); },
+           "the job's price is 1000");
+    expect([](Credit& p, Credit&) { p.node = address(5); }, "was done by");
+    expect([](Credit& p, Credit&) { p.earner = address(5); }, "is credited to");
+    expect([](Credit&, Credit& v) { v.node = address(5); }, "did not verify the prefix");
+    expect([](Credit&, Credit& v) { std::get<VerificationInputs>(v.inputs).flops *= 2; },
+           "has 1000000000000000 FLOPs");
+    facts_.prefix_list[1][0].state = protocol::PrefixState::kRefuted;
+    expect([](Credit&, Credit&) {}, "is refuted");
+    facts_.prefix_list[1][0].state = protocol::PrefixState::kVerified;
+    facts_.rounds[{kJob, 1}].back().state = UnitState::kFinal;
+    expect([](Credit&, Credit&) {}, "so that it has no prefix to pay");
+    facts_.rounds[{kJob, 1}].back().state = UnitState::kExpired;
+    facts_.prefix_list[1].clear();
+    expect([](Credit&, Credit&) {}, "no prefix of unit");
+
+    facts_.prefix_list[1] = {prefix};
+    files_[0].credits.push_back(paid);
+    files_[1].credits.push_back(paid);
+    files_[1].credits.back().id = "prefix-again";
+    release(files_[0]);
+    release(files_[1]);
+    const auto twice = check(files_);
+    ASSERT_FALSE(twice.empty());
+    EXPECT_NE(twice.front().find("was paid by epoch 1 already"), std::string::npos) << twice[0];
 }
 
 }  // namespace

@@ -64,6 +64,20 @@ TEST_F(WireTest, TasksRoundTrip) {
     }
 }
 
+TEST_F(WireTest, ATaskOfAPrefixRoundTripsAndAnAlteredOneIsMalformed) {
+    const records::VerifyTask whole = verify_task();
+    const records::PrefixTask task{whole.unit, whole.record, whole.inputs, 3, 1, 99};
+    v1::NextTaskResponse message;
+    wire::write(std::optional<records::Task>(task), message);
+    EXPECT_EQ(wire::read(message).value(), std::optional<records::Task>(task));
+    v1::NextTaskResponse altered = message;
+    altered.mutable_prefix()->mutable_round_record()->pop_back();
+    EXPECT_EQ(wire::read(altered).error().code, ErrorCode::kMalformed);
+    altered = message;
+    altered.mutable_prefix()->mutable_inputs()->clear_program_blob();
+    EXPECT_EQ(wire::read(altered).error().code, ErrorCode::kMalformed);
+}
+
 TEST_F(WireTest, TheStepsToABaseStateAreBoundedAndOfTwoRootsEach) {
     records::TrainTask train{job_.unit(0), job_.record, job_.inputs, 123};
     train.inputs.base_steps.assign(records::kBaseStepsMax, {digest(1), digest(2)});

@@ -57,6 +57,10 @@ class ApiFacts final : public rewards::FactSource {
             if (report.accepted) verifiers.push_back(report.verifier);
         return verifiers;
     }
+    Result<std::vector<registry::Prefix>> prefixes(const Digest& job_id,
+                                                   std::uint64_t round) override {
+        return api_.prefixes(job_id, round);
+    }
     Result<std::optional<CreditState>> waiting_credit(const Digest& unit) override {
         const auto receipt = api_.receipt(unit.hex());
         if (!receipt.ok() && receipt.error().code == ErrorCode::kNotFound)

@@ -29,6 +29,7 @@
 #include "gym/registry/jobs.hpp"
 #include "gym/registry/model_names.hpp"
 #include "gym/registry/nodes.hpp"
+#include "gym/registry/prefixes.hpp"
 #include "gym/registry/published.hpp"
 #include "gym/registry/rounds.hpp"
 #include "gym/registry/units.hpp"
@@ -213,6 +214,9 @@ class Queries {
     virtual Result<std::vector<registry::PublishedReport>> reports(const Digest& job_id,
                                                                    std::uint64_t round,
                                                                    const registry::Page& page) = 0;
+    virtual Result<std::vector<registry::Prefix>> prefixes(const Digest& job_id,
+                                                           std::uint64_t round,
+                                                           const registry::Page& page) = 0;
     /// Challenges whose deadlines are over. @errors kNotFound for an unknown node.
     virtual Result<std::vector<protocol::PublishedChallenge>> challenges(
         const Address& node, UnixMs from_ms, UnixMs to_ms, const registry::Page& page) = 0;

@@ -81,6 +81,8 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     Result<RoundView> round(const Digest& job_id, std::uint64_t round) override;
     Result<std::vector<registry::PublishedCommitment>> commitments(
         const Digest& job_id, std::uint64_t round, const registry::Page& page) override;
+    Result<std::vector<registry::Prefix>> prefixes(const Digest& job_id, std::uint64_t round,
+                                                   const registry::Page& page) override;
     Result<std::vector<registry::PublishedReport>> reports(const Digest& job_id,
                                                            std::uint64_t round,
                                                            const registry::Page& page) override;

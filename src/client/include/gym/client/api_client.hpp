@@ -18,6 +18,7 @@
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/evaluations.hpp"
 #include "gym/registry/model_names.hpp"
+#include "gym/registry/prefixes.hpp"
 #include "gym/registry/published.hpp"
 
 namespace gym::client {
@@ -263,6 +264,9 @@ class ApiClient {
                                                          std::uint64_t round) const;
     [[nodiscard]] Result<std::vector<registry::PublishedReport>> reports(const Digest& job,
                                                                          std::uint64_t round) const;
+    /// Decided ones, without times.
+    [[nodiscard]] Result<std::vector<registry::Prefix>> prefixes(const Digest& job,
+                                                                 std::uint64_t round) const;
     [[nodiscard]] Result<std::vector<protocol::PublishedChallenge>> challenges(const Address& node,
                                                                                UnixMs from_ms,
                                                                                UnixMs to_ms) const;

@@ -119,6 +119,12 @@ class Compute {
     [[nodiscard]] virtual Result<std::optional<Difference>> first_difference(
         ByteView committed, ByteView recomputed) = 0;
 
+    /// The first `steps` steps of a slot's unit.
+    struct SlotSteps {
+        std::uint32_t slot = 0;
+        std::uint32_t steps = 0;
+    };
+
     struct Reexecuted {
         protocol::UnitRoots roots;
         Digest trace;  ///< protocol::trace_at() for the challenge, zero without one
@@ -130,6 +136,13 @@ class Compute {
                                                       ByteView base, ByteView dataset,
                                                       const crypto::Signature* challenge,
                                                       const std::stop_token& stop) = 0;
+
+    /// Runs the first `steps` steps of a train unit again. @return the link of its record chain
+    /// after them (protocol::UnitPrefix). @errors kCancelled on `stop`.
+    [[nodiscard]] virtual Result<Digest> run_prefix(const protocol::RoundRecord& record,
+                                                    const SlotSteps& prefix, ByteView program,
+                                                    ByteView base, ByteView dataset,
+                                                    const std::stop_token& stop) = 0;
 
     /// The trace that a report on the coordinator's own aggregate must have: its leaves are the
     /// hashes of the step records. @errors kMalformed.

@@ -11,6 +11,7 @@
 #include "gym/coordinator/options.hpp"
 #include "gym/coordinator/results.hpp"
 #include "gym/protocol/commitment.hpp"
+#include "gym/protocol/prefix.hpp"
 #include "gym/protocol/report.hpp"
 #include "gym/protocol/uptime.hpp"
 #include "gym/records/node.hpp"
@@ -92,6 +93,14 @@ class Coordinator {
     /// hash to their root, altered delta), kMalformed, kOutOfRange.
     [[nodiscard]] Result<records::CommitmentAck> commit_unit(
         const Address& worker, const protocol::SignedCommitment& commitment, ByteView records);
+    /// Keeps what the worker signed about the first steps of its unit, in the place of what it
+    /// signed before, as long as a commitment would be taken. Only if the unit then ends without a
+    /// commitment does it count. The same again changes nothing. @errors kUnauthenticated (wrong
+    /// signature), kPermissionDenied (another worker's slot, excluded), kNotFound (no such round or
+    /// slot), kOutOfRange (no steps, more than the slot has, or too soon after the one before),
+    /// kMismatch (attempt, a link of zero), kConflict (the unit is not assigned any more; fewer
+    /// steps than before, or another link of as many), kTimeout.
+    Status keep_prefix(const Address& worker, const protocol::SignedPrefix& prefix);
     /// Anyone may ask. @errors kNotFound.
     [[nodiscard]] Result<records::UnitReceipt> unit_receipt(const Digest& unit);
     /// The worker defends a disputed unit: the coordinator's own re-execution will decide it.
@@ -101,6 +110,7 @@ class Coordinator {
     // Calls of verifiers.
 
     /// The assigned unit that waits for this verifier's report or reveal; oldest deadline first.
+    /// Absent while it has no unit, and perhaps a prefix: next_tasks() has both.
     /// @errors kNotFound, kPermissionDenied as next_unit().
     [[nodiscard]] Result<std::optional<records::VerifyTask>> next_task(const Address& verifier);
     /// The commit half. Repeating the same digest succeeds. @return the step records that the
@@ -114,6 +124,10 @@ class Coordinator {
     /// verifier's), kMalformed.
     [[nodiscard]] Result<RevealOutcome> reveal_report(const protocol::Report& report,
                                                       ByteView records);
+    /// Takes the report of the verifier of a prefix's draw. Repeating it succeeds. @errors
+    /// kUnauthenticated, kNotFound, kMismatch, kOutOfRange as keep_prefix(); kPermissionDenied (not
+    /// the verifier of this draw), kConflict (it reported something else), kTimeout.
+    Status report_prefix(const Address& verifier, const protocol::SignedPrefix& found);
 
   private:
     struct Impl;

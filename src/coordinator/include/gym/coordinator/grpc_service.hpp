@@ -65,6 +65,7 @@ class GrpcService final : public rpc::NodeHandler {
                                        const records::ReportCommit& commit) override;
     Result<bool> submit_report_reveal(const Address& caller,
                                       const records::ReportReveal& reveal) override;
+    Status submit_prefix(const Address& caller, const protocol::SignedPrefix& prefix) override;
     Status defend_unit(const Address& caller, const Digest& unit) override;
     Result<records::NodeStatus> node_status(const Address& caller, const Address& subject) override;
     Result<protocol::RoundRecord> round_record(const Address& caller, const Digest& job_id,

@@ -47,6 +47,16 @@ struct TrainRun {
                                          const TrainInputs& inputs, engine::RunOptions options = {},
                                          const crypto::Signature* challenge = nullptr);
 
+/// Runs the first steps of the train unit in a slot. Checks every input against the record.
+/// @param options `after_step` is this function's own.
+/// @return the link of the unit's record chain after them, which commits to the records of all of
+/// them (engine::record_chain()); protocol::UnitPrefix names it.
+/// @errors of engine::check_inputs() and engine::run_steps(); kMismatch for a slot that the record
+/// does not have; kOutOfRange unless the slot has so many steps, and at least one.
+[[nodiscard]] Result<Digest> run_prefix(const protocol::RoundRecord& record, std::uint32_t slot,
+                                        std::uint32_t steps, const TrainInputs& inputs,
+                                        engine::StepOptions options = {});
+
 /// Decoded inputs of a round's aggregate.
 struct AggregateInputs {
     std::shared_ptr<const program::Program> program;  ///< the job's train program

@@ -39,6 +39,7 @@ struct NodeConfig {
     std::string device = "cpu";
     std::uint64_t memory_bytes = 0;  ///< to lend; 0: 8 GiB, or all of a GPU's
     std::uint32_t checkpoint_s = 30;
+    std::uint32_t prefix_s = 60;  ///< a worker signs for the steps of its unit so often; 0: never
     bool defend_disputes = true;
     std::optional<torrent::SwarmOptions> torrents;  ///< absent: blobs come from mirrors alone
 

@@ -8,6 +8,7 @@
 #include "gym/common/result.hpp"
 #include "gym/node/node_config.hpp"
 #include "gym/records/node.hpp"
+#include "gym/rpc/coordinator.hpp"
 
 namespace gym::node {
 
@@ -39,6 +40,9 @@ struct Registration {
 
 /// Tells the coordinator that the node is leaving. Best effort: the coordinator also notices the
 /// missing heartbeats.
-void leave_network(const NodeConfig& config, const crypto::PrivateKey& key, const Clock& clock);
+/// @param last called before it with the same connection, each call of which has two seconds; may
+/// be empty.
+void leave_network(const NodeConfig& config, const crypto::PrivateKey& key, const Clock& clock,
+                   const std::function<void(rpc::Coordinator&)>& last = {});
 
 }  // namespace gym::node

@@ -47,8 +47,10 @@ class Session {
 
     /// Runs `work` with heartbeats from a second thread; afterwards tells the coordinator that the
     /// node leaves. @param activity called from that thread, with what it uses alive until `work`
-    /// returns. @errors those of `work`; then the coordinator is not told.
-    Status run(std::function<records::Activity()> activity, FunctionRef<Status()> work);
+    /// returns. @param last called in between with a connection that no request to stop cuts; may
+    /// be empty. @errors those of `work`; then the coordinator is not told.
+    Status run(std::function<records::Activity()> activity, FunctionRef<Status()> work,
+               const std::function<void(rpc::Coordinator&)>& last = {});
 
   private:
     Session(const NodeConfig& config, crypto::PrivateKey key, NodeLock lock)

@@ -91,6 +91,20 @@ struct VerifyTask {
     friend bool operator==(const VerifyTask&, const VerifyTask&) = default;
 };
 
-using Task = std::variant<TrainTask, VerifyTask>;
+/// The first steps of a unit that ended without a commitment, for a verifier to run. What their
+/// worker signed is not in it, so that it cannot be copied (protocol::UnitPrefix).
+struct PrefixTask {
+    protocol::UnitKey unit;
+    protocol::RoundRecord record;
+    UnitInputs inputs;
+    std::uint32_t steps = 0;  ///< to run: 1 to those of the slot
+    std::uint32_t draw = 0;
+    UnixMs deadline_ms = 0;  ///< for the report
+
+    [[nodiscard]] Digest unit_id() const { return protocol::unit_id(unit); }
+    friend bool operator==(const PrefixTask&, const PrefixTask&) = default;
+};
+
+using Task = std::variant<TrainTask, VerifyTask, PrefixTask>;
 
 }  // namespace gym::records

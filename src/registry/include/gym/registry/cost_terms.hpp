@@ -23,9 +23,10 @@ Result<std::optional<protocol::CostRates>> published_cost_rates(db::Transaction&
 [[nodiscard]] protocol::WorkPrice work_price(const Job& job);
 
 /// The work of a job's units that is paid or may still be paid. Training: a unit without a
-/// commitment counts in full, one that ended without pay not at all. Reports: on train units that
-/// ended without pay once a report is accepted, and on aggregates until they have ended without
-/// one.
+/// commitment counts in full, one that ended without pay not at all, and one that expired with a
+/// prefix for the prefix's steps until that is decided against it. Reports: on train units that
+/// ended without pay once a report is accepted, on refuted prefixes, and on aggregates until they
+/// have ended without one.
 /// @param rounds The rounds whose units count; all rounds if absent.
 Result<protocol::Work> billable_work(
     db::Transaction& tx, const Digest& job_id,

@@ -96,7 +96,7 @@ Result<std::map<Address, Unit>> next_train_units(db::Transaction& tx,
                                                  std::span<const Digest> computed = {});
 Result<std::map<Address, Unit>> next_drawn_units(db::Transaction& tx,
                                                  std::span<const Address> verifiers, UnixMs now_ms);
-/// All nodes with such a unit.
+/// All nodes with such a unit, and verifiers with a prefix to run (prefixes.hpp).
 Result<std::vector<Address>> nodes_with_units(db::Transaction& tx, UnixMs now_ms);
 
 struct UnitCounts {

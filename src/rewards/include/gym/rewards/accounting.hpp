@@ -10,11 +10,11 @@
 
 namespace gym::rewards {
 
-/// Turns chain events, unit states, accepted reports and closed rounds into credits and ledger
-/// transfers. Each step is one database transaction that moves its cursor and its money
-/// together, under ids derived from the cause: stopping it at any point and starting it again
-/// books nothing twice and loses nothing. One instance at a time makes progress (a second one waits
-/// for its row locks). Not thread-safe.
+/// Turns chain events, unit states, accepted reports, decided prefixes and closed rounds into
+/// credits and ledger transfers. Each step is one database transaction that moves its cursor and
+/// its money together, under ids derived from the cause: stopping it at any point and starting it
+/// again books nothing twice and loses nothing. One instance at a time makes progress (a second one
+/// waits for its row locks). Not thread-safe.
 class Accounting {
   public:
     Accounting(db::Database& database, const Clock& clock, RewardsConfig config)
@@ -29,7 +29,8 @@ class Accounting {
     // Each reads at most batch_max rows of its feed and returns how many it read.
     Result<std::size_t> consume_unit_events();
     Result<std::size_t> consume_reports();
-    /// Books the uptime bonuses of closed rounds. Call it when both feeds are read to their end.
+    Result<std::size_t> consume_prefixes();
+    /// Books the uptime bonuses of closed rounds. Call it when all feeds are read to their end.
     Result<std::size_t> finish_rounds();
     /// Pays credits that found an empty escrow, if it can cover them now.
     Result<std::size_t> fund_unfunded();

@@ -26,6 +26,7 @@ enum class CreditKind {
     kFee,       ///< what the network keeps of what a job paid
     kBurn,      ///< the burned part of the fee
     kEmission,  ///< what the emission account adds to a round's compute
+    kPrefix,    ///< the verified first steps of a unit that ended without a commitment
 };
 [[nodiscard]] std::string_view to_string(CreditKind kind) noexcept;
 /// @errors kMalformed.
@@ -86,8 +87,14 @@ struct EmissionInputs {
     friend bool operator==(const EmissionInputs&, const EmissionInputs&) = default;
 };
 
+struct PrefixInputs {
+    std::uint64_t flops = 0;  ///< of the verified steps
+    Amount price;             ///< wei per PFLOP
+    friend bool operator==(const PrefixInputs&, const PrefixInputs&) = default;
+};
+
 using CreditInputs = std::variant<ComputeInputs, VerificationInputs, UptimeInputs, DataInputs,
-                                  FeeInputs, BurnInputs, EmissionInputs>;
+                                  FeeInputs, BurnInputs, EmissionInputs, PrefixInputs>;
 [[nodiscard]] inline CreditKind kind_of(const CreditInputs& inputs) noexcept {
     return static_cast<CreditKind>(inputs.index());
 }
@@ -153,7 +160,8 @@ CreditField(std::string_view, std::string_view, std::string_view, std::string_vi
 inline constexpr std::tuple kCreditFields{
     CreditField{"id", "id", "id", "text", "of the ledger's transfer, a UUID", &Credit::id},
     CreditField{"kind", "kind", "kind", "text",
-                "compute, verification, uptime, data, fee, burn or emission", &Credit::inputs},
+                "compute, verification, uptime, data, fee, burn, emission or prefix",
+                &Credit::inputs},
     CreditField{"state", "", "state", "text", "pending, posted, void or unfunded", &Receipt::state},
     CreditField{"amount", "amount", "amount_wei", "wei", "", &Credit::amount},
     CreditField{"earner", "earner", "earner", "address", "", &Credit::earner},
@@ -204,8 +212,9 @@ constexpr InputField<T, Kinds...> input_field(std::string_view name, T Kinds::*.
 }
 
 inline constexpr std::tuple kInputFields{
-    input_field("flops", &ComputeInputs::flops, &VerificationInputs::flops),
-    input_field("price", &ComputeInputs::price, &VerificationInputs::price, &DataInputs::price),
+    input_field("flops", &ComputeInputs::flops, &VerificationInputs::flops, &PrefixInputs::flops),
+    input_field("price", &ComputeInputs::price, &VerificationInputs::price, &DataInputs::price,
+                &PrefixInputs::price),
     input_field("premium_ppm", &VerificationInputs::premium_ppm),
     input_field("tokens", &DataInputs::tokens),
     input_field("quality_ppm", &DataInputs::quality_ppm),

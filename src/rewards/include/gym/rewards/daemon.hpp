@@ -18,6 +18,7 @@ struct ChainProgress {
 struct TickReport {
     std::size_t unit_events = 0;
     std::size_t reports = 0;
+    std::size_t prefixes = 0;
     std::size_t rounds = 0;
     std::optional<std::uint64_t> epoch_closed;
     bool settled = false;  ///< no epoch is under way

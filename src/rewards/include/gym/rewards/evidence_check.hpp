@@ -51,6 +51,10 @@ struct EvidenceFindings {
 ///   aggregates that the next two records name (of a job's last round, any); its verifier revealed a report
 ///   whose positions it signed over beacon and unit, each credit of it another one; the report says
 ///   what became of the unit; the FLOPs are what the unit's signed commitment counts.
+/// - A credit for a prefix, or for verifying one, is for a unit that nobody committed to; its
+/// worker
+///   signed for the steps that are paid, and its verifier for the same link or, of a prefix that
+///   was refuted, for another one. Where the coordinator alone found it right, that is unchecked.
 /// - An uptime credit has the counts of recount_uptime() over the span in the file.
 /// @param now_ms by the auditor's clock: challenges older than kChallengesKeptMs may be gone.
 /// @errors those of the sources.

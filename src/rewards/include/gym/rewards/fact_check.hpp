@@ -9,6 +9,7 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/protocol/lifecycle.hpp"
+#include "gym/registry/prefixes.hpp"
 #include "gym/rewards/epoch_file.hpp"
 
 // Compares the credits of an epoch with public records of jobs and units. check_epoch_file() checks
@@ -55,16 +56,19 @@ class FactSource {
     virtual Result<std::vector<UnitFacts>> units(const Digest& job_id, std::uint64_t round) = 0;
     /// The verifiers with accepted reports on the unit, one entry for each report.
     virtual Result<std::vector<Address>> accepted_reports(const Digest& unit) = 0;
-    /// The state of a final unit's compute credit that no file has yet; nothing if it waits for
-    /// nothing.
+    /// The decided prefixes of a round's units.
+    virtual Result<std::vector<registry::Prefix>> prefixes(const Digest& job_id,
+                                                           std::uint64_t round) = 0;
+    /// The state of a credit for a final unit, or a verified prefix, that no file has yet; nothing
+    /// if it waits for nothing.
     virtual Result<std::optional<CreditState>> waiting_credit(const Digest& unit) = 0;
 };
 
 /// Compares the last of `files` (epochs 1, 2, .. without a gap; those before it say what was paid
 /// already) with the records: units that are not final, repeated, mispriced or another's, counts
-/// that are not the unit's, final units of its rounds without a credit, bonuses and fees on more
-/// than there was, owners that pay another's units. One sentence a deviation, in the order of the
-/// file's credits; empty if all holds. @errors those of the source.
+/// that are not the unit's, final units and verified prefixes of its rounds without a credit,
+/// bonuses and fees on more than there was, owners that pay another's units. One sentence a
+/// deviation, in the order of the file's credits; empty if all holds. @errors those of the source.
 [[nodiscard]] Result<std::vector<std::string>> check_facts(const std::vector<EpochFile>& files,
                                                            FactSource& facts);
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "gym/protocol/prefix.hpp"
 #include "gym/records/network.hpp"
 #include "gym/records/node.hpp"
 #include "gym/records/task.hpp"
@@ -85,6 +86,10 @@ class Coordinator {
     virtual Result<Bytes> submit_report_commit(const records::ReportCommit& commit) = 0;
     /// @return whether the report equals the commitment. @errors kUnavailable before its time.
     virtual Result<bool> submit_report_reveal(const records::ReportReveal& reveal) = 0;
+    /// A worker sends the result of the first steps of its unit, which replaces the one before; a
+    /// verifier with a PrefixTask sends its report. @errors of a worker: kConflict for fewer steps
+    /// than before, or once the unit has ended; kOutOfRange for one too soon after the one before.
+    virtual Status submit_prefix(const protocol::SignedPrefix& prefix) = 0;
     /// Answers a dispute of the caller's own unit, so that the referee must rule.
     virtual Status defend_unit(const Digest& unit) = 0;
 

@@ -74,6 +74,7 @@ class NodeHandler {
                                                const records::ReportCommit& commit) = 0;
     virtual Result<bool> submit_report_reveal(const Address& caller,
                                               const records::ReportReveal& reveal) = 0;
+    virtual Status submit_prefix(const Address& caller, const protocol::SignedPrefix& prefix) = 0;
     virtual Status defend_unit(const Address& caller, const Digest& unit) = 0;
 
     virtual Result<records::NodeStatus> node_status(const Address& caller,

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -16,6 +17,7 @@
 #include "gym/mirror/torrents.hpp"
 #include "gym/node/chain_view.hpp"
 #include "gym/player/claim.hpp"
+#include "gym/protocol/prefix.hpp"
 #include "gym/rpc/coordinator.hpp"
 #include "gym/worker/unit_journal.hpp"
 
@@ -47,6 +49,8 @@ struct WorkerOptions {
     node::Timer* timer = nullptr;
     std::chrono::milliseconds chain_wait{60'000};        ///< for a round record to appear there
     std::chrono::milliseconds checkpoint_every{30'000};  ///< 0: after every step
+    /// Time between two prefixes of the unit under way (PrefixSender); absent: none is sent.
+    std::optional<std::chrono::milliseconds> prefix_every{60'000};
     std::chrono::milliseconds poll_wait{10'000};
     std::chrono::milliseconds track_every{3'000};  ///< how often open units are asked about
     /// Called before a unit is requested, and again before its commitment is signed: an error says
@@ -78,6 +82,10 @@ class Worker {
     /// Sends the coordinator deltas that it could not get from mirrors. Thread-safe: a round does
     /// not wait until a unit of hours is done. @errors of the connection.
     virtual Status send_wanted() = 0;
+
+    /// The signed prefix of an interrupted unit that the coordinator does not have yet, for a node
+    /// that stops, once run_worker() has ended. Absent if there is none.
+    virtual std::optional<protocol::SignedPrefix> last_words() = 0;
 
     /// Current activity of the node. Thread-safe.
     [[nodiscard]] virtual records::Activity activity() const = 0;
