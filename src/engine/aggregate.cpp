@@ -48,15 +48,18 @@ struct Moved {
 /// hundreds of deltas their elements would take many times the model's memory.
 class OuterStep {
   public:
-    OuterStep(const kernels::Context& context, std::span<const Delta> deltas, std::size_t held,
-              const program::OuterRates& rates)
-        : context_(context), deltas_(deltas), timely_(deltas.size() - held) {
-        is_weighted_ = held > 0 && timely_ > 0;
+    OuterStep(const kernels::Context& context, std::span<const Delta> deltas,
+              const program::DeltaGroups& groups, const program::OuterRates& rates)
+        : context_(context), deltas_(deltas) {
+        const program::DeltaWeights weights =
+            program::weights_of(groups, static_cast<std::uint32_t>(deltas.size()));
+        factors_ = weights.factors;
+        is_withdrawing_ = groups.withdrawn > 0;
+        doubled_ = std::ranges::count(factors_, 2.0F);
         is_dense_ = std::ranges::all_of(deltas, [](const Delta& delta) {
             return delta.codec() == program::DeltaCodec::kDense;
         });
-        const std::size_t shares = is_weighted_ ? deltas.size() + timely_ : deltas.size();
-        rates_ = {static_cast<float>(shares), rates.momentum, rates.learning_rate};
+        rates_ = {weights.divisor, rates.momentum, rates.learning_rate};
     }
 
     /// Makes the parameter, and what the outer state has of it, those after the step.
@@ -83,13 +86,13 @@ class OuterStep {
     /// Rows of codec 1 without decoding them. @return false where that is not possible.
     bool sum_codes(std::size_t parameter, std::uint64_t first, std::uint64_t count,
                    Tile& tile) const {
-        if (!is_dense_) return false;
+        if (!is_dense_ || is_withdrawing_) return false;
         for (std::uint64_t i = 0; i < count; i += codec::kRowElements) {
             for (std::size_t k = 0; k < deltas_.size(); ++k)
                 tile.codes[k] = deltas_[k].dense_row(parameter, (first + i) / codec::kRowElements);
             const kernels::DenseRows rows{tile.codes.data(),
                                           static_cast<std::int32_t>(deltas_.size()),
-                                          static_cast<std::int32_t>(is_weighted_ ? timely_ : 0)};
+                                          static_cast<std::int32_t>(doubled_)};
             if (!kernels::sum_dense_rows(context_.isa(), rows, tile.sums.data() + i)) return false;
         }
         return true;
@@ -99,9 +102,9 @@ class OuterStep {
         for (std::size_t k = 0; k < deltas_.size(); ++k) {
             const std::span<float> row(tile.rows.data() + k * kTile, count);
             deltas_[k].read(parameter, first, row);
-            if (!is_weighted_ || k >= timely_) continue;
+            if (factors_.empty() || factors_[k] == 1.0F) continue;
             for (float& value : row)
-                value = kernels::f32::mul(value, 2.0F);
+                value = kernels::f32::mul(value, factors_[k]);
         }
         kernels::column_sums(context_.isa(), tile.rows.data(),
                              static_cast<std::int64_t>(deltas_.size()), kTile,
@@ -132,8 +135,9 @@ class OuterStep {
 
     const kernels::Context& context_;
     std::span<const Delta> deltas_;
-    std::size_t timely_;
-    bool is_weighted_ = false, is_dense_ = false;
+    std::vector<float> factors_;  ///< of each delta; empty: all count once
+    std::ptrdiff_t doubled_ = 0;  ///< of them, the first ones, count twice
+    bool is_withdrawing_ = false, is_dense_ = false;
     kernels::OuterRates rates_{};
 };
 
@@ -153,11 +157,11 @@ void move_all(const OuterStep& step, State& base, State& outer) {
     }
 }
 
-Digest batch_root(std::span<const Delta> deltas, std::size_t held) {
+Digest batch_root(std::span<const Delta> deltas, const program::DeltaGroups& groups) {
     std::vector<Digest> roots;
     for (const Delta& delta : deltas)
         roots.push_back(delta.root());
-    return included_root(roots.size(), held, commit::merkle_root(roots));
+    return included_root(roots.size(), groups, commit::merkle_root(roots));
 }
 
 std::vector<Digest> roots_of(const State& state, unsigned threads) {
@@ -168,7 +172,7 @@ std::vector<Digest> roots_of(const State& state, unsigned threads) {
 }
 
 /// The step's record, and the roots that it is about.
-void commit_to(std::span<const Delta> deltas, std::size_t held, unsigned threads,
+void commit_to(std::span<const Delta> deltas, const program::DeltaGroups& groups, unsigned threads,
                AggregateResult& result) {
     std::vector<Digest> base = roots_of(result.base, threads);
     const std::vector<Digest> momentum = roots_of(result.momentum, threads);
@@ -176,7 +180,7 @@ void commit_to(std::span<const Delta> deltas, std::size_t held, unsigned threads
     result.momentum_root = commit::merkle_root(momentum);
     base.insert(base.end(), momentum.begin(), momentum.end());
     StepRecord record;
-    record.batch_root = batch_root(deltas, held);
+    record.batch_root = batch_root(deltas, groups);
     record.state_root = commit::merkle_root(base);
     result.records.push_back(record);
     result.records_root = records_root(result.records);
@@ -186,8 +190,8 @@ void commit_to(std::span<const Delta> deltas, std::size_t held, unsigned threads
 
 Result<AggregateResult> run_aggregate(const Program& train, const State& base,
                                       const State& momentum, std::span<const Delta> deltas,
-                                      std::size_t held, const EngineOptions& options,
-                                      std::uint64_t elements_max) {
+                                      const program::DeltaGroups& groups,
+                                      const EngineOptions& options, std::uint64_t elements_max) {
     if (deltas.empty() || deltas.size() > program::kDeltasMax)
         return fail(ErrorCode::kInvalidArgument, "the outer step needs 1 to 1024 deltas");
     if (train.find_output(program::kLossOutput) == program::kNoSlot)
@@ -198,17 +202,13 @@ Result<AggregateResult> run_aggregate(const Program& train, const State& base,
     for (const Delta& delta : deltas)
         GYM_CHECK(check_fits(base, delta));
     const auto count = static_cast<std::uint32_t>(deltas.size());
-    if (held > deltas.size())
-        return fail(ErrorCode::kInvalidArgument,
-                    "more deltas are of the round before than there are");
-    GYM_TRY(Program aggregate, program::aggregate_program(
-                                   train, count, static_cast<std::uint32_t>(held), elements_max));
+    GYM_TRY(Program aggregate, program::aggregate_program(train, count, groups, elements_max));
     GYM_TRY(const program::OuterRates rates, program::outer_rates(train));
     GYM_TRY(const kernels::Context context, make_context(options));
     AggregateResult result{std::move(aggregate), base, {}, {}, {}, {}, {}, 0};
     GYM_TRY(result.momentum, outer_state_before_step(train, base, momentum));
-    move_all(OuterStep(context, deltas, held, rates), result.base, result.momentum);
-    commit_to(deltas, held, options.threads, result);
+    move_all(OuterStep(context, deltas, groups, rates), result.base, result.momentum);
+    commit_to(deltas, groups, options.threads, result);
     result.flops = program::flops_per_step(result.program);
     return result;
 }

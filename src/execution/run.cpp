@@ -42,12 +42,22 @@ Result<TrainRun> run_train(const protocol::RoundRecord& record, std::uint32_t sl
     return out;
 }
 
+program::DeltaGroups groups_of(std::span<const protocol::IncludedDelta> included) {
+    program::DeltaGroups groups;
+    for (const protocol::IncludedDelta& delta : included) {
+        groups.held += delta.held && !delta.is_withdrawn() ? 1 : 0;
+        groups.withdrawn += delta.is_withdrawn() ? 1 : 0;
+        groups.withdrawn_held += delta.held && delta.is_withdrawn() ? 1 : 0;
+    }
+    return groups;
+}
+
 Result<AggregateRun> run_aggregate(const AggregateInputs& inputs,
                                    const engine::EngineOptions& options,
                                    const crypto::Signature* challenge) {
     GYM_TRY(engine::AggregateResult result,
             engine::run_aggregate(*inputs.program, inputs.base, inputs.momentum, inputs.deltas,
-                                  inputs.held, options));
+                                  inputs.groups, options));
     AggregateRun out{std::move(result), {}};
     if (challenge != nullptr) out.trace = aggregate_trace(out.result.records, *challenge);
     return out;

@@ -26,7 +26,7 @@ class FakeCompute final : public coordinator::Compute {
     Result<RoundRoots> round_roots(ByteView program, ByteView base) override;
     Result<DeltaPtr> check_delta(ByteView program, const blob::VerifiedBlob& delta) override;
     Result<Aggregated> aggregate(ByteView program, ByteView base, ByteView momentum,
-                                 const std::vector<DeltaPtr>& deltas, std::size_t held) override;
+                                 const std::vector<DeltaPtr>& deltas, Included included) override;
     Result<double> evaluate(ByteView evaluate_program, ByteView base, ByteView dataset,
                             const Digest& dataset_root, std::uint32_t windows_max) override;
     Result<Digest> records_root(ByteView records) override;

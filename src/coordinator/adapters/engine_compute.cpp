@@ -112,9 +112,9 @@ class EngineCompute final : public Compute {
     }
 
     Result<Aggregated> aggregate(ByteView program, ByteView base, ByteView momentum,
-                                 const std::vector<DeltaPtr>& deltas, std::size_t held) override {
+                                 const std::vector<DeltaPtr>& deltas, Included included) override {
         execution::AggregateInputs inputs;
-        inputs.held = held;
+        inputs.groups = execution::groups_of(included);
         GYM_TRY(inputs.program, decode_program(program));
         GYM_TRY(inputs.base, engine::decode_state(base));
         GYM_TRY(inputs.momentum, engine::decode_state(momentum));

@@ -48,8 +48,8 @@ Result<Compute::Reexecuted> reexecute(const Context& context, const registry::Jo
     }));
     GYM_TRY(const auto deltas, load_deltas(context, included, program.bytes()));
     GYM_TRY(const auto momentum, load(context, round.momentum.blob, "momentum"));
-    GYM_TRY(const auto result, compute.aggregate(program.bytes(), base.bytes(), momentum.bytes(),
-                                                 deltas, protocol::held_of(included)));
+    GYM_TRY(const auto result,
+            compute.aggregate(program.bytes(), base.bytes(), momentum.bytes(), deltas, included));
     return Compute::Reexecuted{result.roots(), {}};
 }
 

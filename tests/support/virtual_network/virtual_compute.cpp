@@ -35,9 +35,9 @@ double VirtualCompute::aggregate_seconds(const Settings& settings, std::size_t d
 
 Result<coordinator::Compute::Aggregated> VirtualCompute::aggregate(
     ByteView program, ByteView base, ByteView momentum, const std::vector<DeltaPtr>& deltas,
-    std::size_t held) {
+    Included included) {
     spend_(aggregate_seconds(settings_, deltas.size(), settings_.operator_threads));
-    GYM_TRY(Aggregated out, fake_.aggregate(program, base, momentum, deltas, held));
+    GYM_TRY(Aggregated out, fake_.aggregate(program, base, momentum, deltas, included));
     if (settings_.codec.update > 0)
         out.update = testing::bytes_of(testing::tagged("update", {out.base.bytes}));
     return out;

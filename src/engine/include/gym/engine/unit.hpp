@@ -15,6 +15,7 @@
 #include "gym/engine/record.hpp"
 #include "gym/engine/state.hpp"
 #include "gym/engine/train.hpp"
+#include "gym/program/delta_groups.hpp"
 
 namespace gym::blob {
 class Dataset;
@@ -132,8 +133,7 @@ struct AggregateResult {
 /// The outer step as a unit of its own: exact mean of `deltas` (in slot order) and Nesterov. Of a
 /// program with an update (program::update_codec()) the step moves the residual to u, and the base
 /// by what the rows of u say (publish_rows()); they are the update in the new outer state.
-/// @param held how many of them, the last ones, are of the round before
-/// (program::aggregate_program()).
+/// @param groups what each of them counts (program::aggregate_program()).
 /// @param train the job's train program, whose outer constants and parameters define the step; not
 /// an aggregate program, which is derived here and returned.
 /// @param momentum the outer state after the last round; empty: zeros (round 0).
@@ -142,8 +142,8 @@ struct AggregateResult {
 /// @param elements_max as of program::aggregate_program().
 [[nodiscard]] Result<AggregateResult> run_aggregate(
     const program::Program& train, const State& base, const State& momentum,
-    std::span<const Delta> deltas, std::size_t held = 0, const EngineOptions& options = {},
-    std::uint64_t elements_max = program::kSlotElementsMax);
+    std::span<const Delta> deltas, const program::DeltaGroups& groups = {},
+    const EngineOptions& options = {}, std::uint64_t elements_max = program::kSlotElementsMax);
 
 /// All-zero momentum shaped like `base`: of a program without an update, its zero_outer_state().
 [[nodiscard]] State zero_momentum(const State& base);

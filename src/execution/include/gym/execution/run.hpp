@@ -10,6 +10,7 @@
 #include "gym/common/result.hpp"
 #include "gym/crypto/key.hpp"
 #include "gym/engine/unit.hpp"
+#include "gym/program/delta_groups.hpp"
 #include "gym/program/program.hpp"
 #include "gym/protocol/commitment.hpp"
 #include "gym/protocol/report.hpp"
@@ -53,8 +54,12 @@ struct AggregateInputs {
     engine::State base;
     engine::State momentum;             ///< empty: zeros
     std::vector<engine::Delta> deltas;  ///< that it includes, in the order of a record's list
-    std::size_t held = 0;               ///< how many, the last ones, are of the round before
+    program::DeltaGroups groups;        ///< what each of them counts
 };
+
+/// What each of an aggregate's deltas counts.
+/// @pre in the order of a record's list.
+[[nodiscard]] program::DeltaGroups groups_of(std::span<const protocol::IncludedDelta> included);
 
 struct AggregateRun {
     engine::AggregateResult result;
