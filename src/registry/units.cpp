@@ -339,12 +339,12 @@ Result<std::vector<protocol::IncludedDelta>> included_deltas(db::Transaction& tx
                                                              std::uint64_t round) {
     GYM_TRY(
         const db::Rows rows,
-        tx.exec("SELECT slot, id, delta_root, included_late, 0::bigint AS age FROM registry.unit "
-                "WHERE job_id = $1 AND kind = 'train' AND included "
+        tx.exec("SELECT * FROM (SELECT slot, id, delta_root, included_late, 0::bigint AS age FROM "
+                "registry.unit WHERE job_id = $1 AND kind = 'train' AND included "
                 "AND ((round = $2 AND NOT included_late) OR (round = $2 - 1 AND included_late)) "
                 "UNION ALL SELECT slot, id, delta_root, included_late, $2::bigint - round - "
                 "included_late::integer FROM registry.unit WHERE job_id = $1 AND withdrawn_round = "
-                "$2 ORDER BY age > 0, included_late, age, slot",
+                "$2) x ORDER BY age > 0, included_late, age, slot",
                 {job_id, round}));
     std::vector<protocol::IncludedDelta> out;
     for (const db::Row row : rows)

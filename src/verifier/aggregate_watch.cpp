@@ -75,8 +75,7 @@ Status VerifierImpl::audit_deltas(const records::VerifyTask& task,
     const std::size_t timely = all.size() - protocol::held_of(all);
     const std::array own{&rounds.own};
     const std::array both{&rounds.earlier, &rounds.own};
-    if (!withdrawn.contradictions.empty() ||
-        lacks(protocol::hash(task.record), own, all.first(timely)) ||
+    if (withdrawn.has_groundless() || lacks(protocol::hash(task.record), own, all.first(timely)) ||
         (task.earlier && lacks(protocol::hash(task.earlier->record), both, all.subspan(timely))))
         uncommitted_ =
             Uncommitted{task.unit, rounds.own.epoch, rounds.earlier.epoch, withdrawn.sources};

@@ -28,8 +28,22 @@ class Audit {
         GYM_TRY(const records::UnitReceipt view, coordinator_.unit(delta.unit));
         GYM_CHECK(check_commitment(view, delta, round));
         GYM_CHECK(check_proven(*view.commitment));
-        GYM_CHECK(check_first(delta, listing));
         return game::WithdrawnSource{*view.commitment, delta.unit, *record};
+    }
+
+    /// That no record since it went in lists it as withdrawn already. @pre source_of().
+    Status check_first(const protocol::IncludedDelta& delta) {
+        const std::uint64_t listing = aggregate_.record.round + 1 - delta.age;
+        for (std::uint64_t round = listing + 1; round <= aggregate_.record.round; ++round) {
+            GYM_TRY(const protocol::RoundRecord* record, record_of(round));
+            const bool before = std::ranges::any_of(record->included, [&](const auto& other) {
+                return other.is_withdrawn() && other.unit == delta.unit;
+            });
+            if (before)
+                return fail(ErrorCode::kMismatch, "the record of round " + std::to_string(round) +
+                                                      " has it as withdrawn already");
+        }
+        return {};
     }
 
   private:
@@ -43,9 +57,9 @@ class Audit {
         GYM_TRY(protocol::RoundRecord record, protocol::decode_round_record(bytes));
         GYM_TRY(const auto posted, chain_.round(job, round));
         if (!posted || posted->record_hash != protocol::hash(record))
-            return fail(ErrorCode::kMismatch,
-                        "the coordinator serves another record of round " + std::to_string(round) +
-                            " than the chain has the hash of");
+            return fail(ErrorCode::kMismatch, "the coordinator serves another record of round " +
+                                                  std::to_string(round) +
+                                                  " than the chain has the hash of");
         return &records_.emplace(round, std::move(record)).first->second;
     }
 
@@ -71,20 +85,6 @@ class Audit {
         return fail(ErrorCode::kMismatch, "no game on chain has proven its unit faulty");
     }
 
-    /// No record since then lists it as withdrawn already.
-    Status check_first(const protocol::IncludedDelta& delta, std::uint64_t listing) {
-        for (std::uint64_t round = listing + 1; round <= aggregate_.record.round; ++round) {
-            GYM_TRY(const protocol::RoundRecord* record, record_of(round));
-            const bool before = std::ranges::any_of(record->included, [&](const auto& other) {
-                return other.is_withdrawn() && other.unit == delta.unit;
-            });
-            if (before)
-                return fail(ErrorCode::kMismatch, "the record of round " + std::to_string(round) +
-                                                      " has it as withdrawn already");
-        }
-        return {};
-    }
-
     node::ChainView& chain_;
     rpc::Coordinator& coordinator_;
     const records::VerifyTask& aggregate_;
@@ -102,16 +102,14 @@ Result<WithdrawnAudit> audit_withdrawn(node::ChainView& chain, rpc::Coordinator&
     for (const protocol::IncludedDelta& delta : aggregate.deltas) {
         if (!delta.is_withdrawn()) continue;
         auto source = audit.source_of(delta);
-        if (!source.ok() && node::is_transient(source.error().code)) return source.error();
-        if (source.ok()) {
-            out.sources.emplace_back(std::move(*source));
-            continue;
-        }
-        out.sources.emplace_back();
-        out.contradictions.push_back("the aggregate subtracts delta " + delta.delta_root.hex() +
-                                     " of slot " + std::to_string(delta.slot) + ", which went in " +
-                                     std::to_string(delta.age) +
-                                     " rounds before: " + source.error().message);
+        const Status looked = source.ok() ? audit.check_first(delta) : Status(source.error());
+        if (!looked.ok() && node::is_transient(looked.error().code)) return looked.error();
+        if (!looked.ok())
+            out.contradictions.push_back("the aggregate subtracts delta " + delta.delta_root.hex() +
+                                         " of slot " + std::to_string(delta.slot) +
+                                         ", which went in " + std::to_string(delta.age) +
+                                         " rounds before: " + looked.error().message);
+        out.sources.push_back(source.ok() ? std::optional(std::move(*source)) : std::nullopt);
     }
     return out;
 }

@@ -1,13 +1,17 @@
 // Deltas that a game on chain proves wrong after they went into the model.
 #include "games_fixture.hpp"
 #include "pruning_fixture.hpp"
+#include "temporary_folder.hpp"
 
 namespace gym::testing {
 namespace {
 
 class WithdrawnDeltas : public CoordinatorGames {
   protected:
-    explicit WithdrawnDeltas(bool subtract = true) : CoordinatorGames(subtract) {}
+    explicit WithdrawnDeltas(bool subtract = true) : CoordinatorGames(subtract) {
+        world.claims = player::ClaimStore::open(folder_.path() / "claims").value();
+        world.restart();
+    }
 
     /// One round with both workers' deltas. @return the unit whose fault is proven afterwards.
     Digest train_and_prove() {
@@ -40,10 +44,11 @@ class WithdrawnDeltas : public CoordinatorGames {
     /// As if it were final.
     void mark_pruned(std::uint64_t round) {
         const auto marked = world.owner().transact([&](db::Transaction& tx) -> Status {
-            GYM_CHECK(
-                tx.exec("UPDATE registry.round SET pruned_at_ms = 1 WHERE job_id = $1 AND "
-                        "round = $2",
-                        {job, round}));
+            GYM_CHECK(tx.exec(
+                "UPDATE registry.round SET state = 'closed', closed_at_ms = coalesce(closed_at_ms, "
+                "1), validation_loss = coalesce(validation_loss, 1), pruned_at_ms = 1 WHERE "
+                "job_id = $1 AND round = $2",
+                {job, round}));
             return {};
         });
         ASSERT_TRUE(marked.ok()) << marked.error().message;
@@ -53,6 +58,9 @@ class WithdrawnDeltas : public CoordinatorGames {
         for (const blob::StoredBlob& blob : listed.value())
             if (blob.root == root) ASSERT_TRUE(world.blobs.erase(blob).value());
     }
+
+  private:
+    TemporaryFolder folder_;
 };
 
 TEST_F(WithdrawnDeltas, AreSubtractedByTheNextAggregate) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,9 +15,16 @@ namespace gym::verifier {
 
 /// What records and chain say about the deltas that an aggregate subtracts.
 struct WithdrawnAudit {
-    /// Of each, in their order: what a game would show of it; nothing: it may not be subtracted.
+    /// Of each, in their order: what a game would show of it; nothing: it has nothing to show.
     std::vector<std::optional<game::WithdrawnSource>> sources;
-    std::vector<std::string> contradictions;  ///< one sentence for each that may not be
+    /// One sentence for each that may not be subtracted: also for those that were withdrawn before,
+    /// which no game decides.
+    std::vector<std::string> contradictions;
+
+    /// Whether a game about the aggregate would be won for what is subtracted.
+    [[nodiscard]] bool has_groundless() const {
+        return std::ranges::any_of(sources, [](const auto& source) { return !source; });
+    }
 };
 
 /// Whether each withdrawn delta went in before as it is said, by a record that is on the chain; is
