@@ -31,6 +31,9 @@ contract DisputeOuterWithdrawnTest is OuterPlayer {
     }
 
     bytes internal _faulty;
+    bytes private _recordOfFaulty;
+    /// The round before the one before.
+    bytes32[] private _leavesOfOlder;
     bytes32 private _faultyUnit;
     bytes32 private _list;
     bool internal _isProven = true;
@@ -45,16 +48,21 @@ contract DisputeOuterWithdrawnTest is OuterPlayer {
         _rightRun = abi.encode(_outerRunner.run(slots, _groups(), 1));
     }
 
+    /// Whether the delta was held when it went in: then it is of the round before.
+    function _wasHeld() internal pure virtual returns (bool) {
+        return false;
+    }
+
     /// Of the right run.
-    function _groups() internal pure virtual returns (uint32) {
-        return 1 << 16;
+    function _groups() internal pure returns (uint32) {
+        return _wasHeld() ? (1 << 16) | (1 << 24) : 1 << 16;
     }
 
     // --- whole games ---
 
     function test_aRightAggregateIsNotProvenWrong() public {
         OuterPlay memory p = _at(2);
-        assertEq(p.c.height, Frames.WITHDRAWN, "group");
+        assertEq(p.c.height, _wasHeld() ? Frames.WITHDRAWN_HELD : Frames.WITHDRAWN, "group");
         assertEq(uint256(p.c.twin), AGE | 9, "age and slot");
         _planOuter(p, _rightOuter(), _rightOuter());
         this.sendPlanned();
@@ -64,7 +72,7 @@ contract DisputeOuterWithdrawnTest is OuterPlayer {
         SlotProof memory slot = _slotOf(9);
         _mover = CHALLENGER;
         _call = abi.encodeCall(
-            IDisputeMoves.proveSigner, (p.id, p.c, _outerFacts, _recordBefore, slot, signed)
+            IDisputeMoves.proveSigner, (p.id, p.c, _outerFacts, _recordOfFaulty, slot, signed)
         );
         vm.expectRevert(IDisputeErrors.WrongFrame.selector);
         this.sendPlanned();
@@ -77,8 +85,8 @@ contract DisputeOuterWithdrawnTest is OuterPlayer {
         _expectProof(_lie(0));
     }
 
-    function test_aWithdrawnDeltaThatCountsHalf() public {
-        _expectProof(_lie((1 << 16) | (1 << 24)));
+    function test_aWithdrawnDeltaThatCountsOtherwise() public {
+        _expectProof(_lie(_groups() ^ (1 << 24)));
     }
 
     function test_aWithdrawnDeltaThatIsLeftOut() public {
@@ -196,19 +204,30 @@ contract DisputeOuterWithdrawnTest is OuterPlayer {
     }
 
     function _leafOf(bytes32 root) private view returns (bytes32) {
-        return
-            sha256(abi.encodePacked("gym.included_delta.v1", uint32(9), UNIT, root, _listedAsHeld));
+        return sha256(
+            abi.encodePacked(
+                "gym.included_delta.v1", uint32(9), UNIT, root, _listedAsHeld != _wasHeld()
+            )
+        );
     }
 
     /// Both rounds, with the aggregate's commitment; slot 9's unit of the round before is faulty.
     function _postWithdrawn(OuterRun memory run) internal {
         _signUnits();
         Posted memory unit = _faultyPosted();
-        bytes32 hash = _hashOf(_recordBefore);
+        _recordOfFaulty = _wasHeld()
+            ? _outerRecord(3, ROUND - 2, keccak256("older"), _rightOuter())
+            : _recordBefore;
+        bytes32 hash = _hashOf(_recordOfFaulty);
         _faulty = _signedBy(unit, hash, _workerKey(9));
         _faultyUnit = keccak256(abi.encode(_digest(unit, hash), unit.worker));
-        uint32 place = uint32(_leavesBefore.length);
-        _keepIn(_leavesBefore, place, _faulty);
+        bytes32[] storage leaves = _leavesOfFaulty();
+        uint32 place = uint32(leaves.length);
+        _keepIn(leaves, place, _faulty);
+        if (_wasHeld()) {
+            _log.postRound(JOB, ROUND - 2, hash);
+            _log.postEpoch(_epoch + 2000, JOB, ROUND - 2, DisputeTrees.root(leaves), 1);
+        }
         // The record of this round lists what went in with the round before.
         bytes memory head = _record;
         (head[0], head[1]) = (0, bytes1(uint8(_formatOfOwn)));
@@ -230,13 +249,17 @@ contract DisputeOuterWithdrawnTest is OuterPlayer {
         _sign(_aggregateOf(run));
     }
 
+    function _leavesOfFaulty() private view returns (bytes32[] storage) {
+        return _wasHeld() ? _leavesOfOlder : _leavesBefore;
+    }
+
     /// A conflict between record and commitment is proven by the opening.
     function _prove(uint32 place) private {
         bytes memory record = _record;
         (_unit, _commitment) = (_faultyUnit, _faulty);
-        _record = _recordBefore;
+        _record = _recordOfFaulty;
         _slot = _slotOf(9);
-        (_index, _path) = (place, DisputeTrees.path(_leavesBefore, place));
+        (_index, _path) = (place, DisputeTrees.path(_leavesOfFaulty(), place));
         bytes32 id = _open(OTHER, PROVER_SALT);
         assertEq(
             uint256(_game.gameOf(id).status), uint256(IDisputeGame.Status.FaultProven), "status"
@@ -326,5 +349,12 @@ contract DisputeOuterWithdrawnTest is OuterPlayer {
         assertEq(
             uint256(_game.gameOf(p.id).status), uint256(IDisputeGame.Status.FaultByClock), "clock"
         );
+    }
+}
+
+/// The delta of slot 9 was held when it went in: it is of the round before.
+contract DisputeOuterWithdrawnHeldTest is DisputeOuterWithdrawnTest {
+    function _wasHeld() internal pure override returns (bool) {
+        return true;
     }
 }
