@@ -185,7 +185,7 @@ contract DisputeOuterWithdrawnTest is OuterPlayer {
         OuterPlay memory p = _beginOuter(CHALLENGER, SALT);
         _refusedSlots(p, abi.encodePacked(uint16(2), uint16(5), uint16(0), uint16(9)), 4);
         _refusedSlots(p, abi.encodePacked(uint16(5), uint16(2), uint16(1), uint16(9)), 2);
-        _refusedSlots(p, abi.encodePacked(uint16(1), uint16(9)), 1 << 16);
+        _refusedSlots(p, abi.encodePacked(uint16(1), uint16(9)), _groups());
         _refusedSlots(p, abi.encodePacked(uint16(2), uint16(5), uint16(1), uint8(9)), 7);
     }
 

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "gym/game/strategy.hpp"
 #include "outer_liars.hpp"
 #include "outer_plan.hpp"
