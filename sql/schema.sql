@@ -1227,6 +1227,14 @@ CREATE FUNCTION registry.named_blobs(roots bytea[]) RETURNS SETOF bytea
                WHERE n.next_update_blob = x.root AND (n.pruned_at_ms IS NULL OR n.keeps_update))
     OR EXISTS (SELECT FROM registry.unit u JOIN registry.round n ON n.job_id = u.job_id AND n.round = u.round
                WHERE u.delta_root = x.root AND n.pruned_at_ms IS NULL)
+    -- proven faulty, and not subtracted yet
+    OR EXISTS (SELECT FROM registry.unit u JOIN registry.job j ON j.id = u.job_id
+               WHERE u.delta_root = x.root AND j.subtract AND j.ended_at_ms IS NULL AND u.included
+                 AND u.withdrawn_round IS NULL
+                 AND EXISTS (SELECT FROM registry.disputed_unit d WHERE d.asserter = u.worker AND d.is_faulty))
+    -- subtracted by a round that somebody may still look at
+    OR EXISTS (SELECT FROM registry.unit u JOIN registry.round n ON n.job_id = u.job_id AND n.round = u.withdrawn_round
+               WHERE u.delta_root = x.root AND n.pruned_at_ms IS NULL)
     -- uploaded or named for a unit that is still to be committed to
     OR EXISTS (SELECT FROM registry.delta_upload d JOIN registry.unit u ON u.worker = d.worker
                WHERE d.root = x.root AND u.state = 'assigned' AND d.at_ms >= u.assigned_at_ms)
@@ -1775,10 +1783,12 @@ CREATE TABLE registry.unit (
     reason text DEFAULT ''::text NOT NULL,
     included_late boolean DEFAULT false NOT NULL,
     late boolean DEFAULT false NOT NULL,
+    withdrawn_round bigint,
     CONSTRAINT unit_attempt_check CHECK (((attempt >= 0) AND (attempt <= '4294967295'::bigint))),
     CONSTRAINT unit_check CHECK (((kind = 'train'::text) = (slot < 65536))),
     CONSTRAINT unit_check1 CHECK (((verifier IS NULL) OR ((verifier)::bytea <> (worker)::bytea))),
     CONSTRAINT unit_check10 CHECK (((kind = 'train'::text) OR (NOT late))),
+    CONSTRAINT unit_check11 CHECK (((withdrawn_round IS NULL) OR (included AND (withdrawn_round > (round + (included_late)::integer))))),
     CONSTRAINT unit_check2 CHECK (((epoch IS NULL) = (leaf_index IS NULL))),
     CONSTRAINT unit_check3 CHECK (((reason_code = ''::text) = (reason = ''::text))),
     CONSTRAINT unit_check4 CHECK (((NOT defended) OR (state = 'disputed'::text))),
@@ -2002,6 +2012,7 @@ CREATE TABLE registry.job (
     accept_late boolean DEFAULT false NOT NULL,
     delta_norm_factor double precision,
     overlap smallint DEFAULT 0 NOT NULL,
+    subtract boolean DEFAULT false NOT NULL,
     CONSTRAINT job_allowed CHECK (((cardinality(allowed) <= 1000) AND (((visibility)::text = 'allow-list'::text) OR (allowed = '{}'::registry.address[])))),
     CONSTRAINT job_challenge_ms_check CHECK ((challenge_ms > 0)),
     CONSTRAINT job_check CHECK (((workers_min >= 1) AND (workers_min <= slots_max))),
@@ -2018,6 +2029,7 @@ CREATE TABLE registry.job (
     CONSTRAINT job_init_check CHECK ((num_nonnulls(init_root, init_blob) = ANY (ARRAY[0, 2]))),
     CONSTRAINT job_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 128))),
     CONSTRAINT job_no_late_overlap CHECK (((overlap = 0) OR (NOT accept_late))),
+    CONSTRAINT job_no_overlap_subtract CHECK (((overlap = 0) OR (NOT subtract))),
     CONSTRAINT job_overlap_check CHECK (((overlap >= 0) AND (overlap <= 1))),
     CONSTRAINT job_quorum_ppm_check CHECK (((quorum_ppm)::integer >= 500000)),
     CONSTRAINT job_report_ms_check CHECK ((report_ms > 0)),
@@ -3680,6 +3692,10 @@ CREATE INDEX unit_prefix_verifier ON registry.unit_prefix USING btree (verifier)
 -- Name: unit_verifier; Type: INDEX; Schema: registry; Owner: -
 
 CREATE INDEX unit_verifier ON registry.unit USING btree (verifier) WHERE (ended_at_ms IS NULL);
+
+-- Name: unit_withdrawn_round; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX unit_withdrawn_round ON registry.unit USING btree (job_id, withdrawn_round) WHERE (withdrawn_round IS NOT NULL);
 
 -- Name: unit_worker; Type: INDEX; Schema: registry; Owner: -
 

@@ -140,6 +140,11 @@ contract DisputeOuterGasTest is OuterPlayer {
         _column(HELD, "OuterProofs.proveOuter of 1024 values, 512 held");
     }
 
+    function test_theLargestColumnWithWithdrawnDeltas() public {
+        uint32 groups = HELD | (16 << 16) | (8 << 24);
+        _column(groups, "OuterProofs.proveOuter of 1024 values, 512 held, 16 withdrawn");
+    }
+
     function _column(uint32 held, string memory name) private {
         OuterRun memory run = _rightOuter();
         Cursor memory c;

@@ -29,7 +29,7 @@ contract OuterStepTest is OneStepFixture {
         uint256 count = bits.length / 4;
         if (count == 0) return;
         if (count > 256) count = 256;
-        held = bound(held, 0, count);
+        held = _groups(held, count);
         bytes calldata values = bits[bits.length - 4 * count:];
         assertEq(OuterStep.mean(values, held), PlainMean.mean(values, held), "bits");
     }
@@ -41,7 +41,7 @@ contract OuterStepTest is OneStepFixture {
         view
     {
         count = bound(count, 1, 200);
-        held = bound(held, 0, count);
+        held = _groups(held, count);
         uint256 least = [uint256(0), 20, 24, 28, 100, 220, 252][seed % 7];
         uint256 mask = [uint256(0x807FFFFF), 0x80700001, 0x80000000, 0x80400000][seed / 7 % 4];
         uint256 spread = [uint256(1), 3, 33][seed / 28 % 3];
@@ -63,7 +63,7 @@ contract OuterStepTest is OneStepFixture {
         count = bound(count, 1, 32);
         bytes memory values = _cut(abi.encodePacked(words), count);
         _expect(values);
-        _expectHeld(values, bound(held, 0, count));
+        _expectHeld(values, _groups(held, count));
     }
 
     /// Finite numbers of about one size, with zeros and subnormals now and then.
@@ -77,7 +77,7 @@ contract OuterStepTest is OneStepFixture {
             _put(values, i, (word & 0x807FFFFF) | (exponent << 23));
         }
         _expect(values);
-        _expectHeld(values, bound(held, 0, count));
+        _expectHeld(values, _groups(held, count));
     }
 
     /// The most deltas that an aggregate can have.
@@ -91,6 +91,39 @@ contract OuterStepTest is OneStepFixture {
         _expectHeld(values, 500);
         _expectHeld(values, 1023);
         _expectHeld(values, 1024);
+        _expectHeld(values, 500 | (16 << 16) | (7 << 24));
+        _expectHeld(values, 1 << 16);
+    }
+
+    /// 3 and 6 count twice, 5 is taken away as it went in.
+    function test_aWithdrawnDeltaIsSubtracted() public view {
+        bytes memory values = new bytes(12);
+        _put(values, 0, 0x40400000);
+        _put(values, 1, 0x40C00000);
+        _put(values, 2, 0x40A00000);
+        assertEq(this.mean(values, 1 << 16), 0x40000000, "(6 + 12 - 10) / 4");
+        assertEq(this.mean(values, (1 << 16) | (1 << 24)), 0x40500000, "(6 + 12 - 5) / 4");
+        assertEq(this.mean(values, 1 | (1 << 16) | (1 << 24)), 0x40155555, "(6 + 6 - 5) / 3");
+        assertEq(this.mean(values, 2 | (1 << 16)), 0xBF000000, "(3 + 6 - 10) / 2");
+    }
+
+    function test_whichGroupsThereAre() public pure {
+        (, bool legal) = OuterStep.groups(3, 2 << 16);
+        assertTrue(legal, "one is added");
+        (, legal) = OuterStep.groups(3, 3 << 16);
+        assertTrue(!legal, "nothing is added");
+        (, legal) = OuterStep.groups(3, 2 | (2 << 16));
+        assertTrue(!legal, "more are held than added");
+        (, legal) = OuterStep.groups(3, (1 << 16) | (2 << 24));
+        assertTrue(!legal, "more were held than are withdrawn");
+        (, legal) = OuterStep.groups(20, 16 << 16);
+        assertTrue(legal, "the most");
+        (, legal) = OuterStep.groups(20, 17 << 16);
+        assertTrue(!legal, "too many");
+        (, legal) = OuterStep.groups(1025, 0);
+        assertTrue(!legal, "too many deltas");
+        (, legal) = OuterStep.groups(0, 0);
+        assertTrue(!legal, "none");
     }
 
     /// 3 counts twice and 6 once; by themselves they count alike.
@@ -159,6 +192,14 @@ contract OuterStepTest is OneStepFixture {
         uint256 parameter =
             OuterStep.parameter(0x3F800000, 0x3E800000, 0x3F000000, after_, 0x40400000);
         assertEq(parameter, 0x40100000, "(4 * 0.5 + 3) * 0.25 + 1");
+    }
+
+    /// Groups that so many deltas can have.
+    function _groups(uint256 seed, uint256 count) private pure returns (uint256) {
+        uint256 withdrawn = (seed >> 32) % (count < 17 ? count : 17);
+        uint256 single = (seed >> 64) % (withdrawn + 1);
+        uint256 held = (seed & 0xFFFFFFFF) % (count - withdrawn + 1);
+        return held | (withdrawn << 16) | (single << 24);
     }
 
     function _expect(bytes memory values) private view {

@@ -172,5 +172,5 @@ def check_units(folder):
     file = read(folder, "units")
     for unit in file["units"]:
         check_unit(unit)
-    for name in ("aggregate", "held_aggregate", "dense_aggregate", "update_aggregate"):
+    for name in ("aggregate", "held_aggregate", "withdrawn_aggregate", "dense_aggregate", "update_aggregate"):
         check_aggregate(name, file[name], {unit["name"]: unit for unit in file["units"]})

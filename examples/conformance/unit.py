@@ -173,8 +173,20 @@ def run_unit(program, dataset, seed, base, unit):
 
 # Programs that follow from a train program.
 
+def delta_weights(deltas, held):
+    """What each of so many deltas is multiplied with, or None, and what the sum is divided by. `held` has how many are
+    of the round before in its low 16 bits, behind the others; in the next eight how many are subtracted, behind those;
+    in the last eight how many of these, the last ones, were held when they went in."""
+    held, withdrawn, single = held & 0xFFFF, held >> 16 & 0xFF, held >> 24
+    added = deltas - withdrawn
+    timely = added - held
+    if withdrawn == 0 and (held == 0 or timely == 0):
+        return None, added
+    return [2.0] * timely + [1.0] * held + [-2.0] * (withdrawn - single) + [-1.0] * single, added + timely
+
+
 def aggregate_program(train, deltas, held=0):
-    """The outer step over so many deltas, of which the last `held` are of the round before."""
+    """The outer step over so many deltas, which count what delta_weights() says."""
     slots, ops = [], []
 
     def slot(*fields, **named):
@@ -188,12 +200,11 @@ def aggregate_program(train, deltas, held=0):
 
     constants = [train.slots[programs.slot_named(train, f"outer.{n}")] for n in ("learning_rate", "momentum")]
     rate, mu = (slot(*c) for c in constants)
-    # Where some are held, but not all, the others count twice.
-    timely = deltas - held
-    weighted = 0 < held < deltas
-    count = op("fill", [], (1,), [bits.to_bits(float(2 * timely + held if weighted else deltas))])
+    factors, divisor = delta_weights(deltas, held)
+    weighted = factors is not None
+    count = op("fill", [], (1,), [bits.to_bits(float(divisor))])
     if weighted:
-        value = primitives.to_bytes(1, [2.0] * timely + [1.0] * held)
+        value = primitives.to_bytes(1, factors)
         weights = slot(CONSTANT, 1, (deltas, 1), "outer.weights", value=value)
     for p in state_slots(train, (PARAM,)):
         base = slot(*p)
@@ -289,7 +300,7 @@ def roots_of(params, state, prefix=""):
 
 
 def outer_step(program, state, deltas, held=0, codec=0):
-    """An outer step over deltas, those of its round in slot order and then the held ones: the next state, its step
+    """An outer step over deltas, in the order of delta_weights(): the next state, its step
     record, and the root of the outer state."""
     params = state_slots(program, (PARAM,))
     state = moved(program, state, deltas, codec)

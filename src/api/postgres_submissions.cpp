@@ -91,7 +91,8 @@ Result<CheckedSpec> check_spec(const Submission& submission, const Amount& price
     GYM_TRY(const auto evaluation, evaluation_work(built, config.batch));
     GYM_CHECK(registry::check_evaluation(terms, evaluation));
     const registry::AggregateSize largest = registry::largest_aggregate(terms);
-    GYM_TRY(const auto aggregate, program::aggregate_program(built, largest.deltas, largest.held));
+    GYM_TRY(const auto aggregate, program::aggregate_program(built, largest.deltas,
+                                                             {largest.held, largest.withdrawn, 0}));
     CheckedSpec out;
     out.flops_per_step = program::flops_per_step(built);
     out.tokens_per_step = std::uint64_t{config.batch} * config.model.context;

@@ -107,6 +107,7 @@ constexpr const char* kKnownErrors[] = {
     "TooMuchData(uint256 length)",
     // its rules
     "TakesNoLate()",
+    "SubtractsNone()",
     "WrongStage(uint8 stage)",
     "WrongFrame()",
     "ZeroDigest()",

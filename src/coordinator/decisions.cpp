@@ -90,9 +90,16 @@ std::optional<std::uint64_t> next_round(const registry::Job& job,
 std::uint64_t slots_of_round(const registry::Job& job, std::uint64_t deltas_bytes_max) {
     const std::uint64_t slots =
         slots_of_round(job.terms.slots_max, job.artifacts->delta_bytes, deltas_bytes_max);
-    if (!job.terms.elastic.holds_deltas()) return slots;
-    const std::uint64_t fit = deltas_of_aggregate(job, deltas_bytes_max);
+    const std::uint64_t fit = room_for_added(job, deltas_bytes_max);
+    if (!job.terms.elastic.holds_deltas()) return std::min(slots, fit);
     return std::min(slots, std::max<std::uint64_t>(2 * fit / 3, 1));
+}
+
+std::uint64_t room_for_added(const registry::Job& job, std::uint64_t deltas_bytes_max) {
+    const std::uint64_t fit = deltas_of_aggregate(job, deltas_bytes_max);
+    if (!job.terms.elastic.subtract) return fit;
+    const std::uint64_t kept = std::min<std::uint64_t>(protocol::kWithdrawnMax, (fit + 7) / 8);
+    return std::max<std::uint64_t>(fit - kept, 1);
 }
 
 std::uint64_t deltas_of_aggregate(const registry::Job& job, std::uint64_t deltas_bytes_max) {
@@ -297,6 +304,7 @@ Plan make_plan(const registry::Job& job, const std::optional<registry::Round>& l
         plan.record.included = std::move(included);
     }
     plan.record.accept_late = takes_late(job.terms, plan.record.round);
+    plan.record.subtract = job.terms.elastic.subtract;
     const std::vector<std::uint32_t> steps = steps_of(job.terms, workers, paces);
     for (std::uint32_t slot = 0; slot < workers.size(); ++slot)
         plan.record.slots.push_back(

@@ -10,22 +10,20 @@ namespace gym::dispute {
 namespace f = kernels::f32;
 namespace {
 
-/// Those of the round itself count twice where some are of the round before.
-float mean_of(const float* deltas, DeltaCount count, std::int64_t stride) {
-    const std::uint32_t timely = count.all - count.held;
-    if (count.held == 0 || timely == 0)
-        return f::div(kernels::exact_sum(deltas, count.all, stride), static_cast<float>(count.all));
+float mean_of(const float* deltas, const DeltaCount& count, std::int64_t stride) {
+    const program::DeltaWeights weights = program::weights_of(count.groups, count.all);
+    if (weights.factors.empty())
+        return f::div(kernels::exact_sum(deltas, count.all, stride), weights.divisor);
     std::array<float, program::kDeltasMax> weighted;
     for (std::uint32_t i = 0; i < count.all; ++i)
-        weighted[i] = f::mul(deltas[i * stride], i < timely ? 2.0F : 1.0F);
-    return f::div(kernels::exact_sum(weighted.data(), count.all, 1),
-                  static_cast<float>(count.all + timely));
+        weighted[i] = f::mul(deltas[i * stride], weights.factors[i]);
+    return f::div(kernels::exact_sum(weighted.data(), count.all, 1), weights.divisor);
 }
 
 }  // namespace
 
 OuterElement outer_element(const TraceHeader& header, const OuterElement& before,
-                           const float* deltas, DeltaCount count, std::int64_t stride) {
+                           const float* deltas, const DeltaCount& count, std::int64_t stride) {
     const float rate = f::from_bits(header.outer_learning_rate);
     const float mu = f::from_bits(header.outer_momentum);
     const float mean = mean_of(deltas, count, stride);

@@ -66,15 +66,18 @@ struct Moved {
 /// hundreds of deltas their elements would take many times the model's memory.
 class OuterStep {
   public:
-    OuterStep(kernels::Isa isa, std::span<const Delta> deltas, std::size_t held,
+    OuterStep(kernels::Isa isa, std::span<const Delta> deltas, const program::DeltaGroups& groups,
               const program::OuterRates& rates)
-        : isa_(isa), deltas_(deltas), timely_(deltas.size() - held) {
-        is_weighted_ = held > 0 && timely_ > 0;
+        : isa_(isa), deltas_(deltas) {
+        const program::DeltaWeights weights =
+            program::weights_of(groups, static_cast<std::uint32_t>(deltas.size()));
+        factors_ = weights.factors;
+        is_withdrawing_ = groups.withdrawn > 0;
+        doubled_ = std::ranges::count(factors_, 2.0F);
         is_dense_ = std::ranges::all_of(deltas, [](const Delta& delta) {
             return delta.codec() == program::DeltaCodec::kDense;
         });
-        const std::size_t shares = is_weighted_ ? deltas.size() + timely_ : deltas.size();
-        rates_ = {static_cast<float>(shares), rates.momentum, rates.learning_rate};
+        rates_ = {weights.divisor, rates.momentum, rates.learning_rate};
     }
 
     /// Makes the elements of a part, and what the outer state has of them, those after the step.
@@ -113,7 +116,7 @@ class OuterStep {
     /// Rows of codec 1 without decoding them. @return false where that is not possible.
     bool sum_codes(const ParameterPart& block, std::uint64_t skip, std::uint64_t count,
                    Desk& desk) const {
-        if (!is_dense_) return false;
+        if (!is_dense_ || is_withdrawing_) return false;
         const DeltaLayout& layout = deltas_.front().layout();
         const std::uint64_t begin = layout.span_of(block).begin;
         for (std::uint64_t i = 0; i < count; i += codec::kRowElements) {
@@ -123,7 +126,7 @@ class OuterStep {
                 desk.codes[k] = desk.block[k] + offset;
             const kernels::DenseRows rows{desk.codes.data(),
                                           static_cast<std::int32_t>(deltas_.size()),
-                                          static_cast<std::int32_t>(is_weighted_ ? timely_ : 0)};
+                                          static_cast<std::int32_t>(doubled_)};
             if (!kernels::sum_dense_rows(isa_, rows, desk.sums.data() + i)) return false;
         }
         return true;
@@ -134,9 +137,9 @@ class OuterStep {
             const std::span<float> row(desk.rows.data() + k * kTile, count);
             deltas_[k].layout().read(desk.windows[k].bytes(), block.parameter, block.first + skip,
                                      row);
-            if (!is_weighted_ || k >= timely_) continue;
+            if (factors_.empty() || factors_[k] == 1.0F) continue;
             for (float& value : row)
-                value = kernels::f32::mul(value, 2.0F);
+                value = kernels::f32::mul(value, factors_[k]);
         }
         kernels::column_sums(isa_, desk.rows.data(), static_cast<std::int64_t>(deltas_.size()),
                              kTile, {0, static_cast<std::int64_t>(count)}, desk.sums.data());
@@ -166,8 +169,9 @@ class OuterStep {
 
     kernels::Isa isa_;
     std::span<const Delta> deltas_;
-    std::size_t timely_;
-    bool is_weighted_ = false, is_dense_ = false;
+    std::vector<float> factors_;  ///< of each delta; empty: all count once
+    std::ptrdiff_t doubled_ = 0;  ///< of them, the first ones, count twice
+    bool is_withdrawing_ = false, is_dense_ = false;
     kernels::OuterRates rates_{};
 };
 
@@ -264,11 +268,11 @@ Result<std::vector<RangeRoots>> move_all(const kernels::Context& context, const 
     return roots;
 }
 
-Digest batch_root(std::span<const Delta> deltas, std::size_t held) {
+Digest batch_root(std::span<const Delta> deltas, const program::DeltaGroups& groups) {
     std::vector<Digest> roots;
     for (const Delta& delta : deltas)
         roots.push_back(delta.root());
-    return included_root(roots.size(), held, commit::merkle_root(roots));
+    return included_root(roots.size(), groups, commit::merkle_root(roots));
 }
 
 /// The step's record, and the roots that it is about.
@@ -285,7 +289,8 @@ void commit_to(const AggregateRoots& roots, const Digest& batch_root, AggregateR
 }  // namespace
 
 Result<AggregateResult> run_aggregate(const Program& train, State base, State momentum,
-                                      std::span<const Delta> deltas, std::size_t held,
+                                      std::span<const Delta> deltas,
+                                      const program::DeltaGroups& groups,
                                       const EngineOptions& options, std::uint64_t elements_max,
                                       RangeCount ranges) {
     if (deltas.empty() || deltas.size() > program::kDeltasMax)
@@ -298,11 +303,7 @@ Result<AggregateResult> run_aggregate(const Program& train, State base, State mo
     for (const Delta& delta : deltas)
         GYM_CHECK(check_fits(base, delta));
     const auto count = static_cast<std::uint32_t>(deltas.size());
-    if (held > deltas.size())
-        return fail(ErrorCode::kInvalidArgument,
-                    "more deltas are of the round before than there are");
-    GYM_TRY(Program aggregate, program::aggregate_program(
-                                   train, count, static_cast<std::uint32_t>(held), elements_max));
+    GYM_TRY(Program aggregate, program::aggregate_program(train, count, groups, elements_max));
     GYM_TRY(const program::OuterRates rates, program::outer_rates(train));
     EngineOptions used = options;
     used.threads = count_threads(deltas, options.threads);
@@ -310,10 +311,10 @@ Result<AggregateResult> run_aggregate(const Program& train, State base, State mo
     AggregateResult result{std::move(aggregate), std::move(base), {}, {}, {}, {}, {}, 0};
     GYM_TRY(result.momentum, outer_state_before_step(train, result.base, std::move(momentum)));
     const auto cut = ParameterRanges::of(train, count_ranges(train, ranges, used.threads));
-    const OuterStep step(context.isa(), deltas, held, rates);
+    const OuterStep step(context.isa(), deltas, groups, rates);
     GYM_TRY(const auto moved, move_all(context, step, deltas, cut, result.base, result.momentum));
     GYM_TRY(const AggregateRoots roots, combine_ranges(train, cut, moved));
-    commit_to(roots, batch_root(deltas, held), result);
+    commit_to(roots, batch_root(deltas, groups), result);
     result.flops = program::flops_per_step(result.program);
     return result;
 }

@@ -120,11 +120,12 @@ Digest records_root(std::span<const StepRecord> records) {
     return commit::merkle_root(record_chain(records));
 }
 
-Digest included_root(std::size_t count, std::size_t held, const Digest& deltas_root) {
+Digest included_root(std::size_t count, const program::DeltaGroups& groups,
+                     const Digest& deltas_root) {
     commit::Encoder out;
     out.raw(as_bytes("gym.included.v2"))
         .u32(static_cast<std::uint32_t>(count))
-        .u32(static_cast<std::uint32_t>(held))
+        .u32(program::packed(groups))
         .fixed(deltas_root);
     return commit::sha256(out.view());
 }

@@ -48,6 +48,16 @@ Result<TrainRun> run_train(const protocol::RoundRecord& record, std::uint32_t sl
     return out;
 }
 
+program::DeltaGroups groups_of(std::span<const protocol::IncludedDelta> included) {
+    program::DeltaGroups groups;
+    for (const protocol::IncludedDelta& delta : included) {
+        groups.held += delta.held && !delta.is_withdrawn() ? 1 : 0;
+        groups.withdrawn += delta.is_withdrawn() ? 1 : 0;
+        groups.withdrawn_held += delta.held && delta.is_withdrawn() ? 1 : 0;
+    }
+    return groups;
+}
+
 Result<Digest> run_prefix(const protocol::RoundRecord& record, std::uint32_t slot,
                           std::uint32_t steps, const TrainInputs& inputs,
                           engine::StepOptions options) {
@@ -73,7 +83,7 @@ Result<AggregateRun> run_aggregate(AggregateInputs inputs, const engine::EngineO
                                    const crypto::Signature* challenge) {
     GYM_TRY(engine::AggregateResult result,
             engine::run_aggregate(*inputs.program, std::move(inputs.base),
-                                  std::move(inputs.momentum), inputs.deltas, inputs.held, options));
+                                  std::move(inputs.momentum), inputs.deltas, inputs.groups, options));
     AggregateRun out{std::move(result), {}};
     if (challenge != nullptr) out.trace = aggregate_trace(out.result.records, *challenge);
     return out;

@@ -231,13 +231,14 @@ class OuterAnswer {
         GYM_TRY(const OuterTrees* trees, own_.run(included));
         engine::StepRecord record;
         record.batch_root =
-            engine::included_root(included.size(), held_of(included), trees->deltas_root);
+            engine::included_root(included.size(), groups_of(included), trees->deltas_root);
         record.state_root = trees->state_root;
         const MerkleTree deltas(roots_of(included));
         const NodePlace root{commit::tree_depth(deltas.leaf_count()), 0};
-        return Move(move::DeclareOuter{
-            transcript_.outer_facts(), engine::encode_step_record(record), deltas.root(),
-            answer_to(deltas, root, kAnswerLevelsMax), slots_of(included), held_of(included)});
+        return Move(move::DeclareOuter{transcript_.outer_facts(),
+                                       engine::encode_step_record(record), deltas.root(),
+                                       answer_to(deltas, root, kAnswerLevelsMax),
+                                       slots_of(included), program::packed(groups_of(included))});
     }
 
     /// The step with the deltas that it has declared.
@@ -253,6 +254,7 @@ class OuterAnswer {
         if (at_.index >= included.size())
             return fail(ErrorCode::kMismatch, "the aggregate has fewer deltas");
         const OuterDelta& delta = included[at_.index];
+        if (delta.is_withdrawn()) return show_withdrawn(delta);
         if (auto in_time = show(delta, delta.held)) return *std::move(in_time);
         if (auto late = delta.held ? show(delta, false) : std::nullopt) return *std::move(late);
         return fail(ErrorCode::kMismatch,
@@ -270,6 +272,25 @@ class OuterAnswer {
         if (found == epoch.end()) return std::nullopt;
         return shown(epoch, static_cast<std::uint32_t>(found - epoch.begin()),
                      delta.held && !before);
+    }
+
+    /// Of a delta that is subtracted: the commitment that was proven wrong, and the record that has
+    /// it among those that went in.
+    Result<Move> show_withdrawn(const OuterDelta& delta) {
+        const WithdrawnSource* const source = source_of(own_, at_.index);
+        if (source == nullptr)
+            return fail(ErrorCode::kNotFound, "it is not known why the delta in slot " +
+                                                  std::to_string(delta.slot) + " is withdrawn");
+        GYM_TRY(protocol::ListedDelta listed,
+                protocol::prove_included(source->listing,
+                                         {delta.slot, source->unit, delta.root, delta.held}));
+        GYM_TRY(std::vector<Digest> up, commit::merkle_prove(roots_of(own_.included()), at_.index));
+        const WithdrawnEvidence evidence{
+            source->commitment, source->unit,
+            protocol::encode(protocol::head_of(*own_.record_of(false))),
+            protocol::encode(protocol::head_of(source->listing))};
+        return Move(move::ShowIncluded{transcript_.outer_facts(), listed.index, encode(evidence),
+                                       std::move(listed.path), std::move(up), false});
     }
 
     Result<Move> shown(std::span<const protocol::SignedCommitment> epoch, std::uint32_t index,

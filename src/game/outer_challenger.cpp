@@ -104,6 +104,21 @@ class OuterChallenge {
     std::optional<std::uint32_t> first_not_committed_to(std::span<const OuterDelta> deltas) {
         for (const bool held : {false, true})
             if (const auto position = first_not_committed_to(deltas, held)) return position;
+        return first_without_reason(deltas);
+    }
+
+    /// The first withdrawn delta of which it is known that nothing shows why. Who does not know
+    /// what there is to show believes that it is there.
+    std::optional<std::uint32_t> first_without_reason(std::span<const OuterDelta> deltas) {
+        const auto own = own_.included();
+        if (own_.withdrawn().size() != groups_of(own).withdrawn) return std::nullopt;
+        for (std::uint32_t i = 0; i < deltas.size(); ++i) {
+            if (!deltas[i].is_withdrawn()) continue;
+            const auto known = std::ranges::find(own, deltas[i]);
+            if (known == own.end() ||
+                source_of(own_, static_cast<std::size_t>(known - own.begin())) == nullptr)
+                return i;
+        }
         return std::nullopt;
     }
 
@@ -124,7 +139,7 @@ class OuterChallenge {
                                         record->find_slot(one.commitment.slot));
         };
         for (std::uint32_t i = 0; i < deltas.size(); ++i) {
-            if (deltas[i].held != held) continue;
+            if (deltas[i].held != held || deltas[i].is_withdrawn()) continue;
             const auto is_to_it = [&](const auto& one) { return is_right(one, deltas[i]); };
             if (!std::ranges::any_of(*in_time, is_to_it) && !std::ranges::any_of(*late, is_to_it))
                 return i;
@@ -162,6 +177,9 @@ class OuterChallenge {
 
     /// The commitment that was shown is wrong, or the delta was in fact committed to.
     Result<Move> signer() {
+        // The contracts have seen all that there is to see.
+        if (at_.height >= kWithdrawnHeight)
+            return no_fault("in what shows why a delta is withdrawn");
         GYM_TRY(const protocol::SignedCommitment shown,
                 rules::read_commitment(transcript_.commitment()));
         const protocol::RoundRecord* record = own_.record_of(at_.height != 0);

@@ -5,14 +5,42 @@
 #include "gym/codec/row_layout.hpp"
 #include "gym/commit/codec.hpp"
 #include "gym/commit/merkle.hpp"
+#include "gym/program/train_program.hpp"
 
 namespace gym::game {
 
 Bytes slots_of(std::span<const OuterDelta> deltas) {
     commit::Encoder out;
-    for (const OuterDelta& delta : deltas)
+    for (const OuterDelta& delta : deltas) {
+        if (delta.is_withdrawn()) out.u16(delta.age);
         out.u16(static_cast<std::uint16_t>(delta.slot));
+    }
     return out.take();
+}
+
+Result<std::vector<OuterDelta>> read_declared(ByteView slots, std::uint32_t packed_groups) {
+    const program::DeltaGroups groups = program::groups_of(packed_groups);
+    const std::uint64_t extra = std::uint64_t{2} * groups.withdrawn;
+    const std::uint64_t count = slots.size() > extra ? (slots.size() - extra) / 2 : 0;
+    if (count > program::kDeltasMax || slots.size() != 2 * count + extra ||
+        !program::are_legal(groups, count))
+        return fail(ErrorCode::kMalformed, "an aggregate has 1 to 1024 deltas with a slot each");
+    commit::Decoder in(slots);
+    std::vector<OuterDelta> deltas(count);
+    for (std::uint64_t i = 0; i < count; ++i) {
+        const std::uint64_t last = count - i;  // so many with this one
+        deltas[i].held = last <= groups.withdrawn ? last <= groups.withdrawn_held
+                                                  : last <= groups.withdrawn + groups.held;
+        if (last <= groups.withdrawn) {
+            GYM_TRY(deltas[i].age, in.u16());
+            if (deltas[i].age == 0)
+                return fail(ErrorCode::kMalformed, "a withdrawn delta went in nowhere before");
+        }
+        GYM_TRY(deltas[i].slot, in.u16());
+        if (i > 0 && place_of(deltas[i]) <= place_of(deltas[i - 1]))
+            return fail(ErrorCode::kMalformed, "the slots of one group ascend");
+    }
+    return deltas;
 }
 
 std::vector<Digest> roots_of(std::span<const OuterDelta> deltas) {
@@ -22,8 +50,24 @@ std::vector<Digest> roots_of(std::span<const OuterDelta> deltas) {
     return roots;
 }
 
-std::uint32_t held_of(std::span<const OuterDelta> deltas) {
-    return static_cast<std::uint32_t>(std::ranges::count(deltas, true, &OuterDelta::held));
+program::DeltaGroups groups_of(std::span<const OuterDelta> deltas) {
+    const auto count = [&](bool withdrawn, bool held) {
+        return std::ranges::count_if(deltas, [&](const OuterDelta& delta) {
+            return delta.is_withdrawn() == withdrawn && delta.held == held;
+        });
+    };
+    const auto held_then = static_cast<std::uint64_t>(count(true, true));
+    return {static_cast<std::uint64_t>(count(false, true)),
+            static_cast<std::uint64_t>(count(true, false)) + held_then, held_then};
+}
+
+const WithdrawnSource* source_of(const OuterWork& work, std::size_t position) {
+    const std::span<const OuterDelta> included = work.included();
+    const auto known = work.withdrawn();
+    const std::size_t first = included.size() - groups_of(included).withdrawn;
+    if (position < first || position - first >= known.size()) return nullptr;
+    const std::optional<WithdrawnSource>& source = known[position - first];
+    return source ? &*source : nullptr;
 }
 
 std::optional<std::vector<OuterDelta>> declared_deltas(std::span<const OuterDelta> own,

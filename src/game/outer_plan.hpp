@@ -10,11 +10,10 @@
 /// Helpers of both sides in a game about an aggregate.
 namespace gym::game {
 
-/// Slots of deltas as a game has them. @pre below protocol::kSlotsMax.
-Bytes slots_of(std::span<const OuterDelta> deltas);
 std::vector<Digest> roots_of(std::span<const OuterDelta> deltas);
-/// How many are of the round before.
-std::uint32_t held_of(std::span<const OuterDelta> deltas);
+/// Why the withdrawn delta in this place of the work's list may be subtracted; nullptr: the work
+/// does not know a reason.
+const WithdrawnSource* source_of(const OuterWork& work, std::size_t position);
 /// The deltas that were declared, as their tree was posted or as one's own list has it. Nothing
 /// where neither has the declared root.
 std::optional<std::vector<OuterDelta>> declared_deltas(std::span<const OuterDelta> own,

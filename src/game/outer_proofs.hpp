@@ -11,7 +11,7 @@ namespace gym::game::rules {
 /// check_frame().
 Status enter_column(const Cursor& c, const OpFrame& op, const OuterFrame& outer,
                     const Bytes& values);
-/// The values of a column. @errors kOutOfRange: too many, or fewer than are held.
+/// The values of a column. @errors kOutOfRange: too many, or its groups are not legal.
 Result<std::vector<float>> floats_of(const Bytes& values, std::uint32_t held);
 /// A tensor in a list of tensors.
 struct ListedTensor {

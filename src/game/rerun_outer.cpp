@@ -99,10 +99,9 @@ Result<std::unique_ptr<RerunOuter>> RerunOuter::create(OuterInputs inputs, Delta
         GYM_CHECK(check_state(outer_shapes(trace.header, slots), inputs.momentum,
                               has_update(trace.header) ? "the outer state" : "the momentum"));
     }
-    const auto place = [](const OuterDelta& delta) { return std::pair(delta.held, delta.slot); };
-    if (!std::ranges::is_sorted(inputs.included, std::less_equal<>(), place))
+    if (!std::ranges::is_sorted(inputs.included, std::less_equal<>(), place_of))
         return fail(ErrorCode::kInvalidArgument,
-                    "included deltas are in ascending order, those of the round before last");
+                    "included deltas are in the order of a record's list");
     auto work = std::unique_ptr<RerunOuter>(
         new RerunOuter(std::move(inputs), std::move(deltas), std::move(trace), std::move(options)));
     work->zeros_ = std::move(zeros);
@@ -204,7 +203,7 @@ Result<RerunOuter::After> RerunOuter::make(std::uint32_t parameter) {
             : base_before;
     if (update_) std::ranges::copy(base_before, after.base.bytes().begin());
     const auto count = static_cast<std::uint32_t>(bytes_.size());
-    const dispute::DeltaCount deltas{count, held_of(deltas_)};
+    const dispute::DeltaCount deltas{count, groups_of(deltas_)};
     std::vector<float> block(count * kBlockElements), steps(kBlockElements);
     const kernels::ExactFloatEnvironment environment;
     for (std::uint64_t first = 0; first < elements; first += kBlockElements) {

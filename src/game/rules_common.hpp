@@ -18,9 +18,6 @@ namespace gym::game::rules {
 
 /// Of a float.
 inline constexpr std::uint64_t kWordBytes = 4;
-/// Of a slot in a list: no other slots than workers' fit.
-inline constexpr std::uint64_t kSlotBytes = 2;
-
 /// Where a move leads, with the frames that it fixes.
 struct Step {
     Cursor next;
@@ -86,8 +83,6 @@ Result<std::uint64_t> claimed_in(const Cursor& c, const OpFrame& op, const Eleme
 
 std::uint64_t chunk_count(const dispute::Shape& shape);
 
-/// Number `position` of a list of slots. @pre there is one.
-std::uint32_t slot_at(ByteView slots, std::size_t position);
 /// An element of the residuals that were posted of a row. @errors kConflict, kMismatch,
 /// kOutOfRange.
 Result<std::uint64_t> claimed_in_row(const Cursor& c, std::uint64_t element, const Bytes& values);

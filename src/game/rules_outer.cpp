@@ -8,6 +8,8 @@
 #include "gym/dispute/opening.hpp"
 #include "gym/dispute/outer_step.hpp"
 #include "gym/game/outer_tensors.hpp"
+#include "gym/game/transcript.hpp"
+#include "gym/game/withdrawn.hpp"
 #include "gym/kernels/f32.h"
 #include "gym/kernels/float_environment.hpp"
 #include "gym/program/train_program.hpp"
@@ -36,16 +38,12 @@ Result<engine::StepRecord> open_outer_record(ByteView bytes, const Digest& recor
     return record;
 }
 
-/// The number of deltas: they have slots that ascend in either round.
-Result<std::uint32_t> check_slots(ByteView slots, std::uint32_t held) {
-    const std::size_t deltas = slots.size() / kSlotBytes;
-    if (slots.empty() || slots.size() % kSlotBytes != 0 || deltas > program::kDeltasMax)
-        return fail(ErrorCode::kMalformed, "an aggregate has 1 to 1024 deltas with a slot each");
-    if (held > deltas) return fail(ErrorCode::kMalformed, "more deltas are held than there are");
-    for (std::size_t i = 1; i < deltas; ++i)
-        if (i != deltas - held && slot_at(slots, i) <= slot_at(slots, i - 1))
-            return fail(ErrorCode::kMalformed, "the slots of one round ascend");
-    return static_cast<std::uint32_t>(deltas);
+/// word_of() backwards.
+std::uint64_t number_in(const Digest& word) {
+    std::uint64_t number = 0;
+    for (const std::uint8_t byte : word.view().last(sizeof number))
+        number = number << 8 | byte;
+    return number;
 }
 
 Status check_facts(const OuterFrame& frame, const OuterFacts& facts) {
@@ -71,6 +69,34 @@ Status check_epoch(const Cursor& shown, const move::ShowIncluded& m) {
 Status check_late(const Cursor& c, const OuterFacts& facts) {
     if (c.height != kHeldHeight) return fail(ErrorCode::kMismatch, "only held deltas are late");
     return check_not_zero(facts.previous_record);
+}
+
+/// Of a delta that is subtracted: that a record lists it as one that went in. Whether that record
+/// is posted, the commitment is to the round that it went into, and a game has proven it wrong is
+/// what the contract alone can see.
+Result<Step> show_withdrawn(const Cursor& c, const move::ShowIncluded& m) {
+    if (m.late) return fail(ErrorCode::kMismatch, "only held deltas are late");
+    GYM_TRY(const WithdrawnEvidence evidence, decode_withdrawn_evidence(m.commitment));
+    const bool held = c.height > kWithdrawnHeight;
+    GYM_TRY(const protocol::RoundHead own, protocol::decode_round_head(evidence.own));
+    GYM_TRY(const protocol::RoundHead listing, protocol::decode_round_head(evidence.listing));
+    const std::uint64_t named = number_in(c.twin), age = named >> 16;
+    if (protocol::hash(own) != m.facts.round_record || !own.subtract)
+        return fail(ErrorCode::kMismatch, "the aggregate's round does not subtract deltas");
+    if (listing.job_id != own.job_id || listing.round + age != own.round + 1 ||
+        listing.round < (held ? 3U : 2U))
+        return fail(ErrorCode::kMismatch, "the record is not that of the round after it went in");
+    const protocol::UnitCommitment& says = evidence.commitment.commitment;
+    if (says.kind != protocol::UnitKind::kTrain || says.slot != (named & 0xFFFF))
+        return fail(ErrorCode::kMismatch, "the commitment is not of this slot");
+    GYM_CHECK(commit::merkle_verify(c.node, {c.index, c.leaves}, says.delta_root, m.included));
+    GYM_CHECK(commit::merkle_verify(
+        listing.included_root, {m.index, listing.included},
+        protocol::included_leaf({says.slot, evidence.unit, says.delta_root, held}), m.path));
+    Cursor next = c;
+    next.answered = true;
+    next.node = Digest();
+    return Step{next};
 }
 
 bool is_one_tree(OuterTree tree) {
@@ -117,7 +143,7 @@ Status enter_column(const Cursor& c, const OpFrame& op, const OuterFrame& outer,
 
 Result<std::vector<float>> floats_of(const Bytes& values, std::uint32_t held) {
     const std::size_t count = values.size() / kWordBytes;
-    if (count > program::kDeltasMax || held > count)
+    if (count > program::kDeltasMax || !program::are_legal(program::groups_of(held), count))
         return fail(ErrorCode::kOutOfRange, "no aggregate has so many deltas");
     std::vector<float> column;
     for (std::size_t i = 0; i < count; ++i)
@@ -136,13 +162,6 @@ Result<float> element_under(const ListedTensor& tensor, const OpFrame& op, std::
         return fail(ErrorCode::kOutOfRange, "the tensor has no such element");
     GYM_TRY(const std::uint64_t bits, word_in(opening, total, element * kWordBytes));
     return kernels::f32::from_bits(static_cast<std::uint32_t>(bits));
-}
-
-std::uint32_t slot_at(ByteView slots, std::size_t position) {
-    std::uint32_t slot = 0;
-    for (const std::uint8_t byte : slots.subspan(position * kSlotBytes, kSlotBytes))
-        slot = slot << 8 | byte;
-    return slot;
 }
 
 Result<protocol::SignedCommitment> read_commitment(ByteView bytes) {
@@ -179,8 +198,10 @@ Result<Step> decide(const Cursor& c, const move::DeclareOuter& m) {
     GYM_CHECK(check_frame(c, facts_hash));
     GYM_TRY(const engine::StepRecord record, open_outer_record(m.record, m.facts.records_root));
     OuterFrame frame;
-    GYM_TRY(frame.deltas, check_slots(m.slots, m.held));
-    if (engine::included_root(frame.deltas, m.held, m.root) != record.batch_root)
+    GYM_TRY(const std::vector<OuterDelta> deltas, read_declared(m.slots, m.held));
+    frame.deltas = static_cast<std::uint32_t>(deltas.size());
+    if (engine::included_root(frame.deltas, program::groups_of(m.held), m.root) !=
+        record.batch_root)
         return fail(ErrorCode::kMismatch, "the deltas are not the record's");
     frame.facts = facts_hash;
     frame.program = m.facts.trace_root;
@@ -197,6 +218,7 @@ Result<Step> decide(const Cursor& c, const move::DeclareOuter& m) {
 Result<Step> decide(const Cursor& c, const move::ShowIncluded& m) {
     GYM_CHECK(expect(c, Stage::kIncluded, false));
     GYM_CHECK(check_frame(c, hash_of(m.facts)));
+    if (c.height >= kWithdrawnHeight) return show_withdrawn(c, m);
     GYM_TRY(const protocol::SignedCommitment shown, read_commitment(m.commitment));
     const protocol::UnitCommitment& says = shown.commitment;
     // Not record_of(): as the contract, also at a height that no game reaches.
@@ -249,17 +271,18 @@ Result<Step> decide(const Cursor& c, const move::PickIncluded& m) {
     GYM_CHECK(check_frame(c, hash_of(m.frame)));
     if (crypto::keccak256(m.slots) != m.frame.slots)
         return fail(ErrorCode::kMismatch, "the slots are not those that were declared");
-    if (m.position >= m.frame.deltas || m.position >= m.slots.size() / kSlotBytes)
+    GYM_TRY(const std::vector<OuterDelta> deltas, read_declared(m.slots, m.frame.held));
+    if (m.position >= deltas.size() || deltas.size() != m.frame.deltas)
         return fail(ErrorCode::kOutOfRange, "no delta has this position");
-    if (m.frame.held > m.frame.deltas)
-        return fail(ErrorCode::kOutOfRange, "more deltas are held than there are");
+    const OuterDelta& delta = deltas[m.position];
     Cursor next;
     next.stage = Stage::kIncluded;
-    if (m.position >= m.frame.deltas - m.frame.held) next.height = kHeldHeight;
+    if (delta.held) next.height = kHeldHeight;
+    if (delta.is_withdrawn()) next.height = kWithdrawnHeight + (delta.held ? 1 : 0);
     next.index = m.position;
     next.leaves = m.frame.deltas;
     next.node = m.frame.deltas_root;
-    next.twin = word_of(slot_at(m.slots, m.position));
+    next.twin = word_of(std::uint64_t{delta.age} << 16 | delta.slot);
     next.frame = m.frame.facts;
     return Step{next};
 }
@@ -387,7 +410,8 @@ Result<Finding> decide(const Cursor& c, const move::ProveOuter& m) {
     GYM_TRY(const std::vector<float> column, floats_of(m.values, m.outer.held));
     const kernels::ExactFloatEnvironment environment;
     const dispute::OuterElement after = dispute::outer_element(
-        header, before, column.data(), {static_cast<std::uint32_t>(column.size()), m.outer.held});
+        header, before, column.data(),
+        {static_cast<std::uint32_t>(column.size()), program::groups_of(m.outer.held)});
     const float computed = is_base ? after.base : after.momentum;
     return unequal(c.index, c.node, word_of(kernels::f32::to_bits(computed)));
 }

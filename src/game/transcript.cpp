@@ -52,11 +52,9 @@ void GameTranscript::note(const Cursor& at, const Move& move) {
     if (const auto* shown = std::get_if<move::ShowIncluded>(&move)) commitment_ = shown->commitment;
     if (const auto* declared = std::get_if<move::DeclareOuter>(&move)) {
         record_ = declared->record;
-        included_.clear();
-        const std::size_t deltas = declared->slots.size() / rules::kSlotBytes;
-        for (std::size_t i = 0; i < deltas; ++i)
-            included_.push_back(
-                {rules::slot_at(declared->slots, i), Digest(), i >= deltas - declared->held});
+        auto declared_deltas = read_declared(declared->slots, declared->held);
+        GYM_ASSERT(declared_deltas.ok(), "the rules have taken them");
+        included_ = std::move(declared_deltas).value();
         note_included(at_, declared->children);
     }
     if (const auto* answer = std::get_if<move::Answer>(&move); answer && at.stage == Stage::kOuter)

@@ -7,6 +7,7 @@
 
 #include "gym/chain/client.hpp"
 #include "gym/contracts/commitment_log.hpp"
+#include "gym/contracts/dispute_game.hpp"
 #include "gym/node/backoff.hpp"
 
 namespace gym::node {
@@ -57,6 +58,15 @@ class EvmChainView final : public ChainView {
         GYM_TRY(const auto header, named(client_->block(block)));
         if (!header) return std::optional<Digest>();
         return std::optional(header->prevrandao);
+    }
+
+    Result<bool> is_proven_faulty(const Digest& unit) override {
+        GYM_CHECK(check());
+        if (config_.dispute_game.is_zero())
+            return fail(ErrorCode::kInvalidArgument, "the network names no contract of games");
+        GYM_TRY(const game::UnitState known,
+                named(contracts::DisputeGame(config_.dispute_game).unit_of(*client_, unit)));
+        return known.proven_at_s != 0;
     }
 
   private:
@@ -143,7 +153,7 @@ Result<std::unique_ptr<ChainView>> open_chain(const NodeConfig& config,
                                               network.commitment_log.hex() +
                                               ", this node is set to " + contract.hex());
     if (config.chain_rpc.empty()) return std::unique_ptr<ChainView>();
-    return make_chain_view({config.chain_rpc, network.chain_id, contract});
+    return make_chain_view({config.chain_rpc, network.chain_id, contract, network.dispute_game});
 }
 
 Status start_chain_checks(ChainView* chain, const records::NetworkDescription& network) {

@@ -110,8 +110,13 @@ class ClaimUnits final : public player::UnitSource {
         const auto deltas = [this, record, units = inputs_of(claim),
                              held = claim.held](const game::OuterDelta& delta) {
             const DeltaRunOptions run{options_.engine, options_.progress, options_.cancel};
-            if (!delta.held) return deltas_.load({record, units}, delta, run);
             records::UnitInputs earlier = units;
+            if (delta.is_withdrawn()) {
+                // Its unit gives another delta: that is why.
+                earlier.dataset_blob.reset();
+                return deltas_.load({record, earlier}, delta, run);
+            }
+            if (!delta.held) return deltas_.load({record, units}, delta, run);
             earlier.base_state_blob = held->base_state_blob;
             // Without its base state a unit of that round cannot be run again.
             if (held->base_state_blob.is_zero()) earlier.dataset_blob.reset();

@@ -147,7 +147,8 @@ Result<ModelWork> model_work(const program::TrainConfig& config) {
     // Shared by the copies of the work.
     const auto shared = std::make_shared<const program::Program>(std::move(train));
     out.aggregate_flops = [shared](const registry::AggregateSize& size) -> Result<std::uint64_t> {
-        GYM_TRY(const auto aggregate, program::aggregate_program(*shared, size.deltas, size.held));
+        GYM_TRY(const auto aggregate,
+                program::aggregate_program(*shared, size.deltas, {size.held, size.withdrawn, 0}));
         return program::flops_per_step(aggregate);
     };
     return out;

@@ -44,7 +44,7 @@ std::vector<Digest> blobs_of(const Claim& claim) {
 std::vector<game::OuterDelta> outer_deltas_of(const Claim& claim) {
     std::vector<game::OuterDelta> out;
     for (const protocol::IncludedDelta& delta : claim.deltas)
-        out.push_back({delta.slot, delta.delta_root, delta.held});
+        out.push_back(game::outer_delta_of(delta));
     return out;
 }
 

@@ -6,7 +6,8 @@ namespace {
 
 constexpr std::uint16_t kTrainUnitsOnly = 2;  ///< the format before there were other subjects
 constexpr std::uint16_t kFormat = 4;
-constexpr std::uint16_t kOnLateUnit = 5;  ///< the same of evidence in the next round's epoch
+constexpr std::uint16_t kOnLateUnit = 5;   ///< the same of evidence in the next round's epoch
+constexpr std::uint16_t kWithdrawing = 6;  ///< of an aggregate, with reasons of withdrawn deltas
 constexpr std::uint32_t kPartBytesMax = 64U << 20;
 constexpr std::uint32_t kPathMax = 64;
 
@@ -76,6 +77,37 @@ Result<std::optional<HeldRound>> decode_held(commit::Decoder& in) {
     return std::optional(std::move(held));
 }
 
+void encode_withdrawn(const Claim& claim, commit::Encoder& out) {
+    out.u32(static_cast<std::uint32_t>(claim.withdrawn.size()));
+    for (const auto& source : claim.withdrawn) {
+        out.boolean(source.has_value());
+        if (!source) continue;
+        out.bytes(protocol::encode(source->commitment)).fixed(source->unit);
+        out.bytes(protocol::encode(source->listing));
+    }
+}
+
+Result<std::optional<game::WithdrawnSource>> decode_source(commit::Decoder& in) {
+    GYM_TRY(const bool is_there, in.boolean());
+    if (!is_there) return std::optional<game::WithdrawnSource>();
+    game::WithdrawnSource source;
+    GYM_TRY(const ByteView commitment, in.bytes(kPartBytesMax));
+    GYM_TRY(source.commitment, protocol::decode_signed_commitment(commitment));
+    GYM_TRY(source.unit, in.digest());
+    GYM_TRY(const ByteView record, in.bytes(kPartBytesMax));
+    GYM_TRY(source.listing, protocol::decode_round_record(record));
+    return std::optional(std::move(source));
+}
+
+Status decode_withdrawn(commit::Decoder& in, Claim& claim) {
+    GYM_TRY(const std::uint32_t count, in.count(protocol::kWithdrawnMax));
+    for (std::uint32_t i = 0; i < count; ++i) {
+        GYM_TRY(auto source, decode_source(in));
+        claim.withdrawn.push_back(std::move(source));
+    }
+    return {};
+}
+
 /// Fields that claims on train units do not have.
 Status decode_others(commit::Decoder& in, Claim& claim) {
     GYM_TRY(const ByteView other, in.bytes(kPartBytesMax));
@@ -95,7 +127,7 @@ Error wrong(const Claim& claim, const std::string& what) {
 Status check_train_unit(const Claim& claim) {
     if (claim.key.slot >= protocol::kSlotsMax) return wrong(claim, "the slot is not a worker's");
     if (!claim.other.empty() || !claim.momentum_blob.is_zero() || !claim.deltas.empty() ||
-        !claim.epoch.empty() || claim.held)
+        !claim.epoch.empty() || claim.held || !claim.withdrawn.empty())
         return wrong(claim, "it has parts of another subject");
     if (claim.evidence.late && !claim.evidence.record.accept_late)
         return wrong(claim, "the round takes no late commitments");
@@ -122,13 +154,16 @@ Status check_aggregate(const Claim& claim) {
     if (claim.deltas.empty()) return wrong(claim, "it names no deltas");
     if (!protocol::is_in_order(claim.deltas))
         return wrong(claim, "the deltas are not in the order of their slots, held ones last");
+    if (!claim.withdrawn.empty() && claim.withdrawn.size() != protocol::withdrawn_of(claim.deltas))
+        return wrong(claim, "it has no reason for each withdrawn delta");
     return check_held(claim);
 }
 
 Status check_conflict(const Claim& claim) {
     if (claim.role != Role::kChallenge) return wrong(claim, "a conflict cannot be defended");
     if (!claim.evidence.path.empty() || claim.evidence.index != 0 || claim.evidence.late ||
-        !claim.deltas.empty() || !claim.epoch.empty() || claim.held || !blobs_of(claim).empty())
+        !claim.deltas.empty() || !claim.epoch.empty() || claim.held || !claim.withdrawn.empty() ||
+        !blobs_of(claim).empty())
         return wrong(claim, "it has parts of another subject");
     GYM_CHECK(conflict_of(claim));
     return {};
@@ -165,7 +200,8 @@ Status check(const Claim& claim) {
 
 Bytes encode(const Claim& claim) {
     commit::Encoder out;
-    out.u16(claim.evidence.late ? kOnLateUnit : kFormat);
+    const std::uint16_t others = claim.withdrawn.empty() ? kFormat : kWithdrawing;
+    out.u16(claim.evidence.late ? kOnLateUnit : others);
     out.u8(static_cast<std::uint8_t>(claim.role));
     out.u8(static_cast<std::uint8_t>(claim.subject));
     out.fixed(claim.key.job_id).u64(claim.key.round).u32(claim.key.slot).u32(claim.key.attempt);
@@ -180,13 +216,15 @@ Bytes encode(const Claim& claim) {
     protocol::encode_included(claim.deltas, out);
     encode_epoch(claim.epoch, out);
     encode_held(claim.held, out);
+    if (!claim.withdrawn.empty()) encode_withdrawn(claim, out);
     return out.take();
 }
 
 Result<Claim> decode_claim(ByteView bytes) {
     commit::Decoder in(bytes);
     GYM_TRY(const std::uint16_t format, in.u16());
-    if (format != kFormat && format != kTrainUnitsOnly && format != kOnLateUnit)
+    if (format != kFormat && format != kTrainUnitsOnly && format != kOnLateUnit &&
+        format != kWithdrawing)
         return fail(ErrorCode::kMalformed, "claim format " + std::to_string(format));
     Claim claim;
     GYM_TRY(claim.role, decode_role(in));
@@ -206,6 +244,11 @@ Result<Claim> decode_claim(ByteView bytes) {
     GYM_TRY(claim.epoch_block, in.u64());
     GYM_TRY(claim.salt, in.digest());
     if (format != kTrainUnitsOnly) GYM_CHECK(decode_others(in, claim));
+    if (format == kWithdrawing) {
+        GYM_CHECK(decode_withdrawn(in, claim));
+        if (claim.withdrawn.empty())
+            return fail(ErrorCode::kMalformed, "a claim of format 6 without withdrawn deltas");
+    }
     GYM_CHECK(in.expect_end());
     const Status belongs = check(claim);
     if (!belongs.ok()) return fail(ErrorCode::kMalformed, belongs.error().message);

@@ -21,6 +21,7 @@ class AggregateRun final : public UnitRun {
             inputs.previous_record = &held_->record;
             inputs.previous_epoch = held_->epoch;
         }
+        inputs.withdrawn = claim.withdrawn;
         GYM_TRY(work_, game::RerunOuter::create(std::move(inputs), std::move(deltas), options));
         const Digest trace_root = dispute::trace_root(work_->trace().header);
         if (trace_root != record_.trace_root)
@@ -45,7 +46,8 @@ bool same_run(const Claim& a, const Claim& b) {
     return a.subject == b.subject && a.key == b.key && a.evidence.record == b.evidence.record &&
            a.program_blob == b.program_blob && a.dataset_blob == b.dataset_blob &&
            a.base_state_blob == b.base_state_blob && a.momentum_blob == b.momentum_blob &&
-           a.deltas == b.deltas && a.epoch == b.epoch && a.held == b.held;
+           a.deltas == b.deltas && a.epoch == b.epoch && a.held == b.held &&
+           a.withdrawn == b.withdrawn;
 }
 
 }  // namespace

@@ -136,13 +136,6 @@ Dims stacked(std::uint32_t deltas, const Dims& part, bool is_weighted) {
     return dims;
 }
 
-/// 2 for each delta but the last `held`, which have 1.
-SlotId delta_weights(Builder& b, std::uint32_t deltas, std::uint32_t held) {
-    std::vector<float> weights(deltas, 2.0F);
-    std::fill(weights.end() - held, weights.end(), 1.0F);
-    return b.constant("outer.weights", {deltas, 1}, weights);
-}
-
 }  // namespace
 
 Result<OuterRates> outer_rates(const Program& train) {
@@ -152,22 +145,25 @@ Result<OuterRates> outer_rates(const Program& train) {
     return rates;
 }
 
-Result<Program> aggregate_program(const Program& train, std::uint32_t deltas, std::uint32_t held,
-                                  std::uint64_t elements_max) {
+Result<Program> aggregate_program(const Program& train, std::uint32_t deltas,
+                                  const DeltaGroups& groups, std::uint64_t elements_max) {
     if (deltas < 1 || deltas > kDeltasMax)
         return fail(ErrorCode::kInvalidArgument,
                     "an aggregate takes 1 to 1024 deltas, not " + std::to_string(deltas));
-    if (held > deltas)
-        return fail(ErrorCode::kInvalidArgument, "of " + std::to_string(deltas) + " deltas, " +
-                                                     std::to_string(held) +
-                                                     " cannot be of the round before");
+    if (!are_legal(groups, deltas))
+        return fail(ErrorCode::kInvalidArgument,
+                    "of " + std::to_string(deltas) + " deltas, " + std::to_string(groups.held) +
+                        " cannot be of the round before and " + std::to_string(groups.withdrawn) +
+                        " withdrawn");
     GYM_TRY(const OuterRates rates, outer_rates(train));
     Builder b;
     const SlotId rate = b.constant(std::string(kOuterLearningRate), {1}, {rates.learning_rate});
     const SlotId mu = b.constant(std::string(kOuterMomentum), {1}, {rates.momentum});
-    const bool is_weighted = held > 0 && held < deltas;
-    const SlotId count = b.scalar(static_cast<float>(is_weighted ? 2 * deltas - held : deltas));
-    const SlotId weights = is_weighted ? delta_weights(b, deltas, held) : kNoSlot;
+    const DeltaWeights weighing = weights_of(groups, deltas);
+    const bool is_weighted = !weighing.factors.empty();
+    const SlotId count = b.scalar(weighing.divisor);
+    const SlotId weights =
+        is_weighted ? b.constant("outer.weights", {deltas, 1}, weighing.factors) : kNoSlot;
     const std::vector<SlotId> params = train.slots_of(SlotKind::kParam);
     for (const AggregatePart& part : aggregate_parts(train, deltas, elements_max)) {
         const Init& init = train.slot(params[part.parameter]).init;

@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "gym/commit/merkle.hpp"
@@ -13,8 +14,14 @@
 namespace gym::protocol {
 namespace {
 
+/// Of every record; one more if it takes late commitments, two more if it subtracts.
 constexpr std::uint16_t kFormat = 3;
-constexpr std::uint16_t kFormatTakingLate = 4;
+constexpr std::uint16_t kTakingLate = 1;
+constexpr std::uint16_t kSubtracting = 2;
+
+/// Kinds of included deltas; both: a held one is withdrawn.
+constexpr std::uint8_t kHeld = 1;
+constexpr std::uint8_t kWithdrawn = 2;
 
 Error unknown_format(std::uint16_t format) {
     return fail(ErrorCode::kMalformed, "round record: unknown format " + std::to_string(format));
@@ -35,7 +42,9 @@ auto roots_of(Terms& terms) {
 }
 
 void encode_head(const RoundHead& head, commit::Encoder& out) {
-    out.u16(head.accept_late ? kFormatTakingLate : kFormat).fixed(head.job_id).u64(head.round);
+    const int format =
+        kFormat + (head.accept_late ? kTakingLate : 0) + (head.subtract ? kSubtracting : 0);
+    out.u16(static_cast<std::uint16_t>(format)).fixed(head.job_id).u64(head.round);
     for (const Digest* root : roots_of(head))
         out.fixed(*root);
     out.u32(head.checkpoint_every).u64(head.tokens_per_step).u64(head.flops_per_step);
@@ -48,8 +57,10 @@ void encode_head(const RoundHead& head, commit::Encoder& out) {
 Result<RoundHead> decode_head(commit::Decoder& in) {
     RoundHead head;
     GYM_TRY(const std::uint16_t format, in.u16());
-    if (format != kFormat && format != kFormatTakingLate) return unknown_format(format);
-    head.accept_late = format == kFormatTakingLate;
+    if (format < kFormat || format > kFormat + kTakingLate + kSubtracting)
+        return unknown_format(format);
+    head.accept_late = ((format - kFormat) & kTakingLate) != 0;
+    head.subtract = ((format - kFormat) & kSubtracting) != 0;
     GYM_TRY(head.job_id, in.digest());
     GYM_TRY(head.round, in.u64());
     for (Digest* root : roots_of(head)) {
@@ -82,7 +93,10 @@ Result<SlotAssignment> decode_terms(std::uint32_t slot, commit::Decoder& in) {
 }
 
 void encode_delta(const IncludedDelta& delta, commit::Encoder& out) {
-    out.u32(delta.slot).fixed(delta.unit).fixed(delta.delta_root).boolean(delta.held);
+    const int kind = (delta.held ? kHeld : 0) + (delta.is_withdrawn() ? kWithdrawn : 0);
+    out.u32(delta.slot).fixed(delta.unit).fixed(delta.delta_root);
+    out.u8(static_cast<std::uint8_t>(kind));
+    if (delta.is_withdrawn()) out.u16(delta.age);
 }
 
 Result<IncludedDelta> decode_delta(commit::Decoder& in) {
@@ -90,8 +104,20 @@ Result<IncludedDelta> decode_delta(commit::Decoder& in) {
     GYM_TRY(delta.slot, in.u32());
     GYM_TRY(delta.unit, in.digest());
     GYM_TRY(delta.delta_root, in.digest());
-    GYM_TRY(delta.held, in.boolean());
+    GYM_TRY(const std::uint8_t kind, in.u8());
+    if (kind > kHeld + kWithdrawn)
+        return fail(ErrorCode::kMalformed, "included deltas have no kind " + std::to_string(kind));
+    delta.held = (kind & kHeld) != 0;
+    if ((kind & kWithdrawn) == 0) return delta;
+    GYM_TRY(delta.age, in.u16());
+    if (delta.age == 0)
+        return fail(ErrorCode::kMalformed, "a delta is withdrawn that went in nowhere before");
     return delta;
+}
+
+/// In a record's list.
+auto place_of(const IncludedDelta& delta) {
+    return std::tuple(delta.is_withdrawn(), delta.held, delta.age, delta.slot);
 }
 
 Error malformed(const std::string& what) {
@@ -106,8 +132,30 @@ std::vector<Digest> slot_leaves(const RoundRecord& record) {
     return leaves;
 }
 
+std::vector<Digest> included_leaves(const RoundRecord& record) {
+    std::vector<Digest> leaves;
+    leaves.reserve(record.included.size());
+    for (const IncludedDelta& delta : record.included)
+        leaves.push_back(included_leaf(delta));
+    return leaves;
+}
+
 Error invalid(const std::string& what) {
     return fail(ErrorCode::kInvalidArgument, "round record: " + what);
+}
+
+Status validate_withdrawn(const RoundRecord& record) {
+    const std::size_t withdrawn = withdrawn_of(record.included);
+    if (withdrawn == 0) return {};
+    if (!record.subtract) return invalid("it has withdrawn deltas, and its job subtracts none");
+    if (withdrawn > kWithdrawnMax)
+        return invalid("more than " + std::to_string(kWithdrawnMax) + " deltas are withdrawn");
+    if (withdrawn == record.included.size()) return invalid("all of its deltas are withdrawn");
+    // It is listed by the record `age` rounds before, and round 1 lists none.
+    for (const IncludedDelta& delta : record.included)
+        if (delta.is_withdrawn() && record.round < std::uint64_t{delta.age} + (delta.held ? 3 : 2))
+            return invalid("a delta is withdrawn that went in before there were rounds");
+    return {};
 }
 
 Status validate_slots(const RoundRecord& record) {
@@ -151,12 +199,17 @@ Result<std::vector<IncludedDelta>> decode_included(commit::Decoder& in) {
 
 bool is_in_order(std::span<const IncludedDelta> included) {
     return std::ranges::adjacent_find(included, [](const auto& a, const auto& b) {
-               return std::pair(a.held, a.slot) >= std::pair(b.held, b.slot);
+               return place_of(a) >= place_of(b);
            }) == included.end();
 }
 
 std::size_t held_of(std::span<const IncludedDelta> included) {
-    return static_cast<std::size_t>(std::ranges::count(included, true, &IncludedDelta::held));
+    return static_cast<std::size_t>(std::ranges::count_if(
+        included, [](const auto& delta) { return delta.held && !delta.is_withdrawn(); }));
+}
+
+std::size_t withdrawn_of(std::span<const IncludedDelta> included) {
+    return static_cast<std::size_t>(std::ranges::count_if(included, &IncludedDelta::is_withdrawn));
 }
 
 Digest slot_leaf(const SlotAssignment& slot) {
@@ -177,10 +230,7 @@ RoundHead head_of(const RoundRecord& record) {
     RoundHead head{record, {}, {}, {}, {}};
     head.slots = static_cast<std::uint32_t>(record.slots.size());
     head.slots_root = commit::merkle_root(slot_leaves(record));
-    std::vector<Digest> included;
-    included.reserve(record.included.size());
-    for (const IncludedDelta& delta : record.included)
-        included.push_back(included_leaf(delta));
+    const std::vector<Digest> included = included_leaves(record);
     head.included = static_cast<std::uint32_t>(included.size());
     head.included_root = commit::merkle_root(included);
     return head;
@@ -216,8 +266,11 @@ Bytes encode(const RoundRecord& record) {
 Result<RoundRecord> decode_round_record(ByteView bytes) {
     commit::Decoder in(bytes);
     GYM_TRY(const RoundHead head, decode_head(in));
-    if (head.slots > kSlotsMax || head.included > kSlotsMax ||
-        bytes.size() != round_record_bytes(head.slots, head.included))
+    const std::uint64_t least = round_record_bytes(head.slots, head.included);
+    const std::uint64_t most =
+        round_record_bytes(head.slots, head.included, head.subtract ? kWithdrawnMax : 0);
+    if (head.slots > kSlotsMax || head.included > kSlotsMax || bytes.size() < least ||
+        bytes.size() > most)
         return malformed(std::to_string(bytes.size()) + " bytes with " +
                          std::to_string(head.slots) + " slots and " +
                          std::to_string(head.included) + " included deltas");
@@ -247,6 +300,7 @@ Status validate(const RoundRecord& record) {
     if (!is_in_order(record.included)) return invalid("included deltas are not in order");
     if (record.round == 2 && held_of(record.included) != 0)
         return invalid("round 2 follows no deltas that were held");
+    GYM_CHECK(validate_withdrawn(record));
     return validate_slots(record);
 }
 
@@ -262,6 +316,19 @@ Digest hash(const RoundHead& head) {
 
 Digest hash(const RoundRecord& record) {
     return hash(head_of(record));
+}
+
+Result<ListedDelta> prove_included(const RoundRecord& record, const IncludedDelta& delta) {
+    IncludedDelta listed = delta;
+    listed.age = 0;
+    const auto found = std::ranges::find(record.included, listed);
+    if (found == record.included.end())
+        return fail(ErrorCode::kNotFound, "the record of round " + std::to_string(record.round) +
+                                              " does not list delta " + delta.delta_root.hex());
+    ListedDelta out;
+    out.index = static_cast<std::uint32_t>(found - record.included.begin());
+    GYM_TRY(out.path, commit::merkle_prove(included_leaves(record), out.index));
+    return out;
 }
 
 SlotProof prove_slot(const RoundRecord& record, std::uint32_t slot) {

@@ -59,6 +59,10 @@ Status check_overlap(YamlMap& keys, const JobTerms& terms) {
         return keys.error_at("overlap",
                              "must be 0 with accept_late: the aggregate that could take a late "
                              "delta is made before the epoch that has its commitment");
+    if (terms.elastic.subtract)
+        return keys.error_at("overlap",
+                             "must be 0 with on_fraud: subtract: where all deltas of an aggregate "
+                             "are of the round before, what each of them counted is not known");
     if (terms.rounds < 2)
         return keys.error_at("overlap",
                              "must be 0 in a job of one round: there is no next one "
@@ -79,6 +83,12 @@ Status read_elastic(YamlMap& map, JobTerms& terms) {
     }
     if (keys.has("accept_late")) {
         GYM_TRY(terms.elastic.accept_late, keys.boolean("accept_late"));
+    }
+    if (keys.has("on_fraud")) {
+        GYM_TRY(const std::string what, keys.string("on_fraud"));
+        if (what != "keep" && what != "subtract")
+            return keys.error_at("on_fraud", "must be keep or subtract, not '" + what + "'");
+        terms.elastic.subtract = what == "subtract";
     }
     GYM_CHECK(keys.read_integer("overlap", 0, 1, terms.elastic.overlap));
     GYM_CHECK(check_overlap(keys, terms));
@@ -131,9 +141,14 @@ Status read_terms(YamlMap& map, JobTerms& terms) {
 
 AggregateSize largest_aggregate(const JobTerms& terms) {
     const std::uint32_t slots = terms.slots_max;
-    if (!terms.elastic.holds_deltas()) return {slots, 0};
-    const std::uint32_t deltas = std::min(kJobSlotsMax, 2 * slots - 1);
-    return {deltas, deltas - slots};
+    const std::uint32_t deltas =
+        terms.elastic.holds_deltas() ? std::min(kJobSlotsMax, 2 * slots - 1) : slots;
+    AggregateSize out{deltas, deltas - slots, 0};
+    if (!terms.elastic.subtract) return out;
+    out.withdrawn = static_cast<std::uint32_t>(protocol::kWithdrawnMax);
+    out.deltas = std::min(kJobSlotsMax, deltas + out.withdrawn);
+    out.held = std::min(out.held, out.deltas - out.withdrawn);
+    return out;
 }
 
 Result<JobSpec> parse_job_spec(const std::string& text, const std::string& origin,

@@ -22,7 +22,7 @@ constexpr std::string_view kJobColumns =
     "j.evaluate_windows, j.delta_norm_max, j.delta_norm_factor, j.price_wei_per_pflop, j.unit_ms, "
     "j.report_ms, j.reveal_ms, j.defence_ms, j.challenge_ms, j.draws_max, "
     "j.sampling_floor_ppm, j.sampling_aggregate_ppm, j.quorum_ppm, j.grace_ms, "
-    "j.adapt_steps, j.hold_drawn, j.accept_late, j.overlap, j.seed, j.program_root, "
+    "j.adapt_steps, j.hold_drawn, j.accept_late, j.overlap, j.subtract, j.seed, j.program_root, "
     "j.program_blob, "
     "j.evaluate_program_root, "
     "j.evaluate_program_blob, j.logits_program_root, j.logits_program_blob, "
@@ -72,6 +72,7 @@ JobTerms to_terms(const db::Row& row) {
     terms.elastic.adapt_steps = row.get<bool>("adapt_steps");
     terms.elastic.hold_drawn = row.get<bool>("hold_drawn");
     terms.elastic.accept_late = row.get<bool>("accept_late");
+    terms.elastic.subtract = row.get<bool>("subtract");
     terms.elastic.overlap = static_cast<std::uint32_t>(row.get<std::int32_t>("overlap"));
     return terms;
 }
@@ -185,10 +186,10 @@ Result<Job> submit_job(db::Transaction& tx, const NewJob& job, UnixMs now_ms) {
                 "defence_ms, challenge_ms, draws_max, sampling_floor_ppm, "
                 "sampling_aggregate_ppm, submitted_at_ms, init_root, init_blob, visibility, "
                 "allowed, quorum_ppm, grace_ms, adapt_steps, init_own, hold_drawn, "
-                "delta_norm_factor, accept_late, overlap) VALUES ($1, $2, "
+                "delta_norm_factor, accept_late, overlap, subtract) VALUES ($1, $2, "
                 "$3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, "
                 "$20, $21, $22, $23, $24, $25, $26, $27::registry.address[], $28, $29, $30, $31, "
-                "$32, $33, $34, $35) "
+                "$32, $33, $34, $35, $36) "
                 "ON CONFLICT (id) DO NOTHING",
                 {job.id,
                  job.owner,
@@ -224,7 +225,8 @@ Result<Job> submit_job(db::Transaction& tx, const NewJob& job, UnixMs now_ms) {
                  terms.elastic.hold_drawn,
                  terms.delta_norm_factor,
                  terms.elastic.accept_late,
-                 terms.elastic.overlap}));
+                 terms.elastic.overlap,
+                 terms.elastic.subtract}));
     GYM_TRY(Job stored, get_job(tx, job.id));
     if (inserted.affected() == 0 && !same_submission(stored, job))
         return fail(ErrorCode::kConflict,

@@ -321,13 +321,18 @@ Result<std::vector<protocol::SignedCommitment>> epoch_commitments(db::Transactio
     return out;
 }
 
-Status set_included(db::Transaction& tx, std::span<const protocol::IncludedDelta> included) {
+Status set_included(db::Transaction& tx, std::uint64_t round,
+                    std::span<const protocol::IncludedDelta> included) {
     using protocol::IncludedDelta;
-    GYM_CHECK(
-        tx.exec("UPDATE registry.unit u SET included = true, included_late = i.late "
-                "FROM unnest($1::bytea[], $2::boolean[]) AS i (id, late) WHERE u.id = i.id",
-                {column_of(included, [](const IncludedDelta& delta) { return delta.unit; }),
-                 column_of(included, [](const IncludedDelta& delta) { return delta.held; })}));
+    GYM_CHECK(tx.exec(
+        "UPDATE registry.unit u SET included = true, included_late = i.late, "
+        "withdrawn_round = CASE WHEN i.withdrawn THEN $4::bigint END "
+        "FROM unnest($1::bytea[], $2::boolean[], $3::boolean[]) AS i (id, late, withdrawn) "
+        "WHERE u.id = i.id",
+        {column_of(included, [](const IncludedDelta& delta) { return delta.unit; }),
+         column_of(included, [](const IncludedDelta& delta) { return delta.held; }),
+         column_of(included, [](const IncludedDelta& delta) { return delta.is_withdrawn(); }),
+         round}));
     return {};
 }
 
@@ -336,16 +341,34 @@ Result<std::vector<protocol::IncludedDelta>> included_deltas(db::Transaction& tx
                                                              std::uint64_t round) {
     GYM_TRY(
         const db::Rows rows,
-        tx.exec("SELECT slot, id, delta_root, included_late FROM registry.unit "
-                "WHERE job_id = $1 AND kind = 'train' AND included "
+        tx.exec("SELECT * FROM (SELECT slot, id, delta_root, included_late, 0::bigint AS age FROM "
+                "registry.unit WHERE job_id = $1 AND kind = 'train' AND included "
                 "AND ((round = $2 AND NOT included_late) OR (round = $2 - 1 AND included_late)) "
-                "ORDER BY included_late, slot",
+                "UNION ALL SELECT slot, id, delta_root, included_late, $2::bigint - round - "
+                "included_late::integer FROM registry.unit WHERE job_id = $1 AND withdrawn_round = "
+                "$2) x ORDER BY age > 0, included_late, age, slot",
                 {job_id, round}));
     std::vector<protocol::IncludedDelta> out;
     for (const db::Row row : rows)
         out.push_back({row.get<std::uint32_t>("slot"), row.get<Digest>("id"),
-                       row.get<Digest>("delta_root"), row.get<bool>("included_late")});
+                       row.get<Digest>("delta_root"), row.get<bool>("included_late"),
+                       static_cast<std::uint16_t>(row.get<std::uint64_t>("age"))});
     return out;
+}
+
+Result<std::vector<Unit>> suspect_included(db::Transaction& tx, const Digest& job_id,
+                                           std::uint64_t round, const Address& contract,
+                                           std::uint32_t limit) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec(std::string(kUnitSelect) +
+                        "WHERE u.job_id = $1 AND u.kind = 'train' AND u.included AND "
+                        "u.withdrawn_round IS NULL AND u.round + u.included_late::integer < $2 AND "
+                        "u.round + u.included_late::integer >= $2::bigint - $5::bigint AND "
+                        "EXISTS (SELECT FROM registry.disputed_unit d WHERE d.contract = $3 AND "
+                        "d.asserter = u.worker AND d.is_faulty) "
+                        "ORDER BY u.round + u.included_late::integer, u.slot LIMIT $4",
+                    {job_id, round, contract, limit, protocol::kWithdrawnAgeMax}));
+    return to_units(rows);
 }
 
 }  // namespace gym::registry

@@ -90,6 +90,7 @@ void write(const records::VerifyTask& task, v1::VerifyTask& out) {
         item.set_unit(text_of(delta.unit));
         item.set_delta_root(text_of(delta.delta_root));
         item.set_held(delta.held);
+        item.set_age(delta.age);
     }
     out.set_late(task.late);
     out.set_hold_drawn(task.hold_drawn);
@@ -120,7 +121,10 @@ Result<records::VerifyTask> read(const v1::VerifyTask& in) {
     for (const v1::IncludedDelta& item : in.deltas()) {
         GYM_TRY(const Digest unit, wire::read<Digest>("deltas.unit", item.unit()));
         GYM_TRY(const Digest root, wire::read<Digest>("deltas.delta_root", item.delta_root()));
-        out.deltas.push_back({item.slot(), unit, root, item.held()});
+        if (item.age() > protocol::kWithdrawnAgeMax)
+            return fail(ErrorCode::kMalformed, "deltas.age: too large");
+        out.deltas.push_back(
+            {item.slot(), unit, root, item.held(), static_cast<std::uint16_t>(item.age())});
     }
     out.late = in.late();
     out.hold_drawn = in.hold_drawn();

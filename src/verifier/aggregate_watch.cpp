@@ -9,6 +9,7 @@
 #include "gym/node/backoff.hpp"
 #include "gym/verifier/chain_audit.hpp"
 #include "gym/verifier/shown_deltas.hpp"
+#include "gym/verifier/withdrawn_deltas.hpp"
 #include "verifier_impl.hpp"
 
 // A verifier's checks of the coordinator: it examines the deltas of an aggregate and the rounds
@@ -36,7 +37,8 @@ bool lacks(const Digest& record, std::span<const RoundCommitments* const> epochs
 
 /// Audits the choice of deltas. A wrong choice does not prevent computing their aggregate.
 Status VerifierImpl::audit_deltas(const records::VerifyTask& task,
-                                  const node::ChainView::Epoch& epoch, std::uint32_t delay_blocks) {
+                                  const node::ChainView::Epoch& epoch, std::uint32_t delay_blocks,
+                                  const crypto::Eip712Domain& domain) {
     AuditedRounds rounds;
     GYM_TRY(rounds.own, round_commitments(coordinator_, task.record, epoch));
     if (task.earlier) {
@@ -64,13 +66,19 @@ Status VerifierImpl::audit_deltas(const records::VerifyTask& task,
     for (const std::string& sentence : contradictions)
         contradict(task.unit, sentence);
     uncommitted_.reset();
-    const std::span all(task.deltas);
+    GYM_TRY(const WithdrawnAudit withdrawn,
+            audit_withdrawn(*options_.chain, coordinator_, task, domain));
+    for (const std::string& sentence : withdrawn.contradictions)
+        contradict(task.unit, sentence);
+    const std::span all =
+        std::span(task.deltas).first(task.deltas.size() - withdrawn.sources.size());
     const std::size_t timely = all.size() - protocol::held_of(all);
     const std::array own{&rounds.own};
     const std::array both{&rounds.earlier, &rounds.own};
-    if (lacks(protocol::hash(task.record), own, all.first(timely)) ||
+    if (withdrawn.has_groundless() || lacks(protocol::hash(task.record), own, all.first(timely)) ||
         (task.earlier && lacks(protocol::hash(task.earlier->record), both, all.subspan(timely))))
-        uncommitted_ = Uncommitted{task.unit, rounds.own.epoch, rounds.earlier.epoch};
+        uncommitted_ =
+            Uncommitted{task.unit, rounds.own.epoch, rounds.earlier.epoch, withdrawn.sources};
     return {};
 }
 
@@ -124,7 +132,8 @@ Status VerifierImpl::look_at_next_record(const WatchedRound& round) {
 /// show all that it takes: told once, it is tried until the claim is there.
 void VerifierImpl::accuse_delta(const records::VerifyTask& aggregate,
                                 const node::WrongDelta& wrong) {
-    const auto& [slot, root, held] = wrong.claimed;
+    const auto& [slot, root, held, age] = wrong.claimed;
+    if (age != 0) return;  // proven wrong already
     const protocol::UnitKey unit{aggregate.unit.job_id, aggregate.unit.round - (held ? 1 : 0), slot,
                                  0};
     if (!wrong.named)
@@ -168,6 +177,7 @@ void VerifierImpl::accuse_aggregate(const records::VerifyTask& task, const Pendi
     if (uncommitted && claim.ok()) {
         claim->epoch = uncommitted_->epoch;
         if (claim->held) claim->held->epoch = uncommitted_->earlier_epoch;
+        claim->withdrawn = uncommitted_->withdrawn;
     }
     challenge(task.unit, claim);
 }

@@ -225,9 +225,15 @@ bool needs_reason(const records::VerifyTask& aggregate, const ExpectedRound& rou
     return !drawn && was_drawn(unit.state).value_or(false);
 }
 
+/// The deltas that go in: withdrawn ones are audit_withdrawn()'s.
+std::span<const protocol::IncludedDelta> added_of(const records::VerifyTask& aggregate) {
+    const std::span all(aggregate.deltas);
+    return all.first(all.size() - protocol::withdrawn_of(all));
+}
+
 bool is_included(const records::VerifyTask& aggregate, std::uint32_t slot) {
     return std::ranges::any_of(aggregate.deltas, [&](const protocol::IncludedDelta& delta) {
-        return delta.slot == slot && delta.held == aggregate.overlap;
+        return delta.slot == slot && delta.held == aggregate.overlap && !delta.is_withdrawn();
     });
 }
 
@@ -275,7 +281,7 @@ Result<std::optional<double>> bound_of_included(const records::VerifyTask& aggre
                                                 std::vector<std::string>& contradictions) {
     if (!aggregate.delta_norm_factor) return std::optional<double>();
     std::vector<double> norms, timely;
-    for (const protocol::IncludedDelta& delta : aggregate.deltas) {
+    for (const protocol::IncludedDelta& delta : added_of(aggregate)) {
         const auto norm = norm_of(delta);
         if (!norm.ok() && node::is_transient(norm.error().code)) return norm.error();
         // One that cannot be had or read ends the verification of the aggregate itself.
@@ -305,13 +311,13 @@ Result<std::vector<std::string>> audit_inclusion(const records::VerifyTask& aggr
             {aggregate.unit.job_id, aggregate.unit.round - (held ? 1 : 0), slot, 0});
     };
     std::vector<std::string> contradictions;
-    for (const protocol::IncludedDelta& delta : aggregate.deltas)
+    for (const protocol::IncludedDelta& delta : added_of(aggregate))
         if (!is_committed(delta.held ? rounds.earlier.units : rounds.own.units, delta) &&
             !(delta.held && is_committed(rounds.own.late, delta)))
             contradictions.push_back("the aggregate has delta " + delta.delta_root.hex() + " of " +
                                      name(delta.slot, delta.held) +
                                      ", which no commitment under the epoch's root has");
-    for (const protocol::IncludedDelta& delta : aggregate.deltas)
+    for (const protocol::IncludedDelta& delta : added_of(aggregate))
         if (aggregate.overlap && !delta.held)
             contradictions.push_back("the aggregate has the delta of " + name(delta.slot, false) +
                                      ", and its job's rounds overlap: it is the next one's");

@@ -36,8 +36,18 @@ node::DeltaRound round_of(const records::VerifyTask& task, bool held) {
 Result<engine::Delta> load_delta(node::DeltaLoader& deltas, const program::Program& train,
                                  const records::VerifyTask& task, const game::OuterDelta& delta,
                                  const ReexecutionOptions& options) {
-    const node::DeltaRound round = round_of(task, delta.held);
     const node::DeltaRunOptions run{options.engine, options.progress, options.stop};
+    if (delta.is_withdrawn()) {
+        // A run of its unit gives another one: that is why.
+        records::UnitInputs nowhere = task.inputs;
+        nowhere.dataset_blob.reset();
+        const node::DeltaRound stored{task.record, nowhere};
+        auto opened = deltas.open(train, stored, delta);
+        if (opened.ok()) return opened;
+        GYM_TRY(const blob::VerifiedBlob blob, deltas.load(stored, delta, run));
+        return engine::Delta::decode(train, blob);
+    }
+    const node::DeltaRound round = round_of(task, delta.held);
     auto opened = deltas.open(train, round, delta);
     if (opened.ok()) return opened;
     GYM_TRY(const blob::VerifiedBlob blob, deltas.load(round, delta, run));
@@ -72,19 +82,19 @@ Result<Reexecution> reexecute_aggregate(node::InputLoader& loader, node::DeltaLo
     GYM_TRY(inputs.base, loader.load_base(task.record, *inputs.program, task.inputs));
     GYM_TRY(inputs.momentum, outer_state_of(loader, task, *inputs.program, inputs.base));
     for (const protocol::IncludedDelta& delta : task.deltas) {
-        GYM_TRY(engine::Delta decoded,
-                load_delta(delta_loader, *inputs.program, task,
-                           {delta.slot, delta.delta_root, delta.held}, options));
+        GYM_TRY(engine::Delta decoded, load_delta(delta_loader, *inputs.program, task,
+                                                  game::outer_delta_of(delta), options));
         inputs.deltas.push_back(std::move(decoded));
     }
-    inputs.held = protocol::held_of(task.deltas);
+    inputs.groups = execution::groups_of(task.deltas);
     GYM_TRY(execution::AggregateRun again,
             execution::run_aggregate(std::move(inputs), options.engine, &challenge));
     return Reexecution{again.roots(), std::move(again.result.records), again.trace};
 }
 
 /// Whoever is shown a list that no aggregate can be made from is shown none.
-Status check_deltas(std::span<const protocol::IncludedDelta> deltas) {
+Status check_deltas(const records::VerifyTask& task) {
+    const std::span<const protocol::IncludedDelta> deltas(task.deltas);
     if (deltas.empty() || deltas.size() > program::kDeltasMax)
         return fail(ErrorCode::kMismatch, "an aggregate of " + std::to_string(deltas.size()) +
                                               " deltas; there are 1 to " +
@@ -99,6 +109,15 @@ Status check_deltas(std::span<const protocol::IncludedDelta> deltas) {
                         "the aggregate's deltas do not ascend by slot: " + slot +
                             " is behind slot " + std::to_string(deltas[i - 1].slot));
     }
+    const std::size_t withdrawn = protocol::withdrawn_of(deltas);
+    if (withdrawn > 0 && !task.record.subtract)
+        return fail(ErrorCode::kMismatch,
+                    "deltas are withdrawn, and the round record says that none are");
+    if (withdrawn > protocol::kWithdrawnMax || withdrawn == deltas.size())
+        return fail(ErrorCode::kMismatch,
+                    std::to_string(withdrawn) + " of " + std::to_string(deltas.size()) +
+                        " deltas are withdrawn: one at least goes in, and at most " +
+                        std::to_string(protocol::kWithdrawnMax) + " are withdrawn");
     return {};
 }
 
@@ -114,7 +133,7 @@ Status check_held(const records::VerifyTask& task) {
     if (!task.earlier->inputs.dataset_blob)
         return fail(ErrorCode::kMismatch, "the held deltas' round is without the dataset");
     for (const protocol::IncludedDelta& delta : task.deltas)
-        if (delta.held &&
+        if (delta.held && !delta.is_withdrawn() &&
             std::ranges::find(task.record.included, delta.unit, &protocol::IncludedDelta::unit) !=
                 task.record.included.end())
             return fail(ErrorCode::kMismatch, "the held delta of slot " +
@@ -146,7 +165,7 @@ Status check_task(const crypto::Eip712Domain& domain, const records::VerifyTask&
         return fail(ErrorCode::kMismatch,
                     "the task of an aggregate is without the dataset, from which a delta that is "
                     "withheld is made again");
-    GYM_CHECK(check_deltas(task.deltas));
+    GYM_CHECK(check_deltas(task));
     return check_held(task);
 }
 

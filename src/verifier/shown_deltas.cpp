@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gym/commit/merkle.hpp"
+#include "gym/execution/run.hpp"
 
 namespace gym::verifier {
 
@@ -17,7 +18,7 @@ Status check_shown_deltas(const records::VerifyTask& aggregate,
     std::vector<Digest> roots;
     for (const protocol::IncludedDelta& delta : aggregate.deltas)
         roots.push_back(delta.delta_root);
-    const Digest shown = engine::included_root(roots.size(), protocol::held_of(aggregate.deltas),
+    const Digest shown = engine::included_root(roots.size(), execution::groups_of(aggregate.deltas),
                                                commit::merkle_root(roots));
     if (shown == records[0].batch_root) return {};
     return fail(

@@ -77,7 +77,7 @@ Status VerifierImpl::check_chain(const records::VerifyTask& task,
             check_on_chain(*options_.chain, coordinator_, task, delay_blocks));
     if (is_aggregate(task)) {
         if (audited_aggregate_ != task.unit)
-            GYM_CHECK(audit_deltas(task, epoch.root, delay_blocks));
+            GYM_CHECK(audit_deltas(task, epoch.root, delay_blocks, network.domain()));
         audited_aggregate_ = task.unit;
         GYM_CHECK(watch_round(task));
     }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "gym/game/withdrawn.hpp"
 #include "gym/node/delta_loader.hpp"
 #include "gym/node/idle_blobs.hpp"
 #include "gym/protocol/reason.hpp"
@@ -74,7 +75,7 @@ class VerifierImpl final : public Verifier {
     Status drop(const records::VerifyTask& task, const PendingReport& pending, const Error& why);
     Status report(const records::VerifyTask& task, const PendingReport& pending);
     Status audit_deltas(const records::VerifyTask& task, const node::ChainView::Epoch& epoch,
-                        std::uint32_t delay_blocks);
+                        std::uint32_t delay_blocks, const crypto::Eip712Domain& domain);
     Status watch_round(const records::VerifyTask& task);
     void look_at_next_records();
     Status look_at_next_record(const WatchedRound& round);
@@ -118,12 +119,13 @@ class VerifierImpl final : public Verifier {
     LateReports late_;
     std::optional<Digest> audited_;  ///< record of the round whose sample was compared last
     std::optional<protocol::UnitKey> audited_aggregate_;  ///< whose deltas were compared last
-    /// The aggregate audited last if it has deltas that no one committed to, with all commitments
-    /// that there are.
+    /// The aggregate audited last if it has deltas that no one committed to, or subtracts some for
+    /// no reason, with all that there is to show.
     struct Uncommitted {
         protocol::UnitKey unit;
         std::vector<protocol::SignedCommitment> epoch;
-        std::vector<protocol::SignedCommitment> earlier_epoch;  ///< of held deltas
+        std::vector<protocol::SignedCommitment> earlier_epoch;        ///< of held deltas
+        std::vector<std::optional<game::WithdrawnSource>> withdrawn;  ///< of these
     };
     std::optional<Uncommitted> uncommitted_;
     /// An aggregate that is not shown as it must be, and why: told.

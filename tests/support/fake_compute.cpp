@@ -80,12 +80,15 @@ Result<coordinator::Compute::DeltaPtr> FakeCompute::check_delta(ByteView,
 Result<coordinator::Compute::Aggregated> FakeCompute::aggregate(ByteView program, Bytes base,
                                                                 Bytes momentum,
                                                                 const std::vector<DeltaPtr>& deltas,
-                                                                std::size_t held) {
+                                                                Included included) {
     if (aggregate_fails) return fail(ErrorCode::kIo, "the disk is full");
     commit::Hasher hasher;
     for (const DeltaPtr& delta : deltas)
         hasher.update(dynamic_cast<const FakeDelta&>(*delta).blob.bytes());
+    const std::size_t held = protocol::held_of(included);
     if (held > 0) hasher.update_u64(held);
+    for (const protocol::IncludedDelta& delta : included)
+        if (delta.is_withdrawn()) hasher.update_u64(delta.held ? 1 : 2);
     const Digest all = hasher.finish();
     Aggregated out;
     out.program = rooted("outer", program);

@@ -27,7 +27,7 @@ class FakeCompute final : public coordinator::Compute {
     Result<DeltaPtr> check_delta(ByteView program, const blob::BlobStore& store,
                                  const Digest& root) override;
     Result<Aggregated> aggregate(ByteView program, Bytes base, Bytes momentum,
-                                 const std::vector<DeltaPtr>& deltas, std::size_t held) override;
+                                 const std::vector<DeltaPtr>& deltas, Included included) override;
     Result<double> evaluate(ByteView evaluate_program, ByteView base, ByteView dataset,
                             const Digest& dataset_root, std::uint32_t windows_max) override;
     Result<Digest> records_root(ByteView records) override;

@@ -8,7 +8,8 @@ pragma solidity ^0.8.35;
 /// @param leaves Of the whole tree. @param node The digest that is disputed.
 /// @param twin At STEPS the node of the states tree in the same place, at STEP the state after the step, at COLUMN keccak256 of the
 /// values once they are posted; else 0. At INCLUDED the node is the root over the included deltas until the commitment to number `index` is
-/// shown, then that commitment's leaf; `height` is 1 if the delta is held, 2 once its commitment is shown to be late, else 0; `twin` is its slot.
+/// shown, then that commitment's leaf; `height` is 1 if the delta is held, 2 once its commitment is shown to be late, 3 if it is withdrawn, 4 if
+/// it is withdrawn and was held when it went in, else 0; `twin` is its slot, of a withdrawn one with 2^16 times its age.
 /// At ROW `index` is the row's number within its parameter, `height` its place in its chunk, `leaves` the tensors of the outer state, `node` the
 /// leaf of the update's chunk, `twin` the root of the outer state until the row's residuals are posted, then keccak256 of these.
 /// @param frame keccak256 of what else is fixed: of (Facts' hash, states root) at STEPS, of StepFrame down to GRADIENTS, of OpFrame
@@ -71,8 +72,8 @@ struct OuterFacts {
 
 /// @notice An aggregate whose deltas are declared.
 /// @param facts keccak256 of the unit's OuterFacts. @param program The trace root. @param deltasRoot Over the included deltas' roots.
-/// @param deltas Their number. @param held How many, the last ones, are of the round before.
-/// @param slots keccak256 of theirs, two bytes each. @param stateRoot Over all parameters after the step,
+/// @param deltas Their number. @param held What they count, packed (DeltaGroups): how many are of the round before, and are withdrawn.
+/// @param slots keccak256 of theirs, as declared. @param stateRoot Over all parameters after the step,
 /// then all tensors of momentumAfter. @param tree 0 until one is picked; then 1 the next base, 2 momentumAfter, 3 stateRoot.
 struct OuterFrame {
     bytes32 facts;
@@ -324,6 +325,10 @@ library Frames {
     uint8 internal constant HELD = 1;
     /// @notice The same once a held delta's commitment is shown under the root of the aggregate's own round.
     uint8 internal constant LATE = 2;
+    /// @notice Height of a cursor at INCLUDED, if the delta is withdrawn.
+    uint8 internal constant WITHDRAWN = 3;
+    /// @notice The same of one that was held when it went in.
+    uint8 internal constant WITHDRAWN_HELD = 4;
 
     function hash(Cursor memory c) internal pure returns (bytes32) {
         return keccak256(abi.encode(c));

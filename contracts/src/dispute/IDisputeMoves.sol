@@ -94,8 +94,9 @@ interface IDisputeMoves {
     /// @notice Opens an aggregate: its only step record, the tree of the included deltas' roots, and the slots that they are from.
     /// @param record Of step 0, behind the records root. @param root Over the included deltas' roots; with how many there are, and are held, it
     /// gives the record's batch root. @param children Of the root, as an answer lists them.
-    /// @param slots One a delta, two bytes each: ascending those of the round's deltas, then, also ascending, those of the held ones.
-    /// @param held How many deltas, the last ones, are of the round before.
+    /// @param slots One a delta, two bytes each: ascending those of the round's deltas, then, also ascending, those of the held ones; then
+    /// those of the withdrawn ones, with their age in two bytes before each, also ascending, and those of the withdrawn ones that were held.
+    /// @param held What the deltas count (DeltaGroups). Without withdrawn ones: how many, the last ones, are of the round before.
     function declareOuter(
         bytes32 game,
         Cursor calldata cursor,
@@ -108,7 +109,10 @@ interface IDisputeMoves {
     ) external;
 
     /// @notice Shows the commitment that an included delta is from: of the round's epoch, or, if the delta is held, of the epoch before.
-    /// @param index Of the commitment in its epoch. @param path From it to the epoch's root.
+    /// Of a withdrawn delta: the commitment that a game has proven wrong, and a posted record that has the delta among those that went in.
+    /// @param index Of the commitment in its epoch. @param path From it to the epoch's root. @param commitment Of a withdrawn delta
+    /// followed by the unit's id in records, and the heads of the aggregate's record and of the listing one; index and path are those of the
+    /// delta in that one's list.
     /// @param included From its delta root to the root over the included deltas.
     /// @param late Of a held delta alone: its commitment came late and is in the round's epoch. If the record before takes none late, that
     /// is a fault (proveSigner).

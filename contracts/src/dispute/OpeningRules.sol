@@ -2,6 +2,7 @@
 pragma solidity ^0.8.35;
 
 import {ICommitmentLog} from "../interfaces/ICommitmentLog.sol";
+import {IDisputeGame} from "../interfaces/IDisputeGame.sol";
 import {Commitment, Commitments} from "./Commitments.sol";
 import {
     Cursor,
@@ -32,6 +33,17 @@ contract OpeningRules {
     uint256 private constant NOBODY = 7;
     uint256 private constant NOT_TAKEN_LATE = 8;
 
+    /// @dev Evidence of a withdrawn delta: commitment, unit, heads of the aggregate's own record and of the one that lists the delta.
+    uint256 private constant OWN = Commitments.BYTES + 32;
+    uint256 private constant LISTING = OWN + RoundRecords.HEAD_BYTES;
+    uint256 private constant LISTING_END = LISTING + RoundRecords.HEAD_BYTES;
+
+    /// @dev A withdrawn delta. @param root Of its bytes. @param leaf Of it in the list of those that went in.
+    struct Withdrawn {
+        bytes32 root;
+        bytes32 leaf;
+    }
+
     ICommitmentLog private immutable _LOG;
     uint256 private immutable _WINDOW_BLOCKS;
 
@@ -45,6 +57,8 @@ contract OpeningRules {
     error NotTheNextRecord();
     /// @notice The round's record lets no commitment into the next epoch.
     error TakesNoLate();
+    /// @notice The aggregate's round subtracts no deltas.
+    error SubtractsNone();
 
     /// @notice Fixes the log. @param log CommitmentLog. @param windowBlocks Blocks after an epoch's root in which games are opened.
     constructor(ICommitmentLog log, uint256 windowBlocks) {
@@ -144,6 +158,82 @@ contract OpeningRules {
         // Whoever signed it: no commitment to that round is under the root.
         if (c.height == Frames.LATE && !record.takesLate()) return Finding(NOT_TAKEN_LATE, 0, 0);
         return Finding(_signerFault(commitment, record, slot), 0, 0);
+    }
+
+    /// @notice See IDisputeMoves.showIncluded: of a withdrawn delta. Nothing is left to prove about what it takes.
+    function showIncluded(
+        bytes32,
+        Cursor calldata c,
+        OuterFacts calldata facts,
+        uint32 index,
+        bytes calldata evidence,
+        bytes32[] calldata path,
+        bytes32[] calldata included,
+        bool late
+    ) external view returns (Cursor memory next) {
+        c.expect(Stage.INCLUDED, false);
+        c.check(facts.hash());
+        bool withdrawn = c.height == Frames.WITHDRAWN || c.height == Frames.WITHDRAWN_HELD;
+        if (!withdrawn || late) revert IDisputeErrors.WrongStage(c.stage);
+        Withdrawn memory delta = _checkWithdrawn(c, facts.roundRecord, evidence);
+        MerkleSha256.verify(c.node, c.index, c.leaves, delta.root, included);
+        RoundRecords.checkIncluded(evidence[LISTING:], delta.leaf, index, path);
+        next = c;
+        (next.answered, next.node) = (true, 0);
+    }
+
+    /// @dev A worker's commitment to a unit that a game has proven wrong, of the round and the slot that a withdrawn delta is from.
+    function _checkWithdrawn(Cursor calldata c, bytes32 roundRecord, bytes calldata evidence)
+        private
+        view
+        returns (Withdrawn memory)
+    {
+        if (evidence.length != LISTING_END) revert IDisputeErrors.Malformed(evidence.length);
+        bytes calldata commitment = evidence[:Commitments.BYTES];
+        bytes calldata listing = evidence[LISTING:];
+        _checkListing(evidence[OWN:LISTING], listing, roundRecord, uint256(c.twin) >> 16);
+        Commitment memory shown = Commitments.read(commitment);
+        bool held = c.height == Frames.WITHDRAWN_HELD;
+        _checkRoundOf(shown, listing, held);
+        bool same = shown.kind == Commitments.TRAIN && shown.slot == uint16(uint256(c.twin));
+        if (!same) revert IDisputeErrors.BadRecord(shown.slot);
+        _checkProven(shown, commitment);
+        bytes32 unit = bytes32(evidence[Commitments.BYTES:OWN]);
+        return Withdrawn(shown.deltaRoot, RoundRecords.includedLeaf(shown, held, unit));
+    }
+
+    /// @dev The posted record of the round after the one that a withdrawn delta went into. @param own That of the aggregate's round.
+    /// @param age Rounds between those of the two aggregates.
+    function _checkListing(
+        bytes calldata own,
+        bytes calldata listing,
+        bytes32 roundRecord,
+        uint256 age
+    ) private view {
+        if (own.hash() != roundRecord) revert IDisputeErrors.WrongFrame();
+        if (!own.subtracts()) revert SubtractsNone();
+        _posted(listing);
+        bool listed = listing.job() == own.job()
+            && uint256(listing.round()) + age == uint256(own.round()) + 1;
+        if (!listed) revert NotTheNextRecord();
+    }
+
+    /// @dev The commitment is to the round of the deltas that a record lists, or to the one before.
+    function _checkRoundOf(Commitment memory shown, bytes calldata listing, bool held)
+        private
+        view
+    {
+        (bytes32 round,) = _LOG.roundOf(listing.job(), listing.round() - (held ? 2 : 1));
+        if (round != shown.roundRecord) revert NotPosted();
+    }
+
+    /// @dev The game that asks has seen a fault of the unit proven.
+    function _checkProven(Commitment memory shown, bytes calldata commitment) private view {
+        bytes32 digest = shown.digest(address(_LOG));
+        bytes32 unit = keccak256(abi.encode(digest, Commitments.signer(commitment, digest)));
+        if (IDisputeGame(msg.sender).unitOf(unit).provenAt == 0) {
+            revert IDisputeGame.NotFaulty(unit);
+        }
     }
 
     /// @dev What is wrong with a worker's commitment: NOBODY, or the field that the record contradicts.

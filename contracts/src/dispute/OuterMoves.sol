@@ -6,6 +6,7 @@ import {
     Chunk,
     ColumnProof,
     Cursor,
+    Frames,
     OpFrame,
     OuterFacts,
     OuterFrame,
@@ -56,7 +57,9 @@ abstract contract OuterMoves is DisputeTable {
         bool
     ) external {
         uint256 paths = 32 * (path.length + included.length);
-        _answer(game, cursor, _OUTER, commitment.length + paths);
+        // OpeningRules reads the log and this contract's units.
+        address rules = cursor.height < Frames.WITHDRAWN ? _OUTER : _OPENING;
+        _answer(game, cursor, rules, commitment.length + paths);
     }
 
     /// @inheritdoc IDisputeMoves

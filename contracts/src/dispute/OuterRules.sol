@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.35;
 
-import {OuterStep} from "../numerics/OuterStep.sol";
+import {DeltaGroups, OuterStep} from "../numerics/OuterStep.sol";
 import {Descriptors} from "../onestep/Descriptors.sol";
 import {BigEndian} from "./BigEndian.sol";
 import {Commitment, Commitments} from "./Commitments.sol";
@@ -105,9 +105,16 @@ contract OuterRules is UpdateRules {
         if (keccak256(slots) != frame.slots) revert IDisputeErrors.WrongFrame();
         if (position >= frame.deltas) revert MerkleSha256.LeafOutside(position, frame.deltas);
         (next.stage, next.index, next.leaves) = (Stage.INCLUDED, position, frame.deltas);
-        next.twin = bytes32(BigEndian.number(slots, SLOT_BYTES * uint256(position), SLOT_BYTES));
-        if (position >= frame.deltas - frame.held) next.height = Frames.HELD;
         (next.node, next.frame) = (frame.deltasRoot, frame.facts);
+        (DeltaGroups memory g,) = OuterStep.groups(frame.deltas, frame.held);
+        if (position >= g.added) {
+            uint256 entry = SLOT_BYTES * (2 * uint256(position) - g.added);
+            next.twin = bytes32(BigEndian.number(slots, entry, 2 * SLOT_BYTES));
+            next.height = position < g.single ? Frames.WITHDRAWN : Frames.WITHDRAWN_HELD;
+            return next;
+        }
+        next.twin = bytes32(BigEndian.number(slots, SLOT_BYTES * uint256(position), SLOT_BYTES));
+        if (position >= g.timely) next.height = Frames.HELD;
     }
 
     /// @notice See IDisputeMoves.showIncluded.
@@ -122,6 +129,7 @@ contract OuterRules is UpdateRules {
         bool late
     ) external view returns (Cursor memory next) {
         c.expect(Stage.INCLUDED, false);
+        if (c.height >= Frames.WITHDRAWN) revert IDisputeErrors.WrongStage(c.stage);
         c.check(facts.hash());
         _checkIncluded(c, facts, commitment, included);
         next = c;
@@ -274,29 +282,41 @@ contract OuterRules is UpdateRules {
         return r.stateRoot;
     }
 
-    /// @dev One slot a delta, none twice in one round. @return count Of them.
-    function _checkSlots(bytes calldata slots, uint256 held) private pure returns (uint32 count) {
+    /// @dev One slot a delta, none twice in one group. @return count Of them.
+    function _checkSlots(bytes calldata slots, uint256 packed) private pure returns (uint32 count) {
         uint256 length = slots.length;
-        bool legal =
-            length != 0 && length % SLOT_BYTES == 0 && length <= SLOT_BYTES * OuterStep.DELTAS_MAX;
-        if (!legal) revert IDisputeErrors.Malformed(length);
+        // Withdrawn deltas have an age, too.
+        uint256 ages = (packed >> 16) & 0xFF;
+        bool even = length % SLOT_BYTES == 0 && length > SLOT_BYTES * ages;
+        if (!even) revert IDisputeErrors.Malformed(length);
+        uint256 deltas = length / SLOT_BYTES - ages;
+        (DeltaGroups memory g, bool legal) = OuterStep.groups(deltas, packed);
+        if (!legal) revert IDisputeErrors.Malformed(packed);
         // At most DELTAS_MAX.
         // forge-lint: disable-next-line(unsafe-typecast)
-        count = uint32(length / SLOT_BYTES);
-        if (held > count) revert IDisputeErrors.Malformed(held);
-        uint256 first = SLOT_BYTES * (count - held);
-        _checkAscending(slots[:first], 0);
-        _checkAscending(slots[first:], first);
+        count = uint32(deltas);
+        uint256 held = SLOT_BYTES * g.timely;
+        uint256 withdrawn = SLOT_BYTES * g.added;
+        _checkAscending(slots[:held], 0, SLOT_BYTES, 0);
+        _checkAscending(slots[held:withdrawn], held, SLOT_BYTES, 0);
+        if (ages == 0) return count;
+        // Of age 1 at least.
+        uint256 single = withdrawn + 2 * SLOT_BYTES * (g.single - g.added);
+        _checkAscending(slots[withdrawn:single], withdrawn, 2 * SLOT_BYTES, 1 << 16);
+        _checkAscending(slots[single:], single, 2 * SLOT_BYTES, 1 << 16);
     }
 
-    /// @dev Slots of one round. @param offset Of them among all.
-    function _checkAscending(bytes calldata slots, uint256 offset) private pure {
+    /// @dev Entries of one group, of `size` bytes each, from `least` on. @param offset Of them among all.
+    function _checkAscending(bytes calldata slots, uint256 offset, uint256 size, uint256 least)
+        private
+        pure
+    {
         uint256 wrong = type(uint256).max;
         assembly ("memory-safe") {
             let end := add(slots.offset, slots.length)
-            let least := 0
-            for { let at := slots.offset } lt(at, end) { at := add(at, 2) } {
-                let slot := shr(240, calldataload(at))
+            let shift := sub(256, mul(8, size))
+            for { let at := slots.offset } lt(at, end) { at := add(at, size) } {
+                let slot := shr(shift, calldataload(at))
                 if lt(slot, least) {
                     wrong := sub(at, slots.offset)
                     break

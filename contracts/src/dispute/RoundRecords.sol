@@ -15,18 +15,21 @@ struct SlotTerms {
 /// @title Heads of round records, which fix the terms of the units of their round
 /// @notice docs/PROTOCOL.md, "Round record". Only hash() and what comes with it says whose head it is.
 library RoundRecords {
-    uint256 private constant HEAD_BYTES = 464;
+    uint256 internal constant HEAD_BYTES = 464;
     /// @dev Worker, sampling rate, steps.
     uint256 private constant SLOT_BYTES = 28;
+    /// @dev Of every record; with the bits below added to it.
     uint256 private constant FORMAT = 3;
     /// @dev Of a round whose late commitments are in the epoch of the next one.
-    uint256 private constant FORMAT_TAKING_LATE = 4;
+    uint256 private constant TAKES_LATE = 1;
+    /// @dev Of a round whose aggregate subtracts deltas that were proven faulty.
+    uint256 private constant SUBTRACTS = 2;
 
     /// @notice Its hash, which is posted. Reverts if it is not the head of a record.
     function hash(bytes calldata head) internal pure returns (bytes32) {
         if (head.length != HEAD_BYTES) revert IDisputeErrors.Malformed(head.length);
         uint256 format = BigEndian.number(head, 0, 2);
-        if (format != FORMAT && format != FORMAT_TAKING_LATE) {
+        if (format < FORMAT || format > FORMAT + TAKES_LATE + SUBTRACTS) {
             revert IDisputeErrors.Malformed(head.length);
         }
         return sha256(abi.encodePacked("gym.round.v1", head));
@@ -34,7 +37,34 @@ library RoundRecords {
 
     /// @notice Whether commitments to the round's units may be in the epoch of the next round.
     function takesLate(bytes calldata head) internal pure returns (bool) {
-        return BigEndian.number(head, 0, 2) == FORMAT_TAKING_LATE;
+        return (BigEndian.number(head, 0, 2) - FORMAT) & TAKES_LATE != 0;
+    }
+
+    /// @notice Whether the round's aggregate subtracts deltas that were proven faulty.
+    function subtracts(bytes calldata head) internal pure returns (bool) {
+        return (BigEndian.number(head, 0, 2) - FORMAT) & SUBTRACTS != 0;
+    }
+
+    /// @notice Leaf of a delta that went in. @param held Of the round before the others. @param unit Its id in records.
+    function includedLeaf(Commitment memory c, bool held, bytes32 unit)
+        internal
+        pure
+        returns (bytes32)
+    {
+        // Below WORKERS_SLOTS.
+        // forge-lint: disable-next-line(unsafe-typecast)
+        uint32 slot = uint32(c.slot);
+        return sha256(abi.encodePacked("gym.included_delta.v1", slot, unit, c.deltaRoot, held));
+    }
+
+    /// @notice Reverts unless the record has `leaf` in its list of included deltas. @param path From it to the list's root.
+    function checkIncluded(
+        bytes calldata head,
+        bytes32 leaf,
+        uint256 index,
+        bytes32[] calldata path
+    ) internal view {
+        MerkleSha256.verify(_digest(head, 432), index, BigEndian.number(head, 428, 4), leaf, path);
     }
 
     /// @notice The terms of a slot. @param proof Of the slot's leaf; empty if the round has no such slot. Reverts unless it is.

@@ -87,6 +87,7 @@ abstract contract OuterFixture is DisputeFixture {
         _record = _outerRecord(3, ROUND, _hashOf(_recordBefore), right);
         for (uint32 i = 0; i < right.slots.length; ++i) {
             uint32 slot = right.slots[i];
+            if (slot > type(uint16).max) continue; // of earlier rounds
             Posted memory unit = _unitOf(slot, DisputeTrees.tensorRoot(right.deltas[i]));
             _keep(slot, i, _signedBy(unit, _hashFor(slot), _workerKey(slot)));
         }
@@ -99,7 +100,7 @@ abstract contract OuterFixture is DisputeFixture {
     /// Whether the right run has the slot's delta as a held one.
     function _isHeld(uint32 slot) internal view returns (bool) {
         OuterRun memory right = _rightOuter();
-        return _isAmongLast(right.slots, right.held, slot);
+        return _isAmongLast(right.slots, right.held & 0xFFFF, slot);
     }
 
     /// Whether the right run has it as a late one.
@@ -110,12 +111,15 @@ abstract contract OuterFixture is DisputeFixture {
         return _isAmongLast(right.slots, late, slot);
     }
 
+    /// Whether the slot is one of the last `count` that are not withdrawn.
     function _isAmongLast(uint32[] memory slots, uint256 count, uint32 slot)
         private
         pure
         returns (bool)
     {
-        for (uint256 i = slots.length - count; i < slots.length; ++i) {
+        uint256 added = slots.length;
+        while (added > 0 && slots[added - 1] > type(uint16).max) --added;
+        for (uint256 i = added - count; i < added; ++i) {
             if (slots[i] == slot) return true;
         }
         return false;

@@ -165,6 +165,7 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
 
     function _planShow(OuterPlay memory p, OuterRun memory a) private {
         _name = "showIncluded";
+        if (p.c.height >= Frames.WITHDRAWN) return _planShowWithdrawn(p, a);
         uint32 slot = a.slots[p.c.index];
         bool late = _isShownLate(p);
         bool before = p.c.height == Frames.HELD && !late;
@@ -181,6 +182,16 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
                 late
             )
         );
+    }
+
+    /// Runs with withdrawn deltas are of tests that know what there is to show.
+    function _planShowWithdrawn(OuterPlay memory, OuterRun memory) internal virtual {
+        revert("nothing is withdrawn");
+    }
+
+    /// Whether there is something to show of it.
+    function _isShownWithdrawn(OuterRun memory, uint256) internal view virtual returns (bool) {
+        return false;
     }
 
     /// Whether the delta that is asked for is a held one whose commitment came late.
@@ -224,12 +235,12 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
 
     /// Whether the delta is that of a commitment of the slot's worker, which its worker signed.
     function _isPosted(OuterRun memory a, uint256 i) private view returns (bool) {
+        if (a.slots[i] > type(uint16).max) return _isShownWithdrawn(a, i);
         bytes memory signed = _posted[a.slots[i]];
         OuterRun memory right = _rightOuter();
         for (uint256 k = 0; k < right.slots.length; ++k) {
-            bool held = k + right.held >= right.slots.length;
-            if (right.slots[k] != a.slots[i]) continue;
-            if (held != (i + a.held >= a.slots.length)) continue;
+            bool held = _isHeldAt(right, k);
+            if (right.slots[k] != a.slots[i] || held != _isHeldAt(a, i)) continue;
             bytes32 root = DisputeTrees.tensorRoot(right.deltas[k]);
             bytes32 hash = _hashOf(held ? _recordBefore : _record);
             bytes memory honest = _signedBy(_unitOf(a.slots[i], root), hash, _workerKey(a.slots[i]));
@@ -237,6 +248,11 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
                 && keccak256(signed) == keccak256(honest) && (!_isLate(a.slots[i]) || _takesLate());
         }
         return false;
+    }
+
+    /// Whether delta `i`, which is not withdrawn, is declared as held.
+    function _isHeldAt(OuterRun memory r, uint256 i) private pure returns (bool) {
+        return i + (r.held & 0xFFFF) + ((r.held >> 16) & 0xFF) >= r.slots.length;
     }
 
     function _planTree(OuterPlay memory p, uint8 tree) internal {
@@ -406,7 +422,9 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
 
     function _packed(uint32[] memory slots) internal pure returns (bytes memory data) {
         for (uint256 i = 0; i < slots.length; ++i) {
-            data = abi.encodePacked(data, uint16(slots[i]));
+            data = slots[i] > type(uint16).max
+                ? abi.encodePacked(data, slots[i])
+                : abi.encodePacked(data, uint16(slots[i]));
         }
     }
 

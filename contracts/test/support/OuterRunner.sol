@@ -5,8 +5,10 @@ import {Float32} from "../../src/numerics/Float32.sol";
 import {IOneStep} from "../../src/onestep/IOneStep.sol";
 import {DisputeProgram} from "./DisputeProgram.sol";
 import {DisputeTrees, Tensor} from "./DisputeTrees.sol";
+import {PlainMean} from "./PlainMean.sol";
 
-/// An aggregate as a player sees it. `held`: how many of the deltas, the last ones, are of the round before. `state`: the tensors of the record's state root, parameters, then momenta.
+/// An aggregate as a player sees it. `held`: what the deltas count, packed (DeltaGroups). `slots`: of withdrawn ones with 2^16 times
+/// the age. `state`: the tensors of the record's state root, parameters, then momenta.
 struct OuterRun {
     Tensor[] base;
     Tensor[] momentum;
@@ -21,7 +23,6 @@ struct OuterRun {
 
 /// The outer step of DisputeProgram's parameters. Sums are made of OneStep's primitives, not of src/numerics/OuterStep.sol.
 contract OuterRunner {
-    uint256 private constant TWO = 0x40000000;
     IOneStep private _oneStep;
 
     constructor(IOneStep oneStep) {
@@ -95,18 +96,21 @@ contract OuterRunner {
         return _oneStep.evaluate(_op(71, _shape(1, 1), _shape(3, 1), _shape(2, 1)), last, 0);
     }
 
-    /// Where some values are held, but not all, the others count twice.
-    function mean(bytes memory values, uint256 held) public view returns (uint256) {
+    /// Where some values are held, but not all, or some are withdrawn, each is multiplied with what it counts. @param packed DeltaGroups.
+    function mean(bytes memory values, uint256 packed) public view returns (uint256) {
         uint256 count = values.length / 4;
-        uint256 timely = count - held;
-        if (held == 0 || timely == 0) {
+        if (packed == 0 || packed == count) {
             return Float32.div(sum(values), Float32.fromInt64(int256(count)));
         }
         bytes memory weighted = bytes.concat(values);
-        for (uint256 i = 0; i < timely; ++i) {
-            _put(weighted, 4 * i, Float32.mul(_get(values, 4 * i), TWO), 4);
+        int256 shares = 0;
+        for (uint256 i = 0; i < count; ++i) {
+            int256 weight = PlainMean.weightOf(i, count, packed);
+            if (weight > 0) shares += weight;
+            uint256 factor = Float32.fromInt64(weight);
+            _put(weighted, 4 * i, Float32.mul(_get(values, 4 * i), factor), 4);
         }
-        return Float32.div(sum(weighted), Float32.fromInt64(int256(2 * timely + held)));
+        return Float32.div(sum(weighted), Float32.fromInt64(shares));
     }
 
     /// A primitive that makes one number of a block of numbers of four bytes.

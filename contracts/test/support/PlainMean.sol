@@ -11,31 +11,46 @@ library PlainMean {
     uint256 private constant FLOAT_BYTES = 4;
     int256 private constant SUM_BITS = 30;
 
-    /// @param values 1 to 1,024 little-endian f32. @param held How many, the last ones, are held.
-    function mean(bytes calldata values, uint256 held) internal pure returns (uint256) {
+    /// @param values 1 to 1,024 little-endian f32. @param packed What they count (DeltaGroups).
+    function mean(bytes calldata values, uint256 packed) internal pure returns (uint256) {
         uint256 count = values.length / FLOAT_BYTES;
-        uint256 twice = held == 0 ? 0 : count - held;
-        int256 exponent = ExactParts.rowExponent(_largest(values, count, twice));
+        int256 exponent = ExactParts.rowExponent(_largest(values, count, packed));
         if (exponent == ExactParts.POISONED) return Float32.NAN;
         int256 total = 0;
+        int256 shares = 0;
         for (uint256 i = 0; i < count; ++i) {
-            int256 shift = i < twice ? exponent - 1 : exponent;
+            int256 weight = weightOf(i, count, packed);
+            int256 shift = _isTwice(weight) ? exponent - 1 : exponent;
             uint256 x = LittleEndian.element(values, i, FLOAT_BYTES);
-            total += ExactParts.quantise(x, shift, SUM_BITS);
+            int256 part = ExactParts.quantise(x, shift, SUM_BITS);
+            total += weight < 0 ? -part : part;
+            if (weight > 0) shares += weight;
         }
         uint256 sum = ExactParts.finish(total, exponent - SUM_BITS);
-        return Float32.div(sum, Float32.fromInt64(int256(count + twice)));
+        return Float32.div(sum, Float32.fromInt64(shares));
     }
 
-    /// Largest magnitude where the first `twice` values are doubled.
-    function _largest(bytes calldata values, uint256 count, uint256 twice)
+    /// What delta `i` of `count` counts: 2, 1, -2, -1, or 1 where all count alike.
+    function weightOf(uint256 i, uint256 count, uint256 packed) internal pure returns (int256) {
+        uint256 added = count - ((packed >> 16) & 0xFF);
+        if (i >= added) return i + (packed >> 24) >= count ? -1 : -2;
+        if (packed == 0) return 1;
+        return i + (packed & 0xFFFF) >= added ? int256(1) : int256(2);
+    }
+
+    function _isTwice(int256 weight) private pure returns (bool) {
+        return weight == 2 || weight == -2;
+    }
+
+    /// Largest magnitude, times what it counts.
+    function _largest(bytes calldata values, uint256 count, uint256 packed)
         private
         pure
         returns (uint256 largest)
     {
         for (uint256 i = 0; i < count; ++i) {
             uint256 x = Float32.abs(LittleEndian.element(values, i, FLOAT_BYTES));
-            if (i < twice) x = Float32.scale2(x, 1);
+            if (_isTwice(weightOf(i, count, packed))) x = Float32.scale2(x, 1);
             if (x > largest) largest = x;
         }
     }

@@ -123,9 +123,9 @@ class EngineCompute final : public Compute {
     }
 
     Result<Aggregated> aggregate(ByteView program, Bytes base, Bytes momentum,
-                                 const std::vector<DeltaPtr>& deltas, std::size_t held) override {
+                                 const std::vector<DeltaPtr>& deltas, Included included) override {
         execution::AggregateInputs inputs;
-        inputs.held = held;
+        inputs.groups = execution::groups_of(included);
         GYM_TRY(inputs.program, decode_program(program));
         GYM_TRY(inputs.base, decode_and_release(std::move(base)));
         GYM_TRY(inputs.momentum, decode_and_release(std::move(momentum)));

@@ -66,7 +66,11 @@ Result<Inputs> load_inputs(const Context& context, const registry::Job& job,
 
 std::string held_text(std::span<const protocol::IncludedDelta> included) {
     const std::size_t held = protocol::held_of(included);
-    return held == 0 ? "" : ", " + std::to_string(held) + " of them of the round before";
+    const std::size_t withdrawn = protocol::withdrawn_of(included);
+    std::string text =
+        held == 0 ? "" : ", " + std::to_string(held) + " of them of the round before";
+    if (withdrawn > 0) text += ", " + std::to_string(withdrawn) + " of them withdrawn";
+    return text;
 }
 
 /// What was stored is still there, and stays until a row names it.
@@ -140,7 +144,7 @@ Status aggregate_into(const Context& context, const registry::Job& job,
     if (!deltas.included.empty()) {
         GYM_TRY(result, context.deps.compute.aggregate(in.program, std::move(in.base),
                                                        std::move(in.momentum), deltas.included,
-                                                       protocol::held_of(included)));
+                                                       included));
         blob::BlobStore& blobs = context.deps.blobs;
         outcome.next_base.root = result->base.root;
         GYM_TRY(outcome.next_base.blob, blobs.put(result->base.bytes));
@@ -162,7 +166,7 @@ Status aggregate_into(const Context& context, const registry::Job& job,
         const UnixMs now_ms = context.now();
         GYM_CHECK(registry::lock_feed(tx));
         GYM_CHECK(store(tx, round, target, outcome, now_ms));
-        GYM_CHECK(registry::set_included(tx, included));
+        GYM_CHECK(registry::set_included(tx, target.round, included));
         if (commitment)
             GYM_CHECK(
                 add_aggregate_unit(context, tx, job, target, *commitment, result->records, now_ms));

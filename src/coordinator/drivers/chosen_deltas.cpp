@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "drivers/withdrawn_deltas.hpp"
 #include "gym/coordinator/decisions.hpp"
 #include "gym/protocol/sampling.hpp"
 #include "gym/registry/delta_places.hpp"
@@ -137,7 +138,7 @@ Result<ChosenDeltas> choose_deltas(const Context& context, const registry::Job& 
     std::map<Digest, Compute::DeltaPtr> loaded;  // by unit
     // Slots were planned to fit: no timely delta is left out for room.
     const std::size_t room =
-        std::max<std::size_t>(deltas_of_aggregate(job, context.options.deltas_bytes_max), timely);
+        std::max<std::size_t>(room_for_added(job, context.options.deltas_bytes_max), timely);
     for (std::size_t i = 0; i < units.size(); ++i) {
         const registry::Unit& unit = units[i];
         const bool held = i >= timely;
@@ -157,6 +158,9 @@ Result<ChosenDeltas> choose_deltas(const Context& context, const registry::Job& 
         included.held |= job.terms.elastic.overlap != 0;
     for (const protocol::IncludedDelta& included : out.inclusion.included)
         out.included.push_back(loaded.at(included.unit));
+    GYM_CHECK(add_withdrawn(context, job, round, program,
+                            deltas_of_aggregate(job, context.options.deltas_bytes_max), out,
+                            summary));
     for (const protocol::ExcludedDelta& excluded : out.inclusion.excluded)
         summary.notes.push_back("slot " + std::to_string(excluded.slot) +
                                 " is left out of the aggregate: " + excluded.reason);

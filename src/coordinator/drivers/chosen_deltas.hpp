@@ -18,7 +18,8 @@ Result<bool> awaits_deltas(const Context& context, const registry::Job& job,
                            const registry::Round& round);
 
 /// The deltas of a round's aggregate: of its accepted units and, where the job holds drawn ones
-/// back, of those of the round before that were accepted since. A unit whose delta is lost, or is
+/// back, of those of the round before that were accepted since; behind them those that it subtracts
+/// (add_withdrawn()). A unit whose delta is lost, or is
 /// none of the program, becomes void. Where rounds overlap, the next round's record names the
 /// aggregate, so that all of them are held.
 /// @param program the job's train program.

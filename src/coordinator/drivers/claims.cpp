@@ -1,6 +1,7 @@
 #include "drivers/claims.hpp"
 
 #include "drivers/game_state.hpp"
+#include "drivers/withdrawn_deltas.hpp"
 #include "gym/crypto/secret.hpp"
 
 namespace gym::coordinator {
@@ -62,6 +63,7 @@ Result<player::Claim> claim_on(const Context& context, const Aggregate& aggregat
     claim.deltas = aggregate.included;
     GYM_CHECK(context.transact([&](db::Transaction& tx) -> Status {
         GYM_TRY(claim.epoch, registry::epoch_commitments(tx, round.epoch));
+        GYM_TRY(claim.withdrawn, sources_of(tx, round, claim.deltas));
         if (protocol::held_of(claim.deltas) == 0) return {};
         GYM_TRY(const registry::Round before,
                 registry::get_round(tx, round.job_id, round.round - 1));

@@ -54,7 +54,7 @@ Result<Compute::Reexecuted> reexecute(const Context& context, const registry::Jo
     GYM_TRY(auto momentum, load(context, round.momentum.blob, "momentum"));
     GYM_TRY(const auto result,
             compute.aggregate(program.bytes(), std::move(base).take(), std::move(momentum).take(),
-                              deltas, protocol::held_of(included)));
+                              deltas, included));
     return Compute::Reexecuted{result.roots(), {}};
 }
 

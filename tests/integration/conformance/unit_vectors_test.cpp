@@ -92,10 +92,9 @@ json::object vector_of(const SampleUnit& sample) {
             {"evaluation", evaluation_vector(sample)}};
 }
 
-/// Outer steps over the deltas of two units. @param held how many, the last ones, are of
-/// the round before. @param more what their model file says besides.
-json::object aggregate_vector(std::span<const SampleUnit, 2> samples, std::size_t held,
-                              const std::string& more = "") {
+/// Outer steps over the deltas of two units. @param more what their model file says besides.
+json::object aggregate_vector(std::span<const SampleUnit, 2> samples,
+                              const program::DeltaGroups& groups, const std::string& more = "") {
     const std::string yaml = samples[0].yaml + more;
     const auto config = program::parse_train_config(yaml, "a model file").value();
     const program::Program train = program::train_program(config).value();
@@ -103,9 +102,9 @@ json::object aggregate_vector(std::span<const SampleUnit, 2> samples, std::size_
     std::vector<engine::Delta> deltas;
     for (std::size_t i = 0; i < 2; ++i)
         deltas.push_back(engine::Delta::decode(train, run(samples[i]).unit.delta).value());
-    const auto first = engine::run_aggregate(train, base, {}, deltas, held).value();
+    const auto first = engine::run_aggregate(train, base, {}, deltas, groups).value();
     const auto second =
-        engine::run_aggregate(train, first.base, first.momentum, deltas, held).value();
+        engine::run_aggregate(train, first.base, first.momentum, deltas, groups).value();
     json::array steps;
     for (const engine::AggregateResult* result : {&first, &second})
         steps.emplace_back(json::object{{"record", to_hex(encode_step_record(result->records[0]))},
@@ -114,7 +113,7 @@ json::object aggregate_vector(std::span<const SampleUnit, 2> samples, std::size_
                                         {"delta_root", result->momentum_root.hex()},
                                         {"flops", result->flops}});
     return {{"deltas_of", {samples[0].name, samples[1].name}},
-            {"held", held},
+            {"held", program::packed(groups)},
             {"yaml", yaml},
             {"program", program_vector(first.program)},
             {"steps", steps}};
@@ -131,6 +130,7 @@ TEST(ConformanceVectors, OfUnitsAreWhatTheEngineComputes) {
                      {{"units", units},
                       {"aggregate", aggregate_vector(first_two, 0)},
                       {"held_aggregate", aggregate_vector(first_two, 1)},
+                      {"withdrawn_aggregate", aggregate_vector(first_two, {0, 1, 0})},
                       {"dense_aggregate", aggregate_vector(last_two, 0)},
                       {"update_aggregate", aggregate_vector(last_two, 1, "update: dense-4bit\n")}});
 }

@@ -12,16 +12,18 @@ namespace gym::testing {
 using protocol::UnitState;
 using records::NodeRole;
 
-/// A network that plays games: two workers, a verifier, a job of three rounds.
+/// A network that plays games: two workers, a verifier, a job of three rounds, or of five whose
+/// aggregates subtract what is proven wrong.
 class CoordinatorGames : public ::testing::Test {
   protected:
-    CoordinatorGames()
+    explicit CoordinatorGames(bool subtract = false)
         : honest(world.add_node(NodeRole::kWorker)),
           other(world.add_node(NodeRole::kWorker)),
           verifier(world.add_node(NodeRole::kVerifier)) {
         world.chain.games_contract = Address::parse("0x" + std::string(40, '7')).value();
         registry::JobTerms terms = World::terms();
-        terms.rounds = 3;
+        terms.rounds = subtract ? 5 : 3;
+        terms.elastic.subtract = subtract;
         job = world.submit_job(terms);
         world.settle();
     }

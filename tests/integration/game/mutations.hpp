@@ -124,7 +124,9 @@ template <class M>
 void reseal_outer(Rng& rng, Cursor& c, M& m) {
     constexpr std::size_t kBatchRootAt = 8;
     if constexpr (std::same_as<M, move::DeclareOuter>) {
-        const Digest root = engine::included_root(m.slots.size() / 2, m.held, m.root);
+        const Digest root =
+            engine::included_root(m.slots.size() / 2 - program::groups_of(m.held).withdrawn,
+                                  program::groups_of(m.held), m.root);
         if (rng() % 2 == 0 && m.record.size() >= kBatchRootAt + Digest::kSize)
             std::ranges::copy(root.data, m.record.begin() + kBatchRootAt);
         commit::Hasher hasher;

@@ -47,7 +47,7 @@ class OuterPlayTest : public PlayersTest {
         stake(coordinator_, "500");
         // The workers sign for this chain.
         sample_.domain = domain();
-        for (auto* epoch : {&sample_.epoch, &sample_.previous_epoch})
+        for (auto* epoch : {&sample_.epoch, &sample_.previous_epoch, &sample_.older_epoch})
             for (protocol::SignedCommitment& one : *epoch)
                 one = sample_.sign(one.commitment, one.commitment.slot);
         run();
@@ -70,8 +70,20 @@ class OuterPlayTest : public PlayersTest {
         liar.values->at(5) ^= 1;
     }
 
-    /// With the round before and its epoch.
+    /// With the round before and its epoch; and, if deltas of it are withdrawn, the one before
+    /// that.
     void post_round() {
+        if (sample_.withdraws) {
+            const game::EpochRoot root = game::testing::SampleOuter::root_of(sample_.older_epoch);
+            send(admin_,
+                 commitments().post_round(sample_.older.job_id, sample_.older.round,
+                                          protocol::hash(sample_.older)),
+                 "older round");
+            send(admin_,
+                 commitments().post_epoch(
+                     {9, sample_.older.job_id, sample_.older.round, root.root, root.leaves}),
+                 "older epoch");
+        }
         const protocol::RoundRecord& before = sample_.previous;
         const Digest hash = posted_before_.value_or(protocol::hash(before));
         send(admin_, commitments().post_round(before.job_id, before.round, hash), "round before");
@@ -115,8 +127,9 @@ class OuterPlayTest : public PlayersTest {
         claim.key = {sample_.record.job_id, sample_.record.round, protocol::kAggregateSlot, 0};
         claim.evidence = {commitment_, sample_.record, 0, {}};
         for (const game::OuterDelta& delta : sample_.included)
-            claim.deltas.push_back({delta.slot, Digest(), delta.root, delta.held});
+            claim.deltas.push_back({delta.slot, Digest(), delta.root, delta.held, delta.age});
         claim.epoch = sample_.epoch;
+        claim.withdrawn = sample_.reasons();
         if (protocol::held_of(claim.deltas) > 0)
             claim.held = player::HeldRound{sample_.previous, sample_.previous_epoch, Digest()};
         claim.epoch_block = claim.from_block = epoch_block_;
@@ -130,6 +143,7 @@ class OuterPlayTest : public PlayersTest {
         claim.deltas.clear();
         claim.epoch.clear();
         claim.held.reset();
+        claim.withdrawn.clear();
         claim.epoch_block = 0;
         claim.from_block = head();
         claim.other = std::move(other);

@@ -3,6 +3,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "gym/node/chain_view.hpp"
@@ -20,6 +21,12 @@ class FakeChainView final : public node::ChainView {
     Result<std::optional<Digest>> randomness(std::uint64_t block) override {
         return find(beacons, block);
     }
+    Result<bool> is_proven_faulty(const Digest& unit) override {
+        const std::scoped_lock lock(mutex);
+        ++asked;
+        GYM_CHECK(down());
+        return faulty.contains(unit);
+    }
     void post(const protocol::RoundRecord& record, std::uint64_t epoch) {
         const std::scoped_lock lock(mutex);
         rounds[{record.job_id, record.round}] = {protocol::hash(record), epoch};
@@ -29,6 +36,7 @@ class FakeChainView final : public node::ChainView {
     std::map<std::pair<Digest, std::uint64_t>, Round> rounds;
     std::map<std::uint64_t, Epoch> epochs;
     std::map<std::uint64_t, Digest> beacons;
+    std::set<Digest> faulty;  ///< units by their names on chain
     bool answers = true;
     unsigned asked = 0;
 

@@ -35,10 +35,10 @@ double VirtualCompute::aggregate_seconds(const Settings& settings, std::size_t d
 
 Result<coordinator::Compute::Aggregated> VirtualCompute::aggregate(
     ByteView program, Bytes base, Bytes momentum, const std::vector<DeltaPtr>& deltas,
-    std::size_t held) {
+    Included included) {
     spend_(aggregate_seconds(settings_, deltas.size(), settings_.operator_threads));
     GYM_TRY(Aggregated out,
-            fake_.aggregate(program, std::move(base), std::move(momentum), deltas, held));
+            fake_.aggregate(program, std::move(base), std::move(momentum), deltas, included));
     if (settings_.codec.update > 0)
         out.update = testing::bytes_of(testing::tagged("update", {out.base.bytes}));
     return out;

@@ -26,7 +26,7 @@ class VirtualCompute final : public coordinator::Compute {
         return fake_.check_delta(program, store, root);
     }
     Result<Aggregated> aggregate(ByteView program, Bytes base, Bytes momentum,
-                                 const std::vector<DeltaPtr>& deltas, std::size_t held) override;
+                                 const std::vector<DeltaPtr>& deltas, Included included) override;
     Result<double> evaluate(ByteView evaluate_program, ByteView base, ByteView dataset,
                             const Digest& dataset_root, std::uint32_t windows_max) override;
     Result<Digest> records_root(ByteView records) override { return fake_.records_root(records); }

@@ -208,9 +208,9 @@ protocol::Report VirtualNode::make_report(const records::VerifyTask& task, Bytes
         std::vector<coordinator::Compute::DeltaPtr> deltas;
         for (const protocol::IncludedDelta& delta : task.deltas)
             deltas.push_back(must(compute.check_delta(program, blobs, delta.delta_root)));
-        const auto result = must(compute.aggregate(
-            program, must(blobs.get(task.inputs.base_state_blob)),
-            must(blobs.get(*task.inputs.momentum_blob)), deltas, protocol::held_of(task.deltas)));
+        const auto result = must(
+            compute.aggregate(program, must(blobs.get(task.inputs.base_state_blob)),
+                              must(blobs.get(*task.inputs.momentum_blob)), deltas, task.deltas));
         records = result.records;
         out.final_state_root = result.base.root;
         out.delta_root = result.momentum.root;

@@ -28,6 +28,20 @@ std::uint32_t mean(const std::vector<float>& deltas, std::uint32_t held) {
 
 constexpr std::uint32_t kNan = 0x7FC00000;
 
+/// The contract's test has the same numbers.
+TEST(OuterStep, AWithdrawnDeltaIsSubtracted) {
+    const auto mean = [](const program::DeltaGroups& groups) {
+        TraceHeader header;
+        const std::array<float, 3> deltas{3, 6, 5};
+        const kernels::ExactFloatEnvironment environment;
+        return outer_element(header, {}, deltas.data(), {3, groups}).momentum;
+    };
+    EXPECT_EQ(mean({0, 1, 0}), 2.0F) << "(6 + 12 - 10) / 4";
+    EXPECT_EQ(mean({0, 1, 1}), 3.25F) << "(6 + 12 - 5) / 4";
+    EXPECT_EQ(f::to_bits(mean({1, 1, 1})), 0x40155555U) << "(6 + 6 - 5) / 3";
+    EXPECT_EQ(mean({2, 1, 0}), -0.5F) << "(3 + 6 - 10) / 2";
+}
+
 TEST(OuterStep, AHeldDeltaCountsHalf) {
     EXPECT_EQ(mean({3, 6}, 0), f::to_bits(4.5F));
     EXPECT_EQ(mean({3, 6}, 1), f::to_bits(4)) << "(3 + 3 + 6) / 3";

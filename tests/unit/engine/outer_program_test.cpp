@@ -108,15 +108,19 @@ TEST_P(OuterProgram, IsWhatTheTilesCompute) {
     for (const std::size_t count : {1U, 2U, 5U, 70U}) {
         const auto deltas = strange_deltas(unit, count);
         const State momentum = run_aggregate(unit.program, unit.base, {}, deltas).value().momentum;
-        for (const std::size_t held : {std::size_t{0}, std::size_t{1}, count}) {
+        std::vector<program::DeltaGroups> all{0, 1, count};
+        if (count == 5) all.insert(all.end(), {{0, 1, 0}, {2, 3, 1}, {1, 2, 2}});
+        if (count == 70) all.insert(all.end(), {{9, 16, 5}, {0, 3, 3}});
+        for (const program::DeltaGroups& groups : all) {
             for (const std::uint64_t elements_max :
                  {std::uint64_t{program::kSlotElementsMax}, 300 * std::uint64_t{count} + 2}) {
-                SCOPED_TRACE(std::to_string(count) + " deltas, " + std::to_string(held) +
-                             " held, parts of " + std::to_string(elements_max));
+                SCOPED_TRACE(std::to_string(count) + " deltas, " + std::to_string(groups.held) +
+                             " held, " + std::to_string(groups.withdrawn) +
+                             " withdrawn, parts of " + std::to_string(elements_max));
                 EngineOptions options;
                 options.threads = count % 2 == 0 ? 2 : 1;
                 options.isa = count == 5 ? "scalar" : "auto";
-                const auto made = run_aggregate(unit.program, unit.base, momentum, deltas, held,
+                const auto made = run_aggregate(unit.program, unit.base, momentum, deltas, groups,
                                                 options, elements_max);
                 ASSERT_TRUE(made.ok()) << made.error().message;
                 const auto [base, next] =

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -89,6 +90,60 @@ TEST(Aggregate, CountsHeldDeltasHalf) {
     scalar.isa = "scalar";
     EXPECT_EQ(run_aggregate(unit.program, unit.base, {}, deltas, 1, scalar)->base_root,
               held->base_root);
+}
+
+/// The third of three is subtracted: as it went in, or as it was held then.
+TEST(Aggregate, SubtractsWithdrawnDeltas) {
+    const SmallUnit unit;
+    const auto deltas = three_deltas(unit);
+    const std::vector<std::pair<program::DeltaGroups, std::array<double, 4>>> cases = {
+        {{0, 1, 0}, {2, 2, -2, 4}},  {{0, 1, 1}, {2, 2, -1, 4}},  {{1, 1, 0}, {2, 1, -2, 3}},
+        {{0, 2, 1}, {2, -2, -1, 2}}, {{1, 2, 2}, {1, -1, -1, 1}},
+    };
+    for (const auto& [groups, weights] : cases) {
+        const auto made = run_aggregate(unit.program, unit.base, {}, deltas, groups);
+        ASSERT_TRUE(made.ok()) << made.error().message;
+        for (const std::size_t i : {0U, 5U, 77U}) {
+            double sum = 0;
+            for (std::size_t k = 0; k < 3; ++k)
+                sum += weights[k] * element(deltas[k], i);
+            EXPECT_NEAR(element(made->momentum, 0, i), sum / weights[3], 1e-7);
+        }
+    }
+    for (const program::DeltaGroups& none :
+         {program::DeltaGroups{0, 3, 0}, {1, 3, 0}, {2, 2, 0}, {0, 1, 2}, {0, 17, 0}})
+        EXPECT_EQ(run_aggregate(unit.program, unit.base, {}, deltas, none).error().code,
+                  ErrorCode::kInvalidArgument);
+}
+
+/// With an outer step that adds the mean, and as many deltas in either round, the model is that
+/// into which the delta never went.
+TEST(Aggregate, AWithdrawnDeltaLeavesTheModelAsIfItHadNeverBeenIn) {
+    auto config = testing::small_config();
+    config.outer = {.learning_rate = 1, .momentum = 0};
+    const SmallUnit unit{.program = testing::small_program(config)};
+    const auto deltas = three_deltas(unit);
+    const Delta& faulty = deltas[0];
+    const Bytes zeros = encode_delta(unit.program, unit.base, unit.base).value();
+    const Delta nothing = Delta::decode(unit.program, blob::VerifiedBlob::hash(zeros)).value();
+    const auto after = [&](const Delta& first, std::span<const Delta> second,
+                           const program::DeltaGroups& groups) {
+        const auto one =
+            run_aggregate(unit.program, unit.base, {}, std::vector{first, deltas[1]}).value();
+        return run_aggregate(unit.program, one.base, one.momentum, second, groups).value().base;
+    };
+    const State undone = after(faulty, std::vector{deltas[1], deltas[2], faulty}, {0, 1, 0});
+    const State never = after(nothing, std::vector{deltas[1], deltas[2]}, {});
+    const State kept = after(faulty, std::vector{deltas[1], deltas[2]}, {});
+    double largest = 0, left = 0;
+    for (std::size_t t = 0; t < undone.tensors.size(); ++t)
+        for (std::size_t i = 0; i < undone.tensors[t].bytes.size() / sizeof(float); ++i) {
+            left = std::max(left, std::abs(double{element(undone, t, i)} - element(never, t, i)));
+            largest =
+                std::max(largest, std::abs(double{element(kept, t, i)} - element(never, t, i)));
+        }
+    EXPECT_LT(left, 1e-6);
+    EXPECT_GT(largest, 1e-3);
 }
 
 TEST(Aggregate, DoesNotDependOnTheOrderOfDeltasOrTheEngine) {

@@ -20,6 +20,7 @@ class OuterLiar final : public OuterWork {
     std::optional<std::vector<Digest>> joint;          ///< tensors under its record's state root
     std::optional<std::vector<Digest>> posted_leaves;  ///< of the tree of what it includes
     std::vector<protocol::SignedCommitment> known_epoch, known_previous;
+    std::optional<std::vector<std::optional<WithdrawnSource>>> reasons;  ///< of withdrawn deltas
 
     /// A copy of the honest run's roots, to be changed.
     OuterTrees& lie_about_roots() {
@@ -61,11 +62,13 @@ class OuterLiar final : public OuterWork {
         both.insert(both.end(), roots.momentum.begin(), roots.momentum.end());
         roots.state_root = commit::merkle_root(both);
     }
-    /// Lets held deltas count as much as the others.
+    /// Lets held deltas count as much as the others, and adds those that are withdrawn.
     void lie_about_weights() {
         std::vector<OuterDelta> full(included().begin(), included().end());
-        for (OuterDelta& delta : full)
+        for (OuterDelta& delta : full) {
             delta.held = false;
+            delta.age = 0;
+        }
         OuterTrees roots = *must(work_.run(full));
         for (const OuterTree tree : {OuterTree::kBase, OuterTree::kMomentum}) {
             const auto& leaves = tree == OuterTree::kBase ? roots.base : roots.momentum;
@@ -95,6 +98,9 @@ class OuterLiar final : public OuterWork {
     }
     [[nodiscard]] std::span<const OuterDelta> included() const override {
         return list ? *list : work_.included();
+    }
+    [[nodiscard]] std::span<const std::optional<WithdrawnSource>> withdrawn() const override {
+        return reasons ? *reasons : work_.withdrawn();
     }
     Result<const OuterTrees*> run(std::span<const OuterDelta> deltas) override {
         if (posted_leaves) return &*trees;
@@ -138,22 +144,17 @@ class OuterLiar final : public OuterWork {
   private:
     Move declaration(const GameTranscript& transcript) {
         const commit::MerkleTree tree(*posted_leaves);
-        const auto held =
-            static_cast<std::uint32_t>(std::ranges::count(included(), true, &OuterDelta::held));
+        const std::uint32_t held = program::packed(groups_of(included()));
         engine::StepRecord record;
-        record.batch_root = engine::included_root(posted_leaves->size(), held, tree.root());
+        record.batch_root =
+            engine::included_root(posted_leaves->size(), groups_of(included()), tree.root());
         record.state_root = trees->state_root;
-        Bytes slots;
-        for (const OuterDelta& delta : included()) {
-            slots.push_back(static_cast<std::uint8_t>(delta.slot >> 8));
-            slots.push_back(static_cast<std::uint8_t>(delta.slot));
-        }
         return move::DeclareOuter{
             transcript.outer_facts(),
             engine::encode_step_record(record),
             tree.root(),
             answer_to(tree, {commit::tree_depth(tree.leaf_count()), 0}, kAnswerLevelsMax),
-            slots,
+            slots_of(included()),
             held};
     }
 

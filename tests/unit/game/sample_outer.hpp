@@ -67,6 +67,43 @@ class SampleOuter {
         previous_epoch.erase(previous_epoch.begin() + place);
     }
 
+    /// From now on two deltas are subtracted that went in with the aggregate before: one of the
+    /// round before, and one of a round before that, which was held. Both commitments have too many
+    /// tokens. Signs all commitments again.
+    void add_withdrawn() {
+        withdraws = true;
+        older = previous;
+        previous.round = 2;
+        previous.previous_record = protocol::hash(older);
+        record.round = 3;
+        record.previous_record = protocol::hash(previous);
+        record.subtract = true;
+        const std::array<Digest, 2> roots{previous_epoch[kFaulty].commitment.delta_root,
+                                          previous_epoch[0].commitment.delta_root};
+        for (const bool held : {false, true}) {
+            const std::uint32_t slot = kSlots[held ? 0 : kFaulty];
+            record.included.push_back({slot, unit_of(slot), roots[held ? 1 : 0], held});
+            included.push_back({slot, roots[held ? 1 : 0], held, 1});
+        }
+        sign_again(epoch, false);
+        sign_again(previous_epoch, true);
+        protocol::UnitCommitment says = previous_epoch[kFaulty].commitment;
+        says.tokens += 1;
+        previous_epoch[kFaulty] = sign(says, says.slot);
+        says = commitment(kSlots[0], roots[1], true);
+        says.tokens += 1;
+        says.round_record = protocol::hash(older);
+        older_epoch = {sign(says, says.slot)};
+    }
+    /// Of the withdrawn deltas.
+    [[nodiscard]] std::vector<std::optional<WithdrawnSource>> reasons() const {
+        if (!withdraws) return {};
+        return {WithdrawnSource{previous_epoch[kFaulty], unit_of(kSlots[kFaulty]), record},
+                WithdrawnSource{older_epoch[0], unit_of(kSlots[0]), record}};
+    }
+
+    /// Of add_withdrawn(): the place in the epoch of the round before.
+    static constexpr std::size_t kFaulty = 3;
     static constexpr std::array<std::uint32_t, 5> kSlots{0, 1, 4, 7, 300};
     static constexpr std::uint32_t kSteps = 4;
 
@@ -109,8 +146,8 @@ class SampleOuter {
     }
 
     [[nodiscard]] OuterInputs inputs() const {
-        return {unit.program, base,   momentum,  record,        epoch,
-                included,     domain, &previous, previous_epoch};
+        return {unit.program, base,   momentum,  record,         epoch,
+                included,     domain, &previous, previous_epoch, reasons()};
     }
     [[nodiscard]] DeltaSource source() const {
         return [this](const OuterDelta& delta) -> Result<blob::VerifiedBlob> {
@@ -132,10 +169,8 @@ class SampleOuter {
     [[nodiscard]] protocol::UnitCommitment outcome(OuterWork& work) const {
         const OuterTrees& trees = *work.run(work.included()).value();
         engine::StepRecord step;
-        step.batch_root = engine::included_root(
-            work.included().size(),
-            static_cast<std::size_t>(std::ranges::count(work.included(), true, &OuterDelta::held)),
-            trees.deltas_root);
+        step.batch_root = engine::included_root(work.included().size(), groups_of(work.included()),
+                                                trees.deltas_root);
         step.state_root = trees.state_root;
         protocol::UnitCommitment out;
         out.kind = protocol::UnitKind::kAggregate;
@@ -174,14 +209,22 @@ class SampleOuter {
     protocol::RoundRecord record, previous;
     std::vector<protocol::SignedCommitment> epoch, previous_epoch;
     std::vector<OuterDelta> included;
+    bool withdraws = false;       ///< add_withdrawn() was called
+    protocol::RoundRecord older;  ///< before `previous`
+    std::vector<protocol::SignedCommitment> older_epoch;
     std::map<Digest, Bytes> deltas;
 
-  private:
     static EpochRoot root_of(const std::vector<protocol::SignedCommitment>& epoch) {
         std::vector<Digest> leaves;
         for (const auto& one : epoch)
             leaves.push_back(protocol::commitment_leaf(one));
         return {commit::merkle_root(leaves), static_cast<std::uint32_t>(leaves.size())};
+    }
+
+  private:
+    /// Its id in records.
+    static Digest unit_of(std::uint32_t slot) {
+        return engine::testing::seed_of("unit " + std::to_string(slot));
     }
     void sign_again(std::vector<protocol::SignedCommitment>& commitments, bool held) const {
         for (protocol::SignedCommitment& one : commitments) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string_view>
 
+#include "gym/commit/merkle.hpp"
 #include "samples.hpp"
 
 namespace gym::protocol {
@@ -134,8 +135,103 @@ TEST(RoundRecord, OneThatTakesLateCommitmentsIsOfFormat4) {
         Bytes other = bytes;
         other[0] = static_cast<std::uint8_t>(format >> 8U);
         other[1] = static_cast<std::uint8_t>(format);
-        EXPECT_EQ(read_round_head(other).ok(), format == 3 || format == 4) << format;
+        EXPECT_EQ(read_round_head(other).ok(), format >= 3 && format <= 6) << format;
     }
+}
+
+/// Round 9, from whose base state two deltas were taken away again: one that went in two rounds
+/// before, and a held one of the round before.
+RoundRecord subtracting_record() {
+    RoundRecord record = round_record();
+    record.round = 9;
+    record.subtract = true;
+    record.included.push_back({1, testing::digest(61), testing::digest(62), false, 2});
+    record.included.push_back({0, testing::digest(63), testing::digest(64), true, 1});
+    return record;
+}
+
+TEST(RoundRecord, OneThatSubtractsIsOfFormat5) {
+    const RoundRecord record = subtracting_record();
+    ASSERT_TRUE(validate(record).ok()) << validate(record).error().message;
+    const Bytes bytes = encode(record);
+    EXPECT_EQ(bytes[1], 5);
+    EXPECT_EQ(bytes.size(), round_record_bytes(3, 4, 2));
+    EXPECT_EQ(decode_round_record(bytes).value(), record);
+    EXPECT_EQ(withdrawn_of(record.included), 2U);
+    EXPECT_EQ(held_of(record.included), held_of(round_record().included));
+    RoundRecord late = record;
+    late.accept_late = true;
+    EXPECT_EQ(encode(late)[1], 6);
+    EXPECT_EQ(decode_round_record(encode(late)).value(), late);
+    // Without withdrawn deltas its list is that of any other record.
+    late.included.resize(2);
+    RoundRecord plain = late;
+    plain.accept_late = plain.subtract = false;
+    EXPECT_EQ(head_of(late).included_root, head_of(plain).included_root);
+}
+
+TEST(RoundRecord, WithdrawnDeltasAreLastAndWentInBefore) {
+    const std::vector<std::pair<const char*, std::function<void(RoundRecord&)>>> breaks = {
+        {"none are withdrawn", [](RoundRecord& r) { r.subtract = false; }},
+        {"before others", [](RoundRecord& r) { std::swap(r.included[1], r.included[2]); }},
+        {"held ones first", [](RoundRecord& r) { std::swap(r.included[2], r.included[3]); }},
+        {"twice", [](RoundRecord& r) { r.included.back() = r.included[2]; }},
+        {"alone",
+         [](RoundRecord& r) { r.included.erase(r.included.begin(), r.included.begin() + 2); }},
+        {"too old", [](RoundRecord& r) { r.included[2].age = 8; }},
+        {"too old, held", [](RoundRecord& r) { r.included[3].age = 7; }},
+        {"too many",
+         [](RoundRecord& r) {
+             r.included.resize(2);
+             r.round = 100;
+             for (std::uint16_t age = 1; age <= kWithdrawnMax + 1; ++age)
+                 r.included.push_back({0, {}, {}, false, age});
+         }},
+    };
+    for (const auto& [name, change] : breaks) {
+        RoundRecord record = subtracting_record();
+        change(record);
+        EXPECT_EQ(validate(record).error().code, ErrorCode::kInvalidArgument) << name;
+        EXPECT_FALSE(decode_round_record(encode(record)).ok()) << name;
+    }
+    RoundRecord oldest = subtracting_record();
+    oldest.included[2].age = 7;
+    oldest.included[3].age = 6;
+    EXPECT_TRUE(validate(oldest).ok());
+}
+
+/// The kinds of included deltas are 0 to 3, and a withdrawn one has an age.
+TEST(RoundRecord, KindsOfIncludedDeltasAreRead) {
+    const RoundRecord record = subtracting_record();
+    const std::size_t kind = encode(record).size() - 3;
+    for (std::uint32_t other = 0; other < 256; ++other) {
+        Bytes bytes = encode(record);
+        ASSERT_EQ(bytes[kind], 3);
+        bytes[kind] = static_cast<std::uint8_t>(other);
+        EXPECT_EQ(decode_round_record(bytes).ok(), other == 3) << other;
+    }
+    Bytes bytes = encode(record);
+    bytes.back() = 0;
+    EXPECT_FALSE(decode_round_record(bytes).ok()) << "an age of 0";
+}
+
+TEST(RoundRecord, ADeltaIsProvenToHaveGoneIn) {
+    const RoundRecord record = round_record();
+    for (const IncludedDelta& delta : record.included) {
+        IncludedDelta later = delta;
+        later.age = 7;  // as it is withdrawn
+        const auto listed = prove_included(record, later);
+        ASSERT_TRUE(listed.ok()) << listed.error().message;
+        const RoundHead head = head_of(record);
+        EXPECT_TRUE(commit::merkle_verify(head.included_root, {listed->index, head.included},
+                                          included_leaf(delta), listed->path)
+                        .ok());
+        later.held = !later.held;
+        EXPECT_EQ(prove_included(record, later).error().code, ErrorCode::kNotFound);
+    }
+    EXPECT_EQ(prove_included(subtracting_record(), subtracting_record().included[2]).error().code,
+              ErrorCode::kNotFound)
+        << "it was taken away";
 }
 
 /// Lists that cannot be as long as the head says are refused before anything is read.

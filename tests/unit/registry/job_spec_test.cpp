@@ -41,6 +41,17 @@ TEST(Elastic, LateUnitsAreTakenWithoutHoldingDrawnOnes) {
         << spec.error().message;
 }
 
+TEST(Elastic, FraudIsKeptInTheModelOrSubtracted) {
+    EXPECT_FALSE(terms_with("").elastic.subtract);
+    EXPECT_FALSE(terms_with("elastic:\n  on_fraud: keep\n").elastic.subtract);
+    EXPECT_TRUE(terms_with("elastic:\n  on_fraud: subtract\n").elastic.subtract);
+    const auto spec = spec_with("elastic:\n  on_fraud: true\n");
+    ASSERT_FALSE(spec.ok());
+    EXPECT_NE(spec.error().message.find("'on_fraud' must be keep or subtract, not 'true'"),
+              std::string::npos)
+        << spec.error().message;
+}
+
 TEST(Elastic, RoundsOverlapByOneAtMost) {
     EXPECT_EQ(terms_with("elastic:\n  overlap: 0\n").elastic, Elasticity());
     const Elasticity elastic =
@@ -61,6 +72,9 @@ TEST(Elastic, AnOverlapIsRefusedWithWhatItDoesNotWorkWith) {
         const auto spec = spec_with(text);
         return spec.ok() ? "accepted" : spec.error().message;
     };
+    const std::string withdrawn = refusal("elastic:\n  on_fraud: subtract\n  overlap: 1\n");
+    EXPECT_NE(withdrawn.find("'overlap' must be 0 with on_fraud: subtract"), std::string::npos)
+        << withdrawn;
     const std::string late = refusal("elastic:\n  accept_late: true\n  overlap: 1\n");
     EXPECT_NE(late.find("'overlap' must be 0 with accept_late: the aggregate that could take a "
                         "late delta is made before the epoch that has its commitment"),
@@ -100,6 +114,12 @@ TEST(LargestAggregate, HasADeltaOfEverySlotAndWhereDrawnUnitsAreHeldThoseOfTheRo
     EXPECT_EQ(largest_aggregate(terms), (AggregateSize{1, 0}));
     terms.slots_max = 1'000;
     EXPECT_EQ(largest_aggregate(terms), (AggregateSize{1'024, 24}));
+    terms.elastic.subtract = true;
+    EXPECT_EQ(largest_aggregate(terms), (AggregateSize{1'024, 24, 16}));
+    terms.slots_max = 8;
+    EXPECT_EQ(largest_aggregate(terms), (AggregateSize{31, 7, 16}));
+    terms.elastic.hold_drawn = false;
+    EXPECT_EQ(largest_aggregate(terms), (AggregateSize{24, 0, 16}));
 }
 
 }  // namespace

@@ -208,6 +208,7 @@ json::object to_json(const DisputeReport& report) {
                      {"aggregate", nullptr},
                      {"deltas", nullptr},
                      {"held_deltas", nullptr},
+                     {"withdrawn_deltas", nullptr},
                      {"asserter", log.opened.asserter.hex()},
                      {"challenger", log.opened.challenger.hex()},
                      {"status", std::string(to_string(report.now.game.status))},
@@ -233,6 +234,7 @@ json::object to_json(const DisputeReport& report) {
     if (where.aggregate) {
         out["deltas"] = where.deltas;
         out["held_deltas"] = where.held;
+        out["withdrawn_deltas"] = where.withdrawn;
     }
     out["fault"] = log.fault ? json::value(fault_json(*log.fault, where)) : json::value(nullptr);
     out["bond_burned_wei"] =

@@ -134,20 +134,23 @@ std::string row_text(const GamePosition& where) {
     return outer_text(where) + (where.row ? ", row " + number(*where.row) : "");
 }
 
-std::string delta_text(std::uint64_t slot, bool held) {
-    return std::string(held ? "the held delta" : "the delta") + " of slot " + number(slot) +
-           " in the aggregate";
+std::string delta_text(const game::OuterDelta& delta) {
+    const char* const what = delta.is_withdrawn() ? "the withdrawn delta"
+                             : delta.held         ? "the held delta"
+                                                  : "the delta";
+    return what + (" of slot " + number(delta.slot)) + " in the aggregate";
 }
 
 std::string included_text(const GamePosition& where) {
-    return where.included_slot ? delta_text(*where.included_slot, where.included_held)
-                               : "a delta in the aggregate";
+    return where.included_delta ? delta_text(*where.included_delta) : "a delta in the aggregate";
 }
 
 std::string inputs_text(const GamePosition& where) {
     std::string out = "the aggregate and its inputs";
     if (where.held > 0)
         out += ", " + number(where.held) + " of " + number(where.deltas) + " deltas held";
+    if (where.withdrawn > 0)
+        out += ", " + number(where.withdrawn) + " of " + number(where.deltas) + " deltas withdrawn";
     return out;
 }
 
@@ -165,16 +168,6 @@ std::string conflict_text(const Amount& field) {
     if (field == Amount(game::kEquivocationField))
         return "two different commitments to one unit are signed";
     return "two records contradict each other: field " + field.to_string();
-}
-
-/// A number of DeclareOuter's list.
-std::optional<std::uint32_t> slot_at(ByteView slots, std::uint32_t position) {
-    constexpr std::size_t kSlotBytes = 2;
-    if (slots.size() / kSlotBytes <= position) return std::nullopt;
-    std::uint32_t out = 0;
-    for (const std::uint8_t byte : slots.subspan(kSlotBytes * position, kSlotBytes))
-        out = out << 8 | byte;
-    return out;
 }
 
 /// The tensors that a node of an aggregate stands for.
@@ -264,8 +257,10 @@ void GamePosition::follow(const game::Move& move) {
             }
             if constexpr (std::is_same_v<One, game::move::DeclareOuter>) {
                 aggregate = true;
-                deltas = one.slots.size() / 2;
-                held = one.held;
+                const program::DeltaGroups groups = program::groups_of(one.held);
+                deltas = one.slots.size() / 2 - groups.withdrawn;
+                held = groups.held;
+                withdrawn = groups.withdrawn;
             }
             if constexpr (std::is_same_v<One, game::move::PickOuter>) {
                 tree = one.tree;
@@ -276,8 +271,9 @@ void GamePosition::follow(const game::Move& move) {
                 tensor = static_cast<std::uint32_t>(one.to.index);
             if constexpr (std::is_same_v<One, game::move::PickElement>) element = one.element;
             if constexpr (std::is_same_v<One, game::move::PickIncluded>) {
-                included_slot = slot_at(one.slots, one.position);
-                included_held = one.position >= one.frame.deltas - one.frame.held;
+                const auto declared = game::read_declared(one.slots, one.frame.held);
+                if (declared.ok() && one.position < declared->size())
+                    included_delta = (*declared)[one.position];
             }
             if constexpr (requires { one.frame.state_before; }) step = one.frame.step;
             if constexpr (requires { one.frame.macro_root; }) take_op(one.frame);

@@ -10,6 +10,7 @@
 #include "gym/dispute/trace_program.hpp"
 #include "gym/game/moves.hpp"
 #include "gym/game/state.hpp"
+#include "gym/game/transcript.hpp"
 
 /// A game in words: where it is and what was found.
 namespace gym::app {
@@ -29,14 +30,14 @@ struct GamePosition {
     // Of an aggregate.
     bool aggregate = false;
     game::OuterTree tree = game::OuterTree::kNone;
-    std::optional<dispute::TraceHeader> program;  ///< of the units, once it was shown
-    std::optional<std::uint32_t> tensor;          ///< its number in the tree
-    std::optional<std::uint64_t> row;             ///< of the update, within a parameter
-    std::optional<std::uint64_t> element;         ///< of the tensor
-    std::size_t deltas = 0;                       ///< that it has declared
-    std::uint32_t held = 0;                       ///< of them, of the round before
-    std::optional<std::uint32_t> included_slot;   ///< whose delta it may have no right to
-    bool included_held = false;                   ///< that delta is one of the round before
+    std::optional<dispute::TraceHeader> program;     ///< of the units, once it was shown
+    std::optional<std::uint32_t> tensor;             ///< its number in the tree
+    std::optional<std::uint64_t> row;                ///< of the update, within a parameter
+    std::optional<std::uint64_t> element;            ///< of the tensor
+    std::size_t deltas = 0;                          ///< that it has declared
+    std::uint32_t held = 0;                          ///< of them, of the round before
+    std::uint32_t withdrawn = 0;                     ///< of them, subtracted ones
+    std::optional<game::OuterDelta> included_delta;  ///< to which it may have no right
 
     void follow(const game::Move& move);
 };

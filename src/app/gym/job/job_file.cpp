@@ -306,8 +306,8 @@ Status count_most(const ResolvedJob& job, const program::Program& program, const
                   const protocol::CostRates& bound, JobQuote& out) {
     const registry::JobTerms& terms = job.terms;
     const registry::AggregateSize largest = registry::largest_aggregate(terms);
-    GYM_TRY(const auto aggregate,
-            program::aggregate_program(program, largest.deltas, largest.held));
+    GYM_TRY(const auto aggregate, program::aggregate_program(program, largest.deltas,
+                                                             {largest.held, largest.withdrawn, 0}));
     const protocol::WorkPrice price{terms.price_wei_per_pflop, out.flops_per_step,
                                     std::uint64_t{job.config.batch} * job.config.model.context,
                                     data.price_wei_per_mtoken, data.quality_ppm};

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -94,13 +95,14 @@ class Compute {
             return {records_root, base.root, momentum.root};
         }
     };
+    using Included = std::span<const protocol::IncludedDelta>;
     /// The outer step over at least one delta.
     /// @param program the job's train program, of which the outer step's is made.
     /// @param base encoded states; each is released once it is decoded.
-    /// @param held how many of the deltas, the last ones, are of the round before.
+    /// @param included of the deltas, in their order: what each of them counts.
     [[nodiscard]] virtual Result<Aggregated> aggregate(ByteView program, Bytes base, Bytes momentum,
                                                        const std::vector<DeltaPtr>& deltas,
-                                                       std::size_t held) = 0;
+                                                       Included included) = 0;
 
     /// Mean validation loss in nats per token.
     [[nodiscard]] virtual Result<double> evaluate(ByteView evaluate_program, ByteView base,

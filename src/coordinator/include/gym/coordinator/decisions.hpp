@@ -64,6 +64,11 @@ struct JobChange {
 /// its own; held ones beyond that are left out.
 [[nodiscard]] std::uint64_t slots_of_round(const registry::Job& job,
                                            std::uint64_t deltas_bytes_max);
+/// Of the deltas that an aggregate of the job takes, those that go in: a job that subtracts keeps
+/// an eighth of the room, and at most that for protocol::kWithdrawnMax, for deltas that are
+/// withdrawn. At least one.
+[[nodiscard]] std::uint64_t room_for_added(const registry::Job& job,
+                                           std::uint64_t deltas_bytes_max);
 /// The most deltas that an aggregate of the job takes.
 [[nodiscard]] std::uint64_t deltas_of_aggregate(const registry::Job& job,
                                                 std::uint64_t deltas_bytes_max);

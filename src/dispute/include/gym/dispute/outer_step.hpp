@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "gym/dispute/trace_program.hpp"
+#include "gym/program/delta_groups.hpp"
 
 /// The outer step of one element: what program::aggregate_program() computes and the contract
 /// OuterProofs decides.
@@ -10,8 +11,8 @@ namespace gym::dispute {
 
 /// Deltas of an aggregate.
 struct DeltaCount {
-    std::uint32_t all = 0;   ///< 1 to program::kDeltasMax
-    std::uint32_t held = 0;  ///< of them, the last ones, of the round before
+    std::uint32_t all = 0;        ///< 1 to program::kDeltasMax
+    program::DeltaGroups groups;  ///< are_legal()
 };
 
 struct OuterElement {
@@ -20,12 +21,12 @@ struct OuterElement {
 };
 
 /// mean = exact sum of the deltas / their number; m' = m * mu + mean; d = m' * mu + mean;
-/// base' = d * rate + base: each an f32 op, the products fused. Where some deltas are held, but not
-/// all, the others count twice, in sum and number.
+/// base' = d * rate + base: each an f32 op, the products fused. What each delta counts, and what
+/// stands for their number, is weights_of()'s.
 /// @param header for rate and mu. @param deltas the element in every delta, `stride` apart.
 /// @pre exact floating point (kernels::ExactFloatEnvironment).
 [[nodiscard]] OuterElement outer_element(const TraceHeader& header, const OuterElement& before,
-                                         const float* deltas, DeltaCount count,
+                                         const float* deltas, const DeltaCount& count,
                                          std::int64_t stride = 1);
 
 }  // namespace gym::dispute

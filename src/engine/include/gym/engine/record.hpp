@@ -8,6 +8,7 @@
 
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
+#include "gym/program/delta_groups.hpp"
 
 namespace gym::engine {
 
@@ -42,12 +43,14 @@ struct StepRecord {
 /// and any leaf can be opened alone. This is what a unit commitment calls the records root.
 [[nodiscard]] Digest records_root(std::span<const StepRecord> records);
 
-/// Batch root of an aggregate's record: H("gym.included.v2" | count u32 | held u32 | tree root).
+/// Batch root of an aggregate's record: H("gym.included.v2" | count u32 | packed(groups) u32 | tree
+/// root).
 /// Without the count a list with inner nodes, or with absent leaves, in place of deltas would have
 /// it, too.
 /// @param deltas_root Merkle root over the roots of the included deltas. @param count of them.
-/// @param held how many, the last ones, are of the round before.
-[[nodiscard]] Digest included_root(std::size_t count, std::size_t held, const Digest& deltas_root);
+/// @param groups what they count.
+[[nodiscard]] Digest included_root(std::size_t count, const program::DeltaGroups& groups,
+                                   const Digest& deltas_root);
 
 /// Canonical bytes of a record list. @errors of decode: kMalformed; at most 2^20 records.
 [[nodiscard]] Bytes encode_records(std::span<const StepRecord> records);

@@ -15,6 +15,7 @@
 #include "gym/engine/record.hpp"
 #include "gym/engine/state.hpp"
 #include "gym/engine/train.hpp"
+#include "gym/program/delta_groups.hpp"
 
 namespace gym::blob {
 class Dataset;
@@ -139,8 +140,7 @@ enum class RangeCount : std::uint64_t {
 /// by what the rows of u say (publish_rows()); they are the update in the new outer state.
 /// Works range by range, on several at once: of stored deltas (Delta::open()) no more is in memory
 /// than 128 KiB each and thread, and 1 GiB together.
-/// @param held how many of them, the last ones, are of the round before
-/// (program::aggregate_program()).
+/// @param groups what each of them counts (program::aggregate_program()).
 /// @param train the job's train program, whose outer constants and parameters define the step; not
 /// an aggregate program, which is derived here and returned.
 /// @param base moved, it needs no second copy. @param momentum the outer state after the last
@@ -150,7 +150,7 @@ enum class RangeCount : std::uint64_t {
 /// @param elements_max as of program::aggregate_program().
 [[nodiscard]] Result<AggregateResult> run_aggregate(
     const program::Program& train, State base, State momentum, std::span<const Delta> deltas,
-    std::size_t held = 0, const EngineOptions& options = {},
+    const program::DeltaGroups& groups = {}, const EngineOptions& options = {},
     std::uint64_t elements_max = program::kSlotElementsMax, RangeCount ranges = RangeCount::kAny);
 
 /// All-zero momentum shaped like `base`: of a program without an update, its zero_outer_state().

@@ -10,6 +10,7 @@
 #include "gym/common/result.hpp"
 #include "gym/crypto/key.hpp"
 #include "gym/engine/unit.hpp"
+#include "gym/program/delta_groups.hpp"
 #include "gym/program/program.hpp"
 #include "gym/protocol/commitment.hpp"
 #include "gym/protocol/report.hpp"
@@ -64,8 +65,12 @@ struct AggregateInputs {
     engine::State momentum;  ///< empty: zeros
     /// That it includes, in the order of a record's list: in memory or, of a store, open.
     std::vector<engine::Delta> deltas;
-    std::size_t held = 0;  ///< how many, the last ones, are of the round before
+    program::DeltaGroups groups;  ///< what each of them counts
 };
+
+/// What each of an aggregate's deltas counts.
+/// @pre in the order of a record's list.
+[[nodiscard]] program::DeltaGroups groups_of(std::span<const protocol::IncludedDelta> included);
 
 struct AggregateRun {
     engine::AggregateResult result;

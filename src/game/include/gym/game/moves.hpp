@@ -67,8 +67,8 @@ struct OuterFrame {
     Digest program;      ///< the trace root
     Digest deltas_root;  ///< over the roots of the included deltas
     std::uint32_t deltas = 0;
-    std::uint32_t held = 0;  ///< of them, the last ones, of the round before
-    Digest slots;            ///< keccak256 of their slots, u16 big-endian each
+    std::uint32_t held = 0;  ///< packed(DeltaGroups): what they count
+    Digest slots;            ///< keccak256 of their slots, as they were declared
     Digest state_root;       ///< of the step record: over parameters and outer state
     OuterTree tree = OuterTree::kNone;
     friend bool operator==(const OuterFrame&, const OuterFrame&) = default;
@@ -257,16 +257,18 @@ struct DeclareOuter {
     Bytes record;                  ///< the step record
     Digest root;                   ///< over the deltas' roots
     std::vector<Digest> children;  ///< of it
-    Bytes slots;             ///< of the deltas, u16 big-endian each, those of one round ascending
-    std::uint32_t held = 0;  ///< how many, the last ones, are of the round before
+    /// Of the deltas, u16 big-endian each, before it of a withdrawn one its age, likewise; those of
+    /// one group ascend.
+    Bytes slots;
+    std::uint32_t held = 0;  ///< packed(DeltaGroups): what the deltas count
 };
 /// The commitment that an included delta is of, under the epoch of its round, or of a late one of
-/// the round after that.
+/// the round after that. Of a withdrawn delta: WithdrawnEvidence.
 struct ShowIncluded {
     OuterFacts facts;
-    std::uint32_t index = 0;
-    Bytes commitment;
-    std::vector<Digest> path;      ///< to the epoch's root
+    std::uint32_t index = 0;       ///< in the epoch; of a withdrawn delta in the listing record
+    Bytes commitment;              ///< of a withdrawn delta: encode(WithdrawnEvidence)
+    std::vector<Digest> path;      ///< to the epoch's root, or the listing record's included root
     std::vector<Digest> included;  ///< from the delta's root to that over all
     bool late = false;             ///< of a held delta: the epoch is that of the aggregate's round
 };

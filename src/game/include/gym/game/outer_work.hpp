@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "gym/dispute/opening.hpp"
 #include "gym/dispute/trace_program.hpp"
 #include "gym/game/transcript.hpp"
+#include "gym/game/withdrawn.hpp"
 #include "gym/protocol/commitment.hpp"
 #include "gym/protocol/round_record.hpp"
 
@@ -44,6 +46,10 @@ class OuterWork {
     [[nodiscard]] virtual std::span<const protocol::SignedCommitment> epoch(bool held) const = 0;
     /// The aggregate's inputs, as its asserter or the next round record says.
     [[nodiscard]] virtual std::span<const OuterDelta> included() const = 0;
+
+    /// Of each withdrawn one of `included()`, in their order, why it may be subtracted; nothing:
+    /// there is no reason. Empty: not known.
+    [[nodiscard]] virtual std::span<const std::optional<WithdrawnSource>> withdrawn() const = 0;
 
     /// The outer step with these deltas; what follows is of the last such run.
     virtual Result<const OuterTrees*> run(std::span<const OuterDelta> deltas) = 0;

@@ -25,6 +25,7 @@ struct OuterInputs {
     crypto::Eip712Domain domain;
     const protocol::RoundRecord* previous_record = nullptr;  ///< of the round before; null: unknown
     std::vector<protocol::SignedCommitment> previous_epoch;  ///< of that round; may be empty
+    std::vector<std::optional<WithdrawnSource>> withdrawn;   ///< OuterWork::withdrawn()
 };
 
 /// Runs an outer step again for a dispute, with engine::run_aggregate()'s bits. Memory:
@@ -49,6 +50,9 @@ class RerunOuter final : public OuterWork {
         return held ? inputs_.previous_epoch : inputs_.epoch;
     }
     [[nodiscard]] std::span<const OuterDelta> included() const override { return inputs_.included; }
+    [[nodiscard]] std::span<const std::optional<WithdrawnSource>> withdrawn() const override {
+        return inputs_.withdrawn;
+    }
     // @errors kInvalidArgument: none, or too many; of the source; kShapeMismatch: bytes that are
     // not as long as a delta; kMismatch: not of the root; kCancelled; kIo where a file finds no
     // room.

@@ -36,13 +36,15 @@ enum class Stage : std::uint8_t {
 inline constexpr std::uint8_t kHeldHeight = 1;
 /// The same, once its commitment was shown to be late.
 inline constexpr std::uint8_t kLateHeight = 2;
+/// The same, if the delta is withdrawn; one more if it was held when it went in.
+inline constexpr std::uint8_t kWithdrawnHeight = 3;
 
 /// Where a game is: a node of one tree, or an answer that is due.
 struct Cursor {
     Stage stage = Stage::kUnit;
     bool answered = false;     ///< false: the asserter must answer; true: the challenger moves
     std::uint8_t height = 0;   ///< levels from the leaves up to the node; row: its place in a
-                               ///< chunk; included: 0, kHeldHeight or kLateHeight
+                               ///< chunk; included: 0 or one of the heights above
     std::uint64_t index = 0;   ///< of the node among those of its height
     std::uint64_t leaves = 0;  ///< of the whole tree; row: tensors of the outer state
     Digest node;               ///< what is disputed; included: the root over the deltas, then the
@@ -50,7 +52,8 @@ struct Cursor {
     Digest twin;               ///< steps: the states tree's node in the same place; step: the state
                                ///< after the step; column: hash of its values; row: the root of
                                ///< the outer state, then the hash of its residuals; included:
-                               ///< the slot; else zero
+                               ///< the slot, of a withdrawn delta 2^16 times the age more; else
+                               ///< zero
     Digest frame;              ///< hash of what else is fixed
     friend bool operator==(const Cursor&, const Cursor&) = default;
 };

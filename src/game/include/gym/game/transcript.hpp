@@ -2,11 +2,14 @@
 
 #include <compare>
 #include <optional>
+#include <span>
+#include <tuple>
 #include <vector>
 
 #include "gym/common/result.hpp"
 #include "gym/game/moves.hpp"
 #include "gym/game/rules.hpp"
+#include "gym/program/delta_groups.hpp"
 
 /// The transcript of one game, from its opening to its present cursor. Both players plan with it.
 namespace gym::game {
@@ -21,10 +24,31 @@ struct PlayedMove {
 /// A delta that an aggregate declares as an input.
 struct OuterDelta {
     std::uint32_t slot = 0;
-    Digest root;        ///< of its bytes
-    bool held = false;  ///< of the round before the aggregate's
+    Digest root;            ///< of its bytes
+    bool held = false;      ///< of the round before the aggregate's; or was, when it went in
+    std::uint16_t age = 0;  ///< of a withdrawn one: protocol::IncludedDelta::age; else 0
+
+    [[nodiscard]] bool is_withdrawn() const { return age != 0; }
     friend auto operator<=>(const OuterDelta&, const OuterDelta&) = default;
 };
+
+[[nodiscard]] inline OuterDelta outer_delta_of(const protocol::IncludedDelta& delta) {
+    return {delta.slot, delta.delta_root, delta.held, delta.age};
+}
+
+/// The deltas of move::DeclareOuter, without their roots.
+/// @errors kMalformed: not 1 to 1024 with a slot each, their groups are not legal, or those of one
+/// group do not ascend.
+[[nodiscard]] Result<std::vector<OuterDelta>> read_declared(ByteView slots,
+                                                            std::uint32_t packed_groups);
+/// Their slots, as move::DeclareOuter has them. @pre below protocol::kSlotsMax.
+[[nodiscard]] Bytes slots_of(std::span<const OuterDelta> deltas);
+/// What they count. @pre in the order of a record's list.
+[[nodiscard]] program::DeltaGroups groups_of(std::span<const OuterDelta> deltas);
+/// Where one stands in the order of a record's list.
+[[nodiscard]] inline auto place_of(const OuterDelta& delta) {
+    return std::tuple(delta.is_withdrawn(), delta.held, delta.age, delta.slot);
+}
 
 /// The moves from the unit to the present cursor, in order.
 class GameTranscript {

@@ -39,12 +39,16 @@ class ChainView {
     virtual Result<std::optional<Epoch>> epoch(std::uint64_t epoch) = 0;
     /// prevrandao of a block; absent while the chain has not reached it.
     virtual Result<std::optional<Digest>> randomness(std::uint64_t block) = 0;
+    /// Whether a game has proven the unit of this name faulty (game::unit_of()). @errors also
+    /// kInvalidArgument: the network names no contract of games.
+    virtual Result<bool> is_proven_faulty(const Digest& unit) = 0;
 };
 
 struct ChainViewConfig {
     std::string rpc_url;         ///< http://host:port
     std::uint64_t chain_id = 0;  ///< must be this one
     Address commitment_log;
+    Address dispute_game;  ///< zero: the network plays no games
 };
 /// Over a node's JSON-RPC and the CommitmentLog contract. Does not connect.
 /// @errors kInvalidArgument: rpc_url is not a URL.

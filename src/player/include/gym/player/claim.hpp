@@ -14,6 +14,7 @@
 #include "gym/common/result.hpp"
 #include "gym/game/evidence.hpp"
 #include "gym/game/transcript.hpp"
+#include "gym/game/withdrawn.hpp"
 #include "gym/protocol/round_record.hpp"
 #include "gym/protocol/unit.hpp"
 
@@ -60,6 +61,9 @@ struct Claim {
     std::vector<protocol::SignedCommitment> epoch;
     /// Of aggregates with held deltas: the round before, from which these come.
     std::optional<HeldRound> held;
+    /// Of aggregates with withdrawn deltas: of each, in their order, why it may be subtracted, as
+    /// game::OuterWork::withdrawn() has it. Empty: not known.
+    std::vector<std::optional<game::WithdrawnSource>> withdrawn;
     /// Games about it are not earlier; as long as no epoch is known, when it was filed. 0: not
     /// known.
     std::uint64_t from_block = 0;
@@ -82,7 +86,8 @@ struct Claim {
 
 /// @pre check(claim).
 [[nodiscard]] Bytes encode(const Claim& claim);
-/// Takes what this version writes, and the claims on train units of format 2. @errors kMalformed,
+/// Takes what this version writes, and the claims on train units of format 2. Claims without
+/// withdrawn deltas are written as before there were any. @errors kMalformed,
 /// also for parts that do not belong together (check).
 [[nodiscard]] Result<Claim> decode_claim(ByteView bytes);
 /// Whether key, evidence and the parts of its subject belong together; nothing is asked of the

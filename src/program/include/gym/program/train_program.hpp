@@ -7,6 +7,7 @@
 
 #include "gym/common/result.hpp"
 #include "gym/program/delta_codec.hpp"
+#include "gym/program/delta_groups.hpp"
 #include "gym/program/program.hpp"
 #include "gym/program/update_codec.hpp"
 
@@ -230,11 +231,10 @@ inline constexpr std::uint32_t kDeltasMax = 1024;
 /// The outer step over `deltas` accepted deltas: exact mean, then Nesterov
 /// (momentum' = mu * momentum + mean; base' = base + lr * (mean + mu * momentum')).
 /// A delta is final - base. Params: the base, in aggregate_parts(); next = the new base.
-/// @param held how many of the deltas, the last ones, are of the round before: where they are not
-/// all of them, the others count twice in the mean. At most `deltas`.
+/// @param groups what each delta counts, and what the sum is divided by.
 /// @param elements_max of a tensor. Fewer make more parts, and the same bits.
 [[nodiscard]] Result<Program> aggregate_program(const Program& train, std::uint32_t deltas,
-                                                std::uint32_t held = 0,
+                                                const DeltaGroups& groups = {},
                                                 std::uint64_t elements_max = kSlotElementsMax);
 
 }  // namespace gym::program

@@ -24,13 +24,17 @@ struct SlotAssignment {
 };
 
 /// A delta that went into this round's base state: of the round before, or, held back there, of the
-/// one before that.
+/// one before that; or one that had gone into an earlier one, was proven faulty since then, and was
+/// subtracted (docs/adr/0023-withdrawn-deltas.md).
 struct IncludedDelta {
     std::uint32_t slot = 0;
     Digest unit;
     Digest delta_root;
-    bool held = false;
+    bool held = false;  ///< of a withdrawn one: that it was held when it went in
+    /// Of a withdrawn one: rounds since the aggregate that it went into, at least 1. 0: it goes in.
+    std::uint16_t age = 0;
 
+    [[nodiscard]] bool is_withdrawn() const { return age != 0; }
     friend bool operator==(const IncludedDelta&, const IncludedDelta&) = default;
 };
 
@@ -54,8 +58,10 @@ struct RoundTerms {
     std::uint64_t flops_per_step = 0;   ///< counted from the program
     std::uint16_t delta_codec = 0;
     SamplingPolicy sampling;
-    /// Whether commitments to its units may be in the epoch of the next round: format 4, else 3.
+    /// Whether commitments to its units may be in the epoch of the next round: format 4, or 6.
     bool accept_late = false;
+    /// Whether aggregates subtract deltas that were proven faulty: format 5, or 6 with accept_late.
+    bool subtract = false;
 
     friend bool operator==(const RoundTerms&, const RoundTerms&) = default;
 };
@@ -76,7 +82,8 @@ inline constexpr std::size_t kRoundHeadBytes = 464;
 /// it is at fault, the coordinator included (docs/PROTOCOL.md).
 struct RoundRecord : RoundTerms {
     std::vector<SlotAssignment> slots;  ///< number i has slot i; no worker twice
-    /// Deltas of round - 1, ascending by slot, then those of round - 2, also ascending.
+    /// Deltas of round - 1, ascending by slot, then those of round - 2, also ascending. Behind them
+    /// withdrawn ones, those last that were held: either ascending by age, then slot.
     std::vector<IncludedDelta> included;
 
     friend bool operator==(const RoundRecord&, const RoundRecord&) = default;
@@ -85,14 +92,21 @@ struct RoundRecord : RoundTerms {
     [[nodiscard]] const SlotAssignment* find_slot(std::uint32_t slot) const noexcept;
 };
 
-/// Canonical bytes of a record with so many slots and included deltas.
+/// Canonical bytes of a record with so many slots and included deltas, of which so many are
+/// withdrawn.
 [[nodiscard]] constexpr std::uint64_t round_record_bytes(std::uint64_t slots,
-                                                         std::uint64_t included) {
-    return kRoundHeadBytes + 28 * slots + 69 * included;
+                                                         std::uint64_t included,
+                                                         std::uint64_t withdrawn = 0) {
+    return kRoundHeadBytes + 28 * slots + 69 * included + 2 * withdrawn;
 }
+/// Withdrawn deltas of one aggregate: the others are those of later ones.
+inline constexpr std::size_t kWithdrawnMax = 16;
+/// Of a delta that is withdrawn: what is older stays in the model.
+inline constexpr std::uint64_t kWithdrawnAgeMax = 0xFFFF;
 
 /// A list of included deltas as it stands in records and in what nodes keep: u32 count, then slot
-/// u32, unit, delta root, held u8. Any order is accepted here.
+/// u32, unit, delta root, kind u8 (held 1, withdrawn 2, both 3), and of withdrawn ones age u16. Any
+/// order is accepted here.
 void encode_included(std::span<const IncludedDelta> included, commit::Encoder& out);
 /// @errors kMalformed: more than kSlotsMax, or too short.
 [[nodiscard]] Result<std::vector<IncludedDelta>> decode_included(commit::Decoder& in);
@@ -105,14 +119,17 @@ void encode_included(std::span<const IncludedDelta> included, commit::Encoder& o
 [[nodiscard]] Result<RoundRecord> decode_round_record(ByteView bytes);
 /// checkpoint_every at least 1, at most kSlotsMax slots in order, each with a worker, which is in
 /// none other, steps, and a rate within [floor, 1]; included in order, empty in round 1, and none
-/// held in round 2.
+/// held in round 2; at most kWithdrawnMax withdrawn, if it subtracts, of aggregates that there
+/// were, and not alone.
 /// @errors kInvalidArgument.
 [[nodiscard]] Status validate(const RoundRecord& record);
 
 /// Whether each comes once, in the order of a record's list.
 [[nodiscard]] bool is_in_order(std::span<const IncludedDelta> included);
-/// How many of the list are of an earlier round than the others.
+/// How many of the list go in, and are of an earlier round than the others.
 [[nodiscard]] std::size_t held_of(std::span<const IncludedDelta> included);
+/// How many of the list, the last ones, are withdrawn.
+[[nodiscard]] std::size_t withdrawn_of(std::span<const IncludedDelta> included);
 
 [[nodiscard]] RoundHead head_of(const RoundRecord& record);
 /// kRoundHeadBytes, as the contracts take them.
@@ -128,6 +145,19 @@ void encode_included(std::span<const IncludedDelta> included, commit::Encoder& o
 [[nodiscard]] Digest hash_round_head(ByteView record);
 /// That of its head, hence of its lists, too.
 [[nodiscard]] Digest hash(const RoundRecord& record);
+
+/// Where a delta that is withdrawn now stands in a record that lists it as included: bytes for the
+/// contracts, which believe a record that is posted.
+struct ListedDelta {
+    std::uint32_t index = 0;   ///< in the record's list
+    std::vector<Digest> path;  ///< to its included root
+
+    friend bool operator==(const ListedDelta&, const ListedDelta&) = default;
+};
+/// @errors kNotFound: `record` does not list the unit with this delta, held or not, as one that
+/// goes in.
+[[nodiscard]] Result<ListedDelta> prove_included(const RoundRecord& record,
+                                                 const IncludedDelta& delta);
 
 /// Leaves of a head's trees.
 [[nodiscard]] Digest slot_leaf(const SlotAssignment& slot);

@@ -28,12 +28,14 @@ inline constexpr std::uint32_t kJobSlotsMax = 1'024;
 /// Deltas of an aggregate.
 struct AggregateSize {
     std::uint32_t deltas = 0;
-    std::uint32_t held = 0;  ///< of them, of the round before
+    std::uint32_t held = 0;       ///< of them, of the round before
+    std::uint32_t withdrawn = 0;  ///< of them, subtracted ones
 
     friend auto operator<=>(const AggregateSize&, const AggregateSize&) = default;
 };
 /// The most that an aggregate of the job has: what its budget has to cover. Where drawn units are
-/// held, all but one of the round before may come late.
+/// held, all but one of the round before may come late; where faulty ones are subtracted, as many
+/// as one aggregate subtracts.
 [[nodiscard]] AggregateSize largest_aggregate(const JobTerms& terms);
 /// Inner steps of a unit: all step records of a unit travel in one message
 /// (coordinator::Options::records_bytes_max).

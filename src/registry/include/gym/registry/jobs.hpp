@@ -46,6 +46,9 @@ struct Elasticity {
     /// takes those deltas alone. After the job's last round comes one without slots, whose
     /// aggregate takes that round's deltas. 0: a round begins when the one before is aggregated.
     std::uint32_t overlap = 0;
+    /// A delta that is proven faulty after it went in is subtracted by the next aggregate. Not
+    /// where rounds overlap.
+    bool subtract = false;
 
     /// Whether an aggregate may have deltas of the round before beside those of its own.
     [[nodiscard]] bool holds_deltas() const { return overlap == 0 && (hold_drawn || accept_late); }

@@ -218,8 +218,16 @@ Result<std::vector<EpochLeaf>> epoch_leaves(db::Transaction& tx, std::uint64_t e
 /// All commitments of an epoch in the order of their leaves.
 Result<std::vector<protocol::SignedCommitment>> epoch_commitments(db::Transaction& tx,
                                                                   std::uint64_t epoch);
-/// Notes what a round's aggregate included: of held deltas, that they are late.
-Status set_included(db::Transaction& tx, std::span<const protocol::IncludedDelta> included);
+/// Notes what the aggregate of `round` included: of held deltas, that they are late; of withdrawn
+/// ones, that it subtracted them.
+Status set_included(db::Transaction& tx, std::uint64_t round,
+                    std::span<const protocol::IncludedDelta> included);
+/// Units whose deltas went into aggregates before that of `round`, not more than
+/// protocol::kWithdrawnAgeMax rounds, and were not subtracted, of workers of whom the contract has
+/// seen a fault proven, perhaps of another unit. The oldest first, `limit` at most.
+Result<std::vector<Unit>> suspect_included(db::Transaction& tx, const Digest& job_id,
+                                           std::uint64_t round, const Address& contract,
+                                           std::uint32_t limit);
 /// What the aggregate of a round included, in the order of a record's list.
 Result<std::vector<protocol::IncludedDelta>> included_deltas(db::Transaction& tx,
                                                              const Digest& job_id,
