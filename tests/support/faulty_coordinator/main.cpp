@@ -34,8 +34,8 @@ class RightCompute : public Compute {
         return engine_->check_delta(program, store, root);
     }
     Result<Aggregated> aggregate(ByteView program, Bytes base, Bytes momentum,
-                                 const std::vector<DeltaPtr>& deltas, std::size_t held) override {
-        return engine_->aggregate(program, std::move(base), std::move(momentum), deltas, held);
+                                 const std::vector<DeltaPtr>& deltas, Included included) override {
+        return engine_->aggregate(program, std::move(base), std::move(momentum), deltas, included);
     }
     Result<double> evaluate(ByteView evaluate_program, ByteView base, ByteView dataset,
                             const Digest& dataset_root, std::uint32_t windows_max) override {
@@ -71,9 +71,9 @@ class WrongAggregates final : public RightCompute {
   public:
     using RightCompute::RightCompute;
     Result<Aggregated> aggregate(ByteView program, Bytes base, Bytes momentum,
-                                 const std::vector<DeltaPtr>& deltas, std::size_t held) override {
+                                 const std::vector<DeltaPtr>& deltas, Included included) override {
         GYM_TRY(Aggregated out, RightCompute::aggregate(program, std::move(base),
-                                                        std::move(momentum), deltas, held));
+                                                        std::move(momentum), deltas, included));
         GYM_TRY(engine::State state, engine::decode_state(out.base.bytes));
         state.tensors.at(0).bytes.at(2) ^= 1;
         out.base = {engine::state_root(state), engine::encode_state(state)};
