@@ -37,11 +37,11 @@ Result<std::vector<registry::Unit>> proven_units(const Context& context, const r
 /// The delta as it went in; nullptr: it is not there any more.
 Result<Compute::DeltaPtr> load_withdrawn(const Context& context, const registry::Unit& unit,
                                          ByteView program) {
-    const auto blob = context.deps.blobs.load(*unit.delta_root);
-    if (blob.ok()) return context.deps.compute.check_delta(program, *blob);
-    const ErrorCode code = blob.error().code;
+    auto delta = context.deps.compute.check_delta(program, context.deps.blobs, *unit.delta_root);
+    if (delta.ok()) return delta;
+    const ErrorCode code = delta.error().code;
     if (code == ErrorCode::kNotFound || code == ErrorCode::kMismatch) return Compute::DeltaPtr();
-    return blob.error().in("delta that is withdrawn");
+    return delta.error().in("delta that is withdrawn");
 }
 
 /// The round of the aggregate that it went into.
