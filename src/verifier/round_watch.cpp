@@ -10,7 +10,7 @@
 namespace gym::verifier {
 namespace {
 
-constexpr std::uint16_t kFormat = 1;
+constexpr std::uint16_t kRoundFormat = 1;
 constexpr std::uint32_t kPartBytesMax = 64U << 20;
 constexpr const char* kSuffix = ".round";
 
@@ -23,7 +23,7 @@ std::string differ(const std::string& what, const Digest& next, const Digest& co
 
 Bytes encode(const WatchedRound& round) {
     commit::Encoder out;
-    out.u16(kFormat).bytes(protocol::encode(round.record));
+    out.u16(kRoundFormat).bytes(protocol::encode(round.record));
     out.bytes(protocol::encode(round.commitment));
     protocol::encode_included(round.deltas, out);
     return out.take();
@@ -32,7 +32,7 @@ Bytes encode(const WatchedRound& round) {
 Result<WatchedRound> decode_watched_round(ByteView bytes) {
     commit::Decoder in(bytes);
     GYM_TRY(const std::uint16_t format, in.u16());
-    if (format != kFormat)
+    if (format != kRoundFormat)
         return fail(ErrorCode::kMalformed, "watched round format " + std::to_string(format));
     WatchedRound out;
     GYM_TRY(const ByteView record, in.bytes(kPartBytesMax));

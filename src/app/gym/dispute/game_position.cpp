@@ -379,7 +379,7 @@ std::string place_text(const game::Cursor& cursor, const GamePosition& where) {
             return outer_text(where) + ", element " + number(cursor.index) + " of " +
                    number(cursor.leaves) + " deltas";
         case Stage::kIncluded:
-            return delta_text(small_number(cursor.twin).value_or(0), cursor.height != 0);
+            return included_text(where);
         case Stage::kRow:
             return row_text(where);
     }
