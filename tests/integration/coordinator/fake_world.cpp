@@ -149,9 +149,9 @@ protocol::Report World::report(const FakeNode& verifier, const records::VerifyTa
         std::vector<coordinator::Compute::DeltaPtr> deltas;
         for (const protocol::IncludedDelta& delta : task.deltas)
             deltas.push_back(compute.check_delta(program, blobs, delta.delta_root).value());
-        const auto result = compute.aggregate(
-            program, blobs.get(task.inputs.base_state_blob).value(),
-            blobs.get(*task.inputs.momentum_blob).value(), deltas, protocol::held_of(task.deltas));
+        const auto result =
+            compute.aggregate(program, blobs.get(task.inputs.base_state_blob).value(),
+                              blobs.get(*task.inputs.momentum_blob).value(), deltas, task.deltas);
         records = result->records;
         out.final_state_root = result->base.root;
         out.delta_root = result->momentum.root;

@@ -56,7 +56,9 @@ class WithdrawnDeltas : public CoordinatorGames {
     void erase(const Digest& root) {
         const auto listed = world.blobs.list_idle(root.data[0], std::chrono::milliseconds(0));
         for (const blob::StoredBlob& blob : listed.value())
-            if (blob.root == root) ASSERT_TRUE(world.blobs.erase(blob).value());
+            if (blob.root == root) {
+                ASSERT_TRUE(world.blobs.erase(blob).value());
+            }
     }
 
   private:

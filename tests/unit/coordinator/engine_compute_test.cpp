@@ -266,7 +266,7 @@ TEST_F(EngineComputeTest, AggregatesDeltasIntoTheNextBase) {
     for (const std::uint32_t slot : {0U, 1U})
         deltas.push_back(check_delta(prepared, work(prepared, slot).delta.bytes()).value());
     const auto next = compute->aggregate(prepared.program.bytes, prepared.base.bytes,
-                                         prepared.momentum.bytes, deltas, 0);
+                                         prepared.momentum.bytes, deltas, {});
     ASSERT_TRUE(next.ok()) << next.error().message;
     EXPECT_NE(next->base.root, prepared.base.root);
     EXPECT_NE(next->momentum.root, prepared.momentum.root);
