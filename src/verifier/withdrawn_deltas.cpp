@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "gym/game/evidence.hpp"
-#include "gym/node/backoff.hpp"
 
 namespace gym::verifier {
 namespace {
@@ -92,6 +91,12 @@ class Audit {
     std::map<std::uint64_t, protocol::RoundRecord> records_;
 };
 
+/// Why a delta may not be subtracted; anything else is a question without an answer.
+bool is_reason(ErrorCode code) {
+    return code == ErrorCode::kMismatch || code == ErrorCode::kNotFound ||
+           code == ErrorCode::kMalformed;
+}
+
 }  // namespace
 
 Result<WithdrawnAudit> audit_withdrawn(node::ChainView& chain, rpc::Coordinator& coordinator,
@@ -103,7 +108,7 @@ Result<WithdrawnAudit> audit_withdrawn(node::ChainView& chain, rpc::Coordinator&
         if (!delta.is_withdrawn()) continue;
         auto source = audit.source_of(delta);
         const Status looked = source.ok() ? audit.check_first(delta) : Status(source.error());
-        if (!looked.ok() && node::is_transient(looked.error().code)) return looked.error();
+        if (!looked.ok() && !is_reason(looked.error().code)) return looked.error();
         if (!looked.ok())
             out.contradictions.push_back("the aggregate subtracts delta " + delta.delta_root.hex() +
                                          " of slot " + std::to_string(delta.slot) +

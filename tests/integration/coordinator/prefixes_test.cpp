@@ -434,11 +434,13 @@ TEST_F(PrefixesTest, AFreshInstanceAfterEveryTickChangesNothing) {
     ASSERT_TRUE(keep(13).ok());
     ASSERT_TRUE(world_.commit(steady_, world_.work(steady_)).ok());
     world_.clock.advance_ms(600'001);
+    bool lied = false;
     for (int i = 0; i < 60 && world_.job(job_).status != registry::JobStatus::kCompleted; ++i) {
         world_.tick();
         world_.restart();
-        if (prefix_task()) {
+        if (!lied && prefix_task()) {
             ASSERT_TRUE(report(verifier_, true).ok()) << "so that it looks itself";
+            lied = true;  // which excludes it
         }
         world_.chain.mine();
         world_.clock.advance_ms(10'000);

@@ -282,6 +282,8 @@ TEST(NamedBlobs, CoverEveryColumnOfTheSchemaThatNamesABlob) {
         "round.beacon", "round.commitments_root", "round.record_hash", "unit_commitment.leaf",
         // counts
         "node.refused_blobs", "size_limits.blob_bytes_max",
+        // of prefixes: their units, and links of record chains
+        "unit_prefix.found_link", "unit_prefix.link", "unit_prefix.unit_id",
         // files of gym-api, which are not in the store until a row of the above names them
         "upload.root", "upload.state_root"};
     TestDatabase database;

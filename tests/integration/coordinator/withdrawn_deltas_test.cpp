@@ -152,6 +152,7 @@ TEST_F(WithdrawnDeltas, AreKeptUntilTheyAreSubtracted) {
 
 TEST_F(WithdrawnDeltas, ThatAreLostStayInTheModel) {
     const Digest faulty = train_and_prove();
+    verify_all();  // the aggregate that it is in
     erase(*world.unit(faulty).delta_root);
     train();
     EXPECT_EQ(included(2).size(), 1U);
