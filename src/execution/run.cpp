@@ -81,9 +81,10 @@ Result<Digest> run_prefix(const protocol::RoundRecord& record, std::uint32_t slo
 
 Result<AggregateRun> run_aggregate(AggregateInputs inputs, const engine::EngineOptions& options,
                                    const crypto::Signature* challenge) {
-    GYM_TRY(engine::AggregateResult result,
-            engine::run_aggregate(*inputs.program, std::move(inputs.base),
-                                  std::move(inputs.momentum), inputs.deltas, inputs.groups, options));
+    GYM_TRY(
+        engine::AggregateResult result,
+        engine::run_aggregate(*inputs.program, std::move(inputs.base), std::move(inputs.momentum),
+                              inputs.deltas, inputs.groups, options));
     AggregateRun out{std::move(result), {}};
     if (challenge != nullptr) out.trace = aggregate_trace(out.result.records, *challenge);
     return out;

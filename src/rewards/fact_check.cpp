@@ -245,6 +245,11 @@ class FactChecker {
         return {};
     }
 
+    /// How many, its round's record says: check_evidence().
+    static bool is_of_whole_steps(const JobFacts& job, const UnitFacts& unit) {
+        return unit.flops > 0 && unit.flops % job.flops_per_step == 0 &&
+               unit.flops / job.flops_per_step <= job.steps_per_unit;
+    }
     /// @param in ComputeInputs or VerificationInputs.
     template <class Inputs>
     void check_flops(const Credit& credit, const Inputs& in, const JobFacts& job,
@@ -252,9 +257,11 @@ class FactChecker {
         const std::string name = "credit " + credit.id + ": ";
         expect(in.flops == unit.flops,
                name + "unit " + unit.id.hex() + " has " + std::to_string(unit.flops) + " FLOPs");
-        expect(!unit.is_train || job.flops_per_unit == 0 || unit.flops == job.flops_per_unit,
-               name + "the job's program counts " + std::to_string(job.flops_per_unit) +
-                   " FLOPs a unit, unit " + unit.id.hex() + " has " + std::to_string(unit.flops));
+        expect(!unit.is_train || job.flops_per_step == 0 || is_of_whole_steps(job, unit),
+               name + "the job's program counts " + std::to_string(job.flops_per_step) +
+                   " FLOPs a step, and a unit has at most " + std::to_string(job.steps_per_unit) +
+                   " steps; unit " + unit.id.hex() + " has " + std::to_string(unit.flops) +
+                   " FLOPs");
         expect(in.price == job.price_wei_per_pflop,
                name + "the job's price is " + job.price_wei_per_pflop.to_string());
     }

@@ -142,9 +142,9 @@ Status aggregate_into(const Context& context, const registry::Job& job,
     std::optional<Compute::Aggregated> result;
     std::optional<protocol::SignedCommitment> commitment;
     if (!deltas.included.empty()) {
-        GYM_TRY(result, context.deps.compute.aggregate(in.program, std::move(in.base),
-                                                       std::move(in.momentum), deltas.included,
-                                                       included));
+        GYM_TRY(result,
+                context.deps.compute.aggregate(in.program, std::move(in.base),
+                                               std::move(in.momentum), deltas.included, included));
         blob::BlobStore& blobs = context.deps.blobs;
         outcome.next_base.root = result->base.root;
         GYM_TRY(outcome.next_base.blob, blobs.put(result->base.bytes));

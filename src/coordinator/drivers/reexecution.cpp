@@ -52,9 +52,8 @@ Result<Compute::Reexecuted> reexecute(const Context& context, const registry::Jo
     }));
     GYM_TRY(const auto deltas, load_deltas(context, included, program.bytes()));
     GYM_TRY(auto momentum, load(context, round.momentum.blob, "momentum"));
-    GYM_TRY(const auto result,
-            compute.aggregate(program.bytes(), std::move(base).take(), std::move(momentum).take(),
-                              deltas, included));
+    GYM_TRY(const auto result, compute.aggregate(program.bytes(), std::move(base).take(),
+                                                 std::move(momentum).take(), deltas, included));
     return Compute::Reexecuted{result.roots(), {}};
 }
 

@@ -58,7 +58,7 @@ class FakeFacts final : public FactSource {
 class FactCheckTest : public ::testing::Test {
   protected:
     void SetUp() override {
-        facts_.jobs[kJob] = {kOwner,        Amount(1'000),     2 * kPflop,
+        facts_.jobs[kJob] = {kOwner,        Amount(1'000),     kPflop, 2,
                              address(0xdd), Amount(5'000'000), 500'000};
         facts_.rounds[{kJob, 1}] = {unit(1, UnitState::kFinal), unit(2, UnitState::kRejected),
                                     aggregate(9)};
@@ -327,10 +327,19 @@ TEST_F(FactCheckTest, ABonusMayCountWhatWasPaidBefore) {
 }
 
 TEST_F(FactCheckTest, FlopsThatAreNotTheProgramsAreNamed) {
-    facts_.jobs[kJob].flops_per_unit = kPflop;
-    const auto problems = check({files_[0]});
-    ASSERT_FALSE(problems.empty());
-    EXPECT_NE(problems[0].find("the job's program counts"), std::string::npos) << problems[0];
+    JobFacts& job = facts_.jobs[kJob];
+    job.steps_per_unit = 3;  // the units have two: they are of slow workers
+    EXPECT_EQ(check({files_[0]}), std::vector<std::string>{});
+    const auto expect_named = [&] {
+        const auto problems = check({files_[0]});
+        ASSERT_FALSE(problems.empty());
+        EXPECT_NE(problems[0].find("the job's program counts"), std::string::npos) << problems[0];
+    };
+    job.steps_per_unit = 1;
+    expect_named();
+    job.steps_per_unit = 3;
+    job.flops_per_step = kPflop - 1;
+    expect_named();
 }
 
 TEST_F(FactCheckTest, OwnersPayForTheirOwnJobs) {

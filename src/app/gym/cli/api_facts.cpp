@@ -31,7 +31,8 @@ class ApiFacts final : public rewards::FactSource {
         JobFacts out;
         out.owner = job->owner;
         out.price_wei_per_pflop = job->price_wei_per_pflop;
-        out.flops_per_unit = job->flops_per_step.value_or(0) * job->steps_per_round;
+        out.flops_per_step = job->flops_per_step.value_or(0);
+        out.steps_per_unit = job->steps_per_round;
         out.data_owner = job->data_owner;
         // The job keeps the terms of its submission.
         out.data_price_wei_per_mtoken = job->data_price_wei_per_mtoken;

@@ -48,9 +48,9 @@ struct EvidenceFindings {
 /// - A compute or data credit is for a train unit that its node committed to, with its counts; if
 ///   the beacon draws the unit, a verifier has revealed a report on it.
 /// - A verification credit is for a unit that the beacon draws, or whose delta is not in the
-///   aggregates that the next two records name (of a job's last round, any); its verifier revealed a report
-///   whose positions it signed over beacon and unit, each credit of it another one; the report says
-///   what became of the unit; the FLOPs are what the unit's signed commitment counts.
+///   aggregates that the next two records name (of a job's last round, any); its verifier revealed
+///   a report whose positions it signed over beacon and unit, each credit of it another one; the
+///   report says what became of the unit; the FLOPs are what the unit's signed commitment counts.
 /// - A credit for a prefix, or for verifying one, is for a unit that nobody committed to; its
 /// worker
 ///   signed for the steps that are paid, and its verifier for the same link or, of a prefix that

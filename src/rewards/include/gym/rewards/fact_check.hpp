@@ -28,8 +28,9 @@ struct DataPartFacts {
 struct JobFacts {
     Address owner;
     Amount price_wei_per_pflop;
-    /// FLOPs of every train unit, counted from the job's program. 0: unknown.
-    std::uint64_t flops_per_unit = 0;
+    /// FLOPs of a step, counted from the job's program. 0: unknown.
+    std::uint64_t flops_per_step = 0;
+    std::uint64_t steps_per_unit = 0;  ///< at most: a slow worker's unit may have fewer
     Address data_owner;
     Amount data_price_wei_per_mtoken;
     std::uint32_t data_quality_ppm = 0;
