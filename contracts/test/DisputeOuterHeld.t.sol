@@ -59,8 +59,11 @@ contract DisputeOuterHeldRefusalsTest is DisputeOuterRefusalsTest {
         Declared memory d = _declared();
         d.held = 4;
         _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 4));
+        d.held = type(uint16).max;
+        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, type(uint16).max));
+        // Its upper half says that 255 are withdrawn, and the list has no room for their ages.
         d.held = type(uint32).max;
-        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, type(uint32).max));
+        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, d.slots.length));
     }
 
     /// How many are held is in the record.

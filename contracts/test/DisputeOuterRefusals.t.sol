@@ -92,8 +92,9 @@ contract DisputeOuterRefusalsTest is OuterPlayer {
         _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 0));
         d.slots = new bytes(7);
         _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 7));
+        // More than an aggregate may have; none is held or withdrawn.
         d.slots = new bytes(2050);
-        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 2050));
+        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 0));
         // Twice, and descending.
         d.slots = abi.encodePacked(uint16(2), uint16(2), uint16(9));
         _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 2));

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "gym/dispute/outer_step.hpp"
 #include "rules_common.hpp"
 
 /// Shared by the rules about aggregates: what proofs at a column bring.
@@ -11,8 +12,16 @@ namespace gym::game::rules {
 /// check_frame().
 Status enter_column(const Cursor& c, const OpFrame& op, const OuterFrame& outer,
                     const Bytes& values);
-/// The values of a column. @errors kOutOfRange: too many, or its groups are not legal.
-Result<std::vector<float>> floats_of(const Bytes& values, std::uint32_t held);
+/// What a frame says that so many deltas count, as the contract reads it: where it says nothing
+/// legal, which no declaration leaves, all are withdrawn ones that were held.
+program::DeltaGroups counted_by(const OuterFrame& frame, std::uint64_t deltas);
+/// The values of a column, and what they count.
+struct Column {
+    std::vector<float> values;
+    dispute::DeltaCount count;
+};
+/// @errors kOutOfRange: too many.
+Result<Column> column_of(const Bytes& values, const OuterFrame& frame);
 /// A tensor in a list of tensors.
 struct ListedTensor {
     const Digest& root;  ///< over the list

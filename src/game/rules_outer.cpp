@@ -141,14 +141,21 @@ Status enter_column(const Cursor& c, const OpFrame& op, const OuterFrame& outer,
     return {};
 }
 
-Result<std::vector<float>> floats_of(const Bytes& values, std::uint32_t held) {
+program::DeltaGroups counted_by(const OuterFrame& frame, std::uint64_t deltas) {
+    const program::DeltaGroups groups = program::groups_of(frame.held);
+    if (deltas <= program::kDeltasMax && program::are_legal(groups, deltas)) return groups;
+    return {0, deltas, deltas};
+}
+
+Result<Column> column_of(const Bytes& values, const OuterFrame& frame) {
     const std::size_t count = values.size() / kWordBytes;
-    if (count > program::kDeltasMax || !program::are_legal(program::groups_of(held), count))
+    if (count > program::kDeltasMax)
         return fail(ErrorCode::kOutOfRange, "no aggregate has so many deltas");
-    std::vector<float> column;
+    Column out{{}, {static_cast<std::uint32_t>(count), counted_by(frame, count)}};
     for (std::size_t i = 0; i < count; ++i)
-        column.push_back(kernels::f32::from_bits(static_cast<std::uint32_t>(value_at(values, i))));
-    return column;
+        out.values.push_back(
+            kernels::f32::from_bits(static_cast<std::uint32_t>(value_at(values, i))));
+    return out;
 }
 
 Result<float> element_under(const ListedTensor& tensor, const OpFrame& op, std::uint64_t element,
@@ -266,23 +273,50 @@ Result<Step> decide(const Cursor& c, const move::PickOuter& m) {
     return Step{next, std::nullopt, std::nullopt, frame};
 }
 
+/// What the list that was declared has in one place, and the height that says of which group it is.
+struct DeclaredEntry {
+    std::uint64_t word = 0;  ///< the slot, behind the age of a withdrawn delta
+    std::uint8_t height = 0;
+};
+
+/// As the contract reads it, which checked the list when it was declared: by what the frame counts
+/// alone.
+Result<DeclaredEntry> entry_of(const OuterFrame& frame, ByteView slots, std::uint64_t position) {
+    constexpr std::uint64_t kSlotBytes = 2;
+    const program::DeltaGroups groups = counted_by(frame, frame.deltas);
+    const std::uint64_t added = frame.deltas - groups.withdrawn;
+    const std::uint64_t timely = added - groups.held;
+    const std::uint64_t single = frame.deltas - groups.withdrawn_held;
+    const bool withdrawn = position >= added;
+    const std::uint64_t at = kSlotBytes * (withdrawn ? 2 * position - added : position);
+    const std::uint64_t size = withdrawn ? 2 * kSlotBytes : kSlotBytes;
+    if (at + size > slots.size())
+        return fail(ErrorCode::kOutOfRange, "the list that was declared ends before this delta");
+    DeclaredEntry out;
+    for (const std::uint8_t byte : slots.subspan(at, size))
+        out.word = out.word << 8U | byte;
+    if (withdrawn)
+        out.height = kWithdrawnHeight + (position < single ? 0 : 1);
+    else if (position >= timely)
+        out.height = kHeldHeight;
+    return out;
+}
+
 Result<Step> decide(const Cursor& c, const move::PickIncluded& m) {
     GYM_CHECK(expect(c, Stage::kOuter, true));
     GYM_CHECK(check_frame(c, hash_of(m.frame)));
     if (crypto::keccak256(m.slots) != m.frame.slots)
         return fail(ErrorCode::kMismatch, "the slots are not those that were declared");
-    GYM_TRY(const std::vector<OuterDelta> deltas, read_declared(m.slots, m.frame.held));
-    if (m.position >= deltas.size() || deltas.size() != m.frame.deltas)
+    if (m.position >= m.frame.deltas)
         return fail(ErrorCode::kOutOfRange, "no delta has this position");
-    const OuterDelta& delta = deltas[m.position];
+    GYM_TRY(const DeclaredEntry entry, entry_of(m.frame, m.slots, m.position));
     Cursor next;
     next.stage = Stage::kIncluded;
-    if (delta.held) next.height = kHeldHeight;
-    if (delta.is_withdrawn()) next.height = kWithdrawnHeight + (delta.held ? 1 : 0);
+    next.height = entry.height;
     next.index = m.position;
     next.leaves = m.frame.deltas;
     next.node = m.frame.deltas_root;
-    next.twin = word_of(std::uint64_t{delta.age} << 16 | delta.slot);
+    next.twin = word_of(entry.word);
     next.frame = m.frame.facts;
     return Step{next};
 }
@@ -407,11 +441,10 @@ Result<Finding> decide(const Cursor& c, const move::ProveOuter& m) {
     GYM_TRY(before.momentum,
             element_under({m.facts.momentum_root, m.op.primitive, outer_count(header)}, m.op,
                           c.index, m.momentum));
-    GYM_TRY(const std::vector<float> column, floats_of(m.values, m.outer.held));
+    GYM_TRY(const Column column, column_of(m.values, m.outer));
     const kernels::ExactFloatEnvironment environment;
-    const dispute::OuterElement after = dispute::outer_element(
-        header, before, column.data(),
-        {static_cast<std::uint32_t>(column.size()), program::groups_of(m.outer.held)});
+    const dispute::OuterElement after =
+        dispute::outer_element(header, before, column.values.data(), column.count);
     const float computed = is_base ? after.base : after.momentum;
     return unequal(c.index, c.node, word_of(kernels::f32::to_bits(computed)));
 }

@@ -31,7 +31,18 @@ class WithdrawnZoo : public OuterZoo {
         claim.salt = engine::testing::seed_of("salt " + std::to_string(record.round));
         return claim;
     }
+    /// A game is played about who has a stake alone.
+    void stake_for_signer(const protocol::SignedCommitment& signed_commitment) {
+        const Address worker = crypto::recover_address(
+                                   protocol::signing_digest(domain(), signed_commitment.commitment),
+                                   signed_commitment.signature)
+                                   .value();
+        const contracts::Stake stake(deployment_.stake);
+        send(payer_, token().approve(stake.address(), tokens("500")), "approve:" + worker.hex());
+        send(payer_, stake.stake(worker, tokens("500")), "stake:" + worker.hex());
+    }
     void prove(const player::Claim& claim) {
+        stake_for_signer(claim.evidence.commitment);
         ASSERT_TRUE(verifier_.claims->save(claim).ok());
         const Digest unit = game::unit_of(domain(), claim.evidence.commitment).value();
         play_until(
@@ -88,7 +99,12 @@ TEST_F(WithdrawnZoo, ADeltaThatNoGameHasProvenWrong) {
     proven_timely_ = false;
     doubt(0);
     commit();
-    expect_lost_by_clock();
+    // The contract refuses what it shows.
+    play_until([&] { return coordinator_.told("answered: showIncluded"); });
+    pass(terms().clock_s + 1);
+    play_until([&] { return proven(); }, false);
+    EXPECT_EQ(games().at(0).ended->status, game::GameStatus::kFaultByClock);
+    expect_slashed();
 }
 
 TEST_F(WithdrawnZoo, ADeltaThatNeverWentIn) {

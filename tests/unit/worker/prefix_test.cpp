@@ -29,6 +29,11 @@ class WorkerPrefixTest : public ::testing::Test {
 
     void SetUp() override {
         handler_.tasks[key_.address()] = job_.task(0);
+        records::UnitReceipt view;
+        view.key = job_.unit(0);
+        view.id = protocol::unit_id(view.key);
+        view.worker = key_.address();
+        handler_.units[view.id] = view;
         open();
     }
     void open() {
