@@ -49,8 +49,7 @@ class FraudZoo : public PlayTest {
     }
     /// It has no legal answer, so its clock decides.
     void expect_lost_by_clock() {
-        play_until(
-            [&] { return !worker_.events.empty() && worker_.events.back().starts_with("stuck"); });
+        play_until([&] { return worker_.is_stuck(); });
         pass(contract().terms(anvil_.client()).value().clock_s + 1);
         play_until([&] { return proven(); });
         EXPECT_EQ(games().at(0).ended->status, game::GameStatus::kFaultByClock);

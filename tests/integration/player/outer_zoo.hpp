@@ -31,7 +31,7 @@ class OuterZoo : public OuterPlayTest {
     }
     /// It has no legal answer, so its clock decides.
     void expect_lost_by_clock() {
-        play_until([&] { return coordinator_.told("stuck"); });
+        play_until([&] { return coordinator_.is_stuck(); });
         pass(terms().clock_s + 1);
         play_until([&] { return proven(); });
         EXPECT_EQ(games().at(0).ended->status, game::GameStatus::kFaultByClock);
@@ -45,7 +45,7 @@ class OuterZoo : public OuterPlayTest {
         EXPECT_GT(balance(verifier_), before) << "the reward";
     }
     void expect_upheld() {
-        play_until([&] { return verifier_.told("stuck"); });
+        play_until([&] { return verifier_.is_stuck(); });
         const Amount before = balance(coordinator_);
         pass(terms().clock_s + 1);
         play_until([&] { return verifier_.claims->list().empty() && all_ended(); });

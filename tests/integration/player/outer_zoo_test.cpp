@@ -255,7 +255,7 @@ TEST_F(Conflicts, ANextRoundThatGoesOnFromTheAggregate) {
     const Amount before = balance(verifier_);
     for (int i = 0; i < 3; ++i)
         tick(verifier_);
-    EXPECT_TRUE(verifier_.told("stuck"));
+    EXPECT_TRUE(verifier_.is_stuck());
     EXPECT_FALSE(verifier_.told("announced"));
     EXPECT_EQ(balance(verifier_), before);
 }
