@@ -55,7 +55,7 @@ Status VerifierImpl::carry_out(const records::PrefixTask& task, const std::stop_
     if (!known) {
         GYM_TRY(prefix_, compute(task, stop));
     }
-    const Status sent = coordinator_.submit_prefix(*prefix_);
+    Status sent = coordinator_.submit_prefix(*prefix_);
     if (!sent.ok() && node::is_transient(sent.error().code)) return sent;
     if (!sent.ok()) {
         emit("dropped", task.unit, sent.error().message);

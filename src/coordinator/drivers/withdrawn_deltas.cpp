@@ -70,8 +70,9 @@ Status add_withdrawn(const Context& context, const registry::Job& job, const reg
             continue;
         }
         const auto age = static_cast<std::uint16_t>(round.round - went_into(unit));
-        withdrawn.push_back({{unit.key.slot, unit.id, *unit.delta_root, unit.included_late, age},
-                             std::move(delta)});
+        withdrawn.emplace_back(protocol::IncludedDelta{unit.key.slot, unit.id, *unit.delta_root,
+                                                       unit.included_late, age},
+                               std::move(delta));
     }
     std::ranges::sort(withdrawn, {}, [](const auto& one) {
         return std::tuple(one.first.held, one.first.age, one.first.slot);
