@@ -141,22 +141,35 @@ TEST(CoordinatorRounds, TheNextRoundDoesNotWaitForTheLoss) {
     EXPECT_FALSE(world.rounds(job)[1].validation_loss.has_value());
 }
 
-TEST(CoordinatorRounds, AQuorumDoesNotWaitForTheSlowest) {
+/// Four workers have a unit each of a round with a quorum and five seconds of grace.
+class Quorums : public ::testing::Test {
+  protected:
+    void begin(std::uint32_t quorum_ppm, std::int64_t unit_ms = World::terms().lifecycle.unit_ms) {
+        for (int i = 0; i < 4; ++i)
+            workers.push_back(world.add_node(NodeRole::kWorker));
+        registry::JobTerms terms = World::terms();
+        terms.elastic.quorum_ppm = quorum_ppm;
+        terms.lifecycle.grace_ms = 5'000;
+        terms.lifecycle.unit_ms = unit_ms;
+        job = world.submit_job(terms);
+        world.settle();
+        for (const FakeNode& worker : workers)
+            works.push_back(world.work(worker));
+    }
+    protocol::UnitStatus status(std::size_t i) {
+        return world.unit(works[i].assignment.unit_id()).status;
+    }
+    UnixMs deadline(std::size_t i) { return status(i).deadline_ms; }
+    UnitState state(std::size_t i) { return status(i).state; }
+
     World world;
     std::vector<FakeNode> workers;
-    for (int i = 0; i < 4; ++i)
-        workers.push_back(world.add_node(NodeRole::kWorker));
-    registry::JobTerms terms = World::terms();
-    terms.elastic.quorum_ppm = 750'000;
-    terms.lifecycle.grace_ms = 5'000;
-    const Digest job = world.submit_job(terms);
-    world.settle();
     std::vector<World::Work> works;
-    for (const FakeNode& worker : workers)
-        works.push_back(world.work(worker));
-    const auto deadline = [&](std::size_t i) {
-        return world.unit(works[i].assignment.unit_id()).status.deadline_ms;
-    };
+    Digest job;
+};
+
+TEST_F(Quorums, AQuorumDoesNotWaitForTheSlowest) {
+    begin(750'000);
     const UnixMs first = deadline(3);
     for (std::size_t i = 0; i < 2; ++i)
         ASSERT_TRUE(world.commit(workers[i], works[i]).ok());
@@ -168,29 +181,15 @@ TEST(CoordinatorRounds, AQuorumDoesNotWaitForTheSlowest) {
     EXPECT_EQ(world.rounds(job).at(0).state, registry::RoundState::kOpen) << "the grace time";
     world.clock.advance_ms(5'001);
     world.settle();
-    EXPECT_EQ(world.unit(works[3].assignment.unit_id()).status.state, UnitState::kExpired);
+    EXPECT_EQ(state(3), UnitState::kExpired);
     EXPECT_NE(world.rounds(job).at(0).state, registry::RoundState::kOpen);
     EXPECT_FALSE(world.commit(workers[3], works[3]).ok()) << "too late";
     EXPECT_FALSE(world.node(workers[3].address()).excluded_at_ms.has_value()) << "and no fault";
 }
 
 /// Or a round of which more than a tenth of the workers left waits for its last deadline.
-TEST(CoordinatorRounds, ARoundDoesNotWaitForWorkersThatSignedOff) {
-    World world;
-    std::vector<FakeNode> workers;
-    for (int i = 0; i < 4; ++i)
-        workers.push_back(world.add_node(NodeRole::kWorker));
-    registry::JobTerms terms = World::terms();
-    terms.elastic.quorum_ppm = 900'000;
-    terms.lifecycle.grace_ms = 5'000;
-    const Digest job = world.submit_job(terms);
-    world.settle();
-    std::vector<World::Work> works;
-    for (const FakeNode& worker : workers)
-        works.push_back(world.work(worker));
-    const auto state = [&](std::size_t i) {
-        return world.unit(works[i].assignment.unit_id()).status.state;
-    };
+TEST_F(Quorums, ARoundDoesNotWaitForWorkersThatSignedOff) {
+    begin(900'000);
     ASSERT_TRUE(world.core().leave(workers[2].address()).ok());
     ASSERT_TRUE(world.core().leave(workers[3].address()).ok());
     ASSERT_TRUE(world.commit(workers[0], works[0]).ok());
@@ -212,23 +211,8 @@ TEST(CoordinatorRounds, ARoundDoesNotWaitForWorkersThatSignedOff) {
 }
 
 /// One that comes back commits within the grace time, or late.
-TEST(CoordinatorRounds, ARoundWaitsTheGraceTimeAloneForWorkersThatAreSilent) {
-    World world;
-    std::vector<FakeNode> workers;
-    for (int i = 0; i < 4; ++i)
-        workers.push_back(world.add_node(NodeRole::kWorker));
-    registry::JobTerms terms = World::terms();
-    terms.elastic.quorum_ppm = 900'000;
-    terms.lifecycle.grace_ms = 5'000;
-    terms.lifecycle.unit_ms = 1'000'000;
-    const Digest job = world.submit_job(terms);
-    world.settle();
-    std::vector<World::Work> works;
-    for (const FakeNode& worker : workers)
-        works.push_back(world.work(worker));
-    const auto deadline = [&](std::size_t i) {
-        return world.unit(works[i].assignment.unit_id()).status.deadline_ms;
-    };
+TEST_F(Quorums, ARoundWaitsTheGraceTimeAloneForWorkersThatAreSilent) {
+    begin(900'000, 1'000'000);
     const UnixMs first = deadline(2);
     for (std::size_t i = 0; i < 2; ++i)
         ASSERT_TRUE(world.commit(workers[i], works[i]).ok());

@@ -8,7 +8,7 @@ namespace gym::program {
 /// Deltas of an aggregate that are subtracted: at most so many.
 inline constexpr std::uint32_t kWithdrawnMax = 16;
 
-/// What each delta of an aggregate counts, told by the order in which they are listed:
+/// The weight of each delta of an aggregate. Its place in the list decides it:
 ///   those of the round itself:                 2
 ///   held ones, of the round before:            1
 ///   withdrawn ones, which went in with 2:     -2
