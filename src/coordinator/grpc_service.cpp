@@ -51,38 +51,15 @@ Result<std::optional<registry::Node>> GrpcService::find_node(const Address& addr
                               {.read_only = true});
 }
 
-bool GrpcService::knows(const Address& address) {
-    const std::scoped_lock lock(known_mutex_);
-    return known_nodes_.contains(address);
-}
-
-void GrpcService::remember(std::span<const Address> addresses) {
-    const std::scoped_lock lock(known_mutex_);
-    for (const Address& address : addresses)
-        if (known_nodes_.size() < kKnownNodesMax) known_nodes_.insert(address);
-}
-
-/// After a restart all nodes call at once: one question for all, not one for each.
-Status GrpcService::read_known_once() {
-    const std::scoped_lock lock(reading_mutex_);
-    if (known_is_read_) return {};
-    GYM_TRY(const auto addresses,
-            database_.transact(
-                [](db::Transaction& tx) { return registry::node_addresses(tx, kKnownNodesMax); },
-                {.read_only = true}));
-    remember(addresses);
-    known_is_read_ = true;
-    return {};
-}
-
 Result<bool> GrpcService::is_registered(const Address& address) {
-    if (knows(address)) return true;
-    GYM_CHECK(read_known_once());
-    if (knows(address)) return true;
     GYM_TRY(const auto node, find_node(address));
-    if (!node) return false;
-    remember({&address, 1});
-    return true;
+    return node.has_value();
+}
+
+Result<std::vector<Address>> GrpcService::registered_nodes() {
+    return database_.transact(
+        [](db::Transaction& tx) { return registry::node_addresses(tx, kKnownNodesMax); },
+        {.read_only = true});
 }
 
 Result<bool> GrpcService::register_node(const Address& caller,
@@ -95,7 +72,6 @@ Result<bool> GrpcService::register_node(const Address& caller,
     node.owner = caller;
     node.profile = profile;
     GYM_CHECK(core_.register_node(node));
-    remember({&caller, 1});
     return !known.has_value();
 }
 

@@ -19,10 +19,6 @@ constexpr milliseconds kLook{50};
 constexpr milliseconds kPeerLook{10};
 constexpr double kLateFactor = 4;
 
-std::uint64_t drawn_piece(const blob::PieceList& list) {
-    return list.count() == 0 ? 0 : std::random_device{}() % list.count();
-}
-
 }  // namespace
 
 Download::Download(const std::vector<std::unique_ptr<Source>>& sources, const FetchOptions& options,
@@ -31,7 +27,7 @@ Download::Download(const std::vector<std::unique_ptr<Source>>& sources, const Fe
       options_(options),
       list_(list),
       peers_(peers),
-      first_(peers == nullptr ? 0 : drawn_piece(list)),
+      draw_(peers == nullptr ? 0 : std::random_device{}()),
       missing_(pieces.begin(), pieces.end()),
       open_(missing_) {}
 
@@ -91,7 +87,7 @@ std::optional<std::uint64_t> Download::next_missing(Moment now) {
     if (missing_.empty()) return std::nullopt;
     if (peers_ == nullptr) return *missing_.begin();
     std::optional<std::uint64_t> peers_have;
-    auto at = missing_.lower_bound(first_);
+    auto at = missing_.lower_bound(draw_() % list_.count());
     for (std::size_t i = 0; i < missing_.size(); ++i, ++at) {
         if (at == missing_.end()) at = missing_.begin();
         if (!peers_->have(*at)) return *at;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <set>
 #include <stop_token>
 #include <string>
@@ -20,8 +21,8 @@ namespace gym::mirror {
 
 /// One download: hands pieces to connections, each in a thread of its own, until all are there.
 /// A piece that is late is asked of a second source as well. With peers, one more thread takes
-/// their pieces, and the sources are asked first for the ones that no peer has, from a drawn piece
-/// on, so that nodes that begin together fetch different pieces.
+/// their pieces, and the sources are asked first for the ones that no peer has, in drawn order, so
+/// that nodes that begin together fetch different pieces.
 class Download {
   public:
     /// @param pieces the ones to fetch. @param peers null: none. References must outlive the
@@ -72,7 +73,7 @@ class Download {
     const FetchOptions& options_;
     const blob::PieceList& list_;
     Peers* const peers_;
-    const std::uint64_t first_;  ///< where the search for missing pieces begins
+    std::mt19937 draw_;  ///< of where each search for a missing piece begins
 
     std::mutex mutex_;
     Pace pace_{std::chrono::steady_clock::now()};

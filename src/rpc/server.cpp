@@ -23,24 +23,28 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
 
     grpc::ServerUnaryReactor* GetNetwork(Context* context, const v1::GetNetworkRequest*,
                                          v1::GetNetworkResponse* response) override {
-        return unary(context, [this, response]() -> Status {
-            GYM_TRY(const records::NetworkDescription info, core_.handler().network());
-            wire::write(info, *response);
-            core_.count_message(response->ByteSizeLong());
-            return {};
-        });
+        return unary(context->DefaultReactor(), core_.admission().admit_unsigned(*context),
+                     [this, response](const Admitted&) -> Status {
+                         GYM_TRY(const records::NetworkDescription info, core_.handler().network());
+                         wire::write(info, *response);
+                         core_.count_message(response->ByteSizeLong());
+                         return {};
+                     });
     }
 
     grpc::ServerUnaryReactor* Register(Context* context, const v1::RegisterRequest* request,
                                        v1::RegisterResponse* response) override {
-        return unary(context, [this, context, request, response]() -> Status {
-            GYM_TRY(const Address caller,
-                    core_.authenticate(*context, "Register", *request, false));
-            GYM_TRY(const records::NodeProfile profile, wire::read(request->profile()));
-            GYM_TRY(const bool is_new, core_.handler().register_node(caller, profile));
-            response->set_is_new(is_new);
-            return {};
-        });
+        return unary(context->DefaultReactor(), core_.admission().admit_registration(*context),
+                     [this, request, response](const Admitted& admitted) -> Status {
+                         GYM_CHECK(core_.check(admitted, *request));
+                         GYM_TRY(const records::NodeProfile profile,
+                                 wire::read(request->profile()));
+                         GYM_TRY(const bool is_new,
+                                 core_.handler().register_node(admitted.caller(), profile));
+                         core_.admission().note_registered(admitted.caller());
+                         response->set_is_new(is_new);
+                         return {};
+                     });
     }
 
     grpc::ServerUnaryReactor* Heartbeat(Context* context, const v1::HeartbeatRequest* request,
@@ -110,7 +114,7 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
     grpc::ServerUnaryReactor* SubmitCommitment(Context* context,
                                                const v1::SubmitCommitmentRequest* request,
                                                v1::SubmitCommitmentResponse* response) override {
-        return signed_call(context, "SubmitCommitment", *request, *response,
+        return urgent_call(context, "SubmitCommitment", *request, *response,
                            [=, this](const Address& caller) -> Status {
                                GYM_TRY(const records::CommitmentSubmission submission,
                                        wire::read(*request));
@@ -124,7 +128,7 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
     grpc::ServerUnaryReactor* SubmitReportCommit(
         Context* context, const v1::SubmitReportCommitRequest* request,
         v1::SubmitReportCommitResponse* response) override {
-        return signed_call(context, "SubmitReportCommit", *request, *response,
+        return urgent_call(context, "SubmitReportCommit", *request, *response,
                            [=, this](const Address& caller) -> Status {
                                GYM_TRY(const records::ReportCommit commit, wire::read(*request));
                                GYM_TRY(const Bytes claimed,
@@ -137,7 +141,7 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
     grpc::ServerUnaryReactor* SubmitReportReveal(
         Context* context, const v1::SubmitReportRevealRequest* request,
         v1::SubmitReportRevealResponse* response) override {
-        return signed_call(
+        return urgent_call(
             context, "SubmitReportReveal", *request, *response,
             [=, this](const Address& caller) -> Status {
                 GYM_TRY(const records::ReportReveal reveal, wire::read(*request, caller));
@@ -149,7 +153,7 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
 
     grpc::ServerUnaryReactor* SubmitPrefix(Context* context, const v1::SubmitPrefixRequest* request,
                                            v1::SubmitPrefixResponse* response) override {
-        return signed_call(
+        return urgent_call(
             context, "SubmitPrefix", *request, *response,
             [=, this](const Address& caller) -> Status {
                 GYM_TRY(const protocol::SignedPrefix prefix,
@@ -160,7 +164,7 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
 
     grpc::ServerUnaryReactor* DefendUnit(Context* context, const v1::DefendUnitRequest* request,
                                          v1::DefendUnitResponse* response) override {
-        return signed_call(
+        return urgent_call(
             context, "DefendUnit", *request, *response, [=, this](const Address& caller) -> Status {
                 GYM_TRY(const Digest unit, wire::read<Digest>("unit_id", request->unit_id()));
                 return core_.handler().defend_unit(caller, unit);
@@ -208,43 +212,82 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
     }
 
   private:
-    /// Takes a place among the calls and runs `body` in the pool, which ends the call.
-    grpc::ServerUnaryReactor* unary(Context* context, std::function<Status()> body) {
-        grpc::ServerUnaryReactor* reactor = context->DefaultReactor();  // may be called once
-        if (!enter(reactor)) return reactor;
-        const bool queued = core_.submit(
-            [this, reactor, body = std::move(body)] { finish(reactor, guarded(body)); });
-        if (!queued) finish(reactor, busy());
+    using Reactor = grpc::ServerUnaryReactor;
+    using Body = std::function<Status(const Admitted&)>;
+    using Pool = bool (ServerCore::*)(std::function<void()>);
+
+    /// Runs `body` in a pool, which ends the call and gives its place back.
+    Reactor* unary(Reactor* reactor, Result<AdmittedPtr> admitted, const Body& body,
+                   Pool pool = &ServerCore::submit) {
+        if (!admitted.ok()) {
+            reactor->Finish(to_grpc(admitted.error()));
+            return reactor;
+        }
+        auto job = [reactor, body, admitted = std::move(admitted).value()]() mutable {
+            const Status status = guarded([&] { return body(*admitted); });
+            finish(reactor, std::move(admitted), status);
+        };
+        if (!(core_.*pool)(std::move(job))) reactor->Finish(to_grpc(busy()));
         return reactor;
     }
-    grpc::ServerUnaryReactor* signed_call(Context* context, std::string_view method,
-                                          const google::protobuf::Message& request,
-                                          const google::protobuf::Message& response,
-                                          std::function<Status(const Address&)> body) {
-        return unary(
-            context,
-            [this, context, method, &request, &response, body = std::move(body)]() -> Status {
-                GYM_TRY(const Address caller, core_.authenticate(*context, method, request));
-                GYM_CHECK(body(caller));
-                core_.count_message(response.ByteSizeLong());
-                return {};
+    Reactor* signed_call(Context* context, std::string_view method,
+                         const google::protobuf::Message& request,
+                         const google::protobuf::Message& response,
+                         std::function<Status(const Address&)> body) {
+        return call_in(Lane::kControl, &ServerCore::submit, context, method, request,
+                       answering(response, std::move(body)));
+    }
+    Reactor* urgent_call(Context* context, std::string_view method,
+                         const google::protobuf::Message& request,
+                         const google::protobuf::Message& response,
+                         std::function<Status(const Address&)> body) {
+        return call_in(Lane::kUrgent, &ServerCore::submit_urgent, context, method, request,
+                       answering(response, std::move(body)));
+    }
+    Body answering(const google::protobuf::Message& response,
+                   std::function<Status(const Address&)> body) {
+        return [this, &response, body = std::move(body)](const Admitted& admitted) -> Status {
+            GYM_CHECK(body(admitted.caller()));
+            core_.count_message(response.ByteSizeLong());
+            return {};
+        };
+    }
+    /// `body` sees requests that the caller signed.
+    Reactor* call_in(Lane lane, Pool pool, Context* context, std::string_view method,
+                     const google::protobuf::Message& request, Body body) {
+        Reactor* reactor = context->DefaultReactor();  // may be called once
+        core_.admission().admit(
+            *context, method, lane,
+            [this, reactor, pool, &request, body = std::move(body)](Result<AdmittedPtr> admitted) {
+                unary(
+                    reactor, std::move(admitted),
+                    [this, &request, body](const Admitted& one) -> Status {
+                        GYM_CHECK(core_.check(one, request));
+                        return body(one);
+                    },
+                    pool);
             });
+        return reactor;
     }
 
-    /// Takes a place among the calls. False: the call is refused and ended.
-    bool enter(grpc::ServerUnaryReactor* reactor) {
-        const Status entered = core_.enter_call();
-        if (entered.ok()) return true;
-        reactor->Finish(to_grpc(entered));
-        return false;
-    }
     /// Of a call whose peer stopped waiting: work for it would keep those who wait from an answer.
     static Status gone() { return fail(ErrorCode::kCancelled, "the call was broken off"); }
     static Status busy() { return fail(ErrorCode::kUnavailable, "the coordinator is busy"); }
 
-    void finish(grpc::ServerUnaryReactor* reactor, const Status& status) {
-        core_.leave_call();
+    /// The place is free before the caller learns that the call has ended.
+    static void finish(Reactor* reactor, AdmittedPtr admitted, const Status& status) {
+        admitted.reset();
         reactor->Finish(to_grpc(status));
+    }
+    /// Runs `take` in the pool for short calls. It ends the call, unless it fails.
+    void take_short(Reactor* reactor, Result<AdmittedPtr> admitted,
+                    const std::function<Status(AdmittedPtr)>& take) {
+        if (!admitted.ok()) return reactor->Finish(to_grpc(admitted.error()));
+        auto job = [reactor, take, admitted = std::move(admitted).value()]() mutable {
+            const Status taken = guarded([&] { return take(std::move(admitted)); });
+            if (!taken.ok()) reactor->Finish(to_grpc(taken));
+        };
+        if (!core_.submit_short(std::move(job))) reactor->Finish(to_grpc(busy()));
     }
 
     ServerCore& core_;
@@ -253,44 +296,49 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
 grpc::ServerUnaryReactor* NodeServiceImpl::Heartbeat(Context* context,
                                                      const v1::HeartbeatRequest* request,
                                                      v1::HeartbeatResponse* response) {
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    if (!enter(reactor)) return reactor;
+    Reactor* reactor = context->DefaultReactor();
     // Not of its turn here or in the database: the time that a node has to answer is not to pass
     // while it waits.
     const UnixMs at_ms = core_.now_ms();
-    const auto end = [=, this](const Result<records::HeartbeatAnswer>& answer) {
-        finish(reactor, guarded([&]() -> Status {
+    const auto end = [=, this](AdmittedPtr admitted,
+                               const Result<records::HeartbeatAnswer>& answer) {
+        finish(reactor, std::move(admitted), guarded([&]() -> Status {
                    if (!answer.ok()) return answer.error();
                    wire::write(*answer, *response);
                    core_.count_message(response->ByteSizeLong());
                    return {};
                }));
     };
-    const auto take = [=, this]() -> Status {
+    const auto take = [=, this](AdmittedPtr admitted) -> Status {
         if (context->IsCancelled()) return gone();
-        GYM_TRY(const Address caller, core_.authenticate(*context, "Heartbeat", *request));
+        GYM_CHECK(core_.check(*admitted, *request));
         GYM_TRY(records::Heartbeat beat, wire::read(*request));
-        core_.answer({{caller, at_ms, std::move(beat)}, end});
+        const Address caller = admitted->caller();
+        core_.answer({{caller, at_ms, std::move(beat)},
+                      [end, admitted = std::move(admitted)](
+                          const Result<records::HeartbeatAnswer>& answer) mutable {
+                          end(std::move(admitted), answer);
+                      }});
         return {};
     };
-    const bool queued = core_.submit_short([this, reactor, take] {
-        if (const Status taken = guarded(take); !taken.ok()) finish(reactor, taken);
-    });
-    if (!queued) finish(reactor, busy());
+    core_.admission().admit(*context, "Heartbeat", Lane::kControl,
+                            [this, reactor, take](Result<AdmittedPtr> admitted) {
+                                take_short(reactor, std::move(admitted), take);
+                            });
     return reactor;
 }
 
 grpc::ServerUnaryReactor* NodeServiceImpl::NextTask(Context* context,
                                                     const v1::NextTaskRequest* request,
                                                     v1::NextTaskResponse* response) {
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    if (!enter(reactor)) return reactor;
-    const auto wait = [=, this]() -> Status {
+    Reactor* reactor = context->DefaultReactor();
+    const auto wait = [=, this](AdmittedPtr admitted) -> Status {
         if (context->IsCancelled()) return gone();
-        GYM_TRY(const Address caller, core_.authenticate(*context, "NextTask", *request));
+        GYM_CHECK(core_.check(*admitted, *request));
         GYM_TRY(std::vector<Digest> computed, wire::read_computed(*request));
+        const Address caller = admitted->caller();
         GYM_CHECK(core_.polls().enter(caller));
-        core_.leave_call();  // it counts among the polls from here on
+        admitted.reset();  // it counts among the polls from here on
         const std::int64_t wait_ms =
             std::min<std::int64_t>(request->wait_ms(), core_.config().poll_wait_ms_max);
         core_.ask(std::make_shared<Poll>(
@@ -299,10 +347,10 @@ grpc::ServerUnaryReactor* NodeServiceImpl::NextTask(Context* context,
                  std::move(computed)}));
         return {};
     };
-    const bool queued = core_.submit_short([this, reactor, wait] {
-        if (const Status waits = guarded(wait); !waits.ok()) finish(reactor, waits);
-    });
-    if (!queued) finish(reactor, busy());
+    core_.admission().admit(*context, "NextTask", Lane::kControl,
+                            [this, reactor, wait](Result<AdmittedPtr> admitted) {
+                                take_short(reactor, std::move(admitted), wait);
+                            });
     return reactor;
 }
 
@@ -335,6 +383,7 @@ class GrpcServer final : public Server {
     ~GrpcServer() override { GrpcServer::stop(0); }
 
     Status listen(const ServerConfig& config) {
+        GYM_CHECK(core_.admission().read_registered());
         GYM_TRY(
             const auto credentials,
             server_credentials(config.listen, config.tls_certificate_file, config.tls_key_file));

@@ -16,7 +16,7 @@
 namespace gym::rpc {
 namespace {
 
-constexpr unsigned kShortThreads = 2;
+constexpr unsigned kShortThreads = 2, kUrgentThreads = 2;
 constexpr std::size_t kBatchMax = 256;
 /// Between two batches: what a heartbeat or a poll waits at most under a light load.
 constexpr std::chrono::milliseconds kBatchPause{10};
@@ -60,46 +60,19 @@ ServerCore::ServerCore(const ServerConfig& config, NodeHandler& handler, const C
     : config_(config),
       handler_(handler),
       clock_(clock),
-      domain_(network.domain()),
       polls_(config.polls_max),
-      pool_(config.threads, std::size_t{config.calls_max} + config.polls_max),
+      admission_(config, handler, clock, network.domain()),
+      pool_(config.threads, kLaneCount * std::size_t{config.calls_max} + config.polls_max),
+      urgent_pool_(kUrgentThreads, config.calls_max),
       short_pool_(kShortThreads, std::size_t{config.calls_max} + config.polls_max),
       beats_(kBatchMax, kBatchPause, [this](auto batch) { answer_beats(std::move(batch)); }),
       asks_(kBatchMax, kBatchPause, [this](auto batch) { ask_all(std::move(batch)); }),
       ticker_(kTickMs, [this] { tick(); }) {}
 
-Status ServerCore::enter_call() {
-    if (calls_.fetch_add(1) < config_.calls_max) return {};
-    leave_call();
-    return fail(
-        ErrorCode::kUnavailable,
-        "the coordinator is busy: " + std::to_string(config_.calls_max) + " calls are in flight");
-}
-
-void ServerCore::leave_call() {
-    calls_.fetch_sub(1);
-}
-
-Result<Address> ServerCore::authenticate(const grpc::CallbackServerContext& context,
-                                         std::string_view method,
-                                         const google::protobuf::Message& request,
-                                         bool must_be_registered) {
-    const auto [first, last] = context.client_metadata().equal_range(kAuthMetadataKey);
-    if (first == last || std::next(first) != last)
-        return fail(ErrorCode::kUnauthenticated,
-                    "the call must carry " + std::string(kAuthMetadataKey) + " once");
-    const std::string_view header(first->second.data(), first->second.size());
-    GYM_TRY(const CallAuth auth, decode_call_auth(as_bytes(header)));
+Status ServerCore::check(const Admitted& admitted, const google::protobuf::Message& request) {
     const std::string bytes = signed_bytes(request);
-    count_message(header.size() + bytes.size());
-    GYM_CHECK(check_call(domain_, method, as_bytes(bytes), auth, clock_.now_ms(), replay_guard_));
-    if (must_be_registered) {
-        GYM_TRY(const bool registered, handler_.is_registered(auth.caller));
-        if (!registered)
-            return fail(ErrorCode::kPermissionDenied,
-                        auth.caller.hex() + " is not registered: run `gym node register`");
-    }
-    return auth.caller;
+    count_message(bytes.size() + kCallAuthBytes);
+    return admitted.check(as_bytes(bytes));
 }
 
 void ServerCore::answer_beats(std::vector<OpenBeat> batch) {
@@ -176,22 +149,6 @@ void ServerCore::give(const PollPtr& poll, records::Task task) {
 void ServerCore::end(const PollPtr& poll, const Status& status) {
     polls_.leave(poll->caller);
     poll->reactor->Finish(to_grpc(status));
-}
-
-Status ServerCore::begin_transfer(const Address& caller) {
-    const std::scoped_lock lock(mutex_);
-    std::uint32_t& transfers = of_caller_[caller];
-    if (transfers >= kTransfersPerCallerMax)
-        return fail(ErrorCode::kUnavailable,
-                    caller.hex() + " transfers " + std::to_string(transfers) + " blobs already");
-    ++transfers;
-    return {};
-}
-
-void ServerCore::end_transfer(const Address& caller) {
-    const std::scoped_lock lock(mutex_);
-    const auto found = of_caller_.find(caller);
-    if (--found->second == 0) of_caller_.erase(found);
 }
 
 void ServerCore::watch(Transfer& transfer) {

@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "admission.hpp"
 #include "batcher.hpp"
-#include "gym/rpc/call_auth.hpp"
 #include "gym/rpc/handler.hpp"
 #include "gym/rpc/server.hpp"
 #include "gym/v1/node_service.pb.h"
@@ -23,9 +23,6 @@
 #include "parked_polls.hpp"
 
 namespace gym::rpc {
-
-/// Transfers of one node at a time, so that none takes the places of all.
-inline constexpr std::uint32_t kTransfersPerCallerMax = 16;
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
@@ -57,28 +54,25 @@ struct OpenBeat {
     std::function<void(Result<records::HeartbeatAnswer>)> end;
 };
 
-/// Shared by all calls of a server: bounds, authentication, handler threads, waiting polls and
-/// transfers.
+/// Shared by all calls of a server: admission, handler threads, waiting polls and transfers.
 class ServerCore {
   public:
     ServerCore(const ServerConfig& config, NodeHandler& handler, const Clock& clock,
                const records::NetworkDescription& network);
 
-    /// One call in flight. @errors kUnavailable at the bound; then leave_call() is not due.
-    Status enter_call();
-    void leave_call();
+    [[nodiscard]] Admission& admission() { return admission_; }
+    /// Whether the request is what the caller of `admitted` signed for. @errors kUnauthenticated.
+    [[nodiscard]] Status check(const Admitted& admitted, const google::protobuf::Message& request);
+
     [[nodiscard]] bool submit(std::function<void()> job) { return pool_.submit(std::move(job)); }
+    /// For the urgent lane: it waits behind no other call.
+    [[nodiscard]] bool submit_urgent(std::function<void()> job) {
+        return urgent_pool_.submit(std::move(job));
+    }
     /// For what is short and must not wait behind long calls.
     [[nodiscard]] bool submit_short(std::function<void()> job) {
         return short_pool_.submit(std::move(job));
     }
-
-    /// The sender of `request`, once the call's signature is checked. @errors kUnauthenticated,
-    /// kPermissionDenied for an address that is not registered (unless `must_be_registered` is
-    /// false).
-    Result<Address> authenticate(const grpc::CallbackServerContext& context,
-                                 std::string_view method, const google::protobuf::Message& request,
-                                 bool must_be_registered = true);
 
     /// Hands a heartbeat to the next batch.
     void answer(OpenBeat beat) { beats_.add(std::move(beat)); }
@@ -91,10 +85,6 @@ class ServerCore {
     void wake(std::span<const Address> callers);
     void wake_all();
 
-    /// One more transfer of `caller` under way. @errors kUnavailable at the bound of a node; then
-    /// end_transfer() is not due.
-    Status begin_transfer(const Address& caller);
-    void end_transfer(const Address& caller);
     void watch(Transfer& transfer);
     void unwatch(Transfer& transfer);
     /// Takes part of the memory that all uploads share. Beside one upload of `caller` others have
@@ -127,21 +117,17 @@ class ServerCore {
     const ServerConfig config_;
     NodeHandler& handler_;
     const Clock& clock_;
-    const crypto::Eip712Domain domain_;
-    ReplayGuard replay_guard_;
-    std::atomic<std::uint32_t> calls_{0};
     std::atomic<std::uint64_t> message_bytes_{0};
     std::atomic<bool> stopping_{false};
     std::mutex mutex_;
     // Guarded by mutex_.
     std::set<Transfer*> transfers_;
-    std::map<Address, std::uint32_t> of_caller_;  ///< transfers
     std::uint64_t upload_bytes_ = 0;
     std::map<Address, std::uint64_t> upload_bytes_of_caller_;
     ParkedPolls polls_;
     SteadyTime swept_, asked_;  // of the ticker's thread
-    HandlerPool pool_;
-    HandlerPool short_pool_;
+    Admission admission_;
+    HandlerPool pool_, urgent_pool_, short_pool_;
     // Last: their threads use everything above.
     Batcher<OpenBeat> beats_;
     Batcher<PollPtr> asks_;

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -19,39 +18,35 @@ namespace {
 
 constexpr std::size_t kChunkBytes = 256U << 10;
 
-/// Shared by both directions: a place among the calls, a watch for silence, errors that end the
-/// call.
+/// Shared by both directions: admission, a watch for silence, errors that end the call.
 template <class Base>
 class TransferReactor : public Base {
   public:
     TransferReactor(ServerCore& core, grpc::CallbackServerContext& context)
-        : core_(core), context_(context), transfer_(context) {
-        const Status entered = core_.enter_call();
-        admitted_ = entered.ok();
-        if (admitted_)
-            core_.watch(transfer_);
-        else
-            this->Finish(to_grpc(entered));
+        : core_(core), context_(context), transfer_(context) {}
+
+    /// Until the caller is admitted the call has no place, and nothing of it is read. After this
+    /// the reactor may be gone.
+    void begin(std::string_view method) {
+        core_.admission().admit(context_, method, Lane::kTransfer,
+                                [this](Result<AdmittedPtr> admitted) {
+                                    if (!admitted.ok())
+                                        return this->Finish(to_grpc(admitted.error()));
+                                    admitted_ = std::move(admitted).value();
+                                    transfer_.touch();
+                                    core_.watch(transfer_);
+                                    go();
+                                });
     }
 
     void OnDone() override {
-        if (caller_) core_.end_transfer(*caller_);
-        if (admitted_) {
-            core_.unwatch(transfer_);
-            core_.leave_call();
-        }
+        if (admitted_) core_.unwatch(transfer_);
         delete this;
     }
 
   protected:
-    /// Checks who calls, and counts the transfer among the caller's.
-    Result<Address> authenticate(std::string_view method,
-                                 const google::protobuf::Message& request) {
-        GYM_TRY(const Address caller, core_.authenticate(context_, method, request));
-        GYM_CHECK(core_.begin_transfer(caller));
-        caller_ = caller;
-        return caller;
-    }
+    /// The caller is admitted.
+    virtual void go() = 0;
 
     /// Runs `body` in the pool; its error ends the call. After it started an operation or finished,
     /// the reactor may be gone: nothing here touches it then.
@@ -68,8 +63,7 @@ class TransferReactor : public Base {
     ServerCore& core_;
     grpc::CallbackServerContext& context_;
     Transfer transfer_;
-    bool admitted_ = false;
-    std::optional<Address> caller_;  ///< once it is counted
+    AdmittedPtr admitted_;
 };
 
 /// What a peer has not taken yet is not read: a call holds a chunk, however large the blob is.
@@ -77,9 +71,7 @@ class Download final : public TransferReactor<grpc::ServerWriteReactor<v1::BlobC
   public:
     Download(ServerCore& core, grpc::CallbackServerContext& context,
              const v1::GetBlobRequest& request)
-        : TransferReactor(core, context), request_(request) {
-        if (admitted_) in_pool([this] { return open(); });
-    }
+        : TransferReactor(core, context), request_(request) {}
 
     void OnWriteDone(bool ok) override {
         transfer_.touch();
@@ -89,10 +81,14 @@ class Download final : public TransferReactor<grpc::ServerWriteReactor<v1::BlobC
     }
 
   private:
+    void go() override {
+        in_pool([this] { return open(); });
+    }
+
     Status open() {
-        GYM_TRY(const Address caller, authenticate("GetBlob", request_));
+        GYM_CHECK(core_.check(*admitted_, request_));
         GYM_TRY(const Digest root, wire::read<Digest>("root", request_.root()));
-        GYM_TRY(blob_, core_.handler().open_blob(caller, root));
+        GYM_TRY(blob_, core_.handler().open_blob(admitted_->caller(), root));
         if (request_.offset() > blob_->size())
             return fail(ErrorCode::kOutOfRange, "offset " + std::to_string(request_.offset()) +
                                                     " is beyond the blob's " +
@@ -123,9 +119,7 @@ class Download final : public TransferReactor<grpc::ServerWriteReactor<v1::BlobC
 class Upload final : public TransferReactor<grpc::ServerReadReactor<v1::PutBlobRequest>> {
   public:
     Upload(ServerCore& core, grpc::CallbackServerContext& context)
-        : TransferReactor(core, context) {
-        if (admitted_) StartRead(&message_);
-    }
+        : TransferReactor(core, context) {}
 
     void OnReadDone(bool ok) override {
         transfer_.touch();
@@ -139,11 +133,13 @@ class Upload final : public TransferReactor<grpc::ServerReadReactor<v1::PutBlobR
     }
 
     void OnDone() override {
-        if (reserved_ > 0) core_.release_upload(*caller_, reserved_);
+        if (reserved_ > 0) core_.release_upload(admitted_->caller(), reserved_);
         TransferReactor::OnDone();
     }
 
   private:
+    void go() override { StartRead(&message_); }
+
     void read_header(bool ok) {
         if (!ok || !message_.has_header())
             return Finish(to_grpc(fail(ErrorCode::kMalformed, "PutBlob starts with a header")));
@@ -152,7 +148,8 @@ class Upload final : public TransferReactor<grpc::ServerReadReactor<v1::PutBlobR
     }
 
     Status admit() {
-        GYM_TRY(const Address caller, authenticate("PutBlob", message_));
+        GYM_CHECK(core_.check(*admitted_, message_));
+        const Address caller = admitted_->caller();
         GYM_TRY(root_, wire::read<Digest>("root", message_.header().root()));
         size_ = message_.header().size_bytes();
         GYM_CHECK(core_.reserve_upload(caller, size_));
@@ -189,7 +186,7 @@ class Upload final : public TransferReactor<grpc::ServerReadReactor<v1::PutBlobR
                             std::to_string(size_) + " bytes arrived");
         const auto blob = std::move(received_).finish(root_);
         if (!blob.ok()) return blob.error().in("upload");
-        GYM_CHECK(core_.handler().put_blob(*caller_, *blob));
+        GYM_CHECK(core_.handler().put_blob(admitted_->caller(), *blob));
         Finish(grpc::Status::OK);
         return {};
     }
@@ -207,12 +204,16 @@ class Upload final : public TransferReactor<grpc::ServerReadReactor<v1::PutBlobR
 grpc::ServerWriteReactor<v1::BlobChunk>* serve_get_blob(ServerCore& core,
                                                         grpc::CallbackServerContext& context,
                                                         const v1::GetBlobRequest& request) {
-    return new Download(core, context, request);
+    auto* const download = new Download(core, context, request);
+    download->begin("GetBlob");
+    return download;
 }
 
 grpc::ServerReadReactor<v1::PutBlobRequest>* serve_put_blob(ServerCore& core,
                                                             grpc::CallbackServerContext& context) {
-    return new Upload(core, context);
+    auto* const upload = new Upload(core, context);
+    upload->begin("PutBlob");
+    return upload;
 }
 
 }  // namespace gym::rpc

@@ -1,9 +1,11 @@
 // What the coordinator's control plane carries: the real program and PostgreSQL (synced commits), a
 // chain, and many nodes with a connection each from this one process. Nothing is trained. Phases:
-// registration; idle (heartbeats, open polls, challenges); a round of as many units as nodes, in
-// jobs of at most `--slots`; commitments all at once; the seal; receipts.
+// registration; idle (heartbeats, open polls, challenges); the same with `--hostile` connections of
+// strangers; a round of as many units as nodes, in jobs of at most `--slots`; commitments all at
+// once; the seal; receipts.
 //
-//     bench_coordinator [--nodes 200,1000,5000] [--slots 625] [--seconds 30] [--output FILE]
+//     bench_coordinator [--nodes 200,1000,5000] [--slots 5000] [--seconds 30] [--hostile 0]
+//                       [--output FILE]
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -14,6 +16,7 @@
 #include "bench_support.hpp"
 #include "coordinator_rounds.hpp"
 #include "gym/common/open_files.hpp"
+#include "hostile_crowd.hpp"
 #include "load_network.hpp"
 #include "load_nodes.hpp"
 #include "process_usage.hpp"
@@ -28,6 +31,8 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kHeartbeatEveryMs = 5'000;
 constexpr std::uint32_t kPollWaitMs = 10'000;
+/// Between two calls of a stranger, and before it connects again.
+constexpr seconds kHostileEvery{20};
 
 double seconds_since(SteadyClock::time_point start) {
     return std::chrono::duration<double>(SteadyClock::now() - start).count();
@@ -36,17 +41,20 @@ double seconds_since(SteadyClock::time_point start) {
 /// Figures of one number of nodes.
 class Run {
   public:
-    Run(const bench::Options& options, std::uint32_t nodes, std::uint32_t slots, int idle_s)
+    Run(const bench::Options& options, std::uint32_t nodes, std::uint32_t slots, int idle_s,
+        std::uint32_t hostile)
         : options_(options),
           count_(nodes),
           slots_(std::min(nodes, slots)),
           idle_s_(idle_s),
+          hostile_(hostile),
           network_(network_options()),
           nodes_({nodes, {network_.target(0)}, kHeartbeatEveryMs, kPollWaitMs}) {}
 
     void go() {
         registration();
         idle();
+        if (hostile_ > 0) beside_strangers();
         round();
         one_round();
         nodes_.stop();
@@ -129,6 +137,28 @@ class Run {
         calls("idle", {LoadCall::kHeartbeat, LoadCall::kPoll});
     }
 
+    /// Beside connections of strangers that come again when they are closed.
+    void beside_strangers() {
+        const std::string target = network_.target(0);
+        const auto port =
+            static_cast<std::uint16_t>(std::stoul(target.substr(target.rfind(':') + 1)));
+        const HostileCrowd crowd(port, hostile_, nodes_.first(), kHostileEvery);
+        std::this_thread::sleep_for(3 * kHostileEvery);  // all came, and the first were closed
+        nodes_.log().forget();
+        mark();
+        std::size_t open_min = hostile_;
+        for (int second = 0; second < idle_s_; ++second) {
+            std::this_thread::sleep_for(seconds(1));
+            open_min = std::min(open_min, crowd.open());
+        }
+        used("hostile");
+        calls("hostile", {LoadCall::kHeartbeat, LoadCall::kPoll});
+        row("hostile_connections", static_cast<double>(open_min), "connections",
+            "the fewest at a time; " + std::to_string(crowd.calls()) + " calls, " +
+                std::to_string(crowd.closed_by_server()) + " closed by the coordinator");
+        row("hostile_memory", mib(usage_of(network_.pid(0)).rss_bytes), "MiB");
+    }
+
     void round() {
         const std::uint32_t jobs = count_ / slots_;
         const std::uint32_t units = jobs * slots_;
@@ -185,7 +215,7 @@ class Run {
         return std::numeric_limits<double>::infinity();
     }
 
-    /// All nodes in one round, which is more than its record can hold today: the database's part.
+    /// All nodes in one round, step by step: the database's part.
     void one_round() {
         nodes_.log().forget();
         const bench::RoundTimes times = bench::time_round(network_.owner(), count_);
@@ -197,17 +227,17 @@ class Run {
         calls("one_round", {LoadCall::kHeartbeat});
     }
 
+    static double mib(std::uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
+
     void memory() {
-        const double mib = 1 << 20;
-        row("coordinator_memory", static_cast<double>(usage_of(network_.pid(0)).peak_bytes) / mib,
-            "MiB");
-        row("postgres_memory",
-            static_cast<double>(usage_of_family(*postgres().pid()).rss_bytes) / mib, "MiB");
+        row("coordinator_memory", mib(usage_of(network_.pid(0)).peak_bytes), "MiB");
+        row("postgres_memory", mib(usage_of_family(*postgres().pid()).rss_bytes), "MiB");
     }
 
     const bench::Options& options_;
     const std::uint32_t count_, slots_;
     const int idle_s_;
+    const std::uint32_t hostile_;
     SystemClock clock_;
     LoadNetwork network_;
     LoadNodes nodes_;
@@ -227,14 +257,17 @@ std::vector<std::uint32_t> numbers(const std::string& text) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    bench::Options options = bench::parse_options(
-        argc, argv, {{"--nodes", "200,1000,5000"}, {"--slots", "625"}, {"--seconds", "30"}});
+    bench::Options options = bench::parse_options(argc, argv,
+                                                  {{"--nodes", "200,1000,5000"},
+                                                   {"--slots", "5000"},
+                                                   {"--seconds", "30"},
+                                                   {"--hostile", "0"}});
     (void)raise_open_files(1U << 20U);  // each node has a connection
     ::setenv("GYM_BINARY_DIR", GYM_BENCH_BINARY_DIR, 0);
     ::setenv("GYM_SOURCE_DIR", GYM_BENCH_SOURCE_DIR, 0);
     for (const std::uint32_t nodes : numbers(options.own["--nodes"]))
         Run(options, nodes, numbers(options.own["--slots"]).at(0),
-            std::stoi(options.own["--seconds"]))
+            std::stoi(options.own["--seconds"]), numbers(options.own["--hostile"]).at(0))
             .go();
     return 0;
 }

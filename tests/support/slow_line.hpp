@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "gym/common/descriptor.hpp"
 
@@ -25,8 +26,12 @@ namespace gym::testing {
 /// bytes a second. The other direction is not held up.
 class SlowLine {
   public:
-    SlowLine(std::uint16_t target, std::uint64_t bytes_per_s)
-        : target_(target), bytes_per_s_(bytes_per_s), listener_(listen()) {
+    /// @param source the IPv4 address that the server sees; empty: any of this machine.
+    SlowLine(std::uint16_t target, std::uint64_t bytes_per_s, std::string source = {})
+        : target_(target),
+          bytes_per_s_(bytes_per_s),
+          source_(std::move(source)),
+          listener_(listen()) {
         acceptor_ = std::jthread([this](const std::stop_token& stop) { accept(stop); });
     }
     ~SlowLine() {
@@ -38,6 +43,7 @@ class SlowLine {
     SlowLine& operator=(const SlowLine&) = delete;
 
     [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+    [[nodiscard]] std::uint16_t port() const { return port_; }
     /// From the server.
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
@@ -78,6 +84,13 @@ class SlowLine {
     }
     void carry(const Descriptor& peer, const std::stop_token& stop) {
         const Descriptor server(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        if (!source_.empty()) {
+            sockaddr_in source = at(0);
+            ::inet_pton(AF_INET, source_.c_str(), &source.sin_addr);
+            if (::bind(server.get(), reinterpret_cast<const sockaddr*>(&source), sizeof source) !=
+                0)
+                return;
+        }
         const sockaddr_in address = at(target_);
         if (::connect(server.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) !=
             0)
@@ -121,6 +134,7 @@ class SlowLine {
 
     const std::uint16_t target_;
     const std::uint64_t bytes_per_s_;
+    const std::string source_;
     std::uint16_t port_ = 0;
     const Descriptor listener_;
     std::atomic<std::uint64_t> bytes_{0};

@@ -25,9 +25,11 @@ class Flow:
     down_own: int = 0
     down_other: int = 0
     down_core: int = 0  # from the operator's machine to nodes: messages, and blobs that no mirror gave
+    down_nodes: int = 0  # from other nodes, of all regions: not among down_own and down_other
     up_own: int = 0
     up_other: int = 0
     up_core: int = 0
+    up_nodes: int = 0
     lost: int = 0
     full: int = 0
     cut: int = 0
@@ -49,9 +51,17 @@ def flow_of(stats: Json, machines: dict[str, hosts.Host], of: str = "") -> Flow:
         for node, other, way in ((target, source, "down"), (source, target, "up")):
             if node.name != of and (of or not node.name.startswith("worker")):
                 continue
-            place = "core" if other.name == "core" else "own" if other.region == node.region else "other"
-            setattr(flow, f"{way}_{place}", getattr(flow, f"{way}_{place}") + pair["bytes"])
+            counter = f"{way}_{place_of(other, node)}"
+            setattr(flow, counter, getattr(flow, counter) + pair["bytes"])
     return flow
+
+
+def place_of(other: hosts.Host, node: hosts.Host) -> str:
+    if other.name == "core":
+        return "core"
+    if not other.name.startswith("mirror"):
+        return "nodes"
+    return "own" if other.region == node.region else "other"
 
 
 @dataclass

@@ -1,9 +1,9 @@
 """run.py BUILD_DIR OUT: trains one job on loopback and over an emulated wide-area network, and compares them bit for bit.
 
-Four runs from one beginning (keys, chain, database), so that the job has the same id and with it the same seed: on the
-loopback, over the WAN, over the WAN with 1 % loss, and over the WAN with a region that is cut off for 30 s. WAN_RUNS
-(default "lan wan lossy cut") chooses some of them; the comparison needs lan. Writes OUT/wan.json. Exit: 0 passed or
-skipped, which it says with the reason; 1 failed.
+Five runs from one beginning (keys, chain, database), so that the job has the same id and with it the same seed: on the
+loopback, over the WAN, over the WAN with 1 % loss, over the WAN with a region that is cut off for 30 s, and over the WAN
+with nodes that share blobs by BitTorrent. WAN_RUNS (default "lan wan lossy cut torrents") chooses some of them; the
+comparison needs lan. Writes OUT/wan.json. Exit: 0 passed or skipped, which it says with the reason; 1 failed.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from services import Base, Run, wait_until
 ROUNDS = int(os.environ.get("WAN_ROUNDS", "8"))
 RUN_S = 2400
 SHARE_MIN = 0.8  # of what workers fetch from mirrors: from those of their region
+PEER_BYTES_MIN = 4 << 20  # from other nodes, with torrents: more than greetings and lists of pieces
 LOSS_PPM = 10_000
 CUT_REGION, CUT_ROUND, CUT_S = "asia", 3, 30
 
@@ -129,7 +130,7 @@ class Watch:
 
 
 def play(base: Base, network: hosts.Network, name: str, job: Path) -> tuple[results.Json, results.Outcome]:
-    run = Run(base, network, name)
+    run = Run(base, network, name, torrents=name == "torrents")
     try:
         run.start()
         submit(run, job)
@@ -166,6 +167,8 @@ def problems_of(name: str, row: results.Json, outcome: results.Outcome, lan: res
     if name == "wan" and isinstance(flow, dict) and float(flow["down_share_own"]) < SHARE_MIN:
         out.append(f"{name}: {flow['down_share_own']:.1%} of what workers fetched came from their region, "
                    f"{SHARE_MIN:.0%} are asked for")
+    if name == "torrents" and isinstance(flow, dict) and int(flow["down_nodes"]) < PEER_BYTES_MIN:
+        out.append(f"{name}: workers got {flow['down_nodes']} bytes from other nodes, {PEER_BYTES_MIN} are asked for")
     return out
 
 
@@ -194,7 +197,7 @@ def main(build: Path, out: Path) -> int:
         say("making the network that all runs begin from")
         base.make()
         job = job_file(base, folder)
-        for name in os.environ.get("WAN_RUNS", "lan wan lossy cut").split():
+        for name in os.environ.get("WAN_RUNS", "lan wan lossy cut torrents").split():
             loss = LOSS_PPM if name == "lossy" else 0
             network: hosts.Network = hosts.Lan() if name == "lan" else hosts.Wan(
                 hosts.hosts(), wan_link, folder / f"{name}.plan", loss)

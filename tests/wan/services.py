@@ -109,8 +109,8 @@ def runs(pid: int) -> bool:
 class Run:
     """One run: a database, blobs and a chain that are copies of the beginning, on the machines of `network`."""
 
-    def __init__(self, base: Base, network: hosts.Network, name: str) -> None:
-        self.base, self.network, self.name = base, network, name
+    def __init__(self, base: Base, network: hosts.Network, name: str, torrents: bool = False) -> None:
+        self.base, self.network, self.name, self.torrents = base, network, name, torrents
         self.folder = base.root.parent / f"run-{name}"
         self.database = f"gym_{name}"
         self.deployment = json.loads((base.root / "deployment.json").read_text())
@@ -235,4 +235,5 @@ class Run:
                 f"commitment_log: \"{self.deployment['commitment_log']}\"\n"
                 f"dispute_game: \"{self.deployment['dispute_game']}\"\nbeacon_delay_blocks: 1\n"
                 f"data_dir: {self.folder}/{name}\nkeystore_file: {root}/keys/{name}.json\n"
-                f"passphrase_file: {root}/keys/{name}.pass\nthreads: 1\n")
+                f"passphrase_file: {root}/keys/{name}.pass\nthreads: 1\n"
+                f"torrents: {{enabled: {str(self.torrents).lower()}}}\n")

@@ -17,6 +17,10 @@ Status read_listen(YamlMap map, CoordinatorFile& file) {
     GYM_TRY(file.port_file, map.string_or("port_file", ""));
     GYM_CHECK(map.read_integer("threads", 1, 256, file.server.threads));
     GYM_CHECK(map.read_integer("calls_max", 1, 1'000'000, file.server.calls_max));
+    GYM_CHECK(
+        map.read_integer("calls_of_address_max", 0, 1'000'000, file.server.calls_of_address_max));
+    GYM_CHECK(map.read_integer("registrations_per_s_of_address", 0, 1'000'000,
+                               file.server.registrations_per_s_of_address));
     GYM_CHECK(map.read_integer("polls_max", 1, 1'000'000, file.server.polls_max));
     GYM_CHECK(
         map.read_integer("blob_bytes_max", 1, std::int64_t{1} << 40, file.server.blob_bytes_max));

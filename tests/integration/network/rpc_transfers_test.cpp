@@ -16,6 +16,7 @@
 #include "gym/rpc/server.hpp"
 #include "gym/v1/node_service.grpc.pb.h"
 #include "memory_handler.hpp"
+#include "stalled_downloads.hpp"
 #include "tiny_job.hpp"
 
 namespace gym::rpc {
@@ -69,48 +70,11 @@ class RpcTransfersTest : public ::testing::Test {
     }
 };
 
-/// GetBlob calls of one node that take the first part and then nothing.
-class StalledDownloads {
-  public:
-    /// @param header signs a request.
-    StalledDownloads(v1::NodeService::Stub& stub, const Digest& root, int count,
-                     const std::function<std::string(const v1::GetBlobRequest&)>& header) {
-        v1::GetBlobRequest request;
-        request.set_root(std::string(root.data.begin(), root.data.end()));
-        for (int i = 0; i < count; ++i) {
-            auto& context = *contexts_.emplace_back(std::make_unique<grpc::ClientContext>());
-            context.AddMetadata(kAuthMetadataKey, header(request));
-            auto reader = stub.GetBlob(&context, request);
-            v1::BlobChunk first;
-            if (reader->Read(&first)) {
-                open_.push_back(std::move(reader));
-            } else {
-                refused_.push_back(reader->Finish());
-            }
-        }
-    }
-    StalledDownloads(const StalledDownloads&) = delete;
-    StalledDownloads& operator=(const StalledDownloads&) = delete;
-    ~StalledDownloads() {
-        for (const auto& context : contexts_)
-            context->TryCancel();
-        for (const auto& reader : open_)
-            reader->Finish();
-    }
-    [[nodiscard]] std::size_t open() const { return open_.size(); }
-    [[nodiscard]] const std::vector<grpc::Status>& refused() const { return refused_; }
-
-  private:
-    std::vector<std::unique_ptr<grpc::ClientContext>> contexts_;
-    std::vector<std::unique_ptr<grpc::ClientReader<v1::BlobChunk>>> open_;
-    std::vector<grpc::Status> refused_;
-};
-
 TEST_F(RpcTransfersTest, ADownloadIsReadAsItsPeerTakesIt) {
     start();
     constexpr std::size_t kSize = 48 * kMiB;
     const Digest root = handler_.blobs.put(Bytes(kSize, 9)).value();
-    const StalledDownloads one(*stub_, root, 1, [&](const v1::GetBlobRequest& request) {
+    const testing::StalledDownloads one(*stub_, root, 1, [&](const v1::GetBlobRequest& request) {
         return header("GetBlob", request);
     });
     ASSERT_EQ(one.open(), 1U);
@@ -129,19 +93,19 @@ TEST_F(RpcTransfersTest, OneNodeCannotTakeAllCallsByTransfers) {
         return header("GetBlob", request);
     };
     {
-        const StalledDownloads many(*stub_, root, kOfNode + 4, signed_by_greedy);
+        const testing::StalledDownloads many(*stub_, root, kOfNode + 4, signed_by_greedy);
         EXPECT_EQ(many.open(), std::size_t{kOfNode});
         for (const grpc::Status& refused : many.refused()) {
             EXPECT_EQ(refused.error_code(), grpc::StatusCode::UNAVAILABLE);
-            EXPECT_NE(refused.error_message().find("transfers 16 blobs already"), std::string::npos)
+            EXPECT_NE(refused.error_message().find("has 16 transfers of blobs"), std::string::npos)
                 << refused.error_message();
         }
         EXPECT_TRUE(dial()->heartbeat({}).ok()) << "there is room for others";
     }
-    for (int i = 0; i < 1'000 && StalledDownloads(*stub_, root, 1, signed_by_greedy).open() == 0;
-         ++i)
+    for (int i = 0;
+         i < 1'000 && testing::StalledDownloads(*stub_, root, 1, signed_by_greedy).open() == 0; ++i)
         std::this_thread::sleep_for(milliseconds(5));
-    EXPECT_EQ(StalledDownloads(*stub_, root, 1, signed_by_greedy).open(), 1U)
+    EXPECT_EQ(testing::StalledDownloads(*stub_, root, 1, signed_by_greedy).open(), 1U)
         << "transfers that ended do not count";
 }
 

@@ -113,10 +113,11 @@ std::string LoadNetwork::config(std::size_t coordinator) const {
     return "listen:\n  address: 127.0.0.1:0\n  port_file: " +
            at("port-" + std::to_string(coordinator)) +
            "\n  heartbeat_every_ms: " + std::to_string(options_.heartbeat_every_ms) + "\n" +
-           options_.listen + "database:\n  host: " + login.host +
-           "\n  port: " + std::to_string(login.port) + "\n  database: " + login.database +
-           "\n  user: " + login.user + "\n  password_file: " + at("db-password") +
-           "\nchain:\n  rpc_url: " + anvil_.url() +
+           // All nodes are on this machine.
+           "  calls_of_address_max: 0\n  registrations_per_s_of_address: 0\n" + options_.listen +
+           "database:\n  host: " + login.host + "\n  port: " + std::to_string(login.port) +
+           "\n  database: " + login.database + "\n  user: " + login.user +
+           "\n  password_file: " + at("db-password") + "\nchain:\n  rpc_url: " + anvil_.url() +
            "\n  deployment_file: " + at("deployment.json") +
            "\n  confirmations: 0\noperator:\n  keystore_file: " + at("key.json") +
            "\n  passphrase_file: " + at("passphrase") + "\nblobs: " + at("blobs") + "\n" +

@@ -62,6 +62,8 @@ class LoadNodes {
     void stop();
 
     LatencyLog& log() { return log_; }
+    /// The address of one of the nodes.
+    [[nodiscard]] Address first() const { return nodes_.front()->key.address(); }
     /// Units as they were given: (job, slot) of each, for a test to look for doubles.
     [[nodiscard]] std::vector<v1::UnitKey> given_units();
 

@@ -45,7 +45,13 @@ Status MemoryHandler::enter(const char* name) {
 
 Result<bool> MemoryHandler::is_registered(const Address& address) {
     const std::scoped_lock lock(mutex);
+    ++looked_up;
     return registered.contains(address);
+}
+
+Result<std::vector<Address>> MemoryHandler::registered_nodes() {
+    const std::scoped_lock lock(mutex);
+    return std::vector<Address>(registered.begin(), registered.end());
 }
 
 Result<bool> MemoryHandler::register_node(const Address& caller,

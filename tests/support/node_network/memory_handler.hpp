@@ -28,6 +28,7 @@ class MemoryHandler final : public rpc::NodeHandler {
         return info;
     }
     Result<bool> is_registered(const Address& address) override;
+    Result<std::vector<Address>> registered_nodes() override;
     // The answer of node_status().
     UnixMs last_seen_ms = 0;  ///< 0: not known
     std::string excluded_because, stake_because;
@@ -64,6 +65,7 @@ class MemoryHandler final : public rpc::NodeHandler {
     records::NetworkDescription info = network_info();  ///< change it before a server asks for it
     blob::MemoryStore blobs;
     std::set<Address> registered;
+    int looked_up = 0;                                      ///< is_registered() calls
     std::map<Address, records::NodeProfile> profiles;       ///< as last registered
     std::optional<records::TrainTask> next_task_of_worker;  ///< once it has computed that of tasks
     std::map<Address, records::Task> tasks;  ///< handed out until the unit is committed or revealed

@@ -57,6 +57,15 @@ TEST_F(CallAuthTest, MethodRequestDomainTimeNonceAndCallerAreAllSigned) {
     EXPECT_TRUE(check(auth_).ok()) << "none of the refused calls used up the nonce";
 }
 
+TEST_F(CallAuthTest, TheSignatureIsCheckedBeforeTheRequestIsThere) {
+    EXPECT_TRUE(check_signature(domain_, "GetUnit", auth_).ok());
+    EXPECT_TRUE(check_request(auth_, request_).ok());
+    EXPECT_TRUE(refused(check_request(auth_, Bytes{1, 2})));
+    CallAuth altered = auth_;
+    altered.request_hash = commit::sha256(Bytes{1, 2});
+    EXPECT_TRUE(refused(check_signature(domain_, "GetUnit", altered)));
+}
+
 TEST_F(CallAuthTest, EveryFlippedBitOfTheEncodingIsRefused) {
     const Bytes whole = encode(auth_);
     for (std::size_t bit = 0; bit < whole.size() * 8; ++bit) {

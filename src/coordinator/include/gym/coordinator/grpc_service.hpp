@@ -43,6 +43,7 @@ class GrpcService final : public rpc::NodeHandler {
 
     Result<records::NetworkDescription> network() override;
     Result<bool> is_registered(const Address& address) override;
+    Result<std::vector<Address>> registered_nodes() override;
     Result<bool> register_node(const Address& caller, const records::NodeProfile& profile) override;
     std::vector<Result<records::HeartbeatAnswer>> heartbeats(
         std::span<const rpc::ArrivedBeat> beats) override;
@@ -79,9 +80,6 @@ class GrpcService final : public rpc::NodeHandler {
 
   private:
     Result<std::optional<registry::Node>> find_node(const Address& address);
-    bool knows(const Address& address);
-    void remember(std::span<const Address> addresses);
-    Status read_known_once();
     Result<bool> may_fetch(const Address& caller, const Digest& root);
     [[nodiscard]] Error lost_blob(const Digest& root);
     [[nodiscard]] Error refuse_blob(const Address& caller, const Digest& root);
@@ -102,13 +100,7 @@ class GrpcService final : public rpc::NodeHandler {
     const crypto::PrivateKey* ticket_key_ = nullptr;
     const std::int64_t tasks_kept_ms_;
 
-    /// Registered nodes that have called: a node is never deleted, and whether it is excluded is
-    /// read at each call. Bounded; what does not fit is asked of the database.
     static constexpr std::size_t kKnownNodesMax = 1'000'000;
-    std::mutex known_mutex_;
-    std::set<Address> known_nodes_;
-    std::mutex reading_mutex_;
-    bool known_is_read_ = false;  ///< guarded by reading_mutex_
 
     /// A worker's uploads for its unit, counted so that it cannot fill the disk. An entry per
     /// worker that ever had a unit; a restart forgets them.

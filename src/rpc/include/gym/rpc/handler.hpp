@@ -32,8 +32,11 @@ class NodeHandler {
     virtual ~NodeHandler() = default;
 
     virtual Result<records::NetworkDescription> network() = 0;
-    /// Whether `address` may call anything but register_node().
+    /// Whether `address` may call anything but register_node(). Asked about each address until it
+    /// is: the server remembers those.
     virtual Result<bool> is_registered(const Address& address) = 0;
+    /// All of them, asked once, at the start: after a restart all nodes call at once.
+    virtual Result<std::vector<Address>> registered_nodes() = 0;
     virtual Result<bool> register_node(const Address& caller,
                                        const records::NodeProfile& profile) = 0;
     /// Heartbeats that arrived together; one result for each. A node may be among them twice.

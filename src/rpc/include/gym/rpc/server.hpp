@@ -15,8 +15,15 @@ struct ServerConfig {
     std::string listen = "127.0.0.1:0";  ///< host:port; port 0 takes a free one
     std::string tls_certificate_file;    ///< PEM; with tls_key_file. Both empty: loopback only
     std::string tls_key_file;
-    unsigned threads = 8;              ///< handler threads (they wait for the database)
-    std::uint32_t calls_max = 1024;    ///< in flight; more are refused at once
+    unsigned threads = 8;  ///< handler threads (they wait for the database)
+    /// In flight; more are refused at once. As many transfers of blobs, and as many commitments,
+    /// reports and defences, are counted apart; of callers that are not known a quarter, at
+    /// least 16.
+    std::uint32_t calls_max = 1024;
+    /// Of these of one IP address (of IPv6: of one /64); 0: no bound, as behind a proxy.
+    std::uint32_t calls_of_address_max = 256;
+    /// New nodes of one IP address; 100 times as many at once. 0: no bound.
+    std::uint32_t registrations_per_s_of_address = 1;
     std::uint32_t polls_max = 16'384;  ///< NextTask calls that wait, counted apart
     std::uint32_t message_bytes_max = 8U << 20;
     std::uint64_t blob_bytes_max = std::uint64_t{1} << 30;
