@@ -671,27 +671,6 @@ BEGIN
 END
 $$;
 
--- Name: require_own_job(text[], bigint[], bigint[]); Type: FUNCTION; Schema: ledger; Owner: -
-
-CREATE FUNCTION ledger.require_own_job(p_kinds text[], p_debits bigint[], p_credits bigint[]) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $_$
-BEGIN
-    IF EXISTS (
-        SELECT FROM unnest(p_kinds, p_debits, p_credits) AS i (kind, debit, credit)
-        LEFT JOIN ledger.account d ON d.id = i.debit
-        LEFT JOIN ledger.account c ON c.id = i.credit
-        LEFT JOIN registry.job j
-            ON j.id = CASE WHEN c.owner ~ '^job:0x[0-9a-f]{64}$' THEN decode(substr(c.owner, 7), 'hex') END
-        WHERE (i.kind = 'transfer' AND d.kind = 'available' AND c.kind = 'escrow'
-               AND d.owner = '0x' || encode(j.owner, 'hex')) IS NOT TRUE) THEN
-        RAISE EXCEPTION 'this role may only move what a job''s owner has available into the job''s escrow'
-            USING ERRCODE = 'insufficient_privilege';
-    END IF;
-END
-$_$;
-
 SET default_tablespace = '';
 
 SET default_table_access_method = heap;
@@ -755,16 +734,14 @@ CREATE FUNCTION ledger.submit(p_ids uuid[], p_kinds text[], p_debits bigint[], p
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-DECLARE
-    any_kind constant boolean := pg_has_role(session_user, 'gym_rewards', 'MEMBER');
 BEGIN
-    IF NOT any_kind THEN
-        PERFORM ledger.require_own_job(p_kinds, p_debits, p_credits);
+    IF NOT pg_has_role(session_user, 'gym_rewards', 'MEMBER') THEN
+        RAISE EXCEPTION 'gym-rewards alone books transfers' USING ERRCODE = 'insufficient_privilege';
     END IF;
     FOR attempt IN 1 .. 8 LOOP
         BEGIN
             RETURN ledger.book(p_ids, p_kinds, p_debits, p_credits, p_amounts, p_pendings, p_expires,
-                               p_groups, p_reasons, p_now, false, any_kind);
+                               p_groups, p_reasons, p_now, false, true);
         EXCEPTION WHEN unique_violation OR SQLSTATE 'GL001' THEN
             -- Another session booked one of these ids, or a pending transfer that is named here, meanwhile;
             -- now it is visible. What this attempt had locked is free again.
@@ -807,6 +784,24 @@ CREATE FUNCTION registry.apply_measurement() RETURNS trigger
     AS $$
 BEGIN
     UPDATE registry.dataset SET usefulness_ppm = NEW.usefulness_ppm WHERE root = NEW.dataset;
+    RETURN NULL;
+END
+$$;
+
+-- Name: await_order(); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.await_order() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF TG_TABLE_NAME = 'job_order' THEN
+        INSERT INTO registry.order_state (kind, owner, nonce, job_id, amount_wei)
+            VALUES ('job', NEW.owner, NEW.nonce, NEW.job_id, NEW.budget_wei);
+    ELSE
+        INSERT INTO registry.order_state (kind, owner, nonce, job_id, amount_wei)
+            VALUES ('funding', NEW.owner, NEW.nonce, NEW.job_id, NEW.amount_wei);
+    END IF;
     RETURN NULL;
 END
 $$;
@@ -1038,12 +1033,17 @@ BEGIN
         RAISE EXCEPTION 'a job that is % cannot become %', OLD.status, NEW.status
             USING ERRCODE = 'P0001';
     END IF;
+    IF OLD.status = 'submitted' AND NEW.status = 'running' AND NOT EXISTS (
+        SELECT FROM registry.order_state s WHERE s.job_id = NEW.id AND s.kind = 'job' AND s.state = 'locked') THEN
+        RAISE EXCEPTION 'the budget of the job is not locked' USING ERRCODE = 'P0001';
+    END IF;
     IF NEW.budget_wei < OLD.budget_wei THEN
         RAISE EXCEPTION 'the budget of a job never shrinks' USING ERRCODE = 'P0001';
     END IF;
     IF NEW.budget_wei > OLD.budget_wei AND NEW.budget_wei > (
-        SELECT o.budget_wei + coalesce((SELECT sum(f.amount_wei) FROM registry.job_funding f
-                                        WHERE f.job_id = NEW.id AND f.owner = NEW.owner), 0)
+        SELECT o.budget_wei + coalesce((SELECT sum(s.amount_wei) FROM registry.order_state s
+                                        WHERE s.job_id = NEW.id AND s.owner = NEW.owner
+                                          AND s.kind = 'funding' AND s.state = 'locked'), 0)
         FROM registry.job_order o WHERE o.job_id = NEW.id) THEN
         RAISE EXCEPTION 'no order of its owner covers the budget of the job' USING ERRCODE = 'P0001';
     END IF;
@@ -1074,6 +1074,21 @@ BEGIN
         RETURN NEW;
     END IF;
     RAISE EXCEPTION 'a version of a model never changes, except for who may see it' USING ERRCODE = 'P0001';
+END
+$$;
+
+-- Name: guard_order_state(); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.guard_order_state() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF OLD.state <> 'waiting'
+       OR (NEW.kind, NEW.owner, NEW.nonce, NEW.job_id, NEW.amount_wei)
+          IS DISTINCT FROM (OLD.kind, OLD.owner, OLD.nonce, OLD.job_id, OLD.amount_wei) THEN
+        RAISE EXCEPTION 'an order is decided once' USING ERRCODE = 'P0001';
+    END IF;
+    RETURN NEW;
 END
 $$;
 
@@ -1418,8 +1433,14 @@ CREATE TABLE api.api_key (
     label text NOT NULL,
     created_at_ms bigint NOT NULL,
     revoked_at_ms bigint,
+    expires_at_ms bigint,
+    scopes text[] DEFAULT '{read,data,jobs,spend}'::text[] NOT NULL,
+    spend_max_wei registry.wei,
+    spent_wei registry.wei DEFAULT 0 NOT NULL,
+    CONSTRAINT api_key_check CHECK (((spent_wei)::numeric <= (spend_max_wei)::numeric)),
     CONSTRAINT api_key_id_check CHECK ((id ~ '^[0-9a-f]{16}$'::text)),
     CONSTRAINT api_key_label_check CHECK ((char_length(label) <= 128)),
+    CONSTRAINT api_key_scopes_check CHECK (((cardinality(scopes) > 0) AND (scopes <@ '{read,data,jobs,spend}'::text[]))),
     CONSTRAINT api_key_secret_hash_check CHECK ((octet_length(secret_hash) = 32))
 );
 
@@ -1751,6 +1772,38 @@ CREATE VIEW audit.ledger_zero_sum AS
    FROM ledger.account
   GROUP BY account.asset
  HAVING (sum(((account.credits)::numeric - (account.debits)::numeric)) <> (0)::numeric);
+
+-- Name: order_state; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.order_state (
+    kind text NOT NULL,
+    owner registry.address NOT NULL,
+    nonce registry.digest NOT NULL,
+    seq bigint NOT NULL,
+    job_id registry.digest NOT NULL,
+    amount_wei registry.wei NOT NULL,
+    state text DEFAULT 'waiting'::text NOT NULL,
+    reason text DEFAULT ''::text NOT NULL,
+    decided_at_ms bigint,
+    CONSTRAINT order_state_check CHECK (((state = 'waiting'::text) = (decided_at_ms IS NULL))),
+    CONSTRAINT order_state_check1 CHECK (((state = 'refused'::text) = (reason <> ''::text))),
+    CONSTRAINT order_state_kind_check CHECK ((kind = ANY (ARRAY['job'::text, 'funding'::text]))),
+    CONSTRAINT order_state_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'locked'::text, 'refused'::text])))
+);
+
+-- Name: orders_escrow; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.orders_escrow AS
+ SELECT format('job %s: its owner paid %s into its escrow, by orders for %s'::text, substr(c.owner, 5), sum((t.amount)::numeric), COALESCE(min(s.locked), (0)::numeric)) AS problem
+   FROM (((ledger.account c
+     JOIN ledger.transfer t ON (((t.credit_account = c.id) AND (t.kind = ANY (ARRAY['transfer'::text, 'post'::text])))))
+     JOIN ledger.account d ON (((d.id = t.debit_account) AND (d.kind = 'available'::text))))
+     LEFT JOIN LATERAL ( SELECT sum((o.amount_wei)::numeric) AS locked
+           FROM registry.order_state o
+          WHERE (((o.job_id)::bytea = decode(substr(c.owner, 7), 'hex'::text)) AND (o.state = 'locked'::text) AND (d.owner = ('0x'::text || encode((o.owner)::bytea, 'hex'::text))))) s ON (true))
+  WHERE ((c.kind = 'escrow'::text) AND (c.owner ~ '^job:0x[0-9a-f]{64}$'::text))
+  GROUP BY c.id, c.owner, d.owner
+ HAVING (sum((t.amount)::numeric) > COALESCE(min(s.locked), (0)::numeric));
 
 -- Name: unit; Type: TABLE; Schema: registry; Owner: -
 
@@ -2729,6 +2782,7 @@ CREATE TABLE registry.job_funding (
     escrow registry.address NOT NULL,
     signature bytea NOT NULL,
     received_at_ms bigint NOT NULL,
+    CONSTRAINT job_funding_amount CHECK (((amount_wei)::numeric < '115792089237316195423570985008687907853269984665640564039457584007913129639936'::numeric)),
     CONSTRAINT job_funding_amount_wei_check CHECK (((amount_wei)::numeric > (0)::numeric)),
     CONSTRAINT job_funding_signature_check CHECK ((octet_length(signature) = 65))
 );
@@ -2749,6 +2803,8 @@ CREATE TABLE registry.job_order (
     escrow registry.address NOT NULL,
     signature bytea NOT NULL,
     received_at_ms bigint NOT NULL,
+    CONSTRAINT job_order_amounts CHECK (((GREATEST(budget_wei, price_wei_per_pflop, max_data_price_wei))::numeric < '115792089237316195423570985008687907853269984665640564039457584007913129639936'::numeric)),
+    CONSTRAINT job_order_datasets CHECK ((octet_length(datasets) <= 65536)),
     CONSTRAINT job_order_datasets_check CHECK (((octet_length(datasets) > 0) AND ((octet_length(datasets) % 32) = 0))),
     CONSTRAINT job_order_signature_check CHECK ((octet_length(signature) = 65))
 );
@@ -2856,6 +2912,17 @@ CREATE TABLE registry.node (
     CONSTRAINT node_software_check CHECK ((char_length(software) <= 128))
 )
 WITH (fillfactor='50');
+
+-- Name: order_state_seq_seq; Type: SEQUENCE; Schema: registry; Owner: -
+
+ALTER TABLE registry.order_state ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME registry.order_state_seq_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 -- Name: published_prefix; Type: VIEW; Schema: registry; Owner: -
 
@@ -3347,6 +3414,11 @@ ALTER TABLE ONLY registry.model_version
 ALTER TABLE ONLY registry.node
     ADD CONSTRAINT node_pkey PRIMARY KEY (address);
 
+-- Name: order_state order_state_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.order_state
+    ADD CONSTRAINT order_state_pkey PRIMARY KEY (kind, owner, nonce);
+
 -- Name: report report_accepted_seq_key; Type: CONSTRAINT; Schema: registry; Owner: -
 
 ALTER TABLE ONLY registry.report
@@ -3625,6 +3697,18 @@ CREATE INDEX model_version_state ON registry.model_version USING btree (state_ro
 
 CREATE INDEX node_owner ON registry.node USING btree (owner);
 
+-- Name: order_state_job; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX order_state_job ON registry.order_state USING btree (job_id);
+
+-- Name: order_state_waiting; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX order_state_waiting ON registry.order_state USING btree (seq) WHERE (state = 'waiting'::text);
+
+-- Name: order_state_waiting_owner; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX order_state_waiting_owner ON registry.order_state USING btree (owner) WHERE (state = 'waiting'::text);
+
 -- Name: report_audit_due; Type: INDEX; Schema: registry; Owner: -
 
 CREATE INDEX report_audit_due ON registry.report USING btree (unit_id) WHERE (audit = 'due'::text);
@@ -3833,6 +3917,10 @@ CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.mix_r
 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.model_name FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
 
+-- Name: order_state append_only; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER append_only BEFORE DELETE OR TRUNCATE ON registry.order_state FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
+
 -- Name: unit_commitment append_only; Type: TRIGGER; Schema: registry; Owner: -
 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.unit_commitment FOR EACH STATEMENT EXECUTE FUNCTION registry.refuse_change();
@@ -3844,6 +3932,14 @@ CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON registry.unit_
 -- Name: measurement apply_measurement; Type: TRIGGER; Schema: registry; Owner: -
 
 CREATE TRIGGER apply_measurement AFTER INSERT ON registry.measurement FOR EACH ROW EXECUTE FUNCTION registry.apply_measurement();
+
+-- Name: job_funding await_order; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER await_order AFTER INSERT ON registry.job_funding FOR EACH ROW EXECUTE FUNCTION registry.await_order();
+
+-- Name: job_order await_order; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER await_order AFTER INSERT ON registry.job_order FOR EACH ROW EXECUTE FUNCTION registry.await_order();
 
 -- Name: challenge challenge_is_kept; Type: TRIGGER; Schema: registry; Owner: -
 
@@ -3884,6 +3980,10 @@ CREATE TRIGGER guard_job BEFORE INSERT OR UPDATE ON registry.job FOR EACH ROW EX
 -- Name: model_version guard_model_version; Type: TRIGGER; Schema: registry; Owner: -
 
 CREATE TRIGGER guard_model_version BEFORE INSERT OR DELETE OR UPDATE ON registry.model_version FOR EACH ROW EXECUTE FUNCTION registry.guard_model_version();
+
+-- Name: order_state guard_order_state; Type: TRIGGER; Schema: registry; Owner: -
+
+CREATE TRIGGER guard_order_state BEFORE UPDATE ON registry.order_state FOR EACH ROW EXECUTE FUNCTION registry.guard_order_state();
 
 -- Name: unit_prefix guard_prefix; Type: TRIGGER; Schema: registry; Owner: -
 
@@ -4231,6 +4331,7 @@ GRANT USAGE ON SCHEMA registry TO gym_rewards;
 GRANT USAGE ON SCHEMA registry TO gym_api;
 GRANT USAGE ON SCHEMA registry TO gym_ledger_owner;
 GRANT USAGE ON SCHEMA registry TO gym_evaluator;
+GRANT USAGE ON SCHEMA registry TO gym_auditor;
 
 -- Name: SCHEMA rewards; Type: ACL; Schema: -; Owner: -
 
@@ -4270,11 +4371,6 @@ GRANT ALL ON FUNCTION ledger.newest_transfers(p_account bigint, p_before bigint,
 
 REVOKE ALL ON FUNCTION ledger.open_account(p_owner text, p_asset text, p_kind text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ledger.open_account(p_owner text, p_asset text, p_kind text) TO gym_rewards;
-GRANT ALL ON FUNCTION ledger.open_account(p_owner text, p_asset text, p_kind text) TO gym_api;
-
--- Name: FUNCTION require_own_job(p_kinds text[], p_debits bigint[], p_credits bigint[]); Type: ACL; Schema: ledger; Owner: -
-
-REVOKE ALL ON FUNCTION ledger.require_own_job(p_kinds text[], p_debits bigint[], p_credits bigint[]) FROM PUBLIC;
 
 -- Name: TABLE seal; Type: ACL; Schema: ledger; Owner: -
 
@@ -4291,7 +4387,6 @@ GRANT ALL ON FUNCTION ledger.settle() TO gym_rewards;
 
 REVOKE ALL ON FUNCTION ledger.submit(p_ids uuid[], p_kinds text[], p_debits bigint[], p_credits bigint[], p_amounts numeric[], p_pendings uuid[], p_expires bigint[], p_groups uuid[], p_reasons text[], p_now bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ledger.submit(p_ids uuid[], p_kinds text[], p_debits bigint[], p_credits bigint[], p_amounts numeric[], p_pendings uuid[], p_expires bigint[], p_groups uuid[], p_reasons text[], p_now bigint) TO gym_rewards;
-GRANT ALL ON FUNCTION ledger.submit(p_ids uuid[], p_kinds text[], p_debits bigint[], p_credits bigint[], p_amounts numeric[], p_pendings uuid[], p_expires bigint[], p_groups uuid[], p_reasons text[], p_now bigint) TO gym_api;
 
 -- Name: FUNCTION writers(); Type: ACL; Schema: ledger; Owner: -
 
@@ -4411,6 +4506,10 @@ GRANT SELECT,INSERT ON TABLE api.api_key TO gym_api;
 -- Name: COLUMN api_key.revoked_at_ms; Type: ACL; Schema: api; Owner: -
 
 GRANT UPDATE(revoked_at_ms) ON TABLE api.api_key TO gym_api;
+
+-- Name: COLUMN api_key.spent_wei; Type: ACL; Schema: api; Owner: -
+
+GRANT UPDATE(spent_wei) ON TABLE api.api_key TO gym_api;
 
 -- Name: TABLE idempotency; Type: ACL; Schema: api; Owner: -
 
@@ -4563,6 +4662,31 @@ GRANT SELECT ON TABLE audit.ledger_zero_sum TO gym_rewards;
 GRANT SELECT ON TABLE audit.ledger_zero_sum TO gym_api;
 GRANT SELECT ON TABLE audit.ledger_zero_sum TO gym_auditor;
 
+-- Name: TABLE order_state; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT ON TABLE registry.order_state TO gym_coordinator;
+GRANT SELECT ON TABLE registry.order_state TO gym_rewards;
+GRANT SELECT ON TABLE registry.order_state TO gym_api;
+GRANT SELECT ON TABLE registry.order_state TO gym_auditor;
+
+-- Name: COLUMN order_state.state; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(state) ON TABLE registry.order_state TO gym_rewards;
+
+-- Name: COLUMN order_state.reason; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(reason) ON TABLE registry.order_state TO gym_rewards;
+
+-- Name: COLUMN order_state.decided_at_ms; Type: ACL; Schema: registry; Owner: -
+
+GRANT UPDATE(decided_at_ms) ON TABLE registry.order_state TO gym_rewards;
+
+-- Name: TABLE orders_escrow; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.orders_escrow TO gym_rewards;
+GRANT SELECT ON TABLE audit.orders_escrow TO gym_api;
+GRANT SELECT ON TABLE audit.orders_escrow TO gym_auditor;
+
 -- Name: TABLE unit; Type: ACL; Schema: registry; Owner: -
 
 GRANT SELECT,INSERT,UPDATE ON TABLE registry.unit TO gym_coordinator;
@@ -4651,17 +4775,9 @@ GRANT SELECT,UPDATE ON TABLE registry.job TO gym_coordinator;
 GRANT SELECT ON TABLE registry.job TO gym_rewards;
 GRANT SELECT,INSERT ON TABLE registry.job TO gym_api;
 
--- Name: COLUMN job.id; Type: ACL; Schema: registry; Owner: -
-
-GRANT SELECT(id) ON TABLE registry.job TO gym_ledger_owner;
-
--- Name: COLUMN job.owner; Type: ACL; Schema: registry; Owner: -
-
-GRANT SELECT(owner) ON TABLE registry.job TO gym_ledger_owner;
-
 -- Name: COLUMN job.budget_wei; Type: ACL; Schema: registry; Owner: -
 
-GRANT UPDATE(budget_wei) ON TABLE registry.job TO gym_api;
+GRANT UPDATE(budget_wei) ON TABLE registry.job TO gym_rewards;
 
 -- Name: COLUMN job.request; Type: ACL; Schema: registry; Owner: -
 
@@ -5015,12 +5131,14 @@ GRANT SELECT ON TABLE registry.game_watch TO gym_api;
 GRANT SELECT ON TABLE registry.job_funding TO gym_coordinator;
 GRANT SELECT ON TABLE registry.job_funding TO gym_rewards;
 GRANT SELECT,INSERT ON TABLE registry.job_funding TO gym_api;
+GRANT SELECT ON TABLE registry.job_funding TO gym_auditor;
 
 -- Name: TABLE job_order; Type: ACL; Schema: registry; Owner: -
 
 GRANT SELECT ON TABLE registry.job_order TO gym_coordinator;
 GRANT SELECT ON TABLE registry.job_order TO gym_rewards;
 GRANT SELECT,INSERT ON TABLE registry.job_order TO gym_api;
+GRANT SELECT ON TABLE registry.job_order TO gym_auditor;
 
 -- Name: TABLE job_transition; Type: ACL; Schema: registry; Owner: -
 

@@ -22,6 +22,12 @@ Result<std::string_view> bearer_token(const Request& request) {
     return header.substr(kBearer.size());
 }
 
+Call call_of(const Request& request, const Router::Match& match,
+             const std::optional<KeyHolder>& holder) {
+    if (!holder) return {request, match.path, match.query, std::nullopt};
+    return {request, match.path, match.query, holder->owner, holder->key_id};
+}
+
 bool same_media_type(std::string_view header, std::string_view wanted) {
     const std::string_view type = header.substr(0, header.find(';'));
     return type == wanted || (type.starts_with(wanted) && type[wanted.size()] == ' ');
@@ -65,19 +71,20 @@ struct Api::Impl {
         return response;
     }
 
-    /// The owner of the request's API key, where the route needs one, or takes one and it is there.
-    Result<std::optional<Address>> owner_of(const Route& route, const Request& request) {
+    /// Whose API key the request has, where the route needs one, or takes one and it is there.
+    Result<std::optional<KeyHolder>> holder_of(const Route& route, const Request& request) {
         const bool offered = route.takes_key && !request.header("authorization").empty();
-        if (!route.needs_key && !offered) return std::optional<Address>{};
+        if (!route.needs_key && !offered) return std::optional<KeyHolder>{};
         GYM_TRY(const std::string_view token, bearer_token(request));
-        GYM_TRY(const Address owner, context.with.keys.authenticate(token));
-        return std::optional<Address>(owner);
+        GYM_TRY(KeyHolder holder, context.with.keys.authenticate(token));
+        GYM_CHECK(check_scope(holder, scope_of(route)));
+        return std::optional(std::move(holder));
     }
 
     Result<Response> run(const Router::Match& match, const Request& request) {
-        GYM_TRY(const std::optional<Address> owner, owner_of(*match.route, request));
+        GYM_TRY(const std::optional<KeyHolder> holder, holder_of(*match.route, request));
         try {
-            return match.route->run(Call{request, match.path, match.query, owner});
+            return match.route->run(call_of(request, match, holder));
         } catch (const std::exception& error) {
             return fail(ErrorCode::kInternal, error.what());
         }
@@ -101,10 +108,10 @@ Handler::Admission Api::admit(const Request& head) {
     if (!match.ok()) return {impl_->no_route(match.error(), head), 0, {}};
     const Route& route = *match->route;
     // The key is checked before the body, so that strangers cannot make the server hold megabytes.
-    const auto owner = impl_->owner_of(route, head);
-    if (!owner.ok()) {
-        impl_->metrics.request(route.id, http_status(owner.error().code), 0);
-        return {problem(owner.error(), head.request_id), 0, {}};
+    const auto holder = impl_->holder_of(route, head);
+    if (!holder.ok()) {
+        impl_->metrics.request(route.id, http_status(holder.error().code), 0);
+        return {problem(holder.error(), head.request_id), 0, {}};
     }
     if (!route.body_type.empty() &&
         !same_media_type(head.header("content-type"), route.body_type)) {
@@ -114,9 +121,9 @@ Handler::Admission Api::admit(const Request& head) {
                 0,
                 {}};
     }
-    const std::string account = *owner ? (*owner)->hex() : "";
+    const std::string account = *holder ? (*holder)->owner.hex() : "";
     if (!route.begin) return {std::nullopt, route.body_bytes_max, {}, account};
-    auto sink = route.begin(Call{head, match->path, match->query, *owner});
+    auto sink = route.begin(call_of(head, *match, *holder));
     if (sink.ok()) return {std::nullopt, route.body_bytes_max, *std::move(sink), account};
     impl_->metrics.request(route.id, http_status(sink.error().code), 0);
     return {problem(sink.error(), head.request_id), 0, {}};

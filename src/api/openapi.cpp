@@ -47,8 +47,11 @@ json::object operation(const Route& route) {
         out["requestBody"] = json::object{{"required", true},
                                           {"content", content(route.body_type, route.body_schema)}};
     if (route.takes_key)
-        out["security"] = json::array{json::object{}, json::object{{"apiKey", json::array{}}}};
-    if (route.needs_key) out["security"] = json::array{json::object{{"apiKey", json::array{}}}};
+        out["security"] = json::array{
+            json::object{}, json::object{{"apiKey", json::array{to_string(scope_of(route))}}}};
+    if (route.needs_key)
+        out["security"] =
+            json::array{json::object{{"apiKey", json::array{to_string(scope_of(route))}}}};
     return out;
 }
 

@@ -102,7 +102,23 @@ void job_schemas(json::object& out) {
                                      {"faults", "Unit[]", "disputed, rejected and slashed units"},
                                      {"data_parts", "JobData[]",
                                       "the providers that its units pay, if its dataset is a mix; "
-                                      "else empty"}});
+                                      "else empty"},
+                                     {"orders", "JobOrder[]",
+                                      "what its owner signed (docs/PROTOCOL.md, Orders)"}});
+    out["JobOrder"] = schema(
+        {{"kind", "text", "job: a JobOrder; funding: a JobFunding"},
+         {"amount_wei", "wei", "the budget, or what is added to it"},
+         {"nonce", "hash"},
+         {"expiry", "count", "Unix seconds"},
+         {"chain_id", "count"},
+         {"escrow", "address"},
+         {"signature", "bytes", "of the owner"},
+         {"state", "text", "waiting: for gym-rewards; locked: the money is in escrow; refused"},
+         {"reason", "text?", "of a refusal, one sentence"},
+         {"spec", "hash?", "of a JobOrder: SHA-256 of the job file; likewise below"},
+         {"datasets", "hash[]"},
+         {"price_wei_per_pflop", "wei?"},
+         {"max_data_price_wei", "wei?"}});
     out["JobData"] = schema({{"dataset", "hash", "a part of the mix"},
                              {"owner", "address", "whose account is credited"},
                              {"part_tokens", "count", "of the mix that are the part's"},

@@ -1,6 +1,7 @@
 #include "gym/api/postgres.hpp"
 
 #include "gym/ledger/ledger.hpp"
+#include "gym/registry/orders.hpp"
 #include "gym/registry/retention.hpp"
 #include "gym/rewards/accounts.hpp"
 #include "gym/rewards/queries.hpp"
@@ -66,10 +67,10 @@ Result<AccountView> PostgresBackend::account(const Address& address) {
     return calls::read(database_, options_, [&](db::Transaction& tx) -> Result<AccountView> {
         AccountView view;
         view.address = address;
-        GYM_TRY(const auto available,
-                ledger::balance(tx, rewards::available_account(options_.asset, address)));
-        view.available = available.spendable();
-        GYM_TRY(view.escrowed, escrowed_of(tx, address, options_.asset));
+        GYM_TRY(view.available, calls::available_for(tx, options_.asset, address));
+        GYM_TRY(const Amount escrowed, escrowed_of(tx, address, options_.asset));
+        GYM_TRY(const Amount ordered, registry::waiting_amount(tx, address));
+        GYM_TRY(view.escrowed, escrowed.plus(ordered));
         GYM_TRY(view.withdrawing,
                 net_of(tx, rewards::withdrawing_account(options_.asset, address)));
         GYM_TRY(view.rewards, rewards::summary(tx, options_.asset, address));
@@ -101,6 +102,7 @@ Result<JobView> PostgresBackend::job_of_model(const Digest& id, const registry::
     return calls::read(database_, options_, [&](db::Transaction& tx) -> Result<JobView> {
         JobView view;
         GYM_TRY(view.job, registry::get_job_of_model(tx, id, viewer));
+        GYM_TRY(view.orders, registry::orders_of_job(tx, id));
         GYM_TRY(view.cost, calls::cost_of(tx, view.job, options_.asset));
         GYM_TRY(view.rounds, registry::list_rounds(tx, id));
         GYM_TRY(view.kept_rounds, registry::kept_rounds(tx, id));

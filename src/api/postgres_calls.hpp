@@ -45,9 +45,21 @@ Status rehearse(db::Database& database, const PostgresBackend::Options& options,
     return outcome.error().code == taken_back.code ? Status() : outcome;
 }
 
-/// The error for missing money, with advice. `what` names its purpose.
-Error insufficient(db::Transaction& tx, const ledger::AccountKey& available,
-                   const std::string& what, const Amount& amount);
+/// What an owner can order for: what it has available, less what its waiting orders come to.
+Result<Amount> available_for(db::Transaction& tx, const std::string& asset, const Address& owner);
+
+/// Orders of one owner are stored one after the other, so that each sees those before it: others
+/// wait until the transaction ends.
+Status take_owners_turn(db::Transaction& tx, const Address& owner);
+
+/// That the owner has the money of an order for `amount` that was just stored, in the owner's turn.
+/// `what` names the sum in the error. @errors kInsufficientFunds, with advice.
+Status check_covered(db::Transaction& tx, const std::string& asset, const Address& owner,
+                     const std::string& what, const Amount& amount);
+
+/// Counts an order against the limit of the API key that brings it, if it has one. A refused order
+/// counts, too. @errors kPermissionDenied.
+Status charge_key(db::Transaction& tx, const std::string& key_id, const Amount& amount);
 
 /// That the owner has signed this very text with these terms, in time, and has money at all. Reads
 /// the text's bytes, not what they say.

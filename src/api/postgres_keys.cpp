@@ -31,21 +31,29 @@ Result<ParsedKey> parse_key(std::string_view key) {
 
 }  // namespace
 
-Result<Address> PostgresBackend::authenticate(std::string_view key) {
+Result<KeyHolder> PostgresBackend::authenticate(std::string_view key) {
     GYM_TRY(const ParsedKey parsed, parse_key(key));
-    return calls::read(database_, options_, [&](db::Transaction& tx) -> Result<Address> {
-        GYM_TRY(const auto row, tx.exec_optional("SELECT owner, secret_hash FROM api.api_key "
-                                                 "WHERE id = $1 AND revoked_at_ms IS NULL",
-                                                 {parsed.id}));
+    return calls::read(database_, options_, [&](db::Transaction& tx) -> Result<KeyHolder> {
+        GYM_TRY(const auto row,
+                tx.exec_optional("SELECT owner, secret_hash, expires_at_ms, "
+                                 "array_to_string(scopes, ',') AS scopes FROM api.api_key "
+                                 "WHERE id = $1 AND revoked_at_ms IS NULL",
+                                 {parsed.id}));
         if (!row || !crypto::equal_constant_time(row->get<Digest>("secret_hash").view(),
                                                  parsed.secret_hash.view()))
             return fail(ErrorCode::kUnauthenticated, "the API key is not valid");
-        return row->get<Address>("owner");
+        const auto expires_at = row->get<std::optional<UnixMs>>("expires_at_ms");
+        if (expires_at && *expires_at <= clock_.now_ms())
+            return fail(ErrorCode::kUnauthenticated,
+                        "the API key expired: ask the operator for a new one");
+        KeyHolder holder{row->get<Address>("owner"), parsed.id, {}};
+        GYM_TRY(holder.scopes, parse_scopes(row->get<std::string>("scopes")));
+        return holder;
     });
 }
 
 Result<std::string> create_key(db::Database& database, const Address& owner,
-                               const std::string& label, UnixMs now_ms) {
+                               const std::string& label, UnixMs now_ms, const KeyTerms& terms) {
     std::array<std::uint8_t, kIdBytes> id{};
     std::array<std::uint8_t, kSecretBytes> secret{};
     crypto::secure_random(id);
@@ -54,9 +62,11 @@ Result<std::string> create_key(db::Database& database, const Address& owner,
     const std::string id_text = to_hex(id);
     GYM_TRY([[maybe_unused]] const db::Rows rows, database.transact([&](db::Transaction& tx) {
         return tx.exec(
-            "INSERT INTO api.api_key (id, secret_hash, owner, label, created_at_ms) "
-            "VALUES ($1, $2, $3, $4, $5)",
-            {id_text, commit::sha256(as_bytes(secret_text)), owner, label, now_ms});
+            "INSERT INTO api.api_key (id, secret_hash, owner, label, created_at_ms, scopes, "
+            "expires_at_ms, spend_max_wei) VALUES ($1, $2, $3, $4, $5, string_to_array($6, ','), "
+            "$7, $8)",
+            {id_text, commit::sha256(as_bytes(secret_text)), owner, label, now_ms,
+             to_string(terms.scopes), terms.expires_at_ms, terms.spend_max_wei});
     }));
     return std::string(kKeyPrefix) + id_text + "_" + secret_text;
 }
@@ -64,13 +74,23 @@ Result<std::string> create_key(db::Database& database, const Address& owner,
 Result<std::vector<KeyInfo>> list_keys(db::Database& database) {
     return database.transact([&](db::Transaction& tx) -> Result<std::vector<KeyInfo>> {
         GYM_TRY(const db::Rows rows,
-                tx.exec("SELECT id, owner, label, created_at_ms, revoked_at_ms FROM api.api_key "
-                        "ORDER BY created_at_ms, id"));
+                tx.exec("SELECT id, owner, label, created_at_ms, revoked_at_ms, expires_at_ms, "
+                        "spend_max_wei, spent_wei, array_to_string(scopes, ',') AS scopes "
+                        "FROM api.api_key ORDER BY created_at_ms, id"));
         std::vector<KeyInfo> out;
-        for (const db::Row row : rows)
-            out.push_back({row.get<std::string>("id"), row.get<Address>("owner"),
-                           row.get<std::string>("label"), row.get<UnixMs>("created_at_ms"),
-                           row.get<std::optional<UnixMs>>("revoked_at_ms")});
+        for (const db::Row row : rows) {
+            KeyInfo key{row.get<std::string>("id"),
+                        row.get<Address>("owner"),
+                        row.get<std::string>("label"),
+                        row.get<UnixMs>("created_at_ms"),
+                        row.get<std::optional<UnixMs>>("revoked_at_ms"),
+                        {{},
+                         row.get<std::optional<UnixMs>>("expires_at_ms"),
+                         row.get<std::optional<Amount>>("spend_max_wei")},
+                        row.get<Amount>("spent_wei")};
+            GYM_TRY(key.terms.scopes, parse_scopes(row.get<std::string>("scopes")));
+            out.push_back(std::move(key));
+        }
         return out;
     });
 }

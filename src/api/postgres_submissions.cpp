@@ -223,32 +223,17 @@ Status check_steerable(const registry::Job& job, const Address& owner) {
     return {};
 }
 
-/// Moves `amount` from the owner's available money into the job's escrow, once per `transfer`.
-/// `what` names the sum in an error.
-/// @return whether it was done now. @errors kInsufficientFunds, kConflict.
-Result<bool> lock_money(db::Transaction& tx, const std::string& asset, const Funding& funding,
-                        const std::string& what, const std::string& transfer, UnixMs now_ms) {
-    const ledger::AccountKey available = rewards::available_account(asset, funding.owner);
-    GYM_TRY(const auto from, ledger::open_account(tx, available));
-    GYM_TRY(const auto to,
-            ledger::open_account(tx, rewards::escrow_account(asset, funding.job_id)));
-    ledger::TransferRequest request;
-    request.id = ledger::transfer_id(transfer);
-    request.debit = from;
-    request.credit = to;
-    request.amount = funding.amount;
-    request.reason = "job budget";
-    GYM_TRY(const auto statuses, ledger::submit(tx, std::span(&request, 1), now_ms));
-    const ledger::TransferStatus status = statuses.front();
-    if (ledger::done(status)) return status == ledger::TransferStatus::kCreated;
-    if (status == ledger::TransferStatus::kInsufficient)
-        return calls::insufficient(tx, available, what, funding.amount);
-    if (status == ledger::TransferStatus::kExistsDifferent)
-        return fail(ErrorCode::kConflict, "the Idempotency-Key was used with another amount");
-    if (status == ledger::TransferStatus::kClosed)
-        return fail(ErrorCode::kConflict, "the job's account is closed: it has ended");
-    return fail(ErrorCode::kInternal,
-                "the ledger refused the job's budget: " + std::string(to_string(status)));
+/// True if this very funding was ordered before. @errors kConflict if another one was.
+Result<bool> is_ordered(db::Transaction& tx, const records::JobFunding& funding) {
+    GYM_TRY(const auto before,
+            tx.exec_optional("SELECT job_id, amount_wei FROM registry.job_funding WHERE owner = $1 "
+                             "AND nonce = $2",
+                             {funding.owner, funding.nonce}));
+    if (!before) return false;
+    if (before->get<Digest>("job_id") == funding.job &&
+        before->get<Amount>("amount_wei") == funding.amount_wei)
+        return true;
+    return fail(ErrorCode::kConflict, "the Idempotency-Key was used with another job or amount");
 }
 
 }  // namespace
@@ -261,6 +246,7 @@ Result<Submitted> PostgresBackend::submit_job(const Submission& submission) {
     GYM_CHECK(records::check_seal(options_.network, spec.order, submission.seal));
     return calls::write(database_, options_, [&](db::Transaction& tx) -> Result<Submitted> {
         Submitted out;
+        GYM_CHECK(calls::take_owners_turn(tx, submission.owner));
         GYM_TRY(out.replayed, claim_key(tx, submission, spec.job.id, now_ms));
         if (out.replayed) {
             GYM_TRY(out.job, registry::get_job(tx, spec.job.id));
@@ -268,7 +254,7 @@ Result<Submitted> PostgresBackend::submit_job(const Submission& submission) {
         }
         // Not of a repetition: its order was accepted in time.
         GYM_CHECK(records::check_expiry(submission.seal, now_ms));
-        // Before the money: who has locked it for the same job needs no more.
+        // Before the money: who has ordered the same job needs no more.
         GYM_CHECK(calls::check_not_running(tx, submission));
         GYM_CHECK(check_sizes(tx, spec));
         GYM_CHECK(check_dataset(tx, spec));
@@ -287,12 +273,9 @@ Result<Submitted> PostgresBackend::submit_job(const Submission& submission) {
         // Of the stored job, whose price is fixed: an earlier answer may be out of date.
         GYM_CHECK(check_data_price(out.job, spec.max_data_price_wei));
         GYM_CHECK(check_budget(tx, spec, out.job));
-        GYM_CHECK(lock_money(tx, options_.asset,
-                             {spec.job.owner, spec.job.id, spec.job.budget_wei, {}},
-                             "the job's budget", "job-budget:" + spec.job.id.hex(), now_ms));
-        // Again, with the owner's account locked: of two that come at once, the second sees the
-        // first.
-        GYM_CHECK(calls::check_not_running(tx, submission));
+        GYM_CHECK(calls::check_covered(tx, options_.asset, job.owner, "the job's budget",
+                                       job.budget_wei));
+        GYM_CHECK(calls::charge_key(tx, submission.key_id, job.budget_wei));
         if (uploaded)
             GYM_CHECK(calls::take_over(blobs_, options_.uploads, job.owner, job.init->blob));
         else if (job.init)
@@ -319,15 +302,16 @@ Result<registry::Job> PostgresBackend::fund_job(const Funding& funding) {
                                     .nonce = records::order_nonce(funding.idempotency_key)};
     GYM_CHECK(records::check_seal(options_.network, order, funding.seal));
     return calls::write(database_, options_, [&](db::Transaction& tx) -> Result<registry::Job> {
+        GYM_CHECK(calls::take_owners_turn(tx, funding.owner));
         GYM_TRY(const registry::Job job, registry::get_job(tx, funding.job_id));
         GYM_CHECK(check_steerable(job, funding.owner));
-        GYM_TRY(const bool fresh,
-                lock_money(tx, options_.asset, funding, "the sum to add to the job's budget",
-                           "job-fund:" + job.id.hex() + ":" + funding.idempotency_key, now_ms));
-        if (!fresh) return registry::get_job(tx, job.id);
+        GYM_TRY(const bool ordered, is_ordered(tx, order));
+        if (ordered) return job;
         GYM_CHECK(records::check_expiry(funding.seal, now_ms));
         GYM_CHECK(registry::store_funding(tx, order, funding.seal, now_ms));
-        GYM_CHECK(registry::add_budget(tx, job.id, funding.amount));
+        GYM_CHECK(calls::check_covered(tx, options_.asset, funding.owner,
+                                       "the sum to add to the job's budget", funding.amount));
+        GYM_CHECK(calls::charge_key(tx, funding.key_id, funding.amount));
         return registry::get_job(tx, job.id);
     });
 }

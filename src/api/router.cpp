@@ -90,6 +90,11 @@ Result<Values> parse_query(std::string_view query, const Route& route) {
 
 }  // namespace
 
+KeyScope scope_of(const Route& route) {
+    if (route.scope) return *route.scope;
+    return route.method == "GET" ? KeyScope::kRead : KeyScope::kData;
+}
+
 Result<Router::Match> Router::match(std::string_view method, std::string_view target) const {
     if (target.size() > kTargetBytesMax || target.empty() || target.front() != '/')
         return fail(ErrorCode::kMalformed,

@@ -241,6 +241,35 @@ json::value tokens_planned(const JobView& view) {
 
 }  // namespace
 
+namespace {
+
+/// With all that the signed digest is made of, so that everybody can recover the signer.
+json::object order_json(const registry::StoredOrder& order) {
+    json::object out{{"kind", order.is_funding() ? "funding" : "job"},
+                     {"amount_wei", order.amount().to_string()},
+                     {"nonce", order.nonce().hex()},
+                     {"expiry", order.seal.expiry_s},
+                     {"chain_id", order.seal.network.chain_id},
+                     {"escrow", order.seal.network.escrow.hex()},
+                     {"signature", order.seal.signature.hex()},
+                     {"state", to_string(order.state)},
+                     {"reason", or_null(order.reason)},
+                     {"spec", nullptr},
+                     {"datasets", json::array()},
+                     {"price_wei_per_pflop", nullptr},
+                     {"max_data_price_wei", nullptr}};
+    const auto* job_order = std::get_if<records::JobOrder>(&order.terms);
+    if (job_order == nullptr) return out;
+    out["spec"] = job_order->spec.hex();
+    for (const Digest& root : job_order->datasets)
+        out["datasets"].as_array().emplace_back(root.hex());
+    out["price_wei_per_pflop"] = job_order->price_wei_per_pflop.to_string();
+    out["max_data_price_wei"] = job_order->max_data_price_wei.to_string();
+    return out;
+}
+
+}  // namespace
+
 json::object to_json(const JobView& view, const registry::Viewer& viewer) {
     json::object out = to_json(view.job, viewer);
     out["tokens_planned"] = tokens_planned(view);
@@ -267,6 +296,10 @@ json::object to_json(const JobView& view, const registry::Viewer& viewer) {
     for (const registry::JobDataPart& part : view.data)
         data.push_back(job_data_json(part));
     out["data_parts"] = std::move(data);
+    json::array orders;
+    for (const registry::StoredOrder& order : view.orders)
+        orders.push_back(order_json(order));
+    out["orders"] = std::move(orders);
     return out;
 }
 

@@ -67,11 +67,21 @@ std::string worker_wait(const JobView& view) {
     return out;
 }
 
+/// Orders that gym-rewards has not decided.
+std::string order_wait(const JobView& view) {
+    for (const registry::StoredOrder& order : view.orders)
+        if (order.state == registry::OrderState::kWaiting)
+            return "gym-rewards to check its owner's signature and to lock " +
+                   order.amount().to_tokens() + " GYM";
+    return {};
+}
+
 }  // namespace
 
 std::string waiting_for(const JobView& view) {
     const registry::Job& job = view.job;
     if (job.ended_at_ms) return refund_wait(view);
+    if (const std::string wait = order_wait(view); !wait.empty()) return wait;
     if (job.status == registry::JobStatus::kSubmitted)
         return "the coordinator to prepare its programs and its first state";
     for (const registry::Round& round : view.rounds)

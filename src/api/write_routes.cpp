@@ -83,7 +83,7 @@ Result<Response> submit_job(RouteContext& context, const Call& call) {
     GYM_TRY(records::OrderTerms terms, order_terms(call));
     GYM_TRY(const Submitted submitted,
             context.with.submissions.submit_job({*call.owner, std::move(key), call.request.body,
-                                                 again != 0, seal, std::move(terms)}));
+                                                 again != 0, seal, std::move(terms), call.key_id}));
     Response response = json_response(submitted.replayed ? 200 : 201,
                                       json::serialize(to_json(submitted.job, viewer_of(call))));
     response.headers.emplace_back("Location", "/v1/jobs/" + submitted.job.id.hex());
@@ -154,6 +154,7 @@ Result<Response> fund_job(RouteContext& context, const Call& call) {
     GYM_TRY(funding.idempotency_key, idempotency_key(call));
     GYM_TRY(funding.seal, order_seal(call));
     GYM_TRY(funding.amount, amount_of(call.request.body));
+    funding.key_id = call.key_id;
     GYM_TRY(const auto job, context.with.submissions.fund_job(funding));
     return json_response(200, json::serialize(to_json(job, viewer_of(call))));
 }
@@ -166,6 +167,7 @@ Route request_route(RouteContext& context, const std::string& verb, registry::Jo
             .summary = summary,
             .path = {{"id", "The job's id."}},
             .needs_key = true,
+            .scope = KeyScope::kJobs,
             .schema = "Job",
             .run = [&context, what](const Call& call) -> Result<Response> {
                 GYM_TRY(const Digest id, call.digest("id"));
@@ -214,11 +216,13 @@ void add_write_routes(Router& router, RouteContext& context) {
     router.add({.method = "POST",
                 .pattern = "/v1/jobs",
                 .id = "submitJob",
-                .summary = "Submits a job file with its model inlined and locks its budget, by the "
-                           "owner's signed JobOrder (docs/PROTOCOL.md, Orders). A "
-                           "repeated request (same key and body) answers 200 with the same job. "
-                           "409: the dataset costs more than the job's max_data_price, or the "
-                           "same job is already running.",
+                .summary =
+                    "Submits a job file with its model inlined, by the owner's signed JobOrder "
+                    "(docs/PROTOCOL.md, Orders): gym-rewards checks it and locks the "
+                    "budget, within a second or two. A "
+                    "repeated request (same key and body) answers 200 with the same job. "
+                    "409: the dataset costs more than the job's max_data_price, or the "
+                    "same job is already running.",
                 .query = {{"again",
                            "1: submit even if a job of the owner with the same body is running "
                            "(default 0)."}},
@@ -227,6 +231,7 @@ void add_write_routes(Router& router, RouteContext& context) {
                              "SHA-256 is the order's nonce."},
                             kJobOrderHeader},
                 .needs_key = true,
+                .scope = KeyScope::kSpend,
                 .body_type = "application/yaml",
                 .body_bytes_max = 1 << 20,
                 .success = 201,
@@ -236,8 +241,9 @@ void add_write_routes(Router& router, RouteContext& context) {
     router.add({.method = "POST",
                 .pattern = "/v1/jobs/{id}/budget",
                 .id = "fundJob",
-                .summary = "Locks more of the owner's money for the job, by the owner's signed "
-                           "JobFunding; a job that paused for want of budget resumes. A "
+                .summary = "Orders more of the owner's money for the job, by the owner's signed "
+                           "JobFunding: gym-rewards checks it, locks the money and raises the "
+                           "budget; a job that paused for want of budget resumes. A "
                            "repeated request (same key and body) adds nothing.",
                 .path = {{"id", "The job's id."}},
                 .headers = {{"Idempotency-Key",
@@ -245,6 +251,7 @@ void add_write_routes(Router& router, RouteContext& context) {
                              "SHA-256 is the order's nonce."},
                             kOrderHeader},
                 .needs_key = true,
+                .scope = KeyScope::kSpend,
                 .body_type = "application/json",
                 .body_schema = "Funding",
                 .body_bytes_max = 1 << 10,

@@ -245,6 +245,44 @@ Job read_job(const json::object& object) {
     return out;
 }
 
+namespace {
+
+records::JobOrder read_job_order(const json::object& object) {
+    records::JobOrder order;
+    order.spec = fixed_of<Digest>(object, "spec");
+    for (const json::value& root : member_of(object, "datasets").as_array())
+        order.datasets.push_back(
+            json_fields::take("datasets", Digest::parse(std::string_view(root.as_string()))));
+    order.budget_wei = amount_of(object, "amount_wei");
+    order.price_wei_per_pflop = amount_of(object, "price_wei_per_pflop");
+    order.max_data_price_wei = amount_of(object, "max_data_price_wei");
+    return order;
+}
+
+/// @param job whose order it is.
+registry::StoredOrder read_order(const json::object& object, const Job& job) {
+    registry::StoredOrder out;
+    out.job = job.id;
+    const auto nonce = fixed_of<Digest>(object, "nonce");
+    out.seal = {{count_of(object, "chain_id"), fixed_of<Address>(object, "escrow")},
+                count_of(object, "expiry"),
+                fixed_of<crypto::Signature>(object, "signature")};
+    out.state = name_of(object, "state", registry::parse_order_state);
+    out.reason = text_or_empty(object, "reason");
+    if (text_of(object, "kind") == "job") {
+        records::JobOrder order = read_job_order(object);
+        order.owner = job.owner;
+        order.nonce = nonce;
+        out.terms = std::move(order);
+    } else {
+        out.terms = records::JobFunding{job.owner, job.id, amount_of(object, "amount_wei"), nonce,
+                                        out.seal.expiry_s};
+    }
+    return out;
+}
+
+}  // namespace
+
 JobDetail read_job_detail(const json::object& object) {
     JobDetail out;
     read_job_into(object, out);
@@ -260,6 +298,8 @@ JobDetail read_job_detail(const json::object& object) {
     });
     out.faults = list_of(object, "faults", with_json(read_unit));
     out.data_parts = list_of(object, "data_parts", read_job_data);
+    out.orders = list_of(object, "orders",
+                         [&](const json::object& order) { return read_order(order, out); });
     return out;
 }
 
@@ -520,60 +560,6 @@ JobModel read_model(const json::object& object) {
     out.losses = list_of(object, "losses", read_model_loss);
     out.mirrors = read_mirrors(object);
     return out;
-}
-
-PublishedRound read_round(const json::object& object) {
-    return {read_bytes(object, "record"), null_or(object, "aggregate", read_bytes),
-            null_or(object, "beacon_block", count_of)};
-}
-
-registry::PublishedReport read_published_report(const json::object& object) {
-    registry::PublishedReport out;
-    out.committed = fixed_of<Digest>(object, "committed");
-    protocol::Report& report = out.report;
-    report.unit = fixed_of<Digest>(object, "unit");
-    report.draw = number_of<std::uint32_t>(object, "draw");
-    report.verifier = fixed_of<Address>(object, "verifier");
-    report.records_root = fixed_of<Digest>(object, "records_root");
-    report.final_state_root = fixed_of<Digest>(object, "final_state_root");
-    report.delta_root = fixed_of<Digest>(object, "delta_root");
-    report.trace = fixed_of<Digest>(object, "trace");
-    report.challenge_signature = fixed_of<crypto::Signature>(object, "challenge_signature");
-    report.salt = fixed_of<Digest>(object, "salt");
-    out.equal = flag_of(object, "equal");
-    out.accepted = flag_of(object, "accepted");
-    return out;
-}
-
-registry::Prefix read_prefix(const json::object& object) {
-    registry::Prefix out;
-    out.unit = fixed_of<Digest>(object, "unit");
-    out.state = name_of(object, "state", protocol::parse_prefix_state);
-    out.steps = number_of<std::uint32_t>(object, "steps");
-    out.link = fixed_of<Digest>(object, "link");
-    out.signature = fixed_of<crypto::Signature>(object, "signature");
-    out.verifier = null_or(object, "verifier", fixed_of<Address>);
-    if (const auto link = null_or(object, "found_link", fixed_of<Digest>))
-        out.report =
-            registry::PrefixReport{*link, fixed_of<crypto::Signature>(object, "found_signature")};
-    out.flops = count_of(object, "flops");
-    out.verifier_paid = flag_of(object, "verifier_paid");
-    out.reason = text_or_empty(object, "reason");
-    return out;
-}
-
-protocol::PublishedChallenge read_challenge(const json::object& object) {
-    protocol::PublishedChallenge out;
-    out.challenge = {fixed_of<Digest>(object, "nonce"), number_of<UnixMs>(object, "issued_at_ms"),
-                     number_of<UnixMs>(object, "deadline_ms")};
-    out.answered_at_ms = null_or(object, "answered_at_ms", number_of<UnixMs>);
-    out.signature = null_or(object, "signature", fixed_of<crypto::Signature>);
-    out.withdrawn = flag_of(object, "withdrawn");
-    return out;
-}
-
-Bytes read_bytes(const json::object& object, std::string_view key) {
-    return take(key, from_hex(view_of(object, key)));
 }
 
 }  // namespace gym::client

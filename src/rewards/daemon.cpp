@@ -24,6 +24,8 @@ Result<std::size_t> drain(F&& step) {
 
 Result<TickReport> Daemon::tick() {
     TickReport report;
+    // First, since owners wait for it, and it needs no chain.
+    GYM_TRY(report.orders, drain([&] { return accounting_.take_orders(); }));
     GYM_TRY(const ChainProgress progress, follow_([&](const ChainEvent& event) {
                 reconcile_due_ = true;
                 return accounting_.on_chain_event(event);

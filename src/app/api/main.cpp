@@ -28,6 +28,7 @@ using namespace gym;
 constexpr const char* kName = "gym-api";
 constexpr std::chrono::seconds kDatabaseWait{60};  // services of one machine start in any order
 constexpr std::uint32_t kShutdownGraceMs = 10'000;
+constexpr UnixMs kDayMs = 86'400'000;
 constexpr int kThreadsBeside = 2;  // of requests' threads: start-up, mixes
 
 Result<std::unique_ptr<db::Database>> open_database(const app::ApiConfig& config,
@@ -109,18 +110,54 @@ Status start(const std::string& config_file) {
                             [&](const std::stop_token& stop) { return serve(config, stop); });
 }
 
-Status create_key(const std::string& config_file, const std::string& owner,
-                  const std::string& label) {
-    const auto address = crypto::parse_address(owner);
+struct Arguments {
+    std::string config;
+    std::string owner;
+    std::string label;
+    std::string id;
+    std::string scopes{api::kAllScopes};
+    std::uint32_t expires_in_days = 365;  ///< 0: never
+    std::string spend_max;                ///< GYM; empty: no limit
+};
+
+Result<api::KeyTerms> key_terms(const Arguments& arguments, UnixMs now_ms) {
+    api::KeyTerms terms;
+    const auto scopes = api::parse_scopes(arguments.scopes);
+    if (!scopes.ok()) return scopes.error().in("--scopes");
+    terms.scopes = *scopes;
+    if (arguments.expires_in_days != 0)
+        terms.expires_at_ms = now_ms + kDayMs * arguments.expires_in_days;
+    if (arguments.spend_max.empty()) return terms;
+    const auto most = Amount::parse_tokens(arguments.spend_max);
+    if (!most.ok()) return most.error().in("--spend-max");
+    terms.spend_max_wei = *most;
+    return terms;
+}
+
+Status create_key(const Arguments& arguments) {
+    const auto address = crypto::parse_address(arguments.owner);
     if (!address.ok())
         return fail(ErrorCode::kInvalidArgument, "--owner: " + address.error().message);
-    GYM_TRY(const app::ApiConfig config, app::load_api_config(config_file));
+    const UnixMs now_ms = SystemClock().now_ms();
+    GYM_TRY(const api::KeyTerms terms, key_terms(arguments, now_ms));
+    GYM_TRY(const app::ApiConfig config, app::load_api_config(arguments.config));
     GYM_TRY(const auto database, open_database(config));
     GYM_TRY(const std::string key,
-            api::create_key(*database, *address, label, SystemClock().now_ms()));
+            api::create_key(*database, *address, arguments.label, now_ms, terms));
     // The only time that the key is readable: on standard output alone, so that it can be piped.
     std::printf("%s\n", key.c_str());
     return {};
+}
+
+/// "read,data, expires 2027-01-01 00:00:00 UTC, 12 of 100 GYM ordered"
+std::string terms_text(const api::KeyInfo& key) {
+    std::string out = api::to_string(key.terms.scopes);
+    if (key.revoked_at_ms) out += ", revoked";
+    if (key.terms.expires_at_ms) out += ", expires " + utc_text(*key.terms.expires_at_ms);
+    if (key.terms.spend_max_wei)
+        out += ", " + key.spent_wei.to_tokens() + " of " + key.terms.spend_max_wei->to_tokens() +
+               " GYM ordered";
+    return out;
 }
 
 Status list_keys(const std::string& config_file) {
@@ -128,8 +165,8 @@ Status list_keys(const std::string& config_file) {
     GYM_TRY(const auto database, open_database(config));
     GYM_TRY(const auto keys, api::list_keys(*database));
     for (const api::KeyInfo& key : keys)
-        std::printf("%s  %s  %s%s\n", key.id.c_str(), key.owner.hex().c_str(), key.label.c_str(),
-                    key.revoked_at_ms ? "  (revoked)" : "");
+        std::printf("%s  %s  %s  %s\n", key.id.c_str(), key.owner.hex().c_str(),
+                    terms_text(key).c_str(), key.label.c_str());
     return {};
 }
 
@@ -138,13 +175,6 @@ Status revoke_key(const std::string& config_file, const std::string& id) {
     GYM_TRY(const auto database, open_database(config));
     return api::revoke_key(*database, id, SystemClock().now_ms());
 }
-
-struct Arguments {
-    std::string config;
-    std::string owner;
-    std::string label;
-    std::string id;
-};
 
 void add_key_commands(CLI::App& program, app::CliContext& context, Arguments& arguments) {
     CLI::App* keys = program.add_subcommand(
@@ -155,9 +185,19 @@ void add_key_commands(CLI::App& program, app::CliContext& context, Arguments& ar
     create->add_option("--owner", arguments.owner, "Address of the owner whom the key stands for")
         ->required();
     create->add_option("--label", arguments.label, "Note for people");
-    create->callback(
-        [&] { context.finish(create_key(arguments.config, arguments.owner, arguments.label)); });
-    keys->add_subcommand("list", "List ids, owners and labels")->callback([&] {
+    create->add_option("--scopes", arguments.scopes,
+                       "What the key may do, some of: read (what its owner alone may read), data "
+                       "(register datasets and models, upload), jobs (pause, resume, cancel), "
+                       "spend (bring signed orders); default: all");
+    create
+        ->add_option("--expires-in-days", arguments.expires_in_days,
+                     "Days until the key expires, 0: never (default: 365)")
+        ->check(CLI::Range(0, 36'500));
+    create->add_option("--spend-max", arguments.spend_max,
+                       "Most GYM that all orders of the key together may come to (default: no "
+                       "limit; each order needs its owner's signature, too)");
+    create->callback([&] { context.finish(create_key(arguments)); });
+    keys->add_subcommand("list", "List ids, owners, scopes, limits and labels")->callback([&] {
         context.finish(list_keys(arguments.config));
     });
     CLI::App* revoke = keys->add_subcommand("revoke", "Revoke a key");

@@ -23,6 +23,7 @@ constexpr std::chrono::milliseconds kRetryPauseMax{30'000};
 
 void log_tick(const app::RewardsService::Tick& tick, std::string& last_warning) {
     const auto& rewards = tick.rewards;
+    if (rewards.orders > 0) spdlog::info("decided {} orders of job owners", rewards.orders);
     if (rewards.unit_events + rewards.reports + rewards.rounds > 0)
         spdlog::info("booked {} unit events, {} reports, {} rounds", rewards.unit_events,
                      rewards.reports, rewards.rounds);

@@ -15,6 +15,7 @@ constexpr std::size_t kSealsOfATickMax = 16;
 RewardsServiceOptions completed(RewardsServiceOptions options) {
     options.rewards.domain = {options.deployment.chain_id, options.deployment.distributor,
                               options.deployment.token};
+    options.rewards.escrow = options.deployment.escrow;
     options.policy.chain_id = options.deployment.chain_id;
     return options;
 }

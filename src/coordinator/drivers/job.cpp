@@ -14,6 +14,7 @@
 #include "gym/commit/sha256.hpp"
 #include "gym/coordinator/decisions.hpp"
 #include "gym/registry/datasets.hpp"
+#include "gym/registry/orders.hpp"
 
 namespace gym::coordinator {
 namespace {
@@ -127,9 +128,15 @@ Status complete_if_done(const Context& context, const registry::Job& job, TickSu
     return set_status(context, job, JobStatus::kCompleted, "", summary);
 }
 
-/// Prepares a submitted job's programs and initial state. A job that cannot run fails with the
-/// reason; the error is only what may work later.
+/// Prepares a submitted job's programs and initial state, once gym-rewards has locked its budget. A
+/// job that cannot run fails with the reason; the error is only what may work later.
 Status prepare_job(const Context& context, const registry::Job& job, TickSummary& summary) {
+    GYM_TRY(const auto order, context.transact([&](db::Transaction& tx) {
+        return registry::order_of_job(tx, job.id);
+    }));
+    if (order.state == registry::OrderState::kWaiting) return {};
+    if (order.state == registry::OrderState::kRefused)
+        return set_status(context, job, JobStatus::kFailed, "order: " + order.reason, summary);
     const auto artifacts = make_artifacts(context, job);
     if (!artifacts.ok()) {
         if (!is_permanent(artifacts.error().code)) return artifacts.error();

@@ -67,6 +67,7 @@ class ApiDatabaseTest : public ::testing::Test {
   protected:
     void SetUp() override {
         api_db_ = database_.as("gym_api");
+        rewards_db_ = database_.as("gym_rewards");
         const std::string text(2'000, 'x');
         dataset_ = add(owner_, "text", dataset_file(text)).value().dataset.root;
     }
@@ -102,11 +103,29 @@ class ApiDatabaseTest : public ::testing::Test {
         funding.seal = records::seal_order(kNetwork, order, signing_key_of(funding.owner));
         return funding;
     }
-    Result<Submitted> submit(Submission submission) {
-        return backend().submit_job(sealed(std::move(submission)));
+    /// As gym-rewards does it in each tick. @return how many it decided.
+    std::size_t take_orders() {
+        rewards::RewardsConfig config;
+        config.domain.chain_id = kNetwork.chain_id;
+        config.domain.token = Address::parse(std::string_view(kAsset).substr(12)).value();
+        config.escrow = kNetwork.escrow;
+        const auto taken = rewards::Accounting(*rewards_db_, clock_, config).take_orders();
+        EXPECT_TRUE(taken.ok()) << taken.error().message;
+        return taken.value_or(0);
     }
+    /// Submits the job and lets gym-rewards decide.
+    Result<Submitted> submit(Submission submission) {
+        auto submitted = backend().submit_job(sealed(std::move(submission)));
+        take_orders();
+        return submitted;
+    }
+    /// Likewise. @return the job with its new budget.
     Result<registry::Job> fund(Funding funding) {
-        return backend().fund_job(sealed(std::move(funding)));
+        const Digest job = funding.job_id;
+        GYM_TRY([[maybe_unused]] const auto ordered,
+                backend().fund_job(sealed(std::move(funding))));
+        take_orders();
+        return api_db_->transact([&](db::Transaction& tx) { return registry::get_job(tx, job); });
     }
 
     Result<AddedDataset> add(const Address& owner, const std::string& name, const Bytes& file) {
@@ -172,6 +191,7 @@ class ApiDatabaseTest : public ::testing::Test {
 
     gym::testing::TestDatabase database_;
     std::unique_ptr<db::Database> api_db_;
+    std::unique_ptr<db::Database> rewards_db_;
     blob::MemoryStore blobs_;
     gym::testing::ManualClock clock_{1'000'000};
     const Address owner_ = address_of(1);

@@ -3,10 +3,12 @@
 #include "gym/db/database.hpp"
 #include "gym/registry/jobs.hpp"
 #include "gym/registry/rounds.hpp"
+#include "owner_orders.hpp"
 
 namespace gym::api::testing {
 
-/// A submitted job's first round as the coordinator stores it, by a single worker.
+/// A submitted job's first round as the coordinator stores it, by a single worker; an order that
+/// gym-rewards has not decided counts as locked.
 /// @param base before it. @param next after it. @param commitments to units of it.
 inline Status store_round(db::Database& owner, const Digest& job, const registry::StateRef& base,
                           const registry::StateRef& next, const Address& worker,
@@ -16,6 +18,7 @@ inline Status store_round(db::Database& owner, const Digest& job, const registry
         registry::JobArtifacts made;
         made.base_state_root = base.root;
         made.base_state_blob = base.blob;
+        GYM_CHECK(gym::testing::lock_orders(tx, job, 1));
         GYM_CHECK(registry::start_job(tx, job, made, 1));
         protocol::RoundRecord record;
         record.job_id = job;

@@ -75,8 +75,7 @@ Digest World::submit_job(const registry::JobTerms& terms, std::uint64_t budget_w
     job.terms = terms;
     job.budget_wei = Amount(budget_wei);
     job.init = init;
-    const auto api = test_database_.as("gym_api");
-    const auto submitted = api->transact(
+    const auto submitted = owner().transact(
         [&](db::Transaction& tx) { return gym::testing::submit_job(tx, job, clock.now_ms()); });
     GYM_ASSERT(submitted.ok(), submitted.ok() ? "" : submitted.error().message);
     return job.id;

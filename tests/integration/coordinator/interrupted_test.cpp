@@ -65,7 +65,7 @@ class Interrupted : public CoordinatorProcess {
             .transact([&](db::Transaction& tx) { return registry::find_prefix(tx, unit); })
             .value();
     }
-    /// As gym-api locks a job's budget.
+    /// As gym-rewards locks a job's budget.
     void lock_budget(const Digest& job, const std::string& asset) {
         const auto locked = database_.owner().transact([&](db::Transaction& tx) -> Status {
             ledger::TransferRequest in;

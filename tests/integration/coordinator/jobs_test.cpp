@@ -122,6 +122,51 @@ TEST(CoordinatorJobs, UnitsAreGivenToWorkersThatHaveTheMemory) {
     EXPECT_FALSE(chosen.contains(small.address()));
 }
 
+/// gym-rewards recovers the owner's signature before anybody works for the money.
+TEST(CoordinatorJobs, AJobStartsOnceItsOrderIsLockedAndFailsIfItIsRefused) {
+    World world;
+    const FakeNode worker = world.add_node(NodeRole::kWorker);
+    registry::NewJob job;
+    job.owner = world.key.address();
+    job.name = "a job";
+    job.spec_yaml = "model";
+    job.dataset_root = world.job(world.submit_job(World::terms())).dataset_root;
+    job.terms = World::terms();
+    job.budget_wei = Amount(1'000'000'000);
+    const auto order = [&](const std::string& key) {
+        job.id = registry::make_job_id(job.owner, key);
+        const records::JobOrder terms{.owner = job.owner,
+                                      .spec = records::spec_digest(job.spec_yaml),
+                                      .datasets = {job.dataset_root},
+                                      .budget_wei = job.budget_wei,
+                                      .price_wei_per_pflop = job.terms.price_wei_per_pflop,
+                                      .nonce = job.id};
+        const Status stored = world.owner().transact([&](db::Transaction& tx) -> Status {
+            GYM_CHECK(registry::store_order(tx, job.id, terms, {}, world.clock.now_ms()));
+            GYM_CHECK(registry::submit_job(tx, job, world.clock.now_ms()));
+            return {};
+        });
+        ASSERT_TRUE(stored.ok()) << stored.error().message;
+        world.settle();
+        EXPECT_EQ(world.job(job.id).status, registry::JobStatus::kSubmitted) << "it waits";
+    };
+    const auto decide = [&](registry::OrderState state, const std::string& reason) {
+        const Status decided = world.owner().transact([&](db::Transaction& tx) -> Status {
+            GYM_TRY(const auto stored, registry::order_of_job(tx, job.id));
+            return registry::decide_order(tx, stored, state, reason, world.clock.now_ms());
+        });
+        ASSERT_TRUE(decided.ok()) << decided.error().message;
+        world.settle();
+    };
+    order("locked");
+    decide(registry::OrderState::kLocked, "");
+    EXPECT_EQ(world.job(job.id).status, registry::JobStatus::kRunning);
+    order("refused");
+    decide(registry::OrderState::kRefused, "it is not signed");
+    EXPECT_EQ(world.job(job.id).status, registry::JobStatus::kFailed);
+    EXPECT_EQ(world.job(job.id).status_reason, "order: it is not signed");
+}
+
 TEST(CoordinatorJobs, OwnersPauseResumeAndCancel) {
     World world;
     const FakeNode worker = world.add_node(NodeRole::kWorker);

@@ -84,7 +84,7 @@ class RegistryDatabase : public ::testing::Test {
     }
     /// With an order that covers it.
     Result<Job> submit(const NewJob& job) {
-        return api->transact(
+        return database.owner().transact(
             [&](db::Transaction& tx) { return gym::testing::submit_job(tx, job, kNow); });
     }
     /// A running job with one open round in which workers 1 to 8 have a unit each.

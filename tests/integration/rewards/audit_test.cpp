@@ -104,9 +104,8 @@ class AuditTest : public SettlementFixture {
 TEST_F(AuditTest, PublicDataAloneGivesTheRootOnChainAndNamesWhatIsWrong) {
     deposit(*Amount::parse_tokens("10"), "1");
     ASSERT_TRUE(fresh_tick().ok());
-    const Digest job =
-        history_.submit_job(*web_, asset(), owner_key_.address(), *Amount::parse_tokens("10"),
-                            *Amount::parse_tokens("0.1"));
+    const Digest job = history_.submit_job(
+        asset(), owner_key_.address(), *Amount::parse_tokens("10"), *Amount::parse_tokens("0.1"));
     run_epoch(job, {{0, kPflop, Fate::kVerified}, {1, kPflop, Fate::kRejected}}, 1);
     run_epoch(job, {{0, kPflop, Fate::kVerified}, {2, kPflop, Fate::kVerified}}, 2);
     for (const char* epoch : {"1", "2"}) {
@@ -163,9 +162,8 @@ TEST_F(AuditTest, TheSplitOfAMixIsMadeAgainFromPublicData) {
                       {testing::test_address(0x53, 1), cheap, 500'000, 300'000}});
     deposit(*Amount::parse_tokens("10"), "1");
     ASSERT_TRUE(fresh_tick().ok());
-    const Digest job =
-        history_.submit_job(*web_, asset(), owner_key_.address(), *Amount::parse_tokens("10"),
-                            *Amount::parse_tokens("0.1"));
+    const Digest job = history_.submit_job(
+        asset(), owner_key_.address(), *Amount::parse_tokens("10"), *Amount::parse_tokens("0.1"));
     run_epoch(job, {{0, kPflop, Fate::kVerified}, {1, kPflop, Fate::kVerified}}, 1);
     const auto fine = audit("1");
     ASSERT_TRUE(fine.ok()) << fine.error().message;
@@ -192,9 +190,8 @@ TEST_F(AuditTest, TheSplitOfAMixIsMadeAgainFromPublicData) {
 TEST_F(AuditTest, NothingThatNodesSignedCanBeChangedUnseen) {
     deposit(*Amount::parse_tokens("10"), "1");
     ASSERT_TRUE(fresh_tick().ok());
-    const Digest job =
-        history_.submit_job(*web_, asset(), owner_key_.address(), *Amount::parse_tokens("10"),
-                            *Amount::parse_tokens("0.1"));
+    const Digest job = history_.submit_job(
+        asset(), owner_key_.address(), *Amount::parse_tokens("10"), *Amount::parse_tokens("0.1"));
     run_epoch(job, {{0, kPflop, Fate::kVerified}, {1, kPflop, Fate::kRejected}}, 1);
     ASSERT_TRUE(audit("1").ok()) << audit("1").error().message;
     EXPECT_EQ(backend_->terms().value().fee.fee_ppm, 20'000U);
@@ -214,6 +211,9 @@ TEST_F(AuditTest, NothingThatNodesSignedCanBeChangedUnseen) {
     flip("unit_commitment", "commitment", "unit_id = " + unit);
     expect_named(audit("1"), round + "the chain has the commitments 0x");
     flip("unit_commitment", "commitment", "unit_id = " + unit);
+    flip("job_order", "signature", "true");
+    expect_named(audit("1"), "job " + job.hex() + ": the order is not signed by its owner");
+    flip("job_order", "signature", "true");
     flip("report", "challenge_signature", "unit_id = " + unit);
     expect_named(audit("1"), round + "report on unit " + history_.unit_id(0).hex());
     flip("report", "challenge_signature", "unit_id = " + unit);
@@ -244,9 +244,8 @@ TEST_F(AuditTest, NothingThatNodesSignedCanBeChangedUnseen) {
 TEST_F(AuditTest, ACreditForAUnitThatNobodyCommittedToIsNamed) {
     deposit(*Amount::parse_tokens("10"), "1");
     ASSERT_TRUE(fresh_tick().ok());
-    const Digest job =
-        history_.submit_job(*web_, asset(), owner_key_.address(), *Amount::parse_tokens("10"),
-                            *Amount::parse_tokens("0.1"));
+    const Digest job = history_.submit_job(
+        asset(), owner_key_.address(), *Amount::parse_tokens("10"), *Amount::parse_tokens("0.1"));
     history_.left_out = {1};
     run_epoch(job, {{0, kPflop, Fate::kVerified}, {1, kPflop, Fate::kVerified}}, 1);
     expect_named(audit("1"), ": there is no commitment to unit " + history_.unit_id(1).hex());

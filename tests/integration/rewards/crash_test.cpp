@@ -63,8 +63,8 @@ class CrashTest : public DaemonFixture {
         execute(owner_key_, "deposit:emission",
                 escrow.deposit(rewards_.fees.emission_account, given));
         ASSERT_TRUE(fresh_tick().ok());
-        job_ = history_.submit_job(*web_, asset(), owner_key_.address(),
-                                   *Amount::parse_tokens("1000"), price_);
+        job_ = history_.submit_job(asset(), owner_key_.address(), *Amount::parse_tokens("1000"),
+                                   price_);
         run_daemon();
     }
     void run_daemon() {

@@ -11,7 +11,6 @@
 #include "gym/registry/nodes.hpp"
 #include "gym/rewards/accounting.hpp"
 #include "manual_clock.hpp"
-#include "owner_orders.hpp"
 
 namespace gym::testing {
 namespace {
@@ -122,8 +121,8 @@ Status History::register_mix(db::Transaction& tx, registry::Dataset mix) const {
     return {};
 }
 
-Digest History::submit_job(db::Database& web, const std::string& asset, const Address& owner,
-                           const Amount& budget, const Amount& price, const std::string& key) {
+Digest History::submit_job(const std::string& asset, const Address& owner, const Amount& budget,
+                           const Amount& price, const std::string& key) {
     registry::Dataset dataset;
     dataset.root = test_digest("dataset " + key);
     dataset.blob = test_digest("dataset blob " + key);
@@ -152,8 +151,9 @@ Digest History::submit_job(db::Database& web, const std::string& asset, const Ad
     job.terms.price_wei_per_pflop = price;
     job.terms.lifecycle = life_;
     job.budget_wei = budget;
-    must(web.transact([&](db::Transaction& tx) -> Status {
-        GYM_CHECK(gym::testing::submit_job(tx, job, clock_.now_ms()));
+    write("job", [&](db::Transaction& tx) -> Status {
+        GYM_CHECK(
+            gym::testing::submit_job(tx, job, clock_.now_ms(), order_key ? &*order_key : nullptr));
         ledger::TransferRequest lock;
         lock.id = ledger::transfer_id("budget:" + job.id.hex());
         GYM_TRY(lock.debit, ledger::open_account(tx, rewards::available_account(asset, owner)));
@@ -162,8 +162,7 @@ Digest History::submit_job(db::Database& web, const std::string& asset, const Ad
         GYM_TRY(const auto statuses, ledger::submit(tx, {&lock, 1}, clock_.now_ms()));
         if (!ledger::done(statuses.at(0))) return fail(ErrorCode::kInsufficientFunds, "budget");
         return {};
-    }),
-         "job");
+    });
 
     registry::JobArtifacts artifacts;
     for (Digest* digest : {&artifacts.seed, &artifacts.program_root, &artifacts.program_blob,

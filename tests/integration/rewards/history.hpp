@@ -17,6 +17,7 @@
 #include "gym/registry/rounds.hpp"
 #include "gym/registry/units.hpp"
 #include "manual_clock.hpp"
+#include "owner_orders.hpp"
 
 namespace gym::testing {
 
@@ -45,11 +46,10 @@ class History {
     /// `registry` may write schema registry; times come from `clock`, which the steps move on.
     History(db::Database& registry, testing::ManualClock& clock, std::size_t workers);
 
-    /// Submits and starts a job whose budget is locked in its escrow (through `web`, the API's
-    /// role).
-    Digest submit_job(db::Database& web, const std::string& asset, const Address& owner,
-                      const Amount& budget, const Amount& price_wei_per_pflop,
-                      const std::string& key = "job");
+    /// Submits and starts a job whose budget is locked in its escrow, by an order of `owner`, which
+    /// order_key signs if there is one.
+    Digest submit_job(const std::string& asset, const Address& owner, const Amount& budget,
+                      const Amount& price_wei_per_pflop, const std::string& key = "job");
     /// A data provider's price, in force for jobs submitted afterwards.
     void set_data_price(const Amount& wei_per_mtoken) { data_price_ = wei_per_mtoken; }
     /// A part of the mix that jobs submitted afterwards train on.
@@ -97,6 +97,7 @@ class History {
     /// Where the chain has the open round's root, and what the block after it draws by.
     std::uint64_t posted_block = 1;
     Digest beacon = test_digest("beacon");
+    std::optional<OrderKey> order_key;
     std::set<std::size_t> left_out;  ///< units of the open round that are not under its root
 
   private:

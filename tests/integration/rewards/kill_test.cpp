@@ -21,8 +21,8 @@ TEST_F(KillTest, KilledAtAnyMomentItCreditsNothingTwiceAndLosesNothing) {
     const Amount budget = *Amount::parse_tokens("10");
     deposit(budget, "1");
     ASSERT_TRUE(fresh_tick().ok());
-    const Digest job = history_.submit_job(*web_, asset(), owner_key_.address(), budget,
-                                           *Amount::parse_tokens("0.1"));
+    const Digest job =
+        history_.submit_job(asset(), owner_key_.address(), budget, *Amount::parse_tokens("0.1"));
     constexpr std::uint64_t kPflop = 1'000'000'000'000'000;
     for (int round = 0; round < 3; ++round)
         history_.run_round(job, {{0, kPflop, Fate::kVerified}, {1, 2 * kPflop, Fate::kUnsampled}});

@@ -27,7 +27,7 @@ class OrdersTest : public SettlementFixture {
         const Amount budget = *Amount::parse_tokens("10");
         deposit(budget, "1");
         ASSERT_NO_FATAL_FAILURE(tick());
-        job_ = history_.submit_job(*web_, asset(), owner_key_.address(), budget,
+        job_ = history_.submit_job(asset(), owner_key_.address(), budget,
                                    *Amount::parse_tokens("0.1"));
         history_.run_round(job_, {{0, kPflop, Fate::kUnsampled}});
     }

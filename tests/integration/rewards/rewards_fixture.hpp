@@ -121,10 +121,7 @@ class FakeChain final : public SettlementChain {
 
 class RewardsTest : public ::testing::Test {
   protected:
-    RewardsTest()
-        : database_(test_.as("gym_rewards")),
-          web_(test_.as("gym_api")),
-          history_(test_.owner(), clock_, 3) {
+    RewardsTest() : database_(test_.as("gym_rewards")), history_(test_.owner(), clock_, 3) {
         config_.domain = {31337, testing::test_address(0x61, 1), testing::test_address(0x62, 1)};
         restart();
     }
@@ -203,14 +200,14 @@ class RewardsTest : public ::testing::Test {
     Digest funded_job_of(const Address& owner, std::uint64_t budget, const std::string& key) {
         chain_.deposit(owner, Amount(budget));
         tick();
-        return history_.submit_job(*web_, asset(), owner, Amount(budget), Amount(1'000), key);
+        return history_.submit_job(asset(), owner, Amount(budget), Amount(1'000), key);
     }
 
-    /// A deposit of owner_, added to the budget of its job as the API does it.
+    /// A deposit of owner_, added to the budget of its job.
     void add_budget(const Digest& job, std::uint64_t amount) {
         chain_.deposit(owner_, Amount(amount));
         tick();
-        const auto topped_up = web_->transact([&](db::Transaction& tx) -> Status {
+        const auto topped_up = test_.owner().transact([&](db::Transaction& tx) -> Status {
             ledger::TransferRequest more;
             more.id = ledger::transfer_id("more budget");
             GYM_TRY(more.debit, ledger::find_account(tx, available_account(asset(), owner_)));
@@ -227,7 +224,6 @@ class RewardsTest : public ::testing::Test {
     testing::TestDatabase test_;
     testing::ManualClock clock_{1'700'000'000'000};
     std::unique_ptr<db::Database> database_;
-    std::unique_ptr<db::Database> web_;
     RewardsConfig config_;
     FakeChain chain_;
     testing::History history_;

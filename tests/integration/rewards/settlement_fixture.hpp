@@ -60,6 +60,8 @@ class SettlementFixture : public ::testing::Test {
         ASSERT_TRUE(deployed.ok()) << deployed.error().message;
         deployment_ = *deployed;
         rewards_.domain = {deployment_.chain_id, deployment_.distributor, deployment_.token};
+        history_.order_key.emplace(
+            testing::OrderKey{{deployment_.chain_id, deployment_.escrow}, owner_key_});
     }
 
     /// Sends as a person would: through intents of their own (in this database, as its owner).

@@ -45,8 +45,8 @@ void SettlementTest::whole_way() {
     tick_until([&] { return balance(available_account(asset(), owner)).spendable() == budget; },
                "deposit");
 
-    const Digest job = history_.submit_job(*web_, asset(), owner, budget,
-                                           *Amount::parse_tokens("0.123456789123456789"));
+    const Digest job =
+        history_.submit_job(asset(), owner, budget, *Amount::parse_tokens("0.123456789123456789"));
     constexpr std::uint64_t kPflop = 1'000'000'000'000'000;
     history_.commit_round(job, {{0, 3 * kPflop + 7, Fate::kVerified},
                                 {1, 2 * kPflop, Fate::kRejected},

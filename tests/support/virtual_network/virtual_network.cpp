@@ -114,7 +114,7 @@ void VirtualNetwork::submit_job() {
     job.dataset_root = dataset_root_;
     job.terms = terms();
     job.budget_wei = Amount(std::numeric_limits<std::int64_t>::max());
-    must(test_database_.as("gym_api")->transact(
+    must(test_database_.owner().transact(
         [&](db::Transaction& tx) { return testing::submit_job(tx, job, queue_.now_ms()); }));
     around_->changed();
 }

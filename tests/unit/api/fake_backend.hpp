@@ -441,11 +441,14 @@ class FakeBackend final : public Queries, public Submissions, public Keys, publi
             {reference.name, reference.version.value_or(3), root, owner, 1'000},
             reference.name != "known"};
     }
-    Result<Address> authenticate(std::string_view key) override {
+    Result<KeyHolder> authenticate(std::string_view key) override {
         GYM_CHECK(ping());
-        if (key == kGoodKey) return address_of(1);
-        if (key == kOtherKey) return address_of(2);
-        if (key == kWalletKey && wallet) return *wallet;
+        const auto holder = [](const Address& owner) {
+            return KeyHolder{owner, "0123456789abcdef", KeyTerms().scopes};
+        };
+        if (key == kGoodKey) return holder(address_of(1));
+        if (key == kOtherKey) return holder(address_of(2));
+        if (key == kWalletKey && wallet) return holder(*wallet);
         return fail(ErrorCode::kUnauthenticated, "the API key is not valid");
     }
 

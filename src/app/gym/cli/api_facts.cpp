@@ -41,6 +41,7 @@ class ApiFacts final : public rewards::FactSource {
         for (const registry::JobDataPart& part : job->data_parts)
             out.data_parts.push_back({part.dataset, part.owner, part.part_tokens,
                                       part.price_wei_per_mtoken, part.quality_ppm});
+        out.orders = job->orders;
         return out;
     }
     Result<std::vector<UnitFacts>> units(const Digest& job_id, std::uint64_t round) override {

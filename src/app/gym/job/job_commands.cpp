@@ -421,7 +421,8 @@ Status fund(const CliContext& context, const JobOptions& options) {
     GYM_TRY(const client::ApiClient api, options.api.client_with_key(kApiRetryFor));
     GYM_TRY(const plan::OrderSigner signer, open_order_signer(options.order));
     GYM_CHECK(owner::check_order_key(api, signer.key.address()));
-    GYM_TRY(const auto job, send_once(options, "the money was added", [&](const std::string& key) {
+    GYM_TRY(const auto job,
+            send_once(options, "the money was ordered", [&](const std::string& key) {
                 return api.fund_job(id, amount, key,
                                     signer.seal_funding(id, amount, key, SystemClock().now_ms()));
             }));
@@ -430,7 +431,10 @@ Status fund(const CliContext& context, const JobOptions& options) {
         return {};
     }
     print_job(*job);
-    print_row("", "({} of them added)", amount.to_tokens());
+    print_row("ordered",
+              "{} GYM more: in the budget as soon as gym-rewards has checked your "
+              "signature (`gym job status {}`)",
+              amount.to_tokens(), id.hex().substr(0, 10));
     return {};
 }
 

@@ -255,6 +255,9 @@ void print_job_detail(const client::JobDetail& job, bool with_history) {
     print_job(job);
     print_model(job);
     if (with_history && !job.waiting_for.empty()) print_waiting(job);
+    for (const registry::StoredOrder& order : job.orders)
+        if (order.state == registry::OrderState::kRefused)
+            print_row("refused", "an order for {}: {}", exact_money(order.amount()), order.reason);
     const client::JobCost& cost = job.cost;
     print_row("spent", "{} (`gym job bill`)", plan::money_text(cost.spent));
     print_row("in its escrow", "{} GYM, {} of them reserved for units that are not final",

@@ -13,6 +13,7 @@
 #include "gym/ledger/proof.hpp"
 #include "gym/ledger/verify.hpp"
 #include "gym/rewards/epoch_file.hpp"
+#include "gym/rewards/order_check.hpp"
 
 namespace gym::app {
 namespace {
@@ -74,7 +75,7 @@ auto progress_printer() {
     };
 }
 
-void print(const CliContext& context, const ledger::VerifyReport& report) {
+void print(const CliContext& context, const ledger::VerifyReport& report, std::uint64_t orders) {
     if (context.json) {
         json::array problems;
         for (const ledger::Problem& problem : report.problems)
@@ -87,6 +88,7 @@ void print(const CliContext& context, const ledger::VerifyReport& report) {
                             {"entries", report.entries},
                             {"seals", report.seals},
                             {"unsealed", report.unsealed},
+                            {"orders", orders},
                             {"problems", std::move(problems)}});
         return;
     }
@@ -96,8 +98,11 @@ void print(const CliContext& context, const ledger::VerifyReport& report) {
     line("entries", report.entries);
     line("seals", report.seals);
     line("not sealed yet", report.unsealed);
+    line("signed orders", orders);
     if (report.problems.empty())
-        print_row("verdict", "every balance, entry and seal follows from the transfers");
+        print_row("verdict",
+                  "every balance, entry and seal follows from the transfers, every locked sum from "
+                  "its owner's signature");
     // One wrong --signer alone makes every seal a problem.
     const std::size_t shown = std::min(report.problems.size(), kProblemsShown);
     for (std::size_t i = 0; i < shown; ++i)
@@ -113,8 +118,10 @@ Status verify_ledger(const CliContext& context, const LedgerOptions& options) {
     GYM_TRY(how.signers, options.signer_addresses());
     GYM_TRY(how.heads, published_heads(options.epoch_files));
     GYM_TRY(const auto database, options.database.open("gym-ledger-verify"));
-    GYM_TRY(const ledger::VerifyReport report, ledger::verify(*database, how));
-    print(context, report);
+    GYM_TRY(ledger::VerifyReport report, ledger::verify(*database, how));
+    GYM_TRY(const rewards::LockedOrders orders, rewards::verify_locked_orders(*database));
+    report.problems.insert(report.problems.end(), orders.problems.begin(), orders.problems.end());
+    print(context, report, orders.count);
     if (report.problems.empty()) return {};
     return fail(ErrorCode::kMismatch,
                 std::to_string(report.problems.size()) +
@@ -227,7 +234,9 @@ void add_ledger_commands(CLI::App& app, CliContext& context) {
     auto options = std::make_shared<LedgerOptions>();
 
     CLI::App* verify = group->add_subcommand(
-        "verify", "Recompute every balance, entry and seal, and name the first wrong row");
+        "verify",
+        "Recompute every balance, entry and seal, recover the signature of every locked order, and "
+        "name the first wrong row");
     options->database.add_to(*verify);
     verify->add_option(
         "--signer", options->signers,

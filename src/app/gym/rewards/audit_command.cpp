@@ -18,6 +18,7 @@
 #include "gym/contracts/rewards_distributor.hpp"
 #include "gym/protocol/commitment.hpp"
 #include "gym/rewards/epoch_file.hpp"
+#include "gym/rewards/order_check.hpp"
 #include "rewards/audit_evidence.hpp"
 #include "rewards/epoch_files.hpp"
 
@@ -144,6 +145,9 @@ Result<rewards::EvidenceFindings> check_records(const AuditOptions& options,
     const auto facts = make_api_facts(options.files.api.client());
     GYM_TRY(const auto deviations, rewards::check_facts(files, *facts));
     findings.add(deviations);
+    GYM_TRY(const auto unsigned_money,
+            rewards::check_orders(files, *facts, {contracts.chain_id, contracts.escrow}));
+    findings.add(unsigned_money);
     const auto evidence =
         make_audit_evidence(options.files.api.client(), client, contracts.commitment_log);
     const auto domain = protocol::signing_domain(contracts.chain_id, contracts.commitment_log);
@@ -162,6 +166,7 @@ void print_evidence(const Evidence& evidence) {
         return;
     }
     print_row("units", "each credit compared with the records of its job and unit");
+    print_row("orders", "the owner's signature recovered under what each job paid");
     print_row("signed",
               "{} commitments under roots on chain, {} reports, {} answers to uptime challenges",
               evidence->commitments, evidence->reports, evidence->answers);

@@ -87,8 +87,11 @@ class JobCommandsTest : public ApiDatabaseTest {
                                 {"measured_at_ms", SystemClock().now_ms()},
                                 {"cores", std::max(1U, std::thread::hardware_concurrency())}}));
     }
+    /// gym-rewards decides what was ordered.
     gym::testing::Outcome gym(std::vector<std::string> arguments) {
-        return gym::testing::run(place_, std::move(arguments));
+        auto outcome = gym::testing::run(place_, std::move(arguments));
+        take_orders();
+        return outcome;
     }
     std::string job_file() const { return (place_ / "job.yaml").string(); }
     static boost::json::object parse_line(const std::string& text) {

@@ -5,6 +5,7 @@
 #include "gym/api/postgres.hpp"
 #include "gym/http_server/server.hpp"
 #include "gym/ledger/sealer.hpp"
+#include "gym/registry/orders.hpp"
 #include "gym/rewards/epoch_file.hpp"
 #include "ledger_client.hpp"
 #include "manual_clock.hpp"
@@ -78,6 +79,32 @@ TEST_F(LedgerCommands, VerifySaysWhatItSawAndNamesTheFirstBadRow) {
     EXPECT_NE(bad.err.find("account "), std::string::npos) << bad.err;
     EXPECT_NE(bad.err.find("expected debits 0, credits 250"), std::string::npos) << bad.err;
     EXPECT_NE(bad.err.find("found debits 0, credits 251"), std::string::npos) << bad.err;
+}
+
+/// As a gym-rewards that checks nothing would leave it.
+TEST_F(LedgerCommands, AnOrderThatNobodySignedIsNamed) {
+    const Address owner = key_.address();
+    records::JobOrder order{.owner = owner, .datasets = {Digest()}, .budget_wei = Amount(5)};
+    const auto store = [&](const records::OrderSeal& seal) {
+        const Status stored = test_.owner().transact([&](db::Transaction& tx) -> Status {
+            const Digest job = order.nonce;
+            GYM_CHECK(registry::store_order(tx, job, order, seal, 1));
+            GYM_TRY(const auto waiting, registry::order_of_job(tx, job));
+            return registry::decide_order(tx, waiting, registry::OrderState::kLocked, "", 1);
+        });
+        ASSERT_TRUE(stored.ok()) << stored.error().message;
+    };
+    const records::OrderNetwork network{31'337, owner};
+    store(records::seal_order(network, order, key_));
+    const json::object good = json::parse(gym({"verify", "--json"}).out).as_object();
+    EXPECT_EQ(good.at("orders").as_int64(), 1);
+    EXPECT_TRUE(good.at("problems").as_array().empty());
+    order.nonce.data[0] = 1;
+    store({network, 0, {}});
+    const Outcome bad = gym({"verify"});
+    EXPECT_EQ(bad.exit_code, 3);
+    EXPECT_NE(bad.err.find("order of " + owner.hex()), std::string::npos) << bad.err;
+    EXPECT_NE(bad.err.find("is not signed by its owner"), std::string::npos) << bad.err;
 }
 
 TEST_F(LedgerCommands, ManyProblemsOfOneKindDoNotFillTheScreen) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gym/api/http.hpp"
+#include "gym/api/key_terms.hpp"
 #include "gym/api/statement.hpp"
 #include "gym/blob/blob_store.hpp"
 #include "gym/common/amount.hpp"
@@ -29,6 +30,7 @@
 #include "gym/registry/jobs.hpp"
 #include "gym/registry/model_names.hpp"
 #include "gym/registry/nodes.hpp"
+#include "gym/registry/orders.hpp"
 #include "gym/registry/prefixes.hpp"
 #include "gym/registry/published.hpp"
 #include "gym/registry/rounds.hpp"
@@ -75,6 +77,7 @@ struct OpenUnits {
 
 struct JobView {
     registry::Job job;
+    std::vector<registry::StoredOrder> orders;  ///< of its owner, as they came
     JobCost cost;
     OpenUnits open_units;
     std::vector<registry::Round> rounds;         ///< ascending
@@ -250,6 +253,7 @@ struct Submission {
     bool again = false;              ///< submit even if a job with the same text is running
     records::OrderSeal seal = {};    ///< of the job's order, whose nonce follows from the key
     records::OrderTerms terms = {};  ///< of that order: checked before the text is read
+    std::string key_id = {};         ///< of the API key that brings it: its limit counts
 };
 struct Submitted {
     registry::Job job;
@@ -292,28 +296,29 @@ struct Funding {
     Amount amount;
     std::string idempotency_key;
     records::OrderSeal seal = {};  ///< of the funding's order, whose nonce follows from the key
+    std::string key_id = {};       ///< of the API key that brings it: its limit counts
 };
 
 class Submissions {
   public:
     virtual ~Submissions() = default;
-    /// Checks the job and its owner's order, stores both with the idempotency key, and locks the
-    /// budget, in one transaction. The same request again, also under a later order, is answered
-    /// with the stored job.
+    /// Checks the job and its owner's order and stores both with the idempotency key, in one
+    /// transaction; gym-rewards checks the order again and locks the budget. The same request
+    /// again, also under a later order, is answered with the stored job.
     /// @errors kMismatch (an order for another network); kPermissionDenied (not signed by the
     /// owner, or weights of another owner's job); kInvalidArgument (an expired order);
     /// kInvalidArgument, kMalformed (the spec); kNotFound (its dataset or weights); all tensors of
-    /// the weights that do not fit, as engine::Differences; kInsufficientFunds; kConflict (the key
-    /// was used with another
-    /// request, or the dataset costs more than the job's max_data_price, or the owner's job with
-    /// the same text is running).
+    /// the weights that do not fit, as engine::Differences; kInsufficientFunds; kPermissionDenied
+    /// (the API key's limit); kConflict (the key was used with another request, or the dataset
+    /// costs more than the job's max_data_price, or the owner's job with the same text is running).
     virtual Result<Submitted> submit_job(const Submission& submission) = 0;
     /// @errors kNotFound, kPermissionDenied (another owner's job), kConflict (it has ended).
     virtual Result<registry::Job> request_job(const Address& owner, const Digest& id,
                                               registry::JobRequest request) = 0;
-    /// Locks more of the owner's money for a job and resumes it if it is paused. The same request
-    /// again adds nothing. @errors as request_job; of the order as submit_job; kInsufficientFunds;
-    /// kConflict (the key was used with another amount).
+    /// Orders more of the owner's money for a job: gym-rewards locks it, raises the budget and
+    /// resumes a job that paused for want of it. The same request again adds nothing. @errors as
+    /// request_job; of the order as submit_job; kInsufficientFunds; kConflict (the key was used
+    /// with another amount).
     virtual Result<registry::Job> fund_job(const Funding& funding) = 0;
     /// Keeps a token file and registers it with its novelty against all that was registered
     /// before. A root is registered once: an owner that sends it again, under any name, gets the
@@ -429,8 +434,8 @@ class Uploads {
 class Keys {
   public:
     virtual ~Keys() = default;
-    /// The owner of an API key. @errors kUnauthenticated.
-    virtual Result<Address> authenticate(std::string_view key) = 0;
+    /// @errors kUnauthenticated, also for a key that has expired or was revoked.
+    virtual Result<KeyHolder> authenticate(std::string_view key) = 0;
 };
 
 }  // namespace gym::api

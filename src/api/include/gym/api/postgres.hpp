@@ -115,7 +115,7 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     Result<registry::Job> set_job_access(const Address& owner, const Digest& id,
                                          const registry::Access& access) override;
 
-    Result<Address> authenticate(std::string_view key) override;
+    Result<KeyHolder> authenticate(std::string_view key) override;
 
   private:
     /// @errors kNotFound; kUnavailable where gym-api takes none.
@@ -137,7 +137,7 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
 
 /// A new API key of `owner`, shown once: only its hash is stored. @errors kUnavailable.
 Result<std::string> create_key(db::Database& database, const Address& owner,
-                               const std::string& label, UnixMs now_ms);
+                               const std::string& label, UnixMs now_ms, const KeyTerms& terms = {});
 
 struct KeyInfo {
     std::string id;  ///< the key's public part
@@ -145,6 +145,8 @@ struct KeyInfo {
     std::string label;
     UnixMs created_at_ms = 0;
     std::optional<UnixMs> revoked_at_ms;
+    KeyTerms terms;
+    Amount spent_wei;  ///< that its orders came to, refused ones included
 };
 Result<std::vector<KeyInfo>> list_keys(db::Database& database);
 /// @errors kNotFound.

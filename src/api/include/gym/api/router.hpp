@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gym/api/http.hpp"
+#include "gym/api/key_terms.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 
@@ -22,6 +23,7 @@ struct Call {
     std::map<std::string, std::string, std::less<>> query;  ///< decoded; only declared names
     /// Whose API key it is; set when the route needs one, or takes one and the request has it.
     std::optional<Address> owner;
+    std::string key_id = {};  ///< of that key
 
     /// A path or query value as 20 or 32 bytes of hexadecimal, or a number.
     /// @errors kMalformed naming the parameter.
@@ -51,8 +53,10 @@ struct Route {
     std::vector<Parameter> headers = {};  ///< required ones
     bool needs_key = false;               ///< an API key as bearer token
     bool takes_key = false;               ///< may have one: its owner sees more than others
-    std::string body_type = {};           ///< content type; empty: no body
-    std::string body_schema = {};         ///< empty: a text or bytes
+    /// That its key needs; absent: kRead to read, kData for all else.
+    std::optional<KeyScope> scope = {};
+    std::string body_type = {};    ///< content type; empty: no body
+    std::string body_schema = {};  ///< empty: a text or bytes
     std::uint64_t body_bytes_max = 0;
     unsigned success = 200;
     std::vector<unsigned> also_success = {};  ///< with the same schema
@@ -62,6 +66,8 @@ struct Route {
     /// Of a route that streams its body: who takes it, decided before a byte of it is read.
     std::function<Result<std::shared_ptr<BodySink>>(const Call&)> begin = {};
 };
+
+[[nodiscard]] KeyScope scope_of(const Route& route);
 
 /// Finds the route of a request. Immutable after set-up, so thread-safe.
 class Router {

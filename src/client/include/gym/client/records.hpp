@@ -16,6 +16,7 @@
 #include "gym/registry/dataset_parts.hpp"
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/jobs.hpp"
+#include "gym/registry/orders.hpp"
 #include "gym/registry/units.hpp"
 #include "gym/rewards/claim_proof.hpp"
 #include "gym/rewards/credit.hpp"
@@ -113,6 +114,7 @@ struct JobDetail : Job {
     AnswerList<registry::Unit> faults;
     /// Of a job on a mix, in the mix's order, without their weights; else empty.
     std::vector<registry::JobDataPart> data_parts;
+    std::vector<registry::StoredOrder> orders;  ///< that its owner signed, as they came
 };
 
 /// A mix that gym-api makes; ask again until it is made.

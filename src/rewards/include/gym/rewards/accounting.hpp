@@ -10,11 +10,11 @@
 
 namespace gym::rewards {
 
-/// Turns chain events, unit states, accepted reports, decided prefixes and closed rounds into
-/// credits and ledger transfers. Each step is one database transaction that moves its cursor and
-/// its money together, under ids derived from the cause: stopping it at any point and starting it
-/// again books nothing twice and loses nothing. One instance at a time makes progress (a second one
-/// waits for its row locks). Not thread-safe.
+/// Turns owners' orders, chain events, unit states, accepted reports, decided prefixes and closed
+/// rounds into credits and ledger transfers. Each step is one database transaction that moves its
+/// cursor and its money together, under ids derived from the cause: stopping it at any point and
+/// starting it again books nothing twice and loses nothing. One instance at a time makes progress
+/// (a second one waits for its row locks). Not thread-safe.
 class Accounting {
   public:
     Accounting(db::Database& database, const Clock& clock, RewardsConfig config)
@@ -25,6 +25,10 @@ class Accounting {
 
     /// Books one finalized event. A second call with the same key succeeds and changes nothing.
     Status on_chain_event(const ChainEvent& event);
+
+    /// Locks the money of orders that their owners signed, and refuses the others (check_order()),
+    /// some at one time. @return how many were decided.
+    Result<std::size_t> take_orders();
 
     // Each reads at most batch_max rows of its feed and returns how many it read.
     Result<std::size_t> consume_unit_events();

@@ -6,6 +6,7 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/ledger/types.hpp"
+#include "gym/records/order.hpp"
 #include "gym/rewards/payout_tree.hpp"
 
 // The terms and the ledger accounts of a network.
@@ -31,6 +32,7 @@ struct FeeTerms {
 /// The terms that are fixed for a network.
 struct RewardsConfig {
     PayoutDomain domain;
+    Address escrow;  ///< JobEscrow, for which owners sign their orders
     FeeTerms fees;
     std::uint32_t verification_premium_ppm = 1'100'000;  ///< re-execution earns 1.1 times the work
     std::uint32_t uptime_bonus_max_ppm = 50'000;         ///< 5 % of compute at 100 % uptime
@@ -40,6 +42,7 @@ struct RewardsConfig {
     std::uint64_t epoch_credits_max =
         100'000;  ///< of one epoch file, unless a single round has more
 
+    [[nodiscard]] records::OrderNetwork order_network() const { return {domain.chain_id, escrow}; }
     [[nodiscard]] std::string asset() const {
         return ledger::erc20_asset(domain.chain_id, domain.token);
     }

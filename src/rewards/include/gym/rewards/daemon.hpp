@@ -16,6 +16,7 @@ struct ChainProgress {
 };
 
 struct TickReport {
+    std::size_t orders = 0;  ///< decided
     std::size_t unit_events = 0;
     std::size_t reports = 0;
     std::size_t prefixes = 0;
@@ -25,8 +26,8 @@ struct TickReport {
     std::optional<Reconciliation> reconciliation;
 };
 
-/// One pass over everything, in an order in which each step sees what the one before wrote: chain
-/// events, units, reports, rounds, unfunded credits, epochs, orders, reconciliation.
+/// One pass over everything, in an order in which each step sees what the one before wrote: orders,
+/// chain events, units, reports, rounds, unfunded credits, epochs, orders, reconciliation.
 class Daemon {
   public:
     using FollowChain =

@@ -9,6 +9,7 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/protocol/lifecycle.hpp"
+#include "gym/registry/orders.hpp"
 #include "gym/registry/prefixes.hpp"
 #include "gym/rewards/epoch_file.hpp"
 
@@ -34,7 +35,8 @@ struct JobFacts {
     Address data_owner;
     Amount data_price_wei_per_mtoken;
     std::uint32_t data_quality_ppm = 0;
-    std::vector<DataPartFacts> data_parts = {};  ///< in the mix's order; empty: it is no mix
+    std::vector<DataPartFacts> data_parts = {};      ///< in the mix's order; empty: it is no mix
+    std::vector<registry::StoredOrder> orders = {};  ///< that its owner signed
 };
 
 struct UnitFacts {
