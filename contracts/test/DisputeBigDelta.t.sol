@@ -346,7 +346,7 @@ contract DisputeBigDeltaTest is DisputeFixture {
         proof.delta.chunks[0].content = _deltaChunk(b, word, VALUE);
         proof.delta.chunks[0].path = t.path(word / 256, 0, t.depthOf());
         (c.stage, c.answered, c.index) = (Stage.COLUMN, true, uint64(element));
-        c.frame = keccak256(abi.encode(proof.op));
+        (c.leaves, c.frame) = (proof.outer.deltas, keccak256(abi.encode(proof.op)));
         proof.values = hex"0100803f"; // VALUE
         c.twin = keccak256(proof.values);
         vm.expectRevert(IDisputeErrors.NoFault.selector);

@@ -493,7 +493,7 @@ contract DisputeDenseDeltaTest is DisputePlay {
         (keccak256(abi.encode(proof.outer)), DenseSample.traceRoot(p));
         proof.op.record = sha256(abi.encodePacked("gym.state_slot.v1", proof.slot.data));
         (c.stage, c.answered, c.frame) = (Stage.COLUMN, true, keccak256(abi.encode(proof.op)));
-        c.twin = keccak256(proof.values);
+        (c.leaves, c.twin) = (proof.outer.deltas, keccak256(proof.values));
     }
 
     /// A posted column of two deltas, of which the second one is `delta`; its value has other bits than the right one.

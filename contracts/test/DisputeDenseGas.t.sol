@@ -121,7 +121,8 @@ contract DisputeDenseGasTest is OneStepFixture {
         (proof.op.step, proof.op.program) =
         (keccak256(abi.encode(proof.outer)), _traceRoot(proof.header));
         proof.op.record = sha256(abi.encodePacked("gym.state_slot.v1", proof.slot.data));
-        (c.stage, c.answered, c.index) = (Stage.COLUMN, true, ELEMENTS - 1);
+        (c.stage, c.answered, c.index, c.leaves) =
+        (Stage.COLUMN, true, ELEMENTS - 1, uint64(DELTAS));
         (c.frame, c.twin) = (keccak256(abi.encode(proof.op)), keccak256(proof.values));
     }
 

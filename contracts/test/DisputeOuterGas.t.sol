@@ -8,11 +8,13 @@ import {OuterPlay, OuterPlayer} from "./support/OuterPlayer.sol";
 import {OuterRun} from "./support/OuterRunner.sol";
 import {DisputeProgram} from "./support/DisputeProgram.sol";
 import {DisputeTrees} from "./support/DisputeTrees.sol";
+import {PlainMean} from "./support/PlainMean.sol";
+import {SlotLists} from "./support/SlotLists.sol";
 
 /// Gas of every move of games about aggregates, as a transaction.
 contract DisputeOuterGasTest is OuterPlayer {
-    uint32 private constant DELTAS = 1024;
-    uint32 private constant HELD = 512;
+    uint32 private constant DELTAS = 8192;
+    uint32 private constant WITHDRAWN = (16 << 16) | (8 << 24);
     uint256 private constant MOVE_GAS_MAX = 500_000;
     string private _prefix;
     bytes32 private _id;
@@ -77,49 +79,89 @@ contract DisputeOuterGasTest is OuterPlayer {
         vm.snapshotGasLastCall("DisputeGame", "openConflict");
     }
 
+    function test_aListOf1024() public {
+        _list(1024, 0, "1024 deltas: ");
+    }
+
+    function test_aListOf5000() public {
+        _list(5000, 0, "5000 deltas: ");
+    }
+
     /// As many deltas as an aggregate can have.
     function test_theLargestList() public {
-        _largest(0, "1024 deltas: ");
+        _list(DELTAS, 0, "8192 deltas: ");
     }
 
+    /// In either set of slots no byte is zero.
     function test_theLargestListWithHeldDeltas() public {
-        _largest(HELD, "1024 deltas, 512 held: ");
+        _list(DELTAS, DELTAS / 2, "8192 deltas, 4096 held: ");
     }
 
-    /// Down the tree to a delta of slot 5, which the asserter shows.
-    function _largest(uint32 held, string memory prefix) private {
-        bytes32[] memory deltas = new bytes32[](DELTAS);
-        bytes memory slots;
-        // The first of its group but one.
-        uint32 place = 1;
-        for (uint32 i = 0; i < DELTAS; ++i) {
-            deltas[i] = keccak256(abi.encode(i));
-            slots = abi.encodePacked(slots, uint16(i == place ? 5 : 60 * i + 1));
-        }
-        OuterRun memory run = _rightOuter();
-        deltas[place] = DisputeTrees.tensorRoot(run.deltas[1]);
+    function _slotOf(uint32 i, uint32 count, uint32 held) private pure returns (uint32) {
+        if (held == 0) return i;
+        return i < count - held ? 2 * i + 1 : 2 * (i - (count - held));
+    }
+
+    /// A game in which the asserter of `run` has declared so many deltas, of which that of slot 5 is the run's, and no other is any.
+    function _declared(OuterRun memory run, uint32 count, uint32 held, string memory prefix)
+        private
+        returns (OuterPlay memory p)
+    {
+        bytes32[] memory deltas = _deltasOf(count, held);
+        bytes memory slots = _slotsOf(count, held);
         run.record = _outerRunner.recordWith(
             _outerRunner.batchRoot(deltas, held), DisputeTrees.root(run.state)
         );
-        OuterPlay memory p = _opened(run, prefix);
+        p = _opened(run, prefix);
         p.frame = _frameOf(run);
-        (p.frame.deltasRoot, p.frame.deltas) = (DisputeTrees.root(deltas), DELTAS);
+        (p.frame.deltasRoot, p.frame.deltas) = (DisputeTrees.root(deltas), count);
         (p.frame.held, p.frame.slots) = (held, keccak256(slots));
         (_mover, _ruler, _name) = (_asserter, address(_outer), "declareOuter");
         _call = _declaration(p, run.record, deltas, slots, held);
         _sendOuter(p);
+    }
+
+    function _placeOfSlot5(uint32 held) private pure returns (uint32) {
+        return held == 0 ? 5 : 2;
+    }
+
+    function _deltasOf(uint32 count, uint32 held) private view returns (bytes32[] memory deltas) {
+        deltas = new bytes32[](count);
+        for (uint32 i = 0; i < count; ++i) {
+            deltas[i] = keccak256(abi.encode(i));
+        }
+        deltas[_placeOfSlot5(held)] = DisputeTrees.tensorRoot(_rightOuter().deltas[1]);
+    }
+
+    function _slotsOf(uint32 count, uint32 held) private pure returns (bytes memory) {
+        uint32[] memory numbers = new uint32[](count);
+        for (uint32 i = 0; i < count; ++i) {
+            numbers[i] = _slotOf(i, count, held);
+        }
+        return SlotLists.declared(numbers, held);
+    }
+
+    /// Down the tree to a delta of slot 5, which the asserter shows.
+    function _list(uint32 count, uint32 held, string memory prefix) private {
+        OuterPlay memory p = _declared(_rightOuter(), count, held, prefix);
+        bytes32[] memory deltas = _deltasOf(count, held);
+        uint32 place = _placeOfSlot5(held);
         Pick memory to;
-        to.node = DisputeTrees.nodes(deltas, 5)[0];
-        to.path = DisputeTrees.pathFrom(deltas, 0, 5, 10);
+        uint256 depth = DisputeTrees.depthOf(count);
+        uint256 height = depth - (depth + 1) / 2;
+        to.node = DisputeTrees.nodes(deltas, height)[0];
+        to.path = DisputeTrees.pathFrom(deltas, 0, height, depth);
         (_mover, _ruler, _name) = (CHALLENGER, address(_trees), "pick");
         _call = abi.encodeCall(IDisputeMoves.pick, (p.id, p.c, to));
         _sendOuter(p);
         (_mover, _ruler, _name) = (_asserter, address(_trees), "answer");
-        bytes32[] memory children = DisputeTrees.children(deltas, 5, 0, 7);
+        bytes32[] memory children = DisputeTrees.children(deltas, height, 0, 7);
         _call = abi.encodeCall(IDisputeMoves.answer, (p.id, p.c, children));
         _sendOuter(p);
         (_mover, _ruler, _name) = (CHALLENGER, address(_outer), "pickIncluded");
-        _call = abi.encodeCall(IDisputeMoves.pickIncluded, (p.id, p.c, p.frame, slots, place));
+        _call = abi.encodeCall(
+            IDisputeMoves.pickIncluded, (p.id, p.c, p.frame, _slotsOf(count, held), place)
+        );
         _sendOuter(p);
         (_mover, _ruler, _name) = (_asserter, address(_outer), "showIncluded");
         bytes32[] memory path = DisputeTrees.path(_leaves, _placeOf[5]);
@@ -131,30 +173,88 @@ contract DisputeOuterGasTest is OuterPlayer {
         _sendOuter(p);
     }
 
-    /// The most values that a column can have.
+    /// The most values that are posted at once.
     function test_theLargestColumn() public {
-        _column(0, "OuterProofs.proveOuter of 1024 values");
+        _column(_valuesOf(1024), 1024, 0, "OuterProofs.proveOuter of 1024 values");
     }
 
     function test_theLargestColumnWithHeldDeltas() public {
-        _column(HELD, "OuterProofs.proveOuter of 1024 values, 512 held");
+        _column(_valuesOf(1024), 1024, 512, "OuterProofs.proveOuter of 1024 values, 512 held");
     }
 
     function test_theLargestColumnWithWithdrawnDeltas() public {
-        uint32 groups = HELD | (16 << 16) | (8 << 24);
-        _column(groups, "OuterProofs.proveOuter of 1024 values, 512 held, 16 withdrawn");
+        string memory name = "OuterProofs.proveOuter of 1024 values, 512 held, 16 withdrawn";
+        _column(_valuesOf(1024), 1024, 512 | WITHDRAWN, name);
     }
 
-    function _column(uint32 held, string memory name) private {
+    function test_theColumnOfThePartsOf5000() public {
+        _column(_added(5000, 0), 5000, 0, "OuterProofs.proveOuter of 5000 values");
+    }
+
+    function test_theColumnOfTheMostParts() public {
+        uint32 groups = DELTAS / 2 | WITHDRAWN;
+        string memory name = "OuterProofs.proveOuter of 8192 values, 4096 held, 16 withdrawn";
+        _column(_added(DELTAS, groups), DELTAS, groups, name);
+    }
+
+    /// A game about as many deltas as there can be, down to a part whose values do not add what was posted.
+    function test_aPartOfTheLargestColumn() public {
+        uint32 held = DELTAS / 2;
+        OuterRun memory wrong = _flipped(0, 0, 270);
+        OuterPlay memory p = _declared(wrong, DELTAS, held, "8192 deltas, a part: ");
+        _planTree(p, 1);
+        _sendOuter(p);
+        while (p.c.stage != Stage.COLUMN || p.c.answered) {
+            _playOuter(p, wrong, _rightOuter(), 1);
+        }
+        bytes memory added = _added(DELTAS, held);
+        added[9 * 7 + 8] ^= 0x01;
+        _answerAs(
+            "postColumn of 8 parts", abi.encodeCall(IDisputeMoves.postColumn, (p.id, p.c, added))
+        );
+        _sendOuter(p);
+        (_mover, _ruler, _name) = (CHALLENGER, address(_outer), "pickPart");
+        _call = abi.encodeCall(IDisputeMoves.pickPart, (p.id, p.c, added, 7));
+        _sendOuter(p);
+        assertEq(p.c.stage, Stage.PART, "stage");
+        bytes memory values = this.slice(_valuesOf(DELTAS), 4096 * 7);
+        _answerAs(
+            "postColumn of a part", abi.encodeCall(IDisputeMoves.postColumn, (p.id, p.c, values))
+        );
+        _sendOuter(p);
+        (_mover, _ruler, _name) = (CHALLENGER, address(_outerProofs), "provePart");
+        _call = abi.encodeCall(IDisputeMoves.provePart, (p.id, p.c, p.op, p.frame, values));
+        _sendOuter(p);
+        assertTrue(!_isOpen(p.id), "over");
+    }
+
+    function _answerAs(string memory name, bytes memory call) private {
+        (_mover, _ruler, _name, _call) = (_asserter, address(_outer), name, call);
+    }
+
+    function _valuesOf(uint256 count) private pure returns (bytes memory values) {
+        values = new bytes(4 * count);
+        for (uint256 i = 0; i < values.length; ++i) {
+            // Small enough to be doubled.
+            uint256 mask = i % 4 == 3 ? 0x3e : 0x7e;
+            values[i] = bytes1(uint8(uint256(keccak256(abi.encode(i))) & mask | 0x01));
+        }
+    }
+
+    function slice(bytes calldata values, uint256 begin) external pure returns (bytes memory) {
+        uint256 end = begin + 4096 < values.length ? begin + 4096 : values.length;
+        return values[begin:end];
+    }
+
+    function _added(uint256 count, uint32 groups) private pure returns (bytes memory) {
+        return PlainMean.postedParts(_valuesOf(count), groups);
+    }
+
+    function _column(bytes memory values, uint32 count, uint32 held, string memory name) private {
         OuterRun memory run = _rightOuter();
         Cursor memory c;
         OuterProof memory proof;
-        proof.values = new bytes(4096);
-        for (uint256 i = 0; i < 4096; ++i) {
-            // Small enough to be doubled.
-            uint256 mask = i % 4 == 3 ? 0x3e : 0x7e;
-            proof.values[i] = bytes1(uint8(uint256(keccak256(abi.encode(i))) & mask | 0x01));
-        }
+        proof.values = values;
         (proof.facts.baseRoot, proof.facts.momentumRoot) =
         (
             DisputeTrees.root(DisputeTrees.tensorRoots(run.base)),
@@ -162,7 +262,7 @@ contract DisputeOuterGasTest is OuterPlayer {
         );
         proof.header = DisputeProgram.header();
         (proof.outer.facts, proof.outer.tree) = (keccak256(abi.encode(proof.facts)), 1);
-        proof.outer.held = held;
+        (proof.outer.deltas, proof.outer.held) = (count, held);
         (proof.op.step, proof.op.program) =
         (keccak256(abi.encode(proof.outer)), DisputeProgram.traceRoot());
         proof.op.shape = DisputeProgram.slotShapes()[0];
@@ -170,10 +270,10 @@ contract DisputeOuterGasTest is OuterPlayer {
         proof.base.path = DisputeTrees.path(DisputeTrees.tensorRoots(run.base), 0);
         proof.momentum = _tensorProof(run.momentum[0], 270, 1);
         proof.momentum.path = DisputeTrees.path(DisputeTrees.tensorRoots(run.momentum), 0);
-        (c.stage, c.answered, c.index, c.leaves) = (Stage.COLUMN, true, 270, 1024);
+        (c.stage, c.answered, c.index, c.leaves) = (Stage.COLUMN, true, 270, count);
         (c.twin, c.frame) = (keccak256(proof.values), keccak256(abi.encode(proof.op)));
         _outerProofs.proveOuter(0, c, proof);
-        vm.snapshotGasLastCall("DisputeGame", name);
+        assertLe(vm.snapshotGasLastCall("DisputeGame", name), MOVE_GAS_MAX, name);
     }
 
     function _whole(OuterRun memory wrong, string memory prefix) private {

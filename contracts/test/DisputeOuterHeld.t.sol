@@ -13,6 +13,7 @@ import {Posted} from "./support/DisputeFixture.sol";
 import {OuterPlay, OuterPlayer} from "./support/OuterPlayer.sol";
 import {OuterRun} from "./support/OuterRunner.sol";
 import {DisputeTrees} from "./support/DisputeTrees.sol";
+import {SlotLists} from "./support/SlotLists.sol";
 
 /// Games about an aggregate of slot 2 of its round, and of slots 5 and 9 of the round before.
 /// forge-config: default.fuzz.runs = 64
@@ -74,26 +75,30 @@ contract DisputeOuterHeldRefusalsTest is DisputeOuterRefusalsTest {
         bytes32 right = _outerRunner.batchRoot(deltas, 2);
         for (d.held = 0; d.held < 4; ++d.held) {
             if (d.held == 2) continue;
+            d.slots = SlotLists.declared(_rightOuter().slots, d.held);
             bytes32 other = _outerRunner.batchRoot(deltas, d.held);
             _refusedDeclaration(p, d, abi.encodeWithSelector(MISMATCH, other, right));
         }
-        d.held = 2;
+        d = _declared();
         _sendDeclaration(p, d);
     }
 
-    /// One list behind the other: 2, then 5 and 9.
-    function test_slotsAreWorkersAndAscend() public override {
+    /// One set behind the other: 2, then 5 and 9.
+    function test_eachDeltaHasASlot() public override {
         OuterPlay memory p = _at(0);
         Declared memory d = _declared();
-        d.slots = abi.encodePacked(uint16(2), uint16(9), uint16(5));
-        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 4));
-        d.slots = abi.encodePacked(uint16(2), uint16(5), uint16(5));
-        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 4));
+        // 2 and 5, then 9: another number of them is held.
+        d.slots = _sets(hex"2400", hex"0040");
+        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 2));
+        // The held ones alone: as many as there are, but the record counts three deltas.
+        d.slots = _sets(hex"0000", hex"0440");
+        _refusedDeclaration(p, d, abi.encodePacked(MISMATCH));
+        // 7, then 0 and 7; 9, then 5 and 9.
         uint256 state = more.snapshotState();
-        d.slots = abi.encodePacked(uint16(7), uint16(0), uint16(7));
+        d.slots = _sets(hex"01", hex"81");
         _sendDeclaration(p, d);
         more.revertToState(state);
-        d.slots = abi.encodePacked(uint16(9), uint16(5), uint16(9));
+        d.slots = _sets(hex"0040", hex"0440");
         _sendDeclaration(p, d);
     }
 }

@@ -8,6 +8,7 @@ import {IDisputeGame} from "../src/interfaces/IDisputeGame.sol";
 import {DisputeTrees} from "./support/DisputeTrees.sol";
 import {OuterPlay, OuterPlayer} from "./support/OuterPlayer.sol";
 import {OuterRun} from "./support/OuterRunner.sol";
+import {SlotLists} from "./support/SlotLists.sol";
 
 /// Lists of deltas that are none. Nobody can open an inner node or an absent leaf as a delta, so who could include one could post any value
 /// for it and win a game about any aggregate.
@@ -27,26 +28,26 @@ contract DisputeOuterListsTest is OuterPlayer {
     function test_anAbsentLeafIsNoDelta() public {
         bytes32[] memory list = new bytes32[](4);
         (list[0], list[1], list[2], list[3]) = (_deltas[0], _deltas[1], _deltas[2], _absent());
-        _refusedList(list, abi.encodePacked(uint16(2), uint16(5), uint16(9), uint16(11)));
+        _refusedList(list, hex"24500000");
     }
 
     function test_innerNodesAreNoDeltas() public {
         bytes32[] memory list = new bytes32[](2);
         list[0] = sha256(abi.encodePacked(uint8(1), _deltas[0], _deltas[1]));
         list[1] = sha256(abi.encodePacked(uint8(1), _deltas[2], _absent()));
-        _refusedList(list, abi.encodePacked(uint16(2), uint16(5)));
+        _refusedList(list, hex"2400");
     }
 
     function test_theRootIsNoDelta() public {
         bytes32[] memory list = new bytes32[](1);
         list[0] = DisputeTrees.root(_deltas);
-        _refusedList(list, abi.encodePacked(uint16(2)));
+        _refusedList(list, hex"2000");
     }
 
     function test_theCommittedListIsTaken() public {
         _postOuter(_rightOuter());
         OuterPlay memory p = _beginOuter(CHALLENGER, SALT);
-        _plan(p, _deltas, abi.encodePacked(uint16(2), uint16(5), uint16(9)));
+        _plan(p, _deltas, hex"24400000");
         this.sendPlanned();
     }
 
@@ -60,7 +61,7 @@ contract DisputeOuterListsTest is OuterPlayer {
         for (uint256 k = 0; k < 3; ++k) {
             bytes32[] memory list = DisputeTrees.tensorRoots(_rightOuter().deltas);
             list[1] = leaves[k];
-            OuterPlay memory p = _declared(list, 0, _packed(_rightOuter().slots));
+            OuterPlay memory p = _declared(list, 0, SlotLists.declared(_rightOuter().slots, 0));
             _planIncluded(p, _rightOuter(), 1);
             _sendOuter(p);
             bytes32[] memory path = DisputeTrees.path(list, 1);
@@ -75,10 +76,10 @@ contract DisputeOuterListsTest is OuterPlayer {
     /// The game descends the tree of a long list as it does others: a challenger with another list finds the first leaf that differs.
     function test_aLongListIsGoneDown() public {
         bytes32[] memory list = new bytes32[](200);
-        bytes memory slots;
+        bytes memory slots = new bytes(250);
         for (uint256 i = 0; i < 200; ++i) {
             list[i] = keccak256(abi.encode(i));
-            slots = abi.encodePacked(slots, uint16(5 * i));
+            SlotLists.put(slots, 5 * i);
         }
         OuterPlay memory p = _declared(list, 0, slots);
         assertEq(p.c.height, 8, "height");

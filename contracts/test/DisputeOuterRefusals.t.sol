@@ -19,6 +19,7 @@ import {OuterPlay, OuterPlayer} from "./support/OuterPlayer.sol";
 import {OuterRun} from "./support/OuterRunner.sol";
 import {DisputeProgram} from "./support/DisputeProgram.sol";
 import {DisputeTrees} from "./support/DisputeTrees.sol";
+import {SlotLists} from "./support/SlotLists.sol";
 
 /// What an asserter declares of an aggregate.
 struct Declared {
@@ -82,28 +83,37 @@ contract DisputeOuterRefusalsTest is OuterPlayer {
         _sendDeclaration(p, _declared());
     }
 
-    function test_slotsAreWorkersAndAscend() public virtual {
+    function test_eachDeltaHasASlot() public virtual {
         OuterPlay memory p = _at(0);
         Declared memory d = _declared();
-        // One a delta, which the record counts.
-        d.slots = abi.encodePacked(uint16(2), uint16(5));
+        // As many as the record counts.
+        d.slots = _sets(hex"2400", hex"0000");
+        _refusedDeclaration(p, d, abi.encodePacked(MISMATCH));
+        d.slots = _sets(hex"2444", hex"0000");
         _refusedDeclaration(p, d, abi.encodePacked(MISMATCH));
         d.slots = "";
         _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 0));
         d.slots = new bytes(7);
         _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 7));
-        // More than an aggregate may have; none is held or withdrawn.
-        d.slots = new bytes(2050);
+        // Of no slot; of one that is held, where none is; and with room for slots that no job has.
+        d.slots = new bytes(2048);
         _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 0));
-        // Twice, and descending.
-        d.slots = abi.encodePacked(uint16(2), uint16(2), uint16(9));
-        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 2));
-        d.slots = abi.encodePacked(uint16(2), uint16(9), uint16(5));
-        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 4));
-        d.slots = abi.encodePacked(uint16(65_535), uint16(0), uint16(1));
-        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 2));
-        d.slots = abi.encodePacked(uint16(0), uint16(1), uint16(65_535));
+        d.slots = _sets(hex"2400", hex"0040");
+        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 0));
+        d.slots = new bytes(2050);
+        SlotLists.put(d.slots, 0);
+        SlotLists.put(d.slots, 1);
+        SlotLists.put(d.slots, 8191);
+        _refusedDeclaration(p, d, abi.encodeWithSelector(MALFORMED, 2050));
+        d.slots = new bytes(2048);
+        SlotLists.put(d.slots, 0);
+        SlotLists.put(d.slots, 1);
+        SlotLists.put(d.slots, 8191);
         _sendDeclaration(p, d);
+    }
+
+    function _sets(bytes memory own, bytes memory held) internal pure returns (bytes memory) {
+        return bytes.concat(own, held);
     }
 
     /// Its record has an outcome and no numbers. Who committed to another one has no answer.
@@ -304,7 +314,14 @@ contract DisputeOuterRefusalsTest is OuterPlayer {
         OuterRun memory right = _rightOuter();
         bytes32[] memory deltas = DisputeTrees.tensorRoots(right.deltas);
         bytes32 root = DisputeTrees.root(deltas);
-        d = Declared(_outerFacts, right.record, root, deltas, _packed(right.slots), right.held);
+        d = Declared(
+            _outerFacts,
+            right.record,
+            root,
+            deltas,
+            SlotLists.declared(right.slots, right.held),
+            right.held
+        );
     }
 
     function _refused(address mover, bytes memory reason) internal {

@@ -183,10 +183,11 @@ contract DisputeOuterWithdrawnTest is OuterPlayer {
     function test_agesAndSlotsAscend() public {
         _postOuter(_rightOuter());
         OuterPlay memory p = _beginOuter(CHALLENGER, SALT);
-        _refusedSlots(p, abi.encodePacked(uint16(2), uint16(5), uint16(0), uint16(9)), 4);
-        _refusedSlots(p, abi.encodePacked(uint16(5), uint16(2), uint16(1), uint16(9)), 2);
-        _refusedSlots(p, abi.encodePacked(uint16(1), uint16(9)), _groups());
-        _refusedSlots(p, abi.encodePacked(uint16(2), uint16(5), uint16(1), uint8(9)), 7);
+        // 2 and 5, no held ones, then an age and a slot.
+        _refusedSlots(p, hex"240000000009", 2);
+        _refusedSlots(p, hex"00010009", _groups());
+        _refusedSlots(p, hex"2400000109", 5);
+        _refusedSlots(p, hex"240001", 3);
     }
 
     // --- helpers ---

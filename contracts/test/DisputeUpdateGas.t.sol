@@ -15,6 +15,7 @@ import {DenseSample} from "./support/DenseSample.sol";
 import {DisputeTrees} from "./support/DisputeTrees.sol";
 import {SparseTree, SparseTrees} from "./support/SparseTree.sol";
 import {RowPick, UpdateFixture} from "./support/UpdateFixture.sol";
+import {PlainMean} from "./support/PlainMean.sol";
 import {UpdateRun, UpdateSample} from "./support/UpdateSample.sol";
 
 /// Gas of what is decided of an update. Every element of a row is a number of its own.
@@ -62,18 +63,34 @@ contract DisputeUpdateGasTest is UpdateFixture {
         _limit("proveUpdate: a residual");
     }
 
-    /// Of as many deltas as an aggregate can have.
+    /// Of as many deltas as are posted at once.
     function test_aResidualOf1024Deltas() public {
+        _residualOf(1024, _values(1024), "proveUpdate: a residual of 1024 deltas");
+    }
+
+    /// Of as many deltas as an aggregate can have.
+    function test_aResidualOfTheMostDeltas() public {
+        bytes memory added = PlainMean.postedParts(_values(8192), 0);
+        _residualOf(8192, added, "proveUpdate: a residual of 8192 deltas");
+    }
+
+    function _values(uint256 count) private pure returns (bytes memory values) {
+        values = new bytes(4 * count);
+        for (uint256 i = 0; i < count; ++i) {
+            uint256 word = uint256(keccak256(abi.encode("delta", i)));
+            DenseSample.put(values, i, (word & 0x80FEFEFE) | 0x3E010101);
+        }
+    }
+
+    function _residualOf(uint32 deltas, bytes memory posted, string memory name) private {
         UpdateRun memory theirs = _right();
         (Cursor memory c, UpdateProof memory proof) = _atColumn(theirs, 0, ELEMENT);
-        proof.posted = new bytes(4096);
-        for (uint256 i = 0; i < 1024; ++i) {
-            uint256 word = uint256(keccak256(abi.encode("delta", i)));
-            DenseSample.put(proof.posted, i, (word & 0x80FEFEFE) | 0x3E010101);
-        }
-        c.twin = keccak256(proof.posted);
+        (proof.posted, proof.outer.deltas) = (posted, deltas);
+        proof.op.step = keccak256(abi.encode(proof.outer));
+        (c.leaves, c.frame) = (deltas, keccak256(abi.encode(proof.op)));
+        c.twin = keccak256(posted);
         _proofs.proveUpdate(0, c, proof);
-        _limit("proveUpdate: a residual of 1024 deltas");
+        _limit(name);
     }
 
     function test_anElementOfTheBase() public {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.35;
 
+import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 import {Float32} from "../src/numerics/Float32.sol";
-import {OuterStep} from "../src/numerics/OuterStep.sol";
+import {DeltaGroups, OuterStep} from "../src/numerics/OuterStep.sol";
 import {OneStepFixture} from "./support/OneStepFixture.sol";
 import {OuterRunner} from "./support/OuterRunner.sol";
 import {PlainMean} from "./support/PlainMean.sol";
@@ -17,7 +18,7 @@ contract OuterStepTest is OneStepFixture {
     }
 
     function mean(bytes calldata values, uint256 held) external pure returns (uint256) {
-        return OuterStep.mean(values, held);
+        return OuterStep.mean(values, values.length / 4, held);
     }
 
     function plainMean(bytes calldata values, uint256 held) external pure returns (uint256) {
@@ -31,7 +32,7 @@ contract OuterStepTest is OneStepFixture {
         if (count > 256) count = 256;
         held = _groups(held, count);
         bytes calldata values = bits[bits.length - 4 * count:];
-        assertEq(OuterStep.mean(values, held), PlainMean.mean(values, held), "bits");
+        assertEq(OuterStep.mean(values, count, held), PlainMean.mean(values, held), "bits");
     }
 
     /// Values whose exponents are near one another: ties, subnormals and zeros of both signs occur, also at the exponents where
@@ -95,6 +96,91 @@ contract OuterStepTest is OneStepFixture {
         _expectHeld(values, 1 << 16);
     }
 
+    /// More values than are posted at once: what their parts add makes the same mean, and each part is what its values make.
+    /// forge-config: default.fuzz.runs = 8
+    /// forge-config: check.fuzz.runs = 16
+    /// forge-config: soak.fuzz.runs = 64
+    function test_theMeanOfPartsIsThePlainOne(uint256 seed, uint256 count, uint256 held)
+        public
+        view
+    {
+        count = bound(count, 1025, 2500);
+        held = _groups(held, count);
+        bytes memory values = new bytes(4 * count);
+        for (uint256 i = 0; i < count; ++i) {
+            uint256 word = uint256(keccak256(abi.encode(seed, i)));
+            _put(values, i, (word & 0x807FFFFF) | ((seed % 200 + (word >> 64) % 40) << 23));
+        }
+        bytes memory added = PlainMean.postedParts(values, held);
+        assertEq(added.length, 9 * ((count + 1023) / 1024), "bytes");
+        assertEq(this.meanOf(added, count, held), this.plainMean(values, held), "mean");
+        for (uint256 part = 0; part < added.length / 9; ++part) {
+            _expectSame(this.addedBy(values, added, part, held), this.slice(added, 9 * part, 9));
+        }
+    }
+
+    function test_partsThatAreNotFinite() public view {
+        bytes memory values = new bytes(4 * 1025);
+        _put(values, 0, 0x3F800000);
+        _put(values, 1024, Float32.INF);
+        bytes memory added = PlainMean.postedParts(values, 0);
+        _expectSame(added, hex"650000000000000000e50000000000000000");
+        assertEq(this.meanOf(added, 1025, 0), Float32.NAN, "mean");
+        _expectSame(this.addedBy(values, added, 0, 0), this.slice(added, 0, 9));
+        _expectSame(this.addedBy(values, added, 1, 0), this.slice(added, 9, 9));
+    }
+
+    function test_sumsOfPartsWrap() public view {
+        bytes memory added = hex"647fffffffffffffff640000000000000002";
+        uint256 least = Float32.div(Float32.scale2(0xDF000000, -30), 0x44802000);
+        assertEq(this.meanOf(added, 1025, 0), least, "-2^63 + 1, rounded");
+    }
+
+    function _expectSame(bytes memory part, bytes memory expected) private pure {
+        assertEq(keccak256(part), keccak256(expected), "part");
+    }
+
+    function meanOf(bytes calldata posted, uint256 count, uint256 held)
+        external
+        pure
+        returns (uint256)
+    {
+        return OuterStep.mean(posted, count, held);
+    }
+
+    function slice(bytes calldata data, uint256 begin, uint256 length)
+        external
+        pure
+        returns (bytes memory)
+    {
+        return data[begin:begin + length];
+    }
+
+    function addedBy(bytes calldata values, bytes calldata added, uint256 part, uint256 held)
+        external
+        pure
+        returns (bytes memory)
+    {
+        (DeltaGroups memory g,) = OuterStep.groups(values.length / 4, held);
+        return _addedBy(
+            values[4096 * part:Math.min(4096 * (part + 1), values.length)],
+            1024 * part,
+            g,
+            OuterStep.largestExponent(added)
+        );
+    }
+
+    function _addedBy(bytes calldata own, uint256 first, DeltaGroups memory g, int256 largest)
+        private
+        pure
+        returns (bytes memory)
+    {
+        int256 exponent = OuterStep.partExponent(own, first, g);
+        return abi.encodePacked(
+            uint8(uint256(exponent + 100)), int64(OuterStep.partSum(own, first, g, largest))
+        );
+    }
+
     /// 3 and 6 count twice, 5 is taken away as it went in.
     function test_aWithdrawnDeltaIsSubtracted() public view {
         bytes memory values = new bytes(12);
@@ -120,7 +206,7 @@ contract OuterStepTest is OneStepFixture {
         assertTrue(legal, "the most");
         (, legal) = OuterStep.groups(20, 17 << 16);
         assertTrue(!legal, "too many");
-        (, legal) = OuterStep.groups(1025, 0);
+        (, legal) = OuterStep.groups(8193, 0);
         assertTrue(!legal, "too many deltas");
         (, legal) = OuterStep.groups(0, 0);
         assertTrue(!legal, "none");

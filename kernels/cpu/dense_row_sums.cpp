@@ -7,6 +7,15 @@ constexpr int32_t kPairs = kRowElements / 2;
 // A level is summed as level + 8, four bits without a sign: 16 of them fit a byte.
 constexpr int32_t kBias = 8, kBiasedInByte = 16;
 constexpr int32_t kNone = -1;
+/// Rows of one weight whose levels, of at most 7 each, i16 sums: 7 * 4,096 < 2^15. The rest of a
+/// longer list follows on its own.
+constexpr int32_t kLevelRowsMax = 4096;
+/// The shift up to which sums of so many rows fit an i32, whose levels are shifted by at most that.
+constexpr int32_t kFewRows = 1024;
+constexpr int32_t kNarrowSpread = 15, kNarrowSpreadOfFew = 18;
+static_assert(kRowLevelMax * int64_t{kRowSumRowsMax} << kNarrowSpread < int64_t{1} << 31);
+static_assert(kRowLevelMax * int64_t{kFewRows} << kNarrowSpreadOfFew < int64_t{1} << 31);
+static_assert(kRowLevelMax * kLevelRowsMax < 1 << 15);
 
 /// The rows of equal weight, as lists through `next`.
 struct ByScale {
@@ -46,11 +55,12 @@ bool sort(const DenseRows& rows, ByScale& out) {
     return true;
 }
 
-/// levels[i] = sum of the levels of element i over the list that begins with `row`.
-void sum_levels(const DenseRows& rows, const ByScale& lists, int32_t row, int16_t* levels) {
+/// levels[i] = sum of the levels of element i over the list that begins with `row`, up to
+/// kLevelRowsMax of them. @return where the list goes on, or kNone.
+int32_t sum_levels(const DenseRows& rows, const ByScale& lists, int32_t row, int16_t* levels) {
     for (int32_t i = 0; i < kRowElements; ++i)
         levels[i] = 0;
-    while (row != kNone) {
+    for (int32_t summed = 0; row != kNone && summed < kLevelRowsMax; summed += kBiasedInByte) {
         uint8_t even[kPairs] = {}, odd[kPairs] = {};
         int32_t taken = 0;
         for (; row != kNone && taken < kBiasedInByte; row = lists.next[row], ++taken) {
@@ -69,6 +79,7 @@ void sum_levels(const DenseRows& rows, const ByScale& lists, int32_t row, int16_
             levels[kPairs + i] = static_cast<int16_t>(levels[kPairs + i] + odd[i] - bias);
         }
     }
+    return row;
 }
 
 /// Sums as integers of the lowest weight, then as floats: rounded once, for the product with a
@@ -78,11 +89,12 @@ void sum_lists(const DenseRows& rows, const ByScale& lists, float* sums) {
     Integer totals[kRowElements] = {};
     int16_t levels[kRowElements];
     for (int32_t shift = 0; shift <= lists.highest - lists.lowest; ++shift) {
-        if (lists.first[shift] == kNone) continue;
-        sum_levels(rows, lists, lists.first[shift], levels);
-        GYM_VECTOR_LOOP
-        for (int32_t i = 0; i < kRowElements; ++i)
-            totals[i] += static_cast<Integer>(levels[i]) * (Integer{1} << shift);
+        for (int32_t row = lists.first[shift]; row != kNone;) {
+            row = sum_levels(rows, lists, row, levels);
+            GYM_VECTOR_LOOP
+            for (int32_t i = 0; i < kRowElements; ++i)
+                totals[i] += static_cast<Integer>(levels[i]) * (Integer{1} << shift);
+        }
     }
     const float unit = f32::power_of_two(lists.lowest - kRowScaleBias);
     GYM_VECTOR_LOOP
@@ -96,7 +108,7 @@ void sum_lists(const DenseRows& rows, const ByScale& lists, float* sums) {
 }  // namespace
 
 bool sum_dense_rows(const DenseRows& rows, float* sums) {
-    constexpr int32_t kNarrowSpread = 17;  // 7 * 1,024 * 2^18 < 2^31
+    const int32_t narrow = rows.count <= kFewRows ? kNarrowSpreadOfFew : kNarrowSpread;
     ByScale lists;
     if (!sort(rows, lists)) return false;
     if (lists.highest == 0) {
@@ -104,7 +116,7 @@ bool sum_dense_rows(const DenseRows& rows, float* sums) {
             sums[i] = 0.0f;
         return true;
     }
-    if (lists.highest - lists.lowest <= kNarrowSpread)
+    if (lists.highest - lists.lowest <= narrow)
         sum_lists<int32_t>(rows, lists, sums);
     else
         sum_lists<int64_t>(rows, lists, sums);

@@ -2,6 +2,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <string>
 #include <utility>
 
 #include "delta_window.hpp"
@@ -294,7 +295,8 @@ Result<AggregateResult> run_aggregate(const Program& train, State base, State mo
                                       const EngineOptions& options, std::uint64_t elements_max,
                                       RangeCount ranges) {
     if (deltas.empty() || deltas.size() > program::kDeltasMax)
-        return fail(ErrorCode::kInvalidArgument, "the outer step needs 1 to 1024 deltas");
+        return fail(ErrorCode::kInvalidArgument,
+                    "the outer step needs 1 to " + std::to_string(program::kDeltasMax) + " deltas");
     if (train.find_output(program::kLossOutput) == program::kNoSlot)
         return fail(ErrorCode::kInvalidArgument,
                     "the outer step is derived from the train program, and this one has no loss");

@@ -58,7 +58,7 @@ Status check_selector(const chain::AbiSignature& signature, ByteView calldata) {
 Status Type<Stage>::read(const chain::AbiValue& from, Stage& to) {
     GYM_TRY(const std::uint64_t number, from.u64());
     if (number < static_cast<std::uint64_t>(Stage::kUnit) ||
-        number > static_cast<std::uint64_t>(Stage::kRow))
+        number > static_cast<std::uint64_t>(Stage::kPart))
         return malformed("no stage has this number");
     to = static_cast<Stage>(number);
     return {};

@@ -171,6 +171,12 @@ auto members(Is<move::PostRow> auto& m) {
 auto members(Is<move::ProveRow> auto& m) {
     return std::tie(m.place, m.chunk, m.residuals);
 }
+auto members(Is<move::PickPart> auto& m) {
+    return std::tie(m.added, m.part);
+}
+auto members(Is<move::ProvePart> auto& m) {
+    return std::tie(m.op, m.outer, m.values);
+}
 auto members(Is<move::ProveUpdate> auto& m) {
     return std::tie(m.op, m.outer, m.facts, m.header, m.record, m.element, m.posted, m.operands);
 }

@@ -89,6 +89,7 @@ class Answer {
             case Stage::kColumn:
             case Stage::kIncluded:
             case Stage::kRow:
+            case Stage::kPart:
                 break;
         }
         return fail(ErrorCode::kInternal, "a cursor at no stage of a train unit");
@@ -217,6 +218,7 @@ class OuterAnswer {
             case Stage::kChunks:
                 return tensor();
             case Stage::kColumn:
+            case Stage::kPart:
                 return column();
             case Stage::kRow:
                 return row();
@@ -319,7 +321,7 @@ class OuterAnswer {
         const auto parameter = static_cast<std::uint32_t>(
             parameter_of(own_.trace().header, tree, transcript_.op()->primitive));
         GYM_TRY(Bytes values, own_.column(parameter, at_.index));
-        return Move(move::PostColumn{std::move(values)});
+        return Move(move::PostColumn{column_answer(at_, values, *transcript_.outer())});
     }
 
     /// The residuals of the cursor's row, up to the outer state's root.

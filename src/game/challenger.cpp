@@ -88,6 +88,7 @@ Result<Move> Challenge::plan() {
         case Stage::kColumn:
         case Stage::kIncluded:
         case Stage::kRow:
+        case Stage::kPart:
             break;
     }
     return fail(ErrorCode::kInternal, "the challenger has no move at this stage");

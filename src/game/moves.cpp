@@ -34,7 +34,8 @@ constexpr std::array<MoveInfo, std::variant_size_v<Move>> kMoves{{
     {"proveOuter", false, true},     {"proveOuterSlot", false, true},
     {"proveSigner", false, true},    {"pickRow", false, false},
     {"postRow", true, false},        {"proveRow", false, true},
-    {"proveUpdate", false, true},
+    {"proveUpdate", false, true},    {"pickPart", false, false},
+    {"provePart", false, true},
 }};
 
 /// abi.encode's form of a member of fixed size.

@@ -5,6 +5,8 @@
 
 #include "gym/codec/row_layout.hpp"
 #include "gym/dispute/delta_layout.hpp"
+#include "gym/dispute/outer_step.hpp"
+#include "gym/game/column_parts.hpp"
 #include "gym/game/outer_tensors.hpp"
 #include "gym/game/rules.hpp"
 #include "gym/game/strategy.hpp"
@@ -39,6 +41,8 @@ class OuterChallenge {
                 return at_.height == 0 ? element() : chunks();
             case Stage::kColumn:
                 return column();
+            case Stage::kPart:
+                return part();
             case Stage::kRow:
                 return row();
             default:
@@ -413,17 +417,49 @@ class OuterChallenge {
         GYM_TRY([[maybe_unused]] const OuterTrees* trees, run());
         const auto parameter = static_cast<std::uint32_t>(
             parameter_of(program(), tree(), transcript_.op()->primitive));
-        GYM_TRY(const Bytes mine, own_.column(parameter, at_.index));
+        GYM_TRY(const Bytes values, own_.column(parameter, at_.index));
+        const Bytes mine = column_answer(at_, values, *transcript_.outer());
         const Bytes& theirs = transcript_.values();
-        const auto wrong = std::ranges::mismatch(mine, theirs).in1 - mine.begin();
-        if (static_cast<std::size_t>(wrong) < mine.size())
-            return value(parameter, static_cast<std::uint32_t>(wrong / sizeof(float)));
+        if (dispute::column_parts(at_.leaves) != 0) {
+            if (const auto wrong = first_wrong_part(mine, theirs))
+                return Move(move::PickPart{theirs, *wrong});
+        } else if (const auto wrong = first_wrong_value(mine, theirs)) {
+            return value(parameter, *wrong);
+        }
         GYM_TRY(OuterWork::Before before, own_.before(parameter, at_.index));
         if (is_residual(program(), tree(), transcript_.op()->primitive))
             return residual(parameter, std::move(before));
         return Move(move::ProveOuter{*transcript_.op(), *transcript_.outer(),
                                      transcript_.outer_facts(), header(), theirs,
                                      std::move(before.base), std::move(before.momentum)});
+    }
+
+    /// A part that does not have the exponent that it is said to have, else one with another sum:
+    /// while one exponent is wrong, a sum says nothing.
+    static std::optional<std::uint8_t> first_wrong_part(ByteView mine, ByteView theirs) {
+        for (const std::size_t size : {std::size_t{1}, kPartBytes})
+            for (std::size_t at = 0; at < mine.size(); at += kPartBytes)
+                if (!std::ranges::equal(mine.subspan(at, size), theirs.subspan(at, size)))
+                    return static_cast<std::uint8_t>(at / kPartBytes);
+        return std::nullopt;
+    }
+
+    static std::optional<std::uint32_t> first_wrong_value(ByteView mine, ByteView theirs) {
+        const auto wrong = std::ranges::mismatch(mine, theirs).in1 - mine.begin();
+        if (static_cast<std::size_t>(wrong) == mine.size()) return std::nullopt;
+        return static_cast<std::uint32_t>(static_cast<std::size_t>(wrong) / sizeof(float));
+    }
+
+    /// A part whose values are posted, and which does not add what it is said to.
+    Result<Move> part() {
+        GYM_TRY([[maybe_unused]] const OuterTrees* trees, run());
+        const auto parameter = static_cast<std::uint32_t>(
+            parameter_of(program(), tree(), transcript_.op()->primitive));
+        GYM_TRY(const Bytes values, own_.column(parameter, at_.index));
+        const Bytes mine = column_answer(at_, values, *transcript_.outer());
+        if (const auto wrong = first_wrong_value(mine, transcript_.values()))
+            return value(parameter, first_of_column(at_) + *wrong);
+        return Move(move::ProvePart{*transcript_.op(), *transcript_.outer(), transcript_.values()});
     }
 
     Result<Move> residual(std::uint32_t parameter, OuterWork::Before before) {

@@ -1,45 +1,92 @@
 #include "outer_plan.hpp"
 
 #include <algorithm>
+#include <string>
 
 #include "gym/codec/row_layout.hpp"
 #include "gym/commit/codec.hpp"
 #include "gym/commit/merkle.hpp"
+#include "gym/dispute/outer_step.hpp"
+#include "gym/game/column_parts.hpp"
+#include "gym/kernels/float_environment.hpp"
 #include "gym/program/train_program.hpp"
 
 namespace gym::game {
 
 Bytes slots_of(std::span<const OuterDelta> deltas) {
-    commit::Encoder out;
+    std::size_t size = 0;
+    for (const OuterDelta& delta : deltas)
+        if (!delta.is_withdrawn() && delta.slot < kDeclaredSlotsMax)
+            size = std::max<std::size_t>(size, delta.slot / 8 + 1);
+    Bytes sets(2 * size);
+    commit::Encoder withdrawn;
     for (const OuterDelta& delta : deltas) {
-        if (delta.is_withdrawn()) out.u16(delta.age);
-        out.u16(static_cast<std::uint16_t>(delta.slot));
+        if (delta.is_withdrawn()) {
+            withdrawn.u16(delta.age);
+            withdrawn.u16(static_cast<std::uint16_t>(delta.slot));
+        } else if (delta.slot < kDeclaredSlotsMax) {
+            const std::size_t at = (delta.held ? size : 0) + delta.slot / 8;
+            sets[at] = static_cast<std::uint8_t>(sets[at] | 0x80U >> delta.slot % 8);
+        }
     }
-    return out.take();
+    const Bytes behind = withdrawn.take();
+    sets.insert(sets.end(), behind.begin(), behind.end());
+    return sets;
 }
+
+std::vector<std::uint32_t> slots_in(ByteView set) {
+    std::vector<std::uint32_t> slots;
+    for (std::size_t byte = 0; byte < set.size(); ++byte)
+        for (std::uint32_t bit = 0; bit < 8; ++bit)
+            if ((set[byte] & 0x80U >> bit) != 0)
+                slots.push_back(static_cast<std::uint32_t>(8 * byte) + bit);
+    return slots;
+}
+
+namespace {
+
+/// Those behind the sets, which ascend within their group.
+Status read_withdrawn(ByteView entries, const program::DeltaGroups& groups,
+                      std::vector<OuterDelta>& deltas) {
+    commit::Decoder in(entries);
+    for (std::uint32_t i = 0; i < groups.withdrawn; ++i) {
+        OuterDelta delta;
+        delta.held = i + groups.withdrawn_held >= groups.withdrawn;
+        GYM_TRY(delta.age, in.u16());
+        GYM_TRY(delta.slot, in.u16());
+        if (delta.age == 0)
+            return fail(ErrorCode::kMalformed, "a withdrawn delta went in nowhere before");
+        if (!deltas.empty() && place_of(delta) <= place_of(deltas.back()))
+            return fail(ErrorCode::kMalformed, "the withdrawn slots of one group ascend");
+        deltas.push_back(delta);
+    }
+    return {};
+}
+
+}  // namespace
 
 Result<std::vector<OuterDelta>> read_declared(ByteView slots, std::uint32_t packed_groups) {
     const program::DeltaGroups groups = program::groups_of(packed_groups);
-    const std::uint64_t extra = std::uint64_t{2} * groups.withdrawn;
-    const std::uint64_t count = slots.size() > extra ? (slots.size() - extra) / 2 : 0;
-    if (count > program::kDeltasMax || slots.size() != 2 * count + extra ||
-        !program::are_legal(groups, count))
-        return fail(ErrorCode::kMalformed, "an aggregate has 1 to 1024 deltas with a slot each");
-    commit::Decoder in(slots);
-    std::vector<OuterDelta> deltas(count);
-    for (std::uint64_t i = 0; i < count; ++i) {
-        const std::uint64_t last = count - i;  // so many with this one
-        deltas[i].held = last <= groups.withdrawn ? last <= groups.withdrawn_held
-                                                  : last <= groups.withdrawn + groups.held;
-        if (last <= groups.withdrawn) {
-            GYM_TRY(deltas[i].age, in.u16());
-            if (deltas[i].age == 0)
-                return fail(ErrorCode::kMalformed, "a withdrawn delta went in nowhere before");
-        }
-        GYM_TRY(deltas[i].slot, in.u16());
-        if (i > 0 && place_of(deltas[i]) <= place_of(deltas[i - 1]))
-            return fail(ErrorCode::kMalformed, "the slots of one group ascend");
-    }
+    const std::size_t entries = kWithdrawnEntryBytes * groups.withdrawn;
+    if (slots.size() < entries || (slots.size() - entries) % 2 != 0 ||
+        slots.size() - entries > std::size_t{2} * kDeclaredSlotsMax / 8)
+        return fail(ErrorCode::kMalformed, "two sets of slots below " +
+                                               std::to_string(kDeclaredSlotsMax) +
+                                               " stand before the withdrawn deltas");
+    const std::size_t half = (slots.size() - entries) / 2;
+    std::vector<OuterDelta> deltas;
+    for (const std::uint32_t slot : slots_in(slots.first(half)))
+        deltas.push_back({slot, {}, false, 0});
+    const std::size_t timely = deltas.size();
+    for (const std::uint32_t slot : slots_in(slots.subspan(half, half)))
+        deltas.push_back({slot, {}, true, 0});
+    const std::size_t added = deltas.size(), all = added + groups.withdrawn;
+    if (all > program::kDeltasMax || !program::are_legal(groups, all) ||
+        added - timely != groups.held)
+        return fail(ErrorCode::kMalformed,
+                    "an aggregate has 1 to " + std::to_string(program::kDeltasMax) +
+                        " deltas with a slot each, and as many of each group as it says");
+    GYM_CHECK(read_withdrawn(slots.subspan(2 * half), groups, deltas));
     return deltas;
 }
 
@@ -82,6 +129,18 @@ std::optional<std::vector<OuterDelta>> declared_deltas(std::span<const OuterDelt
     for (std::size_t i = 0; i < own.size(); ++i)
         declared[i].root = own[i].root;
     return declared;
+}
+
+Bytes column_answer(const Cursor& at, const Bytes& values, const OuterFrame& frame) {
+    if (at.stage == Stage::kPart) {
+        const ByteView part =
+            ByteView(values).subspan(sizeof(float) * first_of_column(at), column_bytes(at));
+        return {part.begin(), part.end()};
+    }
+    if (dispute::column_parts(at.leaves) == 0) return values;
+    const kernels::ExactFloatEnvironment environment;
+    return encode_parts(dispute::column_parts_of(floats_of(values),
+                                                 {frame.deltas, program::groups_of(frame.held)}));
 }
 
 std::vector<Digest> leaves_of(const OuterTrees& trees, OuterTree tree) {

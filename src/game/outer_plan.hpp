@@ -10,6 +10,10 @@
 /// Helpers of both sides in a game about an aggregate.
 namespace gym::game {
 
+/// Of move::DeclareOuter::slots, for each withdrawn delta.
+inline constexpr std::size_t kWithdrawnEntryBytes = 4;
+/// Of one set of move::DeclareOuter::slots, ascending.
+std::vector<std::uint32_t> slots_in(ByteView set);
 std::vector<Digest> roots_of(std::span<const OuterDelta> deltas);
 /// Why the withdrawn delta in this place of the work's list may be subtracted; nullptr: the work
 /// does not know a reason.
@@ -18,6 +22,9 @@ const WithdrawnSource* source_of(const OuterWork& work, std::size_t position);
 /// where neither has the declared root.
 std::optional<std::vector<OuterDelta>> declared_deltas(std::span<const OuterDelta> own,
                                                        const GameTranscript& transcript);
+/// What the asserter of these values posts at a column, or at a part of one. @pre the values of all
+/// deltas.
+Bytes column_answer(const Cursor& at, const Bytes& values, const OuterFrame& frame);
 /// The tensor roots that are the leaves of a tree.
 std::vector<Digest> leaves_of(const OuterTrees& trees, OuterTree tree);
 /// The chunk of a residual's tensor that has the elements of a row.

@@ -8,20 +8,18 @@
 /// Shared by the rules about aggregates: what proofs at a column bring.
 namespace gym::game::rules {
 
-/// That the column was posted of this element and these are its values. @errors of expect(),
-/// check_frame().
+/// That the column was posted of this element, or a part of it, and these are its bytes.
+/// @errors kConflict, kMismatch; kMalformed: not as many as an answer has; kOutOfRange: too many.
 Status enter_column(const Cursor& c, const OpFrame& op, const OuterFrame& outer,
-                    const Bytes& values);
+                    const Bytes& posted);
 /// What a frame says that so many deltas count, as the contract reads it: where it says nothing
 /// legal, which no declaration leaves, all are withdrawn ones that were held.
 program::DeltaGroups counted_by(const OuterFrame& frame, std::uint64_t deltas);
-/// The values of a column, and what they count.
-struct Column {
-    std::vector<float> values;
-    dispute::DeltaCount count;
-};
-/// @errors kOutOfRange: too many.
-Result<Column> column_of(const Bytes& values, const OuterFrame& frame);
+/// What the outer step makes of a column. @param posted that enter_column() has taken, not of a
+/// part. @pre exact floating point.
+dispute::OuterElement step_of(const dispute::TraceHeader& header,
+                              const dispute::OuterElement& before, const Bytes& posted,
+                              const OuterFrame& frame);
 /// A tensor in a list of tensors.
 struct ListedTensor {
     const Digest& root;  ///< over the list

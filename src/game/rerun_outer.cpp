@@ -150,7 +150,8 @@ Result<TensorMemory> RerunOuter::fetch(const OuterDelta& delta) {
 /// Those of `deltas` that are not there yet.
 Status RerunOuter::fetch(std::span<const OuterDelta> deltas) {
     if (deltas.empty() || deltas.size() > program::kDeltasMax)
-        return fail(ErrorCode::kInvalidArgument, "the outer step needs 1 to 1024 deltas");
+        return fail(ErrorCode::kInvalidArgument,
+                    "the outer step needs 1 to " + std::to_string(program::kDeltasMax) + " deltas");
     trees_.reset();
     tensor_.reset();
     update_tensor_.reset();

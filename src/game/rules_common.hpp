@@ -136,6 +136,8 @@ Result<Step> decide(const Cursor& c, const move::PickOuterTensor& m);
 Result<Step> decide(const Cursor& c, const move::PickElement& m);
 Result<Finding> decide(const Cursor& c, const move::ProveColumn& m);
 Result<Finding> decide(const Cursor& c, const move::ProveOuter& m);
+Result<Step> decide(const Cursor& c, const move::PickPart& m);
+Result<Finding> decide(const Cursor& c, const move::ProvePart& m);
 Result<Finding> decide(const Cursor& c, const move::ProveOuterSlot& m);
 Result<Step> decide(const Cursor& c, const move::PickRow& m);
 Result<Step> decide(const Cursor& c, const move::PostRow& m);

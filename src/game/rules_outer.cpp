@@ -13,11 +13,12 @@
 #include "gym/kernels/f32.h"
 #include "gym/kernels/float_environment.hpp"
 #include "gym/program/train_program.hpp"
+#include "outer_plan.hpp"
 #include "outer_proofs.hpp"
 
 // An aggregate. contracts/src/dispute/OuterRules.sol: down to a tensor of it, to one element of all
-// included deltas, or to one of them. OuterProofs.sol: a value of a column, the element that the
-// outer step makes of it, a tensor under the record's state root. OpeningRules.proveSigner.
+// included deltas, or to one of them. OuterProofs.sol: a tensor under the record's state root.
+// OpeningRules.proveSigner.
 namespace gym::game::rules {
 namespace {
 
@@ -103,10 +104,6 @@ bool is_one_tree(OuterTree tree) {
     return tree == OuterTree::kBase || tree == OuterTree::kMomentum;
 }
 
-std::uint64_t value_at(const Bytes& values, std::uint64_t position) {
-    return little_endian(ByteView(values).subspan(position * kWordBytes, kWordBytes));
-}
-
 /// The four bytes at `offset` of a tensor of `total`.
 Result<std::uint64_t> word_in(const dispute::ChunksOpening& opening, std::uint64_t total,
                               std::uint64_t offset) {
@@ -128,34 +125,10 @@ Result<dispute::StateRecord> record_of_tensor(const TraceHeader& header, OuterTr
 
 }  // namespace
 
-Status enter_column(const Cursor& c, const OpFrame& op, const OuterFrame& outer,
-                    const Bytes& values) {
-    GYM_CHECK(expect(c, Stage::kColumn, true));
-    GYM_CHECK(check_frame(c, hash_of(op)));
-    if (hash_of(outer) != op.step)
-        return fail(ErrorCode::kMismatch, "the tensor is another aggregate's");
-    if (crypto::keccak256(values) != c.twin)
-        return fail(ErrorCode::kMismatch, "the values are not those that were posted");
-    if (values.empty() || values.size() % kWordBytes != 0)
-        return fail(ErrorCode::kMalformed, "a column has a value of every delta");
-    return {};
-}
-
 program::DeltaGroups counted_by(const OuterFrame& frame, std::uint64_t deltas) {
     const program::DeltaGroups groups = program::groups_of(frame.held);
     if (deltas <= program::kDeltasMax && program::are_legal(groups, deltas)) return groups;
     return {0, deltas, deltas};
-}
-
-Result<Column> column_of(const Bytes& values, const OuterFrame& frame) {
-    const std::size_t count = values.size() / kWordBytes;
-    if (count > program::kDeltasMax)
-        return fail(ErrorCode::kOutOfRange, "no aggregate has so many deltas");
-    Column out{{}, {static_cast<std::uint32_t>(count), counted_by(frame, count)}};
-    for (std::size_t i = 0; i < count; ++i)
-        out.values.push_back(
-            kernels::f32::from_bits(static_cast<std::uint32_t>(value_at(values, i))));
-    return out;
 }
 
 Result<float> element_under(const ListedTensor& tensor, const OpFrame& op, std::uint64_t element,
@@ -246,16 +219,6 @@ Result<Step> decide(const Cursor& c, const move::ShowIncluded& m) {
     return Step{next};
 }
 
-Result<Step> decide(const Cursor& c, const move::PostColumn& m) {
-    GYM_CHECK(expect(c, Stage::kColumn, false));
-    if (m.values.size() % kWordBytes != 0 || m.values.size() / kWordBytes != c.leaves)
-        return fail(ErrorCode::kMalformed, "a column has a value of every delta");
-    Cursor next = c;
-    next.answered = true;
-    next.twin = crypto::keccak256(m.values);
-    return Step{next};
-}
-
 Result<Step> decide(const Cursor& c, const move::PickOuter& m) {
     GYM_CHECK(expect(c, Stage::kOuter, true));
     GYM_CHECK(check_frame(c, hash_of(m.frame)));
@@ -282,24 +245,30 @@ struct DeclaredEntry {
 /// As the contract reads it, which checked the list when it was declared: by what the frame counts
 /// alone.
 Result<DeclaredEntry> entry_of(const OuterFrame& frame, ByteView slots, std::uint64_t position) {
-    constexpr std::uint64_t kSlotBytes = 2;
     const program::DeltaGroups groups = counted_by(frame, frame.deltas);
     const std::uint64_t added = frame.deltas - groups.withdrawn;
     const std::uint64_t timely = added - groups.held;
-    const std::uint64_t single = frame.deltas - groups.withdrawn_held;
-    const bool withdrawn = position >= added;
-    const std::uint64_t at = kSlotBytes * (withdrawn ? 2 * position - added : position);
-    const std::uint64_t size = withdrawn ? 2 * kSlotBytes : kSlotBytes;
-    if (at + size > slots.size())
-        return fail(ErrorCode::kOutOfRange, "the list that was declared ends before this delta");
-    DeclaredEntry out;
-    for (const std::uint8_t byte : slots.subspan(at, size))
-        out.word = out.word << 8U | byte;
-    if (withdrawn)
-        out.height = kWithdrawnHeight + (position < single ? 0 : 1);
-    else if (position >= timely)
-        out.height = kHeldHeight;
-    return out;
+    const std::uint64_t entries = kWithdrawnEntryBytes * groups.withdrawn;
+    if (position >= added) {
+        const std::uint64_t behind = kWithdrawnEntryBytes * (frame.deltas - position);
+        if (behind > slots.size())
+            return fail(ErrorCode::kOutOfRange, "no withdrawn delta was declared there");
+        DeclaredEntry out;
+        for (const std::uint8_t byte : slots.last(behind).first(kWithdrawnEntryBytes))
+            out.word = out.word << 8U | byte;
+        const bool held = position >= frame.deltas - groups.withdrawn_held;
+        out.height = static_cast<std::uint8_t>(kWithdrawnHeight + (held ? 1 : 0));
+        return out;
+    }
+    if (entries > slots.size())
+        return fail(ErrorCode::kOutOfRange, "no sets of slots were declared");
+    const std::uint64_t half = (slots.size() - entries) / 2;
+    const bool held = position >= timely;
+    const std::vector<std::uint32_t> set = slots_in(slots.subspan(held ? half : 0, half));
+    const std::uint64_t place = held ? position - timely : position;
+    if (place >= set.size())
+        return fail(ErrorCode::kOutOfRange, "the set that was declared ends before this delta");
+    return DeclaredEntry{set[place], held ? kHeldHeight : std::uint8_t{0}};
 }
 
 Result<Step> decide(const Cursor& c, const move::PickIncluded& m) {
@@ -402,51 +371,6 @@ Result<Finding> decide(const Cursor& c, const move::ProveSigner& m,
     const auto field = signer_fault(*commitments, shown, head, slot ? &*slot : nullptr);
     if (!field) return fail(ErrorCode::kConflict, "there is no fault");
     return Finding{*field, {}, {}};
-}
-
-Result<Finding> decide(const Cursor& c, const move::ProveColumn& m) {
-    GYM_CHECK(enter_column(c, m.op, m.outer, m.values));
-    GYM_TRY(const TraceHeader header, open_header(m.header, m.op.program));
-    if (dispute::state_record_digest(m.slot.record) != m.op.record)
-        return fail(ErrorCode::kMismatch, "the record is not the parameter's that was picked");
-    GYM_TRY(const dispute::StateRecord slot, dispute::check_state_record(header, m.slot));
-    if (m.position >= m.values.size() / kWordBytes)
-        return fail(ErrorCode::kOutOfRange, "no delta has this position");
-    const Digest delta = dispute::tensor_digest(dispute::delta_shape(header), m.delta.tree_root);
-    GYM_CHECK(commit::merkle_verify(m.outer.deltas_root, {m.position, m.outer.deltas}, delta,
-                                    m.delta.path));
-    // Every codec gives an element half a byte at least, so that nothing below overflows.
-    const bool has_element = slot.delta_offset != 0 && c.index < 2 * header.delta_bytes;
-    const auto span =
-        has_element ? dispute::delta_span(header.delta_codec, slot, c.index) : dispute::DeltaSpan{};
-    if (!has_element || span.begin + span.length > header.delta_bytes)
-        return fail(ErrorCode::kOutOfRange, "the delta has no such element");
-    GYM_TRY(const Bytes bytes,
-            dispute::check_chunks(m.delta, {header.delta_bytes, span.begin, span.length}));
-    const std::uint64_t word = dispute::delta_element(header.delta_codec, c.index, bytes);
-    return unequal(m.position, word_of(value_at(m.values, m.position)), word_of(word));
-}
-
-Result<Finding> decide(const Cursor& c, const move::ProveOuter& m) {
-    GYM_CHECK(enter_column(c, m.op, m.outer, m.values));
-    if (hash_of(m.facts) != m.outer.facts)
-        return fail(ErrorCode::kMismatch, "the facts are not the aggregate's");
-    GYM_TRY(const TraceHeader header, open_header(m.header, m.op.program));
-    const bool is_base = m.outer.tree == OuterTree::kBase;
-    if (m.op.primitive >= header.parameters || (is_base && has_update(header)))
-        return fail(ErrorCode::kConflict, "proveUpdate decides what an update moves or leaves");
-    dispute::OuterElement before;
-    GYM_TRY(before.base, element_under({m.facts.base_root, m.op.primitive, header.parameters}, m.op,
-                                       c.index, m.base));
-    GYM_TRY(before.momentum,
-            element_under({m.facts.momentum_root, m.op.primitive, outer_count(header)}, m.op,
-                          c.index, m.momentum));
-    GYM_TRY(const Column column, column_of(m.values, m.outer));
-    const kernels::ExactFloatEnvironment environment;
-    const dispute::OuterElement after =
-        dispute::outer_element(header, before, column.values.data(), column.count);
-    const float computed = is_base ? after.base : after.momentum;
-    return unequal(c.index, c.node, word_of(kernels::f32::to_bits(computed)));
 }
 
 Result<Finding> decide(const Cursor& c, const move::ProveOuterSlot& m) {

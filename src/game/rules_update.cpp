@@ -79,11 +79,9 @@ Result<Finding> residual(const Cursor& c, const TraceHeader& header, const move:
                                            m.element, m.operands[0]));
     GYM_TRY(before.base,
             element_under({state, m.op.primitive, count}, m.op, m.element, m.operands[1]));
-    GYM_TRY(const Column column, column_of(m.posted, m.outer));
     GYM_TRY(const float change, decoded(header, m, m.operands[2]));
     const kernels::ExactFloatEnvironment environment;
-    const float step =
-        dispute::outer_element(header, before, column.values.data(), column.count).base;
+    const float step = step_of(header, before, m.posted, m.outer).base;
     const float computed = kernels::f32::sub(step, change);
     return unequal(c.index, c.node, word_of(kernels::f32::to_bits(computed)));
 }

@@ -5,9 +5,10 @@
 namespace gym::game {
 namespace {
 
-constexpr std::array<std::string_view, 16> kStages{
-    "none",       "unit",   "steps",  "step",  "trace",       "state",  "gradients", "macro",
-    "primitives", "tensor", "chunks", "outer", "outer_state", "column", "included",  "row"};
+constexpr std::array<std::string_view, 17> kStages{
+    "none",        "unit",   "steps",      "step",   "trace",  "state",
+    "gradients",   "macro",  "primitives", "tensor", "chunks", "outer",
+    "outer_state", "column", "included",   "row",    "part"};
 
 }  // namespace
 

@@ -20,11 +20,11 @@ struct Placeholder {
     const char* value;
 };
 constexpr std::array<Placeholder, 5> kPlaceholders{{{"rounds", "2"},
-                                                    {"slots", "1024"},
+                                                    {"slots", "8192"},
                                                     {"steps_per_round", "32768"},
                                                     {"price_per_pflop", "1"},
                                                     {"budget", "1"}}};
-static_assert(registry::kJobSlotsMax == 1'024 && registry::kJobStepsMax == 32'768);
+static_assert(registry::kJobSlotsMax == 8'192 && registry::kJobStepsMax == 32'768);
 
 constexpr const char* kCompressionPath = "model.compression";
 constexpr const char* kUpdatePath = "model.update";

@@ -148,8 +148,9 @@ Result<OuterRates> outer_rates(const Program& train) {
 Result<Program> aggregate_program(const Program& train, std::uint32_t deltas,
                                   const DeltaGroups& groups, std::uint64_t elements_max) {
     if (deltas < 1 || deltas > kDeltasMax)
-        return fail(ErrorCode::kInvalidArgument,
-                    "an aggregate takes 1 to 1024 deltas, not " + std::to_string(deltas));
+        return fail(ErrorCode::kInvalidArgument, "an aggregate takes 1 to " +
+                                                     std::to_string(kDeltasMax) + " deltas, not " +
+                                                     std::to_string(deltas));
     if (!are_legal(groups, deltas))
         return fail(ErrorCode::kInvalidArgument,
                     "of " + std::to_string(deltas) + " deltas, " + std::to_string(groups.held) +

@@ -9,6 +9,7 @@
 
 #include "gym/commit/merkle.hpp"
 #include "gym/node/backoff.hpp"
+#include "gym/program/train_program.hpp"
 #include "gym/protocol/inclusion.hpp"
 #include "gym/protocol/reason.hpp"
 #include "gym/protocol/sampling.hpp"
@@ -19,8 +20,8 @@ namespace {
 using node::ChainView;
 using protocol::UnitState;
 
-/// Units of one audit; a round beyond that is audited in part, from its first slot on.
-constexpr std::size_t kAuditedUnitsMax = 1'024;
+/// Units of one audit: as many as a job's round has.
+constexpr std::size_t kAuditedUnitsMax = program::kDeltasMax;
 
 Error differs(const std::string& what, const Digest& served, const Digest& on_chain) {
     return fail(ErrorCode::kMismatch, what + ": the coordinator serves " + served.hex() +

@@ -12,6 +12,8 @@ pragma solidity ^0.8.35;
 /// it is withdrawn and was held when it went in, else 0; `twin` is its slot, of a withdrawn one with 2^16 times its age.
 /// At ROW `index` is the row's number within its parameter, `height` its place in its chunk, `leaves` the tensors of the outer state, `node` the
 /// leaf of the update's chunk, `twin` the root of the outer state until the row's residuals are posted, then keccak256 of these.
+/// At PART `index` is the element, `height` which part of its column, `leaves` the deltas, `node` what the part adds and to which exponent
+/// (ColumnParts), `twin` keccak256 of the part's values once they are posted.
 /// @param frame keccak256 of what else is fixed: of (Facts' hash, states root) at STEPS, of StepFrame down to GRADIENTS, of OpFrame
 /// below, of Facts at UNIT. Of an aggregate: OuterFacts at UNIT and INCLUDED, OuterFrame at OUTER and OUTER_STATE, OpFrame below; at ROW
 /// that of the residual.
@@ -218,7 +220,7 @@ struct DeltaProof {
     TensorProof base;
 }
 
-/// @notice One value of a posted column with the delta that it must be from.
+/// @notice One value of a posted column, or of a part of it, with the delta that it must be from.
 /// @param op The cursor's frame. @param outer That it names. @param header Of the trace program.
 /// @param values That the asserter posted. @param position Of the delta among those that are included.
 /// @param slot The parameter's state record. @param delta The chunk with its word, in codec 1 with its row; path up to the root over the
@@ -235,7 +237,7 @@ struct ColumnProof {
 
 /// @notice One element of an aggregate with all that it is computed from.
 /// @param op The cursor's frame. @param outer That it names. @param facts That this one names. @param header Of the trace program.
-/// @param values The posted column. @param base The element before, under the base root. @param momentum Under the momentum root.
+/// @param values The posted column, or what its parts add. @param base The element before, under the base root. @param momentum Under the momentum root.
 struct OuterProof {
     OpFrame op;
     OuterFrame outer;
@@ -250,7 +252,7 @@ struct OuterProof {
 /// posted chunk; there also a byte of the update that no row has.
 /// @param op The cursor's frame. @param outer That it names. @param facts That this one names. @param header Of the trace program.
 /// @param record The parameter's state record; empty for a byte of the update.
-/// @param element Row-major. @param posted The column, or the chunk. @param operands Of a residual: the momentum and the residual before,
+/// @param element Row-major. @param posted The column or what its parts add, or the chunk. @param operands Of a residual: the momentum and the residual before,
 /// and the chunk of the update that has the element's row; of the base: the element before, and that chunk; of a byte: none.
 struct UpdateProof {
     OpFrame op;
@@ -301,6 +303,7 @@ library Stage {
     uint8 internal constant COLUMN = 13;
     uint8 internal constant INCLUDED = 14;
     uint8 internal constant ROW = 15;
+    uint8 internal constant PART = 16;
 }
 
 /// @title Refusals that several rules have

@@ -94,8 +94,8 @@ interface IDisputeMoves {
     /// @notice Opens an aggregate: its only step record, the tree of the included deltas' roots, and the slots that they are from.
     /// @param record Of step 0, behind the records root. @param root Over the included deltas' roots; with how many there are, and are held, it
     /// gives the record's batch root. @param children Of the root, as an answer lists them.
-    /// @param slots One a delta, two bytes each: ascending those of the round's deltas, then, also ascending, those of the held ones; then
-    /// those of the withdrawn ones, with their age in two bytes before each, also ascending, and those of the withdrawn ones that were held.
+    /// @param slots A set of those of the round's deltas, and one of those of the held ones, as long (SlotSets). Behind them two bytes of age and
+    /// two of slot of each withdrawn one, ascending, and of each that was held when it went in, also ascending.
     /// @param held What the deltas count (DeltaGroups). Without withdrawn ones: how many, the last ones, are of the round before.
     function declareOuter(
         bytes32 game,
@@ -127,7 +127,8 @@ interface IDisputeMoves {
         bool late
     ) external;
 
-    /// @notice Posts the disputed element of every included delta, four bytes each as they are in the deltas.
+    /// @notice Posts the disputed element of every included delta, four bytes each as they are in the deltas. Of more than 1,024 deltas what
+    /// each 1,024 of them add (ColumnParts); at a part that was picked its values.
     function postColumn(bytes32 game, Cursor calldata cursor, bytes calldata values) external;
 
     /// @notice Posts the residuals of a row of an update. @param op The frame of the residual's tensor. @param residual The chunk that has
@@ -221,6 +222,10 @@ interface IDisputeMoves {
         RecordProof calldata slot
     ) external;
 
+    /// @notice Names a part of a column of which was posted what each part adds. @param added That was posted. @param part From 0.
+    function pickPart(bytes32 game, Cursor calldata cursor, bytes calldata added, uint8 part)
+        external;
+
     /// @notice Names an element of the posted chunk of an aggregate's tensor, or of the posted residuals of a row. @param element Row-major.
     /// @param chunk That was posted.
     function pickElement(
@@ -303,7 +308,16 @@ interface IDisputeMoves {
         Pick calldata source
     ) external;
 
-    /// @notice A value of the posted column is not the delta's.
+    /// @notice The values of a part do not add what was posted that they add.
+    function provePart(
+        bytes32 game,
+        Cursor calldata cursor,
+        OpFrame calldata op,
+        OuterFrame calldata outer,
+        bytes calldata values
+    ) external;
+
+    /// @notice A value of the posted column, or of the posted part of one, is not the delta's.
     function proveColumn(bytes32 game, Cursor calldata cursor, ColumnProof calldata proof) external;
 
     /// @notice The element of an aggregate differs from the outer step over the posted column.

@@ -142,6 +142,22 @@ abstract contract OuterMoves is DisputeTable {
     }
 
     /// @inheritdoc IDisputeMoves
+    function pickPart(bytes32 game, Cursor calldata cursor, bytes calldata, uint8) external {
+        _challenge(game, cursor, _OUTER);
+    }
+
+    /// @inheritdoc IDisputeMoves
+    function provePart(
+        bytes32 game,
+        Cursor calldata cursor,
+        OpFrame calldata,
+        OuterFrame calldata,
+        bytes calldata
+    ) external {
+        _prove(game, cursor, _OUTER_PROOFS);
+    }
+
+    /// @inheritdoc IDisputeMoves
     function proveColumn(bytes32 game, Cursor calldata cursor, ColumnProof calldata) external {
         _prove(game, cursor, _OUTER_PROOFS);
     }

@@ -3,6 +3,7 @@ pragma solidity ^0.8.35;
 
 import {LittleEndian} from "../numerics/LittleEndian.sol";
 import {OuterStep} from "../numerics/OuterStep.sol";
+import {ColumnParts} from "./ColumnParts.sol";
 import {DeltaRows} from "./DeltaRows.sol";
 import {Descent} from "./Descent.sol";
 import {
@@ -42,7 +43,11 @@ contract OuterProofs is UpdateProofs {
         view
         returns (Finding memory)
     {
-        _enter(c, proof.op, proof.outer, proof.values);
+        _enterPosted(c, proof.op, proof.outer, proof.values);
+        // What parts of a column add is no value of a delta.
+        if (c.stage == Stage.COLUMN && OuterStep.parts(c.leaves) != 0) {
+            revert IDisputeErrors.WrongStage(c.stage);
+        }
         Header memory h = TraceRecords.header(proof.header, proof.op.program);
         StateRecord memory slot = TraceRecords.state(h, proof.slot);
         if (TraceRecords.stateDigest(proof.slot.data) != proof.op.record) {
@@ -52,11 +57,30 @@ contract OuterProofs is UpdateProofs {
         MerkleSha256.verify(
             proof.outer.deltasRoot, proof.position, proof.outer.deltas, digest, proof.delta.path
         );
+        uint256 first = ColumnParts.firstOf(c);
+        bool inside =
+            proof.position >= first && FLOAT_BYTES * (proof.position - first) < proof.values.length;
+        if (!inside) revert Operands.ElementOutside(proof.position);
         uint256 computed = h.deltaCodec == TraceRecords.DENSE
             ? DeltaRows.element(h.deltaBytes, slot.deltaOffset, c.index, proof.delta)
             : _word(h, slot.deltaOffset, c.index, proof.delta);
-        uint256 claimed = LittleEndian.element(proof.values, proof.position, FLOAT_BYTES);
+        uint256 claimed = LittleEndian.element(proof.values, proof.position - first, FLOAT_BYTES);
         return _unequal(proof.position, bytes32(claimed), bytes32(computed));
+    }
+
+    /// @notice See IDisputeMoves.provePart.
+    function provePart(
+        bytes32,
+        Cursor calldata c,
+        OpFrame calldata op,
+        OuterFrame calldata outer,
+        bytes calldata values
+    ) external pure returns (Finding memory) {
+        if (c.stage != Stage.PART) {
+            revert IDisputeErrors.WrongStage(c.stage);
+        }
+        _enterPosted(c, op, outer, values);
+        return ColumnParts.fault(c, values, outer.held);
     }
 
     /// @notice See IDisputeMoves.proveOuter.
@@ -65,7 +89,8 @@ contract OuterProofs is UpdateProofs {
         view
         returns (Finding memory)
     {
-        _enter(c, proof.op, proof.outer, proof.values);
+        c.expect(Stage.COLUMN, true);
+        _enterPosted(c, proof.op, proof.outer, proof.values);
         if (proof.facts.hash() != proof.outer.facts) revert IDisputeErrors.WrongFrame();
         Header memory h = TraceRecords.header(proof.header, proof.op.program);
         bool isBase = proof.outer.tree == OuterTensors.BASE;
@@ -77,7 +102,7 @@ contract OuterProofs is UpdateProofs {
         span.operand = 1;
         uint256 momentum =
             _before(proof.facts.momentumRoot, OuterTensors.outerCount(h), proof, span);
-        uint256 mean = OuterStep.mean(proof.values, proof.outer.held);
+        uint256 mean = OuterStep.mean(proof.values, proof.outer.deltas, proof.outer.held);
         uint256 computed = OuterStep.momentum(momentum, h.outerMomentum, mean);
         if (isBase) {
             computed = OuterStep.parameter(base, h.outerRate, h.outerMomentum, computed, mean);
@@ -110,17 +135,18 @@ contract OuterProofs is UpdateProofs {
         return _unequal(leaf.index, leaf.node, source.node);
     }
 
-    /// @dev A posted column, whose frames are brought.
-    function _enter(
+    /// @dev A posted column, or a part of one, whose frames are brought.
+    function _enterPosted(
         Cursor calldata c,
         OpFrame calldata op,
         OuterFrame calldata outer,
         bytes calldata values
     ) private pure {
-        c.expect(Stage.COLUMN, true);
+        bool posted = c.answered && (c.stage == Stage.COLUMN || c.stage == Stage.PART);
+        if (!posted) revert IDisputeErrors.WrongStage(c.stage);
         c.check(op.hash());
-        bool known = outer.hash() == op.step && keccak256(values) == c.twin;
-        if (!known) revert IDisputeErrors.WrongFrame();
+        if (outer.hash() != op.step) revert IDisputeErrors.WrongFrame();
+        ColumnParts.check(c, outer, values);
     }
 
     /// @dev Element `index` of the parameter at `begin`, in a delta of codec 0.

@@ -4,6 +4,7 @@ pragma solidity ^0.8.35;
 import {DeltaGroups, OuterStep} from "../numerics/OuterStep.sol";
 import {Descriptors} from "../onestep/Descriptors.sol";
 import {BigEndian} from "./BigEndian.sol";
+import {ColumnParts} from "./ColumnParts.sol";
 import {Commitment, Commitments} from "./Commitments.sol";
 import {Descent} from "./Descent.sol";
 import {
@@ -20,6 +21,7 @@ import {
 import {MerkleSha256} from "./MerkleSha256.sol";
 import {Element, Operands} from "./Operands.sol";
 import {OuterTensors} from "./OuterTensors.sol";
+import {SlotSets} from "./SlotSets.sol";
 import {StepRecord, StepRecords} from "./StepRecords.sol";
 import {Header, Shapes, StateRecord, TraceRecords} from "./TraceRecords.sol";
 import {UpdateRules} from "./UpdateRules.sol";
@@ -34,8 +36,8 @@ contract OuterRules is UpdateRules {
     using Shapes for uint256;
 
     uint256 private constant FLOAT_BYTES = 4;
-    /// @dev So many hold no slot but a worker's.
-    uint256 private constant SLOT_BYTES = 2;
+    /// @dev Of a withdrawn delta: its age, then its slot.
+    uint256 private constant ENTRY_BYTES = 4;
     /// @dev Reasons to refuse a step record or a commitment.
     uint256 private constant NOT_STEP_0 = 0;
     uint256 private constant NUMBERS = 1;
@@ -108,13 +110,18 @@ contract OuterRules is UpdateRules {
         (next.node, next.frame) = (frame.deltasRoot, frame.facts);
         (DeltaGroups memory g,) = OuterStep.groups(frame.deltas, frame.held);
         if (position >= g.added) {
-            uint256 entry = SLOT_BYTES * (2 * uint256(position) - g.added);
-            next.twin = bytes32(BigEndian.number(slots, entry, 2 * SLOT_BYTES));
+            uint256 entry = slots.length - ENTRY_BYTES * (frame.deltas - position);
+            next.twin = bytes32(BigEndian.number(slots, entry, ENTRY_BYTES));
             next.height = position < g.single ? Frames.WITHDRAWN : Frames.WITHDRAWN_HELD;
             return next;
         }
-        next.twin = bytes32(BigEndian.number(slots, SLOT_BYTES * uint256(position), SLOT_BYTES));
-        if (position >= g.timely) next.height = Frames.HELD;
+        uint256 half = (slots.length - ENTRY_BYTES * (frame.deltas - g.added)) / 2;
+        if (position < g.timely) {
+            next.twin = bytes32(SlotSets.slotAt(slots[:half], position));
+            return next;
+        }
+        next.twin = bytes32(SlotSets.slotAt(slots[half:2 * half], position - g.timely));
+        next.height = Frames.HELD;
     }
 
     /// @notice See IDisputeMoves.showIncluded.
@@ -190,12 +197,27 @@ contract OuterRules is UpdateRules {
         pure
         returns (Cursor memory next)
     {
-        c.expect(Stage.COLUMN, false);
-        if (values.length != FLOAT_BYTES * c.leaves) {
+        if (c.answered) revert IDisputeErrors.WrongStage(c.stage);
+        if (values.length != ColumnParts.answerBytes(c)) {
             revert IDisputeErrors.Malformed(values.length);
         }
         next = c;
         (next.answered, next.twin) = (true, keccak256(values));
+    }
+
+    /// @notice See IDisputeMoves.pickPart.
+    function pickPart(bytes32, Cursor calldata c, bytes calldata added, uint8 part)
+        external
+        pure
+        returns (Cursor memory next)
+    {
+        c.expect(Stage.COLUMN, true);
+        bool posted = keccak256(added) == c.twin && added.length == ColumnParts.answerBytes(c);
+        if (!posted) revert IDisputeErrors.WrongFrame();
+        uint256 parts = OuterStep.parts(c.leaves);
+        if (part >= parts) revert MerkleSha256.LeafOutside(part, parts);
+        (next.stage, next.height, next.index, next.leaves) = (Stage.PART, part, c.index, c.leaves);
+        (next.node, next.frame) = (ColumnParts.claimOf(added, part), c.frame);
     }
 
     /// @dev A commitment of the slot's worker in the delta's round, to the delta in the cursor's place.
@@ -282,48 +304,33 @@ contract OuterRules is UpdateRules {
         return r.stateRoot;
     }
 
-    /// @dev One slot a delta, none twice in one group. @return count Of them.
+    /// @dev A set of the round's own slots, one of the held ones, as long, and an entry for each withdrawn delta. @return count Of the deltas.
     function _checkSlots(bytes calldata slots, uint256 packed) private pure returns (uint32 count) {
-        uint256 length = slots.length;
-        // Withdrawn deltas have an age, too.
-        uint256 ages = (packed >> 16) & 0xFF;
-        bool even = length % SLOT_BYTES == 0 && length > SLOT_BYTES * ages;
-        if (!even) revert IDisputeErrors.Malformed(length);
-        uint256 deltas = length / SLOT_BYTES - ages;
-        (DeltaGroups memory g, bool legal) = OuterStep.groups(deltas, packed);
-        if (!legal) revert IDisputeErrors.Malformed(packed);
+        uint256 withdrawn = (packed >> 16) & 0xFF;
+        uint256 entries = ENTRY_BYTES * withdrawn;
+        bool even = slots.length >= entries && (slots.length - entries) % 2 == 0
+            && slots.length - entries <= 2 * SlotSets.BYTES_MAX;
+        if (!even) revert IDisputeErrors.Malformed(slots.length);
+        uint256 half = (slots.length - entries) / 2;
+        uint256 timely = SlotSets.count(slots[:half]);
+        uint256 held = SlotSets.count(slots[half:2 * half]);
+        (DeltaGroups memory g, bool legal) = OuterStep.groups(timely + held + withdrawn, packed);
+        if (!legal || g.timely != timely) revert IDisputeErrors.Malformed(packed);
         // At most DELTAS_MAX.
         // forge-lint: disable-next-line(unsafe-typecast)
-        count = uint32(deltas);
-        uint256 held = SLOT_BYTES * g.timely;
-        uint256 withdrawn = SLOT_BYTES * g.added;
-        _checkAscending(slots[:held], 0, SLOT_BYTES, 0);
-        _checkAscending(slots[held:withdrawn], held, SLOT_BYTES, 0);
-        if (ages == 0) return count;
-        // Of age 1 at least.
-        uint256 single = withdrawn + 2 * SLOT_BYTES * (g.single - g.added);
-        _checkAscending(slots[withdrawn:single], withdrawn, 2 * SLOT_BYTES, 1 << 16);
-        _checkAscending(slots[single:], single, 2 * SLOT_BYTES, 1 << 16);
+        count = uint32(timely + held + withdrawn);
+        uint256 single = 2 * half + ENTRY_BYTES * (g.single - g.added);
+        _checkAscending(slots[2 * half:single], 2 * half);
+        _checkAscending(slots[single:], single);
     }
 
-    /// @dev Entries of one group, of `size` bytes each, from `least` on. @param offset Of them among all.
-    function _checkAscending(bytes calldata slots, uint256 offset, uint256 size, uint256 least)
-        private
-        pure
-    {
-        uint256 wrong = type(uint256).max;
-        assembly ("memory-safe") {
-            let end := add(slots.offset, slots.length)
-            let shift := sub(256, mul(8, size))
-            for { let at := slots.offset } lt(at, end) { at := add(at, size) } {
-                let slot := shr(shift, calldataload(at))
-                if lt(slot, least) {
-                    wrong := sub(at, slots.offset)
-                    break
-                }
-                least := add(slot, 1)
-            }
+    /// @dev Entries of one group of withdrawn deltas, of age 1 at least. @param offset Of them among all.
+    function _checkAscending(bytes calldata entries, uint256 offset) private pure {
+        uint256 least = 1 << 16;
+        for (uint256 i = 0; i < entries.length; i += ENTRY_BYTES) {
+            uint256 entry = BigEndian.number(entries, i, ENTRY_BYTES);
+            if (entry < least) revert IDisputeErrors.Malformed(offset + i);
+            least = entry + 1;
         }
-        if (wrong != type(uint256).max) revert IDisputeErrors.Malformed(offset + wrong);
     }
 }

@@ -5,6 +5,7 @@ import {DenseRow} from "../numerics/DenseRow.sol";
 import {Float32} from "../numerics/Float32.sol";
 import {LittleEndian} from "../numerics/LittleEndian.sol";
 import {OuterStep} from "../numerics/OuterStep.sol";
+import {ColumnParts} from "./ColumnParts.sol";
 import {DeltaElements} from "./DeltaElements.sol";
 import {DeltaRows} from "./DeltaRows.sol";
 import {
@@ -86,7 +87,7 @@ abstract contract UpdateProofs {
         returns (Finding memory)
     {
         c.expect(Stage.COLUMN, true);
-        if (keccak256(proof.posted) != c.twin) revert IDisputeErrors.WrongFrame();
+        ColumnParts.check(c, proof.outer, proof.posted);
         uint256 number = proof.op.primitive;
         bool legal =
             OuterTensors.isResidual(h, proof.outer.tree, number) && proof.element == c.index;
@@ -95,7 +96,7 @@ abstract contract UpdateProofs {
         bytes32 state = proof.facts.momentumRoot;
         uint256 momentum = _before(state, h, proof, 0, number - h.parameters);
         uint256 residual = _before(state, h, proof, 1, number);
-        uint256 mean = OuterStep.mean(proof.posted, proof.outer.held);
+        uint256 mean = OuterStep.mean(proof.posted, proof.outer.deltas, proof.outer.held);
         momentum = OuterStep.momentum(momentum, h.outerMomentum, mean);
         uint256 step = OuterStep.parameter(residual, h.outerRate, h.outerMomentum, momentum, mean);
         uint256 computed = Float32.sub(step, _decoded(h, proof, proof.operands[2]));

@@ -18,6 +18,7 @@ import {DisputeProgram} from "./DisputeProgram.sol";
 import {DisputeTrees, Tensor} from "./DisputeTrees.sol";
 import {OuterFixture} from "./OuterFixture.sol";
 import {OuterRun} from "./OuterRunner.sol";
+import {SlotLists} from "./SlotLists.sol";
 
 /// A game about an aggregate as both players see it. `values`: the column that the asserter posted, or will if it is not its deltas'.
 struct OuterPlay {
@@ -130,7 +131,7 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
         _name = "declareOuter";
         p.frame = _frameOf(a);
         bytes32[] memory deltas = DisputeTrees.tensorRoots(a.deltas);
-        _call = _declaration(p, a.record, deltas, _packed(a.slots), a.held);
+        _call = _declaration(p, a.record, deltas, SlotLists.declared(a.slots, a.held), a.held);
     }
 
     function _declaration(
@@ -157,7 +158,7 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
             deltasRoot: DisputeTrees.root(DisputeTrees.tensorRoots(a.deltas)),
             deltas: uint32(a.deltas.length),
             held: a.held,
-            slots: keccak256(_packed(a.slots)),
+            slots: keccak256(SlotLists.declared(a.slots, a.held)),
             stateRoot: DisputeTrees.root(a.state),
             tree: 0
         });
@@ -267,7 +268,8 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
     function _planIncluded(OuterPlay memory p, OuterRun memory a, uint256 i) internal {
         (_mover, _ruler, _name) = (p.challenger, address(_outer), "pickIncluded");
         _call = abi.encodeCall(
-            IDisputeMoves.pickIncluded, (p.id, p.c, p.frame, _packed(a.slots), uint32(i))
+            IDisputeMoves.pickIncluded,
+            (p.id, p.c, p.frame, SlotLists.declared(a.slots, a.held), uint32(i))
         );
     }
 
@@ -418,14 +420,6 @@ abstract contract OuterPlayer is OuterFixture, DisputePlay {
             OuterFrame(
                 f.facts, f.program, f.deltasRoot, f.deltas, f.held, f.slots, f.stateRoot, tree
             );
-    }
-
-    function _packed(uint32[] memory slots) internal pure returns (bytes memory data) {
-        for (uint256 i = 0; i < slots.length; ++i) {
-            data = slots[i] > type(uint16).max
-                ? abi.encodePacked(data, slots[i])
-                : abi.encodePacked(data, uint16(slots[i]));
-        }
     }
 
     function _wordAt(bytes memory data, uint256 i) private pure returns (bytes4 word) {

@@ -10,8 +10,10 @@ import {LittleEndian} from "../../src/numerics/LittleEndian.sol";
 library PlainMean {
     uint256 private constant FLOAT_BYTES = 4;
     int256 private constant SUM_BITS = 30;
+    uint256 private constant PART = 1024;
+    int256 private constant BIAS = 100;
 
-    /// @param values 1 to 1,024 little-endian f32. @param packed What they count (DeltaGroups).
+    /// @param values At least one little-endian f32. @param packed What they count (DeltaGroups).
     function mean(bytes calldata values, uint256 packed) internal pure returns (uint256) {
         uint256 count = values.length / FLOAT_BYTES;
         int256 exponent = ExactParts.rowExponent(_largest(values, count, packed));
@@ -28,6 +30,45 @@ library PlainMean {
         }
         uint256 sum = ExactParts.finish(total, exponent - SUM_BITS);
         return Float32.div(sum, Float32.fromInt64(shares));
+    }
+
+    /// What each 1,024 of the values add, as it is posted (ColumnParts).
+    function postedParts(bytes memory values, uint256 packed)
+        internal
+        pure
+        returns (bytes memory all)
+    {
+        uint256 count = values.length / FLOAT_BYTES;
+        int256 exponent = _exponent(values, 0, count, packed);
+        for (uint256 first = 0; first < count; first += PART) {
+            uint256 end = first + PART < count ? first + PART : count;
+            int256 own = _exponent(values, first, end, packed);
+            int256 total = 0;
+            for (uint256 i = first; i < end && exponent != ExactParts.POISONED; ++i) {
+                int256 weight = weightOf(i, count, packed);
+                int256 shift = _isTwice(weight) ? exponent - 1 : exponent;
+                int256 term = ExactParts.quantise(LittleEndian.word(values, i), shift, SUM_BITS);
+                total += weight < 0 ? -term : term;
+            }
+            all =
+                bytes.concat(all, bytes1(uint8(uint256(own + BIAS))), bytes8(uint64(int64(total))));
+        }
+    }
+
+    function _exponent(bytes memory values, uint256 first, uint256 end, uint256 packed)
+        private
+        pure
+        returns (int256)
+    {
+        uint256 largest = 0;
+        for (uint256 i = first; i < end; ++i) {
+            uint256 x = Float32.abs(LittleEndian.word(values, i));
+            if (_isTwice(weightOf(i, values.length / FLOAT_BYTES, packed))) {
+                x = Float32.scale2(x, 1);
+            }
+            if (x > largest) largest = x;
+        }
+        return ExactParts.rowExponent(largest);
     }
 
     /// What delta `i` of `count` counts: 2, 1, -2, -1, or 1 where all count alike.

@@ -3,11 +3,15 @@
 #include <utility>
 
 #include "gym/engine/state.hpp"
+#include "gym/game/transcript.hpp"
 #include "gym/player/unit_run.hpp"
 #include "gym/program/codec.hpp"
+#include "gym/registry/job_spec.hpp"
 
 namespace gym::coordinator {
 namespace {
+
+static_assert(registry::kJobSlotsMax <= game::kDeclaredSlotsMax, "a full round can be disputed");
 
 class AggregateUnits final : public player::UnitSource {
   public:

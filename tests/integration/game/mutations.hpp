@@ -124,9 +124,9 @@ template <class M>
 void reseal_outer(Rng& rng, Cursor& c, M& m) {
     constexpr std::size_t kBatchRootAt = 8;
     if constexpr (std::same_as<M, move::DeclareOuter>) {
-        const Digest root =
-            engine::included_root(m.slots.size() / 2 - program::groups_of(m.held).withdrawn,
-                                  program::groups_of(m.held), m.root);
+        const auto declared = read_declared(m.slots, m.held);
+        const Digest root = engine::included_root(declared.ok() ? declared->size() : 1,
+                                                  program::groups_of(m.held), m.root);
         if (rng() % 2 == 0 && m.record.size() >= kBatchRootAt + Digest::kSize)
             std::ranges::copy(root.data, m.record.begin() + kBatchRootAt);
         commit::Hasher hasher;
@@ -135,6 +135,8 @@ void reseal_outer(Rng& rng, Cursor& c, M& m) {
     // Mutations that the rules themselves would have let through.
     if constexpr (requires { m.outer, m.values; })
         if (!m.values.empty() && m.values.size() % 4 == 0) c.twin = crypto::keccak256(m.values);
+    if constexpr (std::same_as<M, move::PickPart>)
+        if (!m.added.empty()) c.twin = crypto::keccak256(m.added);
     if constexpr (std::same_as<M, move::ProveUpdate>) {
         m.op.record = dispute::state_record_digest(m.record);
         if (c.stage == Stage::kColumn && !m.posted.empty() && m.posted.size() % 4 == 0)
@@ -162,16 +164,20 @@ void reseal_outer(Rng& rng, Cursor& c, M& m) {
 /// Another list with the same tree, of which contracts know that it is not the record's.
 inline void refold(Rng& rng, move::DeclareOuter& m) {
     std::vector<Digest>& list = m.children;
+    auto declared = read_declared(m.slots, m.held);
+    if (!declared.ok()) return;
     if (rng() % 2 == 0) {
         list.push_back(commit::absent_leaf());
-        m.slots.insert(m.slots.end(), {0xff, 0xff});
+        declared->insert(declared->begin(), {kDeclaredSlotsMax - 1, {}, false, 0});
+        m.slots = slots_of(*declared);
         return;
     }
     for (std::size_t i = 0; 2 * i < list.size(); ++i)
         list[i] = commit::merkle_node(
             list[2 * i], 2 * i + 1 < list.size() ? list[2 * i + 1] : commit::absent_leaf());
     list.resize((list.size() + 1) / 2);
-    m.slots.resize(2 * list.size());
+    declared->resize(std::min(declared->size(), list.size()));
+    m.slots = slots_of(*declared);
 }
 
 /// A case with one or two things changed; sometimes at once visible, sometimes not.

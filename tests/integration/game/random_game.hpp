@@ -99,6 +99,9 @@ class RandomGame : private GameWriter {
 /// From the unit to a step of a long unit, or to a leaf of a tree of many, by random digests.
 [[nodiscard]] std::vector<Case> random_descent(Rng& rng);
 
+/// A long column of random values, of one part of which the asserter may say something wrong.
+[[nodiscard]] std::vector<Case> random_parts(Rng& rng);
+
 /// A tensor of which one bit is another.
 [[nodiscard]] dispute::TracedTensor with_flipped_bit(const dispute::TracedTensor& tensor,
                                                      std::uint64_t bit);

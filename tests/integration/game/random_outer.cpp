@@ -15,14 +15,6 @@ namespace {
 enum Ending : std::uint64_t { kBySigner, kBySlot, kByColumn, kByOuter };
 constexpr std::uint64_t kEndings = 4;
 
-Bytes slots_of(const std::vector<OuterDelta>& deltas) {
-    Bytes slots;
-    for (const OuterDelta& delta : deltas)
-        for (int shift = 8; shift >= 0; shift -= 8)
-            slots.push_back(static_cast<std::uint8_t>(delta.slot >> shift));
-    return slots;
-}
-
 std::vector<Digest> roots_of(const std::vector<OuterDelta>& deltas) {
     std::vector<Digest> roots;
     for (const OuterDelta& delta : deltas)

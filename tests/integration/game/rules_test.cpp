@@ -66,9 +66,9 @@ class RulesOnChain {
                                                         "proveGradient"};
         static const std::set<std::string_view> kOuter{
             "declareOuter",    "showIncluded", "postColumn", "pickOuter", "pickIncluded",
-            "pickOuterTensor", "pickElement",  "pickRow",    "postRow"};
+            "pickOuterTensor", "pickElement",  "pickRow",    "postRow",   "pickPart"};
         static const std::set<std::string_view> kOuterProofs{
-            "proveColumn", "proveOuter", "proveOuterSlot", "proveRow", "proveUpdate"};
+            "proveColumn", "proveOuter", "proveOuterSlot", "proveRow", "proveUpdate", "provePart"};
         if (name == "proveSigner") return opening_;
         if (kOuter.contains(name)) return outer_;
         if (kOuterProofs.contains(name)) return outer_proofs_;
@@ -153,6 +153,8 @@ TEST_F(RulesDifferential, GamesOfRealUnitsAndWhatIsAlmostAMove) {
         if (game % 4 == 0) {
             const std::vector<Case> more = random_descent(rng);
             cases.insert(cases.end(), more.begin(), more.end());
+            const std::vector<Case> parts = random_parts(rng);
+            cases.insert(cases.end(), parts.begin(), parts.end());
         }
         const std::size_t moves = cases.size();
         for (std::size_t i = 0; i < moves * kMutationsPerMove; ++i)

@@ -294,7 +294,9 @@ TEST_F(DenseRow, SumsAreExactSumsOfTheElements) {
     std::mt19937_64 rng(kernels::test_seed());
     SCOPED_TRACE(kernels::seed_note());
     for (std::uint32_t round = 0; round < 300 * kernels::test_scale(); ++round) {
-        const std::size_t count = 1 + rng() % (round % 10 == 0 ? 1024 : 70);
+        const std::size_t count = 1 + rng() % (round % 50 == 9   ? 8192
+                                               : round % 10 == 0 ? 1024
+                                                                 : 70);
         const int middle = static_cast<int>(rng() % 280) - 150;
         const unsigned spread = 1 + rng() % (round % 3 == 0 ? 28 : 5);
         std::vector<Row> rows;
@@ -320,6 +322,17 @@ TEST_F(DenseRow, SumsAtTheirBounds) {
         rows.resize(1024, row_of(1 + apart, 7));
         EXPECT_TRUE(expect_exact_sums(rows, 0)) << apart;
         rows.back() = row_of(1, 1);
+        EXPECT_TRUE(expect_exact_sums(rows, 0)) << apart;
+    }
+    // 7 * 8,192 is more than an i16 has, and with a shift of 16 more than an i32.
+    for (const std::size_t count : {4096U, 4097U, 4112U, 8191U, 8192U}) {
+        EXPECT_TRUE(expect_exact_sums(std::vector<Row>(count, row_of(100, -7)), 0)) << count;
+        EXPECT_TRUE(expect_exact_sums(std::vector<Row>(count, row_of(100, 7)), count)) << count;
+        EXPECT_TRUE(expect_exact_sums(std::vector<Row>(count, row_of(100, 7)), 4099)) << count;
+    }
+    for (const int apart : {13, 14, 15, 16, 17, 27}) {
+        std::vector<Row> rows(1, row_of(1, -7));
+        rows.resize(8192, row_of(1 + apart, 7));
         EXPECT_TRUE(expect_exact_sums(rows, 0)) << apart;
     }
     EXPECT_FALSE(expect_exact_sums({row_of(1, 1), row_of(29, 1)}, 0)) << "too far apart";

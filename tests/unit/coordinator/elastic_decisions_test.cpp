@@ -169,13 +169,13 @@ TEST(HeldUnits, DoNotKeepARoundWhereHalfOfItsStepsAreAccepted) {
 
 TEST(HeldUnits, LeaveRoomForThoseOfTheRoundBefore) {
     registry::Job wanted = job();
-    wanted.terms.slots_max = 1'000;
+    wanted.terms.slots_max = 8'000;
     const std::uint64_t delta = delta_bytes_max(wanted);
     EXPECT_EQ(slots_of_round(wanted, 30 * delta), 30U);
     EXPECT_EQ(deltas_of_aggregate(wanted, 30 * delta), 30U);
     wanted.terms.elastic.hold_drawn = true;
     EXPECT_EQ(slots_of_round(wanted, 30 * delta), 20U);
-    EXPECT_EQ(slots_of_round(wanted, 1'000'000 * delta), 682U);
+    EXPECT_EQ(slots_of_round(wanted, 1'000'000 * delta), 5'461U);
     EXPECT_EQ(slots_of_round(wanted, delta), 1U);
     wanted.terms.slots_max = 4;
     EXPECT_EQ(slots_of_round(wanted, 30 * delta), 4U);

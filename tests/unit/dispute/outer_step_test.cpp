@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <random>
 #include <vector>
@@ -76,6 +77,45 @@ TEST(OuterStep, IsTheMeanOfAListThatHasTheOthersTwice) {
         const float a = f::from_bits(mean(deltas, held)), b = f::from_bits(mean(twice, 0));
         EXPECT_NEAR(a, b, 1e-6F);
     }
+}
+
+program::DeltaGroups random_groups(std::mt19937_64& rng, std::uint32_t count) {
+    const std::uint32_t withdrawn = rng() % 2 == 0 ? 0 : rng() % (program::kWithdrawnMax + 1);
+    const std::uint32_t added = count - withdrawn;
+    return {rng() % 3 == 0 ? 0 : rng() % (added + 1), withdrawn, rng() % (withdrawn + 1)};
+}
+
+/// A long column is looked at in parts: bit for bit what one exact sum of all values gives.
+TEST(OuterStep, OfPartsIsThatOfAllValues) {
+    std::mt19937_64 rng(gym::testing::random_seed());
+    const kernels::ExactFloatEnvironment environment;
+    TraceHeader header;
+    header.outer_momentum = f::to_bits(0.9F);
+    header.outer_learning_rate = f::to_bits(0.7F);
+    for (int round = 0; round < 100; ++round) {
+        const auto count =
+            round == 0 ? program::kDeltasMax : static_cast<std::uint32_t>(1025 + rng() % 7168);
+        const DeltaCount counted{count, random_groups(rng, count)};
+        std::vector<float> values(count);
+        for (float& value : values)
+            value = std::ldexp(std::normal_distribution<float>()(rng),
+                               static_cast<int>(rng() % (round % 2 == 0 ? 3 : 60)));
+        if (round % 20 == 7) values[rng() % count] = std::numeric_limits<float>::infinity();
+        if (round % 20 == 8) values[rng() % count] = f::from_bits(kNan);
+        const std::vector<ColumnPart> parts = column_parts_of(values, counted);
+        ASSERT_EQ(parts.size(), (count + 1023) / 1024);
+        const OuterElement whole = outer_element(header, {1, 2}, values.data(), counted);
+        const OuterElement made = outer_element(header, {1, 2}, parts, counted);
+        ASSERT_EQ(f::to_bits(made.base), f::to_bits(whole.base)) << count;
+        ASSERT_EQ(f::to_bits(made.momentum), f::to_bits(whole.momentum)) << count;
+    }
+}
+
+TEST(OuterStep, HasPartsWhereAColumnIsLong) {
+    EXPECT_EQ(column_parts(1), 0U);
+    EXPECT_EQ(column_parts(1024), 0U);
+    EXPECT_EQ(column_parts(1025), 2U);
+    EXPECT_EQ(column_parts(program::kDeltasMax), 8U);
 }
 
 /// Values lie apart where a block of all deltas is looked at.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <random>
 
@@ -11,6 +12,7 @@
 #include "gym/engine/outer_state.hpp"
 #include "gym/engine/range_roots.hpp"
 #include "gym/engine/unit.hpp"
+#include "gym/kernels/rows.h"
 #include "gym/program/builder.hpp"
 #include "gym/program/train_program.hpp"
 #include "gym/program/update_codec.hpp"
@@ -123,6 +125,44 @@ TEST(Ranges, AnyCutsOnAnyThreadsGiveTheSameBitsAndRoots) {
             expect_same(run(deltas, ranges, 3), whole);
             expect_same(run(on_disk, ranges, 1 + ranges % 2), whole);
         }
+    }
+}
+
+/// As many deltas as an aggregate can have, some of them many times, in either form and in a store:
+/// each element is the exact mean of all.
+TEST(Ranges, OfTheMostDeltasAreExactMeans) {
+    std::mt19937_64 random(kernels::test_seed());
+    for (const Kind& kind : {kPlain, kRows}) {
+        const program::Program train = program_of({130}, kind);
+        const State base = base_of_noise(train, random());
+        const auto some = noisy_deltas(train, base, 50, random());
+        const auto stores = stored(train, some);
+        std::vector<Delta> deltas, in_store;
+        for (std::uint32_t k = 0; k < program::kDeltasMax; ++k) {
+            deltas.push_back(some[k % 50]);
+            in_store.push_back(stores[k % 50]);
+        }
+        for (const std::uint64_t held : {std::uint64_t{0}, std::uint64_t{3000}}) {
+            const auto made = run_aggregate(train, base, {}, deltas, held);
+            ASSERT_TRUE(made.ok()) << made.error().message;
+            expect_same(run_aggregate(train, base, {}, in_store, held).value(), *made);
+            for (const std::size_t i : {0U, 64U, 129U}) {
+                std::vector<float> terms(deltas.size());
+                for (std::size_t k = 0; k < deltas.size(); ++k) {
+                    deltas[k].read(0, i, {&terms[k], 1});
+                    if (held > 0 && k < deltas.size() - held) terms[k] *= 2;
+                }
+                const auto shares = static_cast<float>(2 * deltas.size() - held);
+                const float mean = kernels::exact_sum(terms.data(), program::kDeltasMax) /
+                                   (held == 0 ? static_cast<float>(deltas.size()) : shares);
+                float element = 0;
+                std::memcpy(&element, made->momentum.tensors[0].bytes.data() + 4 * i, 4);
+                EXPECT_EQ(element, mean) << held << " " << i;
+            }
+        }
+        deltas.push_back(some[0]);
+        const auto refused = run_aggregate(train, base, {}, deltas);
+        EXPECT_THAT(refused.error().message, HasSubstr("1 to 8192"));
     }
 }
 

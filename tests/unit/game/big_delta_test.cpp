@@ -333,6 +333,7 @@ TEST(BigDelta, OfAnAggregate) {
         Cursor at;
         at.stage = Stage::kColumn;
         at.answered = true;
+        at.leaves = 1;
         at.index = word - big.offset / 4;
         at.frame = hash_of(proof.op);
         proof.values = {0x01, 0x00, 0x80, 0x3F};

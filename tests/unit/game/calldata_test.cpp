@@ -71,7 +71,7 @@ TEST(Calldata, OfNoMoveOrNoStageIsRefused) {
     EXPECT_EQ(read_call(Bytes{1, 2, 3, 4}).error().code, ErrorCode::kNotFound);
     for (std::size_t i = 0; i < std::variant_size_v<Move>; ++i) {
         const Bytes call = encode_call({random_digest(rng), sample_cursor(), random_move(rng, i)});
-        for (const std::uint8_t stage : {0, 16, 255}) {
+        for (const std::uint8_t stage : {0, 17, 255}) {
             Bytes other = call;
             other[4 + 32 + 31] = stage;  // the first word of the cursor
             EXPECT_EQ(read_call(other).error().code, ErrorCode::kMalformed);

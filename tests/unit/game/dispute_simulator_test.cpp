@@ -192,10 +192,11 @@ TEST_F(DisputeSimulatorTest, AConflictIsProvenByOpeningHoweverLate) {
 TEST_F(DisputeSimulatorTest, AnAggregateMayIncludeManyDeltas) {
     const auto play_with = [&](std::size_t deltas, std::uint32_t held) {
         std::vector<Digest> roots(deltas, filled(9));
-        Bytes slots;
+        const std::size_t timely = deltas - std::min<std::size_t>(held, deltas);
+        std::vector<OuterDelta> included;
         for (std::size_t i = 0; i < deltas; ++i)
-            slots.insert(slots.end(),
-                         {static_cast<std::uint8_t>(i >> 8), static_cast<std::uint8_t>(i)});
+            included.push_back({static_cast<std::uint32_t>(i < timely ? i : i - timely), roots[i],
+                                i >= timely, 0});
         engine::StepRecord step;
         const commit::MerkleTree tree(roots);
         const NodePlace root{commit::tree_depth(deltas), 0};
@@ -209,16 +210,16 @@ TEST_F(DisputeSimulatorTest, AnAggregateMayIncludeManyDeltas) {
         block_ += 2;
         EXPECT_TRUE(open(kFirst).ok());
         return simulator_.play(
-            by(kAsserter),
-            {id_of(kFirst), start_of(unit_.unit, unit_.facts),
-             move::DeclareOuter{facts, engine::encode_step_record(step), tree.root(),
-                                answer_to(tree, root, kAnswerLevelsMax), slots, held}});
+            by(kAsserter), {id_of(kFirst), start_of(unit_.unit, unit_.facts),
+                            move::DeclareOuter{facts, engine::encode_step_record(step), tree.root(),
+                                               answer_to(tree, root, kAnswerLevelsMax),
+                                               slots_of(included), held}});
     };
-    for (const std::size_t deltas : {1U, 300U, 1024U}) {
+    for (const std::size_t deltas : {1U, 300U, 1024U, 8192U}) {
         const Status played = play_with(deltas, static_cast<std::uint32_t>(deltas / 2));
         EXPECT_TRUE(played.ok()) << deltas << ": " << played.error().message;
     }
-    EXPECT_EQ(code(play_with(1025, 0)), ErrorCode::kMalformed);
+    EXPECT_EQ(code(play_with(8193, 1)), ErrorCode::kMalformed);
     EXPECT_EQ(code(play_with(3, 4)), ErrorCode::kMalformed);
 }
 

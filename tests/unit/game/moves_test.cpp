@@ -80,7 +80,7 @@ TEST(Moves, KnowWhoseTheyAre) {
     }
     EXPECT_EQ(names.size(), std::variant_size_v<Move>);
     EXPECT_EQ(answers, 11);
-    EXPECT_EQ(proofs, 13);
+    EXPECT_EQ(proofs, 14);
 }
 
 TEST(AnswerLevels, AreAsFewAnswersAsPossibleOfAboutTheSameSize) {

@@ -156,7 +156,10 @@ TEST_P(OuterGames, ADeltaThatNobodyCommittedToCannotBeShown) {
     std::swap(list[0].root, list[2].root);  // of other slots
     expect_silence(list);
     list = sample_.included;
-    list[2].slot = 65'000;
+    list[2].slot = 8'000;
+    expect_silence(list);
+    list = sample_.included;
+    std::swap(list[1], list[2]);  // a set of slots has one order
     expect_silence(list);
     list = sample_.included;
     list.insert(list.begin() + 1, {3, sample_.included[0].root});  // once more
@@ -194,7 +197,7 @@ TEST_P(OuterGames, ALeafOfALongListThatNobodyCanOpenCannotBeShown) {
     EXPECT_EQ(outcome.moves, "declareOuter pick answer pickIncluded ");
 }
 
-TEST_P(OuterGames, AListWhoseSlotsDoNotAscendCannotBeDeclared) {
+TEST_P(OuterGames, AListWithoutASetOfSlotsCannotBeDeclared) {
     const auto expect_nothing = [&](const std::vector<OuterDelta>& list) {
         OuterLiar liar(*asserter_);
         liar.list = list;
@@ -205,9 +208,11 @@ TEST_P(OuterGames, AListWhoseSlotsDoNotAscendCannotBeDeclared) {
     std::vector<OuterDelta> list = sample_.included;
     list[1] = list[0];
     expect_nothing(list);
-    list = sample_.included;
-    std::swap(list[1], list[2]);
-    expect_nothing(list);
+    for (const std::uint32_t slot : {kDeclaredSlotsMax, 65'000U}) {
+        list = sample_.included;
+        list[2].slot = slot;
+        expect_nothing(list);
+    }
 }
 
 TEST_P(OuterGames, TooHighAHeldCountIsADeltaThatCannotBeShown) {
@@ -301,10 +306,7 @@ TEST_P(LateGames, AnHonestAggregateWithALateDeltaIsNotLost) {
         EXPECT_TRUE(transcript.play(must(plan_answer(*asserter_, transcript))).ok());
         return transcript;
     };
-    Bytes slots;
-    for (const OuterDelta& delta : sample_.included)
-        for (const unsigned shift : {8U, 0U})
-            slots.push_back(static_cast<std::uint8_t>(delta.slot >> shift));
+    const Bytes slots = slots_of(sample_.included);
     for (std::uint32_t i = 0; i < sample_.included.size(); ++i) {
         GameTranscript transcript = declared();
         const Move pick = move::PickIncluded{*transcript.outer(), slots, i};
@@ -408,9 +410,10 @@ TEST_P(OuterGames, AListWithTheSameTreeIsNotTheCommittedOne) {
         move.children = deltas;
         if (deltas.size() == 1) move.children.clear();
         move.held = std::min(move.held, static_cast<std::uint32_t>(deltas.size()));
-        move.slots.clear();
-        for (std::size_t i = 0; i < deltas.size(); ++i)
-            move.slots.insert(move.slots.end(), {0, static_cast<std::uint8_t>(i)});
+        std::vector<OuterDelta> list(deltas.size());
+        for (std::uint32_t i = 0; i < list.size(); ++i)
+            list[i] = {i, {}, i + move.held >= list.size(), 0};
+        move.slots = slots_of(list);
         return decide(transcript.at(), move);
     };
     ASSERT_TRUE(declare(right.children).ok());

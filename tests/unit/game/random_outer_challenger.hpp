@@ -61,11 +61,7 @@ class RandomOuterChallenger {
         return to;
     }
     Move included() {
-        Bytes slots;
-        for (const OuterDelta& delta : own_.included()) {
-            slots.push_back(static_cast<std::uint8_t>(delta.slot >> 8));
-            slots.push_back(static_cast<std::uint8_t>(delta.slot));
-        }
+        const Bytes slots = slots_of(own_.included());
         const auto position = static_cast<std::uint32_t>(rng_() % own_.included().size());
         return move::PickIncluded{*transcript_->outer(), slots, position};
     }

@@ -43,6 +43,24 @@ class SampleOuter {
             included.push_back({kSlots[i], previous_epoch[i].commitment.delta_root, true});
     }
 
+    /// All slots of the round have committed to deltas, and all are included: some of few deltas
+    /// many times.
+    void fill(std::uint32_t slots) {
+        record.slots =
+            gym::testing::filled_slots({slots - 1, key(slots - 1).address(), kPpm, kSteps});
+        for (std::uint32_t slot = 0; slot < slots; ++slot)
+            record.slots[slot].worker = key(slot).address();
+        std::vector<Digest> some;
+        for (int i = 0; i < 20; ++i)
+            some.push_back(add_delta());
+        epoch.clear();
+        included.clear();
+        for (std::uint32_t slot = 0; slot < slots; ++slot) {
+            commit(slot, some[slot % some.size()]);
+            included.push_back({slot, some[slot % some.size()]});
+        }
+    }
+
     /// The second round's aggregate takes deltas of the first alone, as where rounds overlap.
     /// @param trains whether the second round has slots, as all but the job's last.
     void overlap(bool trains = true) {

@@ -303,8 +303,8 @@ TEST(Plan, ATimeChoosesTheFewestNodesThatKeepIt) {
 TEST(Plan, WhatIsMissingIsSaid) {
     EXPECT_SAYS(refusal({}, {}, sample_facts(8)), "how much to train is not said");
     Wishes crowd = tokens(1);
-    crowd.nodes = 1025;
-    EXPECT_SAYS(refusal(crowd, {}, sample_facts(8)), "at least 1, at most 1024");
+    crowd.nodes = 8193;
+    EXPECT_SAYS(refusal(crowd, {}, sample_facts(8)), "at least 1, at most 8192");
     Facts offline;
     offline.unknown = "gym-api does not answer";
     Wishes paid = tokens(1'000'000);

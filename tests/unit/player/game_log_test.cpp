@@ -158,8 +158,9 @@ TEST_F(AggregateLogTest, ItsGamesAreReadWithTheEpochOfItsRound) {
     EXPECT_NE(replayed(std::nullopt).unreadable, "");
     const game::Cursor start = start_;
     EXPECT_EQ(replayed(epochs_).transcript->at(), start);
-    const game::Move move =
-        game::move::DeclareOuter{facts_of_outer_, record_, digest(301), {}, {0, 9}, 0};
+    const std::vector<game::OuterDelta> declared{{9, digest(301)}};
+    const game::Move move = game::move::DeclareOuter{
+        facts_of_outer_, record_, digest(301), {}, game::slots_of(declared), 0};
     contracts::Moved moved;
     moved.game = digest(1);
     moved.unit = unit_;

@@ -112,10 +112,10 @@ TEST(LargestAggregate, HasADeltaOfEverySlotAndWhereDrawnUnitsAreHeldThoseOfTheRo
     EXPECT_EQ(largest_aggregate(terms), (AggregateSize{15, 7}));
     terms.slots_max = 1;
     EXPECT_EQ(largest_aggregate(terms), (AggregateSize{1, 0}));
-    terms.slots_max = 1'000;
-    EXPECT_EQ(largest_aggregate(terms), (AggregateSize{1'024, 24}));
+    terms.slots_max = 8'000;
+    EXPECT_EQ(largest_aggregate(terms), (AggregateSize{8'192, 192}));
     terms.elastic.subtract = true;
-    EXPECT_EQ(largest_aggregate(terms), (AggregateSize{1'024, 24, 16}));
+    EXPECT_EQ(largest_aggregate(terms), (AggregateSize{8'192, 192, 16}));
     terms.slots_max = 8;
     EXPECT_EQ(largest_aggregate(terms), (AggregateSize{31, 7, 16}));
     terms.elastic.hold_drawn = false;

@@ -168,7 +168,7 @@ TEST_F(WithheldDeltaTest, TheDeltasOfATaskAreOfWorkersAndAscend) {
     expect_mismatch(task, "an aggregate of 0 deltas");
     for (std::uint32_t i = 0; i <= program::kDeltasMax; ++i)
         task.deltas.push_back({i, {}, {}});
-    expect_mismatch(task, "an aggregate of 1025 deltas");
+    expect_mismatch(task, "an aggregate of 8193 deltas");
 }
 
 /// A game about the aggregate goes by the trace root: with another one it would be lost.

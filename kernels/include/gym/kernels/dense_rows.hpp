@@ -24,7 +24,7 @@ struct RowLevels {
 };
 [[nodiscard]] RowLevels dense_row_levels(Isa isa, const uint8_t* row);
 
-inline constexpr int32_t kRowSumRowsMax = 1024;
+inline constexpr int32_t kRowSumRowsMax = 8192;
 /// exact_sum() keeps 30 bits below the largest element of a column, which has at most three bits
 /// above its row's scale: so far below lies no bit that it would drop.
 inline constexpr int32_t kRowSumSpreadMax = 27;

@@ -258,7 +258,8 @@ void GamePosition::follow(const game::Move& move) {
             if constexpr (std::is_same_v<One, game::move::DeclareOuter>) {
                 aggregate = true;
                 const program::DeltaGroups groups = program::groups_of(one.held);
-                deltas = one.slots.size() / 2 - groups.withdrawn;
+                const auto declared = game::read_declared(one.slots, one.held);
+                deltas = declared.ok() ? declared->size() : 0;
                 held = groups.held;
                 withdrawn = groups.withdrawn;
             }
@@ -378,6 +379,9 @@ std::string place_text(const game::Cursor& cursor, const GamePosition& where) {
         case Stage::kColumn:
             return outer_text(where) + ", element " + number(cursor.index) + " of " +
                    number(cursor.leaves) + " deltas";
+        case Stage::kPart:
+            return outer_text(where) + ", element " + number(cursor.index) + " of " +
+                   number(cursor.leaves) + " deltas, part " + number(cursor.height);
         case Stage::kIncluded:
             return included_text(where);
         case Stage::kRow:
@@ -399,6 +403,8 @@ std::string fault_text(const contracts::FaultFound& fault, const GamePosition& w
         return outer_text(where) + (is_of_update(where) ? ", byte " : ", element ") + element;
     if (proof == "proveColumn")
         return outer_text(where) + element_text(where) + ", in delta " + element;
+    if (proof == "provePart")
+        return outer_text(where) + element_text(where) + ", what part " + element + " adds";
     if (proof == "proveOuterSlot") return "the aggregate's record, state tensor " + element;
     if (proof == "proveSigner")
         return included_text(where) +

@@ -369,7 +369,7 @@ TEST_F(JobPlanTest, WishesThatCannotBeHadAreRefusedWithTheirReasons) {
     refused({"--price", "20", "--set", "rounds"}, "is not KEY=VALUE");
     refused({"--price", "20", "--set", "roundz=3"}, "'roundz' is not a known key");
     refused({"--price", "20", "--within", "1s"}, "longer than 1.0 s");
-    refused_with(wishes("submit", "1e6", "2000"), "is not a number from 1 to 1024");
+    refused_with(wishes("submit", "1e6", "9000"), "is not a number from 1 to 8192");
     const auto nothing = gym({"job", "submit"});
     EXPECT_EQ(nothing.exit_code, 2);
     EXPECT_NE(nothing.err.find("name a job file, or a model and data"), std::string::npos);

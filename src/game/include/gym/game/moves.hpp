@@ -257,10 +257,8 @@ struct DeclareOuter {
     Bytes record;                  ///< the step record
     Digest root;                   ///< over the deltas' roots
     std::vector<Digest> children;  ///< of it
-    /// Of the deltas, u16 big-endian each, before it of a withdrawn one its age, likewise; those of
-    /// one group ascend.
-    Bytes slots;
-    std::uint32_t held = 0;  ///< packed(DeltaGroups): what the deltas count
+    Bytes slots;                   ///< of the deltas: slots_of() of transcript.hpp
+    std::uint32_t held = 0;        ///< packed(DeltaGroups): what the deltas count
 };
 /// The commitment that an included delta is of, under the epoch of its round, or of a late one of
 /// the round after that. Of a withdrawn delta: WithdrawnEvidence.
@@ -272,7 +270,9 @@ struct ShowIncluded {
     std::vector<Digest> included;  ///< from the delta's root to that over all
     bool late = false;             ///< of a held delta: the epoch is that of the aggregate's round
 };
-/// An element of all included deltas: f32 each, little-endian.
+/// An element of all included deltas: f32 each, little-endian. Of more than dispute::kColumnPart
+/// deltas what each part adds: encode_parts() of column_parts.hpp; at a part that was picked its
+/// values.
 struct PostColumn {
     Bytes values;
 };
@@ -316,7 +316,18 @@ struct PostRow {
     OpFrame op;                       ///< of the residual's tensor
     dispute::ChunksOpening residual;  ///< the chunk that has them, up to the outer state's root
 };
-/// A value of the column is not the delta's.
+/// To a part of a column of which was posted what each part adds.
+struct PickPart {
+    Bytes added;  ///< that was posted
+    std::uint8_t part = 0;
+};
+/// The values of a part do not add what was posted that they add.
+struct ProvePart {
+    OpFrame op;
+    OuterFrame outer;
+    Bytes values;
+};
+/// A value of the column, or of the posted part of one, is not the delta's.
 struct ProveColumn {
     OpFrame op;
     OuterFrame outer;
@@ -380,7 +391,7 @@ using Move =
                  move::ShowIncluded, move::PostColumn, move::PickOuter, move::PickIncluded,
                  move::PickOuterTensor, move::PickElement, move::ProveColumn, move::ProveOuter,
                  move::ProveOuterSlot, move::ProveSigner, move::PickRow, move::PostRow,
-                 move::ProveRow, move::ProveUpdate>;
+                 move::ProveRow, move::ProveUpdate, move::PickPart, move::ProvePart>;
 
 /// "declareStates", ...: the function's name in IDisputeMoves.
 [[nodiscard]] std::string_view name_of(const Move& move) noexcept;

@@ -28,6 +28,7 @@ enum class Stage : std::uint8_t {
     kColumn = 13,      ///< an element of all included deltas
     kIncluded = 14,    ///< an included delta
     kRow = 15,         ///< a row of an update
+    kPart = 16,        ///< a part of a long column
 };
 /// "unit", "steps", ...
 [[nodiscard]] std::string_view to_string(Stage stage) noexcept;
@@ -44,17 +45,17 @@ struct Cursor {
     Stage stage = Stage::kUnit;
     bool answered = false;     ///< false: the asserter must answer; true: the challenger moves
     std::uint8_t height = 0;   ///< levels from the leaves up to the node; row: its place in a
-                               ///< chunk; included: 0 or one of the heights above
+                               ///< chunk; included: 0 or one of the heights above; part: its number
     std::uint64_t index = 0;   ///< of the node among those of its height
     std::uint64_t leaves = 0;  ///< of the whole tree; row: tensors of the outer state
     Digest node;               ///< what is disputed; included: the root over the deltas, then the
-                               ///< leaf of the commitment to number `index`
+                               ///< leaf of the commitment to number `index`; part: what it adds
     Digest twin;               ///< steps: the states tree's node in the same place; step: the state
-                               ///< after the step; column: hash of its values; row: the root of
-                               ///< the outer state, then the hash of its residuals; included:
-                               ///< the slot, of a withdrawn delta 2^16 times the age more; else
-                               ///< zero
-    Digest frame;              ///< hash of what else is fixed
+                  ///< after the step; column, part: hash of what is posted; row: the root of
+                  ///< the outer state, then the hash of its residuals; included:
+                  ///< the slot, of a withdrawn delta 2^16 times the age more; else
+                  ///< zero
+    Digest frame;  ///< hash of what else is fixed
     friend bool operator==(const Cursor&, const Cursor&) = default;
 };
 /// The position of a game that is at `cursor`.

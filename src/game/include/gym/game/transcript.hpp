@@ -36,12 +36,18 @@ struct OuterDelta {
     return {delta.slot, delta.delta_root, delta.held, delta.age};
 }
 
+/// Slots that an aggregate can declare: below this.
+inline constexpr std::uint32_t kDeclaredSlotsMax = 8192;
+
 /// The deltas of move::DeclareOuter, without their roots.
-/// @errors kMalformed: not 1 to 1024 with a slot each, their groups are not legal, or those of one
-/// group do not ascend.
+/// @errors kMalformed: no sets of slots below kDeclaredSlotsMax, their groups are not legal, or
+/// withdrawn ones of one group do not ascend.
 [[nodiscard]] Result<std::vector<OuterDelta>> read_declared(ByteView slots,
                                                             std::uint32_t packed_groups);
-/// Their slots, as move::DeclareOuter has them. @pre below protocol::kSlotsMax.
+/// Their slots, as move::DeclareOuter has them: a bit each of the round's own, then of the held
+/// ones (slot s is bit 7 - s % 8 of byte s / 8), two sets of one length; then of each withdrawn one
+/// its age and its slot, u16 big-endian. Slots from kDeclaredSlotsMax on are left out, so that the
+/// rules refuse the declaration.
 [[nodiscard]] Bytes slots_of(std::span<const OuterDelta> deltas);
 /// What they count. @pre in the order of a record's list.
 [[nodiscard]] program::DeltaGroups groups_of(std::span<const OuterDelta> deltas);

@@ -209,7 +209,8 @@ inline constexpr std::string_view kMomentumPrefix = "momentum.";
 /// The op field of the n-th dropout's random positions is this + n (docs/NUMERICS.md,
 /// "Randomness").
 inline constexpr std::uint32_t kRandomOpDropoutFirst = 1U << 23;
-inline constexpr std::uint32_t kDeltasMax = 1024;
+/// Deltas of an aggregate.
+inline constexpr std::uint32_t kDeltasMax = 8192;
 
 /// Whether windows are rows of the dataset whose last token is a label.
 [[nodiscard]] bool has_labels(const Program& program);

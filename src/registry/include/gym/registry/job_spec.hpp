@@ -23,7 +23,7 @@ inline constexpr const char* kUseKey = "use";
 inline constexpr const char* kVisibilityKey = "visibility";
 inline constexpr const char* kAllowedKey = "allowed";
 /// Slots of a round: as many deltas as one aggregate program takes (program::kDeltasMax).
-inline constexpr std::uint32_t kJobSlotsMax = 1'024;
+inline constexpr std::uint32_t kJobSlotsMax = 8'192;
 
 /// Deltas of an aggregate.
 struct AggregateSize {
