@@ -472,6 +472,8 @@ contract DisputeDenseDeltaTest is DisputePlay {
         DenseProgram memory p = _program();
         (p.offsets[0], p.elements[0], p.deltaBytes) = (offset, elements, uint64(DELTA_BYTES_MAX));
         (Cursor memory c, ColumnProof memory proof) = _columnOf(p, 0);
+        proof.values = new bytes(8);
+        c.twin = keccak256(proof.values);
         // No delta is that large here: where the place is legal, the next thing that is missing is the delta.
         if (legal) vm.expectPartialRevert(MerkleSha256.BadProofLength.selector);
         else vm.expectRevert(abi.encodeWithSelector(MALFORMED, 11));
