@@ -92,10 +92,10 @@ Result<CallAuth> Admission::signed_by(const grpc::CallbackServerContext& context
     return auth;
 }
 
-Result<AdmittedPtr> Admission::place(Lane lane, std::optional<CallAuth> auth,
+Result<AdmittedPtr> Admission::place(Lane lane, const std::optional<CallAuth>& auth,
                                      const std::string& address) {
     GYM_CHECK(places_.enter(lane, auth ? auth->caller : Address{}, address));
-    return std::make_shared<const Admitted>(places_, lane, std::move(auth), address);
+    return std::make_shared<const Admitted>(places_, lane, auth, address);
 }
 
 Result<AdmittedPtr> Admission::admit_node(Lane lane, const CallAuth& auth,
@@ -106,7 +106,7 @@ Result<AdmittedPtr> Admission::admit_node(Lane lane, const CallAuth& auth,
 }
 
 void Admission::admit(const grpc::CallbackServerContext& context, std::string_view method,
-                      Lane lane, Then then) {
+                      Lane lane, const Then& then) {
     const auto auth = signed_by(context, method);
     if (!auth.ok()) return then(auth.error());
     const std::string address = address_of_peer(context.peer());

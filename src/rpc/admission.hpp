@@ -29,8 +29,8 @@ namespace gym::rpc {
 /// checked when it is there.
 class Admitted {
   public:
-    Admitted(Places& places, Lane lane, std::optional<CallAuth> auth, std::string address)
-        : places_(places), lane_(lane), auth_(std::move(auth)), address_(std::move(address)) {}
+    Admitted(Places& places, Lane lane, const std::optional<CallAuth>& auth, std::string address)
+        : places_(places), lane_(lane), auth_(auth), address_(std::move(address)) {}
     ~Admitted() { places_.leave(lane_, caller(), address_); }
     Admitted(const Admitted&) = delete;
     Admitted& operator=(const Admitted&) = delete;
@@ -66,7 +66,7 @@ class Admission {
     /// @errors (of `then`) kUnauthenticated, kPermissionDenied for a caller that is not
     /// registered, kUnavailable without a free place.
     void admit(const grpc::CallbackServerContext& context, std::string_view method, Lane lane,
-               Then then);
+               const Then& then);
     /// Registration, of which an IP address has only so many a second.
     [[nodiscard]] Result<AdmittedPtr> admit_registration(
         const grpc::CallbackServerContext& context);
@@ -78,7 +78,7 @@ class Admission {
     [[nodiscard]] Result<CallAuth> signed_by(const grpc::CallbackServerContext& context,
                                              std::string_view method) const;
     [[nodiscard]] bool knows(const Address& caller);
-    [[nodiscard]] Result<AdmittedPtr> place(Lane lane, std::optional<CallAuth> auth,
+    [[nodiscard]] Result<AdmittedPtr> place(Lane lane, const std::optional<CallAuth>& auth,
                                             const std::string& address);
     [[nodiscard]] Result<AdmittedPtr> admit_node(Lane lane, const CallAuth& auth,
                                                  const std::string& address);
