@@ -7,8 +7,8 @@ constexpr int32_t kPairs = kRowElements / 2;
 // A level is summed as level + 8, four bits without a sign: 16 of them fit a byte.
 constexpr int32_t kBias = 8, kBiasedInByte = 16;
 constexpr int32_t kNone = -1;
-/// Rows of one weight whose levels, of at most 7 each, i16 sums: 7 * 4,096 < 2^15. The rest of a
-/// longer list follows on its own.
+/// Rows of one weight whose levels, of at most 7 each, an i16 can sum: 7 * 4,096 < 2^15. A longer
+/// list is summed in several parts.
 constexpr int32_t kLevelRowsMax = 4096;
 /// The shift up to which sums of so many rows fit an i32, whose levels are shifted by at most that.
 constexpr int32_t kFewRows = 1024;
@@ -55,8 +55,8 @@ bool sort(const DenseRows& rows, ByScale& out) {
     return true;
 }
 
-/// levels[i] = sum of the levels of element i over the list that begins with `row`, up to
-/// kLevelRowsMax of them. @return where the list goes on, or kNone.
+/// levels[i] = sum of the levels of element i over the first kLevelRowsMax rows of the list that
+/// begins with `row`. @return the row behind them, or kNone at the list's end.
 int32_t sum_levels(const DenseRows& rows, const ByScale& lists, int32_t row, int16_t* levels) {
     for (int32_t i = 0; i < kRowElements; ++i)
         levels[i] = 0;

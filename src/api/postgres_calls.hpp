@@ -46,7 +46,9 @@ Status rehearse(db::Database& database, const PostgresBackend::Options& options,
 }
 
 /// What an owner can order for: what it has available, less what its waiting orders come to.
-Result<Amount> available_for(db::Transaction& tx, const std::string& asset, const Address& owner);
+/// @param own of these the order that is asked about.
+Result<Amount> available_for(db::Transaction& tx, const std::string& asset, const Address& owner,
+                             const Amount& own = {});
 
 /// Orders of one owner are stored one after the other, so that each sees those before it: others
 /// wait until the transaction ends.

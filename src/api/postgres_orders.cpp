@@ -32,18 +32,17 @@ Status take_owners_turn(db::Transaction& tx, const Address& owner) {
     return {};
 }
 
-Result<Amount> available_for(db::Transaction& tx, const std::string& asset, const Address& owner) {
+Result<Amount> available_for(db::Transaction& tx, const std::string& asset, const Address& owner,
+                             const Amount& own) {
     GYM_TRY(const auto held, ledger::balance(tx, rewards::available_account(asset, owner)));
     GYM_TRY(const Amount ordered, registry::waiting_amount(tx, owner));
-    return held.spendable().minus(ordered).value_or({});
+    GYM_TRY(const Amount others, ordered.minus(own));
+    return held.spendable().minus(others).value_or({});
 }
 
 Status check_covered(db::Transaction& tx, const std::string& asset, const Address& owner,
                      const std::string& what, const Amount& amount) {
-    GYM_TRY(const auto balance, ledger::balance(tx, rewards::available_account(asset, owner)));
-    GYM_TRY(const Amount ordered, registry::waiting_amount(tx, owner));
-    GYM_TRY(const Amount others, ordered.minus(amount));
-    const Amount held = balance.spendable().minus(others).value_or({});
+    GYM_TRY(const Amount held, available_for(tx, asset, owner, amount));
     return amount <= held ? Status() : Status(insufficient(what, amount, held));
 }
 

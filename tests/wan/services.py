@@ -128,6 +128,7 @@ class Run:
         self._start_chain()
         self._start("coordinator", "core", self.base.bin / "gym-coordinator", self._coordinator())
         self._start("api", "core", self.base.bin / "gym-api", self._api())
+        self._start("rewards", "core", self.base.bin / "gym-rewards", self._rewards())  # locks the job's budget
         for i, mirror in enumerate(self.mirrors):
             self._start(mirror, mirror, self.base.bin / "gym", self._mirror(i), "mirror")
         wait_until("the start of the services", READY_S, lambda: all(
@@ -217,6 +218,13 @@ class Run:
     def _api(self) -> str:
         return (f"listen:\n  address: 127.0.0.1\n  port: {API_PORT}\n  port_file: {self.folder}/api.port\n"
                 f"{self._database('api')}deployment: {self.base.root}/deployment.json\nblobs: {self.folder}/blobs\n")
+
+    def _rewards(self) -> str:
+        root = self.base.root
+        return (f"{self._database('rewards')}chain:\n  rpc_url: http://127.0.0.1:{CHAIN_PORT}\n"
+                f"  deployment_file: {root}/deployment.json\n"
+                f"settler:\n  keystore_file: {root}/keys/settler.json\n  passphrase_file: {root}/keys/settler.pass\n"
+                f"publish_folder: {self.folder}/epochs\n")
 
     def _mirror(self, i: int) -> str:
         urls = [self.mirror_url(k) for k in range(len(self.mirrors))]

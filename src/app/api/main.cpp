@@ -115,7 +115,7 @@ struct Arguments {
     std::string owner;
     std::string label;
     std::string id;
-    std::string scopes{api::kAllScopes};
+    std::string scopes = api::to_string(api::KeyTerms{}.scopes);
     std::uint32_t expires_in_days = 365;  ///< 0: never
     std::string spend_max;                ///< GYM; empty: no limit
 };

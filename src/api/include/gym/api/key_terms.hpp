@@ -20,7 +20,6 @@ enum class KeyScope : std::uint8_t {
     kJobs,   ///< pause, resume and cancel jobs
     kSpend,  ///< bring orders that its owner signed
 };
-inline constexpr std::string_view kAllScopes = "read,data,jobs,spend";
 
 [[nodiscard]] std::string_view to_string(KeyScope scope) noexcept;
 /// Reads "read,spend". @errors kInvalidArgument naming what is no scope, or for none.

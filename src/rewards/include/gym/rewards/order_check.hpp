@@ -10,7 +10,7 @@
 #include "gym/records/order.hpp"
 #include "gym/rewards/fact_check.hpp"
 
-/// Recovers the signers of orders once more, after their money moved: for auditors, who trust
+/// Recovers the signers of orders again after their money has moved. Auditors need it: they trust
 /// neither gym-api nor gym-rewards.
 namespace gym::rewards {
 
