@@ -244,4 +244,5 @@ class Run:
                 f"dispute_game: \"{self.deployment['dispute_game']}\"\nbeacon_delay_blocks: 1\n"
                 f"data_dir: {self.folder}/{name}\nkeystore_file: {root}/keys/{name}.json\n"
                 f"passphrase_file: {root}/keys/{name}.pass\nthreads: 1\n"
-                f"torrents: {{enabled: {str(self.torrents).lower()}}}\n")
+                # All addresses would leave out tunnels, which the emulation's interfaces are.
+                f"torrents: {{enabled: {str(self.torrents).lower()}, address: {self.network.address(name)}}}\n")
