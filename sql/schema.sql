@@ -3106,6 +3106,26 @@ CREATE TABLE rewards.cursor (
     CONSTRAINT cursor_position_check CHECK (("position" >= 0))
 );
 
+-- Name: demand; Type: TABLE; Schema: rewards; Owner: -
+
+CREATE TABLE rewards.demand (
+    epoch bigint NOT NULL,
+    earner rewards.address NOT NULL,
+    done boolean DEFAULT false NOT NULL,
+    seq bigint NOT NULL
+);
+
+-- Name: demand_seq_seq; Type: SEQUENCE; Schema: rewards; Owner: -
+
+ALTER TABLE rewards.demand ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME rewards.demand_seq_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 -- Name: fee_terms; Type: TABLE; Schema: rewards; Owner: -
 
 CREATE TABLE rewards.fee_terms (
@@ -3529,6 +3549,11 @@ ALTER TABLE ONLY rewards.credit
 ALTER TABLE ONLY rewards.cursor
     ADD CONSTRAINT cursor_pkey PRIMARY KEY (name);
 
+-- Name: demand demand_pkey; Type: CONSTRAINT; Schema: rewards; Owner: -
+
+ALTER TABLE ONLY rewards.demand
+    ADD CONSTRAINT demand_pkey PRIMARY KEY (epoch, earner);
+
 -- Name: fee_terms fee_terms_pkey; Type: CONSTRAINT; Schema: rewards; Owner: -
 
 ALTER TABLE ONLY rewards.fee_terms
@@ -3808,6 +3833,10 @@ CREATE INDEX credit_unfunded ON rewards.credit USING btree (created_at_ms) WHERE
 -- Name: credit_unit; Type: INDEX; Schema: rewards; Owner: -
 
 CREATE INDEX credit_unit ON rewards.credit USING btree (unit_id);
+
+-- Name: demand_open; Type: INDEX; Schema: rewards; Owner: -
+
+CREATE INDEX demand_open ON rewards.demand USING btree (seq) WHERE (NOT done);
 
 -- Name: finished_round_held; Type: INDEX; Schema: rewards; Owner: -
 
@@ -4226,6 +4255,11 @@ ALTER TABLE ONLY registry.unit_records
 
 ALTER TABLE ONLY rewards.credit
     ADD CONSTRAINT credit_epoch_fkey FOREIGN KEY (epoch) REFERENCES rewards.settlement(epoch);
+
+-- Name: demand demand_epoch_fkey; Type: FK CONSTRAINT; Schema: rewards; Owner: -
+
+ALTER TABLE ONLY rewards.demand
+    ADD CONSTRAINT demand_epoch_fkey FOREIGN KEY (epoch) REFERENCES rewards.settlement(epoch);
 
 -- Name: finished_round finished_round_epoch_fkey; Type: FK CONSTRAINT; Schema: rewards; Owner: -
 
@@ -5283,6 +5317,11 @@ GRANT SELECT ON TABLE rewards.chain_order TO gym_api;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE rewards.cursor TO gym_rewards;
 GRANT SELECT ON TABLE rewards.cursor TO gym_api;
+
+-- Name: TABLE demand; Type: ACL; Schema: rewards; Owner: -
+
+GRANT SELECT,INSERT,UPDATE ON TABLE rewards.demand TO gym_rewards;
+GRANT SELECT ON TABLE rewards.demand TO gym_api;
 
 -- Name: TABLE fee_terms; Type: ACL; Schema: rewards; Owner: -
 

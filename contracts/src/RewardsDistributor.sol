@@ -6,14 +6,15 @@ import {
 } from "@openzeppelin/contracts/access/extensions/AccessControlDefaultAdminRules.sol";
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
+import {Address} from "@openzeppelin/contracts/utils/Address.sol";
 import {Pausable} from "@openzeppelin/contracts/utils/Pausable.sol";
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
-import {MerkleProof} from "@openzeppelin/contracts/utils/cryptography/MerkleProof.sol";
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 
+import {PayoutTree} from "./PayoutTree.sol";
 import {IRewardsDistributor} from "./interfaces/IRewardsDistributor.sol";
 
-/// @title Pays rewards from one Merkle root of cumulative earnings per epoch
+/// @title Pays rewards from one root of cumulative earnings per epoch
 /// @notice See IRewardsDistributor.
 contract RewardsDistributor is
     IRewardsDistributor,
@@ -34,11 +35,13 @@ contract RewardsDistributor is
     uint64 public constant CLAIM_PAUSE_MAX = CLAIM_PAUSE;
     /// @notice Most claims in one claimMany().
     uint256 public constant CLAIMS_MAX = 256;
-    /// @notice Longest proof: a tree of 2^40 earners.
-    uint256 public constant PROOF_LENGTH_MAX = 40;
+    /// @notice Longest path: a tree of 2^40 earners.
+    uint256 public constant PATH_LENGTH_MAX = 40;
 
     uint64 private constant NEVER = type(uint64).max;
     uint48 private constant CLAIM_PAUSE = 7 days;
+    // Above the gas of an answer, so that demands cannot be used to make the settler pay.
+    uint256 private constant DEMAND_BOND = 0.01 ether;
 
     struct StoredRoot {
         bytes32 root;
@@ -46,6 +49,11 @@ contract RewardsDistributor is
         uint128 totalCumulative;
         uint64 epoch;
         uint64 activeAt;
+    }
+
+    struct Demand {
+        address by;
+        uint128 cumulative;
     }
 
     IERC20 private immutable _token;
@@ -56,6 +64,7 @@ contract RewardsDistributor is
     StoredRoot[2] private _roots;
     mapping(address earner => uint256) private _claimed;
     mapping(address earner => address) private _recipients;
+    mapping(uint64 epoch => mapping(address earner => Demand)) private _demands;
     uint256 private _totalClaimed;
     // The rest is one slot, so that a claim reads its pause and its root's place at once, and a post its limit
     // and its root's place. Times are Unix seconds.
@@ -63,6 +72,7 @@ contract RewardsDistributor is
     uint48 private _nextClaimPauseAt;
     uint8 private _last;
     uint128 private _growthLimit;
+    uint24 private _openDemands; // of the last root
 
     /// @notice Creates a distributor without a root.
     /// @param token_ The token that is paid.
@@ -101,14 +111,16 @@ contract RewardsDistributor is
         if (epoch <= epochBefore) revert EpochNotIncreasing(epoch, epochBefore);
         uint64 lastActiveAt = _roots[last].activeAt;
         if (_isPending(lastActiveAt)) revert RootPending(epochBefore, lastActiveAt);
-        // A disabled root is overwritten, an active one is kept and the one before it is overwritten.
-        uint8 active = lastActiveAt == NEVER ? 1 - last : last;
+        // A root that never pays is overwritten, an active one is kept and the one before it is overwritten.
+        uint8 active = _activeIndex();
+        if (active != last && lastActiveAt != NEVER) emit RootDisabled(epochBefore);
         _checkTotal(totalCumulative, _roots[active].totalCumulative);
 
         uint64 activeAt = uint64(block.timestamp) + _activationDelay;
         _roots[1 - active] =
             StoredRoot(root, epochFileRoot, totalCumulative.toUint128(), epoch, activeAt);
         _last = 1 - active;
+        _openDemands = 0;
         emit RootSubmitted(epoch, root, totalCumulative, epochFileRoot, activeAt);
     }
 
@@ -118,32 +130,68 @@ contract RewardsDistributor is
     }
 
     /// @inheritdoc IRewardsDistributor
-    function disableFallen(
-        uint64 epoch,
-        address earner,
-        uint256 activeCumulative,
-        bytes32[] calldata activeProof,
-        uint256 pendingCumulative,
-        bytes32[] calldata pendingProof
-    ) external {
-        StoredRoot storage pending = _pending(epoch);
-        if (pendingCumulative >= activeCumulative) {
-            revert NotFallen(earner, activeCumulative, pendingCumulative);
+    function disableFallen(uint64 epoch, Claim calldata active, Claim calldata pending) external {
+        StoredRoot storage stored = _pending(epoch);
+        if (pending.earner == active.earner && pending.cumulative >= active.cumulative) {
+            revert NotFallen(active.earner, active.cumulative, pending.cumulative);
         }
-        _requireLeaf(_active().root, earner, activeCumulative, activeProof);
-        _requireLeaf(pending.root, earner, pendingCumulative, pendingProof);
-        _disable(pending);
+        _requireLeaf(_active(), active.earner, active);
+        _requireLeaf(stored, active.earner, pending);
+        _disable(stored);
     }
 
     /// @inheritdoc IRewardsDistributor
-    function claim(address earner, uint256 cumulative, bytes32[] calldata proof)
+    function demandLeaf(uint64 epoch, Claim calldata active) external payable {
+        if (msg.value != DEMAND_BOND) revert WrongBond(msg.value, DEMAND_BOND);
+        uint64 latest = _pending(epoch).activeAt - _activationDelay / 2;
+        if (block.timestamp > latest) revert DemandTooLate(latest);
+        if (_demands[epoch][active.earner].cumulative != 0) {
+            revert DemandedBefore(epoch, active.earner);
+        }
+        _requireLeaf(_active(), active.earner, active);
+        _demands[epoch][active.earner] = Demand(msg.sender, active.cumulative.toUint128());
+        ++_openDemands;
+        emit LeafDemanded(epoch, active.earner, active.cumulative, msg.sender);
+    }
+
+    /// @inheritdoc IRewardsDistributor
+    function showLeaf(uint64 epoch, Claim calldata pending) external nonReentrant {
+        StoredRoot storage stored = _pending(epoch);
+        Demand storage demand = _demands[epoch][pending.earner];
+        if (demand.by == address(0)) revert NotDemanded(epoch, pending.earner);
+        if (pending.cumulative < demand.cumulative) {
+            revert InvalidProof(pending.earner, pending.cumulative);
+        }
+        _requireLeaf(stored, pending.earner, pending);
+        // The amount stays: a leaf is demanded once.
+        demand.by = address(0);
+        --_openDemands;
+        emit LeafShown(epoch, pending.earner);
+        Address.sendValue(payable(msg.sender), DEMAND_BOND);
+    }
+
+    /// @inheritdoc IRewardsDistributor
+    function reclaimBond(uint64 epoch, address earner) external nonReentrant {
+        StoredRoot storage last = _roots[_last];
+        if (epoch == last.epoch) {
+            if (_isPending(last.activeAt)) revert RootPending(epoch, last.activeAt);
+            if (last.activeAt != NEVER && _openDemands != 0) _disable(last);
+        }
+        Demand storage demand = _demands[epoch][earner];
+        if (demand.by != msg.sender) revert NotDemanded(epoch, earner);
+        demand.by = address(0);
+        Address.sendValue(payable(msg.sender), DEMAND_BOND);
+    }
+
+    /// @inheritdoc IRewardsDistributor
+    function claim(address earner, uint256 cumulative, PayoutTree.Step[] calldata path)
         external
         nonReentrant
         returns (uint256 amount)
     {
         _requireClaimsRun();
         StoredRoot storage active = _active();
-        _requireLeaf(active.root, earner, cumulative, proof);
+        _requireLeaf(active, earner, earner, cumulative, path);
         uint256 paid = _claimed[earner];
         if (cumulative <= paid) revert NothingToClaim(earner, paid);
         amount = cumulative - paid;
@@ -156,10 +204,9 @@ contract RewardsDistributor is
         _requireClaimsRun();
         if (claims.length > CLAIMS_MAX) revert TooLong(claims.length);
         StoredRoot storage active = _active();
-        bytes32 root = active.root;
         for (uint256 i = 0; i < claims.length; ++i) {
             Claim calldata item = claims[i];
-            _requireLeaf(root, item.earner, item.cumulative, item.proof);
+            _requireLeaf(active, item.earner, item);
             uint256 paid = _claimed[item.earner];
             if (item.cumulative <= paid) continue;
             uint256 due = item.cumulative - paid;
@@ -224,6 +271,16 @@ contract RewardsDistributor is
     }
 
     /// @inheritdoc IRewardsDistributor
+    function demandBond() external pure returns (uint256) {
+        return DEMAND_BOND;
+    }
+
+    /// @inheritdoc IRewardsDistributor
+    function openDemands() external view returns (uint256) {
+        return _openDemands;
+    }
+
+    /// @inheritdoc IRewardsDistributor
     function lastEpoch() external view returns (uint64) {
         return _roots[_last].epoch;
     }
@@ -263,7 +320,7 @@ contract RewardsDistributor is
 
     /// @inheritdoc IRewardsDistributor
     function leafOf(address earner, uint256 cumulative) public view returns (bytes32) {
-        // Hashed twice so that no inner node, 64 bytes, can pass for a leaf.
+        // Hashed twice so that no inner node, which is as long, can pass for a leaf.
         return keccak256(
             bytes.concat(
                 keccak256(
@@ -286,7 +343,7 @@ contract RewardsDistributor is
         if (total > funded) revert TotalNotFunded(total, funded);
     }
 
-    /// Counts a payment. A root whose leaves exceed its total is the settler's error; it pays the total at most.
+    /// Counts a payment. Leaves do not exceed the total, but with what earlier roots paid they could, if earnings fell.
     function _addToTotal(uint256 amount, uint256 total) private {
         uint256 sum = _totalClaimed + amount;
         if (sum > total) revert ClaimsExceedTotal(sum, total);
@@ -304,14 +361,25 @@ contract RewardsDistributor is
         if (block.timestamp < _claimsPausedUntil) revert ClaimsArePaused(_claimsPausedUntil);
     }
 
+    function _requireLeaf(StoredRoot storage stored, address key, Claim calldata leaf)
+        private
+        view
+    {
+        _requireLeaf(stored, key, leaf.earner, leaf.cumulative, leaf.path);
+    }
+
+    /// Requires that `key`'s path ends at this leaf.
     function _requireLeaf(
-        bytes32 root,
+        StoredRoot storage stored,
+        address key,
         address earner,
         uint256 cumulative,
-        bytes32[] calldata proof
+        PayoutTree.Step[] calldata path
     ) private view {
-        if (proof.length > PROOF_LENGTH_MAX) revert TooLong(proof.length);
-        if (!MerkleProof.verifyCalldata(proof, root, leafOf(earner, cumulative))) {
+        if (path.length > PATH_LENGTH_MAX) revert TooLong(path.length);
+        (bytes32 root, uint256 sum) =
+            PayoutTree.fold(leafOf(earner, cumulative), cumulative, key, path);
+        if (root != stored.root || sum != stored.totalCumulative || cumulative == 0) {
             revert InvalidProof(earner, cumulative);
         }
     }
@@ -333,8 +401,9 @@ contract RewardsDistributor is
     }
 
     function _activeIndex() private view returns (uint8) {
-        // NEVER is later than every timestamp, so a disabled root is passed over like a pending one.
-        return block.timestamp < _roots[_last].activeAt ? 1 - _last : _last;
+        // NEVER is later than every timestamp, so a disabled root is passed over like a pending one. So is a root that
+        // left a demand open.
+        return _openDemands != 0 || block.timestamp < _roots[_last].activeAt ? 1 - _last : _last;
     }
 
     function _active() private view returns (StoredRoot storage active) {

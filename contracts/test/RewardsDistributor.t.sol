@@ -6,6 +6,7 @@ import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {Pausable} from "@openzeppelin/contracts/utils/Pausable.sol";
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 
+import {PayoutTree} from "../src/PayoutTree.sol";
 import {RewardsDistributor} from "../src/RewardsDistributor.sol";
 import {IRewardsDistributor} from "../src/interfaces/IRewardsDistributor.sol";
 import {DistributorFixture} from "./support/DistributorFixture.sol";
@@ -65,7 +66,7 @@ contract RewardsDistributorTest is DistributorFixture {
         _submitActive(1);
         _earn(0, 90);
         _submit(2);
-        bytes32[] memory disabledProof = _proof(0);
+        PayoutTree.Step[] memory disabledPath = _path(0);
         vm.expectEmit(address(_distributor));
         emit IRewardsDistributor.RootDisabled(2);
         vm.prank(GUARDIAN);
@@ -76,7 +77,7 @@ contract RewardsDistributorTest is DistributorFixture {
         vm.expectRevert(
             abi.encodeWithSelector(IRewardsDistributor.InvalidProof.selector, _earner(0), 100)
         );
-        _distributor.claim(_earner(0), 100, disabledProof);
+        _distributor.claim(_earner(0), 100, disabledPath);
 
         // The totals are compared with the active root's, the epochs with every epoch posted.
         _unearn(0, 85);

@@ -4,9 +4,11 @@ pragma solidity ^0.8.35;
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 
+import {PayoutTree} from "../src/PayoutTree.sol";
 import {RewardsDistributor} from "../src/RewardsDistributor.sol";
 import {IRewardsDistributor} from "../src/interfaces/IRewardsDistributor.sol";
 import {DistributorFixture} from "./support/DistributorFixture.sol";
+import {Tree} from "./support/Tree.sol";
 import {ReentrantToken} from "./support/Tokens.sol";
 
 /// What a root pays, to whom, and how often.
@@ -27,16 +29,16 @@ contract RewardsDistributorClaimsTest is DistributorFixture {
     function test_theRootBeforePaysWhileTheNextIsPending() public {
         _earn(0, 10);
         _submitActive(1);
-        bytes32[] memory oldProof = _proof(0);
+        PayoutTree.Step[] memory oldPath = _path(0);
         _earn(0, 5);
         _submit(2);
-        _distributor.claim(_earner(0), 10, oldProof);
+        _distributor.claim(_earner(0), 10, oldPath);
         assertEq(_token.balanceOf(_earner(0)), 10, "paid by the old root");
         vm.warp(block.timestamp + DELAY);
         vm.expectRevert(
             abi.encodeWithSelector(IRewardsDistributor.InvalidProof.selector, _earner(0), 10)
         );
-        _distributor.claim(_earner(0), 10, oldProof);
+        _distributor.claim(_earner(0), 10, oldPath);
         _claim(0);
         assertEq(_token.balanceOf(_earner(0)), 15, "paid by both");
         assertEq(_distributor.claimed(_earner(0)), 15, "claimed");
@@ -52,17 +54,114 @@ contract RewardsDistributorClaimsTest is DistributorFixture {
         );
     }
 
-    function test_leavesBeyondTheTotalAreNotPaid() public {
+    /// The attack: every earner has what it had, the total is funded, and one leaf more goes to the settler. On a tree without
+    /// sums this leaf was paid, and the last earner to claim was not.
+    function test_oneMoreLeafUnderTheSameTotalIsNotPaid() public {
         _earn(0, 60);
-        _earn(1, 60);
+        _earn(1, 40);
+        _submitActive(1);
+        uint256 total = _total;
+        _earn(2, 50);
         bytes32 root = _root();
         vm.prank(SETTLER);
-        _distributor.submitRoot(1, root, 100, FILE_ROOT);
+        _distributor.submitRoot(2, root, total, FILE_ROOT);
         vm.warp(block.timestamp + DELAY);
-        _claim(0);
-        _expectClaimReverts(
-            1, abi.encodeWithSelector(IRewardsDistributor.ClaimsExceedTotal.selector, 120, 100)
+        for (uint256 i = 0; i < 3; ++i) {
+            _expectClaimReverts(i, _invalid(i, _earned[i]));
+        }
+    }
+
+    /// The same with a sum that somewhere in the tree hides the leaf: those below it are not paid, the others are.
+    function test_aSumThatHidesALeafPaysNobodyBelowIt() public {
+        for (uint256 i = 0; i < 4; ++i) {
+            _earn(i, 10);
+        }
+        Tree.Leaf[] memory all = _leaves();
+        bytes32 right = Tree.node(all[2].hash, 10, all[3].earner, all[3].hash, 10);
+        bytes32 left = Tree.node(all[0].hash, 10, all[1].earner, all[1].hash, 10);
+        // The right side pays 20, and its parent says 10.
+        bytes32 root = Tree.node(left, 20, all[2].earner, right, 10);
+        vm.prank(SETTLER);
+        _distributor.submitRoot(1, root, 30, FILE_ROOT);
+        vm.warp(block.timestamp + DELAY);
+        PayoutTree.Step[] memory path = new PayoutTree.Step[](2);
+        path[0] = PayoutTree.Step(all[1].hash, 10, all[1].earner);
+        path[1] = PayoutTree.Step(right, 10, all[2].earner);
+        _distributor.claim(_earner(0), 10, path);
+        for (uint256 sum = 10; sum <= 20; sum += 10) {
+            path[0] = PayoutTree.Step(all[3].hash, uint128(sum - 10), all[3].earner);
+            path[1] = PayoutTree.Step(left, 20, all[2].earner);
+            vm.expectRevert(_invalid(2, 10));
+            _distributor.claim(_earner(2), 10, path);
+        }
+    }
+
+    /// A leaf so large that the sums begin again at zero.
+    function test_sumsDoNotOverflow() public {
+        uint256 huge = type(uint256).max - 9;
+        _earn(0, 0);
+        bytes32 leaf = _distributor.leafOf(_earner(0), huge);
+        bytes32 other = _distributor.leafOf(_earner(1), 20);
+        bytes32 root = Tree.node(leaf, huge, _earner(1), other, 20);
+        vm.prank(SETTLER);
+        _distributor.submitRoot(1, root, 10, FILE_ROOT);
+        vm.warp(block.timestamp + DELAY);
+        PayoutTree.Step[] memory path = new PayoutTree.Step[](1);
+        path[0] = PayoutTree.Step(other, 20, _earner(1));
+        vm.expectRevert(_invalid(0, huge));
+        _distributor.claim(_earner(0), huge, path);
+        // The other leaf needs a sum that is no uint128, which the contract does not read.
+        bytes memory request = abi.encodeCall(_distributor.claim, (_earner(1), 20, path));
+        assembly ("memory-safe") {
+            // selector, earner, cumulative, place and length of the path; then its first step
+            mstore(add(request, add(0x20, 0x84)), leaf)
+            mstore(add(request, add(0x20, 0xa4)), huge)
+        }
+        (bool ok,) = address(_distributor).call(request);
+        assertTrue(!ok, "paid under a sum that overflows");
+    }
+
+    /// Each earner has one place: a second leaf of it, in another, is on nobody's path.
+    function test_aSecondLeafOfAnEarnerIsNotPaid() public {
+        _earn(0, 10);
+        _earn(1, 20);
+        bytes32 again = _distributor.leafOf(_earner(0), 30);
+        bytes32 own = Tree.node(
+            _distributor.leafOf(_earner(0), 10),
+            10,
+            _earner(1),
+            _distributor.leafOf(_earner(1), 20),
+            20
         );
+        bytes32 root = Tree.node(own, 30, _earner(2), again, 30);
+        vm.prank(SETTLER);
+        _distributor.submitRoot(1, root, 60, FILE_ROOT);
+        vm.warp(block.timestamp + DELAY);
+        PayoutTree.Step[] memory path = new PayoutTree.Step[](1);
+        path[0] = PayoutTree.Step(own, 30, _earner(2));
+        vm.expectRevert(_invalid(0, 30));
+        _distributor.claim(_earner(0), 30, path);
+    }
+
+    /// What an earner was paid under one root and lost under the next, its heir gets only as far as the total reaches.
+    function test_moreThanTheTotalIsNotPaidOverTwoRoots() public {
+        _earn(0, 60);
+        _earn(1, 40);
+        _submitActive(1);
+        _claim(0);
+        _unearn(0, 50);
+        _earn(1, 50);
+        _submitActive(2);
+        _expectClaimReverts(
+            1, abi.encodeWithSelector(IRewardsDistributor.ClaimsExceedTotal.selector, 150, 100)
+        );
+    }
+
+    function test_aLeafOfZeroIsNoLeaf() public {
+        _earn(0, 0);
+        _earn(1, 10);
+        _submitActive(1);
+        _expectClaimReverts(0, _invalid(0, 0));
     }
 
     function test_aRecipientIsPaidInsteadOfTheEarner() public {
@@ -94,7 +193,7 @@ contract RewardsDistributorClaimsTest is DistributorFixture {
         _claim(1);
         IRewardsDistributor.Claim[] memory claims = new IRewardsDistributor.Claim[](4);
         for (uint256 i = 0; i < 3; ++i) {
-            claims[i] = IRewardsDistributor.Claim(_earner(i), _earned[i], _proof(i));
+            claims[i] = _leaf(i);
         }
         claims[3] = claims[0];
         assertEq(_distributor.claimMany(claims), 40, "amount");
@@ -110,11 +209,11 @@ contract RewardsDistributorClaimsTest is DistributorFixture {
         _distributor.claimMany(new IRewardsDistributor.Claim[](257));
     }
 
-    function test_overlongProofsAreRejected() public {
+    function test_overlongPathsAreRejected() public {
         _earn(0, 10);
         _submitActive(1);
         vm.expectRevert(abi.encodeWithSelector(IRewardsDistributor.TooLong.selector, 41));
-        _distributor.claim(_earner(0), 10, new bytes32[](41));
+        _distributor.claim(_earner(0), 10, new PayoutTree.Step[](41));
     }
 
     function test_aPauseOfClaimsEndsByItselfAndCannotBeProlonged() public {
@@ -168,19 +267,19 @@ contract RewardsDistributorClaimsTest is DistributorFixture {
         token.transfer(address(target), 100);
         bytes32 leaf = target.leafOf(_earner(0), 50);
         vm.prank(SETTLER);
-        target.submitRoot(1, leaf, 100, FILE_ROOT);
-        bytes32[] memory proof = new bytes32[](0);
+        target.submitRoot(1, leaf, 50, FILE_ROOT);
+        PayoutTree.Step[] memory path = new PayoutTree.Step[](0);
         token.arm(
-            address(target), abi.encodeCall(IRewardsDistributor.claim, (_earner(0), 50, proof))
+            address(target), abi.encodeCall(IRewardsDistributor.claim, (_earner(0), 50, path))
         );
-        target.claim(_earner(0), 50, proof);
+        target.claim(_earner(0), 50, path);
         bytes memory refused =
             abi.encodeWithSelector(ReentrancyGuardTransient.ReentrancyGuardReentrantCall.selector);
         assertEq(keccak256(token.result()), keccak256(refused), "result of the inner call");
         assertEq(token.balanceOf(_earner(0)), 50, "paid once");
     }
 
-    /// Every earner of a random tree is paid exactly; proofs with one flipped bit, another earner's proof and
+    /// Every earner of a random tree is paid exactly; paths with one flipped bit, another earner's proof and
     /// another amount are refused.
     function test_randomTreesPayExactly(uint256 seed, uint8 size) public {
         uint256 earners = bound(size, 1, 40);
@@ -189,7 +288,7 @@ contract RewardsDistributorClaimsTest is DistributorFixture {
         }
         _submitActive(1);
         for (uint256 i = 0; i < earners; ++i) {
-            _expectWrongProofsRefused(i, uint256(keccak256(abi.encode(seed, "bit", i))));
+            _expectWrongPathsRefused(i, uint256(keccak256(abi.encode(seed, "bit", i))));
             _claim(i);
             assertEq(_token.balanceOf(_earner(i)), _earned[i], "paid");
         }
@@ -204,22 +303,30 @@ contract RewardsDistributorClaimsTest is DistributorFixture {
         vm.expectRevert(
             abi.encodeWithSelector(IRewardsDistributor.InvalidProof.selector, _earner(0), 10)
         );
-        _distributor.claim(_earner(0), 10, new bytes32[](0));
+        _distributor.claim(_earner(0), 10, new PayoutTree.Step[](0));
     }
 
-    function _expectWrongProofsRefused(uint256 index, uint256 random) private {
+    function _expectWrongPathsRefused(uint256 index, uint256 random) private {
         address earner = _earner(index);
         uint256 amount = _earned[index];
-        bytes32[] memory proof = _proof(index);
-        vm.expectRevert(
-            abi.encodeWithSelector(IRewardsDistributor.InvalidProof.selector, earner, amount + 1)
+        PayoutTree.Step[] memory path = _path(index);
+        vm.expectRevert(_invalid(index, amount + 1));
+        _distributor.claim(earner, amount + 1, path);
+        if (path.length == 0) return;
+        PayoutTree.Step memory step = path[random % path.length];
+        uint256 part = (random >> 16) % 3;
+        if (part == 0) step.hash ^= bytes32(1 << ((random >> 8) % 256));
+        if (part == 1) step.sum ^= uint128(1 << ((random >> 8) % 127));
+        if (part == 2) {
+            step.pivot = address(uint160(step.pivot) ^ uint160(1 << ((random >> 8) % 160)));
+        }
+        vm.expectRevert(_invalid(index, amount));
+        _distributor.claim(earner, amount, path);
+    }
+
+    function _invalid(uint256 index, uint256 cumulative) private pure returns (bytes memory) {
+        return abi.encodeWithSelector(
+            IRewardsDistributor.InvalidProof.selector, _earner(index), cumulative
         );
-        _distributor.claim(earner, amount + 1, proof);
-        if (proof.length == 0) return;
-        proof[random % proof.length] ^= bytes32(1 << ((random >> 8) % 256));
-        vm.expectRevert(
-            abi.encodeWithSelector(IRewardsDistributor.InvalidProof.selector, earner, amount)
-        );
-        _distributor.claim(earner, amount, proof);
     }
 }

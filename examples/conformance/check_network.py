@@ -119,9 +119,13 @@ def check_money(folder):
     for credit in epoch["credits"]:
         expect(f"credit {credit['kind']}", str(money.amount_of(credit)), credit["amount"])
     levels = money.payout_levels(epoch)
-    expect("payout root", levels[-1][0], epoch["payout_root"])
+    root, total = levels[-1][0]
+    expect("payout root", root, epoch["payout_root"])
+    expect("payout total", str(total), epoch["total_cumulative"])
     for i, payout in enumerate(file["rewards"]["payouts"]):
-        proof = money.payout_proof(levels, i)
-        expect(f"payout {i}: leaf", levels[0][i], payout["leaf"])
-        expect(f"payout {i}: proof", ["0x" + p.hex() for p in proof], payout["proof"])
-        expect(f"payout {i}: root", money.fold_payout(levels[0][i], proof), epoch["payout_root"])
+        path = money.payout_path(epoch, levels, i)
+        steps = [{"hash": "0x" + hash_.hex(), "sum_wei": str(sum_), "pivot": "0x" + pivot.hex()} for (hash_, sum_), pivot in path]
+        expect(f"payout {i}: leaf", levels[0][i][0], payout["leaf"])
+        expect(f"payout {i}: path", steps, payout["path"])
+        expect(f"payout {i}: root", money.fold_payout(levels[0][i], money.first_earner(epoch, i), path)[0],
+               epoch["payout_root"])

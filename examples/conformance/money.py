@@ -75,25 +75,33 @@ def payout_leaf(file, payout):
                              address(payout["earner"]), int(payout["cumulative"]))))
 
 
-def node(a, b):
-    return keccak(min(a, b), max(a, b))
+def payout_node(left, pivot, right):
+    """Nodes are pairs of a hash and the sum of the leaves below it; earners below the pivot are on the left."""
+    return keccak(abi(*left, pivot, *right)), left[1] + right[1]
 
 
 def payout_levels(file):
-    levels = [[payout_leaf(file, p) for p in file["payouts"]]]  # ascending by earner
+    levels = [[(payout_leaf(file, p), int(p["cumulative"])) for p in file["payouts"]]]  # ascending by earner
     while len(levels[-1]) > 1:
-        last = levels[-1]
-        levels.append([node(last[i], last[i + 1]) if i + 1 < len(last) else last[i] for i in range(0, len(last), 2)])
+        last, height = levels[-1], len(levels) - 1
+        levels.append([payout_node(last[i], first_earner(file, (i + 1) << height), last[i + 1])
+                       if i + 1 < len(last) else last[i] for i in range(0, len(last), 2)])
     return levels
 
 
-def payout_proof(levels, index):
-    return [level[(index >> k) ^ 1] for k, level in enumerate(levels) if (index >> k) ^ 1 < len(level)]
+def first_earner(file, index):
+    return bytes.fromhex(file["payouts"][index]["earner"][2:])
 
 
-def fold_payout(leaf, siblings):
-    for sibling in siblings:
-        leaf = node(leaf, sibling)
+def payout_path(file, levels, index):
+    """From the leaf up: the sibling, and the first earner of the right side."""
+    return [(level[(index >> k) ^ 1], first_earner(file, (index >> k | 1) << k))
+            for k, level in enumerate(levels) if (index >> k) ^ 1 < len(level)]
+
+
+def fold_payout(leaf, earner, path):
+    for sibling, pivot in path:
+        leaf = payout_node(leaf, pivot, sibling) if earner < pivot else payout_node(sibling, pivot, leaf)
     return leaf
 
 

@@ -188,10 +188,13 @@ void account_schemas(json::object& out) {
                              {"payable_wei", "wei", "the sum of all payouts that roots allowed"},
                              {"claimed_wei", "wei", "paid out on chain"},
                              {"last_credits", "Receipt[]", "newest first, at most 20"}});
+    out["PayoutStep"] = schema({{"hash", "hash", "the sibling"},
+                                {"sum_wei", "wei", "what the sibling's side pays in all"},
+                                {"pivot", "address", "the first earner of the right side"}});
     out["RewardProof"] = schema({{"earner", "address"},
                                  {"epoch", "count"},
                                  {"cumulative_wei", "wei"},
-                                 {"proof", "hash[]"},
+                                 {"path", "PayoutStep[]", "from the leaf up"},
                                  {"root", "hash"},
                                  {"active_at_ms", "time"},
                                  {"chain_id", "count"},

@@ -342,13 +342,15 @@ json::object to_json(const UnitView& view) {
 
 json::object to_json(const Address& earner, const rewards::ClaimProof& claim,
                      const Network& network) {
-    json::array proof;
-    for (const Digest& node : claim.proof)
-        proof.push_back(json::value(node.hex()));
+    json::array path;
+    for (const payouts::PayoutStep& step : claim.path)
+        path.push_back({{"hash", step.sibling.hash.hex()},
+                        {"sum_wei", step.sibling.sum.to_string()},
+                        {"pivot", step.pivot.hex()}});
     return {{"earner", earner.hex()},
             {"epoch", claim.epoch},
             {"cumulative_wei", claim.cumulative.to_string()},
-            {"proof", std::move(proof)},
+            {"path", std::move(path)},
             {"root", claim.root.hex()},
             {"active_at_ms", claim.active_at_ms},
             {"chain_id", network.chain_id},

@@ -227,12 +227,13 @@ ClaimProof read_claim_proof(const json::object& object) {
     out.proof.root = fixed_of<Digest>(object, "root");
     out.proof.cumulative = amount_of(object, "cumulative_wei");
     out.proof.active_at_ms = number_of<UnixMs>(object, "active_at_ms");
-    const json::value& nodes = member_of(object, "proof");
-    if (!nodes.is_array()) throw std::runtime_error("proof: expected a list");
-    for (const json::value& node : nodes.get_array()) {
-        if (!node.is_string()) throw std::runtime_error("proof: expected hashes in hex");
-        out.proof.proof.push_back(
-            take("proof", Digest::parse(std::string_view(node.get_string()))));
+    const json::value& steps = member_of(object, "path");
+    if (!steps.is_array()) throw std::runtime_error("path: expected a list");
+    for (const json::value& step : steps.get_array()) {
+        if (!step.is_object()) throw std::runtime_error("path: expected objects");
+        const json::object& fields = step.get_object();
+        out.proof.path.push_back({{fixed_of<Digest>(fields, "hash"), amount_of(fields, "sum_wei")},
+                                  fixed_of<Address>(fields, "pivot")});
     }
     out.chain_id = count_of(object, "chain_id");
     out.distributor = fixed_of<Address>(object, "distributor");

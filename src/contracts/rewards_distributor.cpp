@@ -13,6 +13,13 @@ const std::vector<EventBinding<DistributorEvent>>& events() {
                                    &RootSubmitted::total_cumulative,
                                    &RootSubmitted::epoch_file_root, &RootSubmitted::active_at_s),
         event_of<DistributorEvent>("RootDisabled(uint64 indexed epoch)", &RootDisabled::epoch),
+        event_of<DistributorEvent>(
+            "LeafDemanded(uint64 indexed epoch, address indexed earner, uint256 cumulative, "
+            "address by)",
+            &LeafDemanded::epoch, &LeafDemanded::earner, &LeafDemanded::cumulative,
+            &LeafDemanded::by),
+        event_of<DistributorEvent>("LeafShown(uint64 indexed epoch, address indexed earner)",
+                                   &LeafShown::epoch, &LeafShown::earner),
         event_of<DistributorEvent>("Claimed(address indexed earner, address indexed recipient, "
                                    "uint256 amount, uint256 cumulative)",
                                    &Claimed::earner, &Claimed::recipient, &Claimed::amount,
@@ -25,7 +32,18 @@ const std::vector<EventBinding<DistributorEvent>>& events() {
 }
 
 chain::AbiValue::List claim_values(const Claim& claim) {
-    return {claim.earner, claim.cumulative, chain::AbiValue::array(claim.proof)};
+    chain::AbiValue::List path;
+    for (const payouts::PayoutStep& step : claim.path)
+        path.emplace_back(chain::AbiValue::List{step.sibling.hash, step.sibling.sum, step.pivot});
+    return {claim.earner, claim.cumulative, chain::AbiValue(std::move(path))};
+}
+
+chain::AbiValue leaf(const Claim& claim) {
+    return chain::AbiValue(claim_values(claim));
+}
+
+std::string of_epoch(std::uint64_t epoch) {
+    return " the payout root of epoch " + std::to_string(epoch);
 }
 
 Result<RootSubmitted> view_root(chain::ChainClient& client, const Address& contract,
@@ -53,24 +71,42 @@ ContractCall RewardsDistributor::disable(std::uint64_t epoch) const {
 
 ContractCall RewardsDistributor::disable_fallen(std::uint64_t epoch, const Claim& active,
                                                 const Claim& pending) const {
-    GYM_ASSERT(active.earner == pending.earner, "two leaves of one earner");
-    return make_call(address_, "disableFallen(uint64,address,uint256,bytes32[],uint256,bytes32[])",
-                     {epoch, active.earner, active.cumulative, chain::AbiValue::array(active.proof),
-                      pending.cumulative, chain::AbiValue::array(pending.proof)},
-                     "disable the payout root of epoch " + std::to_string(epoch) +
-                         ", under which " + active.earner.hex() + " has less than before");
+    return make_call(address_,
+                     "disableFallen(uint64,(address,uint256,(bytes32,uint128,address)[]),"
+                     "(address,uint256,(bytes32,uint128,address)[]))",
+                     {epoch, leaf(active), leaf(pending)},
+                     "disable" + of_epoch(epoch) + ", under which " + active.earner.hex() +
+                         " has less than before");
+}
+
+ContractCall RewardsDistributor::demand_leaf(std::uint64_t epoch, const Claim& active) const {
+    return make_call(
+        address_, "demandLeaf(uint64,(address,uint256,(bytes32,uint128,address)[]))",
+        {epoch, leaf(active)},
+        "demand that" + of_epoch(epoch) + " show what " + active.earner.hex() + " has under it");
+}
+
+ContractCall RewardsDistributor::show_leaf(std::uint64_t epoch, const Claim& pending) const {
+    return make_call(address_, "showLeaf(uint64,(address,uint256,(bytes32,uint128,address)[]))",
+                     {epoch, leaf(pending)},
+                     "show what " + pending.earner.hex() + " has under" + of_epoch(epoch));
+}
+
+ContractCall RewardsDistributor::reclaim_bond(std::uint64_t epoch, const Address& earner) const {
+    return make_call(address_, "reclaimBond(uint64,address)", {epoch, earner},
+                     "take back the bond of a demand to" + of_epoch(epoch));
 }
 
 ContractCall RewardsDistributor::claim(const Claim& claim) const {
-    return make_call(address_, "claim(address,uint256,bytes32[])", claim_values(claim),
-                     "claim the rewards of " + claim.earner.hex());
+    return make_call(address_, "claim(address,uint256,(bytes32,uint128,address)[])",
+                     claim_values(claim), "claim the rewards of " + claim.earner.hex());
 }
 
 ContractCall RewardsDistributor::claim_many(const std::vector<Claim>& claims) const {
     chain::AbiValue::List list;
     for (const Claim& claim : claims)
         list.emplace_back(claim_values(claim));
-    return make_call(address_, "claimMany((address,uint256,bytes32[])[])",
+    return make_call(address_, "claimMany((address,uint256,(bytes32,uint128,address)[])[])",
                      {chain::AbiValue(std::move(list))},
                      "claim the rewards of " + std::to_string(claims.size()) + " earner(s)");
 }
@@ -88,6 +124,15 @@ Result<RootSubmitted> RewardsDistributor::pending_root(chain::ChainClient& clien
 Result<Amount> RewardsDistributor::claimed(chain::ChainClient& client, const Address& earner,
                                            const chain::BlockId& at) const {
     return view_amount(client, address_, at, "claimed(address)", {earner});
+}
+
+Result<Amount> RewardsDistributor::demand_bond(chain::ChainClient& client) const {
+    return view_amount(client, address_, chain::BlockTag::kLatest, "demandBond()", {});
+}
+
+Result<Amount> RewardsDistributor::open_demands(chain::ChainClient& client,
+                                                const chain::BlockId& at) const {
+    return view_amount(client, address_, at, "openDemands()", {});
 }
 
 Result<Amount> RewardsDistributor::growth_limit(chain::ChainClient& client) const {

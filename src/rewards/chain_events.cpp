@@ -129,6 +129,19 @@ Status book(Books& books, const ChainEvent&, const RootDisabled& root) {
     return {};
 }
 
+Status book(Books& books, const ChainEvent&, const LeafDemanded& demand) {
+    GYM_CHECK(books.transaction.exec("INSERT INTO rewards.demand (epoch, earner) VALUES ($1, $2)",
+                                     {demand.epoch, demand.earner}));
+    return {};
+}
+
+Status book(Books& books, const ChainEvent&, const LeafShown& shown) {
+    GYM_CHECK(books.transaction.exec(
+        "UPDATE rewards.demand SET done = true WHERE epoch = $1 AND earner = $2",
+        {shown.epoch, shown.earner}));
+    return {};
+}
+
 Status book(Books& books, const ChainEvent& event, const Claimed& claim) {
     const std::string asset = books.config.asset();
     return books.must_move(id_of(event, "claimed"), payable_account(asset, claim.earner),
@@ -136,8 +149,8 @@ Status book(Books& books, const ChainEvent& event, const Claimed& claim) {
 }
 
 constexpr std::string_view kKindNames[] = {
-    "deposited", "released",       "withdrawal_requested", "withdrawal_trimmed",
-    "withdrawn", "root_submitted", "root_disabled",        "claimed"};
+    "deposited",      "released",      "withdrawal_requested", "withdrawal_trimmed", "withdrawn",
+    "root_submitted", "root_disabled", "leaf_demanded",        "leaf_shown",         "claimed"};
 
 }  // namespace
 

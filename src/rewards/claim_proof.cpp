@@ -27,7 +27,7 @@ Result<ClaimProof> claim_proof(const ActiveRoot& root, const PayoutTree& tree,
                                const Address& earner) {
     ClaimProof out{root.epoch, root.root, {}, {}, root.active_at_ms};
     GYM_TRY(out.cumulative, tree.cumulative_of(earner));
-    GYM_TRY(out.proof, tree.prove(earner));
+    GYM_TRY(out.path, tree.prove(earner));
     return out;
 }
 

@@ -39,6 +39,7 @@ Result<TickReport> Daemon::tick() {
     GYM_TRY(report.epoch_closed, settlement_.close_epoch());
     GYM_TRY(report.settled, settlement_.advance());
     GYM_CHECK(settlement_.trim_withdrawals());
+    GYM_CHECK(settlement_.show_leaves());
     // Only at a block whose events are all booked do both sides describe the same moment.
     reconcile_due_ =
         reconcile_due_ || progress.finalized_block >= reconciled_block_ + kReconcileEveryBlocks;

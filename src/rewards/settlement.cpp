@@ -9,6 +9,7 @@ namespace gym::rewards {
 namespace {
 
 constexpr int kTrimsOfATickMax = 500;
+constexpr int kLeavesOfATickMax = 100;
 
 struct UnderWay {
     std::uint64_t epoch = 0;
@@ -104,6 +105,32 @@ Result<bool> bring(db::Database& database, const std::string& name, std::string&
     return status.state == OrderState::kDone;
 }
 
+struct Demands {
+    std::string file;  ///< the epoch's
+    std::vector<Address> earners;
+};
+
+/// Those that are open, of the root that is not active yet.
+Result<Demands> read_demands(db::Database& database, UnixMs now) {
+    return database.transact(
+        [&](db::Transaction& transaction) -> Result<Demands> {
+            GYM_TRY(const db::Rows rows,
+                    transaction.exec(
+                        "SELECT s.file, d.earner FROM rewards.demand d "
+                        "JOIN rewards.settlement s ON s.epoch = d.epoch "
+                        "WHERE NOT d.done AND s.state <> 'disabled' AND s.active_at_ms > $1 "
+                        "ORDER BY d.seq LIMIT $2",
+                        {now, kLeavesOfATickMax}));
+            Demands out;
+            for (const db::Row row : rows) {
+                out.file = row.get<std::string>("file");
+                out.earners.push_back(row.get<Address>("earner"));
+            }
+            return out;
+        },
+        idempotent());
+}
+
 Status set_state(db::Database& database, std::uint64_t epoch, EpochState from, EpochState to,
                  const std::string& problem, UnixMs now) {
     return database.transact(
@@ -172,6 +199,24 @@ Status Settlement::trim_withdrawals() {
                 return transaction.exec("UPDATE rewards.trim SET done = true WHERE id = $1", {id});
             },
             idempotent()));
+    }
+    return {};
+}
+
+Status Settlement::show_leaves() {
+    GYM_TRY(const auto demands, read_demands(database_, clock_.now_ms()));
+    if (demands.earners.empty()) return {};
+    GYM_TRY(const EpochFile file, parse_epoch_file(demands.file));
+    GYM_TRY(const PayoutTree tree, PayoutTree::build(file.domain, file.payouts));
+    for (const Address& earner : demands.earners) {
+        LeafOrder order{file.epoch, {earner, {}}, {}};
+        GYM_TRY(order.payout.cumulative, tree.cumulative_of(earner));
+        GYM_TRY(order.path, tree.prove(earner));
+        std::string problem;
+        // The contract's event ends the demand.
+        GYM_CHECK(bring(database_, "leaf:" + std::to_string(file.epoch) + ":" + earner.hex(),
+                        problem,
+                        [&](const std::string& id) { return chain_.show_leaf(id, order); }));
     }
     return {};
 }

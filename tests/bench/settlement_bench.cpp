@@ -6,6 +6,7 @@
 //
 // Rows: settlement/payout_tree, settlement/claim_proof (seconds; lower is better).
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <ctime>
 #include <random>
@@ -23,18 +24,18 @@ using bench::must;
 
 constexpr std::size_t kEarners = 1'000'000;
 
-rewards::PayoutDomain some_domain() {
-    rewards::PayoutDomain out;
+payouts::PayoutDomain some_domain() {
+    payouts::PayoutDomain out;
     out.chain_id = 31337;
     out.distributor.data.fill(0x11);
     out.token.data.fill(0x22);
     return out;
 }
 
-std::vector<rewards::Payout> some_payouts() {
+std::vector<payouts::Payout> some_payouts() {
     std::mt19937_64 random(1);
-    std::vector<rewards::Payout> out(kEarners);
-    for (rewards::Payout& payout : out) {
+    std::vector<payouts::Payout> out(kEarners);
+    for (payouts::Payout& payout : out) {
         for (std::uint8_t& byte : payout.earner.data)
             byte = static_cast<std::uint8_t>(random());
         payout.cumulative =
@@ -44,23 +45,31 @@ std::vector<rewards::Payout> some_payouts() {
 }
 
 /// As docs/REWARDS.md says it, once more.
-Digest plain_root(const rewards::PayoutDomain& domain, std::vector<rewards::Payout> payouts) {
+Digest plain_root(const payouts::PayoutDomain& domain, std::vector<payouts::Payout> payouts) {
     std::sort(payouts.begin(), payouts.end(),
               [](const auto& a, const auto& b) { return a.earner < b.earner; });
-    std::vector<Digest> level;
-    for (const rewards::Payout& payout : payouts)
-        level.push_back(rewards::payout_leaf(domain, payout));
+    struct Node {
+        Digest hash;
+        Amount sum;
+        Address first;
+    };
+    std::vector<Node> level;
+    for (const payouts::Payout& payout : payouts)
+        level.push_back({payouts::payout_leaf(domain, payout), payout.cumulative, payout.earner});
     while (level.size() > 1) {
-        std::vector<Digest> above;
+        std::vector<Node> above;
         for (std::size_t i = 0; i + 1 < level.size(); i += 2) {
-            const Digest &low = std::min(level[i], level[i + 1]),
-                         &high = std::max(level[i], level[i + 1]);
-            above.push_back(crypto::keccak256({low.view(), high.view()}));
+            const Node &left = level[i], &right = level[i + 1];
+            std::array<std::uint8_t, 32> pivot{};
+            std::copy(right.first.data.begin(), right.first.data.end(), pivot.begin() + 12);
+            above.push_back({crypto::keccak256({left.hash.view(), left.sum.to_be32(), pivot,
+                                                right.hash.view(), right.sum.to_be32()}),
+                             must(left.sum.plus(right.sum)), left.first});
         }
         if (level.size() % 2 == 1) above.push_back(level.back());
         level = std::move(above);
     }
-    return level.front();
+    return level.front().hash;
 }
 
 /// Of all threads together: what the figure is made of where others use the machine, too.
@@ -76,7 +85,7 @@ void bench_proofs(const bench::Options& options) {
     rewards::EpochFile file;
     file.epoch = 1;
     file.domain = some_domain();
-    const auto tree = must(rewards::PayoutTree::build(file.domain, some_payouts()));
+    const auto tree = must(payouts::PayoutTree::build(file.domain, some_payouts()));
     file.payouts = tree.payouts();
     file.payout_root = tree.root();
     const std::string json = rewards::encode_epoch_file(file);
@@ -111,13 +120,13 @@ void bench_proofs(const bench::Options& options) {
 
 int main(int argc, char** argv) {
     const bench::Options options = bench::parse_options(argc, argv);
-    const rewards::PayoutDomain domain = some_domain();
-    const std::vector<rewards::Payout> payouts = some_payouts();
+    const payouts::PayoutDomain domain = some_domain();
+    const std::vector<payouts::Payout> payouts = some_payouts();
     for (const int threads : options.threads) {
         Digest root, plain;
         const std::vector<std::function<void()>> calls{
             [&] {
-                root = must(rewards::PayoutTree::build(domain, payouts,
+                root = must(payouts::PayoutTree::build(domain, payouts,
                                                        static_cast<unsigned>(threads)))
                            .root();
             },

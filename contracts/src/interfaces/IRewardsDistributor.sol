@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.35;
 
-/// @title Pays rewards from one Merkle root of cumulative earnings per epoch
-/// @notice A leaf is keccak256(keccak256(abi.encode(chainid, this, token, earner, cumulative))), pairs are hashed
-/// in sorted order (OpenZeppelin's MerkleProof). An earner is paid its amount under the active root minus the amount it was
-/// paid before. A root becomes active after a delay, in which the guardian may disable it, as may anybody who proves
-/// that an earner has less under it; the root before it stays active until then.
+import {PayoutTree} from "../PayoutTree.sol";
+
+/// @title Pays rewards from one root of cumulative earnings per epoch
+/// @notice The root is that of a Merkle-sum search tree (PayoutTree) whose sum is the stated total. A leaf is
+/// keccak256(keccak256(abi.encode(chainid, this, token, earner, cumulative))). An earner is paid its amount under the active
+/// root minus the amount it was paid before. A root becomes active after a delay; the root before it stays active until then.
+/// In the delay the guardian may disable it, as may anybody who proves that an earner of the active root has less in it or is
+/// left out. In the first half of the delay anybody may demand an earner's leaf of it, for a bond: a root that does not show each
+/// demanded leaf, with no less than before, by the end of the delay never pays. So a settler can take from no earner, neither
+/// openly nor by keeping the tree to itself.
 interface IRewardsDistributor {
-    /// @notice One call's worth of claimMany().
+    /// @notice A leaf with its path.
     /// @param earner The earner.
-    /// @param cumulative Everything that the earner ever earned, as in the leaf.
-    /// @param proof Siblings from the leaf up.
+    /// @param cumulative Everything that the earner ever earned.
+    /// @param path From the leaf up.
     struct Claim {
         address earner;
         uint256 cumulative;
-        bytes32[] proof;
+        PayoutTree.Step[] path;
     }
 
     /// @notice A root as stored.
@@ -44,6 +49,18 @@ interface IRewardsDistributor {
         bytes32 epochFileRoot,
         uint64 activeAt
     );
+    /// @notice The leaf of `earner` under the pending root of `epoch` has to be shown before the root is active.
+    /// @param epoch The pending root's epoch.
+    /// @param earner An earner of the active root.
+    /// @param cumulative What the earner has under the active root, at least which the leaf must have.
+    /// @param by Gets the bond back unless the leaf is shown.
+    event LeafDemanded(
+        uint64 indexed epoch, address indexed earner, uint256 cumulative, address by
+    );
+    /// @notice A demanded leaf was shown.
+    /// @param epoch The pending root's epoch.
+    /// @param earner Whose leaf it is.
+    event LeafShown(uint64 indexed epoch, address indexed earner);
     /// @notice The root of `epoch` was disabled before it was active; it never pays.
     /// @param epoch The root's epoch.
     event RootDisabled(uint64 indexed epoch);
@@ -86,17 +103,25 @@ interface IRewardsDistributor {
     error GrowthLimitExceeded(uint256 growth, uint256 limit);
     /// @notice Only a pending root of this epoch can be disabled.
     error NotPending(uint64 epoch);
+    /// @notice A demand comes with a bond of another size.
+    error WrongBond(uint256 sent, uint256 bond);
+    /// @notice Leaves are demanded in the first half of the activation delay, until `latest`.
+    error DemandTooLate(uint64 latest);
+    /// @notice The leaf is demanded already, or the earner's leaf of this root was shown.
+    error DemandedBefore(uint64 epoch, address earner);
+    /// @notice Nobody demands this leaf, or the caller's demand of it is not open.
+    error NotDemanded(uint64 epoch, address earner);
     /// @notice The earner has not less under the pending root than under the active one.
     error NotFallen(address earner, uint256 active, uint256 pending);
     /// @notice No root is active yet.
     error NoActiveRoot();
-    /// @notice The proof is longer than PROOF_LENGTH_MAX or there are more than CLAIMS_MAX claims.
+    /// @notice The path is longer than PATH_LENGTH_MAX or there are more than CLAIMS_MAX claims.
     error TooLong(uint256 length);
-    /// @notice The leaf is not under the root.
+    /// @notice The leaf is not under the root, or the tree's sum is not the stated total.
     error InvalidProof(address earner, uint256 cumulative);
     /// @notice The earner was paid this much already.
     error NothingToClaim(address earner, uint256 claimed);
-    /// @notice The root's leaves exceed its stated total.
+    /// @notice More would be paid in all than the active root's total.
     error ClaimsExceedTotal(uint256 claimed, uint256 total);
     /// @notice The distributor cannot be a recipient.
     error BadRecipient(address recipient);
@@ -121,32 +146,39 @@ interface IRewardsDistributor {
     function disable(uint64 epoch) external;
 
     /// @notice Disables the root of `epoch` if it is pending and an earner has less under it than under the active
-    /// root: earnings never fall. Anyone may call.
+    /// root, or is not under it: earnings never fall. Anyone may call.
     /// @param epoch The pending root's epoch.
-    /// @param earner Whose leaf fell.
-    /// @param activeCumulative The amount in the earner's leaf under the active root.
-    /// @param activeProof Siblings of that leaf, from the leaf up.
-    /// @param pendingCumulative The amount in a leaf of the earner under the pending root.
-    /// @param pendingProof Siblings of that leaf, from the leaf up.
-    function disableFallen(
-        uint64 epoch,
-        address earner,
-        uint256 activeCumulative,
-        bytes32[] calldata activeProof,
-        uint256 pendingCumulative,
-        bytes32[] calldata pendingProof
-    ) external;
+    /// @param active The earner's leaf under the active root.
+    /// @param pending The leaf at which the same earner's path ends under the pending root: its own with less, or another's.
+    function disableFallen(uint64 epoch, Claim calldata active, Claim calldata pending) external;
+
+    /// @notice Demands that the pending root of `epoch` show an earner's leaf, in the first half of the activation delay. Anyone
+    /// may call, and sends demandBond().
+    /// @param epoch The pending root's epoch.
+    /// @param active The earner's leaf under the active root.
+    function demandLeaf(uint64 epoch, Claim calldata active) external payable;
+
+    /// @notice Answers a demand while the root is pending, and gets its bond. Anyone may call.
+    /// @param epoch The pending root's epoch.
+    /// @param pending The demanded leaf, with no less than under the active root.
+    function showLeaf(uint64 epoch, Claim calldata pending) external;
+
+    /// @notice Gives the caller its bond back if the root of `epoch` was disabled or did not show the leaf in time, in which case it
+    /// is marked as disabled.
+    /// @param epoch The root's epoch.
+    /// @param earner Whose leaf the caller demanded.
+    function reclaimBond(uint64 epoch, address earner) external;
 
     /// @notice Pays `earner` its amount under the active root minus the amount paid before. Anyone may call.
     /// @param earner The earner.
     /// @param cumulative Everything that the earner ever earned, as in the leaf.
-    /// @param proof Siblings from the leaf up.
+    /// @param path From the leaf up.
     /// @return amount The amount paid now.
-    function claim(address earner, uint256 cumulative, bytes32[] calldata proof)
+    function claim(address earner, uint256 cumulative, PayoutTree.Step[] calldata path)
         external
         returns (uint256 amount);
 
-    /// @notice Pays many earners; one that has nothing to claim is skipped, a wrong proof reverts.
+    /// @notice Pays many earners; one that has nothing to claim is skipped, a wrong path reverts.
     /// @param claims At most CLAIMS_MAX.
     /// @return amount The sum paid now.
     function claimMany(Claim[] calldata claims) external returns (uint256 amount);
@@ -179,6 +211,12 @@ interface IRewardsDistributor {
 
     /// @notice The most by which one root may exceed the root before it.
     function growthLimit() external view returns (uint256);
+
+    /// @notice What a demand of a leaf is sent with, in the smallest unit of the chain's own coin.
+    function demandBond() external pure returns (uint256);
+
+    /// @notice Demands of leaves of the last root that are open.
+    function openDemands() external view returns (uint256);
 
     /// @notice The highest epoch ever posted.
     function lastEpoch() external view returns (uint64);

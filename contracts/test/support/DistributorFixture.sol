@@ -4,7 +4,9 @@ pragma solidity ^0.8.35;
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 
 import {GymToken} from "../../src/GymToken.sol";
+import {PayoutTree} from "../../src/PayoutTree.sol";
 import {RewardsDistributor} from "../../src/RewardsDistributor.sol";
+import {IRewardsDistributor} from "../../src/interfaces/IRewardsDistributor.sol";
 import {TestBase} from "./TestBase.sol";
 import {Tree} from "./Tree.sol";
 
@@ -50,10 +52,11 @@ abstract contract DistributorFixture is TestBase {
         _total -= amount;
     }
 
-    function _leaves() internal view returns (bytes32[] memory leaves) {
-        leaves = new bytes32[](_earned.length);
+    function _leaves() internal view returns (Tree.Leaf[] memory leaves) {
+        leaves = new Tree.Leaf[](_earned.length);
         for (uint256 i = 0; i < leaves.length; ++i) {
-            leaves[i] = _distributor.leafOf(_earner(i), _earned[i]);
+            leaves[i] =
+                Tree.Leaf(_earner(i), _earned[i], _distributor.leafOf(_earner(i), _earned[i]));
         }
     }
 
@@ -61,8 +64,12 @@ abstract contract DistributorFixture is TestBase {
         return Tree.root(_leaves());
     }
 
-    function _proof(uint256 index) internal view returns (bytes32[] memory) {
-        return Tree.proof(_leaves(), index);
+    function _path(uint256 index) internal view returns (PayoutTree.Step[] memory) {
+        return Tree.path(_leaves(), index);
+    }
+
+    function _leaf(uint256 index) internal view returns (IRewardsDistributor.Claim memory) {
+        return IRewardsDistributor.Claim(_earner(index), _earned[index], _path(index));
     }
 
     function _submit(uint64 epoch) internal {
@@ -77,14 +84,14 @@ abstract contract DistributorFixture is TestBase {
     }
 
     function _claim(uint256 index) internal {
-        _distributor.claim(_earner(index), _earned[index], _proof(index));
+        _distributor.claim(_earner(index), _earned[index], _path(index));
     }
 
     /// The call alone: what it needs is computed before, since the next call is the one that must revert.
     function _expectClaimReverts(uint256 index, bytes memory error_) internal {
-        bytes32[] memory proof = _proof(index);
+        PayoutTree.Step[] memory path = _path(index);
         vm.expectRevert(error_);
-        _distributor.claim(_earner(index), _earned[index], proof);
+        _distributor.claim(_earner(index), _earned[index], path);
     }
 
     function _expectSubmitReverts(uint64 epoch, bytes memory error_) internal {

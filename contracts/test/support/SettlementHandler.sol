@@ -17,6 +17,7 @@ contract SettlementHandler is TestBase {
     uint64 private constant DELAY = 1 hours;
     address private constant SETTLER = address(0x5e);
     address private constant GUARDIAN = address(0x9a);
+    address private constant STRANGER = address(0x57a);
 
     /// The leaves of a root that was posted.
     struct Posted {
@@ -139,6 +140,29 @@ contract SettlementHandler is TestBase {
         if (_disprove(who % EARNERS)) ++falseVerdicts;
     }
 
+    /// Demands an earner's leaf of the pending root, which is shown or not; a root that left a demand open never pays.
+    function demand(uint256 who, bool show) external {
+        (bool found, uint256 index) = _activeIndex();
+        uint64 epoch = distributor.pendingRoot().epoch;
+        if (!found || epoch == 0) return;
+        IRewardsDistributor.Claim memory leaf = _leaf(_posted[index].earned, who % EARNERS);
+        uint256 bond = distributor.demandBond();
+        vm.deal(STRANGER, STRANGER.balance + bond);
+        vm.prank(STRANGER);
+        try distributor.demandLeaf{value: bond}(epoch, leaf) {}
+        catch {
+            return;
+        }
+        Posted storage pending = _posted[_posted.length - 1];
+        leaf = _leaf(pending.earned, who % EARNERS);
+        bool shown = show
+            && _try(
+                STRANGER, address(distributor), abi.encodeCall(distributor.showLeaf, (epoch, leaf))
+            );
+        if (show && !shown) ++falseVerdicts;
+        if (!shown) pending.disabled = true;
+    }
+
     /// Claims under any root ever posted, which only the active one may honour.
     function claim(uint256 which, uint256 who, bool many) external {
         if (_posted.length == 0) return;
@@ -240,28 +264,21 @@ contract SettlementHandler is TestBase {
         uint256[EARNERS] memory pending = _posted[_posted.length - 1].earned;
         bytes memory call = abi.encodeCall(
             distributor.disableFallen,
-            (
-                distributor.pendingRoot().epoch,
-                earner(who),
-                active[who],
-                Tree.proof(_leaves(active), who),
-                pending[who],
-                Tree.proof(_leaves(pending), who)
-            )
+            (distributor.pendingRoot().epoch, _leaf(active, who), _leaf(pending, who))
         );
-        return _try(address(0x57a), address(distributor), call);
+        return _try(STRANGER, address(distributor), call);
     }
 
     function _claim(uint256 which, uint256 who, bool many) private {
         Posted storage posted = _posted[which];
-        bytes32[] memory proof = Tree.proof(_leaves(posted.earned), who);
-        uint256 cumulative = posted.earned[who];
+        IRewardsDistributor.Claim memory leaf = _leaf(posted.earned, who);
+        uint256 cumulative = leaf.cumulative;
         uint256 before = token.balanceOf(earner(who));
-        bytes memory call = abi.encodeCall(distributor.claim, (earner(who), cumulative, proof));
+        bytes memory call = abi.encodeCall(distributor.claim, (leaf.earner, cumulative, leaf.path));
         if (many) {
             IRewardsDistributor.Claim[] memory claims = new IRewardsDistributor.Claim[](2);
-            claims[0] = IRewardsDistributor.Claim(earner(who), cumulative, proof);
-            claims[1] = claims[0];
+            claims[0] = leaf;
+            claims[1] = leaf;
             call = abi.encodeCall(distributor.claimMany, (claims));
         }
         _try(address(this), address(distributor), call);
@@ -304,12 +321,20 @@ contract SettlementHandler is TestBase {
     function _leaves(uint256[EARNERS] memory earned)
         private
         view
-        returns (bytes32[] memory leaves)
+        returns (Tree.Leaf[] memory leaves)
     {
-        leaves = new bytes32[](EARNERS);
+        leaves = new Tree.Leaf[](EARNERS);
         for (uint256 i = 0; i < EARNERS; ++i) {
-            leaves[i] = distributor.leafOf(earner(i), earned[i]);
+            leaves[i] = Tree.Leaf(earner(i), earned[i], distributor.leafOf(earner(i), earned[i]));
         }
+    }
+
+    function _leaf(uint256[EARNERS] memory earned, uint256 who)
+        private
+        view
+        returns (IRewardsDistributor.Claim memory)
+    {
+        return IRewardsDistributor.Claim(earner(who), earned[who], Tree.path(_leaves(earned), who));
     }
 
     function _sum(uint256[EARNERS] memory earned) private pure returns (uint256 sum) {

@@ -4,6 +4,7 @@ pragma solidity ^0.8.35;
 /// The cheat codes of forge that these tests use.
 interface Vm {
     function addr(uint256 privateKey) external pure returns (address);
+    function deal(address account, uint256 balance) external;
     function assume(bool condition) external pure;
     function expectEmit(address emitter) external;
     function expectPartialRevert(bytes4 selector) external;

@@ -83,7 +83,7 @@ Status claim_for(const Layout& layout, const contracts::Deployment& deployment,
     if (claimed >= proof->cumulative) return {};
     const auto claim = [&] {
         return wallet->execute(
-            distributor.claim({wallet->address(), proof->cumulative, proof->proof}),
+            distributor.claim({wallet->address(), proof->cumulative, proof->path}),
             "claim/" + std::to_string(proof->epoch));
     };
     // A node that still plays or settles a game sends from the same key, and may take the number.

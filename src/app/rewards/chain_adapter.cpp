@@ -56,6 +56,12 @@ std::optional<What> translate(const contracts::DistributorEvent& event) {
                    [](const contracts::RootDisabled& e) -> Maybe {
                        return rewards::RootDisabled{e.epoch};
                    },
+                   [](const contracts::LeafDemanded& e) -> Maybe {
+                       return rewards::LeafDemanded{e.epoch, e.earner};
+                   },
+                   [](const contracts::LeafShown& e) -> Maybe {
+                       return rewards::LeafShown{e.epoch, e.earner};
+                   },
                    [](const contracts::Claimed& e) -> Maybe {
                        return rewards::Claimed{e.earner, e.amount};
                    },
@@ -160,6 +166,15 @@ Result<OrderStatus> ContractChain::trim_withdrawal(const std::string& id, const 
                                                    const Amount& amount) {
     // Accounting ends a trim that is no longer needed, from the contract's events.
     return bring(id, escrow_.trim_withdrawal(owner, amount), {});
+}
+
+Result<OrderStatus> ContractChain::show_leaf(const std::string& id,
+                                             const rewards::LeafOrder& order) {
+    // Accounting ends a demand, from the contract's events.
+    return bring(id,
+                 distributor_.show_leaf(order.epoch,
+                                        {order.payout.earner, order.payout.cumulative, order.path}),
+                 {});
 }
 
 Result<rewards::Holdings> ContractChain::holdings(std::uint64_t block) {

@@ -29,6 +29,8 @@ class ContractChain final : public rewards::SettlementChain {
                                              const rewards::RootOrder& order) override;
     Result<rewards::OrderStatus> trim_withdrawal(const std::string& id, const Address& owner,
                                                  const Amount& amount) override;
+    Result<rewards::OrderStatus> show_leaf(const std::string& id,
+                                           const rewards::LeafOrder& order) override;
     Result<rewards::Holdings> holdings(std::uint64_t block) override;
     Result<rewards::PayoutLimits> limits() override;
 

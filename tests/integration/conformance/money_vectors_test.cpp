@@ -8,8 +8,8 @@
 #include "gym/commit/sha256.hpp"
 #include "gym/ledger/proof.hpp"
 #include "gym/ledger/seal.hpp"
+#include "gym/payouts/payout_tree.hpp"
 #include "gym/rewards/epoch_file.hpp"
-#include "gym/rewards/payout_tree.hpp"
 #include "vector_file.hpp"
 
 namespace gym::conformance {
@@ -148,7 +148,7 @@ rewards::EpochFile epoch_file() {
         file.releases.push_back({owner, amount});
     for (const auto& [earner, amount] : earned)
         file.payouts.push_back({earner, amount});
-    file.payout_root = rewards::PayoutTree::build(file.domain, file.payouts).value().root();
+    file.payout_root = payouts::PayoutTree::build(file.domain, file.payouts).value().root();
     file.ledger_seal = ledger::SealHead{2, digest_of("a seal")};
     return file;
 }
@@ -157,16 +157,18 @@ json::object payouts_vector() {
     const rewards::EpochFile file = epoch_file();
     const std::string text = rewards::encode_epoch_file(file);
     EXPECT_TRUE(rewards::check_epoch_file(file, std::nullopt).empty());
-    const auto tree = rewards::PayoutTree::build(file.domain, file.payouts).value();
+    const auto tree = payouts::PayoutTree::build(file.domain, file.payouts).value();
     json::array proofs;
-    for (const rewards::Payout& payout : file.payouts) {
-        json::array siblings;
-        const std::vector<Digest> path = tree.prove(payout.earner).value();
-        for (const Digest& sibling : path)
-            siblings.emplace_back(sibling.hex());
+    for (const payouts::Payout& payout : file.payouts) {
+        json::array path;
+        const payouts::PayoutPath steps = tree.prove(payout.earner).value();
+        for (const payouts::PayoutStep& step : steps)
+            path.emplace_back(json::object{{"hash", step.sibling.hash.hex()},
+                                           {"sum_wei", step.sibling.sum.to_string()},
+                                           {"pivot", step.pivot.hex()}});
         proofs.emplace_back(json::object{{"earner", payout.earner.hex()},
-                                         {"leaf", rewards::payout_leaf(file.domain, payout).hex()},
-                                         {"proof", siblings}});
+                                         {"leaf", payouts::payout_leaf(file.domain, payout).hex()},
+                                         {"path", path}});
     }
     return {{"epoch_file", text},
             {"epoch_file_root", rewards::epoch_file_root(text).hex()},

@@ -18,7 +18,7 @@ using chain::BlockTag;
 
 class ContractsOnAnvil : public DeployedTest {
   protected:
-    /// Root and proofs of two leaves, as OpenZeppelin's MerkleProof folds them.
+    /// Root and leaves of a tree of two.
     struct TwoClaims {
         Digest root;
         contracts::Claim a;
@@ -26,11 +26,13 @@ class ContractsOnAnvil : public DeployedTest {
     };
     TwoClaims tree_of(const Address& a, const Amount& a_total, const Address& b,
                       const Amount& b_total) {
-        const Digest leaf_a = distributor().leaf_of(anvil_.client(), a, a_total).value();
-        const Digest leaf_b = distributor().leaf_of(anvil_.client(), b, b_total).value();
-        const Digest root = leaf_a < leaf_b ? crypto::keccak256({leaf_a.view(), leaf_b.view()})
-                                            : crypto::keccak256({leaf_b.view(), leaf_a.view()});
-        return {root, {a, a_total, {leaf_b}}, {b, b_total, {leaf_a}}};
+        const payouts::PayoutDomain domain{deployment_.chain_id, deployment_.distributor,
+                                           deployment_.token};
+        EXPECT_EQ(distributor().leaf_of(anvil_.client(), a, a_total).value(),
+                  payouts::payout_leaf(domain, {a, a_total}));
+        const auto tree = payouts::PayoutTree::build(domain, {{a, a_total}, {b, b_total}}).value();
+        return {
+            tree.root(), {a, a_total, tree.prove(a).value()}, {b, b_total, tree.prove(b).value()}};
     }
     Amount balance(const Address& who) { return token().balance_of(anvil_.client(), who).value(); }
 };

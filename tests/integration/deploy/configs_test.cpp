@@ -148,6 +148,13 @@ TEST_F(ConfigsTest, WithdrawalsThatWouldOutrunTheSettlerAreRefused) {
     EXPECT_NE(refused.error().message.find("'withdrawal_delay_s' must be at least 3600"),
               std::string::npos)
         << refused.error().message;
+    content["limits"]["withdrawal_delay_s"] = content["limits"]["activation_delay_s"];
+    const Status late = load(*contracts, content);
+    ASSERT_FALSE(late.ok());
+    EXPECT_NE(late.error().message.find("'withdrawal_delay_s' must be below activation_delay_s"),
+              std::string::npos)
+        << late.error().message;
+    content["limits"]["withdrawal_delay_s"] = 60;
     content["chain_id"] = 31'337;
     EXPECT_TRUE(load(*contracts, content).ok()) << "a chain for trying things out";
 }

@@ -169,8 +169,8 @@ std::string InstalledNetwork::deploy_contracts() {
                   {"0x" + std::string(40, '3'), address_of("settler").hex()},
                   {"0x" + std::string(40, '4'), address_of("guardian").hex()},
                   // A test waits seconds where a network waits hours.
-                  {"activation_delay_s: 21600", "activation_delay_s: 1"},
-                  {"withdrawal_delay_s: 86400", "withdrawal_delay_s: 1"},
+                  {"activation_delay_s: 86400", "activation_delay_s: 1"},
+                  {"withdrawal_delay_s: 43200", "withdrawal_delay_s: 1"},
                   {"epoch_interval_s: 600", "epoch_interval_s: 1"},
                   {"window_blocks: 7200", "window_blocks: 50"}});
     std::vector<std::string> command{"operator", "deploy-contracts",

@@ -187,9 +187,10 @@ TEST_F(RewardsTest, CumulativeTotalsGrowOverEpochsAndProofsLeadToTheRoot) {
     ASSERT_TRUE(proof.ok()) << proof.error().message;
     EXPECT_EQ(proof->epoch, 3u);
     EXPECT_EQ(proof->cumulative, Amount(6'300));
-    EXPECT_EQ(fold_proof(payout_leaf(config_.domain, {history_.earner(1), proof->cumulative}),
-                         proof->proof),
-              proof->root);
+    const Address earner = history_.earner(1);
+    EXPECT_EQ(
+        payouts::fold_path(config_.domain, {earner, proof->cumulative}, earner, proof->path)->hash,
+        proof->root);
     const auto stranger = database_->transact(
         [&](db::Transaction& tx) { return claim_proof(tx, owner_, clock_.now_ms()); });
     EXPECT_EQ(stranger.error().code, ErrorCode::kNotFound);

@@ -57,6 +57,12 @@ class FakeChain final : public SettlementChain {
             emit(WithdrawalTrimmed{owner, amount});
         });
     }
+    Result<OrderStatus> show_leaf(const std::string& id, const LeafOrder& order) override {
+        return take(id, [&] {
+            shown.push_back(order);
+            emit(LeafShown{order.epoch, order.payout.earner});
+        });
+    }
     Result<Holdings> holdings(std::uint64_t at) override {
         return Holdings{at, escrow, distributor, claimed};
     }
@@ -97,6 +103,7 @@ class FakeChain final : public SettlementChain {
     std::uint64_t active_at_s = 0;
     std::map<std::string, OrderStatus> orders;
     std::vector<ChainEvent> events;
+    std::vector<LeafOrder> shown;
     std::size_t delivered = 0;
     std::uint64_t block = 100;
     std::map<Address, Amount> requests;  ///< of withdrawals

@@ -30,8 +30,10 @@ namespace gym::rewards {
 /// with tokens, a list of units from a History.
 class SettlementFixture : public ::testing::Test {
   protected:
-    explicit SettlementFixture(const chain::AnvilOptions& chain = {})
-        : anvil_(chain),
+    explicit SettlementFixture(const chain::AnvilOptions& chain = {},
+                               std::uint64_t activation_delay_s = 0)
+        : activation_delay_s_(activation_delay_s),
+          anvil_(chain),
           database_(test_.as("gym_rewards")),
           web_(test_.as("gym_api")),
           history_(test_.owner(), clock_, 3),
@@ -51,6 +53,7 @@ class SettlementFixture : public ::testing::Test {
         params.token_supply = *Amount::parse_tokens("1000000");
         params.growth_limit = *Amount::parse_tokens("1000000");
         params.release_cap = *Amount::parse_tokens("1000000");
+        params.activation_delay_s = activation_delay_s_;
         params.settler = settler_key_.address();
         params.guardian = params.coordinator = deployer.address();
         const auto artifacts = contracts::find_artifacts();
@@ -94,11 +97,11 @@ class SettlementFixture : public ::testing::Test {
     /// Anybody may claim for an earner.
     void claim(const Address& earner) {
         const auto proof = database_->transact(
-            [&](db::Transaction& tx) { return claim_proof(tx, earner, system_clock_.now_ms()); });
+            [&](db::Transaction& tx) { return claim_proof(tx, earner, clock().now_ms()); });
         ASSERT_TRUE(proof.ok()) << proof.error().message;
         const contracts::RewardsDistributor distributor(deployment_.distributor);
         execute(owner_key_, "claim:" + earner.hex() + ":" + proof->cumulative.to_string(),
-                distributor.claim({earner, proof->cumulative, proof->proof}));
+                distributor.claim({earner, proof->cumulative, proof->path}));
     }
 
     app::RewardsServiceOptions options() {
@@ -110,11 +113,11 @@ class SettlementFixture : public ::testing::Test {
         out.blob_folder = folder_ / "blobs";
         return out;
     }
+    virtual const Clock& clock() const { return system_clock_; }
     /// One tick of a daemon that is made for it and dropped after it.
     Result<app::RewardsService::Tick> fresh_tick() {
-        GYM_TRY(const auto service,
-                app::RewardsService::create(*database_, anvil_.client(), settler_key_,
-                                            system_clock_, options()));
+        GYM_TRY(const auto service, app::RewardsService::create(*database_, anvil_.client(),
+                                                                settler_key_, clock(), options()));
         return service->tick();
     }
     std::string asset() const { return rewards_.asset(); }
@@ -150,6 +153,7 @@ class SettlementFixture : public ::testing::Test {
                   *balance(chain_distributor_account(asset())).held());
     }
 
+    const std::uint64_t activation_delay_s_;
     testing::TestDatabase test_;
     testing::TestAnvil anvil_;
     testing::ManualClock clock_{SystemClock().now_ms()};

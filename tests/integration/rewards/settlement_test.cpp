@@ -10,6 +10,7 @@ namespace {
 /// Every tick runs in a daemon of its own, as if it were killed between any two steps.
 class SettlementTest : public SettlementFixture {
   protected:
+    using SettlementFixture::SettlementFixture;
     virtual void between_ticks() {}
 
     void tick_once() {
@@ -151,6 +152,72 @@ class CrashingDatabaseTest : public SettlementTest {
 
 TEST_F(CrashingDatabaseTest, TheSameWayWhilePostgresCrashesAgainAndAgain) {
     whole_way();
+}
+
+constexpr std::uint64_t kDelayS = 3'600;
+
+/// Roots wait for an hour before they pay, in the time of the chain and of the daemons.
+class DemandedLeavesTest : public SettlementTest {
+  protected:
+    DemandedLeavesTest() : SettlementTest(chain::AnvilOptions{}, kDelayS) {}
+    const Clock& clock() const override { return clock_; }
+
+    void pass(std::uint64_t seconds) {
+        anvil_.rpc("evm_increaseTime", "[" + std::to_string(seconds) + "]");
+        anvil_.mine(1);
+        clock_.advance_ms(static_cast<UnixMs>(seconds) * 1'000);
+    }
+    std::uint64_t open_demands() {
+        return distributor().open_demands(anvil_.client()).value().to_u64().value();
+    }
+    contracts::RewardsDistributor distributor() const {
+        return contracts::RewardsDistributor(deployment_.distributor);
+    }
+    /// What the fixture's claim() would claim, as a stranger's demand that epoch `next` shows it.
+    contracts::ContractCall demand(const Address& earner, std::uint64_t next) {
+        const auto proof = database_
+                               ->transact([&](db::Transaction& tx) {
+                                   return claim_proof(tx, earner, clock_.now_ms());
+                               })
+                               .value();
+        contracts::ContractCall call =
+            distributor().demand_leaf(next, {earner, proof.cumulative, proof.path});
+        call.value_wei = distributor().demand_bond(anvil_.client()).value();
+        return call;
+    }
+};
+
+TEST_F(DemandedLeavesTest, AnHonestDaemonShowsThemInTimeAndItsRootPays) {
+    const Amount budget = *Amount::parse_tokens("10");
+    deposit(budget, "1");
+    tick_until(
+        [&] {
+            return balance(available_account(asset(), owner_key_.address())).spendable() == budget;
+        },
+        "deposit");
+    const Digest job =
+        history_.submit_job(asset(), owner_key_.address(), budget, *Amount::parse_tokens("0.1"));
+    constexpr std::uint64_t kPflop = 1'000'000'000'000'000;
+    history_.run_round(job, {{0, kPflop, Fate::kUnsampled}, {1, kPflop, Fate::kUnsampled}});
+    settle_epoch(1);
+    pass(kDelayS);
+    ASSERT_EQ(distributor().active_root(anvil_.client())->epoch, 1U);
+
+    history_.run_round(job, {{2, kPflop, Fate::kUnsampled}});
+    settle_epoch(2);
+    execute(owner_key_, "demand:0", demand(history_.earner(0), 2));
+    execute(owner_key_, "demand:1", demand(history_.earner(1), 2));
+    ASSERT_EQ(open_demands(), 2U);
+    tick_until([&] { return open_demands() == 0; }, "answers");
+    pass(kDelayS);
+    EXPECT_EQ(distributor().active_root(anvil_.client())->epoch, 2U);
+    claim(history_.earner(2));
+    EXPECT_GE(token_balance(history_.earner(2)), *Amount::parse_tokens("0.1"));
+    EXPECT_EQ(token_balance(history_.earner(2)), summary_of(history_.earner(2)).payable);
+    // What was answered is not sent again.
+    tick_once();
+    tick_once();
+    expect_sound();
 }
 
 }  // namespace

@@ -164,7 +164,11 @@ TEST_F(ApiTest, UnitsSayWhyInOneSentence) {
 TEST_F(ApiTest, ProofsCarryTheContractsArguments) {
     const auto body = object_of(get("/v1/rewards/" + address_of(1).hex() + "/proof"));
     EXPECT_EQ(body.at("cumulative_wei").as_string(), "11");
-    EXPECT_EQ(body.at("proof").as_array().size(), 2U);
+    ASSERT_EQ(body.at("path").as_array().size(), 2U);
+    const boost::json::object& step = body.at("path").as_array()[1].as_object();
+    EXPECT_EQ(step.at("hash").as_string(), digest_of(2).hex());
+    EXPECT_EQ(step.at("sum_wei").as_string(), "6");
+    EXPECT_EQ(step.at("pivot").as_string(), address_of(4).hex());
     EXPECT_EQ(get("/v1/rewards/" + address_of(2).hex() + "/proof").status, 404U);
 }
 

@@ -273,7 +273,8 @@ class FakeBackend final : public Queries, public Submissions, public Keys, publi
         if (earner != address_of(1)) return fail(ErrorCode::kNotFound, "nothing to claim");
         rewards::ClaimProof proof;
         proof.cumulative = Amount(11);
-        proof.proof = {digest_of(1), digest_of(2)};
+        proof.path = {{{digest_of(1), Amount(5)}, address_of(3)},
+                      {{digest_of(2), Amount(6)}, address_of(4)}};
         return proof;
     }
     /// One transfer, of address 1; sealed or not.

@@ -70,10 +70,10 @@ TEST(Bindings, EveryCallIsAFunctionOfItsContract) {
               {log.post_round(digest_of(1), 2, digest_of(3)), log.post_epoch({}),
                log.post_commitment(digest_of(1), 2, Bytes{1})});
     const RewardsDistributor distributor(address_of(4));
-    expect_in(
-        artifact("RewardsDistributor"),
-        {distributor.submit_root({}), distributor.disable(1), distributor.disable_fallen(1, {}, {}),
-         distributor.claim({}), distributor.claim_many({Claim{who, one, {digest_of(1)}}})});
+    expect_in(artifact("RewardsDistributor"),
+              {distributor.submit_root({}), distributor.disable(1),
+               distributor.disable_fallen(1, {}, {}), distributor.claim({}),
+               distributor.claim_many({Claim{who, one, {{{digest_of(1), one}, who}}}})});
 }
 
 TEST(Bindings, EveryCallOfStakeAndDisputesIsAFunctionOfItsContract) {

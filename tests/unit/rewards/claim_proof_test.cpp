@@ -45,7 +45,8 @@ class ProofCacheTest : public ::testing::Test {
             EXPECT_EQ(proof->epoch, root.epoch);
             EXPECT_EQ(proof->active_at_ms, root.active_at_ms);
             EXPECT_EQ(proof->cumulative, payout.cumulative);
-            EXPECT_EQ(fold_proof(payout_leaf(domain_, payout), proof->proof), root.root);
+            EXPECT_EQ(payouts::fold_path(domain_, payout, payout.earner, proof->path)->hash,
+                      root.root);
         }
     }
 

@@ -66,6 +66,10 @@ Status read_limits(YamlMap map, std::uint64_t chain_id, contracts::DeployParams&
         return map.error_at("withdrawal_delay_s", "must be at least " +
                                                       std::to_string(kWithdrawalDelayMinS) +
                                                       " seconds on a chain that is not local");
+    if (chain_id != kLocalChainId && params.withdrawal_delay_s >= params.activation_delay_s)
+        return map.error_at("withdrawal_delay_s",
+                            "must be below activation_delay_s on a chain that is not local: owners "
+                            "have to be able to leave before a root that they distrust pays");
     GYM_CHECK(read_delay(map, "epoch_interval_s", params.epoch_interval_s));
     GYM_CHECK(read_tokens(map, "release_cap", params.release_cap));
     GYM_CHECK(read_tokens(map, "growth_limit", params.growth_limit));

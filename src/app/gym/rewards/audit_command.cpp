@@ -104,10 +104,10 @@ void check_fallen(const AuditOptions& options, const PayoutRoots& roots, Finding
     if (!fallen.ok()) return findings.expect(false, fallen.error().message);
     if (!*fallen) return;
     const std::string epoch = std::to_string(roots.pending.epoch);
-    findings.expect(false, (*fallen)->active.earner.hex() + " has " +
-                               (*fallen)->pending.cumulative.to_string() +
+    const payouts::Fallen& found = (*fallen)->fallen;
+    findings.expect(false, found.earner.hex() + " has " + found.after.to_string() +
                                " wei under the pending root of epoch " + epoch + ", and " +
-                               (*fallen)->active.cumulative.to_string() +
+                               found.before.to_string() +
                                " under the active one: `gym rewards disable " + epoch +
                                "` disables the pending root, before it pays");
 }

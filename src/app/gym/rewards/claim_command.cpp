@@ -14,7 +14,7 @@
 #include "gym/chain/intent_store.hpp"
 #include "gym/contracts/deployment.hpp"
 #include "gym/contracts/rewards_distributor.hpp"
-#include "gym/rewards/payout_tree.hpp"
+#include "gym/payouts/payout_tree.hpp"
 
 namespace gym::app {
 namespace {
@@ -22,7 +22,7 @@ namespace {
 namespace json = boost::json;
 using std::chrono::steady_clock;
 
-constexpr std::size_t kProofLengthMax = 40;  // RewardsDistributor.PROOF_LENGTH_MAX
+constexpr std::size_t kPathLengthMax = 40;  // RewardsDistributor.PATH_LENGTH_MAX
 /// gym-api and the chain learn at different moments that a payout root has become active.
 constexpr std::chrono::seconds kRootPatience{60};
 constexpr std::chrono::seconds kRootPoll{1};
@@ -47,10 +47,9 @@ Result<Payable> payable_of(const client::ClaimProof& proof,
         return fail(ErrorCode::kMismatch, "gym-api's proof is for the distributor " +
                                               proof.distributor.hex() + ", the deployment has " +
                                               contracts.distributor.hex());
-    if (proof.proof.proof.size() > kProofLengthMax)
+    if (proof.proof.path.size() > kPathLengthMax)
         return fail(ErrorCode::kMalformed, "gym-api's proof is too long");
-    return Payable{
-        proof.proof.epoch, {}, {proof.earner, proof.proof.cumulative, proof.proof.proof}};
+    return Payable{proof.proof.epoch, {}, {proof.earner, proof.proof.cumulative, proof.proof.path}};
 }
 
 Result<Payable> fetch_payable(const ClaimOptions& options, const contracts::Deployment& contracts,
@@ -71,11 +70,13 @@ Result<Payable> fetch_payable(const ClaimOptions& options, const contracts::Depl
 
 /// Checks as the contract will, before anything is signed. @errors kMismatch.
 Status check_proof(const Payable& payable, const contracts::Deployment& contracts,
-                   const Digest& root) {
-    const rewards::PayoutDomain domain{contracts.chain_id, contracts.distributor, contracts.token};
+                   const contracts::RootSubmitted& active) {
+    const payouts::PayoutDomain domain{contracts.chain_id, contracts.distributor, contracts.token};
     const contracts::Claim& claim = payable.claim;
-    const Digest leaf = rewards::payout_leaf(domain, {claim.earner, claim.cumulative});
-    if (rewards::fold_proof(leaf, claim.proof) == root) return {};
+    const auto found =
+        payouts::fold_path(domain, {claim.earner, claim.cumulative}, claim.earner, claim.path);
+    if (found.ok() && *found == payouts::PayoutNode{active.root, active.total_cumulative})
+        return {};
     return fail(ErrorCode::kMismatch,
                 "gym-api's proof does not lead to the chain's active payout root, of epoch " +
                     std::to_string(payable.epoch) +
@@ -98,7 +99,7 @@ class ActiveProofs {
             GYM_TRY(Payable payable, fetch_payable(options_, sender_.contracts, earner_));
             GYM_TRY(const contracts::RootSubmitted active, active_root());
             if (payable.epoch == active.epoch) {
-                GYM_CHECK(check_proof(payable, sender_.contracts, active.root));
+                GYM_CHECK(check_proof(payable, sender_.contracts, active));
                 payable.root = active.root;
                 return payable;
             }

@@ -38,25 +38,13 @@ Result<Finding> find(const DisableOptions& options,
     Finding out;
     GYM_TRY(out.roots, payout_roots(client, distributor));
     const auto& [pending, active] = out.roots;
-    const std::string epoch = std::to_string(options.epoch);
-    if (pending.epoch != options.epoch)
-        return fail(ErrorCode::kConflict,
-                    "the payout root of epoch " + epoch +
-                        " is not pending, and only a pending one can be disabled: " +
-                        (pending.epoch == 0 ? std::string("none is pending")
-                                            : "pending is epoch " + std::to_string(pending.epoch)));
-    if (active.epoch == 0)
-        return fail(
-            ErrorCode::kConflict,
-            "no payout root is active yet, so nobody can have less under the one of epoch " +
-                epoch + ": nothing is sent");
+    GYM_CHECK(check_pending(out.roots, options.epoch));
     GYM_TRY(const auto fallen, prove_fallen(options.files, active, pending));
     if (!fallen)
-        return fail(ErrorCode::kConflict,
-                    "no earner has less under the pending root of epoch " + epoch +
-                        " than under the active one of epoch " + std::to_string(active.epoch) +
-                        ": nothing is sent. An earner that is left out altogether cannot be "
-                        "proven; only the guardian can disable the root for that");
+        return fail(ErrorCode::kConflict, "no earner has less under the pending root of epoch " +
+                                              std::to_string(options.epoch) +
+                                              " than under the active one of epoch " +
+                                              std::to_string(active.epoch) + ": nothing is sent");
     out.fallen = *fallen;
     out.call = distributor.disable_fallen(options.epoch, fallen->active, fallen->pending);
     return out;
@@ -64,24 +52,23 @@ Result<Finding> find(const DisableOptions& options,
 
 /// @param more what became of the call.
 void print(const CliContext& context, const Finding& finding, const json::object& more) {
-    const contracts::Claim& active = finding.fallen.active;
-    const contracts::Claim& pending = finding.fallen.pending;
+    const payouts::Fallen& fallen = finding.fallen.fallen;
     if (context.json) {
         json::object out{{"epoch", finding.roots.pending.epoch},
                          {"active_epoch", finding.roots.active.epoch},
-                         {"earner", active.earner.hex()},
-                         {"active_wei", active.cumulative.to_string()},
-                         {"pending_wei", pending.cumulative.to_string()}};
+                         {"earner", fallen.earner.hex()},
+                         {"active_wei", fallen.before.to_string()},
+                         {"pending_wei", fallen.after.to_string()}};
         for (const auto& member : more)
             out[member.key()] = member.value();
         context.print_json(out);
         return;
     }
-    print_row("earner", "{}", active.earner.hex());
+    print_row("earner", "{}", fallen.earner.hex());
     print_row("active root", "epoch {}, pays it {} GYM in all", finding.roots.active.epoch,
-              active.cumulative.to_tokens());
+              fallen.before.to_tokens());
     print_row("pending root", "epoch {}, pays it {} GYM in all", finding.roots.pending.epoch,
-              pending.cumulative.to_tokens());
+              fallen.after.to_tokens());
 }
 
 /// Has the node try the call; nothing is signed.

@@ -10,11 +10,11 @@ namespace gym::app {
 namespace {
 
 /// The tree behind a root on chain.
-Result<rewards::PayoutTree> tree_behind(const EpochFileOptions& options,
+Result<payouts::PayoutTree> tree_behind(const EpochFileOptions& options,
                                         const contracts::RootSubmitted& root) {
     GYM_TRY(NamedFile file, fetch_epoch_file(options, root.epoch));
-    GYM_TRY(rewards::PayoutTree tree,
-            rewards::PayoutTree::build(file.content.domain, std::move(file.content.payouts)));
+    GYM_TRY(payouts::PayoutTree tree,
+            payouts::PayoutTree::build(file.content.domain, std::move(file.content.payouts)));
     if (tree.root() == root.root) return tree;
     return fail(ErrorCode::kMismatch, "the file of epoch " + std::to_string(root.epoch) +
                                           " gives the payout root " + tree.root().hex() +
@@ -22,11 +22,11 @@ Result<rewards::PayoutTree> tree_behind(const EpochFileOptions& options,
                                           ": nothing can be proven about it");
 }
 
-Result<contracts::Claim> leaf_of(const rewards::PayoutTree& tree, const Address& earner) {
-    contracts::Claim out;
-    out.earner = earner;
-    GYM_TRY(out.cumulative, tree.cumulative_of(earner));
-    GYM_TRY(out.proof, tree.prove(earner));
+/// The leaf at which the path of `key` ends.
+Result<contracts::Claim> leaf_of(const payouts::PayoutTree& tree, const Address& key) {
+    const payouts::Payout& payout = tree.end_of_path(key);
+    contracts::Claim out{payout.earner, payout.cumulative, {}};
+    GYM_TRY(out.path, tree.prove(payout.earner));
     return out;
 }
 
@@ -63,17 +63,42 @@ Result<PayoutRoots> payout_roots(chain::ChainClient& client,
     return out;
 }
 
+Status check_pending(const PayoutRoots& roots, std::uint64_t epoch) {
+    const std::string number = std::to_string(epoch);
+    if (roots.pending.epoch != epoch)
+        return fail(ErrorCode::kConflict,
+                    "the payout root of epoch " + number +
+                        " is not pending, and only a pending one can be disabled: " +
+                        (roots.pending.epoch == 0
+                             ? std::string("none is pending")
+                             : "pending is epoch " + std::to_string(roots.pending.epoch)));
+    if (roots.active.epoch == 0)
+        return fail(
+            ErrorCode::kConflict,
+            "no payout root is active yet, so nobody can have less under the one of epoch " +
+                number + ": nothing is sent");
+    return {};
+}
+
 Result<std::optional<FallenProof>> prove_fallen(const EpochFileOptions& options,
                                                 const contracts::RootSubmitted& active,
                                                 const contracts::RootSubmitted& pending) {
-    GYM_TRY(const rewards::PayoutTree before, tree_behind(options, active));
-    GYM_TRY(const rewards::PayoutTree after, tree_behind(options, pending));
-    const auto fallen = rewards::most_fallen(before.payouts(), after.payouts());
+    GYM_TRY(const payouts::PayoutTree before, tree_behind(options, active));
+    GYM_TRY(const payouts::PayoutTree after, tree_behind(options, pending));
+    const auto fallen = payouts::most_fallen(before.payouts(), after.payouts());
     if (!fallen) return std::optional<FallenProof>();
     FallenProof out;
+    out.fallen = *fallen;
     GYM_TRY(out.active, leaf_of(before, fallen->earner));
     GYM_TRY(out.pending, leaf_of(after, fallen->earner));
     return std::optional(std::move(out));
+}
+
+Result<contracts::Claim> leaf_under(const EpochFileOptions& options,
+                                    const contracts::RootSubmitted& root, const Address& earner) {
+    GYM_TRY(const payouts::PayoutTree tree, tree_behind(options, root));
+    GYM_CHECK(tree.cumulative_of(earner));
+    return leaf_of(tree, earner);
 }
 
 }  // namespace gym::app

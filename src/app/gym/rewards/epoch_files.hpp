@@ -46,13 +46,24 @@ struct PayoutRoots {
 [[nodiscard]] Result<PayoutRoots> payout_roots(chain::ChainClient& client,
                                                const contracts::RewardsDistributor& distributor);
 
-/// What RewardsDistributor.disableFallen takes: one earner's leaves under both roots.
+/// That the root of `epoch` is pending and another is active. @errors kConflict.
+[[nodiscard]] Status check_pending(const PayoutRoots& roots, std::uint64_t epoch);
+
+/// What RewardsDistributor.disableFallen takes: the leaves at which one earner's path ends under
+/// both roots.
 struct FallenProof {
+    payouts::Fallen fallen;
     contracts::Claim active;
     contracts::Claim pending;
 };
 
-/// The earner that has least under the pending root compared with the active one, with proofs from
+/// The leaf of `earner` under `root`, from its epoch's file. @errors as prove_fallen(); kNotFound
+/// if the root pays it nothing.
+[[nodiscard]] Result<contracts::Claim> leaf_under(const EpochFileOptions& options,
+                                                  const contracts::RootSubmitted& root,
+                                                  const Address& earner);
+
+/// The earner that has least under the pending root compared with the active one, with paths from
 /// the two epochs' files. Nothing if no amount fell. @errors of fetch_epoch_file(); kMismatch
 /// if a file does not give the root on chain: without its leaves nothing can be proven.
 [[nodiscard]] Result<std::optional<FallenProof>> prove_fallen(

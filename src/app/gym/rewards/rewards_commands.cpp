@@ -12,6 +12,7 @@
 #include "gym/common/clock.hpp"
 #include "rewards/audit_command.hpp"
 #include "rewards/claim_command.hpp"
+#include "rewards/demand_command.hpp"
 #include "rewards/disable_command.hpp"
 
 namespace gym::app {
@@ -151,6 +152,7 @@ void add_rewards_commands(CLI::App& app, CliContext& context) {
         ->required();
     add_audit_command(*rewards, context);
     add_disable_command(*rewards, context);
+    add_demand_commands(*rewards, context);
     add_claim_command(*rewards, context);
 }
 

@@ -62,15 +62,15 @@ class DisableTest : public ::testing::Test {
         (void)must(manager_.execute(call.intent(id), 60'000));
     }
     /// Publishes a file over these payouts and posts its root.
-    void post(std::uint64_t epoch, const std::vector<rewards::Payout>& payouts) {
+    void post(std::uint64_t epoch, const std::vector<payouts::Payout>& payouts) {
         EpochFile file;
         file.epoch = epoch;
         file.previous = file_root_;
         file.domain = {deployment_.chain_id, deployment_.distributor, deployment_.token};
         file.payouts = payouts;
-        for (const rewards::Payout& payout : payouts)
+        for (const payouts::Payout& payout : payouts)
             file.total_cumulative = *file.total_cumulative.plus(payout.cumulative);
-        file.payout_root = must(rewards::PayoutTree::build(file.domain, payouts)).root();
+        file.payout_root = must(payouts::PayoutTree::build(file.domain, payouts)).root();
         const std::string text = rewards::encode_epoch_file(file);
         spill(path(epoch), text);
         file_root_ = rewards::epoch_file_root(text);
@@ -103,6 +103,32 @@ class DisableTest : public ::testing::Test {
                                              "--passphrase-file", (place_ / "pass").string()};
         more.insert(more.begin(), words.begin(), words.end());
         return gym(std::move(more));
+    }
+    Outcome demand(const std::string& epoch, const Address& earner,
+                   std::vector<std::string> more = {}) {
+        return of_leaf("demand", epoch, earner, std::move(more));
+    }
+    Outcome reclaim(const std::string& epoch, const Address& earner,
+                    std::vector<std::string> more = {}) {
+        return of_leaf("reclaim", epoch, earner, std::move(more));
+    }
+    Outcome of_leaf(const std::string& command, const std::string& epoch, const Address& earner,
+                    std::vector<std::string> more) {
+        const std::vector<std::string> words{command,
+                                             epoch,
+                                             "--address",
+                                             earner.hex(),
+                                             "--data-dir",
+                                             (place_ / ".").string(),
+                                             "--passphrase-file",
+                                             (place_ / "pass").string()};
+        more.insert(more.begin(), words.begin(), words.end());
+        if (command == "demand") return gym(std::move(more));
+        more.insert(more.begin(), "rewards");
+        const std::vector<std::string> chain{"--chain", anvil_.url(), "--deployment",
+                                             (place_ / "deployment.json").string()};
+        more.insert(more.end(), chain.begin(), chain.end());
+        return run(place_, std::move(more));
     }
     void expect_refused(const Outcome& outcome, int exit_code, const std::string& because) {
         EXPECT_EQ(outcome.exit_code, exit_code) << outcome.out << outcome.err;
@@ -177,7 +203,7 @@ TEST_F(DisableTest, AnybodyDisablesARootThatTakesFromAnEarner) {
 TEST_F(DisableTest, ARootUnderWhichNobodyFellIsLeftAlone) {
     post(1, {{earner(1), Amount(50)}, {earner(2), Amount(30)}});
     activate();
-    post(2, {{earner(1), Amount(50)}, {earner(3), Amount(40)}});
+    post(2, {{earner(1), Amount(50)}, {earner(2), Amount(31)}, {earner(3), Amount(40)}});
     for (const std::vector<std::string>& more :
          {std::vector<std::string>{}, std::vector<std::string>{"--dry-run"}})
         expect_refused(disable("2", more), 5, "no earner has less under the pending root");
@@ -185,6 +211,49 @@ TEST_F(DisableTest, ARootUnderWhichNobodyFellIsLeftAlone) {
     EXPECT_EQ(pending(), 2U);
     const Outcome audit = gym({"audit", "--files-only"});
     EXPECT_EQ(audit.out.find("gym rewards disable"), std::string::npos) << audit.out;
+}
+
+TEST_F(DisableTest, AnybodyDisablesARootThatLeavesAnEarnerOut) {
+    post(1, {{earner(1), Amount(50)}, {earner(2), Amount(30)}});
+    activate();
+    post(2, {{earner(1), Amount(50)}, {earner(3), Amount(40)}});
+    const Outcome done = disable("2", {"--json"});
+    ASSERT_EQ(done.exit_code, 0) << done.out << done.err;
+    const json::object said = json::parse(done.out).as_object();
+    EXPECT_EQ(said.at("earner").as_string(), earner(2).hex());
+    EXPECT_EQ(said.at("active_wei").as_string(), "30");
+    EXPECT_EQ(said.at("pending_wei").as_string(), "0");
+    EXPECT_EQ(pending(), 0U);
+}
+
+// The settler publishes nothing about its root, so that nobody can prove anything.
+TEST_F(DisableTest, ARootWhoseLeafIsNotShownNeverPaysAndTheBondComesBack) {
+    post(1, {{earner(1), Amount(50)}, {earner(2), Amount(30)}});
+    expect_refused(demand("1", earner(2)), 5, "no payout root is active yet");
+    activate();
+    post(2, {{earner(3), Amount(80)}});
+    std::filesystem::remove(path(2));
+    expect_refused(demand("2", earner(3)), 1, "pays nothing to " + earner(3).hex());
+    expect_refused(demand("3", earner(2)), 5, "the payout root of epoch 3 is not pending");
+    EXPECT_EQ(sent(), 0U);
+    const Outcome asked = demand("2", earner(2), {"--json"});
+    ASSERT_EQ(asked.exit_code, 0) << asked.out << asked.err;
+    const json::object said = json::parse(asked.out).as_object();
+    EXPECT_EQ(said.at("earner").as_string(), earner(2).hex());
+    EXPECT_EQ(said.at("bond_wei").as_string(), "10000000000000000");
+    EXPECT_EQ(demand("2", earner(2)).exit_code, 0) << "the same demand again";
+    EXPECT_EQ(sent(), 1U);
+    expect_refused(reclaim("2", earner(2)), 5, "RootPending");
+
+    activate();
+    EXPECT_EQ(must(distributor().active_root(anvil_.client())).epoch, 1U);
+    const Outcome back = reclaim("2", earner(2), {"--json"});
+    ASSERT_EQ(back.exit_code, 0) << back.out << back.err;
+    EXPECT_EQ(sent(), 2U);
+    EXPECT_TRUE(
+        must(anvil_.client().balance(deployment_.distributor, chain::BlockTag::kLatest)).is_zero());
+    expect_refused(reclaim("2", earner(1)), 5, "NotDemanded");
+    EXPECT_EQ(sent(), 2U);
 }
 
 TEST_F(DisableTest, FilesThatDoNotGiveTheRootsProveNothing) {

@@ -171,12 +171,12 @@ TEST_F(MoneyCommandsTest, AClaimWithoutGasMoneyIsRefusedAtOnce) {
 
 TEST_F(MoneyCommandsTest, AClaimWithAnAlteredProofIsNotSentAndStandsInNoOnesWay) {
     post_root(owner_.address());
-    backend_.payout->proof[0].data[5] ^= 1;
+    backend_.payout->path[0].sibling.hash.data[5] ^= 1;
     const auto claim = gym({"rewards", "claim"}, true);
     EXPECT_EQ(claim.exit_code, 3) << claim.out;
     EXPECT_NE(claim.err.find("does not lead to the chain's active payout root"), std::string::npos)
         << claim.err;
-    backend_.payout->proof[0].data[5] ^= 1;
+    backend_.payout->path[0].sibling.hash.data[5] ^= 1;
     EXPECT_EQ(gym({"rewards", "claim"}, true).exit_code, 0);
 }
 

@@ -166,6 +166,8 @@ class JsonTest : public ::testing::Test {
             {{"rewards", "audit"}, chain, kUnavailable},
             {{"rewards", "claim"}, chain, kUnavailable},
             {{"rewards", "disable"}, with({"1"}, chain), kUnavailable},
+            {{"rewards", "demand"}, with({"1"}, chain), kUnavailable},
+            {{"rewards", "reclaim"}, with({"1"}, chain), kUnavailable},
             {{"stake", "show"}, chain, kUnavailable},
             {{"stake", "add"}, with({"1"}, chain), kUnavailable},
             {{"stake", "thaw"}, with({"1"}, chain), kUnavailable},

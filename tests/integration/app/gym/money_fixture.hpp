@@ -22,7 +22,7 @@
 #include "gym/contracts/rewards_distributor.hpp"
 #include "gym/crypto/keystore.hpp"
 #include "gym/http_server/server.hpp"
-#include "gym/rewards/payout_tree.hpp"
+#include "gym/payouts/payout_tree.hpp"
 
 namespace gym::api::testing {
 
@@ -101,12 +101,12 @@ class MoneyCommandsTest : public ::testing::Test {
     void post_root(const Address& earner, std::uint64_t epoch = 1) {
         const std::string number = std::to_string(epoch);
         execute(owner_, token().transfer(deployment_.distributor, tokens("100")), "fund" + number);
-        const rewards::PayoutDomain domain{deployment_.chain_id, deployment_.distributor,
+        const payouts::PayoutDomain domain{deployment_.chain_id, deployment_.distributor,
                                            deployment_.token};
         Address other;
         other.data.fill(0x77);
         const auto tree =
-            rewards::PayoutTree::build(domain, {{earner, tokens("30")}, {other, tokens("5")}})
+            payouts::PayoutTree::build(domain, {{earner, tokens("30")}, {other, tokens("5")}})
                 .value();
         contracts::RootSubmitted root;
         root.epoch = epoch;
@@ -119,7 +119,7 @@ class MoneyCommandsTest : public ::testing::Test {
         proof.epoch = epoch;
         proof.root = tree.root();
         proof.cumulative = tokens("30");
-        proof.proof = tree.prove(earner).value();
+        proof.path = tree.prove(earner).value();
         backend_.payout = proof;
     }
 

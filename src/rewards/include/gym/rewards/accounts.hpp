@@ -6,11 +6,13 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/ledger/types.hpp"
+#include "gym/payouts/payout_tree.hpp"
 #include "gym/records/order.hpp"
-#include "gym/rewards/payout_tree.hpp"
 
 // The terms and the ledger accounts of a network.
 namespace gym::rewards {
+
+using payouts::PayoutDomain;
 
 /// The earner of burned amounts: an address without a key, so that its payouts are never claimed.
 inline constexpr Address kBurnAddress{

@@ -12,10 +12,12 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/db/database.hpp"
-#include "gym/rewards/payout_tree.hpp"
+#include "gym/payouts/payout_tree.hpp"
 
 // The proofs that RewardsDistributor.claim() takes.
 namespace gym::rewards {
+
+using payouts::PayoutTree;
 
 /// The payout root that pays now, without its tree.
 struct ActiveRoot {
@@ -32,7 +34,7 @@ struct ClaimProof {
     std::uint64_t epoch = 0;
     Digest root;
     Amount cumulative;
-    std::vector<Digest> proof;
+    payouts::PayoutPath path;
     UnixMs active_at_ms = 0;
 };
 /// From the root's tree. @errors kNotFound if the earner is not in it.
@@ -43,7 +45,7 @@ Result<ClaimProof> claim_proof(const ActiveRoot& root, const PayoutTree& tree,
 Result<ClaimProof> claim_proof(db::Transaction& transaction, const Address& earner, UnixMs now_ms);
 
 /// A cache of the payout tree of the root that pays now. Building a tree of a million earners takes
-/// a second, a proof from it microseconds. Holds one tree (about 120 bytes an earner), and the one
+/// a second, a proof from it microseconds. Holds one tree (about 180 bytes an earner), and the one
 /// before as long as a caller reads it. Thread-safe: calls wait while the tree is built.
 class PayoutTreeCache {
   public:

@@ -11,10 +11,14 @@
 #include "gym/common/clock.hpp"
 #include "gym/common/result.hpp"
 #include "gym/ledger/seal.hpp"
+#include "gym/payouts/payout_tree.hpp"
 #include "gym/rewards/credit.hpp"
-#include "gym/rewards/payout_tree.hpp"
 
 namespace gym::rewards {
+
+using payouts::Payout;
+using payouts::PayoutDomain;
+using payouts::PayoutTree;
 
 /// Challenges that were issued from `from_ms` on and whose deadlines were before `to_ms`.
 struct UptimeSpan {

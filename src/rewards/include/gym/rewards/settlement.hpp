@@ -53,6 +53,9 @@ class Settlement {
     Result<bool> advance();
     /// Brings trims of withdrawals that exceed what is free on chain.
     Status trim_withdrawals();
+    /// Shows the leaves that are demanded of the pending root: a root that leaves one out never
+    /// pays.
+    Status show_leaves();
 
     /// Compares the ledger with the contracts at the end of `block`, up to which all events are
     /// booked. Stores the result (rewards.reconciliation). @errors as the chain and the database.

@@ -9,6 +9,7 @@
 #include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
+#include "gym/payouts/payout_tree.hpp"
 
 namespace gym::rewards {
 
@@ -42,6 +43,15 @@ struct RootSubmitted {
 struct RootDisabled {
     std::uint64_t epoch = 0;
 };
+/// Somebody wants to see an earner's leaf of a pending root before it pays.
+struct LeafDemanded {
+    std::uint64_t epoch = 0;
+    Address earner;
+};
+struct LeafShown {
+    std::uint64_t epoch = 0;
+    Address earner;
+};
 struct Claimed {
     Address earner;
     Amount amount;
@@ -50,7 +60,7 @@ struct ChainEvent {
     Digest key;  ///< of (chain, block hash, log index): unique for ever
     std::uint64_t block = 0;
     std::variant<Deposited, Released, WithdrawalRequested, WithdrawalTrimmed, Withdrawn,
-                 RootSubmitted, RootDisabled, Claimed>
+                 RootSubmitted, RootDisabled, LeafDemanded, LeafShown, Claimed>
         what;
 };
 
@@ -66,6 +76,12 @@ struct RootOrder {
     Digest root;
     Amount total_cumulative;
     Digest epoch_file_root;
+};
+
+struct LeafOrder {
+    std::uint64_t epoch = 0;
+    payouts::Payout payout;
+    payouts::PayoutPath path;
 };
 
 enum class OrderState {
@@ -105,6 +121,8 @@ class SettlementChain {
     virtual Result<OrderStatus> submit_root(const std::string& id, const RootOrder& order) = 0;
     virtual Result<OrderStatus> trim_withdrawal(const std::string& id, const Address& owner,
                                                 const Amount& amount) = 0;
+    /// Waits, unsent, unless the root is pending and the leaf is demanded.
+    virtual Result<OrderStatus> show_leaf(const std::string& id, const LeafOrder& order) = 0;
     virtual Result<Holdings> holdings(std::uint64_t block) = 0;
     virtual Result<PayoutLimits> limits() = 0;
 };

@@ -1,4 +1,4 @@
-#include "gym/rewards/payout_tree.hpp"
+#include "gym/payouts/payout_tree.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 
 #include "gym/crypto/keccak.hpp"
 
-namespace gym::rewards {
+namespace gym::payouts {
 namespace {
 
 std::array<std::uint8_t, 32> word(const Address& address) {
@@ -30,9 +30,15 @@ void in_parts(std::size_t count, unsigned threads, const Work& work) {
     work(std::size_t{0}, count / parts);
 }
 
-Digest node(const Digest& a, const Digest& b) {
-    return a < b ? crypto::keccak256({a.view(), b.view()})
-                 : crypto::keccak256({b.view(), a.view()});
+/// @errors of Amount::plus.
+Result<PayoutNode> parent(const PayoutNode& left, const Address& pivot, const PayoutNode& right) {
+    const auto left_sum = left.sum.to_be32();
+    const auto right_sum = right.sum.to_be32();
+    const auto first = word(pivot);
+    PayoutNode out;
+    GYM_TRY(out.sum, left.sum.plus(right.sum));
+    out.hash = crypto::keccak256({left.hash.view(), left_sum, first, right.hash.view(), right_sum});
+    return out;
 }
 
 }  // namespace
@@ -61,20 +67,29 @@ Result<PayoutTree> PayoutTree::build(const PayoutDomain& domain, std::vector<Pay
         if (i > 0 && payouts[i - 1].earner == payouts[i].earner)
             return fail(ErrorCode::kInvalidArgument, "two payouts for " + payouts[i].earner.hex());
     }
-    std::vector<Digest> leaves(payouts.size());
+    Amount total;  // no sum of a part is larger, so that none of those below can fail
+    for (const Payout& payout : payouts) {
+        const auto sum = total.plus(payout.cumulative);
+        if (!sum.ok()) return fail(ErrorCode::kInvalidArgument, "payouts of 2^256 wei and more");
+        total = *sum;
+    }
+    std::vector<PayoutNode> leaves(payouts.size());
     in_parts(leaves.size(), threads, [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i)
-            leaves[i] = payout_leaf(domain, payouts[i]);
+            leaves[i] = {payout_leaf(domain, payouts[i]), payouts[i].cumulative};
     });
     PayoutTree tree;
     tree.payouts_ = std::move(payouts);
     tree.levels_.push_back(std::move(leaves));
     while (tree.levels_.back().size() > 1) {
-        const std::vector<Digest>& below = tree.levels_.back();
-        std::vector<Digest> level((below.size() + 1) / 2);
+        const std::vector<PayoutNode>& below = tree.levels_.back();
+        const std::size_t leaves_of_child = std::size_t{1} << (tree.levels_.size() - 1);
+        std::vector<PayoutNode> level((below.size() + 1) / 2);
         in_parts(below.size() / 2, threads, [&](std::size_t begin, std::size_t end) {
-            for (std::size_t i = begin; i < end; ++i)
-                level[i] = node(below[2 * i], below[2 * i + 1]);
+            for (std::size_t i = begin; i < end; ++i) {
+                const Address& pivot = tree.payouts_[(2 * i + 1) * leaves_of_child].earner;
+                level[i] = parent(below[2 * i], pivot, below[2 * i + 1]).value();
+            }
         });
         if (below.size() % 2 == 1) level.back() = below.back();
         tree.levels_.push_back(std::move(level));
@@ -96,40 +111,51 @@ Result<Amount> PayoutTree::cumulative_of(const Address& earner) const {
     return payouts_[index].cumulative;
 }
 
-Result<std::vector<Digest>> PayoutTree::prove(const Address& earner) const {
+Result<PayoutPath> PayoutTree::prove(const Address& earner) const {
     GYM_TRY(std::size_t index, index_of(earner));
-    std::vector<Digest> proof;
-    for (const std::vector<Digest>& level : levels_) {
+    PayoutPath path;
+    for (std::size_t depth = 0; depth < levels_.size(); ++depth, index /= 2) {
+        const std::vector<PayoutNode>& level = levels_[depth];
         const std::size_t sibling = index ^ 1;
-        if (sibling < level.size()) proof.push_back(level[sibling]);
-        index /= 2;
+        if (sibling >= level.size()) continue;
+        path.push_back({level[sibling], payouts_[(index | 1) << depth].earner});
     }
-    return proof;
+    return path;
+}
+
+const Payout& PayoutTree::end_of_path(const Address& key) const {
+    const auto above =
+        std::upper_bound(payouts_.begin(), payouts_.end(), key,
+                         [](const Address& a, const Payout& p) { return a < p.earner; });
+    return above == payouts_.begin() ? payouts_.front() : *(above - 1);
 }
 
 std::optional<Fallen> most_fallen(const std::vector<Payout>& before,
                                   const std::vector<Payout>& after) {
-    std::map<Address, Amount> had;
-    for (const Payout& payout : before)
-        had.emplace(payout.earner, payout.cumulative);
+    std::map<Address, Amount> has;
+    for (const Payout& payout : after)
+        has.emplace(payout.earner, payout.cumulative);
     std::optional<Fallen> out;
     Amount deepest;
-    for (const Payout& payout : after) {
-        const auto found = had.find(payout.earner);
-        if (found == had.end()) continue;
-        const auto fall = found->second.minus(payout.cumulative);
+    for (const Payout& payout : before) {
+        const auto found = has.find(payout.earner);
+        const Amount now = found == has.end() ? Amount() : found->second;
+        const auto fall = payout.cumulative.minus(now);
         if (!fall.ok() || *fall <= deepest) continue;
         deepest = *fall;
-        out = Fallen{payout.earner, found->second, payout.cumulative};
+        out = Fallen{payout.earner, payout.cumulative, now};
     }
     return out;
 }
 
-Digest fold_proof(const Digest& leaf, std::span<const Digest> siblings) {
-    Digest at = leaf;
-    for (const Digest& sibling : siblings)
-        at = node(at, sibling);
+Result<PayoutNode> fold_path(const PayoutDomain& domain, const Payout& leaf, const Address& key,
+                             std::span<const PayoutStep> path) {
+    PayoutNode at{payout_leaf(domain, leaf), leaf.cumulative};
+    for (const PayoutStep& step : path) {
+        GYM_TRY(at, key < step.pivot ? parent(at, step.pivot, step.sibling)
+                                     : parent(step.sibling, step.pivot, at));
+    }
     return at;
 }
 
-}  // namespace gym::rewards
+}  // namespace gym::payouts

@@ -1,4 +1,4 @@
-#include "gym/rewards/payout_tree.hpp"
+#include "gym/payouts/payout_tree.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,18 +6,24 @@
 #include <random>
 
 #include "gym/crypto/keccak.hpp"
-#include "random.hpp"
 
-namespace gym::rewards {
+namespace gym::payouts {
 namespace {
 
 const PayoutDomain kDomain = {31337, *Address::parse("0x1111111111111111111111111111111111111111"),
                               *Address::parse("0x2222222222222222222222222222222222222222")};
 
+Address any_address(std::mt19937_64& random) {
+    Address out;
+    for (std::uint8_t& byte : out.data)
+        byte = static_cast<std::uint8_t>(random());
+    return out;
+}
+
 std::vector<Payout> some_payouts(std::mt19937_64& random, std::size_t n) {
     std::vector<Payout> payouts;
     for (std::size_t i = 0; i < n; ++i)
-        payouts.push_back({any_address(random), Amount(1 + any_u64(random) / 2)});
+        payouts.push_back({any_address(random), Amount(1 + (random() >> (random() % 64)) / 2)});
     return payouts;
 }
 
@@ -39,10 +45,11 @@ TEST(PayoutTree, ProvesEveryEarnerForEverySize) {
         const auto tree = PayoutTree::build(kDomain, some_payouts(random, n));
         ASSERT_TRUE(tree.ok());
         for (const Payout& payout : tree->payouts()) {
-            const auto proof = tree->prove(payout.earner);
-            ASSERT_TRUE(proof.ok());
-            EXPECT_EQ(fold_proof(payout_leaf(kDomain, payout), *proof), tree->root());
-            EXPECT_LE(proof->size(), 6u);
+            const auto path = tree->prove(payout.earner);
+            ASSERT_TRUE(path.ok());
+            EXPECT_EQ(*fold_path(kDomain, payout, payout.earner, *path),
+                      (PayoutNode{tree->root(), tree->total()}));
+            EXPECT_LE(path->size(), 6u);
         }
     }
 }
@@ -60,43 +67,86 @@ TEST(PayoutTree, IsTheSameOnAnyNumberOfThreads) {
         }
         for (const std::size_t i : {std::size_t{0}, n / 2, n - 1}) {
             const Payout& payout = one->payouts()[i];
-            EXPECT_EQ(fold_proof(payout_leaf(kDomain, payout), *one->prove(payout.earner)),
+            EXPECT_EQ(fold_path(kDomain, payout, payout.earner, *one->prove(payout.earner))->hash,
                       one->root());
         }
     }
 }
 
-TEST(PayoutTree, AnyChangeOfTheLeafOrTheProofMissesTheRoot) {
+TEST(PayoutTree, AnInnerNodeIsTheHashOfBothSidesTheirSumsAndThePivot) {
+    const Payout low = {*Address::parse("0x3333333333333333333333333333333333333333"), Amount(7)};
+    const Payout high = {*Address::parse("0x4444444444444444444444444444444444444444"), Amount(9)};
+    Bytes encoded;
+    const auto append = [&](const auto& bytes) {
+        encoded.insert(encoded.end(), bytes.begin(), bytes.end());
+    };
+    append(payout_leaf(kDomain, low).data);
+    append(Amount(7).to_be32());
+    append(Bytes(12));
+    append(high.earner.data);
+    append(payout_leaf(kDomain, high).data);
+    append(Amount(9).to_be32());
+    const auto tree = PayoutTree::build(kDomain, {high, low});
+    EXPECT_EQ(tree->root(), crypto::keccak256(encoded));
+    EXPECT_EQ(tree->total(), Amount(16));
+}
+
+TEST(PayoutTree, AnyChangeOfTheLeafOrThePathMissesTheRoot) {
     std::mt19937_64 random(8);
     const auto tree = PayoutTree::build(kDomain, some_payouts(random, 9));
     const Payout payout = tree->payouts()[4];
-    const auto proof = *tree->prove(payout.earner);
+    const PayoutPath path = *tree->prove(payout.earner);
     const auto misses = [&](const PayoutDomain& domain, const Payout& other,
-                            std::vector<Digest> siblings) {
-        return fold_proof(payout_leaf(domain, other), siblings) != tree->root();
+                            const PayoutPath& steps) {
+        const auto found = fold_path(domain, other, other.earner, steps);
+        return !found.ok() || *found != PayoutNode{tree->root(), tree->total()};
     };
-    EXPECT_TRUE(misses(kDomain, {payout.earner, *payout.cumulative.plus(Amount(1))}, proof));
-    EXPECT_TRUE(misses(kDomain, {tree->payouts()[3].earner, payout.cumulative}, proof));
+    EXPECT_FALSE(misses(kDomain, payout, path));
+    EXPECT_TRUE(misses(kDomain, {payout.earner, *payout.cumulative.plus(Amount(1))}, path));
+    EXPECT_TRUE(misses(kDomain, {tree->payouts()[3].earner, payout.cumulative}, path));
     PayoutDomain other = kDomain;
     other.chain_id = 1;
-    EXPECT_TRUE(misses(other, payout, proof));
+    EXPECT_TRUE(misses(other, payout, path));
     other = kDomain;
     other.distributor = kDomain.token;
-    EXPECT_TRUE(misses(other, payout, proof));
+    EXPECT_TRUE(misses(other, payout, path));
     other = kDomain;
     other.token = kDomain.distributor;
-    EXPECT_TRUE(misses(other, payout, proof));
-    for (std::size_t i = 0; i < proof.size(); ++i) {
-        auto bent = proof;
-        bent[i].data[31] ^= 1;
+    EXPECT_TRUE(misses(other, payout, path));
+    for (std::size_t i = 0; i < path.size(); ++i) {
+        PayoutPath bent = path;
+        bent[i].sibling.hash.data[31] ^= 1;
+        EXPECT_TRUE(misses(kDomain, payout, bent));
+        bent = path;
+        bent[i].sibling.sum = *bent[i].sibling.sum.plus(Amount(1));
+        EXPECT_TRUE(misses(kDomain, payout, bent));
+        bent = path;
+        bent[i].pivot.data[19] ^= 1;
         EXPECT_TRUE(misses(kDomain, payout, bent));
     }
-    auto shorter = proof;
+    PayoutPath shorter = path;
     shorter.pop_back();
     EXPECT_TRUE(misses(kDomain, payout, shorter));
-    auto longer = proof;
-    longer.push_back(tree->root());
+    PayoutPath longer = path;
+    longer.push_back({{tree->root(), tree->total()}, payout.earner});
     EXPECT_TRUE(misses(kDomain, payout, longer));
+}
+
+// Who is not in a tree has a path, too, which ends at somebody else's leaf.
+TEST(PayoutTree, ThePathOfAnyAddressEndsAtOneLeaf) {
+    std::mt19937_64 random(13);
+    for (std::size_t n = 1; n <= 20; ++n) {
+        const auto tree = PayoutTree::build(kDomain, some_payouts(random, n));
+        for (int i = 0; i < 50; ++i) {
+            const Address key = any_address(random);
+            const Payout& end = tree->end_of_path(key);
+            EXPECT_NE(end.earner, key);
+            EXPECT_EQ(*fold_path(kDomain, end, key, *tree->prove(end.earner)),
+                      (PayoutNode{tree->root(), tree->total()}));
+        }
+        for (const Payout& payout : tree->payouts())
+            EXPECT_EQ(tree->end_of_path(payout.earner), payout);
+    }
 }
 
 TEST(PayoutTree, DoesNotDependOnTheOrderOfItsPayouts) {
@@ -116,12 +166,16 @@ TEST(PayoutTree, RefusesWhatNoRootMayPay) {
     payouts = some_payouts(random, 3);
     payouts[2].earner = payouts[0].earner;
     EXPECT_FALSE(PayoutTree::build(kDomain, payouts).ok());
+    payouts = some_payouts(random, 3);
+    payouts[1].cumulative = *Amount::parse(
+        "115792089237316195423570985008687907853269984665640564039457584007913129639935");
+    EXPECT_FALSE(PayoutTree::build(kDomain, payouts).ok());
     const auto tree = PayoutTree::build(kDomain, some_payouts(random, 3));
     EXPECT_EQ(tree->prove(Address{}).error().code, ErrorCode::kNotFound);
     EXPECT_EQ(tree->cumulative_of(Address{}).error().code, ErrorCode::kNotFound);
 }
 
-TEST(MostFallen, NamesTheDeepestFallOfWhoIsInBoth) {
+TEST(MostFallen, NamesTheDeepestFallAndWhoIsLeftOut) {
     std::mt19937_64 random(11);
     const std::vector<Payout> before = some_payouts(random, 5);
     std::vector<Payout> after = before;
@@ -129,19 +183,21 @@ TEST(MostFallen, NamesTheDeepestFallOfWhoIsInBoth) {
     after.push_back({any_address(random), Amount(1)});
     after[0].cumulative = *after[0].cumulative.plus(Amount(1));
     EXPECT_EQ(most_fallen(before, after), std::nullopt) << "who is new or has more did not fall";
-    after.erase(after.begin() + 1);
-    EXPECT_EQ(most_fallen(before, after), std::nullopt) << "who is left out has no leaf";
     for (const auto& [index, wei] : {std::pair{1, 5}, {2, 7}, {3, 6}}) {
         Amount& amount = after[static_cast<std::size_t>(index)].cumulative;
         amount = *amount.minus(Amount(static_cast<std::uint64_t>(wei)));
     }
     std::shuffle(after.begin(), after.end(), random);
-    const auto fallen = most_fallen(before, after);
+    auto fallen = most_fallen(before, after);
     ASSERT_TRUE(fallen);
-    EXPECT_EQ(fallen->earner, before[3].earner);
-    EXPECT_EQ(fallen->before, before[3].cumulative);
+    EXPECT_EQ(fallen->earner, before[2].earner);
+    EXPECT_EQ(fallen->before, before[2].cumulative);
     EXPECT_EQ(fallen->before.minus(fallen->after).value(), Amount(7));
+    std::erase_if(after, [&](const Payout& p) { return p.earner == before[4].earner; });
+    fallen = most_fallen(before, after);
+    ASSERT_TRUE(fallen);
+    EXPECT_EQ(*fallen, (Fallen{before[4].earner, before[4].cumulative, Amount()}));
 }
 
 }  // namespace
-}  // namespace gym::rewards
+}  // namespace gym::payouts
