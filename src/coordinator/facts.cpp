@@ -15,9 +15,7 @@ Result<std::shared_ptr<const RoundInputs>> Facts::round_inputs(db::Transaction& 
     GYM_TRY(const registry::Job job, registry::get_job(tx, job_id));
     GYM_TRY(registry::Round stored, registry::get_round(tx, job_id, round));
     GYM_TRY(const registry::Dataset dataset, registry::get_dataset(tx, job.dataset_root));
-    auto out = std::make_shared<RoundInputs>();
-    out->record = std::move(stored.record);
-    out->record_hash = stored.record_hash;
+    auto out = std::make_shared<RoundInputs>(stored.record);
     out->train.program_blob = job.artifacts->program_blob;
     out->train.dataset_blob = dataset.blob;
     out->train.base_state_blob = stored.base.blob;
@@ -28,6 +26,16 @@ Result<std::shared_ptr<const RoundInputs>> Facts::round_inputs(db::Transaction& 
     GYM_TRY(out->train.base_steps, registry::steps_to_base(tx, job_id, round));
     rounds_.keep(key, out);
     return std::shared_ptr<const RoundInputs>(std::move(out));
+}
+
+Result<std::shared_ptr<const RoundInputs>> Facts::round_by_record(db::Transaction& tx,
+                                                                  const Digest& record_hash) {
+    if (auto known = by_record_.find(record_hash)) return known;
+    GYM_TRY(const auto round, registry::find_round_by_record(tx, record_hash));
+    if (!round) return std::shared_ptr<const RoundInputs>();
+    GYM_TRY(auto inputs, round_inputs(tx, round->job_id, round->round));
+    by_record_.keep(record_hash, inputs);
+    return inputs;
 }
 
 Result<std::shared_ptr<const SealedEpoch>> Facts::sealed_epoch(db::Transaction& tx,

@@ -9,7 +9,7 @@
 #include "gym/commit/merkle.hpp"
 #include "gym/common/result.hpp"
 #include "gym/db/database.hpp"
-#include "gym/protocol/round_record.hpp"
+#include "gym/protocol/unit_record.hpp"
 #include "gym/records/task.hpp"
 #include "gym/registry/rounds.hpp"
 
@@ -17,7 +17,11 @@ namespace gym::coordinator {
 
 /// What every unit of a round begins from.
 struct RoundInputs {
+    explicit RoundInputs(protocol::RoundRecord of)
+        : record(std::move(of)), units(record), record_hash(protocol::hash(units.head())) {}
+
     protocol::RoundRecord record;
+    protocol::UnitRecords units;  ///< of the record's slots
     Digest record_hash;
     records::UnitInputs train;                ///< without a momentum
     Digest momentum_blob;                     ///< zero in round 1
@@ -36,17 +40,22 @@ struct SealedEpoch {
 /// is read once. Losing them costs a read. Thread-safe.
 class Facts {
   public:
-    /// @pre the round is open or later. @errors kNotFound.
+    /// @pre the round is recorded. @errors kNotFound.
     Result<std::shared_ptr<const RoundInputs>> round_inputs(db::Transaction& tx,
                                                             const Digest& job_id,
                                                             std::uint64_t round);
+    /// The same by the hash of the record; nullptr: no round has it. @pre as above.
+    Result<std::shared_ptr<const RoundInputs>> round_by_record(db::Transaction& tx,
+                                                               const Digest& record_hash);
     /// @pre the epoch's round is sealed. @errors kNotFound.
     Result<std::shared_ptr<const SealedEpoch>> sealed_epoch(db::Transaction& tx,
                                                             std::uint64_t epoch);
 
   private:
-    // A round of the largest record is some 200 KB, a tree of as many leaves 50 KB.
+    // A round of the largest record is some 2 MB, its trees and lists included, a tree of as many
+    // leaves half a MB.
     BoundedCache<std::pair<Digest, std::uint64_t>, RoundInputs> rounds_{64};
+    BoundedCache<Digest, RoundInputs> by_record_{64};  ///< shares what rounds_ has
     BoundedCache<std::uint64_t, SealedEpoch> epochs_{64};
 };
 

@@ -6,33 +6,25 @@
 #include "gym/commit/tensor_root.hpp"
 
 namespace gym::execution {
-namespace {
 
-Error no_slot(std::uint32_t slot) {
-    return fail(ErrorCode::kMismatch, "the round record has no slot " + std::to_string(slot));
-}
-
-}  // namespace
-
-engine::UnitSpec unit_spec(const protocol::RoundRecord& record, std::uint32_t slot) {
-    const protocol::SlotAssignment* const terms = record.find_slot(slot);
+engine::UnitSpec unit_spec(const protocol::RoundTerms& round,
+                           const protocol::SlotAssignment& slot) {
     engine::UnitSpec spec;
-    spec.job_seed = record.job_seed;
-    spec.round = record.round;
-    spec.slot = slot;
-    spec.steps = terms == nullptr ? 0 : terms->steps;
-    spec.checkpoint_every = record.checkpoint_every;
-    spec.program_root = record.program_root;
-    spec.dataset_root = record.dataset_root;
-    spec.base_state_root = record.base_state_root;
+    spec.job_seed = round.job_seed;
+    spec.round = round.round;
+    spec.slot = slot.slot;
+    spec.steps = slot.steps;
+    spec.checkpoint_every = round.checkpoint_every;
+    spec.program_root = round.program_root;
+    spec.dataset_root = round.dataset_root;
+    spec.base_state_root = round.base_state_root;
     return spec;
 }
 
-Result<TrainRun> run_train(const protocol::RoundRecord& record, std::uint32_t slot,
+Result<TrainRun> run_train(const protocol::RoundTerms& round, const protocol::SlotAssignment& slot,
                            const TrainInputs& inputs, engine::RunOptions options,
                            const crypto::Signature* challenge) {
-    const engine::UnitSpec spec = unit_spec(record, slot);
-    if (spec.steps == 0) return no_slot(slot);
+    const engine::UnitSpec spec = unit_spec(round, slot);
     std::vector<Digest> leaves;
     if (challenge != nullptr) {
         options.trace_step = protocol::trace_step(spec.steps);
@@ -58,11 +50,10 @@ program::DeltaGroups groups_of(std::span<const protocol::IncludedDelta> included
     return groups;
 }
 
-Result<Digest> run_prefix(const protocol::RoundRecord& record, std::uint32_t slot,
+Result<Digest> run_prefix(const protocol::RoundTerms& round, const protocol::SlotAssignment& slot,
                           std::uint32_t steps, const TrainInputs& inputs,
                           engine::StepOptions options) {
-    const engine::UnitSpec spec = unit_spec(record, slot);
-    if (spec.steps == 0) return no_slot(slot);
+    const engine::UnitSpec spec = unit_spec(round, slot);
     if (steps == 0 || steps > spec.steps)
         return fail(ErrorCode::kOutOfRange, "a prefix of " + std::to_string(steps) +
                                                 " steps, the unit has 1 to " +

@@ -35,8 +35,8 @@ Digest unit_name(const Digest& digest, const Address& signer) {
 PostedEvidence posted(const Evidence& evidence) {
     PostedEvidence out;
     out.commitment = evidence.commitment;
-    out.record = protocol::head_of(evidence.record);
-    out.slot = protocol::prove_slot(evidence.record, evidence.commitment.commitment.slot);
+    out.record = evidence.record;
+    out.slot = protocol::proof_of(evidence.record);
     out.index = evidence.index;
     out.path = evidence.path;
     out.late = evidence.late;
@@ -60,7 +60,7 @@ Facts facts_of(const protocol::UnitCommitment& commitment, const protocol::Round
     return facts;
 }
 
-Facts facts_of(const protocol::UnitCommitment& commitment, const protocol::RoundRecord& record) {
+Facts facts_of(const protocol::UnitCommitment& commitment, const protocol::UnitRecord& record) {
     return facts_of(commitment, record, record.find_slot(commitment.slot));
 }
 
@@ -83,7 +83,7 @@ OuterFacts outer_facts_of(const protocol::UnitCommitment& commitment,
 }
 
 UnitFacts unit_facts_of(const protocol::UnitCommitment& commitment,
-                        const protocol::RoundRecord& record, const EpochRoots& epochs) {
+                        const protocol::UnitRecord& record, const EpochRoots& epochs) {
     if (commitment.slot == protocol::kAggregateSlot)
         return outer_facts_of(commitment, record, epochs);
     return facts_of(commitment, record);
@@ -122,7 +122,7 @@ bool has_zero_root(const protocol::UnitCommitment& commitment) {
 
 /// Whoever signs an aggregate stands for it, and the round record does not count its FLOPs.
 Field outer_contradiction(const protocol::UnitCommitment& commitment,
-                          const protocol::RoundRecord& record) {
+                          const protocol::UnitRecord& record) {
     if (commitment.kind != protocol::UnitKind::kAggregate) return 0;
     if (commitment.delta_codec != record.delta_codec) return 2;
     if (commitment.steps != 1) return 3;
@@ -146,7 +146,7 @@ Field rules::train_contradiction(const protocol::UnitCommitment& commitment,
 }
 
 Result<Field> contradiction(const protocol::UnitCommitment& commitment,
-                            const protocol::RoundRecord& record, const Address& signer) {
+                            const protocol::UnitRecord& record, const Address& signer) {
     if (commitment.slot == protocol::kAggregateSlot) return outer_contradiction(commitment, record);
     if (commitment.slot >= protocol::kSlotsMax)
         return fail(ErrorCode::kInvalidArgument,

@@ -92,12 +92,12 @@ Result<std::unique_ptr<ChainView>> make_chain_view(const ChainViewConfig& config
 
 namespace {
 
-std::string name_of(const protocol::RoundRecord& record) {
+std::string name_of(const protocol::RoundHead& record) {
     return "round " + std::to_string(record.round) + " of job " + record.job_id.hex();
 }
 
 /// @errors kMismatch when another record is on chain.
-Result<bool> is_posted(ChainView& chain, const protocol::RoundRecord& record, const Digest& hash) {
+Result<bool> is_posted(ChainView& chain, const protocol::RoundHead& record, const Digest& hash) {
     GYM_TRY(const auto posted, chain.round(record.job_id, record.round));
     if (!posted) return false;
     if (posted->record_hash == hash) return true;
@@ -113,7 +113,7 @@ bool may_answer_later(ErrorCode code) {
 
 }  // namespace
 
-Status wait_for_round(ChainView& chain, Timer& timer, const protocol::RoundRecord& record,
+Status wait_for_round(ChainView& chain, Timer& timer, const protocol::RoundHead& record,
                       std::chrono::milliseconds wait_max, const std::stop_token& stop) {
     const Digest hash = protocol::hash(record);
     const auto deadline = timer.now() + wait_max;

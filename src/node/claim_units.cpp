@@ -93,14 +93,18 @@ class ClaimUnits final : public player::UnitSource {
     }
 
     Result<std::unique_ptr<player::UnitRun>> run_train(const player::Claim& claim) {
-        const protocol::RoundRecord& record = claim.evidence.record;
-        GYM_TRY(execution::TrainInputs inputs, loader_.load_train(record, inputs_of(claim)));
-        return TrainRun::make(execution::unit_spec(record, claim.key.slot), std::move(inputs),
-                              options_);
+        const protocol::UnitRecord& record = claim.evidence.record;
+        const protocol::SlotAssignment* const slot = record.find_slot(claim.key.slot);
+        if (slot == nullptr)
+            return fail(ErrorCode::kMismatch, "the round has no slot " +
+                                                  std::to_string(claim.key.slot) +
+                                                  ": there is no unit to run");
+        GYM_TRY(execution::TrainInputs inputs, loader_.load_train(record, *slot, inputs_of(claim)));
+        return TrainRun::make(execution::unit_spec(record, *slot), std::move(inputs), options_);
     }
 
     Result<std::unique_ptr<player::UnitRun>> run_aggregate(const player::Claim& claim) {
-        const protocol::RoundRecord& record = claim.evidence.record;
+        const protocol::RoundRecord& record = *claim.round;
         player::AggregateInputs inputs;
         GYM_TRY(inputs.train, loader_.load_program(record, claim.program_blob));
         GYM_TRY(inputs.base, loader_.load_state(claim.base_state_blob, record.base_state_root));

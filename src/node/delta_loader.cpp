@@ -81,15 +81,16 @@ Result<blob::VerifiedBlob> DeltaLoader::run_again(const DeltaRound& round,
                                                   const game::OuterDelta& delta,
                                                   const DeltaRunOptions& options) {
     GYM_CHECK(check_known(round, delta));
-    if (round.record.find_slot(delta.slot) == nullptr)
+    const protocol::SlotAssignment* const slot = round.record.find_slot(delta.slot);
+    if (slot == nullptr)
         return fail(ErrorCode::kMismatch, name_of(round, delta) + ": the round has no such slot");
-    GYM_TRY(const auto inputs, inputs_.load_train(round.record, round.inputs));
+    GYM_TRY(const auto inputs, inputs_.load_train(round.record, *slot, round.inputs));
     engine::RunOptions run;
     run.engine = options.engine;
     run.progress = options.progress;
     run.cancel = options.stop;
     GYM_TRY(const execution::TrainRun again,
-            execution::run_train(round.record, delta.slot, inputs, run));
+            execution::run_train(round.record, *slot, inputs, run));
     const blob::VerifiedBlob& made = again.result.delta;
     Findings& findings = begin(round);
     if (made.root() != delta.root) {

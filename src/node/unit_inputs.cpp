@@ -33,7 +33,7 @@ Result<std::uint64_t> tokens_per_step(const program::Program& train) {
 
 /// The record's figures about the program must be the program's: a commitment repeats them, and a
 /// wrong figure there would be this worker's fault.
-Status check_counted(const protocol::RoundRecord& record, const program::Program& train) {
+Status check_counted(const protocol::RoundTerms& record, const program::Program& train) {
     GYM_TRY(const std::uint64_t tokens, tokens_per_step(train));
     if (tokens != record.tokens_per_step)
         return fail(ErrorCode::kMismatch,
@@ -48,7 +48,7 @@ Status check_counted(const protocol::RoundRecord& record, const program::Program
 }
 
 /// A dispute goes by these: with wrong ones honest work could be proven false.
-Status check_dispute_roots(const protocol::RoundRecord& record, const program::Program& train,
+Status check_dispute_roots(const protocol::RoundTerms& record, const program::Program& train,
                            const engine::State& base) {
     GYM_TRY(const dispute::RoundRoots roots, dispute::round_roots(train, base));
     if (roots.trace_root != record.trace_root)
@@ -66,14 +66,14 @@ Status check_dispute_roots(const protocol::RoundRecord& record, const program::P
 
 }  // namespace
 
-Result<execution::TrainInputs> InputLoader::load_train(const protocol::RoundRecord& record,
+Result<execution::TrainInputs> InputLoader::load_train(const protocol::RoundTerms& record,
+                                                       const protocol::SlotAssignment& slot,
                                                        const records::UnitInputs& inputs,
                                                        const rpc::BlobCache::Progress& progress) {
-    for (const protocol::SlotAssignment& slot : record.slots)
-        if (slot.steps > engine::kUnitStepsMax)
-            return fail(ErrorCode::kOutOfRange,
-                        "a unit of " + std::to_string(slot.steps) + " steps, at most " +
-                            std::to_string(engine::kUnitStepsMax) + " are allowed");
+    if (slot.steps > engine::kUnitStepsMax)
+        return fail(ErrorCode::kOutOfRange,
+                    "a unit of " + std::to_string(slot.steps) + " steps, at most " +
+                        std::to_string(engine::kUnitStepsMax) + " are allowed");
     if (!inputs.dataset_blob) return fail(ErrorCode::kMalformed, "a train unit names its dataset");
     execution::TrainInputs out;
     GYM_TRY(out.program, load_program(record, inputs.program_blob, progress));
@@ -89,7 +89,7 @@ Result<execution::TrainInputs> InputLoader::load_train(const protocol::RoundReco
     return out;
 }
 
-Result<engine::State> InputLoader::load_base(const protocol::RoundRecord& record,
+Result<engine::State> InputLoader::load_base(const protocol::RoundTerms& record,
                                              const program::Program& train,
                                              const records::UnitInputs& inputs,
                                              const rpc::BlobCache::Progress& progress) {
@@ -104,7 +104,7 @@ Result<engine::State> InputLoader::load_base(const protocol::RoundRecord& record
 }
 
 /// What is not kept is fetched again: no reason to stop the unit.
-void InputLoader::keep_base(const protocol::RoundRecord& record, const Digest& blob) {
+void InputLoader::keep_base(const protocol::RoundTerms& record, const Digest& blob) {
     const auto released = kept_.keep(record.job_id, record.round, blob);
     if (released.ok())
         released_.insert(released_.end(), released->begin(), released->end());
@@ -112,7 +112,7 @@ void InputLoader::keep_base(const protocol::RoundRecord& record, const Digest& b
         spdlog::warn("base states of this job are not kept: {}", released.error().message);
 }
 
-Status InputLoader::make_base(const protocol::RoundRecord& record, const program::Program& train,
+Status InputLoader::make_base(const protocol::RoundTerms& record, const program::Program& train,
                               const records::UnitInputs& inputs,
                               const rpc::BlobCache::Progress& progress) {
     const auto made = updated_base(cache_, train, inputs, progress);
@@ -128,7 +128,7 @@ Status InputLoader::make_base(const protocol::RoundRecord& record, const program
 }
 
 Result<std::shared_ptr<const program::Program>> InputLoader::load_program(
-    const protocol::RoundRecord& record, const Digest& program_blob,
+    const protocol::RoundTerms& record, const Digest& program_blob,
     const rpc::BlobCache::Progress& progress) {
     if (program_ && program_root_ == record.program_root) return program_;
     GYM_TRY(const auto content, cache_.fetch(program_blob, progress));

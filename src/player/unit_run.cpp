@@ -12,7 +12,7 @@ class AggregateRun final : public UnitRun {
 
     Status prepare(const Claim& claim, const crypto::Eip712Domain& domain, game::DeltaSource deltas,
                    const game::RerunWorkOptions& options) {
-        record_ = claim.evidence.record;
+        record_ = *claim.round;
         held_ = claim.held;
         game::OuterInputs inputs{*inputs_.train, inputs_.base, inputs_.momentum,
                                  record_,        claim.epoch,  outer_deltas_of(claim),

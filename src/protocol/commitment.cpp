@@ -4,6 +4,7 @@
 
 #include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
+#include "gym/protocol/unit_record.hpp"
 
 namespace gym::protocol {
 namespace {
@@ -20,7 +21,7 @@ Error wrong_field(std::string_view field, std::uint64_t given, std::uint64_t exp
                                           std::to_string(expected));
 }
 
-Status check_counted_fields(const UnitCommitment& commitment, const RoundRecord& record,
+Status check_counted_fields(const UnitCommitment& commitment, const RoundTerms& record,
                             std::uint32_t steps) {
     if (commitment.delta_codec != record.delta_codec)
         return wrong_field("delta codec", commitment.delta_codec, record.delta_codec);
@@ -124,9 +125,12 @@ Digest commitment_leaf(const SignedCommitment& commitment) {
     return hasher.update(as_bytes("gym.commitment.v1")).update(encode(commitment)).finish();
 }
 
-Status check_against_round(const UnitCommitment& commitment, const RoundRecord& record,
-                           const Digest& record_hash, const Address& worker,
-                           std::uint32_t attempt) {
+namespace {
+
+/// @param slot the terms of the commitment's slot; nullptr: the round has no such slot.
+Status check_against_terms(const UnitCommitment& commitment, const RoundTerms& record,
+                           const SlotAssignment* slot, const Digest& record_hash,
+                           const Address& worker, std::uint32_t attempt) {
     if (commitment.kind != UnitKind::kTrain)
         return fail(ErrorCode::kPermissionDenied,
                     "commitment: workers commit to train units, not to " +
@@ -135,7 +139,6 @@ Status check_against_round(const UnitCommitment& commitment, const RoundRecord& 
         return fail(ErrorCode::kConflict, "commitment: it names round record " +
                                               commitment.round_record.hex() + ", this round's is " +
                                               record_hash.hex());
-    const SlotAssignment* slot = record.find_slot(commitment.slot);
     if (slot == nullptr)
         return fail(ErrorCode::kNotFound,
                     "commitment: the round has no slot " + std::to_string(commitment.slot));
@@ -146,6 +149,21 @@ Status check_against_round(const UnitCommitment& commitment, const RoundRecord& 
     if (commitment.attempt != attempt) return wrong_field("attempt", commitment.attempt, attempt);
     GYM_CHECK(check_counted_fields(commitment, record, slot->steps));
     return check_roots(commitment);
+}
+
+}  // namespace
+
+Status check_against_round(const UnitCommitment& commitment, const RoundRecord& record,
+                           const Digest& record_hash, const Address& worker,
+                           std::uint32_t attempt) {
+    return check_against_terms(commitment, record, record.find_slot(commitment.slot), record_hash,
+                               worker, attempt);
+}
+
+Status check_against_round(const UnitCommitment& commitment, const UnitRecord& record,
+                           const Address& worker, std::uint32_t attempt) {
+    return check_against_terms(commitment, record, record.find_slot(commitment.slot), hash(record),
+                               worker, attempt);
 }
 
 bool is_equivocation(const UnitCommitment& first, const UnitCommitment& second) {

@@ -10,6 +10,7 @@
 #include "gym/commit/merkle.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/common/assert.hpp"
+#include "slot_terms.hpp"
 
 namespace gym::protocol {
 namespace {
@@ -77,19 +78,6 @@ Result<RoundHead> decode_head(commit::Decoder& in) {
     GYM_TRY(head.included, in.u32());
     GYM_TRY(head.included_root, in.digest());
     return head;
-}
-
-void encode_terms(const SlotAssignment& slot, commit::Encoder& out) {
-    out.fixed(slot.worker).u32(slot.sampling_rate_ppm).u32(slot.steps);
-}
-
-Result<SlotAssignment> decode_terms(std::uint32_t slot, commit::Decoder& in) {
-    SlotAssignment terms;
-    terms.slot = slot;
-    GYM_TRY(terms.worker, in.address());
-    GYM_TRY(terms.sampling_rate_ppm, in.u32());
-    GYM_TRY(terms.steps, in.u32());
-    return terms;
 }
 
 void encode_delta(const IncludedDelta& delta, commit::Encoder& out) {
@@ -163,19 +151,45 @@ Status validate_slots(const RoundRecord& record) {
     std::set<Address> workers;
     for (std::size_t i = 0; i < record.slots.size(); ++i) {
         const SlotAssignment& slot = record.slots[i];
-        const std::string name = "slot " + std::to_string(i);
-        if (slot.slot != i) return invalid(name + " has another number");
-        if (slot.steps == 0) return invalid(name + " has no steps");
-        if (slot.worker.is_zero()) return invalid(name + " has no worker");
+        if (slot.slot != i) return invalid("slot " + std::to_string(i) + " has another number");
+        GYM_CHECK(validate_slot(record, slot));
         if (!workers.insert(slot.worker).second)
             return invalid("worker " + slot.worker.hex() + " has two slots");
-        if (slot.sampling_rate_ppm < record.sampling.floor_ppm || slot.sampling_rate_ppm > kPpm)
-            return invalid(name + " has a sampling rate outside [floor, 1]");
     }
     return {};
 }
 
 }  // namespace
+
+void encode_terms(const SlotAssignment& slot, commit::Encoder& out) {
+    out.fixed(slot.worker).u32(slot.sampling_rate_ppm).u32(slot.steps);
+}
+
+Result<SlotAssignment> decode_terms(std::uint32_t slot, commit::Decoder& in) {
+    SlotAssignment terms;
+    terms.slot = slot;
+    GYM_TRY(terms.worker, in.address());
+    GYM_TRY(terms.sampling_rate_ppm, in.u32());
+    GYM_TRY(terms.steps, in.u32());
+    return terms;
+}
+
+Status validate_terms(const RoundTerms& terms) {
+    if (terms.round == 0) return invalid("rounds count from 1");
+    if (terms.checkpoint_every == 0) return invalid("no checkpoint interval");
+    if (terms.sampling.floor_ppm > kPpm || terms.sampling.aggregate_ppm > kPpm)
+        return invalid("a sampling rate is above 1");
+    return {};
+}
+
+Status validate_slot(const RoundTerms& terms, const SlotAssignment& slot) {
+    const std::string name = "slot " + std::to_string(slot.slot);
+    if (slot.steps == 0) return invalid(name + " has no steps");
+    if (slot.worker.is_zero()) return invalid(name + " has no worker");
+    if (slot.sampling_rate_ppm < terms.sampling.floor_ppm || slot.sampling_rate_ppm > kPpm)
+        return invalid(name + " has a sampling rate outside [floor, 1]");
+    return {};
+}
 
 const SlotAssignment* RoundRecord::find_slot(std::uint32_t slot) const noexcept {
     return slot < slots.size() ? &slots[slot] : nullptr;
@@ -291,10 +305,7 @@ Result<RoundRecord> decode_round_record(ByteView bytes) {
 }
 
 Status validate(const RoundRecord& record) {
-    if (record.round == 0) return invalid("rounds count from 1");
-    if (record.checkpoint_every == 0) return invalid("no checkpoint interval");
-    if (record.sampling.floor_ppm > kPpm || record.sampling.aggregate_ppm > kPpm)
-        return invalid("a sampling rate is above 1");
+    GYM_CHECK(validate_terms(record));
     if (record.round == 1 && !record.included.empty()) return invalid("round 1 follows no deltas");
     if (record.included.size() > kSlotsMax) return invalid("too many included deltas");
     if (!is_in_order(record.included)) return invalid("included deltas are not in order");

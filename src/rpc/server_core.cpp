@@ -133,7 +133,7 @@ void ServerCore::settle(const PollPtr& poll, Result<std::optional<records::Task>
     if (!polls_.park(poll, wakes)) ask(poll);
 }
 
-/// Writes the answer in the pool: a task holds a round's whole record.
+/// Writes the answer in the pool: the task of an aggregate holds a round's whole record.
 void ServerCore::give(const PollPtr& poll, records::Task task) {
     const auto shared = std::make_shared<const std::optional<records::Task>>(std::move(task));
     const auto write = [this, poll, shared] {

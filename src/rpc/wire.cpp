@@ -36,7 +36,7 @@ Result<records::UnitInputs> read(const v1::UnitInputs& in) {
 
 void write(const records::TrainTask& task, v1::TrainTask& out) {
     wire::write(task.unit, *out.mutable_unit());
-    out.set_round_record(text_of(protocol::encode(task.record)));
+    out.set_unit_record(text_of(protocol::encode(task.record)));
     write(task.inputs, *out.mutable_inputs());
     out.set_deadline_unix_ms(task.deadline_ms);
     out.set_late_until_unix_ms(task.late_until_ms);
@@ -46,7 +46,7 @@ void write(const records::TrainTask& task, v1::TrainTask& out) {
 Result<records::TrainTask> read(const v1::TrainTask& in) {
     records::TrainTask out;
     GYM_TRY(out.unit, wire::read(in.unit()));
-    GYM_TRY(out.record, protocol::decode_round_record(bytes_of(in.round_record())));
+    GYM_TRY(out.record, protocol::decode_unit_record(bytes_of(in.unit_record())));
     GYM_TRY(out.inputs, read(in.inputs()));
     out.deadline_ms = in.deadline_unix_ms();
     out.late_until_ms = in.late_until_unix_ms();
@@ -56,7 +56,7 @@ Result<records::TrainTask> read(const v1::TrainTask& in) {
 
 void write(const records::PrefixTask& task, v1::PrefixTask& out) {
     wire::write(task.unit, *out.mutable_unit());
-    out.set_round_record(text_of(protocol::encode(task.record)));
+    out.set_unit_record(text_of(protocol::encode(task.record)));
     write(task.inputs, *out.mutable_inputs());
     out.set_steps(task.steps);
     out.set_draw(task.draw);
@@ -66,7 +66,7 @@ void write(const records::PrefixTask& task, v1::PrefixTask& out) {
 Result<records::PrefixTask> read(const v1::PrefixTask& in) {
     records::PrefixTask out;
     GYM_TRY(out.unit, wire::read(in.unit()));
-    GYM_TRY(out.record, protocol::decode_round_record(bytes_of(in.round_record())));
+    GYM_TRY(out.record, protocol::decode_unit_record(bytes_of(in.unit_record())));
     GYM_TRY(out.inputs, read(in.inputs()));
     out.steps = in.steps();
     out.draw = in.draw();
@@ -76,7 +76,7 @@ Result<records::PrefixTask> read(const v1::PrefixTask& in) {
 
 void write(const records::VerifyTask& task, v1::VerifyTask& out) {
     wire::write(task.unit, *out.mutable_unit());
-    out.set_round_record(text_of(protocol::encode(task.record)));
+    out.set_unit_record(text_of(protocol::encode(task.record)));
     write(task.inputs, *out.mutable_inputs());
     out.set_signed_commitment(text_of(protocol::encode(task.commitment)));
     out.set_committer(text_of(task.committer));
@@ -92,6 +92,7 @@ void write(const records::VerifyTask& task, v1::VerifyTask& out) {
         item.set_held(delta.held);
         item.set_age(delta.age);
     }
+    if (task.round) out.set_round_record(text_of(protocol::encode(*task.round)));
     out.set_late(task.late);
     out.set_hold_drawn(task.hold_drawn);
     out.set_overlap(task.overlap);
@@ -107,7 +108,7 @@ void write(const records::VerifyTask& task, v1::VerifyTask& out) {
 Result<records::VerifyTask> read(const v1::VerifyTask& in) {
     records::VerifyTask out;
     GYM_TRY(out.unit, wire::read(in.unit()));
-    GYM_TRY(out.record, protocol::decode_round_record(bytes_of(in.round_record())));
+    GYM_TRY(out.record, protocol::decode_unit_record(bytes_of(in.unit_record())));
     GYM_TRY(out.inputs, read(in.inputs()));
     GYM_TRY(out.commitment, protocol::decode_signed_commitment(bytes_of(in.signed_commitment())));
     GYM_TRY(out.committer, wire::read<Address>("committer", in.committer()));
@@ -125,6 +126,9 @@ Result<records::VerifyTask> read(const v1::VerifyTask& in) {
             return fail(ErrorCode::kMalformed, "deltas.age: too large");
         out.deltas.push_back(
             {item.slot(), unit, root, item.held(), static_cast<std::uint16_t>(item.age())});
+    }
+    if (!in.round_record().empty()) {
+        GYM_TRY(out.round, protocol::decode_round_record(bytes_of(in.round_record())));
     }
     out.late = in.late();
     out.hold_drawn = in.hold_drawn();

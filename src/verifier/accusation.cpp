@@ -41,7 +41,7 @@ Status add_path(rpc::Coordinator& coordinator, const ChainView::Epoch& epoch,
 
 }  // namespace
 
-Result<ChainView::Epoch> epoch_on_chain(ChainView& chain, const protocol::RoundRecord& record,
+Result<ChainView::Epoch> epoch_on_chain(ChainView& chain, const protocol::RoundTerms& record,
                                         bool next) {
     GYM_TRY(const auto round, chain.round(record.job_id, record.round + (next ? 1 : 0)));
     if (!round || round->epoch == 0)
@@ -60,6 +60,7 @@ Result<player::Claim> accuse_unit(rpc::Coordinator& coordinator, ChainView& chai
         return claim;
     }
     claim.subject = player::Subject::kAggregate;
+    claim.round = task.round;
     claim.momentum_blob = task.inputs.momentum_blob.value_or(Digest());
     claim.deltas = task.deltas;
     // Without them it can still be shown that the sums are wrong.
@@ -70,7 +71,7 @@ Result<player::Claim> accuse_unit(rpc::Coordinator& coordinator, ChainView& chai
     held.record = task.earlier->record;
     held.base_state_blob = task.earlier->inputs.base_state_blob;
     GYM_TRY(const ChainView::Epoch before, epoch_on_chain(chain, held.record));
-    auto earlier = round_commitments(coordinator, held.record, before);
+    auto earlier = round_commitments(coordinator, protocol::head_of(held.record), before);
     if (earlier.ok()) held.epoch = std::move(earlier->epoch);
     return claim;
 }
@@ -80,7 +81,8 @@ player::Claim accuse_conflict(const WatchedRound& round, ByteView next, std::uin
     claim.role = player::Role::kChallenge;
     claim.subject = player::Subject::kConflict;
     claim.key = round.unit();
-    claim.evidence = {round.commitment, round.record, 0, {}};
+    claim.evidence = {
+        round.commitment, protocol::unit_record(round.record, protocol::kAggregateSlot), 0, {}};
     const ByteView shown = next.first(std::min(next.size(), protocol::kRoundHeadBytes));
     claim.other.assign(shown.begin(), shown.end());
     claim.from_block = head;

@@ -15,7 +15,7 @@ namespace gym::verifier {
 /// The epoch that the chain has for a round. @param next for the one after it, whose epoch the late
 /// commitments are in. @errors kNotFound: it has none; those of asking it.
 [[nodiscard]] Result<node::ChainView::Epoch> epoch_on_chain(node::ChainView& chain,
-                                                            const protocol::RoundRecord& record,
+                                                            const protocol::RoundTerms& record,
                                                             bool next = false);
 
 /// A claim to challenge the unit of a task. @errors kNotFound: its round has no epoch, or the

@@ -43,7 +43,8 @@ Status VerifierImpl::audit_deltas(const records::VerifyTask& task,
     GYM_TRY(rounds.own, round_commitments(coordinator_, task.record, epoch));
     if (task.earlier) {
         GYM_TRY(const auto before, epoch_on_chain(*options_.chain, task.earlier->record));
-        GYM_TRY(rounds.earlier, round_commitments(coordinator_, task.earlier->record, before));
+        GYM_TRY(rounds.earlier,
+                round_commitments(coordinator_, protocol::head_of(task.earlier->record), before));
         if (task.overlap) {
             GYM_TRY(rounds.earlier_beacon, beacon_of(*options_.chain, before, delay_blocks));
         }
@@ -53,7 +54,7 @@ Status VerifierImpl::audit_deltas(const records::VerifyTask& task,
         const Digest& root = asked.delta_root;
         const node::DeltaRound of =
             asked.held ? node::DeltaRound{task.earlier->record, task.earlier->inputs}
-                       : node::DeltaRound{task.record, task.inputs};
+                       : node::DeltaRound{*task.round, task.inputs};
         GYM_TRY(const blob::VerifiedBlob blob, deltas_.fetch(of, {asked.slot, root}));
         GYM_TRY(const engine::Delta delta, engine::Delta::decode(*program, blob));
         // The aggregate's own are needed again to make it.
@@ -84,7 +85,7 @@ Status VerifierImpl::audit_deltas(const records::VerifyTask& task,
 
 /// The next round must continue from this aggregate, and no one may be shown another one.
 Status VerifierImpl::watch_round(const records::VerifyTask& task) {
-    GYM_TRY(const WatchedRound first, watch_.add({task.record, task.commitment, task.deltas}));
+    GYM_TRY(const WatchedRound first, watch_.add({*task.round, task.commitment, task.deltas}));
     if (!protocol::is_equivocation(first.commitment.commitment, task.commitment.commitment))
         return {};
     contradict(task.unit, "two different commitments to it are signed");
@@ -152,9 +153,10 @@ void VerifierImpl::accuse_delta(const records::VerifyTask& aggregate,
     if (!commitment || commitment->commitment.delta_root != root) return;
     records::VerifyTask train = aggregate;
     train.unit = unit;
+    train.record =
+        protocol::unit_record(held ? aggregate.earlier->record : *aggregate.round, unit.slot);
     train.commitment = *commitment;
     if (held) {
-        train.record = aggregate.earlier->record;
         train.inputs = aggregate.earlier->inputs;
         train.late = view->status.late && train.record.accept_late;
     }

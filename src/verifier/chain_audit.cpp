@@ -33,7 +33,7 @@ Error not_yet(const std::string& what) {
 }
 
 /// @param late of the next round's epoch.
-Result<EpochOnChain> epoch_of_round(ChainView& chain, const protocol::RoundRecord& record,
+Result<EpochOnChain> epoch_of_round(ChainView& chain, const protocol::RoundHead& record,
                                     bool late) {
     const std::string name = "round " + std::to_string(record.round);
     GYM_TRY(auto round, chain.round(record.job_id, record.round));
@@ -100,7 +100,7 @@ std::optional<bool> was_drawn(UnitState state) {
 }
 
 /// The sample rate of a unit by its round record. @errors kMismatch for a slot that is not in it.
-Result<std::uint32_t> sampling_rate(const protocol::RoundRecord& record,
+Result<std::uint32_t> sampling_rate(const protocol::UnitRecord& record,
                                     const protocol::UnitKey& unit) {
     if (unit.slot == protocol::kAggregateSlot) return record.sampling.aggregate_ppm;
     const protocol::SlotAssignment* slot = record.find_slot(unit.slot);
@@ -208,7 +208,7 @@ struct ExpectedRound {
 ExpectedRound expected(const records::VerifyTask& aggregate, const AuditedRounds& rounds) {
     if (aggregate.overlap && aggregate.earlier)
         return {aggregate.earlier->record, rounds.earlier, rounds.earlier_beacon};
-    return {aggregate.record, rounds.own, aggregate.beacon};
+    return {*aggregate.round, rounds.own, aggregate.beacon};
 }
 
 bool is_drawn(const ExpectedRound& round, std::uint32_t slot, const Digest& unit) {
@@ -240,7 +240,7 @@ bool is_included(const records::VerifyTask& aggregate, std::uint32_t slot) {
 
 /// Of a delta's unit.
 std::uint32_t steps_of(const records::VerifyTask& aggregate, const protocol::IncludedDelta& delta) {
-    const protocol::RoundRecord& record = delta.held ? aggregate.earlier->record : aggregate.record;
+    const protocol::RoundRecord& record = delta.held ? aggregate.earlier->record : *aggregate.round;
     const protocol::SlotAssignment* const terms = record.find_slot(delta.slot);
     return terms != nullptr ? terms->steps : 1;
 }

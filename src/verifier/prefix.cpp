@@ -34,7 +34,9 @@ Result<protocol::SignedPrefix> VerifierImpl::compute(const records::PrefixTask& 
     GYM_TRY(const records::NetworkDescription network, coordinator_.network());
     emit("started", task.unit, "its first " + std::to_string(task.steps) + " steps");
     set_activity({task.unit, 0, task.steps, "verify"});
-    GYM_TRY(const execution::TrainInputs inputs, loader_.load_train(task.record, task.inputs));
+    const protocol::SlotAssignment& slot = *task.record.find_slot(task.unit.slot);
+    GYM_TRY(const execution::TrainInputs inputs,
+            loader_.load_train(task.record, slot, task.inputs));
     const ReexecutionOptions run = run_options(task.unit, stop);
     engine::StepOptions options;
     options.engine = run.engine;
@@ -42,8 +44,7 @@ Result<protocol::SignedPrefix> VerifierImpl::compute(const records::PrefixTask& 
     options.cancel = run.stop;
     protocol::UnitPrefix found{
         protocol::hash(task.record), task.unit.slot, task.unit.attempt, task.steps, {}};
-    GYM_TRY(found.link,
-            execution::run_prefix(task.record, task.unit.slot, task.steps, inputs, options));
+    GYM_TRY(found.link, execution::run_prefix(task.record, slot, task.steps, inputs, options));
     return protocol::sign(network.domain(), found, key_);
 }
 

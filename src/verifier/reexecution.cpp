@@ -15,20 +15,24 @@ namespace {
 Result<Reexecution> reexecute_train(node::InputLoader& loader, const records::VerifyTask& task,
                                     const crypto::Signature& challenge,
                                     const ReexecutionOptions& options) {
-    GYM_TRY(const execution::TrainInputs inputs, loader.load_train(task.record, task.inputs));
+    const protocol::SlotAssignment* const slot = task.record.find_slot(task.unit.slot);
+    if (slot == nullptr)
+        return fail(ErrorCode::kMismatch, "the task's round record is without the unit's slot");
+    GYM_TRY(const execution::TrainInputs inputs,
+            loader.load_train(task.record, *slot, task.inputs));
     engine::RunOptions run;
     run.engine = options.engine;
     run.progress = options.progress;
     run.cancel = options.stop;
     GYM_TRY(execution::TrainRun again,
-            execution::run_train(task.record, task.unit.slot, inputs, run, &challenge));
+            execution::run_train(task.record, *slot, inputs, run, &challenge));
     return Reexecution{again.roots(), std::move(again.result.records), again.trace};
 }
 
 /// @pre check_task(): held deltas come with their round.
 node::DeltaRound round_of(const records::VerifyTask& task, bool held) {
     if (held) return {task.earlier->record, task.earlier->inputs};
-    return {task.record, task.inputs};
+    return {*task.round, task.inputs};
 }
 
 /// A delta of the cache stays on the disk: with all deltas of a round in memory, verifiers would
@@ -41,7 +45,7 @@ Result<engine::Delta> load_delta(node::DeltaLoader& deltas, const program::Progr
         // A run of its unit gives another one: that is why.
         records::UnitInputs nowhere = task.inputs;
         nowhere.dataset_blob.reset();
-        const node::DeltaRound stored{task.record, nowhere};
+        const node::DeltaRound stored{*task.round, nowhere};
         auto opened = deltas.open(train, stored, delta);
         if (opened.ok()) return opened;
         GYM_TRY(const blob::VerifiedBlob blob, deltas.load(stored, delta, run));
@@ -121,6 +125,17 @@ Status check_deltas(const records::VerifyTask& task) {
     return {};
 }
 
+/// The whole record is that of the head, which the commitment names.
+Status check_whole(const records::VerifyTask& task) {
+    if (!task.round)
+        return fail(ErrorCode::kMismatch, "the task of an aggregate is without its round's record");
+    GYM_CHECK(protocol::validate(*task.round));
+    if (protocol::head_of(*task.round) != task.record)
+        return fail(ErrorCode::kMismatch,
+                    "the round record of the aggregate's task is not that of its head");
+    return {};
+}
+
 /// Held deltas come with the round that they are from, and none went in there already.
 Status check_held(const records::VerifyTask& task) {
     if (protocol::held_of(task.deltas) == 0) return {};
@@ -134,8 +149,8 @@ Status check_held(const records::VerifyTask& task) {
         return fail(ErrorCode::kMismatch, "the held deltas' round is without the dataset");
     for (const protocol::IncludedDelta& delta : task.deltas)
         if (delta.held && !delta.is_withdrawn() &&
-            std::ranges::find(task.record.included, delta.unit, &protocol::IncludedDelta::unit) !=
-                task.record.included.end())
+            std::ranges::find(task.round->included, delta.unit, &protocol::IncludedDelta::unit) !=
+                task.round->included.end())
             return fail(ErrorCode::kMismatch, "the held delta of slot " +
                                                   std::to_string(delta.slot) +
                                                   " went into the base state before");
@@ -156,11 +171,12 @@ Status check_task(const crypto::Eip712Domain& domain, const records::VerifyTask&
         return fail(ErrorCode::kMismatch,
                     "the unit is said to be late, which its round record does not allow");
     if (commitment.kind == protocol::UnitKind::kTrain)
-        return protocol::check_against_round(commitment, task.record, protocol::hash(task.record),
-                                             task.committer, task.unit.attempt);
+        return protocol::check_against_round(commitment, task.record, task.committer,
+                                             task.unit.attempt);
     if (commitment.round_record != protocol::hash(task.record))
         return fail(ErrorCode::kMismatch, "the commitment names another round record");
     if (commitment.kind != protocol::UnitKind::kAggregate) return {};
+    GYM_CHECK(check_whole(task));
     if (!task.inputs.dataset_blob)
         return fail(ErrorCode::kMismatch,
                     "the task of an aggregate is without the dataset, from which a delta that is "

@@ -1,6 +1,7 @@
 #include "gym/verifier/round_commitments.hpp"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "gym/commit/merkle.hpp"
@@ -29,12 +30,12 @@ using Leaves = std::map<std::uint64_t, protocol::SignedCommitment>;
 /// Units of the record's round, with those commitments that are under the root, which are added to
 /// `leaves`.
 Result<std::map<std::uint32_t, RoundCommitments::Unit>> units_of(
-    rpc::Coordinator& coordinator, const protocol::RoundRecord& record,
+    rpc::Coordinator& coordinator, const protocol::RoundHead& record,
     const node::ChainView::Epoch& epoch, Leaves& leaves) {
     std::map<std::uint32_t, RoundCommitments::Unit> out;
     const Digest hash = protocol::hash(record);
-    for (const protocol::SlotAssignment& slot : record.slots) {
-        const Digest id = protocol::unit_id({record.job_id, record.round, slot.slot, 0});
+    for (std::uint32_t slot = 0; slot < record.slots; ++slot) {
+        const Digest id = protocol::unit_id({record.job_id, record.round, slot, 0});
         const auto view = coordinator.unit(id);
         if (!view.ok() && view.error().code == ErrorCode::kNotFound) continue;
         if (!view.ok()) return view.error();
@@ -43,15 +44,28 @@ Result<std::map<std::uint32_t, RoundCommitments::Unit>> units_of(
             unit.commitment = view->commitment;
             leaves.emplace(*place, *view->commitment);
         }
-        out.emplace(slot.slot, std::move(unit));
+        out.emplace(slot, std::move(unit));
     }
     return out;
 }
 
 }  // namespace
 
+Result<protocol::RoundRecord> whole_record(rpc::Coordinator& coordinator,
+                                           const protocol::RoundHead& head) {
+    GYM_TRY(const Bytes bytes, coordinator.round_record(head.job_id, head.round));
+    GYM_TRY(protocol::RoundRecord record, protocol::decode_round_record(bytes));
+    const Digest served = protocol::hash(record);
+    const Digest expected = protocol::hash(head);
+    if (served == expected) return record;
+    return fail(ErrorCode::kMismatch, "the coordinator serves a record of round " +
+                                          std::to_string(head.round) + " with hash " +
+                                          served.hex() + ", its tasks have the head of " +
+                                          expected.hex());
+}
+
 Result<std::optional<protocol::RoundRecord>> record_before(rpc::Coordinator& coordinator,
-                                                           const protocol::RoundRecord& record) {
+                                                           const protocol::RoundTerms& record) {
     using Found = std::optional<protocol::RoundRecord>;
     if (record.round < 2) return Found();
     const auto bytes = coordinator.round_record(record.job_id, record.round - 1);
@@ -63,7 +77,7 @@ Result<std::optional<protocol::RoundRecord>> record_before(rpc::Coordinator& coo
 }
 
 Result<RoundCommitments> round_commitments(rpc::Coordinator& coordinator,
-                                           const protocol::RoundRecord& record,
+                                           const protocol::RoundHead& record,
                                            const node::ChainView::Epoch& epoch) {
     RoundCommitments out;
     Leaves leaves;
@@ -71,7 +85,7 @@ Result<RoundCommitments> round_commitments(rpc::Coordinator& coordinator,
     if (leaves.size() < epoch.count) {
         GYM_TRY(const auto before, record_before(coordinator, record));
         if (before && before->accept_late) {
-            GYM_TRY(out.late, units_of(coordinator, *before, epoch, leaves));
+            GYM_TRY(out.late, units_of(coordinator, protocol::head_of(*before), epoch, leaves));
         }
     }
     if (leaves.size() != epoch.count) return out;

@@ -8,6 +8,7 @@
 #include "gym/crypto/secret.hpp"
 #include "gym/node/backoff.hpp"
 #include "gym/verifier/chain_audit.hpp"
+#include "gym/verifier/round_commitments.hpp"
 #include "verifier_impl.hpp"
 
 namespace gym::verifier {
@@ -84,8 +85,12 @@ Status VerifierImpl::check_chain(const records::VerifyTask& task,
     const Digest round = protocol::hash(task.record);
     // The epoch of a late unit is another round's.
     if (audited_ == round || task.late) return {};
+    std::optional<protocol::RoundRecord> record = task.round;
+    if (!record) {
+        GYM_TRY(record, whole_record(coordinator_, task.record));
+    }
     GYM_TRY(const auto contradictions,
-            audit_sample(coordinator_, task.record, epoch, task.delta_norm_factor.has_value()));
+            audit_sample(coordinator_, *record, epoch, task.delta_norm_factor.has_value()));
     audited_ = round;
     for (const std::string& sentence : contradictions)
         contradict(task.unit, sentence);

@@ -48,7 +48,7 @@ class Audit {
   private:
     /// The record of a round not after the aggregate's, which the chain has the hash of.
     Result<const protocol::RoundRecord*> record_of(std::uint64_t round) {
-        if (round == aggregate_.record.round) return &aggregate_.record;
+        if (round == aggregate_.record.round) return &*aggregate_.round;
         const auto known = records_.find(round);
         if (known != records_.end()) return &known->second;
         const Digest& job = aggregate_.record.job_id;

@@ -15,7 +15,8 @@
 namespace gym::worker {
 namespace {
 
-constexpr std::uint16_t kFormat = 1;
+constexpr std::uint16_t kFormat = 2;
+constexpr std::uint16_t kWholeRecord = 1;  ///< the format before: with the round's whole record
 constexpr std::uint32_t kPartBytesMax = 64U << 20;
 constexpr std::uint32_t kReasonBytesMax = 4096;
 constexpr std::string_view kSuffix = ".unit";
@@ -52,12 +53,17 @@ Bytes encode(const JournalEntry& entry) {
 Result<JournalEntry> decode_journal_entry(ByteView bytes) {
     commit::Decoder in(bytes);
     GYM_TRY(const std::uint16_t format, in.u16());
-    if (format != kFormat)
+    if (format != kFormat && format != kWholeRecord)
         return fail(ErrorCode::kMalformed, "journal format " + std::to_string(format));
     JournalEntry entry;
     GYM_TRY(entry.unit, records::decode_unit_key(in));
     GYM_TRY(const ByteView record, in.bytes(kPartBytesMax));
-    GYM_TRY(entry.record, protocol::decode_round_record(record));
+    if (format == kWholeRecord) {
+        GYM_TRY(const protocol::RoundRecord whole, protocol::decode_round_record(record));
+        entry.record = protocol::unit_record(whole, entry.unit.slot);
+    } else {
+        GYM_TRY(entry.record, protocol::decode_unit_record(record));
+    }
     GYM_TRY(entry.inputs, records::decode_unit_inputs(in));
     GYM_TRY(const ByteView commitment, in.bytes(kPartBytesMax));
     GYM_TRY(entry.commitment, protocol::decode_signed_commitment(commitment));

@@ -82,7 +82,7 @@ class WorkerImpl final : public Worker {
     /// Whether no commitment to the unit will be taken any more.
     using GivesUp = std::function<bool()>;
     /// @param gives_up asked after each step. @errors kTimeout when it says so.
-    Result<execution::TrainRun> execute(const protocol::RoundRecord& record,
+    Result<execution::TrainRun> execute(const protocol::UnitRecord& record,
                                         const records::UnitInputs& inputs,
                                         const protocol::UnitKey& unit, From from,
                                         const std::stop_token& stop,
@@ -229,14 +229,16 @@ Status WorkerImpl::check_not_signed(const records::TrainTask& task) {
                     ": nothing is signed for a unit twice");
 }
 
-Result<execution::TrainRun> WorkerImpl::execute(const protocol::RoundRecord& record,
+Result<execution::TrainRun> WorkerImpl::execute(const protocol::UnitRecord& record,
                                                 const records::UnitInputs& inputs,
                                                 const protocol::UnitKey& unit, From from,
                                                 const std::stop_token& stop,
                                                 const GivesUp& gives_up) {
-    const CheckpointKey key{protocol::unit_id(unit), execution::unit_spec(record, unit.slot)};
+    const protocol::SlotAssignment* const slot = record.find_slot(unit.slot);
+    if (slot == nullptr) return fail(ErrorCode::kMismatch, "its record is without its slot");
+    const CheckpointKey key{protocol::unit_id(unit), execution::unit_spec(record, *slot)};
     set_activity({unit, 0, key.spec.steps, "download"});
-    GYM_TRY(const execution::TrainInputs loaded, loader_.load_train(record, inputs));
+    GYM_TRY(const execution::TrainInputs loaded, loader_.load_train(record, *slot, inputs));
     set_activity({unit, 0, key.spec.steps, "run"});
     engine::RunOptions run;
     run.engine = options_.engine;
@@ -265,7 +267,7 @@ Result<execution::TrainRun> WorkerImpl::execute(const protocol::RoundRecord& rec
         };
     }
     if (position) emit("resumed", unit, "from step " + std::to_string(position->records.size()));
-    auto result = execution::run_train(record, unit.slot, loaded, run);
+    auto result = execution::run_train(record, *slot, loaded, run);
     if (!result.ok() && end.stop_requested() && !stop.stop_requested()) {
         prefixes_.end();
         result = fail(ErrorCode::kTimeout,
@@ -306,7 +308,7 @@ Result<protocol::SignedCommitment> WorkerImpl::sign(const protocol::UnitKey& uni
 Result<JournalEntry> WorkerImpl::commit(const records::TrainTask& task,
                                         const execution::TrainRun& run) {
     const engine::UnitResult& result = run.result;
-    const protocol::RoundRecord& record = task.record;
+    const protocol::UnitRecord& record = task.record;
     if (options_.check_signing) GYM_CHECK(options_.check_signing());
     protocol::UnitCommitment commitment;
     commitment.kind = protocol::UnitKind::kTrain;
@@ -320,8 +322,7 @@ Result<JournalEntry> WorkerImpl::commit(const records::TrainTask& task,
     commitment.steps = record.find_slot(task.unit.slot)->steps;
     commitment.tokens = result.tokens;
     commitment.flops = result.flops;
-    GYM_CHECK(protocol::check_against_round(commitment, record, commitment.round_record,
-                                            key_.address(), task.unit.attempt));
+    GYM_CHECK(protocol::check_against_round(commitment, record, key_.address(), task.unit.attempt));
     JournalEntry entry;
     entry.unit = task.unit;
     entry.record = record;

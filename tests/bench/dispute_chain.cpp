@@ -111,7 +111,7 @@ Bytes DisputeChain::post(const Sides& sides, const Digest& salt, Digest& unit) {
     leaves[facts.slot] = protocol::commitment_leaf(evidence.commitment);
     evidence.index = facts.slot;
     evidence.path = must(commit::merkle_prove(leaves, facts.slot), "path");
-    evidence.record = record;
+    evidence.record = protocol::unit_record(record, facts.slot);
     const contracts::CommitmentLog log(deployment_.commitment_log);
     send(admin_.address(), log.post_round(record.job_id, record.round, says.round_record));
     send(admin_.address(), log.post_epoch({games_, record.job_id, record.round,

@@ -119,16 +119,21 @@ Result<std::optional<coordinator::Compute::Difference>> FakeCompute::first_diffe
     return std::optional<Difference>();
 }
 
-FakeCompute::Trained FakeCompute::train(const protocol::RoundRecord& record, std::uint32_t slot) {
+FakeCompute::Trained FakeCompute::train(const protocol::RoundTerms& record,
+                                        const protocol::SlotAssignment& slot) {
     commit::Encoder encoder;
-    encoder.fixed(record.base_state_root).fixed(record.job_seed).u64(record.round).u32(slot);
+    encoder.fixed(record.base_state_root).fixed(record.job_seed).u64(record.round).u32(slot.slot);
     const Digest seed = commit::sha256(encoder.view());
     Trained out;
-    for (std::uint32_t step = 0; step < record.slots.at(slot).steps; ++step)
+    for (std::uint32_t step = 0; step < slot.steps; ++step)
         out.records.push_back(seed.data[step % 32]);
     out.delta = bytes_of(tagged("delta", {out.records}));
     out.final_state = tagged("state", {out.records});
     return out;
+}
+
+FakeCompute::Trained FakeCompute::train(const protocol::UnitRecord& record) {
+    return train(record, record.assignment.value());
 }
 
 Result<coordinator::Compute::Reexecuted> FakeCompute::run_unit(const protocol::RoundRecord& record,
@@ -141,7 +146,7 @@ Result<coordinator::Compute::Reexecuted> FakeCompute::run_unit(const protocol::R
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "stopped");
     if (runs_fail) return fail(ErrorCode::kUnavailable, "no machine is free");
-    const Trained trained = train(record, slot);
+    const Trained trained = train(record, record.slots.at(slot));
     GYM_TRY(const Digest root, records_root(trained.records));
     return Reexecuted{{root, trained.final_state, blob::blob_root(trained.delta)},
                       challenge == nullptr ? Digest{} : trace(trained.records, *challenge)};
@@ -156,8 +161,12 @@ Result<Digest> FakeCompute::run_prefix(const protocol::RoundRecord& record, cons
 }
 
 Digest FakeCompute::link(const protocol::RoundRecord& record, const SlotSteps& prefix) {
-    Bytes records = train(record, prefix.slot).records;
-    records.resize(prefix.steps);
+    return link(protocol::unit_record(record, prefix.slot), prefix.steps);
+}
+
+Digest FakeCompute::link(const protocol::UnitRecord& record, std::uint32_t steps) {
+    Bytes records = train(record).records;
+    records.resize(steps);
     return tagged("link", {records});
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "gym/coordinator/compute.hpp"
+#include "gym/protocol/unit_record.hpp"
 
 namespace gym::testing {
 
@@ -52,10 +53,14 @@ class FakeCompute final : public coordinator::Compute {
         Digest final_state;
     };
     /// The honest result of a slot.
-    static Trained train(const protocol::RoundRecord& record, std::uint32_t slot);
+    static Trained train(const protocol::RoundTerms& round, const protocol::SlotAssignment& slot);
+    /// @pre the record has a slot.
+    static Trained train(const protocol::UnitRecord& record);
 
     /// The honest link after the first steps of a slot.
     static Digest link(const protocol::RoundRecord& record, const SlotSteps& prefix);
+    /// Of the first steps of the unit. @pre the record has a slot.
+    static Digest link(const protocol::UnitRecord& record, std::uint32_t steps);
 
     std::map<Digest, double> norms;  ///< by a delta's root; of others 1
     bool aggregate_fails = false;

@@ -57,6 +57,13 @@ Result<engine::State> first_base(const program::Program& train, const Digest& jo
                                           ", the job begins from " + given->root.hex());
 }
 
+Result<const protocol::SlotAssignment*> slot_of(const protocol::RoundRecord& record,
+                                                std::uint32_t slot) {
+    const protocol::SlotAssignment* const terms = record.find_slot(slot);
+    if (terms != nullptr) return terms;
+    return fail(ErrorCode::kMismatch, "the round record has no slot " + std::to_string(slot));
+}
+
 class EngineDelta final : public Compute::Delta {
   public:
     explicit EngineDelta(engine::Delta delta) : delta_(std::move(delta)) {}
@@ -176,25 +183,27 @@ class EngineCompute final : public Compute {
                                 ByteView program, ByteView base, ByteView dataset,
                                 const crypto::Signature* challenge,
                                 const std::stop_token& stop) override {
+        GYM_TRY(const protocol::SlotAssignment* const terms, slot_of(record, slot));
         GYM_TRY(const execution::TrainInputs inputs,
                 decode_inputs(program, base, dataset, record.dataset_root));
         engine::RunOptions options;
         options.engine = engine_;
         options.cancel = stop;
         GYM_TRY(const execution::TrainRun run,
-                execution::run_train(record, slot, inputs, options, challenge));
+                execution::run_train(record, *terms, inputs, options, challenge));
         return Reexecuted{run.roots(), run.trace};
     }
 
     Result<Digest> run_prefix(const protocol::RoundRecord& record, const SlotSteps& prefix,
                               ByteView program, ByteView base, ByteView dataset,
                               const std::stop_token& stop) override {
+        GYM_TRY(const protocol::SlotAssignment* const terms, slot_of(record, prefix.slot));
         GYM_TRY(const execution::TrainInputs inputs,
                 decode_inputs(program, base, dataset, record.dataset_root));
         engine::StepOptions options;
         options.engine = engine_;
         options.cancel = stop;
-        return execution::run_prefix(record, prefix.slot, prefix.steps, inputs, options);
+        return execution::run_prefix(record, *terms, prefix.steps, inputs, options);
     }
 
     Result<Digest> aggregate_trace(ByteView records, const crypto::Signature& challenge) override {

@@ -15,7 +15,8 @@ using FoundTask = std::optional<records::Task>;
 Result<records::Task> train_task(const Context& context, db::Transaction& tx,
                                  const registry::Unit& unit) {
     GYM_TRY(const auto inputs, context.facts->round_inputs(tx, unit.key.job_id, unit.key.round));
-    records::TrainTask task{unit.key, inputs->record, inputs->train, unit.status.deadline_ms};
+    records::TrainTask task{unit.key, inputs->units.of(unit.key.slot), inputs->train,
+                            unit.status.deadline_ms};
     task.overlap = inputs->overlap;
     if (inputs->late_ms != 0)
         task.late_until_ms = unit.status.deadline_ms + (unit.status.late ? 0 : inputs->late_ms);
@@ -31,7 +32,7 @@ Result<records::Task> verify_task(const Context& context, db::Transaction& tx,
     if (!stored) return fail(ErrorCode::kInternal, "a drawn unit has no commitment");
     records::VerifyTask task;
     task.unit = unit.key;
-    task.record = inputs->record;
+    task.record = inputs->units.of(unit.key.slot);
     task.inputs = inputs->train;
     if (!inputs->momentum_blob.is_zero()) task.inputs.momentum_blob = inputs->momentum_blob;
     task.commitment = stored->commitment;
@@ -43,6 +44,7 @@ Result<records::Task> verify_task(const Context& context, db::Transaction& tx,
     task.late = unit.status.late;
     task.delta_norm_factor = inputs->delta_norm_factor;
     if (unit.kind != protocol::UnitKind::kAggregate) return records::Task(std::move(task));
+    task.round = inputs->record;
     GYM_TRY(const registry::Job job, registry::get_job(tx, unit.key.job_id));
     task.delta_norm_max = job.terms.delta_norm_max;
     task.hold_drawn = job.terms.elastic.hold_drawn;
@@ -60,8 +62,9 @@ Result<records::Task> prefix_task(const Context& context, db::Transaction& tx,
                                   const registry::DuePrefix& due) {
     const protocol::UnitKey& unit = due.unit.key;
     GYM_TRY(const auto inputs, context.facts->round_inputs(tx, unit.job_id, unit.round));
-    return records::Task(records::PrefixTask{unit, inputs->record, inputs->train, due.prefix.steps,
-                                             due.prefix.draws - 1, due.prefix.deadline_ms});
+    return records::Task(records::PrefixTask{unit, inputs->units.of(unit.slot), inputs->train,
+                                             due.prefix.steps, due.prefix.draws - 1,
+                                             due.prefix.deadline_ms});
 }
 
 using Standings = std::map<Address, registry::Standing>;

@@ -10,24 +10,24 @@ namespace {
 using protocol::PrefixState;
 using protocol::UnitState;
 
-/// The round that a prefix names, and the unit, which the prefix fits.
+/// The unit that a prefix names and fits.
 struct PrefixTarget {
-    registry::Round round;
     registry::Unit unit;
     registry::Job job;
 };
 
-Result<PrefixTarget> find_prefix_target(db::Transaction& tx, const protocol::UnitPrefix& prefix) {
-    GYM_TRY(auto round, registry::find_round_by_record(tx, prefix.round_record));
-    if (!round)
+Result<PrefixTarget> find_prefix_target(const Context& context, db::Transaction& tx,
+                                        const protocol::UnitPrefix& prefix) {
+    GYM_TRY(const auto round, context.facts->round_by_record(tx, prefix.round_record));
+    if (round == nullptr)
         return fail(ErrorCode::kNotFound,
                     "prefix: no round has record " + prefix.round_record.hex());
-    const protocol::UnitKey key{round->job_id, round->round, prefix.slot, 0};
-    GYM_CHECK(
-        protocol::check_against_round(prefix, round->record, round->record_hash, key.attempt));
+    const protocol::RoundRecord& record = round->record;
+    const protocol::UnitKey key{record.job_id, record.round, prefix.slot, 0};
+    GYM_CHECK(protocol::check_against_round(prefix, record, round->record_hash, key.attempt));
     GYM_TRY(registry::Unit unit, registry::get_unit(tx, protocol::unit_id(key)));
-    GYM_TRY(registry::Job job, registry::get_job(tx, round->job_id));
-    return PrefixTarget{*std::move(round), std::move(unit), std::move(job)};
+    GYM_TRY(registry::Job job, registry::get_job(tx, record.job_id));
+    return PrefixTarget{std::move(unit), std::move(job)};
 }
 
 /// A prefix is taken as long as a commitment is.
@@ -63,7 +63,7 @@ Status keep_prefix(const Context& context, const Address& worker,
     return context.transact_idempotent([&](db::Transaction& tx) -> Status {
         const UnixMs now_ms = context.now();
         GYM_CHECK(require_node(tx, worker, records::NodeRole::kWorker));
-        GYM_TRY(const PrefixTarget target, find_prefix_target(tx, prefix.prefix));
+        GYM_TRY(const PrefixTarget target, find_prefix_target(context, tx, prefix.prefix));
         if (target.unit.worker != worker)
             return fail(ErrorCode::kPermissionDenied,
                         "prefix: slot " + std::to_string(prefix.prefix.slot) + " belongs to " +
@@ -81,7 +81,7 @@ Status report_prefix(const Context& context, const Address& verifier,
         const UnixMs now_ms = context.now();
         GYM_CHECK(registry::lock_feed(tx));
         GYM_CHECK(require_node(tx, verifier, records::NodeRole::kVerifier));
-        GYM_TRY(const PrefixTarget target, find_prefix_target(tx, found.prefix));
+        GYM_TRY(const PrefixTarget target, find_prefix_target(context, tx, found.prefix));
         GYM_TRY(registry::Prefix prefix, require_drawn(tx, verifier, target, found.prefix));
         if (prefix.report == report) return {};  // the same again
         if (prefix.state != PrefixState::kDrawn)

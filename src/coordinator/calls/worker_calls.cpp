@@ -15,7 +15,6 @@ using protocol::UnitState;
 
 /// The unit that a commitment names, checked against its round but not yet against its state.
 struct Target {
-    registry::Round round;
     registry::Job job;
     Digest unit;
 };
@@ -24,15 +23,17 @@ Result<Target> find_target(const Context& context, const Address& worker,
                            const protocol::UnitCommitment& commitment) {
     return context.transact([&](db::Transaction& tx) -> Result<Target> {
         GYM_TRY(const registry::Node node, registry::get_node(tx, worker));
-        GYM_TRY(auto round, registry::find_round_by_record(tx, commitment.round_record));
-        if (!round)
+        // Not from the database: a round's record is long, and each of its workers asks for it.
+        GYM_TRY(const auto round, context.facts->round_by_record(tx, commitment.round_record));
+        if (round == nullptr)
             return fail(ErrorCode::kNotFound,
                         "commitment: no round has record " + commitment.round_record.hex());
-        const protocol::UnitKey key{round->job_id, round->round, commitment.slot, 0};
-        GYM_CHECK(protocol::check_against_round(commitment, round->record, round->record_hash,
-                                                worker, key.attempt));
-        GYM_TRY(registry::Job job, registry::get_job(tx, round->job_id));
-        return Target{std::move(*round), std::move(job), protocol::unit_id(key)};
+        const protocol::RoundRecord& record = round->record;
+        const protocol::UnitKey key{record.job_id, record.round, commitment.slot, 0};
+        GYM_CHECK(protocol::check_against_round(commitment, record, round->record_hash, worker,
+                                                key.attempt));
+        GYM_TRY(registry::Job job, registry::get_job(tx, record.job_id));
+        return Target{std::move(job), protocol::unit_id(key)};
     });
 }
 

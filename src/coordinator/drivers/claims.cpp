@@ -20,7 +20,7 @@ Status file(const Context& context, const registry::Equivocation& found) {
     GYM_TRY(const registry::Round round, context.transact([&](db::Transaction& tx) {
         return registry::get_round(tx, found.key.job_id, found.key.round);
     }));
-    claim.evidence.record = round.record;
+    claim.evidence.record = protocol::unit_record(round.record, found.key.slot);
     // The chain is asked for the next epoch, in which the later one may be.
     if (!round.record.accept_late) claim.epoch_block = round.posted_block.value_or(0);
     claim.salt = crypto::random_digest();
@@ -56,7 +56,8 @@ Result<player::Claim> claim_on(const Context& context, const Aggregate& aggregat
     claim.subject = player::Subject::kAggregate;
     claim.key = aggregate_key(round);
     claim.evidence.commitment = aggregate.commitment;
-    claim.evidence.record = round.record;
+    claim.evidence.record = protocol::unit_record(round.record, claim.key.slot);
+    claim.round = round.record;
     claim.program_blob = aggregate.job.artifacts->program_blob;
     claim.base_state_blob = round.base.blob;
     claim.momentum_blob = round.momentum.blob;

@@ -91,6 +91,11 @@ TEST_F(CodecFuzz, RoundRecord) {
          [](ByteView bytes) { return reencoded(protocol::decode_round_record(bytes)); });
 }
 
+TEST_F(CodecFuzz, UnitRecord) {
+    fuzz(protocol::encode(job_.task(0).record),
+         [](ByteView bytes) { return reencoded(protocol::decode_unit_record(bytes)); });
+}
+
 TEST_F(CodecFuzz, SignedCommitment) {
     fuzz(protocol::encode(commitment_),
          [](ByteView bytes) { return reencoded(protocol::decode_signed_commitment(bytes)); });
@@ -104,7 +109,7 @@ TEST_F(CodecFuzz, CallAuth) {
 TEST_F(CodecFuzz, JournalEntry) {
     worker::JournalEntry entry;
     entry.unit = job_.unit(0);
-    entry.record = job_.record;
+    entry.record = job_.task(0).record;
     entry.inputs = job_.inputs;
     entry.commitment = commitment_;
     entry.receipt = records::InclusionReceipt{1, {}, 0, 2, {Digest{}}};

@@ -111,7 +111,8 @@ json::array hex_of(const std::vector<Digest>& digests) {
 json::object commitment_vector(const Round& round, std::size_t i,
                                const std::vector<Digest>& leaves) {
     const SignedCommitment& signed_one = round.commitments[i];
-    const game::Facts facts = game::facts_of(signed_one.commitment, round.record);
+    const game::Facts facts = game::facts_of(
+        signed_one.commitment, protocol::unit_record(round.record, signed_one.commitment.slot));
     const Digest unit = game::unit_of(kDomain, signed_one).value();
     const Digest salt = digest_of("salt");
     return {

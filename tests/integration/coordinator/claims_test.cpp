@@ -60,7 +60,7 @@ TEST_F(CoordinatorClaims, AnAggregateIsStoodByWithAllThatAGameNeeds) {
     EXPECT_TRUE(player::check(claim).ok());
     const registry::Round round = world.rounds(job)[0];
     EXPECT_EQ(claim.key, (protocol::UnitKey{job, 1, protocol::kAggregateSlot, 0}));
-    EXPECT_EQ(claim.evidence.record, round.record);
+    EXPECT_EQ(claim.round, round.record);
     EXPECT_EQ(game::unit_of(world.options.domain, claim.evidence.commitment).value(),
               aggregate_name(1));
     EXPECT_EQ(claim.base_state_blob, round.base.blob);

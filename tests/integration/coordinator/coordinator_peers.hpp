@@ -66,18 +66,18 @@ class PeersTest : public CoordinatorProcess {
         auto cache =
             rpc::BlobCache::open(path, *peer.coordinator, vault::StoreKey::of(peer.key)).value();
         node::InputLoader loader(cache);
-        const auto inputs = loader.load_train(peer.task.record, peer.task.inputs);
+        const protocol::SlotAssignment& terms = peer.task.record.assignment.value();
+        const auto inputs = loader.load_train(peer.task.record, terms, peer.task.inputs);
         GYM_ASSERT(inputs.ok(), inputs.ok() ? "" : inputs.error().message);
-        const std::uint32_t slot = peer.task.unit.slot;
-        auto result = execution::run_train(peer.task.record, slot, *inputs).value().result;
+        auto result = execution::run_train(peer.task.record, terms, *inputs).value().result;
         protocol::UnitCommitment commitment;
         commitment.round_record = protocol::hash(peer.task.record);
-        commitment.slot = slot;
+        commitment.slot = peer.task.unit.slot;
         commitment.attempt = peer.task.unit.attempt;
         commitment.records_root = result.records_root;
         commitment.final_state_root = result.final_state_root;
         commitment.delta_root = result.delta.root();
-        commitment.steps = peer.task.record.slots.at(slot).steps;
+        commitment.steps = terms.steps;
         commitment.tokens = result.tokens;
         commitment.flops = result.flops;
         return {std::move(result.delta).take(),

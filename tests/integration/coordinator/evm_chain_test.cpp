@@ -79,7 +79,7 @@ class EvmChainTest : public ::testing::Test {
     /// step more than the round has if it is `wrong`.
     game::Evidence post_unit(std::uint64_t round, const crypto::PrivateKey& worker, bool wrong) {
         game::Evidence out;
-        protocol::RoundRecord& record = out.record;
+        protocol::RoundRecord record;
         record.job_id = job;
         record.round = round;
         record.program_root = record.dataset_root = record.trace_root = job;
@@ -96,6 +96,7 @@ class EvmChainTest : public ::testing::Test {
         says.tokens = says.steps * record.tokens_per_step;
         says.flops = says.steps * record.flops_per_step;
         out.commitment = protocol::sign(domain(), says, worker);
+        out.record = protocol::unit_record(record, 0);
         const contracts::CommitmentLog log(deployment.commitment_log);
         execute(log.post_round(job, round, says.round_record));
         execute(log.post_epoch({round, job, round, protocol::commitment_leaf(out.commitment), 1}));

@@ -100,7 +100,7 @@ void World::beat(const std::vector<const FakeNode*>& nodes) {
 
 World::Work World::make_work(const FakeNode& worker, const FakeCompute::Trained& trained,
                              const records::TrainTask& assignment) {
-    const protocol::RoundRecord& record = assignment.record;
+    const protocol::UnitRecord& record = assignment.record;
     protocol::UnitCommitment commitment;
     commitment.round_record = protocol::hash(record);
     commitment.slot = assignment.unit.slot;
@@ -109,7 +109,7 @@ World::Work World::make_work(const FakeNode& worker, const FakeCompute::Trained&
     commitment.delta_root = blobs.put(trained.delta).value();
     const Status uploaded = core_->note_upload(worker.address(), commitment.delta_root);
     GYM_ASSERT(uploaded.ok(), uploaded.ok() ? "" : uploaded.error().message);
-    commitment.steps = record.slots.at(commitment.slot).steps;
+    commitment.steps = record.assignment.value().steps;
     commitment.tokens = record.tokens_per_step * commitment.steps;
     commitment.flops = record.flops_per_step * commitment.steps;
     return {assignment, protocol::sign(options.domain, commitment, worker.key), trained.records};
@@ -119,14 +119,14 @@ World::Work World::work(const FakeNode& worker) {
     const auto assignment = core_->next_unit(worker.address());
     GYM_ASSERT(assignment.ok() && assignment->has_value(), "the worker has no unit");
     const auto& given = **assignment;
-    return make_work(worker, FakeCompute::train(given.record, given.unit.slot), given);
+    return make_work(worker, FakeCompute::train(given.record), given);
 }
 
 World::Work World::cheat(const FakeNode& worker, std::size_t step) {
     const auto assignment = core_->next_unit(worker.address());
     GYM_ASSERT(assignment.ok() && assignment->has_value(), "the worker has no unit");
     const auto& given = **assignment;
-    FakeCompute::Trained trained = FakeCompute::train(given.record, given.unit.slot);
+    FakeCompute::Trained trained = FakeCompute::train(given.record);
     trained.records[step] ^= 1;
     trained.delta = bytes_of(tagged("delta", {trained.records}));
     trained.final_state = tagged("state", {trained.records});
@@ -155,7 +155,7 @@ protocol::Report World::report(const FakeNode& verifier, const records::VerifyTa
         out.final_state_root = result->base.root;
         out.delta_root = result->momentum.root;
     } else {
-        const auto trained = FakeCompute::train(task.record, task.unit.slot);
+        const auto trained = FakeCompute::train(task.record);
         records = trained.records;
         out.final_state_root = trained.final_state;
         out.delta_root = blob::blob_root(trained.delta);

@@ -46,7 +46,7 @@ class HeldDeltasTest : public ::testing::Test {
         const auto is_drawn = [&](const World::Work& work) {
             const records::TrainTask& task = work.assignment;
             return protocol::is_sampled(*world_.chain.beacon, task.unit_id(),
-                                        task.record.slots[task.unit.slot].sampling_rate_ppm);
+                                        task.record.assignment->sampling_rate_ppm);
         };
         Digest beacon;
         do {

@@ -51,8 +51,8 @@ class LateUnitsTest : public ::testing::Test {
         const auto fits = [&](const Digest& beacon) {
             return std::ranges::all_of(works, [&](const World::Work& work) {
                 const records::TrainTask& task = work.assignment;
-                const bool drawn = protocol::is_sampled(
-                    beacon, task.unit_id(), task.record.slots[task.unit.slot].sampling_rate_ppm);
+                const bool drawn = protocol::is_sampled(beacon, task.unit_id(),
+                                                        task.record.assignment->sampling_rate_ppm);
                 return drawn == (std::ranges::count(wanted, task.unit_id()) != 0);
             });
         };
@@ -188,7 +188,7 @@ TEST_F(LateUnitsTest, AreDrawnByTheNextBeacon) {
     const auto task = world_.core().next_task(verifier_.address()).value();
     ASSERT_TRUE(task.has_value());
     EXPECT_TRUE(task->late);
-    EXPECT_EQ(task->record, round(1).record);
+    EXPECT_EQ(task->record, protocol::unit_record(round(1).record, task->unit.slot));
     EXPECT_EQ(task->beacon, *round(2).beacon);
     verify_all();
     EXPECT_EQ(unit(late).status.state, UnitState::kVerified);

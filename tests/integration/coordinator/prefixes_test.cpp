@@ -38,7 +38,7 @@ class PrefixesTest : public ::testing::Test {
     protocol::SignedPrefix prefix(std::uint32_t steps) { return prefix_by(broken_, steps); }
     protocol::SignedPrefix prefix_by(const FakeNode& signer, std::uint32_t steps) {
         protocol::UnitPrefix out{protocol::hash(task_.record), task_.unit.slot, 0, steps, {}};
-        out.link = FakeCompute::link(task_.record, {task_.unit.slot, steps});
+        out.link = FakeCompute::link(task_.record, steps);
         return sign(signer, out);
     }
     protocol::SignedPrefix sign(const FakeNode& signer, const protocol::UnitPrefix& prefix) {

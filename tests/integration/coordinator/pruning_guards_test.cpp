@@ -219,7 +219,7 @@ TEST(PruningHeldDeltas, StayUntilTheNextRoundThatTookThemIsClosed) {
         const auto drawn = [&](const World::Work& work) {
             const records::TrainTask& task = work.assignment;
             return protocol::is_sampled(*world.chain.beacon, task.unit_id(),
-                                        task.record.slots[task.unit.slot].sampling_rate_ppm);
+                                        task.record.assignment->sampling_rate_ppm);
         };
         Digest beacon;
         do {

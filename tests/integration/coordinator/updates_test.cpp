@@ -267,7 +267,8 @@ TEST_F(UpdateRounds, OfAPublicJobComeFromMirrorsAndAreNotNeeded) {
         node::InputLoader loader(cache);
         records::UnitInputs inputs = inputs_of(played[round - 1]);
         if (whole) inputs.base_steps.clear();
-        auto loaded = loader.load_train(played[round - 1].record, inputs);
+        auto loaded = loader.load_train(played[round - 1].record,
+                                        played[round - 1].record.slots.at(0), inputs);
         EXPECT_TRUE(loaded.ok()) << loaded.error().message;
         if (!loaded.ok()) return {};
         const auto after = cache.traffic();

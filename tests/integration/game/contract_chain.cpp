@@ -87,7 +87,7 @@ ChainUnit ContractChain::post(std::uint32_t asserter, const Facts& facts, bool c
                               std::uint64_t time) {
     const Digest name = crypto::keccak256_text("job " + std::to_string(epochs_));
     ChainUnit unit;
-    protocol::RoundRecord& record = unit.evidence.record;
+    protocol::RoundRecord record;
     record.job_id = record.base_state_root = record.momentum_root = record.program_root = name;
     record.previous_record = record.aggregate_program_root = record.evaluate_program_root = name;
     record.round = facts.round;
@@ -108,11 +108,13 @@ ChainUnit ContractChain::post(std::uint32_t asserter, const Facts& facts, bool c
     says.tokens = 64 * facts.steps + (contradicts ? 1 : 0);
     says.flops = 64 * facts.steps;
     unit.evidence.commitment = protocol::sign(domain(), says, keys_[asserter]);
+    unit.evidence.record = protocol::unit_record(record, says.slot);
     post_round(record, {protocol::commitment_leaf(unit.evidence.commitment), 1}, time);
     unit.opening.unit = must(unit_of(domain(), unit.evidence.commitment), "unit");
     unit.opening.asserter = accounts_[asserter];
-    unit.opening.facts = facts_of(says, record);
-    unit.opening.fault = must(contradiction(says, record, accounts_[asserter]), "contradiction");
+    unit.opening.facts = facts_of(says, unit.evidence.record);
+    unit.opening.fault =
+        must(contradiction(says, unit.evidence.record, accounts_[asserter]), "contradiction");
     unit.opening.epoch_block = block();
     return unit;
 }
@@ -141,11 +143,15 @@ ChainUnit ContractChain::post_aggregate(std::uint32_t asserter, const SampleOute
     post_round(sample.previous, epochs.previous, time);
     post_round(record, epochs.own, time + 2);
     ChainUnit unit;
-    unit.evidence = {protocol::sign(domain(), says, keys_[asserter]), record, 0, {}};
+    unit.evidence = {protocol::sign(domain(), says, keys_[asserter]),
+                     protocol::unit_record(record, says.slot),
+                     0,
+                     {}};
     unit.opening.unit = must(unit_of(domain(), unit.evidence.commitment), "unit");
     unit.opening.asserter = accounts_[asserter];
     unit.opening.facts = outer_facts_of(says, record, epochs);
-    unit.opening.fault = must(contradiction(says, record, accounts_[asserter]), "contradiction");
+    unit.opening.fault =
+        must(contradiction(says, unit.evidence.record, accounts_[asserter]), "contradiction");
     unit.opening.epoch_block = block();
     unit.conflict = Conflict{unit.evidence.commitment, protocol::head_of(record), {}};
     std::optional<std::uint64_t> window = unit.opening.epoch_block;

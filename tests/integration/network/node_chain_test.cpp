@@ -81,7 +81,7 @@ class NodeChainTest : public testing::NodeProcess {
         const engine::UnitResult result = job_.run(0);
         records::VerifyTask task;
         task.unit = job_.unit(0);
-        task.record = job_.record;
+        task.record = protocol::unit_record(job_.record, 0);
         task.inputs = job_.inputs;
         task.commitment = protocol::sign(handler_.info.domain(), job_.commitment(0, result), key_);
         task.committer = key_.address();
@@ -91,6 +91,7 @@ class NodeChainTest : public testing::NodeProcess {
         handler_.units[unit_].inclusion = records::InclusionReceipt{
             kEpoch, commit::merkle_root(leaves), 0, 2, commit::merkle_prove(leaves, 0).value()};
         post_round(job_.record);
+        handler_.records = {job_.record};
         post_epoch(commit::merkle_root(leaves), 2);
         const std::uint64_t block =
             view()->epoch(kEpoch).value()->block + handler_.info.beacon_delay_blocks;
@@ -300,7 +301,7 @@ TEST_F(NodeDisputesTest, AWorkerWithAClaimToDefendStaysUpAndTakesNoNewWork) {
     claim.key = job_.unit(0);
     claim.evidence.commitment =
         protocol::sign(handler_.info.domain(), job_.commitment(0, result), key_);
-    claim.evidence.record = job_.record;
+    claim.evidence.record = protocol::unit_record(job_.record, 0);
     claim.program_blob = job_.inputs.program_blob;
     claim.dataset_blob = *job_.inputs.dataset_blob;
     claim.base_state_blob = job_.inputs.base_state_blob;

@@ -39,7 +39,7 @@ class NodeProcessTest : public testing::NodeProcess {
     std::vector<verifier::VerifierEvent> verify() {
         records::VerifyTask task;
         task.unit = job_.unit(0);
-        task.record = job_.record;
+        task.record = protocol::unit_record(job_.record, 0);
         task.inputs = job_.inputs;
         task.commitment = handler_.commitments.at(unit_).commitment;
         task.committer = key_.address();
@@ -99,7 +99,7 @@ TEST_F(NodeProcessTest, TheVerifierProgramRegistersVerifiesAndStops) {
     work_until_committed({program("gym"), "node", "start"});
     records::VerifyTask task;
     task.unit = job_.unit(0);
-    task.record = job_.record;
+    task.record = protocol::unit_record(job_.record, 0);
     task.inputs = job_.inputs;
     {
         const std::scoped_lock lock(handler_.mutex);

@@ -125,7 +125,9 @@ class OuterPlayTest : public PlayersTest {
         claim.role = side.role;
         claim.subject = player::Subject::kAggregate;
         claim.key = {sample_.record.job_id, sample_.record.round, protocol::kAggregateSlot, 0};
-        claim.evidence = {commitment_, sample_.record, 0, {}};
+        claim.evidence = {
+            commitment_, protocol::unit_record(sample_.record, protocol::kAggregateSlot), 0, {}};
+        claim.round = sample_.record;
         for (const game::OuterDelta& delta : sample_.included)
             claim.deltas.push_back({delta.slot, Digest(), delta.root, delta.held, delta.age});
         claim.epoch = sample_.epoch;
@@ -143,6 +145,7 @@ class OuterPlayTest : public PlayersTest {
         claim.deltas.clear();
         claim.epoch.clear();
         claim.held.reset();
+        claim.round.reset();
         claim.withdrawn.clear();
         claim.epoch_block = 0;
         claim.from_block = head();

@@ -109,7 +109,8 @@ class PlayTest : public PlayersTest {
         player::Claim claim;
         claim.role = role;
         claim.key = {record_.job_id, record_.round, unit_.spec.slot, 0};
-        claim.evidence = {commitment_, record_, 0, {}, late_};
+        claim.evidence = {
+            commitment_, protocol::unit_record(record_, unit_.spec.slot), 0, {}, late_};
         claim.epoch_block = epoch_block_;
         claim.from_block = epoch_block_;
         if (role == player::Role::kChallenge) claim.salt = engine::testing::seed_of(side.name);

@@ -85,8 +85,8 @@ void LoadNodes::commit_one(std::size_t index) {
         task = node.task;
     }
     if (!task) return;
-    const auto record = must(protocol::decode_round_record(as_bytes(task->round_record())));
-    const auto trained = FakeCompute::train(record, task->unit().slot());
+    const auto record = must(protocol::decode_unit_record(as_bytes(task->unit_record())));
+    const auto trained = FakeCompute::train(record);
     FakeCompute compute;
     protocol::UnitCommitment commitment;
     commitment.round_record = protocol::hash(record);
@@ -94,7 +94,7 @@ void LoadNodes::commit_one(std::size_t index) {
     commitment.records_root = must(compute.records_root(trained.records));
     commitment.final_state_root = trained.final_state;
     commitment.delta_root = blob::blob_root(trained.delta);
-    commitment.steps = record.slots.at(commitment.slot).steps;
+    commitment.steps = record.assignment.value().steps;
     commitment.tokens = record.tokens_per_step * commitment.steps;
     commitment.flops = record.flops_per_step * commitment.steps;
     const auto failed = [&](const grpc::Status& status) { move_on(index, status); };

@@ -28,6 +28,9 @@ class FakeChainView final : public node::ChainView {
         return faulty.contains(unit);
     }
     void post(const protocol::RoundRecord& record, std::uint64_t epoch) {
+        post(protocol::head_of(record), epoch);
+    }
+    void post(const protocol::RoundHead& record, std::uint64_t epoch) {
         const std::scoped_lock lock(mutex);
         rounds[{record.job_id, record.round}] = {protocol::hash(record), epoch};
     }

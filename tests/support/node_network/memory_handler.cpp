@@ -241,9 +241,6 @@ Result<protocol::RoundRecord> MemoryHandler::round_record(const Address&, const 
                                                           std::uint64_t round) {
     const std::scoped_lock lock(mutex);
     GYM_CHECK(enter("round_record"));
-    for (const auto& [address, task] : tasks)
-        if (const auto* train = std::get_if<records::TrainTask>(&task))
-            if (train->unit.job_id == job_id && train->unit.round == round) return train->record;
     for (const protocol::RoundRecord& record : records)
         if (record.job_id == job_id && record.round == round) return record;
     return fail(ErrorCode::kNotFound, "no such round");

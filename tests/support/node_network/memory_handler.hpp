@@ -70,7 +70,7 @@ class MemoryHandler final : public rpc::NodeHandler {
     std::optional<records::TrainTask> next_task_of_worker;  ///< once it has computed that of tasks
     std::map<Address, records::Task> tasks;  ///< handed out until the unit is committed or revealed
     std::map<Digest, records::UnitReceipt> units;
-    std::vector<protocol::RoundRecord> records;  ///< of rounds that no task is of
+    std::vector<protocol::RoundRecord> records;  ///< whole, for whoever asks
     std::map<Digest, records::CommitmentSubmission> commitments;
     std::map<Digest, records::ReportCommit> report_commits;
     std::map<Digest, records::ReportReveal> reveals;

@@ -64,7 +64,9 @@ TinyJob make_tiny_job(const std::vector<Address>& workers, blob::BlobStore& blob
 }
 
 engine::UnitResult TinyJob::run(std::uint32_t slot) const {
-    return engine::run_unit({program, base, dataset, execution::unit_spec(record, slot)}).value();
+    return engine::run_unit(
+               {program, base, dataset, execution::unit_spec(record, record.slots.at(slot))})
+        .value();
 }
 
 protocol::UnitCommitment TinyJob::commitment(std::uint32_t slot,

@@ -9,7 +9,7 @@
 #include "gym/engine/unit.hpp"
 #include "gym/program/program.hpp"
 #include "gym/program/update_codec.hpp"
-#include "gym/protocol/round_record.hpp"
+#include "gym/protocol/unit_record.hpp"
 #include "gym/records/task.hpp"
 
 namespace gym::testing {
@@ -26,7 +26,7 @@ struct TinyJob {
         return {record.job_id, record.round, slot, 0};
     }
     [[nodiscard]] records::TrainTask task(std::uint32_t slot) const {
-        return {unit(slot), record, inputs, 0};
+        return {unit(slot), protocol::unit_record(record, slot), inputs, 0};
     }
     /// The result of an honest worker for a slot.
     [[nodiscard]] engine::UnitResult run(std::uint32_t slot) const;

@@ -118,7 +118,7 @@ void VirtualNode::compute(double seconds, EventQueue::Action then) {
 void VirtualNode::work(const records::TrainTask& task) {
     // One question to the chain: the record is there, or the coordinator had not assigned the unit.
     const std::int64_t wait_ms = round_trips(1) + fetch(task.inputs, 0);
-    const double seconds = task.record.slots.at(task.unit.slot).steps / machine_.steps_per_second;
+    const double seconds = task.record.assignment.value().steps / machine_.steps_per_second;
     later(wait_ms, [this, task, seconds] {
         compute(seconds, [this, task] {
             upload(task);
@@ -147,15 +147,15 @@ void VirtualNode::upload(const records::TrainTask& task) {
 }
 
 void VirtualNode::commit(const records::TrainTask& task) {
-    const protocol::RoundRecord& record = task.record;
-    const FakeCompute::Trained trained = FakeCompute::train(record, task.unit.slot);
+    const protocol::UnitRecord& record = task.record;
+    const FakeCompute::Trained trained = FakeCompute::train(record);
     protocol::UnitCommitment commitment;
     commitment.round_record = protocol::hash(record);
     commitment.slot = task.unit.slot;
     commitment.records_root = must(around_.compute.records_root(trained.records));
     commitment.final_state_root = trained.final_state;
     commitment.delta_root = must(around_.blobs.put(trained.delta));
-    commitment.steps = record.slots.at(task.unit.slot).steps;
+    commitment.steps = record.assignment.value().steps;
     commitment.tokens = record.tokens_per_step * commitment.steps;
     commitment.flops = record.flops_per_step * commitment.steps;
     must(around_.core.note_upload(address(), commitment.delta_root));
@@ -186,7 +186,7 @@ void VirtualNode::verify(const records::VerifyTask& task) {
                      task.deltas.size() * settings.bytes(settings.codec.delta);
         seconds = VirtualCompute::aggregate_seconds(settings, task.deltas.size(), kVerifierThreads);
     } else {
-        seconds = task.record.slots.at(task.unit.slot).steps / machine_.steps_per_second;
+        seconds = task.record.assignment.value().steps / machine_.steps_per_second;
     }
     if (!recomputed_.insert(task.unit_id()).second) {
         more_bytes = 0;
@@ -215,7 +215,7 @@ protocol::Report VirtualNode::make_report(const records::VerifyTask& task, Bytes
         out.final_state_root = result.base.root;
         out.delta_root = result.momentum.root;
     } else {
-        const FakeCompute::Trained trained = FakeCompute::train(task.record, task.unit.slot);
+        const FakeCompute::Trained trained = FakeCompute::train(task.record);
         records = trained.records;
         out.final_state_root = trained.final_state;
         out.delta_root = blob::blob_root(trained.delta);

@@ -80,7 +80,9 @@ class EngineComputeTest : public ::testing::Test {
         const protocol::RoundRecord round = record(prepared);
         const auto train = program::decode(prepared.program.bytes).value();
         const auto base = engine::decode_state(prepared.base.bytes).value();
-        return engine::run_unit({train, base, tokens, execution::unit_spec(round, slot)}, options)
+        return engine::run_unit(
+                   {train, base, tokens, execution::unit_spec(round, round.slots.at(slot))},
+                   options)
             .value();
     }
 

@@ -31,47 +31,53 @@ class ExecutionTest : public ::testing::Test {
 };
 
 TEST_F(ExecutionTest, WhoRunsAUnitAgainGetsTheRootsThatWereCommittedTo) {
-    const auto first = run_train(job_.record, 1, inputs_);
+    const auto first = run_train(job_.record, job_.record.slots.at(1), inputs_);
     ASSERT_TRUE(first.ok()) << first.error().message;
     engine::RunOptions threads;
     threads.engine.threads = 2;
     threads.engine.isa = "scalar";
-    const auto again = run_train(job_.record, 1, inputs_, threads, &challenge_);
+    const auto again =
+        run_train(job_.record, job_.record.slots.at(1), inputs_, threads, &challenge_);
     ASSERT_TRUE(again.ok()) << again.error().message;
     EXPECT_EQ(again->roots(), first->roots());
     EXPECT_EQ(again->result.records, first->result.records);
     EXPECT_EQ(again->roots(), protocol::roots_of(job_.commitment(1, first->result)));
-    EXPECT_NE(run_train(job_.record, 0, inputs_)->roots(), first->roots()) << "another slot";
+    EXPECT_NE(run_train(job_.record, job_.record.slots.at(0), inputs_)->roots(), first->roots())
+        << "another slot";
 }
 
 TEST_F(ExecutionTest, APrefixIsALinkOfTheUnitsRecordChain) {
-    const auto whole = run_train(job_.record, 1, inputs_);
+    const auto whole = run_train(job_.record, job_.record.slots.at(1), inputs_);
     ASSERT_TRUE(whole.ok()) << whole.error().message;
     const auto chain = engine::record_chain(whole->result.records);
     for (std::uint32_t steps = 1; steps <= chain.size(); ++steps) {
-        const auto link = run_prefix(job_.record, 1, steps, inputs_);
+        const auto link = run_prefix(job_.record, job_.record.slots.at(1), steps, inputs_);
         ASSERT_TRUE(link.ok()) << link.error().message;
         EXPECT_EQ(*link, chain[steps - 1]) << steps;
     }
-    EXPECT_NE(run_prefix(job_.record, 0, 2, inputs_).value(), chain[1]) << "another slot";
-    EXPECT_EQ(run_prefix(job_.record, 1, 0, inputs_).error().code, ErrorCode::kOutOfRange);
-    EXPECT_EQ(run_prefix(job_.record, 1, 5, inputs_).error().code, ErrorCode::kOutOfRange);
-    EXPECT_EQ(run_prefix(job_.record, 2, 1, inputs_).error().code, ErrorCode::kMismatch);
+    EXPECT_NE(run_prefix(job_.record, job_.record.slots.at(0), 2, inputs_).value(), chain[1])
+        << "another slot";
+    EXPECT_EQ(run_prefix(job_.record, job_.record.slots.at(1), 0, inputs_).error().code,
+              ErrorCode::kOutOfRange);
+    EXPECT_EQ(run_prefix(job_.record, job_.record.slots.at(1), 5, inputs_).error().code,
+              ErrorCode::kOutOfRange);
     std::stop_source stopped;
     stopped.request_stop();
     engine::StepOptions options;
     options.cancel = stopped.get_token();
-    EXPECT_EQ(run_prefix(job_.record, 1, 2, inputs_, options).error().code, ErrorCode::kCancelled);
+    EXPECT_EQ(run_prefix(job_.record, job_.record.slots.at(1), 2, inputs_, options).error().code,
+              ErrorCode::kCancelled);
 }
 
 TEST_F(ExecutionTest, ATraceIsTheChallengesAndChangesNoRoot) {
-    const auto traced = run_train(job_.record, 0, inputs_, {}, &challenge_);
+    const auto traced = run_train(job_.record, job_.record.slots.at(0), inputs_, {}, &challenge_);
     ASSERT_TRUE(traced.ok()) << traced.error().message;
-    EXPECT_TRUE(run_train(job_.record, 0, inputs_)->trace.is_zero());
+    EXPECT_TRUE(run_train(job_.record, job_.record.slots.at(0), inputs_)->trace.is_zero());
     EXPECT_FALSE(traced->trace.is_zero());
     const crypto::Signature other =
         testing::test_key(8).sign_digest(commit::sha256(as_bytes("beacon")));
-    EXPECT_NE(run_train(job_.record, 0, inputs_, {}, &other)->trace, traced->trace);
+    EXPECT_NE(run_train(job_.record, job_.record.slots.at(0), inputs_, {}, &other)->trace,
+              traced->trace);
 }
 
 TEST_F(ExecutionTest, AStoppedUnitGoesOnFromItsPositionWithTheSameRoots) {
@@ -85,11 +91,12 @@ TEST_F(ExecutionTest, AStoppedUnitGoesOnFromItsPositionWithTheSameRoots) {
         position = {**trainer.state(), {records.begin(), records.end()}};
         stop.request_stop();
     };
-    EXPECT_EQ(run_train(job_.record, 0, inputs_, options).error().code, ErrorCode::kCancelled);
+    EXPECT_EQ(run_train(job_.record, job_.record.slots.at(0), inputs_, options).error().code,
+              ErrorCode::kCancelled);
     engine::RunOptions rest;
     rest.resume = &position;
-    EXPECT_EQ(run_train(job_.record, 0, inputs_, rest)->roots(),
-              run_train(job_.record, 0, inputs_)->roots());
+    EXPECT_EQ(run_train(job_.record, job_.record.slots.at(0), inputs_, rest)->roots(),
+              run_train(job_.record, job_.record.slots.at(0), inputs_)->roots());
 }
 
 TEST_F(ExecutionTest, InputsThatTheRecordDoesNotFixAreRefused) {
@@ -99,7 +106,8 @@ TEST_F(ExecutionTest, InputsThatTheRecordDoesNotFixAreRefused) {
           &protocol::RoundRecord::base_state_root}) {
         protocol::RoundRecord record = job_.record;
         (record.*root).data[0] ^= 1;
-        EXPECT_EQ(run_train(record, 0, inputs_).error().code, ErrorCode::kMismatch);
+        EXPECT_EQ(run_train(record, record.slots.at(0), inputs_).error().code,
+                  ErrorCode::kMismatch);
     }
 }
 

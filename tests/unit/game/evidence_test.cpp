@@ -24,7 +24,7 @@ Evidence sample_evidence() {
     const protocol::RoundRecord record = gym::testing::round_record();
     return {protocol::sign(gym::testing::domain(), gym::testing::commitment(record),
                            gym::testing::key(1)),
-            record,
+            protocol::unit_record(record, 1),
             3,
             {filled(1), filled(2)}};
 }
@@ -83,7 +83,9 @@ TEST(Contradiction, IsTheFirstFieldThatTheRoundDoesNotFix) {
     const auto field = [&](const std::function<void(protocol::UnitCommitment&)>& change) {
         protocol::UnitCommitment commitment = gym::testing::commitment(record);
         change(commitment);
-        return contradiction(commitment, record, gym::testing::key(1).address()).value();
+        return contradiction(commitment, protocol::unit_record(record, commitment.slot),
+                             gym::testing::key(1).address())
+            .value();
     };
     const auto none = std::optional<std::uint8_t>();
     EXPECT_EQ(field([](auto&) {}), none);
@@ -102,7 +104,8 @@ TEST(Contradiction, IsTheFirstFieldThatTheRoundDoesNotFix) {
     for (const std::uint32_t slot : {protocol::kSlotsMax, protocol::kAggregateSlot - 1}) {
         protocol::UnitCommitment of_nobody = gym::testing::commitment(record);
         of_nobody.slot = slot;
-        EXPECT_EQ(contradiction(of_nobody, record, {}).error().code, ErrorCode::kInvalidArgument);
+        EXPECT_EQ(contradiction(of_nobody, protocol::unit_record(record, slot), {}).error().code,
+                  ErrorCode::kInvalidArgument);
     }
 }
 
@@ -120,7 +123,9 @@ TEST(Contradiction, OfAnAggregateIsNotAboutTheSigner) {
     const auto field = [&](const std::function<void(protocol::UnitCommitment&)>& change) {
         protocol::UnitCommitment commitment = aggregate_of(record);
         change(commitment);
-        return contradiction(commitment, record, gym::testing::key(9).address()).value();
+        return contradiction(commitment, protocol::unit_record(record, commitment.slot),
+                             gym::testing::key(9).address())
+            .value();
     };
     const auto none = std::optional<std::uint8_t>();
     EXPECT_EQ(field([](auto&) {}), none);
@@ -138,7 +143,7 @@ TEST(Unit, OfAnAggregateBeginsAtItsOuterFacts) {
     const protocol::RoundRecord record = gym::testing::round_record();
     const protocol::UnitCommitment says = aggregate_of(record);
     EpochRoots epochs{{filled(77), 5}, {filled(78), 6}};
-    const UnitFacts facts = unit_facts_of(says, record, epochs);
+    const UnitFacts facts = unit_facts_of(says, protocol::unit_record(record, says.slot), epochs);
     const OuterFacts expected{says.records_root,
                               says.final_state_root,
                               says.delta_root,
@@ -155,12 +160,14 @@ TEST(Unit, OfAnAggregateBeginsAtItsOuterFacts) {
     EXPECT_EQ(start_of(filled(1), facts).frame, hash_of(expected));
     // Without an epoch of the round before there is nothing of it.
     epochs.previous = {};
-    const auto alone = std::get<OuterFacts>(unit_facts_of(says, record, epochs));
+    const auto alone =
+        std::get<OuterFacts>(unit_facts_of(says, protocol::unit_record(record, says.slot), epochs));
     EXPECT_TRUE(alone.previous_record.is_zero());
     EXPECT_TRUE(alone.previous_epoch_root.is_zero());
     EXPECT_EQ(alone.previous_epoch_leaves, 0U);
     const protocol::UnitCommitment train = gym::testing::commitment(record);
-    EXPECT_EQ(std::get<Facts>(unit_facts_of(train, record, epochs)), facts_of(train, record));
+    const protocol::UnitRecord of_train = protocol::unit_record(record, train.slot);
+    EXPECT_EQ(std::get<Facts>(unit_facts_of(train, of_train, epochs)), facts_of(train, of_train));
 }
 
 class Conflicts : public ::testing::Test {
@@ -328,7 +335,7 @@ TEST(Opening, IsReadBack) {
     const auto read = read_open(call);
     ASSERT_TRUE(read.ok()) << read.error().message;
     EXPECT_EQ(read->evidence, posted(evidence));
-    EXPECT_EQ(read->evidence.record, head_of(evidence.record));
+    EXPECT_EQ(read->evidence.record, protocol::RoundHead(evidence.record));
     EXPECT_EQ(unit_facts_of(read->evidence, {}),
               UnitFacts(facts_of(evidence.commitment.commitment, evidence.record)));
     EXPECT_EQ(read->salt, filled(5));

@@ -22,7 +22,8 @@ class WaitForRoundTest : public ::testing::Test {
         record_.job_id.data.fill(1);
     }
     Status wait() {
-        return wait_for_round(chain_, timer_, record_, milliseconds(20'000), stop_.get_token());
+        return wait_for_round(chain_, timer_, protocol::head_of(record_), milliseconds(20'000),
+                              stop_.get_token());
     }
     milliseconds waited() const {
         Timer::Clock::duration sum{};

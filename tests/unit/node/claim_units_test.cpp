@@ -38,7 +38,7 @@ class ClaimUnitsTest : public ::testing::Test {
         claim.key = job_.unit(0);
         claim.evidence.commitment =
             protocol::sign(domain_, job_.commitment(0, unit_), testing::test_key(1));
-        claim.evidence.record = job_.record;
+        claim.evidence.record = protocol::unit_record(job_.record, 0);
         claim.program_blob = job_.inputs.program_blob;
         claim.dataset_blob = *job_.inputs.dataset_blob;
         claim.base_state_blob = job_.inputs.base_state_blob;
@@ -59,6 +59,8 @@ class ClaimUnitsTest : public ::testing::Test {
         player::Claim claim = train_claim();
         claim.subject = player::Subject::kAggregate;
         claim.key = job_.unit(protocol::kAggregateSlot);
+        claim.evidence.record = protocol::unit_record(job_.record, protocol::kAggregateSlot);
+        claim.round = job_.record;
         claim.epoch = {claim.evidence.commitment};
         claim.evidence.commitment = protocol::sign(domain_, commitment, testing::test_key(9));
         claim.dataset_blob = {};
@@ -129,7 +131,7 @@ TEST_F(ClaimUnitsTest, ADeltaThatIsWithheldIsMadeAgain) {
 
 TEST_F(ClaimUnitsTest, AnAggregateOfAnotherTraceProgramIsRefused) {
     player::Claim claim = outer_claim();
-    claim.evidence.record.trace_root.data[0] ^= 1;
+    claim.round->trace_root.data[0] ^= 1;
     const auto strategy = units_->open(claim);
     ASSERT_FALSE(strategy.ok());
     EXPECT_NE(strategy.error().message.find("trace program"), std::string::npos);

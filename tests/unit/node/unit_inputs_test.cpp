@@ -24,12 +24,12 @@ class UnitInputsTest : public ::testing::Test {
     InputLoader loader_{cache_};
 
     ErrorCode refusal(const protocol::RoundRecord& record) {
-        return loader_.load_train(record, job_.inputs).error().code;
+        return loader_.load_train(record, record.slots.at(0), job_.inputs).error().code;
     }
 };
 
 TEST_F(UnitInputsTest, LoadsWhatTheRecordFixes) {
-    const auto inputs = loader_.load_train(job_.record, job_.inputs);
+    const auto inputs = loader_.load_train(job_.record, job_.record.slots.at(0), job_.inputs);
     ASSERT_TRUE(inputs.ok()) << inputs.error().message;
     EXPECT_EQ(*inputs->program, job_.program);
     EXPECT_EQ(inputs->base, job_.base);
@@ -37,8 +37,8 @@ TEST_F(UnitInputsTest, LoadsWhatTheRecordFixes) {
 }
 
 TEST_F(UnitInputsTest, ProgramAndDatasetStayDecodedForTheNextUnit) {
-    const auto first = loader_.load_train(job_.record, job_.inputs);
-    const auto second = loader_.load_train(job_.record, job_.inputs);
+    const auto first = loader_.load_train(job_.record, job_.record.slots.at(0), job_.inputs);
+    const auto second = loader_.load_train(job_.record, job_.record.slots.at(0), job_.inputs);
     EXPECT_EQ(first->program.get(), second->program.get());
     EXPECT_EQ(first->dataset.get(), second->dataset.get());
 }
@@ -79,12 +79,14 @@ TEST_F(UnitInputsTest, FiguresThatContradictTheProgramAreRefused) {
 TEST_F(UnitInputsTest, ABlobOfAnotherKindIsMalformed) {
     records::UnitInputs swapped = job_.inputs;
     swapped.program_blob = *job_.inputs.dataset_blob;
-    EXPECT_FALSE(loader_.load_train(job_.record, swapped).ok());
+    EXPECT_FALSE(loader_.load_train(job_.record, job_.record.slots.at(0), swapped).ok());
     swapped = job_.inputs;
     swapped.dataset_blob = job_.inputs.program_blob;
-    EXPECT_EQ(loader_.load_train(job_.record, swapped).error().code, ErrorCode::kMalformed);
+    EXPECT_EQ(loader_.load_train(job_.record, job_.record.slots.at(0), swapped).error().code,
+              ErrorCode::kMalformed);
     swapped.dataset_blob.reset();
-    EXPECT_EQ(loader_.load_train(job_.record, swapped).error().code, ErrorCode::kMalformed);
+    EXPECT_EQ(loader_.load_train(job_.record, job_.record.slots.at(0), swapped).error().code,
+              ErrorCode::kMalformed);
 }
 
 TEST_F(UnitInputsTest, AlteredAndTruncatedDatasetsAreRefused) {
@@ -114,7 +116,7 @@ TEST_F(UnitInputsTest, AVerifierKeepsTheBaseStatesOfTwoRoundsAndNoMore) {
     InputLoader keeps(cache_, InputLoader::Keep::kAllJobs);
     std::vector<Digest> bases{job_.inputs.base_state_blob};
     for (int round = 0; round < 4; ++round) {
-        const auto loaded = keeps.load_train(job_.record, job_.inputs);
+        const auto loaded = keeps.load_train(job_.record, job_.record.slots.at(0), job_.inputs);
         ASSERT_TRUE(loaded.ok()) << loaded.error().message;
         for (const Digest& released : keeps.take_released())
             ASSERT_TRUE(cache_.store().remove(released).ok());
@@ -124,7 +126,7 @@ TEST_F(UnitInputsTest, AVerifierKeepsTheBaseStatesOfTwoRoundsAndNoMore) {
     EXPECT_FALSE(cache_.store().has(bases[1]).value());
     EXPECT_TRUE(keeps.keeps(bases[2]));
     EXPECT_TRUE(cache_.store().has(bases[3]).value());
-    ASSERT_TRUE(loader_.load_train(job_.record, job_.inputs).ok());
+    ASSERT_TRUE(loader_.load_train(job_.record, job_.record.slots.at(0), job_.inputs).ok());
     EXPECT_FALSE(loader_.keeps(job_.inputs.base_state_blob))
         << "a worker's goes with its unit, unless the next one is made of it";
 }

@@ -41,9 +41,10 @@ class UpdatedBase : public ::testing::Test {
 
     /// The round behind one, with the delta of its only worker.
     PlayedRound next(const PlayedRound& round) {
-        const auto unit = engine::run_unit({job_.program, round.base, job_.dataset,
-                                            execution::unit_spec(round.record, 0)})
-                              .value();
+        const auto unit =
+            engine::run_unit({job_.program, round.base, job_.dataset,
+                              execution::unit_spec(round.record, round.record.slots.at(0))})
+                .value();
         const std::vector deltas{engine::Delta::decode(job_.program, unit.delta).value()};
         auto made = engine::run_aggregate(job_.program, round.base, round.outer, deltas).value();
         PlayedRound out{round.record, round.inputs, made.base, made.momentum};
@@ -68,7 +69,8 @@ class UpdatedBase : public ::testing::Test {
     std::uint64_t load(std::size_t number, const records::UnitInputs& inputs) {
         log_.str("");
         const std::uint64_t before = coordinator_.bytes_sent;
-        const auto loaded = loader_->load_train(round(number).record, inputs);
+        const auto loaded =
+            loader_->load_train(round(number).record, round(number).record.slots.at(0), inputs);
         EXPECT_TRUE(loaded.ok()) << loaded.error().message;
         if (loaded.ok()) {
             EXPECT_EQ(loaded->base, round(number).base);
@@ -205,7 +207,7 @@ TEST_F(UpdatedBase, AJobWithoutAnUpdateFetchesItsBaseStates) {
         testing::make_tiny_job({testing::test_key(1).address()}, handler_.blobs);
     records::UnitInputs inputs = plain.inputs;
     inputs.base_steps = round(2).inputs.base_steps;  // of a coordinator that lies
-    ASSERT_TRUE(loader_->load_train(plain.record, inputs).ok());
+    ASSERT_TRUE(loader_->load_train(plain.record, plain.record.slots.at(0), inputs).ok());
     EXPECT_FALSE(loader_->keeps(inputs.base_state_blob));
 }
 

@@ -20,7 +20,7 @@ Claim claim_on(protocol::UnitCommitment commitment, const protocol::RoundRecord&
     claim.key = {record.job_id, record.round, commitment.slot, commitment.attempt};
     claim.evidence.commitment =
         protocol::sign(gym::testing::domain(), commitment, gym::testing::key(1));
-    claim.evidence.record = record;
+    claim.evidence.record = protocol::unit_record(record, commitment.slot);
     claim.from_block = 17;
     claim.epoch_block = 18;
     claim.salt = digest(70);
@@ -63,6 +63,7 @@ Claim aggregate() {
     const protocol::RoundRecord record = gym::testing::round_record();
     Claim claim = claim_on(outer_step(record), record);
     claim.subject = Subject::kAggregate;
+    claim.round = record;
     claim.program_blob = digest(80);
     claim.base_state_blob = digest(82);
     claim.momentum_blob = digest(83);
@@ -86,6 +87,7 @@ Claim aggregate_with_held() {
     claim.key.attempt = 1;
     claim.evidence.commitment.commitment.attempt = 1;
     claim.subject = Subject::kAggregate;
+    claim.round = record;
     claim.base_state_blob = digest(82);
     claim.deltas = {{3, digest(90), digest(91)}, {0, digest(94), digest(95), true}};
     claim.held = HeldRound{before, aggregate().epoch, digest(96)};
@@ -135,7 +137,7 @@ TEST(Claim, HasOneEncoding) {
 }
 
 TEST(Claim, WhatAnotherVersionWroteIsRefused) {
-    for (const std::uint8_t format : {0, 1, 3, 6}) {
+    for (const std::uint8_t format : {0, 1, 3, 4, 6, 9, 10}) {
         Bytes bytes = encode(train_unit());
         bytes[1] = format;
         EXPECT_FALSE(decode_claim(bytes).ok()) << int{format};
@@ -147,16 +149,42 @@ TEST(Claim, WhatAnotherVersionWroteIsRefused) {
     }
 }
 
+/// As formats before 7 have it: with the whole record in the place of the unit's.
+Bytes with_whole_record(const Claim& claim, const protocol::RoundRecord& record,
+                        std::uint8_t format) {
+    Bytes out = encode(claim);
+    out[1] = format;
+    const std::size_t at = 2 + 2 + 48 + 4 + protocol::encode(claim.evidence.commitment).size();
+    const std::size_t length = protocol::encode(claim.evidence.record).size();
+    commit::Encoder whole;
+    whole.bytes(protocol::encode(record));
+    out.erase(out.begin() + static_cast<std::ptrdiff_t>(at),
+              out.begin() + static_cast<std::ptrdiff_t>(at + 4 + length));
+    const Bytes bytes = whole.take();
+    out.insert(out.begin() + static_cast<std::ptrdiff_t>(at), bytes.begin(), bytes.end());
+    return out;
+}
+
 /// A node that is updated still stands by what it committed to before.
-TEST(Claim, OfTheFormatBeforeIsOnATrainUnit) {
+TEST(Claim, OfTheFirstFormatIsOnATrainUnit) {
     const Claim claim = train_unit();
-    Bytes old = encode(claim);
-    old[1] = 2;
+    Bytes old = with_whole_record(claim, gym::testing::round_record(), 2);
     old.erase(old.begin() + 3);                     // its subject
     old.resize(old.size() - (4 + 32 + 4 + 4 + 1));  // other, momentum, deltas, epoch, held
     const auto decoded = decode_claim(old);
     ASSERT_TRUE(decoded.ok()) << decoded.error().message;
     EXPECT_EQ(*decoded, claim);
+}
+
+TEST(Claim, WithTheWholeRecordIsReadAsOneWithTheUnits) {
+    Bytes old = with_whole_record(train_unit(), gym::testing::round_record(), 4);
+    EXPECT_EQ(decode_claim(old).value(), train_unit());
+    protocol::RoundRecord late = gym::testing::round_record();
+    late.accept_late = true;
+    EXPECT_EQ(decode_claim(with_whole_record(late_unit(), late, 5)).value(), late_unit());
+    old = with_whole_record(aggregate(), gym::testing::round_record(), 4);
+    old.resize(old.size() - (4 + protocol::encode(gym::testing::round_record()).size()));
+    EXPECT_EQ(decode_claim(old).value(), aggregate());
 }
 
 /// No node would write such a record, but it is the one whose hash is on chain.
@@ -178,9 +206,17 @@ TEST(Claim, PartsThatDoNotBelongTogetherAreRefused) {
     for (const auto& sample : kSamples) {
         refused(sample(), [](Claim& claim) { claim.key.round += 1; });
         refused(sample(), [](Claim& claim) { claim.key.slot -= 1; });
-        refused(sample(), [](Claim& claim) { claim.evidence.record.slots[0].steps += 1; });
+        refused(sample(), [](Claim& claim) { claim.evidence.record.job_seed.data[0] ^= 1; });
     }
     refused(train_unit(), [](Claim& claim) { claim.subject = Subject::kAggregate; });
+    refused(train_unit(), [](Claim& claim) { claim.evidence.record.assignment->steps += 1; });
+    refused(train_unit(), [](Claim& claim) {
+        claim.evidence.record = protocol::unit_record(gym::testing::round_record(), 0);
+    });
+    refused(train_unit(), [](Claim& claim) { claim.round = gym::testing::round_record(); });
+    refused(aggregate(), [](Claim& claim) { claim.round.reset(); });
+    refused(aggregate(), [](Claim& claim) { claim.round->slots[0].steps += 1; });
+    refused(equivocation(), [](Claim& claim) { claim.round = gym::testing::round_record(); });
     refused(train_unit(), [](Claim& claim) { claim.momentum_blob = digest(83); });
     refused(train_unit(), [](Claim& claim) { claim.evidence.late = true; });
     refused(aggregate(), [](Claim& claim) { claim.evidence.late = true; });
@@ -200,8 +236,7 @@ TEST(Claim, PartsThatDoNotBelongTogetherAreRefused) {
     refused(aggregate_with_held(), [](Claim& claim) { claim.deltas[0].held = true; });
     refused(aggregate_with_held(), [](Claim& claim) { claim.deltas[1].held = false; });
     refused(aggregate_with_held(), [](Claim& claim) { claim.held->record.round -= 1; });
-    refused(aggregate_with_held(),
-            [](Claim& claim) { claim.held->record = claim.evidence.record; });
+    refused(aggregate_with_held(), [](Claim& claim) { claim.held->record = *claim.round; });
     refused(equivocation(), [](Claim& claim) { claim.held = aggregate_with_held().held; });
     refused(equivocation(), [](Claim& claim) { claim.role = Role::kDefend; });
     refused(equivocation(), [](Claim& claim) { claim.other.pop_back(); });

@@ -25,10 +25,10 @@ class GameLogTest : public ::testing::Test {
         commitment.records_root = commit::merkle_root(links_);
         commitment.final_state_root = end_;
         evidence_ = {protocol::sign(gym::testing::domain(), commitment, gym::testing::key(1)),
-                     record,
+                     protocol::unit_record(record, commitment.slot),
                      0,
                      {}};
-        facts_ = game::facts_of(commitment, record);
+        facts_ = game::facts_of(commitment, evidence_.record);
         start_ = game::start_of(unit_, facts_);
     }
 

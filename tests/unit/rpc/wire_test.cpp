@@ -30,7 +30,8 @@ class WireTest : public ::testing::Test {
     records::VerifyTask verify_task() const {
         records::VerifyTask task;
         task.unit = job_.unit(0);
-        task.record = job_.record;
+        task.record = job_.task(0).record;
+        task.round = job_.record;
         task.inputs = job_.inputs;
         task.inputs.momentum_blob = digest(4);
         task.inputs.base_steps = {{digest(12), digest(13)}, {digest(14), digest(15)}};
@@ -52,7 +53,7 @@ class WireTest : public ::testing::Test {
 };
 
 TEST_F(WireTest, TasksRoundTrip) {
-    const records::TrainTask train{job_.unit(0), job_.record, job_.inputs, 123, 456};
+    const records::TrainTask train{job_.unit(0), job_.task(0).record, job_.inputs, 123, 456};
     for (const std::optional<records::Task>& task :
          {std::optional<records::Task>(train), std::optional<records::Task>(verify_task()),
           std::optional<records::Task>()}) {
@@ -64,6 +65,53 @@ TEST_F(WireTest, TasksRoundTrip) {
     }
 }
 
+/// Whoever trains or verifies a unit of a large round is sent none of the other slots.
+TEST_F(WireTest, TasksOfUnitsStaySmallInTheLargestRound) {
+    constexpr std::uint32_t kSlots = 8192;
+    protocol::RoundRecord large = job_.record;
+    for (std::uint32_t slot = 1; slot < kSlots; ++slot) {
+        protocol::SlotAssignment more = large.slots[0];
+        more.slot = slot;
+        more.worker.data[0] = static_cast<std::uint8_t>(slot >> 8U);
+        more.worker.data[1] = static_cast<std::uint8_t>(slot);
+        more.worker.data[2] ^= 1;
+        large.slots.push_back(more);
+    }
+    large.round = 2;
+    for (std::uint32_t slot = 0; slot < kSlots; ++slot)
+        large.included.push_back({slot, digest(slot), digest(slot + 1)});
+    ASSERT_TRUE(protocol::validate(large).ok());
+    const auto record = protocol::unit_record(large, kSlots - 1);
+    records::UnitInputs inputs = job_.inputs;
+    inputs.base_steps.assign(records::kBaseStepsMax, {digest(1), digest(2)});
+    records::VerifyTask verify = verify_task();
+    verify.record = record;
+    verify.round.reset();
+    verify.deltas.clear();
+    verify.earlier.reset();
+    for (const std::optional<records::Task>& task :
+         {std::optional<records::Task>(records::TrainTask{job_.unit(0), record, inputs, 1}),
+          std::optional<records::Task>(records::PrefixTask{job_.unit(0), record, inputs, 3, 1, 99}),
+          std::optional<records::Task>(verify)}) {
+        v1::NextTaskResponse message;
+        wire::write(task, message);
+        EXPECT_LE(message.ByteSizeLong(), 4096U);
+        EXPECT_TRUE(wire::read(message).value() == task);
+    }
+}
+
+TEST_F(WireTest, ATaskWhoseSlotIsNotUnderItsHeadSaysSo) {
+    records::TrainTask train = job_.task(0);
+    train.record.assignment->steps += 1;
+    v1::NextTaskResponse message;
+    wire::write(std::optional<records::Task>(train), message);
+    const Error error = wire::read(message).error();
+    EXPECT_EQ(error.code, ErrorCode::kMalformed);
+    EXPECT_NE(error.message.find("the terms of slot 0 are not under the head's slots root"),
+              std::string::npos)
+        << error.message;
+}
+
 TEST_F(WireTest, ATaskOfAPrefixRoundTripsAndAnAlteredOneIsMalformed) {
     const records::VerifyTask whole = verify_task();
     const records::PrefixTask task{whole.unit, whole.record, whole.inputs, 3, 1, 99};
@@ -71,7 +119,7 @@ TEST_F(WireTest, ATaskOfAPrefixRoundTripsAndAnAlteredOneIsMalformed) {
     wire::write(std::optional<records::Task>(task), message);
     EXPECT_EQ(wire::read(message).value(), std::optional<records::Task>(task));
     v1::NextTaskResponse altered = message;
-    altered.mutable_prefix()->mutable_round_record()->pop_back();
+    altered.mutable_prefix()->mutable_unit_record()->pop_back();
     EXPECT_EQ(wire::read(altered).error().code, ErrorCode::kMalformed);
     altered = message;
     altered.mutable_prefix()->mutable_inputs()->clear_program_blob();
@@ -79,7 +127,7 @@ TEST_F(WireTest, ATaskOfAPrefixRoundTripsAndAnAlteredOneIsMalformed) {
 }
 
 TEST_F(WireTest, TheStepsToABaseStateAreBoundedAndOfTwoRootsEach) {
-    records::TrainTask train{job_.unit(0), job_.record, job_.inputs, 123};
+    records::TrainTask train{job_.unit(0), job_.task(0).record, job_.inputs, 123};
     train.inputs.base_steps.assign(records::kBaseStepsMax, {digest(1), digest(2)});
     v1::NextTaskResponse message;
     wire::write(std::optional<records::Task>(train), message);

@@ -62,7 +62,7 @@ class AggregateTest : public ::testing::Test {
             units_.push_back(job_.run(slot));
         show_units();
         task_.unit = job_.unit(protocol::kAggregateSlot);
-        task_.record = job_.record;
+        set_record(task_, job_.record);
         task_.inputs = job_.inputs;
         task_.inputs.momentum_blob =
             handler_.blobs.put(engine::encode_state(engine::zero_momentum(job_.base))).value();
@@ -72,6 +72,17 @@ class AggregateTest : public ::testing::Test {
         chain_.beacons[kRootBlock + kDelayBlocks] = task_.beacon;
         include({0, 1, 2});
         open();
+    }
+    static void set_record(records::VerifyTask& task, const protocol::RoundRecord& record) {
+        task.record = protocol::unit_record(record, protocol::kAggregateSlot);
+        task.round = record;
+    }
+    /// The aggregate is of this record, which is on chain.
+    void post_task(const protocol::RoundRecord& record) {
+        set_record(task_, record);
+        chain_.post(record, epoch_);
+        task_.commitment.commitment.round_record = protocol::hash(record);
+        task_.commitment = protocol::sign(domain_, task_.commitment.commitment, coordinator_key_);
     }
     void open() {
         VerifierOptions options;

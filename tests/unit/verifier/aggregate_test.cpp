@@ -62,10 +62,9 @@ TEST_F(AggregateTest, AWrongOneThatTheCoordinatorCallsRightIsChallenged) {
 TEST_F(AggregateTest, ATaskWithoutTheMomentumOfItsRecordIsRefused) {
     engine::State moving = engine::zero_momentum(job_.base);
     moving.tensors[0].bytes[2] = 0x80;
-    task_.record.momentum_root = engine::state_root(moving);
-    chain_.post(task_.record, kEpoch);
-    task_.commitment.commitment.round_record = protocol::hash(task_.record);
-    task_.commitment = protocol::sign(domain_, task_.commitment.commitment, coordinator_key_);
+    protocol::RoundRecord record = *task_.round;
+    record.momentum_root = engine::state_root(moving);
+    post_task(record);
     task_.inputs.momentum_blob.reset();
     handler_.tasks[key_.address()] = task_;
     const auto ran = verifier_->run_once({});
@@ -133,7 +132,7 @@ TEST_F(AggregateTest, AnAcceptedDeltaThatIsLeftOutIsTold) {
 /// A unit that no beacon drew is verified for the norm of its delta alone.
 TEST_F(AggregateTest, AUnitThatIsSingledOutWithoutAReasonIsTold) {
     job_.record.slots[2].sampling_rate_ppm = job_.record.sampling.floor_ppm;
-    task_.record = job_.record;
+    set_record(task_, job_.record);
     ASSERT_FALSE(protocol::is_sampled(task_.beacon, protocol::unit_id(job_.unit(2)),
                                       job_.record.sampling.floor_ppm));
     chain_.post(job_.record, kEpoch);
@@ -203,7 +202,7 @@ TEST_F(AggregateTest, ADeltaThatIsLeftOutAndNotShownIsTold) {
 }
 
 TEST_F(AggregateTest, NothingComesAfterTheLastRound) {
-    WatchedRound last{task_.record, task_.commitment, task_.deltas};
+    WatchedRound last{*task_.round, task_.commitment, task_.deltas};
     last.record.round = std::numeric_limits<std::uint64_t>::max();
     protocol::RoundRecord first = next_record();
     first.round = 0;

@@ -44,7 +44,7 @@ class ChainAuditTest : public ::testing::Test {
         const engine::UnitResult result = job_.run(0);
         records::VerifyTask task;
         task.unit = job_.unit(0);
-        task.record = job_.record;
+        task.record = protocol::unit_record(job_.record, 0);
         task.inputs = job_.inputs;
         task.commitment = protocol::sign(testing::MemoryHandler::network_info().domain(),
                                          job_.commitment(0, result), worker_key_);
@@ -74,6 +74,7 @@ class ChainAuditTest : public ::testing::Test {
         handler_.units[unit_].inclusion = records::InclusionReceipt{
             kEpoch, commit::merkle_root(leaves), 1, 2, commit::merkle_prove(leaves, 1).value()};
         chain_.post(job_.record, kEpoch);
+        handler_.records = {job_.record};
         chain_.epochs[kEpoch] = {commit::merkle_root(leaves), 2, kRootBlock};
     }
     records::VerifyTask& task() {
@@ -101,6 +102,16 @@ TEST_F(ChainAuditTest, WhatTheChainConfirmsIsVerified) {
 TEST_F(ChainAuditTest, AnotherRecordThanTheChainsIsRefused) {
     chain_.rounds.begin()->second.record_hash.data[0] ^= 1;
     EXPECT_EQ(refusal().code, ErrorCode::kMismatch);
+}
+
+/// Whoever has the head alone cannot tell whether other slots are drawn as they must be.
+TEST_F(ChainAuditTest, AWholeRecordThatIsNotThatOfTheHeadIsRefused) {
+    handler_.records[0].slots[2].steps += 1;
+    const Error error = refusal();
+    EXPECT_EQ(error.code, ErrorCode::kMismatch);
+    EXPECT_NE(error.message.find("its tasks have the head of"), std::string::npos) << error.message;
+    handler_.records.clear();
+    EXPECT_EQ(refusal().code, ErrorCode::kNotFound);
 }
 
 TEST_F(ChainAuditTest, AnotherRootThanTheChainsIsRefused) {
@@ -141,7 +152,7 @@ TEST_F(ChainAuditTest, ABeaconOfAnotherBlockIsRefused) {
 
 TEST_F(ChainAuditTest, AUnitThatTheBeaconDoesNotDrawIsRefused) {
     job_.record.slots[0].sampling_rate_ppm = job_.record.sampling.floor_ppm;
-    task().record = job_.record;
+    task().record = protocol::unit_record(job_.record, 0);
     protocol::UnitCommitment commitment = task().commitment.commitment;
     commitment.round_record = protocol::hash(job_.record);
     task().commitment =

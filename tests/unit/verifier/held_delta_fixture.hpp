@@ -43,7 +43,7 @@ class HeldDeltaTest : public AggregateTest {
         show_units();
         chain_.post(job_.record, epoch_);
         task_.unit = job_.unit(protocol::kAggregateSlot);
-        task_.record = job_.record;
+        set_record(task_, job_.record);
         task_.inputs = job_.inputs;
         task_.inputs.momentum_blob = handler_.blobs.put(engine::encode_state(momentum_)).value();
     }

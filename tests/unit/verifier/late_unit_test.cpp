@@ -45,7 +45,7 @@ class LateUnitTest : public HeldDeltaTest {
     records::VerifyTask unit_task() {
         records::VerifyTask task;
         task.unit = first_->unit(kHeld);
-        task.record = first_->record;
+        task.record = protocol::unit_record(first_->record, kHeld);
         task.inputs = first_->inputs;
         task.commitment = *late().commitment;
         task.committer = late().worker;
@@ -134,7 +134,7 @@ TEST_F(LateUnitTest, ThatIsWrongIsChallengedInTheNextEpoch) {
     EXPECT_EQ(claim.key, first_->unit(kHeld));
     EXPECT_TRUE(claim.evidence.late);
     EXPECT_EQ(claim.evidence.index, kWorkers);
-    EXPECT_EQ(claim.evidence.record, first_->record);
+    EXPECT_EQ(claim.evidence.record, protocol::unit_record(first_->record, kHeld));
     EXPECT_EQ(player::decode_claim(player::encode(claim)).value(), claim);
 }
 

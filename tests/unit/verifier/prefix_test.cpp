@@ -30,7 +30,7 @@ class VerifierPrefixTest : public ::testing::Test {
     records::PrefixTask task(std::uint32_t steps) {
         records::PrefixTask out;
         out.unit = job_.unit(0);
-        out.record = job_.record;
+        out.record = protocol::unit_record(job_.record, 0);
         out.inputs = job_.inputs;
         out.steps = steps;
         return out;

@@ -43,7 +43,7 @@ class VerifierTest : public ::testing::Test {
     void draw(const protocol::UnitCommitment& commitment, const engine::UnitResult& result) {
         records::VerifyTask task;
         task.unit = job_.unit(0);
-        task.record = job_.record;
+        task.record = protocol::unit_record(job_.record, 0);
         task.inputs = job_.inputs;
         task.commitment = protocol::sign(domain_, commitment, worker_key_);
         task.committer = worker_key_.address();
@@ -189,7 +189,8 @@ TEST_F(VerifierTest, AnAggregateUnitIsRecomputedFromItsDeltas) {
 
     records::VerifyTask aggregate;
     aggregate.unit = job_.unit(protocol::kAggregateSlot);
-    aggregate.record = job_.record;
+    aggregate.record = protocol::unit_record(job_.record, protocol::kAggregateSlot);
+    aggregate.round = job_.record;
     aggregate.inputs = job_.inputs;
     aggregate.inputs.momentum_blob = handler_.blobs.put(engine::encode_state(momentum)).value();
     aggregate.deltas = {{0, unit_, unit.delta.root()}};

@@ -42,7 +42,7 @@ class WithdrawnDeltaTest : public AggregateTest {
         show_units();
         chain_.post(job_.record, epoch_);
         task_.unit = job_.unit(protocol::kAggregateSlot);
-        task_.record = job_.record;
+        set_record(task_, job_.record);
         task_.inputs = job_.inputs;
         task_.inputs.momentum_blob = handler_.blobs.put(engine::encode_state(momentum_)).value();
     }
@@ -103,7 +103,7 @@ TEST_F(WithdrawnDeltaTest, IsSubtracted) {
     const WithdrawnAudit audit = audit_withdrawn(chain_, coordinator_, task_, domain_).value();
     ASSERT_EQ(audit.sources.size(), 1U);
     ASSERT_TRUE(audit.sources[0].has_value());
-    EXPECT_EQ(audit.sources[0]->listing, task_.record);
+    EXPECT_EQ(audit.sources[0]->listing, *task_.round);
     EXPECT_EQ(audit.sources[0]->unit, delta_of(kFaulty).unit);
 }
 
@@ -158,7 +158,7 @@ TEST_F(WithdrawnDeltaTest, ThatWasWithdrawnBeforeIsTold) {
     post(third);
     handler_.records = {job_.record};
     records::VerifyTask task = task_;
-    task.record = third;
+    set_record(task, third);
     task.deltas.back().age = 2;
     auto audit = audit_withdrawn(chain_, coordinator_, task, domain_).value();
     ASSERT_EQ(audit.contradictions.size(), 1U);
@@ -168,21 +168,18 @@ TEST_F(WithdrawnDeltaTest, ThatWasWithdrawnBeforeIsTold) {
     EXPECT_FALSE(audit.has_groundless()) << "a game would show all that it takes";
     third.included.pop_back();
     chain_.post(third, 0);
-    task.record = third;
+    set_record(task, third);
     audit = audit_withdrawn(chain_, coordinator_, task, domain_).value();
     EXPECT_TRUE(audit.contradictions.empty());
 }
 
 TEST_F(WithdrawnDeltaTest, AgainstTheRecordOrAloneIsRefused) {
-    task_.record.subtract = false;
-    chain_.post(task_.record, epoch_);
-    task_.commitment.commitment.round_record = protocol::hash(task_.record);
-    task_.commitment = protocol::sign(domain_, task_.commitment.commitment, coordinator_key_);
+    protocol::RoundRecord record = *task_.round;
+    record.subtract = false;
+    post_task(record);
     expect_refused("the round record says that none are");
-    task_.record.subtract = true;
-    chain_.post(task_.record, epoch_);
-    task_.commitment.commitment.round_record = protocol::hash(task_.record);
-    task_.commitment = protocol::sign(domain_, task_.commitment.commitment, coordinator_key_);
+    record.subtract = true;
+    post_task(record);
     task_.deltas = {task_.deltas.back()};
     expect_refused("one at least goes in");
 }

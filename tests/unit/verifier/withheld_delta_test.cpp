@@ -171,16 +171,25 @@ TEST_F(WithheldDeltaTest, TheDeltasOfATaskAreOfWorkersAndAscend) {
     expect_mismatch(task, "an aggregate of 8193 deltas");
 }
 
+TEST_F(WithheldDeltaTest, ATaskWithAnotherWholeRecordThanItsHeadsIsRefused) {
+    const auto refusal = [this](const records::VerifyTask& task) {
+        return check_task(domain_, task).error().message;
+    };
+    records::VerifyTask task = task_;
+    task.round->slots[1].sampling_rate_ppm -= 1;
+    EXPECT_NE(refusal(task).find("is not that of its head"), std::string::npos) << refusal(task);
+    task.round.reset();
+    EXPECT_NE(refusal(task).find("without its round's record"), std::string::npos);
+}
+
 /// A game about the aggregate goes by the trace root: with another one it would be lost.
 TEST_F(WithheldDeltaTest, ARecordWithAnotherTraceRootIsRefused) {
-    const protocol::RoundRecord right = task_.record;
+    const protocol::RoundRecord right = *task_.round;
     for (const auto root :
          {&protocol::RoundRecord::trace_root, &protocol::RoundRecord::initial_state_root}) {
-        task_.record = right;
-        (task_.record.*root).data[0] ^= 1;
-        chain_.post(task_.record, kEpoch);
-        task_.commitment.commitment.round_record = protocol::hash(task_.record);
-        task_.commitment = protocol::sign(domain_, task_.commitment.commitment, coordinator_key_);
+        protocol::RoundRecord wrong = right;
+        (wrong.*root).data[0] ^= 1;
+        post_task(wrong);
         expect_refused(ErrorCode::kMismatch, root == &protocol::RoundRecord::trace_root
                                                  ? "the trace program has root"
                                                  : "the training state before the first step");

@@ -19,7 +19,8 @@ class CheckpointTest : public ::testing::Test {
   protected:
     blob::MemoryStore blobs_;
     const testing::TinyJob job_ = testing::make_tiny_job({testing::test_key(1).address()}, blobs_);
-    const CheckpointKey key_{protocol::unit_id(job_.unit(0)), execution::unit_spec(job_.record, 0)};
+    const CheckpointKey key_{protocol::unit_id(job_.unit(0)),
+                             execution::unit_spec(job_.record, job_.record.slots.at(0))};
     testing::TemporaryFolder dir_;
     const vault::StoreKey at_rest_ = vault::StoreKey::random();
     CheckpointStore store_ = CheckpointStore::open(dir_.path(), &at_rest_).value();

@@ -18,7 +18,7 @@ class JournalTest : public ::testing::Test {
     JournalEntry entry(std::uint8_t records_root) const {
         JournalEntry out;
         out.unit = job_.unit(0);
-        out.record = job_.record;
+        out.record = job_.task(0).record;
         out.inputs = job_.inputs;
         protocol::UnitCommitment commitment;
         commitment.records_root.data.fill(records_root);
@@ -43,6 +43,23 @@ TEST_F(JournalTest, EveryTruncationIsMalformed) {
     const Bytes whole = encode(entry(1));
     for (std::size_t size = 0; size < whole.size(); ++size)
         EXPECT_FALSE(decode_journal_entry(ByteView(whole).first(size)).ok()) << size;
+}
+
+/// A worker that is updated still delivers what it signed before.
+TEST_F(JournalTest, AnEntryWithTheWholeRecordIsReadAsOneWithTheUnits) {
+    const JournalEntry written = entry(1);
+    Bytes old = encode(written);
+    old[1] = 1;
+    const auto at = static_cast<std::ptrdiff_t>(2 + 48);
+    const auto length = static_cast<std::ptrdiff_t>(4 + protocol::encode(written.record).size());
+    commit::Encoder whole;
+    whole.bytes(protocol::encode(job_.record));
+    const Bytes bytes = whole.take();
+    old.erase(old.begin() + at, old.begin() + at + length);
+    old.insert(old.begin() + at, bytes.begin(), bytes.end());
+    const auto read = decode_journal_entry(old);
+    ASSERT_TRUE(read.ok()) << read.error().message;
+    EXPECT_EQ(*read, written);
 }
 
 TEST_F(JournalTest, SurvivesReopeningAndForgetsWhatIsRemoved) {

@@ -201,6 +201,15 @@ TEST_F(WorkerTest, RefusesAnotherWorkersSlotAForeignRecordAndALateTask) {
     handler_.tasks[key_.address()] = task;
     EXPECT_EQ(run_once().error().code, ErrorCode::kMismatch);
     task = job_.task(0);
+    task.record.assignment->steps += 1;  // not under the head's root
+    handler_.tasks[key_.address()] = task;
+    EXPECT_EQ(run_once().error().code, ErrorCode::kInvalidArgument);
+    task = job_.task(0);
+    task.record.assignment.reset();
+    task.record.path.clear();
+    handler_.tasks[key_.address()] = task;
+    EXPECT_EQ(run_once().error().code, ErrorCode::kMismatch);
+    task = job_.task(0);
     task.deadline_ms = clock_.now_ms();
     handler_.tasks[key_.address()] = task;
     EXPECT_EQ(run_once().error().code, ErrorCode::kTimeout);
@@ -319,7 +328,7 @@ TEST_F(WorkerTest, DoesNotDefendWhatItCannotReproduce) {
     wrong.final_state_root.data[0] ^= 1;
     JournalEntry entry;
     entry.unit = job_.unit(0);
-    entry.record = job_.record;
+    entry.record = job_.task(0).record;
     entry.inputs = job_.inputs;
     entry.commitment = protocol::sign(testing::MemoryHandler::network_info().domain(),
                                       job_.commitment(0, wrong), key_);

@@ -99,7 +99,7 @@ Digest challenge_wrongly(const Layout& layout, db::Database& database,
         const Digest unit = protocol::unit_id({jobs[0].id, 1, protocol::kAggregateSlot, 0});
         GYM_TRY(const auto stored, registry::find_commitment(tx, unit));
         evidence.commitment = stored.value().commitment;
-        evidence.record = round.record;
+        evidence.record = protocol::unit_record(round.record, protocol::kAggregateSlot);
         return {};
     });
     GYM_ASSERT(read.ok(), read.ok() ? "" : read.error().message);

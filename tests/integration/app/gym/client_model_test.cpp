@@ -65,8 +65,8 @@ class JobModelTest : public testing::JobCommandsTest {
         record.slots = {{0, testing::address_of(1), kPpm, record.checkpoint_every}};
         const auto program = program::decode(prepared->program.bytes).value();
         const auto base = engine::decode_state(prepared->base.bytes).value();
-        const auto result =
-            engine::run_unit({program, base, dataset, execution::unit_spec(record, 0)}, {});
+        const auto result = engine::run_unit(
+            {program, base, dataset, execution::unit_spec(record, record.slots.at(0))}, {});
         EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().message);
         std::vector<float> losses;
         for (const auto& step : result->records)

@@ -21,9 +21,9 @@
 /// result, by the same record.
 namespace gym::execution {
 
-/// The engine's terms for the train unit in a slot of a round; with 0 steps, which nothing runs, if
-/// the record has no such slot.
-[[nodiscard]] engine::UnitSpec unit_spec(const protocol::RoundRecord& record, std::uint32_t slot);
+/// The engine's terms for the train unit in a slot of a round.
+[[nodiscard]] engine::UnitSpec unit_spec(const protocol::RoundTerms& round,
+                                         const protocol::SlotAssignment& slot);
 
 /// Decoded inputs of a round's train units. Program and dataset are shared with other rounds.
 struct TrainInputs {
@@ -40,22 +40,24 @@ struct TrainRun {
         return {result.records_root, result.final_state_root, result.delta.root()};
     }
 };
-/// Runs the train unit in a slot. Checks every input against the record.
+/// Runs the train unit in a slot. Checks every input against the round's terms.
 /// @param options `trace` and `trace_step` are the challenge's if there is one.
 /// @param challenge a verifier's signature, which draws the positions of its report's trace;
 /// nullptr: no trace. @errors of engine::run_unit().
-[[nodiscard]] Result<TrainRun> run_train(const protocol::RoundRecord& record, std::uint32_t slot,
+[[nodiscard]] Result<TrainRun> run_train(const protocol::RoundTerms& round,
+                                         const protocol::SlotAssignment& slot,
                                          const TrainInputs& inputs, engine::RunOptions options = {},
                                          const crypto::Signature* challenge = nullptr);
 
-/// Runs the first steps of the train unit in a slot. Checks every input against the record.
+/// Runs the first steps of the train unit in a slot. Checks every input against the round's terms.
 /// @param options `after_step` is this function's own.
 /// @return the link of the unit's record chain after them, which commits to the records of all of
 /// them (engine::record_chain()); protocol::UnitPrefix names it.
-/// @errors of engine::check_inputs() and engine::run_steps(); kMismatch for a slot that the record
-/// does not have; kOutOfRange unless the slot has so many steps, and at least one.
-[[nodiscard]] Result<Digest> run_prefix(const protocol::RoundRecord& record, std::uint32_t slot,
-                                        std::uint32_t steps, const TrainInputs& inputs,
+/// @errors of engine::check_inputs() and engine::run_steps(); kOutOfRange unless the slot has so
+/// many steps, and at least one.
+[[nodiscard]] Result<Digest> run_prefix(const protocol::RoundTerms& round,
+                                        const protocol::SlotAssignment& slot, std::uint32_t steps,
+                                        const TrainInputs& inputs,
                                         engine::StepOptions options = {});
 
 /// Decoded inputs of a round's aggregate.

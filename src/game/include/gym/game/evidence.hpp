@@ -11,6 +11,7 @@
 #include "gym/game/moves.hpp"
 #include "gym/protocol/commitment.hpp"
 #include "gym/protocol/round_record.hpp"
+#include "gym/protocol/unit_record.hpp"
 
 /// The evidence that opens a game, and the names of units and games (OpeningRules).
 namespace gym::game {
@@ -18,7 +19,7 @@ namespace gym::game {
 /// A signed commitment with its round record and its path to the epoch's root.
 struct Evidence {
     protocol::SignedCommitment commitment;
-    protocol::RoundRecord record;
+    protocol::UnitRecord record;  ///< with the commitment's slot, if the round has it
     std::uint32_t index = 0;
     std::vector<Digest> path;
     bool late = false;  ///< index and path are those in the epoch of the round after the record's
@@ -56,15 +57,14 @@ struct PostedEvidence {
                              const protocol::RoundTerms& terms,
                              const protocol::SlotAssignment* slot);
 [[nodiscard]] Facts facts_of(const protocol::UnitCommitment& commitment,
-                             const protocol::RoundRecord& record);
+                             const protocol::UnitRecord& record);
 /// Of an aggregate unit.
 [[nodiscard]] OuterFacts outer_facts_of(const protocol::UnitCommitment& commitment,
                                         const protocol::RoundTerms& terms,
                                         const EpochRoots& epochs);
 /// Of either, by the commitment's slot.
 [[nodiscard]] UnitFacts unit_facts_of(const protocol::UnitCommitment& commitment,
-                                      const protocol::RoundRecord& record,
-                                      const EpochRoots& epochs);
+                                      const protocol::UnitRecord& record, const EpochRoots& epochs);
 [[nodiscard]] UnitFacts unit_facts_of(const PostedEvidence& evidence, const EpochRoots& epochs);
 /// The chain's name of a unit: keccak256(abi.encode(EIP-712 digest of the commitment, signer)).
 [[nodiscard]] Digest unit_name(const Digest& digest, const Address& signer);
@@ -79,7 +79,7 @@ struct PostedEvidence {
 /// opened.
 /// @errors kInvalidArgument: a slot that is neither a worker's nor the aggregate's.
 [[nodiscard]] Result<std::optional<std::uint8_t>> contradiction(
-    const protocol::UnitCommitment& commitment, const protocol::RoundRecord& record,
+    const protocol::UnitCommitment& commitment, const protocol::UnitRecord& record,
     const Address& signer);
 
 /// DisputeGame.announcementOf(): what is announced, and the id of the game that is opened.

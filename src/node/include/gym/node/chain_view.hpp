@@ -57,7 +57,7 @@ struct ChainViewConfig {
 /// Waits until the chain holds this record for its round, at most `wait_max`.
 /// @errors kMismatch: the chain holds another record; kUnavailable: it holds none in time, or does
 /// not answer; kCancelled.
-Status wait_for_round(ChainView& chain, Timer& timer, const protocol::RoundRecord& record,
+Status wait_for_round(ChainView& chain, Timer& timer, const protocol::RoundHead& record,
                       std::chrono::milliseconds wait_max, const std::stop_token& stop);
 
 /// The chain that `config` names, checked against the one that the coordinator's `network` works

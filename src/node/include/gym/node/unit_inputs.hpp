@@ -32,19 +32,20 @@ class InputLoader {
     /// @errors kMismatch when a blob is not what the record fixes (roots, tokens and FLOPs per
     /// step, codec); kOutOfRange for more steps than allowed; those of BlobCache::fetch and of the
     /// decoders.
-    Result<execution::TrainInputs> load_train(const protocol::RoundRecord& record,
+    Result<execution::TrainInputs> load_train(const protocol::RoundTerms& record,
+                                              const protocol::SlotAssignment& slot,
                                               const records::UnitInputs& inputs,
                                               const rpc::BlobCache::Progress& progress = {});
     /// A round's base state; trace root and initial state root of the record are what program and
     /// base state give. It is made out of an earlier one where there is one on disk and the inputs
     /// have the updates since, else fetched. @errors as above.
-    Result<engine::State> load_base(const protocol::RoundRecord& record,
+    Result<engine::State> load_base(const protocol::RoundTerms& record,
                                     const program::Program& train,
                                     const records::UnitInputs& inputs,
                                     const rpc::BlobCache::Progress& progress = {});
     /// The train program of a round. @errors as above.
     Result<std::shared_ptr<const program::Program>> load_program(
-        const protocol::RoundRecord& record, const Digest& program_blob,
+        const protocol::RoundTerms& record, const Digest& program_blob,
         const rpc::BlobCache::Progress& progress = {});
     /// A state whose root must be `root`. @errors as above.
     Result<engine::State> load_state(const Digest& blob, const Digest& root,
@@ -58,10 +59,10 @@ class InputLoader {
 
   private:
     /// Makes the blob of the base state if it can. @errors kCancelled alone.
-    Status make_base(const protocol::RoundRecord& record, const program::Program& train,
+    Status make_base(const protocol::RoundTerms& record, const program::Program& train,
                      const records::UnitInputs& inputs, const rpc::BlobCache::Progress& progress);
 
-    void keep_base(const protocol::RoundRecord& record, const Digest& blob);
+    void keep_base(const protocol::RoundTerms& record, const Digest& blob);
 
     rpc::BlobCache& cache_;
     KeptBases kept_;

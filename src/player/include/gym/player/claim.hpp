@@ -55,6 +55,7 @@ struct Claim {
     Digest dataset_blob;
     Digest base_state_blob;
     Digest momentum_blob;                         ///< of aggregates
+    std::optional<protocol::RoundRecord> round;   ///< of aggregates: the whole record
     std::vector<protocol::IncludedDelta> deltas;  ///< of aggregates: what went in, in order
     /// Of aggregates: all commitments under their round's epoch, in the tree's order, since the
     /// accused may no longer show them. Empty: not known.
@@ -86,9 +87,8 @@ struct Claim {
 
 /// @pre check(claim).
 [[nodiscard]] Bytes encode(const Claim& claim);
-/// Takes what this version writes, and the claims on train units of format 2. Claims without
-/// withdrawn deltas are written as before there were any. @errors kMalformed,
-/// also for parts that do not belong together (check).
+/// Takes what this version writes, and claims that earlier ones left on disk, which had the whole
+/// record in all of them. @errors kMalformed, also for parts that do not belong together (check).
 [[nodiscard]] Result<Claim> decode_claim(ByteView bytes);
 /// Whether key, evidence and the parts of its subject belong together; nothing is asked of the
 /// chain. @errors kInvalidArgument.

@@ -10,6 +10,7 @@
 #include "gym/protocol/commitment.hpp"
 #include "gym/protocol/round_record.hpp"
 #include "gym/protocol/unit.hpp"
+#include "gym/protocol/unit_record.hpp"
 
 namespace gym::records {
 
@@ -40,7 +41,7 @@ struct UnitInputs {
 /// A unit that is assigned to a worker.
 struct TrainTask {
     protocol::UnitKey unit;
-    protocol::RoundRecord record;  ///< its hash is on chain, and the commitment names it
+    protocol::UnitRecord record;  ///< its hash is on chain, and the commitment names it
     UnitInputs inputs;
     UnixMs deadline_ms = 0;  ///< for the commitment
     /// For a late one, of the next round's epoch, unless that round is sealed before. 0: none is
@@ -68,7 +69,9 @@ struct EarlierRound {
 /// next base root as final state root and the next momentum root as delta root.
 struct VerifyTask {
     protocol::UnitKey unit;
-    protocol::RoundRecord record;
+    protocol::UnitRecord record;  ///< without a slot of an aggregate
+    /// Of an aggregate, which needs all slots: the whole record of its round.
+    std::optional<protocol::RoundRecord> round;
     UnitInputs inputs;
     protocol::SignedCommitment commitment;  ///< public: it is under the root on chain
     Address committer;
@@ -95,7 +98,7 @@ struct VerifyTask {
 /// worker signed is not in it, so that it cannot be copied (protocol::UnitPrefix).
 struct PrefixTask {
     protocol::UnitKey unit;
-    protocol::RoundRecord record;
+    protocol::UnitRecord record;
     UnitInputs inputs;
     std::uint32_t steps = 0;  ///< to run: 1 to those of the slot
     std::uint32_t draw = 0;

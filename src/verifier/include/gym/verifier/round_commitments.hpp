@@ -29,16 +29,21 @@ struct RoundCommitments {
     std::vector<protocol::SignedCommitment> epoch;
 };
 
+/// The whole record of a round: for those who need other slots than one.
+/// @errors as rpc::Coordinator; kMalformed; kMismatch: the coordinator serves another one.
+[[nodiscard]] Result<protocol::RoundRecord> whole_record(rpc::Coordinator& coordinator,
+                                                         const protocol::RoundHead& head);
+
 /// The record of the round before, which this one names; absent in round 1, and where the
 /// coordinator shows none or another. @errors as rpc::Coordinator.
 [[nodiscard]] Result<std::optional<protocol::RoundRecord>> record_before(
-    rpc::Coordinator& coordinator, const protocol::RoundRecord& record);
+    rpc::Coordinator& coordinator, const protocol::RoundTerms& record);
 
 /// Asks for every slot of the record and, if more is under the root, of the round before. A receipt
 /// that proves nothing is as good as none.
 /// @param epoch of the record's round, from the chain. @errors as rpc::Coordinator.
 [[nodiscard]] Result<RoundCommitments> round_commitments(rpc::Coordinator& coordinator,
-                                                         const protocol::RoundRecord& record,
+                                                         const protocol::RoundHead& record,
                                                          const node::ChainView::Epoch& epoch);
 
 }  // namespace gym::verifier

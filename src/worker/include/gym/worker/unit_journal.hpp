@@ -19,7 +19,7 @@ namespace gym::worker {
 /// A unit that a worker has signed for, with all that it must not forget about it.
 struct JournalEntry {
     protocol::UnitKey unit;
-    protocol::RoundRecord record;
+    protocol::UnitRecord record;
     records::UnitInputs inputs;
     protocol::SignedCommitment commitment;
     Bytes records;               ///< canonical step records
