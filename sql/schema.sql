@@ -1527,6 +1527,57 @@ CREATE VIEW audit.chain_delivered_unfinalized AS
      JOIN chain.follower f ON ((((f.service)::text = (l.service)::text) AND (f.name = l.follower) AND ((f.chain_id)::bigint = (l.chain_id)::bigint))))
   WHERE (l.delivered AND (b.orphaned OR (f.finalized_number IS NULL) OR ((b.number)::bigint > (f.finalized_number)::bigint)));
 
+-- Name: intent; Type: TABLE; Schema: chain; Owner: -
+
+CREATE TABLE chain.intent (
+    service chain.service NOT NULL,
+    chain_id chain.counter NOT NULL,
+    sender chain.address NOT NULL,
+    id text NOT NULL,
+    seq bigint NOT NULL,
+    recipient chain.address,
+    value_wei chain.wei NOT NULL,
+    data bytea NOT NULL,
+    gas_requested chain.counter,
+    label text NOT NULL,
+    submitted_at_ms bigint NOT NULL,
+    state text NOT NULL,
+    cancel_requested boolean DEFAULT false NOT NULL,
+    nonce chain.counter,
+    gas_limit chain.counter,
+    settled_at_ms bigint,
+    transaction_hash chain.digest,
+    block_hash chain.digest,
+    block_number chain.counter,
+    gas_used chain.counter,
+    gas_price_wei chain.wei,
+    contract_address chain.address,
+    reason text,
+    CONSTRAINT intent_check CHECK (((nonce IS NULL) = (gas_limit IS NULL))),
+    CONSTRAINT intent_check1 CHECK (
+CASE state
+    WHEN 'queued'::text THEN ((nonce IS NULL) AND (settled_at_ms IS NULL))
+    WHEN 'signed'::text THEN ((nonce IS NOT NULL) AND (settled_at_ms IS NULL))
+    WHEN 'rejected'::text THEN ((nonce IS NULL) AND (settled_at_ms IS NOT NULL))
+    WHEN 'cancelled'::text THEN (settled_at_ms IS NOT NULL)
+    ELSE ((nonce IS NOT NULL) AND (settled_at_ms IS NOT NULL))
+END),
+    CONSTRAINT intent_check2 CHECK (((state <> ALL (ARRAY['done'::text, 'reverted'::text])) OR ((transaction_hash IS NOT NULL) AND (block_hash IS NOT NULL) AND (block_number IS NOT NULL)))),
+    CONSTRAINT intent_check3 CHECK (((block_number IS NULL) OR (nonce IS NOT NULL))),
+    CONSTRAINT intent_id_check CHECK (((octet_length(id) >= 1) AND (octet_length(id) <= 200))),
+    CONSTRAINT intent_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'signed'::text, 'done'::text, 'reverted'::text, 'rejected'::text, 'cancelled'::text, 'superseded'::text])))
+);
+
+-- Name: chain_sender_of_two_services; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.chain_sender_of_two_services AS
+ SELECT intent.chain_id,
+    intent.sender,
+    string_agg(DISTINCT (intent.service)::text, ', '::text ORDER BY (intent.service)::text) AS services
+   FROM chain.intent
+  GROUP BY intent.chain_id, intent.sender
+ HAVING (count(DISTINCT intent.service) > 1);
+
 -- Name: account; Type: TABLE; Schema: ledger; Owner: -
 
 CREATE TABLE ledger.account (
@@ -2523,47 +2574,6 @@ CREATE TABLE chain.attempt (
     CONSTRAINT attempt_number_check CHECK ((number >= 0))
 );
 
--- Name: intent; Type: TABLE; Schema: chain; Owner: -
-
-CREATE TABLE chain.intent (
-    service chain.service NOT NULL,
-    chain_id chain.counter NOT NULL,
-    sender chain.address NOT NULL,
-    id text NOT NULL,
-    seq bigint NOT NULL,
-    recipient chain.address,
-    value_wei chain.wei NOT NULL,
-    data bytea NOT NULL,
-    gas_requested chain.counter,
-    label text NOT NULL,
-    submitted_at_ms bigint NOT NULL,
-    state text NOT NULL,
-    cancel_requested boolean DEFAULT false NOT NULL,
-    nonce chain.counter,
-    gas_limit chain.counter,
-    settled_at_ms bigint,
-    transaction_hash chain.digest,
-    block_hash chain.digest,
-    block_number chain.counter,
-    gas_used chain.counter,
-    gas_price_wei chain.wei,
-    contract_address chain.address,
-    reason text,
-    CONSTRAINT intent_check CHECK (((nonce IS NULL) = (gas_limit IS NULL))),
-    CONSTRAINT intent_check1 CHECK (
-CASE state
-    WHEN 'queued'::text THEN ((nonce IS NULL) AND (settled_at_ms IS NULL))
-    WHEN 'signed'::text THEN ((nonce IS NOT NULL) AND (settled_at_ms IS NULL))
-    WHEN 'rejected'::text THEN ((nonce IS NULL) AND (settled_at_ms IS NOT NULL))
-    WHEN 'cancelled'::text THEN (settled_at_ms IS NOT NULL)
-    ELSE ((nonce IS NOT NULL) AND (settled_at_ms IS NOT NULL))
-END),
-    CONSTRAINT intent_check2 CHECK (((state <> ALL (ARRAY['done'::text, 'reverted'::text])) OR ((transaction_hash IS NOT NULL) AND (block_hash IS NOT NULL) AND (block_number IS NOT NULL)))),
-    CONSTRAINT intent_check3 CHECK (((block_number IS NULL) OR (nonce IS NOT NULL))),
-    CONSTRAINT intent_id_check CHECK (((octet_length(id) >= 1) AND (octet_length(id) <= 200))),
-    CONSTRAINT intent_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'signed'::text, 'done'::text, 'reverted'::text, 'rejected'::text, 'cancelled'::text, 'superseded'::text])))
-);
-
 -- Name: intent_seq_seq; Type: SEQUENCE; Schema: chain; Owner: -
 
 ALTER TABLE chain.intent ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
@@ -3194,10 +3204,10 @@ ALTER TABLE ONLY api.idempotency
 ALTER TABLE ONLY api.upload
     ADD CONSTRAINT upload_pkey PRIMARY KEY (owner, root);
 
--- Name: attempt attempt_hash_key; Type: CONSTRAINT; Schema: chain; Owner: -
+-- Name: attempt attempt_hash_of_sender; Type: CONSTRAINT; Schema: chain; Owner: -
 
 ALTER TABLE ONLY chain.attempt
-    ADD CONSTRAINT attempt_hash_key UNIQUE (hash);
+    ADD CONSTRAINT attempt_hash_of_sender UNIQUE (service, chain_id, sender, hash);
 
 -- Name: attempt attempt_pkey; Type: CONSTRAINT; Schema: chain; Owner: -
 
@@ -3214,10 +3224,10 @@ ALTER TABLE ONLY chain.block
 ALTER TABLE ONLY chain.follower
     ADD CONSTRAINT follower_pkey PRIMARY KEY (service, name, chain_id);
 
--- Name: intent intent_chain_id_sender_nonce_key; Type: CONSTRAINT; Schema: chain; Owner: -
+-- Name: intent intent_nonce_of_sender; Type: CONSTRAINT; Schema: chain; Owner: -
 
 ALTER TABLE ONLY chain.intent
-    ADD CONSTRAINT intent_chain_id_sender_nonce_key UNIQUE (chain_id, sender, nonce);
+    ADD CONSTRAINT intent_nonce_of_sender UNIQUE (service, chain_id, sender, nonce);
 
 -- Name: intent intent_pkey; Type: CONSTRAINT; Schema: chain; Owner: -
 
@@ -4597,6 +4607,78 @@ GRANT SELECT ON TABLE audit.chain_delivered_unfinalized TO gym_rewards;
 GRANT SELECT ON TABLE audit.chain_delivered_unfinalized TO gym_api;
 GRANT SELECT ON TABLE audit.chain_delivered_unfinalized TO gym_auditor;
 
+-- Name: TABLE intent; Type: ACL; Schema: chain; Owner: -
+
+GRANT SELECT,INSERT ON TABLE chain.intent TO gym_coordinator;
+GRANT SELECT,INSERT ON TABLE chain.intent TO gym_rewards;
+GRANT SELECT ON TABLE chain.intent TO gym_api;
+
+-- Name: COLUMN intent.state; Type: ACL; Schema: chain; Owner: -
+
+GRANT UPDATE(state) ON TABLE chain.intent TO gym_coordinator;
+GRANT UPDATE(state) ON TABLE chain.intent TO gym_rewards;
+
+-- Name: COLUMN intent.cancel_requested; Type: ACL; Schema: chain; Owner: -
+
+GRANT UPDATE(cancel_requested) ON TABLE chain.intent TO gym_coordinator;
+GRANT UPDATE(cancel_requested) ON TABLE chain.intent TO gym_rewards;
+
+-- Name: COLUMN intent.nonce; Type: ACL; Schema: chain; Owner: -
+
+GRANT UPDATE(nonce) ON TABLE chain.intent TO gym_coordinator;
+GRANT UPDATE(nonce) ON TABLE chain.intent TO gym_rewards;
+
+-- Name: COLUMN intent.gas_limit; Type: ACL; Schema: chain; Owner: -
+
+GRANT UPDATE(gas_limit) ON TABLE chain.intent TO gym_coordinator;
+GRANT UPDATE(gas_limit) ON TABLE chain.intent TO gym_rewards;
+
+-- Name: COLUMN intent.settled_at_ms; Type: ACL; Schema: chain; Owner: -
+
+GRANT UPDATE(settled_at_ms) ON TABLE chain.intent TO gym_coordinator;
+GRANT UPDATE(settled_at_ms) ON TABLE chain.intent TO gym_rewards;
+
+-- Name: COLUMN intent.transaction_hash; Type: ACL; Schema: chain; Owner: -
+
+GRANT UPDATE(transaction_hash) ON TABLE chain.intent TO gym_coordinator;
+GRANT UPDATE(transaction_hash) ON TABLE chain.intent TO gym_rewards;
+
+-- Name: COLUMN intent.block_hash; Type: ACL; Schema: chain; Owner: -
+
+GRANT UPDATE(block_hash) ON TABLE chain.intent TO gym_coordinator;
+GRANT UPDATE(block_hash) ON TABLE chain.intent TO gym_rewards;
+
+-- Name: COLUMN intent.block_number; Type: ACL; Schema: chain; Owner: -
+
+GRANT UPDATE(block_number) ON TABLE chain.intent TO gym_coordinator;
+GRANT UPDATE(block_number) ON TABLE chain.intent TO gym_rewards;
+
+-- Name: COLUMN intent.gas_used; Type: ACL; Schema: chain; Owner: -
+
+GRANT UPDATE(gas_used) ON TABLE chain.intent TO gym_coordinator;
+GRANT UPDATE(gas_used) ON TABLE chain.intent TO gym_rewards;
+
+-- Name: COLUMN intent.gas_price_wei; Type: ACL; Schema: chain; Owner: -
+
+GRANT UPDATE(gas_price_wei) ON TABLE chain.intent TO gym_coordinator;
+GRANT UPDATE(gas_price_wei) ON TABLE chain.intent TO gym_rewards;
+
+-- Name: COLUMN intent.contract_address; Type: ACL; Schema: chain; Owner: -
+
+GRANT UPDATE(contract_address) ON TABLE chain.intent TO gym_coordinator;
+GRANT UPDATE(contract_address) ON TABLE chain.intent TO gym_rewards;
+
+-- Name: COLUMN intent.reason; Type: ACL; Schema: chain; Owner: -
+
+GRANT UPDATE(reason) ON TABLE chain.intent TO gym_coordinator;
+GRANT UPDATE(reason) ON TABLE chain.intent TO gym_rewards;
+
+-- Name: TABLE chain_sender_of_two_services; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.chain_sender_of_two_services TO gym_rewards;
+GRANT SELECT ON TABLE audit.chain_sender_of_two_services TO gym_api;
+GRANT SELECT ON TABLE audit.chain_sender_of_two_services TO gym_auditor;
+
 -- Name: TABLE account; Type: ACL; Schema: ledger; Owner: -
 
 GRANT SELECT ON TABLE ledger.account TO gym_rewards;
@@ -5004,72 +5086,6 @@ GRANT SELECT ON TABLE audit.rewards_released TO gym_auditor;
 GRANT SELECT,INSERT ON TABLE chain.attempt TO gym_coordinator;
 GRANT SELECT,INSERT ON TABLE chain.attempt TO gym_rewards;
 GRANT SELECT ON TABLE chain.attempt TO gym_api;
-
--- Name: TABLE intent; Type: ACL; Schema: chain; Owner: -
-
-GRANT SELECT,INSERT ON TABLE chain.intent TO gym_coordinator;
-GRANT SELECT,INSERT ON TABLE chain.intent TO gym_rewards;
-GRANT SELECT ON TABLE chain.intent TO gym_api;
-
--- Name: COLUMN intent.state; Type: ACL; Schema: chain; Owner: -
-
-GRANT UPDATE(state) ON TABLE chain.intent TO gym_coordinator;
-GRANT UPDATE(state) ON TABLE chain.intent TO gym_rewards;
-
--- Name: COLUMN intent.cancel_requested; Type: ACL; Schema: chain; Owner: -
-
-GRANT UPDATE(cancel_requested) ON TABLE chain.intent TO gym_coordinator;
-GRANT UPDATE(cancel_requested) ON TABLE chain.intent TO gym_rewards;
-
--- Name: COLUMN intent.nonce; Type: ACL; Schema: chain; Owner: -
-
-GRANT UPDATE(nonce) ON TABLE chain.intent TO gym_coordinator;
-GRANT UPDATE(nonce) ON TABLE chain.intent TO gym_rewards;
-
--- Name: COLUMN intent.gas_limit; Type: ACL; Schema: chain; Owner: -
-
-GRANT UPDATE(gas_limit) ON TABLE chain.intent TO gym_coordinator;
-GRANT UPDATE(gas_limit) ON TABLE chain.intent TO gym_rewards;
-
--- Name: COLUMN intent.settled_at_ms; Type: ACL; Schema: chain; Owner: -
-
-GRANT UPDATE(settled_at_ms) ON TABLE chain.intent TO gym_coordinator;
-GRANT UPDATE(settled_at_ms) ON TABLE chain.intent TO gym_rewards;
-
--- Name: COLUMN intent.transaction_hash; Type: ACL; Schema: chain; Owner: -
-
-GRANT UPDATE(transaction_hash) ON TABLE chain.intent TO gym_coordinator;
-GRANT UPDATE(transaction_hash) ON TABLE chain.intent TO gym_rewards;
-
--- Name: COLUMN intent.block_hash; Type: ACL; Schema: chain; Owner: -
-
-GRANT UPDATE(block_hash) ON TABLE chain.intent TO gym_coordinator;
-GRANT UPDATE(block_hash) ON TABLE chain.intent TO gym_rewards;
-
--- Name: COLUMN intent.block_number; Type: ACL; Schema: chain; Owner: -
-
-GRANT UPDATE(block_number) ON TABLE chain.intent TO gym_coordinator;
-GRANT UPDATE(block_number) ON TABLE chain.intent TO gym_rewards;
-
--- Name: COLUMN intent.gas_used; Type: ACL; Schema: chain; Owner: -
-
-GRANT UPDATE(gas_used) ON TABLE chain.intent TO gym_coordinator;
-GRANT UPDATE(gas_used) ON TABLE chain.intent TO gym_rewards;
-
--- Name: COLUMN intent.gas_price_wei; Type: ACL; Schema: chain; Owner: -
-
-GRANT UPDATE(gas_price_wei) ON TABLE chain.intent TO gym_coordinator;
-GRANT UPDATE(gas_price_wei) ON TABLE chain.intent TO gym_rewards;
-
--- Name: COLUMN intent.contract_address; Type: ACL; Schema: chain; Owner: -
-
-GRANT UPDATE(contract_address) ON TABLE chain.intent TO gym_coordinator;
-GRANT UPDATE(contract_address) ON TABLE chain.intent TO gym_rewards;
-
--- Name: COLUMN intent.reason; Type: ACL; Schema: chain; Owner: -
-
-GRANT UPDATE(reason) ON TABLE chain.intent TO gym_coordinator;
-GRANT UPDATE(reason) ON TABLE chain.intent TO gym_rewards;
 
 -- Name: TABLE challenge; Type: ACL; Schema: registry; Owner: -
 

@@ -11,7 +11,8 @@
 namespace gym::chain_store {
 
 /// The group role whose rows a service works with ("gym_rewards", "gym_coordinator"); the database
-/// lets its login role see no others (sql/migrations/0040_chain.sql).
+/// lets its login role see no others (sql/migrations/0040_chain.sql), and no row of another service
+/// is in their way, whichever sender it names (0084_intents_of_a_service.sql).
 struct Service {
     std::string role;
 };
