@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # soak.sh BUILD_DIR: the long runs, pass after pass until SOAK_MINUTES (default 240) are over. A pass: every random
-# test at SOAK_SCALE (default 100) times its count with a seed of its own, the golden training matrix, settlement under
-# 50 crashes of daemon, database and chain, a network in which every part is killed, one of three regions (where network
-# namespaces are permitted), the demo. Each stage becomes a line of
-# build/soak/report.jsonl. The first failure ends the run, and its seed repeats it: GYM_TEST_SEED=<seed>.
+# test at SOAK_SCALE (default 100) times its count with a seed of its own, the golden training matrix, one-line faults
+# planted in the CUDA kernels (scripts/mutants.py), settlement under 50 crashes of daemon, database and chain, a network
+# in which every part is killed, one of three regions (where network namespaces are permitted), the demo. Each stage
+# becomes a line of build/soak/report.jsonl. The first failure ends the run, and its seed repeats it:
+# GYM_TEST_SEED=<seed>.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build/release}
@@ -42,6 +43,7 @@ while ((SECONDS < end)); do
     stage "$pass" "$seed" wan scripts/soak_wan.sh "$build"
     stage "$pass" "$seed" contracts env FOUNDRY_PROFILE=soak scripts/forge.sh test
     stage "$pass" "$seed" golden run_ctest -R golden
+    stage "$pass" "$seed" mutants scripts/mutants.py "$build"
     stage "$pass" "$seed" random run_ctest -L 'fuzz|sim|scaled' -E 'golden|^dispute_simulation$'
     stage "$pass" "$seed" disputes run_disputes
 done

@@ -38,14 +38,14 @@ __global__ void __launch_bounds__(kThreads) run_kernel(const Kernel kernel) {
 template <int kThreads, typename Kernel>
 void launch(Device& device, Grid grid, const Kernel& kernel) {
     if (!device.ok() || grid.x == 0 || grid.y == 0 || grid.z == 0) return;
+#if defined(__CUDACC__)
     const auto x = static_cast<unsigned>(grid.x), y = static_cast<unsigned>(grid.y),
                z = static_cast<unsigned>(grid.z);
-#if defined(__CUDACC__)
     run_kernel<kThreads>
         <<<dim3(x, y, z), kThreads, 0, static_cast<cudaStream_t>(device.stream())>>>(kernel);
     device.note(static_cast<int>(cudaGetLastError()));
 #else
-    emulation::run({x, y, z}, kThreads, [&] { kernel(); });
+    emulation::launch({grid.x, grid.y, grid.z, kThreads}, kernel);
 #endif
 }
 
@@ -90,10 +90,7 @@ __device__ inline void copy_16_bytes(void* shared, const void* global, bool vali
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" ::"r"(address), "l"(global),
                  "r"(bytes));
 #elif !defined(__CUDACC__)
-    if (valid)
-        std::memcpy(shared, global, 16);
-    else
-        std::memset(shared, 0, 16);
+    emulation::copy_16_bytes(shared, global, valid);
 #endif
 }
 
@@ -101,6 +98,8 @@ __device__ inline void copy_16_bytes(void* shared, const void* global, bool vali
 __device__ inline void commit_copies() {
 #if defined(__CUDA_ARCH__)
     asm volatile("cp.async.commit_group;\n");
+#elif !defined(__CUDACC__)
+    emulation::commit_copies();
 #endif
 }
 
@@ -109,6 +108,8 @@ template <int kLeft>
 __device__ inline void wait_for_copies() {
 #if defined(__CUDA_ARCH__)
     asm volatile("cp.async.wait_group %0;\n" ::"n"(kLeft));
+#elif !defined(__CUDACC__)
+    emulation::wait_for_copies(kLeft);
 #endif
 }
 

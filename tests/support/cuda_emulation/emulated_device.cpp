@@ -1,24 +1,28 @@
-// Device of kernels/cuda on host memory.
+// Device of kernels/cuda on checked memory (checked_memory.hpp). Scratch moves at every call and
+// has no contents: what a kernel reads there, the same op has written.
 #include <array>
 #include <cstring>
 #include <vector>
 
+#include "checked_memory.hpp"
+#include "findings.hpp"
 #include "gym/kernels/cuda/device.hpp"
 
 namespace gym::kernels::cuda {
 
+using namespace emulation;
+
 struct Device::Memory {
-    std::vector<std::vector<std::uint64_t>> allocations;
-    std::array<std::vector<std::uint64_t>, kScratchBuffers> scratch;
+    std::vector<std::uint8_t*> allocations;
+    std::array<std::uint8_t*, kScratchBuffers> scratch{};
+
+    ~Memory() {
+        for (std::uint8_t* const allocation : allocations)
+            free_device(allocation);
+        for (std::uint8_t* const buffer : scratch)
+            if (buffer != nullptr) free_device(buffer);
+    }
 };
-
-namespace {
-
-/// The content of uninitialised memory: a NaN, so that a kernel that reads it is found.
-constexpr std::uint64_t kGarbage = 0x7FA0'BEEF'7FA0'BEEFU;
-constexpr std::size_t kWord = sizeof(std::uint64_t);
-
-}  // namespace
 
 std::string unavailable_reason() {
     return {};
@@ -43,31 +47,44 @@ Device::~Device() = default;
 void Device::note(int) {}
 
 std::byte* Device::allocate(std::size_t bytes) {
-    memory_->allocations.emplace_back(bytes / kWord + 4, kGarbage);
-    // 16-byte aligned, as vector loads of the kernels expect.
-    auto address = reinterpret_cast<std::uintptr_t>(memory_->allocations.back().data());
-    return reinterpret_cast<std::byte*>((address + 15) / 16 * 16);
+    memory_->allocations.push_back(allocate_device(bytes, "an allocation"));
+    return reinterpret_cast<std::byte*>(memory_->allocations.back());
 }
 
 std::byte* Device::scratch(int index, std::size_t bytes) {
-    auto& buffer = memory_->scratch[static_cast<std::size_t>(index)];
-    if (buffer.size() < bytes / kWord + 4) buffer.assign(bytes / kWord + 4, kGarbage);
-    auto address = reinterpret_cast<std::uintptr_t>(buffer.data());
-    return reinterpret_cast<std::byte*>((address + 15) / 16 * 16);
+    std::uint8_t*& buffer = memory_->scratch[static_cast<std::size_t>(index)];
+    if (buffer != nullptr) free_device(buffer);
+    buffer = allocate_device(bytes, "scratch " + std::to_string(index));
+    return reinterpret_cast<std::byte*>(buffer);
 }
 
 void Device::upload(void* device, const void* host, std::size_t bytes) {
+    check_device_range(Access::kWrite, device, bytes, "upload");
     std::memcpy(device, host, bytes);
+    mark_initialised(device, bytes);
 }
+
 void Device::download(void* host, const void* device, std::size_t bytes) {
+    check_device_range(Access::kRead, device, bytes, "download");
     std::memcpy(host, device, bytes);
 }
+
 void Device::copy(void* to, const void* from, std::size_t bytes) {
+    check_device_range(Access::kWrite, to, bytes, "copy");
+    check_device_range(Access::kRead, from, bytes, "copy");
+    const auto* const a = static_cast<const std::byte*>(to);
+    const auto* const b = static_cast<const std::byte*>(from);
+    if (a < b + bytes && b < a + bytes) report("a copy over itself", to);
     std::memmove(to, from, bytes);
+    mark_copied(to, from, bytes);
 }
+
 void Device::clear(void* device, std::size_t bytes) {
+    check_device_range(Access::kWrite, device, bytes, "clear");
     std::memset(device, 0, bytes);
+    mark_initialised(device, bytes);
 }
+
 void Device::synchronize() {}
 
 std::string Device::name() const {

@@ -1,48 +1,18 @@
 // Whole training steps on a device: every output of every op, the roots, the state.
 #include <gtest/gtest.h>
 
-#include <array>
-
 #include "gym/commit/sha256.hpp"
 #include "gym/commit/tensor_root.hpp"
-#include "gym/engine/batch.hpp"
 #include "gym/engine/cuda_engine.hpp"
 #include "gym/kernels/cuda/hash.hpp"
 #include "random_tensors.hpp"
 #include "small_model.hpp"
+#include "training_inputs.hpp"
 
 namespace gym::engine {
 namespace {
 
 using testing::seed_of;
-
-/// The inputs of step `step` of a unit that starts the job.
-struct StepInputs {
-    Batch batch;
-    std::array<std::int32_t, 2> clock;
-    std::array<std::int32_t, program::kRandomWords> random{1, 2, 0, 0, 0};
-    bool has_random = false;
-
-    StepInputs(const blob::Dataset& dataset, const program::TrainConfig& config, std::uint64_t step)
-        : clock{static_cast<std::int32_t>(step), static_cast<std::int32_t>(step)} {
-        auto made = training_batch(dataset, {seed_of("device"), 0, 0}, step, config.batch,
-                                   config.model.context);
-        EXPECT_TRUE(made.ok());
-        batch = std::move(made).value();
-        has_random = config.model.dropout != 0;
-        random.back() = static_cast<std::int32_t>(step);
-    }
-    [[nodiscard]] std::vector<NamedTensorView> views() const {
-        const auto bytes = [](const auto& values) {
-            return ByteView(reinterpret_cast<const std::uint8_t*>(values.data()),
-                            values.size() * sizeof values[0]);
-        };
-        std::vector<NamedTensorView> views{{program::kBatchInput, bytes(batch.tokens)},
-                                           {program::kClockInput, bytes(clock)}};
-        if (has_random) views.push_back({program::kRandomInput, bytes(random)});
-        return views;
-    }
-};
 
 struct Output {
     std::string opcode;
@@ -82,7 +52,7 @@ TEST_P(DeviceTraining, HasTheBitsOfTheCpu) {
     });
     ASSERT_TRUE(device->load(device_state).ok());
     for (std::uint64_t step = 0; step < 3; ++step) {
-        const StepInputs inputs(dataset, config, step);
+        const testing::TrainingInputs inputs(dataset, config, step);
         ASSERT_TRUE(cpu->run(host, inputs.views()).ok());
         const Status ran = device->run(inputs.views());
         ASSERT_TRUE(ran.ok()) << ran.error().message;
@@ -122,7 +92,7 @@ TEST_F(DeviceEngine, HashesTensorsOfEveryLength) {
     const auto device = kernels::cuda::Device::open(0, error);
     ASSERT_NE(device, nullptr) << error;
     for (const std::size_t size : {1, 3, 4, 1000, 1023, 1024, 1025, 2048, 3072, 5 * 1024,
-                                   9 * 1024 + 2, 64 * 1024, 100 * 1024 + 7}) {
+                                   9 * 1024 + 2, 64 * 1024, 100 * 1024 + 7, 300 * 1024 + 5}) {
         Bytes bytes(size);
         for (std::uint8_t& byte : bytes)
             byte = static_cast<std::uint8_t>(rng());

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "cuda/cuda_execute.hpp"
+#include "device_memory.hpp"
 #include "gym/engine/reference.hpp"
 #include "gym/kernels/float_environment.hpp"
 #include "gym/program/expand.hpp"
@@ -41,7 +42,8 @@ DevicePointers upload(Device& device, std::span<const program::Slot> slots,
                       const SlotPointers& host) {
     DevicePointers pointers;
     for (std::size_t id = 0; id < slots.size(); ++id) {
-        pointers.push_back(device.allocate(program::size_bytes(slots[id])));
+        pointers.push_back(poisoned(device, program::size_bytes(slots[id])));
+        if (slots[id].kind == program::SlotKind::kTemp) continue;  // an op is to write it
         device.upload(pointers.back(), host[id], program::size_bytes(slots[id]));
     }
     return pointers;

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""mutants.py BUILD_DIR [--jobs N] [--only TEXT] [--list]: apply each one-line fault of tests/mutants/cuda.txt to a copy of kernels/cuda,
+build test_cuda_strict with it and run it. Print a table of faults that the tests killed and that lived; fail if one lived. Needs a
+Ninja build in which test_cuda_strict is up to date. With --list, apply each fault and build nothing: fail if a line is gone."""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parent.parent
+KERNELS = SOURCE / "kernels/cuda"
+TEST = "test_cuda_strict"
+TEST_SECONDS_MAX = 600
+
+
+@dataclass
+class Mutant:
+    file: str
+    after: str
+    old: str
+    new: str
+
+    def __str__(self) -> str:
+        where = f" after '{self.after}'" if self.after else ""
+        return f"{self.file}{where}: '{self.old}' -> '{self.new}'"
+
+
+def read_mutants(path: Path) -> list[Mutant]:
+    mutants: list[Mutant] = []
+    for line in path.read_text().splitlines():
+        if line.startswith("@ "):
+            file, _, after = line[2:].partition(" after ")
+            mutants.append(Mutant(file, after, "", ""))
+        elif line.startswith("- "):
+            mutants[-1].old = line[2:]
+        elif line.startswith("+ "):
+            mutants[-1].new = line[2:]
+        elif line and not line.startswith("#"):
+            sys.exit(f"{path}: cannot read '{line}'")
+    return mutants
+
+
+def mutated(text: str, mutant: Mutant) -> str:
+    lines = text.splitlines()
+    begin = 0
+    if mutant.after:
+        above = [i for i, line in enumerate(lines) if line.strip() == mutant.after]
+        if len(above) != 1:
+            sys.exit(f"{mutant}: {len(above)} lines are '{mutant.after}'")
+        begin = above[0]
+    found = [i for i in range(begin, len(lines)) if lines[i].strip() == mutant.old]
+    if not found or (len(found) > 1 and not mutant.after):
+        sys.exit(f"{mutant}: {len(found)} lines match")
+    lines[found[0]] = mutant.new
+    return "\n".join(lines) + "\n"
+
+
+class Build:
+    """What the build tree knows about compiling and linking the test."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.compile: dict[str, tuple[list[str], str]] = {}  # name of the source: command, object
+        for entry in json.loads((folder / "compile_commands.json").read_text()):
+            command = shlex.split(entry["command"])
+            if Path(entry["file"]).parent == KERNELS and "-xc++" in command:
+                output = command[command.index("-o") + 1]
+                self.compile[Path(entry["file"]).name] = (command, output)
+        said = subprocess.run(["ninja", "-C", str(folder), "-t", "commands", TEST], check=True, capture_output=True, text=True)
+        # ": && c++ .. -o bin/test_cuda_strict .. && :"
+        link = next(line for line in reversed(said.stdout.splitlines()) if f"-o bin/{TEST}" in line)
+        self.link = shlex.split(link.split("&&")[1])
+
+    def users(self, file: str) -> list[str]:
+        """The sources that a change of `file` changes."""
+        texts = {path.name: path.read_text() for path in KERNELS.iterdir()}
+        changed = {file}
+        while True:
+            more = {name for name, text in texts.items() if any(re.search(f'#include "{re.escape(c)}"', text) for c in changed)}
+            if more <= changed:
+                return sorted(changed & self.compile.keys())
+            changed |= more
+
+    def run(self, command: list[str]) -> None:
+        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(f"cannot build: {' '.join(command)}\n{done.stderr[-2000:]}")
+
+    def test_of(self, mutant: Mutant, folder: Path) -> Path:
+        """Builds the test with the mutant; its objects lie in `folder`."""
+        kernels = folder / "cuda"
+        shutil.copytree(KERNELS, kernels)
+        path = kernels / mutant.file
+        path.write_text(mutated(path.read_text(), mutant))
+        replaced: dict[str, str] = {}
+        for name in self.users(mutant.file):
+            command, output = self.compile[name]
+            new = str(folder / f"{name}.o")
+            swap = {f"-I{KERNELS}": f"-I{kernels}", str(KERNELS / name): str(kernels / name), output: new}
+            self.run([swap.get(word, word) for word in command])
+            replaced[output] = new
+        test = folder / TEST
+        swap = {**replaced, f"bin/{TEST}": str(test)}
+        self.run([swap.get(word, word) for word in self.link])
+        return test
+
+
+def run_test(test: Path, build: Path) -> tuple[bool, str]:
+    """Whether it passes; if not, what failed first."""
+    environment = {**os.environ, "GYM_SOURCE_DIR": str(SOURCE), "GYM_BINARY_DIR": str(build), "GYM_TEST_SCALE": "1"}
+    try:
+        done = subprocess.run([test, "--gtest_fail_fast", "--gtest_brief=1"], env=environment, capture_output=True, text=True,
+                              errors="replace", timeout=TEST_SECONDS_MAX)
+    except subprocess.TimeoutExpired:
+        return False, "timeout"
+    if done.returncode == 0:
+        return True, ""
+    finding = re.search(r"^finding: ([^,]*)", done.stderr, re.M)
+    failed = re.search(r"^\[  FAILED  \] (\S+)", done.stdout, re.M)
+    what = finding.group(1) if finding else "other bits"
+    return False, f"{failed.group(1) if failed else f'exit {done.returncode}'}: {what}"
+
+
+def judge(build: Build, mutant: Mutant) -> tuple[bool, str, float]:
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="gym-mutant-") as folder:
+        lived, why = run_test(build.test_of(mutant, Path(folder)), build.folder)
+    return lived, why, time.monotonic() - begin
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("build", type=Path)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--only", default="", help="run the mutants with this text alone")
+    parser.add_argument("--list", action="store_true", help="check that each mutant changes a line, and run none")
+    arguments = parser.parse_args()
+    every = read_mutants(SOURCE / "tests/mutants/cuda.txt")
+    mutants = [mutant for mutant in every if arguments.only in str(mutant)]
+    if arguments.list:
+        for mutant in mutants:
+            text = (KERNELS / mutant.file).read_text()
+            if mutated(text, mutant) == text:
+                sys.exit(f"{mutant}: changes nothing")
+        print(f"{len(mutants)} mutants")
+        return
+    build = Build(arguments.build.resolve())
+    passes, why = run_test(build.folder / "bin" / TEST, build.folder)
+    if not passes:
+        sys.exit(f"{TEST} fails without a mutant: {why}")
+    lived = 0
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        for mutant, (alive, why, seconds) in zip(mutants, pool.map(lambda m: judge(build, m), mutants)):
+            lived += alive
+            print(f"{'LIVED' if alive else 'killed'}  {seconds:4.0f} s  {mutant}{'' if alive else f'  by {why}'}", flush=True)
+    print(f"{len(mutants) - lived} of {len(mutants)} mutants killed")
+    sys.exit(1 if lived else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+// CUDA's execution model on a CPU: launches, places of threads, barriers, exchanges in a warp,
+// asynchronous copies.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <typeinfo>
+
+namespace gym::emulation {
+
+struct Index3 {
+    unsigned x = 0, y = 0, z = 0;
+};
+
+/// What a kernel reads of its place; of the fiber that runs now.
+struct Place {
+    Index3 thread, block, grid;
+};
+extern Place place;
+
+/// A kernel and its arguments, which a launch copies.
+struct KernelCall {
+    const void* arguments;
+    std::size_t bytes;
+    void (*run)(const void* arguments);
+    const char* name;  ///< mangled: of its type
+};
+
+struct LaunchSize {
+    std::int64_t x, y, z;
+    int threads;  // a multiple of 32
+};
+
+/// Runs all threads of all blocks. Findings (findings.hpp) say what a device could do otherwise.
+void launch(const LaunchSize& size, const KernelCall& call);
+
+template <typename Kernel>
+void launch(const LaunchSize& size, const Kernel& kernel) {
+    static_assert(std::is_trivially_copyable_v<Kernel>, "a launch copies the bytes of a kernel");
+    launch(size, KernelCall{&kernel, sizeof kernel,
+                            [](const void* k) { (*static_cast<const Kernel*>(k))(); },
+                            typeid(Kernel).name()});
+}
+
+inline constexpr unsigned kWarp = 32;
+
+// `site` tells places of the program apart; null: that of the call.
+void block_barrier(const void* site);
+/// value of lane ^ lane_mask; size <= 8.
+void shuffle_xor(unsigned members, void* value, unsigned size, unsigned lane_mask,
+                 const void* site);
+/// mma.sync.m16n8k32 on signed bytes: accumulator += a * b^T, fragments as the PTX manual lays them
+/// out.
+void mma_m16n8k32_s8(std::int32_t (&accumulator)[4], const std::uint32_t (&a)[4],
+                     const std::uint32_t (&b)[2], const void* site = nullptr);
+/// 16 bytes, zeros if not `valid`. They arrive when wait_for_copies() says so, and no sooner.
+void copy_16_bytes(void* shared, const void* global, bool valid, const void* site = nullptr);
+void commit_copies();
+void wait_for_copies(unsigned left);
+void check_atomic(const void* address, std::size_t size, const void* site);
+
+}  // namespace gym::emulation

@@ -1,0 +1,232 @@
+// Shapes beyond one block of threads: several tiles of a product in every direction, several blocks
+// of 1,024, more tokens than 1,024, elements of every size. Bit for bit against the CPU's kernels
+// or plain loops.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "device_memory.hpp"
+#include "gym/kernels/cuda/macros.hpp"
+#include "gym/kernels/float_environment.hpp"
+#include "random_tensors.hpp"
+
+namespace gym::engine {
+namespace {
+
+using namespace testing;
+namespace cuda = kernels::cuda;
+
+std::size_t size(std::int64_t count) {
+    return static_cast<std::size_t>(count);
+}
+
+class DeviceShapes : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        const std::string reason = cuda::unavailable_reason();
+        if (!reason.empty()) GTEST_SKIP() << reason;
+        std::string error;
+        device_ = cuda::Device::open(0, error);
+        ASSERT_NE(device_, nullptr) << error;
+        workspace_.prepare(context_);
+    }
+    std::vector<float> random(std::int64_t count, Fill fill = Fill::kNormal) {
+        std::vector<float> values(size(count));
+        for (float& value : values)
+            value = value_of(rng_, fill);
+        return values;
+    }
+    float* up(const std::vector<float>& values) { return uploaded(*device_, values); }
+    float* room(std::int64_t count) { return poisoned_array<float>(*device_, size(count)); }
+    void expect_bits(const std::vector<float>& expected, const float* found, const char* what) {
+        const auto have = downloaded(*device_, found, expected.size());
+        for (std::size_t i = 0; i < have.size(); ++i)
+            ASSERT_EQ(std::bit_cast<std::uint32_t>(have[i]),
+                      std::bit_cast<std::uint32_t>(expected[i]))
+                << what << ", element " << i << ", " << device_->error();
+    }
+    void attention(const kernels::AttentionShape& shape, const std::vector<float>& documents);
+
+    std::unique_ptr<cuda::Device> device_;
+    kernels::Context context_;
+    kernels::MacroWorkspace workspace_;
+    const kernels::ExactFloatEnvironment environment_;
+    Rng rng_{test_seed()};
+};
+
+TEST_F(DeviceShapes, ProductsOfManyTiles) {
+    constexpr std::array<std::array<std::int64_t, 3>, 7> kShapes{{{130, 260, 70},
+                                                                  {65, 129, 1030},
+                                                                  {64, 128, 1024},
+                                                                  {150, 40, 2100},
+                                                                  {33, 300, 200},
+                                                                  {1, 1, 1},
+                                                                  {70, 131, 64}}};
+    int turn = 0;
+    for (const auto& [m, n, k] : kShapes) {
+        SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k));
+        const kernels::MatmulShape shape{m, n, k, turn % 2 == 1, turn / 2 % 2 == 1};
+        // Wide: each block of 1,024 has another exponent.
+        const auto a = random(m * k, turn % 3 == 1 ? Fill::kWide : Fill::kNormal);
+        const auto b = random(n * k, turn % 4 == 3 ? Fill::kWide : Fill::kNormal);
+        std::vector<float> expected(size(m * n));
+        macro_matmul(context_, workspace_, shape, a.data(), b.data(), expected.data());
+        float* const out = room(m * n);
+        cuda::macro_matmul(*device_, shape, up(a), up(b), out);
+        expect_bits(expected, out, "product");
+        ++turn;
+    }
+}
+
+void DeviceShapes::attention(const kernels::AttentionShape& shape,
+                             const std::vector<float>& documents) {
+    const std::int64_t rows = shape.batch * shape.context, width = shape.width();
+    const auto qkv = random(rows * 3 * width), d_o = random(rows * width);
+    std::vector<float> o(size(rows * width)), m(size(rows * shape.heads)), l(m), d_qkv(qkv);
+    const float* const host_documents = documents.empty() ? nullptr : documents.data();
+    macro_attention(context_, workspace_,
+                    {shape, qkv.data(), o.data(), m.data(), l.data(), host_documents});
+    macro_attention_grad(context_, workspace_,
+                         {shape, qkv.data(), o.data(), m.data(), l.data(), d_o.data(), d_qkv.data(),
+                          host_documents});
+
+    const float* const on_device = documents.empty() ? nullptr : up(documents);
+    float* const x = up(qkv);
+    float *const y = room(rows * width), *const dx = room(rows * 3 * width);
+    float *const maxima = room(rows * shape.heads), *const sums = room(rows * shape.heads);
+    cuda::macro_attention(*device_, {shape, x, y, maxima, sums, on_device});
+    expect_bits(o, y, "o");
+    expect_bits(m, maxima, "m");
+    expect_bits(l, sums, "l");
+    cuda::macro_attention_grad(*device_, {shape, x, y, maxima, sums, up(d_o), dx, on_device});
+    expect_bits(d_qkv, dx, "d_qkv");
+}
+
+TEST_F(DeviceShapes, AttentionOfManyTiles) {
+    attention({2, 150, 2, 5, 0.35355339F, true}, {});
+    attention({1, 200, 1, 70, 0.5F, false}, {});
+}
+
+TEST_F(DeviceShapes, AttentionBeyondOneBlockOfTokens) {
+    attention({1, 1030, 1, 3, 0.35355339F, true}, {});
+}
+
+TEST_F(DeviceShapes, AttentionWithinDocuments) {
+    constexpr std::int64_t kWindows = 2, kTokens = 140;
+    std::vector<float> documents;
+    for (std::int64_t i = 0; i < kWindows * kTokens; ++i)
+        documents.push_back(static_cast<float>(i % kTokens / 37));
+    attention({kWindows, kTokens, 2, 6, 0.35355339F, true}, documents);
+}
+
+TEST_F(DeviceShapes, SumsOfManyBlocks) {
+    constexpr std::array<std::array<std::int64_t, 2>, 4> kShapes{
+        {{600, 70}, {257, 33}, {1, 300}, {3, 2600}}};
+    for (const auto& [rows, columns] : kShapes) {
+        SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(columns));
+        const auto x = random(rows * columns, Fill::kWide);
+        const float* const memory = up(x);
+        std::vector<float> by_column(size(columns)), by_row(size(rows)), squares(1);
+        macro_column_sum(context_, x.data(), rows, columns, by_column.data());
+        macro_row_sum(context_, x.data(), rows, columns, by_row.data());
+        macro_sum_squares(context_, workspace_, x.data(), rows * columns, squares.data());
+        float *const c = room(columns), *const r = room(rows), *const s = room(1);
+        cuda::macro_column_sum(*device_, memory, rows, columns, c);
+        cuda::macro_row_sum(*device_, memory, {rows, columns}, r);
+        cuda::macro_sum_squares(*device_, memory, rows * columns, s);
+        expect_bits(by_column, c, "columns");
+        expect_bits(by_row, r, "rows");
+        expect_bits(squares, s, "squares");
+    }
+}
+
+TEST_F(DeviceShapes, GradientsOfEmbeddingsOfManyBlocks) {
+    constexpr std::int64_t kRows = 700, kWidth = 3, kVocabulary = 400;
+    const auto dy = random(kRows * kWidth);
+    std::vector<std::int32_t> indices(size(kRows));
+    for (std::int32_t& index : indices)
+        index = index_value(rng_);
+    std::vector<float> expected(size(kVocabulary * kWidth));
+    macro_embedding_grad(context_, workspace_,
+                         {kRows, kWidth, kVocabulary, dy.data(), indices.data(), expected.data()});
+    float* const table = room(kVocabulary * kWidth);
+    cuda::macro_embedding_grad(
+        *device_, {kRows, kWidth, kVocabulary, up(dy), uploaded(*device_, indices), table});
+    expect_bits(expected, table, "table");
+}
+
+template <typename T>
+std::vector<T> random_words(Rng& rng, std::size_t count) {
+    std::vector<T> values(count);
+    for (T& value : values)
+        value = static_cast<T>(rng());
+    return values;
+}
+
+/// A view of `x_count` elements with up to five dims, some of them repeated (stride 0) or reversed
+/// in their order.
+struct RandomView {
+    cuda::StridedLayout layout{};
+    std::int64_t x_count = 1, count = 1;
+
+    explicit RandomView(Rng& rng) {
+        layout.rank = static_cast<int>(between(rng, 1, cuda::StridedLayout::kRankMax));
+        layout.offset = between(rng, 0, 9);
+        std::int64_t last = layout.offset;
+        for (int d = 0; d < layout.rank; ++d) {
+            layout.dims[d] = between(rng, 1, layout.rank > 3 ? 5 : 12);
+            layout.strides[d] = between(rng, 0, 40);
+            last += (layout.dims[d] - 1) * layout.strides[d];
+            count *= layout.dims[d];
+        }
+        x_count = last + 1;
+    }
+    /// Of output element `i`.
+    [[nodiscard]] std::int64_t source(std::int64_t i) const {
+        std::int64_t at = layout.offset;
+        for (int d = layout.rank - 1; d >= 0; --d) {
+            at += i % layout.dims[d] * layout.strides[d];
+            i /= layout.dims[d];
+        }
+        return at;
+    }
+};
+
+template <typename T>
+void check_strided_copy(cuda::Device& device, Rng& rng) {
+    const RandomView view(rng);
+    const auto x = random_words<T>(rng, size(view.x_count));
+    T* const out = poisoned_array<T>(device, size(view.count));
+    cuda::strided_copy(device, uploaded(device, x), view.layout, sizeof(T), out);
+    const auto found = downloaded(device, out, size(view.count));
+    for (std::int64_t i = 0; i < view.count; ++i)
+        ASSERT_EQ(found[size(i)], x[size(view.source(i))]) << "element " << i;
+}
+
+TEST_F(DeviceShapes, MovesElementsOfEverySize) {
+    for (int round = 0; round < 20 * test_scale(); ++round) {
+        check_strided_copy<std::uint16_t>(*device_, rng_);
+        check_strided_copy<std::uint32_t>(*device_, rng_);
+        check_strided_copy<std::uint64_t>(*device_, rng_);
+        if (HasFatalFailure()) return;
+    }
+}
+
+TEST_F(DeviceShapes, CopiesRowsOfAnyEvenLength) {
+    for (int round = 0; round < 10 * test_scale(); ++round) {
+        const std::int64_t rows = between(rng_, 1, 40), words = between(rng_, 1, 60);
+        const std::int64_t pitch = words + between(rng_, 0, 9);
+        const auto x = random_words<std::uint16_t>(rng_, size(rows * words));
+        std::vector<std::uint16_t> expected(size(rows * pitch));
+        auto* const out = uploaded(*device_, expected);
+        for (std::int64_t i = 0; i < rows * words; ++i)
+            expected[size(i / words * pitch + i % words)] = x[size(i)];
+        cuda::copy_rows(*device_, uploaded(*device_, x), {rows, 2 * words, 2 * pitch}, out);
+        ASSERT_EQ(downloaded(*device_, out, expected.size()), expected) << rows << ", " << words;
+    }
+}
+
+}  // namespace
+}  // namespace gym::engine
