@@ -26,7 +26,8 @@ class WithdrawnZoo : public OuterZoo {
             leaves.push_back(protocol::commitment_leaf(one));
         const auto index = static_cast<std::uint32_t>(
             std::ranges::find(leaves, protocol::commitment_leaf(faulty)) - leaves.begin());
-        claim.evidence = {faulty, record, index, commit::merkle_prove(leaves, index).value()};
+        claim.evidence = {faulty, protocol::unit_record(record, faulty.commitment.slot), index,
+                          commit::merkle_prove(leaves, index).value()};
         claim.epoch_block = claim.from_block = head();
         claim.salt = engine::testing::seed_of("salt " + std::to_string(record.round));
         return claim;
