@@ -196,8 +196,7 @@ TEST_F(AggregateLogTest, AConflictIsOverWithItsOpening) {
     opened.game = digest(1);
     opened.unit = unit_;
     opened.data = game::encode_conflict(
-        {evidence_.commitment, protocol::head_of(evidence_.record), protocol::encode(sign(other))},
-        digest(0));
+        {evidence_.commitment, evidence_.record, protocol::encode(sign(other))}, digest(0));
     happened_.push_back({opened, Digest(), 0});
     happened_.push_back({contracts::FaultFound{.game = digest(1), .unit = unit_}, Digest(), 0});
     const GameRecord game = replayed(std::nullopt);
