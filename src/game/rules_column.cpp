@@ -49,6 +49,8 @@ dispute::OuterElement step_of(const TraceHeader& header, const dispute::OuterEle
 
 Result<Step> decide(const Cursor& c, const move::PostColumn& m) {
     if ((c.stage != Stage::kColumn && c.stage != Stage::kPart) || c.answered) return wrong_stage(c);
+    if (first_of_column(c) > c.leaves)
+        return fail(ErrorCode::kOutOfRange, "the column has no such part");
     if (m.values.size() != column_bytes(c))
         return fail(ErrorCode::kMalformed,
                     "a column has a value of every delta, and a long one 9 bytes a part");

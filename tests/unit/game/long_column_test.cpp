@@ -2,6 +2,7 @@
 
 #include "gym/dispute/outer_step.hpp"
 #include "gym/game/column_parts.hpp"
+#include "gym/game/rules.hpp"
 #include "gym/game/strategy.hpp"
 #include "outer_liars.hpp"
 
@@ -113,6 +114,21 @@ TEST_P(LongColumn, RightPartsAreNotLost) {
         EXPECT_EQ(ruling.error().code, ErrorCode::kConflict) << ruling.error().message;
     }
     EXPECT_FALSE(transcript.play(move::PickPart{added, 3}).ok()) << "there are three";
+}
+
+/// As the contract, whose subtraction fails there.
+TEST(ColumnParts, APartBeyondTheColumnHasNoAnswer) {
+    Cursor at;
+    at.stage = Stage::kPart;
+    at.leaves = 2'100;
+    at.height = 2;
+    const Bytes rest(std::size_t{4} * (2'100 - 2 * dispute::kColumnPart));
+    EXPECT_TRUE(decide(at, move::PostColumn{rest}, nullptr).ok());
+    at.height = 3;
+    for (const Bytes& values : {Bytes(), rest}) {
+        const auto ruling = decide(at, move::PostColumn{values}, nullptr);
+        ASSERT_FALSE(ruling.ok()) << values.size();
+    }
 }
 
 }  // namespace
