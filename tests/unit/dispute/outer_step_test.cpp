@@ -116,6 +116,9 @@ TEST(OuterStep, HasPartsWhereAColumnIsLong) {
     EXPECT_EQ(column_parts(1024), 0U);
     EXPECT_EQ(column_parts(1025), 2U);
     EXPECT_EQ(column_parts(program::kDeltasMax), 8U);
+    // Cursors may say any number, and contracts count in 256 bits.
+    EXPECT_EQ(column_parts((std::uint64_t{1} << 42) + 4'100), (std::uint64_t{1} << 32) + 5);
+    EXPECT_EQ(column_parts(~std::uint64_t{0}), std::uint64_t{1} << 54);
 }
 
 /// Values lie apart where a block of all deltas is looked at.

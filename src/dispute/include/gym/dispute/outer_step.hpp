@@ -21,10 +21,8 @@ struct DeltaCount {
 inline constexpr std::uint32_t kColumnPart = 1024;
 
 /// Parts of an element of so many deltas; 0: it is looked at as a whole.
-[[nodiscard]] constexpr std::uint32_t column_parts(std::uint64_t deltas) {
-    return deltas > kColumnPart
-               ? static_cast<std::uint32_t>((deltas + kColumnPart - 1) / kColumnPart)
-               : 0;
+[[nodiscard]] constexpr std::uint64_t column_parts(std::uint64_t deltas) {
+    return deltas > kColumnPart ? 1 + (deltas - 1) / kColumnPart : 0;
 }
 
 /// What a part adds to the exact sum of a weighted element.
