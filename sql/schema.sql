@@ -5337,7 +5337,6 @@ GRANT SELECT ON TABLE rewards.cursor TO gym_api;
 -- Name: TABLE demand; Type: ACL; Schema: rewards; Owner: -
 
 GRANT SELECT,INSERT,UPDATE ON TABLE rewards.demand TO gym_rewards;
-GRANT SELECT ON TABLE rewards.demand TO gym_api;
 
 -- Name: TABLE fee_terms; Type: ACL; Schema: rewards; Owner: -
 

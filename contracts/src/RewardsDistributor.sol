@@ -40,7 +40,7 @@ contract RewardsDistributor is
 
     uint64 private constant NEVER = type(uint64).max;
     uint48 private constant CLAIM_PAUSE = 7 days;
-    // Above the gas of an answer, so that demands cannot be used to make the settler pay.
+    // Pays for an answer, so that demands cannot be used to make the settler pay (docs/adr/0031-payout-trees-with-sums.md).
     uint256 private constant DEMAND_BOND = 0.01 ether;
 
     struct StoredRoot {

@@ -5,6 +5,7 @@ import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 
 import {CommitmentLog} from "../src/CommitmentLog.sol";
 import {JobEscrow} from "../src/JobEscrow.sol";
+import {IRewardsDistributor} from "../src/interfaces/IRewardsDistributor.sol";
 import {DistributorFixture} from "./support/DistributorFixture.sol";
 
 /// Gas of whole transactions (forge runs each call as its own, foundry.toml: isolate), compared with
@@ -37,6 +38,15 @@ contract GasTest is DistributorFixture {
         vm.warp(block.timestamp + DELAY);
         _claim(7);
         assertLe(_snapshot("claim, repeated, 1000 earners"), 80_000, "repeated claim");
+        IRewardsDistributor.Claim memory active = _leaf(7);
+        _earn(7, 5e18);
+        _submit(4);
+        _distributor.demandLeaf{value: _distributor.demandBond()}(4, active);
+        _snapshot("demandLeaf, 1000 earners");
+        IRewardsDistributor.Claim memory pending = _leaf(7);
+        vm.prank(SETTLER);
+        _distributor.showLeaf(4, pending);
+        _snapshot("showLeaf, 1000 earners");
     }
 
     function test_escrowAndLog() public {

@@ -9,4 +9,3 @@ CREATE TABLE rewards.demand (
 );
 CREATE INDEX demand_open ON rewards.demand (seq) WHERE NOT done;
 GRANT SELECT, INSERT, UPDATE ON rewards.demand TO gym_rewards;
-GRANT SELECT ON rewards.demand TO gym_api;

@@ -1,7 +1,7 @@
 #include "gym/rewards/settlement.hpp"
 
 #include "books.hpp"
-#include "gym/rewards/epoch_file.hpp"
+#include "gym/rewards/claim_proof.hpp"
 
 // Bringing a closed epoch on chain. Every order has a name; its attempt number makes the id that
 // the chain knows it by, so a crash between sending and noting finds the same order again.
@@ -106,6 +106,7 @@ Result<bool> bring(db::Database& database, const std::string& name, std::string&
 }
 
 struct Demands {
+    std::uint64_t epoch = 0;
     std::string file;  ///< the epoch's
     std::vector<Address> earners;
 };
@@ -116,13 +117,15 @@ Result<Demands> read_demands(db::Database& database, UnixMs now) {
         [&](db::Transaction& transaction) -> Result<Demands> {
             GYM_TRY(const db::Rows rows,
                     transaction.exec(
-                        "SELECT s.file, d.earner FROM rewards.demand d "
+                        "SELECT d.epoch, s.file, d.earner FROM rewards.demand d "
                         "JOIN rewards.settlement s ON s.epoch = d.epoch "
                         "WHERE NOT d.done AND s.state <> 'disabled' AND s.active_at_ms > $1 "
                         "ORDER BY d.seq LIMIT $2",
                         {now, kLeavesOfATickMax}));
             Demands out;
             for (const db::Row row : rows) {
+                // At most one root is pending.
+                out.epoch = row.get<std::uint64_t>("epoch");
                 out.file = row.get<std::string>("file");
                 out.earners.push_back(row.get<Address>("earner"));
             }
@@ -206,15 +209,14 @@ Status Settlement::trim_withdrawals() {
 Status Settlement::show_leaves() {
     GYM_TRY(const auto demands, read_demands(database_, clock_.now_ms()));
     if (demands.earners.empty()) return {};
-    GYM_TRY(const EpochFile file, parse_epoch_file(demands.file));
-    GYM_TRY(const PayoutTree tree, PayoutTree::build(file.domain, file.payouts));
+    GYM_TRY(const PayoutTree tree, tree_of_file(demands.file));
     for (const Address& earner : demands.earners) {
-        LeafOrder order{file.epoch, {earner, {}}, {}};
+        LeafOrder order{demands.epoch, {earner, {}}, {}};
         GYM_TRY(order.payout.cumulative, tree.cumulative_of(earner));
         GYM_TRY(order.path, tree.prove(earner));
         std::string problem;
         // The contract's event ends the demand.
-        GYM_CHECK(bring(database_, "leaf:" + std::to_string(file.epoch) + ":" + earner.hex(),
+        GYM_CHECK(bring(database_, "leaf:" + std::to_string(demands.epoch) + ":" + earner.hex(),
                         problem,
                         [&](const std::string& id) { return chain_.show_leaf(id, order); }));
     }

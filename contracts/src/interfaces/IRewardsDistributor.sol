@@ -9,8 +9,8 @@ import {PayoutTree} from "../PayoutTree.sol";
 /// root minus the amount it was paid before. A root becomes active after a delay; the root before it stays active until then.
 /// In the delay the guardian may disable it, as may anybody who proves that an earner of the active root has less in it or is
 /// left out. In the first half of the delay anybody may demand an earner's leaf of it, for a bond: a root that does not show each
-/// demanded leaf, with no less than before, by the end of the delay never pays. So a settler can take from no earner, neither
-/// openly nor by keeping the tree to itself.
+/// demanded leaf, with no less than before, by the end of the delay never pays. So a settler can take from no earner what
+/// the active root pays it, neither openly nor by keeping the tree to itself.
 interface IRewardsDistributor {
     /// @notice A leaf with its path.
     /// @param earner The earner.

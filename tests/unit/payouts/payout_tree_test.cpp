@@ -132,7 +132,7 @@ TEST(PayoutTree, AnyChangeOfTheLeafOrThePathMissesTheRoot) {
     EXPECT_TRUE(misses(kDomain, payout, longer));
 }
 
-// Who is not in a tree has a path, too, which ends at somebody else's leaf.
+// An address that is not in a tree has a path, too, which ends at somebody else's leaf.
 TEST(PayoutTree, ThePathOfAnyAddressEndsAtOneLeaf) {
     std::mt19937_64 random(13);
     for (std::size_t n = 1; n <= 20; ++n) {

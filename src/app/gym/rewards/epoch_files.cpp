@@ -68,7 +68,7 @@ Status check_pending(const PayoutRoots& roots, std::uint64_t epoch) {
     if (roots.pending.epoch != epoch)
         return fail(ErrorCode::kConflict,
                     "the payout root of epoch " + number +
-                        " is not pending, and only a pending one can be disabled: " +
+                        " is not pending, and only a pending one can be stopped: " +
                         (roots.pending.epoch == 0
                              ? std::string("none is pending")
                              : "pending is epoch " + std::to_string(roots.pending.epoch)));

@@ -88,7 +88,7 @@ struct Fallen {
                                                 const std::vector<Payout>& after);
 
 /// The root and the total of the tree in which `key`'s path ends at `leaf`, as the contract
-/// computes them. @errors kOverflow if a sum does not fit.
+/// computes them. @errors kOutOfRange at sums of 2^256.
 [[nodiscard]] Result<PayoutNode> fold_path(const PayoutDomain& domain, const Payout& leaf,
                                            const Address& key, std::span<const PayoutStep> path);
 
