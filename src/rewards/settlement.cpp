@@ -2,6 +2,7 @@
 
 #include "books.hpp"
 #include "gym/rewards/claim_proof.hpp"
+#include "gym/rewards/epoch_file.hpp"
 
 // Bringing a closed epoch on chain. Every order has a name; its attempt number makes the id that
 // the chain knows it by, so a crash between sending and noting finds the same order again.
