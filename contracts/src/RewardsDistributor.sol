@@ -145,6 +145,8 @@ contract RewardsDistributor is
         if (msg.value != DEMAND_BOND) revert WrongBond(msg.value, DEMAND_BOND);
         uint64 latest = _pending(epoch).activeAt - _activationDelay / 2;
         if (block.timestamp > latest) revert DemandTooLate(latest);
+        // Nobody can lose nothing, and an amount marks what was demanded.
+        if (active.cumulative == 0) revert InvalidProof(active.earner, 0);
         if (_demands[epoch][active.earner].cumulative != 0) {
             revert DemandedBefore(epoch, active.earner);
         }
@@ -379,7 +381,7 @@ contract RewardsDistributor is
         if (path.length > PATH_LENGTH_MAX) revert TooLong(path.length);
         (bytes32 root, uint256 sum) =
             PayoutTree.fold(leafOf(earner, cumulative), cumulative, key, path);
-        if (root != stored.root || sum != stored.totalCumulative || cumulative == 0) {
+        if (root != stored.root || sum != stored.totalCumulative) {
             revert InvalidProof(earner, cumulative);
         }
     }

@@ -157,11 +157,13 @@ contract RewardsDistributorClaimsTest is DistributorFixture {
         );
     }
 
-    function test_aLeafOfZeroIsNoLeaf() public {
+    function test_aLeafOfZeroPaysNothing() public {
         _earn(0, 0);
         _earn(1, 10);
         _submitActive(1);
-        _expectClaimReverts(0, _invalid(0, 0));
+        _expectClaimReverts(
+            0, abi.encodeWithSelector(IRewardsDistributor.NothingToClaim.selector, _earner(0), 0)
+        );
     }
 
     function test_aRecipientIsPaidInsteadOfTheEarner() public {

@@ -117,6 +117,18 @@ contract RewardsDistributorDemandsTest is DistributorFixture {
         _distributor.showLeaf(2, other);
     }
 
+    function test_aLeafOfZeroIsNotDemanded() public {
+        _earn(4, 0);
+        _submitActive(2);
+        IRewardsDistributor.Claim memory leaf = _leaf(4);
+        _submit(3);
+        vm.expectRevert(
+            abi.encodeWithSelector(IRewardsDistributor.InvalidProof.selector, _earner(4), 0)
+        );
+        vm.prank(STRANGER);
+        _distributor.demandLeaf{value: _bond}(3, leaf);
+    }
+
     function test_demandsComeEarlyOnceAndWithTheirBond() public {
         IRewardsDistributor.Claim memory leaf = _leaf(1);
         vm.expectRevert(_notPending(2));

@@ -59,6 +59,15 @@ contract RewardsDistributorProofsTest is DistributorFixture {
         _disprove(2, before[1], fallen);
     }
 
+    /// A leaf of zero in the earner's place is a fall like any other.
+    function test_anybodyDisablesARootUnderWhichAnEarnerHasZero() public {
+        (IRewardsDistributor.Claim memory before, IRewardsDistributor.Claim memory fallen) =
+            _fall(1, 20);
+        assertEq(fallen.cumulative, 0, "has");
+        _disprove(2, before, fallen);
+        assertEq(_distributor.pendingRoot().epoch, 0, "pending");
+    }
+
     /// A root without an earner that had something: whoever has its place instead shows that.
     function test_anybodyDisablesARootThatLeavesAnEarnerOut() public {
         for (uint256 left = 0; left < 4; ++left) {
