@@ -17,6 +17,7 @@
 
 #include "connection.hpp"
 #include "gym/common/file.hpp"
+#include "gym/common/process_view.hpp"
 #include "gym/common/subprocess.hpp"
 
 namespace gym::db {
@@ -176,7 +177,9 @@ std::string log_tail(const fs::path& log) {
 
 bool is_alive(pid_t pid) {
     ::waitpid(pid, nullptr, WNOHANG);  // in case it is a child of ours that has ended
-    return ::kill(pid, 0) == 0 || errno == EPERM;
+    // A zombie that its parent has not asked for yet has ended as well.
+    const auto view = view_process(pid);
+    return view.ok() && !view->ended;
 }
 
 /// A pid may have been reused since the lock file was written; only a postgres is ours to signal.
@@ -184,6 +187,17 @@ bool is_postgres(pid_t pid) {
     std::ifstream comm("/proc/" + std::to_string(pid) + "/comm");
     std::string name;
     return static_cast<bool>(std::getline(comm, name)) && name == "postgres";
+}
+
+/// PostgreSQL takes a zombie's id in its lock for a running server and refuses to start. Without
+/// the lock it still refuses while a process of the old server is attached to its shared memory.
+void drop_lock_of_zombie(const fs::path& lock_file) {
+    std::ifstream lock(lock_file);
+    pid_t pid = 0;
+    if (!(lock >> pid) || pid <= 1) return;
+    const auto view = view_process(pid);
+    std::error_code error;
+    if (view.ok() && view->ended) fs::remove(lock_file, error);
 }
 
 }  // namespace
@@ -243,6 +257,7 @@ Status PrivateCluster::start() {
     GYM_TRY(const ServerUser user, server_user());
     const fs::path data = options_.folder / "data";
     GYM_CHECK(write_settings(options_, data, socket_folder_));
+    drop_lock_of_zombie(data / "postmaster.pid");
     SubprocessOptions command;
     command.argv = as_server_user(user, options_.die_with_parent);
     command.argv.insert(command.argv.end(), {(bin_ / "postgres").string(), "-D", data.string()});

@@ -1,8 +1,13 @@
 #include "gym/db/private_cluster.hpp"
 
 #include <gtest/gtest.h>
+#include <pwd.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include <fstream>
 
 #include "gym/db/database.hpp"
 #include "postgres.hpp"
@@ -63,6 +68,62 @@ TEST_F(PrivateClusterTest, LivesThroughStopCrashAndReopening) {
                   .value_or("?"),
               "0");
     ASSERT_TRUE(reopened->stop().ok());
+}
+
+/// A process called postgres that has ended, and whose parent never asks for it: what a killed
+/// postmaster is where the machine's first process reaps nothing.
+class UnreapedPostmaster {
+  public:
+    UnreapedPostmaster() {
+        int ids[2];
+        if (::pipe(ids) != 0) return;
+        parent_ = ::fork();
+        if (parent_ == 0) become_parent(ids[1]);
+        ::close(ids[1]);
+        if (::read(ids[0], &pid_, sizeof pid_) != sizeof pid_) pid_ = -1;
+        ::close(ids[0]);
+    }
+    ~UnreapedPostmaster() {
+        ::kill(parent_, SIGKILL);
+        ::waitpid(parent_, nullptr, 0);
+    }
+    UnreapedPostmaster(const UnreapedPostmaster&) = delete;
+    UnreapedPostmaster& operator=(const UnreapedPostmaster&) = delete;
+    [[nodiscard]] pid_t pid() const { return pid_; }
+
+  private:
+    [[noreturn]] static void become_parent(int ids) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            ::prctl(PR_SET_NAME, "postgres");
+            // The server's user, which may signal it: others' processes are no rivals of a server.
+            const passwd* user = ::getpwnam("postgres");
+            if (::geteuid() == 0 && user && ::setuid(user->pw_uid) != 0) ::_exit(1);
+            ::_exit(0);
+        }
+        siginfo_t ended;
+        ::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT);  // stays a zombie
+        [[maybe_unused]] const ssize_t sent = ::write(ids, &child, sizeof child);
+        for (;;)
+            ::pause();
+    }
+    pid_t parent_ = -1, pid_ = -1;
+};
+
+TEST_F(PrivateClusterTest, AKilledServerThatNobodyReapedIsStartedAgain) {
+    auto prepared = PrivateCluster::prepare(options_);
+    ASSERT_TRUE(prepared.ok()) << prepared.error().message;
+    const UnreapedPostmaster killed;
+    ASSERT_GT(killed.pid(), 1);
+    ASSERT_EQ(::kill(killed.pid(), 0), 0) << "its id is still taken";
+    const auto lock = options_.folder / "data" / "postmaster.pid";
+    std::ofstream(lock) << killed.pid() << '\n';
+    EXPECT_EQ(prepared->pid(), std::nullopt);
+    const Status started = prepared->start();
+    ASSERT_TRUE(started.ok()) << started.error().message;
+    EXPECT_NE(prepared->pid(), std::nullopt);
+    EXPECT_EQ(ask(*prepared, "SELECT 1::text").value_or("?"), "1");
+    ASSERT_TRUE(prepared->stop().ok());
 }
 
 TEST_F(PrivateClusterTest, AFolderThatTheServersUserCannotEnterIsRefused) {

@@ -59,8 +59,10 @@ void CliContext::finish(const Status& status) {
     finish_with(exit_code_of(error.code), to_string(error.code), error.message);
 }
 
-void CliContext::finish_with(ExitCode exit, std::string_view code, const std::string& message) {
+void CliContext::finish_with(ExitCode exit, std::string_view code, const std::string& text) {
     exit_code = exit;
+    // Libraries and servers end their messages with a line feed, which would print an empty line.
+    const std::string message = text.substr(0, text.find_last_not_of("\r\n\t ") + 1);
     if (json) {
         print_json({{"error", {{"code", std::string(code)}, {"message", message}}}});
         return;

@@ -45,6 +45,17 @@ TEST(ProgramMain, OutputThatCannotBeWrittenIsAFailure) {
         << said;
 }
 
+TEST(ProgramMain, AnErrorThatEndsInALineFeedIsOneLine) {
+    CliContext context;
+    testing::internal::CaptureStderr();
+    context.finish(fail(ErrorCode::kUnavailable, "FATAL: too many clients\nretry later\r\n\n"));
+    EXPECT_EQ(testing::internal::GetCapturedStderr(),
+              "gym: FATAL: too many clients\nretry later\n");
+    testing::internal::CaptureStderr();
+    context.finish(fail(ErrorCode::kUnavailable, "\n"));
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "gym: \n");
+}
+
 TEST(ProgramMain, AWrongCommandLineIsAnErrorLineOfTheProgram) {
     CLI::App program{"about", "gym-x"};
     program.add_subcommand("sub", "about")->add_option("--count")->required();
