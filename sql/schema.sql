@@ -2748,6 +2748,16 @@ CREATE TABLE registry.delta_upload (
     at_ms bigint NOT NULL
 );
 
+-- Name: dispute_window; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.dispute_window (
+    id boolean DEFAULT true NOT NULL,
+    window_ms bigint NOT NULL,
+    changed_at_ms bigint NOT NULL,
+    CONSTRAINT dispute_window_id_check CHECK (id),
+    CONSTRAINT dispute_window_window_ms_check CHECK ((window_ms >= 0))
+);
+
 -- Name: disputed_unit; Type: TABLE; Schema: registry; Owner: -
 
 CREATE TABLE registry.disputed_unit (
@@ -3343,6 +3353,11 @@ ALTER TABLE ONLY registry.delta_place
 
 ALTER TABLE ONLY registry.delta_upload
     ADD CONSTRAINT delta_upload_pkey PRIMARY KEY (worker, root);
+
+-- Name: dispute_window dispute_window_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.dispute_window
+    ADD CONSTRAINT dispute_window_pkey PRIMARY KEY (id);
 
 -- Name: disputed_unit disputed_unit_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
 
@@ -5154,6 +5169,11 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE registry.delta_place TO gym_coordinat
 -- Name: TABLE delta_upload; Type: ACL; Schema: registry; Owner: -
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE registry.delta_upload TO gym_coordinator;
+
+-- Name: TABLE dispute_window; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT,UPDATE ON TABLE registry.dispute_window TO gym_coordinator;
+GRANT SELECT ON TABLE registry.dispute_window TO gym_api;
 
 -- Name: TABLE disputed_unit; Type: ACL; Schema: registry; Owner: -
 

@@ -293,7 +293,11 @@ void evidence_schemas(json::object& out) {
                          {"blob_bytes_max", "count?",
                           "of a delta that a worker may send; null until the coordinator has "
                           "published it"},
-                         {"deltas_bytes_max", "count?", "of all deltas of a round together"}});
+                         {"deltas_bytes_max", "count?", "of all deltas of a round together"},
+                         {"dispute_window_ms", "count?",
+                          "how long after its draw a unit's fault can be taken to the chain: the "
+                          "checks of a job must not take longer; null until the coordinator has "
+                          "published it"}});
     out["Market"] = schema(
         {{"jobs", "count", "the newest ones, at most 100"},
          {"price_wei_per_pflop", "wei?", "their median; null without any"},

@@ -123,6 +123,7 @@ Result<NetworkTerms> PostgresBackend::terms() {
         GYM_TRY(out.fee, rewards::published_fee(tx));
         GYM_TRY(out.bound, calls::cost_rates(tx, out.fee));
         GYM_TRY(out.sizes, registry::published_size_limits(tx));
+        GYM_TRY(out.dispute_window_ms, registry::published_dispute_window(tx));
         return out;
     });
 }

@@ -17,6 +17,7 @@
 #include "gym/program/cost.hpp"
 #include "gym/program/train_config_yaml.hpp"
 #include "gym/program/train_program.hpp"
+#include "gym/protocol/dispute_window.hpp"
 #include "gym/protocol/job_cost.hpp"
 #include "gym/quality/nearest.hpp"
 #include "gym/quality/novelty.hpp"
@@ -178,6 +179,15 @@ Status check_sizes(db::Transaction& tx, const CheckedSpec& spec) {
     return why.empty() ? Status() : Status(fail(ErrorCode::kInvalidArgument, why));
 }
 
+/// A job of which the coordinator would start no round: its faults would be found too late for the
+/// chain.
+Status check_window(db::Transaction& tx, const CheckedSpec& spec) {
+    GYM_TRY(const auto window_ms, registry::published_dispute_window(tx));
+    if (!window_ms) return {};  // then the coordinator ends the job and says why
+    const std::string why = protocol::outlasts_window(spec.job.terms.lifecycle, *window_ms);
+    return why.empty() ? Status() : Status(fail(ErrorCode::kInvalidArgument, why));
+}
+
 /// A budget that no round fits into would be locked for nothing.
 Status check_budget(db::Transaction& tx, const CheckedSpec& spec, const registry::Job& job) {
     GYM_TRY(const auto rates, calls::cost_rates(tx));
@@ -257,6 +267,7 @@ Result<Submitted> PostgresBackend::submit_job(const Submission& submission) {
         // Before the money: who has ordered the same job needs no more.
         GYM_CHECK(calls::check_not_running(tx, submission));
         GYM_CHECK(check_sizes(tx, spec));
+        GYM_CHECK(check_window(tx, spec));
         GYM_CHECK(check_dataset(tx, spec));
         registry::NewJob job = spec.job;
         bool uploaded = false;

@@ -446,7 +446,8 @@ json::object to_json(const NetworkTerms& terms) {
                      {"cost_bound_ppm", nullptr},
                      {"data_bound_ppm", nullptr},
                      {"blob_bytes_max", nullptr},
-                     {"deltas_bytes_max", nullptr}};
+                     {"deltas_bytes_max", nullptr},
+                     {"dispute_window_ms", or_null(terms.dispute_window_ms)}};
     if (terms.sizes) {
         out["blob_bytes_max"] = terms.sizes->blob_bytes;
         out["deltas_bytes_max"] = terms.sizes->deltas_bytes;

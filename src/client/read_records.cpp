@@ -331,6 +331,9 @@ NetworkFee read_fee(const json::object& object) {
     const auto blob = null_or(object, "blob_bytes_max", count_of);
     const auto deltas = null_or(object, "deltas_bytes_max", count_of);
     if (blob && deltas) out.sizes = protocol::SizeLimits{*blob, *deltas};
+    // A gym-api of before there was a window says nothing.
+    if (object.contains("dispute_window_ms"))
+        out.dispute_window_ms = null_or(object, "dispute_window_ms", number_of<std::int64_t>);
     if (member_of(object, "cost_bound_ppm").is_null()) return out;
     const auto data = number_of<std::uint32_t>(object, "data_bound_ppm");
     out.bound = protocol::CostRates{count_of(object, "cost_bound_ppm"),

@@ -11,6 +11,7 @@
 #include "calls/worker_calls.hpp"
 #include "context.hpp"
 #include "drivers/claims.hpp"
+#include "drivers/game_state.hpp"
 #include "drivers/games.hpp"
 #include "drivers/job.hpp"
 #include "gym/registry/challenges.hpp"
@@ -64,12 +65,14 @@ struct Coordinator::Impl {
     std::atomic<UnixMs> pruned_at_ms = 0;
 
     std::atomic<bool> rates_published = false;
+    std::atomic<bool> window_published = false;
 
     /// Nodes whose rows were locked when they were seen; a crash forgets them.
     std::mutex unmarked_mutex;
     std::vector<registry::Sighting> unmarked;
 
     Status publish_rates();
+    Status publish_window();
     Status prune_challenges();
     Status leave_claims(TickSummary& summary);
 
@@ -92,6 +95,18 @@ Status Coordinator::Impl::publish_rates() {
     });
     GYM_CHECK(published);
     rates_published = true;
+    return {};
+}
+
+/// Once, when the chain has been asked.
+Status Coordinator::Impl::publish_window() {
+    if (window_published) return {};
+    GYM_TRY(const auto window_ms, dispute_window_ms(context));
+    if (window_ms)
+        GYM_CHECK(context.transact([&](db::Transaction& tx) {
+            return registry::publish_dispute_window(tx, *window_ms, context.now());
+        }));
+    window_published = true;
     return {};
 }
 
@@ -121,6 +136,8 @@ Result<TickSummary> Coordinator::tick() {
     if (const Status left = impl_->leave_claims(summary); !left.ok())
         summary.errors.push_back("claims: " + left.error().message);
     GYM_CHECK(impl_->publish_rates());
+    if (const Status window = impl_->publish_window(); !window.ok())
+        summary.errors.push_back("dispute window: " + window.error().message);
     GYM_CHECK(impl_->prune_challenges());
     GYM_TRY(const auto jobs,
             context.transact([](db::Transaction& tx) { return registry::active_jobs(tx); }));

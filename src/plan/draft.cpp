@@ -59,13 +59,19 @@ Result<Wishes> read_wishes(YamlMap& map) {
     return out;
 }
 
+/// Notes a term that the text has.
+template <class Into, class Value>
+Status take_if_written(const YamlText& text, const char* path, Into& into, const Value& value) {
+    GYM_TRY(const bool there, text.has(path));
+    if (there) into = value;
+    return {};
+}
+
 Result<FixedTerms> fixed_terms(const YamlText& text, const registry::JobSpec& spec) {
     FixedTerms out;
     out.rest = spec.terms;
-    const auto take = [&](const char* path, auto& into, const auto& value) -> Status {
-        GYM_TRY(const bool there, text.has(path));
-        if (there) into = value;
-        return {};
+    const auto take = [&](const char* path, auto& into, const auto& value) {
+        return take_if_written(text, path, into, value);
     };
     const registry::JobTerms& terms = spec.terms;
     GYM_CHECK(take("rounds", out.rounds, terms.rounds));
@@ -77,12 +83,24 @@ Result<FixedTerms> fixed_terms(const YamlText& text, const registry::JobSpec& sp
     GYM_CHECK(take("price_per_pflop", out.price_wei_per_pflop, terms.price_wei_per_pflop));
     GYM_CHECK(take("budget", out.budget_wei, spec.budget_wei));
     GYM_TRY(out.elastic, text.has("elastic"));
-    GYM_CHECK(take("deadlines.unit_ms", out.unit_ms, terms.lifecycle.unit_ms));
-    GYM_CHECK(take("deadlines.report_ms", out.report_ms, terms.lifecycle.report_ms));
+    GYM_CHECK(fix_deadlines(text, terms, out));
     return out;
 }
 
 }  // namespace
+
+Status fix_deadlines(const YamlText& text, const registry::JobTerms& terms, FixedTerms& fixed) {
+    const protocol::LifecycleParams& life = terms.lifecycle;
+    GYM_CHECK(take_if_written(text, "deadlines.unit_ms", fixed.unit_ms, life.unit_ms));
+    GYM_CHECK(take_if_written(text, "deadlines.report_ms", fixed.report_ms, life.report_ms));
+    GYM_CHECK(take_if_written(text, "deadlines.reveal_ms", fixed.reveal_ms, life.reveal_ms));
+    return take_if_written(text, "sampling.draws_max", fixed.draws_max, life.draws_max);
+}
+
+std::string path_of(const std::string& term) {
+    const bool is_deadline = term.ends_with("_ms") && !term.starts_with(kElasticTerms);
+    return (is_deadline ? "deadlines." : "") + term;
+}
 
 Result<Draft> read_draft(YamlText text) {
     GYM_TRY(YamlMap map, YamlMap::parse(text.text(), text.origin()));
@@ -149,9 +167,7 @@ Result<std::string> complete(const Draft& draft, const Plan& plan) {
             GYM_CHECK(text.set("model." + reason.term, reason.value));
             continue;
         }
-        const bool is_deadline =
-            reason.term.ends_with("_ms") && !reason.term.starts_with(kElasticTerms);
-        const std::string path = (is_deadline ? "deadlines." : "") + reason.term;
+        const std::string path = path_of(reason.term);
         GYM_TRY(const bool there, text.has(path));
         if (!there) GYM_CHECK(text.set(path, reason.value));
     }

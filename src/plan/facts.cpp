@@ -38,6 +38,7 @@ Status add_fee(const client::ApiClient& api, Facts& facts) {
     if (!fee.ok()) return fee.error();
     facts.bound = fee->bound;
     facts.sizes = fee->sizes;
+    facts.dispute_window_ms = fee->dispute_window_ms;
     facts.fee_ppm = fee->rates.fee_ppm;
     facts.verification_premium_ppm =
         fee->verification_premium_ppm.value_or(facts.verification_premium_ppm);

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 
+#include "deadlines.hpp"
 #include "gym/common/duration_text.hpp"
 #include "gym/common/memory.hpp"
 #include "gym/common/plural.hpp"
@@ -19,7 +20,6 @@
 namespace gym::plan {
 namespace {
 
-constexpr std::uint64_t kMinuteMs = 60'000;
 constexpr std::uint64_t kRoundsMax = 1'000'000;  // of a job file
 constexpr std::uint64_t kDeadlineMsMax = 30ULL * 24 * 3600 * 1000;
 constexpr std::uint32_t kEvaluateWindowsMin = 16, kEvaluateWindowsMax = 256;
@@ -51,7 +51,10 @@ std::string more_workers(const Inputs& in, std::uint32_t slots) {
 /// Rounds and steps for so many slots. @errors kInvalidArgument.
 Status choose_rounds(const Inputs& in, std::uint32_t slots, registry::JobTerms& terms) {
     terms.slots_max = slots;
-    const std::uint32_t by_length = in.fixed.steps.value_or(steps_by_length(in.step_s()));
+    const auto within = static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(steps_within_window(in), 1, registry::kJobStepsMax));
+    const std::uint32_t by_length =
+        in.fixed.steps.value_or(std::min(within, steps_by_length(in.step_s())));
     if (!in.wishes.tokens) {
         if (!in.fixed.rounds)
             return refused(
@@ -92,29 +95,6 @@ Status choose_rounds(const Inputs& in, std::uint32_t slots, registry::JobTerms& 
     return {};
 }
 
-std::int64_t deadline_ms(double unit_s, std::int64_t at_least) {
-    const double wanted_ms = (static_cast<double>(kDeadlineFactor) * unit_s + 60) * 1000;
-    const double minutes = std::ceil(wanted_ms / kMinuteMs);
-    const double most = static_cast<double>(kDeadlineMsMax) / kMinuteMs;
-    return std::max(at_least, static_cast<std::int64_t>(std::min(minutes, most)) *
-                                  static_cast<std::int64_t>(kMinuteMs));
-}
-
-void choose_deadlines(const Inputs& in, registry::JobTerms& terms) {
-    protocol::LifecycleParams& life = terms.lifecycle;
-    const protocol::LifecycleParams usual;
-    const double flops = static_cast<double>(in.work.flops_per_step) * terms.steps;
-    life.unit_ms = in.fixed.unit_ms.value_or(deadline_ms(in.step_s() * terms.steps, usual.unit_ms));
-    const auto verifier = slowest(in.facts.verifiers);
-    const double verifier_s =
-        verifier ? flops / static_cast<double>(*verifier) : in.step_s() * terms.steps;
-    life.report_ms = in.fixed.report_ms.value_or(
-        std::max(life.unit_ms, deadline_ms(verifier_s, usual.report_ms)));
-    if (in.fixed.elastic) return;
-    terms.elastic = elasticity_of(terms.slots_max);
-    life.grace_ms = std::min(life.unit_ms, grace_ms_of(in.step_s() * terms.steps));
-}
-
 /// About kEvaluateTokens, and no more than gym-api takes. @errors as registry::check_evaluation().
 Status choose_evaluation(const Inputs& in, registry::JobTerms& terms) {
     const registry::EvaluationWork work{static_cast<double>(in.work.flops_per_step),
@@ -143,7 +123,7 @@ Result<registry::JobTerms> schedule(const Inputs& in, std::uint32_t slots) {
     terms.checkpoint_every =
         in.fixed.checkpoint_every.value_or(std::min(terms.steps, kStepsDefault));
     GYM_CHECK(choose_evaluation(in, terms));
-    choose_deadlines(in, terms);
+    GYM_CHECK(choose_deadlines(in, terms));
     return terms;
 }
 

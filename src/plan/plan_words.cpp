@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "deadlines.hpp"
 #include "gym/common/duration_text.hpp"
 #include "gym/common/memory.hpp"
 #include "gym/common/plural.hpp"
@@ -138,8 +139,6 @@ std::vector<Reason> reasons_of(const Inputs& in, const Plan& plan, const BudgetC
     if (in.wishes.nodes) nodes = "the nodes that you want";
     if (plan.shortage)
         nodes = fmt::format("the live ones of the {} nodes that you want", plan.shortage->wanted);
-    const std::string deadline =
-        fmt::format("{} units of the slowest live worker, at least 10 min", kDeadlineFactor);
     std::vector<Reason> out{
         {"rounds", std::to_string(terms.rounds),
          why(fixed.rounds.has_value(), "tokens / (workers x steps x tokens of a step)")},
@@ -155,16 +154,16 @@ std::vector<Reason> reasons_of(const Inputs& in, const Plan& plan, const BudgetC
         {"evaluate_windows", std::to_string(terms.evaluate_windows),
          why(fixed.evaluate_windows.has_value(),
              "about 65,536 tokens, at most twice a round's work")},
-        {"unit_ms", std::to_string(terms.lifecycle.unit_ms),
-         why(fixed.unit_ms.has_value(), deadline)},
-        {"report_ms", std::to_string(terms.lifecycle.report_ms),
-         why(fixed.report_ms.has_value(), "the same of the slowest live verifier")},
+    };
+    std::ranges::move(deadline_reasons(in, terms), std::back_inserter(out));
+    std::vector<Reason> rest{
         {"delta_norm_factor", fmt::format("{}", terms.delta_norm_factor.value_or(kDeltaNormFactor)),
          why(fixed.rest.delta_norm_factor.has_value(),
              "a delta that is larger than so many medians is a mistake or an attack")},
         {"price_per_pflop", terms.price_wei_per_pflop.to_tokens(), plan.price.why},
         {"budget", plan.budget_wei.to_tokens(), budget.why},
     };
+    std::ranges::move(rest, std::back_inserter(out));
     if (!fixed.elastic) std::ranges::move(elastic_reasons(terms), std::back_inserter(out));
     if (plan.outer) {
         const std::string rule =

@@ -251,6 +251,12 @@ std::vector<Condition> check_incentives(const IncentiveParams& params) {
         seconds("window_suffices",
                 "the slowest verifier can execute a unit five times in the window", "window_s",
                 t.window_seconds, kWindowWorks * t.slowest_verifier_seconds),
+        seconds("checks_fit_window",
+                "all draws of a unit, each at its deadlines, and one more execution end within "
+                "the window",
+                "window_s", t.window_seconds,
+                t.draws_max * (t.report_seconds + t.reveal_seconds) +
+                    std::max(t.report_seconds, t.slowest_verifier_seconds)),
         seconds("clock_suffices", "a clock covers one execution and two moves that are held back",
                 "clock_s", t.clock_seconds,
                 2 * t.forced_inclusion_seconds + t.slowest_verifier_seconds),

@@ -18,6 +18,7 @@ constexpr std::uint64_t kGasMax = 1'000'000'000;
 constexpr std::uint64_t kVerifiersMax = 1'000'000;
 /// The least that Stake.sol burns: a party that plays against itself loses it.
 constexpr std::uint32_t kBurnedPpmMin = 500'000;
+constexpr std::uint64_t kDrawsMax = 1'000;  // of a job
 
 struct NamedReal {
     const char* name;
@@ -52,6 +53,8 @@ Status validate_reals(const IncentiveParams& p) {
              {"times.thaw_s", p.times.thaw_seconds},
              {"times.forced_inclusion_s", p.times.forced_inclusion_seconds},
              {"times.slowest_verifier_s", p.times.slowest_verifier_seconds},
+             {"times.report_s", p.times.report_seconds},
+             {"times.reveal_s", p.times.reveal_seconds},
          }))
         if (!(one.value >= 0 && one.value <= kRealMax))
             return out_of_range(one.name, "a number from 0 to 10^15");
@@ -74,6 +77,7 @@ Status validate_counts(const IncentiveParams& p) {
              {"challenge.challenger_gas", p.challenge.challenger_gas, 0, kGasMax},
              {"challenge.defender_gas", p.challenge.defender_gas, 0, kGasMax},
              {"challenge.escrow_gas", p.challenge.escrow_gas, 0, kGasMax},
+             {"times.draws_max", p.times.draws_max, 1, kDrawsMax},
              {"verifier.reports_pending_max", p.verifier.reports_pending_max, 1, kOpenUnitsLimit},
              {"verifier.traced_ppm", p.verifier.traced_ppm, 0, kPpm},
              {"verifier.audit_ppm", p.verifier.audit_ppm, 0, kPpm},

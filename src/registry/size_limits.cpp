@@ -22,4 +22,20 @@ Result<std::optional<protocol::SizeLimits>> published_size_limits(db::Transactio
                                               row->get<std::uint64_t>("deltas_bytes_max")});
 }
 
+Status publish_dispute_window(db::Transaction& tx, std::int64_t window_ms, UnixMs now_ms) {
+    GYM_CHECK(
+        tx.exec("INSERT INTO registry.dispute_window (window_ms, changed_at_ms) VALUES "
+                "($1, $2) ON CONFLICT (id) DO UPDATE SET window_ms = excluded.window_ms, "
+                "changed_at_ms = excluded.changed_at_ms WHERE "
+                "registry.dispute_window.window_ms <> excluded.window_ms",
+                {window_ms, now_ms}));
+    return {};
+}
+
+Result<std::optional<std::int64_t>> published_dispute_window(db::Transaction& tx) {
+    GYM_TRY(const auto row, tx.exec_optional("SELECT window_ms FROM registry.dispute_window"));
+    if (!row) return std::optional<std::int64_t>();
+    return std::optional(row->get<std::int64_t>("window_ms"));
+}
+
 }  // namespace gym::registry

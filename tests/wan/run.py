@@ -40,7 +40,7 @@ evaluate_windows: 16
 price_per_pflop: "10"
 budget: "100"
 visibility: public
-deadlines: {unit_ms: 600000, report_ms: 600000, reveal_ms: 120000, defence_ms: 2000, challenge_ms: 1000}
+deadlines: {unit_ms: 200000, report_ms: 100000, reveal_ms: 60000, defence_ms: 2000, challenge_ms: 1000}
 model:
   batch: 2
   compression: dense-4bit

@@ -208,7 +208,7 @@ class Run:
                 f"  tls_certificate_file: {root}/tls.pem\n  tls_key_file: {root}/tls.key\n"
                 f"  port_file: {self.folder}/coordinator.port\n{self._database('coordinator')}"
                 f"chain:\n  rpc_url: http://127.0.0.1:{CHAIN_PORT}\n  deployment_file: {root}/deployment.json\n"
-                f"  confirmations: 1\n  beacon_delay_blocks: 1\n"
+                f"  confirmations: 1\n  beacon_delay_blocks: 1\n  block_time_ms: 500\n"
                 f"operator:\n  keystore_file: {root}/keys/coordinator.json\n"
                 f"  passphrase_file: {root}/keys/coordinator.pass\n"
                 f"blobs: {self.folder}/blobs\ndisputes_folder: {self.folder}/disputes\n"

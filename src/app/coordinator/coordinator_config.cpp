@@ -47,6 +47,7 @@ Status read_chain(YamlMap map, CoordinatorFile& file) {
     GYM_CHECK(map.read_integer("confirmations", 0, 10'000, file.confirmations));
     GYM_CHECK(map.read_integer("bump_after_ms", 100, kDayMs, file.bump_after_ms));
     GYM_CHECK(map.read_integer("beacon_delay_blocks", 1, 10'000, file.beacon_delay_blocks));
+    GYM_CHECK(map.read_integer("block_time_ms", 1, 3'600'000, file.block_time_ms));
     return map.finish();
 }
 

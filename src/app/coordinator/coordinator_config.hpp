@@ -50,6 +50,7 @@ struct CoordinatorFile {
     coordinator::PruneOptions prune;  ///< without the contract of games
     std::int64_t prune_every_ms = 600'000;
     std::uint32_t beacon_delay_blocks = 2;
+    std::int64_t block_time_ms = 12'000;
     std::uint64_t cost_bound_ppm = 2'500'000;
     std::uint32_t fee_ppm = 0;
     std::uint32_t report_audit_ppm = 20'000;

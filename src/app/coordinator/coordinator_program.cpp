@@ -123,6 +123,7 @@ coordinator::Options core_options(const CoordinatorFile& file,
     options.challenge_every_ms = file.challenge_every_ms;
     options.challenge_answer_ms = file.challenge_answer_ms;
     options.beacon_delay_blocks = file.beacon_delay_blocks;
+    options.block_time_ms = file.block_time_ms;
     options.cost_bound_ppm = file.cost_bound_ppm;
     options.fee_ppm = file.fee_ppm;
     options.audit_ppm = file.report_audit_ppm;

@@ -11,7 +11,10 @@
 #include "gym/devnet/infrastructure.hpp"
 #include "gym/devnet/progress.hpp"
 #include "gym/ledger/ledger.hpp"
+#include "gym/plan/draft.hpp"
 #include "gym/plan/order_signer.hpp"
+#include "gym/program/train_config_yaml.hpp"
+#include "gym/registry/job_spec.hpp"
 #include "gym/registry/jobs.hpp"
 #include "gym/rewards/claim_proof.hpp"
 
@@ -19,6 +22,7 @@ namespace gym::devnet {
 namespace {
 
 constexpr std::uint32_t kDepositTimeoutS = 60;
+constexpr std::uint32_t kTermsTimeoutS = 60;
 constexpr const char* kSubmission = "demo";  // the idempotency key
 
 /// Asks a gym-api again that restarts.
@@ -36,6 +40,21 @@ Result<std::string> fill_in(const std::filesystem::path& job_file, const std::st
     if (at == std::string::npos)
         return fail(ErrorCode::kMalformed, job_file.string() + " has no line '" + word + "'");
     return text.replace(at, word.size(), "dataset: \"" + root + "\"");
+}
+
+/// Deadlines that the file leaves out follow the network's window for disputes, which its
+/// coordinator publishes as soon as it has read the chain.
+Result<std::string> with_deadlines(const client::ApiClient& api, const std::string& job) {
+    plan::Facts facts;
+    GYM_CHECK(wait_until("the network's window for disputes", {.timeout_s = kTermsTimeoutS},
+                         [&]() -> Result<bool> {
+                             GYM_TRY(facts, plan::network_facts(api));
+                             return facts.dispute_window_ms.has_value();
+                         }));
+    GYM_TRY(registry::JobSpec spec, registry::parse_job_spec(job, "the job"));
+    GYM_TRY(const auto config, program::read_train_config(*spec.model));
+    GYM_TRY(const plan::ModelWork work, plan::model_work(config));
+    return plan::fit_deadlines(job, spec.terms, work, facts);
 }
 
 /// The job's order, signed by its owner.
@@ -127,7 +146,8 @@ Result<Digest> register_text(const Layout& layout, const Programs& programs,
 Result<Digest> submit_job(const Layout& layout, const Programs& programs, const Digest& dataset,
                           const std::filesystem::path& job_file) {
     GYM_TRY(const std::string key, ensure_api_key(layout, programs, kJobOwner));
-    GYM_TRY(const std::string job, fill_in(job_file, dataset.hex()));
+    GYM_TRY(const std::string filled, fill_in(job_file, dataset.hex()));
+    GYM_TRY(const std::string job, with_deadlines(api_of(layout, key), filled));
     GYM_TRY(const records::SealedTerms order, sealed_order(layout, job));
     GYM_TRY(const auto submitted, api_of(layout, key).submit_job(job, kSubmission, order));
     return submitted->id;

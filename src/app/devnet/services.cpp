@@ -50,13 +50,13 @@ Result<std::string> coordinator_config(const Layout& layout) {
         "listen:\n  address: {}\n  port_file: {}\n  heartbeat_every_ms: 2000\n  "
         "challenge_every_ms: 3000\n  challenge_answer_ms: 6000\n{}"
         "chain:\n  rpc_url: {}\n  deployment_file: {}\n  confirmations: 1\n  beacon_delay_blocks: "
-        "{}\n"
+        "{}\n  block_time_ms: {}\n"
         "operator:\n  keystore_file: {}\n  passphrase_file: {}\n"
         "blobs: {}\ndisputes_folder: {}\nengine:\n  threads: 2\ntick_interval_ms: "
         "100\nnode_live_ms: 15000\n"
         "minimum_stake: \"{}\"\n{}",
         layout.grpc_address(), layout.port_file("coordinator").string(), database,
-        layout.chain_url(), layout.deployment().string(), kBeaconDelayBlocks,
+        layout.chain_url(), layout.deployment().string(), kBeaconDelayBlocks, kBlockTimeMs,
         layout.keystore(kCoordinator).string(), layout.passphrase(kCoordinator).string(),
         layout.blobs().string(), (layout.nodes() / kCoordinator).string(), kStakeTokens,
         mirror_keys(layout));

@@ -107,6 +107,15 @@ class EvmChain final : public ChainPort {
         return games_ ? std::optional(games_->address()) : std::nullopt;
     }
 
+    Result<std::optional<std::uint64_t>> disputable_blocks() override {
+        if (!games_) return std::optional<std::uint64_t>();
+        const std::lock_guard lock(mutex_);
+        GYM_TRY(const std::uint64_t window, window_blocks());
+        GYM_TRY(const game::DisputeTerms terms, games_->terms(client_));
+        const std::uint64_t lost = std::uint64_t{terms.announce_blocks} + confirmations_;
+        return std::optional(window - std::min(window, lost));
+    }
+
     Result<std::optional<GameNews>> games_since(const std::optional<std::uint64_t>& seen_block,
                                                 const std::vector<Digest>& open) override {
         GYM_ASSERT(games_.has_value(), "this network plays games");

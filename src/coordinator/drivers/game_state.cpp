@@ -1,5 +1,7 @@
 #include "drivers/game_state.hpp"
 
+#include <algorithm>
+
 #include "gym/game/evidence.hpp"
 
 namespace gym::coordinator {
@@ -13,6 +15,16 @@ Result<std::optional<GameWatch>> game_watch(const Context& context) {
         return registry::find_game_watch(tx, *contract);
     }));
     return std::optional(watch.value_or(GameWatch{*contract, 0, 0}));
+}
+
+Result<std::optional<std::int64_t>> dispute_window_ms(const Context& context) {
+    GYM_TRY(const auto blocks, context.deps.chain.disputable_blocks());
+    if (!blocks) return std::optional<std::int64_t>();
+    // The beacon draws so much later; 10^9 blocks are more than a contract's window can be.
+    const std::uint64_t left =
+        *blocks - std::min<std::uint64_t>(*blocks, context.options.beacon_delay_blocks);
+    return std::optional(static_cast<std::int64_t>(std::min<std::uint64_t>(left, 1'000'000'000)) *
+                         context.options.block_time_ms);
 }
 
 Result<GameVerdict> verdict_on(const Context& context, const GameWatch& games,

@@ -7,12 +7,14 @@
 #include "drivers/aggregation.hpp"
 #include "drivers/audits.hpp"
 #include "drivers/disputes.hpp"
+#include "drivers/game_state.hpp"
 #include "drivers/games.hpp"
 #include "drivers/planning.hpp"
 #include "drivers/prefixes.hpp"
 #include "drivers/round.hpp"
 #include "gym/commit/sha256.hpp"
 #include "gym/coordinator/decisions.hpp"
+#include "gym/protocol/dispute_window.hpp"
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/orders.hpp"
 
@@ -137,6 +139,12 @@ Status prepare_job(const Context& context, const registry::Job& job, TickSummary
     if (order.state == registry::OrderState::kWaiting) return {};
     if (order.state == registry::OrderState::kRefused)
         return set_status(context, job, JobStatus::kFailed, "order: " + order.reason, summary);
+    GYM_TRY(const auto window_ms, dispute_window_ms(context));
+    if (window_ms) {
+        // Whatever gym-api let in: a fault that is found too late for the chain costs no stake.
+        const std::string why = protocol::outlasts_window(job.terms.lifecycle, *window_ms);
+        if (!why.empty()) return set_status(context, job, JobStatus::kFailed, why, summary);
+    }
     const auto artifacts = make_artifacts(context, job);
     if (!artifacts.ok()) {
         if (!is_permanent(artifacts.error().code)) return artifacts.error();

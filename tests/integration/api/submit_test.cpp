@@ -2,6 +2,7 @@
 #include <thread>
 
 #include "api_fixture.hpp"
+#include "gym/registry/size_limits.hpp"
 
 namespace gym::api {
 namespace {
@@ -213,6 +214,35 @@ TEST_F(SubmitTest, TheBoundIsOfWhicheverServiceTakesMore) {
         });
         EXPECT_FALSE(written.ok()) << rate;
     }
+}
+
+TEST_F(SubmitTest, AJobWhoseChecksOutlastTheWindowIsRefusedBeforeMoneyIsLocked) {
+    deposit(owner_, "250", "d1");
+    const auto coordinator = database_.as("gym_coordinator");
+    const auto publish = [&](std::int64_t window_ms) {
+        return coordinator->transact([&](db::Transaction& tx) {
+            return registry::publish_dispute_window(tx, window_ms, 1);
+        });
+    };
+    ASSERT_TRUE(publish(2'579'999).ok());
+    const auto refused = submit({owner_, "key", job_spec(dataset_, "1")});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_TRUE(has(refused.error().message,
+                    "sampling.draws_max 3 x (deadlines.report_ms 600 s + deadlines.reveal_ms 60 "
+                    "s) + 600 s"))
+        << refused.error().message;
+    EXPECT_TRUE(has(refused.error().message,
+                    "for 2579.999 s after the draw: set "
+                    "deadlines.report_ms to 599000 at most"))
+        << refused.error().message;
+    ASSERT_TRUE(publish(2'580'000).ok());
+    EXPECT_TRUE(submit({owner_, "key", job_spec(dataset_, "1")}).ok());
+    // The role of gym-api cannot make the window longer.
+    const auto api = database_.as("gym_api");
+    const Status written = api->transact([&](db::Transaction& tx) {
+        return registry::publish_dispute_window(tx, 1'000'000'000, 1);
+    });
+    EXPECT_EQ(written.error().code, ErrorCode::kPermissionDenied);
 }
 
 // Terms that would let a job's owner have the work and not pay for it.

@@ -31,6 +31,10 @@ class FakeChain final : public coordinator::ChainPort {
     Result<std::optional<std::uint64_t>> epoch_block(const coordinator::EpochPost& epoch) override;
     Result<std::optional<Digest>> randomness(std::uint64_t block) override;
     std::optional<Address> dispute_game() const override { return games_contract; }
+    Result<std::optional<std::uint64_t>> disputable_blocks() override {
+        GYM_CHECK(reachable());
+        return games_contract ? std::optional(window_blocks) : std::nullopt;
+    }
     Result<std::optional<coordinator::GameNews>> games_since(
         const std::optional<std::uint64_t>& seen_block, const std::vector<Digest>& open) override;
 

@@ -5,6 +5,7 @@
 
 #include "fake_world.hpp"
 #include "gym/commit/sha256.hpp"
+#include "gym/protocol/dispute_window.hpp"
 #include "gym/registry/datasets.hpp"
 #include "owner_orders.hpp"
 
@@ -123,6 +124,31 @@ TEST(CoordinatorJobs, UnitsAreGivenToWorkersThatHaveTheMemory) {
 }
 
 /// gym-rewards recovers the owner's signature before anybody works for the money.
+TEST(CoordinatorJobs, AJobIsStartedOnlyIfItsChecksFitTheWindowToTheMillisecond) {
+    World world;
+    (void)world.add_node(NodeRole::kWorker);
+    world.chain.games_contract = Address::parse("0x" + std::string(40, '7')).value();
+    const registry::JobTerms terms = World::terms();
+    world.options.block_time_ms = 1;
+    world.options.beacon_delay_blocks = 3;
+    const auto fits = static_cast<std::uint64_t>(protocol::checks_ms(terms.lifecycle)) + 3;
+    for (const bool is_short : {false, true}) {
+        world.chain.window_blocks = fits - (is_short ? 1 : 0);
+        world.restart();
+        const Digest id = world.submit_job(terms);
+        world.settle();
+        const registry::Job job = world.job(id);
+        EXPECT_EQ(job.status,
+                  is_short ? registry::JobStatus::kFailed : registry::JobStatus::kRunning)
+            << job.status_reason;
+    }
+    // While the chain cannot be asked the job waits.
+    world.chain.down = true;
+    const Digest id = world.submit_job(terms);
+    (void)world.tick();
+    EXPECT_EQ(world.job(id).status, registry::JobStatus::kSubmitted);
+}
+
 TEST(CoordinatorJobs, AJobStartsOnceItsOrderIsLockedAndFailsIfItIsRefused) {
     World world;
     const FakeNode worker = world.add_node(NodeRole::kWorker);

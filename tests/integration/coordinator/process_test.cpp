@@ -4,6 +4,8 @@
 #include <map>
 
 #include "coordinator_process.hpp"
+#include "gym/game/dispute_params.hpp"
+#include "gym/registry/size_limits.hpp"
 
 namespace gym::testing {
 namespace {
@@ -35,6 +37,50 @@ TEST_F(CoordinatorProcess, ServesGivesOutWorkAndStopsOnRequest) {
     ASSERT_TRUE(after.ok() && *after);
     EXPECT_EQ(std::get<records::TrainTask>(**after).unit,
               std::get<records::TrainTask>(**task).unit);
+}
+
+/// A job that gym-api, or whoever holds its role, stored with deadlines that end after the window
+/// of the contract, so that an accomplice's silence would save its workers' stake.
+class LongChecks : public CoordinatorProcess {
+  protected:
+    void change(registry::JobTerms& terms) const override { terms.lifecycle.draws_max = draws_; }
+    registry::Job job(const Digest& id) {
+        return database_.owner()
+            .transact([&](db::Transaction& tx) { return registry::get_job(tx, id); })
+            .value();
+    }
+    std::uint32_t draws_ = 200;  // x 660 s, and the window is a day
+};
+
+TEST_F(LongChecks, AJobWhoseDrawsOutlastTheWindowIsNotStartedWhoeverStoredIt) {
+    const Digest id = submit_job();
+    Subprocess process = start();
+    ASSERT_TRUE(eventually([&] { return job(id).ended_at_ms.has_value(); }))
+        << text_of(folder() / "coordinator.log");
+    EXPECT_EQ(job(id).status, registry::JobStatus::kFailed);
+    EXPECT_FALSE(job(id).artifacts) << "no worker was given anything";
+    const std::string why = job(id).status_reason;
+    EXPECT_NE(why.find("sampling.draws_max 200 x (deadlines.report_ms 600 s + deadlines.reveal_ms "
+                       "60 s) + 600 s"),
+              std::string::npos)
+        << why;
+    // 7200 blocks of 12 s, less the announcement's and the beacon's, as the chain has them.
+    const auto published = database_.owner().transact(
+        [](db::Transaction& tx) { return registry::published_dispute_window(tx); });
+    ASSERT_TRUE(published.ok() && *published);
+    const game::DisputeParams terms;
+    EXPECT_EQ(**published,
+              static_cast<std::int64_t>(terms.window_blocks - terms.announce_blocks - 2) * 12'000);
+    ASSERT_TRUE(process.stop(10'000).ok());
+}
+
+TEST_F(LongChecks, OneThatFitsIsStarted) {
+    draws_ = 100;
+    const Digest id = submit_job();
+    Subprocess process = start();
+    EXPECT_TRUE(eventually([&] { return job(id).status == registry::JobStatus::kRunning; }))
+        << text_of(folder() / "coordinator.log");
+    ASSERT_TRUE(process.stop(10'000).ok());
 }
 
 TEST_F(CoordinatorProcess, AnUnknownKeyEndsItWithItsName) {

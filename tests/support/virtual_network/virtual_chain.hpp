@@ -27,6 +27,9 @@ class VirtualChain final : public coordinator::ChainPort {
     Result<std::optional<std::uint64_t>> epoch_block(const coordinator::EpochPost& epoch) override;
     Result<std::optional<Digest>> randomness(std::uint64_t block) override;
     std::optional<Address> dispute_game() const override { return std::nullopt; }
+    Result<std::optional<std::uint64_t>> disputable_blocks() override {
+        return std::optional<std::uint64_t>();
+    }
     Result<std::optional<coordinator::GameNews>> games_since(
         const std::optional<std::uint64_t>& seen_block, const std::vector<Digest>& open) override;
 

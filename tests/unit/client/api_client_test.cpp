@@ -225,6 +225,14 @@ TEST_F(ClientTest, TheRatesBehindAFeeMayBeMissing) {
     terms.sizes = protocol::SizeLimits{5, 7};
     answer(api::to_json(terms));
     EXPECT_EQ(client().fee()->sizes, terms.sizes);
+    EXPECT_FALSE(client().fee()->dispute_window_ms.has_value());
+    terms.dispute_window_ms = 178'500;
+    answer(api::to_json(terms));
+    EXPECT_EQ(client().fee()->dispute_window_ms, 178'500);
+    auto older = api::to_json(terms);
+    older.erase("dispute_window_ms");
+    answer(older);
+    EXPECT_FALSE(client().fee()->dispute_window_ms.has_value()) << "a gym-api of before";
 }
 
 TEST_F(ClientTest, ReadsWhatRunsOnTheMarket) {

@@ -50,7 +50,7 @@ TEST(Incentives, TheSampleHoldsInAllConditions) {
         EXPECT_FALSE(one.claim.empty()) << one.id;
         EXPECT_TRUE(ids.insert(one.id).second) << one.id;
     }
-    EXPECT_EQ(ids.size(), 13U);
+    EXPECT_EQ(ids.size(), 14U);
 }
 
 struct Spoiler {
@@ -78,6 +78,7 @@ TEST(Incentives, EachConditionFailsAloneAndSaysWhatToChange) {
         {"delay_is_paid", [](auto& p) { p.challenge.bond_tokens = 0.04; }},
         {"stake_outlasts_window", [](auto& p) { p.times.thaw_seconds = 10'799; }},
         {"window_suffices", [](auto& p) { p.times.window_seconds = 2'999; }},
+        {"checks_fit_window", [](auto& p) { p.times.draws_max = 5; }},
         {"clock_suffices", [](auto& p) { p.times.clock_seconds = 1'799; }},
         {"settling_suffices", [](auto& p) { p.times.settling_seconds = 7'199; }},
     };

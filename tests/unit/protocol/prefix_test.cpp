@@ -12,9 +12,9 @@
 namespace gym::protocol {
 namespace {
 
-using testing::digest;
-using testing::domain;
-using testing::key;
+using gym::testing::digest;
+using gym::testing::domain;
+using gym::testing::key;
 
 UnitPrefix prefix(const RoundRecord& record) {
     return {hash(record), 1, 0, 7, digest(40)};
@@ -31,12 +31,13 @@ const std::vector<Change> kChanges = {
 };
 
 TEST(Prefix, ASignatureHoldsForItsSignerContentAndNetworkOnly) {
-    const SignedPrefix original = sign(domain(), prefix(testing::round_record()), key(1));
+    const SignedPrefix original = sign(domain(), prefix(gym::testing::round_record()), key(1));
     EXPECT_TRUE(verify_signature(domain(), original, key(1).address()).ok());
     EXPECT_EQ(verify_signature(domain(), original, key(2).address()).error().code,
               ErrorCode::kUnauthenticated);
     EXPECT_FALSE(
-        verify_signature(signing_domain(1, testing::address(9)), original, key(1).address()).ok())
+        verify_signature(signing_domain(1, gym::testing::address(9)), original, key(1).address())
+            .ok())
         << "another network";
     for (const auto& [name, change] : kChanges) {
         SignedPrefix changed = original;
@@ -46,7 +47,7 @@ TEST(Prefix, ASignatureHoldsForItsSignerContentAndNetworkOnly) {
 }
 
 TEST(Prefix, TheEncodingIsStrict) {
-    const SignedPrefix original = sign(domain(), prefix(testing::round_record()), key(1));
+    const SignedPrefix original = sign(domain(), prefix(gym::testing::round_record()), key(1));
     const Bytes bytes = encode(original);
     EXPECT_EQ(bytes.size(), 143U);
     ASSERT_TRUE(decode_signed_prefix(bytes).ok());
@@ -66,7 +67,7 @@ TEST(Prefix, TheEncodingIsStrict) {
 }
 
 TEST(Prefix, MustFitItsRound) {
-    const RoundRecord record = testing::round_record();
+    const RoundRecord record = gym::testing::round_record();
     const auto check = [&](const std::function<void(UnitPrefix&)>& change) {
         UnitPrefix changed = prefix(record);
         change(changed);

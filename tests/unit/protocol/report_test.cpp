@@ -10,9 +10,9 @@
 namespace gym::protocol {
 namespace {
 
-using testing::digest;
-using testing::domain;
-using testing::key;
+using gym::testing::digest;
+using gym::testing::domain;
+using gym::testing::key;
 
 Report report() {
     Report out;
@@ -79,7 +79,7 @@ TEST(Report, PositionsAreInRangeSpreadAndDifferBetweenVerifiers) {
 }
 
 TEST(Report, NamesTheFirstFieldThatDiffers) {
-    UnitCommitment commitment = testing::commitment(testing::round_record());
+    UnitCommitment commitment = gym::testing::commitment(gym::testing::round_record());
     EXPECT_EQ(compare(roots_of(commitment), roots_of(report())), Difference::kNone);
     commitment.delta_root = digest(50);
     EXPECT_EQ(compare(roots_of(commitment), roots_of(report())), Difference::kDelta);

@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <boost/json.hpp>
 #include <cstdio>
 #include <filesystem>
@@ -24,6 +25,8 @@ struct DevnetFlags {
     devnet::NetworkOptions network;
     devnet::DemoOptions demo;
     std::string report;
+    /// Of the demo's network: enough for its job's deadlines, and short, because all wait for it.
+    std::uint32_t demo_window_s = 180;
     bool keep = false;
 };
 
@@ -164,7 +167,8 @@ Status demo(const CliContext& context, DevnetFlags& flags) {
     fill_defaults(flags.network);
     const InterruptGuard guard;
     flags.network.interrupted = [&guard] { return guard.interrupted(); };
-    flags.network.dispute_clock_s = flags.network.dispute_window_s;
+    flags.network.dispute_window_s = flags.demo_window_s;
+    flags.network.dispute_clock_s = std::max(flags.demo_window_s / 3, 1U);
     flags.demo.network = flags.network;
     flags.demo.expected.with_cheater = !flags.network.cheating_worker.empty();
     if (flags.demo.job_file.empty()) {
@@ -240,9 +244,9 @@ void add_devnet_commands(CLI::App& app, CliContext& context) {
                              "Give up on a stage after this many seconds without progress, or "
                              "four times as many in all (default 900)");
     demo_command
-        ->add_option("--dispute-window", flags->network.dispute_window_s,
-                     "Seconds in which a wrong unit must be found and disputed, and each side's "
-                     "clock in a dispute; more for a slow machine (default 60)")
+        ->add_option("--dispute-window", flags->demo_window_s,
+                     "Seconds in which a wrong unit must be found and disputed; each side's clock "
+                     "in a dispute is a third of it. More for a slow machine (default 180)")
         ->check(CLI::Range(10, 3'600));
     demo_command->add_flag("--keep", flags->keep, "Leave the network running");
     demo_command->callback([&context, flags] { context.finish(demo(context, *flags)); });

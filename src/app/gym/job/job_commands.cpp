@@ -75,10 +75,20 @@ Result<plan::Facts> planner_facts(const client::ApiClient& api, const ResolvedJo
     return facts;
 }
 
+/// Deadlines that the job's file does not write are no longer than the network's window permits.
+Status fit_deadlines(const plan::Facts& facts, ResolvedJob& job) {
+    GYM_TRY(const plan::ModelWork work, plan::model_work(job.config));
+    GYM_TRY(job.yaml, plan::fit_deadlines(job.yaml, job.terms, work, facts));
+    GYM_TRY(const registry::JobSpec spec, registry::parse_job_spec(job.yaml, job.name));
+    job.terms = spec.terms;
+    return {};
+}
+
 /// Of a job whose file leaves nothing to the planner. A network that does not answer is no error.
 Status warn_of_terms(const plan::Facts& facts, ResolvedJob& job) {
     GYM_TRY(const plan::ModelWork work, plan::model_work(job.config));
     GYM_CHECK(plan::check_sizes(job.terms, work, facts));
+    GYM_CHECK(plan::check_window(job.terms, facts));
     GYM_TRY(const plan::Estimate estimate, plan::estimate(job.terms, work, facts));
     for (std::string& text : plan::worker_warnings(job.terms, estimate, facts))
         job.warnings.push_back(std::move(text));
@@ -118,6 +128,7 @@ Result<ResolvedJob> asked_job(const CliContext& context, const JobOptions& optio
         GYM_CHECK(named);
     if (!job.plan) {
         GYM_TRY(const plan::Facts known, facts(job));
+        GYM_CHECK(fit_deadlines(known, job));
         GYM_CHECK(warn_of_terms(known, job));
     }
     if (options.max_data_price.empty()) return job;

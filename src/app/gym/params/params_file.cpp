@@ -12,6 +12,7 @@ namespace {
 constexpr double kTokensMax = 1e15;
 constexpr double kSecondsMax = 1e10;
 constexpr double kReportsMax = 1e12;
+constexpr std::int64_t kDrawsMax = 1'000;
 constexpr std::int64_t kPpmMax = 1'000'000;
 constexpr std::int64_t kGasMax = 1'000'000'000;
 
@@ -30,10 +31,17 @@ class Reader {
     void real_of_contracts(std::string_view key, double max, double& out) {
         if (map_.has(key)) keep_of_contracts(key, map_.real(key, 0, max), out);
     }
+    void real_if_given(std::string_view key, double max, double& out) {
+        if (map_.has(key)) keep(map_.real(key, 0, max), out);
+    }
     void boolean(std::string_view key, bool& out) { keep(map_.boolean(key), out); }
     template <class Integer>
     void count(std::string_view key, std::int64_t min, std::int64_t max, Integer& out) {
         keep(map_.integer(key, min, max), out);
+    }
+    template <class Integer>
+    void count_if_given(std::string_view key, std::int64_t min, std::int64_t max, Integer& out) {
+        if (map_.has(key)) keep(map_.integer(key, min, max), out);
     }
     template <class Integer>
     void count_of_contracts(std::string_view key, std::int64_t min, std::int64_t max,
@@ -140,6 +148,9 @@ Status read_times(Reader in, protocol::TimeTerms& out) {
     in.real_of_contracts("thaw_s", kSecondsMax, out.thaw_seconds);
     in.real_of_contracts("forced_inclusion_s", kSecondsMax, out.forced_inclusion_seconds);
     in.real("slowest_verifier_s", kSecondsMax, out.slowest_verifier_seconds);
+    in.real_if_given("report_s", kSecondsMax, out.report_seconds);
+    in.real_if_given("reveal_s", kSecondsMax, out.reveal_seconds);
+    in.count_if_given("draws_max", 1, kDrawsMax, out.draws_max);
     return in.finish();
 }
 

@@ -23,12 +23,15 @@ using std::chrono::milliseconds;
 inline constexpr milliseconds kPoll{50};
 
 /// The rest of a job file: a model that learns in seconds, deadlines that leave room for a restart.
+/// They fit the window of 90 s.
 inline constexpr const char* kTinyModel = R"(deadlines:
-  unit_ms: 90000
-  report_ms: 60000
-  reveal_ms: 30000
+  unit_ms: 60000
+  report_ms: 30000
+  reveal_ms: 20000
   defence_ms: 2000
   challenge_ms: 1000
+sampling:
+  draws_max: 1
 model:
   batch: 4
   model:
@@ -69,6 +72,7 @@ class DevnetTest : public ::testing::Test {
         folder_ = name;
         options_.network.root = folder_ / "network";
         options_.network.workers = 2;
+        options_.network.dispute_window_s = 90;
         options_.network.programs.folder = std::filesystem::path(build) / "bin";
         options_.network.migrations = std::filesystem::path(source) / "sql" / "migrations";
         options_.text = folder_ / "text.txt";

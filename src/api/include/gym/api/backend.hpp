@@ -127,6 +127,8 @@ struct NetworkTerms {
     std::optional<protocol::CostRates> bound = {};
     /// The coordinator's; absent until it has published them.
     std::optional<protocol::SizeLimits> sizes = {};
+    /// How long after its draw a unit's fault can be taken to the chain; absent: not published.
+    std::optional<std::int64_t> dispute_window_ms = {};
 };
 
 /// What jobs pay, of whichever visibility.

@@ -187,6 +187,8 @@ struct NetworkFee {
     std::optional<std::uint32_t> verification_premium_ppm = {};
     std::optional<std::uint32_t> uptime_bonus_max_ppm = {};
     std::optional<protocol::SizeLimits> sizes = {};  ///< absent: the coordinator has not published
+    /// The same: from a draw until a fault can no longer be taken to the chain.
+    std::optional<std::int64_t> dispute_window_ms = {};
 };
 
 /// What the newest jobs pay.

@@ -53,6 +53,10 @@ class ChainPort {
 
     /// The contract in which this network plays games; absent: it plays none.
     [[nodiscard]] virtual std::optional<Address> dispute_game() const = 0;
+    /// Blocks from the one in which these queries show an epoch's root until the last one in which
+    /// a game about one of its units can be announced, to be opened in time. Absent: this network
+    /// plays no games.
+    [[nodiscard]] virtual Result<std::optional<std::uint64_t>> disputable_blocks() = 0;
     /// Units with something new behind `seen_block`. The blocks before it are looked at again as
     /// far as a reorganisation reaches; for what a deeper one took, a few of `open` are in as well,
     /// in turns, however little happened to them. Absent: there is no block behind it yet.

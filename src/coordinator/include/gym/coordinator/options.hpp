@@ -29,6 +29,9 @@ struct Options {
     Amount minimum_stake;
     std::int64_t node_live_ms = 30'000;     ///< seen so recently: gets work
     std::uint32_t beacon_delay_blocks = 2;  ///< from the block of the epoch's root to the beacon
+    /// Of the chain, usually. A job whose checks take longer than the window for disputes, which is
+    /// in blocks, is not started.
+    std::int64_t block_time_ms = 12'000;
     /// The most that a job pays in all for compute worth 1: verification and uptime bonus on top.
     /// The part above 1 also bounds the reports on units that earn nothing. A round starts only
     /// when the budget covers both.

@@ -71,4 +71,18 @@ void leave_open(const OpenTraining& open, const program::OptimizerConfig& optimi
 /// @errors kInvalidArgument for a key that cannot be written.
 [[nodiscard]] Result<std::string> complete(const Draft& draft, const Plan& plan);
 
+/// A job file with all terms, and with shorter deadlines than the usual ones in the place of those
+/// that it leaves out, if the network's window for disputes is too short for these.
+/// @param terms that `text` has. @errors as make_plan() for deadlines that do not fit.
+[[nodiscard]] Result<std::string> fit_deadlines(const std::string& text,
+                                                const registry::JobTerms& terms,
+                                                const ModelWork& work, const Facts& facts);
+
+/// Notes which deadlines of `terms` the text writes. @errors kInvalidArgument for a text that is
+/// not a YAML mapping.
+Status fix_deadlines(const YamlText& text, const registry::JobTerms& terms, FixedTerms& fixed);
+
+/// Where a job file has a plan's term: "deadlines.unit_ms" for "unit_ms".
+[[nodiscard]] std::string path_of(const std::string& term);
+
 }  // namespace gym::plan

@@ -34,6 +34,8 @@ struct Facts {
     std::vector<Machine> verifiers;
     std::optional<protocol::CostRates> bound;   ///< absent: no upper bound of costs is known
     std::optional<protocol::SizeLimits> sizes;  ///< absent: not known
+    /// From a draw until a fault can no longer be taken to the chain; absent: not known.
+    std::optional<std::int64_t> dispute_window_ms;
     std::uint32_t fee_ppm = 0;
     std::uint32_t verification_premium_ppm = 1'100'000;
     std::uint32_t uptime_bonus_max_ppm = 50'000;

@@ -50,7 +50,8 @@ struct FixedTerms {
     std::optional<std::uint64_t> rounds;
     std::optional<std::uint32_t> slots, workers_min, steps, checkpoint_every, evaluate_windows;
     std::optional<Amount> price_wei_per_pflop, budget_wei;
-    std::optional<std::int64_t> unit_ms, report_ms;
+    std::optional<std::int64_t> unit_ms, report_ms, reveal_ms;
+    std::optional<std::uint32_t> draws_max;
     bool elastic = false;     ///< any key of it: `rest` has all of it then
     registry::JobTerms rest;  ///< sampling, elasticity, the other deadlines, bounds of norms
 
@@ -164,14 +165,20 @@ struct Plan {
 [[nodiscard]] Status check_sizes(const registry::JobTerms& terms, const ModelWork& work,
                                  const Facts& facts);
 
+/// That the checks of such a job's units end within the network's window for disputes, where the
+/// network says how long it is. @errors kInvalidArgument with protocol::outlasts_window().
+[[nodiscard]] Status check_window(const registry::JobTerms& terms, const Facts& facts);
+
 /// The plan's guarantees: rounds * slots * steps * tokens per step >= wishes.tokens, and less than
 /// one step of every slot of every round more; budget <= max_cost, and enough for a round; the
 /// expected cost is within the budget; an amount that a refusal suggests is accepted when it is
 /// given as max_cost in the place of the budget, and so are the tokens that it suggests; unit_ms
-/// holds kDeadlineFactor units of the slowest live worker. Deterministic.
-/// @errors those of check_sizes(); kInvalidArgument saying which wish or term stands against which,
-/// with the number that would do; kOutOfRange for amounts beyond 256 bits; the facts'
-/// `unknown_code` where the network's facts are needed and unknown.
+/// holds kDeadlineFactor units of the slowest live worker, or one where the window for disputes is
+/// short and the owner fixed the steps, and the checks of a unit fit into the
+/// network's window for disputes. Deterministic.
+/// @errors those of check_sizes() and check_window(); kInvalidArgument saying which wish or term
+/// stands against which, with the number that would do; kOutOfRange for amounts beyond 256 bits;
+/// the facts' `unknown_code` where the network's facts are needed and unknown.
 [[nodiscard]] Result<Plan> make_plan(const Wishes& wishes, const FixedTerms& fixed,
                                      const ModelWork& work, const Facts& facts);
 

@@ -76,6 +76,10 @@ struct TimeTerms {
     double thaw_seconds = 0;
     double forced_inclusion_seconds = 0;  ///< after which a chain's censor cannot hold a move back
     double slowest_verifier_seconds = 0;  ///< to execute one unit
+    // The longest deadlines of a job (protocol/dispute_window.hpp).
+    double report_seconds = 600;
+    double reveal_seconds = 60;
+    std::uint32_t draws_max = 3;
 };
 
 struct IncentiveParams {

@@ -25,11 +25,13 @@ inline constexpr const char* kDbAuditor = "auditor";      ///< no service: whoev
 /// Stake of each worker and of the coordinator, which is also the minimum.
 inline constexpr const char* kStakeTokens = "100";
 
+inline constexpr std::uint32_t kBlockTimeMs = 500;
+
 struct ChainOptions {
-    std::uint32_t block_time_ms = 500;
+    std::uint32_t block_time_ms = kBlockTimeMs;
     std::uint32_t dispute_clock_s = 60;
-    std::uint32_t dispute_window_s = 60;  ///< in which a game about a unit can be opened
-    Amount token_supply;                  ///< all of it goes to the job owner
+    std::uint32_t dispute_window_s = 600;  ///< in which a game about a unit can be opened
+    Amount token_supply;                   ///< all of it goes to the job owner
 };
 
 /// Starts a private PostgreSQL cluster, creates the database, applies the migrations and makes one

@@ -27,9 +27,9 @@ struct NetworkOptions {
     std::filesystem::path cheating_worker;
     /// Of each side in a dispute on chain; a stake is taken two clocks after the proof.
     std::uint32_t dispute_clock_s = 60;
-    /// In which a verifier reports a wrong unit and opens a game about it. Units are final after it
-    /// at the earliest, so it is short.
-    std::uint32_t dispute_window_s = 60;
+    /// In which a verifier reports a wrong unit and opens a game about it: a job's draws have to
+    /// end in it (docs/JOBS.md). Units are final after it at the earliest, so it is short.
+    std::uint32_t dispute_window_s = 600;
     std::uint32_t fault_step = 7;
     std::uint32_t fault_op = 20;
     std::uint32_t fault_bit =
