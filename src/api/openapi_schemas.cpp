@@ -427,7 +427,12 @@ json::object openapi_schemas() {
     out["Funding"] = schema({{"amount_wei", "wei", "above zero"}});
     out["Access"] = schema({{"visibility", "text", "public, allow-list or private"},
                             {"allowed", "address[]~", "of an allow-list; at most 1000"}});
-    out["Health"] = schema({{"status", "text"}});
+    out["Liveness"] = schema({{"status", "text", "ok"}});
+    out["ServiceHealth"] = schema({{"service", "text", "gym-coordinator or gym-rewards"},
+                                   {"seen_at_ms", "time", "when it last told of itself"}});
+    out["Health"] = schema(
+        {{"status", "text", "ok"},
+         {"services", "ServiceHealth[]", "those that have told of themselves to this database"}});
     out["Problem"] = schema({{"type", "text", "urn:gym:problem:<code>"},
                              {"title", "text"},
                              {"status", "count"},

@@ -210,6 +210,10 @@ Status PostgresBackend::ping() {
     return answer.ok() ? Status{} : Status(answer.error());
 }
 
+Result<std::vector<registry::ServiceHealth>> PostgresBackend::services() {
+    return calls::read(database_, options_, registry::service_health);
+}
+
 // Records that nodes signed.
 
 Result<RoundView> PostgresBackend::round(const Digest& job_id, std::uint64_t round) {

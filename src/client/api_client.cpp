@@ -65,9 +65,8 @@ Status add_page(Statement page, std::uint64_t wanted, Statement& out) {
 
 ApiClient::ApiClient(ApiOptions options) : options_(std::move(options)) {}
 
-Status ApiClient::check_health() const {
-    const auto answer = get_text("/healthz", kJsonBytesMax);
-    return answer.ok() ? Status() : Status(answer.error());
+Result<std::vector<registry::ServiceHealth>> ApiClient::health() const {
+    return get("/healthz", list_in("services", read_service_health));
 }
 
 Result<Network> ApiClient::network() const {

@@ -341,6 +341,10 @@ NetworkFee read_fee(const json::object& object) {
     return out;
 }
 
+registry::ServiceHealth read_service_health(const json::object& object) {
+    return {text_of(object, "service"), "", number_of<UnixMs>(object, "seen_at_ms")};
+}
+
 Market read_market(const json::object& object) {
     Market out{count_of(object, "jobs"), null_or(object, "price_wei_per_pflop", amount_of)};
     if (const auto paid = null_or(object, "paid_wei_per_pflop", amount_of))

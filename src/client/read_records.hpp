@@ -23,6 +23,8 @@ namespace gym::client {
 [[nodiscard]] JobBill read_bill(const boost::json::object& object);
 [[nodiscard]] JobModel read_model(const boost::json::object& object);
 [[nodiscard]] Upload read_upload(const boost::json::object& object);
+/// Of a service that works.
+[[nodiscard]] registry::ServiceHealth read_service_health(const boost::json::object& object);
 [[nodiscard]] Market read_market(const boost::json::object& object);
 [[nodiscard]] NetworkFee read_fee(const boost::json::object& object);
 [[nodiscard]] Node read_node(const boost::json::object& object);

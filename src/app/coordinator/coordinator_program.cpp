@@ -33,7 +33,9 @@
 #include "gym/http_server/server.hpp"
 #include "gym/program/train_program.hpp"
 #include "gym/registry/mirrors.hpp"
+#include "gym/registry/service_health.hpp"
 #include "gym/vault/sealed_store.hpp"
+#include "health_report.hpp"
 #include "mirror_watch.hpp"
 #include "service_main.hpp"
 
@@ -72,12 +74,13 @@ class TickLog {
 
 /// Moves the jobs until a stop is requested. An error waits for the next tick: all state is in the
 /// database or on the chain, so nothing is lost by trying again.
-void drive(coordinator::Coordinator& core, const std::stop_token& stop,
+void drive(coordinator::Coordinator& core, HealthReport& health, const std::stop_token& stop,
            std::int64_t tick_interval_ms) {
     TickLog log;
     std::chrono::milliseconds wait{0};
     while (!wait_for_stop(stop, wait)) {
         const auto tick = core.tick();
+        health.set(tick.ok() ? Status() : Status(tick.error()));
         if (tick.ok())
             log.write(*tick);
         else
@@ -311,7 +314,8 @@ Status serve(const std::string& config_path, const CoordinatorFile& file,
                                return {};
                            });
         pruning.start();
-        drive(core, stop, file.tick_interval_ms);
+        HealthReport health(*database, clock, registry::kCoordinatorService);
+        drive(core, health, stop, file.tick_interval_ms);
     } else {
         spdlog::info("this instance answers nodes; another one moves the rounds");
         while (!wait_for_stop(stop, kIdlePass)) {

@@ -49,7 +49,7 @@ bool runs(const ProcessTable& processes, const std::string& name) {
     return entry.ok() && entry->running;
 }
 
-/// Whether a start has come to its end, and all that it started runs. Workers come last.
+/// Whether a start has come to its end, and all that it started runs and works. Workers come last.
 bool is_up(const Layout& layout, const ProcessTable& processes) {
     const auto names = layout.worker_names();
     const bool nodes =
@@ -57,7 +57,7 @@ bool is_up(const Layout& layout, const ProcessTable& processes) {
         std::ranges::all_of(names, [&](const std::string& name) { return runs(processes, name); });
     const auto entries = processes.list();
     return nodes && entries.ok() && std::ranges::all_of(*entries, &ProcessEntry::running) &&
-           open_database(layout).ok();
+           open_database(layout).ok() && check_health(layout, 0).ok();
 }
 
 /// Tells the next step, unless there shall be none.

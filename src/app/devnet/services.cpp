@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <thread>
@@ -12,6 +13,7 @@
 #include "gym/contracts/deployment.hpp"
 #include "gym/devnet/infrastructure.hpp"
 #include "gym/profile/profile.hpp"
+#include "gym/registry/service_health.hpp"
 
 namespace gym::devnet {
 
@@ -184,16 +186,18 @@ bool all_listen(const Layout& layout) {
 }
 
 Status wait_healthy(const Layout& layout, const ProcessTable& processes) {
+    const UnixMs since = SystemClock().now_ms();
+    Status health = fail(ErrorCode::kUnavailable, "not all services listen");
     for (int waited_ms = 0; waited_ms < kReadyTimeoutMs; waited_ms += kPollMs) {
         for (const char* service : kServices)
             GYM_CHECK(check_running(layout, processes, service));
         if (layout.has_mirror()) GYM_CHECK(check_running(layout, processes, kMirror));
-        if (all_listen(layout) &&
-            client::ApiClient({.url = layout.api_url(), .key = {}}).check_health().ok())
-            return {};
+        if (all_listen(layout)) health = check_health(layout, since);
+        if (health.ok()) return {};
         std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
     }
-    return fail(ErrorCode::kTimeout, "the API is not healthy; see " + layout.logs().string());
+    return fail(ErrorCode::kTimeout,
+                health.error().message + "; the logs are in " + layout.logs().string());
 }
 
 /// Unless it runs. @param program the configuration is added.
@@ -217,6 +221,16 @@ Status register_worker(const Layout& layout, const Programs& programs, const std
 }
 
 }  // namespace
+
+Status check_health(const Layout& layout, UnixMs since) {
+    GYM_TRY(const auto services, client::ApiClient({.url = layout.api_url(), .key = {}}).health());
+    for (const char* name : {registry::kCoordinatorService, registry::kRewardsService})
+        if (std::ranges::none_of(services, [&](const registry::ServiceHealth& service) {
+                return service.service == name && service.seen_at_ms >= since;
+            }))
+            return fail(ErrorCode::kUnavailable, std::string(name) + " does not work yet");
+    return {};
+}
 
 Status start_services(const Layout& layout, ProcessTable& processes, const Programs& programs) {
     for (const std::string service : kServices)

@@ -8,6 +8,8 @@
 #include "gym/common/stop.hpp"
 #include "gym/contracts/deployment.hpp"
 #include "gym/crypto/keystore.hpp"
+#include "gym/registry/service_health.hpp"
+#include "health_report.hpp"
 #include "rewards_config.hpp"
 #include "service.hpp"
 #include "service_main.hpp"
@@ -47,11 +49,12 @@ void log_tick(const app::RewardsService::Tick& tick, std::string& last_warning) 
 /// Errors that time mends are tried again, later and later; any other stops the daemon, because
 /// money needs a person then.
 Status drive(app::RewardsService& service, std::chrono::milliseconds poll_interval,
-             const std::stop_token& stop) {
+             app::HealthReport& health, const std::stop_token& stop) {
     std::chrono::milliseconds pause = poll_interval;
     std::string last_warning;
     while (!stop.stop_requested()) {
         const auto tick = service.tick();
+        health.set(tick.ok() ? Status() : Status(tick.error()));
         if (tick.ok()) {
             log_tick(*tick, last_warning);
             pause = poll_interval;
@@ -86,7 +89,8 @@ Status serve(const app::RewardsFile& file, const std::stop_token& stop) {
             app::RewardsService::create(*database, *client, settler, clock, options));
     app::log_ready(fmt::format("settling as {} on chain {}, database {}", settler.address().hex(),
                                options.deployment.chain_id, file.database.describe()));
-    return drive(*service, std::chrono::milliseconds(file.poll_interval_ms), stop);
+    app::HealthReport health(*database, clock, registry::kRewardsService);
+    return drive(*service, std::chrono::milliseconds(file.poll_interval_ms), health, stop);
 }
 
 Status start(const std::string& config_path) {

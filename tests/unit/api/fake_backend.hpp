@@ -41,6 +41,7 @@ inline Digest digest_of(std::uint8_t last) {
 class FakeBackend final : public Queries, public Submissions, public Keys, public Uploads {
   public:
     bool down = false;
+    std::vector<registry::ServiceHealth> health;
     bool ended = false;                              ///< jobs have completed
     std::function<void(JobView&)> edit_job;          ///< makes job() answer something else
     std::function<void(RoundView&)> edit_round;      ///< the same of round()
@@ -352,6 +353,10 @@ class FakeBackend final : public Queries, public Submissions, public Keys, publi
     Status ping() override {
         if (down) return fail(ErrorCode::kUnavailable, "connection to 10.0.0.7 refused");
         return {};
+    }
+    Result<std::vector<registry::ServiceHealth>> services() override {
+        GYM_CHECK(ping());
+        return health;
     }
 
     Result<Submitted> submit_job(const Submission& submission) override {

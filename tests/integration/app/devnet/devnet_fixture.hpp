@@ -166,15 +166,20 @@ class DevnetTest : public ::testing::Test {
         const Status started = server.start();
         ASSERT_TRUE(started.ok()) << started.error().message;
     }
+    /// What it had when it was last stopped is there again.
+    [[nodiscard]] Result<chain::PrivateAnvil> start_chain_again() {
+        GYM_TRY(auto anvil, chain::PrivateAnvil::start(layout_.anvil(), {.port = layout_.chain_port,
+                                                                         .block_time_ms = 500,
+                                                                         .persist = true,
+                                                                         .detached = true}));
+        GYM_CHECK(ProcessTable(layout_.run()).adopt("anvil", anvil.pid()));
+        return anvil;
+    }
     void restart_chain() {
-        ProcessTable processes(layout_.run());
-        ASSERT_TRUE(processes.stop("anvil").ok());
+        ASSERT_TRUE(ProcessTable(layout_.run()).stop("anvil").ok());
         std::this_thread::sleep_for(milliseconds(2'500));
-        auto anvil = chain::PrivateAnvil::start(
-            layout_.anvil(),
-            {.port = layout_.chain_port, .block_time_ms = 500, .persist = true, .detached = true});
+        const auto anvil = start_chain_again();
         ASSERT_TRUE(anvil.ok()) << anvil.error().message;
-        ASSERT_TRUE(processes.adopt("anvil", anvil->pid()).ok());
     }
 
     std::filesystem::path folder_;

@@ -2,6 +2,7 @@
 // and a node by SIGKILL, each in the middle of a job. The job ends as if nothing had happened:
 // every unit is paid once, nothing is lost, the chain holds what the ledger says.
 #include "devnet_fixture.hpp"
+#include "gym/client/api_client.hpp"
 
 namespace gym::devnet {
 namespace {
@@ -22,11 +23,61 @@ budget: "100"
 max_data_price: "0.1"
 )";
 
+constexpr std::uint32_t kLostBlocks = 40;
+
 class Restarts : public testing::DevnetTest {
+  protected:
     [[nodiscard]] std::string job_text() const override {
         return std::string(kJob) + testing::kTinyModel;
     }
+    /// The last block whose events gym-rewards has booked for good.
+    [[nodiscard]] std::int64_t final_block() const {
+        const auto row = database()->transact([](db::Transaction& tx) {
+            return tx.exec_one(
+                "SELECT coalesce(max(finalized_number), 0)::bigint AS n FROM chain.follower");
+        });
+        return row.ok() ? row->get<std::int64_t>("n") : 0;
+    }
+    static bool eventually(const std::function<bool()>& done) {
+        for (int tries = 0; tries < 2'400; ++tries) {  // two minutes
+            if (done()) return true;
+            std::this_thread::sleep_for(testing::kPoll);
+        }
+        return false;
+    }
 };
+
+/// A chain that comes back without blocks that were final contradicts the books: gym-rewards stops,
+/// and nobody is told that the network is well.
+TEST_F(Restarts, AChainThatLostFinalBlocksIsToldWithTheServiceThatStopped) {
+    const client::ApiClient api({.url = layout_.api_url(), .key = {}});
+    ASSERT_TRUE(api.health().ok()) << api.health().error().message;
+    ASSERT_TRUE(ProcessTable(layout_.run()).stop("anvil").ok());
+    auto chain = start_chain_again();
+    ASSERT_TRUE(chain.ok()) << chain.error().message;
+    const std::int64_t kept = final_block();
+    ASSERT_TRUE(chain->mine(kLostBlocks).ok());
+    ASSERT_TRUE(eventually([&] { return final_block() >= kept + kLostBlocks / 2; }));
+
+    kill("anvil");
+    chain = start_chain_again();
+    ASSERT_TRUE(chain.ok()) << chain.error().message;
+    const auto names_rewards = [&] {
+        const auto health = api.health();
+        return !health.ok() && health.error().code == ErrorCode::kUnavailable &&
+               health.error().message.find("gym-rewards") != std::string::npos;
+    };
+    EXPECT_TRUE(eventually(names_rewards)) << "the chain ends before a block that was final";
+    ASSERT_TRUE(chain->mine(2 * kLostBlocks).ok());
+    EXPECT_TRUE(eventually([&] { return !ProcessTable(layout_.run()).find("rewards")->running; }))
+        << "another block is where a final one was";
+    EXPECT_TRUE(names_rewards());
+
+    const auto up = network_up(options_.network, [](const std::string&) {});
+    ASSERT_FALSE(up.ok());
+    EXPECT_NE(up.error().message.find("rewards"), std::string::npos) << up.error().message;
+    EXPECT_TRUE(eventually(names_rewards));
+}
 
 TEST_F(Restarts, AJobSurvivesTheDeathOfEveryPart) {
     demo_ = std::async(std::launch::async,

@@ -34,6 +34,7 @@
 #include "gym/registry/prefixes.hpp"
 #include "gym/registry/published.hpp"
 #include "gym/registry/rounds.hpp"
+#include "gym/registry/service_health.hpp"
 #include "gym/registry/units.hpp"
 #include "gym/rewards/claim_proof.hpp"
 #include "gym/rewards/queries.hpp"
@@ -246,6 +247,8 @@ class Queries {
     virtual Result<Gauges> gauges() = 0;
     /// Whether the database answers.
     virtual Status ping() = 0;
+    /// How the other services are, as they tell of themselves.
+    virtual Result<std::vector<registry::ServiceHealth>> services() = 0;
 };
 
 struct Submission {

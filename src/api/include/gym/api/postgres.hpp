@@ -93,6 +93,7 @@ class PostgresBackend final : public Queries, public Submissions, public Keys {
     Result<Market> market() override;
     Result<Gauges> gauges() override;
     Status ping() override;
+    Result<std::vector<registry::ServiceHealth>> services() override;
 
     Result<Submitted> submit_job(const Submission& submission) override;
     Result<registry::Job> request_job(const Address& owner, const Digest& id,

@@ -20,6 +20,7 @@
 #include "gym/registry/model_names.hpp"
 #include "gym/registry/prefixes.hpp"
 #include "gym/registry/published.hpp"
+#include "gym/registry/service_health.hpp"
 
 namespace gym::client {
 
@@ -110,8 +111,9 @@ class ApiClient {
   public:
     explicit ApiClient(ApiOptions options);
 
-    /// Whether it answers at all.
-    [[nodiscard]] Status check_health() const;
+    /// The services that told gym-api's database of themselves; all of them work.
+    /// @errors kUnavailable also for a service that does not work, which is named.
+    [[nodiscard]] Result<std::vector<registry::ServiceHealth>> health() const;
     [[nodiscard]] Result<Network> network() const;
     [[nodiscard]] Result<NetworkFee> fee() const;
     [[nodiscard]] Result<Market> market() const;

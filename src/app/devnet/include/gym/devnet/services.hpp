@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "gym/common/clock.hpp"
 #include "gym/common/result.hpp"
 #include "gym/devnet/layout.hpp"
 #include "gym/devnet/process_table.hpp"
@@ -31,8 +32,13 @@ struct NodeTraits {
 };
 Status write_node_config(const Layout& layout, const std::string& name, const NodeTraits& traits);
 
-/// Starts coordinator, API and rewards; returns when the API says that it is healthy.
-/// @errors kUnavailable with the last words of a service that ended, kTimeout.
+/// That coordinator, API and rewards work, and that the other two have said so after `since`.
+/// @errors as client::ApiClient::health(); kUnavailable.
+[[nodiscard]] Status check_health(const Layout& layout, UnixMs since);
+
+/// Starts coordinator, API and rewards; returns when all of them work.
+/// @errors kUnavailable with the last words of a service that ended; kTimeout naming one that does
+/// not work.
 Status start_services(const Layout& layout, ProcessTable& processes, const Programs& programs);
 
 /// Starts the verifier, which registers itself.
