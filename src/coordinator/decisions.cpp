@@ -142,10 +142,18 @@ bool is_late(std::span<const registry::Unit> open_units) {
     });
 }
 
+namespace {
+
+/// Nobody knows yet who is right.
+bool is_doubted(const registry::Unit& unit) {
+    return unit.status.state == UnitState::kDisputed && !is_only_challenged(unit) &&
+           !is_refuted(unit);
+}
+
+}  // namespace
+
 bool is_disputed(std::span<const registry::Unit> open_units) {
-    return std::ranges::any_of(open_units, [](const registry::Unit& unit) {
-        return unit.status.state == UnitState::kDisputed && !is_only_challenged(unit);
-    });
+    return std::ranges::any_of(open_units, is_doubted);
 }
 
 std::vector<registry::Node> choose_workers(const Digest& job_id, std::uint64_t round,
@@ -382,6 +390,11 @@ bool is_only_challenged(const records::UnitSummary& unit) {
            unit.reason_code == protocol::to_string(protocol::ReasonCode::kChallenged);
 }
 
+bool is_refuted(const records::UnitSummary& unit) {
+    return unit.status.state == UnitState::kDisputed &&
+           unit.reason_code == protocol::to_string(protocol::ReasonCode::kFalseReport);
+}
+
 GameVerdict verdict_of(const registry::GameWatch& games, std::uint64_t posted_block,
                        const std::optional<registry::DisputedUnit>& known) {
     if (known && (known->faulty || known->open_games > 0)) return GameVerdict::kOpen;
@@ -390,7 +403,10 @@ GameVerdict verdict_of(const registry::GameWatch& games, std::uint64_t posted_bl
 }
 
 DisputeStep next_step(const DisputeFacts& facts, UnixMs now_ms) {
-    if (facts.games == GameVerdict::kOpen) return DisputeStep::kWait;
+    if (facts.games == GameVerdict::kOpen) {
+        const bool reported = !is_only_challenged(facts.unit) && !is_refuted(facts.unit);
+        return reported && !facts.own ? DisputeStep::kLookEarly : DisputeStep::kWait;
+    }
     if (facts.games == GameVerdict::kUpheld && is_only_challenged(facts.unit))
         return DisputeStep::kUphold;
     const protocol::UnitStatus& status = facts.unit.status;
@@ -423,7 +439,7 @@ Result<UnitChange> reject(const registry::Unit& unit, bool too_late) {
 protocol::Reason slash_reason(const registry::Unit& unit) {
     const auto code = protocol::parse_reason_code(unit.reason_code);
     const bool reported = unit.status.state == UnitState::kDisputed && code.ok() &&
-                          *code != protocol::ReasonCode::kChallenged;
+                          !is_only_challenged(unit) && !is_refuted(unit);
     return reported ? protocol::game_proved({*code, unit.reason}) : protocol::game_proved(unit.key);
 }
 
@@ -432,9 +448,9 @@ std::string worker_idle_because(std::span<const registry::Unit> open_units,
     for (const registry::Unit& unit : open_units)
         if (unit.status.state == UnitState::kAssigned) return "";
     for (const registry::Unit& unit : open_units)
-        if (unit.status.state == UnitState::kDisputed && !is_only_challenged(unit))
+        if (is_doubted(unit))
             return protocol::name_unit(unit.key) +
-                   " is disputed; no new unit before that is decided";
+                   " is disputed; no new unit before the coordinator has run it again";
     if (running_jobs.empty()) return "no job is running";
     for (const registry::Job& job : running_jobs)
         if (job.rounds_done < job.terms.rounds) return "waiting for the next round to begin";

@@ -39,4 +39,16 @@ std::size_t ReexecutionBoard::size() const {
     return of_job_.size();
 }
 
+void ReexecutionBoard::note_known(const Key& key) {
+    constexpr std::size_t kKnownMax = 10'000;
+    const std::scoped_lock lock(mutex_);
+    if (known_.size() >= kKnownMax) known_.clear();
+    known_.insert(key);
+}
+
+bool ReexecutionBoard::is_known(const Key& key) const {
+    const std::scoped_lock lock(mutex_);
+    return known_.contains(key);
+}
+
 }  // namespace gym::coordinator

@@ -66,4 +66,13 @@ Status finish_audit(db::Transaction& tx, const Digest& unit, std::uint32_t draw,
     return fail(ErrorCode::kConflict, "no audit of a report on unit " + unit.hex() + " is due");
 }
 
+Status refute_report(db::Transaction& tx, const Digest& unit, const protocol::Reason& reason) {
+    GYM_CHECK(
+        tx.exec("UPDATE registry.unit SET reason_code = $2, reason = $3 WHERE id = $1 "
+                "AND state = 'disputed' AND reason_code <> $4",
+                {unit, protocol::to_string(reason.code), reason.sentence,
+                 protocol::to_string(protocol::ReasonCode::kChallenged)}));
+    return {};
+}
+
 }  // namespace gym::registry

@@ -12,6 +12,7 @@
 #include "drivers/membership.hpp"
 #include "drivers/reexecution.hpp"
 #include "gym/coordinator/decisions.hpp"
+#include "gym/registry/audits.hpp"
 
 namespace gym::coordinator {
 namespace {
@@ -149,17 +150,35 @@ Status write_ruling(const Context& context, db::Transaction& tx, const registry:
     return exclude_worker(context, tx, rejected, now_ms);
 }
 
-/// A dispute that the referee decides.
+/// A dispute that the referee decides, or looks at before anything is decided.
 struct Due {
     registry::Unit unit;
     bool too_late = false;
+    bool early = false;
 };
+
+/// The worker was right, as its pay cannot know before the window on chain is over. Its work can,
+/// and whoever wrote the report.
+Status refute(const Context& context, db::Transaction& tx, const registry::Job& job,
+              const registry::Unit& unit, TickSummary& summary) {
+    const auto reporter = reporter_of(unit);
+    if (!reporter || is_refuted(unit)) return {};
+    const protocol::Reason reason = protocol::false_report(unit.key, *reporter);
+    GYM_CHECK(registry::refute_report(tx, unit.id, reason));
+    GYM_CHECK(exclude_verifier(context, tx, *reporter, unit, job.terms.lifecycle, context.now()));
+    note(summary, reason.sentence);
+    return {};
+}
 
 /// @param mine the referee's run, or why it can have none.
 Status rule(const Context& context, const registry::Job& job, const Due& due,
             const Result<Compute::Reexecuted>& mine, TickSummary& summary) {
     if (!mine.ok()) {
         const ErrorCode code = mine.error().code;
+        if (due.early) {  // the end of the window brings the referee again
+            if (!may_work_later(code)) context.rulings->note_known({due.unit.id});
+            return {};
+        }
         if (may_work_later(code)) {  // the next tick begins it anew
             summary.errors.push_back("job " + short_id(job.id) +
                                      ": referee: " + mine.error().message);
@@ -175,6 +194,11 @@ Status rule(const Context& context, const registry::Job& job, const Due& due,
         GYM_TRY(const registry::Unit current, registry::get_unit(tx, due.unit.id));
         if (current.status.state != UnitState::kDisputed) return {};
         const bool right = protocol::roots_of(stored->commitment.commitment) == mine->roots;
+        if (due.early && right) return refute(context, tx, job, current, summary);
+        if (due.early) {
+            context.rulings->note_known({due.unit.id});
+            return {};
+        }
         return write_ruling(context, tx, job, current, {right, due.too_late}, summary);
     });
 }
@@ -196,17 +220,29 @@ Status begin_ruling(const Context& context, const registry::Job& job, const regi
     return {};
 }
 
-/// Begins one run, and decides what a run has an answer for. An answer for a dispute that ended
-/// meanwhile, by its game, decides nothing.
+/// Begins one run, of those that decide something first, and decides what a run has an answer for.
+/// An answer for a dispute that ended meanwhile, by its game, decides nothing.
 Status rule_next(const Context& context, const registry::Job& job, const std::vector<Due>& due,
                  TickSummary& summary) {
-    if (!due.empty()) GYM_CHECK(begin_ruling(context, job, due.front().unit));
+    const auto first = std::ranges::min_element(due, {}, &Due::early);
+    if (first != due.end()) GYM_CHECK(begin_ruling(context, job, first->unit));
     const auto finished = context.rulings->take(job.id);
     if (!finished) return {};
     const auto one = std::ranges::find_if(
         due, [&](const Due& other) { return other.unit.id == finished->key.unit; });
     if (one == due.end()) return {};
     return rule(context, job, *one, finished->result, summary);
+}
+
+/// The window of a unit whose report was refuted is over: another run would find the same.
+Status end_refuted(const Context& context, const registry::Job& job, const Digest& id,
+                   TickSummary& summary) {
+    return context.transact([&](db::Transaction& tx) -> Status {
+        GYM_CHECK(registry::lock_feed(tx));
+        GYM_TRY(const registry::Unit current, registry::get_unit(tx, id));
+        if (!is_refuted(current)) return {};
+        return write_ruling(context, tx, job, current, {.worker_right = true}, summary);
+    });
 }
 
 /// The coordinator defends its own units: the recomputation decides about them, too.
@@ -235,11 +271,16 @@ Result<std::optional<Due>> look_at_dispute(const Context& context, const registr
         case DisputeStep::kUphold:
             GYM_CHECK(end_by_games(context, job, unit.id, summary));
             return std::optional<Due>();
+        case DisputeStep::kLookEarly:
+            if (context.rulings->is_known({unit.id})) return std::optional<Due>();
+            return std::optional(Due{unit, false, true});
         case DisputeStep::kDefendAndRule:
             GYM_CHECK(defend_own(context, job, unit.id));
             break;
         case DisputeStep::kRule:
-            break;
+            if (!is_refuted(unit)) break;
+            GYM_CHECK(end_refuted(context, job, unit.id, summary));
+            return std::optional<Due>();
     }
     return std::optional(Due{unit, facts.games == GameVerdict::kNeverOpened});
 }

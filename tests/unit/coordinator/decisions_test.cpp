@@ -402,9 +402,22 @@ TEST(Disputes, AGameThatProvedNothingEndsOnlyADisputeOfItsOwn) {
     facts.unit = disputed(protocol::ReasonCode::kStepDiffers);
     EXPECT_EQ(next_step(facts, late), DisputeStep::kRule) << "the report is looked at nonetheless";
     facts.games = GameVerdict::kOpen;
-    EXPECT_EQ(next_step(facts, late), DisputeStep::kWait);
+    EXPECT_EQ(next_step(facts, late), DisputeStep::kLookEarly) << "and decides no pay yet";
     facts.games = GameVerdict::kNeverOpened;
     EXPECT_EQ(next_step(facts, late), DisputeStep::kRule);
+}
+
+TEST(Disputes, ARefutedReportKeepsNobodyFromWorkAndIsNotLookedAtAgain) {
+    DisputeFacts facts{disputed(protocol::ReasonCode::kFalseReport), false, GameVerdict::kOpen};
+    const std::vector<registry::Unit> open{disputed(protocol::ReasonCode::kFalseReport)};
+    EXPECT_TRUE(is_free(open));
+    EXPECT_FALSE(is_disputed(open));
+    EXPECT_FALSE(is_free({{disputed(protocol::ReasonCode::kStepDiffers)}}));
+    EXPECT_EQ(next_step(facts, kNow), DisputeStep::kWait) << "its pay waits for the window";
+    facts.games = GameVerdict::kNeverOpened;
+    EXPECT_EQ(next_step(facts, kNow + 60'001), DisputeStep::kRule);
+    EXPECT_EQ(slash_reason(open.front()).code, protocol::ReasonCode::kGameProved)
+        << "a proof counts whatever the referee found";
 }
 
 TEST(Disputes, AnUpheldUnitRefutesItsReporterIfItHasOne) {

@@ -88,7 +88,8 @@ using protocol::SizeLimits;
                                  std::span<const registry::Unit> open_units);
 /// Whether one of them is late and not committed yet: no round waits for its worker.
 [[nodiscard]] bool is_late(std::span<const registry::Unit> open_units);
-/// Whether a report disputes one of them: how long that takes is not known.
+/// Whether a report that the referee has not refuted disputes one of them: how long that takes is
+/// not known.
 [[nodiscard]] bool is_disputed(std::span<const registry::Unit> open_units);
 /// At most `slots` of the workers, in an order that the round's inputs fix: slot after slot.
 [[nodiscard]] std::vector<registry::Node> choose_workers(const Digest& job_id, std::uint64_t round,
@@ -189,6 +190,8 @@ enum class RoundStep : std::uint8_t {
 
 /// Whether a unit is disputed because of a game alone: no report depends on how that ends.
 [[nodiscard]] bool is_only_challenged(const records::UnitSummary& unit);
+/// Whether the referee refuted the report that disputes the unit, which only waits for its window.
+[[nodiscard]] bool is_refuted(const records::UnitSummary& unit);
 
 /// State of a disputed unit on chain.
 enum class GameVerdict : std::uint8_t {
@@ -207,6 +210,7 @@ struct DisputeFacts {
 };
 enum class DisputeStep : std::uint8_t {
     kWait,           ///< for the chain, for a defence, or for the deadline
+    kLookEarly,      ///< a report may be false: the referee runs the unit again, and decides no pay
     kUphold,         ///< its games ended for the worker, and no report disputes the unit
     kDefendAndRule,  ///< the coordinator defends its own units, then lets the recomputation decide
     kRule,           ///< the referee runs the unit again

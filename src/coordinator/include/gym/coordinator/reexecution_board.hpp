@@ -1,10 +1,12 @@
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "gym/common/bytes.hpp"
@@ -28,7 +30,7 @@ class ReexecutionBoard {
     struct Key {
         Digest unit;
         std::uint32_t draw = 0;  ///< whose report is audited; of rulings 0
-        friend bool operator==(const Key&, const Key&) = default;
+        friend auto operator<=>(const Key&, const Key&) = default;
     };
     struct Finished {
         Key key;
@@ -46,6 +48,11 @@ class ReexecutionBoard {
     [[nodiscard]] std::optional<Finished> take(const Digest& job);
     [[nodiscard]] std::size_t size() const;
 
+    /// Notes that the run for `key` has been made and changes nothing now, so that it is not begun
+    /// again and again while what it decides is not due. Some are forgotten if there are many.
+    void note_known(const Key& key);
+    [[nodiscard]] bool is_known(const Key& key) const;
+
   private:
     struct Entry {
         Key key;
@@ -54,6 +61,7 @@ class ReexecutionBoard {
     };
     mutable std::mutex mutex_;
     std::map<Digest, Entry> of_job_;
+    std::set<Key> known_;
 };
 
 }  // namespace gym::coordinator

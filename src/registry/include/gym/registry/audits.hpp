@@ -27,4 +27,9 @@ Result<bool> is_audit_due(db::Transaction& tx, const Digest& unit, std::uint32_t
 Status finish_audit(db::Transaction& tx, const Digest& unit, std::uint32_t draw,
                     AuditResult result);
 
+/// The report that disputes a unit is refuted: the unit stays disputed until its window on chain is
+/// over, for this reason in the place of the report's. Without effect on a unit that a report does
+/// not dispute any more.
+Status refute_report(db::Transaction& tx, const Digest& unit, const protocol::Reason& reason);
+
 }  // namespace gym::registry
