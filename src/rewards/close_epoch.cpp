@@ -164,6 +164,7 @@ Result<EpochRounds> choose_rounds(db::Transaction& transaction, const RewardsCon
 struct Previous {
     std::uint64_t epoch = 0;
     std::optional<Digest> file_root;
+    bool is_disabled = false;  ///< what it was to pay waits for the next root
 };
 
 /// The newest epoch, or nothing if a new one must wait: one is under way, or its root is not active
@@ -178,7 +179,8 @@ Result<std::optional<Previous>> read_previous(db::Transaction& transaction, Unix
     const bool waits = state == EpochState::kClosed || state == EpochState::kReleased ||
                        (state == EpochState::kSubmitted && row->get<UnixMs>("active_at_ms") > now);
     if (waits) return std::optional<Previous>();
-    return std::optional(Previous{row->get<std::uint64_t>("epoch"), row->get<Digest>("file_root")});
+    return std::optional(Previous{row->get<std::uint64_t>("epoch"), row->get<Digest>("file_root"),
+                                  state == EpochState::kDisabled});
 }
 
 Result<std::vector<Credit>> read_credits(db::Transaction& transaction, const LeftOut& left_out) {
@@ -327,13 +329,15 @@ Status make_payable(Books& books, const Closing& closing) {
 Result<std::optional<std::uint64_t>> Settlement::close_epoch() {
     using Closed = std::optional<std::uint64_t>;
     // The chain is asked only when there is something to close.
-    GYM_TRY(const bool is_due,
-            database_.transact(
-                [&](db::Transaction& transaction) -> Result<bool> {
-                    GYM_TRY(const auto previous, read_previous(transaction, clock_.now_ms()));
-                    return previous ? any_credit_waits(transaction) : Result<bool>(false);
-                },
-                idempotent()));
+    GYM_TRY(const bool is_due, database_.transact(
+                                   [&](db::Transaction& transaction) -> Result<bool> {
+                                       GYM_TRY(const auto previous,
+                                               read_previous(transaction, clock_.now_ms()));
+                                       if (!previous || previous->is_disabled)
+                                           return previous.has_value();
+                                       return any_credit_waits(transaction);
+                                   },
+                                   idempotent()));
     if (!is_due) return Closed();
     GYM_TRY(const PayoutLimits limits, chain_.limits());
     return database_.transact(
@@ -344,7 +348,7 @@ Result<std::optional<std::uint64_t>> Settlement::close_epoch() {
             GYM_TRY(const auto previous, read_previous(transaction, books.now));
             if (!previous) return Closed();
             GYM_TRY(const EpochRounds rounds, choose_rounds(transaction, config_, limits));
-            if (!rounds.pays) return Closed();
+            if (!rounds.pays && !previous->is_disabled) return Closed();
             GYM_TRY(const Closing closing, make_file(books, *previous, rounds.left_out));
             GYM_CHECK(store(books, closing));
             GYM_CHECK(make_payable(books, closing));

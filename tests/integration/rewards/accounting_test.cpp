@@ -374,6 +374,26 @@ TEST_F(RewardsTest, ADisabledRootIsFollowedByOneThatIncludesIt) {
     EXPECT_EQ(proof->cumulative, Amount(1'050));
 }
 
+TEST_F(RewardsTest, ADisabledRootIsPostedAgainWithoutAnyNewCredit) {
+    const Digest job = funded_job(100'000);
+    history_.run_round(job, {{0, kPflop, Fate::kUnsampled}});
+    settle();
+    chain_.emit(RootDisabled{1});
+    settle();
+    const auto proof = database_->transact(
+        [&](db::Transaction& tx) { return claim_proof(tx, history_.earner(0), clock_.now_ms()); });
+    ASSERT_TRUE(proof.ok()) << proof.error().message;
+    EXPECT_EQ(proof->epoch, 2u);
+    EXPECT_EQ(proof->cumulative, Amount(1'050));
+    EXPECT_EQ(chain_.distributor, Amount(1'050)) << "nothing is released twice";
+    EXPECT_FALSE(tick().epoch_closed.has_value()) << "once";
+    const auto file = parse_epoch_file(
+        *database_->transact([](db::Transaction& tx) { return rewards::epoch_file(tx, 2); }));
+    ASSERT_TRUE(file.ok()) << file.error().message;
+    EXPECT_TRUE(file->credits.empty());
+    EXPECT_TRUE(file->releases.empty());
+}
+
 TEST_F(RewardsTest, ReconciliationSeesASingleWei) {
     const Digest job = funded_job(10'000);
     history_.run_round(job, {{0, kPflop, Fate::kUnsampled}});

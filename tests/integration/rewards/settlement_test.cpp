@@ -220,5 +220,28 @@ TEST_F(DemandedLeavesTest, AnHonestDaemonShowsThemInTimeAndItsRootPays) {
     expect_sound();
 }
 
+/// Nobody earns after it, so that no other credit brings its earners a root.
+TEST_F(DemandedLeavesTest, ADisabledLastRootIsPostedAgainAndPays) {
+    const Amount budget = *Amount::parse_tokens("10");
+    deposit(budget, "1");
+    tick_until(
+        [&] {
+            return balance(available_account(asset(), owner_key_.address())).spendable() == budget;
+        },
+        "deposit");
+    const Digest job =
+        history_.submit_job(asset(), owner_key_.address(), budget, *Amount::parse_tokens("0.1"));
+    history_.run_round(job, {{0, 1'000'000'000'000'000, Fate::kUnsampled}});
+    settle_epoch(1);
+    execute(anvil_.funded_key(0), "disable:1", distributor().disable(1));
+    settle_epoch(2);
+    pass(kDelayS);
+    ASSERT_EQ(distributor().active_root(anvil_.client())->epoch, 2U);
+    claim(history_.earner(0));
+    EXPECT_EQ(token_balance(history_.earner(0)), summary_of(history_.earner(0)).payable);
+    EXPECT_GE(token_balance(history_.earner(0)), *Amount::parse_tokens("0.1"));
+    expect_sound();
+}
+
 }  // namespace
 }  // namespace gym::rewards
