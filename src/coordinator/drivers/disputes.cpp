@@ -257,6 +257,19 @@ Status defend_own(const Context& context, const registry::Job& job, const Digest
     return {};
 }
 
+/// A fault that nobody takes to the chain costs no stake.
+Status warn_of_end(const Context& context, const registry::GameWatch& games,
+                   const registry::Unit& unit, TickSummary& summary) {
+    GYM_TRY(const auto last, last_call(context, games, unit));
+    if (last)
+        summary.errors.push_back(
+            protocol::name_unit(unit.key) + " of job " + short_id(unit.key.job_id) +
+            " is wrong, and nobody has opened a game about it: after block " +
+            std::to_string(*last) +
+            " its worker keeps its stake (do verifiers with `chain_rpc` run?)");
+    return {};
+}
+
 /// Ends the dispute if its games do. @return whether the referee decides it.
 Result<std::optional<Due>> look_at_dispute(const Context& context, const registry::Job& job,
                                            const std::optional<registry::GameWatch>& games,
@@ -272,8 +285,9 @@ Result<std::optional<Due>> look_at_dispute(const Context& context, const registr
             GYM_CHECK(end_by_games(context, job, unit.id, summary));
             return std::optional<Due>();
         case DisputeStep::kLookEarly:
-            if (context.rulings->is_known({unit.id})) return std::optional<Due>();
-            return std::optional(Due{unit, false, true});
+            if (!context.rulings->is_known({unit.id})) return std::optional(Due{unit, false, true});
+            GYM_CHECK(warn_of_end(context, *games, unit, summary));
+            return std::optional<Due>();
         case DisputeStep::kDefendAndRule:
             GYM_CHECK(defend_own(context, job, unit.id));
             break;

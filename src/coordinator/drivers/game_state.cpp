@@ -27,17 +27,44 @@ Result<std::optional<std::int64_t>> dispute_window_ms(const Context& context) {
                          context.options.block_time_ms);
 }
 
-Result<GameVerdict> verdict_on(const Context& context, const GameWatch& games,
-                               const registry::Unit& unit) {
-    return context.transact([&](db::Transaction& tx) -> Result<GameVerdict> {
+namespace {
+
+/// What the registry knows of a unit on chain.
+struct OnChain {
+    std::uint64_t posted_block = 0;  ///< of its epoch's root
+    std::optional<registry::DisputedUnit> known;
+};
+
+/// Absent until the epoch's root is on chain.
+Result<std::optional<OnChain>> on_chain(const Context& context, const GameWatch& games,
+                                        const registry::Unit& unit) {
+    return context.transact([&](db::Transaction& tx) -> Result<std::optional<OnChain>> {
         GYM_TRY(const registry::Round round,
                 registry::get_round(tx, unit.key.job_id, unit.epoch_round()));
         GYM_TRY(const auto stored, registry::find_commitment(tx, unit.id));
-        if (!stored || !round.posted_block) return GameVerdict::kOpen;
+        if (!stored || !round.posted_block) return std::optional<OnChain>();
+        OnChain out{*round.posted_block, {}};
         GYM_TRY(const Digest name, game::unit_of(context.options.domain, stored->commitment));
-        GYM_TRY(const auto known, registry::find_disputed_unit(tx, games.contract, name));
-        return verdict_of(games, *round.posted_block, known);
+        GYM_TRY(out.known, registry::find_disputed_unit(tx, games.contract, name));
+        return std::optional(out);
     });
+}
+
+}  // namespace
+
+Result<GameVerdict> verdict_on(const Context& context, const GameWatch& games,
+                               const registry::Unit& unit) {
+    GYM_TRY(const auto here, on_chain(context, games, unit));
+    return here ? verdict_of(games, here->posted_block, here->known) : GameVerdict::kOpen;
+}
+
+Result<std::optional<std::uint64_t>> last_call(const Context& context, const GameWatch& games,
+                                               const registry::Unit& unit) {
+    GYM_TRY(const auto here, on_chain(context, games, unit));
+    if (!here || here->known) return std::optional<std::uint64_t>();
+    const std::uint64_t last = here->posted_block + games.window_blocks;
+    const bool is_late = games.seen_block + games.window_blocks / 4 >= last;
+    return is_late ? std::optional(last) : std::nullopt;
 }
 
 }  // namespace gym::coordinator

@@ -13,6 +13,12 @@ Result<std::optional<registry::GameWatch>> game_watch(const Context& context);
 /// plays none. @errors as ChainPort.
 Result<std::optional<std::int64_t>> dispute_window_ms(const Context& context);
 
+/// The last block in which a game about a unit can be opened, if most of its window is over and
+/// nobody has opened one; else absent. @param games of game_watch().
+Result<std::optional<std::uint64_t>> last_call(const Context& context,
+                                               const registry::GameWatch& games,
+                                               const registry::Unit& unit);
+
 /// State of a disputed unit on chain. @param games of game_watch().
 Result<GameVerdict> verdict_on(const Context& context, const registry::GameWatch& games,
                                const registry::Unit& unit);

@@ -54,6 +54,23 @@ TEST_F(FalseReports, ARightOneKeepsItsWorkerFromWorkUntilTheEnd) {
     EXPECT_TRUE(node(other).excluded);
 }
 
+TEST_F(FalseReports, AFaultThatNobodyTakesToTheChainIsWarnedOfInTime) {
+    commit(honest);
+    commit_wrong(other);
+    verify_all();
+    world.settle();
+    EXPECT_TRUE(world.tick().errors.empty());
+    world.chain.mine(world.chain.window_blocks * 3 / 4 + 1);
+    world.settle();
+    const auto errors = world.tick().errors;
+    ASSERT_EQ(errors.size(), 1U);
+    EXPECT_NE(errors.front().find("nobody has opened a game about it"), std::string::npos)
+        << errors.front();
+    open_game(other);
+    world.settle();
+    EXPECT_TRUE(world.tick().errors.empty());
+}
+
 TEST_F(FalseReports, AProofCountsWhateverTheRefereeFound) {
     const Digest unit = commit(other);
     commit(honest);
