@@ -93,10 +93,19 @@ Result<Response> list_units(RouteContext& context, const Call& call) {
     return ok({{"units", to_json_list(units)}});
 }
 
+/// @errors kUnavailable while the key's owner has enough of them under way.
+Result<ReadsInFlight::Read> begin_statement(RouteContext& context, const Call& call) {
+    auto read = context.statements.begin(*call.owner);
+    if (read) return *std::move(read);
+    return fail(ErrorCode::kUnavailable,
+                "other statements or proofs of this owner are being read; ask again");
+}
+
 Result<Response> transfer_proof(RouteContext& context, const Call& call) {
     const auto id = ledger::parse_uuid(call.path.find("id")->second);
     if (!id.ok())
         return fail(ErrorCode::kMalformed, "'id' must be a transfer's id: a UUID, 8-4-4-4-12");
+    GYM_TRY([[maybe_unused]] const ReadsInFlight::Read read, begin_statement(context, call));
     GYM_TRY(const auto proof, context.with.queries.transfer_proof(*call.owner, *id));
     // Exactly these bytes: they can be kept and checked without this service.
     return json_response(200, ledger::encode_proof(proof));
@@ -498,6 +507,7 @@ Result<Response> list_transfers(RouteContext& context, const Call& call) {
     GYM_TRY(const std::uint64_t limit, call.number("limit", kListMax, kListDefault));
     if (limit == 0) return fail(ErrorCode::kMalformed, "'limit' must be 1 to 1000");
     filter.limit = static_cast<std::uint32_t>(limit);
+    GYM_TRY([[maybe_unused]] const ReadsInFlight::Read read, begin_statement(context, call));
     GYM_TRY(const auto lines, context.with.queries.statement(filter));
     const bool more = lines.size() == filter.limit;
     return json_response(

@@ -3,6 +3,7 @@
 #include "gym/api/api.hpp"
 #include "gym/api/turns.hpp"
 #include "metrics.hpp"
+#include "reads_in_flight.hpp"
 
 namespace gym::api {
 
@@ -11,7 +12,8 @@ struct RouteContext {
     ApiDependencies with;
     ApiOptions options;
     Metrics& metrics;
-    Turns tokenizers = {};  ///< reading one takes hundreds of megabytes
+    Turns tokenizers = {};          ///< reading one takes hundreds of megabytes
+    ReadsInFlight statements = {};  ///< and proofs
 };
 
 // One function per group of routes; `context` must outlive the router.

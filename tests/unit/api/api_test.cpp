@@ -229,6 +229,35 @@ TEST_F(ApiTest, AStatementIsItsOwnersAndIsReadPageByPage) {
     EXPECT_EQ(backend_.last_statement.owner, Address{}) << "refused before anything is read";
 }
 
+TEST_F(ApiTest, AnOwnerHasTwoStatementsUnderWayAndKeepsNobodyElseFromOne) {
+    const auto ask = [&] {
+        return send("GET", "/v1/accounts/" + address_of(1).hex() + "/transfers", "",
+                    {{"authorization", std::string("Bearer ") + testing::kGoodKey}});
+    };
+    std::vector<unsigned> inner;
+    Response third, proof;
+    backend_.during_statement = [&] {
+        if (inner.size() == 1) {
+            third = ask();
+            proof =
+                send("GET",
+                     "/v1/transfers/" +
+                         ledger::to_uuid(testing::sample_transfer_proof().transfer.id) + "/proof",
+                     "", {{"authorization", std::string("Bearer ") + testing::kGoodKey}});
+            return;
+        }
+        inner.push_back(0);
+        inner.back() = ask().status;
+    };
+    EXPECT_EQ(ask().status, 200U);
+    EXPECT_EQ(inner, std::vector<unsigned>{200});
+    EXPECT_EQ(third.status, 503U) << third.body;
+    EXPECT_NE(third.body.find("ask again"), std::string::npos) << third.body;
+    EXPECT_EQ(proof.status, 503U) << proof.body;
+    backend_.during_statement = nullptr;
+    EXPECT_EQ(ask().status, 200U) << "the others have ended";
+}
+
 TEST_F(ApiTest, JobsAreSubmittedOnceAndReplayed) {
     const Response created = send("POST", "/v1/jobs", "name: x", job_headers("k1"));
     EXPECT_EQ(created.status, 201U) << created.body;

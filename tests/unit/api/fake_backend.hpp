@@ -292,8 +292,10 @@ class FakeBackend final : public Queries, public Submissions, public Keys, publi
     Result<std::vector<StatementLine>> statement(const StatementFilter& filter) override {
         GYM_CHECK(ping());
         last_statement = filter;
+        if (during_statement) during_statement();
         return sample_page(filter);
     }
+    std::function<void()> during_statement;
     StatementFilter last_statement;
     Result<rewards::Receipt> receipt(std::string_view) override { return sample_receipt(); }
     Result<std::vector<rewards::PayoutEpoch>> epochs(std::uint32_t) override {
