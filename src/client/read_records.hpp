@@ -10,6 +10,7 @@
 #include "gym/registry/model_names.hpp"
 #include "gym/registry/prefixes.hpp"
 #include "gym/registry/published.hpp"
+#include "gym/registry/service_health.hpp"
 
 /// From the JSON of answers to records. Each throws as gym::json_fields does.
 namespace gym::client {
