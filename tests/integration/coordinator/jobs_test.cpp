@@ -135,6 +135,7 @@ TEST(CoordinatorJobs, AJobIsStartedOnlyIfItsChecksFitTheWindowToTheMillisecond) 
     for (const bool is_short : {false, true}) {
         world.chain.window_blocks = fits - (is_short ? 1 : 0);
         world.restart();
+        world.clock.advance_ms(1);  // another job
         const Digest id = world.submit_job(terms);
         world.settle();
         const registry::Job job = world.job(id);
@@ -144,6 +145,7 @@ TEST(CoordinatorJobs, AJobIsStartedOnlyIfItsChecksFitTheWindowToTheMillisecond) 
     }
     // While the chain cannot be asked the job waits.
     world.chain.down = true;
+    world.clock.advance_ms(1);
     const Digest id = world.submit_job(terms);
     (void)world.tick();
     EXPECT_EQ(world.job(id).status, registry::JobStatus::kSubmitted);
