@@ -31,8 +31,8 @@ std::string problem_of(const registry::ServiceHealth& service, UnixMs now) {
     return out.empty() ? out : out + " (its log says why)";
 }
 
-/// @errors kUnavailable naming the services that do not work.
-Result<Response> health(RouteContext& context) {
+/// 503 naming the services that do not work.
+Result<Response> health(RouteContext& context, const Call& call) {
     GYM_TRY(const auto services, context.with.queries.services());
     const UnixMs now = context.with.clock.now_ms();
     std::string problems;
@@ -43,7 +43,9 @@ Result<Response> health(RouteContext& context) {
         out.push_back(
             json::object{{"service", service.service}, {"seen_at_ms", service.seen_at_ms}});
     }
-    if (!problems.empty()) return fail(ErrorCode::kUnavailable, problems);
+    // Not as an error: those of other services are told to nobody.
+    if (!problems.empty())
+        return problem(503, to_string(ErrorCode::kUnavailable), problems, call.request.request_id);
     return json_response(
         200, json::serialize(json::object{{"status", "ok"}, {"services", std::move(out)}}));
 }
@@ -78,7 +80,7 @@ void add_service_routes(Router& router, RouteContext& context) {
                 .summary = "200 if gym-api, its database and the services that the network needs "
                            "work, else 503 with the name of the one that does not.",
                 .schema = "Health",
-                .run = [&context](const Call&) { return health(context); }});
+                .run = [&context](const Call& call) { return health(context, call); }});
     router.add({.method = "GET",
                 .pattern = "/livez",
                 .id = "liveness",
