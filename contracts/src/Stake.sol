@@ -30,6 +30,19 @@ contract Stake is IStake, ReentrancyGuardTransient {
         uint64 generation;
     }
 
+    /// A won game. Its prover's part of the pot counts by `moves`.
+    struct Proof {
+        address prover;
+        uint32 moves;
+        uint64 pot;
+    }
+
+    /// What a slash leaves to the provers of games against one owner, and their moves that are not paid yet.
+    struct Pot {
+        uint256 tokens;
+        uint256 moves;
+    }
+
     /// A pool of thawing stake. Each thaw holds shares of it, so that a slash touches one number only.
     struct Account {
         uint256 active;
@@ -37,8 +50,13 @@ contract Stake is IStake, ReentrancyGuardTransient {
         uint256 shares;
         uint64 generation; // one more when a slash emptied the pool: shares of before are worth nothing
         uint32 locks;
+        uint64 pot; // of games that were won since the last slash; 0: none was
         uint256 oldest; // thaws before this one are gone
         Thaw[] thaws;
+        address defender;
+        address recipient; // zero: the owner
+        address nextRecipient; // of the owner's request; zero: there is none
+        uint64 nextRecipientAt;
     }
 
     IERC20 private immutable _token;
@@ -48,6 +66,17 @@ contract Stake is IStake, ReentrancyGuardTransient {
     uint32 private immutable _compensationPpm;
 
     mapping(address owner => Account) private _accounts;
+    uint64 private _pots;
+    mapping(uint64 id => Pot) private _potOf;
+    mapping(uint256 number => Proof) private _proofs;
+
+    /// Either may do what moves the stake to nobody but its recipient.
+    modifier onlyStaker(address owner) {
+        if (msg.sender != owner && msg.sender != recipientOf(owner)) {
+            revert NotTheStaker(owner, msg.sender);
+        }
+        _;
+    }
 
     modifier onlyGame() {
         if (msg.sender != _game) revert NotTheGame(msg.sender);
@@ -59,7 +88,7 @@ contract Stake is IStake, ReentrancyGuardTransient {
     /// @param game_ The only one that locks and slashes; its address is known before it is deployed.
     /// @param thawPeriod_ Seconds from thaw() to withdraw().
     /// @param burnedPpm Share of a slash that is burned, at least half.
-    /// @param compensationPpm Share that compensates the damage.
+    /// @param compensationPpm Share that compensates provers beside the finder.
     constructor(
         IERC20 token_,
         address game_,
@@ -103,41 +132,54 @@ contract Stake is IStake, ReentrancyGuardTransient {
     }
 
     /// @inheritdoc IStake
-    function thaw(uint256 amount) external returns (uint64 availableAt) {
-        if (amount == 0) revert ZeroAmount();
-        Account storage account = _accounts[msg.sender];
-        if (amount > account.active) {
-            revert InsufficientStake(msg.sender, account.active, amount);
+    function setDefender(address owner, address defender) external onlyStaker(owner) {
+        _accounts[owner].defender = defender;
+        emit DefenderChanged(owner, defender);
+    }
+
+    /// @inheritdoc IStake
+    function setRecipient(address owner, address recipient) external onlyStaker(owner) {
+        if (recipient == address(0)) revert ZeroAddress();
+        Account storage account = _accounts[owner];
+        address current = recipientOf(owner);
+        if (msg.sender == current) {
+            (account.recipient, account.nextRecipient) = (recipient, address(0));
+            emit RecipientChanged(owner, recipient, uint64(block.timestamp));
+            return;
         }
-        if (account.thaws.length - account.oldest >= THAWS_MAX) revert TooManyThaws(THAWS_MAX);
-        uint256 shares =
-            account.shares == 0 ? amount : Math.mulDiv(amount, account.shares, account.thawing);
-        account.active -= amount;
-        account.thawing += amount;
-        account.shares += shares;
-        availableAt = uint64(block.timestamp) + _thawPeriod;
-        account.thaws.push(Thaw(shares, availableAt, account.generation));
-        emit ThawStarted(msg.sender, amount, shares, availableAt);
+        uint64 since = uint64(block.timestamp) + _thawPeriod;
+        account.recipient = current;
+        (account.nextRecipient, account.nextRecipientAt) = (recipient, since);
+        emit RecipientChanged(owner, recipient, since);
+    }
+
+    /// @inheritdoc IStake
+    function thaw(address owner, uint256 amount)
+        external
+        onlyStaker(owner)
+        returns (uint64 availableAt)
+    {
+        return _thaw(owner, amount);
+    }
+
+    /// @inheritdoc IStake
+    function withdraw(address owner)
+        external
+        onlyStaker(owner)
+        nonReentrant
+        returns (uint256 amount)
+    {
+        return _withdraw(owner);
+    }
+
+    /// @inheritdoc IStake
+    function thaw(uint256 amount) external returns (uint64 availableAt) {
+        return _thaw(msg.sender, amount);
     }
 
     /// @inheritdoc IStake
     function withdraw() external nonReentrant returns (uint256 amount) {
-        Account storage account = _accounts[msg.sender];
-        if (account.locks != 0) revert StakeLocked(msg.sender, account.locks);
-        uint256 first = account.oldest;
-        uint256 next = first;
-        for (; next < account.thaws.length; ++next) {
-            Thaw memory request = account.thaws[next];
-            if (block.timestamp < request.availableAt) break;
-            delete account.thaws[next];
-            if (request.generation == account.generation) {
-                amount += _redeem(account, request.shares);
-            }
-        }
-        if (next == first) revert NothingThawed(msg.sender);
-        account.oldest = next;
-        emit StakeWithdrawn(msg.sender, amount);
-        if (amount != 0) _token.safeTransfer(msg.sender, amount);
+        return _withdraw(msg.sender);
     }
 
     /// @inheritdoc IStake
@@ -155,22 +197,53 @@ contract Stake is IStake, ReentrancyGuardTransient {
     }
 
     /// @inheritdoc IStake
-    function slash(address owner, uint256 amount, address finder, address compensated)
+    function recordProof(address owner, uint256 number, address prover, uint32 moves)
+        external
+        onlyGame
+    {
+        Account storage account = _accounts[owner];
+        uint64 pot = account.pot;
+        if (pot == 0) account.pot = pot = ++_pots;
+        _potOf[pot].moves += moves;
+        _proofs[number] = Proof(prover, moves, pot);
+        emit ProofRecorded(owner, number, prover, moves);
+    }
+
+    /// @inheritdoc IStake
+    function slash(address owner, uint256 amount, address finder, uint256 number)
         external
         onlyGame
         nonReentrant
         returns (uint256 taken)
     {
         if (finder == address(0)) revert ZeroAddress();
-        taken = _take(_accounts[owner], amount);
-        uint256 compensation =
-            compensated == address(0) ? 0 : Math.mulDiv(taken, _compensationPpm, PPM);
+        Account storage account = _accounts[owner];
+        taken = _take(account, amount);
+        uint256 compensation = _fillPot(account, taken, number);
         uint256 reward = Math.mulDiv(taken, uint256(PPM) - _burnedPpm - _compensationPpm, PPM);
         uint256 burned = taken - compensation - reward;
-        emit Slashed(owner, finder, compensated, burned, reward, compensation);
+        emit Slashed(owner, finder, burned, reward, compensation);
         if (burned != 0) ERC20Burnable(address(_token)).burn(burned);
         if (reward != 0) _token.safeTransfer(finder, reward);
-        if (compensation != 0) _token.safeTransfer(compensated, compensation);
+    }
+
+    /// @inheritdoc IStake
+    function compensate(uint256 number) external nonReentrant returns (uint256 amount) {
+        Proof memory proof = _proofs[number];
+        amount = _dueTo(proof);
+        if (amount == 0) revert NothingDue(number);
+        delete _proofs[number];
+        Pot storage pot = _potOf[proof.pot];
+        pot.tokens -= amount;
+        pot.moves -= proof.moves;
+        emit Compensated(number, proof.prover, amount);
+        _token.safeTransfer(proof.prover, amount);
+    }
+
+    /// @inheritdoc IStake
+    function compensationOf(uint256 number) external view returns (address prover, uint256 amount) {
+        Proof memory proof = _proofs[number];
+        return (proof.prover, _dueTo(proof));
     }
 
     /// @inheritdoc IStake
@@ -189,6 +262,22 @@ contract Stake is IStake, ReentrancyGuardTransient {
     }
 
     /// @inheritdoc IStake
+    function defenderOf(address owner) external view returns (address) {
+        return _accounts[owner].defender;
+    }
+
+    /// @inheritdoc IStake
+    function nextRecipientOf(address owner)
+        external
+        view
+        returns (address recipient, uint64 since)
+    {
+        Account storage account = _accounts[owner];
+        (recipient, since) = (account.nextRecipient, account.nextRecipientAt);
+        if (recipient == address(0) || block.timestamp >= since) return (address(0), 0);
+    }
+
+    /// @inheritdoc IStake
     function token() external view returns (address) {
         return address(_token);
     }
@@ -201,6 +290,48 @@ contract Stake is IStake, ReentrancyGuardTransient {
     /// @inheritdoc IStake
     function thawPeriod() external view returns (uint64) {
         return _thawPeriod;
+    }
+
+    /// @inheritdoc IStake
+    function recipientOf(address owner) public view returns (address) {
+        Account storage account = _accounts[owner];
+        address next = account.nextRecipient;
+        if (next != address(0) && block.timestamp >= account.nextRecipientAt) return next;
+        return account.recipient == address(0) ? owner : account.recipient;
+    }
+
+    function _thaw(address owner, uint256 amount) private returns (uint64 availableAt) {
+        if (amount == 0) revert ZeroAmount();
+        Account storage account = _accounts[owner];
+        if (amount > account.active) revert InsufficientStake(owner, account.active, amount);
+        if (account.thaws.length - account.oldest >= THAWS_MAX) revert TooManyThaws(THAWS_MAX);
+        uint256 shares =
+            account.shares == 0 ? amount : Math.mulDiv(amount, account.shares, account.thawing);
+        account.active -= amount;
+        account.thawing += amount;
+        account.shares += shares;
+        availableAt = uint64(block.timestamp) + _thawPeriod;
+        account.thaws.push(Thaw(shares, availableAt, account.generation));
+        emit ThawStarted(owner, amount, shares, availableAt);
+    }
+
+    function _withdraw(address owner) private returns (uint256 amount) {
+        Account storage account = _accounts[owner];
+        if (account.locks != 0) revert StakeLocked(owner, account.locks);
+        uint256 first = account.oldest;
+        uint256 next = first;
+        for (; next < account.thaws.length; ++next) {
+            Thaw memory request = account.thaws[next];
+            if (block.timestamp < request.availableAt) break;
+            delete account.thaws[next];
+            if (request.generation == account.generation) {
+                amount += _redeem(account, request.shares);
+            }
+        }
+        if (next == first) revert NothingThawed(owner);
+        account.oldest = next;
+        emit StakeWithdrawn(owner, amount);
+        if (amount != 0) _token.safeTransfer(recipientOf(owner), amount);
     }
 
     function _stake(address owner, uint256 amount) private {
@@ -221,6 +352,30 @@ contract Stake is IStake, ReentrancyGuardTransient {
             : Math.mulDiv(shares, account.thawing, account.shares);
         account.thawing -= amount;
         account.shares -= shares;
+    }
+
+    /// Closes the pot of the owner's won games with the provers' share of a slash. The finder has its reward, so its game has no part
+    /// in it. @return filled Tokens in the pot; 0 if there is no other prover.
+    function _fillPot(Account storage account, uint256 taken, uint256 number)
+        private
+        returns (uint256 filled)
+    {
+        uint64 id = account.pot;
+        // Whatever is slashed later pays for the games that were won by then.
+        if (taken == 0 || id == 0) return 0;
+        account.pot = 0;
+        Pot storage pot = _potOf[id];
+        if (_proofs[number].pot == id) {
+            pot.moves -= _proofs[number].moves;
+            delete _proofs[number];
+        }
+        if (pot.moves != 0) pot.tokens = filled = Math.mulDiv(taken, _compensationPpm, PPM);
+    }
+
+    /// The last one takes the remainder.
+    function _dueTo(Proof memory proof) private view returns (uint256) {
+        Pot storage pot = _potOf[proof.pot];
+        return proof.moves == 0 ? 0 : Math.mulDiv(pot.tokens, proof.moves, pot.moves);
     }
 
     function _take(Account storage account, uint256 amount) private returns (uint256 taken) {

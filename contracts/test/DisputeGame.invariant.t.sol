@@ -22,7 +22,7 @@ abstract contract DisputeInvariants is TestBase {
     /// forge's hook: what the handler plays.
     function targetSelectors() public view returns (FuzzSelector[] memory targets) {
         targets = new FuzzSelector[](1);
-        bytes4[] memory list = new bytes4[](12);
+        bytes4[] memory list = new bytes4[](13);
         list[0] = DisputeHandler.announce.selector;
         list[1] = DisputeHandler.open.selector;
         list[2] = DisputeHandler.open.selector;
@@ -35,6 +35,7 @@ abstract contract DisputeInvariants is TestBase {
         list[9] = DisputeHandler.look.selector;
         list[10] = DisputeHandler.move.selector;
         list[11] = DisputeHandler.move.selector;
+        list[12] = DisputeHandler.compensate.selector;
         targets[0] = FuzzSelector(address(_handler), list);
     }
 
@@ -51,6 +52,7 @@ abstract contract DisputeInvariants is TestBase {
         assertEq(held, _handler.etherDue(), "escrows and what is owed");
         assertEq(held + _handler.withdrawn(), _handler.deposited(), "ether");
         assertTrue(_handler.stakeIsWhole(), "stake and its lock");
+        assertEq(_handler.compensationHeld(), _handler.compensationDue(), "compensation");
         _handler.openGames();
         _handler.look();
         _judge();
@@ -63,6 +65,7 @@ abstract contract DisputeInvariants is TestBase {
         assertEq(_handler.bondsHeld(), 0, "stuck bonds");
         assertEq(_handler.burned(), _handler.burnsDue(), "burned at the end");
         assertTrue(_handler.stakeIsWhole(), "stake at the end");
+        assertEq(_handler.compensationHeld(), 0, "stuck compensation");
         _judge();
     }
 

@@ -101,7 +101,9 @@ contract DisputeMoneyTest is DisputePlayer {
         _wait(SETTLING + 1, 1);
         _game.settle(_unit);
         assertEq(_token.balanceOf(CHALLENGER), before + BOND + STAKE * 4 / 10, "reward");
-        assertEq(_token.balanceOf(OTHER), 1e24, "the copy gains nothing");
+        assertEq(_token.balanceOf(OTHER), 1e24, "nothing of the reward");
+        _stake.compensate(_game.gameOf(second).order);
+        assertEq(_token.balanceOf(OTHER), 1e24 + STAKE / 10, "it is another prover");
     }
 
     /// After the settling period nobody changes who is rewarded.

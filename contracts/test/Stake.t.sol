@@ -13,7 +13,8 @@ contract StakeTest is TestBase {
     address private constant GAME = address(0x6a3e);
     address private constant WORKER = address(0x30);
     address private constant FINDER = address(0xf1);
-    address private constant JOB = address(0x70b);
+    address private constant PROVER = address(0x9e);
+    address private constant OTHER = address(0x07e4);
     uint64 private constant PERIOD = 7 days;
     uint256 private constant SUPPLY = 1e30;
 
@@ -100,11 +101,10 @@ contract StakeTest is TestBase {
         vm.prank(WORKER);
         _stake.thaw(400);
         vm.prank(GAME);
-        assertEq(_stake.slash(WORKER, type(uint256).max, FINDER, JOB), 1000, "taken");
+        assertEq(_stake.slash(WORKER, type(uint256).max, FINDER, 1), 1000, "taken");
         _expectStake(0, 0);
         assertEq(_token.balanceOf(FINDER), 300, "reward");
-        assertEq(_token.balanceOf(JOB), 200, "compensation");
-        assertEq(_token.totalSupply(), SUPPLY - 500, "burned");
+        assertEq(_token.totalSupply(), SUPPLY - 700, "burned");
         assertEq(_token.balanceOf(address(_stake)), 0, "nothing left");
         // Shares of before are worth nothing, also when there is new stake.
         _stake.stake(WORKER, 50);
@@ -115,11 +115,74 @@ contract StakeTest is TestBase {
         assertEq(_stake.withdraw(), 50, "only the new stake");
     }
 
-    function test_withNobodyToCompensateMoreIsBurned() public {
+    function test_otherProversShareTheCompensationByMoves() public {
         _stake.stake(WORKER, 1000);
+        _record(1, FINDER, 9);
+        _record(2, PROVER, 10);
+        _record(3, OTHER, 30);
+        _refusesToPay(2); // nothing is slashed yet
         vm.prank(GAME);
-        _stake.slash(WORKER, type(uint256).max, FINDER, address(0));
+        _stake.slash(WORKER, type(uint256).max, FINDER, 1);
+        assertEq(_token.balanceOf(FINDER), 300, "reward");
+        assertEq(_token.totalSupply(), SUPPLY - 500, "burned");
+        _refusesToPay(1); // it has the reward
+        assertEq(_stake.compensate(2), 50, "a quarter");
+        (address prover, uint256 amount) = _stake.compensationOf(3);
+        assertEq(prover, OTHER, "prover");
+        assertEq(amount, 150, "due");
+        assertEq(_stake.compensate(3), 150, "the rest");
+        _refusesToPay(3);
+        _refusesToPay(4);
+        assertEq(_token.balanceOf(PROVER), 50, "prover's");
+        assertEq(_token.balanceOf(OTHER), 150, "other's");
+        assertEq(_token.balanceOf(address(_stake)), 0, "nothing left");
+    }
+
+    function test_withoutOtherProversMoreIsBurned() public {
+        _stake.stake(WORKER, 1000);
+        _record(1, FINDER, 9);
+        vm.prank(GAME);
+        _stake.slash(WORKER, type(uint256).max, FINDER, 1);
         assertEq(_token.totalSupply(), SUPPLY - 700, "burned");
+    }
+
+    /// The finder of one unit is another prover of the next one's slash, and the other way round.
+    function test_aSlashPaysForAllGamesThatWereWonByThen() public {
+        _stake.stake(WORKER, 1000);
+        _record(1, FINDER, 10);
+        _record(2, PROVER, 10);
+        vm.prank(GAME);
+        _stake.slash(WORKER, type(uint256).max, FINDER, 1);
+        _record(3, OTHER, 10);
+        // What is slashed of nothing closes nothing.
+        vm.prank(GAME);
+        _stake.slash(WORKER, type(uint256).max, PROVER, 2);
+        assertEq(_stake.compensate(2), 200, "of the first slash");
+        _refusesToPay(3);
+        _stake.stake(WORKER, 100);
+        vm.prank(GAME);
+        _stake.slash(WORKER, type(uint256).max, PROVER, 2);
+        assertEq(_stake.compensate(3), 20, "of the second one");
+    }
+
+    /// However its accomplices win their games, half of the stake is gone.
+    function test_halfIsAlwaysBurned(uint96 amount, uint8 games, uint256 seed) public {
+        uint256 stake = uint256(amount) + 1;
+        _stake.stake(WORKER, stake);
+        uint256 supply = _token.totalSupply();
+        for (uint256 i = 1; i <= games; ++i) {
+            // forge-lint: disable-next-line(unsafe-typecast)
+            _record(i, PROVER, 1 + uint32(uint256(keccak256(abi.encode(seed, i))) % 1e6));
+        }
+        vm.prank(GAME);
+        _stake.slash(WORKER, type(uint256).max, PROVER, bound(seed, 0, games));
+        for (uint256 i = 1; i <= games; ++i) {
+            (, uint256 due) = _stake.compensationOf(i);
+            if (due != 0) _stake.compensate(i);
+        }
+        assertLe(_token.balanceOf(PROVER), stake / 2, "what comes back");
+        assertLe(stake - stake / 2, supply - _token.totalSupply(), "burned");
+        assertLe(_token.balanceOf(address(_stake)), games, "dust");
     }
 
     function test_aPartialSlashIsSharedByAllThaws() public {
@@ -129,7 +192,7 @@ contract StakeTest is TestBase {
         vm.prank(WORKER);
         _stake.thaw(200);
         vm.prank(GAME);
-        assertEq(_stake.slash(WORKER, 150, FINDER, JOB), 150, "taken");
+        assertEq(_stake.slash(WORKER, 150, FINDER, 0), 150, "taken");
         _stake.stake(WORKER, 75);
         vm.prank(WORKER);
         _stake.thaw(75); // half of the 150 that the 300 shares are worth: 150 shares
@@ -145,10 +208,12 @@ contract StakeTest is TestBase {
         vm.expectRevert(refused);
         _stake.unlock(WORKER);
         vm.expectRevert(refused);
-        _stake.slash(WORKER, 1, FINDER, JOB);
+        _stake.slash(WORKER, 1, FINDER, 0);
+        vm.expectRevert(refused);
+        _stake.recordProof(WORKER, 1, FINDER, 1);
         vm.prank(GAME);
         vm.expectRevert(IStake.ZeroAddress.selector);
-        _stake.slash(WORKER, 1, address(0), JOB);
+        _stake.slash(WORKER, 1, address(0), 0);
     }
 
     function test_thawsAreBoundedAndFreeWhenWithdrawn() public {
@@ -213,13 +278,23 @@ contract StakeTest is TestBase {
             _stake.thaw(amount);
             if (i == 1) {
                 vm.prank(GAME);
-                total -= _stake.slash(WORKER, bound(slashed, 0, total), FINDER, JOB);
+                total -= _stake.slash(WORKER, bound(slashed, 0, total), FINDER, 0);
             }
         }
         vm.warp(block.timestamp + PERIOD);
         vm.prank(WORKER);
         assertEq(_stake.withdraw(), total, "all that is left, to the last unit");
         assertEq(_token.balanceOf(address(_stake)), 0, "nothing is stuck");
+    }
+
+    function _record(uint256 number, address prover, uint32 moves) private {
+        vm.prank(GAME);
+        _stake.recordProof(WORKER, number, prover, moves);
+    }
+
+    function _refusesToPay(uint256 number) private {
+        vm.expectRevert(abi.encodeWithSelector(IStake.NothingDue.selector, number));
+        _stake.compensate(number);
     }
 
     function _expectStake(uint256 active, uint256 thawing) private view {

@@ -44,8 +44,8 @@ const std::vector<EventBinding<DisputeEvent>>& events() {
                                &UnitSettled::unit, &UnitSettled::asserter, &UnitSettled::finder,
                                &UnitSettled::taken),
         event_of<DisputeEvent>(
-            "GasPaid(bytes32 indexed game, address indexed asserter, uint256 amount)",
-            &GasPaid::game, &GasPaid::asserter, &GasPaid::amount_wei),
+            "GasPaid(bytes32 indexed game, address indexed sender, uint256 amount)", &GasPaid::game,
+            &GasPaid::sender, &GasPaid::amount_wei),
         event_of<DisputeEvent>("EtherWithdrawn(address indexed owner, uint256 amount)",
                                &EtherWithdrawn::owner, &EtherWithdrawn::amount_wei),
     };
@@ -109,11 +109,12 @@ Result<game::GameState> DisputeGame::game_of(chain::ChainClient& client, const D
 
 Result<game::UnitState> DisputeGame::unit_of(chain::ChainClient& client, const Digest& unit,
                                              const chain::BlockId& at) const {
-    GYM_TRY(const auto values, call_view(client, address_, at, "unitOf(bytes32)", {unit},
-                                         "_(address,uint40,uint32,bool,bool,address,uint48)"));
+    GYM_TRY(const auto values,
+            call_view(client, address_, at, "unitOf(bytes32)", {unit},
+                      "_(address,uint40,uint32,bool,bool,address,uint48,uint48)"));
     game::UnitState out;
     GYM_CHECK(read_all(values, out.asserter, out.proven_at_s, out.games, out.locked, out.settled,
-                       out.finder, out.order));
+                       out.finder, out.order, out.last_order));
     return out;
 }
 

@@ -95,6 +95,8 @@ constexpr const char* kKnownErrors[] = {
     "StakeLocked(address owner, uint256 locks)",
     "NotTheGame(address caller)",
     "NotLocked(address owner)",
+    "NotTheStaker(address owner, address caller)",
+    "NothingDue(uint256 number)",
     // DisputeGame
     "BadTerms()",
     "AlreadyAnnounced(bytes32 announcement)",

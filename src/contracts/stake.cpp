@@ -15,13 +15,24 @@ const std::vector<EventBinding<StakeEvent>>& events() {
                              &ThawStarted::available_at_s),
         event_of<StakeEvent>("StakeWithdrawn(address indexed owner, uint256 amount)",
                              &StakeWithdrawn::owner, &StakeWithdrawn::amount),
+        event_of<StakeEvent>("DefenderChanged(address indexed owner, address indexed defender)",
+                             &DefenderChanged::owner, &DefenderChanged::defender),
+        event_of<StakeEvent>(
+            "RecipientChanged(address indexed owner, address indexed recipient, uint64 since)",
+            &RecipientChanged::owner, &RecipientChanged::recipient, &RecipientChanged::at_s),
         event_of<StakeEvent>("LocksChanged(address indexed owner, uint256 locks)",
                              &LocksChanged::owner, &LocksChanged::locks),
-        event_of<StakeEvent>("Slashed(address indexed owner, address indexed finder, address "
-                             "indexed compensated, uint256 burned, uint256 reward, uint256 "
-                             "compensation)",
-                             &Slashed::owner, &Slashed::finder, &Slashed::compensated,
-                             &Slashed::burned, &Slashed::reward, &Slashed::compensation),
+        event_of<StakeEvent>("ProofRecorded(address indexed owner, uint256 indexed number, address "
+                             "indexed prover, uint256 moves)",
+                             &ProofRecorded::owner, &ProofRecorded::number, &ProofRecorded::prover,
+                             &ProofRecorded::moves),
+        event_of<StakeEvent>("Slashed(address indexed owner, address indexed finder, uint256 "
+                             "burned, uint256 reward, uint256 compensation)",
+                             &Slashed::owner, &Slashed::finder, &Slashed::burned, &Slashed::reward,
+                             &Slashed::compensation),
+        event_of<StakeEvent>(
+            "Compensated(uint256 indexed number, address indexed prover, uint256 amount)",
+            &Compensated::number, &Compensated::prover, &Compensated::amount),
     };
     return all;
 }
@@ -47,6 +58,46 @@ ContractCall Stake::thaw(const Amount& amount) const {
 
 ContractCall Stake::withdraw() const {
     return make_call(address_, "withdraw()", {}, "withdraw thawed stake");
+}
+
+ContractCall Stake::thaw(const Address& owner, const Amount& amount) const {
+    return make_call(address_, "thaw(address,uint256)", {owner, amount},
+                     "thaw " + amount.to_string() + " of " + owner.hex());
+}
+
+ContractCall Stake::withdraw(const Address& owner) const {
+    return make_call(address_, "withdraw(address)", {owner},
+                     "withdraw thawed stake of " + owner.hex());
+}
+
+ContractCall Stake::set_defender(const Address& owner, const Address& defender) const {
+    return make_call(address_, "setDefender(address,address)", {owner, defender},
+                     "let " + defender.hex() + " defend units of " + owner.hex());
+}
+
+ContractCall Stake::set_recipient(const Address& owner, const Address& recipient) const {
+    return make_call(address_, "setRecipient(address,address)", {owner, recipient},
+                     "send withdrawn stake of " + owner.hex() + " to " + recipient.hex());
+}
+
+Result<Stake::Keys> Stake::keys_of(chain::ChainClient& client, const Address& owner,
+                                   const chain::BlockId& at) const {
+    Keys out;
+    GYM_TRY(const auto defender,
+            call_view(client, address_, at, "defenderOf(address)", {owner}, "_(address)"));
+    GYM_TRY(const auto recipient,
+            call_view(client, address_, at, "recipientOf(address)", {owner}, "_(address)"));
+    GYM_TRY(const auto next, call_view(client, address_, at, "nextRecipientOf(address)", {owner},
+                                       "_(address,uint256)"));
+    GYM_CHECK(read_all(defender, out.defender));
+    GYM_CHECK(read_all(recipient, out.recipient));
+    GYM_CHECK(read_all(next, out.next_recipient, out.next_recipient_at_s));
+    return out;
+}
+
+ContractCall Stake::compensate(std::uint64_t number) const {
+    return make_call(address_, "compensate(uint256)", {number},
+                     "compensate the prover of game number " + std::to_string(number));
 }
 
 Result<Stake::Holding> Stake::stake_of(chain::ChainClient& client, const Address& owner,
@@ -77,6 +128,13 @@ Result<std::uint64_t> Stake::thaw_count(chain::ChainClient& client, const Addres
                                         const chain::BlockId& at) const {
     GYM_TRY(const Amount count, view_amount(client, address_, at, "thawCount(address)", {owner}));
     return count.to_u64();
+}
+
+Result<Amount> Stake::compensation_of(chain::ChainClient& client, std::uint64_t number,
+                                      const chain::BlockId& at) const {
+    GYM_TRY(const auto values, call_view(client, address_, at, "compensationOf(uint256)", {number},
+                                         "_(address,uint256)"));
+    return values[1].amount();
 }
 
 Result<std::uint64_t> Stake::thaw_period_s(chain::ChainClient& client) const {

@@ -234,6 +234,8 @@ class Challenger final : public Player {
                 return {};
             return disputes_.send("dispute-settle:" + now.unit.hex(), contract().settle(now.unit));
         }
+        GYM_TRY(const bool due, take_compensation(now));
+        if (due) return {};  // the next tick sees it paid
         GYM_CHECK(disputes_.withdraw_ether());
         const std::string finder = "; finder " + now.on_chain.finder.hex();
         if (now.state.status == game::GameStatus::kNone)
@@ -241,6 +243,19 @@ class Challenger final : public Player {
         else
             disputes_.emit("settled", claim, now.game, "the asserter's stake was taken" + finder);
         return disputes_.forget(claim);
+    }
+
+    /// What a slash left to this node for a game that it won. @return whether something was due.
+    Result<bool> take_compensation(const Case& now) {
+        if (!is_fault(now.state.status)) return false;
+        GYM_TRY(const auto contracts, contract().contracts(client()));
+        const contracts::Stake stake(contracts.stake);
+        GYM_TRY(const Amount due, stake.compensation_of(client(), now.state.order,
+                                                        chain::BlockId(disputes_.head().hash)));
+        if (due.is_zero()) return false;
+        GYM_CHECK(disputes_.send("dispute-compensate:" + now.game.hex(),
+                                 stake.compensate(now.state.order)));
+        return true;
     }
 
     DisputeClient disputes_;

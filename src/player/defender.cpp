@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "dispute_client.hpp"
 #include "gym/game/state.hpp"
@@ -16,10 +17,7 @@ class Defender final : public Player {
         GYM_CHECK(disputes_.refresh());
         GYM_TRY(const auto claims, disputes_.claims(Role::kDefend));
         if (claims.empty()) return disputes_.broadcast();
-        std::uint64_t first = claims.front()->from_block;
-        for (const auto& claim : claims)
-            first = std::min(first, claim->from_block);
-        GYM_TRY(const auto opened, disputes_.units_opened(disputes_.self(), first));
+        GYM_TRY(const auto opened, units_opened(claims));
         bool open = false;
         for (const auto& claim : claims) {
             const auto busy = defend(*claim, opened);
@@ -36,6 +34,34 @@ class Defender final : public Player {
     }
 
   private:
+    /// About which games were opened. Whoever signed the claims' commitments is the asserter: this
+    /// node, or another one whose defender it is.
+    Result<std::set<Digest>> units_opened(const std::vector<ClaimStore::Shared>& claims) {
+        std::map<Address, std::uint64_t> first;  // block, by asserter
+        std::map<std::string, Address> asserters;
+        for (const auto& claim : claims) {
+            GYM_TRY(const Address asserter, asserter_of(*claim));
+            asserters[claim->name()] = asserter;
+            const auto known = first.emplace(asserter, claim->from_block).first;
+            known->second = std::min(known->second, claim->from_block);
+        }
+        asserters_ = std::move(asserters);
+        std::set<Digest> out;
+        for (const auto& [asserter, block] : first) {
+            GYM_TRY(const auto units, disputes_.units_opened(asserter, block));
+            out.insert(units.begin(), units.end());
+        }
+        return out;
+    }
+
+    Result<Address> asserter_of(const Claim& claim) const {
+        const auto known = asserters_.find(claim.name());
+        if (known != asserters_.end()) return known->second;
+        const protocol::SignedCommitment& one = claim.evidence.commitment;
+        return crypto::recover_address(
+            protocol::signing_digest(disputes_.setup().domain, one.commitment), one.signature);
+    }
+
     /// @return whether a game about it is open.
     Result<bool> defend(const Claim& claim, const std::set<Digest>& opened) {
         GYM_TRY(const Digest unit,
@@ -110,6 +136,7 @@ class Defender final : public Player {
     }
 
     DisputeClient disputes_;
+    std::map<std::string, Address> asserters_;  ///< of the claims of the last tick, by name
 };
 
 }  // namespace

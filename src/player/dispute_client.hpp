@@ -41,6 +41,7 @@ class DisputeClient {
     explicit DisputeClient(PlayerSetup setup) : setup_(std::move(setup)), logs_(setup_.client) {}
 
     [[nodiscard]] PlayerSetup& setup() { return setup_; }
+    [[nodiscard]] const PlayerSetup& setup() const { return setup_; }
     [[nodiscard]] std::uint64_t chain_id() const { return setup_.domain.chain_id.value(); }
     [[nodiscard]] const Address& self() const { return setup_.transactions.sender(); }
 

@@ -183,19 +183,18 @@ Condition honest_verifiers(const IncentiveParams& p) {
 
 Condition challenging_pays(const IncentiveParams& p) {
     const double cost = challenge_cost(p);
-    Condition out =
-        tokens("challenging_pays",
-               "the finder of a fault earns more than the gas of both sides and its risk",
-               challenge_reward(p), cost);
+    Condition out = tokens(
+        "challenging_pays",
+        "a prover of a fault earns more than the gas of both sides and its risk, first or not",
+        challenge_reward(p), cost);
     if (out.holds) return out;
     IncentiveParams one = p;
     one.worker.stake_tokens = 1;
     const double stake = quotient(cost, challenge_reward(one));
-    out.remedy =
-        std::isfinite(stake)
-            ? "demand a stake of at least " + at_least(stake) +
-                  " tokens, or leave the finder a larger share"
-            : "leave the finder a share of the slash, and honest finders a chance to be first";
+    out.remedy = std::isfinite(stake)
+                     ? "demand a stake of at least " + at_least(stake) +
+                           " tokens, or leave larger shares to the finder and for compensation"
+                     : "leave shares of the slash to the finder and for compensation";
     return out;
 }
 

@@ -53,9 +53,14 @@ inline double name_worth(const IncentiveParams& p) {
     return p.verifier.stake_tokens + p.verifier.reports_ahead * std::max(profit, 0.0);
 }
 
-/// Expected, of an honest challenger in the right.
+/// Of a prover that is not first, whoever is: an accomplice of the cheat can always be first.
+inline double prover_share(const IncentiveParams& p) {
+    return share(p.slash.compensation_ppm) / static_cast<double>(p.challenge.provers);
+}
+
+/// Expected, of an honest challenger in the right, first or not.
 inline double challenge_reward(const IncentiveParams& p) {
-    return (1 - share(p.challenge.outage_ppm)) * share(p.challenge.first_ppm) * finder_share(p) *
+    return (1 - share(p.challenge.outage_ppm)) * std::min(finder_share(p), prover_share(p)) *
            p.worker.stake_tokens;
 }
 

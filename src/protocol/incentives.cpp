@@ -16,6 +16,7 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr double kRealMax = 1e15;
 constexpr std::uint64_t kGasMax = 1'000'000'000;
 constexpr std::uint64_t kVerifiersMax = 1'000'000;
+constexpr std::uint64_t kProversMax = 1'000;
 /// The least that Stake.sol burns: a party that plays against itself loses it.
 constexpr std::uint32_t kBurnedPpmMin = 500'000;
 constexpr std::uint64_t kDrawsMax = 1'000;  // of a job
@@ -72,7 +73,7 @@ Status validate_counts(const IncentiveParams& p) {
              {"sampling.colluding_ppm", p.sampling.colluding_ppm, 0, kPpm},
              {"slash.burned_ppm", p.slash.burned_ppm, kBurnedPpmMin, kPpm},
              {"slash.compensation_ppm", p.slash.compensation_ppm, 0, kPpm - p.slash.burned_ppm},
-             {"challenge.first_ppm", p.challenge.first_ppm, 0, kPpm},
+             {"challenge.provers", p.challenge.provers, 1, kProversMax},
              {"challenge.outage_ppm", p.challenge.outage_ppm, 0, kPpm},
              {"challenge.challenger_gas", p.challenge.challenger_gas, 0, kGasMax},
              {"challenge.defender_gas", p.challenge.defender_gas, 0, kGasMax},

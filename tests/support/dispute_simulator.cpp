@@ -61,6 +61,10 @@ auto value_or_default(const Map& map, const Key& key) {
     return found == map.end() ? typename Map::mapped_type{} : found->second;
 }
 
+/// DisputeBank.GAME_MOVES and PROOF_MOVES.
+constexpr std::uint64_t kGameMoves = 5;
+constexpr std::uint64_t kProofMoves = 3;
+
 /// DisputeTable.MOVE_BYTES_MAX.
 constexpr std::size_t kMoveBytesMax = 8192;
 
@@ -143,7 +147,7 @@ Status DisputeSimulator::open_until(const TxContext& tx, const Opening& opening,
         return {};
     }
     log_.emplace_back(event::FaultFound{id, opening.unit, Finding{*opening.fault, {}, {}}});
-    mark_faulty(tx, game);
+    mark_faulty(tx, game, 0);
     end(id, game, GameStatus::kFaultProven);
     return {};
 }
@@ -184,7 +188,7 @@ Status DisputeSimulator::play(const TxContext& tx, const std::shared_ptr<const S
     stop_clock(tx, game);
     if (const auto* finding = std::get_if<Finding>(&ruling)) {
         log_.emplace_back(event::FaultFound{sent.game, game.unit, *finding});
-        mark_faulty(tx, game);
+        mark_faulty(tx, game, kProofMoves);
         end(sent.game, game, GameStatus::kFaultProven);
         return {};
     }
@@ -220,14 +224,19 @@ void DisputeSimulator::pay_gas(const TxContext& tx, GameState& game) {
     money::add(ether_[units_.at(game.unit).asserter], paid);
 }
 
-void DisputeSimulator::mark_faulty(const TxContext& tx, const GameState& game) {
+void DisputeSimulator::mark_faulty(const TxContext& tx, const GameState& game,
+                                   std::uint64_t proof_moves) {
     UnitState& unit = units_.at(game.unit);
-    if (unit.proven_at_s == 0) {
+    const bool first = unit.proven_at_s == 0;
+    if (first) {
         unit.proven_at_s = tx.time;
-    } else if (unit.settled || tx.time > unit.proven_at_s + terms_.settling_s ||
-               game.order > unit.order) {
+        unit.last_order = announcements_;
+    } else if (unit.settled || tx.time > unit.proven_at_s + terms_.settling_s) {
         return;
     }
+    if (game.order <= unit.last_order)
+        record_proof(unit.asserter, game, kGameMoves + proof_moves + game.moves);
+    if (!first && game.order > unit.order) return;
     unit.finder = game.challenger;
     unit.order = game.order;
     log_.emplace_back(event::UnitFaulty{game.unit, unit.asserter, unit.finder, unit.order});
@@ -265,7 +274,7 @@ Status DisputeSimulator::timeout(const TxContext& tx, const Digest& id) {
     if (tx.time - game.since_s <= clock)
         return fail(ErrorCode::kOutOfRange, "the clock still runs");
     if (asserter) {
-        mark_faulty(tx, game);
+        mark_faulty(tx, game, 0);
         end(id, game, GameStatus::kFaultByClock);
     } else {
         const bool faulty = units_.at(game.unit).proven_at_s != 0;
@@ -301,10 +310,58 @@ Status DisputeSimulator::settle(const TxContext& tx, const Digest& id) {
     const Amount taken = take_stake(unit.asserter);
     const Amount reward =
         money::share(taken, kPpm - terms_.burned_ppm - terms_.compensation_ppm, kPpm);
+    Amount paid = fill_pot(unit.asserter, taken, unit.order);
     money::add(tokens_[unit.finder], reward);
-    money::add(burned_, money::difference(taken, reward));
+    money::add(paid, reward);
+    money::add(burned_, money::difference(taken, paid));
     --accounts_.at(unit.asserter).locks;
     log_.emplace_back(event::UnitSettled{id, unit.asserter, unit.finder, taken});
+    return {};
+}
+
+// --- provers beside the finder ---
+
+void DisputeSimulator::record_proof(const Address& owner, const GameState& game,
+                                    std::uint64_t moves) {
+    Account& account = accounts_[owner];
+    if (account.pot == 0) account.pot = pots_.size() + 1;
+    pots_[account.pot].moves += moves;
+    proofs_[game.order] = {game.challenger, moves, account.pot};
+}
+
+/// @return what the pot of the games that were won since the last slash gets of it.
+Amount DisputeSimulator::fill_pot(const Address& owner, const Amount& taken, std::uint64_t order) {
+    Account& account = accounts_[owner];
+    if (taken.is_zero() || account.pot == 0) return {};
+    Pot& pot = pots_.at(account.pot);
+    const auto own = proofs_.find(order);
+    if (own != proofs_.end() && own->second.pot == account.pot) {
+        pot.moves -= own->second.moves;
+        proofs_.erase(own);
+    }
+    account.pot = 0;
+    if (pot.moves != 0) pot.tokens = money::share(taken, terms_.compensation_ppm, kPpm);
+    return pot.tokens;
+}
+
+Amount DisputeSimulator::due_to(std::uint64_t order) const {
+    const auto proof = proofs_.find(order);
+    if (proof == proofs_.end()) return {};
+    const Pot& pot = pots_.at(proof->second.pot);
+    return money::share(pot.tokens, proof->second.moves, pot.moves);
+}
+
+Status DisputeSimulator::compensate(const TxContext& /*tx*/, std::uint64_t order) {
+    const Amount due = due_to(order);
+    if (due.is_zero())
+        return fail(ErrorCode::kNotFound, "nothing is due to the prover of this game");
+    const Proof proof = proofs_.at(order);
+    Pot& pot = pots_.at(proof.pot);
+    money::subtract(pot.tokens, due);
+    pot.moves -= proof.moves;
+    money::add(tokens_[proof.prover], due);
+    proofs_.erase(order);
+    log_.emplace_back(event::Compensated{order, proof.prover, due});
     return {};
 }
 
@@ -436,6 +493,8 @@ Amount DisputeSimulator::tokens_held() const {
         money::add(sum, tokens);
     for (const auto& [owner, account] : accounts_)
         money::add(sum, account.staked());
+    for (const auto& [number, pot] : pots_)
+        money::add(sum, pot.tokens);
     const auto open = std::ranges::count_if(
         games_, [](const auto& entry) { return is_open(entry.second.status); });
     const auto bonds = static_cast<std::uint64_t>(open) + announced_.size();

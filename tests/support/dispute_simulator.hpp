@@ -95,9 +95,15 @@ struct UnitSettled {
     Address finder;
     Amount taken;
 };
+struct Compensated {
+    std::uint64_t order = 0;  ///< of the prover's game
+    Address prover;
+    Amount amount;
+};
 }  // namespace event
-using Event = std::variant<event::Announced, event::Opened, event::Moved, event::FaultFound,
-                           event::GameEnded, event::UnitFaulty, event::UnitSettled>;
+using Event =
+    std::variant<event::Announced, event::Opened, event::Moved, event::FaultFound, event::GameEnded,
+                 event::UnitFaulty, event::UnitSettled, event::Compensated>;
 
 /// A value: a copy of it is a snapshot to go back to. Blocks and times of calls must not decrease.
 /// Whatever is refused changes nothing. Not thread-safe.
@@ -137,6 +143,9 @@ class DisputeSimulator {
     Status timeout(const TxContext& tx, const Digest& game);
     Status close(const TxContext& tx, const Digest& game);
     Status settle(const TxContext& tx, const Digest& unit);
+    /// Pays the prover of a game that was won beside the finder's. @errors kNotFound: nothing is
+    /// due.
+    Status compensate(const TxContext& tx, std::uint64_t order);
     Status withdraw_ether(const TxContext& tx);
 
     // --- views ---
@@ -153,6 +162,8 @@ class DisputeSimulator {
     [[nodiscard]] Amount staked_by(const Address& owner) const;  ///< thawing included
     [[nodiscard]] std::uint64_t locks_of(const Address& owner) const;
     [[nodiscard]] Amount ether_of(const Address& owner) const;
+    /// What compensate() would pay.
+    [[nodiscard]] Amount due_to(std::uint64_t order) const;
     [[nodiscard]] const DisputeParams& terms() const { return terms_; }
     [[nodiscard]] const std::vector<Event>& log() const { return log_; }
     [[nodiscard]] const std::map<Digest, GameState>& games() const { return games_; }
@@ -175,10 +186,21 @@ class DisputeSimulator {
         Amount amount;
         std::uint64_t available_at = 0;
     };
+    /// A won game, and those of one owner between two slashes.
+    struct Proof {
+        Address prover;
+        std::uint64_t moves = 0;
+        std::uint64_t pot = 0;
+    };
+    struct Pot {
+        Amount tokens;
+        std::uint64_t moves = 0;
+    };
     struct Account {
         Amount active;
         std::vector<Thaw> thaws;
         std::uint64_t locks = 0;
+        std::uint64_t pot = 0;
         [[nodiscard]] Amount staked() const;  ///< thawing included
     };
 
@@ -188,7 +210,9 @@ class DisputeSimulator {
                       const Digest& here) const;
     void stop_clock(const TxContext& tx, GameState& game);
     Digest advance(GameState& game, const Cursor& next);
-    void mark_faulty(const TxContext& tx, const GameState& game);
+    void mark_faulty(const TxContext& tx, const GameState& game, std::uint64_t proof_moves);
+    void record_proof(const Address& owner, const GameState& game, std::uint64_t moves);
+    Amount fill_pot(const Address& owner, const Amount& taken, std::uint64_t order);
     void end(const Digest& id, GameState& game, GameStatus status);
     void pay_gas(const TxContext& tx, GameState& game);
     Amount take_stake(const Address& owner);
@@ -204,6 +228,8 @@ class DisputeSimulator {
     std::map<std::pair<Digest, Digest>, Digest> answers_;  ///< by unit and cursor
     std::map<Address, Amount> tokens_, ether_;
     std::map<Address, Account> accounts_;
+    std::map<std::uint64_t, Proof> proofs_;  ///< by order of the announcement
+    std::map<std::uint64_t, Pot> pots_;      ///< numbered from 1
     Amount minted_, burned_, ether_in_, ether_out_;
     std::vector<Event> log_;
 };

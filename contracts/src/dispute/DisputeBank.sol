@@ -25,6 +25,10 @@ abstract contract DisputeBank is IDisputeGame, ReentrancyGuardTransient {
     uint256 private constant BYTE_FLOOR_GAS = 40;
     /// @dev A word of storage that is set anew, less what an update costs.
     uint256 private constant NEW_STORAGE_GAS = 17_100;
+    /// @dev What a won game counts beside its moves, whose gas is about 100,000 each, both sides' together: the gas of announcing, opening
+    /// and being paid, and of a proof.
+    uint32 private constant GAME_MOVES = 5;
+    uint32 internal constant PROOF_MOVES = 3;
 
     struct Announcement {
         uint48 order; // from 1
@@ -96,7 +100,7 @@ abstract contract DisputeBank is IDisputeGame, ReentrancyGuardTransient {
         uint256 elapsed = block.timestamp - g.since;
         if (elapsed <= clock) revert ClockRuns(game, clock - elapsed);
         if (asserter) {
-            _markFaulty(g);
+            _markFaulty(g, 0);
             _end(game, g, Status.FaultByClock);
         } else {
             _end(game, g, _units[g.unit].provenAt == 0 ? Status.Upheld : Status.Moot);
@@ -120,8 +124,7 @@ abstract contract DisputeBank is IDisputeGame, ReentrancyGuardTransient {
         if (block.timestamp <= end) revert TooEarly(end + 1);
         (u.settled, u.locked) = (true, false);
         (address asserter, address finder) = (u.asserter, u.finder);
-        // The compensation is burned, because a round record does not say who owns its job.
-        uint256 taken = _STAKE.slash(asserter, type(uint256).max, finder, address(0));
+        uint256 taken = _STAKE.slash(asserter, type(uint256).max, finder, u.order);
         _STAKE.unlock(asserter);
         emit UnitSettled(unit, asserter, finder, taken);
     }
@@ -216,13 +219,17 @@ abstract contract DisputeBank is IDisputeGame, ReentrancyGuardTransient {
         _STAKE.lock(asserter);
     }
 
-    /// @dev The game has proven a fault of its unit; the earliest announcement is rewarded.
-    function _markFaulty(Game storage g) internal {
+    /// @dev The game has proven a fault of its unit; the earliest announcement is rewarded. All that were made before the first proof
+    /// count as provers: after it nobody needs another game. @param proof Moves that the proof counts as.
+    function _markFaulty(Game storage g, uint32 proof) internal {
         Unit storage u = _units[g.unit];
         bool first = u.provenAt == 0;
-        if (first) u.provenAt = uint40(block.timestamp);
+        if (first) (u.provenAt, u.lastOrder) = (uint40(block.timestamp), _announcements);
         else if (u.settled || block.timestamp > uint256(u.provenAt) + _SETTLING) return;
-        else if (g.order > u.order) return;
+        if (g.order <= u.lastOrder) {
+            _STAKE.recordProof(u.asserter, g.order, g.challenger, GAME_MOVES + proof + g.moves);
+        }
+        if (!first && g.order > u.order) return;
         (u.finder, u.order) = (g.challenger, g.order);
         emit UnitFaulty(g.unit, u.asserter, g.challenger, g.order);
     }
@@ -270,8 +277,8 @@ abstract contract DisputeBank is IDisputeGame, ReentrancyGuardTransient {
         return _ether[owner] == 0 ? NEW_STORAGE_GAS : 0;
     }
 
-    /// @dev Pays gas of the asserter out of the game's escrow, as far as it goes. @return paid Wei.
-    function _payGas(Game storage g, address asserter, uint256 gasUsed)
+    /// @dev Pays gas of an answer out of the game's escrow, as far as it goes. @return paid Wei.
+    function _payGas(Game storage g, address sender, uint256 gasUsed)
         internal
         returns (uint256 paid)
     {
@@ -283,7 +290,7 @@ abstract contract DisputeBank is IDisputeGame, ReentrancyGuardTransient {
         // Not above the escrow, which is a uint96.
         // forge-lint: disable-next-line(unsafe-typecast)
         g.escrow -= uint96(paid);
-        _ether[asserter] += paid;
+        _ether[sender] += paid;
     }
 
     function _announcement(bytes32 id) private view returns (Announcement memory a) {

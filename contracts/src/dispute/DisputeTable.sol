@@ -46,7 +46,7 @@ abstract contract DisputeTable is DisputeBank {
             return;
         }
         emit FaultFound(game, r.unit, msg.sig, r.fault - 1, 0, 0);
-        _markFaulty(g);
+        _markFaulty(g, 0);
         _end(game, g, Status.FaultProven);
     }
 
@@ -62,10 +62,11 @@ abstract contract DisputeTable is DisputeBank {
         address asserter = _units[unit].asserter;
         bytes32 here = _takeTurn(game, g, cursor, Status.AsserterMoves, asserter);
         _answers[unit][here] = _move(game, g, rules, true);
-        uint256 gasUsed = _gasOf(gasAtStart, payload + FRAME_BYTES) + _gasOfCredit(asserter);
+        // Its delegate pays for the gas of its own answers.
+        uint256 gasUsed = _gasOf(gasAtStart, payload + FRAME_BYTES) + _gasOfCredit(msg.sender);
         // forge-lint: disable-next-line(unsafe-typecast)
         g.asserterGas += uint32(gasUsed);
-        emit GasPaid(game, asserter, _payGas(g, asserter, gasUsed));
+        emit GasPaid(game, msg.sender, _payGas(g, msg.sender, gasUsed));
     }
 
     /// @dev A move of the challenger. A position that was answered before is not asked about again.
@@ -85,7 +86,7 @@ abstract contract DisputeTable is DisputeBank {
         _takeTurn(game, g, cursor, Status.ChallengerMoves, g.challenger);
         Finding memory found = abi.decode(_decide(rules), (Finding));
         emit FaultFound(game, g.unit, msg.sig, found.element, found.claimed, found.computed);
-        _markFaulty(g);
+        _markFaulty(g, PROOF_MOVES);
         g.challengerGas += uint32(_gasOf(gasAtStart, msg.data.length));
         _end(game, g, Status.FaultProven);
     }
@@ -98,10 +99,16 @@ abstract contract DisputeTable is DisputeBank {
         Status turn,
         address mover
     ) private returns (bytes32 here) {
-        if (g.status != turn || msg.sender != mover) revert NotYourTurn(game);
+        if (g.status != turn) revert NotYourTurn(game);
+        if (msg.sender != mover && !_defends(turn, mover)) revert NotYourTurn(game);
         here = cursor.hash();
         if (here != g.position) revert WrongCursor(here, g.position);
         _stopClock(game, g, turn == Status.AsserterMoves);
+    }
+
+    /// @dev Whether it is the turn of an asserter who lets the caller answer.
+    function _defends(Status turn, address asserter) private view returns (bool) {
+        return turn == Status.AsserterMoves && _STAKE.defenderOf(asserter) == msg.sender;
     }
 
     /// @dev The game continues where the rules say. @return position Its position.

@@ -59,6 +59,7 @@ interface IDisputeGame is IDisputeMoves {
     /// @notice A unit with games. @param asserter Its signer. @param provenAt Time of the first proven fault, 0 if none.
     /// @param games Open ones. @param locked Whether they lock the asserter's stake. @param settled Whether it was slashed.
     /// @param finder Sender of the earliest announcement among proven faults. @param order Of that announcement.
+    /// @param lastOrder Of the last announcement before the first proof: later games are no provers'.
     struct Unit {
         address asserter;
         uint40 provenAt;
@@ -67,6 +68,7 @@ interface IDisputeGame is IDisputeMoves {
         bool settled;
         address finder;
         uint48 order;
+        uint48 lastOrder;
     }
 
     /// @notice `announcement` hides what `sender` will open.
@@ -116,8 +118,8 @@ interface IDisputeGame is IDisputeMoves {
     event UnitSettled(
         bytes32 indexed unit, address indexed asserter, address indexed finder, uint256 taken
     );
-    /// @notice Gas of a move was paid. @param amount Wei.
-    event GasPaid(bytes32 indexed game, address indexed asserter, uint256 amount);
+    /// @notice Gas of an answer was paid to its sender: the asserter or its defender (Stake.setDefender). @param amount Wei.
+    event GasPaid(bytes32 indexed game, address indexed sender, uint256 amount);
     /// @notice `owner` took its ether out.
     event EtherWithdrawn(address indexed owner, uint256 amount);
 
@@ -215,7 +217,8 @@ interface IDisputeGame is IDisputeMoves {
     /// @notice Ends a game about a unit whose fault is proven; the challenger has everything back.
     function close(bytes32 game) external;
 
-    /// @notice After the settling period of a faulty unit: takes the asserter's whole stake, once.
+    /// @notice After the settling period of a faulty unit: takes the asserter's whole stake, once. Stake.compensate() pays the provers
+    /// of other games about the asserter's units.
     function settle(bytes32 unit) external;
 
     /// @notice Sends the caller its ether.

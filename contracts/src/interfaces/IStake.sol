@@ -21,25 +21,45 @@ interface IStake {
     /// @param owner Whose stake it was.
     /// @param amount In base units.
     event StakeWithdrawn(address indexed owner, uint256 amount);
+    /// @notice `defender` may answer in games against `owner`; zero: nobody else.
+    /// @param owner Whose units are defended.
+    /// @param defender The delegate.
+    event DefenderChanged(address indexed owner, address indexed defender);
+    /// @notice Stake of `owner` that is withdrawn from `since` on goes to `recipient`.
+    /// @param owner Whose stake.
+    /// @param recipient Where it goes.
+    /// @param since Unix seconds.
+    event RecipientChanged(address indexed owner, address indexed recipient, uint64 since);
     /// @notice One more, or one less, game is open against `owner`.
     /// @param owner The asserter.
     /// @param locks Open games.
     event LocksChanged(address indexed owner, uint256 locks);
+    /// @notice `prover` won a game against `owner`.
+    /// @param owner The asserter.
+    /// @param number Of the game's announcement.
+    /// @param prover Its challenger.
+    /// @param moves What the game counts in the division of the provers' share.
+    event ProofRecorded(
+        address indexed owner, uint256 indexed number, address indexed prover, uint256 moves
+    );
     /// @notice A fault of `owner` is proven.
     /// @param owner The owner of the lost stake.
     /// @param finder The prover of the fault.
-    /// @param compensated The compensated party.
     /// @param burned Base units that exist no more.
     /// @param reward Base units to the finder.
-    /// @param compensation Base units to the compensated.
+    /// @param compensation Base units for the other provers.
     event Slashed(
         address indexed owner,
         address indexed finder,
-        address indexed compensated,
         uint256 burned,
         uint256 reward,
         uint256 compensation
     );
+    /// @notice A prover beside the finder got its part of a slash.
+    /// @param number Of its game's announcement.
+    /// @param prover Its challenger.
+    /// @param amount In base units.
+    event Compensated(uint256 indexed number, address indexed prover, uint256 amount);
 
     /// @notice An address is zero.
     error ZeroAddress();
@@ -63,6 +83,10 @@ interface IStake {
     error NotTheGame(address caller);
     /// @notice The owner has no lock to take away.
     error NotLocked(address owner);
+    /// @notice The caller is neither the owner nor its recipient.
+    error NotTheStaker(address owner, address caller);
+    /// @notice The game was not won, has its part already, or waits for a slash.
+    error NothingDue(uint256 number);
 
     /// @notice Adds to the stake of `owner`.
     /// @param owner Whose stake grows; not zero.
@@ -85,12 +109,35 @@ interface IStake {
         bytes32 s
     ) external;
 
+    /// @notice Lets `defender` answer in games against `owner`, and be paid for it. It can lose the stake by wrong answers, but not take
+    /// it. @dev The caller is the owner or its recipient.
+    /// @param owner Whose units are defended.
+    /// @param defender The delegate; zero: nobody else.
+    function setDefender(address owner, address defender) external;
+
+    /// @notice Sets where withdrawn stake of `owner` goes: at once if the recipient asks, which is the owner itself at first. The owner's
+    /// own request takes effect a thaw period later, unless the recipient sets one before.
+    /// @param owner Whose stake.
+    /// @param recipient Where it goes; not zero.
+    function setRecipient(address owner, address recipient) external;
+
+    /// @notice thaw() by the owner or its recipient.
+    /// @param owner Whose stake.
+    /// @param amount At most the active stake; not zero.
+    /// @return availableAt Unix seconds from which it can be withdrawn.
+    function thaw(address owner, uint256 amount) external returns (uint64 availableAt);
+
+    /// @notice withdraw() by the owner or its recipient.
+    /// @param owner Whose stake.
+    /// @return amount In base units.
+    function withdraw(address owner) external returns (uint256 amount);
+
     /// @notice Removes `amount` from the caller's active stake.
     /// @param amount At most the active stake; not zero.
     /// @return availableAt Unix seconds from which it can be withdrawn.
     function thaw(uint256 amount) external returns (uint64 availableAt);
 
-    /// @notice Pays out thawed stake, unless a game is open against the caller.
+    /// @notice Pays out the caller's thawed stake to its recipient, unless a game is open against the caller.
     /// @return amount In base units.
     function withdraw() external returns (uint256 amount);
 
@@ -102,16 +149,35 @@ interface IStake {
     /// @param owner The asserter.
     function unlock(address owner) external;
 
-    /// @notice The game: takes `amount`, or all there is, from active and then thawing stake. The shares of the
-    /// constructor are burned and paid as compensation, the rest goes to the finder.
+    /// @notice The game: `prover` won a game against `owner`. The next slash of `owner` pays for it.
+    /// @param owner The asserter.
+    /// @param number Of the game's announcement, which is used once.
+    /// @param prover Its challenger.
+    /// @param moves What it counts beside the other games; not zero.
+    function recordProof(address owner, uint256 number, address prover, uint32 moves) external;
+
+    /// @notice The game: takes `amount`, or all there is, from active and then thawing stake. The burned share is burned; the share for
+    /// compensation waits for the other provers of games that were won since the last slash, and is burned if there are none;
+    /// the rest goes to the finder.
     /// @param owner The party at fault.
     /// @param amount At most this much; type(uint256).max: everything.
     /// @param finder The prover of the fault; not zero.
-    /// @param compensated The damaged party; zero: its share is burned.
+    /// @param number Of the finder's announcement: its game has no part in the compensation.
     /// @return taken The total amount taken.
-    function slash(address owner, uint256 amount, address finder, address compensated)
+    function slash(address owner, uint256 amount, address finder, uint256 number)
         external
         returns (uint256 taken);
+
+    /// @notice Sends the prover of a won game its part of the slash, by moves; anybody may call it.
+    /// @param number Of the game's announcement.
+    /// @return amount In base units.
+    function compensate(uint256 number) external returns (uint256 amount);
+
+    /// @notice What compensate() would send.
+    /// @param number Of the game's announcement.
+    /// @return prover Its challenger; zero if the game was not won, or is paid.
+    /// @return amount In base units; zero before the slash.
+    function compensationOf(uint256 number) external view returns (address prover, uint256 amount);
 
     /// @notice The stake of `owner`.
     /// @param owner Whose stake.
@@ -127,6 +193,20 @@ interface IStake {
     /// @param owner Whose.
     /// @return count How many.
     function thawCount(address owner) external view returns (uint256 count);
+
+    /// @notice Who else may answer in games against `owner`; zero: nobody.
+    /// @param owner Whose units are defended.
+    function defenderOf(address owner) external view returns (address);
+
+    /// @notice Where withdrawn stake of `owner` goes: the owner, unless another address is set.
+    /// @param owner Whose stake.
+    function recipientOf(address owner) external view returns (address);
+
+    /// @notice The recipient that `owner` asked for, as long as it waits; else zeros.
+    /// @param owner Whose stake.
+    /// @return recipient The next one.
+    /// @return since Unix seconds from which it is the recipient.
+    function nextRecipientOf(address owner) external view returns (address recipient, uint64 since);
 
     /// @notice The token that is staked.
     function token() external view returns (address);

@@ -18,6 +18,10 @@ abstract contract DisputeHandler is DisputePlay {
     mapping(bytes32 id => bytes32) private _saltOf;
     mapping(bytes32 id => address) private _ownerOf;
     uint256 private _forfeits;
+    /// Of the slash: burned, and left to provers beside the finder.
+    uint256 private _slashBurns;
+    uint256 private _compensation;
+    uint256 public compensated;
     uint256 public deposited;
     uint256 public withdrawn;
     uint256 public outOfTurn;
@@ -104,7 +108,19 @@ abstract contract DisputeHandler is DisputePlay {
 
     function settle() external {
         _wait(0, 0);
-        try _game.settle(_unit) {} catch {} // not faulty, too early, or done
+        uint256 part = _hasOtherProvers() ? STAKE / 10 : 0;
+        try _game.settle(_unit) {
+            (_slashBurns, _compensation) = (STAKE * 6 / 10 - part, part);
+        } catch {} // not faulty, too early, or done
+    }
+
+    function compensate(uint256 i) public {
+        _wait(0, 0);
+        if (ids.length == 0) return;
+        bytes32 id = ids[i % ids.length];
+        try _stake.compensate(_game.gameOf(id).order) returns (uint256 amount) {
+            compensated += amount;
+        } catch {} // the finder's, not won in time, paid, or the unit is not settled
     }
 
     function endAnnouncement(uint256 i, bool burn) external {
@@ -165,14 +181,25 @@ abstract contract DisputeHandler is DisputePlay {
         return _token.balanceOf(address(_game));
     }
 
-    /// Tokens that are gone: half of lost bonds, announcements that were not opened, six tenths of a slash.
+    /// Tokens that are gone: half of lost bonds, announcements that were not opened, six tenths of a slash, or five if there are provers
+    /// beside the finder.
     function burnsDue() external view returns (uint256 due) {
         due = _forfeits * BOND;
         for (uint256 i = 0; i < ids.length; ++i) {
             bool upheld = _game.gameOf(ids[i]).status == IDisputeGame.Status.Upheld;
             if (upheld) due += BOND - BOND / 2;
         }
-        if (_game.unitOf(_unit).settled) due += STAKE * 6 / 10;
+        due += _slashBurns;
+    }
+
+    /// What the stakes' contract holds beside the stake.
+    function compensationHeld() external view returns (uint256) {
+        (uint256 active,,) = _stake.stakeOf(_asserter);
+        return _token.balanceOf(address(_stake)) - active;
+    }
+
+    function compensationDue() external view returns (uint256) {
+        return _compensation - compensated;
     }
 
     function burned() external view returns (uint256) {
@@ -220,7 +247,11 @@ abstract contract DisputeHandler is DisputePlay {
         }
         if (_game.unitOf(_unit).provenAt != 0 && !_game.unitOf(_unit).settled) {
             _wait(SETTLING + 1, 1);
-            _game.settle(_unit);
+            this.settle();
+            assertTrue(_game.unitOf(_unit).settled, "settled");
+        }
+        for (uint256 i = 0; i < ids.length; ++i) {
+            compensate(i);
         }
         for (uint256 i = 0; i < _pending.length; ++i) {
             (uint256 order,) = _game.announced(_pending[i]);
@@ -232,6 +263,16 @@ abstract contract DisputeHandler is DisputePlay {
     }
 
     // --- helpers ---
+
+    /// Whether a game was won in time beside the finder's.
+    function _hasOtherProvers() private view returns (bool) {
+        for (uint256 i = 0; i < ids.length; ++i) {
+            uint256 order = _game.gameOf(ids[i]).order;
+            (address prover,) = _stake.compensationOf(order);
+            if (prover != address(0) && order != _game.unitOf(_unit).order) return true;
+        }
+        return false;
+    }
 
     function _movePrompt() private {
         for (uint256 i = 0; i < ids.length; ++i) {

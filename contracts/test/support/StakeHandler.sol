@@ -12,7 +12,7 @@ contract StakeHandler is TestBase {
     uint256 public constant OWNERS = 3;
     uint64 public constant PERIOD = 1 days;
     address public constant FINDER = address(0xf1);
-    address public constant JOB = address(0x70b);
+    address public constant PROVER = address(0x9e);
     uint256 private constant SUPPLY = 1e40;
 
     GymToken public token;
@@ -21,6 +21,9 @@ contract StakeHandler is TestBase {
     uint256 public withdrawn;
     uint256 public slashed;
     uint256 public withdrawnWhileLocked;
+    /// Won games, numbered from 1, and what slashes left to their provers.
+    uint256 public proofs;
+    uint256 public compensation;
 
     uint256 private _now = 1_000_000;
 
@@ -79,10 +82,39 @@ contract StakeHandler is TestBase {
         if (locks != 0) stakes.unlock(owner(who));
     }
 
-    function slash(uint256 who, uint256 amount, bool all) external {
-        slashed += stakes.slash(
-            owner(who), all ? type(uint256).max : bound(amount, 0, 1e24), FINDER, JOB
+    function recordProof(uint256 who, uint32 moves) external {
+        // forge-lint: disable-next-line(unsafe-typecast)
+        stakes.recordProof(owner(who), ++proofs, PROVER, uint32(bound(moves, 1, 1e6)));
+    }
+
+    /// @param finder Number of a game, or none.
+    function slash(uint256 who, uint256 amount, bool all, uint256 finder) external {
+        uint256 before = token.balanceOf(address(stakes));
+        uint256 paid = token.balanceOf(FINDER) + this.burned();
+        uint256 taken = stakes.slash(
+            owner(who),
+            all ? type(uint256).max : bound(amount, 0, 1e24),
+            FINDER,
+            bound(finder, 0, proofs)
         );
+        slashed += taken;
+        compensation += taken - (token.balanceOf(FINDER) + this.burned() - paid);
+        assertEq(
+            before - token.balanceOf(address(stakes)),
+            token.balanceOf(FINDER) + this.burned() - paid,
+            "what went out"
+        );
+    }
+
+    function compensate(uint256 number) public {
+        try stakes.compensate(bound(number, 0, proofs)) {} catch {} // not slashed, or paid
+    }
+
+    /// All that can be paid.
+    function everybodyIsPaid() external {
+        for (uint256 i = 1; i <= proofs; ++i) {
+            compensate(i);
+        }
     }
 
     /// Everybody thaws, waits and withdraws.

@@ -195,6 +195,30 @@ TEST_F(DisputesOnAnvil, StakeThawsBeforeItIsWithdrawn) {
               (contracts::StakeWithdrawn{owner_.address(), tokens("30")}));
 }
 
+TEST_F(DisputesOnAnvil, AStakeHasADefenderAndARecipientOfItsOwn) {
+    const Address owner = owner_.address(), cold = challenger_.address();
+    const auto keys = [&] { return stake().keys_of(anvil_.client(), owner).value(); };
+    EXPECT_TRUE(keys().defender.is_zero());
+    EXPECT_EQ(keys().recipient, owner);
+    send(payer_, stake().set_defender(owner, cold), "defender");
+    send(payer_, stake().set_recipient(owner, cold), "recipient");
+    EXPECT_EQ(keys().defender, cold);
+    EXPECT_EQ(keys().recipient, cold);
+    EXPECT_TRUE(keys().next_recipient.is_zero());
+    send(payer_, stake().set_recipient(owner, owner), "again");
+    EXPECT_EQ(keys().recipient, cold) << "the recipient may refuse";
+    EXPECT_EQ(keys().next_recipient, owner);
+    EXPECT_GT(keys().next_recipient_at_s, params_.thaw_period_s);
+    const Amount before = balance(cold);
+    send(rival_, stake().thaw(owner, tokens("30")), "thaw");
+    pass(params_.thaw_period_s - 10);
+    send(rival_, stake().set_recipient(owner, cold), "refused");
+    pass(11);
+    EXPECT_TRUE(keys().next_recipient.is_zero());
+    send(rival_, stake().withdraw(owner), "withdraw");
+    EXPECT_EQ(balance(cold), before.plus(tokens("30")).value());
+}
+
 TEST_F(DisputesOnAnvil, ACommitmentThatContradictsItsRoundLosesTheStakeInOneMove) {
     const Unit unit = post(kSteps + 1);
     const Digest id = open(unit, "one");
@@ -210,7 +234,7 @@ TEST_F(DisputesOnAnvil, ACommitmentThatContradictsItsRoundLosesTheStakeInOneMove
     pass(params_.settling_s + 1);
     send(rival_, game().settle(unit.name), "settle");
     EXPECT_TRUE(stake().stake_of(anvil_.client(), owner_.address())->active.is_zero());
-    // Half burned, a tenth without owner burned, too.
+    // Half burned, and the tenth of other provers, since there are none.
     EXPECT_EQ(balance(challenger_.address()), tokens("1040"));
     EXPECT_EQ(game().ether_of(anvil_.client(), challenger_.address()).value(), escrow_);
     send(rival_, game().withdraw_ether(), "ether");

@@ -200,6 +200,7 @@ contracts::ContractCall ContractChain::call_of(const sim::Call& call,
         Out operator()(const sim::TimeoutCall& c) { return game.timeout(c.game); }
         Out operator()(const sim::CloseCall& c) { return game.close(c.game); }
         Out operator()(const sim::SettleCall& c) { return game.settle(c.unit); }
+        Out operator()(const sim::CompensateCall& c) { return stake.compensate(c.order); }
         Out operator()(const sim::ThawCall& c) { return stake.thaw(c.amount); }
         Out operator()(const sim::WithdrawCall&) { return stake.withdraw(); }
         Out operator()(const sim::WithdrawEtherCall&) { return game.withdraw_ether(); }
@@ -253,6 +254,7 @@ std::string ContractChain::unit_difference(const Digest& id, const UnitState& ex
     compare(out, "settled", unit.settled, expected.settled);
     compare(out, "finder", unit.finder, expected.finder);
     compare(out, "order", unit.order, expected.order);
+    compare(out, "last order", unit.last_order, expected.last_order);
     return out.empty() ? out : "unit " + id.hex() + ": " + out;
 }
 

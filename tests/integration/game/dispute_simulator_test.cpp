@@ -21,8 +21,8 @@ constexpr std::uint64_t kCalls = 400;
 constexpr std::uint64_t kCallsOfAUnit = 40;
 constexpr std::size_t kAsserters = 2;
 constexpr std::array<const char*, std::variant_size_v<Call>> kNames{
-    "announce", "open",   "play", "reclaim",  "forfeit",       "timeout",
-    "close",    "settle", "thaw", "withdraw", "withdrawEther", "openConflict"};
+    "announce", "open", "play",     "reclaim",       "forfeit",      "timeout",   "close",
+    "settle",   "thaw", "withdraw", "withdrawEther", "openConflict", "compensate"};
 
 DisputeParams terms() {
     DisputeParams terms;
@@ -179,7 +179,8 @@ class Script {
     }
 
     std::optional<Sent> choose() {
-        const std::uint64_t what = below(24);
+        const std::uint64_t what = below(26);
+        if (what > 23) return compensate();
         if (what < 3) return announce();
         if (what < 6) return open();
         if (what < 16) return play();
@@ -245,6 +246,16 @@ class Script {
         const GameState& state = *simulator_.game(*id);
         if (below(2) == 0) return Sent{account(), sim::TimeoutCall{*id}};
         return Sent{below(2) == 0 ? state.challenger : account(), sim::CloseCall{*id}};
+    }
+
+    /// Mostly for a game that was won.
+    std::optional<Sent> compensate() {
+        std::vector<Digest> won;
+        for (const auto& [id, state] : simulator_.games())
+            if (!simulator_.due_to(state.order).is_zero() || below(8) == 0) won.push_back(id);
+        if (won.empty()) return std::nullopt;
+        const Digest& id = some(won);
+        return Sent{account(), sim::CompensateCall{id, simulator_.game(id)->order}};
     }
 
     std::optional<Sent> play() {

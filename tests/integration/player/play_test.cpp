@@ -51,6 +51,39 @@ TEST_F(PlayTest, AChallengerThatIsWrongLosesItsBond) {
     EXPECT_GT(balance(worker_), workers) << "half of the bond";
 }
 
+/// The worker's machine is gone; another node has its claims and is its defender on chain.
+TEST_F(PlayTest, ADefenderAnswersForAWorkerThatIsAway) {
+    break_device(verifier_, {.step = 1, .op = 3, .output = 0, .bit = 30});
+    commit();
+    Side standby;
+    standby.role = player::Role::kDefend;
+    enter(standby, "standby", 4);
+    save_claim(standby, player::Role::kDefend);
+    send(*worker_.sender,
+         contracts::Stake(deployment_.stake)
+             .set_defender(worker_.key.address(), standby.key.address()),
+         "defender");
+    play_until(
+        [&] {
+            tick(standby);
+            const auto played = games();
+            return !verifier_.events.empty() && !played.empty() && played[0].transcript &&
+                   verifier_.events.back().starts_with("stuck");
+        },
+        false);
+    pass(terms().clock_s + 1);
+    play_until(
+        [&] {
+            tick(standby);
+            return verifier_.claims->list().empty() && all_ended();
+        },
+        false);
+    EXPECT_EQ(games()[0].ended->status, game::GameStatus::kUpheld);
+    EXPECT_EQ(on_chain().proven_at_s, 0U);
+    EXPECT_EQ(stake_of_worker(), tokens("500"));
+    EXPECT_TRUE(worker_.events.empty()) << "it was away";
+}
+
 /// Planning can be a run of the whole unit, on a machine that has other work.
 TEST_F(PlayTest, AMoveOnItsWayIsNotPlannedAgain) {
     break_device(worker_, {.step = 2, .op = 5, .output = 0, .bit = 30});
@@ -240,6 +273,29 @@ TEST_F(PlayTest, StakeThatThawsIsWorthAGame) {
     send(*worker_.sender, contracts::Stake(deployment_.stake).thaw(tokens("500")), "thaw");
     ASSERT_TRUE(stake_of_worker().is_zero());
     play_until([&] { return !games().empty(); }, false);
+}
+
+/// Whoever announced first has the reward; the other one gets what the slash leaves to provers.
+TEST_F(PlayTest, AProverThatIsNotFirstIsPaidFromTheSlash) {
+    break_device(worker_, {.step = 2, .op = 5, .output = 0, .bit = 30});
+    commit();
+    Side second;
+    enter(second, "second", 4);
+    save_claim(second, player::Role::kChallenge);
+    const Amount before = balance(second);
+    ASSERT_EQ(balance(verifier_), before);
+    play_until([&] {
+        tick(second);
+        return games().size() == 2 && proven() && all_ended();
+    });
+    pass(terms().settling_s + 1);
+    play_until([&] {
+        tick(second);
+        return verifier_.claims->list().empty() && second.claims->list().empty();
+    });
+    const bool first = on_chain().finder == verifier_.key.address();
+    EXPECT_EQ(balance(first ? second : verifier_), before.plus(tokens("50")).value());
+    EXPECT_EQ(balance(first ? verifier_ : second), before.plus(tokens("200")).value());
 }
 
 TEST_F(PlayTest, WhatOthersHaveSettledIsNotPlayedAgain) {

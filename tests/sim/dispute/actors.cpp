@@ -79,8 +79,9 @@ void Verifier::challenge(World& world, const PostedUnit& unit, const Digest& gam
     const DisputeSimulator& simulator = world.simulator();
     const GameState& state = *simulator.game(game);
     const UnitState& of_unit = *simulator.unit(unit.id());
-    if (of_unit.settled || (of_unit.proven_at_s != 0 && of_unit.order < state.order))
-        return send(world, CloseCall{game});  // somebody was before
+    // Whoever was first: a game that is won is paid for.
+    if (of_unit.settled || (of_unit.proven_at_s != 0 && state.order > of_unit.last_order))
+        return send(world, CloseCall{game});
     if (state.status == GameStatus::kAsserterMoves) {
         if (world.ran_out(state)) send(world, TimeoutCall{game});
         return;
@@ -107,6 +108,8 @@ void Verifier::act(World& world) {
         const GameState* game = simulator.game(announced);
         if (game != nullptr) {
             if (is_open(game->status)) challenge(world, unit, announced);
+            if (!simulator.due_to(game->order).is_zero())
+                send(world, CompensateCall{announced, game->order});
         } else if (simulator.is_announced(announced)) {
             if (is_proven(simulator, id))
                 send(world, ReclaimCall{id, ticket.salt});
@@ -237,6 +240,8 @@ void Janitor::act(World& world) {
         if (world.ran_out(game)) send(world, TimeoutCall{id});
         if (simulator.unit(game.unit)->settled) send(world, CloseCall{id});
     }
+    for (const auto& [id, game] : simulator.games())
+        if (!simulator.due_to(game.order).is_zero()) send(world, CompensateCall{id, game.order});
     for (const auto& [id, unit] : simulator.units())
         if (unit.proven_at_s != 0 && !unit.settled &&
             world.chain.time() > unit.proven_at_s + terms.settling_s)

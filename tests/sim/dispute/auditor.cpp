@@ -1,6 +1,7 @@
 #include "auditor.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace gym::game::sim {
 namespace {
@@ -123,6 +124,7 @@ void Auditor::check_end(bool over) {
                       world_.library.kind(unit.kind).what);
         if (slashed) check_finder(unit, *state);
     }
+    check_provers();
     check_bonds();
     check_stakes();
     check_accomplices();
@@ -136,6 +138,27 @@ void Auditor::check_finder(const PostedUnit& unit, const UnitState& state) {
         if (game.unit == unit.id() && proved && game.order < state.order &&
             game.since_s <= state.proven_at_s + terms().settling_s)
             violation("an earlier announcement that proved the fault has no reward");
+    }
+}
+
+/// A game that was won in time, beside the finder's, is paid for by the slash of its unit.
+void Auditor::check_provers() {
+    const DisputeSimulator& simulator = world_.simulator();
+    std::set<std::uint64_t> paid;
+    std::set<Digest> slashed;
+    for (const Event& event : simulator.log()) {
+        if (const auto* one = std::get_if<event::Compensated>(&event)) paid.insert(one->order);
+        const auto* settled = std::get_if<event::UnitSettled>(&event);
+        if (settled != nullptr && !settled->taken.is_zero()) slashed.insert(settled->unit);
+    }
+    for (const auto& [id, game] : simulator.games()) {
+        const UnitState& unit = *simulator.unit(game.unit);
+        const bool counts = game.status == GameStatus::kFaultProven &&
+                            slashed.contains(game.unit) && game.order != unit.order &&
+                            game.order <= unit.last_order &&
+                            game.since_s <= unit.proven_at_s + terms().settling_s;
+        if (counts && !paid.contains(game.order))
+            violation("a prover beside the finder is not paid");
     }
 }
 

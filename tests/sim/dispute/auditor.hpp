@@ -42,6 +42,7 @@ class Auditor {
     void check_honest_verifiers();
     void check_delays();
     void check_finder(const PostedUnit& unit, const UnitState& state);
+    void check_provers();
     void check_bonds();
     void check_stakes();
     void check_accomplices();

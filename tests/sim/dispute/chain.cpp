@@ -21,6 +21,7 @@ CallKey key_of(const Call& call) {
         std::pair<Digest, Digest> operator()(const TimeoutCall& c) { return {c.game, {}}; }
         std::pair<Digest, Digest> operator()(const CloseCall& c) { return {c.game, {}}; }
         std::pair<Digest, Digest> operator()(const SettleCall& c) { return {c.unit, {}}; }
+        std::pair<Digest, Digest> operator()(const CompensateCall& c) { return {c.game, {}}; }
         std::pair<Digest, Digest> operator()(const ThawCall&) { return {}; }
         std::pair<Digest, Digest> operator()(const WithdrawCall&) { return {}; }
         std::pair<Digest, Digest> operator()(const WithdrawEtherCall&) { return {}; }
@@ -46,6 +47,7 @@ Status apply(DisputeSimulator& simulator, const TxContext& tx, const Call& call)
         Status operator()(const TimeoutCall& c) { return simulator.timeout(tx, c.game); }
         Status operator()(const CloseCall& c) { return simulator.close(tx, c.game); }
         Status operator()(const SettleCall& c) { return simulator.settle(tx, c.unit); }
+        Status operator()(const CompensateCall& c) { return simulator.compensate(tx, c.order); }
         Status operator()(const ThawCall& c) { return simulator.thaw(tx, c.amount); }
         Status operator()(const WithdrawCall&) { return simulator.withdraw(tx); }
         Status operator()(const WithdrawEtherCall&) { return simulator.withdraw_ether(tx); }

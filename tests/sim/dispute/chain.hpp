@@ -48,14 +48,19 @@ struct CloseCall {
 struct SettleCall {
     Digest unit;
 };
+/// By anybody, for the prover.
+struct CompensateCall {
+    Digest game;
+    std::uint64_t order = 0;
+};
 struct ThawCall {
     Amount amount;
 };
 struct WithdrawCall {};
 struct WithdrawEtherCall {};
-using Call =
-    std::variant<AnnounceCall, OpenCall, PlayCall, ReclaimCall, ForfeitCall, TimeoutCall, CloseCall,
-                 SettleCall, ThawCall, WithdrawCall, WithdrawEtherCall, ConflictCall>;
+using Call = std::variant<AnnounceCall, OpenCall, PlayCall, ReclaimCall, ForfeitCall, TimeoutCall,
+                          CloseCall, SettleCall, ThawCall, WithdrawCall, WithdrawEtherCall,
+                          ConflictCall, CompensateCall>;
 
 /// Makes the call on a simulator.
 Status apply(DisputeSimulator& simulator, const TxContext& tx, const Call& call);

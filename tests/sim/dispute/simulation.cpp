@@ -30,7 +30,7 @@ DisputeParams terms_of(std::mt19937_64& rng) {
     terms.window_blocks = 60;
     terms.thaw_period_s = 12 * 600;
     terms.burned_ppm = 500'000 + static_cast<std::uint32_t>(rng() % 300'000);
-    terms.compensation_ppm = static_cast<std::uint32_t>(rng() % 200'000);
+    terms.compensation_ppm = 50'000 + static_cast<std::uint32_t>(rng() % 150'000);
     return terms;
 }
 
@@ -160,7 +160,7 @@ class Simulation {
         for (const PostedUnit& unit : world_.units) {
             if (!unit.faulty || below(3) != 0) continue;
             Griefer::Aim aim{unit.id(), static_cast<Griefer::Conduct>(1 + below(3)),
-                             UnitLibrary::right_of(unit.kind), true, 1};
+                             UnitLibrary::right_of(unit.kind), true, 1 + below(3)};
             const Address accomplice = Crew::accomplice_of(unit.opening.asserter);
             ++crew_.accomplices[unit.opening.asserter];
             hire(std::make_unique<Griefer>(accomplice, aim));
@@ -212,7 +212,10 @@ class Simulation {
         const bool waiting = std::ranges::any_of(
             world_.index().announced(),
             [&](const auto& announced) { return simulator.is_announced(announced.id); });
-        return !playing && !unsettled && !waiting;
+        const bool unpaid = std::ranges::any_of(simulator.games(), [&](const auto& entry) {
+            return !simulator.due_to(entry.second.order).is_zero();
+        });
+        return !playing && !unsettled && !waiting && !unpaid;
     }
 
     void count() {

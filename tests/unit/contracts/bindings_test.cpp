@@ -80,8 +80,10 @@ TEST(Bindings, EveryCallOfStakeAndDisputesIsAFunctionOfItsContract) {
     const Amount one(1);
     const Address who = address_of(7);
     const Stake stake(address_of(5));
-    expect_in(artifact("Stake"), {stake.stake(who, one), stake.stake_with_permit(who, one, 5, {}),
-                                  stake.thaw(one), stake.withdraw()});
+    expect_in(artifact("Stake"),
+              {stake.stake(who, one), stake.stake_with_permit(who, one, 5, {}), stake.thaw(one),
+               stake.withdraw(), stake.thaw(who, one), stake.withdraw(who),
+               stake.set_defender(who, who), stake.set_recipient(who, who), stake.compensate(1)});
     const DisputeGame game(address_of(6));
     const Digest id = digest_of(1);
     expect_in(artifact("DisputeGame"),

@@ -18,7 +18,7 @@ inline IncentiveParams safe_params() {
     p.sampling = {.floor_ppm = 50'000, .verifiers = 10, .colluding_ppm = 300'000};
     p.slash = {.burned_ppm = 500'000, .compensation_ppm = 100'000};
     p.challenge = {.bond_tokens = 100,
-                   .first_ppm = 500'000,
+                   .provers = 4,
                    .outage_ppm = 10'000,
                    .gas_price_gwei = 2,
                    .ether_price_tokens = 3'000,

@@ -75,7 +75,7 @@ IncentiveParams random_worker_params(Dice& dice) {
     p.worker.credits_wait = dice.below(2) == 0;
     p.worker.stake_tokens = 10 + static_cast<double>(dice.below(600));
     p.slash.burned_ppm = static_cast<std::uint32_t>(500'000 + dice.below(400'000));
-    p.slash.compensation_ppm = 0;
+    p.slash.compensation_ppm = (kPpm - p.slash.burned_ppm) / 2;
     return p;
 }
 
@@ -207,6 +207,67 @@ TEST(IncentivesSimulation, LazyVerifiersEarnLessWhereTheVerdictSaysSo) {
     }
     EXPECT_GE(safe, 4);
     EXPECT_GE(refused, 4);
+}
+
+/// What a challenger in the right gains by a game of `moves` moves. An accomplice of the cheat was
+/// first and has the reward; other games of `others` moves in all were won, too.
+double play_prover(const IncentiveParams& p, std::uint64_t moves, std::uint64_t others,
+                   Dice& dice) {
+    const ChallengeTerms& c = p.challenge;
+    const double gas =
+        static_cast<double>(c.challenger_gas) + 2.0 * static_cast<double>(c.defender_gas);
+    const double spent = gas * c.gas_price_gwei * 1e-9 * c.ether_price_tokens;
+    if (dice.ppm(c.outage_ppm)) return -spent - c.bond_tokens;
+    const double pot = p.worker.stake_tokens * p.slash.compensation_ppm / kPpm;
+    return pot * static_cast<double>(moves) / static_cast<double>(moves + others) - spent;
+}
+
+IncentiveParams random_challenge_params(Dice& dice) {
+    IncentiveParams p = safe_params();
+    p.worker.stake_tokens = 200 + static_cast<double>(dice.below(2'000));
+    p.slash.compensation_ppm = static_cast<std::uint32_t>(50'000 + dice.below(150'000));
+    p.challenge.outage_ppm = static_cast<std::uint32_t>(dice.below(100'000));
+    p.challenge.provers = 1 + dice.below(6);
+    return p;
+}
+
+TEST(IncentivesSimulation, AProverThatIsNeverFirstGainsWhereTheVerdictSaysSo) {
+    constexpr std::uint64_t kMoves = 20;
+    int safe = 0, refused = 0;
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+        Dice dice(seed);
+        const IncentiveParams p = random_challenge_params(dice);
+        Mean gain;
+        for (int i = 0; i < kPlays; ++i)
+            gain.add(play_prover(p, kMoves, kMoves * (p.challenge.provers - 1), dice));
+        const bool verdict = testing::holds(p, "challenging_pays");
+        EXPECT_FALSE(verdict && gain.value() < -gain.noise()) << "seed " << seed;
+        EXPECT_FALSE(!verdict && gain.value() > gain.noise()) << "seed " << seed;
+        (verdict ? safe : refused) += 1;
+    }
+    EXPECT_GE(safe, 10);
+    EXPECT_GE(refused, 10);
+}
+
+/// More games than the verdict counts on cost their players more than they take from others.
+TEST(IncentivesSimulation, WhoDilutesTheCompensationLosesMultiplesOfWhatItTakes) {
+    constexpr std::uint64_t kMoves = 20;
+    int taken = 0;
+    for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+        Dice dice(seed);
+        IncentiveParams p = random_challenge_params(dice);
+        p.challenge.outage_ppm = 0;
+        if (!testing::holds(p, "challenging_pays")) continue;
+        const std::uint64_t others = kMoves * (1 + dice.below(100));
+        const double honest = play_prover(p, kMoves, others, dice);
+        if (honest >= 0) continue;
+        ++taken;
+        const double games = static_cast<double>(others) / kMoves;
+        const double attackers = games * play_prover(p, kMoves, others, dice);
+        EXPECT_LE(attackers, honest * static_cast<double>(p.challenge.provers - 1))
+            << "seed " << seed;
+    }
+    EXPECT_GT(taken, 20);
 }
 
 }  // namespace

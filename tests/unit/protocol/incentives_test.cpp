@@ -73,7 +73,7 @@ TEST(Incentives, EachConditionFailsAloneAndSaysWhatToChange) {
              p.verifier.traced_ppm = 1'000'000;
          }},
         {"stopping_early_loses", [](auto& p) { p.verifier.canary_ppm = 5'000; }},
-        {"challenging_pays", [](auto& p) { p.challenge.first_ppm = 50'000; }},
+        {"challenging_pays", [](auto& p) { p.challenge.provers = 5; }},
         {"defence_is_free", [](auto& p) { p.challenge.escrow_gas = 999'999; }},
         {"delay_is_paid", [](auto& p) { p.challenge.bond_tokens = 0.04; }},
         {"stake_outlasts_window", [](auto& p) { p.times.thaw_seconds = 10'799; }},
@@ -319,6 +319,7 @@ TEST(Incentives, ParametersOutOfRangeAreNamed) {
         {"slash.burned_ppm", [](auto& p) { p.slash.burned_ppm = 499'999; }},
         {"slash.compensation_ppm", [](auto& p) { p.slash.compensation_ppm = 500'001; }},
         {"challenge.ether_price", [](auto& p) { p.challenge.ether_price_tokens = 1e16; }},
+        {"challenge.provers", [](auto& p) { p.challenge.provers = 0; }},
         {"verifier.reports_pending_max", [](auto& p) { p.verifier.reports_pending_max = 0; }},
         {"times.thaw_s", [](auto& p) { p.times.thaw_seconds = -1; }},
     };

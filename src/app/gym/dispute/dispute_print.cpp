@@ -164,7 +164,7 @@ void print_end(const DisputeReport& report) {
         line("slashed", report.unit.settled->taken.to_tokens() + " GYM of the asserter's stake");
         line("burned", slash.burned.to_tokens() + " GYM");
         if (!slash.compensation.is_zero())
-            line("compensation", slash.compensation.to_tokens() + " GYM");
+            line("compensation", slash.compensation.to_tokens() + " GYM for the other provers");
         line("reward", slash.reward.to_tokens() + " GYM to " + crypto::to_checksum(slash.finder));
     } else if (report.now.unit.proven_at_s != 0) {
         line("settling", "the stake is taken from " +

@@ -15,6 +15,7 @@ constexpr double kReportsMax = 1e12;
 constexpr std::int64_t kDrawsMax = 1'000;
 constexpr std::int64_t kPpmMax = 1'000'000;
 constexpr std::int64_t kGasMax = 1'000'000'000;
+constexpr std::int64_t kProversMax = 1'000;
 
 /// Keys of one mapping, read until the first error, which finish() returns.
 class Reader {
@@ -107,7 +108,7 @@ Status read_sampling(Reader in, protocol::SamplingTerms& out) {
 
 Status read_challenge(Reader in, protocol::ChallengeTerms& out) {
     in.real_of_contracts("bond", kTokensMax, out.bond_tokens);
-    in.count("first_ppm", 0, kPpmMax, out.first_ppm);
+    in.count("provers", 1, kProversMax, out.provers);
     in.count("outage_ppm", 0, kPpmMax, out.outage_ppm);
     in.real("gas_price_gwei", kTokensMax, out.gas_price_gwei);
     in.real("ether_price", kTokensMax, out.ether_price_tokens);

@@ -62,7 +62,10 @@ class Pool {
             thaw.worthless = true;
         return {};
     }
-    Status operator()(const contracts::LocksChanged& /*changed*/) { return {}; }
+    template <class Other>
+    Status operator()(const Other& /*event*/) {
+        return {};  // moves no stake
+    }
 
     /// withdraw() takes one after another and rounds down; the last gets what is left.
     Result<std::vector<OpenThaw>> open(std::uint64_t count) && {
@@ -118,6 +121,8 @@ Result<std::vector<OpenThaw>> open_thaws(std::span<const contracts::StakeEvent> 
 
 namespace {
 
+constexpr const char* kNobody = "none";
+
 struct StakeOptions {
     KeyOptions keys;
     ApiOptions api;
@@ -125,6 +130,7 @@ struct StakeOptions {
     std::string address;
     std::string owner;
     std::string amount;
+    std::string key_address;  ///< of a defender or recipient
     bool despite_disputes = false;
 };
 
@@ -179,6 +185,10 @@ std::string worth_text(const OpenThaw& thaw) {
     return worth + ", left of " + thaw.amount.to_tokens() + " after a slash";
 }
 
+json::value address_json(const Address& address) {
+    return address.is_zero() ? json::value(nullptr) : json::value(address.hex());
+}
+
 json::object to_json(const Address& owner, const StakeState& state) {
     json::array thaws;
     for (const OpenThaw& thaw : state.thaws)
@@ -193,7 +203,11 @@ json::object to_json(const Address& owner, const StakeState& state) {
             {"slashed_wei", state.slashed.to_string()},
             {"thaws", thaws},
             {"thaw_period_s", state.thaw_period_s},
-            {"wallet_wei", state.wallet.to_string()}};
+            {"wallet_wei", state.wallet.to_string()},
+            {"defender", address_json(state.keys.defender)},
+            {"recipient", state.keys.recipient.hex()},
+            {"next_recipient", address_json(state.keys.next_recipient)},
+            {"next_recipient_at_s", state.keys.next_recipient_at_s}};
 }
 
 void print(const Address& owner, const StakeState& state) {
@@ -214,6 +228,17 @@ void print(const Address& owner, const StakeState& state) {
         print_row("locked", "by disputes about {} unit(s); `gym dispute list` shows them",
                   state.locks);
     print_row("in the wallet", "{} GYM", state.wallet.to_tokens());
+    const contracts::Stake::Keys& keys = state.keys;
+    if (!keys.defender.is_zero())
+        print_row("defender", "{}, which may answer disputes, too",
+                  crypto::to_checksum(keys.defender));
+    if (keys.recipient != owner)
+        print_row("recipient", "{}, which gets withdrawn stake",
+                  crypto::to_checksum(keys.recipient));
+    if (!keys.next_recipient.is_zero())
+        print_row("next recipient", "{} from {} on, unless the recipient refuses",
+                  crypto::to_checksum(keys.next_recipient),
+                  contract_time_text(keys.next_recipient_at_s));
 }
 
 Status show_stake(const CliContext& context, const StakeOptions& options) {
@@ -301,19 +326,40 @@ Status add(const CliContext& context, const StakeOptions& options) {
     return report(context, sender, owner, "staked", amount, outcome);
 }
 
+/// A stake that the key may move: its own, or one that it is the recipient of.
+struct Opened {
+    ChainSender sender;
+    Address owner;
+    StakeState before;
+};
+
+Result<Opened> open_stake(const StakeOptions& options) {
+    GYM_TRY(const auto whose, address_option("--owner", options.owner));
+    GYM_TRY(ChainSender sender, open_sender(options.keys, options.chain, options.api));
+    const Address self = sender.account->address();
+    const Address owner = whose.value_or(self);
+    GYM_TRY(StakeState before, read_stake(sender.account->client(), sender.contracts, owner));
+    if (owner != self && before.keys.recipient != self)
+        return fail(ErrorCode::kPermissionDenied,
+                    crypto::to_checksum(self) + " is not the recipient of the stake of " +
+                        crypto::to_checksum(owner) + ": use the key of " +
+                        crypto::to_checksum(before.keys.recipient) + ", or the owner's");
+    return Opened{std::move(sender), owner, std::move(before)};
+}
+
 Status thaw(const CliContext& context, const StakeOptions& options) {
     GYM_TRY(const Amount amount, tokens_argument(options.amount));
-    GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain, options.api));
-    contracts::Account& account = *sender.account;
-    GYM_TRY(const StakeState before,
-            read_stake(account.client(), sender.contracts, account.address()));
+    GYM_TRY(const Opened stake, open_stake(options));
+    const ChainSender& sender = stake.sender;
+    const StakeState& before = stake.before;
     if (before.active < amount)
         return fail(ErrorCode::kInsufficientFunds, "only " + before.active.to_tokens() +
                                                        " GYM are active, less than the " +
                                                        amount.to_tokens() + " to thaw");
     GYM_TRY(const chain::Outcome outcome,
-            account.execute(contracts::Stake(sender.contracts.stake).thaw(amount)));
-    return report(context, sender, account.address(), "thawing", amount, outcome);
+            sender.account->execute(
+                contracts::Stake(sender.contracts.stake).thaw(stake.owner, amount)));
+    return report(context, sender, stake.owner, "thawing", amount, outcome);
 }
 
 /// Thawed stake at its present worth.
@@ -343,21 +389,62 @@ Status check_withdrawable(const StakeState& state) {
 }
 
 Status withdraw(const CliContext& context, const StakeOptions& options) {
-    GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain, options.api));
-    contracts::Account& account = *sender.account;
-    GYM_TRY(const StakeState before,
-            read_stake(account.client(), sender.contracts, account.address()));
+    GYM_TRY(const Opened stake, open_stake(options));
+    const ChainSender& sender = stake.sender;
+    const StakeState& before = stake.before;
     GYM_CHECK(check_withdrawable(before));
     if (withdrawable(before).is_zero())
         (void)std::fprintf(
             stderr, "stake: a slash took everything that has thawed; this only clears the list\n");
-    GYM_TRY(const chain::Outcome outcome,
-            account.execute(contracts::Stake(sender.contracts.stake).withdraw()));
+    GYM_TRY(
+        const chain::Outcome outcome,
+        sender.account->execute(contracts::Stake(sender.contracts.stake).withdraw(stake.owner)));
     GYM_TRY(const StakeState after,
-            read_stake(account.client(), sender.contracts, account.address()));
+            read_stake(sender.account->client(), sender.contracts, stake.owner));
     // After a slash, less than was thawed.
     GYM_TRY(const Amount paid, before.thawing.minus(std::min(before.thawing, after.thawing)));
-    return report(context, sender, account.address(), "withdrawn", paid, outcome);
+    return report(context, sender, stake.owner, "withdrawn", paid, outcome);
+}
+
+/// Prints what is set now.
+Status report_keys(const CliContext& context, const Opened& stake, const char* done,
+                   const Address& address, const chain::Outcome& outcome) {
+    GYM_TRY(const StakeState state,
+            read_stake(stake.sender.account->client(), stake.sender.contracts, stake.owner));
+    const std::string hash = outcome.transaction_hash ? outcome.transaction_hash->hex() : "-";
+    if (context.json) {
+        json::object out = to_json(stake.owner, state);
+        out["done"] = done;
+        out["address"] = address_json(address);
+        out["transaction"] = hash;
+        out["gas_used"] = outcome.gas_used;
+        context.print_json(out);
+        return {};
+    }
+    print(stake.owner, state);
+    print_row("transaction", "{} (final)", hash);
+    return {};
+}
+
+Status set_defender(const CliContext& context, const StakeOptions& options) {
+    const bool none = options.key_address == kNobody;
+    GYM_TRY(const auto defender, address_option("ADDRESS", none ? "" : options.key_address));
+    GYM_TRY(const Opened stake, open_stake(options));
+    const Address address = defender.value_or(Address());
+    GYM_TRY(const chain::Outcome outcome,
+            stake.sender.account->execute(
+                contracts::Stake(stake.sender.contracts.stake).set_defender(stake.owner, address)));
+    return report_keys(context, stake, "defender", address, outcome);
+}
+
+Status set_recipient(const CliContext& context, const StakeOptions& options) {
+    GYM_TRY(const auto recipient, address_option("ADDRESS", options.key_address));
+    GYM_TRY(const Opened stake, open_stake(options));
+    GYM_TRY(
+        const chain::Outcome outcome,
+        stake.sender.account->execute(
+            contracts::Stake(stake.sender.contracts.stake).set_recipient(stake.owner, *recipient)));
+    return report_keys(context, stake, "recipient", *recipient, outcome);
 }
 
 }  // namespace
@@ -379,6 +466,7 @@ Result<StakeState> read_stake(chain::ChainClient& client, const contracts::Deplo
     GYM_TRY(out.thaws, open_thaws(events, thaws));
     out.slashed = slashed_in(events);
     GYM_TRY(out.thaw_period_s, stake.thaw_period_s(client));
+    GYM_TRY(out.keys, stake.keys_of(client, owner, at));
     GYM_TRY(out.wallet,
             contracts::GymToken(contracts.chain_id, contracts.token).balance_of(client, owner));
     return out;
@@ -407,12 +495,34 @@ void add_stake_commands(CLI::App& app, CliContext& context) {
         ->check(not_empty());
     adding->add_flag("--despite-disputes", options->despite_disputes,
                      "Add even if the settlement of a proven fault will take it");
-    command("thaw",
-            "Start to release stake: it backs no new units and can be withdrawn after the delay",
-            true, thaw)
+    const auto add_owner = [&](CLI::App* to) {
+        to->add_option("--owner", options->owner,
+                       "Whose stake it is, if the key is its recipient's (default: the key's)")
+            ->check(not_empty());
+        return to;
+    };
+    add_owner(
+        command("thaw",
+                "Start to release stake: it backs no new units and can be withdrawn after the "
+                "delay",
+                true, thaw))
         ->add_option("amount", options->amount, "GYM, like 12.5")
         ->required();
-    command("withdraw", "Move thawed stake into the wallet", true, withdraw);
+    add_owner(command("withdraw", "Move thawed stake to its recipient", true, withdraw));
+    add_owner(command("defender",
+                      "Let another key answer disputes about the stake's units; it can lose the "
+                      "stake by wrong answers, but not take it",
+                      true, set_defender))
+        ->add_option("address", options->key_address, "Its address, or `none`")
+        ->required()
+        ->check(not_empty());
+    add_owner(command("recipient",
+                      "Set the address that withdrawn stake goes to: at once with the recipient's "
+                      "key, after the delay with the owner's if they differ",
+                      true, set_recipient))
+        ->add_option("address", options->key_address, "Its address")
+        ->required()
+        ->check(not_empty());
 }
 
 }  // namespace gym::app

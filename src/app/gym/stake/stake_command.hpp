@@ -30,6 +30,7 @@ struct StakeState {
     std::uint64_t thaw_period_s = 0;
     std::uint64_t chain_time_s = 0;
     Amount wallet;  ///< tokens that the address holds itself
+    contracts::Stake::Keys keys;
 };
 
 /// What `events` left of an owner's thaws: the last `count` of them, oldest first, with what each

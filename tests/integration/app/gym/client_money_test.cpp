@@ -116,6 +116,30 @@ TEST_F(MoneyCommandsTest, SomebodyElseCanAddToTheStakeOfANode) {
     EXPECT_EQ(json::parse(shown.out).at("active_wei").as_string(), tokens("7").to_string());
 }
 
+TEST_F(MoneyCommandsTest, AStakeHasADefenderAndARecipientOfItsOwn) {
+    const std::string other = chain::private_chain_key(5).address().hex();
+    const auto run = [&](const std::vector<std::string>& arguments) {
+        const auto done = gym(arguments, true);
+        EXPECT_EQ(done.exit_code, 0) << done.err;
+        return json::parse(done.out);
+    };
+    EXPECT_EQ(run({"stake", "defender", other, "--json"}).at("defender").as_string(), other);
+    EXPECT_TRUE(run({"stake", "defender", "none", "--json"}).at("defender").is_null());
+    const json::value set = run({"stake", "recipient", other, "--json"});
+    EXPECT_EQ(set.at("recipient").as_string(), other);
+    EXPECT_TRUE(set.at("next_recipient").is_null());
+    const std::string self = owner_.address().hex();
+    const json::value requested = run({"stake", "recipient", self, "--json"});
+    EXPECT_EQ(requested.at("recipient").as_string(), other) << "the recipient may refuse";
+    EXPECT_EQ(requested.at("next_recipient").as_string(), self);
+    const auto text = gym({"stake", "show"}, false);
+    EXPECT_NE(text.out.find("next recipient     "), std::string::npos) << text.out;
+    const auto foreign = gym({"stake", "thaw", "1", "--owner", other}, true);
+    EXPECT_NE(foreign.exit_code, 0);
+    EXPECT_NE(foreign.err.find("is not the recipient of the stake of"), std::string::npos)
+        << foreign.err;
+}
+
 TEST_F(MoneyCommandsTest, ClaimPaysOnceWithTheProofOfTheApi) {
     post_root(owner_.address());
     const Amount before = balance_of(owner_.address());

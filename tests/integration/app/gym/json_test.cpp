@@ -172,6 +172,8 @@ class JsonTest : public ::testing::Test {
             {{"stake", "add"}, with({"1"}, chain), kUnavailable},
             {{"stake", "thaw"}, with({"1"}, chain), kUnavailable},
             {{"stake", "withdraw"}, chain, kUnavailable},
+            {{"stake", "defender"}, with({"none"}, chain), kUnavailable},
+            {{"stake", "recipient"}, with({testing::address_of(1).hex()}, chain), kUnavailable},
             {{"dispute", "list"}, chain, kUnavailable},
             {{"dispute", "show"}, with({id}, chain), kUnavailable},
             {{"dispute", "watch"}, chain, kUnavailable},

@@ -30,7 +30,8 @@ TEST_F(Usage, AWordThatIsNoCommandIsNamedWithWhatWasMeant) {
     expect({"node", "strat"}, kUsage,
            "'strat' is not a command of `gym node`; did you mean 'start'");
     expect({"stake", "foo"}, kUsage,
-           "'foo' is not a command of `gym stake`; it has show, add, thaw, withdraw");
+           "'foo' is not a command of `gym stake`; it has show, add, thaw, withdraw, defender, "
+           "recipient");
     expect({"stake", "job"}, kUsage, "'job' is not a command of `gym stake`");
     expect({"wallet", "with"}, kUsage, "did you mean 'withdraw'?");
     // On standard output, as every answer with --json.

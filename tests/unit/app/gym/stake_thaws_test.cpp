@@ -17,7 +17,7 @@ contracts::StakeEvent withdrawn(std::uint64_t amount) {
     return contracts::StakeWithdrawn{{}, Amount(amount)};
 }
 contracts::StakeEvent slashed(std::uint64_t burned, std::uint64_t reward) {
-    return contracts::Slashed{{}, {}, {}, Amount(burned), Amount(reward), Amount(0)};
+    return contracts::Slashed{{}, {}, Amount(burned), Amount(reward), Amount(0)};
 }
 
 std::vector<std::uint64_t> worths(const std::vector<contracts::StakeEvent>& events,

@@ -75,7 +75,7 @@ struct UnitSettled {
 };
 struct GasPaid {
     Digest game;
-    Address asserter;
+    Address sender;  ///< of the answer: the asserter, or its defender
     Amount amount_wei;
     friend bool operator==(const GasPaid&, const GasPaid&) = default;
 };

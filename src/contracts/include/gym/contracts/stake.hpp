@@ -30,21 +30,46 @@ struct StakeWithdrawn {
     Amount amount;
     friend bool operator==(const StakeWithdrawn&, const StakeWithdrawn&) = default;
 };
+struct DefenderChanged {
+    Address owner;
+    Address defender;  ///< zero: nobody but the owner
+    friend bool operator==(const DefenderChanged&, const DefenderChanged&) = default;
+};
+struct RecipientChanged {
+    Address owner;
+    Address recipient;
+    std::uint64_t at_s = 0;  ///< from when on it is
+    friend bool operator==(const RecipientChanged&, const RecipientChanged&) = default;
+};
 struct LocksChanged {
     Address owner;
     std::uint64_t locks = 0;  ///< units with games that are open against the owner
     friend bool operator==(const LocksChanged&, const LocksChanged&) = default;
 };
+struct ProofRecorded {
+    Address owner;
+    std::uint64_t number = 0;  ///< of the announcement of the game that was won
+    Address prover;
+    std::uint64_t moves = 0;  ///< what the game counts in the division of the compensation
+    friend bool operator==(const ProofRecorded&, const ProofRecorded&) = default;
+};
 struct Slashed {
     Address owner;
     Address finder;
-    Address compensated;  ///< zero: none
     Amount burned;
     Amount reward;
-    Amount compensation;
+    Amount compensation;  ///< of provers beside the finder
     friend bool operator==(const Slashed&, const Slashed&) = default;
 };
-using StakeEvent = std::variant<Staked, ThawStarted, StakeWithdrawn, LocksChanged, Slashed>;
+struct Compensated {
+    std::uint64_t number = 0;  ///< of the game's announcement
+    Address prover;
+    Amount amount;
+    friend bool operator==(const Compensated&, const Compensated&) = default;
+};
+using StakeEvent =
+    std::variant<Staked, ThawStarted, StakeWithdrawn, DefenderChanged, RecipientChanged,
+                 LocksChanged, ProofRecorded, Slashed, Compensated>;
 
 class Stake {
   public:
@@ -58,6 +83,26 @@ class Stake {
                                                  const crypto::Signature& permit) const;
     [[nodiscard]] ContractCall thaw(const Amount& amount) const;
     [[nodiscard]] ContractCall withdraw() const;
+    // The sender is the owner or its recipient.
+    [[nodiscard]] ContractCall thaw(const Address& owner, const Amount& amount) const;
+    [[nodiscard]] ContractCall withdraw(const Address& owner) const;
+    /// @param defender who else may answer in games against `owner`; zero: nobody.
+    [[nodiscard]] ContractCall set_defender(const Address& owner, const Address& defender) const;
+    /// At once if the recipient sends it, a thaw period later if the owner does that is not the
+    /// recipient.
+    [[nodiscard]] ContractCall set_recipient(const Address& owner, const Address& recipient) const;
+    /// Pays the prover of a won game. @param number of the game's announcement.
+    [[nodiscard]] ContractCall compensate(std::uint64_t number) const;
+
+    /// Who may do what with a stake besides its owner.
+    struct Keys {
+        Address defender;        ///< may answer in games; zero: nobody
+        Address recipient;       ///< gets what is withdrawn; the owner unless it set another
+        Address next_recipient;  ///< that the owner asked for; zero: none
+        std::uint64_t next_recipient_at_s = 0;
+    };
+    [[nodiscard]] Result<Keys> keys_of(chain::ChainClient& client, const Address& owner,
+                                       const chain::BlockId& at = chain::BlockTag::kLatest) const;
 
     struct Holding {
         Amount active;            ///< backs units
@@ -73,6 +118,11 @@ class Stake {
         const chain::BlockId& at = chain::BlockTag::kLatest) const;
     [[nodiscard]] Result<std::uint64_t> thaw_count(
         chain::ChainClient& client, const Address& owner,
+        const chain::BlockId& at = chain::BlockTag::kLatest) const;
+    /// What compensate() would pay now; nothing before the slash, of the finder's game, and where
+    /// it is paid. @param number of the game's announcement.
+    [[nodiscard]] Result<Amount> compensation_of(
+        chain::ChainClient& client, std::uint64_t number,
         const chain::BlockId& at = chain::BlockTag::kLatest) const;
     [[nodiscard]] Result<std::uint64_t> thaw_period_s(chain::ChainClient& client) const;
     [[nodiscard]] Result<Address> token(chain::ChainClient& client) const;

@@ -12,7 +12,7 @@ struct DisputeParams : DisputeTerms {
     std::uint64_t window_blocks = 7'200;  ///< after an epoch's root, in which games are opened
     std::uint64_t thaw_period_s = std::uint64_t{7} * 86'400;  ///< from thaw() to withdraw()
     std::uint32_t burned_ppm = 500'000;                       ///< of a slash, at least half
-    /// Share of a slash; burned if there is no one to compensate.
+    /// Share of a slash, of provers beside the finder; burned if there are none.
     std::uint32_t compensation_ppm = 100'000;
     std::uint32_t block_time_s = 12;      ///< the longest that a block usually takes
     std::uint64_t inclusion_delay_s = 0;  ///< until a transaction is forced in; 0: not known

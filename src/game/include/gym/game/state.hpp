@@ -105,7 +105,8 @@ struct UnitState {
     bool locked = false;            ///< the asserter's stake
     bool settled = false;
     Address finder;
-    std::uint64_t order = 0;  ///< of the finder's announcement
+    std::uint64_t order = 0;       ///< of the finder's announcement
+    std::uint64_t last_order = 0;  ///< of the last announcement before the first proof
     friend bool operator==(const UnitState&, const UnitState&) = default;
 };
 

@@ -41,7 +41,7 @@ struct PlayerEvent {
 
 struct PlayerSetup {
     chain::ChainClient& client;
-    chain::TxManager& transactions;  ///< of the node's key
+    chain::TxManager& transactions;  ///< of the node's key: the asserter's, or its defender's
     contracts::DisputeGame contract;
     crypto::Eip712Domain domain;  ///< of commitments
     ClaimStore& claims;
@@ -62,7 +62,8 @@ class Player {
 /// Windows after which a commitment without an epoch is taken for abandoned.
 inline constexpr std::uint64_t kWindowsWithoutEpoch = 8;
 
-/// Answers for units that this node committed to, ends games whose challenger is silent, and
+/// Answers for units that this node committed to, and for those of nodes that made it their
+/// defender and whose claims it has; ends games whose challenger is silent, and
 /// withdraws the ether that answers earned. Forgets a claim once no game about it can be opened;
 /// one whose round has no epoch on chain, kWindowsWithoutEpoch windows after it was filed.
 [[nodiscard]] std::unique_ptr<Player> make_defender(PlayerSetup setup);

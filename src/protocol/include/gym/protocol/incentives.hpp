@@ -39,12 +39,13 @@ struct SamplingTerms {
 /// The finder receives the rest of a slash after burning and compensation.
 struct SlashTerms {
     std::uint32_t burned_ppm = 0;
-    std::uint32_t compensation_ppm = 0;
+    std::uint32_t compensation_ppm = 0;  ///< of the other provers
 };
 
 struct ChallengeTerms {
     double bond_tokens = 0;
-    std::uint32_t first_ppm = 0;   ///< how often an honest finder's announcement is the earliest
+    /// Games of equal size, beside the finder's, that share the compensation.
+    std::uint64_t provers = 1;
     std::uint32_t outage_ppm = 0;  ///< how often an honest challenger runs out of time
     double gas_price_gwei = 0;
     double ether_price_tokens = 0;
