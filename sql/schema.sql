@@ -3178,6 +3178,14 @@ CREATE TABLE rewards.finished_round (
     CONSTRAINT finished_round_uptime_from_ms_check CHECK ((uptime_from_ms >= 0))
 );
 
+-- Name: leaving; Type: TABLE; Schema: rewards; Owner: -
+
+CREATE TABLE rewards.leaving (
+    owner rewards.address NOT NULL,
+    available_at_s bigint NOT NULL,
+    CONSTRAINT leaving_available_at_s_check CHECK ((available_at_s > 0))
+);
+
 -- Name: trim; Type: TABLE; Schema: rewards; Owner: -
 
 CREATE TABLE rewards."trim" (
@@ -3593,6 +3601,11 @@ ALTER TABLE ONLY rewards.finished_round
 
 ALTER TABLE ONLY rewards.finished_round
     ADD CONSTRAINT finished_round_registry_epoch_key UNIQUE (registry_epoch);
+
+-- Name: leaving leaving_pkey; Type: CONSTRAINT; Schema: rewards; Owner: -
+
+ALTER TABLE ONLY rewards.leaving
+    ADD CONSTRAINT leaving_pkey PRIMARY KEY (owner);
 
 -- Name: payout payout_pkey; Type: CONSTRAINT; Schema: rewards; Owner: -
 
@@ -5367,6 +5380,10 @@ GRANT SELECT ON TABLE rewards.fee_terms TO gym_api;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE rewards.finished_round TO gym_rewards;
 GRANT SELECT ON TABLE rewards.finished_round TO gym_api;
+
+-- Name: TABLE leaving; Type: ACL; Schema: rewards; Owner: -
+
+GRANT SELECT,INSERT,DELETE ON TABLE rewards.leaving TO gym_rewards;
 
 -- Name: TABLE "trim"; Type: ACL; Schema: rewards; Owner: -
 

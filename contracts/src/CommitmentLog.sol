@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.35;
 
-import {
-    AccessControlDefaultAdminRules
-} from "@openzeppelin/contracts/access/extensions/AccessControlDefaultAdminRules.sol";
-
+import {AdminTimelock} from "./AdminTimelock.sol";
+import {DelayedRoles} from "./DelayedRoles.sol";
 import {ICommitmentLog} from "./interfaces/ICommitmentLog.sol";
 
 /// @title The public order of rounds and commitments
 /// @notice See ICommitmentLog.
-contract CommitmentLog is ICommitmentLog, AccessControlDefaultAdminRules {
+contract CommitmentLog is ICommitmentLog, DelayedRoles {
     /// @notice May postRound() and postEpoch().
     bytes32 public constant COORDINATOR_ROLE = keccak256("COORDINATOR_ROLE");
     /// @notice Most bytes in postCommitment().
@@ -30,11 +28,14 @@ contract CommitmentLog is ICommitmentLog, AccessControlDefaultAdminRules {
     mapping(uint64 epoch => Epoch) private _epochs;
 
     /// @notice Creates an empty log.
-    /// @param admin Holder of DEFAULT_ADMIN_ROLE: grants roles.
-    /// @param adminDelay Seconds that a change of the admin takes.
-    constructor(address admin, uint48 adminDelay)
-        AccessControlDefaultAdminRules(adminDelay, admin)
-    {}
+    /// @param timelock_ Holder of DEFAULT_ADMIN_ROLE: grants roles.
+    /// @param coordinator Holder of COORDINATOR_ROLE.
+    /// @param guardian Holder of GUARDIAN_ROLE: takes the coordinator's role away.
+    constructor(AdminTimelock timelock_, address coordinator, address guardian)
+        DelayedRoles(timelock_, guardian, 0)
+    {
+        _grantRole(COORDINATOR_ROLE, coordinator);
+    }
 
     /// @inheritdoc ICommitmentLog
     function postRound(bytes32 jobId, uint64 round, bytes32 roundRecordHash)

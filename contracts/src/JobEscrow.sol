@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.35;
 
-import {
-    AccessControlDefaultAdminRules
-} from "@openzeppelin/contracts/access/extensions/AccessControlDefaultAdminRules.sol";
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {IERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/IERC20Permit.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
@@ -11,27 +8,24 @@ import {Pausable} from "@openzeppelin/contracts/utils/Pausable.sol";
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 
+import {AdminTimelock} from "./AdminTimelock.sol";
+import {DelayedRoles} from "./DelayedRoles.sol";
 import {IJobEscrow} from "./interfaces/IJobEscrow.sol";
 
 /// @title Deposits of job owners
 /// @notice See IJobEscrow.
-contract JobEscrow is
-    IJobEscrow,
-    AccessControlDefaultAdminRules,
-    Pausable,
-    ReentrancyGuardTransient
-{
+contract JobEscrow is IJobEscrow, DelayedRoles, Pausable, ReentrancyGuardTransient {
     using SafeERC20 for IERC20;
     using SafeCast for uint256;
 
     /// @notice May release() and trimWithdrawal().
     bytes32 public constant SETTLER_ROLE = keccak256("SETTLER_ROLE");
-    /// @notice May pause().
-    bytes32 public constant GUARDIAN_ROLE = keccak256("GUARDIAN_ROLE");
     /// @notice Most owners in one release().
     uint256 public constant RELEASE_OWNERS_MAX = 256;
     /// @notice Bound of the withdrawal delay, so that a wrong parameter cannot lock deposits up.
     uint64 public constant WITHDRAWAL_DELAY_MAX = 30 days;
+    /// @notice Seconds between requestExit() and exit(): time to end the owner's jobs and release what they spent.
+    uint64 public constant EXIT_DELAY = 30 days;
     /// @notice Bound of the epoch interval.
     uint64 public constant EPOCH_INTERVAL_MAX = 30 days;
 
@@ -47,6 +41,7 @@ contract JobEscrow is
 
     mapping(address owner => uint256) private _balances;
     mapping(address owner => Withdrawal) private _withdrawals;
+    mapping(address owner => uint64 availableAt) private _exits;
     mapping(uint64 epoch => mapping(address owner => uint256)) private _releasedOf;
     uint256 private _totalBalance;
     uint256 private _depositCount;
@@ -60,20 +55,23 @@ contract JobEscrow is
     /// @notice Creates an empty escrow.
     /// @param token_ The token that is held.
     /// @param distributor_ The RewardsDistributor, the only place that releases go to.
-    /// @param admin Holder of DEFAULT_ADMIN_ROLE: grants roles, sets the cap, ends a pause.
-    /// @param adminDelay Seconds that a change of the admin takes.
+    /// @param timelock_ Holder of DEFAULT_ADMIN_ROLE: grants roles, sets the caps, ends a pause. Its delay is at least two
+    /// withdrawal delays.
+    /// @param settler Holder of SETTLER_ROLE.
+    /// @param guardian Holder of GUARDIAN_ROLE: pauses, lowers the caps.
     /// @param withdrawalDelay_ Seconds between a request and its withdrawal.
     /// @param epochInterval_ Least seconds between the first releases of two epochs.
     /// @param releaseCap_ The most that one epoch may release, in base units, below 2^128.
     constructor(
         IERC20 token_,
         address distributor_,
-        address admin,
-        uint48 adminDelay,
+        AdminTimelock timelock_,
+        address settler,
+        address guardian,
         uint64 withdrawalDelay_,
         uint64 epochInterval_,
         uint256 releaseCap_
-    ) AccessControlDefaultAdminRules(adminDelay, admin) {
+    ) DelayedRoles(timelock_, guardian, withdrawalDelay_) {
         if (address(token_) == address(0) || distributor_ == address(0)) {
             revert ZeroAddress();
         }
@@ -87,6 +85,7 @@ contract JobEscrow is
         _distributor = distributor_;
         _withdrawalDelay = withdrawalDelay_;
         _epochInterval = epochInterval_;
+        _grantRole(SETTLER_ROLE, settler);
         _releaseCap = releaseCap_.toUint128();
         emit ReleaseCapSet(releaseCap_);
     }
@@ -166,21 +165,43 @@ contract JobEscrow is
         if (block.timestamp < request.availableAt) revert WithdrawalNotReady(request.availableAt);
         uint256 balance = _balances[msg.sender];
         amount = request.amount < balance ? request.amount : balance;
-        delete _withdrawals[msg.sender];
-        _balances[msg.sender] = balance - amount;
-        _totalBalance -= amount;
-        emit Withdrawn(msg.sender, amount);
-        if (amount != 0) _pay(msg.sender, amount);
+        _payBack(msg.sender, balance, amount);
     }
 
     /// @inheritdoc IJobEscrow
-    function setReleaseCap(uint256 cap) external onlyRole(DEFAULT_ADMIN_ROLE) {
+    function requestExit() external {
+        uint64 before = _exits[msg.sender];
+        if (before != 0) revert LeavingAlready(before);
+        _setExit(msg.sender, uint64(block.timestamp) + EXIT_DELAY);
+    }
+
+    /// @inheritdoc IJobEscrow
+    function cancelExit() external {
+        if (_exits[msg.sender] == 0) revert NotLeaving(msg.sender);
+        _setExit(msg.sender, 0);
+    }
+
+    /// @inheritdoc IJobEscrow
+    function exit() external nonReentrant returns (uint256 amount) {
+        uint64 availableAt = _exits[msg.sender];
+        if (availableAt == 0) revert NotLeaving(msg.sender);
+        if (block.timestamp < availableAt) revert WithdrawalNotReady(availableAt);
+        _setExit(msg.sender, 0);
+        amount = _balances[msg.sender];
+        _payBack(msg.sender, amount, amount);
+    }
+
+    /// @inheritdoc IJobEscrow
+    function setReleaseCap(uint256 cap) external onlyDelayedUnlessLower(cap, _releaseCap) {
         _releaseCap = cap.toUint128();
         emit ReleaseCapSet(cap);
     }
 
     /// @inheritdoc IJobEscrow
-    function setOwnerReleaseCap(uint256 cap) external onlyRole(DEFAULT_ADMIN_ROLE) {
+    function setOwnerReleaseCap(uint256 cap)
+        external
+        onlyDelayedUnlessLower(cap, _ownerReleaseCap)
+    {
         _ownerReleaseCap = cap.toUint128();
         emit OwnerReleaseCapSet(cap);
     }
@@ -191,7 +212,7 @@ contract JobEscrow is
     }
 
     /// @inheritdoc IJobEscrow
-    function unpause() external onlyRole(DEFAULT_ADMIN_ROLE) {
+    function unpause() external onlyDelayed {
         _unpause();
     }
 
@@ -228,6 +249,11 @@ contract JobEscrow is
     {
         Withdrawal storage request = _withdrawals[owner];
         return (request.amount, request.availableAt);
+    }
+
+    /// @inheritdoc IJobEscrow
+    function exitOf(address owner) external view returns (uint64 availableAt) {
+        return _exits[owner];
     }
 
     /// @inheritdoc IJobEscrow
@@ -296,6 +322,20 @@ contract JobEscrow is
         _releasedOf[epoch][owner] = amount;
         _balances[owner] = balance - amount;
         emit Released(epoch, owner, amount);
+    }
+
+    function _setExit(address owner, uint64 availableAt) private {
+        _exits[owner] = availableAt;
+        emit ExitRequested(owner, availableAt);
+    }
+
+    /// Closes the owner's request and pays `amount` of its balance.
+    function _payBack(address owner, uint256 balance, uint256 amount) private {
+        delete _withdrawals[owner];
+        _balances[owner] = balance - amount;
+        _totalBalance -= amount;
+        emit Withdrawn(owner, amount);
+        if (amount != 0) _pay(owner, amount);
     }
 
     function _pay(address to, uint256 amount) private {

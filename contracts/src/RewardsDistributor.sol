@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.35;
 
-import {
-    AccessControlDefaultAdminRules
-} from "@openzeppelin/contracts/access/extensions/AccessControlDefaultAdminRules.sol";
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
 import {Address} from "@openzeppelin/contracts/utils/Address.sol";
@@ -11,6 +8,8 @@ import {Pausable} from "@openzeppelin/contracts/utils/Pausable.sol";
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 
+import {AdminTimelock} from "./AdminTimelock.sol";
+import {DelayedRoles} from "./DelayedRoles.sol";
 import {PayoutTree} from "./PayoutTree.sol";
 import {IRewardsDistributor} from "./interfaces/IRewardsDistributor.sol";
 
@@ -18,7 +17,7 @@ import {IRewardsDistributor} from "./interfaces/IRewardsDistributor.sol";
 /// @notice See IRewardsDistributor.
 contract RewardsDistributor is
     IRewardsDistributor,
-    AccessControlDefaultAdminRules,
+    DelayedRoles,
     Pausable,
     ReentrancyGuardTransient
 {
@@ -27,8 +26,6 @@ contract RewardsDistributor is
 
     /// @notice May submitRoot().
     bytes32 public constant SETTLER_ROLE = keccak256("SETTLER_ROLE");
-    /// @notice May disable() a pending root, pause() new roots and pauseClaims().
-    bytes32 public constant GUARDIAN_ROLE = keccak256("GUARDIAN_ROLE");
     /// @notice Bound of the activation delay.
     uint64 public constant ACTIVATION_DELAY_MAX = 30 days;
     /// @notice The longest pause of claims, and the least time between two.
@@ -76,17 +73,20 @@ contract RewardsDistributor is
 
     /// @notice Creates a distributor without a root.
     /// @param token_ The token that is paid.
-    /// @param admin Holder of DEFAULT_ADMIN_ROLE: grants roles, sets the growth limit, ends a pause of roots.
-    /// @param adminDelay Seconds that a change of the admin takes.
+    /// @param timelock_ Holder of DEFAULT_ADMIN_ROLE: grants roles, sets the growth limit, ends a pause of roots. Its delay
+    /// is at least two activation delays: one until earnings that are posted pay, one in which they can be claimed.
+    /// @param settler Holder of SETTLER_ROLE.
+    /// @param guardian Holder of GUARDIAN_ROLE: disables a pending root, pauses new roots and claims, lowers the growth limit.
     /// @param activationDelay_ Seconds between the post of a root and its activity.
     /// @param growthLimit_ The most by which one root may exceed the root before it, below 2^128.
     constructor(
         IERC20 token_,
-        address admin,
-        uint48 adminDelay,
+        AdminTimelock timelock_,
+        address settler,
+        address guardian,
         uint64 activationDelay_,
         uint256 growthLimit_
-    ) AccessControlDefaultAdminRules(adminDelay, admin) {
+    ) DelayedRoles(timelock_, guardian, activationDelay_) {
         if (address(token_) == address(0)) revert ZeroAddress();
         if (activationDelay_ > ACTIVATION_DELAY_MAX) {
             revert DelayTooLong(activationDelay_, ACTIVATION_DELAY_MAX);
@@ -96,6 +96,7 @@ contract RewardsDistributor is
         // Zero would be a root that has been active since 1970.
         _roots[0].activeAt = NEVER;
         _roots[1].activeAt = NEVER;
+        _grantRole(SETTLER_ROLE, settler);
         _setGrowthLimit(growthLimit_);
     }
 
@@ -227,7 +228,7 @@ contract RewardsDistributor is
     }
 
     /// @inheritdoc IRewardsDistributor
-    function setGrowthLimit(uint256 limit) external onlyRole(DEFAULT_ADMIN_ROLE) {
+    function setGrowthLimit(uint256 limit) external onlyDelayedUnlessLower(limit, _growthLimit) {
         _setGrowthLimit(limit);
     }
 
@@ -237,7 +238,7 @@ contract RewardsDistributor is
     }
 
     /// @inheritdoc IRewardsDistributor
-    function unpause() external onlyRole(DEFAULT_ADMIN_ROLE) {
+    function unpause() external onlyDelayed {
         _unpause();
     }
 
@@ -330,6 +331,12 @@ contract RewardsDistributor is
                 )
             )
         );
+    }
+
+    /// A pause of claims could outlast the timelock's delay, so claims have to have run since.
+    function _requireExit() internal view override {
+        uint256 open = uint256(_claimsPausedUntil) + _activationDelay;
+        if (_claimsPausedUntil != 0 && block.timestamp < open) revert ClaimsWerePaused(open);
     }
 
     function _setGrowthLimit(uint256 limit) private {

@@ -3,22 +3,23 @@ pragma solidity ^0.8.35;
 
 import {IAccessControl} from "@openzeppelin/contracts/access/IAccessControl.sol";
 
+import {AdminTimelock} from "../src/AdminTimelock.sol";
 import {CommitmentLog} from "../src/CommitmentLog.sol";
 import {ICommitmentLog} from "../src/interfaces/ICommitmentLog.sol";
 import {TestBase} from "./support/TestBase.sol";
 
 contract CommitmentLogTest is TestBase {
-    address private constant ADMIN = address(0xad);
+    address private constant ADMIN_KEY = address(0xad);
+    address private constant GUARDIAN = address(0x9a);
     address private constant COORDINATOR = address(0xc0);
     bytes32 private constant JOB = keccak256("job");
 
     CommitmentLog private _log;
 
     function setUp() public {
-        _log = new CommitmentLog(ADMIN, 1 days);
-        bytes32 role = _log.COORDINATOR_ROLE();
-        vm.prank(ADMIN);
-        _log.grantRole(role, COORDINATOR);
+        _log = new CommitmentLog(
+            new AdminTimelock(1 days, ADMIN_KEY, GUARDIAN), COORDINATOR, GUARDIAN
+        );
     }
 
     function test_aRoundIsFixedOnce(bytes32 job, uint64 round, bytes32 hash, bytes32 other) public {

@@ -51,9 +51,15 @@ contract GasTest is DistributorFixture {
 
     function test_escrowAndLog() public {
         JobEscrow escrow = new JobEscrow(
-            IERC20(address(_token)), address(_distributor), address(this), 0, 0, 0, FUNDS
+            IERC20(address(_token)),
+            address(_distributor),
+            _timelock,
+            address(this),
+            GUARDIAN,
+            0,
+            0,
+            FUNDS
         );
-        escrow.grantRole(escrow.SETTLER_ROLE(), address(this));
         _token.approve(address(escrow), FUNDS);
         escrow.deposit(address(this), 100);
         _snapshot("deposit, first of an owner");
@@ -74,9 +80,14 @@ contract GasTest is DistributorFixture {
         escrow.requestWithdrawal(escrow.balanceOf(address(this)));
         escrow.withdraw();
         _snapshot("withdraw, all");
+        escrow.deposit(address(this), 100);
+        escrow.requestExit();
+        _snapshot("requestExit");
+        vm.warp(block.timestamp + escrow.EXIT_DELAY());
+        escrow.exit();
+        _snapshot("exit");
 
-        CommitmentLog log = new CommitmentLog(address(this), 0);
-        log.grantRole(log.COORDINATOR_ROLE(), address(this));
+        CommitmentLog log = new CommitmentLog(_timelock, address(this), GUARDIAN);
         log.postRound(FILE_ROOT, 0, FILE_ROOT);
         _snapshot("postRound");
         log.postEpoch(1, FILE_ROOT, 0, FILE_ROOT, 3);

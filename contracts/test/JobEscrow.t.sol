@@ -6,6 +6,8 @@ import {Pausable} from "@openzeppelin/contracts/utils/Pausable.sol";
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 
+import {AdminTimelock} from "../src/AdminTimelock.sol";
+import {DelayedRoles} from "../src/DelayedRoles.sol";
 import {JobEscrow} from "../src/JobEscrow.sol";
 import {IJobEscrow} from "../src/interfaces/IJobEscrow.sol";
 import {EscrowFixture} from "./support/EscrowFixture.sol";
@@ -177,7 +179,7 @@ contract JobEscrowTest is EscrowFixture {
             abi.encodeWithSelector(IJobEscrow.EpochClosed.selector, uint64(1), uint64(2))
         );
         _release(1, BOB, 1);
-        vm.prank(ADMIN);
+        vm.prank(_admin);
         _escrow.setReleaseCap(CAP + 1);
         _release(2, BOB, 1);
     }
@@ -191,7 +193,7 @@ contract JobEscrowTest is EscrowFixture {
         assertEq(_escrow.ownerReleaseCap(), type(uint128).max, "not limited at first");
         vm.expectEmit(address(_escrow));
         emit IJobEscrow.OwnerReleaseCapSet(cap);
-        vm.prank(ADMIN);
+        vm.prank(_admin);
         _escrow.setOwnerReleaseCap(cap);
         assertEq(_escrow.ownerReleaseCap(), cap, "cap");
         if (amount > cap) {
@@ -211,10 +213,10 @@ contract JobEscrowTest is EscrowFixture {
 
     function test_capsOf128BitsAndMoreAreRejected() public {
         vm.expectPartialRevert(SafeCast.SafeCastOverflowedUintDowncast.selector);
-        vm.prank(ADMIN);
+        vm.prank(_admin);
         _escrow.setOwnerReleaseCap(uint256(type(uint128).max) + 1);
         vm.expectPartialRevert(SafeCast.SafeCastOverflowedUintDowncast.selector);
-        vm.prank(ADMIN);
+        vm.prank(_admin);
         _escrow.setReleaseCap(uint256(type(uint128).max) + 1);
     }
 
@@ -315,6 +317,83 @@ contract JobEscrowTest is EscrowFixture {
         assertEq(availableAt, date, "date");
     }
 
+    /// The settler trims every request, for ever, and the guardian pauses: the owner has all of it back in time.
+    function test_aSettlerThatTrimsForEverKeepsNoDeposit(uint256 amount) public {
+        amount = bound(amount, 1, type(uint128).max);
+        _deposit(BOB, amount);
+        vm.expectEmit(address(_escrow));
+        emit IJobEscrow.ExitRequested(BOB, uint64(block.timestamp) + 30 days);
+        vm.prank(BOB);
+        _escrow.requestExit();
+        uint256 start = block.timestamp;
+        vm.prank(GUARDIAN);
+        _escrow.pause();
+        for (uint256 day = 1; day < 30; ++day) {
+            vm.prank(BOB);
+            _escrow.requestWithdrawal(amount);
+            vm.prank(SETTLER);
+            _escrow.trimWithdrawal(BOB, 0);
+            vm.warp(start + day * DELAY);
+            vm.expectRevert(abi.encodeWithSelector(IJobEscrow.NoWithdrawal.selector, BOB));
+            vm.prank(BOB);
+            _escrow.withdraw();
+        }
+        vm.warp(start + 30 days - 1);
+        vm.expectRevert(
+            abi.encodeWithSelector(
+                IJobEscrow.WithdrawalNotReady.selector, uint64(block.timestamp) + 1
+            )
+        );
+        vm.prank(BOB);
+        _escrow.exit();
+        vm.warp(start + 30 days);
+        vm.expectEmit(address(_escrow));
+        emit IJobEscrow.Withdrawn(BOB, amount);
+        vm.prank(BOB);
+        assertEq(_escrow.exit(), amount, "returned");
+        assertEq(_token.balanceOf(BOB), amount, "tokens");
+        assertEq(_escrow.totalBalance(), 0, "total");
+        (uint256 request,) = _escrow.withdrawalOf(BOB);
+        assertEq(request, 0, "request");
+    }
+
+    function test_anExitPaysWhatReleasesLeft() public {
+        _deposit(BOB, 100);
+        vm.prank(BOB);
+        _escrow.requestExit();
+        _release(1, BOB, 60);
+        _deposit(BOB, 5);
+        vm.warp(block.timestamp + 30 days);
+        vm.prank(BOB);
+        assertEq(_escrow.exit(), 45, "returned");
+        vm.expectRevert(abi.encodeWithSelector(IJobEscrow.NotLeaving.selector, BOB));
+        vm.prank(BOB);
+        _escrow.exit();
+    }
+
+    function test_anExitIsRequestedOnceAndCanBeTakenBack() public {
+        vm.expectRevert(abi.encodeWithSelector(IJobEscrow.NotLeaving.selector, BOB));
+        vm.prank(BOB);
+        _escrow.cancelExit();
+        vm.prank(BOB);
+        _escrow.requestExit();
+        uint64 availableAt = uint64(block.timestamp) + 30 days;
+        assertEq(_escrow.exitOf(BOB), availableAt, "time");
+        vm.warp(block.timestamp + 29 days);
+        // A repetition would begin the wait again.
+        vm.expectRevert(abi.encodeWithSelector(IJobEscrow.LeavingAlready.selector, availableAt));
+        vm.prank(BOB);
+        _escrow.requestExit();
+        vm.expectEmit(address(_escrow));
+        emit IJobEscrow.ExitRequested(BOB, 0);
+        vm.prank(BOB);
+        _escrow.cancelExit();
+        vm.warp(block.timestamp + 2 days);
+        vm.expectRevert(abi.encodeWithSelector(IJobEscrow.NotLeaving.selector, BOB));
+        vm.prank(BOB);
+        _escrow.exit();
+    }
+
     function test_pauseStopsDepositsAndReleasesButNeverWithdrawals() public {
         _deposit(BOB, 100);
         vm.prank(GUARDIAN);
@@ -331,13 +410,13 @@ contract JobEscrowTest is EscrowFixture {
         vm.warp(block.timestamp + DELAY);
         vm.prank(BOB);
         assertEq(_escrow.withdraw(), 100, "paid during the pause");
-        vm.prank(ADMIN);
+        vm.prank(_admin);
         _escrow.unpause();
         _deposit(BOB, 1);
     }
 
     function test_rolesAreEnforced(address stranger) public {
-        vm.assume(stranger != SETTLER && stranger != ADMIN && stranger != GUARDIAN);
+        vm.assume(stranger != SETTLER && stranger != _admin && stranger != GUARDIAN);
         (address[] memory owners, uint256[] memory amounts) = _one(ALICE, 1);
         _expectRefused(stranger, _escrow.SETTLER_ROLE());
         vm.prank(stranger);
@@ -362,12 +441,19 @@ contract JobEscrowTest is EscrowFixture {
     function test_constructorChecksItsParameters() public {
         IERC20 token = IERC20(address(_token));
         vm.expectRevert(IJobEscrow.ZeroAddress.selector);
-        new JobEscrow(IERC20(address(0)), DISTRIBUTOR, ADMIN, 0, DELAY, INTERVAL, CAP);
+        new JobEscrow(
+            IERC20(address(0)), DISTRIBUTOR, _timelock, SETTLER, GUARDIAN, DELAY, INTERVAL, CAP
+        );
         vm.expectRevert(IJobEscrow.ZeroAddress.selector);
-        new JobEscrow(token, address(0), ADMIN, 0, DELAY, INTERVAL, CAP);
+        new JobEscrow(token, address(0), _timelock, SETTLER, GUARDIAN, DELAY, INTERVAL, CAP);
+        AdminTimelock slow = new AdminTimelock(90 days, ADMIN_KEY, GUARDIAN);
         vm.expectPartialRevert(IJobEscrow.DelayTooLong.selector);
-        new JobEscrow(token, DISTRIBUTOR, ADMIN, 0, 31 days, INTERVAL, CAP);
+        new JobEscrow(token, DISTRIBUTOR, slow, SETTLER, GUARDIAN, 31 days, INTERVAL, CAP);
         vm.expectPartialRevert(IJobEscrow.DelayTooLong.selector);
-        new JobEscrow(token, DISTRIBUTOR, ADMIN, 0, DELAY, 31 days, CAP);
+        new JobEscrow(token, DISTRIBUTOR, _timelock, SETTLER, GUARDIAN, DELAY, 31 days, CAP);
+        vm.expectRevert(
+            abi.encodeWithSelector(DelayedRoles.DelayTooShort.selector, 2 * DELAY, 2 * DELAY + 2)
+        );
+        new JobEscrow(token, DISTRIBUTOR, _timelock, SETTLER, GUARDIAN, DELAY + 1, INTERVAL, CAP);
     }
 }

@@ -7,6 +7,8 @@ import {Pausable} from "@openzeppelin/contracts/utils/Pausable.sol";
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 
 import {PayoutTree} from "../src/PayoutTree.sol";
+import {AdminTimelock} from "../src/AdminTimelock.sol";
+import {DelayedRoles} from "../src/DelayedRoles.sol";
 import {RewardsDistributor} from "../src/RewardsDistributor.sol";
 import {IRewardsDistributor} from "../src/interfaces/IRewardsDistributor.sol";
 import {DistributorFixture} from "./support/DistributorFixture.sol";
@@ -167,7 +169,7 @@ contract RewardsDistributorTest is DistributorFixture {
     }
 
     function test_growthIsLimitedPerRoot() public {
-        vm.prank(ADMIN);
+        vm.prank(_admin);
         _distributor.setGrowthLimit(100);
         vm.expectRevert(
             abi.encodeWithSelector(IRewardsDistributor.GrowthLimitExceeded.selector, 101, 100)
@@ -186,9 +188,9 @@ contract RewardsDistributorTest is DistributorFixture {
 
     function test_numbersOf128BitsAndMoreAreRejected() public {
         vm.expectPartialRevert(SafeCast.SafeCastOverflowedUintDowncast.selector);
-        vm.prank(ADMIN);
+        vm.prank(_admin);
         _distributor.setGrowthLimit(uint256(type(uint128).max) + 1);
-        vm.prank(ADMIN);
+        vm.prank(_admin);
         _distributor.setGrowthLimit(type(uint128).max);
     }
 
@@ -199,13 +201,13 @@ contract RewardsDistributorTest is DistributorFixture {
         _distributor.pause();
         _expectSubmitReverts(2, abi.encodeWithSelector(Pausable.EnforcedPause.selector));
         _claim(0);
-        vm.prank(ADMIN);
+        vm.prank(_admin);
         _distributor.unpause();
         _submit(2);
     }
 
     function test_rolesAreEnforced(address stranger) public {
-        vm.assume(stranger != SETTLER && stranger != ADMIN && stranger != GUARDIAN);
+        vm.assume(stranger != SETTLER && stranger != _admin && stranger != GUARDIAN);
         bytes32 guardian = _distributor.GUARDIAN_ROLE();
         bytes32 settler = _distributor.SETTLER_ROLE();
         _refused(
@@ -224,13 +226,18 @@ contract RewardsDistributorTest is DistributorFixture {
 
     function test_constructorChecksItsParameters() public {
         vm.expectRevert(IRewardsDistributor.ZeroAddress.selector);
-        new RewardsDistributor(IERC20(address(0)), ADMIN, 0, 0, 1);
+        new RewardsDistributor(IERC20(address(0)), _timelock, SETTLER, GUARDIAN, 0, 1);
+        AdminTimelock slow = new AdminTimelock(90 days, ADMIN_KEY, GUARDIAN);
         vm.expectRevert(
             abi.encodeWithSelector(
                 IRewardsDistributor.DelayTooLong.selector, uint64(31 days), uint64(30 days)
             )
         );
-        new RewardsDistributor(IERC20(address(_token)), ADMIN, 0, 31 days, 1);
+        new RewardsDistributor(IERC20(address(_token)), slow, SETTLER, GUARDIAN, 31 days, 1);
+        vm.expectRevert(
+            abi.encodeWithSelector(DelayedRoles.DelayTooShort.selector, 2 * DELAY, 2 * DELAY + 2)
+        );
+        new RewardsDistributor(IERC20(address(_token)), _timelock, SETTLER, GUARDIAN, DELAY + 1, 1);
     }
 
     function _expectNotPending(uint64 epoch) private {

@@ -262,10 +262,7 @@ contract RewardsDistributorClaimsTest is DistributorFixture {
     function test_reentryIsRefused() public {
         ReentrantToken token = new ReentrantToken(address(this));
         RewardsDistributor target =
-            new RewardsDistributor(IERC20(address(token)), ADMIN, 1 days, 0, 1e30);
-        bytes32 role = target.SETTLER_ROLE();
-        vm.prank(ADMIN);
-        target.grantRole(role, SETTLER);
+            new RewardsDistributor(IERC20(address(token)), _timelock, SETTLER, GUARDIAN, 0, 1e30);
         token.transfer(address(target), 100);
         bytes32 leaf = target.leafOf(_earner(0), 50);
         vm.prank(SETTLER);

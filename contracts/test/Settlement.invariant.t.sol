@@ -46,6 +46,16 @@ contract SettlementInvariantTest is TestBase {
         assertEq(_handler.falseVerdicts(), 0, "false verdicts");
     }
 
+    /// Whoever holds the admin's key: no role is granted and no limit raised before the delay is over.
+    function invariant_theAdminChangesNothingEarly() public view {
+        assertEq(_handler.earlyChanges(), 0, "early changes");
+        assertEq(_handler.timelock().getMinDelay(), 2 days, "delay");
+    }
+
+    function invariant_whoeverLeavesGetsEverything() public view {
+        assertEq(_handler.trapped(), 0, "trapped deposits");
+    }
+
     function invariant_escrowIsBackedOneToOne() public view {
         uint256 sum = 0;
         for (uint256 i = 0; i < _handler.OWNERS(); ++i) {

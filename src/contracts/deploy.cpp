@@ -3,7 +3,6 @@
 #include "bindings.hpp"
 #include "gym/chain/transaction.hpp"
 #include "gym/contracts/artifact.hpp"
-#include "gym/crypto/keccak.hpp"
 
 namespace gym::contracts {
 namespace {
@@ -14,6 +13,11 @@ constexpr std::size_t kWord = 32;
 
 std::string intent_id(const std::string& name, const std::string& again) {
     return "deploy/" + name + again;
+}
+
+/// Of the names of the i-th Stake and its game.
+std::string suffix(unsigned i) {
+    return i == 0 ? "" : "/" + std::to_string(i + 1);
 }
 
 struct Placed {
@@ -123,7 +127,7 @@ Result<std::optional<Address>> place_stake(Deployer& deployer, const game::Dispu
 Status deploy_game(Deployer& deployer, const game::DisputeParams& params,
                    const std::vector<Address>& rules, Deployment& out) {
     for (unsigned i = 0; i < kStakesMax; ++i) {
-        const std::string again = i == 0 ? "" : "/" + std::to_string(i + 1);
+        const std::string again = suffix(i);
         GYM_TRY(const auto stake, place_stake(deployer, params, out.token, again));
         if (!stake) continue;
         GYM_CHECK(deployer.submit(
@@ -139,47 +143,21 @@ Status deploy_game(Deployer& deployer, const game::DisputeParams& params,
             ": Stake names the game by a nonce that was gone each time; stop it and repeat");
 }
 
-struct Grant {
-    const char* contract;
-    Address address;
-    const char* role;
-    Address holder;
-};
-
-std::string grant_id(const std::string& contract, const std::string& role) {
-    return "deploy/grant/" + contract + "/" + role;
-}
-
-Status grant_roles(chain::TxManager& manager, const std::vector<Grant>& grants,
-                   std::uint32_t timeout_ms) {
-    const auto id_of = [](const Grant& grant) { return grant_id(grant.contract, grant.role); };
-    for (const Grant& grant : grants) {
-        const ContractCall call =
-            make_call(grant.address, "grantRole(bytes32,address)",
-                      {crypto::keccak256_text(grant.role), grant.holder},
-                      std::string("grant ") + grant.role + " in " + grant.contract);
-        GYM_CHECK(manager.submit(call.intent(id_of(grant))));
-    }
-    for (const Grant& grant : grants)
-        GYM_CHECK(manager.wait_mined(id_of(grant), timeout_ms));
-    return {};
-}
-
 /// All but Stake and DisputeGame. What needs nothing of another is on its way at once.
 /// @return the rules in the order of DisputeGame's constructor.
 Result<std::vector<Address>> deploy_money_and_rules(Deployer& deployer, const DeployParams& params,
                                                     Deployment& out) {
-    const Address admin = deployer.manager().sender();
     // The token first: what it is in is the first block of ours.
     GYM_CHECK(deployer.submit("GymToken", {params.token_holder, params.token_supply}));
-    GYM_CHECK(deployer.submit("CommitmentLog", {admin, params.admin_delay_s}));
+    GYM_CHECK(deployer.submit(
+        "AdminTimelock", {params.admin_delay_s, deployer.manager().sender(), params.guardian}));
     const char* const plain[] = {"ElementwiseOps", "MovementOps", "SumOps",
                                  "ProductOps",     "TreeRules",   "StepRules",
                                  "FaultRules",     "OuterRules",  "OuterProofs"};
     for (const char* name : plain)
         GYM_CHECK(deployer.submit(name, {}));
     GYM_TRY(const Placed token, deployer.placed("GymToken"));
-    GYM_TRY(const Placed log, deployer.placed("CommitmentLog"));
+    GYM_TRY(const Placed admin, deployer.placed("AdminTimelock"));
     std::vector<Address> at;
     for (const char* name : plain) {
         GYM_TRY(const Placed contract, deployer.placed(name));
@@ -187,18 +165,22 @@ Result<std::vector<Address>> deploy_money_and_rules(Deployer& deployer, const De
     }
 
     GYM_CHECK(
-        deployer.submit("RewardsDistributor", {token.address, admin, params.admin_delay_s,
-                                               params.activation_delay_s, params.growth_limit}));
+        deployer.submit("CommitmentLog", {admin.address, params.coordinator, params.guardian}));
+    GYM_CHECK(deployer.submit("RewardsDistributor",
+                              {token.address, admin.address, params.settler, params.guardian,
+                               params.activation_delay_s, params.growth_limit}));
     GYM_CHECK(deployer.submit("OneStep", {at[0], at[1], at[2], at[3]}));
-    GYM_CHECK(deployer.submit("OpeningRules", {log.address, params.dispute.window_blocks}));
+    GYM_TRY(const Placed log, deployer.placed("CommitmentLog"));
     GYM_TRY(const Placed distributor, deployer.placed("RewardsDistributor"));
     GYM_TRY(const Placed one_step, deployer.placed("OneStep"));
-    GYM_TRY(const Placed opening, deployer.placed("OpeningRules"));
 
+    GYM_CHECK(deployer.submit("OpeningRules", {log.address, params.dispute.window_blocks}));
     GYM_CHECK(deployer.submit(
-        "JobEscrow", {token.address, distributor.address, admin, params.admin_delay_s,
-                      params.withdrawal_delay_s, params.epoch_interval_s, params.release_cap}));
+        "JobEscrow",
+        {token.address, distributor.address, admin.address, params.settler, params.guardian,
+         params.withdrawal_delay_s, params.epoch_interval_s, params.release_cap}));
     GYM_CHECK(deployer.submit("ElementRules", {one_step.address}));
+    GYM_TRY(const Placed opening, deployer.placed("OpeningRules"));
     GYM_TRY(const Placed escrow, deployer.placed("JobEscrow"));
     GYM_TRY(const Placed elements, deployer.placed("ElementRules"));
     out.start_block = token.block;
@@ -221,24 +203,20 @@ Result<Deployment> deploy(chain::TxManager& manager, chain::ChainClient& client,
     Deployer deployer(manager, artifacts, timeout_ms);
     GYM_TRY(const std::vector<Address> rules, deploy_money_and_rules(deployer, params, out));
     GYM_CHECK(deploy_game(deployer, params.dispute, rules, out));
-    GYM_CHECK(
-        grant_roles(manager,
-                    {{"JobEscrow", out.escrow, "SETTLER_ROLE", params.settler},
-                     {"JobEscrow", out.escrow, "GUARDIAN_ROLE", params.guardian},
-                     {"RewardsDistributor", out.distributor, "SETTLER_ROLE", params.settler},
-                     {"RewardsDistributor", out.distributor, "GUARDIAN_ROLE", params.guardian},
-                     {"CommitmentLog", out.commitment_log, "COORDINATOR_ROLE", params.coordinator}},
-                    timeout_ms));
     return out;
 }
 
 Status wait_deployment_final(chain::TxManager& manager, std::uint32_t timeout_ms) {
     // The last transaction: all others have lower nonces, so they are final when it is.
-    GYM_TRY(const chain::Intent last,
-            manager.wait(grant_id("CommitmentLog", "COORDINATOR_ROLE"), timeout_ms));
-    if (last.state == chain::IntentState::kDone) return {};
-    return fail(ErrorCode::kConflict, "the last step of the deployment ended as " +
-                                          std::string(chain::to_string(last.state)));
+    for (unsigned i = kStakesMax; i-- > 0;) {
+        const auto last = manager.wait(intent_id("DisputeGame", suffix(i)), timeout_ms);
+        if (!last.ok() && last.error().code == ErrorCode::kNotFound) continue;
+        if (!last.ok()) return last.error();
+        if (last->state == chain::IntentState::kDone) return {};
+        return fail(ErrorCode::kConflict, "the last step of the deployment ended as " +
+                                              std::string(chain::to_string(last->state)));
+    }
+    return fail(ErrorCode::kNotFound, "no deployment is under way");
 }
 
 }  // namespace gym::contracts

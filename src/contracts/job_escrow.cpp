@@ -22,6 +22,8 @@ const std::vector<EventBinding<EscrowEvent>>& events() {
                               &WithdrawalTrimmed::owner, &WithdrawalTrimmed::amount),
         event_of<EscrowEvent>("Withdrawn(address indexed owner, uint256 amount)", &Withdrawn::owner,
                               &Withdrawn::amount),
+        event_of<EscrowEvent>("ExitRequested(address indexed owner, uint64 availableAt)",
+                              &ExitRequested::owner, &ExitRequested::available_at_s),
     };
     return all;
 }
@@ -67,6 +69,18 @@ ContractCall JobEscrow::trim_withdrawal(const Address& owner, const Amount& amou
 
 ContractCall JobEscrow::withdraw() const {
     return make_call(address_, "withdraw()", {}, "withdraw");
+}
+
+ContractCall JobEscrow::request_exit() const {
+    return make_call(address_, "requestExit()", {}, "request the exit");
+}
+
+ContractCall JobEscrow::cancel_exit() const {
+    return make_call(address_, "cancelExit()", {}, "take the exit back");
+}
+
+ContractCall JobEscrow::exit() const {
+    return make_call(address_, "exit()", {}, "leave");
 }
 
 ContractCall JobEscrow::set_release_cap(const Amount& cap) const {
@@ -118,6 +132,12 @@ Result<std::pair<Amount, std::uint64_t>> JobEscrow::withdrawal_of(chain::ChainCl
     std::pair<Amount, std::uint64_t> out;
     GYM_CHECK(read_all(values, out.first, out.second));
     return out;
+}
+
+Result<std::uint64_t> JobEscrow::exit_of(chain::ChainClient& client, const Address& owner) const {
+    GYM_TRY(const auto values, call_view(client, address_, chain::BlockTag::kLatest,
+                                         "exitOf(address)", {owner}, "_(uint64)"));
+    return values[0].u64();
 }
 
 std::vector<Digest> JobEscrow::topics() {

@@ -493,6 +493,18 @@ Result<std::size_t> Accounting::fund_unfunded() {
         idempotent());
 }
 
+Status Accounting::end_jobs_of_leaving() {
+    return database_.transact(
+        [&](db::Transaction& transaction) -> Status {
+            GYM_CHECK(transaction.exec(
+                "UPDATE registry.job j SET request = 'cancel', request_reason = '' "
+                "FROM rewards.leaving l WHERE l.owner = j.owner AND j.ended_at_ms IS NULL "
+                "AND j.request IS DISTINCT FROM 'cancel'"));
+            return {};
+        },
+        idempotent());
+}
+
 Result<std::size_t> Accounting::refund_ended_jobs() {
     return database_.transact(
         [&](db::Transaction& transaction) -> Result<std::size_t> {

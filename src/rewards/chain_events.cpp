@@ -110,6 +110,14 @@ Status book(Books& books, const ChainEvent& event, const Withdrawn& withdrawn) {
     return drop_trims(books, withdrawn.owner, Amount());
 }
 
+Status book(Books& books, const ChainEvent&, const ExitRequested& exit) {
+    GYM_CHECK(books.transaction.exec("DELETE FROM rewards.leaving WHERE owner = $1", {exit.owner}));
+    if (exit.available_at_s == 0) return {};
+    GYM_CHECK(books.transaction.exec("INSERT INTO rewards.leaving VALUES ($1, $2)",
+                                     {exit.owner, exit.available_at_s}));
+    return {};
+}
+
 Status book(Books& books, const ChainEvent&, const RootSubmitted& root) {
     GYM_TRY(const db::Rows rows,
             books.transaction.exec(
@@ -149,8 +157,9 @@ Status book(Books& books, const ChainEvent& event, const Claimed& claim) {
 }
 
 constexpr std::string_view kKindNames[] = {
-    "deposited",      "released",      "withdrawal_requested", "withdrawal_trimmed", "withdrawn",
-    "root_submitted", "root_disabled", "leaf_demanded",        "leaf_shown",         "claimed"};
+    "deposited",      "released",       "withdrawal_requested", "withdrawal_trimmed", "withdrawn",
+    "exit_requested", "root_submitted", "root_disabled",        "leaf_demanded",      "leaf_shown",
+    "claimed"};
 
 }  // namespace
 

@@ -34,6 +34,7 @@ Result<TickReport> Daemon::tick() {
     GYM_TRY(report.reports, drain([&] { return accounting_.consume_reports(); }));
     GYM_TRY(report.prefixes, drain([&] { return accounting_.consume_prefixes(); }));
     GYM_TRY(report.rounds, drain([&] { return accounting_.finish_rounds(); }));
+    GYM_CHECK(accounting_.end_jobs_of_leaving());
     GYM_CHECK(accounting_.fund_unfunded());
     GYM_CHECK(accounting_.refund_ended_jobs());
     GYM_TRY(report.epoch_closed, settlement_.close_epoch());

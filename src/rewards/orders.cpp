@@ -69,6 +69,13 @@ ledger::TransferId transfer_of(const StoredOrder& order) {
                                order.owner().hex() + ":" + order.nonce().hex());
 }
 
+Result<bool> leaves(Books& books, const Address& owner) {
+    GYM_TRY(const db::Row row,
+            books.transaction.exec_one(
+                "SELECT EXISTS (SELECT FROM rewards.leaving WHERE owner = $1)", {owner}));
+    return row.get<bool>(0);
+}
+
 /// Why the order is refused; empty: its money is in the job's escrow now. @errors those of the
 /// database.
 Result<std::string> lock(Books& books, const StoredOrder& order) {
@@ -77,6 +84,10 @@ Result<std::string> lock(Books& books, const StoredOrder& order) {
     if (!job.ok()) return job.error().message;
     const Status good = check_order(books.config.order_network(), order, *job, books.now);
     if (!good.ok()) return good.error().message;
+    GYM_TRY(const bool leaving, leaves(books, order.owner()));
+    if (leaving)
+        return std::string(
+            "its owner leaves the network; `gym wallet leave --cancel` takes that back");
     const std::string asset = books.config.asset();
     GYM_TRY(const TransferStatus status,
             books.move(transfer_of(order), available_account(asset, order.owner()),

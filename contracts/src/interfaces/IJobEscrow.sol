@@ -4,7 +4,8 @@ pragma solidity ^0.8.35;
 /// @title Deposits of job owners, until their jobs spend them or the owners withdraw them
 /// @notice The contract knows balances per owner, not jobs: the ledger decides which job spends how much,
 /// which has the settler move an epoch's spending to the RewardsDistributor. Releases are capped per epoch,
-/// withdrawals are delayed so that work already done is paid first, and pausing never stops a withdrawal.
+/// withdrawals are delayed so that work already done is paid first, and pausing never stops a withdrawal. An owner that
+/// leaves gets its whole balance after EXIT_DELAY, whatever any role does.
 interface IJobEscrow {
     /// @notice `amount` of `from`'s tokens was credited to `owner`.
     /// @param owner The account that was credited.
@@ -32,6 +33,10 @@ interface IJobEscrow {
     /// @param owner The account that was debited and paid.
     /// @param amount In base units of the token.
     event Withdrawn(address indexed owner, uint256 amount);
+    /// @notice `owner` leaves: its jobs end, and it can take its whole balance.
+    /// @param owner The account that leaves.
+    /// @param availableAt Unix seconds from which exit() works; 0: it has left, or stays.
+    event ExitRequested(address indexed owner, uint64 availableAt);
     /// @notice The most that one epoch may release changed.
     /// @param cap In base units of the token.
     event ReleaseCapSet(uint256 cap);
@@ -65,6 +70,10 @@ interface IJobEscrow {
     error NoWithdrawal(address owner);
     /// @notice The delay of the request has not passed.
     error WithdrawalNotReady(uint64 availableAt);
+    /// @notice The owner has not requested its exit.
+    error NotLeaving(address owner);
+    /// @notice The owner has requested its exit before.
+    error LeavingAlready(uint64 availableAt);
     /// @notice Trimming can only reduce a request.
     error TrimRaises(uint256 requested, uint256 amount);
 
@@ -111,6 +120,16 @@ interface IJobEscrow {
     /// @return amount The paid amount, in base units of the token.
     function withdraw() external returns (uint256 amount);
 
+    /// @notice Announces that the caller leaves. Nobody can put off what exit() does after EXIT_DELAY.
+    function requestExit() external;
+
+    /// @notice Takes requestExit() back.
+    function cancelExit() external;
+
+    /// @notice Pays the caller's whole balance, at least EXIT_DELAY after requestExit(); also during a pause.
+    /// @return amount The paid amount, in base units of the token.
+    function exit() external returns (uint256 amount);
+
     /// @notice Sets the most that one epoch may release.
     /// @param cap In base units of the token.
     function setReleaseCap(uint256 cap) external;
@@ -146,6 +165,11 @@ interface IJobEscrow {
     /// @return amount 0 if there is none.
     /// @return availableAt Unix seconds from which withdraw() works.
     function withdrawalOf(address owner) external view returns (uint256 amount, uint64 availableAt);
+
+    /// @notice When `owner` can leave.
+    /// @param owner Any account.
+    /// @return availableAt Unix seconds from which exit() works; 0: no exit was requested.
+    function exitOf(address owner) external view returns (uint64 availableAt);
 
     /// @notice Seconds between a request and its withdrawal.
     function withdrawalDelay() external view returns (uint64);

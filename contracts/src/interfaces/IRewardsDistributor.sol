@@ -101,6 +101,8 @@ interface IRewardsDistributor {
     error TotalNotFunded(uint256 total, uint256 funded);
     /// @notice The total exceeds the active root's by more than the limit.
     error GrowthLimitExceeded(uint256 growth, uint256 limit);
+    /// @notice Claims were paused too lately: the admin can act from `earliest`.
+    error ClaimsWerePaused(uint256 earliest);
     /// @notice Only a pending root of this epoch can be disabled.
     error NotPending(uint64 epoch);
     /// @notice A demand comes with a bond of another size.

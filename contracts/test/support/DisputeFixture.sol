@@ -3,6 +3,7 @@ pragma solidity ^0.8.35;
 
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 
+import {AdminTimelock} from "../../src/AdminTimelock.sol";
 import {CommitmentLog} from "../../src/CommitmentLog.sol";
 import {DisputeGame} from "../../src/DisputeGame.sol";
 import {GymToken} from "../../src/GymToken.sol";
@@ -109,8 +110,8 @@ abstract contract DisputeFixture is OneStepFixture {
         _wait(0, 0);
         _asserter = vm.addr(KEY);
         _token = new GymToken(address(this), 1e30);
-        _log = new CommitmentLog(address(this), 0);
-        _log.grantRole(_log.COORDINATOR_ROLE(), address(this));
+        AdminTimelock timelock = new AdminTimelock(0, address(this), address(this));
+        _log = new CommitmentLog(timelock, address(this), address(this));
         _runner = new DisputeRunner(_oneStep);
         _runs = new DisputeRuns();
         _runs.keep("right", _runner.run(Fault(Wrong.Nothing, 0, 0, 0)));

@@ -3,6 +3,7 @@ pragma solidity ^0.8.35;
 
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 
+import {AdminTimelock} from "../../src/AdminTimelock.sol";
 import {GymToken} from "../../src/GymToken.sol";
 import {PayoutTree} from "../../src/PayoutTree.sol";
 import {RewardsDistributor} from "../../src/RewardsDistributor.sol";
@@ -12,7 +13,7 @@ import {Tree} from "./Tree.sol";
 
 /// A funded distributor and a list of what earners earned, from which roots and proofs are built.
 abstract contract DistributorFixture is TestBase {
-    address internal constant ADMIN = address(0xad);
+    address internal constant ADMIN_KEY = address(0xad);
     address internal constant SETTLER = address(0x5e);
     address internal constant GUARDIAN = address(0x9a);
     bytes32 internal constant FILE_ROOT = keccak256("epoch file");
@@ -21,19 +22,19 @@ abstract contract DistributorFixture is TestBase {
 
     GymToken internal _token;
     RewardsDistributor internal _distributor;
+    AdminTimelock internal _timelock;
+    address internal _admin;
     uint256[] internal _earned;
     uint256 internal _total;
 
     function _deploy() internal {
         vm.warp(1_000_000);
         _token = new GymToken(address(this), type(uint256).max);
-        _distributor = new RewardsDistributor(IERC20(address(_token)), ADMIN, 1 days, DELAY, FUNDS);
-        bytes32 settler = _distributor.SETTLER_ROLE();
-        bytes32 guardian = _distributor.GUARDIAN_ROLE();
-        vm.prank(ADMIN);
-        _distributor.grantRole(settler, SETTLER);
-        vm.prank(ADMIN);
-        _distributor.grantRole(guardian, GUARDIAN);
+        _timelock = new AdminTimelock(2 * DELAY, ADMIN_KEY, GUARDIAN);
+        _admin = address(_timelock);
+        _distributor = new RewardsDistributor(
+            IERC20(address(_token)), _timelock, SETTLER, GUARDIAN, DELAY, FUNDS
+        );
         _token.transfer(address(_distributor), FUNDS);
     }
 

@@ -4,6 +4,7 @@ pragma solidity ^0.8.35;
 import {IAccessControl} from "@openzeppelin/contracts/access/IAccessControl.sol";
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 
+import {AdminTimelock} from "../../src/AdminTimelock.sol";
 import {GymToken} from "../../src/GymToken.sol";
 import {JobEscrow} from "../../src/JobEscrow.sol";
 import {TestBase} from "./TestBase.sol";
@@ -17,13 +18,15 @@ abstract contract EscrowFixture is TestBase {
 
     address internal immutable ALICE = vm.addr(ALICE_KEY);
     address internal constant BOB = address(0xb0b);
-    address internal constant ADMIN = address(0xad);
+    address internal constant ADMIN_KEY = address(0xad);
     address internal constant SETTLER = address(0x5e);
     address internal constant GUARDIAN = address(0x9a);
     address internal constant DISTRIBUTOR = address(0xd157);
 
     GymToken internal _token;
     JobEscrow internal _escrow;
+    AdminTimelock internal _timelock;
+    address internal _admin;
 
     function _deploy() internal {
         vm.warp(1_000_000);
@@ -34,13 +37,10 @@ abstract contract EscrowFixture is TestBase {
     }
 
     function _newEscrow(IERC20 token) internal returns (JobEscrow escrow) {
-        escrow = new JobEscrow(token, DISTRIBUTOR, ADMIN, 1 days, DELAY, INTERVAL, CAP);
-        bytes32 settler = escrow.SETTLER_ROLE();
-        bytes32 guardian = escrow.GUARDIAN_ROLE();
-        vm.prank(ADMIN);
-        escrow.grantRole(settler, SETTLER);
-        vm.prank(ADMIN);
-        escrow.grantRole(guardian, GUARDIAN);
+        _timelock = new AdminTimelock(2 * DELAY, ADMIN_KEY, GUARDIAN);
+        _admin = address(_timelock);
+        escrow =
+            new JobEscrow(token, DISTRIBUTOR, _timelock, SETTLER, GUARDIAN, DELAY, INTERVAL, CAP);
     }
 
     function _deposit(address owner, uint256 amount) internal returns (uint256) {

@@ -3,6 +3,7 @@ pragma solidity ^0.8.35;
 
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 
+import {AdminTimelock} from "../../src/AdminTimelock.sol";
 import {GymToken} from "../../src/GymToken.sol";
 import {JobEscrow} from "../../src/JobEscrow.sol";
 import {RewardsDistributor} from "../../src/RewardsDistributor.sol";
@@ -18,6 +19,15 @@ contract SettlementHandler is TestBase {
     address private constant SETTLER = address(0x5e);
     address private constant GUARDIAN = address(0x9a);
     address private constant STRANGER = address(0x57a);
+    address private constant ADMIN_KEY = address(0xad);
+    address private constant THIEF = address(0x7e1f);
+    uint256 private constant ADMIN_DELAY = 2 days;
+
+    struct Change {
+        address target;
+        bytes call;
+        bytes32 salt;
+    }
 
     /// The leaves of a root that was posted.
     struct Posted {
@@ -30,13 +40,19 @@ contract SettlementHandler is TestBase {
     GymToken public token;
     JobEscrow public escrow;
     RewardsDistributor public distributor;
+    AdminTimelock public timelock;
     uint256 public deposited;
     uint256 public withdrawn;
     uint256 public paidByDisabledRoots;
     /// Roots under which an earner fell and that nobody could disable; right roots that somebody could.
     uint256 public falseVerdicts;
+    /// What the holder of the admin's key changed before the delay of an announcement was over.
+    uint256 public earlyChanges;
+    /// What owners did not get when their exits were due.
+    uint256 public trapped;
 
     Posted[] private _posted;
+    mapping(bytes32 change => uint256) private _announcedAt;
     uint256 private _now = 1_000_000;
     uint64 private _epoch;
     address private immutable CREATOR = msg.sender;
@@ -44,14 +60,20 @@ contract SettlementHandler is TestBase {
     constructor() {
         vm.warp(_now);
         token = new GymToken(address(this), type(uint256).max);
-        distributor = new RewardsDistributor(IERC20(address(token)), address(this), 0, DELAY, 1e30);
-        escrow = new JobEscrow(
-            IERC20(address(token)), address(distributor), address(this), 0, 1 days, 10, 1e30
+        timelock = new AdminTimelock(ADMIN_DELAY, ADMIN_KEY, GUARDIAN);
+        distributor = new RewardsDistributor(
+            IERC20(address(token)), timelock, SETTLER, GUARDIAN, DELAY, 1e30
         );
-        escrow.grantRole(escrow.SETTLER_ROLE(), SETTLER);
-        escrow.grantRole(escrow.GUARDIAN_ROLE(), GUARDIAN);
-        distributor.grantRole(distributor.SETTLER_ROLE(), SETTLER);
-        distributor.grantRole(distributor.GUARDIAN_ROLE(), GUARDIAN);
+        escrow = new JobEscrow(
+            IERC20(address(token)),
+            address(distributor),
+            timelock,
+            SETTLER,
+            GUARDIAN,
+            1 days,
+            10,
+            1e30
+        );
         token.approve(address(escrow), type(uint256).max);
     }
 
@@ -93,6 +115,23 @@ contract SettlementHandler is TestBase {
         );
         _pass(1 days);
         _withdraw(from);
+    }
+
+    /// Leaves, with a settler that trims what it can.
+    function depart(uint256 who, uint256 trim) external {
+        address from = owner(who);
+        if (!_try(from, address(escrow), abi.encodeCall(escrow.requestExit, ()))) {
+            _try(from, address(escrow), abi.encodeCall(escrow.cancelExit, ()));
+            return;
+        }
+        _pass(escrow.EXIT_DELAY());
+        _try(SETTLER, address(escrow), abi.encodeCall(escrow.trimWithdrawal, (from, trim)));
+        uint256 all = escrow.balanceOf(from);
+        uint256 before = token.balanceOf(from);
+        _try(from, address(escrow), abi.encodeCall(escrow.exit, ()));
+        uint256 paid = token.balanceOf(from) - before;
+        withdrawn += paid;
+        trapped += all - paid;
     }
 
     /// Posts earnings that spend a random part of what is funded; at times more than that.
@@ -182,8 +221,54 @@ contract SettlementHandler is TestBase {
     }
 
     function unpause() external {
-        _try(address(this), address(escrow), abi.encodeCall(escrow.unpause, ()));
-        _try(address(this), address(distributor), abi.encodeCall(distributor.unpause, ()));
+        _try(address(timelock), address(escrow), abi.encodeCall(escrow.unpause, ()));
+        _try(address(timelock), address(distributor), abi.encodeCall(distributor.unpause, ()));
+    }
+
+    /// With the admin's stolen key: announces a grant of the settler's role to the thief, or higher limits, by itself.
+    function announce(uint256 which, uint256 salt) external {
+        Change memory wanted = _change(which, salt % 4);
+        bool ok = _try(
+            ADMIN_KEY,
+            address(timelock),
+            abi.encodeCall(
+                timelock.schedule,
+                (wanted.target, 0, wanted.call, bytes32(0), wanted.salt, ADMIN_DELAY)
+            )
+        );
+        if (ok) _announcedAt[_key(wanted)] = _now;
+    }
+
+    /// With the same key: the change itself, and its execution, whether it was announced or not.
+    function execute(uint256 which, uint256 salt) external {
+        Change memory wanted = _change(which, salt % 4);
+        if (_try(ADMIN_KEY, wanted.target, wanted.call)) ++earlyChanges;
+        bytes memory execution = abi.encodeCall(
+            timelock.execute, (wanted.target, 0, wanted.call, bytes32(0), wanted.salt)
+        );
+        if (!_try(ADMIN_KEY, address(timelock), execution)) return;
+        uint256 announcedAt = _announcedAt[_key(wanted)];
+        if (announcedAt == 0 || _now < announcedAt + ADMIN_DELAY) ++earlyChanges;
+        _announcedAt[_key(wanted)] = 0;
+    }
+
+    /// What the guardian does at once: takes back what the thief may have got, and cancels.
+    function protect(uint256 which, uint256 salt) external {
+        _try(
+            GUARDIAN,
+            address(escrow),
+            abi.encodeCall(escrow.revokeRole, (escrow.SETTLER_ROLE(), THIEF))
+        );
+        _try(
+            GUARDIAN,
+            address(distributor),
+            abi.encodeCall(distributor.revokeRole, (distributor.SETTLER_ROLE(), THIEF))
+        );
+        Change memory wanted = _change(which, salt % 4);
+        bytes32 id = timelock.hashOperation(wanted.target, 0, wanted.call, bytes32(0), wanted.salt);
+        if (_try(GUARDIAN, address(timelock), abi.encodeCall(timelock.cancel, (id)))) {
+            _announcedAt[_key(wanted)] = 0;
+        }
     }
 
     // --- what the invariants read ---
@@ -301,6 +386,28 @@ contract SettlementHandler is TestBase {
     function _pass(uint256 seconds_) private {
         _now += seconds_;
         vm.warp(_now);
+    }
+
+    function _change(uint256 which, uint256 salt) private view returns (Change memory) {
+        bytes[5] memory calls = [
+            abi.encodeCall(escrow.grantRole, (escrow.SETTLER_ROLE(), THIEF)),
+            abi.encodeCall(distributor.grantRole, (distributor.SETTLER_ROLE(), THIEF)),
+            abi.encodeCall(escrow.setReleaseCap, (2e30)),
+            abi.encodeCall(distributor.setGrowthLimit, (2e30)),
+            abi.encodeCall(timelock.updateDelay, (0))
+        ];
+        address[5] memory targets = [
+            address(escrow),
+            address(distributor),
+            address(escrow),
+            address(distributor),
+            address(timelock)
+        ];
+        return Change(targets[which % 5], calls[which % 5], bytes32(salt));
+    }
+
+    function _key(Change memory change_) private pure returns (bytes32) {
+        return keccak256(abi.encode(change_));
     }
 
     function _wasActive(uint256 index) private view returns (bool) {

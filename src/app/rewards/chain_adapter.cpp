@@ -42,6 +42,9 @@ What translate(const contracts::EscrowEvent& event) {
                                  },
                                  [](const contracts::Withdrawn& e) -> What {
                                      return rewards::Withdrawn{e.owner, e.amount};
+                                 },
+                                 [](const contracts::ExitRequested& e) -> What {
+                                     return rewards::ExitRequested{e.owner, e.available_at_s};
                                  }},
                       event);
 }

@@ -285,6 +285,24 @@ TEST_F(OrderAttacks, FundingsNeedTheSignatureOfTheJobsOwner) {
     expect_untouched("100");
 }
 
+// A job that starts shortly before its owner takes all that it has would not be paid.
+TEST_F(OrderAttacks, AnOwnerThatLeavesGetsNoNewJob) {
+    const auto leave = [&](const char* sql) {
+        const auto done =
+            rewards_db_->transact([&](db::Transaction& tx) { return tx.exec(sql, {victim_}); });
+        ASSERT_TRUE(done.ok()) << done.error().message;
+    };
+    leave("INSERT INTO rewards.leaving VALUES ($1, 5)");
+    const Forgery signed_by_its_owner = signed_job("k");
+    ASSERT_TRUE(store(signed_by_its_owner).ok());
+    expect_refused(signed_by_its_owner.job.id, "its owner leaves the network");
+    leave("DELETE FROM rewards.leaving WHERE owner = $1");
+    const Forgery again = signed_job("l");
+    ASSERT_TRUE(store(again).ok());
+    EXPECT_EQ(take_orders(), 1U);
+    EXPECT_EQ(order_of(again.job.id).state, OrderState::kLocked);
+}
+
 TEST_F(OrderAttacks, OrdersThatWaitCountAsSpent) {
     ASSERT_TRUE(backend().submit_job(sealed(Submission{victim_, "a", job_spec(dataset_)})).ok());
     EXPECT_EQ(backend().account(victim_).value().available.to_tokens(), "150");

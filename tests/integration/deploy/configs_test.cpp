@@ -154,9 +154,32 @@ TEST_F(ConfigsTest, WithdrawalsThatWouldOutrunTheSettlerAreRefused) {
     EXPECT_NE(late.error().message.find("'withdrawal_delay_s' must be below activation_delay_s"),
               std::string::npos)
         << late.error().message;
+    YAML::Node quick = read("contracts.yaml");
+    quick["limits"]["admin_delay_s"] = 2 * 86'400 - 1;
+    const Status sudden = load(*contracts, quick);
+    ASSERT_FALSE(sudden.ok());
+    EXPECT_NE(
+        sudden.error().message.find("'admin_delay_s' must be at least twice activation_delay_s"),
+        std::string::npos)
+        << sudden.error().message;
     content["limits"]["withdrawal_delay_s"] = 60;
     content["chain_id"] = 31'337;
     EXPECT_TRUE(load(*contracts, content).ok()) << "a chain for trying things out";
+}
+
+TEST_F(ConfigsTest, DisputesThatOutlastAnOwnersExitAreRefused) {
+    const auto contracts = std::find_if(
+        shipped().begin(), shipped().end(),
+        [](const Shipped& config) { return std::string(config.file) == "contracts.yaml"; });
+    YAML::Node content = read("contracts.yaml");
+    content["dispute"]["clock_s"] = 432'000;
+    content["dispute"]["settling_s"] = 864'000;
+    content["dispute"]["thaw_period_s"] = 1'728'000;
+    const Status late = load(*contracts, content);
+    ASSERT_FALSE(late.ok());
+    EXPECT_NE(late.error().message.find("the window, two clocks and settling take 1814400 seconds"),
+              std::string::npos)
+        << late.error().message;
 }
 
 TEST_F(ConfigsTest, AllFilesOfTheFolderAreKnownHere) {

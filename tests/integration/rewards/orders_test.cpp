@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "gym/chain/transaction.hpp"
+#include "gym/contracts/admin_timelock.hpp"
 #include "gym/contracts/job_escrow.hpp"
 #include "gym/crypto/keccak.hpp"
 #include "rpc_proxy.hpp"
@@ -34,6 +35,14 @@ class OrdersTest : public SettlementFixture {
     void tick() {
         const auto report = service_->tick();
         ASSERT_TRUE(report.ok()) << report.error().message;
+    }
+    /// By announcement and execution; the delay of this chain is zero.
+    void raise(contracts::AdminLimit limit, const Amount& to) {
+        const auto timelock = must(contracts::AdminTimelock::of(anvil_.client(), deployment_));
+        contracts::AdminChange change;
+        change.calls = {contracts::limit_call(deployment_, limit, to)};
+        execute(anvil_.funded_key(0), "announce", timelock.announce(change, 0));
+        execute(anvil_.funded_key(0), "execute", timelock.execute(change));
     }
     template <class Done>
     void tick_until(const char* what, Done&& done) {
@@ -144,7 +153,7 @@ TEST_F(OrdersTest, ARoundAboveACapWaitsUnclosedAndSaysForWhat) {
     EXPECT_FALSE(last_epoch());
     EXPECT_NE(held().find("JobEscrow.ownerReleaseCap"), std::string::npos) << held();
     EXPECT_NE(held().find(owner_key_.address().hex()), std::string::npos) << held();
-    execute(admin, "own again", escrow.set_owner_release_cap(spent));
+    raise(contracts::AdminLimit::kOwnerReleaseCap, spent);
     settle(1);
     EXPECT_EQ(released(1), spent);
     EXPECT_EQ(held(), "");
@@ -169,7 +178,7 @@ TEST_F(OrdersTest, AReleaseAboveACapIsNotSentAndSaysWhatItWaitsFor) {
               std::string::npos)
         << last->problem;
     EXPECT_EQ(intent("release:1:0:0").error().code, ErrorCode::kNotFound);
-    execute(admin, "all again", escrow.set_release_cap(spent));
+    raise(contracts::AdminLimit::kReleaseCap, spent);
     settle(1);
     EXPECT_EQ(released(1), spent);
     const auto state = must(escrow.release_state(anvil_.client()));

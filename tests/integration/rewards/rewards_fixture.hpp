@@ -80,6 +80,14 @@ class FakeChain final : public SettlementChain {
         escrow = *escrow.minus(amount);
         emit(Withdrawn{owner, amount});
     }
+    void leave(const Address& owner, std::uint64_t available_at_s) {
+        emit(ExitRequested{owner, available_at_s});
+    }
+    /// All that the contract has of the owner.
+    void take_everything(const Address& owner, const Amount& amount) {
+        leave(owner, 0);
+        withdraw(owner, amount);
+    }
     void claim(const Address& earner, const Amount& amount) {
         distributor = *distributor.minus(amount);
         claimed = *claimed.plus(amount);

@@ -54,6 +54,7 @@ class SettlementFixture : public ::testing::Test {
         params.growth_limit = *Amount::parse_tokens("1000000");
         params.release_cap = *Amount::parse_tokens("1000000");
         params.activation_delay_s = activation_delay_s_;
+        params.admin_delay_s = 2 * activation_delay_s_;
         params.settler = settler_key_.address();
         params.guardian = params.coordinator = deployer.address();
         const auto artifacts = contracts::find_artifacts();

@@ -60,6 +60,52 @@ TEST_F(WithdrawalTest, AWithdrawalThatOvertookItsTrimComesOutOfTheJobsBudget) {
     chain_.holds_back = false;
 }
 
+// What nobody can prevent is prepared for: the jobs end, all that they spent is released, and the
+// rest of the owner's money is what the contract pays back.
+TEST_F(WithdrawalTest, TheJobsOfAnOwnerThatLeavesEndAndTheRestIsItsOwn) {
+    const Digest job = funded_job(5'000);
+    const Digest other = funded_job_of(testing::test_address(0x71, 1), 50, "other");
+    chain_.deposit(owner_, Amount(20));
+    const auto request_of = [&](const Digest& id) {
+        return test_.owner()
+            .transact([&](db::Transaction& tx) { return registry::get_job(tx, id); })
+            .value()
+            .request;
+    };
+    history_.run_round(job, {{0, 2 * kPflop, Fate::kUnsampled}});
+    tick();
+    EXPECT_EQ(request_of(job), std::nullopt);
+    chain_.leave(owner_, 2'000'000'000);
+    tick();
+    EXPECT_EQ(request_of(job), registry::JobRequest::kCancel);
+    EXPECT_EQ(request_of(other), std::nullopt);
+    // The owner's own wish, that the job goes on, does not keep it.
+    ASSERT_TRUE(test_.owner()
+                    .transact([&](db::Transaction& tx) {
+                        return registry::request_job(tx, job, registry::JobRequest::kResume);
+                    })
+                    .ok());
+    tick();
+    EXPECT_EQ(request_of(job), registry::JobRequest::kCancel);
+
+    history_.end_job(job);
+    for (int i = 0; i < 5; ++i)
+        tick();
+    EXPECT_EQ(available(), Amount(2'920));
+    chain_.take_everything(owner_, Amount(2'920));
+    tick();
+    EXPECT_EQ(available(), Amount(0));
+    EXPECT_EQ(balance(escrow_account(asset(), job)).spendable(), Amount(0));
+    EXPECT_EQ(summary_of(history_.earner(0)).payable, Amount(2'100));
+    EXPECT_EQ(test_.owner()
+                  .transact([&](db::Transaction& tx) {
+                      return tx.exec_one("SELECT count(*) FROM rewards.leaving");
+                  })
+                  .value()
+                  .get<std::int64_t>(0),
+              0);
+}
+
 /// The amount that the contract would pay to `owner` now.
 Amount requested(const FakeChain& chain, const Address& owner) {
     const auto found = chain.requests.find(owner);

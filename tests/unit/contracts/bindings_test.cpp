@@ -4,6 +4,7 @@
 #include <set>
 
 #include "gym/chain/abi.hpp"
+#include "gym/contracts/admin_timelock.hpp"
 #include "gym/contracts/artifact.hpp"
 #include "gym/contracts/commitment_log.hpp"
 #include "gym/contracts/deployment.hpp"
@@ -64,7 +65,15 @@ TEST(Bindings, EveryCallIsAFunctionOfItsContract) {
     expect_in(artifact("JobEscrow"),
               {escrow.deposit(who, one), escrow.deposit_with_permit(who, one, 5, {}),
                escrow.release(3, {{who, one}}), escrow.request_withdrawal(one),
-               escrow.trim_withdrawal(who, one), escrow.withdraw(), escrow.set_release_cap(one)});
+               escrow.trim_withdrawal(who, one), escrow.withdraw(), escrow.request_exit(),
+               escrow.cancel_exit(), escrow.exit(), escrow.set_release_cap(one)});
+    const AdminTimelock timelock(address_of(9));
+    AdminChange change{{{who, {}, Bytes{1}}}, digest_of(1), digest_of(2)};
+    for (const bool single : {false, true}) {
+        change.single = single;
+        expect_in(artifact("AdminTimelock"),
+                  {timelock.announce(change, 5), timelock.execute(change), timelock.cancel({})});
+    }
     const CommitmentLog log(address_of(3));
     expect_in(artifact("CommitmentLog"),
               {log.post_round(digest_of(1), 2, digest_of(3)), log.post_epoch({}),
@@ -74,6 +83,30 @@ TEST(Bindings, EveryCallIsAFunctionOfItsContract) {
               {distributor.submit_root({}), distributor.disable(1),
                distributor.disable_fallen(1, {}, {}), distributor.claim({}),
                distributor.claim_many({Claim{who, one, {{{digest_of(1), one}, who}}}})});
+}
+
+TEST(Bindings, ChangesAreToldInWords) {
+    Deployment at;
+    at.escrow = address_of(2);
+    at.distributor = address_of(4);
+    at.commitment_log = address_of(3);
+    const Address timelock = address_of(9);
+    const Address who = address_of(7);
+    const auto told = [&](const AdminCall& call) { return describe_call(at, timelock, call); };
+    const auto granted = grant_calls(at, timelock, AdminRole::kSettler, who);
+    ASSERT_EQ(granted.size(), 2U);
+    EXPECT_EQ(told(granted[0]), "grant SETTLER_ROLE to " + who.hex() + " in JobEscrow");
+    EXPECT_EQ(told(granted[1]), "grant SETTLER_ROLE to " + who.hex() + " in RewardsDistributor");
+    EXPECT_EQ(told(revoke_calls(at, timelock, AdminRole::kAdmin, who)[0]),
+              "revoke PROPOSER_ROLE from " + who.hex() + " in AdminTimelock");
+    EXPECT_EQ(told(limit_call(at, AdminLimit::kGrowthLimit, Amount::parse_tokens("5").value())),
+              "set growthLimit of RewardsDistributor to 5 GYM");
+    AdminCall other{who, Amount(3), Bytes{1, 2}};
+    EXPECT_EQ(told(other), "call " + who.hex() + " with 0x0102 and 3 wei");
+    // A call of ours that is cut short is told as it is, not as what it resembles.
+    other = granted[0];
+    other.data.pop_back();
+    EXPECT_EQ(told(other).substr(0, 14), "call JobEscrow");
 }
 
 TEST(Bindings, EveryCallOfStakeAndDisputesIsAFunctionOfItsContract) {
@@ -119,9 +152,10 @@ TEST(Bindings, EveryErrorOfTheContractsIsKnown) {
         known.insert(canonical + ")");
     }
     for (const char* name :
-         {"GymToken", "JobEscrow", "CommitmentLog", "RewardsDistributor", "Stake", "DisputeGame",
-          "OpeningRules", "TreeRules", "StepRules", "FaultRules", "ElementRules", "OuterRules",
-          "OuterProofs", "OneStep", "ElementwiseOps", "MovementOps", "SumOps", "ProductOps"})
+         {"GymToken", "AdminTimelock", "JobEscrow", "CommitmentLog", "RewardsDistributor", "Stake",
+          "DisputeGame", "OpeningRules", "TreeRules", "StepRules", "FaultRules", "ElementRules",
+          "OuterRules", "OuterProofs", "OneStep", "ElementwiseOps", "MovementOps", "SumOps",
+          "ProductOps"})
         for (const std::string& error : artifact(name).errors)
             EXPECT_EQ(known.count(error), 1U) << name << " " << error;
 }

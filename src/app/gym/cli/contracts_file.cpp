@@ -70,6 +70,14 @@ Status read_limits(YamlMap map, std::uint64_t chain_id, contracts::DeployParams&
         return map.error_at("withdrawal_delay_s",
                             "must be below activation_delay_s on a chain that is not local: owners "
                             "have to be able to leave before a root that they distrust pays");
+    // The contracts hold to this, too; here it is told by key.
+    for (const auto& [key, delay_s] : {std::pair{"withdrawal_delay_s", params.withdrawal_delay_s},
+                                       {"activation_delay_s", params.activation_delay_s}})
+        if (params.admin_delay_s < 2 * delay_s)
+            return map.error_at("admin_delay_s",
+                                std::string("must be at least twice ") + key +
+                                    ": who does not want an announced change has to be able to "
+                                    "see it and to leave before");
     GYM_CHECK(read_delay(map, "epoch_interval_s", params.epoch_interval_s));
     GYM_CHECK(read_tokens(map, "release_cap", params.release_cap));
     GYM_CHECK(read_tokens(map, "growth_limit", params.growth_limit));
@@ -104,6 +112,21 @@ Status read_dispute(YamlMap map, game::DisputeParams& params) {
     return map.finish();
 }
 
+/// JobEscrow's EXIT_DELAY.
+constexpr std::uint64_t kExitDelayS = 30 * kDayS;
+
+/// That all that an owner's jobs spent can be final, and released, before the owner takes the rest.
+Status check_exits(const game::DisputeParams& terms) {
+    const std::uint64_t final_s = std::uint64_t{terms.window_blocks} * terms.block_time_s +
+                                  2 * std::uint64_t{terms.clock_s} + terms.settling_s;
+    if (final_s <= kExitDelayS / 2) return {};
+    return fail(ErrorCode::kInvalidArgument,
+                "dispute: the window, two clocks and settling take " + std::to_string(final_s) +
+                    " seconds, at most " + std::to_string(kExitDelayS / 2) +
+                    " are allowed: an owner that leaves is paid back " +
+                    std::to_string(kExitDelayS) + " seconds after its jobs have ended");
+}
+
 }  // namespace
 
 Result<ContractsFile> load_contracts_file(const std::string& path) {
@@ -124,6 +147,8 @@ Result<ContractsFile> load_contracts_file(const std::string& path) {
     GYM_CHECK(map.finish());
     const Status terms = game::check_dispute_params(file.params.dispute);
     if (!terms.ok()) return terms.error().in(path);
+    const Status exits = check_exits(file.params.dispute);
+    if (!exits.ok()) return exits.error().in(path);
     return file;
 }
 

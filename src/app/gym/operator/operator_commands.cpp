@@ -17,6 +17,7 @@
 #include "gym/contracts/deployment.hpp"
 #include "gym/crypto/key.hpp"
 #include "gym/db/migrate.hpp"
+#include "operator/change_commands.hpp"
 #include "operator/sign_profile.hpp"
 
 namespace gym::app {
@@ -96,6 +97,10 @@ Status deploy_contracts(const CliContext& context, const DeployFlags& flags) {
         return fail(ErrorCode::kMismatch, url + " is chain " + std::to_string(account->chain_id()) +
                                               ", " + flags.file + " is for chain " +
                                               std::to_string(file.chain_id));
+    // Each has to be able to stop a thief of the other.
+    if (account->address() == file.params.guardian)
+        return fail(ErrorCode::kInvalidArgument,
+                    flags.file + ": 'guardian' must be another key than the one that deploys");
     GYM_TRY(const contracts::Deployment deployment,
             contracts::deploy(account->manager(), account->client(), artifacts, file.params,
                               kMinedTimeoutMs));
@@ -117,9 +122,10 @@ void add_migrate(CLI::App& group, CliContext& context) {
 
 void add_deploy_contracts(CLI::App& group, CliContext& context) {
     auto flags = std::make_shared<DeployFlags>();
-    CLI::App* command = group.add_subcommand("deploy-contracts",
-                                             "Deploy the contracts and grant their roles; after an "
-                                             "interruption, repeat the command to continue");
+    CLI::App* command =
+        group.add_subcommand("deploy-contracts",
+                             "Deploy the contracts with the holders of their roles; after an "
+                             "interruption, repeat the command to continue");
     command
         ->add_option("file", flags->file,
                      "Contract parameters (deploy/config/contracts.yaml explains every key)")
@@ -137,10 +143,12 @@ void add_deploy_contracts(CLI::App& group, CliContext& context) {
 
 void add_operator_commands(CLI::App& app, CliContext& context) {
     CLI::App* group = app.add_subcommand(
-        "operator", "Set a network up: its database, contracts, profile and evaluations");
+        "operator",
+        "Set a network up and change it: its database, contracts, profile and evaluations");
     group->require_subcommand(1);
     add_migrate(*group, context);
     add_deploy_contracts(*group, context);
+    add_change_commands(*group, context);
     add_sign_profile_command(*group, context);
     add_evaluation_commands(*group, context);
 }

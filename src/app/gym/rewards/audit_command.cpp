@@ -9,10 +9,12 @@
 
 #include "cli/api_facts.hpp"
 #include "cli/cli_context.hpp"
+#include "cli/pending_changes.hpp"
 #include "cli/rows.hpp"
 #include "gym/chain/client.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/common/plural.hpp"
+#include "gym/contracts/admin_timelock.hpp"
 #include "gym/contracts/commitment_log.hpp"
 #include "gym/contracts/deployment.hpp"
 #include "gym/contracts/rewards_distributor.hpp"
@@ -174,8 +176,23 @@ void print_evidence(const Evidence& evidence) {
         print_row("not checked", "{}", sentence);
 }
 
+/// What the admin of the contracts will be able to do: no deviation, but everybody's to know.
+struct Announced {
+    const contracts::Deployment& contracts;
+    contracts::AdminTimelock timelock;
+    std::vector<contracts::PendingChange> changes;
+};
+
+Result<Announced> announced_changes(chain::ChainClient& client,
+                                    const contracts::Deployment& contracts) {
+    GYM_TRY(const auto timelock, contracts::AdminTimelock::of(client, contracts));
+    GYM_TRY(auto changes, timelock.pending(client));
+    return Announced{contracts, timelock, std::move(changes)};
+}
+
 void print(const CliContext& context, const rewards::EpochFile& content, const Evidence& evidence,
-           const contracts::RootSubmitted& anchor, const Findings& findings) {
+           const contracts::RootSubmitted& anchor, const Announced& announced,
+           const Findings& findings) {
     const Digest file_root = rewards::epoch_file_root(rewards::encode_epoch_file(content));
     const std::uint64_t seal = content.ledger_seal ? content.ledger_seal->number : 0;
     const std::string seal_hash = content.ledger_seal ? content.ledger_seal->hash.hex() : "";
@@ -194,6 +211,8 @@ void print(const CliContext& context, const rewards::EpochFile& content, const E
                             {"reports_checked", evidence ? evidence->reports : 0},
                             {"answers_checked", evidence ? evidence->answers : 0},
                             {"unchecked", evidence ? strings(evidence->unchecked) : json::array()},
+                            {"announced", changes_json(announced.contracts, announced.timelock,
+                                                       announced.changes)},
                             {"deviations", strings(findings.list())}});
         return;
     }
@@ -205,6 +224,7 @@ void print(const CliContext& context, const rewards::EpochFile& content, const E
               content.total_cumulative.to_tokens(), counted(content.payouts.size(), "earner"));
     if (seal != 0) print_row("ledger", "sealed up to seal {}, {}", seal, seal_hash);
     print_evidence(evidence);
+    print_changes(announced.contracts, announced.timelock, announced.changes);
     if (findings.list().empty())
         print_row("verdict", "the payout root follows from the files and equals the one on chain");
     for (const std::string& sentence : findings.list())
@@ -235,7 +255,8 @@ Status audit(const CliContext& context, const AuditOptions& options) {
     if (!options.files_only) {
         GYM_TRY(evidence, check_records(options, *client, contracts, files, findings));
     }
-    print(context, file, evidence, anchor, findings);
+    GYM_TRY(const Announced announced, announced_changes(*client, contracts));
+    print(context, file, evidence, anchor, announced, findings);
     if (findings.list().empty()) return {};
     return fail(ErrorCode::kMismatch, std::to_string(findings.list().size()) +
                                           " deviation(s); the first: " + findings.list().front());

@@ -85,8 +85,8 @@ Status reclaim(const CliContext& context, const LeafOptions& options) {
     return {};
 }
 
-CLI::App* add(CLI::App& rewards, LeafOptions& options, const char* name, const char* help,
-              const char* epoch) {
+CLI::App* add_leaf_command(CLI::App& rewards, LeafOptions& options, const char* name,
+                           const char* help, const char* epoch) {
     CLI::App* command = rewards.add_subcommand(name, help);
     command->add_option("epoch", options.epoch, epoch)->required();
     command
@@ -102,17 +102,17 @@ CLI::App* add(CLI::App& rewards, LeafOptions& options, const char* name, const c
 
 void add_demand_commands(CLI::App& rewards, CliContext& context) {
     const auto asked = std::make_shared<LeafOptions>();
-    CLI::App* command =
-        add(rewards, *asked, "demand",
-            "Demand, for a bond, that a pending payout root show what an earner has under it",
-            "Payout epoch whose root is pending");
+    CLI::App* command = add_leaf_command(
+        rewards, *asked, "demand",
+        "Demand, for a bond, that a pending payout root show what an earner has under it",
+        "Payout epoch whose root is pending");
     asked->files.add_to(*command);
     command->callback([&context, asked] { context.finish(demand(context, *asked)); });
 
     const auto back = std::make_shared<LeafOptions>();
-    command = add(rewards, *back, "reclaim",
-                  "Take back the bond of a demand that the root did not answer",
-                  "Payout epoch whose root did not show the leaf");
+    command = add_leaf_command(rewards, *back, "reclaim",
+                               "Take back the bond of a demand that the root did not answer",
+                               "Payout epoch whose root did not show the leaf");
     command->callback([&context, back] { context.finish(reclaim(context, *back)); });
 }
 

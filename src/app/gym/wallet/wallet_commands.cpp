@@ -16,6 +16,7 @@
 #include "gym/crypto/keystore.hpp"
 #include "gym/crypto/secret.hpp"
 #include "wallet/deposit_credit.hpp"
+#include "wallet/leave_command.hpp"
 #include "wallet/statement_command.hpp"
 #include "wallet/withdraw_command.hpp"
 
@@ -184,6 +185,7 @@ void add_wallet_commands(CLI::App& app, CliContext& context) {
     options->api.add_to(*deposit_command, false);
     options->chain.add_to(*deposit_command);
     add_withdraw_command(*wallet, context);
+    add_leave_command(*wallet, context);
     add_statement_command(*wallet, context);
 }
 

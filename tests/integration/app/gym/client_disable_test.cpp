@@ -9,6 +9,7 @@
 #include "gym/chain/tx_manager.hpp"
 #include "gym/chain_store/sqlite.hpp"
 #include "gym/common/file.hpp"
+#include "gym/contracts/admin_timelock.hpp"
 #include "gym/contracts/artifact.hpp"
 #include "gym/contracts/call.hpp"
 #include "gym/contracts/deploy.hpp"
@@ -46,6 +47,7 @@ class DisableTest : public ::testing::Test {
         params.token_holder = admin_.address();
         params.token_supply = params.growth_limit = params.release_cap = Amount(1'000'000);
         params.activation_delay_s = kDelayS;
+        params.admin_delay_s = 2 * kDelayS;
         params.settler = params.guardian = params.coordinator = admin_.address();
         deployment_ = must(contracts::deploy(manager_, anvil_.client(),
                                              must(contracts::find_artifacts()), params, 60'000));
@@ -211,6 +213,26 @@ TEST_F(DisableTest, ARootUnderWhichNobodyFellIsLeftAlone) {
     EXPECT_EQ(pending(), 2U);
     const Outcome audit = gym({"audit", "--files-only"});
     EXPECT_EQ(audit.out.find("gym rewards disable"), std::string::npos) << audit.out;
+}
+
+// What the admin will be able to do is no deviation, but who audits has to see it.
+TEST_F(DisableTest, AnAuditNamesWhatTheAdminAnnounced) {
+    post(1, {{earner(1), Amount(50)}});
+    // Files without credits deviate; what is announced is told all the same.
+    Outcome audit = gym({"audit", "--files-only"});
+    EXPECT_EQ(audit.out.find("announced"), std::string::npos) << audit.out;
+    const auto timelock = must(contracts::AdminTimelock::of(anvil_.client(), deployment_));
+    contracts::AdminChange change;
+    change.calls = contracts::grant_calls(deployment_, timelock.address(),
+                                          contracts::AdminRole::kSettler, earner(9));
+    send(timelock.announce(change, 2 * kDelayS), "announce");
+    audit = gym({"audit", "--files-only"});
+    EXPECT_NE(audit.out.find("grant SETTLER_ROLE to " + earner(9).hex() + " in JobEscrow"),
+              std::string::npos)
+        << audit.out;
+    const std::string lines = gym({"audit", "--files-only", "--json"}).out;
+    const json::object said = json::parse(lines.substr(0, lines.find('\n'))).as_object();
+    EXPECT_EQ(said.at("announced").as_array().at(0).at("id").as_string(), change.id().hex());
 }
 
 TEST_F(DisableTest, AnybodyDisablesARootThatLeavesAnEarnerOut) {

@@ -105,6 +105,42 @@ TEST_F(WalletTest, AWithdrawalCanBeTakenBack) {
     EXPECT_EQ(gym({"wallet", "withdraw", "1", "--cancel"}, true).exit_code, 2);
 }
 
+// The settler trims every request; the wallet needs neither it nor gym-api.
+TEST_F(WalletTest, WhoeverLeavesGetsEverythingThoughTheSettlerTrims) {
+    constexpr std::uint64_t kExitDelayS = 30 * 86'400;
+    EXPECT_EQ(gym({"wallet", "leave"}, true).exit_code, 5) << "there is nothing to take";
+    deposit_and_book("10");
+    EXPECT_EQ(gym({"wallet", "leave", "--cancel"}, true).exit_code, 5) << "nothing was requested";
+    const auto asked = gym({"wallet", "leave", "--json"}, true);
+    ASSERT_EQ(asked.exit_code, 0) << asked.err << asked.out;
+    EXPECT_EQ(json::parse(asked.out).at("state").as_string(), "leaving");
+    EXPECT_GT(json::parse(asked.out).at("available_at_s").to_number<std::uint64_t>(), kExitDelayS);
+    const auto early = gym({"wallet", "leave"}, true);
+    EXPECT_EQ(early.exit_code, 5);
+    EXPECT_NE(early.err.find("everything is available at"), std::string::npos) << early.err;
+
+    ASSERT_EQ(gym({"wallet", "withdraw", "10"}, true).exit_code, 0);
+    execute(admin_,
+            contracts::JobEscrow(deployment_.escrow).trim_withdrawal(owner_.address(), Amount()),
+            "trim");
+    anvil_.rpc("evm_increaseTime", "[" + std::to_string(kExitDelayS) + "]");
+    anvil_.mine(1);
+    EXPECT_EQ(gym({"wallet", "withdraw"}, true).exit_code, 5) << "the settler trimmed it";
+    const auto paid = gym({"wallet", "leave", "--json"}, true);
+    ASSERT_EQ(paid.exit_code, 0) << paid.err << paid.out;
+    EXPECT_EQ(json::parse(paid.out).at("state").as_string(), "paid");
+    EXPECT_EQ(json::parse(paid.out).at("amount_wei").as_string(), tokens("10").to_string());
+    EXPECT_EQ(balance_of(owner_.address()).to_tokens(), "1000");
+
+    deposit_and_book("1");
+    ASSERT_EQ(gym({"wallet", "leave"}, true).exit_code, 0);
+    ASSERT_EQ(gym({"wallet", "leave", "--cancel"}, true).exit_code, 0);
+    anvil_.rpc("evm_increaseTime", "[" + std::to_string(kExitDelayS) + "]");
+    anvil_.mine(1);
+    const auto again = gym({"wallet", "leave", "--json"}, true);
+    EXPECT_EQ(json::parse(again.out).at("state").as_string(), "leaving") << "a new wait";
+}
+
 TEST_F(WalletTest, EachWithdrawalWithinASecondIsATransactionOfItsOwn) {
     deposit_and_book("10");
     anvil_.rpc("anvil_setBlockTimestampInterval", "[0]");  // all blocks from now on in one second

@@ -90,6 +90,7 @@ class MoneyCommandsTest : public ::testing::Test {
         params.token_supply = tokens("1000");
         params.growth_limit = params.release_cap = tokens("1000");
         params.withdrawal_delay_s = kWithdrawalDelayS;
+        params.admin_delay_s = 2 * kWithdrawalDelayS;
         params.settler = params.guardian = params.coordinator = admin_.address();
         const auto deployed = contracts::deploy(
             manager, anvil_.client(), contracts::find_artifacts().value(), params, 60'000);

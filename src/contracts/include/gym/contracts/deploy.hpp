@@ -10,10 +10,12 @@
 
 namespace gym::contracts {
 
-/// Constructor arguments and role holders. The deployer becomes admin (it grants the roles).
+/// Constructor arguments and role holders. The deployer becomes the admin, by way of the
+/// AdminTimelock.
 struct DeployParams {
     Address token_holder;
     Amount token_supply;
+    /// Of the AdminTimelock: at least twice each of the next two delays.
     std::uint64_t admin_delay_s = 0;
     std::uint64_t activation_delay_s = 0;
     Amount growth_limit;  ///< below 2^128
@@ -26,10 +28,10 @@ struct DeployParams {
     game::DisputeParams dispute;
 };
 
-/// Deploys token, escrow, distributor, commitment log, stake and dispute game with all that
-/// computes for it, and grants the roles, through intents named "deploy/...": calling it again
-/// after a crash continues where it stopped and never deploys twice. Returns when all are in blocks
-/// and the roles are held.
+/// Deploys token, timelock, escrow, distributor, commitment log, stake and dispute game with all
+/// that computes for it, and with the holders of all roles, through intents named "deploy/...":
+/// calling it again after a crash continues where it stopped and never deploys twice. Returns when
+/// all are in blocks.
 /// @errors kInvalidArgument of check_dispute_params; kConflict with the decoded revert, kTimeout,
 /// and as TxManager.
 [[nodiscard]] Result<Deployment> deploy(chain::TxManager& manager, chain::ChainClient& client,

@@ -41,8 +41,13 @@ struct Withdrawn {
     Amount amount;
     friend bool operator==(const Withdrawn&, const Withdrawn&) = default;
 };
-using EscrowEvent =
-    std::variant<Deposited, Released, WithdrawalRequested, WithdrawalTrimmed, Withdrawn>;
+struct ExitRequested {
+    Address owner;
+    std::uint64_t available_at_s = 0;  ///< 0: the owner has left, or stays
+    friend bool operator==(const ExitRequested&, const ExitRequested&) = default;
+};
+using EscrowEvent = std::variant<Deposited, Released, WithdrawalRequested, WithdrawalTrimmed,
+                                 Withdrawn, ExitRequested>;
 
 class JobEscrow {
   public:
@@ -60,6 +65,9 @@ class JobEscrow {
     [[nodiscard]] ContractCall request_withdrawal(const Amount& amount) const;
     [[nodiscard]] ContractCall trim_withdrawal(const Address& owner, const Amount& amount) const;
     [[nodiscard]] ContractCall withdraw() const;
+    [[nodiscard]] ContractCall request_exit() const;
+    [[nodiscard]] ContractCall cancel_exit() const;
+    [[nodiscard]] ContractCall exit() const;
     [[nodiscard]] ContractCall set_release_cap(const Amount& cap) const;
     [[nodiscard]] ContractCall set_owner_release_cap(const Amount& cap) const;
 
@@ -80,6 +88,10 @@ class JobEscrow {
     /// (amount, Unix seconds from which it can be withdrawn)
     [[nodiscard]] Result<std::pair<Amount, std::uint64_t>> withdrawal_of(
         chain::ChainClient& client, const Address& owner) const;
+
+    /// Unix seconds from which exit() pays; 0: the owner does not leave.
+    [[nodiscard]] Result<std::uint64_t> exit_of(chain::ChainClient& client,
+                                                const Address& owner) const;
 
     [[nodiscard]] Result<std::optional<EscrowEvent>> parse_event(const chain::Log& log) const;
     /// Topic 0 of every EscrowEvent, for LogFilter.

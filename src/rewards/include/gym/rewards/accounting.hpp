@@ -36,6 +36,9 @@ class Accounting {
     Result<std::size_t> consume_prefixes();
     /// Books the uptime bonuses of closed rounds. Call it when all feeds are read to their end.
     Result<std::size_t> finish_rounds();
+    /// Requests the end of all jobs of owners that leave, in their place: what they spent is
+    /// released before they take the rest.
+    Status end_jobs_of_leaving();
     /// Pays credits that found an empty escrow, if it can cover them now.
     Result<std::size_t> fund_unfunded();
     /// Returns what is left of the budgets of ended jobs to their owners.

@@ -35,6 +35,11 @@ struct Withdrawn {
     Address owner;
     Amount amount;
 };
+/// An owner ends its jobs and takes all that it has left.
+struct ExitRequested {
+    Address owner;
+    std::uint64_t available_at_s = 0;  ///< zero: it has left, or stays
+};
 struct RootSubmitted {
     std::uint64_t epoch = 0;
     Digest root;
@@ -60,7 +65,7 @@ struct ChainEvent {
     Digest key;  ///< of (chain, block hash, log index): unique for ever
     std::uint64_t block = 0;
     std::variant<Deposited, Released, WithdrawalRequested, WithdrawalTrimmed, Withdrawn,
-                 RootSubmitted, RootDisabled, LeafDemanded, LeafShown, Claimed>
+                 ExitRequested, RootSubmitted, RootDisabled, LeafDemanded, LeafShown, Claimed>
         what;
 };
 
