@@ -5,6 +5,8 @@ set(GYM_WITH_CUDA AUTO CACHE STRING "Compile kernels/cuda with nvcc: AUTO (where
 set_property(CACHE GYM_WITH_CUDA PROPERTY STRINGS AUTO ON OFF)
 option(GYM_CUDA_ALL_ARCHITECTURES "Machine code for every device since Ampere, not for this machine's alone" OFF)
 set(GYM_NVCC_VERSION_MIN 12.0)  # C++20
+# A part of the numerics (docs/NUMERICS.md): no contraction, IEEE division and square root, subnormals kept.
+set(GYM_CUDA_NUMERIC_OPTIONS --fmad=false -prec-div=true -prec-sqrt=true -ftz=false)
 
 # Sets `missing` to the reason why nvcc is missing, or to "" and then GYM_NVCC and GYM_NVCC_VERSION.
 function(gym_look_for_nvcc missing)

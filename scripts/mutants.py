@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""mutants.py BUILD_DIR [--jobs N] [--only TEXT] [--list]: apply each one-line fault of tests/mutants/cuda.txt to a copy of kernels/cuda,
-build test_cuda_strict with it and run it. Print a table of faults that the tests killed and that lived; fail if one lived. Needs a
-Ninja build in which test_cuda_strict is up to date. With --list, apply each fault and build nothing: fail if a line is gone."""
+"""mutants.py BUILD_DIR [--jobs N] [--only TEXT] [--count N] [--seed S] [--list]: apply each one-line fault of
+tests/mutants/cuda.txt to a copy of kernels/cuda, build test_cuda_strict with it and run it. Print a table of faults that the tests
+killed and that lived; fail if one lived. Needs a Ninja build in which test_cuda_strict is up to date. With --list, apply each fault
+and build nothing: fail if a line is gone."""
 
 import argparse
 import concurrent.futures
 import json
 import os
+import random
 import re
 import shlex
 import shutil
@@ -71,22 +73,23 @@ class Build:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.compile: dict[str, tuple[list[str], str]] = {}  # name of the source: command, object
-        for entry in json.loads((folder / "compile_commands.json").read_text()):
-            command = shlex.split(entry["command"])
-            if Path(entry["file"]).parent == KERNELS and "-xc++" in command:
-                output = command[command.index("-o") + 1]
-                self.compile[Path(entry["file"]).name] = (command, output)
+        self.texts = {path.name: path.read_text() for path in KERNELS.iterdir()}
         said = subprocess.run(["ninja", "-C", str(folder), "-t", "commands", TEST], check=True, capture_output=True, text=True)
         # ": && c++ .. -o bin/test_cuda_strict .. && :"
         link = next(line for line in reversed(said.stdout.splitlines()) if f"-o bin/{TEST}" in line)
         self.link = shlex.split(link.split("&&")[1])
+        for entry in json.loads((folder / "compile_commands.json").read_text()):
+            command, source = shlex.split(entry["command"]), Path(entry["file"])
+            output = command[command.index("-o") + 1] if "-o" in command else ""
+            if "-xc++" in command and output in self.link:  # kernels, and a test's own
+                self.compile[source.name] = (command, output)
+                self.texts[source.name] = source.read_text()
 
     def users(self, file: str) -> list[str]:
         """The sources that a change of `file` changes."""
-        texts = {path.name: path.read_text() for path in KERNELS.iterdir()}
         changed = {file}
         while True:
-            more = {name for name, text in texts.items() if any(re.search(f'#include "{re.escape(c)}"', text) for c in changed)}
+            more = {name for name, text in self.texts.items() if any(re.search(f'#include "{re.escape(c)}"', text) for c in changed)}
             if more <= changed:
                 return sorted(changed & self.compile.keys())
             changed |= more
@@ -107,7 +110,7 @@ class Build:
             command, output = self.compile[name]
             new = str(folder / f"{name}.o")
             swap = {f"-I{KERNELS}": f"-I{kernels}", str(KERNELS / name): str(kernels / name), output: new}
-            self.run([swap.get(word, word) for word in command])
+            self.run([*(swap.get(word, word) for word in command), "-Wno-error"])  # of what a fault leaves unused
             replaced[output] = new
         test = folder / TEST
         swap = {**replaced, f"bin/{TEST}": str(test)}
@@ -115,9 +118,10 @@ class Build:
         return test
 
 
-def run_test(test: Path, build: Path) -> tuple[bool, str]:
+def run_test(test: Path, build: Path, seed: int) -> tuple[bool, str]:
     """Whether it passes; if not, what failed first."""
-    environment = {**os.environ, "GYM_SOURCE_DIR": str(SOURCE), "GYM_BINARY_DIR": str(build), "GYM_TEST_SCALE": "1"}
+    settings = {"SOURCE_DIR": SOURCE, "BINARY_DIR": build, "TEST_SCALE": 1, "TEST_SEED": seed}
+    environment = {**os.environ, **{f"GYM_{name}": str(value) for name, value in settings.items()}}
     try:
         done = subprocess.run([test, "--gtest_fail_fast", "--gtest_brief=1"], env=environment, capture_output=True, text=True,
                               errors="replace", timeout=TEST_SECONDS_MAX)
@@ -131,10 +135,10 @@ def run_test(test: Path, build: Path) -> tuple[bool, str]:
     return False, f"{failed.group(1) if failed else f'exit {done.returncode}'}: {what}"
 
 
-def judge(build: Build, mutant: Mutant) -> tuple[bool, str, float]:
+def judge(build: Build, mutant: Mutant, seed: int) -> tuple[bool, str, float]:
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="gym-mutant-") as folder:
-        lived, why = run_test(build.test_of(mutant, Path(folder)), build.folder)
+        lived, why = run_test(build.test_of(mutant, Path(folder)), build.folder, seed)
     return lived, why, time.monotonic() - begin
 
 
@@ -142,11 +146,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("build", type=Path)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--only", default="", help="run the mutants with this text alone")
+    parser.add_argument("--only", action="append", help="run the mutants with this text alone; may be given again")
+    parser.add_argument("--count", type=int, default=0, help="run so many of them, chosen by the seed")
+    parser.add_argument("--seed", type=int, default=int(os.environ.get("GYM_TEST_SEED") or random.randrange(1 << 32)),
+                        help="seed of the tests (default: GYM_TEST_SEED, or a random one, which is printed)")
     parser.add_argument("--list", action="store_true", help="check that each mutant changes a line, and run none")
     arguments = parser.parse_args()
     every = read_mutants(SOURCE / "tests/mutants/cuda.txt")
-    mutants = [mutant for mutant in every if arguments.only in str(mutant)]
+    mutants = [mutant for mutant in every if any(text in str(mutant) for text in arguments.only or [""])]
     if arguments.list:
         for mutant in mutants:
             text = (KERNELS / mutant.file).read_text()
@@ -155,12 +162,15 @@ def main() -> None:
         print(f"{len(mutants)} mutants")
         return
     build = Build(arguments.build.resolve())
-    passes, why = run_test(build.folder / "bin" / TEST, build.folder)
+    if 0 < arguments.count < len(mutants):
+        mutants = random.Random(arguments.seed).sample(mutants, arguments.count)
+    print(f"{len(mutants)} of {len(every)} mutants, seed {arguments.seed}", flush=True)
+    passes, why = run_test(build.folder / "bin" / TEST, build.folder, arguments.seed)
     if not passes:
         sys.exit(f"{TEST} fails without a mutant: {why}")
     lived = 0
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        for mutant, (alive, why, seconds) in zip(mutants, pool.map(lambda m: judge(build, m), mutants)):
+        for mutant, (alive, why, seconds) in zip(mutants, pool.map(lambda m: judge(build, m, arguments.seed), mutants)):
             lived += alive
             print(f"{'LIVED' if alive else 'killed'}  {seconds:4.0f} s  {mutant}{'' if alive else f'  by {why}'}", flush=True)
     print(f"{len(mutants) - lived} of {len(mutants)} mutants killed")

@@ -1,5 +1,6 @@
 // Attention: products over all heads of all windows at once, as many as fit in a bounded
 // workspace.
+#include "gym/kernels/cuda/attention_parts.hpp"
 #include "gym/kernels/cuda/macros.hpp"
 #include "gym/kernels/cuda/product.hpp"
 #include "gym/kernels/programs.h"
@@ -14,10 +15,6 @@ constexpr int32_t kNumeratorExponent = 0;
 /// Values over the power of two of their row lie in [-1, 1].
 constexpr int32_t kFractionExponent = 0;
 constexpr int32_t kNumeratorSumExponent = 1;
-/// Bytes of the two (T, T) matrices of all heads that are worked on together.
-constexpr int64_t kScoresBytesMax = int64_t{1} << 30;
-constexpr int64_t kItemsMax = 65535;  // of a grid's z
-
 /// Some whole windows of the batch.
 struct Part {
     int64_t first_window;
@@ -109,8 +106,11 @@ struct SoftmaxRow {
         for (int64_t j = threadIdx.x; j < count; j += kRowThreads)
             if (counts(item_row, j)) best = f32::max(best, x[j]);
         const float maximum = block_reduce<kRowThreads>(best, F32Maximum());
-        for (int64_t j = threadIdx.x; j < length; j += kRowThreads)
+        // Unrolled, the exponentials would need more registers than there are.
+        GYM_KEEP_LOOP
+        for (int64_t j = threadIdx.x; j < length; j += kRowThreads) {
             x[j] = counts(item_row, j) ? f32::exp(f32::sub(x[j], maximum)) : 0.0f;
+        }
         // Each thread reads what it wrote itself.
         const float sum =
             block_sum_with_exponent(count, kNumeratorSumExponent, [&](int64_t j) { return x[j]; });
@@ -335,11 +335,7 @@ void backward_part(Device& device, const AttentionBackward& call, Part part) {
 
 template <typename Call>
 void in_parts(const AttentionShape& shape, const Call& call_part) {
-    const int64_t window_bytes =
-        2 * shape.heads * shape.context * shape.context * static_cast<int64_t>(sizeof(float));
-    int64_t windows = kScoresBytesMax / window_bytes;
-    if (windows * shape.heads > kItemsMax) windows = kItemsMax / shape.heads;
-    if (windows < 1) windows = 1;
+    const int64_t windows = windows_at_once(shape);
     for (int64_t first = 0; first < shape.batch; first += windows) {
         call_part(Part{first, first + windows < shape.batch ? windows : shape.batch - first});
     }

@@ -36,7 +36,12 @@ std::string unavailable_reason() {
     int devices = 0;
     const cudaError_t error = cudaGetDeviceCount(&devices);
     if (error != cudaSuccess) return cudaGetErrorString(error);
-    return devices > 0 ? check_device(0) : "no CUDA device";
+    std::string reason = "no CUDA device";
+    for (int index = devices - 1; index >= 0; --index) {
+        reason = check_device(index);
+        if (reason.empty()) break;
+    }
+    return reason;
 }
 
 std::vector<DeviceInfo> list_devices(std::string& reason) {
@@ -75,9 +80,8 @@ std::unique_ptr<Device> Device::open(int index, std::string& error) {
     std::unique_ptr<Device> device(new Device);
     device->memory_ = std::make_unique<Memory>();
     device->index_ = index;
-    device->note(cudaSetDevice(index));
     cudaStream_t stream = nullptr;
-    device->note(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    if (device->use()) device->note(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     device->stream_ = stream;
     if (device->ok()) return device;
     error = device->error();
@@ -96,13 +100,26 @@ Device::~Device() {
         cudaFree(buffer.data);
 }
 
+bool Device::use() {
+    if (ok()) note(cudaSetDevice(index_));
+    return ok();
+}
+
+void* Device::stream() {
+    use();
+    return stream_;
+}
+
 void Device::note(int cuda_error) {
     const auto error = static_cast<cudaError_t>(cuda_error);
-    if (error != cudaSuccess && error_.empty()) error_ = cudaGetErrorString(error);
+    if (error == cudaSuccess) return;
+    if (error_.empty()) error_ = cudaGetErrorString(error);
+    // Or the next launch in this thread, also of another engine, would report it again.
+    cudaGetLastError();
 }
 
 std::byte* Device::allocate(std::size_t bytes) {
-    if (!ok()) return nullptr;
+    if (!use()) return nullptr;
     void* data = nullptr;
     note(cudaMalloc(&data, bytes > 0 ? bytes : 1));
     if (data != nullptr) memory_->allocations.push_back(data);
@@ -111,7 +128,7 @@ std::byte* Device::allocate(std::size_t bytes) {
 
 std::byte* Device::scratch(int index, std::size_t bytes) {
     auto& buffer = memory_->scratch[static_cast<std::size_t>(index)];
-    if (!ok() || bytes <= buffer.capacity) return static_cast<std::byte*>(buffer.data);
+    if (bytes <= buffer.capacity || !use()) return static_cast<std::byte*>(buffer.data);
     // cudaFree waits for the kernels that may still use the old memory.
     note(cudaFree(buffer.data));
     buffer = {};
@@ -121,31 +138,31 @@ std::byte* Device::scratch(int index, std::size_t bytes) {
 }
 
 void Device::upload(void* device, const void* host, std::size_t bytes) {
-    if (!ok() || bytes == 0) return;
+    if (bytes == 0 || !use()) return;
     note(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice,
                          static_cast<cudaStream_t>(stream_)));
 }
 
 void Device::download(void* host, const void* device, std::size_t bytes) {
-    if (!ok() || bytes == 0) return;
+    if (bytes == 0 || !use()) return;
     note(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost,
                          static_cast<cudaStream_t>(stream_)));
     synchronize();
 }
 
 void Device::copy(void* to, const void* from, std::size_t bytes) {
-    if (!ok() || bytes == 0) return;
+    if (bytes == 0 || !use()) return;
     note(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice,
                          static_cast<cudaStream_t>(stream_)));
 }
 
 void Device::clear(void* device, std::size_t bytes) {
-    if (!ok() || bytes == 0) return;
+    if (bytes == 0 || !use()) return;
     note(cudaMemsetAsync(device, 0, bytes, static_cast<cudaStream_t>(stream_)));
 }
 
 void Device::synchronize() {
-    if (ok()) note(cudaStreamSynchronize(static_cast<cudaStream_t>(stream_)));
+    if (use()) note(cudaStreamSynchronize(static_cast<cudaStream_t>(stream_)));
 }
 
 std::string Device::name() const {
@@ -154,9 +171,11 @@ std::string Device::name() const {
                                                                        : "unknown";
 }
 
-std::size_t Device::memory_bytes() const {
+std::size_t Device::free_bytes() const {
     std::size_t free_bytes = 0, total_bytes = 0;
-    return cudaMemGetInfo(&free_bytes, &total_bytes) == cudaSuccess ? total_bytes : 0;
+    const bool known = cudaSetDevice(index_) == cudaSuccess &&
+                       cudaMemGetInfo(&free_bytes, &total_bytes) == cudaSuccess;
+    return known ? free_bytes : 0;
 }
 
 }  // namespace gym::kernels::cuda

@@ -10,9 +10,11 @@
 #if defined(__CUDACC__)
 #include <cuda_runtime.h>
 #define GYM_UNROLL _Pragma("unroll")
+#define GYM_KEEP_LOOP _Pragma("unroll 1")
 #else
 #include "cuda_emulation.hpp"
 #define GYM_UNROLL
+#define GYM_KEEP_LOOP
 #endif
 
 namespace gym::kernels::cuda {
@@ -33,12 +35,16 @@ __global__ void __launch_bounds__(kThreads) run_kernel(const Kernel kernel) {
 }
 #endif
 
-/// Starts `kernel` on a grid of blocks of kThreads threads. x may go to 2^31 - 1, y and z to
-/// 65,535.
+inline constexpr int64_t kGridXMax = 0x7FFFFFFF, kGridYMax = 65535;  // z as y
+
+/// Starts `kernel` on a grid of blocks of kThreads threads. A grid beyond the limits is an error of
+/// the device.
 template <int kThreads, typename Kernel>
 void launch(Device& device, Grid grid, const Kernel& kernel) {
     if (!device.ok() || grid.x == 0 || grid.y == 0 || grid.z == 0) return;
 #if defined(__CUDACC__)
+    if (grid.x > kGridXMax || grid.y > kGridYMax || grid.z > kGridYMax)
+        return device.note(static_cast<int>(cudaErrorInvalidConfiguration));
     const auto x = static_cast<unsigned>(grid.x), y = static_cast<unsigned>(grid.y),
                z = static_cast<unsigned>(grid.z);
     run_kernel<kThreads>
@@ -79,6 +85,15 @@ __device__ inline int lane_index() {
 }
 __device__ inline int warp_index() {
     return static_cast<int>(threadIdx.x) / kWarpSize;
+}
+
+/// The same value, hidden from the compiler: what depends on it is computed where it is needed, and
+/// takes no registers in a loop before.
+__device__ inline int computed_here(int value) {
+#if defined(__CUDA_ARCH__)
+    asm volatile("" : "+r"(value));
+#endif
+    return value;
 }
 
 /// Shared memory <- global memory, 16 bytes, both 16-byte aligned; zeros if not `valid`. Done after

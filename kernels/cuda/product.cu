@@ -28,7 +28,7 @@ constexpr int kFragmentBytes = 32;  // of the length, in one tensor-core product
 
 /// One stage in shared memory. Chunk c of row r lies at c ^ (r / 2 % 4), so that the eight rows
 /// that a warp reads at once lie in different banks.
-struct Stage {
+struct alignas(kChunk) Stage {
     uint8_t a[2][kTileM][kStageBytes];  // high, low
     uint8_t b[2][kTileN][kStageBytes];
 };
@@ -75,7 +75,11 @@ struct Product {
     __device__ void load_rows(uint8_t (&to)[2][kRows][kStageBytes], const Digits& from,
                               int64_t first, int64_t byte) const {
         const int64_t item = blockIdx.z;
-        for (int i = static_cast<int>(threadIdx.x); i < 2 * kRows * kChunksPerRow; i += kThreads) {
+        constexpr int kPasses = 2 * kRows * kChunksPerRow / kThreads;
+        static_assert(kPasses * kThreads == 2 * kRows * kChunksPerRow);
+        GYM_UNROLL
+        for (int pass = 0; pass < kPasses; ++pass) {
+            const int i = pass * kThreads + static_cast<int>(threadIdx.x);
             const int digit = i / (kRows * kChunksPerRow);
             const int row = i / kChunksPerRow % kRows, chunk = i % kChunksPerRow;
             const bool valid = first + row < from.vectors;
@@ -127,7 +131,8 @@ struct Product {
     struct Cell {
         int64_t row, column;
         __device__ Cell(int m, int n, int c) {
-            const int lane = lane_index(), warp = warp_index();
+            const int thread = computed_here(static_cast<int>(threadIdx.x));
+            const int lane = thread % kWarpSize, warp = thread / kWarpSize;
             row = static_cast<int64_t>(blockIdx.y) * kTileM + warp / kWarpsN * (kTileM / kWarpsM) +
                   m * 16 + lane / 4 + c / 2 * 8;
             column = static_cast<int64_t>(blockIdx.x) * kTileN +

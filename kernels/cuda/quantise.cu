@@ -58,22 +58,23 @@ struct QuantiseRows {
         const int64_t vector = static_cast<int64_t>(blockIdx.x) * kWarps + warp_index();
         const int64_t block = blockIdx.y, item = blockIdx.z;
         if (vector >= to.vectors) return;  // a whole warp
-        const float* x = from.item(item) + vector * from.vector_stride;
-        const int64_t begin = block * kBlockLength, end = q14_block_end(begin, to.length);
+        const int64_t begin = block * kBlockLength;
+        const float* x = from.item(item) + vector * from.vector_stride + begin;
+        const int length = static_cast<int>(q14_block_end(begin, to.length) - begin);
         uint32_t maximum = 0;
-        for (int64_t k = begin + lane_index(); k < end; k += kWarpSize)
+        for (int k = lane_index(); k < length; k += kWarpSize)
             maximum = Maximum()(maximum, from.measure(x[k]));
         const int32_t exponent = from.exponent(warp_reduce(maximum, Maximum()));
         if (lane_index() == 0) {
             to.block_exponents[(item * to.blocks + block) * to.vectors + vector] = exponent;
         }
-        const int64_t row = (item * to.vectors + vector) * to.pitch;
-        const int64_t padded = begin + kBlockLength < to.pitch ? begin + kBlockLength : to.pitch;
-        for (int64_t k = begin + kBytesPerWord * lane_index(); k < padded;
-             k += kBytesPerWord * kWarpSize) {
+        const int64_t row = (item * to.vectors + vector) * to.pitch + begin;
+        const int64_t left = to.pitch - begin;
+        const int padded = static_cast<int>(left < kBlockLength ? left : kBlockLength);
+        for (int k = kBytesPerWord * lane_index(); k < padded; k += kBytesPerWord * kWarpSize) {
             Packed packed;
             for (int i = 0; i < kBytesPerWord; ++i) {
-                if (k + i < end) packed.put(i, x[k + i], exponent);
+                if (k + i < length) packed.put(i, x[k + i], exponent);
             }
             *reinterpret_cast<uint32_t*>(to.high + row + k) = packed.high;
             *reinterpret_cast<uint32_t*>(to.low + row + k) = packed.low;

@@ -1,4 +1,5 @@
 // Exact sums of rows, of columns, of squares.
+#include "gym/kernels/cuda/column_parts.hpp"
 #include "gym/kernels/cuda/macros.hpp"
 #include "reduce.cuh"
 #include "scratch.hpp"
@@ -25,12 +26,12 @@ struct RowSum {
 // A block of threads takes 32 columns and a part of the rows; a warp reads 32 neighbours at a time.
 constexpr int kColumnThreads = 256;
 constexpr int kColumnWarps = kColumnThreads / kWarpSize;
-constexpr int64_t kRowsPerPart = 256;
 
 struct ColumnPart {
     const float* x;
     int64_t rows;
     int64_t columns;
+    int64_t rows_per_part;
     uint32_t* maxima;
     Total* totals;
 
@@ -41,8 +42,8 @@ struct ColumnPart {
     template <typename Visit>
     __device__ void each(const Visit& visit) const {
         if (column() >= columns) return;
-        const int64_t begin = static_cast<int64_t>(blockIdx.y) * kRowsPerPart;
-        const int64_t end = begin + kRowsPerPart < rows ? begin + kRowsPerPart : rows;
+        const int64_t begin = static_cast<int64_t>(blockIdx.y) * rows_per_part;
+        const int64_t end = begin + rows_per_part < rows ? begin + rows_per_part : rows;
         for (int64_t r = begin + warp_index(); r < end; r += kColumnWarps)
             visit(x[r * columns + column()]);
     }
@@ -149,10 +150,11 @@ void macro_row_sum(Device& device, const float* x, Rows shape, float* out) {
 
 void macro_column_sum(Device& device, const float* x, int64_t rows, int64_t columns, float* out) {
     const Accumulators a = cleared_accumulators(device, columns);
-    const Grid grid{(columns + kWarpSize - 1) / kWarpSize,
-                    (rows + kRowsPerPart - 1) / kRowsPerPart};
-    launch<kColumnThreads>(device, grid, ColumnMaximum{{x, rows, columns, a.maxima, a.totals}});
-    launch<kColumnThreads>(device, grid, ColumnTotal{{x, rows, columns, a.maxima, a.totals}});
+    const int64_t part = column_part_rows(rows);
+    const Grid grid{(columns + kWarpSize - 1) / kWarpSize, (rows + part - 1) / part};
+    const ColumnPart columns_of_x{x, rows, columns, part, a.maxima, a.totals};
+    launch<kColumnThreads>(device, grid, ColumnMaximum{columns_of_x});
+    launch<kColumnThreads>(device, grid, ColumnTotal{columns_of_x});
     for_each(device, columns, FinishColumn{a.maxima, a.totals, out});
 }
 

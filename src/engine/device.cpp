@@ -20,6 +20,16 @@ Result<std::string> cuda_model(int index) {
                     "CUDA device: " + error + "; leave --device out to compute on the CPU");
     return device->name();
 }
+Status check_cuda(int index) {
+    std::string error;
+    const auto device = kernels::cuda::Device::open(index, error);
+    if (device) {
+        device->synchronize();
+        error = device->error();
+    }
+    if (error.empty()) return {};
+    return fail(ErrorCode::kNotFound, "CUDA device: " + error);
+}
 CudaDevices list_cuda() {
     CudaDevices out{.built_in = true, .devices = {}, .none_because = {}};
     int index = 0;
@@ -38,6 +48,9 @@ Result<std::string> cuda_model(int) {
         ErrorCode::kInvalidArgument,
         "this build computes on the CPU only: leave --device out; one with CUDA kernels comes from "
         "`cmake --preset cuda`");
+}
+Status check_cuda(int index) {
+    return cuda_model(index).error();
 }
 #endif
 
@@ -65,6 +78,11 @@ Result<std::string> device_model(std::string_view name) {
     GYM_TRY(const DeviceChoice choice, parse_device(name));
     if (!choice.cuda) return std::string("cpu");
     return cuda_model(choice.index);
+}
+
+Status check_device(std::string_view name) {
+    GYM_TRY(const DeviceChoice choice, parse_device(name));
+    return choice.cuda ? check_cuda(choice.index) : Status();
 }
 
 }  // namespace gym::engine

@@ -120,7 +120,9 @@ void Engine::Impl::take_next_values() {
 namespace {
 
 Status check_memory(const Program& program, const EngineOptions& options) {
-    GYM_TRY(const MemoryNeed need, memory_need(program, options));
+    EngineOptions host = options;
+    host.device = "cpu";
+    GYM_TRY(const MemoryNeed need, memory_need(program, host));
     std::uint64_t room = options.memory_bytes_max;
     if (room == 0) {
         GYM_TRY(room, available_memory_bytes());

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "device_scratch.hpp"
+#include "gym/engine/device.hpp"
 #include "gym/kernels/context.hpp"
 #include "gym/program/opcode.hpp"
 #include "macro_arguments.hpp"
@@ -96,11 +98,16 @@ void add(const ShapeCall& call, Buffers& need) {
 }  // namespace
 
 Result<MemoryNeed> memory_need(const Program& program, const EngineOptions& options) {
-    GYM_TRY(const kernels::Isa isa, choose_isa(options));
+    GYM_TRY(const DeviceChoice device, parse_device(options.device));
     MemoryNeed need;
     for (const program::Slot& slot : program.slots())
         if (slot.kind != program::SlotKind::kTemp) need.state += program::size_bytes(slot);
     need.temps = plan_memory(program).arena_bytes;
+    if (device.cuda) {
+        need.workspace = device_scratch_bytes(program);
+        return need;
+    }
+    GYM_TRY(const kernels::Isa isa, choose_isa(options));
     Buffers buffers;
     for (const Op& op : program.ops())
         add({program, op}, buffers);

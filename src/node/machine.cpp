@@ -18,6 +18,17 @@ Result<std::string> device_of(const NodeConfig& config) {
                     "configuration; cpu always works), then look with `gym node doctor`");
 }
 
+std::function<Status()> device_check(const NodeConfig& config) {
+    const auto choice = engine::parse_device(config.device);
+    if (!choice.ok() || !choice->cuda) return nullptr;
+    return [name = config.device]() -> Status {
+        const Status answers = engine::check_device(name);
+        if (answers.ok()) return {};
+        return answers.error().in("device '" + name +
+                                  "' is lost to this process: start the node again");
+    };
+}
+
 Result<std::uint64_t> device_memory_bytes(const NodeConfig& config) {
     GYM_TRY(const engine::DeviceChoice choice, engine::parse_device(config.device));
     if (!choice.cuda) return machine_memory_bytes();

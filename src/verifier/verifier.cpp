@@ -223,15 +223,18 @@ Result<std::unique_ptr<Verifier>> Verifier::open(rpc::Coordinator& coordinator,
                                        std::move(journal), std::move(watch)));
 }
 
-Status run_verifier(Verifier& verifier, const std::stop_token& stop) {
+Status run_verifier(Verifier& verifier, const std::stop_token& stop,
+                    const std::function<Status()>& check_device) {
     node::SteadyTimer timer;
     node::Backoff backoff(timer);
     while (!stop.stop_requested()) {
         const auto ran = verifier.run_once(stop);
-        if (ran.ok())
+        if (ran.ok()) {
             backoff.succeeded();
-        else if (ran.error().code != ErrorCode::kCancelled)
+        } else if (ran.error().code != ErrorCode::kCancelled) {
+            if (check_device) GYM_CHECK(check_device());
             backoff.failed(ran.error(), stop);
+        }
     }
     return {};
 }

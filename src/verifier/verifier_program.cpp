@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "gym/node/machine.hpp"
 #include "gym/node/registration.hpp"
 #include "gym/node/session.hpp"
 
@@ -28,7 +29,7 @@ Status start_verifier(const node::NodeConfig& config,
     spdlog::info("verifier {} at {}{}", registration.address.hex(), config.coordinator,
                  registration.key_created ? " (new key)" : "");
     return session->run([&] { return verifier->activity(); },
-                        [&] { return run_verifier(*verifier, stop); });
+                        [&] { return run_verifier(*verifier, stop, node::device_check(config)); });
 }
 
 }  // namespace gym::verifier

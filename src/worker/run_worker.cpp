@@ -58,10 +58,12 @@ Status run_worker(Worker& worker, const WorkerOptions& options, const std::stop_
             const auto ran = worker.run_once(stop);
             if (!ran.ok()) done = ran.error();
         }
-        if (done.ok())
+        if (done.ok()) {
             backoff.succeeded();
-        else if (done.error().code != ErrorCode::kCancelled)
+        } else if (done.error().code != ErrorCode::kCancelled) {
+            if (options.check_device) GYM_CHECK(options.check_device());
             backoff.failed(done.error(), stop);
+        }
     }
     return {};
 }

@@ -35,6 +35,12 @@ constexpr std::chrono::seconds kAskWhetherLateEvery{10};
 /// By so much another machine's clock may be behind.
 constexpr std::int64_t kClockSlackMs = 10'000;
 
+/// Whether a unit failed for the position that it went on from, not for the machine.
+bool is_of_position(ErrorCode code) {
+    return code == ErrorCode::kMismatch || code == ErrorCode::kShapeMismatch ||
+           code == ErrorCode::kMalformed || code == ErrorCode::kTimeout;
+}
+
 class WorkerImpl final : public Worker {
   public:
     /// Files that the worker keeps on disk, besides blobs.
@@ -273,8 +279,9 @@ Result<execution::TrainRun> WorkerImpl::execute(const protocol::UnitRecord& reco
         result = fail(ErrorCode::kTimeout,
                       "given up: it is not done, and no commitment is taken any more");
     }
-    // Whatever is wrong with a position, the next attempt must not meet it again.
-    if (position && !result.ok() && result.error().code != ErrorCode::kCancelled)
+    // What is wrong with a position, or too late for it, the next attempt must not meet again; a
+    // machine without memory or device meets it once it can.
+    if (position && !result.ok() && is_of_position(result.error().code))
         checkpoints_.remove(key.unit);
     return result;
 }

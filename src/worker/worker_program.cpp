@@ -34,6 +34,7 @@ WorkerOptions options_of(const node::NodeConfig& config, const WorkerHooks& hook
     else
         options.prefix_every = std::chrono::seconds(config.prefix_s);
     options.claims = session.claims();
+    options.check_device = node::device_check(config);
     options.swarm = session.swarm();
     options.on_event = hooks.on_event;
     options.on_progress = hooks.on_progress;

@@ -5,6 +5,7 @@
 #include "cuda_execute.hpp"
 #include "gym/commit/merkle.hpp"
 #include "gym/commit/tensor_root.hpp"
+#include "gym/engine/memory.hpp"
 #include "gym/kernels/cuda/hash.hpp"
 #include "gym/program/program.hpp"
 #include "memory_plan.hpp"
@@ -19,6 +20,18 @@ using program::SlotId;
 using program::SlotKind;
 
 namespace cuda = kernels::cuda;
+
+/// Before anything is allocated: a program that does not fit must not fail in its first step.
+Status check_memory(const Program& program, std::uint64_t allowed) {
+    GYM_TRY(const MemoryNeed need, memory_need(program, {.device = "cuda"}));
+    if (need.total() <= allowed) return {};
+    return fail(
+        ErrorCode::kOutOfRange,
+        "the program needs " + memory_text(need.total()) + " on the device (" +
+            memory_text(need.workspace) + " of them for products and attention), " +
+            memory_text(allowed) +
+            " are free; a smaller batch, more micro_batches or a shorter context need less");
+}
 
 }  // namespace
 
@@ -146,16 +159,8 @@ Result<CudaEngine> CudaEngine::create(const Program& program, const CudaOptions&
     auto impl = std::make_unique<Impl>(program);
     impl->device = std::move(device);
     impl->plan = plan_memory(program);
-    std::uint64_t total = impl->plan.arena_bytes;
-    for (const Slot& slot : program.slots()) {
-        if (slot.kind != SlotKind::kTemp) total += program::size_bytes(slot);
-    }
-    const std::uint64_t allowed =
-        options.memory_bytes_max != 0 ? options.memory_bytes_max : impl->device->memory_bytes();
-    if (total > allowed)
-        return fail(ErrorCode::kOutOfRange, "the program needs " + std::to_string(total) +
-                                                " bytes on the device, allowed are " +
-                                                std::to_string(allowed));
+    GYM_CHECK(check_memory(program, options.memory_bytes_max != 0 ? options.memory_bytes_max
+                                                                  : impl->device->free_bytes()));
     impl->state_ids = state_slots(program);
     impl->input_ids = program.slots_of(SlotKind::kInput);
     impl->place_slots();

@@ -61,6 +61,7 @@ Cells zero_cells(std::size_t bytes) {
 struct Region {
     std::uintptr_t begin = 0;
     std::size_t bytes = 0;
+    int device = 0;
     std::string name;
     Cells cells;
 
@@ -197,6 +198,8 @@ void check_region(Access access, std::uintptr_t at, std::size_t size, const void
     if (region == nullptr || !region->contains(at, size))
         return report("outside of every allocation", site,
                       region == nullptr ? std::string() : "nearest is " + region->describe(at));
+    if (region->device != running.device)
+        report("memory of another device", site, region->describe(at));
     const std::size_t offset = at - region->begin;
     check_cells(&region->cells[offset / kGranule], cell_count(offset, size),
                 CellCheck(access, site, running.first_block), false,
@@ -251,6 +254,8 @@ Region& region_of_host_access(const void* address, std::size_t bytes, const char
 
 void check_access(Access access, const void* address, std::size_t size, const void* site,
                   bool aligned) {
+    if (running.checking) return;
+    const Unchecked unchecked;
     const auto at = reinterpret_cast<std::uintptr_t>(address);
     const bool device = memory().in_arena(at);
     if (!running.kernel) {
@@ -287,7 +292,7 @@ void end_copy(void* shared, std::size_t size) {
         found.cells[found.offset / kGranule + i].write = stamp_now();
 }
 
-std::uint8_t* allocate_device(std::size_t bytes, const std::string& name) {
+std::uint8_t* allocate_device(std::size_t bytes, const std::string& name, int device) {
     constexpr std::uint32_t kGarbage = 0x7FA0'BEEF;  // a NaN, and no small integer
     Memory& m = memory();
     const std::size_t size = std::max<std::size_t>(bytes, 1);
@@ -295,6 +300,7 @@ std::uint8_t* allocate_device(std::size_t bytes, const std::string& name) {
     region.begin = m.next + kAlignment;  // no better aligned than it must be
     region.bytes = size;
     region.name = name;
+    region.device = device;
     region.cells = zero_cells(size);
     m.next += (size + 2 * kPage - 1) / kPage * kPage + kGap;
     if (m.next > m.arena + kArenaBytes) {

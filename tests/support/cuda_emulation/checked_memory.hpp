@@ -6,12 +6,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 namespace gym::emulation {
 
 /// The thread that runs now. Blocks are numbered over all launches.
 struct Running {
     bool kernel = false;
+    /// The emulation itself runs. It shares functions of the standard library with the kernels,
+    /// whose loads and stores are then none of a kernel's.
+    bool checking = false;
+    int device = 0;
     std::uint32_t first_block = 0;  ///< of this launch
     std::uint32_t block = 1;
     std::uint32_t epoch = 0;  ///< barriers that the block has passed
@@ -21,8 +26,22 @@ struct Running {
     const std::uint8_t* arguments = nullptr;
     std::size_t argument_bytes = 0;
     std::string kernel_name;
+    /// What a site is, if it is no address of the program's code.
+    std::string (*describe_site)(const void* site) = nullptr;
 };
 extern Running running;
+
+/// Nothing is checked while one of these exists.
+class Unchecked {
+  public:
+    Unchecked() : before_(std::exchange(running.checking, true)) {}
+    ~Unchecked() { running.checking = before_; }
+    Unchecked(const Unchecked&) = delete;
+    Unchecked& operator=(const Unchecked&) = delete;
+
+  private:
+    bool before_;
+};
 
 enum class Access { kRead, kWrite, kAtomic };
 
@@ -35,7 +54,7 @@ void begin_copy(void* shared, std::size_t size);
 void end_copy(void* shared, std::size_t size);
 
 /// 256-byte aligned, uninitialised, never an address that was in use before; filled with NaN.
-std::uint8_t* allocate_device(std::size_t bytes, const std::string& name);
+std::uint8_t* allocate_device(std::size_t bytes, const std::string& name, int device = 0);
 void free_device(std::uint8_t* address);
 
 // What the host does with device memory.

@@ -44,6 +44,9 @@ std::unique_ptr<Device> Device::open(int index, std::string& error) {
 
 Device::~Device() = default;
 
+void* Device::stream() {
+    return nullptr;
+}
 void Device::note(int) {}
 
 std::byte* Device::allocate(std::size_t bytes) {
@@ -90,7 +93,7 @@ void Device::synchronize() {}
 std::string Device::name() const {
     return "emulated";
 }
-std::size_t Device::memory_bytes() const {
+std::size_t Device::free_bytes() const {
     return std::size_t{1} << 40;
 }
 

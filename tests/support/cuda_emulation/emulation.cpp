@@ -58,6 +58,7 @@ struct Fiber {
 struct Block {
     std::vector<Fiber> fibers;
     const KernelCall* call = nullptr;
+    Translation translation = nullptr;
     alignas(64) std::uint8_t arguments[kArgumentBytesMax];
     unsigned threads = 0;
     unsigned current = 0;
@@ -271,8 +272,13 @@ void run_blocks(const LaunchSize& size) {
 
 }  // namespace
 
-void launch(const LaunchSize& size, const KernelCall& call) {
+void set_translation(Translation translation) {
+    block().translation = translation;
+}
+
+void launch(const LaunchSize& size, const KernelCall& untranslated) {
     Block& b = block();
+    const KernelCall call = b.translation != nullptr ? b.translation(untranslated) : untranslated;
     if (!launchable(size, call.bytes)) return report("a launch beyond a device's limits", nullptr);
     while (b.fibers.size() < static_cast<std::size_t>(size.threads))
         b.fibers.emplace_back();

@@ -35,6 +35,10 @@ struct LaunchSize {
 /// Runs all threads of all blocks. Findings (findings.hpp) say what a device could do otherwise.
 void launch(const LaunchSize& size, const KernelCall& call);
 
+/// What runs in the place of a kernel from now on: its PTX (ptx_run.hpp).
+using Translation = KernelCall (*)(const KernelCall&);
+void set_translation(Translation translation);
+
 template <typename Kernel>
 void launch(const LaunchSize& size, const Kernel& kernel) {
     static_assert(std::is_trivially_copyable_v<Kernel>, "a launch copies the bytes of a kernel");

@@ -29,6 +29,7 @@ Findings& findings() {
 /// "file.cu:123", from the program's own debug information; empty without addr2line.
 std::string line_of(const void* site) {
     if (site == nullptr) return {};
+    if (running.kernel && running.describe_site != nullptr) return running.describe_site(site);
     const auto base = reinterpret_cast<std::uintptr_t>(&__executable_start);
     const auto at = reinterpret_cast<std::uintptr_t>(site);
     if (at < base) return {};
@@ -55,6 +56,7 @@ std::string triple(const Index3& index) {
 }  // namespace
 
 void report(const std::string& what, const void* site, const std::string& detail) {
+    const Unchecked unchecked;
     Findings& all = findings();
     if (all.found.size() >= kFindingsMax) return;
     const std::string kernel = running.kernel ? running.kernel_name : "host";

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,6 +52,13 @@ T read_at(const std::vector<char>& file, std::size_t at) {
     return value;
 }
 
+const SharedVariable* find_in(std::span<const SharedVariable> all, std::uintptr_t address) {
+    const auto after = std::ranges::upper_bound(all, address, {}, &SharedVariable::begin);
+    if (after == all.begin()) return nullptr;
+    const SharedVariable& at = *std::prev(after);
+    return address < at.begin + at.bytes ? &at : nullptr;
+}
+
 class Program {
   public:
     Program() {
@@ -63,11 +71,7 @@ class Program {
         }
     }
     [[nodiscard]] const SharedVariable* find(std::uintptr_t address) const {
-        const auto after =
-            std::ranges::upper_bound(variables_, address, {}, &SharedVariable::begin);
-        if (after == variables_.begin()) return nullptr;
-        const SharedVariable& at = *std::prev(after);
-        return address < at.begin + at.bytes ? &at : nullptr;
+        return find_in(variables_, address);
     }
     [[nodiscard]] bool constant(std::uintptr_t address) const {
         return std::ranges::any_of(image_.segments, [&](const Segment& s) {
@@ -107,6 +111,11 @@ class Program {
     std::vector<SharedVariable> variables_;
 };
 
+std::optional<std::span<const SharedVariable>>& given() {
+    static std::optional<std::span<const SharedVariable>> variables;
+    return variables;
+}
+
 const Program& program() {
     static const Program instance;
     return instance;
@@ -114,8 +123,11 @@ const Program& program() {
 
 }  // namespace
 
+void set_shared_variables(std::span<const SharedVariable> variables) {
+    given() = variables;
+}
 const SharedVariable* find_shared(std::uintptr_t address) {
-    return program().find(address);
+    return given() ? find_in(*given(), address) : program().find(address);
 }
 bool is_constant(std::uintptr_t address) {
     return program().constant(address);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace gym::emulation {
 
@@ -13,6 +14,10 @@ struct SharedVariable {
     const char* name = "";  ///< as the linker knows it
     std::size_t index = 0;
 };
+
+/// From now on, these are all that there are, sorted by `begin`; `index` tells them apart from all
+/// others.
+void set_shared_variables(std::span<const SharedVariable> variables);
 
 /// The static variable of a function that contains `address`; null if there is none.
 const SharedVariable* find_shared(std::uintptr_t address);

@@ -8,6 +8,7 @@
 #include <bit>
 
 #include "device_memory.hpp"
+#include "gym/kernels/cuda/column_parts.hpp"
 #include "gym/kernels/cuda/macros.hpp"
 #include "gym/kernels/float_environment.hpp"
 #include "random_tensors.hpp"
@@ -139,6 +140,17 @@ TEST_F(DeviceShapes, SumsOfManyBlocks) {
         expect_bits(by_column, c, "columns");
         expect_bits(by_row, r, "rows");
         expect_bits(squares, s, "squares");
+    }
+}
+
+TEST(ColumnParts, AreNoMoreThanAGridIsHigh) {
+    constexpr std::int64_t kManyRows = 256 * 65535;
+    for (const std::int64_t rows : {std::int64_t{1}, std::int64_t{257}, kManyRows, kManyRows + 1,
+                                    std::int64_t{1} << 31, std::int64_t{1} << 40}) {
+        const std::int64_t part = cuda::column_part_rows(rows), parts = (rows + part - 1) / part;
+        EXPECT_LE(parts, 65535) << rows;
+        EXPECT_GE(parts * part, rows) << rows;
+        EXPECT_EQ(part == 256, rows <= kManyRows) << rows;
     }
 }
 

@@ -72,6 +72,24 @@ TEST(MemoryTest, TheEstimateIsWhatTrainingTakes) {
     }
 }
 
+TEST(MemoryTest, OnADeviceTheScoresOfAllHeadsCount) {
+    program::TrainConfig config;
+    config.model.context = 8192;
+    config.model.layers = 1;
+    config.model.heads = 32;
+    config.model.width = 256;
+    config.batch = 1;
+    const auto program = program::train_program(config);
+    ASSERT_TRUE(program.ok()) << program.error().message;
+    const auto host = memory_need(*program), device = memory_need(*program, {.device = "cuda:3"});
+    ASSERT_TRUE(host.ok() && device.ok());
+    constexpr std::uint64_t kScores = 2ULL * 32 * 8192 * 8192 * sizeof(float);
+    EXPECT_GT(device->workspace, kScores);
+    EXPECT_LT(host->workspace, kScores / 8) << "a thread has one head at a time";
+    EXPECT_EQ(device->temps, host->temps);
+    EXPECT_EQ(memory_need(*program, {.device = "tpu"}).error().code, ErrorCode::kInvalidArgument);
+}
+
 TEST(MemoryTest, ItGrowsWithTheBatchButNotItsState) {
     const auto small = memory_need(program_of(2)), large = memory_need(program_of(8));
     ASSERT_TRUE(small.ok() && large.ok());

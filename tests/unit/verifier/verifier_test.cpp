@@ -123,6 +123,18 @@ TEST_F(VerifierTest, AfterACrashBetweenTheHalvesTheRevealOpensTheFirst) {
     EXPECT_EQ(std::ranges::count(names(), "started"), 1);
 }
 
+TEST_F(VerifierTest, ADeviceThatIsLostToTheProcessEndsTheRun) {
+    draw(job_.run(0));
+    handler_.failures["submit_report_commit"] = fail(ErrorCode::kUnavailable, "gone");
+    int asked = 0;
+    const auto lost = [&]() -> Status {
+        if (++asked < 2) return {};  // another failure: tried again
+        return fail(ErrorCode::kNotFound, "start the node again");
+    };
+    EXPECT_EQ(run_verifier(*verifier_, {}, lost).error().message, "start the node again");
+    EXPECT_EQ(asked, 2);
+}
+
 /// On a slow machine the next draw would be too late, too, if the unit was run once more.
 TEST_F(VerifierTest, WhatIsTooLateForOneDrawIsReportedInTheNext) {
     for (const char* half : {"submit_report_commit", "submit_report_reveal"}) {

@@ -94,6 +94,38 @@ TEST_F(WorkerTest, WhereNothingMayBeSignedTheRunEndsWithoutAUnit) {
     EXPECT_TRUE(worker_->journal().entries().empty());
 }
 
+TEST_F(WorkerTest, ADeviceThatIsLostToTheProcessEndsTheRun) {
+    handler_.failures["next_task"] = fail(ErrorCode::kUnavailable, "the device's error");
+    WorkerOptions lost = options();
+    int asked = 0;
+    lost.check_device = [&]() -> Status {
+        if (++asked < 2) return {};  // another failure: tried again
+        return fail(ErrorCode::kNotFound, "start the node again");
+    };
+    EXPECT_EQ(run_worker(*worker_, lost, {}).error().message, "start the node again");
+    EXPECT_EQ(count("next_task"), 2U);
+}
+
+TEST_F(WorkerTest, ACheckpointOutlivesAFailureOfTheMachine) {
+    std::stop_source stop;
+    WorkerOptions stopped = options();
+    stopped.on_progress = [&](const engine::UnitProgress& progress) {
+        if (progress.step == 2) stop.request_stop();
+    };
+    worker_.reset();
+    worker_ = Worker::open(coordinator_, key_, clock_, stopped).value();
+    EXPECT_EQ(worker_->run_once(stop.get_token()).error().code, ErrorCode::kCancelled);
+    WorkerOptions without_memory = options();
+    without_memory.engine.memory_bytes_max = 1;
+    worker_.reset();
+    worker_ = Worker::open(coordinator_, key_, clock_, without_memory).value();
+    EXPECT_EQ(run_once().error().code, ErrorCode::kOutOfRange);
+    restart();
+    events_.clear();
+    ASSERT_TRUE(run_once().value());
+    EXPECT_EQ(std::ranges::count(events_, "resumed"), 1);
+}
+
 TEST_F(WorkerTest, AfterALostAnswerTheSameCommitmentIsSentAgain) {
     handler_.failures["submit_commitment"] = fail(ErrorCode::kUnavailable, "gone");
     EXPECT_EQ(run_once().error().code, ErrorCode::kUnavailable);

@@ -97,7 +97,8 @@ void print(const CliContext& context, const Bench& bench) {
               speed_text(static_cast<double>(bench.compute.flops_per_second)));
     print_row("host memory", "{:.1f} GB/s",
               static_cast<double>(bench.memory_bytes_per_second) / 1e9);
-    print_row("final root", "{} (the same on every machine)", bench.compute.final_state_root.hex());
+    print_row("final root", "{} (the same on every {})", bench.compute.final_state_root.hex(),
+              bench.device == "cpu" ? "machine" : "GPU");
     if (bench.price)
         print_row("earnings", "{} GYM an hour when always busy, at {} GYM per PFLOP ({})",
                   bench.wei_per_hour.to_tokens(), bench.price->wei_per_pflop.to_tokens(),

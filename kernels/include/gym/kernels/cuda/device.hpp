@@ -10,8 +10,8 @@
 
 namespace gym::kernels::cuda {
 
-/// Empty if the machine has a device that can run the kernels (compute capability 8.0 or newer),
-/// else why not.
+/// Empty if some device of the machine can run the kernels (compute capability 8.0 or newer), else
+/// why the first one cannot.
 [[nodiscard]] std::string unavailable_reason();
 
 /// A device of this machine.
@@ -25,7 +25,8 @@ struct DeviceInfo {
 
 /// Everything that is asked of a device runs in one order, on its stream. The first failure is kept
 /// and makes every later call a no-op: callers look at error() where they would wait anyway
-/// (download(), synchronize()). Not thread-safe.
+/// (download(), synchronize()). One thread at a time, and any: each call makes the device the
+/// thread's current one.
 class Device {
   public:
     /// @return null, with the reason in `error`.
@@ -56,14 +57,18 @@ class Device {
     [[nodiscard]] const std::string& error() const { return error_; }
     [[nodiscard]] bool ok() const { return error_.empty(); }
     [[nodiscard]] std::string name() const;
-    [[nodiscard]] std::size_t memory_bytes() const;
+    /// Memory that nobody, other processes included, has allocated.
+    [[nodiscard]] std::size_t free_bytes() const;
 
-    /// For the kernels: a cudaStream_t, and where a cudaError_t goes.
-    [[nodiscard]] void* stream() const { return stream_; }
+    /// For the kernels: a cudaStream_t of the device, which becomes the thread's current one, and
+    /// where a cudaError_t goes.
+    [[nodiscard]] void* stream();
     void note(int cuda_error);
 
   private:
     Device() = default;
+    /// Makes the device current in this thread. @return whether it can be used.
+    bool use();
     struct Memory;
     std::unique_ptr<Memory> memory_;
     void* stream_ = nullptr;

@@ -16,7 +16,7 @@ namespace gym::engine {
 
 struct CudaOptions {
     int device = 0;
-    /// Refuse programs whose buffers need more than this; 0: what the device has.
+    /// Refuse programs whose buffers need more than this; 0: what is free on the device.
     std::uint64_t memory_bytes_max = 0;
 };
 

@@ -23,6 +23,11 @@ struct DeviceChoice {
 /// kNotFound: no such device.
 [[nodiscard]] Result<std::string> device_model(std::string_view name);
 
+/// Whether the device answers this process. After some errors, such as an illegal access or a lost
+/// driver, every call of the process fails, and only another process can use the device again.
+/// @errors as device_model(); kNotFound, too, for a device that is lost to this process.
+[[nodiscard]] Status check_device(std::string_view name);
+
 /// A CUDA device of this machine.
 struct CudaDevice {
     int index = 0;

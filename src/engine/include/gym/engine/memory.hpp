@@ -9,17 +9,18 @@
 
 namespace gym::engine {
 
-/// Memory for running a program on the CPU, in bytes.
+/// Memory for running a program, in bytes: of the host or of a CUDA device.
 struct MemoryNeed {
     std::uint64_t state = 0;      ///< parameters and optimizer state, and the program's constants
     std::uint64_t temps = 0;      ///< activations and gradients: the arena of the memory plan
-    std::uint64_t workspace = 0;  ///< of the kernels: quantised operands, a thread's attention
+    std::uint64_t workspace = 0;  ///< of the kernels: quantised operands, attention's scores
 
     [[nodiscard]] std::uint64_t total() const { return state + temps + workspace; }
 };
 
-/// Exact for state and temps; the workspace is an estimate, high rather than low.
-/// @param options threads and isa count. @errors as Engine::create's for these.
+/// Exact for state, temps and a device's workspace; the CPU's workspace is an estimate, high rather
+/// than low. @param options threads, isa and device count; the device need not be there. @errors as
+/// Engine::create's for these, kInvalidArgument for a device that has no such name.
 [[nodiscard]] Result<MemoryNeed> memory_need(const program::Program& program,
                                              const EngineOptions& options = {});
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "gym/common/result.hpp"
@@ -13,6 +14,10 @@ namespace gym::node {
 /// @errors kInvalidArgument: the name is not a device's, or this build does not support it;
 /// kNotFound: this machine has no such device. Both say what to change.
 [[nodiscard]] Result<std::string> device_of(const NodeConfig& config);
+
+/// What a node asks after a failure: an error, once its device is lost to this process
+/// (engine::check_device). Empty for the CPU.
+[[nodiscard]] std::function<Status()> device_check(const NodeConfig& config);
 
 /// The memory in bytes of the device that the node is configured to compute on: this machine's, or
 /// the GPU's. @errors as device_of(); kIo.

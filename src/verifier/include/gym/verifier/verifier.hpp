@@ -69,6 +69,8 @@ class Verifier {
 };
 
 /// Runs a verifier until `stop`, with pauses after errors.
-Status run_verifier(Verifier& verifier, const std::stop_token& stop);
+/// @param check_device called after a failure; may be empty. @errors its errors.
+Status run_verifier(Verifier& verifier, const std::stop_token& stop,
+                    const std::function<Status()>& check_device = nullptr);
 
 }  // namespace gym::verifier

@@ -56,6 +56,9 @@ struct WorkerOptions {
     /// Called before a unit is requested, and again before its commitment is signed: an error says
     /// why nothing may be signed. Empty: signing is always allowed.
     std::function<Status()> check_signing;
+    /// Called after a failure: an error says that this process can compute no more. Empty: it
+    /// always can.
+    std::function<Status()> check_device;
     std::function<void(const WorkerEvent&)> on_event;  ///< from the worker's thread
     std::function<void(const engine::UnitProgress&)> on_progress;
 };
@@ -94,7 +97,7 @@ class Worker {
 
 /// Runs a worker until `stop`: resume, poll, track, with pauses after errors. Once nothing may be
 /// signed, it takes no new units and runs on as long as there are claims to defend.
-/// @errors those of `check_signing`, once there is nothing to defend.
+/// @errors those of `check_device`; those of `check_signing`, once there is nothing to defend.
 Status run_worker(Worker& worker, const WorkerOptions& options, const std::stop_token& stop);
 
 }  // namespace gym::worker

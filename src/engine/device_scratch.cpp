@@ -1,0 +1,131 @@
+#include "device_scratch.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "gym/kernels/cuda/attention_parts.hpp"
+#include "gym/kernels/q14.h"
+#include "gym/program/opcode.hpp"
+#include "macro_arguments.hpp"
+
+namespace gym::engine {
+namespace {
+
+using program::Op;
+using program::Opcode;
+using program::Program;
+
+/// As device calls have it, without memory.
+struct ShapeCall {
+    const Program& program;
+    const Op& op;
+
+    [[nodiscard]] const program::Slot& input_slot(std::size_t k) const {
+        return program.slot(op.inputs[k]);
+    }
+    [[nodiscard]] const program::Slot& output_slot(std::size_t k) const {
+        return program.slot(op.outputs[k]);
+    }
+};
+
+/// The buffers by their numbers in kernels/cuda/scratch.hpp.
+struct Scratch {
+    std::array<std::uint64_t, 16> bytes{};
+
+    void grow(std::size_t index, std::int64_t size) {
+        bytes[index] = std::max(bytes[index], static_cast<std::uint64_t>(size));
+    }
+    /// An operand of a product: kernels/cuda/quantise.cu.
+    void grow_digits(std::size_t first, std::int64_t items, std::int64_t vectors,
+                     std::int64_t length) {
+        constexpr std::int64_t kPitchUnit = 64, kWord = 4;
+        const std::int64_t pitch = (length + kPitchUnit - 1) / kPitchUnit * kPitchUnit;
+        grow(first, items * vectors * pitch);
+        grow(first + 1, items * vectors * pitch);
+        grow(first + 2, items * vectors * kernels::q14_block_count(length) * kWord);
+        grow(first + 3, items * vectors * kWord);
+    }
+};
+
+constexpr std::size_t kA = 0, kB = 4, kColumnMaxima = 8, kColumnTotals = 9, kMacro0 = 10;
+constexpr std::int64_t kFloat = sizeof(float), kTotal = sizeof(std::int64_t);
+
+void add_columns(std::int64_t columns, Scratch& need) {
+    need.grow(kColumnMaxima, columns * kFloat);
+    need.grow(kColumnTotals, columns * kTotal);
+}
+
+void add_attention(const kernels::AttentionShape& shape, bool backward, bool documents,
+                   Scratch& need) {
+    const std::int64_t items = kernels::cuda::windows_at_once(shape) * shape.heads;
+    const std::int64_t length = shape.context, size = shape.size;
+    const std::int64_t rows = items * length, cells = rows * length;
+    need.grow(kMacro0, rows * size * kFloat);
+    need.grow(kMacro0 + 1, cells * kFloat);
+    if (backward || documents) need.grow(kMacro0 + 2, (rows * size + rows) * kFloat);
+    if (backward) need.grow(kMacro0 + 3, cells * kFloat);
+    need.grow_digits(kA, items, length, size);
+    need.grow_digits(kB, items, length, size);
+    need.grow_digits(kA, items, length, length);
+    need.grow_digits(kB, items, size, length);
+}
+
+void add_norm_gradient(const program::Slot& x, Scratch& need) {
+    need.grow(kMacro0, static_cast<std::int64_t>(program::size_bytes(x)));
+    add_columns(x.dims.back(), need);
+}
+
+void add(const ShapeCall& call, Scratch& need) {
+    switch (call.op.code) {
+        case Opcode::kMatmul: {
+            const kernels::MatmulShape shape = arguments::matmul(call);
+            need.grow_digits(kA, 1, shape.m, shape.k);
+            return need.grow_digits(kB, 1, shape.n, shape.k);
+        }
+        case Opcode::kAttention:
+        case Opcode::kAttentionDocuments:
+            return add_attention(arguments::attention_shape(call), false,
+                                 call.op.code == Opcode::kAttentionDocuments, need);
+        case Opcode::kAttentionGrad:
+        case Opcode::kAttentionDocumentsGrad:
+            return add_attention(arguments::attention_shape(call), true, false, need);
+        case Opcode::kLayernormGrad:
+        case Opcode::kRmsnormGrad:
+            return add_norm_gradient(call.input_slot(0), need);
+        case Opcode::kColumnSum:
+            return add_columns(elements(call.output_slot(0)), need);
+        case Opcode::kSumSquares:
+            return add_columns(1, need);
+        case Opcode::kCrossEntropy:
+            return need.grow(kMacro0, rows_of(call.input_slot(0)).count * kFloat);
+        case Opcode::kEmbeddingGrad:
+            need.grow(kColumnMaxima, rows_of(call.output_slot(0)).length * kFloat);
+            return need.grow(kColumnTotals, elements(call.output_slot(0)) * kTotal);
+        default:
+            return;
+    }
+}
+
+/// Two levels of the tree over chunks of 1 KiB, and the roots of absent subtrees.
+std::int64_t hash_bytes(std::uint64_t tensor_bytes) {
+    constexpr std::int64_t kChunk = 1024, kLevels = 48, kDigest = 32;
+    const std::int64_t chunks = (static_cast<std::int64_t>(tensor_bytes) + kChunk - 1) / kChunk;
+    return (chunks + (chunks + 1) / 2 + kLevels) * kDigest;
+}
+
+}  // namespace
+
+std::uint64_t device_scratch_bytes(const Program& program) {
+    Scratch need;
+    for (const Op& op : program.ops())
+        add({program, op}, need);
+    for (const program::Slot& slot : program.slots())
+        if (slot.kind == program::SlotKind::kParam || slot.kind == program::SlotKind::kState)
+            need.grow(kMacro0, hash_bytes(program::size_bytes(slot)));
+    for (const auto& output : program.outputs())
+        need.grow(kMacro0, hash_bytes(program::size_bytes(program.slot(output.slot))));
+    return std::accumulate(need.bytes.begin(), need.bytes.end(), std::uint64_t{0});
+}
+
+}  // namespace gym::engine

@@ -1,0 +1,29 @@
+// A stand-in for the CUDA runtime: the functions that nvcc's objects and device.cu call, for two
+// devices in host memory. Streams are deferred: what is asked of one runs when something waits for
+// it. Kernels run from their PTX (ptx_run.hpp) under the checks of the emulation, one at a time. As
+// the real one, it has a current device in each thread and refuses to launch in a stream of another
+// device.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gym::emulation::runtime {
+
+inline constexpr int kDevices = 2;
+
+/// The `number`-th allocation from now on fails, counted from 1; 0: none does.
+void fail_allocation(std::int64_t number);
+/// Allocations that nobody has freed.
+std::size_t allocations();
+/// Every later call on the device fails with an error that the process cannot get rid of.
+void break_device(int device);
+/// The device has compute capability 7.5 from now on.
+void age_device(int device);
+/// The most memory that was allocated at once, since forget_peaks().
+std::size_t peak_bytes(int device);
+void forget_peaks();
+/// All devices are as in the beginning.
+void mend_devices();
+
+}  // namespace gym::emulation::runtime

@@ -1,0 +1,183 @@
+// nvcc's own objects, device.cu included, over a stand-in for the CUDA runtime
+// (tests/support/cuda_emulation/runtime.hpp).
+#include "runtime.hpp"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "gym/engine/cuda_engine.hpp"
+#include "gym/engine/device.hpp"
+#include "gym/engine/memory.hpp"
+#include "small_model.hpp"
+#include "training_inputs.hpp"
+
+namespace gym::engine {
+namespace {
+
+namespace runtime = emulation::runtime;
+using testing::seed_of;
+
+class CudaRuntime : public ::testing::Test {
+  protected:
+    ~CudaRuntime() override {
+        runtime::fail_allocation(0);
+        runtime::mend_devices();
+        EXPECT_EQ(runtime::allocations(), 0U);
+    }
+    /// One step of training: the root of the new state.
+    [[nodiscard]] Result<Digest> step(CudaEngine& engine) const {
+        GYM_CHECK(engine.load(state_));
+        const testing::TrainingInputs inputs(dataset_, config_, 0);
+        GYM_CHECK(engine.run(inputs.views()));
+        return engine.state_root();
+    }
+    [[nodiscard]] Result<Digest> step_on(int device) const {
+        GYM_TRY(CudaEngine engine, CudaEngine::create(program_, {.device = device}));
+        return step(engine);
+    }
+    [[nodiscard]] Digest expected() const {
+        State state = state_;
+        auto cpu = Engine::create(program_);
+        const testing::TrainingInputs inputs(dataset_, config_, 0);
+        EXPECT_TRUE(cpu->run(state, inputs.views()).ok());
+        return state_root(state);
+    }
+
+    program::TrainConfig config_ = testing::small_config();
+    program::Program program_ = testing::small_program();
+    blob::Dataset dataset_ = testing::counting_dataset();
+    State state_ = initial_state(program_, seed_of("runtime")).value();
+};
+
+TEST_F(CudaRuntime, StepsHaveTheRootOfTheCpuOnEveryDevice) {
+    for (int device = 0; device < runtime::kDevices; ++device) {
+        const auto root = step_on(device);
+        ASSERT_TRUE(root.ok()) << root.error().message;
+        EXPECT_EQ(*root, expected());
+    }
+    EXPECT_EQ(step_on(runtime::kDevices).error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(CudaRuntime, AnEngineWorksAfterAnotherDeviceWasOpened) {
+    auto first = CudaEngine::create(program_, {.device = 0});
+    auto second = CudaEngine::create(program_, {.device = 1});
+    ASSERT_TRUE(first.ok() && second.ok());
+    for (CudaEngine* const engine : {&*first, &*second, &*first}) {
+        const auto root = step(*engine);
+        ASSERT_TRUE(root.ok()) << root.error().message;
+        EXPECT_EQ(*root, expected());
+    }
+}
+
+TEST_F(CudaRuntime, AnEngineWorksInAnotherThread) {
+    auto engine = CudaEngine::create(program_, {.device = 1});
+    ASSERT_TRUE(engine.ok());
+    std::thread([&] {
+        const auto root = step(*engine);
+        ASSERT_TRUE(root.ok()) << root.error().message;
+        EXPECT_EQ(*root, expected());
+    }).join();
+}
+
+TEST_F(CudaRuntime, TwoThreadsUseADeviceEach) {
+    std::vector<std::thread> threads;
+    for (int device = 0; device < runtime::kDevices; ++device) {
+        threads.emplace_back([this, device] {
+            const auto root = step_on(device);
+            ASSERT_TRUE(root.ok()) << root.error().message;
+            EXPECT_EQ(*root, expected());
+        });
+    }
+    for (std::thread& thread : threads)
+        thread.join();
+}
+
+/// As it was planned, to the byte: what a program needs is known before it runs.
+TEST_F(CudaRuntime, AProgramTakesTheMemoryThatItNeeds) {
+    for (const program::TrainConfig& config :
+         {testing::small_config(), testing::full_training_config()}) {
+        config_ = config;
+        program_ = testing::small_program(config);
+        state_ = initial_state(program_, seed_of("runtime")).value();
+        const auto need = memory_need(program_, {.device = "cuda"});
+        ASSERT_TRUE(need.ok());
+        runtime::forget_peaks();
+        {
+            auto engine = CudaEngine::create(program_, {.memory_bytes_max = need->total()});
+            ASSERT_TRUE(engine.ok()) << engine.error().message;
+            ASSERT_TRUE(step(*engine).ok());
+            ASSERT_TRUE(engine->output_root(program::kLossOutput).ok());
+        }
+        constexpr std::uint64_t kRoots = 32 * 1024;  // a digest a tensor
+        EXPECT_LE(runtime::peak_bytes(0), need->total() + kRoots);
+        EXPECT_GE(runtime::peak_bytes(0) + kRoots, need->total());
+        EXPECT_EQ(
+            CudaEngine::create(program_, {.memory_bytes_max = need->total() - 1}).error().code,
+            ErrorCode::kOutOfRange);
+    }
+}
+
+/// Two matrices of scores alone need 16 GiB.
+TEST_F(CudaRuntime, AProgramWhoseScoresDoNotFitIsRefusedBeforeItStarts) {
+    program::TrainConfig config;
+    config.model.context = 8192;
+    config.model.layers = 1;
+    config.model.heads = 32;
+    config.model.width = 256;
+    config.batch = 1;
+    runtime::forget_peaks();
+    const auto engine = CudaEngine::create(program::train_program(config).value(),
+                                           {.memory_bytes_max = std::uint64_t{16} << 30});
+    ASSERT_FALSE(engine.ok());
+    EXPECT_EQ(engine.error().code, ErrorCode::kOutOfRange);
+    EXPECT_NE(engine.error().message.find("a shorter context"), std::string::npos)
+        << engine.error().message;
+    EXPECT_EQ(runtime::peak_bytes(0), 0U);
+}
+
+TEST_F(CudaRuntime, OneUsableDeviceIsEnough) {
+    runtime::age_device(0);
+    EXPECT_EQ(cuda_unavailable_reason(), "");
+    EXPECT_NE(CudaEngine::create(program_, {.device = 0}).error().message.find("8.0 is needed"),
+              std::string::npos);
+    const auto root = step_on(1);
+    ASSERT_TRUE(root.ok()) << root.error().message;
+    runtime::age_device(1);
+    EXPECT_NE(cuda_unavailable_reason().find("8.0 is needed"), std::string::npos);
+}
+
+TEST_F(CudaRuntime, ADeviceThatIsLostIsKnownFromAFailureThatPasses) {
+    auto engine = CudaEngine::create(program_);
+    ASSERT_TRUE(engine.ok());
+    runtime::fail_allocation(1);
+    EXPECT_EQ(step(*engine).error().code, ErrorCode::kUnavailable);
+    EXPECT_TRUE(check_device("cuda:0").ok()) << "out of memory is no reason to end the process";
+    const auto next = step_on(0);
+    EXPECT_TRUE(next.ok()) << "of another engine: " << next.error().message;
+    runtime::break_device(0);
+    EXPECT_EQ(step_on(0).error().code, ErrorCode::kNotFound);
+    const Status lost = check_device("cuda:0");
+    ASSERT_FALSE(lost.ok());
+    EXPECT_NE(lost.error().message.find("illegal memory access"), std::string::npos)
+        << lost.error().message;
+    EXPECT_TRUE(check_device("cuda:1").ok());
+    EXPECT_TRUE(check_device("cpu").ok());
+}
+
+TEST_F(CudaRuntime, AnyAllocationMayFail) {
+    int failures = 0;
+    for (int number = 1;; ++number, ++failures) {
+        ASSERT_LT(number, 1000);
+        runtime::fail_allocation(number);
+        const auto root = step_on(0);
+        if (root.ok()) break;
+        EXPECT_NE(root.error().message.find("out of memory"), std::string::npos)
+            << root.error().message;
+        EXPECT_EQ(runtime::allocations(), 0U);
+    }
+    EXPECT_GT(failures, 10);  // slots and scratch
+}
+
+}  // namespace
+}  // namespace gym::engine

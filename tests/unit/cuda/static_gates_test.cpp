@@ -1,0 +1,245 @@
+// What can be seen in the kernels' PTX and in ptxas's reports without running them: the files of
+// the folder GYM_CUDA_PTX, *.ptx and *.ptxas.
+#include <gtest/gtest.h>
+
+#include <cxxabi.h>
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace gym {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Kernels whose source has fma(): a contraction would add it to another.
+constexpr std::array kFilesWithFma{"attention", "elementwise", "loss", "macro_elementwise", "norm"};
+
+constexpr int kCopyAlignment = 16;          // of what cp.async writes
+constexpr int kSharedBytesMax = 48 * 1024;  // without asking for more
+/// A multiprocessor of 65,536 registers has room for six blocks of 256 threads.
+constexpr int kRegistersMax = 40;
+
+/// Kernels that may have more registers, or local memory (an array that is indexed at run time).
+struct Limit {
+    const char* kernel;
+    int registers;
+    int local_bytes;
+};
+constexpr std::array kLimits{
+    Limit{"DeltaRow", 48, 0},
+    Limit{"SoftmaxRow", 48, 0},
+    Limit{"ForEach<AdamwElement>", 48, 0},
+    Limit{"ForEach<AbsentElement>", 64, 0},
+    Limit{"ForEach<LeafElement>", 64, 0},
+    Limit{"ForEach<NodeElement>", 80, 0},
+    Limit{"ForEach<SumTensorsElement>", kRegistersMax, 128},
+    // Accumulators and totals fill a multiprocessor's registers with one block.
+    Limit{"Product<false>", 224, 0},
+    Limit{"Product<true>", 255, 0},
+};
+
+Limit limit_of(const std::string& kernel) {
+    const auto at = std::ranges::find(kLimits, kernel, &Limit::kernel);
+    return at == kLimits.end() ? Limit{"", kRegistersMax, 0} : *at;
+}
+
+struct Resources {
+    int local_bytes = 0, spilled_bytes = 0, registers = 0, shared_bytes = 0;
+};
+
+/// X of "void gym::kernels::cuda::run_kernel<256, X>(X)", without its namespaces.
+std::string kernel_name(const std::string& mangled) {
+    int status = 0;
+    char* const text = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
+    std::string name = status == 0 ? text : mangled;
+    std::free(text);
+    const std::size_t begin = name.find(", "), end = name.rfind(">(");
+    if (begin != std::string::npos && end != std::string::npos)
+        name = name.substr(begin + 2, end - begin - 2);
+    name = std::regex_replace(name, std::regex("gym::kernels::cuda::|\\(anonymous namespace\\)::"),
+                              "");
+    name = std::regex_replace(name, std::regex(" +>"), ">");
+    return std::regex_replace(name, std::regex(" +$"), "");
+}
+
+int number(const std::string& text, const char* pattern) {
+    std::smatch match;
+    return std::regex_search(text, match, std::regex(pattern)) ? std::stoi(match[1].str()) : 0;
+}
+
+/// By kernel and device, such as "Product<true> on sm_80".
+std::map<std::string, Resources> read_report(std::istream& report) {
+    const std::regex entry("Compiling entry function '([^']+)' for '([^']+)'");
+    std::map<std::string, Resources> out;
+    Resources* current = nullptr;
+    for (std::string line; std::getline(report, line);) {
+        std::smatch match;
+        if (std::regex_search(line, match, entry))
+            current = &out[kernel_name(match[1]) + " on " + match[2].str()];
+        if (current == nullptr) continue;
+        if (line.find("spill stores") != std::string::npos) {
+            current->local_bytes = number(line, "([0-9]+) bytes stack frame");
+            current->spilled_bytes = number(line, "([0-9]+) bytes spill stores") +
+                                     number(line, "([0-9]+) bytes spill loads");
+        }
+        if (line.find("Used ") == std::string::npos) continue;
+        current->registers = number(line, "Used ([0-9]+) registers");
+        current->shared_bytes = number(line, "([0-9]+) bytes smem");
+    }
+    return out;
+}
+
+/// What is wrong with them; empty if nothing is.
+std::string excess(const std::string& kernel_on_device, const Resources& used) {
+    const Limit limit = limit_of(kernel_on_device.substr(0, kernel_on_device.find(" on ")));
+    std::ostringstream out;
+    if (used.registers < 1 || used.registers > limit.registers)
+        out << used.registers << " registers, " << limit.registers << " allowed; ";
+    if (used.spilled_bytes > 0) out << used.spilled_bytes << " bytes spilled; ";
+    if (used.local_bytes > limit.local_bytes)
+        out << used.local_bytes << " bytes of local memory, " << limit.local_bytes << " allowed; ";
+    if (used.shared_bytes > kSharedBytesMax)
+        out << used.shared_bytes << " bytes of shared memory; ";
+    return out.str();
+}
+
+std::vector<std::string> split(const std::string& opcode) {
+    std::vector<std::string> out;
+    std::istringstream in(opcode);
+    for (std::string part; std::getline(in, part, '.');)
+        out.push_back(part);
+    return out;
+}
+
+bool is_one_of(const std::string& part, std::initializer_list<const char*> parts) {
+    return std::ranges::find(parts, part) != parts.end();
+}
+
+/// Whether the kernels may have this opcode: f32 arithmetic has .rn, nothing flushes subnormals or
+/// is approximate, and no other floating-point type computes.
+bool may_stand(const std::string& opcode) {
+    const std::vector<std::string> parts = split(opcode);
+    const auto has = [&](std::initializer_list<const char*> names) {
+        return std::ranges::any_of(parts, [&](const auto& part) { return is_one_of(part, names); });
+    };
+    if (has({"ftz", "approx", "full", "sat", "rz", "rm", "rp", "f64", "f16", "f16x2", "bf16",
+             "bf16x2", "tf32"}))
+        return false;
+    if (!has({"f32"})) return true;
+    const std::string& what = parts.front();
+    if (is_one_of(what, {"atom", "red"})) return false;  // in any order
+    if (is_one_of(what, {"add", "sub", "mul", "mad", "fma", "div", "rcp", "sqrt"}) ||
+        (what == "cvt" && parts.back() != "f32"))
+        return has({"rn"}) || has({"rzi", "rni"});  // conversions to integers name their own
+    return !is_one_of(what, {"rsqrt", "ex2", "lg2", "sin", "cos", "tanh"});
+}
+
+/// What is wrong with a file of PTX; empty if nothing is. @param name without its extension.
+std::vector<std::string> lint(const std::string& name, std::istream& text) {
+    const std::regex instruction(R"(^\s*(@!?%\w+\s+)?([a-z][\w.:]*)\s)");
+    const std::regex shared(R"(\.shared\s+\.align\s+(\d+))");
+    std::vector<std::string> out;
+    int least_alignment = kCopyAlignment;
+    bool copies = false, fuses = false;
+    for (std::string line; std::getline(text, line);) {
+        std::smatch match;
+        if (std::regex_search(line, match, shared))
+            least_alignment = std::min(least_alignment, std::stoi(match[1].str()));
+        if (!std::regex_search(line, match, instruction)) continue;
+        const std::string opcode = match[2];
+        copies |= opcode.starts_with("cp.async.cg") || opcode.starts_with("cp.async.ca");
+        fuses |= opcode.starts_with("fma.");
+        if (!may_stand(opcode)) out.push_back(opcode);
+    }
+    if (copies && least_alignment < kCopyAlignment)
+        out.push_back("cp.async to memory aligned to " + std::to_string(least_alignment));
+    if (fuses && std::ranges::find(kFilesWithFma, name) == kFilesWithFma.end())
+        out.emplace_back("fma, which its source has not");
+    return out;
+}
+
+std::vector<std::string> lint_of(const std::string& name, const std::string& text) {
+    std::istringstream in(text);
+    return lint(name, in);
+}
+
+std::vector<fs::path> files(const char* extension) {
+    std::vector<fs::path> out;
+    const char* const folder = std::getenv("GYM_CUDA_PTX");
+    if (folder == nullptr) return out;
+    std::ranges::copy_if(fs::directory_iterator(folder), std::back_inserter(out),
+                         [&](const auto& file) { return file.path().extension() == extension; });
+    return out;
+}
+
+TEST(StaticGates, PtxHasCorrectlyRoundedArithmeticAlone) {
+    const auto all = files(".ptx");
+    ASSERT_GE(all.size(), 13U) << "GYM_CUDA_PTX";
+    for (const fs::path& file : all) {
+        std::ifstream text(file);
+        for (const std::string& fault : lint(file.stem().string(), text))
+            ADD_FAILURE() << file.filename() << ": " << fault;
+    }
+}
+
+TEST(StaticGates, KernelsStayWithinTheirRegistersAndMemory) {
+    std::size_t kernels = 0;
+    for (const fs::path& file : files(".ptxas")) {
+        std::ifstream report(file);
+        for (const auto& [name, used] : read_report(report)) {
+            ++kernels;
+            EXPECT_EQ(excess(name, used), "") << name;
+        }
+    }
+    EXPECT_GE(kernels, 3U * 60U) << "GYM_CUDA_PTX";
+}
+
+TEST(StaticGates, TheLintFindsWhatKernelsMayNotHave) {
+    for (const char* const opcode :
+         {"add.f32", "add.ftz.rn.f32", "mul.rz.f32", "div.full.f32", "div.approx.f32", "sqrt.f32",
+          "fma.rm.f32", "ex2.approx.f32", "rsqrt.approx.f32", "add.rn.f64", "fma.rn.f16x2",
+          "cvt.rz.f32.s64", "cvt.f32.s32", "atom.global.add.f32", "red.global.add.f32"})
+        EXPECT_EQ(lint_of("norm", std::string("\t@%p1 ") + opcode + " \t%f1, %f2, %f3;\n").size(),
+                  1U)
+            << opcode;
+    for (const char* const opcode :
+         {"add.rn.f32", "fma.rn.f32", "sqrt.rn.f32", "cvt.rn.f32.s64", "cvt.rzi.s32.f32",
+          "cvt.rni.f32.f32", "setp.gt.f32", "ld.global.f32", "atom.global.add.u64", "neg.f32"})
+        EXPECT_TRUE(lint_of("norm", std::string("\t") + opcode + " \t%f1, %f2;\n").empty())
+            << opcode;
+    EXPECT_EQ(lint_of("sums", "\tfma.rn.f32 \t%f1, %f2, %f3, %f4;\n").size(), 1U);
+    const std::string copy = "\tcp.async.cg.shared.global [%r1], [%rd1], 16, %r2;\n";
+    EXPECT_EQ(lint_of("product", "\t.shared .align 8 .b8 s[64];\n" + copy).size(), 1U);
+    EXPECT_TRUE(lint_of("product", "\t.shared .align 16 .b8 s[64];\n" + copy).empty());
+}
+
+TEST(StaticGates, AReportBeyondTheLimitsIsRefused) {
+    std::istringstream report(
+        "ptxas info    : Compiling entry function "
+        "'_ZN3gym7kernels4cuda10run_kernelILi256ENS1_12_GLOBAL__N_17ProductILb1EEEEEvT0_' for "
+        "'sm_80'\nptxas info    : Function properties for x\n"
+        "    64 bytes stack frame, 64 bytes spill stores, 60 bytes spill loads\n"
+        "ptxas info    : Used 255 registers, used 1 barriers, 49152 bytes smem, 552 bytes "
+        "cmem[0]\n");
+    const auto read = read_report(report);
+    ASSERT_EQ(read.size(), 1U);
+    const auto& [name, used] = *read.begin();
+    EXPECT_EQ(name, "Product<true> on sm_80");
+    EXPECT_EQ(excess(name, used), "124 bytes spilled; 64 bytes of local memory, 0 allowed; ");
+    EXPECT_EQ(excess(name, {0, 0, 255, kSharedBytesMax}), "");
+    EXPECT_NE(excess(name, {0, 0, 255, kSharedBytesMax + 4}), "");
+    EXPECT_NE(excess(name, {0, 0, 0, 0}), "") << "nothing was read";
+    EXPECT_NE(excess("RowSum on sm_90", {0, 0, kRegistersMax + 1, 0}), "");
+}
+
+}  // namespace
+}  // namespace gym
