@@ -3073,6 +3073,16 @@ CREATE TABLE registry.round (
     CONSTRAINT round_state_check CHECK ((state = ANY (ARRAY['recorded'::text, 'open'::text, 'sealed'::text, 'posted'::text, 'verifying'::text, 'aggregated'::text, 'closed'::text])))
 );
 
+-- Name: service_health; Type: TABLE; Schema: registry; Owner: -
+
+CREATE TABLE registry.service_health (
+    service text NOT NULL,
+    problem text NOT NULL,
+    seen_at_ms bigint NOT NULL,
+    CONSTRAINT service_health_problem_check CHECK ((octet_length(problem) <= 64)),
+    CONSTRAINT service_health_service_check CHECK ((service = ANY (ARRAY['gym-coordinator'::text, 'gym-rewards'::text])))
+);
+
 -- Name: size_limits; Type: TABLE; Schema: registry; Owner: -
 
 CREATE TABLE registry.size_limits (
@@ -3502,6 +3512,11 @@ ALTER TABLE ONLY registry.round
 ALTER TABLE ONLY registry.sequence
     ADD CONSTRAINT sequence_pkey PRIMARY KEY (name);
 
+-- Name: service_health service_health_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
+
+ALTER TABLE ONLY registry.service_health
+    ADD CONSTRAINT service_health_pkey PRIMARY KEY (service);
+
 -- Name: size_limits size_limits_pkey; Type: CONSTRAINT; Schema: registry; Owner: -
 
 ALTER TABLE ONLY registry.size_limits
@@ -3823,6 +3838,10 @@ CREATE INDEX unit_drawn ON registry.unit USING btree (verifier) WHERE (state = A
 -- Name: unit_event_unit; Type: INDEX; Schema: registry; Owner: -
 
 CREATE INDEX unit_event_unit ON registry.unit_event USING btree (unit_id, seq);
+
+-- Name: unit_expired; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX unit_expired ON registry.unit USING btree (job_id) WHERE (state = 'expired'::text);
 
 -- Name: unit_open; Type: INDEX; Schema: registry; Owner: -
 
@@ -4373,6 +4392,22 @@ CREATE POLICY read_all ON chain.intent FOR SELECT TO gym_api USING (true);
 -- Name: log read_all; Type: POLICY; Schema: chain; Owner: -
 
 CREATE POLICY read_all ON chain.log FOR SELECT TO gym_api USING (true);
+
+-- Name: service_health coordinators_own; Type: POLICY; Schema: registry; Owner: -
+
+CREATE POLICY coordinators_own ON registry.service_health TO gym_coordinator USING ((service = 'gym-coordinator'::text)) WITH CHECK ((service = 'gym-coordinator'::text));
+
+-- Name: service_health read_all; Type: POLICY; Schema: registry; Owner: -
+
+CREATE POLICY read_all ON registry.service_health FOR SELECT TO gym_api USING (true);
+
+-- Name: service_health rewards_own; Type: POLICY; Schema: registry; Owner: -
+
+CREATE POLICY rewards_own ON registry.service_health TO gym_rewards USING ((service = 'gym-rewards'::text)) WITH CHECK ((service = 'gym-rewards'::text));
+
+-- Name: service_health; Type: ROW SECURITY; Schema: registry; Owner: -
+
+ALTER TABLE registry.service_health ENABLE ROW LEVEL SECURITY;
 
 -- Name: SCHEMA api; Type: ACL; Schema: -; Owner: -
 
@@ -5335,6 +5370,12 @@ GRANT SELECT ON TABLE registry.published_report TO gym_api;
 GRANT SELECT,INSERT,UPDATE ON TABLE registry.round TO gym_coordinator;
 GRANT SELECT ON TABLE registry.round TO gym_rewards;
 GRANT SELECT ON TABLE registry.round TO gym_api;
+
+-- Name: TABLE service_health; Type: ACL; Schema: registry; Owner: -
+
+GRANT SELECT,INSERT,UPDATE ON TABLE registry.service_health TO gym_coordinator;
+GRANT SELECT,INSERT,UPDATE ON TABLE registry.service_health TO gym_rewards;
+GRANT SELECT ON TABLE registry.service_health TO gym_api;
 
 -- Name: TABLE size_limits; Type: ACL; Schema: registry; Owner: -
 

@@ -306,7 +306,8 @@ void evidence_schemas(json::object& out) {
           "public"},
          {"paid_wei_per_pflop", "wei?", "what it pays"},
          {"running_jobs", "count", "with rounds left to train: they share the network's workers"},
-         {"running_slots", "count", "of all of them"}});
+         {"running_slots", "count", "of all of them"},
+         {"least_wei_per_pflop", "wei", "a job that pays less is refused"}});
 }
 
 /// Statements, and ledger::encode_proof().

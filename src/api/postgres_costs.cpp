@@ -148,6 +148,7 @@ Result<Market> PostgresBackend::market() {
                             "AND r.state IN ('aggregated', 'closed'))"));
         out.running = running.get<std::uint64_t>("jobs");
         out.slots_running = running.get<std::uint64_t>("slots");
+        out.least_wei_per_pflop = options_.price_per_pflop_min;
         GYM_TRY(
             const auto paid,
             // By what was trained: a job of a few steps at an absurd price counts for a few steps.

@@ -6,8 +6,10 @@
 #include "gym/api/uploads.hpp"
 #include "gym/blob/read_once.hpp"
 #include "gym/commit/sha256.hpp"
+#include "gym/common/duration_text.hpp"
 #include "gym/common/memory.hpp"
 #include "gym/common/printable.hpp"
+#include "gym/common/speed_text.hpp"
 #include "gym/dispute/network_limit.hpp"
 #include "gym/engine/delta.hpp"
 #include "gym/engine/outer_state.hpp"
@@ -19,6 +21,8 @@
 #include "gym/program/train_program.hpp"
 #include "gym/protocol/dispute_window.hpp"
 #include "gym/protocol/job_cost.hpp"
+#include "gym/protocol/price_floor.hpp"
+#include "gym/protocol/unit_fit.hpp"
 #include "gym/quality/nearest.hpp"
 #include "gym/quality/novelty.hpp"
 #include "gym/registry/evaluation_bound.hpp"
@@ -54,10 +58,8 @@ struct CheckedSpec {
 Status check_price(const registry::JobTerms& terms, const program::Program& program,
                    const Amount& price_min) {
     const Amount& price = terms.price_wei_per_pflop;
-    if (price < price_min)
-        return fail(ErrorCode::kInvalidArgument, "'price_per_pflop' is " + price.to_tokens() +
-                                                     ", this network takes no job below " +
-                                                     price_min.to_tokens());
+    if (const std::string why = protocol::below_floor(price, price_min); !why.empty())
+        return fail(ErrorCode::kInvalidArgument, why);
     GYM_TRY(const Amount flops,
             Amount(program::flops_per_step(program)).mul_div(Amount(terms.steps), Amount(1)));
     GYM_TRY(const Amount unit, price.mul_div(flops, Amount(rewards::kFlopsPerPflop)));
@@ -188,6 +190,27 @@ Status check_window(db::Transaction& tx, const CheckedSpec& spec) {
     return why.empty() ? Status() : Status(fail(ErrorCode::kInvalidArgument, why));
 }
 
+/// A job of which the coordinator would give no unit to as many workers as a round needs: by its
+/// deadline they could not be done.
+Status check_speed(db::Transaction& tx, const CheckedSpec& spec, UnixMs live_since_ms) {
+    const registry::JobTerms& terms = spec.job.terms;
+    const protocol::UnitLength unit{
+        spec.flops_per_step, terms.elastic.adapt_steps ? 1 : terms.steps, terms.lifecycle.unit_ms};
+    GYM_TRY(const auto speed, registry::speed_of_fastest(tx, terms.workers_min, live_since_ms));
+    if (!speed || protocol::is_in_time(unit, *speed)) return {};  // or nobody is there to compare
+    const std::uint32_t in_time = protocol::steps_in_time(unit, *speed);
+    const double flops = static_cast<double>(unit.flops_per_step) * unit.steps;
+    return fail(
+        ErrorCode::kInvalidArgument,
+        "'deadlines.unit_ms' is " + std::to_string(unit.unit_ms) + ": " +
+            (unit.steps == 1 ? "one step" : "a unit of " + std::to_string(unit.steps) + " steps") +
+            " takes " + duration_text(flops / static_cast<double>(*speed)) +
+            " on the slowest of the " + std::to_string(terms.workers_min) +
+            " workers that a round needs at least (" + speed_text(static_cast<double>(*speed)) +
+            "); allow more time" +
+            (in_time == 0 ? "" : ", or at most " + std::to_string(in_time) + " 'steps_per_round'"));
+}
+
 /// A budget that no round fits into would be locked for nothing.
 Status check_budget(db::Transaction& tx, const CheckedSpec& spec, const registry::Job& job) {
     GYM_TRY(const auto rates, calls::cost_rates(tx));
@@ -268,6 +291,7 @@ Result<Submitted> PostgresBackend::submit_job(const Submission& submission) {
         GYM_CHECK(calls::check_not_running(tx, submission));
         GYM_CHECK(check_sizes(tx, spec));
         GYM_CHECK(check_window(tx, spec));
+        GYM_CHECK(check_speed(tx, spec, now_ms - options_.node_live_ms));
         GYM_CHECK(check_dataset(tx, spec));
         registry::NewJob job = spec.job;
         bool uploaded = false;

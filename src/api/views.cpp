@@ -468,7 +468,8 @@ json::object to_json(const Market& market) {
             {"paid_wei_per_pflop", market.paid ? json::value(market.paid->wei_per_pflop.to_string())
                                                : json::value(nullptr)},
             {"running_jobs", market.running},
-            {"running_slots", market.slots_running}};
+            {"running_slots", market.slots_running},
+            {"least_wei_per_pflop", market.least_wei_per_pflop.to_string()}};
 }
 
 // Statements.

@@ -1,5 +1,7 @@
 #include "gym/common/memory.hpp"
 #include "gym/common/plural.hpp"
+#include "gym/common/speed_text.hpp"
+#include "gym/protocol/unit_fit.hpp"
 #include "views.hpp"
 
 namespace gym::api {
@@ -50,15 +52,28 @@ std::string refund_wait(const JobView& view) {
     return what + "by gym-rewards";
 }
 
+/// What a worker needs for a unit; empty where it is not known yet.
+std::string needs_of(const registry::Job& job) {
+    if (!job.artifacts) return {};
+    std::string out;
+    if (job.artifacts->worker_memory_bytes != 0)
+        out = " with " + memory_text(job.artifacts->worker_memory_bytes) + " of memory";
+    // A slower one cannot do a unit by its deadline.
+    const double speed = protocol::speed_for({job.artifacts->flops_per_step,
+                                              job.terms.elastic.adapt_steps ? 1 : job.terms.steps,
+                                              job.terms.lifecycle.unit_ms});
+    constexpr double kAnyMachine = 1e6;
+    if (speed < kAnyMachine) return out;
+    return out + (out.empty() ? " with " : " and ") + speed_text(speed);
+}
+
 /// As the coordinator gives workers to rounds: all of its slots, and fewer where no more are live.
 std::string worker_wait(const JobView& view) {
     const registry::Job& job = view.job;
-    const std::uint64_t memory = job.artifacts ? job.artifacts->worker_memory_bytes : 0;
     const std::uint32_t least = job.terms.workers_min, most = job.terms.slots_max;
     std::string out = (least < most ? std::to_string(least) + " to " : "") +
-                      counted(most, "free worker") +
-                      (memory == 0 ? "" : " with " + memory_text(memory) + " of memory") +
-                      " for round " + std::to_string(job.rounds_done + 1);
+                      counted(most, "free worker") + needs_of(job) + " for round " +
+                      std::to_string(job.rounds_done + 1);
     std::optional<UnixMs> since = job.started_at_ms;
     if (!view.rounds.empty()) since = view.rounds.back().aggregated_at_ms;
     if (since && least < most)

@@ -351,6 +351,8 @@ Market read_market(const json::object& object) {
         out.paid = Market::Paid{null_or(object, "paid_job", fixed_of<Digest>), *paid};
     out.running_jobs = count_of(object, "running_jobs");
     out.running_slots = count_of(object, "running_slots");
+    if (object.contains("least_wei_per_pflop"))
+        out.least_wei_per_pflop = amount_of(object, "least_wei_per_pflop");
     return out;
 }
 

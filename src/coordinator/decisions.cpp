@@ -7,6 +7,7 @@
 
 #include "gym/commit/codec.hpp"
 #include "gym/commit/sha256.hpp"
+#include "gym/common/speed_text.hpp"
 #include "gym/registry/job_spec.hpp"
 #include "gym/registry/pauses.hpp"
 
@@ -231,7 +232,8 @@ std::vector<double> shares_by_pace(std::span<const double> expected) {
 }  // namespace
 
 std::vector<std::uint32_t> steps_of(const registry::JobTerms& terms,
-                                    std::span<const registry::Node> workers, const Paces& paces) {
+                                    std::span<const registry::Node> workers, const Paces& paces,
+                                    std::uint64_t flops_per_step) {
     std::vector<std::uint32_t> out(workers.size(), terms.steps);
     if (!terms.elastic.adapt_steps) return out;
     std::vector<double> shares = shares_by_pace(expected_paces(workers, paces.measured));
@@ -245,9 +247,18 @@ std::vector<std::uint32_t> steps_of(const registry::JobTerms& terms,
         if (const auto expired = paces.expired.find(workers[i].address);
             expired != paces.expired.end())
             shares[i] = std::ldexp(shares[i], -static_cast<int>(expired->second));
-        out[i] = std::max(1U, static_cast<std::uint32_t>(std::llround(terms.steps * shares[i])));
+        const std::uint32_t in_time =
+            protocol::steps_in_time({flops_per_step, terms.steps, terms.lifecycle.unit_ms},
+                                    workers[i].profile.flops_per_second);
+        const auto by_pace = static_cast<std::uint32_t>(std::llround(terms.steps * shares[i]));
+        out[i] = std::max(1U, std::min(by_pace, in_time));
     }
     return out;
+}
+
+protocol::UnitLength least_unit(const registry::Job& job) {
+    return {job.artifacts->flops_per_step, job.terms.elastic.adapt_steps ? 1 : job.terms.steps,
+            job.terms.lifecycle.unit_ms};
 }
 
 bool takes_late(const registry::JobTerms& terms, std::uint64_t round) {
@@ -313,7 +324,8 @@ Plan make_plan(const registry::Job& job, const std::optional<registry::Round>& l
     }
     plan.record.accept_late = takes_late(job.terms, plan.record.round);
     plan.record.subtract = job.terms.elastic.subtract;
-    const std::vector<std::uint32_t> steps = steps_of(job.terms, workers, paces);
+    const std::vector<std::uint32_t> steps =
+        steps_of(job.terms, workers, paces, job.artifacts->flops_per_step);
     for (std::uint32_t slot = 0; slot < workers.size(); ++slot)
         plan.record.slots.push_back(
             {slot, workers[slot].address,
@@ -443,8 +455,28 @@ protocol::Reason slash_reason(const registry::Unit& unit) {
     return reported ? protocol::game_proved({*code, unit.reason}) : protocol::game_proved(unit.key);
 }
 
+namespace {
+
+/// Of the jobs that have rounds left, if the worker is in time for none; else empty.
+std::string too_slow_for(std::span<const registry::Job* const> jobs,
+                         std::uint64_t flops_per_second) {
+    std::optional<double> least;
+    for (const registry::Job* job : jobs) {
+        if (!job->artifacts || protocol::is_in_time(least_unit(*job), flops_per_second)) return {};
+        const double needed = protocol::speed_for(least_unit(*job));
+        least = std::min(least.value_or(needed), needed);
+    }
+    if (!least) return {};
+    return "its benchmark says " + speed_text(static_cast<double>(flops_per_second)) +
+           ", and no running job has units that it does in time; " + speed_text(*least) +
+           " would be enough for one";
+}
+
+}  // namespace
+
 std::string worker_idle_because(std::span<const registry::Unit> open_units,
-                                std::span<const registry::Job> running_jobs) {
+                                std::span<const registry::Job> running_jobs,
+                                std::uint64_t flops_per_second) {
     for (const registry::Unit& unit : open_units)
         if (unit.status.state == UnitState::kAssigned) return "";
     for (const registry::Unit& unit : open_units)
@@ -452,9 +484,12 @@ std::string worker_idle_because(std::span<const registry::Unit> open_units,
             return protocol::name_unit(unit.key) +
                    " is disputed; no new unit before the coordinator has run it again";
     if (running_jobs.empty()) return "no job is running";
+    std::vector<const registry::Job*> unfinished;
     for (const registry::Job& job : running_jobs)
-        if (job.rounds_done < job.terms.rounds) return "waiting for the next round to begin";
-    return "every running job has done all its rounds";
+        if (job.rounds_done < job.terms.rounds) unfinished.push_back(&job);
+    if (unfinished.empty()) return "every running job has done all its rounds";
+    const std::string slow = too_slow_for(unfinished, flops_per_second);
+    return slow.empty() ? "waiting for the next round to begin" : slow;
 }
 
 std::string verifier_idle_because(const Address& verifier,

@@ -9,16 +9,15 @@ namespace {
 
 /// How many of all workers, free or not, may take a unit of the job: at most its slots.
 std::uint64_t most_workers(const Turn& turn, std::span<const Candidate> workers) {
-    const auto able = std::ranges::count_if(workers, [&](const Candidate& worker) {
-        return has_memory(worker.node, turn.memory_bytes);
-    });
+    const auto able = std::ranges::count_if(
+        workers, [&](const Candidate& worker) { return is_able(worker.node, turn); });
     return std::min<std::uint64_t>(turn.slots, static_cast<std::uint64_t>(able));
 }
 
 /// Takes the job's share out of the free workers, first those with the least memory that is enough.
 void leave_to(const Turn& turn, std::uint64_t count, std::vector<registry::Node>& free) {
     std::erase_if(free, [&](const registry::Node& node) {
-        if (count == 0 || !has_memory(node, turn.memory_bytes)) return false;
+        if (count == 0 || !is_able(node, turn)) return false;
         --count;
         return true;
     });
@@ -31,9 +30,10 @@ std::uint64_t memory_order(const registry::Node& node) {
 
 }  // namespace
 
-bool has_memory(const registry::Node& node, std::uint64_t memory_bytes) {
+bool is_able(const registry::Node& node, const Turn& turn) {
     const std::uint64_t lent = node.profile.memory_bytes;
-    return lent == 0 || lent >= memory_bytes;
+    return (lent == 0 || lent >= turn.memory_bytes) && !turn.barred.contains(node.address) &&
+           protocol::is_in_time(turn.least, node.profile.flops_per_second);
 }
 
 std::vector<registry::Node> workers_of_turn(const Turn& turn, std::span<const Turn> others,
@@ -47,8 +47,7 @@ std::vector<registry::Node> workers_of_turn(const Turn& turn, std::span<const Tu
         const std::uint64_t most = most_workers(other, workers);
         if (most >= other.workers_min) leave_to(other, most, free);
     }
-    std::erase_if(free,
-                  [&](const registry::Node& node) { return !has_memory(node, turn.memory_bytes); });
+    std::erase_if(free, [&](const registry::Node& node) { return !is_able(node, turn); });
     if (turn.is_patient(now_ms) && free.size() < most_workers(turn, workers)) return {};
     return free;
 }

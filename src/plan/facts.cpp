@@ -28,6 +28,7 @@ Status add_market(const client::ApiClient& api, Facts& facts) {
     GYM_TRY(const client::Market market, api.market());
     facts.running_jobs = market.running_jobs;
     facts.running_slots = market.running_slots;
+    facts.least_price = market.least_wei_per_pflop;
     if (market.paid) facts.usual_price = PaidPrice{market.paid->wei_per_pflop, market.paid->job};
     return {};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gym/plan/units.hpp"
+#include "gym/protocol/price_floor.hpp"
 
 namespace gym::plan {
 namespace {
@@ -14,6 +15,16 @@ constexpr std::uint64_t kPricePrecision = 10'000'000;
 std::optional<Amount> money_of(const Wishes& wishes, const FixedTerms& fixed) {
     if (!fixed.budget_wei) return wishes.max_cost_wei;
     return std::min(*fixed.budget_wei, wishes.max_cost_wei.value_or(*fixed.budget_wei));
+}
+
+/// What a job at the network's least price would need.
+Error pays_too_little(const Amount& money, const Amount& least, const CostAt& cost_at) {
+    const auto costs = cost_at(least);
+    if (!costs.ok()) return costs.error();
+    return fail(ErrorCode::kInvalidArgument,
+                money_text(money, Rounding::kDown) + " pays for less than the least price of " +
+                    money_text(least) + " that this network takes: allow --max-cost " +
+                    money_number(safe_money(*costs), Rounding::kUp) + ", or train fewer tokens");
 }
 
 PriceChoice reference_price(const Facts& facts) {
@@ -80,20 +91,30 @@ Result<Amount> price_within(const CostAt& cost_at, const Amount& price_max, cons
 
 Result<PriceChoice> choose_price(const Wishes& wishes, const FixedTerms& fixed, const Facts& facts,
                                  const CostAt& cost_at) {
-    if (fixed.price_wei_per_pflop)
+    if (fixed.price_wei_per_pflop) {
+        const std::string low =
+            protocol::below_floor(*fixed.price_wei_per_pflop, facts.least_price);
+        if (!low.empty()) return fail(ErrorCode::kInvalidArgument, low);
         return PriceChoice{.wei_per_pflop = *fixed.price_wei_per_pflop, .why = "as you say"};
+    }
     if (!facts.unknown.empty())
         return fail(facts.unknown_code,
                     "the network's prices are not known: " + facts.unknown +
                         "; try again, or say what you pay for 10^15 operations (--price, or "
                         "`price_per_pflop`)");
     PriceChoice out = reference_price(facts);
+    if (out.wei_per_pflop < facts.least_price) {
+        out.why = "the least that the network takes; " + out.why + " is " +
+                  money_number(out.wei_per_pflop);
+        out.wei_per_pflop = facts.least_price;
+    }
     const auto money = money_of(wishes, fixed);
     if (!money) return out;
     GYM_TRY(const Estimate costs, cost_at(out.wei_per_pflop));
     const Amount safe = safe_money(costs);
     if (safe <= *money) return out;
     GYM_TRY(const Amount lower, price_within(cost_at, out.wei_per_pflop, *money, safe_money));
+    if (lower < facts.least_price) return pays_too_little(*money, facts.least_price, cost_at);
     const std::string enough = money_number(safe, Rounding::kUp);
     GYM_TRY(const Estimate lowered, cost_at(lower));
     if (lowered.unit_wei.is_zero())

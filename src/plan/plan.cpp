@@ -221,7 +221,8 @@ std::string advice_for(const Inputs& in, const CostAt& cost_at, const Amount& mo
     std::string out;
     if (in.fixed.price_wei_per_pflop) {
         const auto price = price_within(cost_at, *in.fixed.price_wei_per_pflop, money, least_money);
-        if (price.ok() && !price->is_zero()) out = ", pay --price " + price->to_tokens();
+        if (price.ok() && !price->is_zero() && *price >= in.facts.least_price)
+            out = ", pay --price " + price->to_tokens();
     }
     const auto at_price = cost_at(in.fixed.price_wei_per_pflop.value_or(Amount()));
     if (!in.wishes.tokens || !at_price.ok() || least_money(*at_price).is_zero()) return out;

@@ -120,6 +120,20 @@ Result<std::vector<Node>> list_nodes(db::Transaction& tx, const NodeFilter& filt
     return nodes;
 }
 
+Result<std::optional<std::uint64_t>> speed_of_fastest(db::Transaction& tx, std::uint32_t count,
+                                                      UnixMs seen_since_ms) {
+    // Nodes of unknown speed come first: they may be as fast as any.
+    GYM_TRY(const auto row,
+            tx.exec_optional("SELECT benchmark_flops FROM (SELECT benchmark_flops FROM "
+                             "registry.node WHERE role = 'worker' AND excluded_at_ms IS NULL AND "
+                             "NOT has_left AND last_seen_at_ms >= $1 ORDER BY benchmark_flops > 0, "
+                             "benchmark_flops DESC LIMIT $2) f ORDER BY benchmark_flops = 0, "
+                             "benchmark_flops LIMIT 1",
+                             {seen_since_ms, count}));
+    if (!row) return std::optional<std::uint64_t>();
+    return std::optional(row->get<std::uint64_t>(0));
+}
+
 Result<std::vector<Address>> node_addresses(db::Transaction& tx, std::size_t limit) {
     GYM_TRY(const db::Rows rows, tx.exec("SELECT address FROM registry.node LIMIT $1",
                                          {static_cast<std::uint64_t>(limit)}));

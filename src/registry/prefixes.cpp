@@ -37,6 +37,15 @@ Result<Prefix> to_prefix(const db::Row& row) {
     return out;
 }
 
+/// Prefixes of expired units that count as ones of a row at $1, verified ones for $2 milliseconds
+/// or more; conditions on `u`, `p` and the job `j` follow.
+constexpr std::string_view kInRow =
+    "FROM registry.unit_prefix p JOIN registry.unit u ON u.id = p.unit_id JOIN registry.job j ON "
+    "j.id = u.job_id WHERE u.state = 'expired' AND (p.decided_at_ms IS NULL OR p.state = "
+    "'verified' AND p.decided_at_ms > greatest($1 - greatest($2, 4 * j.unit_ms), (SELECT "
+    "max(c.committed_at_ms) FROM registry.unit c WHERE c.job_id = u.job_id AND c.worker = u.worker "
+    "AND c.kind = 'train' AND c.state NOT IN ('rejected', 'slashed', 'void')))) ";
+
 /// A unit and its prefix; conditions on `u` and `p` follow.
 std::string due_select(std::string_view first_columns = "") {
     return "SELECT " + std::string(first_columns) +
@@ -158,17 +167,26 @@ Result<std::map<Address, DuePrefix>> next_prefixes(db::Transaction& tx,
     return out;
 }
 
-Result<std::uint32_t> prefixes_in_row(db::Transaction& tx, const Address& worker) {
-    GYM_TRY(
-        const db::Row row,
-        tx.exec_one("SELECT count(*) FROM registry.unit_prefix p JOIN registry.unit u ON u.id = "
-                    "p.unit_id WHERE u.worker = $1 AND (p.state IN ('drawn', 'reported') OR "
-                    "p.state = 'verified' AND p.decided_at_ms > coalesce((SELECT "
-                    "max(c.committed_at_ms) FROM registry.unit c WHERE "
-                    "c.worker = $1 AND c.kind = 'train' AND c.state NOT IN ('rejected', "
-                    "'slashed', 'void')), 0))",
-                    {worker}));
+Result<std::uint32_t> prefixes_in_row(db::Transaction& tx, const Digest& job_id,
+                                      const Address& worker, UnixMs now_ms) {
+    GYM_TRY(const db::Row row,
+            tx.exec_one("SELECT count(*) " + std::string(kInRow) +
+                            "AND p.state <> 'kept' AND u.job_id = $3 AND u.worker = $4",
+                        {now_ms, kPrefixCountsMs, job_id, worker}));
     return row.get<std::uint32_t>(0);
+}
+
+Result<std::map<Digest, std::set<Address>>> unpayable_workers(db::Transaction& tx, UnixMs now_ms) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("SELECT u.job_id, u.worker " + std::string(kInRow) +
+                        "AND j.status = 'running' GROUP BY u.job_id, u.worker HAVING count(*) + "
+                        "(SELECT count(*) FROM registry.unit a WHERE a.job_id = u.job_id AND "
+                        "a.worker = u.worker AND a.state = 'assigned') >= $3",
+                    {now_ms, kPrefixCountsMs, protocol::kPrefixesInRowMax}));
+    std::map<Digest, std::set<Address>> out;
+    for (const db::Row row : rows)
+        out[row.get<Digest>("job_id")].insert(row.get<Address>("worker"));
+    return out;
 }
 
 Status draw_prefix(db::Transaction& tx, const Digest& unit, const std::optional<Address>& verifier,

@@ -2,11 +2,22 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <thread>
 
+#include "unit_watch.hpp"
+
 namespace gym::worker {
+namespace {
+
+/// Of a unit's time, so that a short one is paid for, too.
+constexpr int kPrefixesOfUnit = 8;
+/// Twice what the coordinator asks for: messages take their time.
+constexpr std::chrono::milliseconds kApart{2 * protocol::kPrefixEveryMsMin};
+
+}  // namespace
 
 struct PrefixSender::Sending {
     std::uint32_t steps = 0;
@@ -21,19 +32,32 @@ PrefixSender::PrefixSender(rpc::Coordinator& coordinator, const crypto::PrivateK
 
 PrefixSender::~PrefixSender() = default;
 
-void PrefixSender::begin(const protocol::UnitPrefix& unit,
-                         std::span<const engine::StepRecord> done) {
+void PrefixSender::begin(const protocol::UnitPrefix& unit, std::span<const engine::StepRecord> done,
+                         std::optional<std::chrono::milliseconds> left) {
     end();
     if (!every_) return;
     const auto network = coordinator_.network();
     if (!network.ok()) return;
     domain_ = network->domain();
     newest_ = unit;
+    is_refused_ = false;
     sent_steps_ = 0;
     for (const engine::StepRecord& record : done)
         newest_.link = engine::record_hash(newest_.link, record);
     newest_.steps = static_cast<std::uint32_t>(done.size());
-    next_ = timer_.now() + *every_;
+    unit_every_ = *every_;
+    if (left) unit_every_ = std::min(unit_every_, std::max(kApart, *left / kPrefixesOfUnit));
+    stepped_at_ = sent_at_ = timer_.now();
+    next_ = stepped_at_ + unit_every_;
+}
+
+void PrefixSender::expect_end(std::optional<std::chrono::milliseconds> left) {
+    if (!domain_ || !left) return;
+    const SteadyTime now = timer_.now();
+    const auto step = now - stepped_at_;
+    stepped_at_ = now;
+    if (*left <= step + std::chrono::milliseconds(kClockSlackMs))
+        next_ = std::min(next_, sent_at_ + kApart);
 }
 
 void PrefixSender::after_step(const engine::StepRecord& record) {
@@ -41,14 +65,26 @@ void PrefixSender::after_step(const engine::StepRecord& record) {
     newest_.link = engine::record_hash(newest_.link, record);
     ++newest_.steps;
     collect(false);
-    if (sending_ != nullptr || timer_.now() < next_) return;
-    next_ = timer_.now() + *every_;
+    const SteadyTime now = timer_.now();
+    if (sending_ != nullptr || now < next_) return;
+    sent_at_ = now;
+    next_ = now + unit_every_;
     send();
 }
 
 void PrefixSender::end() {
     collect(true);
     domain_.reset();
+}
+
+PrefixSender::Said PrefixSender::say_last() {
+    const auto prefix = unsent();
+    if (!domain_) return {};
+    Said out{sent_steps_, false};
+    if (!prefix) return out;
+    out.is_open = coordinator_.submit_prefix(*prefix).ok();
+    if (out.is_open) out.taken = newest_.steps;
+    return out;
 }
 
 std::optional<protocol::SignedPrefix> PrefixSender::unsent() {
@@ -70,11 +106,14 @@ void PrefixSender::send() {
 void PrefixSender::collect(bool waits) {
     if (sending_ == nullptr || (!waits && !sending_->done)) return;
     if (sending_->thread.joinable()) sending_->thread.join();
-    if (sending_->sent.ok())
+    if (sending_->sent.ok()) {
         sent_steps_ = sending_->steps;
-    else
+    } else {
+        const Error& error = sending_->sent.error();
+        is_refused_ = error.code == ErrorCode::kConflict || error.code == ErrorCode::kTimeout;
         spdlog::debug("what {} steps gave is not with the coordinator: {}", sending_->steps,
-                      sending_->sent.error().message);
+                      error.message);
+    }
     sending_.reset();
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -24,21 +23,18 @@
 #include "gym/worker/prefix_sender.hpp"
 #include "gym/worker/signature_log.hpp"
 #include "gym/worker/unit_checkpoint.hpp"
+#include "unit_watch.hpp"
 #include "worker_timer.hpp"
 
 namespace gym::worker {
 namespace {
 
 constexpr std::chrono::seconds kAskWhyIdleEvery{30};
-/// How often a worker that is late asks whether its commitment is still taken.
-constexpr std::chrono::seconds kAskWhetherLateEvery{10};
-/// By so much another machine's clock may be behind.
-constexpr std::int64_t kClockSlackMs = 10'000;
 
 /// Whether a unit failed for the position that it went on from, not for the machine.
 bool is_of_position(ErrorCode code) {
     return code == ErrorCode::kMismatch || code == ErrorCode::kShapeMismatch ||
-           code == ErrorCode::kMalformed || code == ErrorCode::kTimeout;
+           code == ErrorCode::kMalformed;
 }
 
 class WorkerImpl final : public Worker {
@@ -85,15 +81,13 @@ class WorkerImpl final : public Worker {
     /// kCheckpoint: continues from the unit's checkpoint, and saves new ones. A unit that was
     /// committed to is recomputed from its beginning: that is what it is recomputed for.
     enum class From { kBase, kCheckpoint };
-    /// Whether no commitment to the unit will be taken any more.
-    using GivesUp = std::function<bool()>;
-    /// @param gives_up asked after each step. @errors kTimeout when it says so.
+    /// @param watch ends the run between two steps, once the unit is over; nullptr: nothing does.
     Result<execution::TrainRun> execute(const protocol::UnitRecord& record,
                                         const records::UnitInputs& inputs,
                                         const protocol::UnitKey& unit, From from,
-                                        const std::stop_token& stop,
-                                        const GivesUp& gives_up = nullptr);
-    GivesUp when_pointless(const records::TrainTask& task);
+                                        const std::stop_token& stop, UnitWatch* watch = nullptr);
+    /// The unit under way is over before it is done.
+    void give_up(const protocol::UnitKey& unit);
     Result<protocol::SignedCommitment> sign(const protocol::UnitKey& unit,
                                             const protocol::UnitCommitment& commitment);
     Result<JournalEntry> commit(const records::TrainTask& task, const execution::TrainRun& run);
@@ -208,10 +202,15 @@ Status WorkerImpl::carry_out(const records::TrainTask& task, const std::stop_tok
     emit("started", task.unit,
          std::to_string(task.record.find_slot(task.unit.slot)->steps) + " steps" +
              (options_.chain == nullptr ? "" : ", its round record is on chain"));
-    GYM_TRY(const execution::TrainRun run, execute(task.record, task.inputs, task.unit,
-                                                   From::kCheckpoint, stop, when_pointless(task)));
-    GYM_TRY(const JournalEntry entry, commit(task, run));
-    return task.overlap ? send_beside(entry, run.result.delta) : deliver(entry, run.result.delta);
+    UnitWatch watch(coordinator_, clock_, timer_, task);
+    const auto run = execute(task.record, task.inputs, task.unit, From::kCheckpoint, stop, &watch);
+    if (!run.ok() && run.error().code == ErrorCode::kCancelled && !stop.stop_requested()) {
+        give_up(task.unit);
+        return {};  // the next unit, without a pause: nothing failed
+    }
+    if (!run.ok()) return run.error();
+    GYM_TRY(const JournalEntry entry, commit(task, *run));
+    return task.overlap ? send_beside(entry, run->result.delta) : deliver(entry, run->result.delta);
 }
 
 Status WorkerImpl::check_task(const records::TrainTask& task) const {
@@ -238,8 +237,7 @@ Status WorkerImpl::check_not_signed(const records::TrainTask& task) {
 Result<execution::TrainRun> WorkerImpl::execute(const protocol::UnitRecord& record,
                                                 const records::UnitInputs& inputs,
                                                 const protocol::UnitKey& unit, From from,
-                                                const std::stop_token& stop,
-                                                const GivesUp& gives_up) {
+                                                const std::stop_token& stop, UnitWatch* watch) {
     const protocol::SlotAssignment* const slot = record.find_slot(unit.slot);
     if (slot == nullptr) return fail(ErrorCode::kMismatch, "its record is without its slot");
     const CheckpointKey key{protocol::unit_id(unit), execution::unit_spec(record, *slot)};
@@ -256,7 +254,10 @@ Result<execution::TrainRun> WorkerImpl::execute(const protocol::UnitRecord& reco
         if (options_.on_progress) options_.on_progress(progress);
         if (const Status sent = end_sending(false); !sent.ok())
             spdlog::warn("the unit before is not delivered: {}", sent.error().message);
-        if (gives_up && progress.step < progress.steps && gives_up()) end.request_stop();
+        if (watch == nullptr || progress.step == progress.steps) return;
+        if (prefixes_.take_refusal()) watch->doubt();
+        if (watch->is_over()) end.request_stop();
+        prefixes_.expect_end(watch->left());
     };
     std::optional<engine::UnitPosition> position;
     CheckpointPlan plan(checkpoints_, key, options_.checkpoint_every, stop,
@@ -265,7 +266,8 @@ Result<execution::TrainRun> WorkerImpl::execute(const protocol::UnitRecord& reco
         position = checkpoints_.load(key, options_.engine.threads);
         run.resume = position ? &*position : nullptr;
         prefixes_.begin({protocol::hash(record), unit.slot, unit.attempt, 0, {}},
-                        position ? position->records : std::vector<engine::StepRecord>());
+                        position ? position->records : std::vector<engine::StepRecord>(),
+                        watch != nullptr ? watch->left() : std::nullopt);
         run.after_step = [this, &plan](const engine::Trainer& trainer,
                                        std::span<const engine::StepRecord> records) {
             prefixes_.after_step(records.back());
@@ -273,33 +275,28 @@ Result<execution::TrainRun> WorkerImpl::execute(const protocol::UnitRecord& reco
         };
     }
     if (position) emit("resumed", unit, "from step " + std::to_string(position->records.size()));
+    if (watch != nullptr && watch->is_over()) end.request_stop();  // fetching took so long
     auto result = execution::run_train(record, *slot, loaded, run);
-    if (!result.ok() && end.stop_requested() && !stop.stop_requested()) {
-        prefixes_.end();
-        result = fail(ErrorCode::kTimeout,
-                      "given up: it is not done, and no commitment is taken any more");
-    }
-    // What is wrong with a position, or too late for it, the next attempt must not meet again; a
-    // machine without memory or device meets it once it can.
+    // What is wrong with a position the next attempt must not meet again; a machine without memory
+    // or device meets it once it can.
     if (position && !result.ok() && is_of_position(result.error().code))
         checkpoints_.remove(key.unit);
     return result;
 }
 
-/// A late commitment is taken until the next round is sealed, which the coordinator knows.
-WorkerImpl::GivesUp WorkerImpl::when_pointless(const records::TrainTask& task) {
-    if (task.deadline_ms == 0) return nullptr;
-    return [this, id = task.unit_id(), deadline_ms = task.deadline_ms,
-            until_ms = std::max(task.deadline_ms, task.late_until_ms),
-            next = std::chrono::steady_clock::time_point()]() mutable {
-        const UnixMs now_ms = clock_.now_ms();
-        if (now_ms > until_ms + kClockSlackMs) return true;
-        const auto now = timer_.now();
-        if (now_ms <= deadline_ms || now < next) return false;
-        next = now + kAskWhetherLateEvery;
-        const auto view = coordinator_.unit(id);
-        return view.ok() && protocol::is_terminal(view->status.state);
-    };
+/// Where the coordinator takes a last prefix, its clock is behind, and it may give the unit again.
+void WorkerImpl::give_up(const protocol::UnitKey& unit) {
+    const records::Activity at = activity();
+    const PrefixSender::Said said = prefixes_.say_last();
+    if (!said.is_open) checkpoints_.remove(protocol::unit_id(unit));
+    prefixes_.end();
+    const std::string paid = said.taken == 0
+                                 ? "nothing of it can be paid: the coordinator has no prefix"
+                                 : "the coordinator has its prefix up to step " +
+                                       std::to_string(said.taken) + ", to be verified and paid";
+    emit("stopped", unit,
+         "after " + std::to_string(at.step) + " of " + std::to_string(at.steps) +
+             " steps, since no commitment to it is taken any more; " + paid);
 }
 
 Result<protocol::SignedCommitment> WorkerImpl::sign(const protocol::UnitKey& unit,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gym/common/yaml.hpp"
+#include "gym/protocol/price_floor.hpp"
 
 namespace gym::app {
 namespace {
@@ -107,7 +108,8 @@ Result<ApiConfig> load_api_config(const std::string& path) {
     GYM_CHECK(read_mixes(map, config));
     GYM_CHECK(
         map.read_integer("usefulness_default_ppm", 0, 1'000'000, config.usefulness_default_ppm));
-    GYM_TRY(const std::string price, map.string_or("price_per_pflop_min", "0"));
+    GYM_TRY(const std::string price,
+            map.string_or("price_per_pflop_min", std::string(protocol::kPricePerPflopMinGym)));
     const auto price_min = Amount::parse_tokens(price);
     if (!price_min.ok()) return map.error_at("price_per_pflop_min", price_min.error().message);
     config.price_per_pflop_min = *price_min;

@@ -4,6 +4,7 @@
 
 #include "gym/common/yaml.hpp"
 #include "gym/mirror/fetcher.hpp"
+#include "gym/protocol/price_floor.hpp"
 
 namespace gym::app {
 namespace {
@@ -104,8 +105,8 @@ Status read_mirrors(YamlMap& map, CoordinatorFile& file) {
     return {};
 }
 
-Status read_tokens(YamlMap& map, const char* key, Amount& out) {
-    GYM_TRY(const std::string text, map.string_or(key, "0"));
+Status read_tokens(YamlMap& map, const char* key, Amount& out, std::string_view usual = "0") {
+    GYM_TRY(const std::string text, map.string_or(key, std::string(usual)));
     const auto amount = Amount::parse_tokens(text);
     if (!amount.ok()) return map.error_at(key, amount.error().message);
     out = *amount;
@@ -157,6 +158,8 @@ Result<CoordinatorFile> load_coordinator_file(const std::string& path) {
     GYM_CHECK(map.read_integer("report_audit_ppm", 0, 1'000'000, file.report_audit_ppm));
     GYM_CHECK(map.read_integer("deltas_bytes_max", 1, INT64_MAX, file.deltas_bytes_max));
     GYM_CHECK(read_tokens(map, "minimum_stake", file.minimum_stake));
+    GYM_CHECK(read_tokens(map, "price_per_pflop_min", file.price_per_pflop_min,
+                          protocol::kPricePerPflopMinGym));
     GYM_CHECK(read_addresses(map, "workers", file.workers));
     GYM_CHECK(read_addresses(map, "verifiers", file.verifiers));
     GYM_TRY(file.log_level, map.string_or("log_level", file.log_level));

@@ -30,6 +30,7 @@ struct CoordinatorFile {
     std::uint32_t confirmations = 1;
     std::uint32_t bump_after_ms = 30'000;
     Amount minimum_stake;  ///< zero: none
+    Amount price_per_pflop_min;
     std::string keystore_file;
     std::string passphrase_file;
     std::string blob_folder;

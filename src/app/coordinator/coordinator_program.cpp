@@ -134,6 +134,7 @@ coordinator::Options core_options(const CoordinatorFile& file,
     options.delta_wait_ms = file.delta_wait_ms;
     options.blob_bytes_max = file.server.blob_bytes_max;
     options.minimum_stake = file.minimum_stake;
+    options.price_per_pflop_min = file.price_per_pflop_min;
     options.workers_allowed = file.workers;
     options.verifiers_allowed = file.verifiers;
     return options;

@@ -124,7 +124,8 @@ Result<records::NodeStatus> node_status(const Context& context, const Address& a
                     registry::JobFilter running;
                     running.status = registry::JobStatus::kRunning;
                     GYM_TRY(const auto jobs, registry::list_jobs(tx, running));
-                    out.idle_because = worker_idle_because(units.open, jobs);
+                    out.idle_because =
+                        worker_idle_because(units.open, jobs, node.profile.flops_per_second);
                 } else {
                     out.idle_because = verifier_idle_because(address, units.open);
                 }

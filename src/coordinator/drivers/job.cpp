@@ -15,6 +15,7 @@
 #include "gym/commit/sha256.hpp"
 #include "gym/coordinator/decisions.hpp"
 #include "gym/protocol/dispute_window.hpp"
+#include "gym/protocol/price_floor.hpp"
 #include "gym/registry/datasets.hpp"
 #include "gym/registry/orders.hpp"
 
@@ -58,7 +59,15 @@ Result<Bytes> load_given(const Context& context, const Digest& blob, const std::
                                                  : " cannot be read from the network's store"));
 }
 
+/// Whoever stored the job: gym-api is not the only one that can.
+Status check_price(const Context& context, const registry::Job& job) {
+    const std::string why =
+        protocol::below_floor(job.terms.price_wei_per_pflop, context.options.price_per_pflop_min);
+    return why.empty() ? Status() : Status(fail(ErrorCode::kInvalidArgument, why));
+}
+
 Result<registry::JobArtifacts> make_artifacts(const Context& context, const registry::Job& job) {
+    GYM_CHECK(check_price(context, job));
     GYM_TRY(const registry::Dataset dataset, context.transact([&](db::Transaction& tx) {
         return registry::get_dataset(tx, job.dataset_root);
     }));

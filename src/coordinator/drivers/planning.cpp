@@ -8,6 +8,7 @@
 #include "gym/coordinator/turns.hpp"
 #include "gym/protocol/job_cost.hpp"
 #include "gym/registry/cost_terms.hpp"
+#include "gym/registry/prefixes.hpp"
 #include "gym/registry/waiting_jobs.hpp"
 
 namespace gym::coordinator {
@@ -109,16 +110,23 @@ Result<std::vector<Candidate>> candidates(const Context& context, db::Transactio
 /// More jobs than this do not wait in turn: those behind them take what is free.
 constexpr std::uint32_t kTurnsMax = 1'000;
 
+/// Workers that get no unit of a job, by its id: a prefix of it would not be paid, and nobody works
+/// for a job that cannot owe it anything.
+using Barred = std::map<Digest, std::set<Address>>;
+
 Result<std::vector<Turn>> turns_of_others(const Context& context, db::Transaction& tx,
-                                          UnixMs now_ms) {
+                                          const Barred& barred, UnixMs now_ms) {
     GYM_TRY(const auto waiting, registry::waiting_jobs(tx, now_ms, kTurnsMax));
     std::vector<Turn> out;
     out.reserve(waiting.size());
-    for (const registry::WaitingJob& job : waiting)
+    for (const registry::WaitingJob& job : waiting) {
+        const auto none = barred.find(job.id);
         out.push_back(
             {job.id, job.since_ms, job.unit_ms,
              slots_of_round(job.slots_max, job.delta_bytes, context.options.deltas_bytes_max),
-             job.workers_min, job.worker_memory_bytes});
+             job.workers_min, job.worker_memory_bytes, job.least,
+             none == barred.end() ? std::set<Address>() : none->second});
+    }
     return out;
 }
 
@@ -129,15 +137,18 @@ Result<std::vector<registry::Node>> workers_of_round(const Context& context, db:
                                                      std::uint64_t number, const Staked& staked) {
     const UnixMs now_ms = context.now();
     const auto since = last ? last->aggregated_at_ms : job.started_at_ms;
+    GYM_TRY(Barred barred, registry::unpayable_workers(tx, now_ms));
     const Turn turn{job.id,
                     since.value_or(now_ms),
                     job.terms.lifecycle.unit_ms,
                     slots_of_round(job, context.options.deltas_bytes_max),
                     job.terms.workers_min,
-                    job.artifacts->worker_memory_bytes};
+                    job.artifacts->worker_memory_bytes,
+                    least_unit(job),
+                    barred[job.id]};
     const bool overlaps = job.terms.elastic.overlap != 0;
     GYM_TRY(auto all, candidates(context, tx, overlaps ? last : std::nullopt, now_ms, staked));
-    GYM_TRY(const auto others, turns_of_others(context, tx, now_ms));
+    GYM_TRY(const auto others, turns_of_others(context, tx, barred, now_ms));
     auto workers = choose_workers(
         job.id, number, workers_of_turn(turn, others, std::move(all), now_ms), turn.slots);
     if (workers.size() < job.terms.workers_min) workers.clear();

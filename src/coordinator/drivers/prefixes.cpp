@@ -58,7 +58,8 @@ Result<PrefixFacts> prefix_facts(db::Transaction& tx, std::span<const DuePrefix>
         if (one.prefix.state != PrefixState::kKept || !out.rounds.contains(number) ||
             out.in_row.contains(one.unit.worker))
             continue;
-        GYM_TRY(const std::uint32_t count, registry::prefixes_in_row(tx, one.unit.worker));
+        GYM_TRY(const std::uint32_t count,
+                registry::prefixes_in_row(tx, one.unit.key.job_id, one.unit.worker, now_ms));
         out.in_row.emplace(one.unit.worker, count);
     }
     if (verifiers.empty()) return out;
@@ -78,7 +79,7 @@ PrefixMove first_prefix_move(const registry::Job& job, const DuePrefix& due, Pre
     if (in_row >= protocol::kPrefixesInRowMax)
         return {&due, PrefixStep::kDrop,
                 "its worker was paid for " + std::to_string(in_row) +
-                    " prefixes since it last committed to a unit"};
+                    " prefixes since it last committed to a unit of the job"};
     ++in_row;
     return {&due, PrefixStep::kDraw};
 }

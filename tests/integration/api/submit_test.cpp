@@ -15,7 +15,19 @@ bool has(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
-class SubmitTest : public testing::ApiDatabaseTest {};
+class SubmitTest : public testing::ApiDatabaseTest {
+  protected:
+    /// A live worker.
+    void join(std::uint8_t number, std::uint64_t flops_per_second) {
+        registry::NewNode node;
+        node.address = node.owner = address_of(static_cast<std::uint8_t>(100 + number));
+        node.profile.flops_per_second = flops_per_second;
+        const auto joined = database_.owner().transact([&](db::Transaction& tx) {
+            return registry::register_node(tx, node, clock_.now_ms());
+        });
+        ASSERT_TRUE(joined.ok()) << joined.error().message;
+    }
+};
 
 TEST_F(SubmitTest, LocksTheBudgetOnceAndReplays) {
     deposit(owner_, "250", "d1");
@@ -283,6 +295,38 @@ TEST_F(SubmitTest, TermsThatLeaveNodesNoChanceAreRefused) {
     EXPECT_FALSE(submit({owner_, "key", wide}).ok())
         << "more than an aggregate takes: no round could end";
     EXPECT_EQ(count("registry.job"), 0U);
+}
+
+TEST_F(SubmitTest, AUnitThatNoWorkerCanDoByItsDeadlineIsRefusedBeforeMoneyIsLocked) {
+    deposit(owner_, "250", "d1");
+    const std::string hurried = job_spec(dataset_, "1", "deadlines: {unit_ms: 10000}\n");
+    join(1, 1'000);
+    join(2, 2'000);
+    const auto refused = submit({owner_, "key", hurried});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_TRUE(
+        has(refused.error().message, "'deadlines.unit_ms' is 10000: a unit of 4 steps takes"))
+        << refused.error().message;
+    EXPECT_TRUE(has(refused.error().message, "on the slowest of the 1 workers"))
+        << refused.error().message;
+    EXPECT_EQ(count("registry.job"), 0U);
+    join(3, 1'000'000'000'000);
+    const auto two = submit(
+        {owner_, "key", job_spec(dataset_, "1", "workers_min: 2\ndeadlines: {unit_ms: 10000}\n")});
+    ASSERT_FALSE(two.ok()) << "one of two";
+    EXPECT_TRUE(submit({owner_, "key", hurried}).ok()) << "one is fast enough, and one begins it";
+}
+
+TEST_F(SubmitTest, WhereNobodyIsThereOrMeasuredNoDeadlineIsRefused) {
+    deposit(owner_, "250", "d1");
+    const std::string hurried = job_spec(dataset_, "1", "deadlines: {unit_ms: 10000}\n");
+    join(1, 1'000);
+    clock_.advance_ms(60'000);
+    EXPECT_TRUE(submit({owner_, "gone", hurried}).ok()) << "it is not live any more";
+    join(2, 0);
+    const std::string other = job_spec(dataset_, "2", "deadlines: {unit_ms: 10000}\n");
+    EXPECT_TRUE(submit({owner_, "unknown", other}).ok()) << "its speed is not known";
 }
 
 TEST_F(SubmitTest, AModelWhoseDeltasTheCoordinatorDoesNotTakeIsRefusedBeforeMoneyIsLocked) {

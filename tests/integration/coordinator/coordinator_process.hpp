@@ -82,8 +82,12 @@ class CoordinatorProcess : public ::testing::Test {
                "db-password\nchain:\n  rpc_url: " + anvil_.url() + "\n  deployment_file: " + at +
                "deployment.json\n  confirmations: 0\noperator:\n" + "  keystore_file: " + at +
                "key.json\n  passphrase_file: " + at + "passphrase\nblobs: " + at +
-               "blobs\ndisputes_folder: " + at + prefix + "disputes\ntick_interval_ms: 50\n" + more;
+               "blobs\ndisputes_folder: " + at + prefix +
+               "disputes\ntick_interval_ms: 50\nprice_per_pflop_min: \"" + price_per_pflop_min() +
+               "\"\n" + more;
     }
+    /// Its jobs pay next to nothing.
+    virtual std::string price_per_pflop_min() { return "0"; }
     /// Further keys of the coordinator's file.
     virtual std::string more_config() { return {}; }
     void write(const std::string& name, const std::string& text, unsigned mode) {

@@ -2,6 +2,8 @@
 // as a process over PostgreSQL and a chain, nodes with their own connections, and the accounting.
 #include <memory>
 #include <stop_token>
+#include <thread>
+#include <vector>
 
 #include "coordinator_process.hpp"
 #include "gym/ledger/ledger.hpp"
@@ -21,6 +23,7 @@ struct RealNode {
     crypto::PrivateKey key = crypto::PrivateKey::generate();
     std::unique_ptr<rpc::Coordinator> connection;
     std::unique_ptr<worker::Worker> worker;
+    std::vector<worker::WorkerEvent> events;
     std::stop_source stop;
 };
 
@@ -40,12 +43,17 @@ class Interrupted : public CoordinatorProcess {
         ASSERT_TRUE(node.connection->register_node(profile).ok());
         ASSERT_TRUE(node.connection->heartbeat({}).ok());
     }
-    /// @param stop_after steps.
-    void open_worker(RealNode& node, const std::string& name, std::uint64_t stop_after) {
+    /// @param stop_after steps. @param step_time that each takes at least.
+    void open_worker(RealNode& node, const std::string& name, std::uint64_t stop_after,
+                     std::chrono::milliseconds step_time = {}) {
         worker::WorkerOptions options;
         options.data_dir = folder() / name;
         options.poll_wait = std::chrono::seconds(5);
-        options.on_progress = [&node, stop_after](const engine::UnitProgress& progress) {
+        options.on_event = [&node](const worker::WorkerEvent& event) {
+            node.events.push_back(event);
+        };
+        options.on_progress = [&node, stop_after, step_time](const engine::UnitProgress& progress) {
+            std::this_thread::sleep_for(step_time);
             if (progress.step == stop_after) node.stop.request_stop();
         };
         node.worker =
@@ -87,6 +95,42 @@ class Interrupted : public CoordinatorProcess {
         });
         ASSERT_TRUE(locked.ok()) << locked.error().message;
     }
+    /// A verifier runs the unit's prefix.
+    void verify(RealNode& verifier, const Digest& unit) {
+        verifier::VerifierOptions options;
+        options.data_dir = folder() / "verifier";
+        options.poll_wait = std::chrono::seconds(1);
+        const auto verifying =
+            verifier::Verifier::open(*verifier.connection, verifier.key, options).value();
+        for (int i = 0; i < 90; ++i) {
+            if (prefix(unit)->state == protocol::PrefixState::kVerified) break;
+            (void)verifier.connection->heartbeat({});
+            const auto ran = verifying->run_once({});
+            ASSERT_TRUE(ran.ok()) << ran.error().message;
+        }
+        ASSERT_EQ(prefix(unit)->state, protocol::PrefixState::kVerified)
+            << text_of(folder() / "coordinator.log");
+    }
+    /// Books what was decided: the prefix is paid to its worker.
+    void expect_paid(const Digest& job, const Digest& unit, const RealNode& worker) {
+        rewards::RewardsConfig config;
+        ASSERT_NO_FATAL_FAILURE(lock_budget(job, config.asset()));
+        const auto books = database_.as("gym_rewards");
+        rewards::Accounting accounting(*books, clock_, config);
+        ASSERT_TRUE(accounting.consume_prefixes().ok());
+        const auto receipt =
+            books->transact([&](db::Transaction& tx) { return rewards::explain(tx, unit.hex()); });
+        ASSERT_TRUE(receipt.ok()) << receipt.error().message;
+        EXPECT_EQ(receipt->state, rewards::CreditState::kPosted);
+        EXPECT_EQ(receipt->credit.kind(), rewards::CreditKind::kPrefix);
+        EXPECT_EQ(receipt->credit.node, worker.key.address());
+        EXPECT_FALSE(receipt->credit.amount.is_zero());
+        const auto balance = books->transact([&](db::Transaction& tx) {
+            return rewards::summary(tx, config.asset(), receipt->credit.earner);
+        });
+        ASSERT_TRUE(balance.ok());
+        EXPECT_EQ(balance->earned, receipt->credit.amount) << "and it grew";
+    }
 };
 
 TEST_F(Interrupted, ItsWorkerIsPaidForTheStepsThatAVerifierFindsAgain) {
@@ -108,38 +152,35 @@ TEST_F(Interrupted, ItsWorkerIsPaidForTheStepsThatAVerifierFindsAgain) {
     const Digest unit = protocol::unit_id({job, 1, words->prefix.slot, 0});
     ASSERT_TRUE(work(steady).ok());
 
-    verifier::VerifierOptions options;
-    options.data_dir = folder() / "verifier";
-    options.poll_wait = std::chrono::seconds(1);
-    const auto verifying =
-        verifier::Verifier::open(*verifier.connection, verifier.key, options).value();
-    for (int i = 0; i < 90; ++i) {
-        if (prefix(unit)->state == protocol::PrefixState::kVerified) break;
-        (void)verifier.connection->heartbeat({});
-        const auto ran = verifying->run_once({});
-        ASSERT_TRUE(ran.ok()) << ran.error().message;
-    }
-    ASSERT_EQ(prefix(unit)->state, protocol::PrefixState::kVerified)
-        << text_of(folder() / "coordinator.log");
+    ASSERT_NO_FATAL_FAILURE(verify(verifier, unit));
     EXPECT_EQ(prefix(unit)->link, words->prefix.link);
+    ASSERT_NO_FATAL_FAILURE(expect_paid(job, unit, broken));
+    EXPECT_TRUE(process->stop().ok());
+}
 
-    rewards::RewardsConfig config;
-    ASSERT_NO_FATAL_FAILURE(lock_budget(job, config.asset()));
-    const auto books = database_.as("gym_rewards");
-    rewards::Accounting accounting(*books, clock_, config);
-    ASSERT_TRUE(accounting.consume_prefixes().ok());
-    const auto receipt =
-        books->transact([&](db::Transaction& tx) { return rewards::explain(tx, unit.hex()); });
-    ASSERT_TRUE(receipt.ok()) << receipt.error().message;
-    EXPECT_EQ(receipt->state, rewards::CreditState::kPosted);
-    EXPECT_EQ(receipt->credit.kind(), rewards::CreditKind::kPrefix);
-    EXPECT_EQ(receipt->credit.node, broken.key.address());
-    EXPECT_FALSE(receipt->credit.amount.is_zero());
-    const auto balance = books->transact([&](db::Transaction& tx) {
-        return rewards::summary(tx, config.asset(), receipt->credit.earner);
-    });
-    ASSERT_TRUE(balance.ok());
-    EXPECT_EQ(balance->earned, receipt->credit.amount) << "and it grew";
+/// A unit of forty steps in fifteen seconds, for a machine that takes a second a step: an owner who
+/// wants work for nothing.
+TEST_F(Interrupted, AUnitThatItsDeadlineCutsOffIsPaidAndKeepsItsWorkerNoLonger) {
+    const Digest job = submit_job(2, 15'000);
+    std::optional<Subprocess> process = start();
+    RealNode steady, slow, verifier;
+    ASSERT_NO_FATAL_FAILURE(join(verifier, records::NodeRole::kVerifier));
+    ASSERT_NO_FATAL_FAILURE(join(steady, records::NodeRole::kWorker));
+    ASSERT_NO_FATAL_FAILURE(join(slow, records::NodeRole::kWorker));
+    open_worker(steady, "steady", kSteps + 1);
+    open_worker(slow, "slow", kSteps + 1, std::chrono::seconds(1));
+    ASSERT_TRUE(work(steady).ok());
+    const Status worked = work(slow);
+    ASSERT_TRUE(worked.ok()) << "it is there for the next unit: " << worked.error().message;
+    ASSERT_FALSE(slow.events.empty());
+    const worker::WorkerEvent& last = slow.events.back();
+    EXPECT_EQ(last.name, "stopped") << last.detail;
+    EXPECT_FALSE(slow.worker->last_words().has_value());
+    const Digest unit = protocol::unit_id(last.unit);
+    ASSERT_TRUE(prefix(unit).has_value()) << last.detail;
+    EXPECT_GE(prefix(unit)->steps, 5U) << last.detail;
+    ASSERT_NO_FATAL_FAILURE(verify(verifier, unit));
+    ASSERT_NO_FATAL_FAILURE(expect_paid(job, unit, slow));
     EXPECT_TRUE(process->stop().ok());
 }
 

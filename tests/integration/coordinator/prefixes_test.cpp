@@ -110,6 +110,31 @@ class PrefixesTest : public ::testing::Test {
         }
         world_.settle();
     }
+    /// A round whose deadline comes when the broken worker has done 13 steps.
+    void cut_off() {
+        ASSERT_TRUE(keep(13).ok());
+        ASSERT_NO_FATAL_FAILURE(expire());
+        if (prefix_task()) {
+            ASSERT_TRUE(report(verifier_).ok());
+        }
+        world_.settle();
+    }
+    /// The steady worker works until the job has so many rounds.
+    void reach(std::size_t rounds) {
+        for (int i = 0; i < 5 && world_.rounds(job_).size() < rounds; ++i) {
+            beat();
+            if (world_.core().next_unit(steady_.address()).value()) {
+                ASSERT_TRUE(world_.commit(steady_, world_.work(steady_)).ok());
+            }
+            world_.settle();
+            verify_all();
+        }
+        ASSERT_GE(world_.rounds(job_).size(), rounds);
+        beat();
+    }
+    std::size_t slots_of(std::size_t round) {
+        return world_.rounds(job_).at(round - 1).record.slots.size();
+    }
     registry::RoundState round_state() { return world_.rounds(job_).at(0).state; }
     void finish() {
         while (world_.verify(verifier_)) {
@@ -390,29 +415,49 @@ TEST_F(PrefixesTest, WaitsForAVerifierToCome) {
     EXPECT_EQ(stored().draws, 1U);
 }
 
-TEST_F(PrefixesTest, AWorkerThatNeverCommitsIsNotPaidForLong) {
-    submit(5);
-    std::vector<PrefixState> ends;
-    for (std::uint32_t round = 1; round <= 5; ++round) {
-        ASSERT_TRUE(keep(13).ok()) << round;
-        expire();
-        const Digest unit = task_.unit_id();
-        if (prefix_task()) {
-            ASSERT_TRUE(report(verifier_).ok());
-        }
-        world_.settle();
-        ends.push_back(stored(unit).state);
-        if (round == 5) break;
-        while (world_.verify(verifier_)) {
-        }
-        world_.settle();
-        task_ = *world_.core().next_unit(broken_.address()).value();
+/// An owner whose deadlines no worker meets, and a worker that never commits, end in the same way:
+/// what was done is paid, and there are no more units to do.
+TEST_F(PrefixesTest, WhoseWorkNoLongerCanBePaidForGetsNoMoreOfIt) {
+    submit(6);
+    for (std::uint32_t round = 1; round <= 3; ++round) {
+        ASSERT_NO_FATAL_FAILURE(cut_off()) << round;
+        EXPECT_EQ(stored().state, PrefixState::kVerified) << round;
+        ASSERT_NO_FATAL_FAILURE(reach(round + 1));
+        if (const auto next = world_.core().next_unit(broken_.address()).value()) task_ = *next;
     }
-    EXPECT_EQ(ends,
-              (std::vector{PrefixState::kVerified, PrefixState::kVerified, PrefixState::kVerified,
-                           PrefixState::kUnpaid, PrefixState::kUnpaid}));
-    EXPECT_NE(stored().reason.find("since it last committed"), std::string::npos)
-        << stored().reason;
+    EXPECT_EQ(decided().size(), 3U) << "every unit that it was given is paid for";
+    EXPECT_EQ(task_.unit.round, 3U) << "it got no fourth one";
+    EXPECT_EQ(slots_of(4), 1U);
+
+    registry::JobTerms small = World::terms();
+    small.slots_max = 1;
+    const Digest other = world_.submit_job(small);
+    world_.settle();
+    const auto task = world_.core().next_unit(broken_.address()).value();
+    ASSERT_TRUE(task.has_value()) << "what one job cut off counts in that job alone";
+    EXPECT_EQ(task->unit.job_id, other);
+    ASSERT_TRUE(world_.commit(broken_, world_.work(broken_)).ok());
+    ASSERT_NO_FATAL_FAILURE(reach(5));
+    EXPECT_EQ(slots_of(5), 1U) << "nor does a commitment to another job's unit";
+    world_.clock.advance_ms(registry::kPrefixCountsMs);
+    ASSERT_NO_FATAL_FAILURE(reach(6));
+    EXPECT_EQ(slots_of(6), 2U) << "a day later it may try again";
+}
+
+TEST_F(PrefixesTest, ACommitmentBeginsTheCountAnew) {
+    submit(6);
+    for (std::uint32_t round = 1; round <= 5; ++round) {
+        if (round == 3) {
+            ASSERT_TRUE(world_.commit(broken_, world_.work(broken_)).ok());
+        } else {
+            ASSERT_NO_FATAL_FAILURE(cut_off()) << round;
+        }
+        ASSERT_NO_FATAL_FAILURE(reach(round + 1));
+        const auto task = world_.core().next_unit(broken_.address()).value();
+        ASSERT_TRUE(task.has_value()) << round;
+        task_ = *task;
+    }
+    EXPECT_EQ(decided().size(), 4U);
 }
 
 TEST_F(PrefixesTest, NothingIsPaidToAnExcludedWorker) {

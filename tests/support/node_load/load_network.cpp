@@ -120,8 +120,8 @@ std::string LoadNetwork::config(std::size_t coordinator) const {
            "\n  password_file: " + at("db-password") + "\nchain:\n  rpc_url: " + anvil_.url() +
            "\n  deployment_file: " + at("deployment.json") +
            "\n  confirmations: 0\noperator:\n  keystore_file: " + at("key.json") +
-           "\n  passphrase_file: " + at("passphrase") + "\nblobs: " + at("blobs") + "\n" +
-           options_.settings;
+           "\n  passphrase_file: " + at("passphrase") + "\nblobs: " + at("blobs") +
+           "\nprice_per_pflop_min: \"0\"\n" + options_.settings;
 }
 
 std::size_t LoadNetwork::start_coordinator() {

@@ -77,6 +77,21 @@ TEST_F(WaitingTest, ForWorkersThatLendTheMemory) {
               "2 free workers with 3.0 GiB of memory for round 1");
 }
 
+TEST_F(WaitingTest, ForWorkersThatDoItsUnitsInTime) {
+    const auto fast = [](JobView& view) {
+        view.job.artifacts.emplace().flops_per_step = 1'000'000'000;
+        view.job.terms.steps = 30;
+        view.job.terms.lifecycle.unit_ms = 10'000;
+    };
+    EXPECT_EQ(waits({}, fast), "2 free workers with 3.00 GFLOP/s for round 1");
+    EXPECT_EQ(waits({},
+                    [&](JobView& view) {
+                        fast(view);
+                        view.job.artifacts->worker_memory_bytes = std::uint64_t{3} << 30;
+                    }),
+              "2 free workers with 3.0 GiB of memory and 3.00 GFLOP/s for round 1");
+}
+
 TEST_F(WaitingTest, ForUnitsThatAreNotFinalWhenAllRoundsAreDone) {
     const std::vector<RoundState> done{RoundState::kClosed, RoundState::kAggregated};
     EXPECT_EQ(waits(done,

@@ -239,11 +239,13 @@ TEST_F(ClientTest, ReadsWhatRunsOnTheMarket) {
     api::Market market;
     market.running = 2;
     market.slots_running = 9;
+    market.least_wei_per_pflop = Amount(3);
     answer(api::to_json(market));
     const auto read = client().market();
     ASSERT_TRUE(read.ok()) << read.error().message;
     EXPECT_EQ(read->running_jobs, 2U);
     EXPECT_EQ(read->running_slots, 9U);
+    EXPECT_EQ(read->least_wei_per_pflop, Amount(3));
     EXPECT_FALSE(read->paid);
     market.paid = api::Market::Paid{std::nullopt, Amount(5)};
     answer(api::to_json(market));

@@ -125,6 +125,34 @@ TEST(Price, IsUnavailableWhileTheNetworkDoesNotAnswer) {
         << "the budget is not known either";
 }
 
+TEST(Price, IsNoLessThanTheNetworkTakes) {
+    Facts facts = sample_facts(8);
+    facts.least_price = money("0.5");
+    Wishes wishes = tokens(1'000'000'000);
+    EXPECT_EQ(make_plan(wishes, {}, sample_work(), facts)->terms.price_wei_per_pflop, money("1"));
+    wishes.max_cost_wei = money("50");
+    const Error poor = refusal(wishes, {}, facts);
+    EXPECT_EQ(poor.code, ErrorCode::kInvalidArgument);
+    EXPECT_SAYS(poor.message, "50 GYM pays for less than the least price of 0.5 GYM");
+    wishes.max_cost_wei = money(suggested(poor.message, "--max-cost"));
+    const auto enough = make_plan(wishes, {}, sample_work(), facts).value();
+    EXPECT_GE(enough.terms.price_wei_per_pflop, money("0.5"));
+
+    FixedTerms fixed;
+    fixed.price_wei_per_pflop = money("0.4");
+    wishes.max_cost_wei.reset();
+    EXPECT_SAYS(refusal(wishes, fixed, facts).message, "no job below 0.5");
+    fixed.price_wei_per_pflop = money("1");
+    wishes.max_cost_wei = money("300");
+    EXPECT_EQ(suggested(refusal(wishes, fixed, facts).message, "--price"), "")
+        << "no price that is refused";
+
+    facts.least_price = money("2");
+    const auto raised = make_plan(tokens(1'000'000'000), {}, sample_work(), facts).value();
+    EXPECT_EQ(raised.terms.price_wei_per_pflop, money("2"));
+    EXPECT_SAYS(raised.price.why, "the least that the network takes; the median");
+}
+
 TEST(Price, ThatPaysForNoWorkIsRefused) {
     Wishes wishes = tokens(1'000'000'000);
     wishes.max_cost_wei = Amount(30);

@@ -3,11 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <mutex>
+#include <thread>
 
 #include "gym/commit/merkle.hpp"
 #include "gym/vault/sealed_store.hpp"
 #include "local_coordinator.hpp"
 #include "manual_clock.hpp"
+#include "manual_timer.hpp"
 #include "memory_handler.hpp"
 #include "temporary_folder.hpp"
 #include "tiny_job.hpp"
@@ -252,19 +257,44 @@ TEST_F(WorkerTest, RefusesAnotherWorkersSlotAForeignRecordAndALateTask) {
 class LateWorkerTest : public WorkerTest {
   protected:
     static constexpr std::int64_t kDeadlineMs = 5'000;
-    void begin(std::int64_t late_ms, std::int64_t step_ms) {
+    static constexpr UnixMs kBeginMs = 1'000;
+    void begin(std::int64_t late_ms, std::int64_t step_ms, std::int64_t unit_ms = kDeadlineMs) {
         records::TrainTask task = job_.task(0);
-        task.deadline_ms = clock_.now_ms() + kDeadlineMs;
+        task.deadline_ms = kBeginMs + unit_ms;
         task.late_until_ms = late_ms == 0 ? 0 : task.deadline_ms + late_ms;
         handler_.tasks[key_.address()] = task;
         WorkerOptions slow = options();
+        slow.timer = &timer_;
         slow.on_progress = [this, step_ms](const engine::UnitProgress&) {
             clock_.advance_ms(step_ms);
+            timer_.wait(std::chrono::milliseconds(step_ms), {});
             ++steps_;
+            if (on_step_) on_step_();
         };
         worker_.reset();
         worker_ = Worker::open(coordinator_, key_, clock_, slow).value();
     }
+    std::size_t calls(const char* name) {
+        const std::scoped_lock lock(handler_.mutex);
+        return count(name);
+    }
+    void end_unit() {
+        const std::scoped_lock lock(handler_.mutex);
+        handler_.units[unit_].status.state = UnitState::kExpired;
+    }
+    /// The unit ends before it is done, and the worker is there for the next one at once.
+    void expect_stopped(std::uint32_t steps = 4) {
+        const auto ran = run_once();
+        ASSERT_TRUE(ran.ok()) << "no error that the loop would wait after: " << ran.error().message;
+        EXPECT_LT(steps_, static_cast<int>(steps)) << "not at its end";
+        EXPECT_EQ(events_.back(), "stopped");
+        EXPECT_TRUE(worker_->journal().entries().empty());
+        EXPECT_FALSE(handler_.commitments.contains(unit_));
+        EXPECT_FALSE(worker_->last_words().has_value());
+        EXPECT_TRUE(std::filesystem::is_empty(dir_.path() / "checkpoints"));
+    }
+    testing::ManualTimer timer_;
+    std::function<void()> on_step_;
     int steps_ = 0;
 };
 
@@ -291,20 +321,54 @@ TEST_F(LateWorkerTest, DoesNotBeginLater) {
 
 TEST_F(LateWorkerTest, GivesUpOnceItsUnitIsOver) {
     begin(1'000'000, kDeadlineMs + 1);
-    handler_.units[unit_].status.state = UnitState::kExpired;
-    const auto ran = run_once();
-    ASSERT_FALSE(ran.ok());
-    EXPECT_EQ(ran.error().code, ErrorCode::kTimeout) << ran.error().message;
-    EXPECT_LT(steps_, 3) << "and not at its end";
-    EXPECT_TRUE(worker_->journal().entries().empty());
-    EXPECT_FALSE(handler_.commitments.contains(unit_));
+    on_step_ = [this] { end_unit(); };
+    expect_stopped();
 }
 
 TEST_F(LateWorkerTest, GivesUpWhenItsTimeIsOver) {
     begin(0, kDeadlineMs + 60'000);
-    EXPECT_EQ(run_once().error().code, ErrorCode::kTimeout);
-    EXPECT_LT(steps_, 3);
+    expect_stopped();
     EXPECT_EQ(count("unit"), 0U) << "nobody need be asked";
+}
+
+/// It learns of it by the answer to the prefix that it sends after a minute.
+TEST_F(LateWorkerTest, GivesUpOnceOthersHaveEndedTheRound) {
+    constexpr std::uint32_t kSteps = 200, kSecondsOfPrefix = 60;
+    job_ = testing::make_tiny_job({key_.address(), testing::test_key(2).address()}, handler_.blobs,
+                                  kSteps);
+    assign(0);
+    end_unit();
+    handler_.failures["submit_prefix"] = fail(ErrorCode::kConflict, "its unit is expired");
+    begin(0, 1'000, 600'000);
+    on_step_ = [this] {
+        while (steps_ > static_cast<int>(kSecondsOfPrefix) && calls("submit_prefix") == 0)
+            std::this_thread::yield();
+    };
+    expect_stopped(kSteps);
+    EXPECT_GE(steps_, static_cast<int>(kSecondsOfPrefix));
+    EXPECT_LT(clock_.now_ms(), kBeginMs + 600'000) << "long before the deadline of its task";
+}
+
+TEST_F(LateWorkerTest, AShortUnitSignsForItsStepsBeforeItsDeadline) {
+    begin(0, 4'000);  // prefixes are usually sent once a minute: it would have none
+    std::uint32_t in_time = 0;
+    on_step_ = [&] {
+        if (clock_.now_ms() > kBeginMs + kDeadlineMs) return end_unit();
+        in_time = static_cast<std::uint32_t>(steps_);
+    };
+    expect_stopped();
+    ASSERT_FALSE(handler_.prefixes.empty());
+    EXPECT_EQ(handler_.prefixes.front().prefix.steps, in_time);
+}
+
+TEST_F(LateWorkerTest, WhatItSignsLastIsSentBeforeItStops) {
+    begin(1'000'000, 4'000);  // its late end is far, and so is the next message
+    on_step_ = [this] {
+        if (clock_.now_ms() > kBeginMs + kDeadlineMs) end_unit();
+    };
+    expect_stopped();
+    ASSERT_EQ(handler_.prefixes.size(), 1U);
+    EXPECT_EQ(handler_.prefixes.back().prefix.steps, static_cast<std::uint32_t>(steps_));
 }
 
 TEST_F(WorkerTest, KeepsInputsUntilTheUnitIsFinalAndThenForgetsThem) {

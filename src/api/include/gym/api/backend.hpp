@@ -144,6 +144,7 @@ struct Market {
     // Of all jobs that run and have rounds left to train: they share the workers.
     std::uint64_t running = 0;
     std::uint64_t slots_running = 0;
+    Amount least_wei_per_pflop = {};  ///< a job that pays less is refused
 };
 
 /// Numbers for /metrics that only the database knows.

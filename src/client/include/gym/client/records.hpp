@@ -203,6 +203,7 @@ struct Market {
     // Of all jobs that run and have rounds left to train.
     std::uint64_t running_jobs = 0;
     std::uint64_t running_slots = 0;
+    Amount least_wei_per_pflop = {};  ///< a job that pays less is refused; zero: any price is taken
 };
 
 /// A registered node.

@@ -17,6 +17,7 @@
 #include "gym/protocol/lifecycle.hpp"
 #include "gym/protocol/reason.hpp"
 #include "gym/protocol/round_record.hpp"
+#include "gym/protocol/unit_fit.hpp"
 #include "gym/records/unit.hpp"
 #include "gym/registry/games.hpp"
 #include "gym/registry/jobs.hpp"
@@ -113,10 +114,15 @@ struct Paces {
 };
 /// Steps of each worker's unit: the job's, or, where it adapts them, fewer for workers that are
 /// slower than the median pace, in proportion, and a tenth less for those whose units are all
-/// drawn, if that is the smaller part of the workers; at least 1.
+/// drawn, if that is the smaller part of the workers; no more than its benchmark says that it does
+/// before the deadline; at least 1.
+/// @param flops_per_step 0: not known.
 [[nodiscard]] std::vector<std::uint32_t> steps_of(const registry::JobTerms& terms,
                                                   std::span<const registry::Node> workers,
-                                                  const Paces& paces);
+                                                  const Paces& paces,
+                                                  std::uint64_t flops_per_step = 0);
+/// The shortest unit that the job gives: of one step where it adapts them.
+[[nodiscard]] protocol::UnitLength least_unit(const registry::Job& job);
 /// The round after `last` (the first one if there is none), one slot for each worker.
 /// @param included deltas of `last` that made its next base state. @param paces as in steps_of().
 [[nodiscard]] Plan make_plan(const registry::Job& job, const std::optional<registry::Round>& last,
@@ -238,9 +244,11 @@ struct UnitChange {
 
 // Nodes.
 
-/// Why a worker has nothing to run, in one sentence; empty if it has.
+/// Why a worker has nothing to run, in one sentence; empty if it has. @param flops_per_second of
+/// its benchmark; 0: not known.
 [[nodiscard]] std::string worker_idle_because(std::span<const registry::Unit> open_units,
-                                              std::span<const registry::Job> running_jobs);
+                                              std::span<const registry::Job> running_jobs,
+                                              std::uint64_t flops_per_second = 0);
 [[nodiscard]] std::string verifier_idle_because(const Address& verifier,
                                                 std::span<const registry::Unit> open_units);
 

@@ -27,6 +27,7 @@ struct Options {
     std::set<Address> workers_allowed, verifiers_allowed;
     /// Active stake that a worker needs for another unit; zero: none.
     Amount minimum_stake;
+    Amount price_per_pflop_min;             ///< of work; a job that pays less is not started
     std::int64_t node_live_ms = 30'000;     ///< seen so recently: gets work
     std::uint32_t beacon_delay_blocks = 2;  ///< from the block of the epoch's root to the beacon
     /// Of the chain, usually. A job whose checks take longer than the window for disputes, which is

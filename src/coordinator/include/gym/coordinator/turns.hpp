@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <vector>
 
 #include "gym/common/bytes.hpp"
 #include "gym/common/clock.hpp"
+#include "gym/protocol/unit_fit.hpp"
 #include "gym/registry/nodes.hpp"
 
 /// How jobs share the network's workers: pure functions. A round of fewer workers than slots trains
@@ -21,6 +23,8 @@ struct Turn {
     std::uint64_t slots = 1;
     std::uint64_t workers_min = 1;
     std::uint64_t memory_bytes = 0;  ///< that a unit takes; 0: unknown
+    protocol::UnitLength least;      ///< the shortest unit that it gives
+    std::set<Address> barred;        ///< workers that get no unit of it now
 
     [[nodiscard]] bool is_patient(UnixMs now_ms) const { return now_ms < since_ms + patience_ms; }
     [[nodiscard]] bool is_before(const Turn& other) const {
@@ -34,8 +38,9 @@ struct Candidate {
     bool free = true;
 };
 
-/// Whether a unit of so many bytes fits into what the node lends, where both are known.
-[[nodiscard]] bool has_memory(const registry::Node& node, std::uint64_t memory_bytes);
+/// Whether the job gives the node units at all, and one of them fits into the memory that the node
+/// lends and is done before its deadline by the node's own benchmark, where these are known.
+[[nodiscard]] bool is_able(const registry::Node& node, const Turn& turn);
 
 /// The free workers of which the job's round may take its slots; empty while it waits. Left to the
 /// jobs of `others` that came before it, as long as these are patient, are as many as they have

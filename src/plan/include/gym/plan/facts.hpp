@@ -40,6 +40,7 @@ struct Facts {
     std::uint32_t verification_premium_ppm = 1'100'000;
     std::uint32_t uptime_bonus_max_ppm = 50'000;
     std::optional<PaidPrice> usual_price;  ///< absent: no job of the network has trained a round
+    Amount least_price;                    ///< for 10^15 operations; the network takes no less
     /// Jobs that run now, and their slots together: they take turns with this one.
     std::uint64_t running_jobs = 0, running_slots = 0;
     Amount data_price_wei_per_mtoken;  ///< of the job's dataset; zero for the owner's own

@@ -61,6 +61,11 @@ struct NodeFilter {
 };
 /// Ascending by address.
 Result<std::vector<Node>> list_nodes(db::Transaction& tx, const NodeFilter& filter);
+/// The least benchmark of the `count` fastest eligible workers that were seen since then, or of all
+/// if they are fewer; one whose speed is not known may be as fast as any. 0: none is known. Absent:
+/// no worker is there.
+Result<std::optional<std::uint64_t>> speed_of_fastest(db::Transaction& tx, std::uint32_t count,
+                                                      UnixMs seen_since_ms);
 
 /// The addresses of all nodes, of at most `limit`.
 Result<std::vector<Address>> node_addresses(db::Transaction& tx, std::size_t limit);

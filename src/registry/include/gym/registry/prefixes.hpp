@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -72,9 +73,16 @@ Result<std::map<Address, DuePrefix>> next_prefixes(db::Transaction& tx,
                                                    std::span<const Address> verifiers,
                                                    UnixMs now_ms);
 
-/// Counts the worker's prefixes that are drawn or reported on, or were verified since it last
-/// committed to a unit that was not found faulty.
-Result<std::uint32_t> prefixes_in_row(db::Transaction& tx, const Address& worker);
+/// A verified prefix counts as one of a row for so long, or for four times its job's `unit_ms` if
+/// that is longer: a machine that comes and goes gets units of the job again.
+inline constexpr std::int64_t kPrefixCountsMs = 86'400'000;
+/// Counts the worker's prefixes of the job's units that are drawn or reported on, or were verified,
+/// not too long ago, since it last committed to a unit of the job that was not found faulty.
+Result<std::uint32_t> prefixes_in_row(db::Transaction& tx, const Digest& job_id,
+                                      const Address& worker, UnixMs now_ms);
+/// By running job, the workers of which another prefix would be one more in a row than is paid
+/// (protocol::kPrefixesInRowMax), if all their units under way ended with one, too.
+Result<std::map<Digest, std::set<Address>>> unpayable_workers(db::Transaction& tx, UnixMs now_ms);
 
 /// Gives the prefix its next draw. @param verifier absent: none is there yet.
 Status draw_prefix(db::Transaction& tx, const Digest& unit, const std::optional<Address>& verifier,

@@ -7,6 +7,7 @@
 #include "gym/common/clock.hpp"
 #include "gym/common/result.hpp"
 #include "gym/db/database.hpp"
+#include "gym/protocol/unit_fit.hpp"
 
 /// Jobs whose next round could begin: they share the network's workers.
 namespace gym::registry {
@@ -19,6 +20,7 @@ struct WaitingJob {
     std::uint32_t workers_min = 1;
     std::uint64_t delta_bytes = 0;          ///< of each delta
     std::uint64_t worker_memory_bytes = 0;  ///< 0: unknown
+    protocol::UnitLength least;             ///< its shortest unit
 };
 /// Of the jobs that run, ascending by `since_ms` and id; at most `limit`. Only those that wait for
 /// less than their `unit_ms`.

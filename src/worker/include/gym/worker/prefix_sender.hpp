@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "gym/engine/record.hpp"
 #include "gym/node/backoff.hpp"
@@ -31,7 +32,13 @@ class PrefixSender {
     /// From here on steps are this unit's. Without an answer of the coordinator, which knows the
     /// domain of signatures, nothing is sent for it.
     /// @param unit with neither steps nor link. @param done the records of the steps before.
-    void begin(const protocol::UnitPrefix& unit, std::span<const engine::StepRecord> done);
+    /// @param left until no commitment to the unit is taken: an eighth of it, where that is less
+    /// than `every`, lies between two messages. Absent: it has no end.
+    void begin(const protocol::UnitPrefix& unit, std::span<const engine::StepRecord> done,
+               std::optional<std::chrono::milliseconds> left = std::nullopt);
+    /// Where no more than a step fits into what is `left`, the next message does not wait: what is
+    /// signed after the unit's end is not taken. Clocks may differ by kClockSlackMs.
+    void expect_end(std::optional<std::chrono::milliseconds> left);
     void after_step(const engine::StepRecord& record);
     /// Whether the unit under way is the one that was committed to.
     [[nodiscard]] bool is_of(const protocol::UnitCommitment& commitment) const {
@@ -39,10 +46,20 @@ class PrefixSender {
     }
     /// The unit is committed to, or given up: nothing of it is left to say.
     void end();
+    /// Whether the coordinator refused a message, as it does once the unit has ended; told once.
+    [[nodiscard]] bool take_refusal() { return std::exchange(is_refused_, false); }
+    struct Said {
+        std::uint32_t taken = 0;  ///< steps of the newest prefix that the coordinator has
+        bool is_open = false;     ///< it took one now: the unit has not ended
+    };
+    /// Sends the newest prefix of a unit that is given up, and waits for the answer.
+    Said say_last();
     /// The newest prefix of the unit under way, for a node that stops; absent if it was sent.
     [[nodiscard]] std::optional<protocol::SignedPrefix> unsent();
 
   private:
+    using SteadyTime = std::chrono::steady_clock::time_point;
+
     void send();
     /// Notes what became of the message under way. @param waits for it; otherwise only if it ended.
     void collect(bool waits);
@@ -53,8 +70,10 @@ class PrefixSender {
     const std::optional<std::chrono::milliseconds> every_;
     std::optional<crypto::Eip712Domain> domain_;  ///< absent: no unit is under way
     protocol::UnitPrefix newest_;
-    std::uint32_t sent_steps_ = 0;  ///< of what the coordinator took
-    std::chrono::steady_clock::time_point next_;
+    std::uint32_t sent_steps_ = 0;             ///< of what the coordinator took
+    std::chrono::milliseconds unit_every_{0};  ///< of the unit under way
+    SteadyTime next_, sent_at_, stepped_at_;
+    bool is_refused_ = false;
     struct Sending;
     std::unique_ptr<Sending> sending_;  ///< the message under way; null: none
 };

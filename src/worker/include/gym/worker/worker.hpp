@@ -24,8 +24,9 @@
 namespace gym::worker {
 
 /// A step in a unit's life, for people and logs: "started", "resumed", "committed", "accepted",
-/// "receipt", "disputed", "defended", "ended", "dropped"; "idle" with the reason why the
-/// coordinator gives the node no unit for its stake, or without one once it does.
+/// "receipt", "disputed", "defended", "ended", "dropped"; "stopped" before it was done, since its
+/// time is over; "idle" with the reason why the coordinator gives the node no unit for its stake,
+/// or without one once it does.
 struct WorkerEvent {
     std::string name;
     protocol::UnitKey unit;  ///< empty for "idle"
@@ -49,7 +50,8 @@ struct WorkerOptions {
     node::Timer* timer = nullptr;
     std::chrono::milliseconds chain_wait{60'000};        ///< for a round record to appear there
     std::chrono::milliseconds checkpoint_every{30'000};  ///< 0: after every step
-    /// Time between two prefixes of the unit under way (PrefixSender); absent: none is sent.
+    /// Time between two prefixes of the unit under way, less in short units (PrefixSender);
+    /// absent: none is sent.
     std::optional<std::chrono::milliseconds> prefix_every{60'000};
     std::chrono::milliseconds poll_wait{10'000};
     std::chrono::milliseconds track_every{3'000};  ///< how often open units are asked about
