@@ -384,7 +384,7 @@ void bind_client(py::module_& module) {
     api.def(py::init(&open_api), py::arg("url"), py::arg("key") = "", py::arg("key_file") = "",
             py::arg("retry_ms") = 0);
     api.def("check_health",
-            [](const ApiClient& self) { unlocked([&] { return self.check_health(); }); });
+            [](const ApiClient& self) { (void)unlocked([&] { return self.health(); }); });
     api.def("account", [](const ApiClient& self, const std::string& address) {
         const auto parsed = Address::parse(address);
         const Address owner = unwrap(parsed);

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/cli_context.hpp"
+
 namespace gym::app {
 namespace {
 

@@ -73,8 +73,8 @@ inline constexpr std::size_t kPrefixStateCount = 6;
 [[nodiscard]] Result<PrefixState> parse_prefix_state(std::string_view name);
 [[nodiscard]] bool is_terminal(PrefixState state) noexcept;
 
-/// So many prefixes of a worker are paid from one commitment of it to the next: a worker that never
-/// commits, and so never uploads and has nothing at stake, is not paid for long.
+/// So many prefixes of a worker in one job are paid from one commitment of it to the next: one that
+/// never commits, and so never uploads and has nothing at stake, is not paid for long.
 inline constexpr std::uint32_t kPrefixesInRowMax = 3;
 /// A worker sends prefixes of one unit no more often than this.
 inline constexpr std::int64_t kPrefixEveryMsMin = 1'000;
