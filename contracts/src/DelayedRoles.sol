@@ -6,7 +6,7 @@ import {AccessControl} from "@openzeppelin/contracts/access/AccessControl.sol";
 import {AdminTimelock} from "./AdminTimelock.sol";
 
 /// @title Roles that only grow after a delay
-/// @notice The admin is an AdminTimelock and stays it, so a role is granted and a limit raised only after an announcement
+/// @notice The admin is an AdminTimelock and nobody else becomes it, so a role is granted and a limit raised only after an announcement
 /// that is old enough for everybody to have left. What only protects is the guardian's, at once: it takes roles away and
 /// lowers limits, and can neither grant nor raise any.
 abstract contract DelayedRoles is AccessControl {
@@ -17,7 +17,8 @@ abstract contract DelayedRoles is AccessControl {
 
     /// @notice The timelock's delay is shorter than twice the time that leaving takes.
     error DelayTooShort(uint256 delay, uint256 least);
-    /// @notice The admin is neither changed nor removed; the timelock's own roles can be.
+    /// @notice Nobody grants or revokes the admin's role. The timelock can renounce it, after its delay: then no role and no
+    /// limit grows any more.
     error AdminIsFixed();
 
     /// @param timelock_ The admin.

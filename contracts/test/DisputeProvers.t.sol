@@ -23,15 +23,11 @@ contract DisputeProversTest is DisputePlayer {
 
     /// An accomplice of the asserter is first, and wins. An honest prover has its gas back, and more.
     function test_aProverThatIsNotFirstHasItsGasAndAPremium() public {
-        bytes32 first = _announce(OTHER, SALT);
-        bytes32 second = _announce(CHALLENGER, SALT);
-        _wait(0, ANNOUNCE_BLOCKS);
-        Play memory p = _joined(OTHER, first);
-        Play memory q = _joined(CHALLENGER, second);
+        (Play memory p, Play memory q) = _twoGames();
         _playOn(p);
         _playOn(q);
         _settle();
-        IDisputeGame.Game memory g = _game.gameOf(second);
+        IDisputeGame.Game memory g = _game.gameOf(q.id);
         uint256 before = _token.balanceOf(CHALLENGER);
         vm.prank(address(0xa11));
         uint256 paid = _stake.compensate(g.order);
@@ -45,46 +41,36 @@ contract DisputeProversTest is DisputePlayer {
         _stake.compensate(g.order);
     }
 
-    /// Several games about one unit share by moves; of whom they are plays no part.
-    function test_proversShareByMoves() public {
-        bytes32[3] memory ids =
-            [_announce(OTHER, SALT), _announce(CHALLENGER, SALT), _announce(THIRD, SALT)];
-        _wait(0, ANNOUNCE_BLOCKS);
-        Play memory p = _joined(OTHER, ids[0]);
-        Play memory q = _joined(CHALLENGER, ids[1]);
-        _joined(THIRD, ids[2]);
+    /// An open game that ends without a proof leaves all of the share to the one that proved the fault.
+    function test_aGameThatProvesNothingHasNoPart() public {
+        (Play memory p, Play memory q, Play memory r) = _threeGames();
         _playOn(p);
         _playOn(q);
         // The third one has the asserter's answers by then, but never moves: it proves nothing.
         _settle();
-        _game.close(ids[2]);
-        assertEq(_stake.compensate(_game.gameOf(ids[1]).order), STAKE / 10, "all of it");
-        _refusesToPay(ids[2]);
+        _game.close(r.id);
+        assertEq(_stake.compensate(_game.gameOf(q.id).order), STAKE / 10, "all of it");
+        _refusesToPay(r.id);
     }
 
     /// The clock proves a fault, too: by fewer moves.
     function test_aGameWonByTheClockCountsItsMoves() public {
-        bytes32[3] memory ids =
-            [_announce(OTHER, SALT), _announce(CHALLENGER, SALT), _announce(THIRD, SALT)];
-        _wait(0, ANNOUNCE_BLOCKS);
-        Play memory p = _joined(OTHER, ids[0]);
-        Play memory q = _joined(CHALLENGER, ids[1]);
-        _joined(THIRD, ids[2]);
+        (Play memory p, Play memory q, Play memory r) = _threeGames();
         _playOn(q);
         _playOn(p);
         _wait(CLOCK + 1, 1);
-        _game.timeout(ids[2]);
+        _game.timeout(r.id);
         _settle();
-        uint256 byProof = 8 + _game.gameOf(ids[1]).moves;
-        uint256 byClock = 5 + _game.gameOf(ids[2]).moves;
+        uint256 byProof = 8 + _game.gameOf(q.id).moves;
+        uint256 byClock = 5 + _game.gameOf(r.id).moves;
         uint256 all = STAKE / 10;
         assertEq(
-            _stake.compensate(_game.gameOf(ids[1]).order),
+            _stake.compensate(_game.gameOf(q.id).order),
             all * byProof / (byProof + byClock),
             "proof"
         );
         assertEq(
-            _stake.compensate(_game.gameOf(ids[2]).order),
+            _stake.compensate(_game.gameOf(r.id).order),
             all - all * byProof / (byProof + byClock),
             "clock"
         );
@@ -92,12 +78,7 @@ contract DisputeProversTest is DisputePlayer {
 
     /// The gas price and the bytes of a transaction change nothing: only moves count.
     function test_aHugeTipAndUselessBytesTakeNothingFromOthers() public {
-        bytes32[3] memory ids =
-            [_announce(OTHER, SALT), _announce(CHALLENGER, SALT), _announce(THIRD, SALT)];
-        _wait(0, ANNOUNCE_BLOCKS);
-        Play memory p = _joined(OTHER, ids[0]);
-        Play memory q = _joined(CHALLENGER, ids[1]);
-        Play memory r = _joined(THIRD, ids[2]);
+        (Play memory p, Play memory q, Play memory r) = _threeGames();
         _playOn(p);
         _playOn(q);
         more.txGasPrice(1e15);
@@ -107,12 +88,12 @@ contract DisputeProversTest is DisputePlayer {
             _send(r);
         }
         _settle();
-        assertLe(_game.gameOf(ids[1]).challengerGas, _game.gameOf(ids[2]).challengerGas, "gas");
-        uint256 honest = _stake.compensate(_game.gameOf(ids[1]).order);
-        assertEq(honest, _stake.compensate(_game.gameOf(ids[2]).order), "the same");
+        assertLe(_game.gameOf(q.id).challengerGas, _game.gameOf(r.id).challengerGas, "gas");
+        uint256 honest = _stake.compensate(_game.gameOf(q.id).order);
+        assertEq(honest, _stake.compensate(_game.gameOf(r.id).order), "the same");
     }
 
-    function test_whoAnnouncesAfterTheProofIsNoProver() public {
+    function test_aGameThatIsAnnouncedAfterTheProofHasNoPart() public {
         Play memory p = _begin(CHALLENGER, SALT);
         _playOn(p);
         Play memory late = _begin(OTHER, SALT);
@@ -129,24 +110,18 @@ contract DisputeProversTest is DisputePlayer {
 
     /// An accomplice that is first and stalls has no reward, and no part.
     function test_anAccompliceThatStallsItsGameGainsNothing() public {
-        bytes32 first = _announce(OTHER, SALT);
-        bytes32 second = _announce(CHALLENGER, SALT);
-        _wait(0, ANNOUNCE_BLOCKS);
-        Play memory p = _joined(OTHER, first);
-        Play memory q = _joined(CHALLENGER, second);
+        (Play memory p, Play memory q) = _twoGames();
         _play(p, _runs.get("wrong"), _right(), 5);
-        assertTrue(
-            _game.gameOf(first).status == IDisputeGame.Status.ChallengerMoves, "its own turn"
-        );
+        assertTrue(_game.gameOf(p.id).status == IDisputeGame.Status.ChallengerMoves, "its own turn");
         _playOn(q);
         _wait(2 * CLOCK, 1);
-        _game.timeout(first);
+        _game.timeout(p.id);
         uint256 before = _token.balanceOf(OTHER);
         uint256 finder = _token.balanceOf(CHALLENGER);
         _settle();
         assertEq(_token.balanceOf(CHALLENGER), finder + STAKE * 4 / 10, "reward");
         assertEq(_token.balanceOf(OTHER), before, "accomplice");
-        _refusesToPay(first);
+        _refusesToPay(p.id);
     }
 
     /// The asserter and all its accomplices, as finder and as all other provers: half of the stake is gone, beside their gas.
@@ -180,8 +155,8 @@ contract DisputeProversTest is DisputePlayer {
         assertLe(STAKE / 2, supply - _token.totalSupply(), "burned");
     }
 
-    /// A cheat signs two commitments for another unit, so that an accomplice wins in one move and has the stake taken for that unit. Who
-    /// proves the fault of the first unit is paid from the same slash.
+    /// A cheat signs two commitments for another unit, so that an accomplice wins in one move and has the stake taken for that unit. The
+    /// prover of the first unit's fault is paid from the same slash.
     function test_aSacrificedUnitTakesNothingFromTheProversOfAnother() public {
         bytes32 hash = sha256(abi.encodePacked("gym.round.v1", _record));
         Posted memory a = _honest(_right());
@@ -207,6 +182,20 @@ contract DisputeProversTest is DisputePlayer {
         _stake.compensate(_game.gameOf(second).order);
         assertEq(_token.balanceOf(CHALLENGER), before + STAKE / 10, "compensated");
         _refusesToPay(first);
+    }
+
+    /// An accomplice of the asserter announces first, then an honest challenger.
+    function _twoGames() private returns (Play memory p, Play memory q) {
+        bytes32[2] memory ids = [_announce(OTHER, SALT), _announce(CHALLENGER, SALT)];
+        _wait(0, ANNOUNCE_BLOCKS);
+        (p, q) = (_joined(OTHER, ids[0]), _joined(CHALLENGER, ids[1]));
+    }
+
+    function _threeGames() private returns (Play memory p, Play memory q, Play memory r) {
+        bytes32[3] memory ids =
+            [_announce(OTHER, SALT), _announce(CHALLENGER, SALT), _announce(THIRD, SALT)];
+        _wait(0, ANNOUNCE_BLOCKS);
+        (p, q, r) = (_joined(OTHER, ids[0]), _joined(CHALLENGER, ids[1]), _joined(THIRD, ids[2]));
     }
 
     function _playOn(Play memory p) private {

@@ -1,5 +1,9 @@
 #include "gym/common/process_view.hpp"
 
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <cerrno>
 #include <sstream>
 
 #include "gym/common/file.hpp"
@@ -19,6 +23,13 @@ Result<ProcessView> view_process(pid_t pid) {
         if (number == kStartTime) out.start_ticks = field;
     }
     return out;
+}
+
+bool has_ended(pid_t pid) {
+    if (const pid_t reaped = ::waitpid(pid, nullptr, WNOHANG); reaped >= 0) return reaped == pid;
+    if (::kill(pid, 0) != 0 && errno != EPERM) return true;
+    const auto view = view_process(pid);
+    return view.ok() && view->ended;
 }
 
 }  // namespace gym

@@ -93,15 +93,6 @@ ChildPlan make_plan(const SubprocessOptions& options) {
     ::_exit(kExecFailed);
 }
 
-/// Also of a zombie that is not ours to reap: its id stays taken until its parent asks for it.
-bool has_ended(pid_t pid) {
-    // A child of ours has ended once it is reaped, so that its id is free when we say so.
-    if (const pid_t reaped = ::waitpid(pid, nullptr, WNOHANG); reaped >= 0) return reaped == pid;
-    if (::kill(pid, 0) != 0) return true;
-    const auto view = view_process(pid);
-    return view.ok() && view->ended;
-}
-
 int code_of(int status) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

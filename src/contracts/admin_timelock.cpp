@@ -95,12 +95,10 @@ ContractCall AdminTimelock::announce(const AdminChange& change, std::uint64_t de
 }
 
 ContractCall AdminTimelock::execute(const AdminChange& change) const {
-    ContractCall call =
-        make_call(address_,
-                  change.single ? "execute(address,uint256,bytes,bytes32,bytes32)"
-                                : "executeBatch(address[],uint256[],bytes[],bytes32,bytes32)",
-                  arguments_of(change), "execute " + short_label(change));
-    return call;
+    return make_call(address_,
+                     change.single ? "execute(address,uint256,bytes,bytes32,bytes32)"
+                                   : "executeBatch(address[],uint256[],bytes[],bytes32,bytes32)",
+                     arguments_of(change), "execute " + short_label(change));
 }
 
 ContractCall AdminTimelock::cancel(const Digest& id) const {

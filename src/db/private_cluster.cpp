@@ -175,13 +175,6 @@ std::string log_tail(const fs::path& log) {
     return {bytes->begin() + static_cast<std::ptrdiff_t>(skip), bytes->end()};
 }
 
-bool is_alive(pid_t pid) {
-    ::waitpid(pid, nullptr, WNOHANG);  // in case it is a child of ours that has ended
-    // A zombie that its parent has not asked for yet has ended as well.
-    const auto view = view_process(pid);
-    return view.ok() && !view->ended;
-}
-
 /// A pid may have been reused since the lock file was written; only a postgres is ours to signal.
 bool is_postgres(pid_t pid) {
     std::ifstream comm("/proc/" + std::to_string(pid) + "/comm");
@@ -189,15 +182,26 @@ bool is_postgres(pid_t pid) {
     return static_cast<bool>(std::getline(comm, name)) && name == "postgres";
 }
 
+fs::path lock_file(const fs::path& data) {
+    return data / "postmaster.pid";
+}
+
+/// The process that the lock file names, whether it runs or not.
+std::optional<pid_t> locked_by(const fs::path& data) {
+    std::ifstream lock(lock_file(data));
+    pid_t pid = 0;
+    if (!(lock >> pid) || pid <= 1) return std::nullopt;
+    return pid;
+}
+
 /// PostgreSQL takes a zombie's id in its lock for a running server and refuses to start. Without
 /// the lock it still refuses while a process of the old server is attached to its shared memory.
-void drop_lock_of_zombie(const fs::path& lock_file) {
-    std::ifstream lock(lock_file);
-    pid_t pid = 0;
-    if (!(lock >> pid) || pid <= 1) return;
-    const auto view = view_process(pid);
+void drop_lock_of_zombie(const fs::path& data) {
+    const auto pid = locked_by(data);
+    if (!pid) return;
+    const auto view = view_process(*pid);
     std::error_code error;
-    if (view.ok() && view->ended) fs::remove(lock_file, error);
+    if (view.ok() && view->ended) fs::remove(lock_file(data), error);
 }
 
 }  // namespace
@@ -246,10 +250,8 @@ Result<PrivateCluster> PrivateCluster::prepare(ClusterOptions options) {
 }
 
 std::optional<pid_t> PrivateCluster::pid() const {
-    std::ifstream lock(options_.folder / "data" / "postmaster.pid");
-    pid_t pid = 0;
-    if (!(lock >> pid) || pid <= 1 || !is_alive(pid) || !is_postgres(pid)) return std::nullopt;
-    return pid;
+    const auto pid = locked_by(options_.folder / "data");
+    return pid && !has_ended(*pid) && is_postgres(*pid) ? pid : std::nullopt;
 }
 
 Status PrivateCluster::start() {
@@ -257,7 +259,7 @@ Status PrivateCluster::start() {
     GYM_TRY(const ServerUser user, server_user());
     const fs::path data = options_.folder / "data";
     GYM_CHECK(write_settings(options_, data, socket_folder_));
-    drop_lock_of_zombie(data / "postmaster.pid");
+    drop_lock_of_zombie(data);
     SubprocessOptions command;
     command.argv = as_server_user(user, options_.die_with_parent);
     command.argv.insert(command.argv.end(), {(bin_ / "postgres").string(), "-D", data.string()});
@@ -267,7 +269,7 @@ Status PrivateCluster::start() {
     GYM_TRY(Subprocess server, Subprocess::start(command));
     const pid_t started = server.release();
     const auto deadline = std::chrono::steady_clock::now() + options_.start_timeout;
-    while (is_alive(started)) {
+    while (!has_ended(started)) {
         // Connecting is the only proof; a server that still recovers refuses.
         if (pid() == started && Connection::open(superuser()).ok()) return {};
         if (std::chrono::steady_clock::now() > deadline) {
@@ -286,7 +288,7 @@ Status PrivateCluster::stop(StopMode mode) {
     if (::kill(*running, mode == StopMode::kFast ? SIGINT : SIGQUIT) != 0 && errno != ESRCH)
         return os_error("stopping PostgreSQL, process " + std::to_string(*running));
     const auto deadline = std::chrono::steady_clock::now() + kStopTimeout;
-    while (is_alive(*running)) {
+    while (!has_ended(*running)) {
         if (std::chrono::steady_clock::now() > deadline)
             return fail(ErrorCode::kTimeout,
                         "PostgreSQL, process " + std::to_string(*running) + ", does not stop");

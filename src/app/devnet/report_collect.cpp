@@ -163,6 +163,7 @@ Result<std::optional<DisputeReport>> read_dispute(const ReportSources& sources) 
         GYM_TRY(out.slashed, slash->burned.plus(paid));
         out.burned = slash->burned;
         out.reward = slash->reward;
+        out.compensation = slash->compensation;
         out.finder = slash->finder;
     }
     return Found(out);

@@ -45,19 +45,24 @@ json::value dispute_json(const std::optional<DisputeReport>& dispute) {
                         {"slashed_wei", dispute->slashed.to_string()},
                         {"burned_wei", dispute->burned.to_string()},
                         {"reward_wei", dispute->reward.to_string()},
+                        {"compensation_wei", dispute->compensation.to_string()},
                         {"finder", dispute->finder.hex()}};
 }
 
 std::string dispute_text(const DisputeReport& dispute) {
+    const std::string others = dispute.compensation.is_zero()
+                                   ? ""
+                                   : fmt::format(", {} for games that proved other faults of it",
+                                                 dispute.compensation.to_tokens());
     return fmt::format(
         "the cheat's game on chain: {} transactions, {} gas of the verifier, {} of the worker\n  "
         "element {}: the worker claimed {}, the contract computed {}\n  stake taken {} GYM: {} "
         "burned ({:g} %, so that a cheat that reports itself still loses it), {} to the verifier "
-        "that found it\n",
+        "that found it{}\n",
         dispute.transactions, dispute.challenger_gas, dispute.worker_gas,
         dispute.element.to_string(), hex_of(dispute.claimed), hex_of(dispute.computed),
         dispute.slashed.to_tokens(), dispute.burned.to_tokens(), percent(dispute.burned_ppm()),
-        dispute.reward.to_tokens());
+        dispute.reward.to_tokens(), others);
 }
 
 json::value model_json(const std::optional<ExportedModel>& model) {

@@ -79,7 +79,7 @@ TEST_F(WithdrawalTest, TheJobsOfAnOwnerThatLeavesEndAndTheRestIsItsOwn) {
     tick();
     EXPECT_EQ(request_of(job), registry::JobRequest::kCancel);
     EXPECT_EQ(request_of(other), std::nullopt);
-    // The owner's own wish, that the job goes on, does not keep it.
+    // A request of the owner to resume the job does not keep it from being cancelled.
     ASSERT_TRUE(test_.owner()
                     .transact([&](db::Transaction& tx) {
                         return registry::request_job(tx, job, registry::JobRequest::kResume);

@@ -320,7 +320,7 @@ TEST_F(ApiTest, ADatabaseOutageIs503AndPasses) {
     EXPECT_NE(get("/metrics").body.find("gym_api_database_up 1\n"), std::string::npos);
 }
 
-TEST_F(ApiTest, HealthIsThatOfAllServicesAndNamesTheOneThatIsNotWell) {
+TEST_F(ApiTest, HealthIsThatOfAllServicesAndNamesTheOneThatDoesNotWork) {
     const UnixMs now = clock_.now_ms();
     backend_.health = {{"gym-coordinator", "", now - 5'000}, {"gym-rewards", "", now}};
     EXPECT_EQ(get("/healthz").status, 200U);
@@ -331,7 +331,7 @@ TEST_F(ApiTest, HealthIsThatOfAllServicesAndNamesTheOneThatIsNotWell) {
     EXPECT_NE(get("/healthz").body.find("gym-rewards has a problem: mismatch (its log says why)"),
               std::string::npos)
         << get("/healthz").body;
-    EXPECT_EQ(get("/healthz").body.find("gym-coordinator"), std::string::npos) << "it is well";
+    EXPECT_EQ(get("/healthz").body.find("gym-coordinator"), std::string::npos) << "it works";
     EXPECT_EQ(get("/livez").status, 200U) << "a load balancer sends nobody away";
 
     backend_.health[0].seen_at_ms = now - 61'000;

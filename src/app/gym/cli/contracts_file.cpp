@@ -76,8 +76,8 @@ Status read_limits(YamlMap map, std::uint64_t chain_id, contracts::DeployParams&
         if (params.admin_delay_s < 2 * delay_s)
             return map.error_at("admin_delay_s",
                                 std::string("must be at least twice ") + key +
-                                    ": who does not want an announced change has to be able to "
-                                    "see it and to leave before");
+                                    ": people who do not want an announced change need time to "
+                                    "see it and to leave");
     GYM_CHECK(read_delay(map, "epoch_interval_s", params.epoch_interval_s));
     GYM_CHECK(read_tokens(map, "release_cap", params.release_cap));
     GYM_CHECK(read_tokens(map, "growth_limit", params.growth_limit));

@@ -48,7 +48,7 @@ class Restarts : public testing::DevnetTest {
 };
 
 /// A chain that comes back without blocks that were final contradicts the books: gym-rewards stops,
-/// and nobody is told that the network is well.
+/// and /healthz and `up` name it.
 TEST_F(Restarts, AChainThatLostFinalBlocksIsToldWithTheServiceThatStopped) {
     const client::ApiClient api({.url = layout_.api_url(), .key = {}});
     ASSERT_TRUE(api.health().ok()) << api.health().error().message;

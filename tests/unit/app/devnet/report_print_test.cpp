@@ -57,8 +57,22 @@ TEST(ReportText, SaysWhichPartOfASlashIsBurnedAndWhy) {
                         "itself still loses it), 37.5 to the verifier"),
               std::string::npos)
         << text;
+    EXPECT_EQ(text.find("proved other faults"), std::string::npos) << "there were none";
     EXPECT_EQ(report().dispute->burned_ppm(), 625'000U);
     EXPECT_EQ(DisputeReport().burned_ppm(), 0U) << "nothing is taken yet";
+}
+
+TEST(ReportText, SaysWhichPartOfASlashOtherProversHave) {
+    Report two_faults = report();
+    two_faults.dispute->burned = tokens("50");
+    two_faults.dispute->compensation = tokens("12.5");
+    const std::string text = to_text(two_faults);
+    EXPECT_NE(text.find("37.5 to the verifier that found it, 12.5 for games that proved other "
+                        "faults of it\n"),
+              std::string::npos)
+        << text;
+    EXPECT_EQ(boost::json::parse(to_json(two_faults, {})).at("dispute").at("compensation_wei"),
+              boost::json::value(tokens("12.5").to_string()));
 }
 
 TEST(ReportText, TellsWhatWasCreditedForWhat) {

@@ -18,4 +18,8 @@ struct ProcessView {
 /// @errors kNotFound or kIo if there is no such process.
 [[nodiscard]] Result<ProcessView> view_process(pid_t pid);
 
+/// Whether no such process runs, also where a zombie of another parent still has its id. Reaps a
+/// child of ours that has ended, so that its id is free.
+[[nodiscard]] bool has_ended(pid_t pid);
+
 }  // namespace gym

@@ -72,8 +72,9 @@ struct DisputeReport {
     Digest computed;  ///< by the contract
     Amount slashed;   ///< all of the stake; zero until it is taken
     Amount burned;
-    Amount reward;   ///< of the finder
-    Address finder;  ///< zero until then
+    Amount reward;        ///< of the finder
+    Amount compensation;  ///< of games that proved other faults
+    Address finder;       ///< zero until then
     /// Part of a slash that is burned, in millionths: so much a cheat loses that is its own finder.
     [[nodiscard]] std::uint64_t burned_ppm() const;
 };
