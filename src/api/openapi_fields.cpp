@@ -22,6 +22,7 @@ json::object type_json(std::string_view type) {
     if (type == "time") return {{"type", "integer"}, {"description", "Unix milliseconds"}};
     if (type == "wei")
         return {{"type", "string"}, {"pattern", "^[0-9]+$"}, {"description", "base units"}};
+    if (type == "decimal") return {{"type", "string"}, {"pattern", "^[0-9]+$"}};
     if (type == "hash") return {{"type", "string"}, {"pattern", "^0x[0-9a-f]{64}$"}};
     if (type == "bits")
         return {{"type", "string"},

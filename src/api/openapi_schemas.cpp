@@ -217,7 +217,9 @@ void account_schemas(json::object& out) {
                           {"live", "flag"},
                           {"registered_at_ms", "time"},
                           {"last_seen_at_ms", "time"},
-                          {"valid_run", "count", "units in a row that ended final"},
+                          {"valid_value", "decimal",
+                           "of the units that ended final since its last fault: FLOPs times the "
+                           "wei that 10^15 of them earn, at least 1"},
                           {"excluded", "flag"},
                           {"excluded_at_ms", "time?"},
                           {"excluded_reason", "text?", "one sentence"}});

@@ -174,7 +174,7 @@ json::object to_json(const registry::Node& node, bool live) {
             {"live", live},
             {"registered_at_ms", node.registered_at_ms},
             {"last_seen_at_ms", node.last_seen_at_ms},
-            {"valid_run", node.valid_run},
+            {"valid_value", node.valid_value.to_string()},
             {"excluded", node.excluded},
             {"excluded_at_ms", or_null(node.excluded_at_ms)},
             {"excluded_reason", or_null(node.excluded_reason)}};

@@ -367,7 +367,7 @@ Node read_node(const json::object& object) {
         return 0;
     });
     out.flops_per_second = count_of(object, "benchmark_flops");
-    out.valid_run = count_of(object, "valid_run");
+    out.valid_value = amount_of(object, "valid_value");
     out.live = flag_of(object, "live");
     out.excluded = flag_of(object, "excluded");
     return out;

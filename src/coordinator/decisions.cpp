@@ -214,8 +214,13 @@ std::vector<double> expected_paces(std::span<const registry::Node> workers,
 /// its unit has to be executed again before the next aggregate, or its delta is lost.
 constexpr double kNewcomersShare = 0.9;
 
-bool is_drawn_for_certain(const registry::JobTerms& terms, const registry::Node& worker) {
-    return protocol::sampling_rate_ppm(worker.valid_run, terms.sampling) >= kPpm;
+/// Of a unit of so many steps. One whose value cannot be counted is always drawn.
+std::uint32_t rate_of(const registry::JobTerms& terms, const registry::Node& worker,
+                      std::uint64_t flops_per_step, std::uint32_t steps) {
+    const auto step = protocol::work_value(flops_per_step, terms.price_wei_per_pflop);
+    const auto unit = step.ok() ? step->mul_div(Amount(steps), Amount(1)) : step;
+    return protocol::sampling_rate_ppm(
+        unit.ok() ? protocol::units_worth(worker.valid_value, *unit) : 0, terms.sampling);
 }
 
 /// Of the job's steps, by each worker's expected pace: all of them at the median's and above.
@@ -238,7 +243,7 @@ std::vector<std::uint32_t> steps_of(const registry::JobTerms& terms,
     if (!terms.elastic.adapt_steps) return out;
     std::vector<double> shares = shares_by_pace(expected_paces(workers, paces.measured));
     const auto is_new = [&](const registry::Node& node) {
-        return is_drawn_for_certain(terms, node);
+        return rate_of(terms, node, flops_per_step, terms.steps) >= kPpm;
     };
     const auto newcomers = static_cast<std::size_t>(std::ranges::count_if(workers, is_new));
     for (std::size_t i = 0; i < out.size(); ++i) {
@@ -251,7 +256,9 @@ std::vector<std::uint32_t> steps_of(const registry::JobTerms& terms,
             protocol::steps_in_time({flops_per_step, terms.steps, terms.lifecycle.unit_ms},
                                     workers[i].profile.flops_per_second);
         const auto by_pace = static_cast<std::uint32_t>(std::llround(terms.steps * shares[i]));
-        out[i] = std::max(1U, std::min(by_pace, in_time));
+        const auto backed = paces.backed.find(workers[i].address);
+        const std::uint32_t by_stake = backed == paces.backed.end() ? terms.steps : backed->second;
+        out[i] = std::max(1U, std::min({by_pace, in_time, by_stake}));
     }
     return out;
 }
@@ -259,6 +266,10 @@ std::vector<std::uint32_t> steps_of(const registry::JobTerms& terms,
 protocol::UnitLength least_unit(const registry::Job& job) {
     return {job.artifacts->flops_per_step, job.terms.elastic.adapt_steps ? 1 : job.terms.steps,
             job.terms.lifecycle.unit_ms};
+}
+
+protocol::UnitPay least_pay(const registry::Job& job) {
+    return {job.terms.price_wei_per_pflop, job.artifacts->flops_per_step, least_unit(job).steps};
 }
 
 bool takes_late(const registry::JobTerms& terms, std::uint64_t round) {
@@ -329,7 +340,7 @@ Plan make_plan(const registry::Job& job, const std::optional<registry::Round>& l
     for (std::uint32_t slot = 0; slot < workers.size(); ++slot)
         plan.record.slots.push_back(
             {slot, workers[slot].address,
-             protocol::sampling_rate_ppm(workers[slot].valid_run, job.terms.sampling),
+             rate_of(job.terms, workers[slot], job.artifacts->flops_per_step, steps[slot]),
              steps[slot]});
     return plan;
 }
@@ -384,7 +395,8 @@ std::optional<Address> choose_verifier(const registry::Round& round, const regis
                                        const std::function<bool(const registry::Node&)>& admits) {
     std::vector<protocol::VerifierCandidate> candidates;
     for (const registry::Node& node : verifiers) {
-        if (!admits(node)) continue;
+        // An owner's verifier would find its owner's own work right.
+        if (!admits(node) || node.owner == unit.owner) continue;
         if (node.registered_at_ms > round.sealed_at_ms.value_or(0)) continue;
         protocol::VerifierCandidate candidate{node.address};
         if (const auto load = waiting.find(node.address); load != waiting.end())
@@ -438,13 +450,14 @@ UnitChange uphold(const registry::Unit& unit, const protocol::UnitEvent& event) 
     return out;
 }
 
-Result<UnitChange> reject(const registry::Unit& unit, bool too_late) {
+Result<UnitChange> reject(const registry::Unit& unit, const std::optional<GameVerdict>& games) {
     GYM_TRY(const protocol::ReasonCode code, protocol::parse_reason_code(unit.reason_code));
     const protocol::Reason dispute{code, unit.reason};
     UnitChange out{protocol::event::TimePassed{}, protocol::no_defence(dispute)};
     if (unit.status.defended)
         out = {protocol::event::Ruled{false}, protocol::referee_ruled(dispute)};
-    if (too_late) out.reason = protocol::no_game(*out.reason);
+    if (games == GameVerdict::kNeverOpened) out.reason = protocol::no_game(*out.reason);
+    if (games == GameVerdict::kUpheld) out.reason = protocol::games_lost(*out.reason);
     return out;
 }
 

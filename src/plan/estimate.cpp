@@ -26,6 +26,12 @@ double unit_flops(const registry::JobTerms& terms, const ModelWork& work) {
     return static_cast<double>(work.flops_per_step) * terms.steps;
 }
 
+Result<Amount> unit_value(const registry::JobTerms& terms, const ModelWork& work) {
+    GYM_TRY(const Amount step,
+            protocol::work_value(work.flops_per_step, terms.price_wei_per_pflop));
+    return step.mul_div(Amount(terms.steps), Amount(1));
+}
+
 /// Live workers that are drawn in a round.
 double share_drawn(const registry::JobTerms& terms, const Facts& facts) {
     const auto live = static_cast<double>(facts.workers.size());
@@ -33,15 +39,17 @@ double share_drawn(const registry::JobTerms& terms, const Facts& facts) {
 }
 
 /// Without a worker, of one that nobody knows yet.
-double mean_over_workers(const registry::JobTerms& terms, const Facts& facts, double lag) {
+double mean_over_workers(const registry::JobTerms& terms, const ModelWork& work, const Facts& facts,
+                         double lag) {
     const double participation = share_drawn(terms, facts);
-    const auto one = [&](std::uint64_t valid_run) {
-        return mean_sampling_ppm(terms.sampling, valid_run, terms.rounds, lag, participation);
+    const auto one = [&](std::uint64_t valid_units) {
+        return mean_sampling_ppm(terms.sampling, valid_units, terms.rounds, lag, participation);
     };
     if (facts.workers.empty()) return one(0);
+    const Amount unit = unit_value(terms, work).value_or(Amount());
     double sum = 0;
     for (const Machine& worker : facts.workers)
-        sum += one(worker.valid_run);
+        sum += one(protocol::units_worth(worker.valid_value, unit));
     return sum / static_cast<double>(facts.workers.size());
 }
 
@@ -92,7 +100,8 @@ Result<VerificationShare> verification(const registry::JobTerms& terms, const Mo
             std::ceil((rate_ppm / kPpm + aggregates) * facts.verification_premium_ppm));
     };
     const auto known = times_of(terms, work, facts);
-    const double expected = known ? known->mean_sampling_ppm : mean_over_workers(terms, facts, 1.0);
+    const double expected =
+        known ? known->mean_sampling_ppm : mean_over_workers(terms, work, facts, 1.0);
     return VerificationShare{share(kPpm), share(terms.sampling.floor_ppm), share(expected)};
 }
 
@@ -154,12 +163,12 @@ Result<ModelWork> model_work(const program::TrainConfig& config) {
     return out;
 }
 
-double mean_sampling_ppm(const protocol::SamplingPolicy& policy, std::uint64_t valid_run,
+double mean_sampling_ppm(const protocol::SamplingPolicy& policy, std::uint64_t valid_units,
                          std::uint64_t rounds, double lag, double participation) {
     const auto all = static_cast<double>(rounds);
     double left = all, sum = 0, wait = lag;
     // At most kPpm / floor streaks have a rate above the floor.
-    for (std::uint64_t streak = valid_run; left > 0; ++streak) {
+    for (std::uint64_t streak = valid_units; left > 0; ++streak) {
         const std::uint32_t rate = protocol::sampling_rate_ppm(streak, policy);
         const double here =
             rate <= policy.floor_ppm ? left : std::min(left, wait + 1 / participation);
@@ -177,7 +186,7 @@ std::optional<Times> times_of(const registry::JobTerms& terms, const ModelWork& 
     const double flops = unit_flops(terms, work);
     Times out;
     out.unit_s = {flops / workers->fast, flops / workers->slow};
-    out.mean_sampling_ppm = mean_over_workers(terms, facts, lag_of(terms, out.unit_s.low));
+    out.mean_sampling_ppm = mean_over_workers(terms, work, facts, lag_of(terms, out.unit_s.low));
     const double units =
         std::min<double>(terms.slots_max, static_cast<double>(facts.workers.size()));
     // Without a verifier's speed: one that is like the workers.

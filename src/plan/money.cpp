@@ -27,6 +27,8 @@ Error pays_too_little(const Amount& money, const Amount& least, const CostAt& co
                     money_number(safe_money(*costs), Rounding::kUp) + ", or train fewer tokens");
 }
 
+}  // namespace
+
 PriceChoice reference_price(const Facts& facts) {
     PriceChoice out;
     if (facts.usual_price) {
@@ -42,8 +44,6 @@ PriceChoice reference_price(const Facts& facts) {
     out.why = "the default: no job of the network has trained yet";
     return out;
 }
-
-}  // namespace
 
 Amount default_price_wei_per_pflop() {
     constexpr std::uint64_t kGymWei = 1'000'000'000'000'000'000;

@@ -13,6 +13,9 @@
 /// The price of a job's work and its budget: the rules of docs/JOBS.md, "The price".
 namespace gym::plan {
 
+/// What jobs pay that say nothing: what the network's jobs paid, or the default.
+[[nodiscard]] PriceChoice reference_price(const Facts& facts);
+
 /// What the job costs at a price; it grows with it.
 using CostAt = std::function<Result<Estimate>(const Amount& price_wei_per_pflop)>;
 

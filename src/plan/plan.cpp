@@ -110,9 +110,12 @@ Status choose_evaluation(const Inputs& in, registry::JobTerms& terms) {
     return {};
 }
 
-/// All but the prices. @errors as choose_rounds() and choose_evaluation().
+/// All but the price, of which the reference stands there until it is chosen. @errors as
+/// choose_rounds() and choose_evaluation().
 Result<registry::JobTerms> schedule(const Inputs& in, std::uint32_t slots) {
     registry::JobTerms terms = in.fixed.rest;
+    terms.price_wei_per_pflop =
+        in.fixed.price_wei_per_pflop.value_or(reference_price(in.facts).wei_per_pflop);
     if (!terms.delta_norm_factor) terms.delta_norm_factor = kDeltaNormFactor;
     GYM_CHECK(choose_rounds(in, slots, terms));
     const auto live = static_cast<std::uint32_t>(
@@ -192,7 +195,7 @@ Result<registry::JobTerms> choose_terms(const Inputs& in) {
 Result<Shortage> shortage_of(const Inputs& in) {
     Shortage out{*in.wishes.nodes, std::nullopt};
     Facts all = in.facts;
-    all.workers.resize(out.wanted, {slowest(in.facts.workers).value_or(0), 0});
+    all.workers.resize(out.wanted, {slowest(in.facts.workers).value_or(0), {}});
     const Inputs whole{in.wishes, in.fixed, in.work, all};
     GYM_TRY(const registry::JobTerms terms, schedule(whole, out.wanted));
     if (const auto times = times_of(terms, in.work, all)) out.seconds = job_seconds(terms, *times);

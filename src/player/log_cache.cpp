@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "gym/chain/log_check.hpp"
+
 namespace gym::player {
 
 Result<std::optional<LogCache::Block>> LogCache::find(std::uint64_t number) {
@@ -54,6 +56,8 @@ Result<std::vector<chain::Log>> LogCache::read(const Address& address, const Top
     if (!settled_ || settled_->number < kept.next) return out;
     const auto unsettled = std::ranges::find_if(
         newer, [&](const chain::Log& log) { return log.block_number > settled_->number; });
+    GYM_CHECK(chain::check_logs(client_, {address, topics, kept.next, settled_->number},
+                                settled_->hash, {newer.begin(), unsettled}));
     kept.logs.insert(kept.logs.end(), newer.begin(), unsettled);
     kept.next = settled_->number + 1;
     return out;

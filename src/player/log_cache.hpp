@@ -11,8 +11,9 @@
 namespace gym::player {
 
 /// A cache of logs that every tick asks for. Those below the last chain::kReorgBlocks blocks are
-/// read once and kept; if such a block is replaced after all, everything is read again. Nothing is
-/// on disk: a new process reads from the first block. Not thread-safe.
+/// read once, compared with their blocks, and kept, so that a node that lags or leaves logs out
+/// does not have a game lost; if such a block is replaced after all, everything is read again.
+/// Nothing is on disk: a new process reads from the first block. Not thread-safe.
 class LogCache {
   public:
     using Topics = std::vector<std::optional<Digest>>;  ///< as in chain::LogQuery
@@ -23,7 +24,8 @@ class LogCache {
     /// Sets the head up to which read() reads. The first step of every tick. Drops logs not asked
     /// for at the head before. @errors as ChainClient.
     Status follow(const chain::BlockHeader& head);
-    /// As chain::find_all_logs() from `first_block` to the head of follow(). @errors as it.
+    /// As chain::find_all_logs() from `first_block` to the head of follow(). @errors as it, and
+    /// as chain::check_logs() for those that it would keep: they are read again in the next tick.
     [[nodiscard]] Result<std::vector<chain::Log>> read(const Address& address, const Topics& topics,
                                                        std::uint64_t first_block);
 

@@ -122,12 +122,20 @@ Strategy best_lazy(const IncentiveParams& p, double rate, double saved_tokens) {
     });
 }
 
-double least_stake(const IncentiveParams& p) {
+IncentiveParams with_stake_of_one(const IncentiveParams& p) {
     IncentiveParams one = p;
     one.worker.stake_tokens = 1;
-    const Strategy cheat = best_cheat(one);
-    const double against_cheats = quotient(cheat.gain_tokens, cheat.loss_tokens);
-    return std::max(against_cheats, quotient(challenge_cost(p), challenge_reward(one)));
+    return one;
+}
+
+double least_against_cheats(const IncentiveParams& p) {
+    const Strategy cheat = best_cheat(with_stake_of_one(p));
+    return quotient(cheat.gain_tokens, cheat.loss_tokens);
+}
+
+double least_stake(const IncentiveParams& p) {
+    return std::max(least_against_cheats(p),
+                    quotient(challenge_cost(p), challenge_reward(with_stake_of_one(p))));
 }
 
 double largest_reward(const IncentiveParams& p) {
@@ -204,7 +212,8 @@ Strategy best_early_stop(const IncentiveParams& p) {
 }
 
 SafeBounds safe_bounds(const IncentiveParams& params) {
-    return {least_stake(params), largest_reward(params), largest_open_units(params)};
+    return {least_stake(params), least_against_cheats(params) / params.worker.unit_reward_tokens,
+            largest_reward(params), largest_open_units(params)};
 }
 
 }  // namespace gym::protocol

@@ -87,6 +87,12 @@ Reason no_game(const Reason& ended) {
                             "so no stake is taken"};
 }
 
+Reason games_lost(const Reason& ended) {
+    return {ended.code, ended.sentence +
+                            "; its challengers lost every game about it on chain, so no stake is "
+                            "taken"};
+}
+
 Reason game_proved(const Reason& dispute) {
     return {dispute.code, dispute.sentence + ", and its game on chain ended against the worker"};
 }

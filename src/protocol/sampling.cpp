@@ -1,6 +1,7 @@
 #include "gym/protocol/sampling.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
 #include "gym/commit/codec.hpp"
@@ -8,8 +9,19 @@
 
 namespace gym::protocol {
 
-std::uint32_t sampling_rate_ppm(std::uint64_t valid_run, const SamplingPolicy& policy) {
-    const std::uint64_t rate = kPpm / std::max<std::uint64_t>(valid_run, 1);
+Result<Amount> work_value(std::uint64_t flops, const Amount& price_wei_per_pflop) {
+    return Amount(flops).mul_div(std::max(price_wei_per_pflop, Amount(1)), Amount(1));
+}
+
+std::uint64_t units_worth(const Amount& valid, const Amount& unit) {
+    if (unit.is_zero()) return 0;
+    const auto units = valid.mul_div(Amount(1), unit);
+    GYM_ASSERT(units.ok(), "a quotient is no larger than its dividend");
+    return units->to_u64().value_or(std::numeric_limits<std::uint64_t>::max());
+}
+
+std::uint32_t sampling_rate_ppm(std::uint64_t valid_units, const SamplingPolicy& policy) {
+    const std::uint64_t rate = kPpm / std::max<std::uint64_t>(valid_units, 1);
     return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(rate, policy.floor_ppm, kPpm));
 }
 

@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kNodeColumns =
     "SELECT address, role, owner, name, hardware->>'gpu_type' AS device, "
     "hardware->>'memory_bytes' AS memory_bytes, software, benchmark_flops, registered_at_ms, "
-    "last_seen_at_ms, valid_run, has_left, excluded_at_ms, excluded_code, "
+    "last_seen_at_ms, valid_value, has_left, excluded_at_ms, excluded_code, "
     "excluded_reason FROM registry.node ";
 
 /// The column `hardware`. The device is text from a peer: only characters that need no escape in
@@ -47,7 +47,7 @@ Result<Node> to_node(const db::Row& row) {
     GYM_TRY(node.profile, to_profile(row));
     node.registered_at_ms = row.get<UnixMs>("registered_at_ms");
     node.last_seen_at_ms = row.get<UnixMs>("last_seen_at_ms");
-    node.valid_run = row.get<std::uint64_t>("valid_run");
+    node.valid_value = row.get<Amount>("valid_value");
     node.left = row.get<bool>("has_left");
     node.excluded_at_ms = row.get<std::optional<UnixMs>>("excluded_at_ms");
     node.excluded = node.excluded_at_ms.has_value();
@@ -227,7 +227,7 @@ Status exclude_node(db::Transaction& tx, const Address& address, const protocol:
     GYM_TRY([[maybe_unused]] const Node node, get_node(tx, address));
     GYM_TRY([[maybe_unused]] const db::Rows rows,
             tx.exec("UPDATE registry.node SET excluded_at_ms = $2, excluded_code = $3, "
-                    "excluded_reason = $4, excluded_unit = $5, valid_run = 0 "
+                    "excluded_reason = $4, excluded_unit = $5, valid_value = 0 "
                     "WHERE address = $1 AND excluded_at_ms IS NULL",
                     {address, now_ms, protocol::to_string(reason.code), reason.sentence, unit}));
     return {};

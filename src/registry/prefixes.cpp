@@ -228,7 +228,7 @@ Status decide_prefix(db::Transaction& tx, const Digest& unit, const PrefixVerdic
     GYM_CHECK(expect_one(rows, unit, "is decided"));
     if (verdict.state != PrefixState::kRefuted) return {};
     GYM_CHECK(
-        tx.exec("UPDATE registry.node SET valid_run = 0 WHERE address = (SELECT worker FROM "
+        tx.exec("UPDATE registry.node SET valid_value = 0 WHERE address = (SELECT worker FROM "
                 "registry.unit WHERE id = $1)",
                 {unit}));
     return {};

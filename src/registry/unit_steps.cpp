@@ -105,23 +105,27 @@ bool is_fault(UnitState state) {
     return state == UnitState::kRejected || state == UnitState::kSlashed;
 }
 
-/// The runs of valid units behind the adaptive sampling rate.
-Status update_runs(db::Transaction& tx, std::span<const Unit> units) {
-    std::vector<Address> valid, faulty;
+/// The records of valid work behind the adaptive sampling rate; values as protocol::work_value().
+Status update_records(db::Transaction& tx, std::span<const Unit> units) {
+    std::vector<Digest> valid;
+    std::vector<Address> faulty;
     for (const Unit& unit : units) {
         if (unit.kind != protocol::UnitKind::kTrain) continue;
-        if (unit.status.state == UnitState::kFinal) valid.push_back(unit.worker);
+        if (unit.status.state == UnitState::kFinal) valid.push_back(unit.id);
         if (is_fault(unit.status.state)) faulty.push_back(unit.worker);
     }
     if (!valid.empty())
         GYM_CHECK(
-            tx.exec("UPDATE registry.node n SET valid_run = n.valid_run + v.units FROM (SELECT "
-                    "worker, count(*) AS units FROM unnest($1::bytea[]) AS w(worker) GROUP BY "
-                    "worker) v WHERE n.address = v.worker AND n.excluded_at_ms IS NULL",
+            tx.exec("UPDATE registry.node n SET valid_value = n.valid_value + v.value FROM (SELECT "
+                    "u.worker, sum(u.flops::numeric * greatest(j.price_wei_per_pflop, 1)) AS value "
+                    "FROM registry.unit u JOIN registry.job j ON j.id = u.job_id WHERE u.id = "
+                    "ANY($1::bytea[]) GROUP BY u.worker) v WHERE n.address = v.worker AND "
+                    "n.excluded_at_ms IS NULL",
                     {db::Param::array(valid)}));
     if (!faulty.empty())
-        GYM_CHECK(tx.exec("UPDATE registry.node SET valid_run = 0 WHERE address = ANY($1::bytea[])",
-                          {db::Param::array(faulty)}));
+        GYM_CHECK(
+            tx.exec("UPDATE registry.node SET valid_value = 0 WHERE address = ANY($1::bytea[])",
+                    {db::Param::array(faulty)}));
     return {};
 }
 
@@ -212,7 +216,7 @@ Result<std::vector<Unit>> advance_all(db::Transaction& tx, std::span<const UnitS
     if (changed.empty()) return units;
     GYM_CHECK(store_missed_draws(tx, missed, now_ms));
     GYM_CHECK(write_units(tx, changed, now_ms));
-    GYM_CHECK(update_runs(tx, changed));
+    GYM_CHECK(update_records(tx, changed));
     GYM_CHECK(accept_reports(tx, changed, now_ms));
     return units;
 }

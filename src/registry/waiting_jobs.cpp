@@ -9,7 +9,8 @@ Result<std::vector<WaitingJob>> waiting_jobs(db::Transaction& tx, UnixMs now_ms,
             tx.exec("SELECT * FROM (SELECT j.id, coalesce(r.aggregated_at_ms, j.started_at_ms) AS "
                     "since_ms, j.unit_ms, j.slots_max, j.workers_min, j.parameters, "
                     "j.delta_bytes, coalesce(j.worker_memory_bytes, 0) AS worker_memory_bytes, "
-                    "j.flops_per_step, CASE WHEN j.adapt_steps THEN 1 ELSE j.steps END AS steps "
+                    "j.flops_per_step, j.price_wei_per_pflop, CASE WHEN j.adapt_steps THEN 1 ELSE "
+                    "j.steps END AS steps "
                     "FROM registry.job j LEFT JOIN LATERAL (SELECT round, aggregated_at_ms FROM "
                     "registry.round WHERE job_id = j.id ORDER BY round DESC LIMIT 1) r ON true "
                     "WHERE j.status = 'running' AND coalesce(r.round, 0) < j.rounds "
@@ -27,7 +28,8 @@ Result<std::vector<WaitingJob>> waiting_jobs(db::Transaction& tx, UnixMs now_ms,
                        delta_bytes_of(row),
                        row.get<std::uint64_t>("worker_memory_bytes"),
                        {row.get<std::uint64_t>("flops_per_step"), row.get<std::uint32_t>("steps"),
-                        row.get<std::int64_t>("unit_ms")}});
+                        row.get<std::int64_t>("unit_ms")},
+                       row.get<Amount>("price_wei_per_pflop")});
     return out;
 }
 

@@ -238,6 +238,9 @@ class FactChecker {
             return {};
         }
         GYM_TRY(const auto reports, facts_.accepted_reports(unit.id));
+        expect(credit.earner != unit.owner, "credit " + credit.id + ": unit " + unit.id.hex() +
+                                                " was verified by its own owner, " +
+                                                unit.owner.hex());
         const auto accepted = std::count(reports.begin(), reports.end(), *credit.node);
         expect(verified_[{unit.id, *credit.node}] <= accepted,
                "credit " + credit.id + ": " + std::to_string(accepted) + " reports of " +

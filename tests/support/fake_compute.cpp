@@ -43,7 +43,7 @@ Result<coordinator::Compute::Prepared> FakeCompute::prepare(
     if (given) out.base = {given->root, {given->bytes.begin(), given->bytes.end()}};
     out.momentum = rooted("momentum", dataset);
     out.tokens_per_step = 64;
-    out.flops_per_step = 1'000'000;
+    out.flops_per_step = kFlopsPerStep;
     out.parameters = 10;
     out.worker_memory_bytes = kFakeWorkerMemoryBytes;
     out.delta_bytes = protocol::plain_delta_bytes(out.parameters);

@@ -21,6 +21,7 @@ inline constexpr std::uint64_t kFakeWorkerMemoryBytes = std::uint64_t{3} << 30;
 /// learned. A record list is one byte per step.
 class FakeCompute final : public coordinator::Compute {
   public:
+    static constexpr std::uint64_t kFlopsPerStep = 1'000'000;
     Result<Prepared> prepare(const std::string& spec_yaml, ByteView dataset,
                              const Digest& dataset_root, const Digest& job_seed,
                              const std::optional<GivenState>& given) override;

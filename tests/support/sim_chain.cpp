@@ -212,6 +212,7 @@ Result<std::vector<chain::Log>> SimChain::find_logs(const chain::LogQuery& query
         for (const auto& receipt : block.receipts)
             std::ranges::copy_if(receipt.logs, std::back_inserter(out), wanted);
     }
+    if (lie) lie(out);
     return out;
 }
 

@@ -57,6 +57,8 @@ class SimChain final : public chain::ChainClient {
     std::vector<chain::LogQuery> queries;
     /// Leaves the first log out of the receipts that it serves.
     bool hides_a_log = false;
+    /// Changes what find_logs() returns.
+    std::function<void(std::vector<chain::Log>&)> lie;
 
     Result<std::uint64_t> chain_id() override;
     Result<std::optional<chain::BlockHeader>> block(const chain::BlockId& id) override;

@@ -13,6 +13,7 @@
 #include "gym/coordinator/pruner.hpp"
 #include "gym/db/config.hpp"
 #include "gym/http_server/server.hpp"
+#include "gym/protocol/stake_rule.hpp"
 #include "gym/rpc/server.hpp"
 
 namespace gym::app {
@@ -29,7 +30,8 @@ struct CoordinatorFile {
     std::string deployment_file;
     std::uint32_t confirmations = 1;
     std::uint32_t bump_after_ms = 30'000;
-    Amount minimum_stake;  ///< zero: none
+    Amount minimum_stake;                                           ///< zero: none
+    std::uint32_t stake_per_unit_pay = protocol::kStakePerUnitPay;  ///< where there is a minimum
     Amount price_per_pflop_min;
     std::string keystore_file;
     std::string passphrase_file;

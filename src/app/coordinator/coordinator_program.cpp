@@ -133,7 +133,7 @@ coordinator::Options core_options(const CoordinatorFile& file,
     options.deltas_bytes_max = file.deltas_bytes_max;
     options.delta_wait_ms = file.delta_wait_ms;
     options.blob_bytes_max = file.server.blob_bytes_max;
-    options.minimum_stake = file.minimum_stake;
+    options.stake = {file.minimum_stake, file.stake_per_unit_pay};
     options.price_per_pflop_min = file.price_per_pflop_min;
     options.workers_allowed = file.workers;
     options.verifiers_allowed = file.verifiers;

@@ -109,6 +109,7 @@ Status leave(const Context& context, const Address& node) {
 Result<records::NodeStatus> node_status(const Context& context, const Address& address) {
     const UnixMs now_ms = context.now();
     bool excluded = false;
+    std::vector<registry::Job> jobs;
     GYM_TRY(records::NodeStatus out,
             context.transact([&](db::Transaction& tx) -> Result<records::NodeStatus> {
                 GYM_TRY(const registry::Node node, registry::get_node(tx, address));
@@ -123,7 +124,7 @@ Result<records::NodeStatus> node_status(const Context& context, const Address& a
                 } else if (out.role == records::NodeRole::kWorker) {
                     registry::JobFilter running;
                     running.status = registry::JobStatus::kRunning;
-                    GYM_TRY(const auto jobs, registry::list_jobs(tx, running));
+                    GYM_TRY(jobs, registry::list_jobs(tx, running));
                     out.idle_because =
                         worker_idle_because(units.open, jobs, node.profile.flops_per_second);
                 } else {
@@ -133,7 +134,7 @@ Result<records::NodeStatus> node_status(const Context& context, const Address& a
             }));
     // An excluded node gets no unit for any stake: advice to add some would only put it at risk.
     if (out.role == records::NodeRole::kWorker && !excluded)
-        out.stake_because = stake_missing(context, address);
+        out.stake_because = stake_missing(context, address, jobs);
     // Nothing else that it might wait for would help.
     if (!out.stake_because.empty() && !out.idle_because.empty())
         out.idle_because = out.stake_because;

@@ -120,8 +120,23 @@ Status void_dispute(const Context& context, const registry::Job& job, const regi
 /// The referee's finding.
 struct Ruling {
     bool worker_right = false;
-    bool too_late = false;  ///< no game can still take the worker's stake
+    /// Absent: the network plays none.
+    std::optional<GameVerdict> games = std::nullopt;
 };
+
+/// What it means for the worker's stake that it is wrong and no game proved it.
+std::string stake_kept(const std::optional<GameVerdict>& games) {
+    if (games == GameVerdict::kNeverOpened)
+        return "no game about its fault was opened while one could be, so it costs no stake: if "
+               "verifiers are behind, the window is too short for them (`gym params check`): add "
+               "verifiers, or deploy with a longer one";
+    if (games == GameVerdict::kUpheld)
+        return "its challengers lost every game about its fault, so it costs no stake: a "
+               "challenger "
+               "that ran out of time needs `chain_rpc` that answers and ether for its moves (`gym "
+               "dispute list`)";
+    return {};
+}
 
 /// Applies the referee's finding.
 Status write_ruling(const Context& context, db::Transaction& tx, const registry::Job& job,
@@ -137,12 +152,9 @@ Status write_ruling(const Context& context, db::Transaction& tx, const registry:
         return {};
     }
     const UnixMs now_ms = context.now();
-    GYM_TRY(const UnitChange change, reject(unit, ruling.too_late));
-    if (ruling.too_late)
-        note(summary, protocol::name_unit(unit.key) +
-                          ": no game about its fault was opened while one could be, so it costs no "
-                          "stake: if verifiers are behind, the window is too short for them (`gym "
-                          "params check`): add verifiers, or deploy with a longer one");
+    GYM_TRY(const UnitChange change, reject(unit, ruling.games));
+    if (const std::string kept = stake_kept(ruling.games); !kept.empty())
+        note(summary, protocol::name_unit(unit.key) + ": " + kept);
     GYM_TRY(
         const registry::Unit rejected,
         registry::advance(tx, unit.id, change.event, job.terms.lifecycle, now_ms, change.reason));
@@ -153,7 +165,7 @@ Status write_ruling(const Context& context, db::Transaction& tx, const registry:
 /// A dispute that the referee decides, or looks at before anything is decided.
 struct Due {
     registry::Unit unit;
-    bool too_late = false;
+    std::optional<GameVerdict> games;  ///< absent: the network plays none
     bool early = false;
 };
 
@@ -199,7 +211,7 @@ Status rule(const Context& context, const registry::Job& job, const Due& due,
             context.rulings->note_known({due.unit.id});
             return {};
         }
-        return write_ruling(context, tx, job, current, {right, due.too_late}, summary);
+        return write_ruling(context, tx, job, current, {right, due.games}, summary);
     });
 }
 
@@ -285,7 +297,8 @@ Result<std::optional<Due>> look_at_dispute(const Context& context, const registr
             GYM_CHECK(end_by_games(context, job, unit.id, summary));
             return std::optional<Due>();
         case DisputeStep::kLookEarly:
-            if (!context.rulings->is_known({unit.id})) return std::optional(Due{unit, false, true});
+            if (!context.rulings->is_known({unit.id}))
+                return std::optional(Due{unit, facts.games, true});
             GYM_CHECK(warn_of_end(context, *games, unit, summary));
             return std::optional<Due>();
         case DisputeStep::kDefendAndRule:
@@ -296,7 +309,7 @@ Result<std::optional<Due>> look_at_dispute(const Context& context, const registr
             GYM_CHECK(end_refuted(context, job, unit.id, summary));
             return std::optional<Due>();
     }
-    return std::optional(Due{unit, facts.games == GameVerdict::kNeverOpened});
+    return std::optional(Due{unit, facts.games});
 }
 
 }  // namespace

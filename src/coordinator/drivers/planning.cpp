@@ -52,7 +52,7 @@ Result<std::optional<std::string>> pause_job(const Context& context, db::Transac
     return reason;
 }
 
-using Staked = std::optional<std::set<Address>>;
+using Staked = std::optional<Stakes>;  ///< absent: no stake is needed, or it is not looked at yet
 
 /// Workers that may get no unit now.
 struct Busy {
@@ -88,7 +88,7 @@ Result<Busy> busy_workers(db::Transaction& tx, const std::optional<registry::Rou
 /// Live workers that may take part, now or when their unit is done.
 Result<std::vector<Candidate>> candidates(const Context& context, db::Transaction& tx,
                                           const std::optional<registry::Round>& overlapped,
-                                          UnixMs now_ms, const Staked& staked) {
+                                          UnixMs now_ms) {
     registry::NodeFilter filter;
     filter.role = records::NodeRole::kWorker;
     filter.eligible_only = true;
@@ -98,8 +98,7 @@ Result<std::vector<Candidate>> candidates(const Context& context, db::Transactio
     GYM_TRY(const Busy busy, busy_workers(tx, overlapped));
     std::vector<Candidate> out;
     for (registry::Node& node : nodes) {
-        if (!context.admits(node.profile.role, node.address) ||
-            (staked && !staked->contains(node.address)) || busy.held_up.contains(node.address))
+        if (!context.admits(node.profile.role, node.address) || busy.held_up.contains(node.address))
             continue;
         const bool free = !busy.working.contains(node.address);
         out.push_back({std::move(node), free});
@@ -114,18 +113,34 @@ constexpr std::uint32_t kTurnsMax = 1'000;
 /// for a job that cannot owe it anything.
 using Barred = std::map<Digest, std::set<Address>>;
 
+/// Those that have too little at stake for the job's shortest unit get none, either.
+Status bar_without_stake(const Context& context, const Staked& staked,
+                         std::span<const Candidate> workers, const protocol::UnitPay& least,
+                         std::set<Address>& barred) {
+    if (!staked) return {};
+    GYM_TRY(const Amount needed, protocol::stake_needed(context.options.stake, least));
+    for (const Candidate& worker : workers) {
+        const auto stake = staked->find(worker.node.address);
+        if (stake == staked->end() || stake->second < needed) barred.insert(worker.node.address);
+    }
+    return {};
+}
+
 Result<std::vector<Turn>> turns_of_others(const Context& context, db::Transaction& tx,
-                                          const Barred& barred, UnixMs now_ms) {
+                                          Barred& barred, const Staked& staked,
+                                          std::span<const Candidate> workers, UnixMs now_ms) {
     GYM_TRY(const auto waiting, registry::waiting_jobs(tx, now_ms, kTurnsMax));
     std::vector<Turn> out;
     out.reserve(waiting.size());
     for (const registry::WaitingJob& job : waiting) {
-        const auto none = barred.find(job.id);
+        auto& none = barred[job.id];
+        GYM_CHECK(bar_without_stake(
+            context, staked, workers,
+            {job.price_wei_per_pflop, job.least.flops_per_step, job.least.steps}, none));
         out.push_back(
             {job.id, job.since_ms, job.unit_ms,
              slots_of_round(job.slots_max, job.delta_bytes, context.options.deltas_bytes_max),
-             job.workers_min, job.worker_memory_bytes, job.least,
-             none == barred.end() ? std::set<Address>() : none->second});
+             job.workers_min, job.worker_memory_bytes, job.least, std::move(none)});
     }
     return out;
 }
@@ -137,7 +152,10 @@ Result<std::vector<registry::Node>> workers_of_round(const Context& context, db:
                                                      std::uint64_t number, const Staked& staked) {
     const UnixMs now_ms = context.now();
     const auto since = last ? last->aggregated_at_ms : job.started_at_ms;
+    const bool overlaps = job.terms.elastic.overlap != 0;
+    GYM_TRY(auto all, candidates(context, tx, overlaps ? last : std::nullopt, now_ms));
     GYM_TRY(Barred barred, registry::unpayable_workers(tx, now_ms));
+    GYM_CHECK(bar_without_stake(context, staked, all, least_pay(job), barred[job.id]));
     const Turn turn{job.id,
                     since.value_or(now_ms),
                     job.terms.lifecycle.unit_ms,
@@ -146,9 +164,7 @@ Result<std::vector<registry::Node>> workers_of_round(const Context& context, db:
                     job.artifacts->worker_memory_bytes,
                     least_unit(job),
                     barred[job.id]};
-    const bool overlaps = job.terms.elastic.overlap != 0;
-    GYM_TRY(auto all, candidates(context, tx, overlaps ? last : std::nullopt, now_ms, staked));
-    GYM_TRY(const auto others, turns_of_others(context, tx, barred, now_ms));
+    GYM_TRY(const auto others, turns_of_others(context, tx, barred, staked, all, now_ms));
     auto workers = choose_workers(
         job.id, number, workers_of_turn(turn, others, std::move(all), now_ms), turn.slots);
     if (workers.size() < job.terms.workers_min) workers.clear();
@@ -156,8 +172,8 @@ Result<std::vector<registry::Node>> workers_of_round(const Context& context, db:
 }
 
 /// Asked only where the job's steps depend on it.
-Result<Paces> paces_of(db::Transaction& tx, const registry::Job& job,
-                       const std::vector<registry::Node>& workers) {
+Result<Paces> paces_of(const Context& context, db::Transaction& tx, const registry::Job& job,
+                       const std::vector<registry::Node>& workers, const Staked& staked) {
     Paces out;
     if (!job.terms.elastic.adapt_steps) return out;
     std::vector<Address> addresses;
@@ -166,6 +182,13 @@ Result<Paces> paces_of(db::Transaction& tx, const registry::Job& job,
         addresses.push_back(worker.address);
     GYM_TRY(out.measured, registry::paces_of(tx, addresses));
     GYM_TRY(out.expired, registry::expired_in_a_row(tx, addresses));
+    if (!staked) return out;
+    const protocol::UnitPay whole{job.terms.price_wei_per_pflop, job.artifacts->flops_per_step,
+                                  job.terms.steps};
+    for (const Address& worker : addresses)
+        if (const auto stake = staked->find(worker); stake != staked->end())
+            out.backed[worker] =
+                protocol::steps_backed(context.options.stake, whole, stake->second);
     return out;
 }
 
@@ -176,8 +199,8 @@ struct Planned {
     std::optional<std::string> paused;  ///< why
 };
 
-/// @param staked workers with enough stake; absent: all. @param roots of the base state that the
-/// plan begins from; nullptr: not computed yet.
+/// @param staked what workers have at stake; absent: nobody needs any. @param roots of the base
+/// state that the plan begins from; nullptr: not computed yet.
 Result<Planned> plan_or_record(const Context& context, db::Transaction& tx,
                                const registry::Job& job, const Staked& staked,
                                const Compute::RoundRoots* roots) {
@@ -200,7 +223,7 @@ Result<Planned> plan_or_record(const Context& context, db::Transaction& tx,
     if (last) {
         GYM_TRY(included, registry::included_deltas(tx, job.id, last->round));
     }
-    GYM_TRY(const auto paces, paces_of(tx, job, workers));
+    GYM_TRY(const auto paces, paces_of(context, tx, job, workers, staked));
     Plan plan = make_plan(job, last, std::move(included), workers, paces);
     if (roots == nullptr) return Planned{std::move(plan), {}, {}};
     plan.record.trace_root = roots->trace_root;
@@ -227,7 +250,7 @@ Status plan_round(const Context& context, const registry::Job& job, TickSummary&
     }));
     Staked staked;
     if (outcome.plan) {
-        GYM_TRY(staked, staked_workers(context));
+        GYM_TRY(staked, stakes_of_workers(context));
     }
     if (staked) {
         GYM_TRY(outcome, context.transact([&](db::Transaction& tx) {

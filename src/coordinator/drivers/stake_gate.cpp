@@ -1,16 +1,34 @@
 #include "drivers/stake_gate.hpp"
 
+#include "gym/coordinator/decisions.hpp"
+
 namespace gym::coordinator {
 namespace {
 
 bool has_gate(const Context& context) {
-    return context.deps.stake != nullptr && !context.options.minimum_stake.is_zero();
+    return context.deps.stake != nullptr && context.options.stake.needs_stake();
+}
+
+std::string add_stake(const Amount& missing) {
+    return "`gym stake add " + missing.to_tokens() +
+           "` with this node's key adds the missing stake";
+}
+
+/// The least that a unit of a running job needs; absent if none has rounds left.
+std::optional<Amount> least_needed(const Context& context, std::span<const registry::Job> running) {
+    std::optional<Amount> least;
+    for (const registry::Job& job : running) {
+        if (!job.artifacts || job.rounds_done >= job.terms.rounds) continue;
+        const auto needed = protocol::stake_needed(context.options.stake, least_pay(job));
+        if (needed.ok() && (!least || *needed < *least)) least = *needed;
+    }
+    return least;
 }
 
 }  // namespace
 
-Result<std::optional<std::set<Address>>> staked_workers(const Context& context) {
-    if (!has_gate(context)) return std::optional<std::set<Address>>();
+Result<std::optional<Stakes>> stakes_of_workers(const Context& context) {
+    if (!has_gate(context)) return std::optional<Stakes>();
     registry::NodeFilter filter;
     filter.role = records::NodeRole::kWorker;
     filter.eligible_only = true;
@@ -23,24 +41,30 @@ Result<std::optional<std::set<Address>>> staked_workers(const Context& context) 
     workers.reserve(nodes.size());
     for (const registry::Node& node : nodes)
         workers.push_back(node.address);
-    const auto stakes = context.deps.stake->active_stakes(workers);
+    auto stakes = context.deps.stake->active_stakes(workers);
     if (!stakes.ok())
         return stakes.error().in("stakes of " + std::to_string(workers.size()) + " workers");
-    std::set<Address> out;
-    for (const auto& [worker, active] : *stakes)
-        if (active >= context.options.minimum_stake) out.insert(worker);
-    return std::optional(std::move(out));
+    std::erase_if(*stakes, [](const auto& entry) { return entry.second.is_zero(); });
+    return std::optional(*std::move(stakes));
 }
 
-std::string stake_missing(const Context& context, const Address& worker) {
+std::string stake_missing(const Context& context, const Address& worker,
+                          std::span<const registry::Job> running) {
     if (!has_gate(context)) return {};
     const auto active = context.deps.stake->active_stake(worker);
     if (!active.ok()) return "its stake could not be read: " + active.error().message;
-    const auto missing = context.options.minimum_stake.minus(*active);
+    const Amount& minimum = context.options.stake.minimum;
+    if (const auto missing = minimum.minus(*active); missing.ok() && !missing->is_zero())
+        return "stakes " + active->to_tokens() + " tokens, this network gives units from " +
+               minimum.to_tokens() + " on: " + add_stake(*missing);
+    const auto needed = least_needed(context, running);
+    if (!needed) return {};
+    const auto missing = needed->minus(*active);
     if (!missing.ok() || missing->is_zero()) return {};
-    return "stakes " + active->to_tokens() + " tokens, this network gives units from " +
-           context.options.minimum_stake.to_tokens() + " on: `gym stake add " +
-           missing->to_tokens() + "` with this node's key adds the missing stake";
+    return "stakes " + active->to_tokens() + " tokens; a unit needs " +
+           std::to_string(context.options.stake.per_unit_pay) +
+           " times its pay at stake, and of the running jobs none needs less than " +
+           needed->to_tokens() + ": " + add_stake(*missing);
 }
 
 }  // namespace gym::coordinator

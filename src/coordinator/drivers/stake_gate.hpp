@@ -1,19 +1,24 @@
 #pragma once
 
+#include <map>
 #include <optional>
-#include <set>
+#include <span>
 #include <string>
 
 #include "context.hpp"
 
 namespace gym::coordinator {
 
-/// The live workers that have the network's minimum of stake; absent where there is no minimum.
-/// Asks the chain, so not inside a transaction. @errors as StakePort.
-[[nodiscard]] Result<std::optional<std::set<Address>>> staked_workers(const Context& context);
+/// The active stakes of live workers, those without any left out.
+using Stakes = std::map<Address, Amount>;
 
-/// Why a worker gets no unit for its stake, and which command helps; empty if it has enough, or
-/// there is no minimum.
-[[nodiscard]] std::string stake_missing(const Context& context, const Address& worker);
+/// Absent where no stake is needed. Asks the chain, so not inside a transaction.
+/// @errors as StakePort.
+[[nodiscard]] Result<std::optional<Stakes>> stakes_of_workers(const Context& context);
+
+/// Why a worker gets no unit for its stake, and which command helps; empty if it has enough for one
+/// of the running jobs, or none is needed.
+[[nodiscard]] std::string stake_missing(const Context& context, const Address& worker,
+                                        std::span<const registry::Job> running);
 
 }  // namespace gym::coordinator

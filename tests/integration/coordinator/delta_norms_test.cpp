@@ -40,7 +40,7 @@ class SingledOut : public ::testing::Test {
     void set_runs() {
         ASSERT_TRUE(world_.owner()
                         .transact([](db::Transaction& tx) -> Status {
-                            GYM_CHECK(tx.exec("UPDATE registry.node SET valid_run = 10000000"));
+                            GYM_CHECK(tx.exec("UPDATE registry.node SET valid_value = 1e60"));
                             return {};
                         })
                         .ok());

@@ -100,6 +100,21 @@ void World::beat(const std::vector<const FakeNode*>& nodes) {
         GYM_ASSERT(core_->heartbeat(node->address()).ok(), "heartbeat");
 }
 
+void World::trust(const FakeNode& worker) {
+    const auto changed = owner().transact([&](db::Transaction& tx) -> Status {
+        GYM_CHECK(tx.exec("UPDATE registry.node SET valid_value = 1e60 WHERE address = $1",
+                          {worker.address()}));
+        return {};
+    });
+    GYM_ASSERT(changed.ok(), changed.ok() ? "" : changed.error().message);
+}
+
+Amount World::value_of_units(const Digest& job, std::uint64_t units) {
+    const registry::Job found = this->job(job);
+    const std::uint64_t flops = found.artifacts->flops_per_step * found.terms.steps * units;
+    return protocol::work_value(flops, found.terms.price_wei_per_pflop).value();
+}
+
 World::Work World::make_work(const FakeNode& worker, const FakeCompute::Trained& trained,
                              const records::TrainTask& assignment) {
     const protocol::UnitRecord& record = assignment.record;

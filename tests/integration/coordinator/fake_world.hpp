@@ -137,6 +137,11 @@ class World {
     protocol::Report report(const FakeNode& verifier, const records::VerifyTask& task, bool lie,
                             Bytes& records);
 
+    /// A record that is worth many units of any job: from now on it is drawn at the floor.
+    void trust(const FakeNode& worker);
+    /// What so many of the job's units count in a worker's record.
+    Amount value_of_units(const Digest& job, std::uint64_t units);
+
     /// Ends a unit as if its inputs were lost, whatever is under way about it.
     void void_unit(const Digest& id);
 

@@ -71,7 +71,7 @@ TEST_F(CoordinatorFaults, ACheatIsRejectedWithItsStepAndExcluded) {
     EXPECT_EQ(world.core().next_unit(other.address()).error().code, ErrorCode::kPermissionDenied);
     EXPECT_EQ(world.unit(good).status.state, UnitState::kFinal);
     // Stake would not bring it back: it is not told to add any.
-    world.options.minimum_stake = Amount(100);
+    world.options.stake.minimum = Amount(100);
     world.stake.each = Amount(0);
     world.restart();
     EXPECT_TRUE(world.core().node_status(other.address())->stake_because.empty());

@@ -25,17 +25,9 @@ class HeldDeltasTest : public ::testing::Test {
         terms.rounds = rounds;
         terms.elastic.hold_drawn = true;
         terms.elastic.overlap = overlap;
-        set_valid_run(a_, 1'000);
-        set_valid_run(b_, 1'000);
+        world_.trust(a_);
+        world_.trust(b_);
         return world_.submit_job(terms);
-    }
-    void set_valid_run(const FakeNode& node, std::uint64_t units) {
-        const auto changed = world_.owner().transact([&](db::Transaction& tx) -> Status {
-            GYM_CHECK(tx.exec("UPDATE registry.node SET valid_run = $2 WHERE address = $1",
-                              {node.address(), units}));
-            return {};
-        });
-        ASSERT_TRUE(changed.ok()) << changed.error().message;
     }
     /// All three commit, and the beacon draws the new worker's unit alone. @return its id.
     Digest train_round() { return train(true); }
@@ -148,7 +140,7 @@ TEST_F(HeldDeltasTest, AVerifierIsShownTheirRound) {
 TEST_F(HeldDeltasTest, OlderOnesNeverGoIn) {
     const Digest job = submit(4);
     world_.settle();
-    set_valid_run(new_, 1'000);  // counts from the second round on
+    world_.trust(new_);  // counts from the second round on
     const Digest first = train_round();
     ASSERT_EQ(world_.unit(first).status.state, UnitState::kSampled);
     train_round_without_draws();

@@ -32,18 +32,10 @@ class LateUnitsTest : public ::testing::Test {
         terms.elastic.accept_late = true;
         terms.elastic.hold_drawn = hold_drawn;
         for (const FakeNode* worker : {&a_, &b_, &slow_})
-            trust(*worker, 1'000);
+            world_.trust(*worker);
         world_.chain.beacon = Digest();
         job_ = world_.submit_job(terms);
         world_.settle();
-    }
-    void trust(const FakeNode& node, std::uint64_t units) {
-        const auto changed = world_.owner().transact([&](db::Transaction& tx) -> Status {
-            GYM_CHECK(tx.exec("UPDATE registry.node SET valid_run = $2 WHERE address = $1",
-                              {node.address(), units}));
-            return {};
-        });
-        ASSERT_TRUE(changed.ok()) << changed.error().message;
     }
     void beat() { world_.beat({&a_, &b_, &slow_, &verifier_}); }
     /// Every block's: draws `wanted` alone of these units.
@@ -129,12 +121,17 @@ TEST_F(LateUnitsTest, GoIntoTheNextAggregateAndArePaid) {
     EXPECT_FALSE(round(3).record.accept_late) << "the last round takes none";
     EXPECT_EQ(round(3).record.slots.size(), 3U) << "and the slow worker is back";
 
-    const std::uint64_t run = world_.node(slow_.address()).valid_run;
+    const Amount before = world_.node(slow_.address()).valid_value;
     world_.pass_deadline({&a_, &b_, &slow_, &verifier_});
     verify_all();
     EXPECT_EQ(unit(late).status.state, UnitState::kFinal);
     EXPECT_GT(unit(late).flops, 0U);
-    EXPECT_EQ(world_.node(slow_.address()).valid_run, run + 1);
+    EXPECT_EQ(
+        world_.node(slow_.address()).valid_value,
+        before
+            .plus(
+                protocol::work_value(unit(late).flops, World::terms().price_wei_per_pflop).value())
+            .value());
 }
 
 TEST_F(LateUnitsTest, AreProvenUnderTheNextRoot) {
@@ -323,7 +320,7 @@ TEST_F(LateUnitsTest, ALateUnitIsNeitherHurriedNorCounted) {
     terms.elastic.quorum_ppm = 600'000;
     terms.lifecycle.grace_ms = 5'000;
     for (const FakeNode* worker : {&a_, &b_, &slow_})
-        trust(*worker, 1'000);
+        world_.trust(*worker);
     world_.chain.beacon = Digest();
     job_ = world_.submit_job(terms);
     world_.settle();

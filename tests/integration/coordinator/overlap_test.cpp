@@ -134,7 +134,7 @@ TEST_F(OverlapTest, ARoundWithoutSlotsTakesTheLastDeltas) {
     for (const registry::Round& ended : world_.rounds(job))
         EXPECT_EQ(ended.state, RoundState::kClosed);
     for (const FakeNode* node : {&a_, &b_})
-        EXPECT_EQ(world_.node(node->address()).valid_run, 2U);
+        EXPECT_EQ(world_.node(node->address()).valid_value, world_.value_of_units(job, 2));
 }
 
 /// The round without slots costs no unit: a budget of two rounds brings the last deltas in, too.

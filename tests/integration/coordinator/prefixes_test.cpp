@@ -303,7 +303,7 @@ TEST_F(PrefixesTest, AWrongOneIsRefutedByTheCoordinatorItself) {
     EXPECT_NE(stored().reason.find("record chain after 13 steps"), std::string::npos)
         << stored().reason;
     EXPECT_TRUE(world_.node(broken_.address()).excluded);
-    EXPECT_EQ(world_.node(broken_.address()).valid_run, 0U);
+    EXPECT_TRUE(world_.node(broken_.address()).valid_value.is_zero());
     EXPECT_FALSE(world_.node(verifier_.address()).excluded);
     const auto feed = decided();
     ASSERT_EQ(feed.size(), 1U);

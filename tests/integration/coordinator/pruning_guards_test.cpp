@@ -200,15 +200,8 @@ TEST(PruningHeldDeltas, StayUntilTheNextRoundThatTookThemIsClosed) {
     const FakeNode b = world.add_node(NodeRole::kWorker);
     const FakeNode fresh = world.add_node(NodeRole::kWorker);
     const FakeNode verifier = world.add_node(NodeRole::kVerifier);
-    ASSERT_TRUE(world.owner()
-                    .transact([&](db::Transaction& tx) -> Status {
-                        GYM_CHECK(
-                            tx.exec("UPDATE registry.node SET valid_run = 1000 WHERE address "
-                                    "IN ($1, $2)",
-                                    {a.address(), b.address()}));
-                        return {};
-                    })
-                    .ok());
+    for (const FakeNode* worker : {&a, &b})
+        world.trust(*worker);
     registry::JobTerms terms = World::terms();
     terms.rounds = 4;
     terms.elastic.hold_drawn = true;

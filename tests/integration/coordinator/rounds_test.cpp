@@ -43,7 +43,7 @@ TEST(CoordinatorRounds, AJobRunsFromSubmissionToCompletion) {
     EXPECT_EQ(rounds[1].base, rounds[0].next_base);
     EXPECT_EQ(world.job(job).status, registry::JobStatus::kCompleted);
     EXPECT_EQ(world.core().node_status(a.address())->units_final, 3U);
-    EXPECT_EQ(world.node(a.address()).valid_run, 3U);
+    EXPECT_EQ(world.node(a.address()).valid_value, world.value_of_units(job, 3));
 }
 
 TEST(CoordinatorRounds, AReceiptProvesTheCommitmentUnderThePostedRoot) {
@@ -356,7 +356,7 @@ TEST(CoordinatorRounds, AJobWhoseDeltasNoWorkerCanSendIsPausedAndSaysWhy) {
 
 TEST(CoordinatorRounds, AWorkerWithLessThanTheMinimumOfStakeGetsNoUnit) {
     World world;
-    world.options.minimum_stake = Amount(100);
+    world.options.stake.minimum = Amount(100);
     world.stake.each = Amount(100);
     world.restart();
     const FakeNode staked = world.add_node(NodeRole::kWorker);
@@ -389,9 +389,85 @@ TEST(CoordinatorRounds, AWorkerWithLessThanTheMinimumOfStakeGetsNoUnit) {
     EXPECT_EQ(world.rounds(job)[1].record.slots[0].worker, poor.address());
 }
 
+/// Its units pay 1,000 wei each, and 40 times that is to be at stake.
+registry::JobTerms dear_terms() {
+    constexpr std::uint64_t kPflop = 1'000'000'000'000'000;
+    registry::JobTerms out = World::terms();
+    out.price_wei_per_pflop = Amount(1'000 * kPflop / (FakeCompute::kFlopsPerStep * out.steps));
+    return out;
+}
+
+TEST(CoordinatorRounds, AUnitThatPaysMoreNeedsMoreStake) {
+    World world;
+    world.options.stake = {Amount(100), 40};
+    world.stake.each = Amount(40'001);
+    world.restart();
+    const FakeNode staked = world.add_node(NodeRole::kWorker);
+    const FakeNode poor = world.add_node(NodeRole::kWorker);
+    world.stake.of[poor.address()] = Amount(40'000);
+    const Digest dear = world.submit_job(dear_terms());
+    world.settle();
+    ASSERT_EQ(world.rounds(dear).at(0).record.slots.size(), 1U);
+    EXPECT_EQ(world.rounds(dear)[0].record.slots[0].worker, staked.address());
+    const auto status = world.core().node_status(poor.address()).value();
+    EXPECT_NE(status.stake_because.find("needs 40 times its pay at stake"), std::string::npos)
+        << status.stake_because;
+    EXPECT_NE(status.stake_because.find("`gym stake add 0.000000000000000001`"), std::string::npos)
+        << status.stake_because;
+
+    const Digest cheap = world.submit_job(World::terms());
+    world.settle();
+    ASSERT_EQ(world.rounds(cheap).at(0).record.slots.size(), 1U);
+    EXPECT_EQ(world.rounds(cheap)[0].record.slots[0].worker, poor.address());
+    EXPECT_TRUE(world.core().node_status(poor.address())->stake_because.empty());
+}
+
+TEST(CoordinatorRounds, AStakeThatBacksNoWholeUnitBacksAShorterOne) {
+    World world;
+    world.options.stake = {Amount(100), 40};
+    world.stake.each = Amount(40'001);
+    world.restart();
+    const FakeNode staked = world.add_node(NodeRole::kWorker);
+    const FakeNode poor = world.add_node(NodeRole::kWorker);
+    world.stake.of[poor.address()] = Amount(10'001);
+    registry::JobTerms terms = dear_terms();
+    terms.elastic.adapt_steps = true;
+    const Digest job = world.submit_job(terms);
+    world.settle();
+    ASSERT_EQ(world.rounds(job).at(0).record.slots.size(), 2U);
+    for (const protocol::SlotAssignment& slot : world.rounds(job)[0].record.slots)
+        EXPECT_EQ(slot.steps, slot.worker == poor.address() ? terms.steps / 4 : terms.steps);
+}
+
+/// A worker may order work of itself: what it is worth is what its record says.
+TEST(CoordinatorRounds, ARecordOfTinyUnitsLowersNoRateOfADearOne) {
+    World world;
+    const FakeNode worker = world.add_node(NodeRole::kWorker);
+    const FakeNode verifier = world.add_node(NodeRole::kVerifier);
+    const Digest tiny = world.submit_rounds(1);
+    world.settle();
+    ASSERT_TRUE(world.commit(worker, world.work(worker)).ok());
+    world.settle();
+    while (world.verify(verifier)) {
+    }
+    world.settle();
+    world.pass_deadline({&worker, &verifier});
+    EXPECT_EQ(world.node(worker.address()).valid_value, world.value_of_units(tiny, 1));
+    ASSERT_TRUE(world.owner()
+                    .transact([&](db::Transaction& tx) -> Status {
+                        GYM_CHECK(tx.exec("UPDATE registry.node SET valid_value = $1",
+                                          {world.value_of_units(tiny, 20)}));
+                        return {};
+                    })
+                    .ok());
+    const Digest dear = world.submit_job(dear_terms());
+    world.settle();
+    EXPECT_EQ(world.rounds(dear).at(0).record.slots.at(0).sampling_rate_ppm, kPpm);
+}
+
 TEST(CoordinatorRounds, TheStakesOfAllWorkersAreOneQuestion) {
     World world;
-    world.options.minimum_stake = Amount(100);
+    world.options.stake.minimum = Amount(100);
     world.stake.each = Amount(100);
     world.restart();
     for (int i = 0; i < 20; ++i)
@@ -407,7 +483,7 @@ TEST(CoordinatorRounds, TheStakesOfAllWorkersAreOneQuestion) {
 
 TEST(CoordinatorRounds, ARoundWaitsWhileStakesCannotBeRead) {
     World world;
-    world.options.minimum_stake = Amount(100);
+    world.options.stake.minimum = Amount(100);
     world.stake.each = Amount(100);
     world.stake.down = true;
     world.restart();

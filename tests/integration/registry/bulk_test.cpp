@@ -76,8 +76,10 @@ TEST_F(RegistryBulk, StepsTogetherAreWhatTheyAreOneByOne) {
         EXPECT_EQ(a.ended_at_ms, b.ended_at_ms);
         EXPECT_EQ(a.flops, b.flops);
     }
+    const Amount one_unit =
+        protocol::work_value(unit(alone[0]).flops, new_job().terms.price_wei_per_pflop).value();
     for (std::uint8_t n = 1; n <= 8; ++n)
-        EXPECT_EQ(node(n).valid_run, 1U) << int{n};
+        EXPECT_EQ(node(n).valid_value, one_unit) << int{n};
     expect_sound();
 }
 

@@ -111,7 +111,7 @@ TEST_F(RegistryPrefixes, ARefutedOneEndsTheRunAndItsVerifierIsPaidForADifference
     ASSERT_TRUE(keep(unit_, prefix(4), kNow).ok());  // the verifier finds the link of three steps
     expire(unit_);
     run([&](db::Transaction& tx) -> Status {
-        GYM_CHECK(tx.exec("UPDATE registry.node SET valid_run = 7"));
+        GYM_CHECK(tx.exec("UPDATE registry.node SET valid_value = 7"));
         return {};
     });
     const auto paid_for_agreement = coordinator->transact([&](db::Transaction& tx) -> Status {
@@ -123,9 +123,9 @@ TEST_F(RegistryPrefixes, ARefutedOneEndsTheRunAndItsVerifierIsPaidForADifference
     decide(unit_, {PrefixState::kRefuted, 400, true, "it differs"});
     run([&](db::Transaction& tx) -> Status {
         GYM_TRY(const Node worker, get_node(tx, address(1)));
-        EXPECT_EQ(worker.valid_run, 0U);
+        EXPECT_TRUE(worker.valid_value.is_zero());
         GYM_TRY(const Node other, get_node(tx, address(2)));
-        EXPECT_EQ(other.valid_run, 7U);
+        EXPECT_EQ(other.valid_value, Amount(7));
         return {};
     });
     ASSERT_EQ(feed().size(), 1U);

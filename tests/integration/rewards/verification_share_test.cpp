@@ -28,6 +28,10 @@ struct Totals {
 
 class VerificationShare : public RewardsTest {
   protected:
+    static std::uint64_t units_of(const registry::Node& node) {
+        const auto unit = protocol::work_value(kPflop, Amount(1'000));
+        return protocol::units_worth(node.valid_value, unit.value());
+    }
     /// A round in which every worker has a unit, drawn at the rate that its record has earned.
     void run_round(const Digest& job, std::uint64_t number) {
         history_.beacon = testing::test_digest("beacon " + std::to_string(number));
@@ -39,7 +43,7 @@ class VerificationShare : public RewardsTest {
             ASSERT_TRUE(node.ok()) << node.error().message;
             const Digest unit = protocol::unit_id({job, number, slot, 0});
             const bool drawn = protocol::is_sampled(
-                history_.beacon, unit, protocol::sampling_rate_ppm(node->valid_run, policy));
+                history_.beacon, unit, protocol::sampling_rate_ppm(units_of(*node), policy));
             units.push_back({slot, kPflop, drawn ? Fate::kVerified : Fate::kUnsampled});
         }
         history_.run_round(job, units);

@@ -151,9 +151,13 @@ void VirtualNetwork::schedule_join(NodeRole role, double per_hour) {
 }
 
 void VirtualNetwork::credit_first_workers() {
+    const std::uint64_t units = settings_.units_before * settings_.steps;
+    const Amount value =
+        must(must(protocol::work_value(settings_.flops_per_step(), terms().price_wei_per_pflop))
+                 .mul_div(Amount(units), Amount(1)));
     must(test_database_.owner().transact([&](db::Transaction& tx) -> Status {
-        GYM_CHECK(tx.exec("UPDATE registry.node SET valid_run = $1 WHERE role = 'worker'",
-                          {settings_.units_before}));
+        GYM_CHECK(
+            tx.exec("UPDATE registry.node SET valid_value = $1 WHERE role = 'worker'", {value}));
         return {};
     }));
 }

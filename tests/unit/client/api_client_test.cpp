@@ -186,7 +186,7 @@ TEST_F(ClientTest, ReadsNodesToTheEndOfTheirList) {
     node.profile.device = "rtx4090";
     node.profile.memory_bytes = 24;
     node.profile.flops_per_second = 7;
-    node.valid_run = 5;
+    node.valid_value = Amount(5);
     std::vector<std::string> asked;
     api_.answer = [&](const Request& request) {
         asked.push_back(request.target);
@@ -204,7 +204,7 @@ TEST_F(ClientTest, ReadsNodesToTheEndOfTheirList) {
     EXPECT_EQ(found.device, "rtx4090");
     EXPECT_EQ(found.memory_bytes, 24U);
     EXPECT_EQ(found.flops_per_second, 7U);
-    EXPECT_EQ(found.valid_run, 5U);
+    EXPECT_EQ(found.valid_value, Amount(5));
     EXPECT_TRUE(found.live && !found.excluded);
     node.profile = {};
     const auto bare = client().nodes(records::NodeRole::kVerifier);

@@ -38,13 +38,20 @@ inline registry::Job job() {
     out.artifacts->base_state_root = digest(3);
     out.artifacts->momentum_root = digest(4);
     out.artifacts->parameters = 10;
+    out.artifacts->flops_per_step = 1'000;
     out.artifacts->delta_bytes = protocol::plain_delta_bytes(10);
     return out;
 }
 
+/// A record of so many units of job().
+inline Amount record(std::uint64_t units, std::uint32_t steps = 20) {
+    const Amount step = protocol::work_value(1'000, job().terms.price_wei_per_pflop).value();
+    return step.mul_div(Amount(units * steps), Amount(1)).value();
+}
+
 inline registry::Node node(std::uint8_t fill) {
     registry::Node out;
-    out.address = address(fill);
+    out.address = out.owner = address(fill);
     out.registered_at_ms = kNow - 1'000;
     return out;
 }
@@ -53,7 +60,7 @@ inline registry::Unit unit(UnitState state, std::uint32_t slot = 0) {
     registry::Unit out;
     out.key = {digest(1), 1, slot, 0};
     out.id = protocol::unit_id(out.key);
-    out.worker = address(9);
+    out.worker = out.owner = address(9);
     out.status.state = state;
     return out;
 }

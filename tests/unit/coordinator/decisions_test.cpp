@@ -170,7 +170,7 @@ TEST(RoundPlanning, SlotsDependOnJobRoundAndAddressesAlone) {
 
 TEST(RoundPlanning, APlanContinuesFromTheStateOfTheRoundBefore) {
     std::vector<registry::Node> workers{node(1), node(2)};
-    workers[1].valid_run = 4;
+    workers[1].valid_value = record(4);
     const Plan first = make_plan(job(), std::nullopt, {}, workers);
     EXPECT_EQ(first.record.round, 1U);
     EXPECT_EQ(first.record.base_state_root, digest(3));
@@ -334,6 +334,18 @@ TEST_F(Draws, AVerifierThatLetADrawPassComesLast) {
     EXPECT_EQ(chosen({{*first, 1}}), first) << "nobody else is there";
 }
 
+/// It would find its owner's work right, whatever it is.
+TEST_F(Draws, WorkerAndVerifierOfOneOwnerAreNeverPaired) {
+    const auto first = chosen();
+    ASSERT_TRUE(first);
+    for (registry::Node& verifier : verifiers_)
+        if (verifier.address == *first) verifier.owner = drawn_.owner;
+    EXPECT_NE(chosen(), first);
+    for (registry::Node& verifier : verifiers_)
+        verifier.owner = drawn_.owner;
+    EXPECT_FALSE(chosen()) << "not even where nobody else is there";
+}
+
 TEST_F(Draws, AVerifierWithFewerUnitsComesFirst) {
     for (const registry::Node& verifier : verifiers_)
         waiting_[verifier.address] = 2;
@@ -433,18 +445,21 @@ TEST(Disputes, AnUpheldUnitRefutesItsReporterIfItHasOne) {
 
 TEST(Disputes, ARejectionNamesTheDefenceAndWhetherStakeIsLost) {
     registry::Unit wrong = disputed(protocol::ReasonCode::kStepDiffers);
-    auto change = reject(wrong, false);
+    auto change = reject(wrong, std::nullopt);
     ASSERT_TRUE(change.ok());
     EXPECT_TRUE(std::holds_alternative<protocol::event::TimePassed>(change->event));
     const std::string undefended = change->reason->sentence;
     wrong.status.defended = true;
-    change = reject(wrong, false);
+    change = reject(wrong, std::nullopt);
     EXPECT_TRUE(std::holds_alternative<protocol::event::Ruled>(change->event));
     EXPECT_EQ(change->reason->code, protocol::ReasonCode::kStepDiffers);
     EXPECT_NE(change->reason->sentence, undefended);
-    EXPECT_GT(reject(wrong, true)->reason->sentence.size(), change->reason->sentence.size());
+    EXPECT_NE(reject(wrong, GameVerdict::kNeverOpened)->reason->sentence.find("no game about it"),
+              std::string::npos);
+    EXPECT_NE(reject(wrong, GameVerdict::kUpheld)->reason->sentence.find("lost every game"),
+              std::string::npos);
     wrong.reason_code = "no such code";
-    EXPECT_EQ(reject(wrong, false).error().code, ErrorCode::kMalformed);
+    EXPECT_EQ(reject(wrong, std::nullopt).error().code, ErrorCode::kMalformed);
 }
 
 TEST(Disputes, ASlashedUnitKeepsWhatWasFoundBefore) {

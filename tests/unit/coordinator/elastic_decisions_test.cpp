@@ -53,15 +53,24 @@ TEST(StepsOfSlots, FollowThePaceOfSlowWorkers) {
 /// They fetch the dataset first, and a verifier has to finish before the next aggregate.
 TEST(StepsOfSlots, AreATenthLessForTheFewWhoseUnitsAreAllDrawn) {
     std::vector<registry::Node> workers{node(1), node(2), node(3)};
-    workers[0].valid_run = 100;
-    workers[1].valid_run = 2;
-    EXPECT_EQ(steps_of(adaptive(), workers, {}), Steps({100, 100, 90}));
-    workers[1].valid_run = 1;
-    EXPECT_EQ(steps_of(adaptive(), workers, {}), Steps({100, 100, 100}))
+    workers[0].valid_value = record(100, 100);
+    workers[1].valid_value = record(2, 100);
+    EXPECT_EQ(steps_of(adaptive(), workers, {}, 1'000), Steps({100, 100, 90}));
+    workers[1].valid_value = record(1, 100);
+    EXPECT_EQ(steps_of(adaptive(), workers, {}, 1'000), Steps({100, 100, 100}))
         << "a round of new workers waits for its verification";
-    workers[1].valid_run = 2;
+    workers[1].valid_value = record(2, 100);
     const Paces paces{{{address(1), 100}, {address(2), 100}, {address(3), 50}}};
-    EXPECT_EQ(steps_of(adaptive(), workers, paces), Steps({100, 100, 45}));
+    EXPECT_EQ(steps_of(adaptive(), workers, paces, 1'000), Steps({100, 100, 45}));
+}
+
+TEST(StepsOfSlots, AreNoMoreThanAStakeBacks) {
+    const std::vector<registry::Node> workers{node(1), node(2), node(3)};
+    Paces paces;
+    paces.backed = {{address(1), 100}, {address(2), 7}};
+    EXPECT_EQ(steps_of(adaptive(), workers, paces, 1'000), Steps({100, 7, 100}));
+    EXPECT_EQ(steps_of(job().terms, workers, paces, 1'000), Steps({20, 20, 20}))
+        << "a job that does not adapt its units gives whole ones or none";
 }
 
 /// A line that is too slow for a whole unit is never measured otherwise.

@@ -22,6 +22,13 @@ registry::JobTerms sample_terms() {
     return terms;
 }
 
+/// A record of so many units of sample_terms().
+Amount record(std::uint64_t units) {
+    return protocol::work_value(sample_work().flops_per_step, sample_terms().price_wei_per_pflop)
+        ->mul_div(Amount(sample_terms().steps * units), Amount(1))
+        .value();
+}
+
 Estimate estimate_with(const Facts& facts, const registry::JobTerms& terms = sample_terms()) {
     return estimate(terms, sample_work(), facts).value();
 }
@@ -29,11 +36,11 @@ Estimate estimate_with(const Facts& facts, const registry::JobTerms& terms = sam
 // What the manual promises of a job's defaults.
 TEST(Estimate, TrustedWorkersCostLessThanATenthOfComputeToVerify) {
     for (const std::uint64_t streak : {12U, 15U, 20U, 1'000U}) {
-        const VerificationShare share = estimate_with(sample_facts(8, streak)).verification;
+        const VerificationShare share = estimate_with(sample_facts(8, record(streak))).verification;
         EXPECT_LT(share.expected_ppm, 100'000U) << "streak " << streak;
         EXPECT_GE(share.expected_ppm, 55'000U) << "5 % of the units at 1.1 times the price";
     }
-    const VerificationShare share = estimate_with(sample_facts(8, 20)).verification;
+    const VerificationShare share = estimate_with(sample_facts(8, record(20))).verification;
     EXPECT_EQ(share.expected_ppm, share.trusted_ppm);
     EXPECT_GE(share.untrusted_ppm, 1'100'000U) << "new workers: more than compute";
 }
@@ -46,14 +53,15 @@ TEST(Estimate, TrustedWorkersStayBelowATenthInThePlansOfARealModel) {
     wishes.tokens = 10'000'000;
     const auto work = model_work(config);
     ASSERT_TRUE(work.ok()) << work.error().message;
-    const auto plan = make_plan(wishes, {}, *work, sample_facts(4, 20));
+    const auto plan = make_plan(wishes, {}, *work,
+                                sample_facts(4, Amount::parse("1" + std::string(60, '0')).value()));
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     EXPECT_LT(plan->estimate.verification.expected_ppm, 100'000U);
 }
 
 TEST(Estimate, StreaksGrowOnTheWay) {
     const auto share = [](std::uint64_t streak) {
-        return estimate_with(sample_facts(8, streak)).verification.expected_ppm;
+        return estimate_with(sample_facts(8, record(streak))).verification.expected_ppm;
     };
     EXPECT_LT(share(0), estimate_with(sample_facts(8)).verification.untrusted_ppm);
     for (std::uint64_t streak = 1; streak < 25; ++streak)
@@ -75,7 +83,7 @@ TEST(Estimate, AMeanRateIsThatOfItsRounds) {
 }
 
 TEST(Estimate, TheExpectedIsTheSumOfItsPartsAndBelowTheMost) {
-    Facts facts = sample_facts(8, 20);
+    Facts facts = sample_facts(8, record(20));
     facts.fee_ppm = 20'000;
     facts.bound = protocol::CostRates{2'500'000, 20'000};
     facts.data_price_wei_per_mtoken = Amount(1'000'000'000);
@@ -110,13 +118,13 @@ TEST(Estimate, TimesFollowTheMachines) {
     EXPECT_LT(estimate_with(facts).seconds->high, one_slow.high);
     facts.workers.clear();
     EXPECT_FALSE(estimate_with(facts).seconds.has_value());
-    facts.workers.assign(1, Machine{0, 3});
+    facts.workers.assign(1, Machine{0, record(3)});
     EXPECT_FALSE(estimate_with(facts).seconds.has_value()) << "it never measured itself";
 }
 
 TEST(Estimate, RoundsThatHoldDrawnUnitsDoNotWaitForVerification) {
     registry::JobTerms terms = sample_terms();
-    const Facts trusted = sample_facts(8, 1'000);
+    const Facts trusted = sample_facts(8, record(1'000));
     const auto waits = times_of(terms, sample_work(), trusted);
     terms.elastic.hold_drawn = true;
     const auto holds = times_of(terms, sample_work(), trusted);
@@ -124,7 +132,7 @@ TEST(Estimate, RoundsThatHoldDrawnUnitsDoNotWaitForVerification) {
     EXPECT_LT(holds->round_s.low, waits->round_s.low);
     EXPECT_NEAR(holds->round_s.low, holds->unit_s.low + 2, 0.01);
     // All units of workers that are new are drawn, and half of a round has to be accepted.
-    const Facts unknown = sample_facts(8, 0);
+    const Facts unknown = sample_facts(8);
     terms.rounds = 2;
     const auto begins = times_of(terms, sample_work(), unknown);
     ASSERT_TRUE(begins);

@@ -178,7 +178,7 @@ TEST(Price, EverythingThatARefusalSuggestsIsAccepted) {
     };
     std::size_t refused = 0, fewer = 0, cheaper = 0;
     for (std::uint64_t i = 0; i < 500 * gym::testing::test_scale(); ++i) {
-        Facts facts = sample_facts(random() % 20, random() % 30);
+        Facts facts = sample_facts(random() % 20, Amount(random()));
         facts.fee_ppm = random() % 2 == 0 ? 0 : 30'000;
         facts.bound = protocol::CostRates{2'100'000 + random() % 500'000, facts.fee_ppm};
         if (random() % 2 == 0) facts.usual_price.reset();

@@ -136,7 +136,7 @@ TEST(Plan, EveryPlanTrainsTheTokensWithinTheMoney) {
     for (std::uint64_t i = 0; i < 300 * gym::testing::test_scale(); ++i) {
         Facts facts = sample_facts(random() % 40);
         for (Machine& worker : facts.workers)
-            worker = {static_cast<std::uint64_t>(between(10, 15)), random() % 30};
+            worker = {static_cast<std::uint64_t>(between(10, 15)), Amount(random())};
         if (random() % 2 == 0) facts.usual_price.reset();
         ModelWork work = sample_work();
         work.flops_per_step = static_cast<std::uint64_t>(between(8, 16));

@@ -24,13 +24,13 @@ inline ModelWork sample_work() {
     return out;
 }
 
-/// `workers` workers of 10 TFLOP/s with `valid_run` valid units each, one verifier, no fee, and a
-/// latest job that paid 1 GYM.
-inline Facts sample_facts(std::size_t workers, std::uint64_t valid_run = 0) {
+/// `workers` workers of 10 TFLOP/s whose records are worth `valid_value`, one verifier, no fee, and
+/// a latest job that paid 1 GYM.
+inline Facts sample_facts(std::size_t workers, const Amount& valid_value = {}) {
     constexpr std::uint64_t kSpeed = 10'000'000'000'000;
     Facts out;
-    out.workers.assign(workers, Machine{kSpeed, valid_run});
-    out.verifiers.assign(1, Machine{kSpeed, 0});
+    out.workers.assign(workers, Machine{kSpeed, valid_value});
+    out.verifiers.assign(1, Machine{kSpeed, {}});
     out.bound = protocol::CostRates{2'500'000, 0};
     out.usual_price = PaidPrice{Amount::parse_tokens("1").value(), Digest()};
     return out;

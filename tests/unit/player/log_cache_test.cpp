@@ -134,6 +134,41 @@ TEST_F(LogCacheTest, AfterAFailureTheSameIsRead) {
     EXPECT_EQ(read(1), direct(1));
 }
 
+/// A node that lags, or wants a game to be lost, leaves out or changes what it served.
+TEST_F(LogCacheTest, LogsThatContradictTheirBlocksAreNotKept) {
+    send_and_mine(20);
+    send_and_mine(100);
+    const auto refused = [&](const std::function<void(std::vector<chain::Log>&)>& lie,
+                             const char* part) {
+        LogCache cache(chain_);
+        EXPECT_TRUE(cache.follow(*chain_.block(chain::BlockTag::kLatest).value()).ok());
+        chain_.lie = lie;
+        const auto logs = cache.read(chain_.emitter, topics_, 1);
+        chain_.lie = {};
+        ASSERT_FALSE(logs.ok()) << part;
+        EXPECT_EQ(logs.error().code, ErrorCode::kMismatch);
+        EXPECT_NE(logs.error().message.find(part), std::string::npos) << logs.error().message;
+        EXPECT_EQ(cache.read(chain_.emitter, topics_, 1).value(), direct(1)) << "nothing is kept";
+    };
+    refused([](auto& logs) { logs.clear(); }, "block 1 (");
+    refused([](auto& logs) { logs.pop_back(); }, "a log is missing or altered");
+    refused([](auto& logs) { logs.front().data.push_back(0); }, "a log is missing or altered");
+    refused([](auto& logs) { logs.insert(logs.begin() + 1, logs.front()); },
+            "a log is not in its receipts");
+    refused([](auto& logs) { std::swap(logs.front(), logs.back()); }, "missing or altered");
+}
+
+TEST_F(LogCacheTest, ReceiptsThatAreNotTheBlocksAreRefused) {
+    send_and_mine(100);
+    chain_.hides_a_log = true;
+    chain_.lie = [](auto& logs) { logs.clear(); };
+    ASSERT_TRUE(cache_.follow(*chain_.block(chain::BlockTag::kLatest).value()).ok());
+    const auto logs = cache_.read(chain_.emitter, topics_, 1);
+    ASSERT_FALSE(logs.ok());
+    EXPECT_NE(logs.error().message.find("receipts root"), std::string::npos)
+        << logs.error().message;
+}
+
 /// Random histories with reorgs of any depth: a cache that lives through them reads what a new one
 /// reads.
 TEST_F(LogCacheTest, ReadsWhatTheChainHas) {

@@ -3,43 +3,20 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <random>
 
 #include "gym/protocol/incentives.hpp"
 #include "gym/protocol/sampling.hpp"
+#include "incentives_dice.hpp"
 #include "incentives_sample.hpp"
 
 namespace gym::protocol {
 namespace {
 
+using testing::Dice;
+using testing::Mean;
 using testing::safe_params;
 
 constexpr int kPlays = 10'000;
-
-class Dice {
-  public:
-    explicit Dice(std::uint64_t seed) : random_(seed) {}
-    bool ppm(std::uint32_t of_million) { return random_() % kPpm < of_million; }
-    std::uint64_t below(std::uint64_t bound) { return random_() % bound; }
-
-  private:
-    std::mt19937_64 random_;
-};
-
-struct Mean {
-    double sum = 0, squares = 0;
-    int count = 0;
-    void add(double value) {
-        sum += value;
-        squares += value * value;
-        ++count;
-    }
-    [[nodiscard]] double value() const { return sum / count; }
-    /// Five standard deviations of the mean.
-    [[nodiscard]] double noise() const {
-        return 5 * std::sqrt(std::max(squares / count - value() * value(), 0.0) / count);
-    }
-};
 
 /// One batch of open units, `wrong` of them not computed; an accomplice takes the finder's part.
 double play_worker(const IncentiveParams& p, std::uint64_t open, std::uint64_t wrong, Dice& dice) {

@@ -9,6 +9,7 @@
 #include <random>
 #include <set>
 
+#include "gym/protocol/stake_rule.hpp"
 #include "incentives_sample.hpp"
 
 namespace gym::protocol {
@@ -40,6 +41,21 @@ TEST(Incentives, TheDesignsReferenceNumbers) {
     EXPECT_FALSE(holds(plain(20'000, 140), "cheating_loses"));
     EXPECT_TRUE(holds(plain(100'000, 27), "cheating_loses"));
     EXPECT_FALSE(holds(plain(100'000, 26), "cheating_loses"));
+}
+
+TEST(Incentives, StakeThatFollowsPayHoldsForUnitsOfAnyPay) {
+    IncentiveParams p = plain(50'000, 1);
+    p.worker.bonus_ppm = 50'000;
+    const double least = safe_bounds(p).stake_per_unit_pay;
+    EXPECT_LT(least, kStakePerUnitPay) << "the default is enough for these";
+    for (const double pay : {0.001, 1.0, 5'000.0}) {
+        p.worker.unit_reward_tokens = pay;
+        EXPECT_NEAR(safe_bounds(p).stake_per_unit_pay, least, 1e-9) << pay;
+        p.worker.stake_tokens = pay * least * 1.001;
+        EXPECT_GT(best_cheat(p).loss_tokens, best_cheat(p).gain_tokens) << pay;
+        p.worker.stake_tokens = pay * least * 0.999;
+        EXPECT_LT(best_cheat(p).loss_tokens, best_cheat(p).gain_tokens) << pay;
+    }
 }
 
 TEST(Incentives, TheSampleHoldsInAllConditions) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -29,6 +31,30 @@ TEST(Sampling, TheRateIsOneForTheNewAndFallsToTheFloor) {
     EXPECT_EQ(sampling_rate_ppm(21, policy), kSamplingFloorPpm);
     EXPECT_EQ(sampling_rate_ppm(~std::uint64_t{0}, policy), kSamplingFloorPpm);
     EXPECT_EQ(sampling_rate_ppm(100, {kPpm, kPpm}), kPpm) << "a job may demand more";
+}
+
+TEST(SamplingRate, ARecordIsWorthAsManyUnitsAsItsValueSays) {
+    const Amount small = work_value(1'000, Amount(5)).value();
+    const Amount large = work_value(1'000'000, Amount(5)).value();
+    EXPECT_EQ(small, Amount(5'000));
+    const Amount record = small.mul_div(Amount(20), Amount(1)).value();
+    EXPECT_EQ(units_worth(record, small), 20U);
+    EXPECT_EQ(units_worth(record, large), 0U) << "twenty small units say nothing about a large one";
+    EXPECT_EQ(sampling_rate_ppm(units_worth(record, large), {}), kPpm);
+    EXPECT_EQ(sampling_rate_ppm(units_worth(record, small), {}), kSamplingFloorPpm);
+    const Amount dear = work_value(1'000, Amount(50)).value();
+    EXPECT_EQ(units_worth(record, dear), 2U) << "the same FLOPs at ten times the price";
+    EXPECT_EQ(units_worth(small.minus(Amount(1)).value(), small), 0U) << "rounded down";
+}
+
+TEST(SamplingRate, UnpaidWorkCountsNextToNothing) {
+    EXPECT_EQ(work_value(1'000, Amount()).value(), Amount(1'000));
+    EXPECT_EQ(units_worth(Amount(1'000), work_value(1'000, Amount(1'000'000)).value()), 0U);
+    EXPECT_EQ(units_worth(Amount(1'000), Amount()), 0U) << "a unit of unknown value is drawn";
+    std::array<std::uint8_t, 32> most;
+    most.fill(0xff);
+    EXPECT_EQ(units_worth(Amount::from_be32(most), Amount(1)), ~std::uint64_t{0});
+    EXPECT_FALSE(work_value(~std::uint64_t{0}, Amount::from_be32(most)).ok());
 }
 
 TEST(Sampling, DrawsFollowTheRate) {

@@ -107,6 +107,7 @@ class FactCheckTest : public ::testing::Test {
     static Credit verification(std::uint8_t n) {
         Credit out = credit(n, VerificationInputs{2 * kPflop, Amount(1'000), 1'100'000});
         out.node = address(0x30);
+        out.earner = address(0x70);
         return out;
     }
     static Credit uptime(std::uint8_t n, std::uint64_t on) {
@@ -271,6 +272,9 @@ TEST_F(FactCheckTest, EveryLieIsNamedWithItsCredit) {
          "credit data-1: the dataset is 0xdddd"},
         {"a report that nobody accepted", [](EpochFile& f) { f.credits[2].node = address(0x31); },
          "credit verification-2: 0 reports"},
+        {"a report of the worker's own verifier",
+         [](EpochFile& f) { f.credits[2].earner = address(0x42); },
+         "credit verification-2: unit 0x0202"},
         {"one report as two",
          [](EpochFile& f) {
              f.credits.push_back(f.credits[2]);

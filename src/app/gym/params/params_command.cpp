@@ -106,6 +106,12 @@ void print_text(const IncentiveParams& params, const std::vector<Condition>& con
     print_row("stake", "{} ({:.6g} here)",
               bound("safe above", bounds.stake_tokens, "no stake is enough"),
               params.worker.stake_tokens);
+    print_row("stake per pay", "{}",
+              std::isfinite(bounds.stake_per_unit_pay)
+                  ? fmt::format("safe above {:.6g} times what a unit pays ('stake_per_unit_pay' of "
+                                "the coordinator)",
+                                bounds.stake_per_unit_pay)
+                  : "no stake is enough");
     print_row("unit reward", "{} ({:.6g} here)",
               bound("safe below", bounds.unit_reward_tokens, "no limit"),
               params.worker.unit_reward_tokens);
@@ -134,6 +140,7 @@ void print_json(const CliContext& context, const ParamsFile& read, const std::st
                         {"copy_detection_rate", protocol::copy_detection_rate(params)},
                         {"bounds",
                          {{"stake_tokens", bounds.stake_tokens},
+                          {"stake_per_unit_pay", bounds.stake_per_unit_pay},
                           {"unit_reward_tokens", bounds.unit_reward_tokens},
                           {"open_units", bounds.open_units}}},
                         {"overruled", std::move(overruled)},

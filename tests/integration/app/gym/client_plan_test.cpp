@@ -14,10 +14,13 @@ namespace json = boost::json;
 using gym::testing::spill;
 using testing::address_of;
 
+/// Worth many units of every job here.
+const Amount kLongRecord = Amount::parse("1" + std::string(60, '0')).value();
+
 class JobPlanTest : public testing::JobCommandsTest {
   protected:
-    /// Live nodes of 1 GFLOP/s; workers with `valid_run` valid units each.
-    void add_nodes(std::uint8_t workers, std::uint64_t valid_run) {
+    /// Live nodes of 1 GFLOP/s; workers whose records are worth `valid_value`.
+    void add_nodes(std::uint8_t workers, const Amount& valid_value) {
         const Status added = database_.owner().transact([&](db::Transaction& tx) -> Status {
             for (std::uint8_t i = 0; i <= workers; ++i) {
                 registry::NewNode node;
@@ -30,7 +33,7 @@ class JobPlanTest : public testing::JobCommandsTest {
                 node.profile.flops_per_second = 1'000'000'000;
                 GYM_CHECK(registry::register_node(tx, node, clock_.now_ms()));
             }
-            GYM_CHECK(tx.exec("UPDATE registry.node SET valid_run = $1", {valid_run}));
+            GYM_CHECK(tx.exec("UPDATE registry.node SET valid_value = $1", {valid_value}));
             return {};
         });
         ASSERT_TRUE(added.ok()) << added.error().message;
@@ -74,7 +77,7 @@ class JobPlanTest : public testing::JobCommandsTest {
 
 TEST_F(JobPlanTest, AJobIsSubmittedWithoutAJobFile) {
     publish_terms(0);
-    add_nodes(2, 0);
+    add_nodes(2, Amount());
     deposit(owner_, "100", "d1");
     const auto submitted = gym(with(
         wishes("submit"), {"--max-cost", "50", "--price", "20", "--licence", "MIT", "--json"}));
@@ -96,7 +99,7 @@ TEST_F(JobPlanTest, AJobIsSubmittedWithoutAJobFile) {
 TEST_F(JobPlanTest, AQuoteExplainsThePlan) {
     publish_terms(0);
     publish_sizes({std::uint64_t{1} << 30, std::uint64_t{1} << 40});
-    add_nodes(2, 20);
+    add_nodes(2, kLongRecord);
     const auto quote = gym(with(wishes("quote"), {"--max-cost", "50", "--price", "20"}));
     ASSERT_EQ(quote.exit_code, 0) << quote.err;
     for (const char* part :
@@ -162,7 +165,7 @@ TEST_F(JobPlanTest, AQuoteExplainsThePlan) {
 
 TEST_F(JobPlanTest, AnOverlapIsWarnedOfByQuoteAndSubmission) {
     publish_terms(0);
-    add_nodes(2, 20);
+    add_nodes(2, kLongRecord);
     deposit(owner_, "100", "d1");
     const char* const cost = "the loss ended 20 % higher with it";
     const std::vector<std::string> more{"--max-cost", "50",    "--price",
@@ -203,7 +206,7 @@ TEST_F(JobPlanTest, AnOverlapIsWarnedOfByQuoteAndSubmission) {
 
 TEST_F(JobPlanTest, TokensThatTodaysWorkersDoNotTrainAreSaidBeforeAndAfter) {
     publish_terms(0);
-    add_nodes(2, 0);
+    add_nodes(2, Amount());
     deposit(owner_, "100", "d1");
     const char* const few = "2 of the 50 workers are live now; with today's 2 workers: 256 of ";
     // An owner who insists on the slots: with --nodes the plan is for those that are live.
@@ -247,7 +250,7 @@ TEST_F(JobPlanTest, TokensThatTodaysWorkersDoNotTrainAreSaidBeforeAndAfter) {
 
 TEST_F(JobPlanTest, MoreNodesThanAreLiveTrainAllTokensAndTheQuoteSaysHowLong) {
     publish_terms(0);
-    add_nodes(2, 0);
+    add_nodes(2, Amount());
     deposit(owner_, "100", "d1");
     const auto eight = [&](const char* verb, const std::vector<std::string>& more) {
         return gym(with(wishes(verb, "1e6", "8"), with({"--price", "20"}, more)));
@@ -281,7 +284,7 @@ TEST_F(JobPlanTest, MoreNodesThanAreLiveTrainAllTokensAndTheQuoteSaysHowLong) {
 
 TEST_F(JobPlanTest, AJobFileMayUseTheOwnersUnitsAndOptionsOverrideIt) {
     publish_terms(0);
-    add_nodes(4, 0);
+    add_nodes(4, Amount());
     spill(place_ / "wishes.yaml",
           "name: wishes\nmodel: model.yaml\ndataset: text.txt\ntokens: 1e6\nnodes: 4\n"
           "max_cost: 50\nprice_per_pflop: 20   # mine\ncheckpoint_every: 7\n");
@@ -316,7 +319,7 @@ TEST_F(JobPlanTest, AJobFileMayUseTheOwnersUnitsAndOptionsOverrideIt) {
 
 TEST_F(JobPlanTest, APresetIsAModelWhoseScheduleEndsWithTheJob) {
     publish_terms(0);
-    add_nodes(2, 0);
+    add_nodes(2, Amount());
     const std::vector<std::string> preset{
         "job",      "quote", "--model", "gpt-nano", "--data",     (place_ / "text.txt").string(),
         "--tokens", "1e6",   "--price", "20",       "--no-bench", "--json"};
@@ -351,7 +354,7 @@ TEST_F(JobPlanTest, APresetIsAModelWhoseScheduleEndsWithTheJob) {
 
 TEST_F(JobPlanTest, WishesThatCannotBeHadAreRefusedWithTheirReasons) {
     publish_terms(0);
-    add_nodes(2, 0);
+    add_nodes(2, Amount());
     const auto refused_with = [&](const std::vector<std::string>& command, const char* part) {
         const auto outcome = gym(command);
         EXPECT_EQ(outcome.exit_code, 2) << outcome.err << outcome.out;
@@ -379,7 +382,7 @@ TEST_F(JobPlanTest, WishesThatCannotBeHadAreRefusedWithTheirReasons) {
 
 TEST_F(JobPlanTest, AQuoteSaysWhereThePriceComesFrom) {
     publish_terms(0);
-    add_nodes(2, 0);
+    add_nodes(2, Amount());
     const auto price = [&](const std::vector<std::string>& more) {
         const auto outcome = gym(with(wishes("quote"), with({"--json", "--no-bench"}, more)));
         EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -426,7 +429,7 @@ TEST_F(JobPlanTest, AnApiThatDoesNotAnswerIsSaidWithItsExitCode) {
 
 TEST_F(JobPlanTest, AFolderIsBuiltAndSubmittedWithoutAJobFile) {
     publish_terms(0);
-    add_nodes(2, 0);
+    add_nodes(2, Amount());
     deposit(owner_, "100", "d1");
     std::filesystem::create_directories(place_ / "corpus");
     spill(place_ / "corpus/a.txt", std::string(3'000, 'a') + " and so on");
@@ -453,7 +456,7 @@ TEST_F(JobPlanTest, AFolderIsBuiltAndSubmittedWithoutAJobFile) {
 
 TEST_F(JobPlanTest, AQuoteWarnsOfALicenceAndTheSubmissionIsRefused) {
     publish_terms(0);
-    add_nodes(2, 0);
+    add_nodes(2, Amount());
     deposit(owner_, "100", "d1");
     const Digest root = backend()
                             .add_dataset({.owner = address_of(2),
@@ -486,7 +489,7 @@ TEST_F(JobPlanTest, AQuoteWarnsOfALicenceAndTheSubmissionIsRefused) {
 
 TEST_F(JobPlanTest, DataOfAnotherVocabularyIsWarnedOfOrRefused) {
     publish_terms(0);
-    add_nodes(2, 0);
+    add_nodes(2, Amount());
     const std::vector<std::string> wide = with(
         wishes("quote"), {"--no-bench", "--price", "1", "--set", "model.model.vocabulary=50257"});
     EXPECT_NE(gym(wide).out.find("warning            a token of the data is a byte, and the model "

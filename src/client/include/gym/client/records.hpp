@@ -213,7 +213,7 @@ struct Node {
     std::string device;                  ///< may be empty
     std::uint64_t memory_bytes = 0;      ///< 0: unknown
     std::uint64_t flops_per_second = 0;  ///< as it measured itself
-    std::uint64_t valid_run = 0;         ///< units in a row that ended final
+    Amount valid_value = {};             ///< protocol::work_value() of its valid units
     bool live = false;
     bool excluded = false;
 };

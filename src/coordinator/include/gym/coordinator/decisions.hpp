@@ -17,6 +17,7 @@
 #include "gym/protocol/lifecycle.hpp"
 #include "gym/protocol/reason.hpp"
 #include "gym/protocol/round_record.hpp"
+#include "gym/protocol/stake_rule.hpp"
 #include "gym/protocol/unit_fit.hpp"
 #include "gym/records/unit.hpp"
 #include "gym/registry/games.hpp"
@@ -102,7 +103,7 @@ struct Plan {
     registry::StateRef base;
     registry::StateRef momentum;
 };
-/// What is known of workers' paces.
+/// What bounds the steps of workers' units.
 struct Paces {
     /// FLOPs a second of those that have worked (registry::paces_of). The others are taken to be as
     /// fast as their own benchmark says, by what it said of those.
@@ -111,18 +112,22 @@ struct Paces {
     /// expected to do: one whose line is too slow for its first unit gets a unit that it can
     /// finish, and then has a measured pace.
     std::map<Address, std::uint32_t> expired = {};
+    /// Steps of a unit that a worker's stake backs (protocol::steps_backed); absent: all.
+    std::map<Address, std::uint32_t> backed = {};
 };
 /// Steps of each worker's unit: the job's, or, where it adapts them, fewer for workers that are
 /// slower than the median pace, in proportion, and a tenth less for those whose units are all
 /// drawn, if that is the smaller part of the workers; no more than its benchmark says that it does
-/// before the deadline; at least 1.
-/// @param flops_per_step 0: not known.
+/// before the deadline, nor than its stake backs; at least 1.
+/// @param flops_per_step 0: not known, then all units are drawn.
 [[nodiscard]] std::vector<std::uint32_t> steps_of(const registry::JobTerms& terms,
                                                   std::span<const registry::Node> workers,
                                                   const Paces& paces,
                                                   std::uint64_t flops_per_step = 0);
 /// The shortest unit that the job gives: of one step where it adapts them.
 [[nodiscard]] protocol::UnitLength least_unit(const registry::Job& job);
+/// What that unit pays. @param job with artifacts.
+[[nodiscard]] protocol::UnitPay least_pay(const registry::Job& job);
 /// The round after `last` (the first one if there is none), one slot for each worker.
 /// @param included deltas of `last` that made its next base state. @param paces as in steps_of().
 [[nodiscard]] Plan make_plan(const registry::Job& job, const std::optional<registry::Round>& last,
@@ -234,10 +239,12 @@ struct UnitChange {
 [[nodiscard]] std::optional<Address> reporter_of(const registry::Unit& unit);
 /// A dispute ends for the worker with `event`: a reporter's finding was false.
 [[nodiscard]] UnitChange uphold(const registry::Unit& unit, const protocol::UnitEvent& event);
-/// The referee found the worker wrong. Without a defence the deadline speaks. @param too_late no
-/// game about it was opened while one could be: it costs no stake. @errors kMalformed for a
-/// reason code that the protocol does not know.
-[[nodiscard]] Result<UnitChange> reject(const registry::Unit& unit, bool too_late);
+/// The referee found the worker wrong. Without a defence the deadline speaks.
+/// @param games how those about it ended; absent: the network plays none. Where none was opened, or
+/// all were lost, the reason says that no stake is taken.
+/// @errors kMalformed for a reason code that the protocol does not know.
+[[nodiscard]] Result<UnitChange> reject(const registry::Unit& unit,
+                                        const std::optional<GameVerdict>& games);
 /// Why a unit is slashed when its game ends against the worker: what was found here before, if
 /// anything was.
 [[nodiscard]] protocol::Reason slash_reason(const registry::Unit& unit);

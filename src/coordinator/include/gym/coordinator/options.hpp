@@ -16,6 +16,7 @@
 #include "gym/db/database.hpp"
 #include "gym/player/claim.hpp"
 #include "gym/protocol/job_cost.hpp"
+#include "gym/protocol/stake_rule.hpp"
 #include "gym/protocol/uptime.hpp"
 
 namespace gym::coordinator {
@@ -25,8 +26,7 @@ struct Options {
     /// Addresses that may take part, by role; empty: anybody. An address costs nothing, so an open
     /// list of verifiers lets one person hold most draws.
     std::set<Address> workers_allowed, verifiers_allowed;
-    /// Active stake that a worker needs for another unit; zero: none.
-    Amount minimum_stake;
+    protocol::StakeRule stake;              ///< that a worker needs to have active for another unit
     Amount price_per_pflop_min;             ///< of work; a job that pays less is not started
     std::int64_t node_live_ms = 30'000;     ///< seen so recently: gets work
     std::uint32_t beacon_delay_blocks = 2;  ///< from the block of the epoch's root to the beacon

@@ -78,10 +78,11 @@ struct Estimate {
 
 /// Mean rate at which the units of one worker are run again in `rounds` rounds, in parts per
 /// million: protocol::sampling_rate_ppm() of a streak that grows by one with each unit.
-/// @param valid_run the streak at the beginning. @param lag rounds until a unit is final and
-/// counts. @param participation rounds of 1 that the worker takes part in, above 0.
+/// @param valid_units protocol::units_worth() of its record and a unit, at the beginning. @param
+/// lag rounds until a unit is final and counts. @param participation rounds of 1 that the worker
+/// takes part in, above 0.
 [[nodiscard]] double mean_sampling_ppm(const protocol::SamplingPolicy& policy,
-                                       std::uint64_t valid_run, std::uint64_t rounds, double lag,
+                                       std::uint64_t valid_units, std::uint64_t rounds, double lag,
                                        double participation);
 
 /// How long a job's rounds take; the part of estimate() that needs no money.

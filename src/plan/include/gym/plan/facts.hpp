@@ -17,7 +17,7 @@ namespace gym::plan {
 /// A live node that takes part.
 struct Machine {
     std::uint64_t flops_per_second = 0;  ///< by its own benchmark; 0: unknown
-    std::uint64_t valid_run = 0;         ///< units in a row that ended final
+    Amount valid_value;                  ///< protocol::work_value() of its valid units
     std::uint64_t memory_bytes = 0;      ///< that it lends; 0: unknown
 };
 

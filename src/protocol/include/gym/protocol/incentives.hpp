@@ -138,7 +138,10 @@ struct Condition {
 /// Bounds of one parameter with all others as they are: infinite where none is enough (lower
 /// bounds) or none is too much (upper bounds).
 struct SafeBounds {
-    double stake_tokens = 0;        ///< cheating loses and a challenge pays above it
+    double stake_tokens = 0;  ///< cheating loses and a challenge pays above it
+    /// The same for cheats alone, in multiples of a unit's pay without its bonus. Where wrong units
+    /// have no value outside of the network, it does not depend on what a unit pays.
+    double stake_per_unit_pay = 0;
     double unit_reward_tokens = 0;  ///< cheating loses below it
     /// Cheating loses for every number of units up to it: 0 if not even for one, kOpenUnitsLimit
     /// where the number does not matter.

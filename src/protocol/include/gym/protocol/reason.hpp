@@ -54,6 +54,8 @@ struct Reason {
 [[nodiscard]] Reason referee_ruled(const Reason& dispute);
 /// ... then that no game was opened as long as one could be, so that the worker keeps its stake.
 [[nodiscard]] Reason no_game(const Reason& ended);
+/// ... then that the challengers lost their games, so that the worker keeps its stake.
+[[nodiscard]] Reason games_lost(const Reason& ended);
 /// ... then that the game on chain ended against the worker.
 [[nodiscard]] Reason game_proved(const Reason& dispute);
 /// Of a unit that was not disputed before.

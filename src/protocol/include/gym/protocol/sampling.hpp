@@ -4,8 +4,10 @@
 #include <optional>
 #include <span>
 
+#include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/ppm.hpp"
+#include "gym/common/result.hpp"
 
 namespace gym::protocol {
 
@@ -20,9 +22,19 @@ struct SamplingPolicy {
     friend bool operator==(const SamplingPolicy&, const SamplingPolicy&) = default;
 };
 
+/// What work counts in a worker's record: its FLOPs times the price of 10^15 of them. Unpaid work
+/// counts as if it earned 1 wei. @errors kOutOfRange.
+[[nodiscard]] Result<Amount> work_value(std::uint64_t flops, const Amount& price_wei_per_pflop);
+
+/// How many units of the value `unit` a record stands for, rounded down. A worker that fills its
+/// record with small units, which it may have ordered itself, has no record for a large one.
+/// @param valid work_value() of all valid units since the last fault.
+[[nodiscard]] std::uint64_t units_worth(const Amount& valid, const Amount& unit);
+
 /// 1 for a worker without a record, 1/n after n valid units in a row, never below the policy's
-/// floor. A fault sets the run back to 0, so the rate back to 1.
-[[nodiscard]] std::uint32_t sampling_rate_ppm(std::uint64_t valid_run,
+/// floor. A fault sets the record back to 0, so the rate back to 1.
+/// @param valid_units units_worth() of the worker's record and the unit.
+[[nodiscard]] std::uint32_t sampling_rate_ppm(std::uint64_t valid_units,
                                               const SamplingPolicy& policy);
 
 /// H(beacon | unit) < rate, over the full range of the hash's first 64 bits. A rate of kPpm always

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gym/common/amount.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/clock.hpp"
 #include "gym/common/result.hpp"
@@ -32,7 +33,8 @@ struct NewNode {
 struct Node : NewNode {
     UnixMs registered_at_ms = 0;
     UnixMs last_seen_at_ms = 0;
-    std::uint64_t valid_run = 0;  ///< units in a row that ended final; 0 after a fault
+    /// protocol::work_value() of the units that ended final since its last fault.
+    Amount valid_value;
     bool excluded = false;
     std::optional<UnixMs> excluded_at_ms;
     std::string excluded_code;    ///< protocol::ReasonCode name

@@ -21,6 +21,7 @@ struct WaitingJob {
     std::uint64_t delta_bytes = 0;          ///< of each delta
     std::uint64_t worker_memory_bytes = 0;  ///< 0: unknown
     protocol::UnitLength least;             ///< its shortest unit
+    Amount price_wei_per_pflop = {};
 };
 /// Of the jobs that run, ascending by `since_ms` and id; at most `limit`. Only those that wait for
 /// less than their `unit_ms`.
