@@ -76,5 +76,5 @@ install_npm() {
 }
 install_npm contracts "anvil, forge, cast, solc, solhint, OpenZeppelin"
 install_npm tools/parquet "a reader of Parquet files"
-[[ ${1:-} == demo ]] || install_npm tests/support/npm "an object store and a writer of Parquet files, for tests"
+[[ ${1:-} == demo ]] || install_npm tests/support/npm "an object store, a writer of Parquet files and curves for vectors, for tests"
 [[ ${1:-} == demo ]] || install_npm tests/integration/tokenizer "peers of the tokenizer, with their ranks"

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 forge=node_modules/@foundry-rs/forge-linux-amd64/bin/forge
-contracts=(GymToken AdminTimelock JobEscrow CommitmentLog RewardsDistributor Stake OneStep DisputeGame)
+contracts=(GymToken AdminTimelock JobEscrow CommitmentLog DrandBeacon RewardsDistributor Stake OneStep DisputeGame)
 
 case "${1-}" in
 --update)

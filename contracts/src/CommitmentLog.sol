@@ -4,6 +4,7 @@ pragma solidity ^0.8.35;
 import {AdminTimelock} from "./AdminTimelock.sol";
 import {DelayedRoles} from "./DelayedRoles.sol";
 import {ICommitmentLog} from "./interfaces/ICommitmentLog.sol";
+import {IDrandBeacon} from "./interfaces/IDrandBeacon.sol";
 
 /// @title The public order of rounds and commitments
 /// @notice See ICommitmentLog.
@@ -22,8 +23,10 @@ contract CommitmentLog is ICommitmentLog, DelayedRoles {
         bytes32 root;
         uint32 count;
         uint64 blockNumber;
+        uint64 timestamp;
     }
 
+    IDrandBeacon private immutable _BEACON;
     mapping(bytes32 jobId => mapping(uint64 round => Round)) private _rounds;
     mapping(uint64 epoch => Epoch) private _epochs;
 
@@ -31,9 +34,14 @@ contract CommitmentLog is ICommitmentLog, DelayedRoles {
     /// @param timelock_ Holder of DEFAULT_ADMIN_ROLE: grants roles.
     /// @param coordinator Holder of COORDINATOR_ROLE.
     /// @param guardian Holder of GUARDIAN_ROLE: takes the coordinator's role away.
-    constructor(AdminTimelock timelock_, address coordinator, address guardian)
-        DelayedRoles(timelock_, guardian, 0)
-    {
+    /// @param beacon_ The drand chain that draws what is verified; zero: this chain's prevrandao does.
+    constructor(
+        AdminTimelock timelock_,
+        address coordinator,
+        address guardian,
+        IDrandBeacon beacon_
+    ) DelayedRoles(timelock_, guardian, 0) {
+        _BEACON = beacon_;
         _grantRole(COORDINATOR_ROLE, coordinator);
     }
 
@@ -63,7 +71,8 @@ contract CommitmentLog is ICommitmentLog, DelayedRoles {
         if (target.recordHash == 0) revert RoundUnknown(jobId, round);
         if (target.epoch != 0) revert RoundClosed(jobId, round, target.epoch);
         target.epoch = epoch;
-        _epochs[epoch] = Epoch(commitmentsRoot, count, uint64(block.number));
+        _epochs[epoch] =
+            Epoch(commitmentsRoot, count, uint64(block.number), uint64(block.timestamp));
         emit EpochPosted(epoch, jobId, round, commitmentsRoot, count);
     }
 
@@ -94,5 +103,18 @@ contract CommitmentLog is ICommitmentLog, DelayedRoles {
     {
         Epoch storage target = _epochs[epoch];
         return (target.root, target.count, target.blockNumber);
+    }
+
+    /// @inheritdoc ICommitmentLog
+    function beacon() external view returns (IDrandBeacon) {
+        return _BEACON;
+    }
+
+    /// @inheritdoc ICommitmentLog
+    function drawOf(uint64 epoch) external view returns (uint64 round, bytes32 randomness) {
+        Epoch storage target = _epochs[epoch];
+        if (target.root == 0 || address(_BEACON) == address(0)) return (0, 0);
+        round = _BEACON.roundAfter(target.timestamp);
+        randomness = _BEACON.randomnessOf(round);
     }
 }

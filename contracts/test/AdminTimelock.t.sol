@@ -7,6 +7,7 @@ import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 
 import {AdminTimelock} from "../src/AdminTimelock.sol";
 import {CommitmentLog} from "../src/CommitmentLog.sol";
+import {IDrandBeacon} from "../src/interfaces/IDrandBeacon.sol";
 import {DelayedRoles} from "../src/DelayedRoles.sol";
 import {JobEscrow} from "../src/JobEscrow.sol";
 import {IJobEscrow} from "../src/interfaces/IJobEscrow.sol";
@@ -35,7 +36,7 @@ contract AdminTimelockTest is DistributorFixture {
             1 minutes,
             CAP
         );
-        _log = new CommitmentLog(_timelock, address(0xc0), GUARDIAN);
+        _log = new CommitmentLog(_timelock, address(0xc0), GUARDIAN, IDrandBeacon(address(0)));
         _token.approve(address(_escrow), 100 ether);
         _escrow.deposit(OWNER, 100 ether);
         _earn(0, 60);

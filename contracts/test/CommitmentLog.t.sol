@@ -5,6 +5,7 @@ import {IAccessControl} from "@openzeppelin/contracts/access/IAccessControl.sol"
 
 import {AdminTimelock} from "../src/AdminTimelock.sol";
 import {CommitmentLog} from "../src/CommitmentLog.sol";
+import {IDrandBeacon} from "../src/interfaces/IDrandBeacon.sol";
 import {ICommitmentLog} from "../src/interfaces/ICommitmentLog.sol";
 import {TestBase} from "./support/TestBase.sol";
 
@@ -18,7 +19,10 @@ contract CommitmentLogTest is TestBase {
 
     function setUp() public {
         _log = new CommitmentLog(
-            new AdminTimelock(1 days, ADMIN_KEY, GUARDIAN), COORDINATOR, GUARDIAN
+            new AdminTimelock(1 days, ADMIN_KEY, GUARDIAN),
+            COORDINATOR,
+            GUARDIAN,
+            IDrandBeacon(address(0))
         );
     }
 

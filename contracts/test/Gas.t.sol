@@ -4,6 +4,7 @@ pragma solidity ^0.8.35;
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 
 import {CommitmentLog} from "../src/CommitmentLog.sol";
+import {IDrandBeacon} from "../src/interfaces/IDrandBeacon.sol";
 import {JobEscrow} from "../src/JobEscrow.sol";
 import {IRewardsDistributor} from "../src/interfaces/IRewardsDistributor.sol";
 import {DistributorFixture} from "./support/DistributorFixture.sol";
@@ -87,7 +88,8 @@ contract GasTest is DistributorFixture {
         escrow.exit();
         _snapshot("exit");
 
-        CommitmentLog log = new CommitmentLog(_timelock, address(this), GUARDIAN);
+        CommitmentLog log =
+            new CommitmentLog(_timelock, address(this), GUARDIAN, IDrandBeacon(address(0)));
         log.postRound(FILE_ROOT, 0, FILE_ROOT);
         _snapshot("postRound");
         log.postEpoch(1, FILE_ROOT, 0, FILE_ROOT, 3);

@@ -240,6 +240,8 @@ void evidence_schemas(json::object& out) {
                 {"commitment_count", "count?"},
                 {"posted_block", "count?", "of the commitments' root"},
                 {"beacon_block", "count?", "whose prevrandao draws the sample"},
+                {"drand_round", "count?",
+                 "whose randomness draws it, where the network has a drand chain"},
                 {"beacon", "hash?"},
                 {"aggregate", "bytes?", "the coordinator's signed commitment, in no tree"},
                 {"opened_at_ms", "time?"},

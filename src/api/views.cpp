@@ -382,6 +382,7 @@ json::object to_json(const RoundView& view) {
             {"commitment_count", or_null(round.commitment_count)},
             {"posted_block", or_null(round.posted_block)},
             {"beacon_block", or_null(round.beacon_block)},
+            {"drand_round", or_null(round.drand_round)},
             {"beacon", or_null(round.beacon)},
             {"aggregate",
              view.aggregate ? json::value(to_hex0x(*view.aggregate)) : json::value(nullptr)},

@@ -67,6 +67,24 @@ Result<CommitmentLog::Epoch> CommitmentLog::epoch_of(chain::ChainClient& client,
     return out;
 }
 
+Result<Address> CommitmentLog::beacon(chain::ChainClient& client) const {
+    auto source = view_address(client, address_, "beacon()");
+    if (source.ok() || source.error().code != ErrorCode::kConflict) return source;
+    return fail(ErrorCode::kConflict,
+                "CommitmentLog " + address_.hex() +
+                    " names no source of randomness: an older gym deployed it, deploy its "
+                    "network anew");
+}
+
+Result<CommitmentLog::Draw> CommitmentLog::draw_of(chain::ChainClient& client, std::uint64_t epoch,
+                                                   const chain::BlockId& at) const {
+    GYM_TRY(const auto values,
+            call_view(client, address_, at, "drawOf(uint64)", {epoch}, "_(uint64,bytes32)"));
+    Draw out;
+    GYM_CHECK(read_all(values, out.round, out.randomness));
+    return out;
+}
+
 Result<bool> CommitmentLog::is_coordinator(chain::ChainClient& client, const Address& account,
                                            const chain::BlockId& at) const {
     GYM_TRY(const auto values,

@@ -1,6 +1,7 @@
 #include "gym/contracts/deploy.hpp"
 
 #include "bindings.hpp"
+#include "gym/chain/prevrandao.hpp"
 #include "gym/chain/transaction.hpp"
 #include "gym/contracts/artifact.hpp"
 
@@ -143,6 +144,12 @@ Status deploy_game(Deployer& deployer, const game::DisputeParams& params,
             ": Stake names the game by a nonce that was gone each time; stop it and repeat");
 }
 
+Status submit_drand(Deployer& deployer, const DrandChain& chain) {
+    return deployer.submit("DrandBeacon",
+                           {chain.public_key, chain.genesis_s, chain.period_s, chain.delay_s,
+                            chain.known_round, chain.known_signature});
+}
+
 /// All but Stake and DisputeGame. What needs nothing of another is on its way at once.
 /// @return the rules in the order of DisputeGame's constructor.
 Result<std::vector<Address>> deploy_money_and_rules(Deployer& deployer, const DeployParams& params,
@@ -156,16 +163,21 @@ Result<std::vector<Address>> deploy_money_and_rules(Deployer& deployer, const De
                                  "FaultRules",     "OuterRules",  "OuterProofs"};
     for (const char* name : plain)
         GYM_CHECK(deployer.submit(name, {}));
+    if (params.drand) GYM_CHECK(submit_drand(deployer, *params.drand));
     GYM_TRY(const Placed token, deployer.placed("GymToken"));
     GYM_TRY(const Placed admin, deployer.placed("AdminTimelock"));
+    Placed beacon;
+    if (params.drand) {
+        GYM_TRY(beacon, deployer.placed("DrandBeacon"));
+    }
     std::vector<Address> at;
     for (const char* name : plain) {
         GYM_TRY(const Placed contract, deployer.placed(name));
         at.push_back(contract.address);
     }
 
-    GYM_CHECK(
-        deployer.submit("CommitmentLog", {admin.address, params.coordinator, params.guardian}));
+    GYM_CHECK(deployer.submit(
+        "CommitmentLog", {admin.address, params.coordinator, params.guardian, beacon.address}));
     GYM_CHECK(deployer.submit("RewardsDistributor",
                               {token.address, admin.address, params.settler, params.guardian,
                                params.activation_delay_s, params.growth_limit}));
@@ -200,6 +212,7 @@ Result<Deployment> deploy(chain::TxManager& manager, chain::ChainClient& client,
     GYM_CHECK(game::check_dispute_params(params.dispute));
     Deployment out;
     GYM_TRY(out.chain_id, client.chain_id());
+    if (!params.drand) GYM_CHECK(chain::check_prevrandao(client));
     Deployer deployer(manager, artifacts, timeout_ms);
     GYM_TRY(const std::vector<Address> rules, deploy_money_and_rules(deployer, params, out));
     GYM_CHECK(deploy_game(deployer, params.dispute, rules, out));

@@ -64,6 +64,12 @@ constexpr const char* kKnownErrors[] = {
     "TrimRaises(uint256 requested, uint256 amount)",
     "WithdrawalNotReady(uint64 availableAt)",
     "ZeroAmount()",
+    // DrandBeacon
+    "BadPublicKey()",
+    "BadSchedule()",
+    "NotASignature()",
+    "PrecompileMissing(address precompile)",
+    "WrongSignature(uint64 round)",
     // CommitmentLog
     "BadCommitmentLength(uint256 length)",
     "EpochExists(uint64 epoch)",

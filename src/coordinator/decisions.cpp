@@ -157,15 +157,21 @@ bool is_disputed(std::span<const registry::Unit> open_units) {
     return std::ranges::any_of(open_units, is_doubted);
 }
 
-std::vector<registry::Node> choose_workers(const Digest& job_id, std::uint64_t round,
+std::vector<registry::Node> choose_workers(const SlotDraw& draw,
                                            std::vector<registry::Node> workers,
                                            std::uint64_t slots) {
-    std::vector<std::pair<Digest, registry::Node>> ranked;
+    const Digest beacon = draw.before ? draw.before->beacon : Digest();
+    // When a worker registered, of one that could know the beacon; then the hash.
+    using Rank = std::pair<UnixMs, Digest>;
+    std::vector<std::pair<Rank, registry::Node>> ranked;
     ranked.reserve(workers.size());
     for (registry::Node& node : workers) {
         commit::Encoder encoder;
-        encoder.raw(as_bytes("gym.slot.v1")).fixed(job_id).u64(round).fixed(node.address);
-        ranked.emplace_back(commit::sha256(encoder.view()), std::move(node));
+        encoder.raw(as_bytes("gym.slot.v2")).fixed(beacon).fixed(draw.job_id).u64(draw.round);
+        encoder.fixed(node.address);
+        const bool knew = draw.before && node.registered_at_ms > draw.before->sealed_at_ms;
+        ranked.emplace_back(Rank{knew ? node.registered_at_ms : 0, commit::sha256(encoder.view())},
+                            std::move(node));
     }
     std::sort(ranked.begin(), ranked.end(),
               [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "gym/chain/client.hpp"
+#include "gym/chain/prevrandao.hpp"
 #include "gym/contracts/commitment_log.hpp"
 #include "gym/contracts/dispute_game.hpp"
 #include "gym/node/backoff.hpp"
@@ -35,6 +36,9 @@ class EvmChainView final : public ChainView {
             return fail(ErrorCode::kNotFound,
                         "there is no contract at " + config_.commitment_log.hex() + " on chain " +
                             std::to_string(id) + ": is commitment_log right?");
+        GYM_TRY(const Address beacon, named(log_.beacon(*client_)));
+        by_drand_ = !beacon.is_zero();
+        if (!by_drand_) GYM_CHECK(named(chain::check_prevrandao(*client_)));
         checked_ = true;
         return {};
     }
@@ -50,7 +54,12 @@ class EvmChainView final : public ChainView {
         GYM_CHECK(check());
         GYM_TRY(const auto stored, named(log_.epoch_of(*client_, epoch)));
         if (stored.commitments_root.is_zero()) return std::optional<Epoch>();
-        return std::optional(Epoch{stored.commitments_root, stored.count, stored.block_number});
+        Epoch out{stored.commitments_root, stored.count, stored.block_number};
+        if (by_drand_) {
+            GYM_TRY(const auto draw, named(log_.draw_of(*client_, epoch)));
+            out.drand = Drand{draw.round, draw.randomness};
+        }
+        return std::optional(out);
     }
 
     Result<std::optional<Digest>> randomness(std::uint64_t block) override {
@@ -80,6 +89,7 @@ class EvmChainView final : public ChainView {
     const std::unique_ptr<chain::ChainClient> client_;
     const contracts::CommitmentLog log_;
     bool checked_ = false;
+    bool by_drand_ = false;
 };
 
 }  // namespace

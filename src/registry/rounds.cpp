@@ -36,6 +36,7 @@ Result<Round> to_round(const db::Row& row) {
     out.commitment_count = row.get<std::optional<std::uint32_t>>("commitment_count");
     out.posted_block = row.get<std::optional<std::uint64_t>>("posted_block");
     out.beacon_block = row.get<std::optional<std::uint64_t>>("beacon_block");
+    out.drand_round = row.get<std::optional<std::uint64_t>>("drand_round");
     out.beacon = row.get<std::optional<Digest>>("beacon");
     out.next_base = optional_state(row, "next_base");
     out.next_momentum = optional_state(row, "next_momentum");
@@ -220,6 +221,14 @@ Result<std::optional<Round>> last_round(db::Transaction& tx, const Digest& job_i
     return std::optional<Round>(std::move(round));
 }
 
+Result<std::optional<DrawnBeacon>> newest_beacon(db::Transaction& tx) {
+    GYM_TRY(const auto row, tx.exec_optional("SELECT beacon, sealed_at_ms FROM registry.round "
+                                             "WHERE beacon IS NOT NULL ORDER BY epoch DESC LIMIT 1",
+                                             {}));
+    if (!row) return std::optional<DrawnBeacon>();
+    return std::optional(DrawnBeacon{row->get<Digest>("beacon"), row->get<UnixMs>("sealed_at_ms")});
+}
+
 Status open_round(db::Transaction& tx, const Digest& job_id, std::uint64_t round,
                   UnixMs unit_deadline_ms, UnixMs now_ms) {
     GYM_TRY(const db::Rows rows,
@@ -240,11 +249,11 @@ Status seal_round(db::Transaction& tx, const Digest& job_id, std::uint64_t round
 }
 
 Status mark_posted(db::Transaction& tx, const Digest& job_id, std::uint64_t round,
-                   std::uint64_t posted_block, std::uint64_t beacon_block) {
+                   std::uint64_t posted_block, const DrawnBy& by) {
     GYM_TRY(const db::Rows rows,
             tx.exec("UPDATE registry.round SET state = 'posted', posted_block = $3, beacon_block = "
-                    "$4 WHERE job_id = $1 AND round = $2 AND state = 'sealed'",
-                    {job_id, round, posted_block, beacon_block}));
+                    "$4, drand_round = $5 WHERE job_id = $1 AND round = $2 AND state = 'sealed'",
+                    {job_id, round, posted_block, by.block, by.drand_round}));
     return expect_step(rows, job_id, round, "posted");
 }
 

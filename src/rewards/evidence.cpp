@@ -55,6 +55,24 @@ Result<std::vector<protocol::SignedCommitment>> open_leaves(const RoundOnChain& 
     return commitments;
 }
 
+/// That the randomness which draws came after the commitments, and was nobody's choice.
+Status check_draw(const RoundOnChain& chain, const PublishedRound& published) {
+    if (published.drand_round != chain.drand_round) {
+        const auto name = [](const std::optional<std::uint64_t>& round) {
+            return round ? "drand's round " + std::to_string(*round) : "no round of drand";
+        };
+        return wrong("by the contracts " + name(chain.drand_round) + " draws the sample, " +
+                     name(published.drand_round) + " is published");
+    }
+    if (chain.drand_round && chain.beacon.is_zero())
+        return wrong("drand's round " + std::to_string(*chain.drand_round) +
+                     " draws the sample, and nobody has proven it on chain");
+    if (!chain.drand_round && published.beacon_block <= chain.posted_block)
+        return wrong("the sample is drawn by block " + std::to_string(published.beacon_block) +
+                     ", and the commitments are in block " + std::to_string(chain.posted_block));
+    return {};
+}
+
 class RoundBuilder {
   public:
     /// @param beacon that draws the units that are added.
@@ -122,9 +140,7 @@ Result<CommittedRound> rebuild_round(const crypto::Eip712Domain& domain, const D
                                      const PublishedRound& published) {
     GYM_TRY(auto record, open_record(job_id, round, chain, published.record));
     GYM_TRY(const auto commitments, open_leaves(chain, published.commitments));
-    if (published.beacon_block <= chain.posted_block)
-        return wrong("the sample is drawn by block " + std::to_string(published.beacon_block) +
-                     ", and the commitments are in block " + std::to_string(chain.posted_block));
+    GYM_CHECK(check_draw(chain, published));
     CommittedRound committed{std::move(record), chain.beacon, {}, {}};
     const auto is_late = [&](const protocol::SignedCommitment& one) {
         return committed.record.round > 1 &&

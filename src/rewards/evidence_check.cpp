@@ -117,7 +117,10 @@ class EvidenceChecker {
         if (!published.ok() && published.error().code == ErrorCode::kNotFound)
             return std::optional<CommittedRound>();
         GYM_CHECK(published);
-        if (published->beacon_block == 0) return std::optional<CommittedRound>();
+        if (published->beacon_block == 0 && !published->drand_round)
+            return std::optional<CommittedRound>();
+        GYM_TRY(const RoundOnChain chain, evidence_.on_chain(after, published->beacon_block));
+        if (chain.drand_round && chain.beacon.is_zero()) return std::optional<CommittedRound>();
         return rebuild(after);
     }
 

@@ -57,8 +57,10 @@ Status check_beacon(ChainView& chain, EpochOnChain& epoch, const Digest& served,
                     std::uint32_t delay_blocks) {
     GYM_TRY(epoch.beacon, beacon_of(chain, epoch.root, delay_blocks));
     if (epoch.beacon == served) return {};
-    return differs("beacon from block " + std::to_string(epoch.root.block + delay_blocks), served,
-                   epoch.beacon);
+    const auto& drand = epoch.root.drand;
+    return differs(drand ? "beacon of drand's round " + std::to_string(drand->round)
+                         : "beacon from block " + std::to_string(epoch.root.block + delay_blocks),
+                   served, epoch.beacon);
 }
 
 Status check_inclusion(rpc::Coordinator& coordinator, const EpochOnChain& epoch,
@@ -112,6 +114,10 @@ Result<std::uint32_t> sampling_rate(const protocol::UnitRecord& record,
 
 Result<Digest> beacon_of(ChainView& chain, const ChainView::Epoch& epoch,
                          std::uint32_t delay_blocks) {
+    if (epoch.drand) {
+        if (!epoch.drand->randomness.is_zero()) return epoch.drand->randomness;
+        return not_yet("the beacon of drand's round " + std::to_string(epoch.drand->round));
+    }
     if (delay_blocks == 0)
         return fail(ErrorCode::kInvalidArgument,
                     "the coordinator does not say which block draws the sample: set "

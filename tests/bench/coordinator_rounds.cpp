@@ -113,7 +113,7 @@ class LargeRound {
             const auto open = of_worker.find(node.address);
             return open != of_worker.end() && !coordinator::is_free(open->second);
         });
-        workers_ = coordinator::choose_workers(job_, 1, std::move(nodes), units_max_);
+        workers_ = coordinator::choose_workers({job_, 1, {}}, std::move(nodes), units_max_);
         return {};
     }
     Status assign(db::Transaction& tx) {

@@ -78,7 +78,8 @@ void SimChain::mine(std::uint32_t count, bool include_transactions) {
         const Amount salt(++salt_);
         block.header.hash = crypto::keccak256(
             {as_bytes("sim block"), block.header.parent_hash.view(), salt.to_be32()});
-        block.header.prevrandao = crypto::keccak256(block.header.hash.view());
+        block.header.prevrandao = prevrandao ? prevrandao(block.header.number)
+                                             : crypto::keccak256(block.header.hash.view());
         if (include_transactions) {
             for (auto& [sender, queue] : pool_) {
                 while (!queue.empty()) {

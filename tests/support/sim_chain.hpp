@@ -55,6 +55,8 @@ class SimChain final : public chain::ChainClient {
     std::function<void()> after_send;
     /// The queries that find_logs() was called with.
     std::vector<chain::LogQuery> queries;
+    /// prevrandao of a block by its number; none: another one each, as random as the hash.
+    std::function<Digest(std::uint64_t)> prevrandao;
     /// Leaves the first log out of the receipts that it serves.
     bool hides_a_log = false;
     /// Changes what find_logs() returns.

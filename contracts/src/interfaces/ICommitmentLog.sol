@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.35;
 
+import {IDrandBeacon} from "./IDrandBeacon.sol";
+
 /// @title The public order of rounds and commitments
 /// @notice A round's record is posted before its work is assigned, the Merkle root of the commitments after it;
-/// each once and never changed. The hash of a block after the root's decides what is re-executed, so nobody
-/// knows while committing which units will be checked.
+/// each once and never changed. What is re-executed is decided by randomness that comes later, of this chain or of a
+/// drand chain, so nobody knows while committing which units will be checked.
 interface ICommitmentLog {
     /// @notice The record of `round` of `jobId` is fixed.
     /// @param jobId The job.
@@ -88,9 +90,20 @@ interface ICommitmentLog {
     /// @param epoch The epoch.
     /// @return commitmentsRoot Zero if it was not posted.
     /// @return count How many commitments there are.
-    /// @return blockNumber The block of the post; a later block's hash is the beacon.
+    /// @return blockNumber The block of the post. Without beacon(), prevrandao of a later one draws.
     function epochOf(uint64 epoch)
         external
         view
         returns (bytes32 commitmentsRoot, uint32 count, uint64 blockNumber);
+
+    /// @notice The source of the randomness that draws what is verified, for ever.
+    /// @return The contract with the drand chain's beacons; zero: prevrandao of this chain draws.
+    function beacon() external view returns (IDrandBeacon);
+
+    /// @notice The beacon that draws the units of an epoch, where beacon() is not zero. It follows from the time of
+    /// the epoch's block alone, so nobody chooses it.
+    /// @param epoch The epoch.
+    /// @return round The round of the drand chain; 0 if the epoch was not posted, or there is no beacon().
+    /// @return randomness Of that round, zero until somebody has proven it.
+    function drawOf(uint64 epoch) external view returns (uint64 round, bytes32 randomness);
 }

@@ -5,6 +5,7 @@ import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 
 import {AdminTimelock} from "../../src/AdminTimelock.sol";
 import {CommitmentLog} from "../../src/CommitmentLog.sol";
+import {IDrandBeacon} from "../../src/interfaces/IDrandBeacon.sol";
 import {DisputeGame} from "../../src/DisputeGame.sol";
 import {GymToken} from "../../src/GymToken.sol";
 import {Stake} from "../../src/Stake.sol";
@@ -111,7 +112,7 @@ abstract contract DisputeFixture is OneStepFixture {
         _asserter = vm.addr(KEY);
         _token = new GymToken(address(this), 1e30);
         AdminTimelock timelock = new AdminTimelock(0, address(this), address(this));
-        _log = new CommitmentLog(timelock, address(this), address(this));
+        _log = new CommitmentLog(timelock, address(this), address(this), IDrandBeacon(address(0)));
         _runner = new DisputeRunner(_oneStep);
         _runs = new DisputeRuns();
         _runs.keep("right", _runner.run(Fault(Wrong.Nothing, 0, 0, 0)));

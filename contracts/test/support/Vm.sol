@@ -11,9 +11,23 @@ interface Vm {
     function expectRevert(bytes calldata data) external;
     function expectRevert(bytes4 selector) external;
     function parseBytes(string calldata text) external pure returns (bytes memory);
+    function parseJsonBytes(string calldata json, string calldata key)
+        external
+        pure
+        returns (bytes memory);
+    function parseJsonBytes32(string calldata json, string calldata key)
+        external
+        pure
+        returns (bytes32);
+    function parseJsonUint(string calldata json, string calldata key)
+        external
+        pure
+        returns (uint256);
     function prank(address sender) external;
+    function readFile(string calldata path) external view returns (string memory);
     function readLine(string calldata path) external view returns (string memory);
     function roll(uint256 blockNumber) external;
+    function setEvmVersion(string calldata name) external;
     function sign(uint256 privateKey, bytes32 digest)
         external
         pure
@@ -21,5 +35,6 @@ interface Vm {
     function snapshotGasLastCall(string calldata group, string calldata name)
         external
         returns (uint256 gasUsed);
+    function toString(uint256 number) external pure returns (string memory);
     function warp(uint256 timestamp) external;
 }

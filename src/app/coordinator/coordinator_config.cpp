@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "gym/common/yaml.hpp"
+#include "gym/contracts/drand_beacon.hpp"
+#include "gym/coordinator/adapters/drand_relays.hpp"
 #include "gym/mirror/fetcher.hpp"
 #include "gym/protocol/price_floor.hpp"
 
@@ -49,6 +51,14 @@ Status read_chain(YamlMap map, CoordinatorFile& file) {
     GYM_CHECK(map.read_integer("bump_after_ms", 100, kDayMs, file.bump_after_ms));
     GYM_CHECK(map.read_integer("beacon_delay_blocks", 1, 10'000, file.beacon_delay_blocks));
     GYM_CHECK(map.read_integer("block_time_ms", 1, 3'600'000, file.block_time_ms));
+    if (map.has("drand_relays")) {
+        GYM_TRY(file.drand_relays, map.list_of_strings("drand_relays"));
+    }
+    if (file.drand_relays.empty())
+        file.drand_relays.assign(std::begin(contracts::kQuicknetRelays),
+                                 std::end(contracts::kQuicknetRelays));
+    const auto relays = coordinator::make_drand_relays(file.drand_relays);
+    if (!relays.ok()) return map.error_at("drand_relays", relays.error().message);
     return map.finish();
 }
 

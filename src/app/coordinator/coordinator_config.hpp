@@ -13,6 +13,7 @@
 #include "gym/coordinator/pruner.hpp"
 #include "gym/db/config.hpp"
 #include "gym/http_server/server.hpp"
+#include "gym/protocol/sampling.hpp"
 #include "gym/protocol/stake_rule.hpp"
 #include "gym/rpc/server.hpp"
 
@@ -52,7 +53,8 @@ struct CoordinatorFile {
     std::int64_t tasks_kept_ms = coordinator::GrpcService::kTasksKeptMs;
     coordinator::PruneOptions prune;  ///< without the contract of games
     std::int64_t prune_every_ms = 600'000;
-    std::uint32_t beacon_delay_blocks = 2;
+    std::uint32_t beacon_delay_blocks = protocol::kBeaconDelayBlocks;
+    std::vector<std::string> drand_relays;  ///< empty: those of quicknet
     std::int64_t block_time_ms = 12'000;
     std::uint64_t cost_bound_ppm = 2'500'000;
     std::uint32_t fee_ppm = 0;

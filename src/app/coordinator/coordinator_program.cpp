@@ -13,12 +13,15 @@
 #include "coordinator_config.hpp"
 #include "coordinator_player.hpp"
 #include "gym/chain/client.hpp"
+#include "gym/chain/prevrandao.hpp"
 #include "gym/chain/tx_manager.hpp"
 #include "gym/chain_store/postgres.hpp"
 #include "gym/common/open_files.hpp"
 #include "gym/common/stop.hpp"
 #include "gym/contracts/call.hpp"
+#include "gym/contracts/commitment_log.hpp"
 #include "gym/contracts/deployment.hpp"
+#include "gym/contracts/drand_beacon.hpp"
 #include "gym/coordinator/adapters/engine_compute.hpp"
 #include "gym/coordinator/adapters/evm_chain.hpp"
 #include "gym/coordinator/adapters/evm_stake.hpp"
@@ -48,6 +51,7 @@ constexpr std::chrono::milliseconds kCollectPass{500};
 constexpr std::chrono::milliseconds kCopyPass{500};
 constexpr std::chrono::seconds kIdlePass{3'600};
 constexpr std::int64_t kStakeFreshMs = 10'000;
+constexpr std::uint64_t kLocalChainId = 31'337;  // anvil and hardhat
 constexpr const char* kName = "gym-coordinator";
 constexpr const char* kDatabaseRole = "gym_coordinator";
 
@@ -166,6 +170,39 @@ void warn_about_strangers(const CoordinatorFile& file) {
             "addresses can hold most draws");
 }
 
+/// Refuses randomness that somebody knows before it draws. A chain that does not answer now is
+/// looked at again before the first draw.
+Status check_randomness(const CoordinatorFile& file, const contracts::Deployment& deployment,
+                        chain::ChainClient& client) {
+    const Status fit = [&]() -> Status {
+        GYM_TRY(const Address beacon,
+                contracts::CommitmentLog(deployment.commitment_log).beacon(client));
+        if (beacon.is_zero()) {
+            if (deployment.chain_id != kLocalChainId &&
+                file.beacon_delay_blocks < protocol::kBeaconDelayBlocks)
+                spdlog::warn(
+                    "chain.beacon_delay_blocks is {}: below {} whoever proposes the blocks that "
+                    "draw is known when a root is sent, and can pass over any unit",
+                    file.beacon_delay_blocks, protocol::kBeaconDelayBlocks);
+            return chain::check_prevrandao(client);
+        }
+        GYM_TRY(const auto schedule, contracts::DrandBeacon(beacon).schedule(client));
+        const std::int64_t depth_ms = file.confirmations * file.block_time_ms;
+        if (static_cast<std::int64_t>(std::min<std::uint64_t>(schedule.delay_s, 1U << 31U)) *
+                1'000 >=
+            depth_ms)
+            return {};
+        return fail(ErrorCode::kInvalidArgument,
+                    fmt::format("drand draws {} s after a block, and chain.confirmations say that "
+                                "blocks of {} s may still be undone: commitments could be changed "
+                                "when the draw is known",
+                                schedule.delay_s, depth_ms / 1'000));
+    }();
+    if (fit.ok() || fit.error().code == ErrorCode::kInvalidArgument) return fit;
+    spdlog::warn("the chain's randomness is not checked yet: {}", fit.error().message);
+    return {};
+}
+
 /// Each node keeps a connection open, whether it calls or waits.
 void provide_descriptors(const rpc::ServerConfig& server) {
     // Files, the database, the chain; the deltas of an aggregate, an audit and a ruling at once.
@@ -238,9 +275,11 @@ Status serve(const std::string& config_path, const CoordinatorFile& file,
     policy.bump_after_ms = file.bump_after_ms;
     chain::TxManager transactions(*client, *intents, key.clone(), clock, policy,
                                   contracts::describe_revert);
+    GYM_CHECK(check_randomness(file, deployment, *client));
+    GYM_TRY(const auto relays, coordinator::make_drand_relays(file.drand_relays));
     const auto chain_port = coordinator::make_evm_chain(
         *client, transactions, {deployment.commitment_log, deployment.dispute_game},
-        file.confirmations);
+        file.confirmations, relays.get());
     auto compute = coordinator::make_engine_compute({file.engine_threads, file.engine_isa});
     if (wrap_compute) compute = wrap_compute(std::move(compute));
     std::unique_ptr<CoordinatorPlayer> player;

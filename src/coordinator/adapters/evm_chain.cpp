@@ -7,16 +7,19 @@
 #include <variant>
 
 #include "gym/chain/client.hpp"
+#include "gym/chain/prevrandao.hpp"
 #include "gym/chain/tx_manager.hpp"
 #include "gym/contracts/call.hpp"
 #include "gym/contracts/commitment_log.hpp"
 #include "gym/contracts/dispute_game.hpp"
+#include "gym/contracts/drand_beacon.hpp"
 
 namespace gym::coordinator {
 namespace {
 
 /// Most units without events that one pass asks about nonetheless.
 constexpr std::size_t kAskedAgainMax = 8;
+constexpr std::uint64_t kDelayMaxS = 400 * std::uint64_t{86'400};
 
 /// Units about which something happened, and in which block the first game among that was opened.
 using Events = std::map<Digest, std::optional<std::uint64_t>>;
@@ -39,10 +42,11 @@ struct Collect {
 class EvmChain final : public ChainPort {
   public:
     EvmChain(chain::ChainClient& client, chain::TxManager& transactions,
-             const EvmContracts& contracts, std::uint32_t confirmations)
+             const EvmContracts& contracts, std::uint32_t confirmations, DrandRelays* relays)
         : client_(client),
           transactions_(transactions),
           log_(contracts.commitment_log),
+          relays_(relays),
           confirmations_(confirmations) {
         if (contracts.dispute_game) games_.emplace(*contracts.dispute_game);
     }
@@ -103,6 +107,46 @@ class EvmChain final : public ChainPort {
         return std::optional(header->prevrandao);
     }
 
+    Result<std::optional<std::uint64_t>> drand_round(const EpochPost& epoch) override {
+        const std::lock_guard lock(mutex_);
+        GYM_CHECK(find_drand());
+        GYM_TRY(const auto at, deep_block());
+        if (!drand_) return std::optional<std::uint64_t>();
+        contracts::CommitmentLog::Draw draw;
+        if (at) {
+            GYM_TRY(draw, log_.draw_of(client_, epoch.epoch, *at));
+        }
+        if (draw.round == 0)
+            return fail(ErrorCode::kUnavailable,
+                        "epoch " + std::to_string(epoch.epoch) + " is not on chain");
+        return std::optional(draw.round);
+    }
+
+    Result<std::optional<std::int64_t>> drand_delay_ms() override {
+        const std::lock_guard lock(mutex_);
+        GYM_CHECK(find_drand());
+        if (!drand_) return std::optional<std::int64_t>();
+        const std::uint64_t delay_s = drand_->schedule.delay_s + drand_->schedule.period_s;
+        return std::optional(static_cast<std::int64_t>(std::min(delay_s, kDelayMaxS)) * 1'000);
+    }
+
+    Result<std::optional<Digest>> drand_randomness(std::uint64_t round) override {
+        const std::lock_guard lock(mutex_);
+        GYM_CHECK(find_drand());
+        if (!drand_)
+            return fail(ErrorCode::kConflict,
+                        "CommitmentLog " + log_.address().hex() +
+                            " names no drand chain, and a round waits for one");
+        // A round has one signature: no reorganisation gives it another value.
+        GYM_TRY(const Digest known, drand_->beacon.randomness_of(client_, round));
+        if (!known.is_zero()) {
+            signatures_.erase(round);
+            return std::optional(known);
+        }
+        if (relays_ != nullptr) GYM_CHECK(prove(round));
+        return std::optional<Digest>();
+    }
+
     std::optional<Address> dispute_game() const override {
         return games_ ? std::optional(games_->address()) : std::nullopt;
     }
@@ -143,6 +187,41 @@ class EvmChain final : public ChainPort {
     Status submit(const std::string& id, const contracts::ContractCall& call) {
         GYM_CHECK(transactions_.submit_idempotent(call.intent(id)));
         return {};
+    }
+
+    struct Drand {
+        contracts::DrandBeacon beacon;
+        contracts::DrandBeacon::Schedule schedule;
+    };
+
+    /// Which randomness draws is fixed with the CommitmentLog.
+    Status find_drand() {
+        if (asked_for_drand_) return {};
+        GYM_TRY(const Address address, log_.beacon(client_));
+        if (address.is_zero()) {
+            GYM_CHECK(chain::check_prevrandao(client_));
+        } else {
+            const contracts::DrandBeacon beacon(address);
+            GYM_TRY(const auto schedule, beacon.schedule(client_));
+            drand_ = {beacon, schedule};
+        }
+        asked_for_drand_ = true;
+        return {};
+    }
+
+    /// Fetches the round's signature once it has begun, and has it proven on chain.
+    Status prove(std::uint64_t round) {
+        if (!signatures_.contains(round)) {
+            GYM_TRY(const auto head, client_.block(chain::BlockTag::kLatest));
+            if (!head || head->timestamp_s < drand_->schedule.begins_s(round)) return {};
+            const auto accept = [&](ByteView signature) -> Status {
+                GYM_CHECK(drand_->beacon.verify(client_, round, signature));
+                return {};
+            };
+            GYM_TRY(signatures_[round], relays_->signature(round, accept));
+        }
+        return submit("drand:" + std::to_string(round),
+                      drand_->beacon.prove(round, signatures_[round]));
     }
 
     Result<std::uint64_t> window_blocks() {
@@ -207,6 +286,11 @@ class EvmChain final : public ChainPort {
     contracts::CommitmentLog log_;
     std::optional<contracts::DisputeGame> games_;
     std::optional<std::uint64_t> window_blocks_;
+    DrandRelays* relays_;
+    std::optional<Drand> drand_;  ///< absent: prevrandao draws, or nobody has asked yet
+    bool asked_for_drand_ = false;
+    /// By round, those that are on their way to the chain.
+    std::map<std::uint64_t, Bytes> signatures_;
     // Not durable on purpose: a new port looks at the last blocks again.
     std::map<Digest, std::uint64_t> logged_;  ///< by unit: how far was read when it had a log
     Digest asked_last_;                       ///< of those without one
@@ -218,8 +302,8 @@ class EvmChain final : public ChainPort {
 std::unique_ptr<ChainPort> make_evm_chain(chain::ChainClient& client,
                                           chain::TxManager& transactions,
                                           const EvmContracts& contracts,
-                                          std::uint32_t confirmations) {
-    return std::make_unique<EvmChain>(client, transactions, contracts, confirmations);
+                                          std::uint32_t confirmations, DrandRelays* relays) {
+    return std::make_unique<EvmChain>(client, transactions, contracts, confirmations, relays);
 }
 
 }  // namespace gym::coordinator

@@ -20,11 +20,14 @@ Result<std::optional<GameWatch>> game_watch(const Context& context) {
 Result<std::optional<std::int64_t>> dispute_window_ms(const Context& context) {
     GYM_TRY(const auto blocks, context.deps.chain.disputable_blocks());
     if (!blocks) return std::optional<std::int64_t>();
-    // The beacon draws so much later; 10^9 blocks are more than a contract's window can be.
-    const std::uint64_t left =
-        *blocks - std::min<std::uint64_t>(*blocks, context.options.beacon_delay_blocks);
-    return std::optional(static_cast<std::int64_t>(std::min<std::uint64_t>(left, 1'000'000'000)) *
-                         context.options.block_time_ms);
+    GYM_TRY(const auto drand_ms, context.deps.chain.drand_delay_ms());
+    // 10^9 blocks are more than a contract's window can be.
+    const auto window_ms =
+        static_cast<std::int64_t>(std::min<std::uint64_t>(*blocks, 1'000'000'000)) *
+        context.options.block_time_ms;
+    const std::int64_t drawn_ms = drand_ms.value_or(
+        std::int64_t{context.options.beacon_delay_blocks} * context.options.block_time_ms);
+    return std::optional(window_ms - std::min(window_ms, drawn_ms));
 }
 
 namespace {

@@ -165,8 +165,10 @@ Result<std::vector<registry::Node>> workers_of_round(const Context& context, db:
                     least_unit(job),
                     barred[job.id]};
     GYM_TRY(const auto others, turns_of_others(context, tx, barred, staked, all, now_ms));
-    auto workers = choose_workers(
-        job.id, number, workers_of_turn(turn, others, std::move(all), now_ms), turn.slots);
+    GYM_TRY(const auto before, registry::newest_beacon(tx));
+    auto workers =
+        choose_workers({job.id, number, before},
+                       workers_of_turn(turn, others, std::move(all), now_ms), turn.slots);
     if (workers.size() < job.terms.workers_min) workers.clear();
     return workers;
 }

@@ -114,11 +114,14 @@ Status seal(const Context& context, const registry::Job& job, const registry::Ro
     return {};
 }
 
+/// Fixes which randomness draws the units of the epoch, whose root is in `block`.
 Status set_beacon_block(const Context& context, const registry::Round& round, std::uint64_t block,
                         TickSummary& summary) {
-    const std::uint64_t beacon_block = block + context.options.beacon_delay_blocks;
+    registry::DrawnBy by;
+    GYM_TRY(by.drand_round, context.deps.chain.drand_round(epoch_post(round)));
+    if (!by.drand_round) by.block = block + context.options.beacon_delay_blocks;
     GYM_CHECK(context.transact([&](db::Transaction& tx) {
-        return registry::mark_posted(tx, round.job_id, round.round, block, beacon_block);
+        return registry::mark_posted(tx, round.job_id, round.round, block, by);
     }));
     note(summary,
          name_round(round) + ": commitment root on chain in block " + std::to_string(block));
@@ -213,7 +216,8 @@ Result<Observed> observe(const Context& context, const registry::Job& job,
         GYM_TRY(out.epoch_block, chain.epoch_block(epoch_post(round)));
         out.facts.epoch_on_chain = out.epoch_block.has_value();
     } else if (round.state == RoundState::kPosted) {
-        GYM_TRY(out.beacon, chain.randomness(*round.beacon_block));
+        GYM_TRY(out.beacon, round.drand_round ? chain.drand_randomness(*round.drand_round)
+                                              : chain.randomness(*round.beacon_block));
         out.facts.beacon_known = out.beacon.has_value();
     }
     GYM_TRY(out.facts.held,

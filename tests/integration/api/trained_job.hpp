@@ -29,7 +29,7 @@ inline Status store_round(db::Database& owner, const Digest& job, const registry
         GYM_CHECK(registry::record_round(tx, record, base, momentum, 1));
         GYM_CHECK(registry::open_round(tx, job, 1, 2, 1));
         GYM_CHECK(registry::seal_round(tx, job, 1, Digest{}, commitments, 1));
-        GYM_CHECK(registry::mark_posted(tx, job, 1, 1, 2));
+        GYM_CHECK(registry::mark_posted(tx, job, 1, 1, {2, {}}));
         GYM_CHECK(registry::set_beacon(tx, job, 1, Digest{}));
         return registry::set_aggregated(tx, job, 1, {next, momentum, {}, {}, 2.5}, 1);
     });

@@ -80,9 +80,9 @@ class CoordinatorProcess : public ::testing::Test {
                "\n  port: " + std::to_string(login.port) + "\n  database: " + login.database +
                "\n  user: " + login.user + "\n  password_file: " + at +
                "db-password\nchain:\n  rpc_url: " + anvil_.url() + "\n  deployment_file: " + at +
-               "deployment.json\n  confirmations: 0\noperator:\n" + "  keystore_file: " + at +
-               "key.json\n  passphrase_file: " + at + "passphrase\nblobs: " + at +
-               "blobs\ndisputes_folder: " + at + prefix +
+               "deployment.json\n  confirmations: 0\n  beacon_delay_blocks: 2\noperator:\n" +
+               "  keystore_file: " + at + "key.json\n  passphrase_file: " + at +
+               "passphrase\nblobs: " + at + "blobs\ndisputes_folder: " + at + prefix +
                "disputes\ntick_interval_ms: 50\nprice_per_pflop_min: \"" + price_per_pflop_min() +
                "\"\n" + more;
     }

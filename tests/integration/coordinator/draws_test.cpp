@@ -13,6 +13,12 @@ namespace {
 using protocol::UnitState;
 using records::NodeRole;
 
+Digest digest(std::uint8_t fill) {
+    Digest out;
+    out.data.fill(fill);
+    return out;
+}
+
 constexpr std::int64_t kReportMs = 2'400'000;
 constexpr std::int64_t kSilenceMs = kReportMs / 8;
 
@@ -60,6 +66,56 @@ class Draws : public ::testing::Test {
     std::vector<FakeNode> workers, verifiers;
     std::vector<Digest> units;
 };
+
+TEST(DrawsByDrand, ARoundWaitsForTheDrandRoundThatTheChainNames) {
+    World world;
+    world.chain.drand = 7;
+    const FakeNode worker = world.add_node(NodeRole::kWorker);
+    const FakeNode verifier = world.add_node(NodeRole::kVerifier);
+    const Digest job = world.submit_rounds(1);
+    world.settle();
+    const Digest unit = world.commit(worker, world.work(worker))->unit;
+    world.settle();
+    registry::Round round = world.rounds(job).at(0);
+    EXPECT_EQ(round.state, registry::RoundState::kPosted) << "whatever blocks come";
+    EXPECT_EQ(round.drand_round, 7U);
+    EXPECT_FALSE(round.beacon_block);
+    world.chain.drand_proven = digest(0x77);
+    world.settle();
+    round = world.rounds(job).at(0);
+    EXPECT_EQ(round.beacon, digest(0x77));
+    EXPECT_EQ(world.unit(unit).status.state, UnitState::kSampled);
+    EXPECT_TRUE(world.verify(verifier));
+}
+
+TEST(Slots, NewcomersThatKnowTheBeaconGetTheSlotsThatAreLeft) {
+    World world;
+    std::vector<FakeNode> before;
+    for (int i = 0; i < 2; ++i)
+        before.push_back(world.add_node(NodeRole::kWorker));
+    const FakeNode verifier = world.add_node(NodeRole::kVerifier);
+    registry::JobTerms terms = World::terms();
+    terms.rounds = 2;
+    terms.slots_max = 2;
+    const Digest job = world.submit_job(terms);
+    world.settle();
+    for (const FakeNode& worker : before)
+        ASSERT_TRUE(world.commit(worker, world.work(worker)).ok());
+    world.settle();
+    ASSERT_TRUE(world.rounds(job).at(0).beacon) << "known to everybody";
+    world.clock.advance_ms(1);
+    // Of twenty addresses some have a lower hash than both workers.
+    for (int i = 0; i < 20; ++i)
+        world.add_node(NodeRole::kWorker);
+    while (world.verify(verifier))
+        world.settle();
+    world.settle();
+    const auto rounds = world.rounds(job);
+    ASSERT_EQ(rounds.size(), 2U);
+    ASSERT_EQ(rounds[1].record.slots.size(), 2U);
+    for (const protocol::SlotAssignment& slot : rounds[1].record.slots)
+        EXPECT_TRUE(slot.worker == before[0].address() || slot.worker == before[1].address());
+}
 
 TEST_F(Draws, VerifiersHaveEquallyManyUnitsOfARound) {
     ASSERT_EQ(given().size(), 3U);

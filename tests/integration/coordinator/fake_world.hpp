@@ -29,7 +29,15 @@ class FakeChain final : public coordinator::ChainPort {
     Result<bool> round_posted(const Digest& job_id, std::uint64_t round,
                               const Digest& hash) override;
     Result<std::optional<std::uint64_t>> epoch_block(const coordinator::EpochPost& epoch) override;
+    Result<std::optional<std::uint64_t>> drand_round(const coordinator::EpochPost&) override {
+        GYM_CHECK(reachable());
+        return drand;
+    }
     Result<std::optional<Digest>> randomness(std::uint64_t block) override;
+    Result<std::optional<Digest>> drand_randomness(std::uint64_t round) override {
+        GYM_CHECK(reachable());
+        return drand == round ? drand_proven : std::nullopt;
+    }
     std::optional<Address> dispute_game() const override { return games_contract; }
     Result<std::optional<std::uint64_t>> disputable_blocks() override {
         GYM_CHECK(reachable());
@@ -45,6 +53,8 @@ class FakeChain final : public coordinator::ChainPort {
     bool down = false;
     std::map<std::uint64_t, coordinator::EpochPost> epochs;
     std::optional<Digest> beacon;           ///< of every block; absent: each has its own
+    std::optional<std::uint64_t> drand;     ///< draws every epoch; absent: blocks do
+    std::optional<Digest> drand_proven;     ///< the randomness of that round, once it is there
     int posts = 0;                          ///< that were new
     std::optional<Address> games_contract;  ///< absent: it plays no games
     std::uint64_t window_blocks = 1'000;

@@ -415,6 +415,7 @@ TEST(CoordinatorRounds, AUnitThatPaysMoreNeedsMoreStake) {
     EXPECT_NE(status.stake_because.find("`gym stake add 0.000000000000000001`"), std::string::npos)
         << status.stake_because;
 
+    world.clock.advance_ms(1);  // jobs are named by the time
     const Digest cheap = world.submit_job(World::terms());
     world.settle();
     ASSERT_EQ(world.rounds(cheap).at(0).record.slots.size(), 1U);

@@ -133,7 +133,7 @@ TEST_F(PrivateData, WeightsOfAPrivateModelAreForItsNodesAndOfAPublicOneForAll) {
     open_round_with_units();
     run([&](db::Transaction& tx) -> Status {
         GYM_CHECK(seal_round(tx, new_job().id, 1, digest(9), 0, kNow));
-        GYM_CHECK(mark_posted(tx, new_job().id, 1, 1, 2));
+        GYM_CHECK(mark_posted(tx, new_job().id, 1, 1, {2, {}}));
         GYM_CHECK(set_beacon(tx, new_job().id, 1, digest(10)));
         const StateRef next{digest(11), digest(12)};
         return set_aggregated(tx, new_job().id, 1, {next, next, {}, {}, 1, digest(13)}, kNow);

@@ -243,7 +243,7 @@ TEST_F(RegistryDatabase, TheStepsToABaseStateAreTheUpdatesOfTheLastEightRounds) 
         record.previous_record = made.record_hash;
         GYM_CHECK(open_round(tx, job, round, kNow + 1, kNow));
         GYM_CHECK(seal_round(tx, job, round, digest(9), 0, kNow));
-        GYM_CHECK(mark_posted(tx, job, round, 10 + round, 20 + round));
+        GYM_CHECK(mark_posted(tx, job, round, 10 + round, {20 + round, {}}));
         GYM_CHECK(set_beacon(tx, job, round, digest(10)));
         AggregateOutcome outcome{base(round == 6 ? 6 : round + 1), momentum, {}, {}, 1};
         if (round != 3 && round != 6) outcome.next_update_blob = digest(300 + round);
@@ -257,8 +257,13 @@ TEST_F(RegistryDatabase, TheStepsToABaseStateAreTheUpdatesOfTheLastEightRounds) 
         artifacts.seed = digest(3);
         artifacts.program_root = digest(4);
         GYM_CHECK(start_job(tx, job, artifacts, kNow));
+        GYM_TRY(auto newest, newest_beacon(tx));
+        EXPECT_FALSE(newest) << "nothing was drawn yet";
         for (std::uint64_t round = 1; round <= 20; ++round)
             GYM_CHECK(play(tx, round));
+        GYM_TRY(newest, newest_beacon(tx));
+        EXPECT_EQ(newest->beacon, digest(10));
+        EXPECT_EQ(newest->sealed_at_ms, kNow);
         return {};
     });
     const auto steps = [&](std::uint64_t round) {

@@ -133,7 +133,7 @@ TEST_F(RegistryUnits, AUnitInAGameIsToBeDisputedOnceAndNotBeforeItsRoundIsDecide
     EXPECT_TRUE(names().empty()) << "a bond keeps no delta out";
     run([&](db::Transaction& tx) -> Status {
         GYM_CHECK(seal_round(tx, job, 1, digest(40), 4, kNow));
-        GYM_CHECK(mark_posted(tx, job, 1, 5, 7));
+        GYM_CHECK(mark_posted(tx, job, 1, 5, {7, {}}));
         GYM_CHECK(set_beacon(tx, job, 1, digest(41)));
         return set_aggregated(
             tx, job, 1, {{digest(42), digest(43)}, {digest(44), digest(45)}, {}, {}, 1.0}, kNow);
@@ -193,7 +193,7 @@ TEST_F(RegistryUnits, LateUnitsAreOfTheNextRoundsEpoch) {
         GYM_CHECK(advance(tx, units[0], protocol::event::Drawn{false}, params, later));
         GYM_CHECK(advance(tx, units[1], protocol::event::Drawn{false}, params, later));
         GYM_CHECK(seal_round(tx, job, 1, digest(40), 1, kNow));
-        GYM_CHECK(mark_posted(tx, job, 1, 5, 7));
+        GYM_CHECK(mark_posted(tx, job, 1, 5, {7, {}}));
         GYM_TRY(Round first, get_round(tx, job, 1));
         first.record.round = 2;
         GYM_CHECK(record_round(tx, first.record, first.base, first.momentum, later));

@@ -318,7 +318,7 @@ void History::finish_round() {
         GYM_CHECK(registry::set_epoch(tx, epoch_, committed));
         GYM_CHECK(registry::seal_round(tx, job_, round_, commitments_root(), commitment_count(),
                                        clock_.now_ms()));
-        GYM_CHECK(registry::mark_posted(tx, job_, round_, posted_block, posted_block + 1));
+        GYM_CHECK(registry::mark_posted(tx, job_, round_, posted_block, {posted_block + 1, {}}));
         GYM_CHECK(registry::set_beacon(tx, job_, round_, beacon));
         GYM_CHECK(registry::lock_feed(tx));
         for (std::size_t i = 0; i < units_.size(); ++i)

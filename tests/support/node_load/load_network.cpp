@@ -119,8 +119,8 @@ std::string LoadNetwork::config(std::size_t coordinator) const {
            "\n  database: " + login.database + "\n  user: " + login.user +
            "\n  password_file: " + at("db-password") + "\nchain:\n  rpc_url: " + anvil_.url() +
            "\n  deployment_file: " + at("deployment.json") +
-           "\n  confirmations: 0\noperator:\n  keystore_file: " + at("key.json") +
-           "\n  passphrase_file: " + at("passphrase") + "\nblobs: " + at("blobs") +
+           "\n  confirmations: 0\n  beacon_delay_blocks: 2\noperator:\n  keystore_file: " +
+           at("key.json") + "\n  passphrase_file: " + at("passphrase") + "\nblobs: " + at("blobs") +
            "\nprice_per_pflop_min: \"0\"\n" + options_.settings;
 }
 

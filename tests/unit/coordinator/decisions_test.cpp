@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "decision_samples.hpp"
 #include "gym/protocol/delta_size.hpp"
@@ -147,14 +148,14 @@ TEST(RoundPlanning, AWorkerIsFreeWithoutAssignedOrReportedUnits) {
         << "a bond keeps nobody from work";
 }
 
-TEST(RoundPlanning, SlotsDependOnJobRoundAndAddressesAlone) {
+TEST(RoundPlanning, SlotsDependOnTheBeaconBeforeJobRoundAndAddressesAlone) {
     std::vector<registry::Node> workers;
     for (std::uint8_t i = 1; i <= 20; ++i)
         workers.push_back(node(i));
     const auto order = [&](std::uint64_t round, const std::vector<registry::Node>& from,
                            std::uint64_t slots) {
         std::vector<Address> out;
-        for (const registry::Node& chosen : choose_workers(digest(1), round, from, slots))
+        for (const registry::Node& chosen : choose_workers({digest(1), round, {}}, from, slots))
             out.push_back(chosen.address);
         return out;
     };
@@ -166,6 +167,48 @@ TEST(RoundPlanning, SlotsDependOnJobRoundAndAddressesAlone) {
     const auto few = order(1, workers, 5);
     EXPECT_TRUE(std::equal(few.begin(), few.end(), all.begin()));
     EXPECT_EQ(few.size(), 5U);
+}
+
+TEST(RoundPlanning, AnAddressThatWasMadeUpForABeaconComesBehindAllOthers) {
+    constexpr UnixMs kSealedMs = 1'000;
+    std::vector<registry::Node> workers;
+    for (std::uint8_t i = 1; i <= 20; ++i) {
+        workers.push_back(node(i));
+        workers.back().registered_at_ms = kSealedMs;
+    }
+    const auto first = [](const SlotDraw& draw, const std::vector<registry::Node>& of) {
+        return choose_workers(draw, of, 1).at(0);
+    };
+    SlotDraw draw{digest(1), 7, registry::DrawnBeacon{digest(2), kSealedMs}};
+    const registry::Node honest = first(draw, workers);
+    // Whoever knows the beacon tries addresses until some have a lower hash.
+    std::vector<registry::Node> made_up;
+    for (std::uint32_t i = 0; i < 100'000 && made_up.size() < 3; ++i) {
+        registry::Node candidate = honest;
+        for (std::size_t byte = 0; byte < 4; ++byte)
+            candidate.address.data[byte] = static_cast<std::uint8_t>(i >> (8 * byte));
+        if (first(draw, {honest, candidate}).address == candidate.address)
+            made_up.push_back(candidate);
+    }
+    ASSERT_EQ(made_up.size(), 3U) << "trying costs nothing";
+    UnixMs now_ms = kSealedMs + made_up.size();
+    for (registry::Node& late : made_up) {
+        late.registered_at_ms = now_ms--;
+        workers.push_back(late);
+    }
+    EXPECT_EQ(first(draw, workers).address, honest.address);
+    const auto all = choose_workers(draw, workers, 100);
+    ASSERT_EQ(all.size(), workers.size()) << "a free slot is anybody's";
+    for (std::size_t i = 0; i < made_up.size(); ++i)
+        EXPECT_EQ(all[20 + i].address, made_up[made_up.size() - 1 - i].address)
+            << "the first to come before the next";
+    // The next beacon ranks them like everybody else, and they could not choose it.
+    std::set<Address> winners;
+    for (std::uint8_t i = 1; i <= 60; ++i) {
+        draw.before = registry::DrawnBeacon{digest(i), kSealedMs + 100};
+        winners.insert(first(draw, workers).address);
+    }
+    EXPECT_GT(winners.size(), 10U) << "another beacon, another order";
 }
 
 TEST(RoundPlanning, APlanContinuesFromTheStateOfTheRoundBefore) {

@@ -240,6 +240,39 @@ TEST(CommittedRound, TheSampleIsDrawnAfterTheRoot) {
               "");
 }
 
+TEST(CommittedRound, NobodyChoosesWhichRoundOfDrandDraws) {
+    const auto by_drand = [](SignedRoundFixture& round) {
+        round.published.beacon_block = 0;
+        round.published.drand_round = round.chain.drand_round = 7;
+    };
+    EXPECT_EQ(problem_after(by_drand), "");
+    expect_problem(
+        "by the contracts drand's round 7 draws the sample, drand's round 8 is published",
+        [&](SignedRoundFixture& round) {
+            by_drand(round);
+            round.published.drand_round = 8;
+        });
+    // A coordinator that would rather draw by a block of its choice.
+    expect_problem(
+        "by the contracts drand's round 7 draws the sample, no round of drand is "
+        "published",
+        [&](SignedRoundFixture& round) {
+            by_drand(round);
+            round.published.drand_round.reset();
+            round.published.beacon_block = 12;
+        });
+    expect_problem("by the contracts no round of drand draws the sample",
+                   [&](SignedRoundFixture& round) {
+                       by_drand(round);
+                       round.chain.drand_round.reset();
+                   });
+    expect_problem("drand's round 7 draws the sample, and nobody has proven it on chain",
+                   [&](SignedRoundFixture& round) {
+                       by_drand(round);
+                       round.chain.beacon = Digest();
+                   });
+}
+
 class UptimeRecountTest : public ::testing::Test {
   protected:
     UptimeRecountTest() {

@@ -67,6 +67,11 @@ class ChainAuditTest : public ::testing::Test {
         options.on_event = [this](const VerifierEvent& event) { events_.push_back(event); };
         verifier_ = Verifier::open(coordinator_, key_, options).value();
     }
+    /// The contracts name a round of drand for the epoch.
+    void draw_by_drand(std::uint64_t round, const Digest& randomness) {
+        chain_.beacons.clear();
+        chain_.epochs[kEpoch].drand = node::ChainView::Drand{round, randomness};
+    }
     /// The record, and a root with this commitment, are on chain.
     void post(const protocol::SignedCommitment& commitment) {
         const std::vector<Digest> leaves{commit::sha256(as_bytes("another unit")),
@@ -142,6 +147,28 @@ TEST_F(ChainAuditTest, AnotherBeaconThanTheChainsIsRefused) {
     const Error error = refusal();
     EXPECT_EQ(error.code, ErrorCode::kMismatch);
     EXPECT_NE(error.message.find("block 102"), std::string::npos);
+}
+
+TEST_F(ChainAuditTest, WhereTheContractsNameARoundOfDrandNoBlockDraws) {
+    draw_by_drand(7, task().beacon);
+    ASSERT_TRUE(verifier_->run_once({}).value());
+    EXPECT_EQ(events_.back().name, "verified");
+}
+
+TEST_F(ChainAuditTest, ABeaconThatIsNotOfThatRoundOfDrandIsRefused) {
+    draw_by_drand(7, commit::sha256(as_bytes("another")));
+    // What the coordinator serves is that of the block, which would draw without a drand chain.
+    chain_.beacons[kRootBlock + kDelayBlocks] = task().beacon;
+    const Error error = refusal();
+    EXPECT_EQ(error.code, ErrorCode::kMismatch);
+    EXPECT_NE(error.message.find("beacon of drand's round 7"), std::string::npos) << error.message;
+}
+
+TEST_F(ChainAuditTest, ARoundOfDrandThatNobodyHasProvenDrawsNothing) {
+    draw_by_drand(7, Digest());
+    const Error error = refusal();
+    EXPECT_EQ(error.code, ErrorCode::kUnavailable);
+    EXPECT_NE(error.message.find("drand's round 7"), std::string::npos) << error.message;
 }
 
 TEST_F(ChainAuditTest, ABeaconOfAnotherBlockIsRefused) {

@@ -127,6 +127,52 @@ Status check_exits(const game::DisputeParams& terms) {
                     std::to_string(kExitDelayS) + " seconds after its jobs have ended");
 }
 
+Status read_hex(YamlMap& map, std::string_view key, std::size_t size, Bytes& out) {
+    GYM_TRY(const std::string text, map.string(key));
+    auto bytes = from_hex(text);
+    if (!bytes.ok() || bytes->size() != size)
+        return map.error_at(key, "must be " + std::to_string(size) + " bytes in hexadecimal");
+    out = *std::move(bytes);
+    return {};
+}
+
+/// Quicknet, but for the keys that are there; a chain of another key needs all of them.
+Status read_drand(YamlMap map, contracts::DrandChain& chain) {
+    const auto seconds = [&](const char* key, std::uint64_t& out) -> Status {
+        if (!map.has(key)) return {};
+        GYM_TRY(const std::int64_t value, map.integer(key, 0, UINT32_MAX));
+        out = static_cast<std::uint64_t>(value);
+        return {};
+    };
+    if (map.has("public_key")) {
+        GYM_CHECK(read_hex(map, "public_key", 192, chain.public_key));
+        GYM_CHECK(read_hex(map, "known_signature", 48, chain.known_signature));
+        for (const char* key : {"genesis_s", "period_s", "known_round"})
+            if (!map.has(key))
+                return map.error_at(key,
+                                    "is missing: a chain with a public_key of its own has one");
+        GYM_CHECK(seconds("genesis_s", chain.genesis_s));
+        GYM_CHECK(seconds("period_s", chain.period_s));
+        GYM_CHECK(seconds("known_round", chain.known_round));
+        if (chain.period_s == 0) return map.error_at("period_s", "must be at least 1");
+        if (chain.known_round == 0) return map.error_at("known_round", "must be at least 1");
+    }
+    GYM_CHECK(seconds("delay_s", chain.delay_s));
+    return map.finish();
+}
+
+/// The source of the randomness that draws the units to verify.
+Status read_randomness(YamlMap& map, contracts::DeployParams& params) {
+    GYM_TRY(const std::string source, map.string_or("randomness", "prevrandao"));
+    if (source != "prevrandao" && source != "drand")
+        return map.error_at("randomness", "must be prevrandao or drand");
+    if (source == "drand") params.drand = contracts::drand_quicknet();
+    if (!map.has("drand")) return {};
+    if (!params.drand) return map.error_at("drand", "needs `randomness: drand`");
+    GYM_TRY(YamlMap drand, map.map("drand"));
+    return read_drand(std::move(drand), *params.drand);
+}
+
 }  // namespace
 
 Result<ContractsFile> load_contracts_file(const std::string& path) {
@@ -140,6 +186,7 @@ Result<ContractsFile> load_contracts_file(const std::string& path) {
     GYM_CHECK(read_roles(std::move(roles), file.params));
     GYM_TRY(YamlMap limits, map.map("limits"));
     GYM_CHECK(read_limits(std::move(limits), file.chain_id, file.params));
+    GYM_CHECK(read_randomness(map, file.params));
     if (map.has("dispute")) {
         GYM_TRY(YamlMap dispute, map.map("dispute"));
         GYM_CHECK(read_dispute(std::move(dispute), file.params.dispute));

@@ -19,6 +19,7 @@ class AuditEvidence final : public rewards::EvidenceSource {
         out.record = published.record;
         out.aggregate = published.aggregate;
         out.beacon_block = published.beacon_block.value_or(0);
+        out.drand_round = published.drand_round;
         GYM_TRY(out.commitments, api_.commitments(job_id, round));
         return out;
     }
@@ -32,6 +33,12 @@ class AuditEvidence final : public rewards::EvidenceSource {
         out.commitments_root = epoch.commitments_root;
         out.count = epoch.count;
         out.posted_block = epoch.block_number;
+        GYM_TRY(const auto draw, log_.draw_of(client_, posted.epoch));
+        if (draw.round != 0) {
+            out.drand_round = draw.round;
+            out.beacon = draw.randomness;
+            return out;
+        }
         GYM_TRY(const auto header, client_.block(beacon_block));
         if (header) out.beacon = header->prevrandao;
         return out;

@@ -54,7 +54,7 @@ class JobPlanTest : public testing::JobCommandsTest {
             GYM_CHECK(registry::record_round(tx, record, state, state, 1));
             GYM_CHECK(registry::open_round(tx, job, 1, 2, 1));
             GYM_CHECK(registry::seal_round(tx, job, 1, Digest{}, 1, 1));
-            GYM_CHECK(registry::mark_posted(tx, job, 1, 1, 2));
+            GYM_CHECK(registry::mark_posted(tx, job, 1, 1, {2, {}}));
             GYM_CHECK(registry::set_beacon(tx, job, 1, Digest{}));
             return registry::set_aggregated(tx, job, 1, {state, state, {}, {}, 2.5}, 1);
         });

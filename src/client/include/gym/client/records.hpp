@@ -245,7 +245,8 @@ struct UnitReport {
 struct PublishedRound {
     Bytes record;
     std::optional<Bytes> aggregate;
-    std::optional<std::uint64_t> beacon_block;
+    std::optional<std::uint64_t> beacon_block;  ///< whose prevrandao draws the sample
+    std::optional<std::uint64_t> drand_round;   ///< or the randomness of this round of drand
 };
 
 }  // namespace gym::client

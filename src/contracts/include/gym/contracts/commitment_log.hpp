@@ -52,13 +52,23 @@ class CommitmentLog {
     struct Epoch {
         Digest commitments_root;  ///< zero if the epoch was not posted
         std::uint32_t count = 0;
-        std::uint64_t block_number = 0;  ///< the beacon comes from a later block
+        std::uint64_t block_number = 0;  ///< what draws its units comes later
+    };
+    /// The round of a drand chain that draws an epoch's units.
+    struct Draw {
+        std::uint64_t round = 0;  ///< 0: no such epoch, or this chain's prevrandao draws
+        Digest randomness;        ///< zero until somebody has proven the round
     };
     [[nodiscard]] Result<Round> round_of(chain::ChainClient& client, const Digest& job_id,
                                          std::uint64_t round,
                                          const chain::BlockId& at = chain::BlockTag::kLatest) const;
     [[nodiscard]] Result<Epoch> epoch_of(chain::ChainClient& client, std::uint64_t epoch,
                                          const chain::BlockId& at = chain::BlockTag::kLatest) const;
+
+    /// The DrandBeacon whose rounds draw, for ever; zero: prevrandao of this chain draws.
+    [[nodiscard]] Result<Address> beacon(chain::ChainClient& client) const;
+    [[nodiscard]] Result<Draw> draw_of(chain::ChainClient& client, std::uint64_t epoch,
+                                       const chain::BlockId& at = chain::BlockTag::kLatest) const;
 
     /// Whether `account` may post rounds: the signer of what a coordinator says.
     [[nodiscard]] Result<bool> is_coordinator(

@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 
 #include "gym/chain/client.hpp"
 #include "gym/chain/tx_manager.hpp"
 #include "gym/contracts/deployment.hpp"
+#include "gym/contracts/drand_beacon.hpp"
 #include "gym/game/dispute_params.hpp"
 
 namespace gym::contracts {
@@ -26,14 +28,17 @@ struct DeployParams {
     Address guardian;
     Address coordinator;
     game::DisputeParams dispute;
+    /// Draws what is verified; absent: prevrandao of the chain does.
+    std::optional<DrandChain> drand;
 };
 
-/// Deploys token, timelock, escrow, distributor, commitment log, stake and dispute game with all
-/// that computes for it, and with the holders of all roles, through intents named "deploy/...":
-/// calling it again after a crash continues where it stopped and never deploys twice. Returns when
-/// all are in blocks.
-/// @errors kInvalidArgument of check_dispute_params; kConflict with the decoded revert, kTimeout,
-/// and as TxManager.
+/// Deploys token, timelock, escrow, distributor, commitment log, the drand chain's beacons if one
+/// draws, stake and dispute game with all that computes for it, and with the holders of all roles,
+/// through intents named "deploy/...": calling it again after a crash continues where it stopped
+/// and never deploys twice. Returns when all are in blocks.
+/// @errors kInvalidArgument of check_dispute_params, and for a chain whose prevrandao cannot draw
+/// (chain::check_prevrandao) where no drand chain does; kConflict with the decoded revert,
+/// kTimeout, and as TxManager.
 [[nodiscard]] Result<Deployment> deploy(chain::TxManager& manager, chain::ChainClient& client,
                                         const std::filesystem::path& artifacts,
                                         const DeployParams& params, std::uint32_t timeout_ms);

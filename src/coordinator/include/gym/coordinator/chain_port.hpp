@@ -48,8 +48,24 @@ class ChainPort {
     /// The block that holds the epoch's root; absent while it is on its way.
     [[nodiscard]] virtual Result<std::optional<std::uint64_t>> epoch_block(
         const EpochPost& epoch) = 0;
+    /// The round of a drand chain that draws the units of an epoch that is on chain; absent where
+    /// prevrandao draws, which is all that a port without an answer of its own knows.
+    [[nodiscard]] virtual Result<std::optional<std::uint64_t>> drand_round(
+        const EpochPost& /*epoch*/) {
+        return std::optional<std::uint64_t>();
+    }
+    /// From an epoch's block until the round that draws its units has begun, at most; absent where
+    /// prevrandao draws.
+    [[nodiscard]] virtual Result<std::optional<std::int64_t>> drand_delay_ms() {
+        return std::optional<std::int64_t>();
+    }
     /// prevrandao of a block; absent while the chain has not come so far.
     [[nodiscard]] virtual Result<std::optional<Digest>> randomness(std::uint64_t block) = 0;
+    /// The randomness of a drand round, once it is proven on chain; a port brings the proof there
+    /// if it can. Absent until then. @errors also kUnavailable: no relay gives it.
+    [[nodiscard]] virtual Result<std::optional<Digest>> drand_randomness(std::uint64_t /*round*/) {
+        return std::optional<Digest>();
+    }
 
     /// The contract in which this network plays games; absent: it plays none.
     [[nodiscard]] virtual std::optional<Address> dispute_game() const = 0;

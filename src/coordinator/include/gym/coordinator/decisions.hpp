@@ -93,8 +93,16 @@ using protocol::SizeLimits;
 /// Whether a report that the referee has not refuted disputes one of them: how long that takes is
 /// not known.
 [[nodiscard]] bool is_disputed(std::span<const registry::Unit> open_units);
-/// At most `slots` of the workers, in an order that the round's inputs fix: slot after slot.
-[[nodiscard]] std::vector<registry::Node> choose_workers(const Digest& job_id, std::uint64_t round,
+/// A round of a job that gives slots to workers, and the beacon that ranks them.
+struct SlotDraw {
+    Digest job_id;
+    std::uint64_t round = 0;
+    std::optional<registry::DrawnBeacon> before;  ///< absent: nothing was ever drawn
+};
+/// At most `slots` of the workers, slot after slot: by the hash of the beacon before and their
+/// addresses. Workers that registered when that beacon could be known come behind all others, by
+/// the time of registration: no one may make up an address that suits it.
+[[nodiscard]] std::vector<registry::Node> choose_workers(const SlotDraw& draw,
                                                          std::vector<registry::Node> workers,
                                                          std::uint64_t slots);
 /// Content of a round's record; its roots for disputes are computed apart.

@@ -24,15 +24,22 @@ class ChainView {
         Digest record_hash;
         std::uint64_t epoch = 0;  ///< 0 while the round takes commitments
     };
+    /// The round of a drand chain that draws an epoch's units, by the network's contracts.
+    struct Drand {
+        std::uint64_t round = 0;
+        Digest randomness;  ///< zero until somebody has proven the round
+    };
     struct Epoch {
         Digest commitments_root;
         std::uint32_t count = 0;
-        std::uint64_t block = 0;  ///< the block with the root
+        std::uint64_t block = 0;          ///< the block with the root
+        std::optional<Drand> drand = {};  ///< absent: prevrandao of a later block draws
     };
     virtual ~ChainView() = default;
 
-    /// Checks that this is the right chain and has the contract. @errors also kMismatch (another
-    /// chain), kNotFound (no contract at the address).
+    /// Checks that this is the right chain, has the contract, and that what draws there is random.
+    /// @errors also kMismatch (another chain), kNotFound (no contract at the address),
+    /// kInvalidArgument (chain::check_prevrandao).
     virtual Status check() = 0;
     /// Absent: not posted (yet).
     virtual Result<std::optional<Round>> round(const Digest& job_id, std::uint64_t round) = 0;

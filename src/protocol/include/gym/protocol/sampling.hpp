@@ -14,6 +14,13 @@ namespace gym::protocol {
 /// No worker's unit is ever sampled below this.
 inline constexpr std::uint32_t kSamplingFloorPpm = 50'000;
 
+/// Whoever proposes a slot of Ethereum is known at most so many slots before (two epochs of 32).
+inline constexpr std::uint32_t kProposersKnownSlots = 64;
+/// From an epoch's root to the block whose prevrandao draws its units. The proposers of the last
+/// two blocks before that one can withhold them, and so draw again; when the root goes into its
+/// block, nobody knows yet who they are (docs/PROTOCOL.md, "Choosing a draw").
+inline constexpr std::uint32_t kBeaconDelayBlocks = kProposersKnownSlots + 2;
+
 struct SamplingPolicy {
     std::uint32_t floor_ppm =
         kSamplingFloorPpm;               ///< lowest rate a long record of valid units reaches

@@ -43,7 +43,9 @@ struct Round {
     std::optional<Digest> commitments_root;  ///< from kSealed on
     std::optional<std::uint32_t> commitment_count;
     std::optional<std::uint64_t> posted_block;  ///< block of the epoch's root
+    /// From kPosted on one of these draws: prevrandao of this block, or a round of a drand chain.
     std::optional<std::uint64_t> beacon_block;
+    std::optional<std::uint64_t> drand_round;
     std::optional<Digest> beacon;
     /// From kAggregated on. Of jobs with an overlap made while the round computes, or waits.
     std::optional<StateRef> next_base;
@@ -86,13 +88,27 @@ Result<std::vector<records::BaseStep>> steps_to_base(db::Transaction& tx, const 
 /// The highest round, if any.
 Result<std::optional<Round>> last_round(db::Transaction& tx, const Digest& job_id);
 
+/// A beacon that drew, of whatever job, and when the commitments that it drew from were closed:
+/// until then nobody knew it.
+struct DrawnBeacon {
+    Digest beacon;
+    UnixMs sealed_at_ms = 0;
+};
+/// Of the newest epoch that was drawn, if any was.
+Result<std::optional<DrawnBeacon>> newest_beacon(db::Transaction& tx);
+
 // One step each, in this order. @errors kConflict when the round is not in the state before.
 Status open_round(db::Transaction& tx, const Digest& job_id, std::uint64_t round,
                   UnixMs unit_deadline_ms, UnixMs now_ms);
 Status seal_round(db::Transaction& tx, const Digest& job_id, std::uint64_t round,
                   const Digest& commitments_root, std::uint32_t count, UnixMs now_ms);
+/// The randomness that draws: one of both.
+struct DrawnBy {
+    std::optional<std::uint64_t> block;  ///< its prevrandao
+    std::optional<std::uint64_t> drand_round;
+};
 Status mark_posted(db::Transaction& tx, const Digest& job_id, std::uint64_t round,
-                   std::uint64_t posted_block, std::uint64_t beacon_block);
+                   std::uint64_t posted_block, const DrawnBy& by);
 Status set_beacon(db::Transaction& tx, const Digest& job_id, std::uint64_t round,
                   const Digest& beacon);
 

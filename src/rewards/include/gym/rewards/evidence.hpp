@@ -24,7 +24,10 @@ struct RoundOnChain {
     Digest commitments_root;
     std::uint32_t count = 0;
     std::uint64_t posted_block = 0;  ///< of the commitments' root
-    Digest beacon;                   ///< prevrandao of PublishedRound::beacon_block
+    /// Where the contracts name a round of a drand chain for the epoch, its randomness, else
+    /// prevrandao of PublishedRound::beacon_block.
+    Digest beacon;
+    std::optional<std::uint64_t> drand_round;
 };
 
 /// Published bytes of a round, from anywhere; not trusted.
@@ -32,7 +35,9 @@ struct PublishedRound {
     Bytes record;                    ///< protocol::encode(RoundRecord)
     std::vector<Bytes> commitments;  ///< signed, in the order of their leaves
     std::optional<Bytes> aggregate;  ///< the coordinator's signed commitment, in no tree
+    // One of both once it is fixed what draws.
     std::uint64_t beacon_block = 0;
+    std::optional<std::uint64_t> drand_round;
 };
 
 struct CommittedUnit {
@@ -55,7 +60,8 @@ struct CommittedRound {
 /// as many as on chain and give its root; each commitment that does not name the record before is
 /// to a train unit of the record, one a slot, with the counts that the record fixes, signed by the
 /// slot's worker; the aggregate, if there is one, names the record and has a valid signature; the
-/// beacon's block is later than the root's.
+/// beacon's block is later than the root's or, where a drand chain draws, the round is the one that
+/// the contracts name, and proven.
 /// @errors kMismatch, a sentence that names the first thing that does not hold.
 [[nodiscard]] Result<CommittedRound> rebuild_round(const crypto::Eip712Domain& domain,
                                                    const Digest& job_id, std::uint64_t round,

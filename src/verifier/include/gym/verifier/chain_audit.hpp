@@ -40,8 +40,9 @@ struct EpochOnChain {
                                                             const EpochOnChain& epoch,
                                                             bool singles_out = false);
 
-/// The randomness of the block that draws an epoch's units. @errors kUnavailable while it is not
-/// there, kInvalidArgument without a delay.
+/// The randomness that draws an epoch's units: of the drand round that the contracts name or, where
+/// they name none, of the block so much later. @errors kUnavailable while it is not there,
+/// kInvalidArgument without a delay.
 [[nodiscard]] Result<Digest> beacon_of(node::ChainView& chain, const node::ChainView::Epoch& epoch,
                                        std::uint32_t delay_blocks);
 
