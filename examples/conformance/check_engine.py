@@ -130,6 +130,8 @@ def check_unit(unit):
     state = base_of(program, unit)
     expect(f"{name}: initial state", units.state_root(program, state), unit["initial_state_root"])
     expect(f"{name}: base", units.state_root(program, state, (PARAM,)), unit["base_root"])
+    base = units.state_blob(units.tensors_of(units.state_slots(program, (PARAM,)), state))
+    expect(f"{name}: base blob", programs.blob_root(base), unit["base_blob"])
     records, final, delta, chunks = units.run_unit(program, dataset, digest(unit["job_seed"]), state, unit)
     expect(f"{name}: records", [r.hex() for r in records], unit["records"])
     expect(f"{name}: records root", units.records_root(records), unit["records_root"])
@@ -165,6 +167,9 @@ def check_aggregate(name, vector, by_name):
         expect(f"{where}: records root", units.records_root([record]), step["records_root"])
         expect(f"{where}: base", units.state_root(program, state, (PARAM,)), step["final_state_root"])
         expect(f"{where}: outer state", outer, step["delta_root"])
+        base = units.state_blob(units.tensors_of(units.state_slots(program, (PARAM,)), state))
+        expect(f"{where}: base blob", programs.blob_root(base), step["base_blob"])
+        expect(f"{where}: outer blob", programs.blob_root(units.outer_blob(program, state)), step["outer_blob"])
         expect(f"{where}: FLOPs", programs.flops(program), step["flops"])
 
 

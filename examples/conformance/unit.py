@@ -59,6 +59,32 @@ def state_root(program, state, kinds=(PARAM, STATE)):
     return merkle_root([value_root(s, state[s.name]) for s in state_slots(program, kinds)])
 
 
+def state_blob(tensors):
+    """An encoded state, of (name, dtype, dims, bytes) each."""
+    padded = lambda data: data + bytes(-len(data) % 1024)
+    names = struct.pack(">I", len(tensors))
+    for name, dtype, dims, _ in tensors:
+        names += struct.pack(f">I{len(name)}sBB{len(dims)}Q", len(name), name.encode(), dtype, len(dims), *dims)
+    chunks = (len(names) + 12 + 1023) // 1024
+    head = padded(b"GYMSTAT2" + struct.pack(">I", chunks) + names)
+    return head + b"".join(padded(data) for *_, data in tensors)
+
+
+def tensors_of(slots, state, prefix=""):
+    return [(prefix + s.name, s.dtype, s.dims, primitives.to_bytes(s.dtype, state[prefix + s.name])) for s in slots]
+
+
+def outer_blob(program, state):
+    """The encoded outer state of a state after outer_step() or publish_step()."""
+    params = state_slots(program, (PARAM,))
+    tensors = tensors_of(params, state, "momentum.")
+    if "update" in state:
+        update = state["update"]
+        tensors += tensors_of(params, state, "residual.")
+        tensors.append(("update", programs.DTYPES["u8"], [len(update)], update))
+    return state_blob(tensors)
+
+
 def key_of(seed):
     return struct.unpack("<2I", seed[:8])
 
@@ -321,4 +347,5 @@ def publish_step(program, state, deltas, held, codec):
         after["residual." + s.name] = [bits.sub(u, d) for u, d in zip(made, rows)]
     outer = roots_of(params, after, "momentum.") + roots_of(params, after, "residual.")
     outer.append(programs.blob_root(update))
+    after["update"] = update
     return after, outer_record(deltas, held, roots_of(params, after), outer), merkle_root(outer)

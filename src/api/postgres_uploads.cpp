@@ -9,6 +9,7 @@
 #include "gym/commit/tensor_root.hpp"
 #include "gym/common/file_lock.hpp"
 #include "gym/common/memory.hpp"
+#include "gym/engine/state_index.hpp"
 #include "gym/engine/state_layout.hpp"
 
 namespace gym::api {
@@ -21,12 +22,6 @@ namespace uploads {
 constexpr std::size_t kCheckedPieceBytes = std::size_t{1} << 20;
 constexpr std::uint32_t kSweptMax = 100;  // expired uploads that one request removes
 constexpr std::int64_t kUploadLock = 0x67796d2e75706c64;  // "gym.upld"
-constexpr std::string_view kStateMagic = "GYMSTAT1";
-
-bool begins_as_state(ByteView piece) {
-    return piece.size() >= kStateMagic.size() &&
-           std::ranges::equal(piece.first(kStateMagic.size()), as_bytes(kStateMagic));
-}
 
 /// What a file's bytes are, read once, in bounded memory.
 struct Checked {
@@ -44,7 +39,7 @@ Result<Checked> check_file(const blob::BlobReader& file) {
         piece.resize(
             static_cast<std::size_t>(std::min<std::uint64_t>(kCheckedPieceBytes, size_bytes - at)));
         GYM_CHECK(file.read(at, piece));
-        if (at == 0 && begins_as_state(piece)) scanner.emplace();
+        if (at == 0 && engine::begins_as_state(piece)) scanner.emplace();
         hasher.update(piece);
         if (scanner && out.usable.ok()) out.usable = scanner->append(piece);
         at += piece.size();

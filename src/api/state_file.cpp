@@ -4,12 +4,10 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
-#include <string_view>
 #include <vector>
 
-#include "gym/commit/codec.hpp"
 #include "gym/commit/dtype.hpp"
-#include "gym/commit/tensor_root.hpp"
+#include "gym/engine/state_index.hpp"
 
 namespace gym::api {
 namespace {
@@ -17,9 +15,6 @@ namespace {
 namespace json = boost::json;
 using blob::BlobReader;
 
-constexpr std::string_view kMagic = "GYMSTAT1";
-constexpr std::uint32_t kTensorsMax = 1U << 16;
-constexpr std::uint32_t kNameBytesMax = 256;
 constexpr std::uint64_t kAlignment = 8;
 
 /// Where a tensor lies in the state's bytes.
@@ -30,70 +25,18 @@ struct Entry {
     std::uint64_t size = 0;
 };
 
-/// Reads a state from its front, without the tensors' contents.
-class Index {
-  public:
-    explicit Index(const BlobReader& state) : state_(state) {}
-
-    Result<std::vector<Entry>> read() {
-        GYM_TRY(const Bytes head, take(kMagic.size() + sizeof(std::uint32_t)));
-        commit::Decoder in(head);
-        GYM_TRY(const ByteView magic, in.raw(kMagic.size()));
-        if (!std::ranges::equal(magic, as_bytes(kMagic)))
-            return fail(ErrorCode::kMalformed, "the stored bytes are not a state");
-        GYM_TRY(const std::uint32_t count, in.count(kTensorsMax));
-        std::vector<Entry> entries;
-        for (std::uint32_t i = 0; i < count; ++i) {
-            GYM_TRY(Entry entry, next());
-            entries.push_back(std::move(entry));
-        }
-        if (at_ != state_.size())
-            return fail(ErrorCode::kMalformed, "the stored state has bytes behind its tensors");
-        return entries;
+Result<std::vector<Entry>> entries_of(const engine::StateIndex& state) {
+    std::vector<Entry> out;
+    for (std::size_t i = 0; i < state.tensors(); ++i) {
+        const engine::TensorLayout& tensor = state.layout()[i];
+        if (tensor.dtype != commit::DType::kF32)
+            return fail(ErrorCode::kMalformed, "tensor '" + tensor.name + "' is not f32");
+        if (state.tensor_bytes(i) == 0)
+            return fail(ErrorCode::kMalformed, "tensor '" + tensor.name + "' is empty");
+        out.push_back({tensor.name, tensor.dims, state.begin(i), state.tensor_bytes(i)});
     }
-
-  private:
-    Result<Entry> next() {
-        Entry entry;
-        GYM_TRY(const Bytes length, take(sizeof(std::uint32_t)));
-        GYM_TRY(const std::uint32_t name_bytes, commit::Decoder(length).count(kNameBytesMax));
-        GYM_TRY(const Bytes name, take(name_bytes));
-        entry.name.assign(name.begin(), name.end());
-        GYM_TRY(const Bytes kind, take(2));
-        GYM_TRY(const commit::DType dtype, commit::dtype_from(kind[0]));
-        if (dtype != commit::DType::kF32 || kind[1] > commit::kRankMax)
-            return fail(ErrorCode::kMalformed,
-                        "tensor '" + entry.name + "' of the state is not f32 of rank 8 or less");
-        GYM_TRY(const Bytes dims, take(kind[1] * sizeof(std::uint64_t)));
-        commit::Decoder in(dims);
-        entry.size = sizeof(float);
-        for (std::uint8_t i = 0; i < kind[1]; ++i) {
-            GYM_TRY(const std::uint64_t dim, in.u64());
-            if (dim == 0 || entry.size > state_.size() / dim) return too_large(entry);
-            entry.size *= dim;
-            entry.dims.push_back(dim);
-        }
-        entry.offset = at_;
-        if (entry.size > state_.size() - at_) return too_large(entry);
-        at_ += entry.size;
-        return entry;
-    }
-    static Error too_large(const Entry& entry) {
-        return fail(ErrorCode::kMalformed,
-                    "tensor '" + entry.name + "' is empty or larger than the stored state");
-    }
-    Result<Bytes> take(std::uint64_t size) {
-        if (size > state_.size() - at_)
-            return fail(ErrorCode::kMalformed, "the stored state is cut");
-        Bytes bytes(size);
-        GYM_CHECK(state_.read(at_, bytes));
-        at_ += size;
-        return bytes;
-    }
-
-    const BlobReader& state_;
-    std::uint64_t at_ = 0;
-};
+    return out;
+}
 
 /// Everything of the file in front of the tensors.
 Bytes header_of(const std::vector<Entry>& entries,
@@ -165,7 +108,9 @@ class SafetensorsReader final : public BlobReader {
 
 Result<std::shared_ptr<const BlobReader>> state_as_safetensors(
     std::shared_ptr<const BlobReader> state, const std::map<std::string, std::string>& metadata) {
-    GYM_TRY(auto entries, Index(*state).read());
+    const auto index = engine::StateIndex::read(*state);
+    if (!index.ok()) return index.error().in("the stored bytes");
+    GYM_TRY(auto entries, entries_of(*index));
     Bytes header = header_of(entries, metadata);
     return std::shared_ptr<const BlobReader>(std::make_shared<SafetensorsReader>(
         std::move(state), std::move(header), std::move(entries)));

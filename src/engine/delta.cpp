@@ -10,7 +10,7 @@
 #include "delta_norm.hpp"
 #include "gym/blob/piece_list.hpp"
 #include "gym/codec/row_layout.hpp"
-#include "gym/commit/codec.hpp"
+#include "gym/commit/merkle.hpp"
 #include "gym/kernels/dense_rows.hpp"
 #include "gym/kernels/float_environment.hpp"
 #include "state_of_program.hpp"
@@ -21,13 +21,6 @@ namespace {
 using codec::kRowElements;
 using program::DeltaCodec;
 using program::Program;
-
-/// Head of every delta: magic, codec, number of tensors.
-Bytes head_of(DeltaCodec codec, std::size_t tensors) {
-    commit::Encoder head;
-    head.raw(as_bytes(kDeltaMagic)).u32(static_cast<std::uint32_t>(codec));
-    return head.u32(static_cast<std::uint32_t>(tensors)).take();
-}
 
 /// The f32 elements of a state's tensor, which may not be aligned.
 void load(ByteView bytes, std::uint64_t first, std::span<float> out) {
@@ -62,7 +55,7 @@ void write_rows(const StateTensor& end, const StateTensor& base, std::uint64_t f
 }
 
 Bytes encode_words(const State& from, const State& to, std::uint64_t size) {
-    Bytes out = head_of(DeltaCodec::kFloat, from.tensors.size());
+    Bytes out = delta_head(DeltaCodec::kFloat, from.tensors.size());
     out.resize(size);
     std::uint64_t begin = kDeltaHeadBytes;
     for (std::size_t i = 0; i < from.tensors.size(); ++i) {
@@ -73,7 +66,7 @@ Bytes encode_words(const State& from, const State& to, std::uint64_t size) {
 }
 
 Bytes encode_rows(const State& from, const State& to, std::uint64_t size) {
-    Bytes out = head_of(DeltaCodec::kDense, from.tensors.size());
+    Bytes out = delta_head(DeltaCodec::kDense, from.tensors.size());
     out.resize(size);
     std::uint64_t row = 1;
     for (std::size_t i = 0; i < from.tensors.size(); ++i) {
@@ -118,7 +111,7 @@ Result<Bytes> encode_delta(const Program& train, const State& base, const State&
 
 Result<Bytes> zero_delta(const Program& train) {
     GYM_TRY(const DeltaLayout layout, DeltaLayout::of(train));
-    Bytes out = head_of(layout.codec(), layout.parameters());
+    Bytes out = delta_head(layout.codec(), layout.parameters());
     out.resize(layout.size_bytes());
     return out;
 }
@@ -164,13 +157,50 @@ Result<Delta> Delta::open(const Program& train, const Digest& root,
     return delta;
 }
 
+Result<Delta> Delta::open_part(const Program& train, const blob::PieceList& pieces,
+                               std::shared_ptr<const blob::BlobReader> stored,
+                               const DeltaSpan& span) {
+    GYM_TRY(DeltaLayout layout, DeltaLayout::of(train));
+    if (pieces.size_bytes() != layout.size_bytes() || stored->size() != layout.size_bytes())
+        return fail(ErrorCode::kMalformed, "a delta of " + std::to_string(pieces.size_bytes()) +
+                                               " bytes, the program's have " +
+                                               std::to_string(layout.size_bytes()));
+    const std::uint64_t end = span.begin + span.size;
+    GYM_ASSERT(span.begin % commit::kChunkBytes == 0 && end <= layout.size_bytes() &&
+                   (end % commit::kChunkBytes == 0 || end == layout.size_bytes()),
+               "whole chunks of the delta");
+    Bytes piece;
+    for (std::uint64_t i = span.begin / blob::kPieceBytes; span.size > 0 && pieces.offset(i) < end;
+         ++i) {
+        const std::uint64_t begin = pieces.offset(i);
+        piece.resize(static_cast<std::size_t>(pieces.size_of(i)));
+        GYM_CHECK(stored->read(begin, piece));
+        if (!pieces.matches(i, piece))
+            return fail(ErrorCode::kMismatch, "piece " + std::to_string(i) + " of delta " +
+                                                  pieces.root().hex() + " is altered");
+        if (begin == 0)
+            GYM_CHECK(check_delta_form(layout, ByteView(piece).first(head_size(piece.size())),
+                                       pieces.size_bytes()));
+        const std::uint64_t from = std::max(begin, span.begin);
+        const std::uint64_t to = std::min(begin + piece.size(), end);
+        GYM_CHECK(check_delta_bytes(train, layout,
+                                    {from, ByteView(piece).subspan(from - begin, to - from)}));
+    }
+    Delta delta(pieces.root(), std::move(layout));
+    delta.stored_ = std::move(stored);
+    return delta;
+}
+
 DeltaBytes Delta::bytes() const {
     GYM_ASSERT(stored_ == nullptr, "a delta in memory");
     return {0, blob_.bytes()};
 }
 
 std::uint32_t Delta::norm_bits() const {
-    if (stored_) return stored_norm_bits_;
+    if (stored_) {
+        GYM_ASSERT(stored_norm_bits_.has_value(), "a whole delta");
+        return *stored_norm_bits_;
+    }
     const kernels::ExactFloatEnvironment environment;
     DeltaNorm norm;
     norm.measure(*layout_, bytes());

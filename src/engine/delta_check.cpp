@@ -66,6 +66,12 @@ bool has_only_zeros_beside_rows(const DeltaBytes& piece) {
 
 }  // namespace
 
+Bytes delta_head(DeltaCodec codec, std::size_t tensors) {
+    commit::Encoder head;
+    head.raw(as_bytes(kDeltaMagic)).u32(static_cast<std::uint32_t>(codec));
+    return head.u32(static_cast<std::uint32_t>(tensors)).take();
+}
+
 Status check_delta_form(const DeltaLayout& layout, ByteView head, std::uint64_t size_bytes) {
     commit::Decoder decoder(head);
     GYM_TRY(const ByteView magic, decoder.raw(kDeltaMagic.size()));

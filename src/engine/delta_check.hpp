@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -13,6 +14,9 @@ namespace gym::engine {
 
 inline constexpr std::string_view kDeltaMagic = "GYMDLTA1";
 inline constexpr std::uint64_t kDeltaHeadBytes = 16;  ///< magic, codec u32, number of tensors u32
+
+/// The first kDeltaHeadBytes of every delta of so many tensors.
+[[nodiscard]] Bytes delta_head(program::DeltaCodec codec, std::size_t tensors);
 
 /// Whether a blob is a delta of the layout's codec, of as many tensors and bytes.
 /// @param head its first kDeltaHeadBytes, or all it has.

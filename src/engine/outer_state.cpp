@@ -7,7 +7,9 @@
 #include <string>
 #include <utility>
 
+#include "delta_check.hpp"
 #include "gym/codec/row_layout.hpp"
+#include "gym/engine/state_index.hpp"
 #include "gym/engine/unit.hpp"
 #include "gym/kernels/dense_rows.hpp"
 #include "gym/kernels/float_environment.hpp"
@@ -62,12 +64,6 @@ Status move_named(State& given, const State& base, std::string_view prefix, Stat
     return {};
 }
 
-/// As encode_state() writes it, contents included.
-std::uint64_t encoded_bytes(std::size_t name, std::size_t rank, std::uint64_t content) {
-    constexpr std::uint64_t kFixed = 4 + 1 + 1;  // length of the name, dtype, rank
-    return kFixed + name + 8 * rank + content;
-}
-
 }  // namespace
 
 State zero_momentum(const State& base) {
@@ -100,19 +96,40 @@ Result<State> outer_state_before_step(const Program& train, const State& base, S
     return outer;
 }
 
-Result<std::uint64_t> state_bytes_max(const Program& train) {
+Result<StateLayout> outer_layout(const Program& train) {
     GYM_TRY(const UpdateCodec codec, program::update_codec(train));
-    static_assert(program::kMomentumPrefix.size() == kResidualPrefix.size());
-    const std::uint64_t copies = codec == UpdateCodec::kNone ? 1 : 2;
-    std::uint64_t bytes = encode_state({}).size();
-    for (const program::SlotId id : train.slots_of(SlotKind::kParam)) {
-        const program::Slot& param = train.slot(id);
-        bytes += copies * encoded_bytes(kResidualPrefix.size() + param.name.size(),
-                                        param.dims.size(), program::size_bytes(param));
-    }
-    if (codec == UpdateCodec::kNone) return bytes;
+    const StateLayout params = parameter_layout(train);
+    StateLayout out;
+    const auto add_like = [&](std::string_view prefix) {
+        for (const TensorLayout& param : params)
+            out.push_back({std::string(prefix) + param.name, param.dtype, param.dims});
+    };
+    add_like(program::kMomentumPrefix);
+    if (codec == UpdateCodec::kNone) return out;
+    add_like(kResidualPrefix);
     GYM_TRY(const std::uint64_t update, delta_bytes(train));
-    return bytes + encoded_bytes(kUpdateTensor.size(), 1, update);
+    out.push_back({std::string(kUpdateTensor), commit::DType::kU8, {update}});
+    return out;
+}
+
+Result<Bytes> encoded_zero_outer_state(const Program& train) {
+    GYM_TRY(const UpdateCodec codec, program::update_codec(train));
+    GYM_TRY(StateLayout layout, outer_layout(train));
+    GYM_TRY(const StateIndex index, StateIndex::of(std::move(layout)));
+    Bytes out = index.encode();
+    out.resize(index.size_bytes());
+    if (codec == UpdateCodec::kNone) return out;
+    const std::size_t params = train.slots_of(SlotKind::kParam).size();
+    std::ranges::copy(delta_head(program::DeltaCodec::kDense, params),
+                      out.begin() + static_cast<std::ptrdiff_t>(index.begin(2 * params)));
+    return out;
+}
+
+Result<std::uint64_t> state_bytes_max(const Program& train) {
+    // An outer state has all tensors that a base state has, under longer names.
+    GYM_TRY(StateLayout outer, outer_layout(train));
+    GYM_TRY(const StateIndex index, StateIndex::of(std::move(outer)));
+    return index.size_bytes();
 }
 
 ByteView update_of(const State& outer) {
@@ -120,17 +137,18 @@ ByteView update_of(const State& outer) {
     return tensor == nullptr ? ByteView{} : ByteView(tensor->bytes);
 }
 
-Result<State> with_update(State base, const Delta& update) {
-    GYM_CHECK(check_fits(base, update));
+Result<Bytes> with_update(const Program& train, Bytes base, const Delta& update) {
+    GYM_TRY(const StateIndex index, StateIndex::of(parameter_layout(train)));
+    GYM_CHECK(index.check(base));
+    GYM_CHECK(check_fits(train, update));
     const kernels::ExactFloatEnvironment environment;
     const kernels::Isa isa = kernels::detect_isa();
     std::array<float, kTile> moved{}, change{};
-    for (std::size_t i = 0; i < base.tensors.size(); ++i) {
-        Bytes& bytes = base.tensors[i].bytes;
-        const std::uint64_t elements = bytes.size() / sizeof(float);
+    for (std::size_t i = 0; i < index.tensors(); ++i) {
+        const std::uint64_t elements = index.tensor_bytes(i) / sizeof(float);
         for (std::uint64_t first = 0; first < elements; first += kTile) {
             const std::uint64_t count = std::min(kTile, elements - first);
-            std::uint8_t* const at = bytes.data() + first * sizeof(float);
+            std::uint8_t* const at = base.data() + index.begin(i) + first * sizeof(float);
             std::memcpy(moved.data(), at, count * sizeof(float));
             update.read(i, first, {change.data(), count});
             kernels::map_binary(isa, kernels::BinaryOp::kAdd, moved.data(), change.data(),

@@ -1,11 +1,10 @@
 #include "gym/engine/range_roots.hpp"
 
+#include <initializer_list>
 #include <string>
 #include <utility>
 
 #include "gym/commit/tensor_root.hpp"
-#include "gym/engine/delta.hpp"
-#include "gym/program/update_codec.hpp"
 
 namespace gym::engine {
 namespace {
@@ -17,19 +16,22 @@ bool is_of(const TreePart& part, const ChunkSpan& span) {
 }
 
 /// Whether the range has what its parts say, no more and no less.
-bool fits(const ParameterRanges& ranges, std::size_t range, const RangeRoots& roots,
-          bool has_update) {
-    const std::vector<ParameterPart> parts = ranges.parts(range);
-    const std::size_t residuals = has_update ? parts.size() : 0;
+bool fits(const RangePlan& plan, std::size_t range, const RangeRoots& roots) {
+    const std::vector<ParameterPart> parts = plan.cuts().parts(range);
+    const std::size_t residuals = plan.has_update() ? parts.size() : 0;
     if (roots.base.size() != parts.size() || roots.momentum.size() != parts.size() ||
         roots.residual.size() != residuals)
         return false;
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const ChunkSpan span = chunks_of(parts[i]);
         if (!is_of(roots.base[i], span) || !is_of(roots.momentum[i], span)) return false;
-        if (has_update && !is_of(roots.residual[i], span)) return false;
+        if (plan.has_update() && !is_of(roots.residual[i], span)) return false;
     }
-    return is_of(roots.update, has_update ? ranges.update_chunks(range) : ChunkSpan());
+    const RangeChunks runs = plan.chunks(range);
+    return is_of(roots.update,
+                 plan.has_update() ? plan.cuts().update_chunks(range) : ChunkSpan()) &&
+           is_of(roots.base_run, runs.base) && is_of(roots.momentum_run, runs.momentum) &&
+           is_of(roots.residual_run, runs.residual) && is_of(roots.update_run, runs.update);
 }
 
 /// The parts of each tensor, in order.
@@ -51,6 +53,19 @@ void add(const ParameterRanges& ranges, std::size_t range, const RangeRoots& roo
     if (roots.update.count > 0) trees.update.push_back(roots.update);
 }
 
+/// The root of a state's blob: its head, and then the runs of all ranges, one kind of tensor behind
+/// the other.
+Result<Digest> blob_root(const StateIndex& state, std::span<const RangeRoots> roots,
+                         std::initializer_list<TreePart RangeRoots::*> kinds) {
+    std::vector<TreePart> parts{commit::tree_part(commit::chunk_leaves(state.encode()), 0)};
+    for (const auto kind : kinds)
+        for (const RangeRoots& range : roots)
+            if ((range.*kind).count > 0) parts.push_back(range.*kind);
+    const std::uint64_t size = state.size_bytes();
+    GYM_TRY(const Digest tree, commit::root_of_parts(parts, size / commit::kChunkBytes));
+    return commit::tensor_digest(commit::DType::kU8, {&size, 1}, tree);
+}
+
 /// Tensor roots of f32 tensors that are like the program's parameters.
 Status add_tensors(const program::Program& train, const ParameterRanges& ranges,
                    const std::vector<std::vector<TreePart>>& trees, std::vector<Digest>& out) {
@@ -66,17 +81,16 @@ Status add_tensors(const program::Program& train, const ParameterRanges& ranges,
 
 }  // namespace
 
-Result<AggregateRoots> combine_ranges(const program::Program& train, const ParameterRanges& ranges,
+Result<AggregateRoots> combine_ranges(const program::Program& train, const RangePlan& plan,
                                       std::span<const RangeRoots> roots) {
-    GYM_TRY(const program::UpdateCodec codec, program::update_codec(train));
-    const bool has_update = codec != program::UpdateCodec::kNone;
+    const ParameterRanges& ranges = plan.cuts();
     if (roots.size() != ranges.size())
         return fail(ErrorCode::kShapeMismatch, "the results of " + std::to_string(roots.size()) +
                                                    " ranges, there are " +
                                                    std::to_string(ranges.size()));
-    Trees trees(ranges.elements().size());
+    Trees trees(plan.parameters());
     for (std::size_t i = 0; i < roots.size(); ++i) {
-        if (!fits(ranges, i, roots[i], has_update))
+        if (!fits(plan, i, roots[i]))
             return fail(ErrorCode::kShapeMismatch,
                         "the results of range " + std::to_string(i) + " are not of its parts");
         add(ranges, i, roots[i], trees);
@@ -84,15 +98,21 @@ Result<AggregateRoots> combine_ranges(const program::Program& train, const Param
     std::vector<Digest> base, momentum;
     GYM_CHECK(add_tensors(train, ranges, trees.base, base));
     GYM_CHECK(add_tensors(train, ranges, trees.momentum, momentum));
-    if (has_update) {
+    if (plan.has_update()) {
         GYM_CHECK(add_tensors(train, ranges, trees.residual, momentum));
-        GYM_TRY(const std::uint64_t size, delta_bytes(train));
+        const std::uint64_t size = plan.outer().tensor_bytes(plan.outer().tensors() - 1);
         GYM_TRY(const Digest tree, commit::root_of_parts(trees.update, ranges.update_chunks()));
         momentum.push_back(commit::tensor_digest(commit::DType::kU8, {&size, 1}, tree));
     }
-    AggregateRoots out{commit::merkle_root(base), commit::merkle_root(momentum), {}};
+    AggregateRoots out;
+    out.base = commit::merkle_root(base);
+    out.momentum = commit::merkle_root(momentum);
     base.insert(base.end(), momentum.begin(), momentum.end());
     out.state = commit::merkle_root(base);
+    GYM_TRY(out.base_blob, blob_root(plan.base(), roots, {&RangeRoots::base_run}));
+    GYM_TRY(out.momentum_blob, blob_root(plan.outer(), roots,
+                                         {&RangeRoots::momentum_run, &RangeRoots::residual_run,
+                                          &RangeRoots::update_run}));
     return out;
 }
 

@@ -9,6 +9,7 @@
 #include "gym/commit/codec.hpp"
 #include "gym/commit/merkle.hpp"
 #include "gym/commit/tensor_root.hpp"
+#include "gym/engine/state_index.hpp"
 #include "gym/program/program.hpp"
 #include "state_codec.hpp"
 
@@ -61,19 +62,39 @@ StateLayout parameter_layout(const program::Program& program) {
 Bytes encode_layout(const StateLayout& layout) {
     commit::Encoder encoder;
     encoder.u32(static_cast<std::uint32_t>(layout.size()));
-    for (const TensorLayout& tensor : layout)
-        encode_tensor_header(encoder, tensor.name, tensor.dtype, tensor.dims);
+    for (const TensorLayout& tensor : layout) {
+        encoder.string(tensor.name).u8(static_cast<std::uint8_t>(tensor.dtype));
+        encoder.u8(static_cast<std::uint8_t>(tensor.dims.size()));
+        for (const std::uint64_t dim : tensor.dims)
+            encoder.u64(dim);
+    }
     return encoder.take();
+}
+
+Result<StateLayout> decode_tensor_headers(commit::Decoder& decoder) {
+    GYM_TRY(const std::uint32_t count, decoder.count(kStateTensorsMax));
+    StateLayout layout;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        TensorLayout& tensor = layout.emplace_back();
+        GYM_TRY(tensor.name, decoder.string(kTensorNameBytesMax));
+        GYM_TRY(const std::uint8_t dtype_code, decoder.u8());
+        GYM_TRY(tensor.dtype, commit::dtype_from(dtype_code));
+        GYM_TRY(const std::uint8_t rank, decoder.u8());
+        if (rank > commit::kRankMax)
+            return fail(ErrorCode::kOutOfRange, "tensor '" + tensor.name + "' has rank " +
+                                                    std::to_string(rank) +
+                                                    ", at most 8 is allowed");
+        for (std::uint8_t k = 0; k < rank; ++k) {
+            GYM_TRY(const std::uint64_t dim, decoder.u64());
+            tensor.dims.push_back(dim);
+        }
+    }
+    return layout;
 }
 
 Result<StateLayout> decode_layout(ByteView bytes) {
     commit::Decoder decoder(bytes);
-    GYM_TRY(const std::uint32_t count, decoder.count(kStateTensorsMax));
-    StateLayout layout;
-    for (std::uint32_t i = 0; i < count; ++i) {
-        GYM_TRY(StateTensor tensor, decode_tensor_header(decoder));
-        layout.push_back({std::move(tensor.name), tensor.dtype, std::move(tensor.dims)});
-    }
+    GYM_TRY(StateLayout layout, decode_tensor_headers(decoder));
     GYM_CHECK(decoder.expect_end());
     return layout;
 }
@@ -159,85 +180,92 @@ Status check_finite(const State& state) {
     return fail(ErrorCode::kInvalidArgument, std::move(text));
 }
 
-/// A state is a head (magic and count), and for each tensor a header and its bytes. Heads and
-/// headers are collected in `pending` until they are whole; bytes are only hashed and looked at.
+/// A state is a head, and then each tensor's bytes and the zeros behind them. The head is collected
+/// in `head` until it is whole; the rest is only hashed and looked at.
 struct StateScanner::Impl {
-    enum class Part : std::uint8_t { kHead, kHeader, kBytes, kEnd };
+    enum class Part : std::uint8_t { kHead, kBytes, kZeros, kEnd };
 
     Part part = Part::kHead;
-    Bytes pending;
-    std::uint64_t at = 0;            // bytes that were taken
-    std::uint32_t tensors_left = 0;  // that have no header yet
-    std::uint64_t bytes_left = 0;    // of the tensor under way
-    std::uint64_t size_bytes = 0;    // of all tensors so far
+    Bytes head;
+    std::uint64_t head_bytes = StateIndex::kBeginBytes;  // that are needed before it is read on
+    std::optional<StateIndex> index;                     // once the head is whole
+    std::uint64_t at = 0;                                // bytes that were taken
+    std::size_t tensor = 0;                              // the one under way
     commit::ChunkTreeHasher hasher;
     NotFinite not_finite;
     std::uint64_t element = 0;
     std::uint32_t bits = 0;  // of an element that a piece ended in
     unsigned bits_bytes = 0;
     std::vector<Digest> roots;
-    StateLayout layout;
 
-    [[nodiscard]] Error in_place(const Error& error) const {
-        return fail(error.code, "the state, byte " + std::to_string(at - pending.size()) + ": " +
-                                    error.message);
+    Status take(ByteView& input) {
+        if (part == Part::kHead) return take_head(input);
+        return part == Part::kBytes ? take_bytes(input) : take_zeros(input);
     }
 
-    /// Bytes that are needed at least before `pending` can be read.
-    [[nodiscard]] std::size_t needed() const {
-        if (part == Part::kHead) return kStateHeadBytes;
-        return tensor_header_bytes(pending);
+    /// The next bytes, at most up to byte `end` of the state.
+    ByteView take_until(std::uint64_t end, ByteView& input) {
+        const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(input.size(), end - at));
+        const ByteView taken = input.first(size);
+        input = input.subspan(size);
+        at += size;
+        return taken;
     }
 
-    Status take_pending(ByteView& input) {
-        while (pending.size() < needed()) {
-            if (input.empty()) return {};
-            const std::size_t size = std::min(input.size(), needed() - pending.size());
-            pending.insert(pending.end(), input.begin(),
-                           input.begin() + static_cast<std::ptrdiff_t>(size));
-            input = input.subspan(size);
-            at += size;
+    Status take_head(ByteView& input) {
+        const ByteView taken = take_until(head_bytes, input);
+        head.insert(head.end(), taken.begin(), taken.end());
+        if (at < head_bytes) return {};
+        if (at == StateIndex::kBeginBytes) {
+            GYM_TRY(head_bytes, StateIndex::head_bytes_of(head));
+            return {};
         }
-        const Status read = part == Part::kHead ? read_head() : read_header();
-        if (!read.ok()) return in_place(read.error());
-        pending.clear();
-        return {};
+        GYM_TRY(index, StateIndex::decode(head));
+        head = {};
+        begin_tensor();
+        return go_on();
     }
 
-    Status read_head() {
-        GYM_TRY(tensors_left, decode_state_head(pending));
-        part = tensors_left == 0 ? Part::kEnd : Part::kHeader;
-        return {};
-    }
-
-    Status read_header() {
-        commit::Decoder decoder(pending);
-        GYM_TRY(StateTensor tensor, decode_tensor_header(decoder));
-        GYM_TRY(bytes_left, tensor_size_bytes(tensor.dtype, tensor.dims));
-        size_bytes += bytes_left;
-        if (size_bytes > kStateBytesMax)
-            return fail(ErrorCode::kOutOfRange, "a state of more than 2^40 bytes");
-        layout.push_back({std::move(tensor.name), tensor.dtype, std::move(tensor.dims)});
-        --tensors_left;
+    void begin_tensor() {
         hasher = {};
         not_finite = {};
         element = 0;
         bits = 0;
         bits_bytes = 0;
-        part = Part::kBytes;
-        return bytes_left == 0 ? end_tensor() : Status();
+        part = tensor == index->tensors() ? Part::kEnd : Part::kBytes;
+    }
+
+    /// From one part to the next, of which some have no bytes.
+    Status go_on() {
+        for (;;) {
+            if (part == Part::kBytes && at == bytes_end()) {
+                GYM_CHECK(end_bytes());
+            } else if (part == Part::kZeros && at == index->end(tensor)) {
+                ++tensor;
+                begin_tensor();
+            } else {
+                return {};
+            }
+        }
+    }
+
+    [[nodiscard]] std::uint64_t bytes_end() const {
+        return index->begin(tensor) + index->tensor_bytes(tensor);
     }
 
     Status take_bytes(ByteView& input) {
-        const std::size_t size =
-            static_cast<std::size_t>(std::min<std::uint64_t>(input.size(), bytes_left));
-        const ByteView taken = input.first(size);
+        const ByteView taken = take_until(bytes_end(), input);
         hasher.update(taken);
-        if (layout.back().dtype == commit::DType::kF32) look_at(taken);
-        input = input.subspan(size);
-        at += size;
-        bytes_left -= size;
-        return bytes_left == 0 ? end_tensor() : Status();
+        if (index->layout()[tensor].dtype == commit::DType::kF32) look_at(taken);
+        return go_on();
+    }
+
+    Status take_zeros(ByteView& input) {
+        if (!is_all_zeros(take_until(index->end(tensor), input)))
+            return fail(ErrorCode::kMalformed, "a byte behind tensor '" +
+                                                   index->layout()[tensor].name +
+                                                   "' of the state is not 0");
+        return go_on();
     }
 
     void look_at(ByteView taken) {
@@ -259,12 +287,12 @@ struct StateScanner::Impl {
         }
     }
 
-    Status end_tensor() {
-        const TensorLayout& tensor = layout.back();
+    Status end_bytes() {
+        const TensorLayout& ended = index->layout()[tensor];
         if (not_finite.count != 0)
-            return fail(ErrorCode::kInvalidArgument, text_of(tensor.name, not_finite));
-        roots.push_back(commit::tensor_digest(tensor.dtype, tensor.dims, hasher.root()));
-        part = tensors_left == 0 ? Part::kEnd : Part::kHeader;
+            return fail(ErrorCode::kInvalidArgument, text_of(ended.name, not_finite));
+        roots.push_back(commit::tensor_digest(ended.dtype, ended.dims, hasher.root()));
+        part = Part::kZeros;
         return {};
     }
 };
@@ -280,18 +308,18 @@ Status StateScanner::append(ByteView part) {
             return fail(
                 ErrorCode::kMalformed,
                 "the state ends at byte " + std::to_string(impl_->at) + ", and more bytes follow");
-        GYM_CHECK(impl_->part == Impl::Part::kBytes ? impl_->take_bytes(part)
-                                                    : impl_->take_pending(part));
+        GYM_CHECK(impl_->take(part));
     }
     return {};
 }
 
 Result<StateSummary> StateScanner::finish() && {
     if (impl_->part != Impl::Part::kEnd)
-        return fail(ErrorCode::kMalformed, "the state is cut at byte " + std::to_string(impl_->at) +
-                                               ", within tensor " +
-                                               std::to_string(impl_->layout.size()));
-    return StateSummary{commit::merkle_root(impl_->roots), std::move(impl_->layout)};
+        return fail(ErrorCode::kMalformed,
+                    "the state is cut at byte " + std::to_string(impl_->at) +
+                        (impl_->index ? ", within tensor " + std::to_string(impl_->tensor + 1)
+                                      : ", within its head"));
+    return StateSummary{commit::merkle_root(impl_->roots), impl_->index->layout()};
 }
 
 }  // namespace gym::engine

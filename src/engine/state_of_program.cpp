@@ -1,9 +1,13 @@
 #include "state_of_program.hpp"
 
 #include <bit>
+#include <utility>
 
+#include "gym/commit/merkle.hpp"
+#include "gym/commit/tensor_root.hpp"
 #include "gym/engine/positions.hpp"
 #include "gym/engine/state.hpp"
+#include "gym/engine/state_index.hpp"
 #include "gym/engine/state_layout.hpp"
 #include "gym/kernels/f32.h"
 #include "gym/kernels/float_environment.hpp"
@@ -39,6 +43,40 @@ StateTensor initial_tensor(const Slot& slot, SlotId id, kernels::PhiloxKey key) 
     return tensor;
 }
 
+/// Of the optimizer, before the first step.
+Result<StateTensor> fresh_tensor(const Slot& slot, SlotId id) {
+    if (slot.init.kind == Init::Kind::kConstant) return initial_tensor(slot, id, {});
+    return fail(ErrorCode::kInvalidArgument,
+                "optimizer state '" + slot.name + "' must begin as a constant");
+}
+
+/// The root of a training state that begins with these parameters.
+Result<Digest> fresh_root(const Program& train, std::span<const commit::TensorView> params,
+                          unsigned threads) {
+    const std::vector<Digest> param_roots = commit::tensor_roots(params, threads);
+    std::vector<Digest> roots;
+    auto next_param = param_roots.begin();
+    for (const SlotId id : state_slots(train)) {
+        if (train.slot(id).kind == SlotKind::kParam) {
+            roots.push_back(*next_param++);
+            continue;
+        }
+        GYM_TRY(const StateTensor fresh, fresh_tensor(train.slot(id), id));
+        roots.push_back(commit::tensor_root(fresh.dtype, fresh.dims, fresh.bytes, threads));
+    }
+    return commit::merkle_root(roots);
+}
+
+std::vector<commit::TensorView> views_of(const StateIndex& index, ByteView state) {
+    std::vector<commit::TensorView> out;
+    for (std::size_t i = 0; i < index.tensors(); ++i) {
+        const TensorLayout& tensor = index.layout()[i];
+        out.push_back(
+            {tensor.dtype, tensor.dims, state.subspan(index.begin(i), index.tensor_bytes(i))});
+    }
+    return out;
+}
+
 }  // namespace
 
 StateTensor empty_tensor(const Slot& slot) {
@@ -67,10 +105,11 @@ Status check_tensor(const Slot& slot, const StateTensor& tensor) {
                     shape_text(commit::to_string(slot.dtype), needed));
 }
 
-Status check_fits(const State& base, const Delta& delta) {
-    bool fits = delta.parameters() == base.tensors.size();
-    for (std::size_t i = 0; fits && i < base.tensors.size(); ++i)
-        fits = delta.elements(i) * sizeof(float) == base.tensors[i].bytes.size();
+Status check_fits(const Program& program, const Delta& delta) {
+    const std::vector<SlotId> params = program.slots_of(SlotKind::kParam);
+    bool fits = delta.parameters() == params.size();
+    for (std::size_t i = 0; fits && i < params.size(); ++i)
+        fits = delta.elements(i) == program::element_count(program.slot(params[i]).dims);
     if (fits) return {};
     return fail(ErrorCode::kShapeMismatch,
                 "delta " + delta.root().hex() + " does not have the program's parameters");
@@ -127,17 +166,32 @@ Result<State> with_fresh_optimizer(const Program& train, const State& base) {
     State state;
     auto next_param = base.tensors.begin();
     for (const SlotId id : state_slots(train)) {
-        const Slot& slot = train.slot(id);
-        if (slot.kind == SlotKind::kParam) {
+        if (train.slot(id).kind == SlotKind::kParam) {
             state.tensors.push_back(*next_param++);
             continue;
         }
-        if (slot.init.kind != Init::Kind::kConstant)
-            return fail(ErrorCode::kInvalidArgument,
-                        "optimizer state '" + slot.name + "' must begin as a constant");
-        state.tensors.push_back(initial_tensor(slot, id, {}));
+        GYM_TRY(StateTensor fresh, fresh_tensor(train.slot(id), id));
+        state.tensors.push_back(std::move(fresh));
     }
     return state;
+}
+
+Result<Digest> fresh_state_root(const Program& train, const State& base, unsigned threads) {
+    GYM_CHECK(check_state(train, train.slots_of(SlotKind::kParam), base));
+    std::vector<commit::TensorView> params;
+    for (const StateTensor& tensor : base.tensors)
+        params.push_back({tensor.dtype, tensor.dims, tensor.bytes});
+    return fresh_root(train, params, threads);
+}
+
+Result<Digest> fresh_state_root(const Program& train, ByteView base, unsigned threads) {
+    GYM_TRY(const StateIndex index, StateIndex::of(parameter_layout(train)));
+    GYM_CHECK(index.check(base));
+    return fresh_root(train, views_of(index, base), threads);
+}
+
+Digest state_root(const StateIndex& index, ByteView state, unsigned threads) {
+    return commit::merkle_root(commit::tensor_roots(views_of(index, state), threads));
 }
 
 }  // namespace gym::engine

@@ -25,7 +25,7 @@ Status check_state(const program::Program& program, std::span<const program::Slo
                    const State& state);
 
 /// @errors kShapeMismatch: the delta was decoded for a program with other parameters.
-Status check_fits(const State& base, const Delta& delta);
+Status check_fits(const program::Program& program, const Delta& delta);
 
 /// The tensors of `state` that `program` asks for by name: a program cut out of another needs
 /// fewer.

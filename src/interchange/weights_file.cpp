@@ -11,6 +11,7 @@
 #include "gym/common/file.hpp"
 #include "gym/common/memory.hpp"
 #include "gym/engine/saved_run.hpp"
+#include "gym/engine/state_index.hpp"
 #include "gym/engine/state_layout.hpp"
 #include "gym/interchange/hf_config.hpp"
 #include "gym/interchange/weights.hpp"
@@ -27,7 +28,6 @@ constexpr const char* kConfig = "config.json";
 constexpr const char* kWhole = "model.safetensors";
 constexpr const char* kIndex = "model.safetensors.index.json";
 constexpr std::size_t kJsonDepthMax = 32;
-constexpr std::string_view kStateMagic = "GYMSTAT1";
 
 Result<json::object> read_json(const fs::path& path, std::uint64_t size_bytes_max) {
     GYM_TRY(const Bytes bytes, read_file(path, size_bytes_max));
@@ -289,8 +289,8 @@ Result<LoadedWeights> load_state(const fs::path& path, const program::Program& p
 
 /// Whether a file begins as a state, alone or of a run. @errors kNotFound, kIo.
 Result<bool> is_state(const fs::path& path) {
-    GYM_TRY(const Bytes begin, read_range(path, 0, kStateMagic.size()));
-    return engine::is_saved_run(begin) || std::ranges::equal(begin, as_bytes(kStateMagic));
+    GYM_TRY(const Bytes begin, read_range(path, 0, engine::StateIndex::kBeginBytes));
+    return engine::is_saved_run(begin) || engine::begins_as_state(begin);
 }
 
 }  // namespace

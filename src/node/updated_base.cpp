@@ -22,11 +22,6 @@ Result<std::span<const records::BaseStep>> steps_from_disk(rpc::BlobCache& cache
     return std::span<const records::BaseStep>();
 }
 
-Result<engine::State> stored_state(rpc::BlobCache& cache, const Digest& blob) {
-    GYM_TRY(const blob::VerifiedBlob content, cache.store().load(blob));
-    return engine::decode_state(content.bytes());
-}
-
 /// An update for as long as it is needed. One that was in the store stays there: it may be the
 /// delta of a unit, with the same bytes.
 class FetchedUpdate {
@@ -57,15 +52,15 @@ Result<std::size_t> updated_base(rpc::BlobCache& cache, const program::Program& 
     if (here) return std::size_t{0};
     GYM_TRY(const auto steps, steps_from_disk(cache, inputs));
     if (steps.empty()) return std::size_t{0};
-    GYM_TRY(engine::State base, stored_state(cache, steps.front().base_blob));
+    GYM_TRY(Bytes base, cache.store().get(steps.front().base_blob));
     GYM_TRY(const std::uint64_t update_bytes, engine::delta_bytes(train));
-    if (steps.size() * update_bytes >= base.size_bytes()) return std::size_t{0};
+    if (steps.size() * update_bytes >= base.size()) return std::size_t{0};
     for (const records::BaseStep& step : steps) {
         GYM_TRY(const FetchedUpdate update,
                 FetchedUpdate::fetch(cache, train, step.update_blob, progress));
-        GYM_TRY(base, engine::with_update(std::move(base), update.rows()));
+        GYM_TRY(base, engine::with_update(train, std::move(base), update.rows()));
     }
-    const auto made = blob::VerifiedBlob::hash(engine::encode_state(base));
+    const auto made = blob::VerifiedBlob::hash(std::move(base));
     if (made.root() != inputs.base_state_blob)
         return fail(ErrorCode::kMismatch, counted(steps.size(), "update") + " behind base state " +
                                               steps.front().base_blob.hex() + " made " +

@@ -17,8 +17,8 @@
 #include "bench_must.hpp"
 #include "gym/codec/row_layout.hpp"
 #include "gym/commit/sha256.hpp"
+#include "gym/engine/encoded_aggregate.hpp"
 #include "gym/engine/outer_state.hpp"
-#include "gym/engine/unit.hpp"
 #include "gym/program/cost.hpp"
 #include "gym/program/presets.hpp"
 #include "gym/vault/sealed_store.hpp"
@@ -135,8 +135,8 @@ Figures aggregate(const fs::path& path, std::span<const Digest> roots, bool in_m
     const program::Program train = train_program();
     Figures out;
     out.parameters = static_cast<double>(program::parameter_count(train));
-    engine::State base = must(engine::decode_state(must(store.get(roots.front()))));
-    engine::State outer = must(engine::zero_outer_state(train, base));
+    Bytes base = must(store.get(roots.front()));
+    Bytes outer = must(engine::encoded_zero_outer_state(train));
     std::vector<engine::Delta> deltas;
     double before = cpu_seconds();
     for (const Digest& root : roots.subspan(1)) {
@@ -149,8 +149,8 @@ Figures aggregate(const fs::path& path, std::span<const Digest> roots, bool in_m
     }
     out.open_seconds = cpu_seconds() - before;
     before = cpu_seconds();
-    if (must(engine::run_aggregate(train, std::move(base), std::move(outer), deltas, 0,
-                                   {.threads = threads}))
+    if (must(engine::run_encoded_aggregate(train, std::move(base), std::move(outer), deltas, 0,
+                                           {.threads = threads}))
             .records.empty())
         give_up("no record");
     out.step_seconds = cpu_seconds() - before;

@@ -7,10 +7,12 @@
 #include "gym/common/assert.hpp"
 #include "gym/dispute/round_roots.hpp"
 #include "gym/engine/dataset_check.hpp"
+#include "gym/engine/encoded_aggregate.hpp"
 #include "gym/engine/evaluate.hpp"
 #include "gym/engine/memory.hpp"
 #include "gym/engine/outer_state.hpp"
 #include "gym/engine/record.hpp"
+#include "gym/engine/state_index.hpp"
 #include "gym/engine/state_layout.hpp"
 #include "gym/execution/run.hpp"
 #include "gym/program/codec.hpp"
@@ -32,29 +34,35 @@ RootedBytes rooted(const engine::State& value) {
     return {engine::state_root(value), engine::encode_state(value)};
 }
 
-Result<engine::State> decode_and_release(Bytes encoded) {
-    return engine::decode_state(encoded);
-}
-
-Bytes encode_and_release(engine::State&& state) {
-    const engine::State owned = std::move(state);
-    return engine::encode_state(owned);
+/// The training state that it is of, which is larger, is gone again.
+Result<engine::State> drawn_base(const program::Program& train, const Digest& job_seed) {
+    GYM_TRY(const engine::State initial, engine::initial_state(train, job_seed));
+    return engine::base_of(train, initial);
 }
 
 /// The base state of round 1.
-Result<engine::State> first_base(const program::Program& train, const Digest& job_seed,
-                                 const std::optional<Compute::GivenState>& given) {
+Result<RootedBytes> first_base(const program::Program& train, const Digest& job_seed,
+                               const std::optional<Compute::GivenState>& given) {
     if (!given) {
-        GYM_TRY(const engine::State initial, engine::initial_state(train, job_seed));
-        return engine::base_of(train, initial);
+        GYM_TRY(const engine::State drawn, drawn_base(train, job_seed));
+        return rooted(drawn);
     }
-    GYM_TRY(engine::State base, engine::decode_state(given->bytes));
+    GYM_TRY(const engine::State base, engine::decode_state(given->bytes));
     GYM_CHECK(engine::check_layout(engine::parameter_layout(train), engine::layout_of(base)));
     GYM_CHECK(engine::check_finite(base));
-    const Digest root = engine::state_root(base);
-    if (root == given->root) return base;
-    return fail(ErrorCode::kMismatch, "the weights have the root " + root.hex() +
+    RootedBytes out = rooted(base);
+    if (out.root == given->root) return out;
+    return fail(ErrorCode::kMismatch, "the weights have the root " + out.root.hex() +
                                           ", the job begins from " + given->root.hex());
+}
+
+/// The outer state of round 1.
+Result<RootedBytes> first_outer_state(const program::Program& train) {
+    GYM_TRY(engine::StateLayout layout, engine::outer_layout(train));
+    GYM_TRY(const engine::StateIndex index, engine::StateIndex::of(std::move(layout)));
+    GYM_TRY(Bytes zeros, engine::encoded_zero_outer_state(train));
+    const Digest root = engine::state_root(index, zeros);
+    return RootedBytes{root, std::move(zeros)};
 }
 
 Result<const protocol::SlotAssignment*> slot_of(const protocol::RoundRecord& record,
@@ -95,14 +103,12 @@ class EngineCompute final : public Compute {
                                                         : program::logits_program(config.model, 1));
         GYM_TRY(const auto tokens, decode_dataset(dataset, dataset_root));
         GYM_CHECK(engine::check_dataset(train, *tokens));
-        GYM_TRY(const engine::State base, first_base(train, job_seed, given));
         Prepared out;
         out.program = rooted(train);
         out.evaluate_program = rooted(evaluation);
         out.logits_program = rooted(logits);
-        out.base = rooted(base);
-        GYM_TRY(const engine::State outer, engine::zero_outer_state(train, base));
-        out.momentum = rooted(outer);
+        GYM_TRY(out.base, first_base(train, job_seed, given));
+        GYM_TRY(out.momentum, first_outer_state(train));
         out.tokens_per_step = std::uint64_t{config.batch} * config.model.context;
         out.flops_per_step = program::flops_per_step(train);
         out.parameters = program::parameter_count(train);
@@ -114,9 +120,8 @@ class EngineCompute final : public Compute {
 
     Result<RoundRoots> round_roots(ByteView program, ByteView base) override {
         GYM_TRY(const auto train, decode_program(program));
-        GYM_TRY(const engine::State from, engine::decode_state(base));
         GYM_TRY(const dispute::RoundRoots roots,
-                dispute::round_roots(*train, from, engine_.threads));
+                dispute::round_roots(*train, base, engine_.threads));
         return RoundRoots{roots.trace_root, roots.initial_state_root,
                           static_cast<std::uint16_t>(roots.delta_codec)};
     }
@@ -131,27 +136,26 @@ class EngineCompute final : public Compute {
 
     Result<Aggregated> aggregate(ByteView program, Bytes base, Bytes momentum,
                                  const std::vector<DeltaPtr>& deltas, Included included) override {
-        execution::AggregateInputs inputs;
-        inputs.groups = execution::groups_of(included);
-        GYM_TRY(inputs.program, decode_program(program));
-        GYM_TRY(inputs.base, decode_and_release(std::move(base)));
-        GYM_TRY(inputs.momentum, decode_and_release(std::move(momentum)));
+        GYM_TRY(const auto train, decode_program(program));
+        std::vector<engine::Delta> decoded;
         for (const DeltaPtr& delta : deltas) {
             const auto* checked = dynamic_cast<const EngineDelta*>(delta.get());
             GYM_ASSERT(checked != nullptr, "a delta of another Compute");
-            inputs.deltas.push_back(checked->decoded());
+            decoded.push_back(checked->decoded());
         }
-        GYM_TRY(execution::AggregateRun run, execution::run_aggregate(std::move(inputs), engine_));
-        engine::AggregateResult& result = run.result;
+        GYM_TRY(engine::EncodedAggregate made,
+                engine::run_encoded_aggregate(*train, std::move(base), std::move(momentum), decoded,
+                                              execution::groups_of(included), engine_));
         Aggregated out;
-        out.program = rooted(result.program);
-        const ByteView update = engine::update_of(result.momentum);
+        out.program = rooted(made.program);
+        const ByteView update =
+            ByteView(made.momentum).subspan(made.update.begin, made.update.size);
         out.update.assign(update.begin(), update.end());
-        out.base = {result.base_root, encode_and_release(std::move(result.base))};
-        out.momentum = {result.momentum_root, encode_and_release(std::move(result.momentum))};
-        out.records = engine::encode_records(result.records);
-        out.records_root = result.records_root;
-        out.flops = result.flops;
+        out.base = {made.roots.base, std::move(made.base)};
+        out.momentum = {made.roots.momentum, std::move(made.momentum)};
+        out.records = engine::encode_records(made.records);
+        out.records_root = made.records_root;
+        out.flops = made.flops;
         return out;
     }
 

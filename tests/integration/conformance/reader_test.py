@@ -10,7 +10,7 @@ import tempfile
 READER, VECTORS = sys.argv[1:]
 # A file, and the member whose last digit is changed in its first case.
 MEMBERS = [("programs", "trace_header"), ("macros", "trace_root"), ("macros", "flops"), ("units", "trace_root"), ("units", "final_state_root"),
-           ("units", "delta_root"), ("protocol", "epoch_root"), ("protocol", "facts_hash"), ("protocol", "trace"),
+           ("units", "delta_root"), ("units", "base_blob"), ("units", "outer_blob"), ("protocol", "epoch_root"), ("protocol", "facts_hash"), ("protocol", "trace"),
            ("money", "epoch_file_root"), ("money", "leaf")]
 
 for name, member in MEMBERS:

@@ -79,6 +79,7 @@ json::object vector_of(const SampleUnit& sample) {
             {"checkpoint_every", sample.spec.checkpoint_every},
             {"base_overrides", overrides},
             {"base_root", sample.spec.base_state_root.hex()},
+            {"base_blob", blob::blob_root(encode_state(sample.base)).hex()},
             {"initial_state_root", engine::state_root(before).hex()},
             {"records", records},
             {"records_root", result.unit.records_root.hex()},
@@ -107,11 +108,14 @@ json::object aggregate_vector(std::span<const SampleUnit, 2> samples,
         engine::run_aggregate(train, first.base, first.momentum, deltas, groups).value();
     json::array steps;
     for (const engine::AggregateResult* result : {&first, &second})
-        steps.emplace_back(json::object{{"record", to_hex(encode_step_record(result->records[0]))},
-                                        {"records_root", result->records_root.hex()},
-                                        {"final_state_root", result->base_root.hex()},
-                                        {"delta_root", result->momentum_root.hex()},
-                                        {"flops", result->flops}});
+        steps.emplace_back(
+            json::object{{"record", to_hex(encode_step_record(result->records[0]))},
+                         {"records_root", result->records_root.hex()},
+                         {"final_state_root", result->base_root.hex()},
+                         {"delta_root", result->momentum_root.hex()},
+                         {"base_blob", blob::blob_root(encode_state(result->base)).hex()},
+                         {"outer_blob", blob::blob_root(encode_state(result->momentum)).hex()},
+                         {"flops", result->flops}});
     return {{"deltas_of", {samples[0].name, samples[1].name}},
             {"held", program::packed(groups)},
             {"yaml", yaml},

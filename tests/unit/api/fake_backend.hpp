@@ -6,6 +6,7 @@
 #include <string>
 
 #include "gym/api/api.hpp"
+#include "gym/engine/state.hpp"
 #include "sample_statement.hpp"
 #include "transfer_proof.hpp"
 
@@ -125,7 +126,7 @@ class FakeBackend final : public Queries, public Submissions, public Keys, publi
         if (root == lost) return fail(ErrorCode::kNotFound, "no blob " + root.hex());
         if (blobs.has(root).value()) return blobs.open_reader(root);
         // A state of no tensors.
-        const Digest empty = blobs.put(as_bytes({"GYMSTAT1\0\0\0\0", 12})).value();
+        const Digest empty = blobs.put(engine::encode_state({})).value();
         return blobs.open_reader(empty);
     }
     blob::MemoryStore blobs;

@@ -20,14 +20,15 @@ using testing::digest_of;
 /// A state of two tensors, as docs/PROTOCOL.md has it.
 Bytes state_bytes(std::uint8_t first) {
     commit::Encoder out;
-    out.raw(as_bytes("GYMSTAT1")).u32(2);
+    out.raw(as_bytes("GYMSTAT2")).u32(1).u32(2);
     out.string("a.weight").u8(1).u8(2).u64(2).u64(3);
-    Bytes values(24);
-    for (std::size_t i = 0; i < values.size(); ++i)
-        values[i] = static_cast<std::uint8_t>(first + i);
-    out.raw(values);
-    out.string("b").u8(1).u8(1).u64(1).raw(Bytes{201, 202, 203, 204});
-    return out.take();
+    out.string("b").u8(1).u8(1).u64(1);
+    Bytes bytes = out.take();
+    bytes.resize(3 * 1024);
+    for (std::size_t i = 0; i < 24; ++i)
+        bytes[1024 + i] = static_cast<std::uint8_t>(first + i);
+    std::ranges::copy(Bytes{201, 202, 203, 204}, bytes.begin() + 2048);
+    return bytes;
 }
 
 class ModelTest : public ::testing::Test {

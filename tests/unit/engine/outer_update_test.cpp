@@ -200,7 +200,8 @@ TEST_F(OuterUpdate, CommitsToTheOuterState) {
     const Delta rows = update(made.momentum);
     EXPECT_EQ(rows.root(), state_root({{made.momentum.tensors.back()}}))
         << "a delta's root is its tensor's, and so a tree of one leaf";
-    EXPECT_EQ(with_update(base_, rows).value(), made.base) << "what a worker makes of the update";
+    EXPECT_EQ(with_update(train_, encode_state(base_), rows).value(), encode_state(made.base))
+        << "what a worker makes of the update";
     EXPECT_NE(rows.norm_bits(), 0U);
 }
 
@@ -235,7 +236,7 @@ TEST_F(OuterUpdate, BeginsWithZeros) {
     }
     EXPECT_EQ(zero.tensors.back().bytes.size(), delta_bytes(train_).value());
     EXPECT_EQ(update(zero).norm_bits(), 0U);
-    EXPECT_EQ(with_update(base_, update(zero)).value(), base_);
+    EXPECT_EQ(with_update(train_, encode_state(base_), update(zero)).value(), encode_state(base_));
     const auto deltas = noisy_deltas(train_, base_, 2, 1);
     EXPECT_EQ(run_aggregate(train_, base_, zero, deltas)->records_root,
               run_aggregate(train_, base_, {}, deltas)->records_root);
@@ -306,7 +307,9 @@ TEST_F(OuterUpdate, RefusesAnotherOuterState) {
 TEST_F(OuterUpdate, AnUpdateOfAnotherProgramIsNotApplied) {
     const testing::SmallUnit other;
     const Delta foreign = Delta::decode(other.program, other.run().value().delta).value();
-    EXPECT_EQ(with_update(base_, foreign).error().code, ErrorCode::kShapeMismatch);
+    EXPECT_EQ(with_update(train_, encode_state(base_), foreign).error().code,
+              ErrorCode::kShapeMismatch);
+    EXPECT_EQ(with_update(train_, {}, foreign).error().code, ErrorCode::kMalformed);
 }
 
 // publish_rows() on numbers of every kind.

@@ -7,8 +7,11 @@
 #include <random>
 
 #include "../kernels/kernel_test_support.hpp"
+#include "gym/blob/piece_list.hpp"
 #include "gym/codec/row_layout.hpp"
 #include "gym/commit/merkle.hpp"
+#include "gym/commit/tensor_root.hpp"
+#include "gym/engine/encoded_aggregate.hpp"
 #include "gym/engine/outer_state.hpp"
 #include "gym/engine/range_roots.hpp"
 #include "gym/engine/unit.hpp"
@@ -206,36 +209,43 @@ TEST(Ranges, OfALargeModelAreAboutAsLarge) {
 class Combined : public ::testing::Test {
   protected:
     [[nodiscard]] Result<AggregateRoots> combine(const std::vector<RangeRoots>& roots) const {
-        return combine_ranges(train_, cut_, roots);
+        return combine_ranges(train_, plan_, roots);
     }
     /// Of zeros.
     [[nodiscard]] std::vector<RangeRoots> roots() const {
         std::vector<RangeRoots> out;
         const State outer = zero_outer_state(train_, base_).value();
+        const Bytes base_blob = encode_state(base_), outer_blob = encode_state(outer);
+        const ParameterRanges& cut = plan_.cuts();
         const auto part_of = [](ByteView bytes, const ChunkSpan& span) {
             const auto leaves = commit::chunk_leaves(bytes);
             return commit::tree_part(std::span(leaves).subspan(span.first, span.count), span.first);
         };
-        for (std::size_t i = 0; i < cut_.size(); ++i) {
+        for (std::size_t i = 0; i < plan_.size(); ++i) {
             RangeRoots& range = out.emplace_back();
-            for (const ParameterPart& part : cut_.parts(i)) {
+            for (const ParameterPart& part : cut.parts(i)) {
                 const ChunkSpan span = chunks_of(part);
                 range.base.push_back(part_of(base_.tensors[part.parameter].bytes, span));
                 range.momentum.push_back(part_of(outer.tensors[part.parameter].bytes, span));
                 range.residual.push_back(
                     part_of(outer.tensors[base_.tensors.size() + part.parameter].bytes, span));
             }
-            range.update = part_of(update_of(outer), cut_.update_chunks(i));
+            range.update = part_of(update_of(outer), cut.update_chunks(i));
+            const RangeChunks runs = plan_.chunks(i);
+            range.base_run = part_of(base_blob, runs.base);
+            range.momentum_run = part_of(outer_blob, runs.momentum);
+            range.residual_run = part_of(outer_blob, runs.residual);
+            range.update_run = part_of(outer_blob, runs.update);
         }
         return out;
     }
 
     const program::Program train_ = program_of({20'000, 7, 31'000}, kUpdated);
     const State base_ = base_of_noise(train_, 3);
-    const ParameterRanges cut_ = ParameterRanges::of(train_, 4);
+    const RangePlan plan_ = RangePlan::of(train_, 4).value();
 };
 
-TEST_F(Combined, SubtreesGiveTheRootsOfTheStates) {
+TEST_F(Combined, SubtreesGiveTheRootsOfTheStatesAndOfTheirBlobs) {
     const auto made = combine(roots()).value();
     const State outer = zero_outer_state(train_, base_).value();
     EXPECT_EQ(made.base, state_root(base_));
@@ -243,6 +253,8 @@ TEST_F(Combined, SubtreesGiveTheRootsOfTheStates) {
     State both = base_;
     both.tensors.insert(both.tensors.end(), outer.tensors.begin(), outer.tensors.end());
     EXPECT_EQ(made.state, state_root(both));
+    EXPECT_EQ(made.base_blob, blob::blob_root(encode_state(base_)));
+    EXPECT_EQ(made.momentum_blob, blob::blob_root(encode_state(outer)));
 }
 
 TEST_F(Combined, RangesThatDoNotFitAreNamed) {
@@ -263,12 +275,250 @@ TEST_F(Combined, RangesThatDoNotFitAreNamed) {
     changed = roots();
     changed[3].update.count -= 1;
     expect_refused(changed, "range 3 are not of its parts");
+    for (const auto run : {&RangeRoots::base_run, &RangeRoots::momentum_run,
+                           &RangeRoots::residual_run, &RangeRoots::update_run}) {
+        changed = roots();
+        (changed[1].*run).first += 1;
+        expect_refused(changed, "range 1 are not of its parts");
+        changed = roots();
+        (changed[1].*run).nodes.pop_back();
+        expect_refused(changed, "too few nodes");
+    }
     changed = roots();
     changed[1].momentum[0].nodes.pop_back();
     expect_refused(changed, "too few nodes");
     changed = roots();
     changed[1].base[0].nodes[0].data[0] ^= 1;
     EXPECT_NE(combine(changed).value().base, state_root(base_));
+    changed = roots();
+    changed[1].base_run.nodes[0].data[0] ^= 1;
+    EXPECT_NE(combine(changed).value().base_blob, combine(roots()).value().base_blob);
+    EXPECT_EQ(combine(changed).value().base, state_root(base_));
+}
+
+/// The blobs that a node of one range has: of states the range's chunks, of each delta the pieces
+/// that they lie in. Everything else reads as an error.
+class SparseReader final : public blob::BlobReader {
+  public:
+    SparseReader(Bytes bytes, const DeltaSpan& span) : bytes_(std::move(bytes)) {
+        begin_ = span.begin / blob::kPieceBytes * blob::kPieceBytes;
+        const std::uint64_t end = span.begin + span.size;
+        end_ = std::min<std::uint64_t>(
+            (end + blob::kPieceBytes - 1) / blob::kPieceBytes * blob::kPieceBytes, bytes_.size());
+    }
+    [[nodiscard]] std::uint64_t size() const noexcept override { return bytes_.size(); }
+    Status read(std::uint64_t offset, std::span<std::uint8_t> out) const override {
+        if (offset < begin_ || offset + out.size() > end_)
+            return fail(ErrorCode::kIo, "a piece that was not fetched");
+        std::ranges::copy(ByteView(bytes_).subspan(offset, out.size()), out.begin());
+        return {};
+    }
+
+  private:
+    const Bytes bytes_;
+    std::uint64_t begin_ = 0, end_ = 0;
+};
+
+Bytes run_of(const Bytes& blob, const ChunkSpan& span) {
+    const ByteView bytes = ByteView(blob).subspan(span.first * 1024, span.count * 1024);
+    return {bytes.begin(), bytes.end()};
+}
+
+void put_run(Bytes& blob, const ChunkSpan& span, const Bytes& run) {
+    std::ranges::copy(run, blob.begin() + static_cast<std::ptrdiff_t>(span.first * 1024));
+}
+
+/// An aggregate whose ranges are each made from the range's bytes alone.
+class RangeUnits : public ::testing::TestWithParam<Kind> {
+  protected:
+    /// A range's delta pieces, opened as its node does.
+    [[nodiscard]] std::vector<Delta> pieces_of(const RangePlan& plan, std::size_t range) const {
+        std::vector<Delta> out;
+        const DeltaSpan span = plan.delta_bytes(range);
+        for (const Delta& delta : deltas_) {
+            const ByteView all = delta.bytes().bytes;
+            auto opened = Delta::open_part(
+                train_, blob::PieceList::of(all),
+                std::make_shared<SparseReader>(Bytes(all.begin(), all.end()), span), span);
+            EXPECT_TRUE(opened.ok()) << opened.error().message;
+            out.push_back(std::move(opened).value());
+        }
+        return out;
+    }
+    [[nodiscard]] RangeBytes bytes_of(const RangeChunks& chunks) const {
+        return {run_of(base_blob_, chunks.base),
+                run_of(outer_blob_, chunks.momentum),
+                run_of(outer_blob_, chunks.residual),
+                {}};
+    }
+
+    /// Small tensors, one that no cut lies in, and one whose deltas have more than a piece.
+    struct Sample {
+        explicit Sample(const Kind& kind)
+            : train(program_of({70'001, 3, 9'000, 2'100'000, 64}, kind)) {}
+        program::Program train;
+        State base = base_of_noise(train, 7);
+        std::vector<Delta> deltas = noisy_deltas(train, base, 3, 8);
+        State outer = run_aggregate(train, base, {}, deltas).value().momentum;
+        Bytes base_blob = encode_state(base), outer_blob = encode_state(outer);
+        program::DeltaGroups groups{1, 1, 0};
+        AggregateResult whole = run_aggregate(train, base, outer, deltas, groups).value();
+    };
+    static const Sample& sample_of(const Kind& kind) {
+        static const Sample plain(kPlain), rows(kRows), updated(kUpdated);
+        if (kind.has_update) return updated;
+        return kind.codec == program::DeltaCodec::kFloat ? plain : rows;
+    }
+
+    const Sample& sample_ = sample_of(GetParam());
+    const program::Program& train_ = sample_.train;
+    const std::vector<Delta>& deltas_ = sample_.deltas;
+    const Bytes &base_blob_ = sample_.base_blob, &outer_blob_ = sample_.outer_blob;
+    const program::DeltaGroups& groups_ = sample_.groups;
+    const AggregateResult& whole_ = sample_.whole;
+};
+INSTANTIATE_TEST_SUITE_P(Kinds, RangeUnits, ::testing::Values(kPlain, kRows, kUpdated),
+                         [](const auto& test) {
+                             if (test.param.has_update) return "update";
+                             return test.param.codec == program::DeltaCodec::kFloat ? "none"
+                                                                                    : "dense";
+                         });
+
+TEST_P(RangeUnits, MakeTheAggregateFromTheirOwnBytesAlone) {
+    for (const std::uint64_t count : {1U, 3U, 64U}) {
+        SCOPED_TRACE(std::to_string(count) + " ranges");
+        const RangePlan plan = RangePlan::of(train_, count).value();
+        Bytes base = plan.base().encode(), outer = plan.outer().encode();
+        base.resize(plan.base().size_bytes());
+        outer.resize(plan.outer().size_bytes());
+        std::vector<RangeRoots> roots;
+        for (std::size_t i = 0; i < count; ++i) {
+            const auto deltas = pieces_of(plan, i);
+            RangeBytes bytes = bytes_of(plan.chunks(i));
+            const auto made = run_range({train_, plan, deltas, groups_}, i, bytes,
+                                        {.threads = static_cast<unsigned>(1 + i % 3)});
+            ASSERT_TRUE(made.ok()) << made.error().message;
+            roots.push_back(*made);
+            put_run(base, plan.chunks(i).base, bytes.base);
+            put_run(outer, plan.chunks(i).momentum, bytes.momentum);
+            put_run(outer, plan.chunks(i).residual, bytes.residual);
+            put_run(outer, plan.chunks(i).update, bytes.update);
+        }
+        EXPECT_EQ(base, encode_state(whole_.base)) << "the ranges' bytes are all of the blob";
+        EXPECT_EQ(outer, encode_state(whole_.momentum));
+        const AggregateRoots combined = combine_ranges(train_, plan, roots).value();
+        EXPECT_EQ(combined.base, whole_.base_root);
+        EXPECT_EQ(combined.momentum, whole_.momentum_root);
+        EXPECT_EQ(combined.state, whole_.records.front().state_root);
+        EXPECT_EQ(combined.base_blob, blob::blob_root(base));
+        EXPECT_EQ(combined.momentum_blob, blob::blob_root(outer));
+    }
+}
+
+TEST_P(RangeUnits, OfEncodedStatesAreTheAggregate) {
+    for (const std::uint64_t count : {0U, 1U, 64U}) {
+        const auto made = run_encoded_aggregate(train_, base_blob_, outer_blob_, deltas_, groups_,
+                                                {.threads = 2}, static_cast<RangeCount>(count));
+        ASSERT_TRUE(made.ok()) << made.error().message;
+        EXPECT_EQ(made->base, encode_state(whole_.base)) << count;
+        EXPECT_EQ(made->momentum, encode_state(whole_.momentum));
+        EXPECT_EQ(made->roots.base, whole_.base_root);
+        EXPECT_EQ(made->roots.momentum, whole_.momentum_root);
+        EXPECT_EQ(made->roots.base_blob, blob::blob_root(made->base));
+        EXPECT_EQ(made->roots.momentum_blob, blob::blob_root(made->momentum));
+        EXPECT_EQ(made->records, whole_.records);
+        EXPECT_EQ(made->records_root, whole_.records_root);
+        EXPECT_EQ(made->flops, whole_.flops);
+        EXPECT_TRUE(std::ranges::equal(
+            ByteView(made->momentum).subspan(made->update.begin, made->update.size),
+            update_of(whole_.momentum)));
+    }
+    const auto first = run_encoded_aggregate(train_, base_blob_, {}, deltas_).value();
+    EXPECT_EQ(first.momentum, outer_blob_) << "of no outer state";
+}
+
+TEST_P(RangeUnits, RefuseBytesThatAreNotTheirs) {
+    const RangePlan plan = RangePlan::of(train_, 3).value();
+    const auto run = [&](std::size_t range, RangeBytes bytes) {
+        return run_range({train_, plan, deltas_, groups_}, range, bytes).error();
+    };
+    EXPECT_EQ(run(3, bytes_of(plan.chunks(0))).code, ErrorCode::kInvalidArgument);
+    RangeBytes bytes = bytes_of(plan.chunks(1));
+    bytes.momentum.pop_back();
+    EXPECT_THAT(run(1, bytes).message, HasSubstr("bytes of the momentum, the range has"));
+    bytes = bytes_of(plan.chunks(2));
+    bytes.base.back() = 1;
+    EXPECT_THAT(run(2, bytes).message, HasSubstr("behind tensor 'p4'"));
+    bytes = bytes_of(plan.chunks(2));
+    const program::DeltaGroups none{0, 3, 0};
+    EXPECT_EQ(run_range({train_, plan, deltas_, none}, 2, bytes).error().code,
+              ErrorCode::kInvalidArgument);
+    const program::Program other = program_of({70'001}, GetParam());
+    const auto strange = noisy_deltas(other, base_of_noise(other, 1), 1, 2);
+    EXPECT_EQ(run_range({train_, plan, strange, {}}, 2, bytes).error().code,
+              ErrorCode::kShapeMismatch);
+}
+
+TEST_P(RangeUnits, OfEncodedStatesOfOtherTensorsAreRefused) {
+    const program::Program other = program_of({70'001, 3}, GetParam());
+    const Bytes strange = encode_state(base_of_noise(other, 1));
+    const auto run = [&](Bytes base, Bytes outer) {
+        return run_encoded_aggregate(train_, std::move(base), std::move(outer), deltas_).error();
+    };
+    EXPECT_THAT(run(strange, {}).message, HasSubstr("no tensor 'p2'"));
+    EXPECT_THAT(run(base_blob_, strange).message, HasSubstr("no tensor 'momentum.p0'"));
+    EXPECT_EQ(run({1, 2, 3}, {}).code, ErrorCode::kMalformed);
+    Bytes cut = base_blob_;
+    cut.resize(cut.size() - 1024);
+    EXPECT_EQ(run(cut, {}).code, ErrorCode::kMalformed);
+    Bytes dirty = outer_blob_;
+    dirty[RangePlan::of(train_, 1)->outer().end(1) - 1] = 1;
+    EXPECT_THAT(run(base_blob_, dirty).message, HasSubstr("behind tensor 'momentum.p1'"));
+}
+
+TEST_P(RangeUnits, NoticeAPieceOfADeltaThatIsNotItsOwn) {
+    const RangePlan plan = RangePlan::of(train_, 3).value();
+    const ByteView all = deltas_.front().bytes().bytes;
+    const blob::PieceList pieces = blob::PieceList::of(all);
+    const DeltaSpan span = plan.delta_bytes(2);
+    Bytes altered(all.begin(), all.end());
+    altered[span.begin + 500] ^= 1;
+    const auto refused =
+        Delta::open_part(train_, pieces, std::make_shared<SparseReader>(altered, span), span);
+    EXPECT_EQ(refused.error().code, ErrorCode::kMismatch);
+    EXPECT_THAT(refused.error().message, HasSubstr("piece "));
+    const auto malformed = Delta::open_part(
+        train_, blob::PieceList::of(ByteView(all).first(all.size() - 1)),
+        std::make_shared<SparseReader>(Bytes(all.begin(), all.end() - 1), span), span);
+    EXPECT_EQ(malformed.error().code, ErrorCode::kMalformed);
+    Bytes headless(all.begin(), all.end());
+    headless[0] ^= 1;
+    const DeltaSpan first = plan.delta_bytes(0);
+    EXPECT_EQ(Delta::open_part(train_, blob::PieceList::of(headless),
+                               std::make_shared<SparseReader>(headless, first), first)
+                  .error()
+                  .code,
+              ErrorCode::kMalformed);
+}
+
+TEST_P(RangeUnits, SayAllOfThePlansBytesOnce) {
+    for (const std::uint64_t count : {1U, 3U, 64U}) {
+        const RangePlan plan = RangePlan::of(train_, count).value();
+        std::uint64_t base = plan.base().head_bytes() / 1024, deltas = 0;
+        std::uint64_t outer = plan.outer().head_bytes() / 1024;
+        for (std::size_t i = 0; i < count; ++i) {
+            const RangeChunks chunks = plan.chunks(i);
+            base += chunks.base.count;
+            outer += chunks.momentum.count + chunks.residual.count + chunks.update.count;
+            deltas += plan.delta_bytes(i).size;
+        }
+        EXPECT_EQ(base * 1024, base_blob_.size());
+        EXPECT_EQ(outer * 1024, outer_blob_.size());
+        const std::uint64_t size = delta_bytes(train_).value();
+        EXPECT_GE(deltas, size);
+        EXPECT_LE(deltas,
+                  size + (GetParam().codec == program::DeltaCodec::kFloat ? count : 0) * 1024);
+    }
 }
 
 class StoredDelta : public ::testing::TestWithParam<Kind> {

@@ -4,8 +4,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
+#include <string>
+#include <vector>
 
+#include "gym/blob/blob_store.hpp"
 #include "gym/commit/sha256.hpp"
+#include "gym/commit/tensor_root.hpp"
+#include "gym/engine/state_index.hpp"
 #include "small_model.hpp"
 
 namespace gym::engine {
@@ -51,7 +57,11 @@ TEST(StateScanner, TakesTheEmptyStateAndEmptyTensors) {
 
 TEST(StateScanner, RefusesWhatDecodeStateRefuses) {
     const Bytes good = encode_state(small_base());
-    for (std::size_t at = 0; at < std::min<std::size_t>(good.size(), 200); ++at) {
+    const StateIndex index = StateIndex::of(layout_of(small_base())).value();
+    std::vector<std::size_t> places{index.begin(0), index.end(0) - 1, good.size() - 1};
+    for (std::size_t at = 0; at < index.head_bytes(); ++at)
+        places.push_back(at);
+    for (const std::size_t at : places) {
         Bytes bad = good;
         bad[at] ^= 0x80;
         const auto decoded = decode_state(bad);
@@ -66,6 +76,63 @@ TEST(StateScanner, RefusesWhatDecodeStateRefuses) {
     Bytes longer = good;
     longer.push_back(0);
     EXPECT_FALSE(scan(longer, 64).ok());
+}
+
+TEST(StateScanner, TakesTensorsWithoutBytesOneBehindTheOther) {
+    State state;
+    for (int i = 0; i < 65'536; ++i)
+        state.tensors.push_back({"t" + std::to_string(i), commit::DType::kF32, {0}, {}});
+    const auto summary = scan(encode_state(state), 1 << 20);
+    ASSERT_TRUE(summary.ok()) << summary.error().message;
+    EXPECT_EQ(summary->root, state_root(state));
+    EXPECT_EQ(StateIndex::of([&] {
+                  state.tensors.push_back({"one more", commit::DType::kF32, {0}, {}});
+                  return layout_of(state);
+              }())
+                  .error()
+                  .code,
+              ErrorCode::kOutOfRange);
+}
+
+TEST(StateIndex, SaysWhereEachTensorsChunksAre) {
+    State state = small_base();
+    state.tensors.push_back({"codes", commit::DType::kU8, {1025}, Bytes(1025, 7)});
+    state.tensors.push_back({"none", commit::DType::kF32, {0, 4}, {}});
+    const Bytes bytes = encode_state(state);
+    blob::MemoryStore store;
+    const auto reader = store.open_reader(store.put(bytes).value()).value();
+    const StateIndex index = StateIndex::read(*reader).value();
+    EXPECT_EQ(index.layout(), layout_of(state));
+    EXPECT_EQ(index.size_bytes(), bytes.size());
+    EXPECT_TRUE(std::ranges::equal(ByteView(bytes).first(index.head_bytes()), index.encode()));
+    const auto leaves = commit::chunk_leaves(bytes);
+    for (std::size_t i = 0; i < index.tensors(); ++i) {
+        const Bytes& tensor = state.tensors[i].bytes;
+        ASSERT_EQ(index.begin(i) % 1024, 0U);
+        ASSERT_EQ(index.tensor_bytes(i), tensor.size());
+        const auto own = commit::chunk_leaves(tensor);
+        ASSERT_EQ(index.end(i) - index.begin(i), own.size() * 1024);
+        EXPECT_TRUE(
+            std::ranges::equal(own, std::span(leaves).subspan(index.begin(i) / 1024, own.size())));
+    }
+}
+
+TEST(StateIndex, OfAStateOfAnotherSizeIsRefused) {
+    const Bytes good = encode_state(small_base());
+    blob::MemoryStore store;
+    const auto read = [&](ByteView bytes) {
+        return StateIndex::read(*store.open_reader(store.put(bytes).value()).value());
+    };
+    EXPECT_TRUE(read(good).ok());
+    for (const std::size_t size : {std::size_t{0}, std::size_t{11}, std::size_t{12},
+                                   std::size_t{1023}, good.size() - 1024, good.size() - 1})
+        EXPECT_EQ(read(ByteView(good).first(size)).error().code, ErrorCode::kMalformed) << size;
+    Bytes other = good;
+    other.resize(good.size() + 1024);
+    EXPECT_EQ(read(other).error().code, ErrorCode::kMalformed);
+    other = good;
+    other[11] = 2;  // chunks of the head
+    EXPECT_EQ(read(other).error().code, ErrorCode::kMalformed);
 }
 
 TEST(StateScanner, NamesTheTensorWithAValueThatIsNotFinite) {

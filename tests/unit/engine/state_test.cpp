@@ -7,6 +7,7 @@
 
 #include "gym/commit/merkle.hpp"
 #include "gym/commit/tensor_root.hpp"
+#include "gym/engine/state_index.hpp"
 #include "gym/engine/train.hpp"
 #include "gym/kernels/f32.h"
 #include "random_tensors.hpp"
@@ -54,14 +55,28 @@ TEST(State, AnAlteredBlobIsAnErrorOrAnotherState) {
 
 TEST(State, SizesThatLieAreRefusedBeforeAnythingIsAllocated) {
     State state;
-    state.tensors.push_back({"x", commit::DType::kF32, {2}, Bytes(8)});
+    state.tensors.push_back({"x", commit::DType::kF32, {256}, Bytes(1024)});
     Bytes bytes = encode_state(state);
-    const std::size_t dims_at = 8 + 4 + 4 + 1 + 1 + 1;
+    const std::size_t dims_at = 8 + 4 + 4 + 4 + 1 + 1 + 1;
     for (std::size_t i = 0; i < 8; ++i) {
         Bytes huge = bytes;
         huge[dims_at + i] = 0x7F;
         EXPECT_FALSE(decode_state(huge).ok());
     }
+}
+
+TEST(State, RootsOfEncodedStatesAndOfFreshOnesNeedNoState) {
+    const auto program = testing::small_program();
+    const State whole = initial_state(program, testing::seed_of("a")).value();
+    const State base = base_of(program, whole).value();
+    const Bytes encoded = encode_state(base);
+    EXPECT_EQ(state_root(StateIndex::of_state(encoded).value(), encoded, 2), state_root(base));
+    const Digest fresh = state_root(with_fresh_optimizer(program, base).value());
+    EXPECT_EQ(fresh_state_root(program, base).value(), fresh);
+    EXPECT_EQ(fresh_state_root(program, encoded, 2).value(), fresh);
+    EXPECT_EQ(fresh_state_root(program, whole).error().code, ErrorCode::kShapeMismatch);
+    EXPECT_FALSE(fresh_state_root(program, encode_state(whole)).ok());
+    EXPECT_EQ(fresh_state_root(program, Bytes{1, 2}).error().code, ErrorCode::kMalformed);
 }
 
 TEST(State, RootCoversEveryByteAndTheOrder) {

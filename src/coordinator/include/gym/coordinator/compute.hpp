@@ -98,7 +98,7 @@ class Compute {
     using Included = std::span<const protocol::IncludedDelta>;
     /// The outer step over at least one delta.
     /// @param program the job's train program, of which the outer step's is made.
-    /// @param base encoded states; each is released once it is decoded.
+    /// @param base, momentum encoded states; the results are made in their bytes.
     /// @param included of the deltas, in their order: what each of them counts.
     [[nodiscard]] virtual Result<Aggregated> aggregate(ByteView program, Bytes base, Bytes momentum,
                                                        const std::vector<DeltaPtr>& deltas,

@@ -21,4 +21,9 @@ struct RoundRoots {
 [[nodiscard]] Result<RoundRoots> round_roots(const program::Program& train,
                                              const engine::State& base, unsigned threads = 1);
 
+/// The same of an encoded base state, without a copy of it. @errors also kMalformed, kNotFound: it
+/// is no state, or one of other tensors.
+[[nodiscard]] Result<RoundRoots> round_roots(const program::Program& train, ByteView base,
+                                             unsigned threads = 1);
+
 }  // namespace gym::dispute

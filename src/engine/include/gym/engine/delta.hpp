@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "gym/blob/blob_store.hpp"
+#include "gym/blob/piece_list.hpp"
 #include "gym/blob/verified_blob.hpp"
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
@@ -83,8 +85,8 @@ class DeltaLayout {
 };
 
 /// A delta that was hashed and checked: its root, where its elements lie, and either its bytes or a
-/// reader of them. Only decode() and open() make one, so a holder checks neither again. Immutable;
-/// copies share the bytes or the reader. Thread-safe.
+/// reader of them. Only decode(), open() and open_part() make one, so a holder checks neither
+/// again. Immutable; copies share the bytes or the reader. Thread-safe.
 class Delta {
   public:
     /// A delta in memory.
@@ -101,6 +103,17 @@ class Delta {
     [[nodiscard]] static Result<Delta> open(const program::Program& train, const Digest& root,
                                             std::shared_ptr<const blob::BlobReader> stored);
 
+    /// Some chunks of a delta that stays in its store, for those who need no others: checks the
+    /// pieces that they lie in, and the chunks' form. As of open() the reader stays open. The delta
+    /// has no norm. What is wrong with other chunks is for those who need them to notice.
+    /// @param pieces of the delta. @param stored need not have any other piece.
+    /// @param span whole chunks of 1,024 bytes (RangePlan::delta_bytes()).
+    /// @errors as open(); kMismatch names the piece.
+    [[nodiscard]] static Result<Delta> open_part(const program::Program& train,
+                                                 const blob::PieceList& pieces,
+                                                 std::shared_ptr<const blob::BlobReader> stored,
+                                                 const DeltaSpan& span);
+
     [[nodiscard]] const Digest& root() const { return root_; }
     [[nodiscard]] const DeltaLayout& layout() const { return *layout_; }
     [[nodiscard]] program::DeltaCodec codec() const { return layout_->codec(); }
@@ -108,7 +121,7 @@ class Delta {
     [[nodiscard]] std::uint64_t elements(std::size_t parameter) const {
         return layout_->elements(parameter);
     }
-    /// The reader of a delta that open() made; nullptr of one in memory.
+    /// The reader of a delta that open() or open_part() made; nullptr of one in memory.
     [[nodiscard]] const blob::BlobReader* stored() const { return stored_.get(); }
     /// All bytes. @pre decode() made it.
     [[nodiscard]] DeltaBytes bytes() const;
@@ -119,7 +132,7 @@ class Delta {
 
     /// Bits of sqrt of the exact sum of squares over all elements; NaN if any element is not
     /// finite. Inclusion rules compare it with a bound: `!(norm <= bound)` rejects NaN too. Of a
-    /// delta in memory this reads every element.
+    /// delta in memory this reads every element. @pre open_part() did not make it.
     [[nodiscard]] std::uint32_t norm_bits() const;
     [[nodiscard]] double norm() const;
 
@@ -131,7 +144,7 @@ class Delta {
     std::shared_ptr<const DeltaLayout> layout_;
     blob::VerifiedBlob blob_;                         ///< of one in memory
     std::shared_ptr<const blob::BlobReader> stored_;  ///< of any other
-    std::uint32_t stored_norm_bits_ = 0;
+    std::optional<std::uint32_t> stored_norm_bits_;   ///< of a whole one in its store
 };
 
 }  // namespace gym::engine

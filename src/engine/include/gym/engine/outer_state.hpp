@@ -8,6 +8,7 @@
 #include "gym/common/result.hpp"
 #include "gym/engine/delta.hpp"
 #include "gym/engine/state.hpp"
+#include "gym/engine/state_layout.hpp"
 #include "gym/kernels/dispatch.hpp"
 #include "gym/program/program.hpp"
 
@@ -27,6 +28,10 @@ inline constexpr std::string_view kUpdateTensor = "update";
 /// @errors those of program::update_codec(); kShapeMismatch: `base` is not the program's.
 [[nodiscard]] Result<State> zero_outer_state(const program::Program& train, const State& base);
 
+/// encode_state() of zero_outer_state(), which is not made. @errors those of
+/// program::update_codec(); kOutOfRange beyond the bounds of a state.
+[[nodiscard]] Result<Bytes> encoded_zero_outer_state(const program::Program& train);
+
 /// What the outer step changes in place: the momenta and residuals of `given`, in order, and an
 /// update of zeros, because the next one depends on nothing in the last. zero_outer_state() for an
 /// empty one.
@@ -35,17 +40,23 @@ inline constexpr std::string_view kUpdateTensor = "update";
 [[nodiscard]] Result<State> outer_state_before_step(const program::Program& train,
                                                     const State& base, State given);
 
+/// The form of the program's outer states. @errors those of program::update_codec().
+[[nodiscard]] Result<StateLayout> outer_layout(const program::Program& train);
+
 /// Bytes of the largest encoded state that nodes of a job exchange: of a base state or of an outer
-/// state. @errors those of program::update_codec().
+/// state. @errors those of program::update_codec(); kOutOfRange beyond the bounds of a state.
 [[nodiscard]] Result<std::uint64_t> state_bytes_max(const program::Program& train);
 
 /// The bytes of the update that an outer state holds. Borrowed from it; empty without one.
 [[nodiscard]] ByteView update_of(const State& outer);
 
-/// add(base, d) for every element d of the update: the base of the next round.
-/// @param update of the program that `base` is of.
-/// @errors kShapeMismatch: it does not have the base's tensors.
-[[nodiscard]] Result<State> with_update(State base, const Delta& update);
+/// add(base, d) for every element d of the update, in the bytes of the encoded base state: the base
+/// of the next round.
+/// @param update of the program.
+/// @errors kShapeMismatch: it does not have the program's parameters; of `base` as
+/// StateIndex::check().
+[[nodiscard]] Result<Bytes> with_update(const program::Program& train, Bytes base,
+                                        const Delta& update);
 
 /// Publishes elements of one parameter, the first of which begins a row: encodes u in rows, adds
 /// what the rows say, d, to the base, and keeps what they leave out, u - d. For every finite u,
