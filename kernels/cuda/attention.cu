@@ -1,6 +1,7 @@
 // Attention: products over all heads of all windows at once, as many as fit in a bounded
 // workspace.
 #include "gym/kernels/cuda/attention_parts.hpp"
+#include "gym/kernels/cuda/checks.hpp"
 #include "gym/kernels/cuda/macros.hpp"
 #include "gym/kernels/cuda/product.hpp"
 #include "gym/kernels/programs.h"
@@ -192,6 +193,12 @@ struct DeltaRow {
     }
 };
 
+/// A product leaves some of it as it is, and the copy before the next op reads all of it.
+void clear_for_copy(Device& device, const Region& whole) {
+    if (device.checks() == nullptr) return;
+    device.clear(const_cast<void*>(whole.data), static_cast<std::size_t>(whole.bytes));
+}
+
 /// Shared by forward and backward, for the windows of one part.
 struct Heads {
     AttentionShape shape;
@@ -228,42 +235,96 @@ struct Heads {
         return {data, shape.context, shape.context, shape.context};
     }
 
-    /// queries = q * scale; scores = queries * k^T, of causal ones left of the diagonal and on it.
-    void compute_scores(Device& device, const float* qkv) const {
-        for_each(device, values(), ScaleElement{qkv, qkv_layout, shape.scale, queries, own_layout});
+    static Region region(const float* data, int64_t count) {
+        return {data, count * static_cast<int64_t>(sizeof(float))};
+    }
+    Region queries_region() const { return region(queries, values()); }
+    Region scores_region(const float* data) const { return region(data, rows() * shape.context); }
+
+    /// Writes over `data`, which holds these results of a product.
+    Checks::Overwritten over(Device& device, float* data, const Region& whole,
+                             const ProductResults& results) const {
+        const auto verify = [&device, results, data](const void* copy) {
+            Checks& checks = *device.checks();
+            const auto offset = results.out.data - data;
+            checks.expect_equal(
+                checks.sum_results(results, static_cast<const float*>(copy) + offset), results.sum,
+                "a product's results are not what was stored");
+        };
+        return {data, whole.bytes, verify};
+    }
+
+    /// queries = q * scale, with their sum in `queries_sum`; returns scores = queries * k^T, of
+    /// causal ones left of the diagonal and on it.
+    ProductResults compute_scores(Device& device, const float* qkv, Sums& queries_sum) const {
+        queries_sum = run_checked(device, {queries_region()}, [&] {
+            for_each(device, values(),
+                     ScaleElement{qkv, qkv_layout, shape.scale, queries, own_layout});
+        });
         const Digits q =
             quantise(device, OperandPlace::kA, own_layout.view(queries), Along::kRows, own_batch());
         const Digits k = quantise(device, OperandPlace::kB, qkv_layout.view(qkv + shape.width()),
                                   Along::kRows, qkv_batch());
-        multiply(device, q, k, {scores, shape.context}, scores_batch(),
-                 zeros(Q14Zeros::kOutputRightOfDiagonal));
+        clear_for_copy(device, scores_region(scores));
+        const ProductResults results =
+            multiply(device, q, k, {scores, shape.context}, scores_batch(),
+                     zeros(Q14Zeros::kOutputRightOfDiagonal));
+        expect_unchanged(device, queries_region(), queries_sum, 0);
+        return results;
     }
 };
 
-/// o = numerators * v.
-void weighted_values(Device& device, const Heads& heads, const float* v, float* o) {
-    const Q14Zeros zeros = heads.zeros(Q14Zeros::kRightOfDiagonal);
-    const MatrixView weights = heads.scores_view(heads.scores);
-    const MutableMatrixView out{o, heads.shape.width()};
-    if (heads.counts.documents == nullptr) {
-        const Digits p = quantise(device, OperandPlace::kA, weights, Along::kRows,
-                                  heads.scores_batch(), kNumeratorExponent);
-        const Digits b = quantise(device, OperandPlace::kB, heads.qkv_layout.view(v),
-                                  Along::kColumns, heads.qkv_batch());
-        return multiply(device, p, b, out, heads.wide_batch(), zeros);
-    }
+/// o = numerators * v, of values over their powers of two. @param scores_sum of the numerators.
+ProductResults weighted_fractions(Device& device, const Heads& heads, const float* v,
+                                  MutableMatrixView out, const Sums& scores_sum) {
     float* fractions = device.scratch_of<float>(kScratchMacro2, heads.values() + heads.rows());
     float* powers = fractions + heads.values();
-    for_each(device, heads.rows(), PowerRow{v, heads.qkv_layout, powers});
-    for_each(device, heads.values(),
-             DivideElement{v, heads.qkv_layout, powers, fractions, heads.own_layout});
-    for_each(device, heads.rows() * heads.shape.context,
-             WeightElement{heads.scores, heads.counts, powers});
-    const Digits p =
-        quantise(device, OperandPlace::kA, weights, Along::kRows, heads.scores_batch());
+    const Region all_powers = Heads::region(powers, heads.rows());
+    const Region all_fractions = Heads::region(fractions, heads.values());
+    const Region numerators = heads.scores_region(heads.scores);
+    const Sums powers_sum = run_checked(device, {all_powers}, [&] {
+        for_each(device, heads.rows(), PowerRow{v, heads.qkv_layout, powers});
+    });
+    const Sums fractions_sum = run_checked(device, {all_fractions}, [&] {
+        for_each(device, heads.values(),
+                 DivideElement{v, heads.qkv_layout, powers, fractions, heads.own_layout});
+    });
+    const auto were_numerators = [&](const void* copy) {
+        expect_unchanged(device, {copy, numerators.bytes}, scores_sum, 0);
+    };
+    const Sums weighted_sum =
+        run_checked(device, {numerators},
+                    [&] {
+                        for_each(device, heads.rows() * heads.shape.context,
+                                 WeightElement{heads.scores, heads.counts, powers});
+                    },
+                    {{heads.scores, numerators.bytes, were_numerators}});
+    const Digits p = quantise(device, OperandPlace::kA, heads.scores_view(heads.scores),
+                              Along::kRows, heads.scores_batch());
     const Digits b = quantise(device, OperandPlace::kB, heads.own_layout.view(fractions),
                               Along::kColumns, heads.own_batch(), kFractionExponent);
-    multiply(device, p, b, out, heads.wide_batch(), zeros);
+    const ProductResults results =
+        multiply(device, p, b, out, heads.wide_batch(), heads.zeros(Q14Zeros::kRightOfDiagonal));
+    expect_unchanged(device, numerators, weighted_sum, 0);
+    expect_unchanged(device, all_fractions, fractions_sum, 0);
+    expect_unchanged(device, all_powers, powers_sum, 0);
+    return results;
+}
+
+/// o = numerators * v.
+ProductResults weighted_values(Device& device, const Heads& heads, const float* v, float* o,
+                               const Sums& scores_sum) {
+    const MutableMatrixView out{o, heads.shape.width()};
+    if (heads.counts.documents != nullptr)
+        return weighted_fractions(device, heads, v, out, scores_sum);
+    const Digits p = quantise(device, OperandPlace::kA, heads.scores_view(heads.scores),
+                              Along::kRows, heads.scores_batch(), kNumeratorExponent);
+    const Digits b = quantise(device, OperandPlace::kB, heads.qkv_layout.view(v), Along::kColumns,
+                              heads.qkv_batch());
+    const ProductResults results =
+        multiply(device, p, b, out, heads.wide_batch(), heads.zeros(Q14Zeros::kRightOfDiagonal));
+    expect_unchanged(device, heads.scores_region(heads.scores), scores_sum, 0);
+    return results;
 }
 
 void forward_part(Device& device, const AttentionForward& call, Part part) {
@@ -272,65 +333,150 @@ void forward_part(Device& device, const AttentionForward& call, Part part) {
     const int64_t first_row = part.first_window * shape.context;
     const float* qkv = call.qkv + first_row * 3 * shape.width();
     float* o = call.o + first_row * shape.width();
+    float* m = call.m + first_row * shape.heads;
     float* l = call.l + first_row * shape.heads;
-    heads.compute_scores(device, qkv);
-    launch<kRowThreads>(
-        device, {heads.rows()},
-        SoftmaxRow{heads.scores, heads.counts, call.m + first_row * shape.heads, l});
-    weighted_values(device, heads, qkv + 2 * shape.width(), o);
-    for_each(device, heads.values(), DivideElement{o, heads.wide_layout, l, o, heads.wide_layout});
+    const Region all_m = Heads::region(m, heads.rows()), all_l = Heads::region(l, heads.rows());
+    const Region all_o = Heads::region(o, heads.values());
+    const Region scores = heads.scores_region(heads.scores);
+    Sums queries_sum;
+    const ProductResults products = heads.compute_scores(device, qkv, queries_sum);
+    const Sums softmax_sums =
+        run_checked(device, {scores, all_m, all_l},
+                    [&] {
+                        launch<kRowThreads>(device, {heads.rows()},
+                                            SoftmaxRow{heads.scores, heads.counts, m, l});
+                    },
+                    {heads.over(device, heads.scores, scores, products)});
+    const ProductResults values =
+        weighted_values(device, heads, qkv + 2 * shape.width(), o, softmax_sums);
+    const Sums o_sum =
+        run_checked(device, {all_o},
+                    [&] {
+                        for_each(device, heads.values(),
+                                 DivideElement{o, heads.wide_layout, l, o, heads.wide_layout});
+                    },
+                    {heads.over(device, o, all_o, values)});
+    expect_unchanged_later(device, all_o, o_sum, 0);
+    expect_unchanged_later(device, all_m, softmax_sums, 1);
+    expect_unchanged_later(device, all_l, softmax_sums, 2);
+}
+
+/// What a part of the gradient reads and writes.
+struct BackwardPart {
+    const float *qkv, *o, *m, *l, *d_o;
+    float* d_qkv;
+    float *g, *delta, *ds;  // scratch
+
+    BackwardPart(Device& device, const AttentionBackward& call, Part part, const Heads& heads) {
+        const int64_t width = call.shape.width(), row = part.first_window * call.shape.context;
+        qkv = call.qkv + row * 3 * width;
+        o = call.o + row * width;
+        m = call.m + row * call.shape.heads;
+        l = call.l + row * call.shape.heads;
+        d_o = call.d_o + row * width;
+        d_qkv = call.d_qkv + row * 3 * width;
+        g = device.scratch_of<float>(kScratchMacro2, heads.values() + heads.rows());
+        delta = g + heads.values();
+        ds = device.scratch_of<float>(kScratchMacro3, heads.rows() * call.shape.context);
+    }
+};
+
+/// The gradient of the scores, from the products of g and v.
+Sums scores_gradient(Device& device, const Heads& heads, const BackwardPart& at,
+                     const Sums& numerators_sum, const Sums& g_sum, const Sums& delta_sum) {
+    const int64_t length = heads.shape.context, width = heads.shape.width();
+    const int64_t cells = heads.rows() * length;
+    const Region ds = heads.scores_region(at.ds);
+    const Digits g = quantise(device, OperandPlace::kA, heads.own_layout.view(at.g), Along::kRows,
+                              heads.own_batch());
+    const Digits v = quantise(device, OperandPlace::kB, heads.qkv_layout.view(at.qkv + 2 * width),
+                              Along::kRows, heads.qkv_batch());
+    clear_for_copy(device, ds);
+    const ProductResults products = multiply(device, g, v, {at.ds, length}, heads.scores_batch(),
+                                             heads.zeros(Q14Zeros::kOutputRightOfDiagonal));
+    const Sums sum = run_checked(
+        device, {ds},
+        [&] {
+            for_each(device, cells, ScoresGradElement{heads.scores, at.delta, heads.counts, at.ds});
+        },
+        {heads.over(device, at.ds, ds, products)});
+    expect_unchanged(device, heads.scores_region(heads.scores), numerators_sum, 0);
+    expect_unchanged(device, Heads::region(at.g, heads.values()), g_sum, 0);
+    expect_unchanged(device, Heads::region(at.delta, heads.rows()), delta_sum, 0);
+    return sum;
+}
+
+/// d_qkv = gradients of queries, keys and values, side by side.
+void operand_gradients(Device& device, const Heads& heads, const BackwardPart& at,
+                       const Sums& ds_sum) {
+    const int64_t width = heads.shape.width();
+    const MatrixView ds = heads.scores_view(at.ds);
+    const Batch qkv = heads.qkv_batch(), scores = heads.scores_batch(), own = heads.own_batch();
+    const Digits by_rows = quantise(device, OperandPlace::kA, ds, Along::kRows, scores);
+    const Digits k = quantise(device, OperandPlace::kB, heads.qkv_layout.view(at.qkv + width),
+                              Along::kColumns, qkv);
+    clear_for_copy(device, Heads::region(at.d_qkv, 3 * heads.values()));
+    ProductResults dq = multiply(device, by_rows, k, {at.d_qkv, 3 * width}, qkv,
+                                 heads.zeros(Q14Zeros::kRightOfDiagonal));
+    const auto scale = [&] {
+        for_each(device, heads.values(),
+                 ScaleElement{at.d_qkv, heads.qkv_layout, heads.shape.scale, at.d_qkv,
+                              heads.qkv_layout});
+    };
+    if (Checks* const checks = device.checks()) {
+        const Region all = Heads::region(at.d_qkv, 3 * heads.values());
+        const Checks::Overwritten over = heads.over(device, at.d_qkv, all, dq);
+        dq.sum =
+            checks
+                ->twice([&] { return Sums{checks->sum_results(dq, at.d_qkv)}; }, scale, {&over, 1})
+                .front();
+    } else {
+        scale();
+    }
+    const Digits by_columns = quantise(device, OperandPlace::kA, ds, Along::kColumns, scores);
+    const Digits q = quantise(device, OperandPlace::kB, heads.own_layout.view(heads.queries),
+                              Along::kColumns, own);
+    const ProductResults dk = multiply(device, by_columns, q, {at.d_qkv + width, 3 * width}, qkv,
+                                       heads.zeros(Q14Zeros::kLeftOfDiagonal));
+    expect_unchanged(device, heads.scores_region(at.ds), ds_sum, 0);
+    const Digits p = quantise(device, OperandPlace::kA, heads.scores_view(heads.scores),
+                              Along::kColumns, scores, kNumeratorExponent);
+    const Digits g =
+        quantise(device, OperandPlace::kB, heads.own_layout.view(at.g), Along::kColumns, own);
+    const ProductResults dv = multiply(device, p, g, {at.d_qkv + 2 * width, 3 * width}, qkv,
+                                       heads.zeros(Q14Zeros::kLeftOfDiagonal));
+    for (const ProductResults& results : {dq, dk, dv})
+        expect_unchanged_later(device, results);
 }
 
 void backward_part(Device& device, const AttentionBackward& call, Part part) {
-    const AttentionShape& shape = call.shape;
-    const Heads heads(device, shape, call.documents, part);
-    const int64_t length = shape.context, width = shape.width();
-    const int64_t first_row = part.first_window * length, first_head_row = first_row * shape.heads;
-    const float* qkv = call.qkv + first_row * 3 * width;
-    float* d_qkv = call.d_qkv + first_row * 3 * width;
-    const float* o = call.o + first_row * width;
-
-    heads.compute_scores(device, qkv);
-    float* p = heads.scores;
-    const int64_t cells = heads.rows() * length;
-    for_each(device, cells, NumeratorElement{p, heads.counts, call.m + first_head_row});
-
-    float* g = device.scratch_of<float>(kScratchMacro2, heads.values() + heads.rows());
-    float* delta = g + heads.values();
-    for_each(device, heads.values(),
-             DivideElement{call.d_o + first_row * width, heads.wide_layout, call.l + first_head_row,
-                           g, heads.own_layout});
-    launch<kRowThreads>(device, {heads.rows()},
-                        DeltaRow{g, heads.own_layout, o, heads.wide_layout, delta});
-
-    float* ds = device.scratch_of<float>(kScratchMacro3, cells);
-    const MatrixView g_view = heads.own_layout.view(g);
-    const auto operand_a = [&](MatrixView view, Along along, Batch batch,
-                               std::optional<int32_t> exponent = std::nullopt) {
-        return quantise(device, OperandPlace::kA, view, along, batch, exponent);
-    };
-    const auto operand_b = [&](MatrixView view, Along along, Batch batch) {
-        return quantise(device, OperandPlace::kB, view, along, batch);
-    };
-    multiply(device, operand_a(g_view, Along::kRows, heads.own_batch()),
-             operand_b(heads.qkv_layout.view(qkv + 2 * width), Along::kRows, heads.qkv_batch()),
-             {ds, length}, heads.scores_batch(), heads.zeros(Q14Zeros::kOutputRightOfDiagonal));
-    for_each(device, cells, ScoresGradElement{p, delta, heads.counts, ds});
-
-    const MatrixView ds_view = heads.scores_view(ds);
-    multiply(device, operand_a(ds_view, Along::kRows, heads.scores_batch()),
-             operand_b(heads.qkv_layout.view(qkv + width), Along::kColumns, heads.qkv_batch()),
-             {d_qkv, 3 * width}, heads.qkv_batch(), heads.zeros(Q14Zeros::kRightOfDiagonal));
-    for_each(device, heads.values(),
-             ScaleElement{d_qkv, heads.qkv_layout, shape.scale, d_qkv, heads.qkv_layout});
-    multiply(device, operand_a(ds_view, Along::kColumns, heads.scores_batch()),
-             operand_b(heads.own_layout.view(heads.queries), Along::kColumns, heads.own_batch()),
-             {d_qkv + width, 3 * width}, heads.qkv_batch(), heads.zeros(Q14Zeros::kLeftOfDiagonal));
-    multiply(
-        device,
-        operand_a(heads.scores_view(p), Along::kColumns, heads.scores_batch(), kNumeratorExponent),
-        operand_b(g_view, Along::kColumns, heads.own_batch()), {d_qkv + 2 * width, 3 * width},
-        heads.qkv_batch(), heads.zeros(Q14Zeros::kLeftOfDiagonal));
+    const Heads heads(device, call.shape, call.documents, part);
+    const BackwardPart at(device, call, part, heads);
+    const Region numerators = heads.scores_region(heads.scores);
+    const Region g = Heads::region(at.g, heads.values());
+    const Region delta = Heads::region(at.delta, heads.rows());
+    Sums queries_sum;
+    const ProductResults products = heads.compute_scores(device, at.qkv, queries_sum);
+    const Sums numerators_sum =
+        run_checked(device, {numerators},
+                    [&] {
+                        for_each(device, heads.rows() * call.shape.context,
+                                 NumeratorElement{heads.scores, heads.counts, at.m});
+                    },
+                    {heads.over(device, heads.scores, numerators, products)});
+    const Sums g_sum = run_checked(device, {g}, [&] {
+        for_each(device, heads.values(),
+                 DivideElement{at.d_o, heads.wide_layout, at.l, at.g, heads.own_layout});
+    });
+    const Sums delta_sum = run_checked(device, {delta}, [&] {
+        launch<kRowThreads>(device, {heads.rows()},
+                            DeltaRow{at.g, heads.own_layout, at.o, heads.wide_layout, at.delta});
+    });
+    const Sums ds_sum = scores_gradient(device, heads, at, numerators_sum, g_sum, delta_sum);
+    operand_gradients(device, heads, at, ds_sum);
+    expect_unchanged(device, heads.queries_region(), queries_sum, 0);
+    expect_unchanged(device, numerators, numerators_sum, 0);
+    expect_unchanged(device, g, g_sum, 0);
 }
 
 template <typename Call>

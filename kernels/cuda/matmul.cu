@@ -1,3 +1,4 @@
+#include "gym/kernels/cuda/checks.hpp"
 #include "gym/kernels/cuda/macros.hpp"
 #include "gym/kernels/cuda/product.hpp"
 
@@ -12,7 +13,7 @@ void macro_matmul(Device& device, MatmulShape shape, const float* a, const float
                                      shape.transpose_a ? Along::kColumns : Along::kRows);
     const Digits b_digits = quantise(device, OperandPlace::kB, b_view,
                                      shape.transpose_b ? Along::kColumns : Along::kRows);
-    multiply(device, a_digits, b_digits, {out, shape.n});
+    expect_unchanged_later(device, multiply(device, a_digits, b_digits, {out, shape.n}));
 }
 
 }  // namespace gym::kernels::cuda

@@ -7,15 +7,18 @@
 //     dot = 2^14 hh + 2^7 (ss - hh - ll) + ll,
 // so three products do the work of four. At the end of every block of 1,024 elements the dots
 // become terms.
+#include "gym/kernels/cuda/block_finish.hpp"
 #include "gym/kernels/cuda/product.hpp"
 #include "gym/kernels/q14.h"
 #include "launch.cuh"
+#include "product_tiles.cuh"
+#include "reduce.cuh"
 
 namespace gym::kernels::cuda {
 
 namespace {
 
-constexpr int kTileM = 64, kTileN = 128, kStageBytes = 64;
+constexpr int kStageBytes = 64;
 constexpr int kWarpsM = 2, kWarpsN = 4;
 constexpr int kThreads = kWarpsM * kWarpsN * kWarpSize;
 constexpr int kFragmentsM = kTileM / kWarpsM / 16;  // of 16 rows
@@ -51,6 +54,12 @@ struct Accumulators {
         const int64_t hh = high[m][n][c], ll = low[m][n][c], ss = sum[m][n][c];
         return hh * 16384 + (ss - hh - ll) * 128 + ll;
     }
+    /// Another computation of the dot, of which the compiler does not know that it is the same.
+    __device__ int64_t dot_again(int m, int n, int c) const {
+        const int64_t hh = computed_here(high[m][n][c]), ll = computed_here(low[m][n][c]),
+                      ss = computed_here(sum[m][n][c]);
+        return hh * 16256 + ss * 128 - ll * 127;
+    }
 };
 
 /// Sums of the blocks' terms; nothing where there is a single block.
@@ -61,8 +70,17 @@ struct Totals {
 template <>
 struct Totals<false> {};
 
+/// As computed_here().
+__device__ inline int64_t hidden(int64_t value) {
+#if defined(__CUDA_ARCH__)
+    asm volatile("" : "+l"(value));
+#endif
+    return value;
+}
+
 /// @tparam kManyBlocks vectors are longer than one block, so terms are added up.
-template <bool kManyBlocks>
+/// @tparam kChecked what is computed is summed a second time (product_tiles.cuh).
+template <bool kManyBlocks, bool kChecked>
 struct Product {
     Digits a;
     Digits b;
@@ -70,6 +88,7 @@ struct Product {
     int64_t out_stride;
     Batch out_batch;
     Q14Zeros zeros;
+    unsigned long long* sums;
 
     template <int kRows>
     __device__ void load_rows(uint8_t (&to)[2][kRows][kStageBytes], const Digits& from,
@@ -140,12 +159,11 @@ struct Product {
         }
     };
 
-    __device__ int32_t block_shift(const Cell& cell, int64_t block) const {
+    __device__ int32_t block_shift(int64_t row, int64_t column, int64_t block) const {
         const int64_t item = blockIdx.z;
-        const int64_t a_row = item * a.vectors + cell.row, b_row = item * b.vectors + cell.column;
-        const int32_t a_block = a.block_exponents[(item * a.blocks + block) * a.vectors + cell.row];
-        const int32_t b_block =
-            b.block_exponents[(item * b.blocks + block) * b.vectors + cell.column];
+        const int64_t a_row = item * a.vectors + row, b_row = item * b.vectors + column;
+        const int32_t a_block = a.block_exponents[(item * a.blocks + block) * a.vectors + row];
+        const int32_t b_block = b.block_exponents[(item * b.blocks + block) * b.vectors + column];
         return (a.exponents[a_row] - a_block) + (b.exponents[b_row] - b_block);
     }
 
@@ -160,22 +178,110 @@ struct Product {
                     const Cell cell(m, n, c);
                     if (cell.row >= a.vectors || cell.column >= b.vectors) continue;
                     totals.value[m][n][c] +=
-                        q14_block_term(acc.dot(m, n, c), block_shift(cell, block));
+                        q14_block_term(acc.dot(m, n, c), block_shift(cell.row, cell.column, block));
                 }
             }
         }
         acc = Accumulators();
     }
 
-    __device__ void store(int m, int n, int c, int64_t total) const {
+    /// For two sums.
+    struct Two {
+        uint64_t first, second;
+    };
+
+    /// Adds what value(m, n, c, row, column) gives, weighted, for all results of the tile to two
+    /// sums. Every thread of the warp comes here. Places and weights of a thread's results follow
+    /// from its first one's.
+    template <typename Value>
+    __device__ void add_weighted(ProductSum to_first, ProductSum to_second,
+                                 const Value& value) const {
+        const Cell first(0, 0, 0);
+        const uint32_t row_weight = check_weight(blockIdx.z * a.vectors + first.row);
+        const uint32_t column_weight = check_weight(first.column);
+        Two total{};
+        GYM_UNROLL
+        for (int m = 0; m < kFragmentsM; ++m) {
+            GYM_UNROLL
+            for (int half = 0; half < 2; ++half) {
+                const int row = m * 16 + half * 8;
+                if (first.row + row >= a.vectors) continue;
+                Two of_row{};
+                GYM_UNROLL
+                for (int n = 0; n < kFragmentsN; ++n) {
+                    GYM_UNROLL
+                    for (int odd = 0; odd < 2; ++odd) {
+                        const int column = n * 8 + odd;
+                        if (first.column + column >= b.vectors) continue;
+                        const uint32_t weight = column_weight + check_weight_step(column);
+                        const Two found =
+                            value(m, n, half * 2 + odd, first.row + row, first.column + column);
+                        of_row.first += found.first * weight;
+                        of_row.second += found.second * weight;
+                    }
+                }
+                const uint32_t weight = row_weight + check_weight_step(row);
+                total.first += of_row.first * weight;
+                total.second += of_row.second * weight;
+            }
+        }
+        add_over_warp(to_first, total.first);
+        add_over_warp(to_second, total.second);
+    }
+
+    __device__ void add_over_warp(ProductSum to, uint64_t value) const {
+        const int64_t sum = warp_reduce(static_cast<int64_t>(value), Sum());
+        if (lane_index() == 0)
+            atomicAdd(sums + to * Checks::kSpread +
+                          (blockIdx.x + static_cast<unsigned>(warp_index())) % Checks::kSpread,
+                      static_cast<unsigned long long>(sum));
+    }
+
+    /// Of many blocks: the dots of one, and its terms, before anything is made of them.
+    __device__ void check_block(const Accumulators& acc, int64_t block) const {
+        add_weighted(kDots, kTerms, [&](int m, int n, int c, int64_t row, int64_t column) {
+            const int64_t dot = acc.dot_again(m, n, c);
+            const int64_t term = q14_block_term(dot, block_shift(row, column, block));
+            return Two{static_cast<uint64_t>(dot), static_cast<uint64_t>(term)};
+        });
+    }
+
+    /// The totals of many blocks or the dots of a single one, and the bits of the results.
+    __device__ void check_results(const Accumulators& acc,
+                                  const Totals<kManyBlocks>& totals) const {
+        constexpr ProductSum kBefore = kManyBlocks ? kTotals : kDots;
+        add_weighted(kBefore, kStored, [&](int m, int n, int c, int64_t row, int64_t column) {
+            int64_t sum = 0;
+            if constexpr (kManyBlocks)
+                sum = hidden(totals.value[m][n][c]);
+            else
+                sum = acc.dot_again(m, n, c);
+            const uint64_t bits = f32::to_bits(result_of(sum, row, column));
+            return Two{static_cast<uint64_t>(sum), bits};
+        });
+    }
+
+    /// Where the results of this block's item begin. A grid has at most 65,535 of them, so their
+    /// division needs 32 bits.
+    __device__ float* item_results() const {
+        const auto inner = static_cast<unsigned>(out_batch.inner_count);
+        return out + int64_t{blockIdx.z / inner} * out_batch.outer +
+               int64_t{blockIdx.z % inner} * out_batch.inner;
+    }
+
+    /// @param sum the dot of a single block, or the total of several blocks' terms.
+    __device__ float result_of(int64_t sum, int64_t row, int64_t column) const {
+        const int64_t item = blockIdx.z;
+        const int32_t a_exponent = a.exponents[item * a.vectors + row],
+                      b_exponent = b.exponents[item * b.vectors + column];
+        return kManyBlocks ? q14_finish(sum, a_exponent, b_exponent)
+                           : finish_block(sum, a_exponent, b_exponent);
+    }
+
+    __device__ void store(float* to, int m, int n, int c, int64_t sum) const {
         const Cell cell(m, n, c);
         if (cell.row >= a.vectors || cell.column >= b.vectors) return;
-        const int64_t item = blockIdx.z;
-        float* to = out + item / out_batch.inner_count * out_batch.outer +
-                    item % out_batch.inner_count * out_batch.inner;
-        to[cell.row * out_stride + cell.column] =
-            q14_finish(total, a.exponents[item * a.vectors + cell.row],
-                       b.exponents[item * b.vectors + cell.column]);
+        to[cell.row * out_stride + cell.column] = result_of(sum, cell.row, cell.column);
     }
 
     /// The stages that this tile needs: first and one past the last.
@@ -216,9 +322,13 @@ struct Product {
             __syncthreads();
             if constexpr (kManyBlocks) {
                 const bool block_ends = (stage + 1) % kStagesPerBlock == 0 || stage + 1 == end;
+                if constexpr (kChecked)
+                    if (block_ends) check_block(acc, stage / kStagesPerBlock);
                 if (block_ends) end_block(acc, totals, stage / kStagesPerBlock);
             }
         }
+        if constexpr (kChecked) check_results(acc, totals);
+        float* const to = item_results();
         GYM_UNROLL
         for (int m = 0; m < kFragmentsM; ++m) {
             GYM_UNROLL
@@ -226,31 +336,61 @@ struct Product {
                 GYM_UNROLL
                 for (int c = 0; c < 4; ++c) {
                     if constexpr (kManyBlocks)
-                        store(m, n, c, totals.value[m][n][c]);
+                        store(to, m, n, c, totals.value[m][n][c]);
                     else
-                        store(m, n, c, q14_block_term(acc.dot(m, n, c), 0));
+                        store(to, m, n, c, acc.dot(m, n, c));
                 }
             }
         }
     }
 };
 
-template <bool kManyBlocks>
-void multiply_with(Device& device, const Digits& a, const Digits& b, MutableMatrixView out,
-                   Batch out_batch, Q14Zeros zeros) {
+template <bool kManyBlocks, bool kChecked>
+void multiply_with(Device& device, const Digits& a, const Digits& b, const ProductResults& results,
+                   unsigned long long* sums) {
     const Grid grid{(b.vectors + kTileN - 1) / kTileN, (a.vectors + kTileM - 1) / kTileM, a.items};
     launch<kThreads>(device, grid,
-                     Product<kManyBlocks>{a, b, out.data, out.row_stride, out_batch, zeros});
+                     Product<kManyBlocks, kChecked>{a, b, results.out.data, results.out.row_stride,
+                                                    results.batch, results.zeros, sums});
+}
+
+/// Four sums, one a buffer.
+void expect_unchanged(Checks& checks, const Digits& digits) {
+    const auto sums = checks.sums(buffers_of(digits));
+    for (std::size_t i = 0; i < sums.size(); ++i)
+        checks.expect_equal(sums[i], digits.first_sum + static_cast<Checks::Sum>(i),
+                            "an operand's digits changed");
+}
+
+Checks::Sum multiply_checked(Device& device, const Digits& a, const Digits& b,
+                             const ProductResults& results) {
+    Checks& checks = *device.checks();
+    const Checks::Cells cells = checks.reserve(kProductSums);
+    if (a.blocks > 1)
+        multiply_with<true, true>(device, a, b, results, cells.words);
+    else
+        multiply_with<false, true>(device, a, b, results, cells.words);
+    expect_dots(device, a, b, results.zeros, cells.words + kExpectedDots * Checks::kSpread);
+    checks.expect_equal(cells.first + kDots, cells.first + kExpectedDots, "a product is wrong");
+    checks.expect_equal(cells.first + kTerms, cells.first + kTotals,
+                        "a product's terms do not add up to its totals");
+    expect_unchanged(checks, a);
+    expect_unchanged(checks, b);
+    return cells.first + kStored;
 }
 
 }  // namespace
 
-void multiply(Device& device, const Digits& a, const Digits& b, MutableMatrixView out,
-              Batch out_batch, Q14Zeros zeros) {
-    if (a.blocks > 1)
-        multiply_with<true>(device, a, b, out, out_batch, zeros);
+ProductResults multiply(Device& device, const Digits& a, const Digits& b, MutableMatrixView out,
+                        Batch out_batch, Q14Zeros zeros) {
+    ProductResults results{out, out_batch, a.items, a.vectors, b.vectors, zeros, 0};
+    if (device.checks() != nullptr)
+        results.sum = multiply_checked(device, a, b, results);
+    else if (a.blocks > 1)
+        multiply_with<true, false>(device, a, b, results, nullptr);
     else
-        multiply_with<false>(device, a, b, out, out_batch, zeros);
+        multiply_with<false, false>(device, a, b, results, nullptr);
+    return results;
 }
 
 }  // namespace gym::kernels::cuda

@@ -1,6 +1,7 @@
 // Operands of Q14 products as digits.
 #include "gym/kernels/cuda/product.hpp"
 #include "gym/kernels/q14.h"
+#include "product_tiles.cuh"
 #include "reduce.cuh"
 
 namespace gym::kernels::cuda {
@@ -176,19 +177,23 @@ Digits quantise(Device& device, OperandPlace place, MatrixView view, Along along
     const bool rows = along == Along::kRows;
     const int64_t vectors = rows ? view.rows : view.columns;
     const int64_t length = rows ? view.columns : view.rows;
-    const Digits digits = reserve(device, place, batch.count, vectors, length);
+    Digits digits = reserve(device, place, batch.count, vectors, length);
     const Source source{view.data, rows ? view.row_stride : 1, rows ? 1 : view.row_stride,
                         batch,     fixed_exponent.has_value(), fixed_exponent.value_or(0)};
-    if (rows) {
-        const int64_t groups = (vectors + kWarps - 1) / kWarps;
-        launch<kThreads>(device, {groups, digits.blocks, digits.items},
-                         QuantiseRows{source, digits});
-    } else {
-        const int64_t groups = (vectors + kWarpSize - 1) / kWarpSize;
-        launch<kThreads>(device, {groups, digits.blocks, digits.items},
-                         QuantiseColumns{source, digits});
-    }
-    for_each(device, digits.items * digits.vectors, RowExponentElement{digits});
+    const int64_t group = rows ? kWarps : kWarpSize;
+    const Grid grid{(vectors + group - 1) / group, digits.blocks, digits.items};
+    const auto run = [&] {
+        if (rows)
+            launch<kThreads>(device, grid, QuantiseRows{source, digits});
+        else
+            launch<kThreads>(device, grid, QuantiseColumns{source, digits});
+        for_each(device, digits.items * digits.vectors, RowExponentElement{digits});
+    };
+    if (Checks* const checks = device.checks())
+        digits.first_sum =
+            checks->twice([&] { return checks->sums(buffers_of(digits)); }, run).front();
+    else
+        run();
     return digits;
 }
 

@@ -8,6 +8,7 @@
 #include "gym/kernels/q14.h"
 #include "gym/program/opcode.hpp"
 #include "macro_arguments.hpp"
+#include "memory_plan.hpp"
 
 namespace gym::engine {
 namespace {
@@ -48,12 +49,29 @@ struct Scratch {
     }
 };
 
-constexpr std::size_t kA = 0, kB = 4, kColumnMaxima = 8, kColumnTotals = 9, kMacro0 = 10;
+constexpr std::size_t kA = 0, kB = 4, kColumnMaxima = 8, kColumnTotals = 9, kMacro0 = 10,
+                      kCheck = 14;
+/// Sums of the checks: kernels/include/gym/kernels/cuda/checks.hpp.
+constexpr std::uint64_t kSumsTableBytes = std::uint64_t{1} << 20;
 constexpr std::int64_t kFloat = sizeof(float), kTotal = sizeof(std::int64_t);
 
 void add_columns(std::int64_t columns, Scratch& need) {
     need.grow(kColumnMaxima, columns * kFloat);
     need.grow(kColumnTotals, columns * kTotal);
+}
+
+/// The weighted columns of a product's second operand: kernels/cuda/product_check.cu.
+void add_product_check(std::int64_t items, std::int64_t vectors, std::int64_t length,
+                       Scratch& need) {
+    constexpr std::int64_t kPitchUnit = 64, kTile = 128;
+    const std::int64_t pitch = (length + kPitchUnit - 1) / kPitchUnit * kPitchUnit;
+    need.grow(kCheck, items * ((vectors + kTile - 1) / kTile) * pitch * kTotal);
+}
+
+/// A copy of what an op writes over: kernels/cuda/checks.cu.
+std::int64_t copied(std::int64_t bytes) {
+    constexpr std::int64_t kAlignment = 256;
+    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
 void add_attention(const kernels::AttentionShape& shape, bool backward, bool documents,
@@ -69,6 +87,21 @@ void add_attention(const kernels::AttentionShape& shape, bool backward, bool doc
     need.grow_digits(kB, items, length, size);
     need.grow_digits(kA, items, length, length);
     need.grow_digits(kB, items, size, length);
+    need.grow(kCheck, copied(cells * kFloat));
+    need.grow(kCheck, copied(rows * size * kFloat * (backward ? 3 : 1)));
+    add_product_check(items, length, size, need);
+    add_product_check(items, size, length, need);
+}
+
+/// What an op writes over its own operands.
+void add_overwritten(const Program& program, const MemoryPlan& plan, const Op& op, Scratch& need) {
+    std::int64_t bytes = 0;
+    for (const program::SlotId out : op.outputs) {
+        if (plan.slots[out].place != MemoryPlan::Place::kInState) continue;
+        if (std::ranges::find(op.inputs, plan.slots[out].target) != op.inputs.end())
+            bytes += copied(static_cast<std::int64_t>(program::size_bytes(program.slot(out))));
+    }
+    need.grow(kCheck, bytes);
 }
 
 void add_norm_gradient(const program::Slot& x, Scratch& need) {
@@ -81,7 +114,8 @@ void add(const ShapeCall& call, Scratch& need) {
         case Opcode::kMatmul: {
             const kernels::MatmulShape shape = arguments::matmul(call);
             need.grow_digits(kA, 1, shape.m, shape.k);
-            return need.grow_digits(kB, 1, shape.n, shape.k);
+            need.grow_digits(kB, 1, shape.n, shape.k);
+            return add_product_check(1, shape.n, shape.k, need);
         }
         case Opcode::kAttention:
         case Opcode::kAttentionDocuments:
@@ -118,14 +152,17 @@ std::int64_t hash_bytes(std::uint64_t tensor_bytes) {
 
 std::uint64_t device_scratch_bytes(const Program& program) {
     Scratch need;
-    for (const Op& op : program.ops())
+    const MemoryPlan plan = plan_memory(program);
+    for (const Op& op : program.ops()) {
         add({program, op}, need);
+        add_overwritten(program, plan, op, need);
+    }
     for (const program::Slot& slot : program.slots())
         if (slot.kind == program::SlotKind::kParam || slot.kind == program::SlotKind::kState)
             need.grow(kMacro0, hash_bytes(program::size_bytes(slot)));
     for (const auto& output : program.outputs())
         need.grow(kMacro0, hash_bytes(program::size_bytes(program.slot(output.slot))));
-    return std::accumulate(need.bytes.begin(), need.bytes.end(), std::uint64_t{0});
+    return std::accumulate(need.bytes.begin(), need.bytes.end(), kSumsTableBytes);
 }
 
 }  // namespace gym::engine

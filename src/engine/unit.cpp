@@ -8,6 +8,7 @@
 #include "gym/blob/dataset.hpp"
 #include "gym/commit/merkle.hpp"
 #include "gym/commit/tensor_root.hpp"
+#include "gym/engine/device.hpp"
 #include "gym/engine/train.hpp"
 #include "gym/program/codec.hpp"
 #include "gym/program/cost.hpp"
@@ -42,6 +43,11 @@ Status finish(const Unit& unit, Trainer trainer, unsigned threads, UnitResult& r
         result.last_loss = std::bit_cast<float>(result.records.back().loss_bits);
     GYM_TRY(result.final_state, std::move(trainer).take_state());
     result.final_state_root = state_root(result.final_state, threads);
+    // Hashed where it was computed, and here: a bit that flipped on the way is in one of them.
+    if (!result.records.empty() && result.records.back().state_root &&
+        *result.records.back().state_root != result.final_state_root)
+        return fail(ErrorCode::kInternal,
+                    std::string(kDeviceErred) + ": the final state is not what the last step had");
     GYM_TRY(Bytes delta, encode_delta(unit.train, unit.base, result.final_state));
     result.delta = blob::VerifiedBlob::hash(std::move(delta), threads);
     return {};

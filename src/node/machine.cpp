@@ -1,14 +1,43 @@
 #include "gym/node/machine.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <fstream>
 
+#include "gym/common/clock.hpp"
 #include "gym/engine/device.hpp"
+#include "gym/node/device_errors.hpp"
 
 namespace gym::node {
 
+namespace {
+
+/// "cuda" and "cuda:0" are one device.
+DeviceErrors errors_of(const NodeConfig& config, const std::string& model) {
+    const auto choice = engine::parse_device(config.device);
+    const bool cuda = choice.ok() && choice->cuda;
+    return {config.data_dir,
+            cuda ? "cuda:" + std::to_string(choice->index) + " (" + model + ")" : model};
+}
+
+/// Counts it where people and the node's next start find it.
+Status count_error(const DeviceErrors& errors, const Error& error) {
+    GYM_CHECK(errors.add(error.message, SystemClock().now_ms()));
+    GYM_TRY(const unsigned count, errors.count());
+    spdlog::error(
+        "{} gave wrong results, which are not signed; {} of {} times that end its use: {}",
+        errors.device(), count, DeviceErrors::kErrorsMax, error.message);
+    return errors.check();
+}
+
+}  // namespace
+
 Result<std::string> device_of(const NodeConfig& config) {
     auto model = engine::device_model(config.device);
-    if (model.ok()) return model;
+    if (model.ok()) {
+        GYM_CHECK(errors_of(config, *model).check());
+        return model;
+    }
     const Error error = model.error().in("device '" + config.device + "'");
     // Of the configuration, or of the build: the message says what to change already.
     if (error.code == ErrorCode::kInvalidArgument) return error;
@@ -18,10 +47,11 @@ Result<std::string> device_of(const NodeConfig& config) {
                     "configuration; cpu always works), then look with `gym node doctor`");
 }
 
-std::function<Status()> device_check(const NodeConfig& config) {
-    const auto choice = engine::parse_device(config.device);
-    if (!choice.ok() || !choice->cuda) return nullptr;
-    return [name = config.device]() -> Status {
+std::function<Status(const Error&)> device_check(const NodeConfig& config) {
+    const auto model = engine::device_model(config.device);
+    const DeviceErrors errors = errors_of(config, model.ok() ? *model : "unknown");
+    return [name = config.device, errors](const Error& failure) -> Status {
+        if (engine::is_device_error(failure)) GYM_CHECK(count_error(errors, failure));
         const Status answers = engine::check_device(name);
         if (answers.ok()) return {};
         return answers.error().in("device '" + name +

@@ -224,7 +224,7 @@ Result<std::unique_ptr<Verifier>> Verifier::open(rpc::Coordinator& coordinator,
 }
 
 Status run_verifier(Verifier& verifier, const std::stop_token& stop,
-                    const std::function<Status()>& check_device) {
+                    const std::function<Status(const Error&)>& check_device) {
     node::SteadyTimer timer;
     node::Backoff backoff(timer);
     while (!stop.stop_requested()) {
@@ -232,7 +232,7 @@ Status run_verifier(Verifier& verifier, const std::stop_token& stop,
         if (ran.ok()) {
             backoff.succeeded();
         } else if (ran.error().code != ErrorCode::kCancelled) {
-            if (check_device) GYM_CHECK(check_device());
+            if (check_device) GYM_CHECK(check_device(ran.error()));
             backoff.failed(ran.error(), stop);
         }
     }

@@ -61,7 +61,7 @@ Status run_worker(Worker& worker, const WorkerOptions& options, const std::stop_
         if (done.ok()) {
             backoff.succeeded();
         } else if (done.error().code != ErrorCode::kCancelled) {
-            if (options.check_device) GYM_CHECK(options.check_device());
+            if (options.check_device) GYM_CHECK(options.check_device(done.error()));
             backoff.failed(done.error(), stop);
         }
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cuda_checks.hpp"
 #include "cuda_execute.hpp"
 #include "gym/commit/merkle.hpp"
 #include "gym/commit/tensor_root.hpp"
@@ -44,7 +45,8 @@ struct CudaEngine::Impl {
     std::vector<SlotId> state_ids;
     std::vector<SlotId> input_ids;
     DevicePointers memory;
-    std::byte* roots = nullptr;  ///< one digest a state slot
+    std::byte* roots = nullptr;  ///< two digests a state slot
+    std::unique_ptr<CudaChecks> checks;
     std::function<void(const TraceEntry&)> trace;
     bool ran = false;
 
@@ -52,19 +54,32 @@ struct CudaEngine::Impl {
         return program::size_bytes(program.slot(id));
     }
     void place_slots();
+    void upload(SlotId id, ByteView bytes);
+    void download(SlotId id, std::span<std::uint8_t> bytes);
     Status bind_inputs(std::span<const NamedTensorView> inputs);
     Status execute(std::uint32_t op_index);
     void observe(std::uint32_t op_index);
     void take_next_values();
-    [[nodiscard]] Status outcome() const;
-    [[nodiscard]] Digest root_of(SlotId id, const Digest& tree) const;
-    void hash(SlotId id, std::byte* out);
+    [[nodiscard]] Status outcome();
+    Result<std::vector<Digest>> hash(std::span<const SlotId> ids);
     Result<SlotId> output_slot(std::string_view name) const;
 };
 
-Status CudaEngine::Impl::outcome() const {
+/// After what waits for the device anyway.
+Status CudaEngine::Impl::outcome() {
+    if (checks) GYM_CHECK(checks->settle());
     if (device->ok()) return {};
     return fail(ErrorCode::kUnavailable, "CUDA device: " + device->error());
+}
+
+void CudaEngine::Impl::upload(SlotId id, ByteView bytes) {
+    device->upload(memory[id], bytes.data(), bytes.size());
+    if (checks) checks->uploaded(id, bytes);
+}
+
+void CudaEngine::Impl::download(SlotId id, std::span<std::uint8_t> bytes) {
+    device->download(bytes.data(), memory[id], bytes.size());
+    if (checks) checks->downloaded(id, bytes);
 }
 
 void CudaEngine::Impl::place_slots() {
@@ -74,14 +89,13 @@ void CudaEngine::Impl::place_slots() {
         const auto& entry = plan.slots[id];
         if (entry.place == MemoryPlan::Place::kArena) memory[id] = arena + entry.offset;
         if (entry.place == MemoryPlan::Place::kExternal) memory[id] = device->allocate(size_of(id));
-        if (program.slot(id).kind == SlotKind::kConstant)
-            device->upload(memory[id], program.slot(id).value.data(), size_of(id));
+        if (program.slot(id).kind == SlotKind::kConstant) upload(id, program.slot(id).value);
     }
     for (SlotId id = 0; id < program.slots().size(); ++id) {
         if (plan.slots[id].place == MemoryPlan::Place::kInState)
             memory[id] = memory[plan.slots[id].target];
     }
-    roots = device->allocate(std::max<std::size_t>(state_ids.size(), 1) * sizeof(Digest));
+    roots = device->allocate(2 * std::max<std::size_t>(state_ids.size(), 1) * sizeof(Digest));
 }
 
 Status CudaEngine::Impl::bind_inputs(std::span<const NamedTensorView> inputs) {
@@ -96,7 +110,7 @@ Status CudaEngine::Impl::bind_inputs(std::span<const NamedTensorView> inputs) {
             return fail(ErrorCode::kShapeMismatch, "input '" + slot.name + "' " +
                                                        program::to_string(slot.dims) + " needs " +
                                                        std::to_string(size_of(id)) + " bytes");
-        device->upload(memory[id], given->bytes.data(), given->bytes.size());
+        upload(id, given->bytes);
     }
     return {};
 }
@@ -115,7 +129,7 @@ void CudaEngine::Impl::observe(std::uint32_t op_index) {
     for (std::uint32_t k = 0; k < op.outputs.size(); ++k) {
         const Slot& slot = program.slot(op.outputs[k]);
         Bytes bytes(size_of(op.outputs[k]));
-        device->download(bytes.data(), memory[op.outputs[k]], bytes.size());
+        download(op.outputs[k], bytes);
         const std::vector<std::uint64_t> dims(slot.dims.begin(), slot.dims.end());
         trace({op_index, k, program::to_string(op.code), bytes,
                commit::tensor_root(slot.dtype, dims, bytes)});
@@ -126,18 +140,35 @@ void CudaEngine::Impl::take_next_values() {
     for (const SlotId id : state_ids) {
         const SlotId next = program.slot(id).next;
         if (memory[next] != memory[id]) device->copy(memory[id], memory[next], size_of(id));
+        if (checks) checks->take_next_value(id);
     }
 }
 
-void CudaEngine::Impl::hash(SlotId id, std::byte* out) {
-    cuda::chunk_tree_root(*device, memory[id], static_cast<std::int64_t>(size_of(id)),
-                          commit::absent_leaf().data, out);
-}
-
-Digest CudaEngine::Impl::root_of(SlotId id, const Digest& tree) const {
-    const Slot& slot = program.slot(id);
-    const std::vector<std::uint64_t> dims(slot.dims.begin(), slot.dims.end());
-    return commit::tensor_digest(slot.dtype, dims, tree);
+/// The tensor roots of slots; with checks hashed twice, and their memory looked at once more.
+Result<std::vector<Digest>> CudaEngine::Impl::hash(std::span<const SlotId> ids) {
+    const std::size_t passes = checks ? 2 : 1;
+    std::vector<Digest> trees(passes * ids.size());
+    std::byte* out = roots;
+    for (std::size_t pass = 0; pass < passes; ++pass)
+        for (const SlotId id : ids) {
+            cuda::chunk_tree_root(*device, memory[id], static_cast<std::int64_t>(size_of(id)),
+                                  commit::absent_leaf().data, out);
+            out += sizeof(Digest);
+        }
+    for (const SlotId id : ids)
+        if (checks) checks->expect_unchanged(id);
+    device->download(static_cast<void*>(trees.data()), roots, trees.size() * sizeof(Digest));
+    GYM_CHECK(outcome());
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        if (trees[i] != trees[i + (passes - 1) * ids.size()])
+            return CudaChecks::erred("hashing '" + program.slot(ids[i]).name +
+                                     "' gave two results");
+        const Slot& slot = program.slot(ids[i]);
+        const std::vector<std::uint64_t> dims(slot.dims.begin(), slot.dims.end());
+        trees[i] = commit::tensor_digest(slot.dtype, dims, trees[i]);
+    }
+    trees.resize(ids.size());
+    return trees;
 }
 
 Result<SlotId> CudaEngine::Impl::output_slot(std::string_view name) const {
@@ -163,6 +194,8 @@ Result<CudaEngine> CudaEngine::create(const Program& program, const CudaOptions&
                                                                   : impl->device->free_bytes()));
     impl->state_ids = state_slots(program);
     impl->input_ids = program.slots_of(SlotKind::kInput);
+    if (options.checked)
+        impl->checks = std::make_unique<CudaChecks>(*impl->device, impl->program, impl->memory);
     impl->place_slots();
     GYM_CHECK(impl->outcome());
     return CudaEngine(std::move(impl));
@@ -175,26 +208,29 @@ CudaEngine::~CudaEngine() = default;
 
 Status CudaEngine::load(const State& state) {
     GYM_CHECK(check_state(impl_->program, impl_->state_ids, state));
-    for (std::size_t i = 0; i < state.tensors.size(); ++i) {
-        impl_->device->upload(impl_->memory[impl_->state_ids[i]], state.tensors[i].bytes.data(),
-                              state.tensors[i].bytes.size());
-    }
+    for (std::size_t i = 0; i < state.tensors.size(); ++i)
+        impl_->upload(impl_->state_ids[i], state.tensors[i].bytes);
     return impl_->outcome();
 }
 
 Status CudaEngine::store(State& state) {
     GYM_CHECK(check_state(impl_->program, impl_->state_ids, state));
-    for (std::size_t i = 0; i < state.tensors.size(); ++i) {
-        impl_->device->download(state.tensors[i].bytes.data(), impl_->memory[impl_->state_ids[i]],
-                                state.tensors[i].bytes.size());
-    }
+    for (std::size_t i = 0; i < state.tensors.size(); ++i)
+        impl_->download(impl_->state_ids[i], state.tensors[i].bytes);
     return impl_->outcome();
 }
 
 Status CudaEngine::run(std::span<const NamedTensorView> inputs) {
+    if (impl_->checks) impl_->checks->begin_run();
     GYM_CHECK(impl_->bind_inputs(inputs));
     for (std::uint32_t i = 0; i < impl_->program.ops().size(); ++i) {
-        GYM_CHECK(impl_->execute(i));
+        Status executed;
+        const auto execute = [&] { return impl_->execute(i); };
+        if (impl_->checks)
+            impl_->checks->run_op(i, execute, executed);
+        else
+            executed = execute();
+        GYM_CHECK(executed);
         impl_->observe(i);
     }
     impl_->take_next_values();
@@ -205,31 +241,20 @@ Status CudaEngine::run(std::span<const NamedTensorView> inputs) {
 Result<Bytes> CudaEngine::output(std::string_view name) {
     GYM_TRY(const SlotId id, impl_->output_slot(name));
     Bytes bytes(impl_->size_of(id));
-    impl_->device->download(bytes.data(), impl_->memory[id], bytes.size());
+    impl_->download(id, bytes);
     GYM_CHECK(impl_->outcome());
     return bytes;
 }
 
 Result<Digest> CudaEngine::output_root(std::string_view name) {
     GYM_TRY(const SlotId id, impl_->output_slot(name));
-    Digest tree{};
-    impl_->hash(id, impl_->roots);
-    impl_->device->download(tree.data.data(), impl_->roots, sizeof tree.data);
-    GYM_CHECK(impl_->outcome());
-    return impl_->root_of(id, tree);
+    GYM_TRY(const std::vector<Digest> root, impl_->hash(std::span(&id, 1)));
+    return root.front();
 }
 
 Result<Digest> CudaEngine::state_root() {
-    const std::size_t count = impl_->state_ids.size();
-    for (std::size_t i = 0; i < count; ++i)
-        impl_->hash(impl_->state_ids[i], impl_->roots + i * sizeof(Digest));
-    std::vector<Digest> digests(count);
-    impl_->device->download(static_cast<void*>(digests.data()), impl_->roots,
-                            count * sizeof(Digest));
-    GYM_CHECK(impl_->outcome());
-    for (std::size_t i = 0; i < count; ++i)
-        digests[i] = impl_->root_of(impl_->state_ids[i], digests[i]);
-    return commit::merkle_root(digests);
+    GYM_TRY(const std::vector<Digest> roots, impl_->hash(impl_->state_ids));
+    return commit::merkle_root(roots);
 }
 
 void CudaEngine::set_trace(std::function<void(const TraceEntry&)> sink) {

@@ -11,6 +11,7 @@
 
 #include "emulation.hpp"
 #include "findings.hpp"
+#include "flips.hpp"
 #include "shared_variables.hpp"
 
 namespace gym::emulation {
@@ -266,13 +267,17 @@ void check_access(Access access, const void* address, std::size_t size, const vo
     if (aligned && at % size != 0) report("misaligned by its size", site, std::to_string(size));
     if (access != Access::kRead && size < kGranule)
         report("writes single bytes, which the checks do not follow", site);
-    if (device) return check_region(access, at, size, site);
+    if (device) {
+        check_region(access, at, size, site);
+        return pass_access(access, const_cast<void*>(address), size);
+    }
     if (within(at, running.arguments, running.argument_bytes)) {
         if (access != Access::kRead) report("writes its arguments", site);
         return;
     }
     if (access == Access::kRead && within(at, &place, sizeof place)) return;
-    if (check_shared(access, at, size, site)) return;
+    if (check_shared(access, at, size, site))
+        return pass_access(access, const_cast<void*>(address), size);
     if (access == Access::kRead && is_constant(at)) return;
     report(access == Access::kRead ? "a kernel reads host memory" : "a kernel writes host memory",
            site);

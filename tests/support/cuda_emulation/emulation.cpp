@@ -16,6 +16,7 @@
 
 #include "checked_memory.hpp"
 #include "findings.hpp"
+#include "flips.hpp"
 
 namespace gym::emulation {
 
@@ -293,6 +294,7 @@ void launch(const LaunchSize& size, const KernelCall& untranslated) {
     running.first_block = running.block + 1;
     running.kernel = true;
     run_blocks(size);
+    end_accesses();
     running.kernel = false;
     running.argument_bytes = running.stack_bytes = 0;
 }
@@ -323,6 +325,7 @@ void mma_m16n8k32_s8(std::int32_t (&accumulator)[4], const std::uint32_t (&a)[4]
     std::memcpy(fiber.operand + sizeof a + sizeof b, accumulator, sizeof accumulator);
     stop(Wait::kWarp, site);
     std::memcpy(accumulator, current_fiber().result, sizeof accumulator);
+    pass_access(Access::kRead, accumulator, sizeof accumulator);
 }
 
 void copy_16_bytes(void* shared, const void* global, bool valid, const void* site) {

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <iterator>
 #include <map>
 #include <regex>
@@ -21,18 +22,21 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Kernels whose source has fma(): a contraction would add it to another.
-constexpr std::array kFilesWithFma{"attention", "elementwise", "loss", "macro_elementwise", "norm"};
+constexpr std::array kFilesWithFma{"attention",         "elementwise", "loss",
+                                   "macro_elementwise", "norm",        "product"};
 
 constexpr int kCopyAlignment = 16;          // of what cp.async writes
 constexpr int kSharedBytesMax = 48 * 1024;  // without asking for more
 /// A multiprocessor of 65,536 registers has room for six blocks of 256 threads.
 constexpr int kRegistersMax = 40;
 
-/// Kernels that may have more registers, or local memory (an array that is indexed at run time).
+/// Kernels that may have more registers, local memory (an array that is indexed at run time), or
+/// spill something.
 struct Limit {
     const char* kernel;
     int registers;
     int local_bytes;
+    int spilled_bytes = 0;  // stored and loaded
 };
 constexpr std::array kLimits{
     Limit{"DeltaRow", 48, 0},
@@ -43,13 +47,20 @@ constexpr std::array kLimits{
     Limit{"ForEach<NodeElement>", 80, 0},
     Limit{"ForEach<SumTensorsElement>", kRegistersMax, 128},
     // Accumulators and totals fill a multiprocessor's registers with one block.
-    Limit{"Product<false>", 224, 0},
-    Limit{"Product<true>", 255, 0},
+    Limit{"Product<false, false>", 224, 0},
+    Limit{"Product<true, false>", 255, 0},
+    Limit{"Product<false, true>", 224, 0},
+    // What it needs of its loop of stages waits there while a block of 1,024 ends.
+    Limit{"Product<true, true>", 255, 16, 24},
+    // Two blocks of 64 threads find more registers than they need.
+    Limit{"ColumnSums", 48, 0},
+    Limit{"RowDots", 48, 0},
+    Limit{"SumRegions", 48, 96},
 };
 
 Limit limit_of(const std::string& kernel) {
     const auto at = std::ranges::find(kLimits, kernel, &Limit::kernel);
-    return at == kLimits.end() ? Limit{"", kRegistersMax, 0} : *at;
+    return at == kLimits.end() ? Limit{"", kRegistersMax, 0, 0} : *at;
 }
 
 struct Resources {
@@ -76,7 +87,7 @@ int number(const std::string& text, const char* pattern) {
     return std::regex_search(text, match, std::regex(pattern)) ? std::stoi(match[1].str()) : 0;
 }
 
-/// By kernel and device, such as "Product<true> on sm_80".
+/// By kernel and device, such as "Product<true, false> on sm_80".
 std::map<std::string, Resources> read_report(std::istream& report) {
     const std::regex entry("Compiling entry function '([^']+)' for '([^']+)'");
     std::map<std::string, Resources> out;
@@ -104,7 +115,7 @@ std::string excess(const std::string& kernel_on_device, const Resources& used) {
     std::ostringstream out;
     if (used.registers < 1 || used.registers > limit.registers)
         out << used.registers << " registers, " << limit.registers << " allowed; ";
-    if (used.spilled_bytes > 0) out << used.spilled_bytes << " bytes spilled; ";
+    if (used.spilled_bytes > limit.spilled_bytes) out << used.spilled_bytes << " bytes spilled; ";
     if (used.local_bytes > limit.local_bytes)
         out << used.local_bytes << " bytes of local memory, " << limit.local_bytes << " allowed; ";
     if (used.shared_bytes > kSharedBytesMax)
@@ -172,6 +183,62 @@ std::vector<std::string> lint_of(const std::string& name, const std::string& tex
     return lint(name, in);
 }
 
+/// Of a product: what stands beside the tensor-core products in the block of instructions that has
+/// them (a stage's), and what its epilogue has.
+struct ProductCounts {
+    int products = 0, shared_loads = 0, others = 0;
+    int wide_divisions = 0;    ///< of 64 bits: a call of some hundred instructions
+    int wide_conversions = 0;  ///< from 64 bits to f32: a sixteenth of the speed of others
+};
+
+/// By kernel. A block of instructions begins at a label.
+std::map<std::string, ProductCounts> count_products(std::istream& text) {
+    const std::regex entry(R"(\.entry\s+(\w+))");
+    const std::regex instruction(R"(^\s*(@!?%\w+\s+)?([a-z][\w.:]*)\s)");
+    std::map<std::string, ProductCounts> out;
+    ProductCounts* kernel = nullptr;
+    ProductCounts block;
+    const auto end_block = [&] {
+        if (kernel != nullptr && block.products > kernel->products) {
+            kernel->products = block.products;
+            kernel->shared_loads = block.shared_loads;
+            kernel->others = block.others;
+        }
+        block = {};
+    };
+    for (std::string line; std::getline(text, line);) {
+        std::smatch match;
+        if (line.starts_with("$L")) end_block();
+        if (std::regex_search(line, match, entry)) {
+            end_block();
+            kernel = &out[kernel_name(match[1])];
+        }
+        if (kernel == nullptr || !std::regex_search(line, match, instruction)) continue;
+        const std::string opcode = match[2];
+        const bool product = opcode.starts_with("mma."), load = opcode.starts_with("ld.shared");
+        (product ? block.products : load ? block.shared_loads : block.others) += 1;
+        const bool divides = opcode.starts_with("div.") || opcode.starts_with("rem.");
+        if (divides && opcode.ends_with("64")) ++kernel->wide_divisions;
+        if (opcode == "cvt.rn.f32.s64") ++kernel->wide_conversions;
+    }
+    end_block();
+    return out;
+}
+
+/// What a kernel may have at most, a tensor-core product.
+struct ProductBudget {
+    const char* kernel;
+    double shared_loads, others;
+    int wide_conversions;
+};
+constexpr std::array kProductBudgets{
+    ProductBudget{"Product<false, false>", 1.34, 6.4, 0},
+    ProductBudget{"Product<false, true>", 1.34, 6.4, 0},
+    // A total of several blocks' terms needs its 64 bits: one conversion a result, two if checked.
+    ProductBudget{"Product<true, false>", 1.34, 7.3, 32},
+    ProductBudget{"Product<true, true>", 1.34, 7.6, 64},
+};
+
 std::vector<fs::path> files(const char* extension) {
     std::vector<fs::path> out;
     const char* const folder = std::getenv("GYM_CUDA_PTX");
@@ -203,6 +270,47 @@ TEST(StaticGates, KernelsStayWithinTheirRegistersAndMemory) {
     EXPECT_GE(kernels, 3U * 60U) << "GYM_CUDA_PTX";
 }
 
+TEST(StaticGates, ProductsStayWithinTheirBudgetsOfInstructions) {
+    std::map<std::string, ProductCounts> found;
+    for (const fs::path& file : files(".ptx")) {
+        if (file.stem() != "product") continue;
+        std::ifstream text(file);
+        found = count_products(text);
+    }
+    for (const ProductBudget& budget : kProductBudgets) {
+        ASSERT_TRUE(found.contains(budget.kernel)) << budget.kernel << ", GYM_CUDA_PTX";
+        const ProductCounts& counts = found[budget.kernel];
+        ASSERT_GT(counts.products, 0) << budget.kernel;
+        const double loads = double(counts.shared_loads) / counts.products;
+        const double others = double(counts.others) / counts.products;
+        std::cout << budget.kernel << ": " << counts.products << " products a stage, " << loads
+                  << " loads and " << others << " other instructions each, "
+                  << counts.wide_conversions << " conversions from 64 bits\n";
+        EXPECT_LE(loads, budget.shared_loads) << budget.kernel;
+        EXPECT_LE(others, budget.others) << budget.kernel;
+        EXPECT_LE(counts.wide_conversions, budget.wide_conversions) << budget.kernel;
+        EXPECT_EQ(counts.wide_divisions, 0) << budget.kernel;
+    }
+}
+
+TEST(StaticGates, TheBudgetsCountAStage) {
+    std::istringstream text(
+        ".visible .entry "
+        "_ZN3gym7kernels4cuda10run_kernelILi256ENS1_12_GLOBAL__N_17ProductILb1ELb0EEEEEvT0_(\n"
+        "\tdiv.s64 \t%rd1, %rd2, %rd3;\n$L__BB0_1:\n\tld.shared.u32 \t%r1, [%r2];\n"
+        "\t@%p1 add.s32 \t%r1, %r2, %r3;\n\tmma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 "
+        "{%r1}, {%r2}, {%r3}, {%r4};\n\tshl.b32 \t%r1, %r2, 1;\n$L__BB0_2:\n"
+        "\tcvt.rn.f32.s64 \t%f1, %rd1;\n\tdiv.u32 \t%r1, %r2, %r3;\n\tret;\n");
+    const auto found = count_products(text);
+    ASSERT_EQ(found.size(), 1U);
+    const ProductCounts& counts = found.at("Product<true, false>");
+    EXPECT_EQ(counts.products, 1);
+    EXPECT_EQ(counts.shared_loads, 1);
+    EXPECT_EQ(counts.others, 2);
+    EXPECT_EQ(counts.wide_divisions, 1);
+    EXPECT_EQ(counts.wide_conversions, 1);
+}
+
 TEST(StaticGates, TheLintFindsWhatKernelsMayNotHave) {
     for (const char* const opcode :
          {"add.f32", "add.ftz.rn.f32", "mul.rz.f32", "div.full.f32", "div.approx.f32", "sqrt.f32",
@@ -225,7 +333,7 @@ TEST(StaticGates, TheLintFindsWhatKernelsMayNotHave) {
 TEST(StaticGates, AReportBeyondTheLimitsIsRefused) {
     std::istringstream report(
         "ptxas info    : Compiling entry function "
-        "'_ZN3gym7kernels4cuda10run_kernelILi256ENS1_12_GLOBAL__N_17ProductILb1EEEEEvT0_' for "
+        "'_ZN3gym7kernels4cuda10run_kernelILi256ENS1_12_GLOBAL__N_17ProductILb1ELb0EEEEEvT0_' for "
         "'sm_80'\nptxas info    : Function properties for x\n"
         "    64 bytes stack frame, 64 bytes spill stores, 60 bytes spill loads\n"
         "ptxas info    : Used 255 registers, used 1 barriers, 49152 bytes smem, 552 bytes "
@@ -233,7 +341,7 @@ TEST(StaticGates, AReportBeyondTheLimitsIsRefused) {
     const auto read = read_report(report);
     ASSERT_EQ(read.size(), 1U);
     const auto& [name, used] = *read.begin();
-    EXPECT_EQ(name, "Product<true> on sm_80");
+    EXPECT_EQ(name, "Product<true, false> on sm_80");
     EXPECT_EQ(excess(name, used), "124 bytes spilled; 64 bytes of local memory, 0 allowed; ");
     EXPECT_EQ(excess(name, {0, 0, 255, kSharedBytesMax}), "");
     EXPECT_NE(excess(name, {0, 0, 255, kSharedBytesMax + 4}), "");

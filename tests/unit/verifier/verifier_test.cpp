@@ -127,7 +127,7 @@ TEST_F(VerifierTest, ADeviceThatIsLostToTheProcessEndsTheRun) {
     draw(job_.run(0));
     handler_.failures["submit_report_commit"] = fail(ErrorCode::kUnavailable, "gone");
     int asked = 0;
-    const auto lost = [&]() -> Status {
+    const auto lost = [&](const Error&) -> Status {
         if (++asked < 2) return {};  // another failure: tried again
         return fail(ErrorCode::kNotFound, "start the node again");
     };

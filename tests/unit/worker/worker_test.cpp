@@ -103,7 +103,8 @@ TEST_F(WorkerTest, ADeviceThatIsLostToTheProcessEndsTheRun) {
     handler_.failures["next_task"] = fail(ErrorCode::kUnavailable, "the device's error");
     WorkerOptions lost = options();
     int asked = 0;
-    lost.check_device = [&]() -> Status {
+    lost.check_device = [&](const Error& failure) -> Status {
+        EXPECT_EQ(failure.message, "the device's error");
         if (++asked < 2) return {};  // another failure: tried again
         return fail(ErrorCode::kNotFound, "start the node again");
     };

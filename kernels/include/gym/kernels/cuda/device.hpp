@@ -23,6 +23,8 @@ struct DeviceInfo {
 /// All devices, by index; if there are none, why, in `reason`.
 [[nodiscard]] std::vector<DeviceInfo> list_devices(std::string& reason);
 
+class Checks;
+
 /// Everything that is asked of a device runs in one order, on its stream. The first failure is kept
 /// and makes every later call a no-op: callers look at error() where they would wait anyway
 /// (download(), synchronize()). One thread at a time, and any: each call makes the device the
@@ -53,6 +55,10 @@ class Device {
     void clear(void* device, std::size_t bytes);
     void synchronize();
 
+    /// What looks for the device's errors (checks.hpp), borrowed; nullptr: nothing does.
+    void set_checks(Checks* checks) { checks_ = checks; }
+    [[nodiscard]] Checks* checks() const { return checks_; }
+
     /// Empty as long as nothing failed.
     [[nodiscard]] const std::string& error() const { return error_; }
     [[nodiscard]] bool ok() const { return error_.empty(); }
@@ -73,6 +79,7 @@ class Device {
     std::unique_ptr<Memory> memory_;
     void* stream_ = nullptr;
     int index_ = 0;
+    Checks* checks_ = nullptr;
     std::string error_;
 };
 

@@ -30,6 +30,7 @@ struct Digits {
     int64_t length;
     int64_t pitch;  // bytes a vector
     int64_t blocks;
+    int64_t first_sum;  // on a device with checks: of four, one a buffer
 };
 
 /// Which scratch buffers hold an operand.
@@ -41,8 +42,19 @@ enum class OperandPlace { kA, kB };
                               Batch batch = {},
                               std::optional<int32_t> fixed_exponent = std::nullopt);
 
-/// out (a.vectors, b.vectors) = a * b^T for each item. `zeros` as in q14_product.hpp.
-void multiply(Device& device, const Digits& a, const Digits& b, MutableMatrixView out,
-              Batch out_batch = {}, Q14Zeros zeros = Q14Zeros::kNone);
+/// Where a product's results are.
+struct ProductResults {
+    MutableMatrixView out;
+    Batch batch;
+    int64_t items, rows, columns;
+    Q14Zeros zeros;
+    int64_t sum;  // Checks::Sum of what was to be stored; without checks nothing
+};
+
+/// out (a.vectors, b.vectors) = a * b^T for each item. `zeros` as in q14_product.hpp. On a device
+/// with checks the operands, their dots and terms are checked; whoever reads the results asks
+/// expect_unchanged() (checks.hpp) about them afterwards.
+ProductResults multiply(Device& device, const Digits& a, const Digits& b, MutableMatrixView out,
+                        Batch out_batch = {}, Q14Zeros zeros = Q14Zeros::kNone);
 
 }  // namespace gym::kernels::cuda

@@ -18,13 +18,17 @@ struct CudaOptions {
     int device = 0;
     /// Refuse programs whose buffers need more than this; 0: what is free on the device.
     std::uint64_t memory_bytes_max = 0;
+    /// Look for the device's errors (docs/adr/0038-checked-devices.md). Changes no bit.
+    bool checked = true;
 };
 
 /// Empty if this machine has a device that CudaEngine can use, else why not.
 [[nodiscard]] std::string cuda_unavailable_reason();
 
 /// Runs one program on a CUDA device with the bits of Engine. State and buffers stay on the device
-/// from run to run; nothing waits for the host inside a run. Not thread-safe.
+/// from run to run. With checks, a run waits for the device at its end, and every function that
+/// gives results fails with an is_device_error() instead of giving wrong ones; the engine is of no
+/// use afterwards. Not thread-safe.
 class CudaEngine {
   public:
     /// @errors kNotFound (no device), kOutOfRange (memory), kInvalidArgument (an op that has no

@@ -28,6 +28,14 @@ struct DeviceChoice {
 /// @errors as device_model(); kNotFound, too, for a device that is lost to this process.
 [[nodiscard]] Status check_device(std::string_view name);
 
+/// Whether a run failed because its device erred: a check of what it computed found a wrong bit
+/// (docs/adr/0038-checked-devices.md). Nothing of the run is to be used; another run may succeed.
+inline constexpr std::string_view kDeviceErred = "the device erred";
+[[nodiscard]] inline bool is_device_error(const Error& error) {
+    return error.code == ErrorCode::kInternal &&
+           error.message.find(kDeviceErred) != std::string::npos;
+}
+
 /// A CUDA device of this machine.
 struct CudaDevice {
     int index = 0;

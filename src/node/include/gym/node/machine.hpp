@@ -12,12 +12,13 @@ namespace gym::node {
 /// The model name of the device that the node is configured to compute on, as
 /// engine::device_model().
 /// @errors kInvalidArgument: the name is not a device's, or this build does not support it;
-/// kNotFound: this machine has no such device. Both say what to change.
+/// kNotFound: this machine has no such device; kConflict: it erred too often (DeviceErrors). All
+/// say what to change.
 [[nodiscard]] Result<std::string> device_of(const NodeConfig& config);
 
-/// What a node asks after a failure: an error, once its device is lost to this process
-/// (engine::check_device). Empty for the CPU.
-[[nodiscard]] std::function<Status()> device_check(const NodeConfig& config);
+/// What a node tells each failure: counts the errors of its device (DeviceErrors). An error once
+/// the device has erred too often, or is lost to this process (engine::check_device).
+[[nodiscard]] std::function<Status(const Error&)> device_check(const NodeConfig& config);
 
 /// The memory in bytes of the device that the node is configured to compute on: this machine's, or
 /// the GPU's. @errors as device_of(); kIo.

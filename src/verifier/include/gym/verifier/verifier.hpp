@@ -69,8 +69,8 @@ class Verifier {
 };
 
 /// Runs a verifier until `stop`, with pauses after errors.
-/// @param check_device called after a failure; may be empty. @errors its errors.
+/// @param check_device called with each failure; may be empty. @errors its errors.
 Status run_verifier(Verifier& verifier, const std::stop_token& stop,
-                    const std::function<Status()>& check_device = nullptr);
+                    const std::function<Status(const Error&)>& check_device = nullptr);
 
 }  // namespace gym::verifier

@@ -58,9 +58,9 @@ struct WorkerOptions {
     /// Called before a unit is requested, and again before its commitment is signed: an error says
     /// why nothing may be signed. Empty: signing is always allowed.
     std::function<Status()> check_signing;
-    /// Called after a failure: an error says that this process can compute no more. Empty: it
+    /// Called with each failure: an error says that this process can compute no more. Empty: it
     /// always can.
-    std::function<Status()> check_device;
+    std::function<Status(const Error&)> check_device;
     std::function<void(const WorkerEvent&)> on_event;  ///< from the worker's thread
     std::function<void(const engine::UnitProgress&)> on_progress;
 };

@@ -1,0 +1,47 @@
+// Which results of a product a block of threads makes, for the product and for its check.
+#pragma once
+
+#include <array>
+
+#include "gym/kernels/cuda/checks.hpp"
+#include "gym/kernels/cuda/product.hpp"
+#include "launch.cuh"
+
+namespace gym::kernels::cuda {
+
+inline constexpr int kTileM = 64, kTileN = 128;
+
+/// How many columns of results are made in the rows of a tile.
+GYM_HD int64_t computed_columns(int64_t tile_row, int64_t columns, Q14Zeros zeros) {
+    if (zeros != Q14Zeros::kOutputRightOfDiagonal) return columns;
+    const int64_t end = (tile_row * kTileM + kTileM + kTileN - 1) / kTileN * kTileN;
+    return end < columns ? end : columns;
+}
+
+/// The sums of a checked product, by number: what the product adds to, and from kExpectedDots on
+/// what its check does. Each result (item, row, column) counts with the weight of item * rows + row
+/// times that of its column.
+enum ProductSum : int {
+    kDots,    ///< the exact dots of all blocks of 1,024
+    kTerms,   ///< the blocks' terms, when they are added to the totals
+    kTotals,  ///< the totals in the end
+    kStored,  ///< the results' bits
+    kExpectedDots,
+    kProductSums,
+};
+
+/// What of an operand lies in memory.
+inline std::array<Region, 4> buffers_of(const Digits& digits) {
+    constexpr int64_t kExponentBytes = 4;
+    const int64_t vectors = digits.items * digits.vectors, bytes = vectors * digits.pitch;
+    return {Region{digits.high, bytes}, Region{digits.low, bytes},
+            Region{digits.block_exponents, vectors * digits.blocks * kExponentBytes},
+            Region{digits.exponents, vectors * kExponentBytes}};
+}
+
+/// Adds to kExpectedDots what the dots of a * b^T come to: the weighted columns of a, times those
+/// of b, in about (M + N) * K steps.
+void expect_dots(Device& device, const Digits& a, const Digits& b, Q14Zeros zeros,
+                 unsigned long long* sum);
+
+}  // namespace gym::kernels::cuda

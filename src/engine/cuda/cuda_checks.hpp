@@ -1,0 +1,64 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cuda_execute.hpp"
+#include "gym/common/bytes.hpp"
+#include "gym/common/result.hpp"
+#include "gym/kernels/cuda/checks.hpp"
+#include "gym/program/program.hpp"
+
+namespace gym::engine {
+
+/// Looks for errors of a device while a program runs on it (docs/adr/0038-checked-devices.md):
+/// every op but products runs twice, products have their own sums, and every slot must still have
+/// the sum that it was written with after each op that reads it. Knows the sum of each slot's
+/// memory. Not thread-safe.
+class CudaChecks {
+  public:
+    /// All must outlive the object, which is the device's from then on.
+    CudaChecks(kernels::cuda::Device& device, const program::Program& program,
+               const DevicePointers& memory);
+    ~CudaChecks();
+    CudaChecks(const CudaChecks&) = delete;
+    CudaChecks& operator=(const CudaChecks&) = delete;
+
+    /// The slot's memory now has these bytes. @pre not between begin_run() and settle(), but for
+    /// the inputs of a run, before its first op.
+    void uploaded(program::SlotId id, ByteView bytes);
+    void begin_run();
+    /// @param execute runs the op once.
+    void run_op(std::uint32_t op_index, const std::function<Status()>& execute, Status& outcome);
+    /// The state slots have their next values.
+    void take_next_value(program::SlotId id);
+    /// The slot's memory is what it was, after something that read it.
+    void expect_unchanged(program::SlotId id);
+    /// These bytes came from the device as the slot's.
+    void downloaded(program::SlotId id, ByteView bytes);
+    /// Waits for the device, and compares. @errors kInternal (is_device_error()): it erred.
+    Status settle();
+
+    /// For what is computed outside of ops: two results that should be equal are not.
+    [[nodiscard]] static Error erred(const std::string& what);
+
+  private:
+    using Sum = kernels::cuda::Checks::Sum;
+    [[nodiscard]] kernels::cuda::Region region_of(program::SlotId id) const;
+    [[nodiscard]] std::vector<program::SlotId> inputs_of(const program::Op& op) const;
+
+    kernels::cuda::Device& device_;
+    const program::Program& program_;
+    const DevicePointers& memory_;
+    kernels::cuda::Checks checks_;
+    std::vector<Sum> sums_;  ///< by slot; -1: nothing is known yet
+    struct Download {
+        program::SlotId id;
+        Sum sum;
+        std::uint64_t found;
+    };
+    std::vector<Download> downloads_;  ///< since settle()
+};
+
+}  // namespace gym::engine

@@ -1,0 +1,53 @@
+#include "gym/node/device_errors.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+#include "gym/common/bytes.hpp"
+#include "gym/common/file.hpp"
+
+namespace gym::node {
+namespace {
+
+constexpr std::uint64_t kFileBytesMax = std::uint64_t{1} << 20;
+
+}  // namespace
+
+Result<std::string> DeviceErrors::text() const {
+    const auto bytes = read_file(file_, kFileBytesMax);
+    if (!bytes.ok() && bytes.error().code == ErrorCode::kNotFound) return std::string();
+    if (!bytes.ok()) return bytes.error();
+    return std::string(bytes->begin(), bytes->end());
+}
+
+Result<unsigned> DeviceErrors::count() const {
+    GYM_TRY(const std::string lines, text());
+    std::istringstream in(lines);
+    unsigned count = 0;
+    for (std::string line; std::getline(in, line);) {
+        const std::size_t device = line.find(' ');
+        if (device == std::string::npos) continue;
+        if (std::string_view(line).substr(device + 1).starts_with(device_ + ": ")) ++count;
+    }
+    return count;
+}
+
+Status DeviceErrors::add(std::string_view what, std::int64_t now_ms) const {
+    GYM_TRY(std::string lines, text());
+    std::string line = std::to_string(now_ms) + " " + device_ + ": " + std::string(what);
+    std::ranges::replace(line, '\n', ' ');
+    return write_file_atomic(file_, as_bytes(lines + line + "\n"));
+}
+
+Status DeviceErrors::check() const {
+    GYM_TRY(const unsigned found, count());
+    if (found < kErrorsMax) return {};
+    return fail(ErrorCode::kConflict,
+                device_ + " gave wrong results " + std::to_string(found) +
+                    " times, which were found before they were signed; the node no longer computes "
+                    "on it. Lower its clocks or cool it, test its memory, or use another --device; "
+                    "once it is mended, remove " +
+                    file_.string());
+}
+
+}  // namespace gym::node

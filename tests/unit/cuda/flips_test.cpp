@@ -1,0 +1,338 @@
+// Bits flip in the memory of an emulated device, in its shared memory and in its tensor cores, one
+// a run: the engine fails, or its results have the bits of the CPU. Never does a wrong one come
+// out.
+#include "flips.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gym/commit/tensor_root.hpp"
+#include "gym/engine/cuda_engine.hpp"
+#include "gym/engine/device.hpp"
+#include "gym/engine/engine.hpp"
+#include "gym/engine/unit.hpp"
+#include "gym/program/builder.hpp"
+#include "random_tensors.hpp"
+#include "small_model.hpp"
+
+namespace gym::engine {
+namespace {
+
+using program::Builder;
+using program::Dims;
+using program::DType;
+using program::Op;
+using program::Opcode;
+using program::Program;
+using program::SlotId;
+using testing::Rng;
+
+/// Of all kinds together: the usual count, and the most.
+constexpr int kFlips = 400, kFlipsMax = 10'000, kKinds = 8;
+
+struct Input {
+    std::string name;
+    Bytes bytes;
+};
+
+/// Ops of one kind, with everything that a run of them needs.
+struct Model {
+    Builder builder;
+    std::vector<Input> inputs;
+    Rng rng{4711};
+
+    SlotId input(Dims dims) {
+        const std::string name = "in" + std::to_string(inputs.size());
+        std::vector<float> values(program::element_count(dims));
+        for (float& value : values)
+            value = testing::normal_value(rng);
+        Bytes bytes(values.size() * sizeof(float));
+        std::memcpy(bytes.data(), values.data(), bytes.size());
+        inputs.push_back({name, std::move(bytes)});
+        return builder.input(name, DType::kF32, std::move(dims));
+    }
+    SlotId targets(std::uint32_t count, std::uint32_t classes) {
+        const std::string name = "in" + std::to_string(inputs.size());
+        Bytes bytes(count * sizeof(std::int32_t));
+        for (std::uint32_t i = 0; i < count; ++i) {
+            const auto value = static_cast<std::int32_t>(rng() % classes);
+            std::memcpy(bytes.data() + i * sizeof value, &value, sizeof value);
+        }
+        inputs.push_back({name, std::move(bytes)});
+        return builder.input(name, DType::kI32, {count});
+    }
+    void output(SlotId id) { builder.output("out" + std::to_string(outputs++), id); }
+    SlotId append(Opcode code, std::vector<SlotId> from, Dims dims,
+                  std::initializer_list<std::uint64_t> attributes = {}) {
+        Op op;
+        op.code = code;
+        op.inputs = std::move(from);
+        op.outputs = {builder.temp(DType::kF32, std::move(dims))};
+        std::ranges::copy(attributes, op.attributes.begin());
+        builder.append(op);
+        return op.outputs[0];
+    }
+    int outputs = 0;
+};
+
+std::uint64_t bits(float value) {
+    return std::bit_cast<std::uint32_t>(value);
+}
+
+void short_products(Model& m) {
+    m.output(m.builder.matmul(m.input({9, 40}), m.input({20, 40})));
+}
+/// Vectors of more than one block of 1,024.
+void long_products(Model& m) {
+    m.output(m.builder.matmul(m.input({1100, 5}), m.input({1100, 9}), true, true));
+}
+void attention(Model& m) {
+    const SlotId qkv = m.input({2 * 9, 3 * 8});
+    m.output(m.builder.attention(qkv, 9, 2));
+    const std::vector<SlotId> from{qkv, m.input({18, 8}), m.input({2, 2, 9, 1}),
+                                   m.input({2, 2, 9, 1}), m.input({18, 8})};
+    m.output(m.append(Opcode::kAttentionGrad, from, {18, 24}, {9, 2, bits(0.5F), 0}));
+}
+void attention_in_documents(Model& m) {
+    m.output(m.builder.attention_documents(m.input({2 * 9, 3 * 8}), m.input({18, 1}), 9, 2));
+}
+void norms(Model& m) {
+    const SlotId x = m.input({9, 40}), gamma = m.input({40});
+    m.output(m.builder.layernorm(x, gamma, m.input({40}), 1e-5F));
+    m.output(m.builder.rmsnorm(x, gamma, 1e-5F));
+    m.output(m.builder.column_sum(m.builder.unary(Opcode::kGelu, x), {40}));
+}
+void losses(Model& m) {
+    m.output(m.builder.cross_entropy(m.input({7, 30}), m.targets(7, 30)));
+}
+/// AdamW over its own state, which a run overwrites in place.
+void optimizer(Model& m) {
+    constexpr program::Init kZero{program::Init::Kind::kConstant, 0};
+    const Dims dims{11, 30};
+    const SlotId p = m.builder.param("p", dims, kZero);
+    const SlotId first = m.builder.state("m", dims, kZero),
+                 second = m.builder.state("v", dims, kZero);
+    m.output(m.builder.sum_squares(p));  // before p is overwritten
+    Op op;
+    op.code = Opcode::kAdamw;
+    op.inputs = {p, first, second, m.input(dims)};
+    for (const float scalar : {0.01F, 0.5F, 1.5F, 1.25F})
+        op.inputs.push_back(m.builder.scalar(scalar));
+    for (const SlotId slot : {p, first, second}) {
+        op.outputs.push_back(m.builder.temp(DType::kF32, dims));
+        m.builder.set_next(slot, op.outputs.back());
+    }
+    op.attributes = {bits(0.9F), bits(0.1F), bits(0.95F), bits(0.05F), bits(1e-8F), bits(0.1F)};
+    m.builder.append(op);
+}
+
+/// What is taken from a run to be signed for.
+struct Results {
+    Digest state_root;
+    std::vector<Digest> output_roots;
+    std::vector<Bytes> outputs;
+    State state;
+
+    friend bool operator==(const Results&, const Results&) = default;
+};
+
+struct Case {
+    const char* name;
+    void (*build)(Model&);
+    bool hashes_only = false;  ///< bits flip while the state and the outputs are hashed
+};
+
+class Flips : public ::testing::TestWithParam<Case> {
+  protected:
+    void SetUp() override {
+        GetParam().build(model_);
+        auto built = model_.builder.build();
+        ASSERT_TRUE(built.ok()) << built.error().message;
+        program_.emplace(std::move(built).value());
+        for (const program::Slot& slot : program_->slots()) {
+            if (slot.kind != program::SlotKind::kParam && slot.kind != program::SlotKind::kState)
+                continue;
+            Bytes bytes(program::size_bytes(slot));
+            for (std::size_t i = 0; i < bytes.size(); i += sizeof(float)) {
+                const float value = std::abs(testing::normal_value(model_.rng));
+                std::memcpy(bytes.data() + i, &value, sizeof value);
+            }
+            state_.tensors.push_back(
+                {slot.name, slot.dtype, {slot.dims.begin(), slot.dims.end()}, std::move(bytes)});
+        }
+    }
+    [[nodiscard]] std::vector<NamedTensorView> views() const {
+        std::vector<NamedTensorView> out;
+        for (const Input& input : model_.inputs)
+            out.push_back({input.name, input.bytes});
+        return out;
+    }
+    /// @param before called where bits begin to flip.
+    Result<Results> run(const std::function<void()>& before, bool checked = true) {
+        GYM_TRY(CudaEngine engine, CudaEngine::create(*program_, {.checked = checked}));
+        GYM_CHECK(engine.load(state_));
+        if (!GetParam().hashes_only) before();
+        GYM_CHECK(engine.run(views()));
+        if (GetParam().hashes_only) before();
+        Results out;
+        out.state = state_;
+        GYM_TRY(out.state_root, engine.state_root());
+        for (const auto& output : program_->outputs()) {
+            GYM_TRY(const Digest root, engine.output_root(output.name));
+            out.output_roots.push_back(root);
+            GYM_TRY(Bytes bytes, engine.output(output.name));
+            out.outputs.push_back(std::move(bytes));
+        }
+        GYM_CHECK(engine.store(out.state));
+        return out;
+    }
+    Results run_on_cpu() {
+        Results out;
+        out.state = state_;
+        auto engine = Engine::create(*program_);
+        EXPECT_TRUE(engine.ok() && engine->run(out.state, views()).ok());
+        out.state_root = engine::state_root(out.state);
+        for (const auto& output : program_->outputs()) {
+            const ByteView bytes = engine->output(output.name).value();
+            const program::Slot& slot = program_->slot(output.slot);
+            const std::vector<std::uint64_t> dims(slot.dims.begin(), slot.dims.end());
+            out.output_roots.push_back(commit::tensor_root(slot.dtype, dims, bytes));
+            out.outputs.emplace_back(bytes.begin(), bytes.end());
+        }
+        return out;
+    }
+
+    Model model_;
+    std::optional<Program> program_;
+    State state_;
+};
+
+TEST_P(Flips, NoWrongResultComesOut) {
+    const Results expected = run_on_cpu();
+    const auto clean = run([] { emulation::count_accesses(); });
+    ASSERT_TRUE(clean.ok()) << clean.error().message;
+    ASSERT_EQ(*clean, expected);
+    const std::uint64_t accesses = emulation::counted_accesses();
+    ASSERT_GT(accesses, 1000U);
+    Rng rng(testing::test_seed());
+    const int flips = std::min(kFlips * testing::test_scale(), kFlipsMax) / kKinds;
+    int caught = 0, harmless = 0;
+    for (int i = 0; i < flips; ++i) {
+        const std::uint64_t access = rng() % accesses;
+        const auto bit = static_cast<unsigned>(rng() % 128);
+        const auto results = run([&] { emulation::plan_flip(access, bit); });
+        if (results.ok()) {
+            ++harmless;
+            ASSERT_EQ(*results, expected) << "access " << access << ", bit " << bit;
+        } else {
+            ++caught;
+            ASSERT_TRUE(is_device_error(results.error())) << results.error().message;
+        }
+    }
+    emulation::count_accesses();
+    std::cout << GetParam().name << ": " << accesses << " accesses, " << flips << " flips, "
+              << caught << " caught, " << harmless << " without effect\n";
+    EXPECT_GT(caught, flips / 10);
+}
+
+/// The same flips do come out where nothing is checked.
+TEST_P(Flips, WithoutChecksSomeDo) {
+    const Results expected = run_on_cpu();
+    const auto clean = run([] { emulation::count_accesses(); }, false);
+    ASSERT_TRUE(clean.ok());
+    const std::uint64_t accesses = emulation::counted_accesses();
+    Rng rng(testing::test_seed());
+    int wrong = 0;
+    for (int i = 0; i < 200 && wrong == 0; ++i) {
+        const auto results =
+            run([&] { emulation::plan_flip(rng() % accesses, static_cast<unsigned>(rng() % 128)); },
+                false);
+        if (!results.ok() || *results != expected) ++wrong;
+    }
+    emulation::count_accesses();
+    EXPECT_GT(wrong, 0);
+}
+
+/// No false alarm where a product has several tiles of 64 x 128 results in every dimension.
+void many_tiles(Model& m) {
+    m.output(m.builder.matmul(m.input({70, 40}), m.input({130, 40})));
+    m.output(m.builder.matmul(m.input({130, 1030}), m.input({1030, 140}), false, true));
+    m.output(m.builder.attention(m.input({150, 3 * 4}), 150, 2));
+}
+class ManyTiles : public Flips {};
+TEST_P(ManyTiles, HaveTheSumsThatAreExpected) {
+    const auto clean = run([] {});
+    ASSERT_TRUE(clean.ok()) << clean.error().message;
+    EXPECT_EQ(*clean, run_on_cpu());
+}
+INSTANTIATE_TEST_SUITE_P(Kinds, ManyTiles, ::testing::Values(Case{"many_tiles", many_tiles}),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Flips,
+                         ::testing::Values(Case{"short_products", short_products},
+                                           Case{"long_products", long_products},
+                                           Case{"attention", attention},
+                                           Case{"attention_in_documents", attention_in_documents},
+                                           Case{"norms", norms}, Case{"losses", losses},
+                                           Case{"optimizer", optimizer},
+                                           Case{"hashes", optimizer, true}),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+/// A whole unit: what is handed out to be signed is right or nothing, and the unit can be run
+/// again.
+TEST(FlipsInAUnit, ItFailsAndIsRightTheNextTime) {
+    const Program train = testing::small_program();
+    const blob::Dataset dataset = testing::counting_dataset();
+    const State base =
+        base_of(train, initial_state(train, testing::seed_of("flips")).value()).value();
+    UnitSpec spec;
+    spec.job_seed = testing::seed_of("flips");
+    spec.steps = 1;
+    spec.checkpoint_every = 1;
+    spec.program_root = program::program_root(train);
+    spec.dataset_root = dataset.root();
+    spec.base_state_root = state_root(base);
+    const auto run = [&](const char* device) {
+        RunOptions options;
+        options.engine.device = device;
+        return run_unit({train, base, dataset, spec}, options);
+    };
+    const auto expected = run("cpu");
+    ASSERT_TRUE(expected.ok()) << expected.error().message;
+    const auto expect_right = [&](const UnitResult& result) {
+        EXPECT_EQ(result.records, expected->records);
+        EXPECT_EQ(result.final_state_root, expected->final_state_root);
+        EXPECT_EQ(result.delta.root(), expected->delta.root());
+    };
+    emulation::count_accesses();
+    const auto clean = run("cuda");
+    ASSERT_TRUE(clean.ok()) << clean.error().message;
+    expect_right(*clean);
+    const std::uint64_t accesses = emulation::counted_accesses();
+    Rng rng(testing::test_seed());
+    int failed = 0;
+    for (int i = 0; i < 3 * testing::test_scale(); ++i) {
+        emulation::plan_flip(rng() % accesses, static_cast<unsigned>(rng() % 128));
+        const auto flipped = run("cuda");
+        if (flipped.ok()) {
+            expect_right(*flipped);
+            continue;
+        }
+        ++failed;
+        EXPECT_TRUE(is_device_error(flipped.error())) << flipped.error().message;
+        if (failed > 1) continue;
+        const auto again = run("cuda");
+        ASSERT_TRUE(again.ok()) << again.error().message;
+        expect_right(*again);
+    }
+    emulation::count_accesses();
+    EXPECT_GT(failed, 0);
+}
+
+}  // namespace
+}  // namespace gym::engine

@@ -1,0 +1,71 @@
+#include "gym/node/device_errors.hpp"
+
+#include <gtest/gtest.h>
+
+#include "gym/common/file.hpp"
+#include "gym/engine/device.hpp"
+#include "gym/node/machine.hpp"
+#include "temporary_folder.hpp"
+
+namespace gym::node {
+namespace {
+
+class DeviceErrorsTest : public ::testing::Test {
+  protected:
+    [[nodiscard]] DeviceErrors of(const std::string& device) const { return {dir_.path(), device}; }
+    testing::TemporaryFolder dir_;
+};
+
+TEST_F(DeviceErrorsTest, TheThirdErrorEndsADevicesUse) {
+    const DeviceErrors card = of("cuda:0 (Card A)");
+    EXPECT_EQ(card.count().value(), 0U);
+    for (unsigned errors = 1; errors < DeviceErrors::kErrorsMax; ++errors) {
+        ASSERT_TRUE(card.add("op 3 (matmul): a product is wrong", 1'000).ok());
+        EXPECT_EQ(of("cuda:0 (Card A)").count().value(), errors) << "on disk";
+        EXPECT_TRUE(card.check().ok());
+    }
+    ASSERT_TRUE(card.add("op 4 (adamw):\nit gave two results", 2'000).ok());
+    const Status refused = of("cuda:0 (Card A)").check();
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
+    EXPECT_NE(refused.error().message.find("cuda:0 (Card A) gave wrong results 3 times"),
+              std::string::npos)
+        << refused.error().message;
+    EXPECT_NE(refused.error().message.find((dir_.path() / "device-errors").string()),
+              std::string::npos);
+}
+
+TEST_F(DeviceErrorsTest, AnotherCardHasNone) {
+    for (unsigned errors = 0; errors < DeviceErrors::kErrorsMax; ++errors)
+        ASSERT_TRUE(of("cuda:0 (Card A)").add("op 3", 1'000).ok());
+    EXPECT_EQ(of("cuda:1 (Card A)").count().value(), 0U);
+    EXPECT_EQ(of("cuda:0 (Card B)").count().value(), 0U);
+    EXPECT_TRUE(of("cuda:0 (Card B)").check().ok());
+    EXPECT_FALSE(of("cuda:0 (Card A)").check().ok());
+}
+
+TEST_F(DeviceErrorsTest, WhatCannotBeReadIsNotTakenForNone) {
+    std::filesystem::create_directory(dir_.path() / "device-errors");
+    EXPECT_FALSE(of("cpu").count().ok());
+    EXPECT_FALSE(of("cpu").check().ok());
+}
+
+TEST_F(DeviceErrorsTest, ANodeCountsItsDevicesErrorsAndNoOthers) {
+    NodeConfig config;
+    config.data_dir = dir_.path();
+    config.device = "cpu";
+    const auto check = device_check(config);
+    EXPECT_TRUE(check(fail(ErrorCode::kUnavailable, "the coordinator is away")).ok());
+    EXPECT_TRUE(check(fail(ErrorCode::kInternal, "a library failed")).ok());
+    EXPECT_EQ(of("cpu").count().value(), 0U);
+    const Error erred = fail(ErrorCode::kInternal, std::string(engine::kDeviceErred) + ": op 3")
+                            .in("job 1, round 2");
+    EXPECT_TRUE(check(erred).ok());
+    EXPECT_TRUE(device_check(config)(erred).ok()) << "after a restart";
+    EXPECT_TRUE(device_of(config).ok());
+    EXPECT_EQ(check(erred).error().code, ErrorCode::kConflict);
+    EXPECT_EQ(device_of(config).error().code, ErrorCode::kConflict) << "at the next start";
+}
+
+}  // namespace
+}  // namespace gym::node
