@@ -2916,20 +2916,21 @@ CREATE TABLE registry.node (
     benchmark_flops registry.counter NOT NULL,
     registered_at_ms bigint NOT NULL,
     last_seen_at_ms bigint NOT NULL,
-    valid_run registry.counter DEFAULT 0 NOT NULL,
     has_left boolean DEFAULT false NOT NULL,
     excluded_at_ms bigint,
     excluded_code text,
     excluded_reason text,
     excluded_unit registry.digest,
     refused_blobs registry.counter DEFAULT 0 NOT NULL,
+    valid_value numeric(78,0) DEFAULT 0 NOT NULL,
     CONSTRAINT node_check CHECK (((excluded_at_ms IS NULL) = (excluded_code IS NULL))),
     CONSTRAINT node_check1 CHECK (((excluded_at_ms IS NULL) = (excluded_reason IS NULL))),
-    CONSTRAINT node_check2 CHECK (((excluded_at_ms IS NULL) OR ((valid_run)::bigint = 0))),
+    CONSTRAINT node_check2 CHECK (((excluded_at_ms IS NULL) OR (valid_value = (0)::numeric))),
     CONSTRAINT node_hardware_check CHECK ((jsonb_typeof(hardware) = 'object'::text)),
     CONSTRAINT node_name_check CHECK ((char_length(name) <= 64)),
     CONSTRAINT node_role_check CHECK ((role = ANY (ARRAY['worker'::text, 'verifier'::text]))),
-    CONSTRAINT node_software_check CHECK ((char_length(software) <= 128))
+    CONSTRAINT node_software_check CHECK ((char_length(software) <= 128)),
+    CONSTRAINT node_valid_value_check CHECK ((valid_value >= (0)::numeric))
 )
 WITH (fillfactor='50');
 
