@@ -416,7 +416,9 @@ TEST(CoordinatorRounds, AUnitThatPaysMoreNeedsMoreStake) {
         << status.stake_because;
 
     world.clock.advance_ms(1);  // jobs are named by the time
-    const Digest cheap = world.submit_job(World::terms());
+    registry::JobTerms cheap_terms = World::terms();
+    cheap_terms.slots_max = 1;  // it waits for nobody else
+    const Digest cheap = world.submit_job(cheap_terms);
     world.settle();
     ASSERT_EQ(world.rounds(cheap).at(0).record.slots.size(), 1U);
     EXPECT_EQ(world.rounds(cheap)[0].record.slots[0].worker, poor.address());
@@ -435,8 +437,9 @@ TEST(CoordinatorRounds, AStakeThatBacksNoWholeUnitBacksAShorterOne) {
     terms.elastic.adapt_steps = true;
     const Digest job = world.submit_job(terms);
     world.settle();
-    ASSERT_EQ(world.rounds(job).at(0).record.slots.size(), 2U);
-    for (const protocol::SlotAssignment& slot : world.rounds(job)[0].record.slots)
+    const auto rounds = world.rounds(job);
+    ASSERT_EQ(rounds.at(0).record.slots.size(), 2U);
+    for (const protocol::SlotAssignment& slot : rounds[0].record.slots)
         EXPECT_EQ(slot.steps, slot.worker == poor.address() ? terms.steps / 4 : terms.steps);
 }
 
