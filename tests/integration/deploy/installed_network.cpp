@@ -209,6 +209,7 @@ void InstalledNetwork::write_configs() {
               {"address: 0.0.0.0:7600", "address: 0.0.0.0:0"},
               // Every report is run again here: an honest one passes.
               {"report_audit_ppm: 20000", "report_audit_ppm: 1000000"},
+              {"beacon_delay_blocks: 66", "beacon_delay_blocks: 2"},
               // The blob server has a key of this name, too: only that of the calls is changed.
               {"port_file: \"\"               # [none] the port is written here once",
                "port_file: " + path("coordinator.port").string() + " #"},
