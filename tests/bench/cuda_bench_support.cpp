@@ -30,7 +30,7 @@ void must(cublasStatus_t status, const char* what) {
         stop(std::string(what) + ": " + cublasGetStatusString(status));
 }
 
-cudaStream_t stream_of(const kernels::cuda::Device& device) {
+cudaStream_t stream_of(kernels::cuda::Device& device) {
     return static_cast<cudaStream_t>(device.stream());
 }
 

@@ -122,7 +122,7 @@ class JsonTest : public ::testing::Test {
             {{"model", "visibility"}, {"sample"}, kUsage},
             {{"model", "visibility"}, {"sample", "public"}},
             {{"model", "push"}, {path("none"), "sample"}, kUsage},
-            {{"model", "pull"}, {"sample", "-o", path("pulled-model")}, kFailed},
+            {{"model", "pull"}, {"sample", "-o", path("pulled-model")}, kMismatch},
             {{"data", "show"}, {path("data.bin")}},
             {{"data", "show"}, {id}},
             {{"data", "register"}, {text, "--licence", "CC0-1.0", "--price", "0.5"}},
