@@ -23,22 +23,21 @@ bool may_have_logs(const BlockHeader& header, const LogQuery& query) {
            });
 }
 
+std::string named(const BlockHeader& header) {
+    return "block " + std::to_string(header.number) + " (" + header.hash.hex() + ")";
+}
+
 Error contradiction(const BlockHeader& header, const std::string& what) {
-    return fail(ErrorCode::kMismatch, "the node's logs contradict block " +
-                                          std::to_string(header.number) + " (" + header.hash.hex() +
-                                          "): " + what);
+    return fail(ErrorCode::kMismatch, "the node's logs contradict " + named(header) + ": " + what);
 }
 
 Result<std::vector<Log>> logs_of(ChainClient& client, const BlockHeader& header,
                                  const LogQuery& query) {
     std::vector<Log> out;
     if (!may_have_logs(header, query)) return out;
-    GYM_TRY(const auto receipts, client.receipts(header.hash));
-    if (receipts_root(receipts) != header.receipts_root)
-        return contradiction(header, "its receipts do not hash to the block's receipts root");
-    for (const ConsensusReceipt& receipt : receipts)
-        std::ranges::copy_if(receipt.logs, std::back_inserter(out),
-                             [&](const Log& log) { return is_wanted(query, log); });
+    GYM_TRY(const auto all, logs_by_receipts(client, header));
+    std::ranges::copy_if(all, std::back_inserter(out),
+                         [&](const Log& log) { return is_wanted(query, log); });
     return out;
 }
 
@@ -67,6 +66,23 @@ Status check_block(ChainClient& client, const BlockHeader& header, const LogQuer
 }
 
 }  // namespace
+
+Result<std::vector<Log>> logs_by_receipts(ChainClient& client, const BlockHeader& header) {
+    GYM_TRY(const auto receipts, client.receipts(header.hash));
+    if (receipts_root(receipts) != header.receipts_root)
+        return fail(ErrorCode::kMismatch,
+                    "the node's receipts of " + named(header) +
+                        " do not hash to the block's receipts root: logs are missing or altered");
+    std::vector<Log> out;
+    for (const ConsensusReceipt& receipt : receipts)
+        out.insert(out.end(), receipt.logs.begin(), receipt.logs.end());
+    // The root commits to content and order, not to the fields around it: those must follow from
+    // it.
+    for (std::size_t i = 0; i < out.size(); ++i)
+        if (out[i].log_index != i)
+            return fail(ErrorCode::kMismatch, "logs of " + named(header) + " are misnumbered");
+    return out;
+}
 
 Status check_logs(ChainClient& client, const LogQuery& query, const Digest& last,
                   std::span<const Log> logs) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "gym/chain/log_check.hpp"
+
 namespace gym::chain {
 namespace {
 
@@ -122,21 +124,11 @@ Result<std::vector<Log>> LogFollower::logs_of(const BlockHeader& header) {
         GYM_TRY(const auto logs, client_.logs(header.hash, options_.filter));
         return wanted_logs(header, logs);
     }
-    GYM_TRY(const auto receipts, client_.receipts(header.hash));
-    if (receipts_root(receipts) != header.receipts_root)
-        return contradiction(
-            "the node's receipts of " + named(header.number, header.hash) +
-            " do not hash to the block's receipts root: logs are missing or altered");
-    std::vector<Log> all;
-    for (const ConsensusReceipt& receipt : receipts)
-        all.insert(all.end(), receipt.logs.begin(), receipt.logs.end());
-    // The root commits to content and order, not to the fields around it: those must follow from
-    // it.
-    for (std::size_t i = 0; i < all.size(); ++i)
-        if (all[i].log_index != i)
-            return contradiction("logs of " + named(header.number, header.hash) +
-                                 " are misnumbered");
-    return wanted_logs(header, all);
+    const auto all = logs_by_receipts(client_, header);
+    if (!all.ok() && all.error().code == ErrorCode::kMismatch)
+        return contradiction(all.error().message);
+    if (!all.ok()) return all.error();
+    return wanted_logs(header, *all);
 }
 
 Result<std::vector<Log>> LogFollower::wanted_logs(const BlockHeader& header,

@@ -54,7 +54,8 @@ const char* text_of(Weakness weakness) {
 }
 
 constexpr const char* kInstead =
-    ": whoever knows it beforehand cheats where nothing is checked. Deploy with `randomness: "
+    ": a party that knows it beforehand can cheat where nothing will be checked. Deploy with "
+    "`randomness: "
     "drand` in contracts.yaml";
 
 bool is_trivial(const Digest& value) {
@@ -78,7 +79,7 @@ std::optional<std::string> weak_prevrandao(std::uint64_t chain_id) {
 
 Status check_prevrandao(ChainClient& client) {
     GYM_TRY(const std::uint64_t id, client.chain_id());
-    const std::string name = "prevrandao of chain " + std::to_string(id) + " is no randomness";
+    const std::string name = "prevrandao of chain " + std::to_string(id) + " is not random";
     if (const auto why = weak_prevrandao(id)) return refused(name + " (" + *why + ")");
     GYM_TRY(const auto head, client.block(BlockTag::kLatest));
     if (!head) return fail(ErrorCode::kUnavailable, "the node has no latest block");

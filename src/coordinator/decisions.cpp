@@ -223,8 +223,7 @@ constexpr double kNewcomersShare = 0.9;
 /// Of a unit of so many steps. One whose value cannot be counted is always drawn.
 std::uint32_t rate_of(const registry::JobTerms& terms, const registry::Node& worker,
                       std::uint64_t flops_per_step, std::uint32_t steps) {
-    const auto step = protocol::work_value(flops_per_step, terms.price_wei_per_pflop);
-    const auto unit = step.ok() ? step->mul_div(Amount(steps), Amount(1)) : step;
+    const auto unit = protocol::unit_value({terms.price_wei_per_pflop, flops_per_step, steps});
     return protocol::sampling_rate_ppm(
         unit.ok() ? protocol::units_worth(worker.valid_value, *unit) : 0, terms.sampling);
 }

@@ -1,5 +1,6 @@
 #include "gym/engine/device.hpp"
 
+#include <atomic>
 #include <charconv>
 
 #ifdef GYM_WITH_CUDA
@@ -10,6 +11,7 @@ namespace gym::engine {
 namespace {
 
 constexpr std::string_view kCuda = "cuda";
+std::atomic<std::uint64_t> errors_of_devices{0};
 
 #ifdef GYM_WITH_CUDA
 Result<std::string> cuda_model(int index) {
@@ -78,6 +80,15 @@ Result<std::string> device_model(std::string_view name) {
     GYM_TRY(const DeviceChoice choice, parse_device(name));
     if (!choice.cuda) return std::string("cpu");
     return cuda_model(choice.index);
+}
+
+Error device_erred(const std::string& what) {
+    ++errors_of_devices;
+    return fail(ErrorCode::kInternal, "the device erred: " + what);
+}
+
+std::uint64_t device_errors() noexcept {
+    return errors_of_devices;
 }
 
 Status check_device(std::string_view name) {

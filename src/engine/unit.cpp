@@ -46,8 +46,7 @@ Status finish(const Unit& unit, Trainer trainer, unsigned threads, UnitResult& r
     // Hashed where it was computed, and here: a bit that flipped on the way is in one of them.
     if (!result.records.empty() && result.records.back().state_root &&
         *result.records.back().state_root != result.final_state_root)
-        return fail(ErrorCode::kInternal,
-                    std::string(kDeviceErred) + ": the final state is not what the last step had");
+        return device_erred("the final state is not what the last step had");
     GYM_TRY(Bytes delta, encode_delta(unit.train, unit.base, result.final_state));
     result.delta = blob::VerifiedBlob::hash(std::move(delta), threads);
     return {};

@@ -14,6 +14,9 @@ constexpr std::uint64_t kFileBytesMax = std::uint64_t{1} << 20;
 }  // namespace
 
 Result<std::string> DeviceErrors::text() const {
+    // A data folder that is none has no errors; the first write to it says what is wrong.
+    std::error_code unreadable;
+    if (!std::filesystem::is_directory(file_.parent_path(), unreadable)) return std::string();
     const auto bytes = read_file(file_, kFileBytesMax);
     if (!bytes.ok() && bytes.error().code == ErrorCode::kNotFound) return std::string();
     if (!bytes.ok()) return bytes.error();

@@ -50,8 +50,12 @@ Result<std::string> device_of(const NodeConfig& config) {
 std::function<Status(const Error&)> device_check(const NodeConfig& config) {
     const auto model = engine::device_model(config.device);
     const DeviceErrors errors = errors_of(config, model.ok() ? *model : "unknown");
-    return [name = config.device, errors](const Error& failure) -> Status {
-        if (engine::is_device_error(failure)) GYM_CHECK(count_error(errors, failure));
+    return [name = config.device, errors,
+            seen = engine::device_errors()](const Error& failure) mutable -> Status {
+        if (const std::uint64_t now = engine::device_errors(); now != seen) {
+            seen = now;
+            GYM_CHECK(count_error(errors, failure));
+        }
         const Status answers = engine::check_device(name);
         if (answers.ok()) return {};
         return answers.error().in("device '" + name +

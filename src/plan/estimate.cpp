@@ -12,11 +12,12 @@
 #include "gym/program/cost.hpp"
 #include "gym/program/update_codec.hpp"
 #include "gym/protocol/delta_size.hpp"
+#include "gym/protocol/price_floor.hpp"
+#include "gym/protocol/stake_rule.hpp"
 
 namespace gym::plan {
 namespace {
 
-constexpr std::uint64_t kFlopsPerPflop = 1'000'000'000'000'000;
 constexpr std::uint64_t kMtoken = 1'000'000;
 /// Transactions, a beacon's block, transfers and the aggregate: on a private chain, on a busy one.
 constexpr double kRoundOverheadLowS = 2;
@@ -24,12 +25,6 @@ constexpr double kRoundOverheadHighS = 60;
 
 double unit_flops(const registry::JobTerms& terms, const ModelWork& work) {
     return static_cast<double>(work.flops_per_step) * terms.steps;
-}
-
-Result<Amount> unit_value(const registry::JobTerms& terms, const ModelWork& work) {
-    GYM_TRY(const Amount step,
-            protocol::work_value(work.flops_per_step, terms.price_wei_per_pflop));
-    return step.mul_div(Amount(terms.steps), Amount(1));
 }
 
 /// Live workers that are drawn in a round.
@@ -46,7 +41,9 @@ double mean_over_workers(const registry::JobTerms& terms, const ModelWork& work,
         return mean_sampling_ppm(terms.sampling, valid_units, terms.rounds, lag, participation);
     };
     if (facts.workers.empty()) return one(0);
-    const Amount unit = unit_value(terms, work).value_or(Amount());
+    const Amount unit =
+        protocol::unit_value({terms.price_wei_per_pflop, work.flops_per_step, terms.steps})
+            .value_or(Amount());
     double sum = 0;
     for (const Machine& worker : facts.workers)
         sum += one(protocol::units_worth(worker.valid_value, unit));
@@ -220,8 +217,10 @@ Result<Estimate> estimate(const registry::JobTerms& terms, const ModelWork& work
     GYM_TRY(const Amount unit, multiplied(Amount(work.flops_per_step), terms.steps));
     GYM_TRY(const Amount round, multiplied(unit, terms.slots_max));
     GYM_TRY(const Amount flops, multiplied(round, terms.rounds));
-    GYM_TRY(out.compute_wei, flops.mul_div(terms.price_wei_per_pflop, Amount(kFlopsPerPflop)));
-    GYM_TRY(out.unit_wei, unit.mul_div(terms.price_wei_per_pflop, Amount(kFlopsPerPflop)));
+    GYM_TRY(out.compute_wei,
+            flops.mul_div(terms.price_wei_per_pflop, Amount(protocol::kFlopsPerPflop)));
+    GYM_TRY(out.unit_wei,
+            unit.mul_div(terms.price_wei_per_pflop, Amount(protocol::kFlopsPerPflop)));
     const double steps =
         static_cast<double>(terms.rounds) * terms.slots_max * static_cast<double>(terms.steps);
     out.flops = steps * static_cast<double>(work.flops_per_step);

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "gym/common/ppm.hpp"
+#include "gym/protocol/price_floor.hpp"
 
 namespace gym::protocol {
 namespace {
 
-constexpr std::uint64_t kPflop = 1'000'000'000'000'000;
 constexpr std::uint64_t kMtoken = 1'000'000;
 /// Each division of a bound drops less than one unit: six for training, two for reports.
 constexpr std::uint64_t kTrainingDivisions = 6;
@@ -19,7 +19,7 @@ Result<Amount> product(std::uint64_t a, std::uint64_t b) {
 
 /// Compute with what comes on top of it, and the tokens that so many FLOPs consume.
 Result<Amount> training_bound(const WorkPrice& price, const CostRates& rates, const Amount& flops) {
-    GYM_TRY(const Amount compute, flops.mul_div(price.price_wei_per_pflop, Amount(kPflop)));
+    GYM_TRY(const Amount compute, flops.mul_div(price.price_wei_per_pflop, Amount(kFlopsPerPflop)));
     GYM_TRY(const Amount paid, compute.mul_div(Amount(rates.cost_bound_ppm), Amount(kPpm)));
     const Amount flops_per_step(std::max<std::uint64_t>(price.flops_per_step, 1));
     GYM_TRY(const Amount tokens, flops.mul_div(Amount(price.tokens_per_step), flops_per_step));
@@ -34,7 +34,7 @@ Result<Amount> training_bound(const WorkPrice& price, const CostRates& rates, co
 
 /// Reports cost what comes on top of compute.
 Result<Amount> report_bound(const WorkPrice& price, const CostRates& rates, const Amount& flops) {
-    GYM_TRY(const Amount compute, flops.mul_div(price.price_wei_per_pflop, Amount(kPflop)));
+    GYM_TRY(const Amount compute, flops.mul_div(price.price_wei_per_pflop, Amount(kFlopsPerPflop)));
     const std::uint64_t on_top_ppm = std::max<std::uint64_t>(rates.cost_bound_ppm, kPpm) - kPpm;
     GYM_TRY(const Amount paid, compute.mul_div(Amount(on_top_ppm), Amount(kPpm)));
     return paid.plus(Amount(kReportDivisions));

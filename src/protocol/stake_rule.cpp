@@ -2,20 +2,26 @@
 
 #include <algorithm>
 
+#include "gym/protocol/price_floor.hpp"
+#include "gym/protocol/sampling.hpp"
+
 namespace gym::protocol {
 namespace {
-
-constexpr std::uint64_t kPflop = 1'000'000'000'000'000;
 
 /// For `steps`, rounded up, so that no unit is backed by less than its pay demands.
 Result<Amount> stake_of_pay(const StakeRule& rule, const UnitPay& unit, std::uint32_t steps) {
     GYM_TRY(const Amount flops, Amount(unit.flops_per_step).mul_div(Amount(steps), Amount(1)));
     GYM_TRY(const Amount times, flops.mul_div(Amount(rule.per_unit_pay), Amount(1)));
-    GYM_TRY(const Amount stake, times.mul_div(unit.price_wei_per_pflop, Amount(kPflop)));
+    GYM_TRY(const Amount stake, times.mul_div(unit.price_wei_per_pflop, Amount(kFlopsPerPflop)));
     return stake.plus(Amount(1));
 }
 
 }  // namespace
+
+Result<Amount> unit_value(const UnitPay& unit) {
+    GYM_TRY(const Amount step, work_value(unit.flops_per_step, unit.price_wei_per_pflop));
+    return step.mul_div(Amount(unit.steps), Amount(1));
+}
 
 Result<Amount> stake_needed(const StakeRule& rule, const UnitPay& unit) {
     if (!rule.needs_stake() || rule.per_unit_pay == 0) return rule.minimum;

@@ -35,7 +35,7 @@ class DrandVectors {
     [[nodiscard]] Bytes public_key() const {
         return bytes(root_.at("chain").at("public_key_uncompressed"));
     }
-    /// A signature that is no round's, of this name in the file.
+    /// The signature with this name in the file, which does not fit any round.
     [[nodiscard]] Bytes broken(const std::string& name) const {
         return bytes(root_.at("broken").at(name).at("signature"));
     }

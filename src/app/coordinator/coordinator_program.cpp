@@ -14,6 +14,7 @@
 #include "coordinator_player.hpp"
 #include "gym/chain/client.hpp"
 #include "gym/chain/prevrandao.hpp"
+#include "gym/chain/private_chain.hpp"
 #include "gym/chain/tx_manager.hpp"
 #include "gym/chain_store/postgres.hpp"
 #include "gym/common/open_files.hpp"
@@ -51,7 +52,6 @@ constexpr std::chrono::milliseconds kCollectPass{500};
 constexpr std::chrono::milliseconds kCopyPass{500};
 constexpr std::chrono::seconds kIdlePass{3'600};
 constexpr std::int64_t kStakeFreshMs = 10'000;
-constexpr std::uint64_t kLocalChainId = 31'337;  // anvil and hardhat
 constexpr const char* kName = "gym-coordinator";
 constexpr const char* kDatabaseRole = "gym_coordinator";
 
@@ -178,11 +178,11 @@ Status check_randomness(const CoordinatorFile& file, const contracts::Deployment
         GYM_TRY(const Address beacon,
                 contracts::CommitmentLog(deployment.commitment_log).beacon(client));
         if (beacon.is_zero()) {
-            if (deployment.chain_id != kLocalChainId &&
+            if (deployment.chain_id != chain::kLocalChainId &&
                 file.beacon_delay_blocks < protocol::kBeaconDelayBlocks)
                 spdlog::warn(
-                    "chain.beacon_delay_blocks is {}: below {} whoever proposes the blocks that "
-                    "draw is known when a root is sent, and can pass over any unit",
+                    "chain.beacon_delay_blocks is {}: below {} the proposers of the blocks that "
+                    "draw are known when a root is sent, and can pass over any unit",
                     file.beacon_delay_blocks, protocol::kBeaconDelayBlocks);
             return chain::check_prevrandao(client);
         }

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "gym/common/printable.hpp"
+#include "gym/contracts/drand_beacon.hpp"
 #include "gym/http/connection.hpp"
 
 namespace gym::coordinator {
@@ -19,7 +20,6 @@ constexpr std::uint32_t kRelayTimeoutMs = 3'000;
 constexpr std::uint64_t kReplyBytesMax = 64 << 10;
 constexpr std::size_t kAnswerShown = 100;
 constexpr std::chrono::seconds kPause{3};  // after all have failed
-constexpr std::size_t kSignatureBytes = 48;
 
 /// The signature in {"round": N, "signature": "HEX", ..}.
 Result<Bytes> parse_beacon(const std::string& body, std::uint64_t round) {
@@ -29,13 +29,13 @@ Result<Bytes> parse_beacon(const std::string& body, std::uint64_t round) {
     const auto* const number = object == nullptr ? nullptr : object->if_contains("round");
     const auto* const text = object == nullptr ? nullptr : object->if_contains("signature");
     if (number == nullptr || text == nullptr || !text->is_string())
-        return fail(ErrorCode::kMalformed,
-                    "answers what is no beacon: " + printable_ascii(body, kAnswerShown));
+        return fail(ErrorCode::kMalformed, "answers with something else than a beacon: " +
+                                               printable_ascii(body, kAnswerShown));
     boost::system::error_code none;
     if (number->to_number<std::uint64_t>(none) != round || none)
         return fail(ErrorCode::kMismatch, "answers with another round's beacon");
     auto signature = from_hex(std::string_view(text->as_string()));
-    if (!signature.ok() || signature->size() != kSignatureBytes)
+    if (!signature.ok() || signature->size() != contracts::kDrandSignatureBytes)
         return fail(ErrorCode::kMalformed, "answers with a signature that is not 48 bytes");
     return signature;
 }

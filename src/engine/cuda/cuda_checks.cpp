@@ -74,6 +74,15 @@ void CudaChecks::begin_run() {
     }
 }
 
+kernels::cuda::Checks::Overwritten CudaChecks::overwritten_slot(SlotId id) {
+    const auto verify = [this, id, before = sums_[id]](const void* copy) {
+        if (before == kUnknown) return;
+        checks_.expect_equal(checks_.sum({copy, region_of(id).bytes}), before,
+                             "its operand changed in memory");
+    };
+    return {memory_[id], region_of(id).bytes, verify};
+}
+
 void CudaChecks::run_op(std::uint32_t op_index, const std::function<Status()>& execute,
                         Status& outcome) {
     const Op& op = program_.ops()[op_index];
@@ -85,22 +94,14 @@ void CudaChecks::run_op(std::uint32_t op_index, const std::function<Status()>& e
     const auto run = [&] {
         if (outcome.ok()) outcome = execute();
     };
-    const std::vector<SlotId> inputs = inputs_of(op);
     std::vector<kernels::cuda::Checks::Overwritten> overwritten;
     std::vector<SlotId> kept;
-    for (const SlotId id : inputs) {
-        const bool lost = std::ranges::any_of(
-            op.outputs, [&](SlotId out) { return memory_[out] == memory_[id]; });
-        if (!lost) {
+    for (const SlotId id : inputs_of(op)) {
+        if (std::ranges::any_of(op.outputs,
+                                [&](SlotId out) { return memory_[out] == memory_[id]; }))
+            overwritten.push_back(overwritten_slot(id));
+        else
             kept.push_back(id);
-            continue;
-        }
-        const auto verify = [this, id, before = sums_[id]](const void* copy) {
-            if (before == kUnknown) return;
-            checks_.expect_equal(checks_.sum({copy, region_of(id).bytes}), before,
-                                 "its operand changed in memory");
-        };
-        overwritten.push_back({memory_[id], region_of(id).bytes, verify});
     }
     std::vector<Sum> written;
     if (checks_itself(op.code)) {
@@ -135,16 +136,12 @@ Status CudaChecks::settle() {
     checks_.settle();
     const std::vector<Download> downloads = std::exchange(downloads_, {});
     if (!device_.ok()) return {};  // that error is the one to report
-    if (!checks_.failure().empty()) return erred(checks_.failure());
+    if (!checks_.failure().empty()) return device_erred(checks_.failure());
     for (const Download& download : downloads)
         if (checks_.value(download.sum) != download.found)
-            return erred("'" + program_.slot(download.id).name +
-                         "' changed in memory or on its way to the host");
+            return device_erred("'" + program_.slot(download.id).name +
+                                "' changed in memory or on its way to the host");
     return {};
-}
-
-Error CudaChecks::erred(const std::string& what) {
-    return fail(ErrorCode::kInternal, std::string(kDeviceErred) + ": " + what);
 }
 
 }  // namespace gym::engine

@@ -37,16 +37,15 @@ class CudaChecks {
     void expect_unchanged(program::SlotId id);
     /// These bytes came from the device as the slot's.
     void downloaded(program::SlotId id, ByteView bytes);
-    /// Waits for the device, and compares. @errors kInternal (is_device_error()): it erred.
+    /// Waits for the device, and compares. @errors device_erred().
     Status settle();
-
-    /// For what is computed outside of ops: two results that should be equal are not.
-    [[nodiscard]] static Error erred(const std::string& what);
 
   private:
     using Sum = kernels::cuda::Checks::Sum;
     [[nodiscard]] kernels::cuda::Region region_of(program::SlotId id) const;
     [[nodiscard]] std::vector<program::SlotId> inputs_of(const program::Op& op) const;
+    /// An operand that the op writes over.
+    [[nodiscard]] kernels::cuda::Checks::Overwritten overwritten_slot(program::SlotId id);
 
     kernels::cuda::Device& device_;
     const program::Program& program_;

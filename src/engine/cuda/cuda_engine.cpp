@@ -6,6 +6,7 @@
 #include "cuda_execute.hpp"
 #include "gym/commit/merkle.hpp"
 #include "gym/commit/tensor_root.hpp"
+#include "gym/engine/device.hpp"
 #include "gym/engine/memory.hpp"
 #include "gym/kernels/cuda/hash.hpp"
 #include "gym/program/program.hpp"
@@ -161,8 +162,7 @@ Result<std::vector<Digest>> CudaEngine::Impl::hash(std::span<const SlotId> ids) 
     GYM_CHECK(outcome());
     for (std::size_t i = 0; i < ids.size(); ++i) {
         if (trees[i] != trees[i + (passes - 1) * ids.size()])
-            return CudaChecks::erred("hashing '" + program.slot(ids[i]).name +
-                                     "' gave two results");
+            return device_erred("hashing '" + program.slot(ids[i]).name + "' gave two results");
         const Slot& slot = program.slot(ids[i]);
         const std::vector<std::uint64_t> dims(slot.dims.begin(), slot.dims.end());
         trees[i] = commit::tensor_digest(slot.dtype, dims, trees[i]);

@@ -222,6 +222,7 @@ TEST_P(Flips, NoWrongResultComesOut) {
     Rng rng(testing::test_seed());
     const int flips = std::min(kFlips * testing::test_scale(), kFlipsMax) / kKinds;
     int caught = 0, harmless = 0;
+    std::uint64_t errors = device_errors();
     for (int i = 0; i < flips; ++i) {
         const std::uint64_t access = rng() % accesses;
         const auto bit = static_cast<unsigned>(rng() % 128);
@@ -231,7 +232,7 @@ TEST_P(Flips, NoWrongResultComesOut) {
             ASSERT_EQ(*results, expected) << "access " << access << ", bit " << bit;
         } else {
             ++caught;
-            ASSERT_TRUE(is_device_error(results.error())) << results.error().message;
+            ASSERT_EQ(device_errors(), ++errors) << results.error().message;
         }
     }
     emulation::count_accesses();
@@ -317,6 +318,7 @@ TEST(FlipsInAUnit, ItFailsAndIsRightTheNextTime) {
     Rng rng(testing::test_seed());
     int failed = 0;
     for (int i = 0; i < 3 * testing::test_scale(); ++i) {
+        const std::uint64_t errors = device_errors();
         emulation::plan_flip(rng() % accesses, static_cast<unsigned>(rng() % 128));
         const auto flipped = run("cuda");
         if (flipped.ok()) {
@@ -324,7 +326,7 @@ TEST(FlipsInAUnit, ItFailsAndIsRightTheNextTime) {
             continue;
         }
         ++failed;
-        EXPECT_TRUE(is_device_error(flipped.error())) << flipped.error().message;
+        EXPECT_EQ(device_errors(), errors + 1) << flipped.error().message;
         if (failed > 1) continue;
         const auto again = run("cuda");
         ASSERT_TRUE(again.ok()) << again.error().message;

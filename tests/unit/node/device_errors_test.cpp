@@ -50,6 +50,14 @@ TEST_F(DeviceErrorsTest, WhatCannotBeReadIsNotTakenForNone) {
     EXPECT_FALSE(of("cpu").check().ok());
 }
 
+TEST_F(DeviceErrorsTest, AFolderThatIsNoneHasNoErrors) {
+    ASSERT_TRUE(write_file_atomic(dir_.path() / "file", as_bytes("x")).ok());
+    const DeviceErrors errors(dir_.path() / "file", "cpu");
+    EXPECT_EQ(errors.count().value(), 0U);
+    EXPECT_TRUE(errors.check().ok()) << "what needs the folder says what is wrong with it";
+    EXPECT_FALSE(errors.add("op 3", 1).ok());
+}
+
 TEST_F(DeviceErrorsTest, ANodeCountsItsDevicesErrorsAndNoOthers) {
     NodeConfig config;
     config.data_dir = dir_.path();
@@ -58,12 +66,18 @@ TEST_F(DeviceErrorsTest, ANodeCountsItsDevicesErrorsAndNoOthers) {
     EXPECT_TRUE(check(fail(ErrorCode::kUnavailable, "the coordinator is away")).ok());
     EXPECT_TRUE(check(fail(ErrorCode::kInternal, "a library failed")).ok());
     EXPECT_EQ(of("cpu").count().value(), 0U);
-    const Error erred = fail(ErrorCode::kInternal, std::string(engine::kDeviceErred) + ": op 3")
-                            .in("job 1, round 2");
-    EXPECT_TRUE(check(erred).ok());
-    EXPECT_TRUE(device_check(config)(erred).ok()) << "after a restart";
+    const Error of_a_peer = fail(ErrorCode::kInternal, "the device erred: op 3");
+    EXPECT_TRUE(check(of_a_peer).ok());
+    EXPECT_EQ(of("cpu").count().value(), 0U) << "a peer can say anything";
+    const auto erred = [] { return engine::device_erred("op 3").in("job 1, round 2"); };
+    EXPECT_TRUE(check(erred()).ok());
+    EXPECT_EQ(of("cpu").count().value(), 1U);
+    EXPECT_TRUE(check(of_a_peer).ok());
+    EXPECT_EQ(of("cpu").count().value(), 1U) << "once each";
+    const auto restarted = device_check(config);
+    EXPECT_TRUE(restarted(erred()).ok());
     EXPECT_TRUE(device_of(config).ok());
-    EXPECT_EQ(check(erred).error().code, ErrorCode::kConflict);
+    EXPECT_EQ(restarted(erred()).error().code, ErrorCode::kConflict);
     EXPECT_EQ(device_of(config).error().code, ErrorCode::kConflict) << "at the next start";
 }
 

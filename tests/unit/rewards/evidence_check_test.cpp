@@ -184,7 +184,7 @@ TEST_F(EvidenceCheckTest, ALateUnitIsFoundUnderTheNextRoot) {
     ASSERT_EQ(undrawn.size(), 2U) << "the report, and what is paid for it";
     EXPECT_NE(undrawn[1].find("credit fault-2: there is no commitment to unit "), std::string::npos)
         << undrawn[1];
-    // Nor has a round whose drand round nobody has proven yet, and that is no deviation.
+    // A round whose drand round nobody has proven yet has no beacon either, and does not deviate.
     world_.rounds[2].published.drand_round = world_.rounds[2].chain.drand_round = 9;
     world_.rounds[2].chain.beacon = Digest();
     EXPECT_EQ(check().deviations, undrawn);

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "gym/chain/private_chain.hpp"
 #include "gym/common/yaml.hpp"
 #include "gym/contracts/deploy.hpp"
 #include "gym/crypto/key.hpp"
@@ -31,7 +32,6 @@ Status read_tokens(YamlMap& map, std::string_view key, Amount& out) {
     return {};
 }
 
-constexpr std::uint64_t kLocalChainId = 31'337;  // anvil and hardhat
 /// Ethereum is final after about 15 minutes; the rest is for the settler to answer.
 constexpr std::uint64_t kWithdrawalDelayMinS = 3'600;
 
@@ -62,11 +62,11 @@ Status read_limits(YamlMap map, std::uint64_t chain_id, contracts::DeployParams&
     GYM_CHECK(read_delay(map, "activation_delay_s", params.activation_delay_s));
     GYM_CHECK(read_delay(map, "withdrawal_delay_s", params.withdrawal_delay_s));
     // Until a request is final and its trim is mined, an owner could take what its jobs have spent.
-    if (chain_id != kLocalChainId && params.withdrawal_delay_s < kWithdrawalDelayMinS)
+    if (chain_id != chain::kLocalChainId && params.withdrawal_delay_s < kWithdrawalDelayMinS)
         return map.error_at("withdrawal_delay_s", "must be at least " +
                                                       std::to_string(kWithdrawalDelayMinS) +
                                                       " seconds on a chain that is not local");
-    if (chain_id != kLocalChainId && params.withdrawal_delay_s >= params.activation_delay_s)
+    if (chain_id != chain::kLocalChainId && params.withdrawal_delay_s >= params.activation_delay_s)
         return map.error_at("withdrawal_delay_s",
                             "must be below activation_delay_s on a chain that is not local: owners "
                             "have to be able to leave before a root that they distrust pays");
@@ -145,8 +145,9 @@ Status read_drand(YamlMap map, contracts::DrandChain& chain) {
         return {};
     };
     if (map.has("public_key")) {
-        GYM_CHECK(read_hex(map, "public_key", 192, chain.public_key));
-        GYM_CHECK(read_hex(map, "known_signature", 48, chain.known_signature));
+        GYM_CHECK(read_hex(map, "public_key", contracts::kDrandKeyBytes, chain.public_key));
+        GYM_CHECK(read_hex(map, "known_signature", contracts::kDrandSignatureBytes,
+                           chain.known_signature));
         for (const char* key : {"genesis_s", "period_s", "known_round"})
             if (!map.has(key))
                 return map.error_at(key,

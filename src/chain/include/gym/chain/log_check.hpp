@@ -2,10 +2,16 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "gym/chain/client.hpp"
 
 namespace gym::chain {
+
+/// All logs of a block, in order, by receipts that hash to its receipts root.
+/// @errors kMismatch naming the block; those of ChainClient::receipts().
+[[nodiscard]] Result<std::vector<Log>> logs_by_receipts(ChainClient& client,
+                                                        const BlockHeader& header);
 
 /// That `logs` are what the blocks `query.first_block` .. `query.last_block` have for the query, in
 /// order: no log is missing, added or altered. The blocks' headers form a chain up to the one with

@@ -12,7 +12,7 @@ namespace gym::chain {
 /// Newest blocks that are looked at.
 inline constexpr std::uint32_t kPrevrandaoBlocks = 32;
 
-/// The reason why prevrandao of a chain, known by its number, is no randomness: "Arbitrum One,
+/// The reason why prevrandao of a chain, known by its number, is not random: "Arbitrum One,
 /// where it is always the same". Absent: nothing is known against it.
 [[nodiscard]] std::optional<std::string> weak_prevrandao(std::uint64_t chain_id);
 

@@ -15,10 +15,13 @@
 
 namespace gym::chain {
 
+/// Of private chains, unless they say another: anvil's, and hardhat's.
+inline constexpr std::uint64_t kLocalChainId = 31'337;
+
 struct AnvilOptions {
     std::filesystem::path binary;  ///< empty: see find_anvil()
     std::uint16_t port = 0;        ///< 0: the system picks one
-    std::uint64_t chain_id = 31337;
+    std::uint64_t chain_id = kLocalChainId;
     std::uint32_t block_time_ms = 0;      ///< 0: a block per transaction, at once
     std::uint32_t slots_in_an_epoch = 1;  ///< finalized follows the head by twice this
     std::uint32_t states_kept = 0;        ///< of past blocks, for calls at them; 0: all

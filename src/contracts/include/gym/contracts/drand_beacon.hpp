@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "gym/chain/client.hpp"
@@ -7,16 +8,19 @@
 
 namespace gym::contracts {
 
+inline constexpr std::size_t kDrandKeyBytes = 192;       ///< a point of G2, uncompressed
+inline constexpr std::size_t kDrandSignatureBytes = 48;  ///< a point of G1, compressed
+
 /// A drand chain of the scheme bls-unchained-g1-rfc9380, and the delay of a network's draws.
 struct DrandChain {
-    Bytes public_key;             ///< a point of G2, uncompressed: 192 bytes
+    Bytes public_key;             ///< of kDrandKeyBytes
     std::uint64_t genesis_s = 0;  ///< when round 1 began, Unix seconds
     std::uint64_t period_s = 0;   ///< between two rounds
     /// From the timestamp of an epoch's block to the earliest beginning of the round that draws it.
     std::uint64_t delay_s = 0;
     /// Some round and its signature, with which the deployment shows that the key is right.
     std::uint64_t known_round = 0;
-    Bytes known_signature;  ///< 48 bytes
+    Bytes known_signature;  ///< of kDrandSignatureBytes
 };
 
 /// Behind 12 blocks of Ethereum, which no reorganisation has removed since it has validators.

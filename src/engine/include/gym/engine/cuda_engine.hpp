@@ -27,7 +27,7 @@ struct CudaOptions {
 
 /// Runs one program on a CUDA device with the bits of Engine. State and buffers stay on the device
 /// from run to run. With checks, a run waits for the device at its end, and every function that
-/// gives results fails with an is_device_error() instead of giving wrong ones; the engine is of no
+/// gives results fails with device_erred() instead of giving wrong ones; the engine is of no
 /// use afterwards. Not thread-safe.
 class CudaEngine {
   public:

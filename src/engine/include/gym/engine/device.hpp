@@ -28,13 +28,13 @@ struct DeviceChoice {
 /// @errors as device_model(); kNotFound, too, for a device that is lost to this process.
 [[nodiscard]] Status check_device(std::string_view name);
 
-/// Whether a run failed because its device erred: a check of what it computed found a wrong bit
+/// A run failed because its device erred: a check of what it computed found a wrong bit
 /// (docs/adr/0038-checked-devices.md). Nothing of the run is to be used; another run may succeed.
-inline constexpr std::string_view kDeviceErred = "the device erred";
-[[nodiscard]] inline bool is_device_error(const Error& error) {
-    return error.code == ErrorCode::kInternal &&
-           error.message.find(kDeviceErred) != std::string::npos;
-}
+/// @return kInternal, "the device erred: " and what was found. Thread-safe.
+[[nodiscard]] Error device_erred(const std::string& what);
+/// How many of those this process has had. The error's text says it, too, but so could that of a
+/// peer. Thread-safe.
+[[nodiscard]] std::uint64_t device_errors() noexcept;
 
 /// A CUDA device of this machine.
 struct CudaDevice {

@@ -9,7 +9,7 @@
 
 namespace gym::node {
 
-/// The errors of a node's devices (engine::is_device_error), one a line in the file "device-errors"
+/// The errors of a node's devices (engine::device_erred), one a line in the file "device-errors"
 /// of its data folder: the time in milliseconds, the device, what was found. People may read it,
 /// and remove it once a device is mended. Not thread-safe.
 class DeviceErrors {

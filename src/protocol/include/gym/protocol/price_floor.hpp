@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -7,6 +8,9 @@
 
 /// The least price of work that a network takes (docs/REWARDS.md, "The least price").
 namespace gym::protocol {
+
+/// Prices are for so many FLOPs.
+inline constexpr std::uint64_t kFlopsPerPflop = 1'000'000'000'000'000;
 
 /// GYM for 10^15 FLOPs, unless an operator says another one: what a machine's power costs, as a
 /// share of what its rent does, of the price that quotes begin with.

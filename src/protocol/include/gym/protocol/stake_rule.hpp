@@ -5,7 +5,8 @@
 #include "gym/common/amount.hpp"
 #include "gym/common/result.hpp"
 
-/// Stake follows value (docs/REWARDS.md, "Stake and the value of a unit"). Pure functions.
+/// Stake and draws follow what a unit is worth (docs/REWARDS.md, "Stake and the value of a unit").
+/// Pure functions.
 namespace gym::protocol {
 
 /// Enough where 5 % of the units are drawn, 30 % of the verifiers collude, and the uptime bonus is
@@ -26,6 +27,9 @@ struct UnitPay {
     std::uint64_t flops_per_step = 0;
     std::uint32_t steps = 0;
 };
+
+/// What the unit counts in a worker's record (work_value()). @errors kOutOfRange.
+[[nodiscard]] Result<Amount> unit_value(const UnitPay& unit);
 
 /// Zero without a minimum. @errors kOutOfRange for a pay beyond 256 bits.
 [[nodiscard]] Result<Amount> stake_needed(const StakeRule& rule, const UnitPay& unit);

@@ -29,7 +29,7 @@ class DrandRelays {
 };
 
 /// @param urls http(s)://host[:port][/path], 1 to kDrandRelaysMax. Does not connect.
-/// @errors kInvalidArgument naming the one that is no URL.
+/// @errors kInvalidArgument naming the text that is not a URL.
 [[nodiscard]] Result<std::unique_ptr<DrandRelays>> make_drand_relays(
     const std::vector<std::string>& urls);
 
