@@ -210,7 +210,7 @@ contract Stake is IStake, ReentrancyGuardTransient {
     }
 
     /// @inheritdoc IStake
-    function slash(address owner, uint256 amount, address finder, uint256 number)
+    function slash(address owner, uint32 sharePpm, address finder, uint256 number)
         external
         onlyGame
         nonReentrant
@@ -218,7 +218,7 @@ contract Stake is IStake, ReentrancyGuardTransient {
     {
         if (finder == address(0)) revert ZeroAddress();
         Account storage account = _accounts[owner];
-        taken = _take(account, amount);
+        taken = _take(account, Math.mulDiv(account.active + account.thawing, sharePpm, PPM));
         uint256 compensation = _fillPot(account, taken, number);
         uint256 reward = Math.mulDiv(taken, uint256(PPM) - _burnedPpm - _compensationPpm, PPM);
         uint256 burned = taken - compensation - reward;

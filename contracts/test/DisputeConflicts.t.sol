@@ -188,6 +188,14 @@ contract DisputeConflictsTest is OuterPlayer {
         _expectNext(_flipped(1, 1, 1));
     }
 
+    /// A record that names another one before it would else be on no trial, whatever it begins with.
+    function test_aNextRecordBehindAnotherRecord() public {
+        _postOuter(_rightOuter());
+        _other = _nextRecord(JOB, ROUND + 1, keccak256("garbage"), _rightOuter());
+        _postNext(JOB, ROUND + 1);
+        _expectLost();
+    }
+
     /// The window is the next round's, once it has an epoch.
     function test_theWindowOfANextRecordIsItsRounds() public {
         _postOuter(_rightOuter());
@@ -223,15 +231,12 @@ contract DisputeConflictsTest is OuterPlayer {
         bytes memory notNext = abi.encodeWithSelector(OpeningRules.NotTheNextRecord.selector);
         _other = _nextRecord(JOB, ROUND + 1, hash, wrong);
         _refused(abi.encodeWithSelector(OpeningRules.NotPosted.selector));
-        // Another job's, another round's, and one behind another record.
+        // Another job's, and another round's.
         _other = _nextRecord(keccak256("another job"), ROUND + 1, hash, wrong);
         _postNext(keccak256("another job"), ROUND + 1);
         _refused(notNext);
         _other = _nextRecord(JOB, ROUND + 2, hash, wrong);
         _postNext(JOB, ROUND + 2);
-        _refused(notNext);
-        _other = _nextRecord(JOB, ROUND + 1, keccak256("another record"), wrong);
-        _postNext(JOB, ROUND + 1);
         _refused(notNext);
         // Its own round's.
         _other = _record;
@@ -377,6 +382,10 @@ contract DisputeConflictsTest is OuterPlayer {
         _postOuter(_rightOuter());
         _other = _nextRecord(JOB, ROUND + 1, _hashOf(_record), wrong);
         _postNext(JOB, ROUND + 1);
+        _expectLost();
+    }
+
+    function _expectLost() private {
         // The round's own window does not matter.
         _wait(0, WINDOW_BLOCKS + 1);
         bytes32 id = _announced();

@@ -43,7 +43,7 @@ contract DisputeMoneyTest is DisputePlayer {
         _game.settle(_unit);
     }
 
-    function test_aSilentAsserterLosesItsStake() public {
+    function test_aSilentAsserterLosesAPartOfItsStake() public {
         _post(_right());
         Play memory p = _begin(CHALLENGER, SALT);
         _wait(CLOCK, 1);
@@ -57,7 +57,7 @@ contract DisputeMoneyTest is DisputePlayer {
         vm.expectRevert(abi.encodeWithSelector(IDisputeGame.AlreadySettled.selector, _unit));
         _game.settle(_unit);
         (uint256 active,,) = _stake.stakeOf(_asserter);
-        assertEq(active, 0, "stake");
+        assertEq(active, STAKE - STAKE * MISSED_PPM / 1e6, "stake");
     }
 
     /// The clock is the whole game's: what a move took is gone.
@@ -166,7 +166,7 @@ contract DisputeMoneyTest is DisputePlayer {
         assertEq(_token.balanceOf(address(_game)), 0, "bonds");
     }
 
-    /// The asserter as its own challenger: half of the stake is gone.
+    /// The asserter as its own challenger: half of what it loses is gone.
     function test_playingAgainstOneselfLoses() public {
         _post(_right());
         _fund(_asserter);
@@ -176,7 +176,10 @@ contract DisputeMoneyTest is DisputePlayer {
         _game.timeout(id);
         _wait(SETTLING + 1, 1);
         _game.settle(_unit);
-        assertLe(_token.balanceOf(_asserter), before - STAKE / 2, "at most half comes back");
+        (uint256 left,,) = _stake.stakeOf(_asserter);
+        uint256 burned = (STAKE - left) / 2;
+        assertTrue(burned != 0, "a slash");
+        assertLe(_token.balanceOf(_asserter) + left, before - burned, "at most half comes back");
     }
 
     function test_stakeStaysWhileAGameIsOpen() public {
@@ -196,7 +199,8 @@ contract DisputeMoneyTest is DisputePlayer {
         _wait(SETTLING + 1, 1);
         _game.settle(_unit);
         (uint256 active, uint256 thawing, uint256 locks) = _stake.stakeOf(_asserter);
-        assertEq(active + thawing + locks, 0, "thawing stake is slashed");
+        assertEq(active + locks, 0, "nothing else");
+        assertEq(thawing, STAKE - STAKE * MISSED_PPM / 1e6, "thawing stake is slashed");
     }
 
     /// The escrow pays the asserter's gas, at most at twice the base fee; the rest comes back.

@@ -17,6 +17,7 @@ contract StakeTest is TestBase {
     address private constant OTHER = address(0x07e4);
     uint64 private constant PERIOD = 7 days;
     uint256 private constant SUPPLY = 1e30;
+    uint32 private constant ALL = 1_000_000;
 
     GymToken private _token;
     Stake private _stake;
@@ -101,7 +102,7 @@ contract StakeTest is TestBase {
         vm.prank(WORKER);
         _stake.thaw(400);
         vm.prank(GAME);
-        assertEq(_stake.slash(WORKER, type(uint256).max, FINDER, 1), 1000, "taken");
+        assertEq(_stake.slash(WORKER, ALL, FINDER, 1), 1000, "taken");
         _expectStake(0, 0);
         assertEq(_token.balanceOf(FINDER), 300, "reward");
         assertEq(_token.totalSupply(), SUPPLY - 700, "burned");
@@ -122,7 +123,7 @@ contract StakeTest is TestBase {
         _record(3, OTHER, 30);
         _refusesToPay(2); // nothing is slashed yet
         vm.prank(GAME);
-        _stake.slash(WORKER, type(uint256).max, FINDER, 1);
+        _stake.slash(WORKER, ALL, FINDER, 1);
         assertEq(_token.balanceOf(FINDER), 300, "reward");
         assertEq(_token.totalSupply(), SUPPLY - 500, "burned");
         _refusesToPay(1); // it has the reward
@@ -142,7 +143,7 @@ contract StakeTest is TestBase {
         _stake.stake(WORKER, 1000);
         _record(1, FINDER, 9);
         vm.prank(GAME);
-        _stake.slash(WORKER, type(uint256).max, FINDER, 1);
+        _stake.slash(WORKER, ALL, FINDER, 1);
         assertEq(_token.totalSupply(), SUPPLY - 700, "burned");
     }
 
@@ -152,16 +153,16 @@ contract StakeTest is TestBase {
         _record(1, FINDER, 10);
         _record(2, PROVER, 10);
         vm.prank(GAME);
-        _stake.slash(WORKER, type(uint256).max, FINDER, 1);
+        _stake.slash(WORKER, ALL, FINDER, 1);
         _record(3, OTHER, 10);
         // What is slashed of nothing closes nothing.
         vm.prank(GAME);
-        _stake.slash(WORKER, type(uint256).max, PROVER, 2);
+        _stake.slash(WORKER, ALL, PROVER, 2);
         assertEq(_stake.compensate(2), 200, "of the first slash");
         _refusesToPay(3);
         _stake.stake(WORKER, 100);
         vm.prank(GAME);
-        _stake.slash(WORKER, type(uint256).max, PROVER, 2);
+        _stake.slash(WORKER, ALL, PROVER, 2);
         assertEq(_stake.compensate(3), 20, "of the second one");
     }
 
@@ -175,7 +176,7 @@ contract StakeTest is TestBase {
             _record(i, PROVER, 1 + uint32(uint256(keccak256(abi.encode(seed, i))) % 1e6));
         }
         vm.prank(GAME);
-        _stake.slash(WORKER, type(uint256).max, PROVER, bound(seed, 0, games));
+        _stake.slash(WORKER, ALL, PROVER, bound(seed, 0, games));
         for (uint256 i = 1; i <= games; ++i) {
             (, uint256 due) = _stake.compensationOf(i);
             if (due != 0) _stake.compensate(i);
@@ -192,7 +193,7 @@ contract StakeTest is TestBase {
         vm.prank(WORKER);
         _stake.thaw(200);
         vm.prank(GAME);
-        assertEq(_stake.slash(WORKER, 150, FINDER, 0), 150, "taken");
+        assertEq(_stake.slash(WORKER, 500_000, FINDER, 0), 150, "taken");
         _stake.stake(WORKER, 75);
         vm.prank(WORKER);
         _stake.thaw(75); // half of the 150 that the 300 shares are worth: 150 shares
@@ -268,7 +269,7 @@ contract StakeTest is TestBase {
     }
 
     /// Whatever is thawed and slashed in whatever amounts: nobody gets more out than is left.
-    function test_sharesNeverPayMoreThanThereIs(uint96[4] memory amounts, uint256 slashed) public {
+    function test_sharesNeverPayMoreThanThereIs(uint96[4] memory amounts, uint32 slashed) public {
         uint256 total = 0;
         for (uint256 i = 0; i < 4; ++i) {
             uint256 amount = uint256(amounts[i]) + 1;
@@ -278,7 +279,8 @@ contract StakeTest is TestBase {
             _stake.thaw(amount);
             if (i == 1) {
                 vm.prank(GAME);
-                total -= _stake.slash(WORKER, bound(slashed, 0, total), FINDER, 0);
+                // forge-lint: disable-next-line(unsafe-typecast)
+                total -= _stake.slash(WORKER, uint32(bound(slashed, 0, ALL)), FINDER, 0);
             }
         }
         vm.warp(block.timestamp + PERIOD);

@@ -111,10 +111,10 @@ Result<game::UnitState> DisputeGame::unit_of(chain::ChainClient& client, const D
                                              const chain::BlockId& at) const {
     GYM_TRY(const auto values,
             call_view(client, address_, at, "unitOf(bytes32)", {unit},
-                      "_(address,uint40,uint32,bool,bool,address,uint48,uint48)"));
+                      "_(address,uint40,uint32,bool,bool,bool,address,uint48,uint48)"));
     game::UnitState out;
     GYM_CHECK(read_all(values, out.asserter, out.proven_at_s, out.games, out.locked, out.settled,
-                       out.finder, out.order, out.last_order));
+                       out.by_clock, out.finder, out.order, out.last_order));
     return out;
 }
 
@@ -158,10 +158,10 @@ Result<Amount> DisputeGame::ether_of(chain::ChainClient& client, const Address& 
 
 Result<game::DisputeTerms> DisputeGame::terms(chain::ChainClient& client) const {
     GYM_TRY(const auto values, call_view(client, address_, chain::BlockTag::kLatest, "terms()", {},
-                                         "_(uint128,uint24,uint40,uint32,uint32,uint64)"));
+                                         "_(uint128,uint24,uint40,uint32,uint32,uint64,uint32)"));
     game::DisputeTerms out;
     GYM_CHECK(read_all(values, out.bond, out.clock_s, out.settling_s, out.announce_blocks,
-                       out.open_blocks, out.escrow_gas));
+                       out.open_blocks, out.escrow_gas, out.missed_clock_ppm));
     return out;
 }
 

@@ -40,6 +40,9 @@ Status check_bounds(const DisputeParams& p) {
         std::uint64_t{p.burned_ppm} + std::uint64_t{p.compensation_ppm} > kPpm)
         return wrong(
             "of a slash at least 500000 ppm are burned, and shares are 1000000 ppm in all");
+    if (p.missed_clock_ppm == 0 || p.missed_clock_ppm > kPpm)
+        return wrong("the first clocks that run out cost 1 to 1000000 ppm of the stake, not " +
+                     std::to_string(p.missed_clock_ppm));
     return {};
 }
 

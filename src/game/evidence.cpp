@@ -249,10 +249,10 @@ Result<ConflictFinding> next_record(const crypto::Eip712Domain& domain, const Co
         return mismatch("the commitment is not an aggregate's");
     // As the contracts count: nothing comes after round 2^64 - 1.
     const bool follows = next.job_id == conflict.record.job_id && next.round != 0 &&
-                         next.round - 1 == conflict.record.round &&
-                         next.previous_record == says.round_record;
+                         next.round - 1 == conflict.record.round;
     if (!follows) return mismatch("the other record is not the next round's");
-    if (next.base_state_root == says.final_state_root && next.momentum_root == says.delta_root)
+    if (next.previous_record == says.round_record &&
+        next.base_state_root == says.final_state_root && next.momentum_root == says.delta_root)
         return no_conflict("the next round begins where the aggregate ends");
     GYM_TRY(const Signed by, read(domain, conflict.commitment));
     return ConflictFinding{unit_name(by.digest, by.signer), by.signer, kNextRecordField};

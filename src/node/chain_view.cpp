@@ -110,7 +110,10 @@ std::string name_of(const protocol::RoundHead& record) {
 Result<bool> is_posted(ChainView& chain, const protocol::RoundHead& record, const Digest& hash) {
     GYM_TRY(const auto posted, chain.round(record.job_id, record.round));
     if (!posted) return false;
-    if (posted->record_hash == hash) return true;
+    if (posted->record_hash == hash) {
+        GYM_CHECK(check_record_before(chain, record));
+        return true;
+    }
     return fail(ErrorCode::kMismatch, "the coordinator serves a record of " + name_of(record) +
                                           " with hash " + hash.hex() + ", the chain holds " +
                                           posted->record_hash.hex() +
@@ -122,6 +125,17 @@ bool may_answer_later(ErrorCode code) {
 }
 
 }  // namespace
+
+Status check_record_before(ChainView& chain, const protocol::RoundHead& record) {
+    if (record.round < 2) return {};
+    GYM_TRY(const auto before, chain.round(record.job_id, record.round - 1));
+    if (before && before->record_hash == record.previous_record) return {};
+    return fail(ErrorCode::kMismatch,
+                "the record of " + name_of(record) + " follows a record with hash " +
+                    record.previous_record.hex() + ", the chain holds " +
+                    (before ? before->record_hash.hex() : "none") +
+                    " for the round before: nothing is computed for it");
+}
 
 Status wait_for_round(ChainView& chain, Timer& timer, const protocol::RoundHead& record,
                       std::chrono::milliseconds wait_max, const std::stop_token& stop) {

@@ -38,9 +38,15 @@ inline double paid_share(const IncentiveParams& p, double rate, double p_caught)
     return 1 - (p.worker.credits_wait ? p_caught : rate);
 }
 
+/// Of a worker's stake, what a game that it loses takes for certain: it can always let its clock run
+/// out instead of being proven wrong.
+inline double stake_at_risk(const IncentiveParams& p) {
+    return p.worker.stake_tokens * share(p.slash.missed_clock_ppm);
+}
+
 /// The rest of a slash may return to the cheat: an accomplice announces first, or owns the job.
 inline double lost_by_cheat(const IncentiveParams& p) {
-    return p.worker.stake_tokens * share(p.slash.burned_ppm);
+    return stake_at_risk(p) * share(p.slash.burned_ppm);
 }
 
 inline double finder_share(const IncentiveParams& p) {
@@ -61,7 +67,7 @@ inline double prover_share(const IncentiveParams& p) {
 /// Expected, of an honest challenger in the right, first or not.
 inline double challenge_reward(const IncentiveParams& p) {
     return (1 - share(p.challenge.outage_ppm)) * std::min(finder_share(p), prover_share(p)) *
-           p.worker.stake_tokens;
+           stake_at_risk(p);
 }
 
 /// The challenger pays both sides' gas, the defender's at up to twice the base fee.

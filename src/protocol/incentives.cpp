@@ -73,6 +73,7 @@ Status validate_counts(const IncentiveParams& p) {
              {"sampling.colluding_ppm", p.sampling.colluding_ppm, 0, kPpm},
              {"slash.burned_ppm", p.slash.burned_ppm, kBurnedPpmMin, kPpm},
              {"slash.compensation_ppm", p.slash.compensation_ppm, 0, kPpm - p.slash.burned_ppm},
+             {"slash.missed_clock_ppm", p.slash.missed_clock_ppm, 1, kPpm},
              {"challenge.provers", p.challenge.provers, 1, kProversMax},
              {"challenge.outage_ppm", p.challenge.outage_ppm, 0, kPpm},
              {"challenge.challenger_gas", p.challenge.challenger_gas, 0, kGasMax},

@@ -40,6 +40,7 @@ Result<EpochOnChain> epoch_of_round(ChainView& chain, const protocol::RoundHead&
     if (!round) return not_yet("the record of " + name);
     const Digest hash = protocol::hash(record);
     if (round->record_hash != hash) return differs("record of " + name, hash, round->record_hash);
+    GYM_CHECK(node::check_record_before(chain, record));
     if (late) {
         GYM_TRY(round, chain.round(record.job_id, record.round + 1));
         if (!round) return not_yet("the record of the round after " + name);

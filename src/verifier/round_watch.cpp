@@ -54,13 +54,16 @@ NextRecordAudit audit_next_record(const WatchedRound& round, ByteView next) {
         return out;  // the chain's rules refuse it, too, and no node works on it
     }
     const bool follows = head->job_id == round.record.job_id && head->round != 0 &&
-                         head->round - 1 == round.record.round &&
-                         head->previous_record == protocol::hash(round.record);
+                         head->round - 1 == round.record.round;
     if (!follows) {
         out.contradictions.push_back(name + " does not continue from the record of round " +
                                      std::to_string(round.record.round));
         return out;  // the chain's rules compare only records of consecutive rounds
     }
+    const Digest before = protocol::hash(round.record);
+    if (head->previous_record != before)
+        out.contradictions.push_back(
+            differ("the record before it in " + name, head->previous_record, before));
     if (head->base_state_root != made.final_state_root)
         out.contradictions.push_back(
             differ("the base state in " + name, head->base_state_root, made.final_state_root));

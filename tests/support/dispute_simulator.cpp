@@ -147,7 +147,7 @@ Status DisputeSimulator::open_until(const TxContext& tx, const Opening& opening,
         return {};
     }
     log_.emplace_back(event::FaultFound{id, opening.unit, Finding{*opening.fault, {}, {}}});
-    mark_faulty(tx, game, 0);
+    mark_faulty(tx, game, 0, false);
     end(id, game, GameStatus::kFaultProven);
     return {};
 }
@@ -188,7 +188,7 @@ Status DisputeSimulator::play(const TxContext& tx, const std::shared_ptr<const S
     stop_clock(tx, game);
     if (const auto* finding = std::get_if<Finding>(&ruling)) {
         log_.emplace_back(event::FaultFound{sent.game, game.unit, *finding});
-        mark_faulty(tx, game, kProofMoves);
+        mark_faulty(tx, game, kProofMoves, false);
         end(sent.game, game, GameStatus::kFaultProven);
         return {};
     }
@@ -225,7 +225,7 @@ void DisputeSimulator::pay_gas(const TxContext& tx, GameState& game) {
 }
 
 void DisputeSimulator::mark_faulty(const TxContext& tx, const GameState& game,
-                                   std::uint64_t proof_moves) {
+                                   std::uint64_t proof_moves, bool by_clock) {
     UnitState& unit = units_.at(game.unit);
     const bool first = unit.proven_at_s == 0;
     if (first) {
@@ -234,6 +234,7 @@ void DisputeSimulator::mark_faulty(const TxContext& tx, const GameState& game,
     } else if (unit.settled || tx.time > unit.proven_at_s + terms_.settling_s) {
         return;
     }
+    unit.by_clock = by_clock && (first || unit.by_clock);
     if (game.order <= unit.last_order)
         record_proof(unit.asserter, game, kGameMoves + proof_moves + game.moves);
     if (!first && game.order > unit.order) return;
@@ -274,7 +275,7 @@ Status DisputeSimulator::timeout(const TxContext& tx, const Digest& id) {
     if (tx.time - game.since_s <= clock)
         return fail(ErrorCode::kOutOfRange, "the clock still runs");
     if (asserter) {
-        mark_faulty(tx, game, 0);
+        mark_faulty(tx, game, 0, true);
         end(id, game, GameStatus::kFaultByClock);
     } else {
         const bool faulty = units_.at(game.unit).proven_at_s != 0;
@@ -307,7 +308,7 @@ Status DisputeSimulator::settle(const TxContext& tx, const Digest& id) {
         return fail(ErrorCode::kOutOfRange, "the settling period is not over");
     unit.settled = true;
     unit.locked = false;
-    const Amount taken = take_stake(unit.asserter);
+    const Amount taken = take_stake(unit.asserter, lost_ppm(unit));
     const Amount reward =
         money::share(taken, kPpm - terms_.burned_ppm - terms_.compensation_ppm, kPpm);
     Amount paid = fill_pot(unit.asserter, taken, unit.order);
@@ -317,6 +318,16 @@ Status DisputeSimulator::settle(const TxContext& tx, const Digest& id) {
     --accounts_.at(unit.asserter).locks;
     log_.emplace_back(event::UnitSettled{id, unit.asserter, unit.finder, taken});
     return {};
+}
+
+std::uint32_t DisputeSimulator::lost_ppm(const UnitState& unit) {
+    if (!unit.by_clock) return kPpm;
+    std::uint64_t& since = accounts_.at(unit.asserter).outage_since_s;
+    if (since == 0) {
+        since = unit.proven_at_s;
+        return terms_.missed_clock_ppm;
+    }
+    return unit.proven_at_s <= since + terms_.settling_s ? 0 : kPpm;
 }
 
 // --- provers beside the finder ---
@@ -385,7 +396,13 @@ Status DisputeSimulator::thaw(const TxContext& tx, const Amount& amount) {
     if (account.thaws.size() >= kThawsMax)
         return fail(ErrorCode::kOutOfRange, "too many thaws are under way");
     GYM_CHECK(money::take(account.active, amount));
-    account.thaws.push_back({amount, tx.time + terms_.thaw_period_s});
+    const Amount shares =
+        account.shares.is_zero()
+            ? amount
+            : amount.mul_div(account.shares, account.thawing).value();
+    money::add(account.thawing, amount);
+    money::add(account.shares, shares);
+    account.thaws.push_back({shares, tx.time + terms_.thaw_period_s});
     return {};
 }
 
@@ -396,20 +413,22 @@ Status DisputeSimulator::withdraw(const TxContext& tx) {
         account.thaws, [&](const Thaw& thaw) { return thaw.available_at > tx.time; });
     if (end == account.thaws.begin()) return fail(ErrorCode::kNotFound, "nothing has thawed");
     for (auto thaw = account.thaws.begin(); thaw != end; ++thaw)
-        money::add(tokens_[tx.sender], thaw->amount);
+        if (!thaw->slashed_to_nothing) money::add(tokens_[tx.sender], account.redeem(thaw->shares));
     account.thaws.erase(account.thaws.begin(), end);
     return {};
 }
 
-Amount DisputeSimulator::take_stake(const Address& owner) {
+Amount DisputeSimulator::take_stake(const Address& owner, std::uint32_t share_ppm) {
     Account& account = accounts_[owner];
-    Amount taken = account.active;
-    account.active = {};
-    // The stake that was thawing is worth nothing, but can be "withdrawn".
-    for (Thaw& thaw : account.thaws) {
-        money::add(taken, thaw.amount);
-        thaw.amount = {};
-    }
+    const Amount taken = money::share(account.staked(), share_ppm, kPpm);
+    const Amount from_active = std::min(taken, account.active);
+    money::subtract(account.active, from_active);
+    money::subtract(account.thawing, money::difference(taken, from_active));
+    if (!account.thawing.is_zero() || account.shares.is_zero()) return taken;
+    // What was thawing is worth nothing, but can be "withdrawn".
+    account.shares = {};
+    for (Thaw& thaw : account.thaws)
+        thaw.slashed_to_nothing = true;
     return taken;
 }
 
@@ -468,9 +487,15 @@ Amount DisputeSimulator::tokens_of(const Address& owner) const {
 
 Amount DisputeSimulator::Account::staked() const {
     Amount sum = active;
-    for (const Thaw& thaw : thaws)
-        money::add(sum, thaw.amount);
+    money::add(sum, thawing);
     return sum;
+}
+
+Amount DisputeSimulator::Account::redeem(const Amount& part) {
+    const Amount amount = part == shares ? thawing : part.mul_div(thawing, shares).value();
+    money::subtract(thawing, amount);
+    money::subtract(shares, part);
+    return amount;
 }
 
 Amount DisputeSimulator::staked_by(const Address& owner) const {

@@ -182,9 +182,11 @@ class DisputeSimulator {
         std::uint64_t order = 0;
         std::uint64_t block = 0;
     };
+    /// Shares of the account's thawing pool.
     struct Thaw {
-        Amount amount;
+        Amount shares;
         std::uint64_t available_at = 0;
+        bool slashed_to_nothing = false;
     };
     /// A won game, and those of one owner between two slashes.
     struct Proof {
@@ -197,11 +199,13 @@ class DisputeSimulator {
         std::uint64_t moves = 0;
     };
     struct Account {
-        Amount active;
+        Amount active, thawing, shares;
         std::vector<Thaw> thaws;
         std::uint64_t locks = 0;
         std::uint64_t pot = 0;
+        std::uint64_t outage_since_s = 0;
         [[nodiscard]] Amount staked() const;  ///< thawing included
+        Amount redeem(const Amount& part);    ///< of the shares
     };
 
     Status open_until(const TxContext& tx, const Opening& opening, const Cursor& start,
@@ -210,12 +214,14 @@ class DisputeSimulator {
                       const Digest& here) const;
     void stop_clock(const TxContext& tx, GameState& game);
     Digest advance(GameState& game, const Cursor& next);
-    void mark_faulty(const TxContext& tx, const GameState& game, std::uint64_t proof_moves);
+    void mark_faulty(const TxContext& tx, const GameState& game, std::uint64_t proof_moves,
+                     bool by_clock);
+    std::uint32_t lost_ppm(const UnitState& unit);
     void record_proof(const Address& owner, const GameState& game, std::uint64_t moves);
     Amount fill_pot(const Address& owner, const Amount& taken, std::uint64_t order);
     void end(const Digest& id, GameState& game, GameStatus status);
     void pay_gas(const TxContext& tx, GameState& game);
-    Amount take_stake(const Address& owner);
+    Amount take_stake(const Address& owner, std::uint32_t share_ppm);
 
     DisputeParams terms_;
     std::uint64_t chain_id_;

@@ -29,6 +29,7 @@ abstract contract DisputeBank is IDisputeGame, ReentrancyGuardTransient {
     /// and being paid, and of a proof.
     uint32 private constant GAME_MOVES = 5;
     uint32 internal constant PROOF_MOVES = 3;
+    uint32 private constant PPM = 1_000_000;
 
     struct Announcement {
         uint48 order; // from 1
@@ -43,21 +44,25 @@ abstract contract DisputeBank is IDisputeGame, ReentrancyGuardTransient {
     uint32 private immutable _ANNOUNCE_BLOCKS;
     uint32 private immutable _OPEN_BLOCKS;
     uint64 private immutable _ESCROW_GAS;
+    uint32 private immutable _MISSED_PPM;
 
     uint48 private _announcements;
     mapping(bytes32 announcement => Announcement) private _announced;
     mapping(bytes32 game => Game) internal _games;
     mapping(bytes32 unit => Unit) internal _units;
     mapping(address owner => uint256) private _ether;
+    /// Since when the asserter's first outage counts: when the clock of the unit that paid for it ran out.
+    mapping(address asserter => uint40) private _outageSince;
 
     constructor(Terms memory t, IStake stake_) {
         bool legal = t.bond != 0 && t.clock != 0 && t.clock <= CLOCK_MAX && t.announceBlocks != 0
-            && t.openBlocks != 0 && t.settling >= 2 * uint256(t.clock) && t.settling <= SETTLING_MAX;
+            && t.openBlocks != 0 && t.settling >= 2 * uint256(t.clock) && t.settling <= SETTLING_MAX
+            && t.missedPpm != 0 && t.missedPpm <= PPM;
         if (!legal || stake_.game() != address(this)) revert BadTerms();
         (_TOKEN, _STAKE) = (IERC20(stake_.token()), stake_);
         (_BOND, _CLOCK, _SETTLING) = (t.bond, t.clock, t.settling);
         (_ANNOUNCE_BLOCKS, _OPEN_BLOCKS) = (t.announceBlocks, t.openBlocks);
-        _ESCROW_GAS = t.escrowGas;
+        (_ESCROW_GAS, _MISSED_PPM) = (t.escrowGas, t.missedPpm);
     }
 
     /// @inheritdoc IDisputeGame
@@ -100,7 +105,7 @@ abstract contract DisputeBank is IDisputeGame, ReentrancyGuardTransient {
         uint256 elapsed = block.timestamp - g.since;
         if (elapsed <= clock) revert ClockRuns(game, clock - elapsed);
         if (asserter) {
-            _markFaulty(g, 0);
+            _markFaulty(g, 0, true);
             _end(game, g, Status.FaultByClock);
         } else {
             _end(game, g, _units[g.unit].provenAt == 0 ? Status.Upheld : Status.Moot);
@@ -124,7 +129,7 @@ abstract contract DisputeBank is IDisputeGame, ReentrancyGuardTransient {
         if (block.timestamp <= end) revert TooEarly(end + 1);
         (u.settled, u.locked) = (true, false);
         (address asserter, address finder) = (u.asserter, u.finder);
-        uint256 taken = _STAKE.slash(asserter, type(uint256).max, finder, u.order);
+        uint256 taken = _STAKE.slash(asserter, _lostShare(u, asserter), finder, u.order);
         _STAKE.unlock(asserter);
         emit UnitSettled(unit, asserter, finder, taken);
     }
@@ -184,7 +189,10 @@ abstract contract DisputeBank is IDisputeGame, ReentrancyGuardTransient {
 
     /// @inheritdoc IDisputeGame
     function terms() external view returns (Terms memory) {
-        return Terms(_BOND, _CLOCK, _SETTLING, _ANNOUNCE_BLOCKS, _OPEN_BLOCKS, _ESCROW_GAS);
+        return
+            Terms(
+                _BOND, _CLOCK, _SETTLING, _ANNOUNCE_BLOCKS, _OPEN_BLOCKS, _ESCROW_GAS, _MISSED_PPM
+            );
     }
 
     /// @dev Turns an announcement of the caller into a game with its escrow and two full clocks. Its status and position are the
@@ -220,12 +228,14 @@ abstract contract DisputeBank is IDisputeGame, ReentrancyGuardTransient {
     }
 
     /// @dev The game has proven a fault of its unit; the earliest announcement is rewarded. All that were made before the first proof
-    /// count as provers: after it nobody needs another game. @param proof Moves that the proof counts as.
-    function _markFaulty(Game storage g, uint32 proof) internal {
+    /// count as provers: after it nobody needs another game. @param proof Moves that the proof counts as. @param byClock Whether the
+    /// asserter ran out of time, which shows nothing about the unit.
+    function _markFaulty(Game storage g, uint32 proof, bool byClock) internal {
         Unit storage u = _units[g.unit];
         bool first = u.provenAt == 0;
         if (first) (u.provenAt, u.lastOrder) = (uint40(block.timestamp), _announcements);
         else if (u.settled || block.timestamp > uint256(u.provenAt) + _SETTLING) return;
+        u.byClock = byClock && (first || u.byClock);
         if (g.order <= u.lastOrder) {
             _STAKE.recordProof(u.asserter, g.order, g.challenger, GAME_MOVES + proof + g.moves);
         }
@@ -291,6 +301,18 @@ abstract contract DisputeBank is IDisputeGame, ReentrancyGuardTransient {
         // forge-lint: disable-next-line(unsafe-typecast)
         g.escrow -= uint96(paid);
         _ether[sender] += paid;
+    }
+
+    /// @dev All for a proven fault. An outage of a machine misses the clocks of all games at once, so they cost a part together; a later
+    /// outage was warned of.
+    function _lostShare(Unit storage u, address asserter) private returns (uint32 ppm) {
+        if (!u.byClock) return PPM;
+        uint256 since = _outageSince[asserter];
+        if (since == 0) {
+            _outageSince[asserter] = u.provenAt;
+            return _MISSED_PPM;
+        }
+        return u.provenAt <= since + _SETTLING ? 0 : PPM;
     }
 
     function _announcement(bytes32 id) private view returns (Announcement memory a) {

@@ -46,7 +46,7 @@ abstract contract DisputeTable is DisputeBank {
             return;
         }
         emit FaultFound(game, r.unit, msg.sig, r.fault - 1, 0, 0);
-        _markFaulty(g, 0);
+        _markFaulty(g, 0, false);
         _end(game, g, Status.FaultProven);
     }
 
@@ -86,7 +86,7 @@ abstract contract DisputeTable is DisputeBank {
         _takeTurn(game, g, cursor, Status.ChallengerMoves, g.challenger);
         Finding memory found = abi.decode(_decide(rules), (Finding));
         emit FaultFound(game, g.unit, msg.sig, found.element, found.claimed, found.computed);
-        _markFaulty(g, PROOF_MOVES);
+        _markFaulty(g, PROOF_MOVES, false);
         g.challengerGas += uint32(_gasOf(gasAtStart, msg.data.length));
         _end(game, g, Status.FaultProven);
     }

@@ -350,20 +350,22 @@ contract OpeningRules {
         if (!same) revert NotTheSameUnit();
     }
 
-    /// @dev The next record is posted and does not continue from the aggregate. @return epoch Of the next round, or 0.
+    /// @dev The next record is posted and does not continue from the aggregate, or from another record than that of its round, which is
+    /// posted, too. @return epoch Of the next round, or 0.
     function _checkNext(Commitment memory c, bytes calldata record, bytes calldata next)
         private
         view
         returns (uint64 epoch)
     {
         (, epoch) = _posted(next);
-        bool follows = next.previous() == c.roundRecord && next.job() == record.job()
+        bool follows = next.job() == record.job()
             && next.round() == uint256(record.round()) + 1;
         if (!follows) revert NotTheNextRecord();
         if (c.slot != Commitments.AGGREGATE_SLOT || c.kind != Commitments.AGGREGATE) {
             revert IDisputeErrors.BadRecord(c.kind);
         }
-        bool same = next.baseRoot() == c.finalStateRoot && next.momentumRoot() == c.deltaRoot;
+        bool same = next.previous() == c.roundRecord && next.baseRoot() == c.finalStateRoot
+            && next.momentumRoot() == c.deltaRoot;
         if (same) revert IDisputeErrors.NoFault();
     }
 }

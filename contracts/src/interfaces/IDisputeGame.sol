@@ -25,6 +25,7 @@ interface IDisputeGame is IDisputeMoves {
     /// @param settling Seconds after the first proof in which earlier announcements can still prove; at least two clocks.
     /// @param announceBlocks Least blocks from announce() to open(). @param openBlocks Blocks after these in which it must come.
     /// @param escrowGas Gas that the opener pays in advance, at twice the base fee of open().
+    /// @param missedPpm Share of its stake, in parts per million, that an asserter loses by the first clocks that run out.
     struct Terms {
         uint128 bond;
         uint24 clock;
@@ -32,6 +33,7 @@ interface IDisputeGame is IDisputeMoves {
         uint32 announceBlocks;
         uint32 openBlocks;
         uint64 escrowGas;
+        uint32 missedPpm;
     }
 
     /// @notice A game. @param unit Its unit. @param position keccak256 of the cursor. @param challenger Its opener.
@@ -60,12 +62,14 @@ interface IDisputeGame is IDisputeMoves {
     /// @param games Open ones. @param locked Whether they lock the asserter's stake. @param settled Whether it was slashed.
     /// @param finder Sender of the earliest announcement among proven faults. @param order Of that announcement.
     /// @param lastOrder Of the last announcement before the first proof: later games are no provers'.
+    /// @param byClock Whether its asserter only missed clocks: no game has shown what is wrong with the unit.
     struct Unit {
         address asserter;
         uint40 provenAt;
         uint32 games;
         bool locked;
         bool settled;
+        bool byClock;
         address finder;
         uint48 order;
         uint48 lastOrder;
@@ -217,8 +221,10 @@ interface IDisputeGame is IDisputeMoves {
     /// @notice Ends a game about a unit whose fault is proven; the challenger has everything back.
     function close(bytes32 game) external;
 
-    /// @notice After the settling period of a faulty unit: takes the asserter's whole stake, once. Stake.compensate() pays the provers
-    /// of other games about the asserter's units.
+    /// @notice After the settling period of a faulty unit, once: takes the asserter's whole stake if a game has shown what is wrong. If
+    /// the asserter only missed its clock, this costs `missedPpm` of the stake the first time, nothing more for units whose clocks
+    /// ran out within a settling period after that, and all of it later. Stake.compensate() pays the provers of other games about
+    /// the asserter's units.
     function settle(bytes32 unit) external;
 
     /// @notice Sends the caller its ether.

@@ -156,15 +156,15 @@ interface IStake {
     /// @param moves What it counts beside the other games; not zero.
     function recordProof(address owner, uint256 number, address prover, uint32 moves) external;
 
-    /// @notice The game: takes `amount`, or all there is, from active and then thawing stake. The burned share is burned; the share for
+    /// @notice The game: takes `sharePpm` of the stake, active before thawing. The burned share is burned; the share for
     /// compensation waits for the other provers of games that were won since the last slash, and is burned if there are none;
     /// the rest goes to the finder.
     /// @param owner The party at fault.
-    /// @param amount At most this much; type(uint256).max: everything.
+    /// @param sharePpm Of active and thawing stake together, in parts per million, at most all of it.
     /// @param finder The prover of the fault; not zero.
     /// @param number Of the finder's announcement: its game has no part in the compensation.
     /// @return taken The total amount taken.
-    function slash(address owner, uint256 amount, address finder, uint256 number)
+    function slash(address owner, uint32 sharePpm, address finder, uint256 number)
         external
         returns (uint256 taken);
 

@@ -69,6 +69,7 @@ abstract contract DisputeFixture is OneStepFixture {
     uint32 internal constant OPEN_BLOCKS = 50;
     uint256 internal constant WINDOW_BLOCKS = 100;
     uint64 internal constant ESCROW_GAS = 4_000_000;
+    uint32 internal constant MISSED_PPM = 400_000;
     uint64 internal constant TOKENS_PER_STEP = 6;
     uint64 internal constant FLOPS_PER_STEP = 1e6;
 
@@ -133,7 +134,9 @@ abstract contract DisputeFixture is OneStepFixture {
     }
 
     function _terms() internal pure returns (IDisputeGame.Terms memory) {
-        return IDisputeGame.Terms(BOND, CLOCK, SETTLING, ANNOUNCE_BLOCKS, OPEN_BLOCKS, ESCROW_GAS);
+        return IDisputeGame.Terms(
+            BOND, CLOCK, SETTLING, ANNOUNCE_BLOCKS, OPEN_BLOCKS, ESCROW_GAS, MISSED_PPM
+        );
     }
 
     function _rules() internal view returns (address[7] memory) {
@@ -211,7 +214,7 @@ abstract contract DisputeFixture is OneStepFixture {
         _commitment = _signed(p, hash);
         bytes32[] memory leaves = new bytes32[](3);
         for (uint256 i = 0; i < 3; ++i) {
-            leaves[i] = keccak256(abi.encode("another commitment", i));
+            leaves[i] = _otherLeaf(hash, i);
         }
         // In another epoch it is in another place.
         _index = uint32(_epoch % 3);
@@ -224,6 +227,11 @@ abstract contract DisputeFixture is OneStepFixture {
             _log.postRound(JOB, ++round, keccak256("next"));
         }
         _log.postEpoch(_epoch, JOB, round, DisputeTrees.root(leaves), 3);
+    }
+
+    /// Leaf `i` of the epoch, if the unit under dispute is another one.
+    function _otherLeaf(bytes32, uint256 i) internal virtual returns (bytes32) {
+        return keccak256(abi.encode("another commitment", i));
     }
 
     function _links(StepRun[] memory run) internal pure returns (bytes32[] memory links) {

@@ -88,12 +88,13 @@ contract StakeHandler is TestBase {
     }
 
     /// @param finder Number of a game, or none.
-    function slash(uint256 who, uint256 amount, bool all, uint256 finder) external {
+    function slash(uint256 who, uint256 share, bool all, uint256 finder) external {
         uint256 before = token.balanceOf(address(stakes));
         uint256 paid = token.balanceOf(FINDER) + this.burned();
         uint256 taken = stakes.slash(
             owner(who),
-            all ? type(uint256).max : bound(amount, 0, 1e24),
+            // forge-lint: disable-next-line(unsafe-typecast)
+            all ? 1e6 : uint32(bound(share, 0, 1e6)),
             FINDER,
             bound(finder, 0, proofs)
         );

@@ -255,6 +255,7 @@ std::string ContractChain::unit_difference(const Digest& id, const UnitState& ex
     compare(out, "finder", unit.finder, expected.finder);
     compare(out, "order", unit.order, expected.order);
     compare(out, "last order", unit.last_order, expected.last_order);
+    compare(out, "by clock", unit.by_clock, expected.by_clock);
     return out.empty() ? out : "unit " + id.hex() + ": " + out;
 }
 

@@ -36,6 +36,7 @@ DisputeParams terms() {
     terms.thaw_period_s = 2'100;
     terms.burned_ppm = 500'001;
     terms.compensation_ppm = 99'999;
+    terms.missed_clock_ppm = 400'001;
     return terms;
 }
 

@@ -53,12 +53,13 @@ class FraudZoo : public PlayTest {
         pass(contract().terms(anvil_.client()).value().clock_s + 1);
         play_until([&] { return proven(); });
         EXPECT_EQ(games().at(0).ended->status, game::GameStatus::kFaultByClock);
-        expect_slashed();
+        expect_slashed("250");
     }
-    void expect_slashed() {
+    /// @param left of the stake: half, where only the clock decided.
+    void expect_slashed(const char* left = "0") {
         pass(contract().terms(anvil_.client()).value().settling_s + 1);
         play_until([&] { return on_chain().settled; });
-        EXPECT_TRUE(stake_of_worker().is_zero());
+        EXPECT_EQ(stake_of_worker(), tokens(left));
     }
 
     std::unique_ptr<dispute::testing::SampleUnit> other_;

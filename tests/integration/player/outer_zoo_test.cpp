@@ -246,6 +246,15 @@ TEST_F(Conflicts, ANextRoundWithAnotherMomentum) {
     expect_lost_by_opening(game::kNextRecordField);
 }
 
+TEST_F(Conflicts, ANextRoundBehindAnotherRecord) {
+    commit();
+    protocol::RoundRecord next = next_record();
+    next.previous_record = engine::testing::seed_of("garbage");
+    post(next);
+    accuse(protocol::encode(protocol::head_of(next)));
+    expect_lost_by_opening(game::kNextRecordField);
+}
+
 /// A conflict that contradicts nothing is not announced: the bond would be lost.
 TEST_F(Conflicts, ANextRoundThatGoesOnFromTheAggregate) {
     commit();

@@ -105,7 +105,7 @@ TEST_F(WithdrawnZoo, ADeltaThatNoGameHasProvenWrong) {
     pass(terms().clock_s + 1);
     play_until([&] { return proven(); }, false);
     EXPECT_EQ(games().at(0).ended->status, game::GameStatus::kFaultByClock);
-    expect_slashed();
+    expect_slashed("250");
 }
 
 TEST_F(WithdrawnZoo, ADeltaThatNeverWentIn) {

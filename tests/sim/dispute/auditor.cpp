@@ -178,15 +178,22 @@ void Auditor::check_bonds() {
     }
 }
 
-/// Nobody took its stake away between the first game and the verdict.
+/// Nobody took its stake away between the first game and the verdict: a proven fault takes all of it,
+/// missed clocks their part at least.
 void Auditor::check_stakes() {
+    const Amount part = money::share(Amount(kStake), terms().missed_clock_ppm, kPpm);
     for (const Worker* worker : crew_.workers) {
-        const bool slashed = std::ranges::any_of(worker->units, [&](const Digest& unit) {
+        bool slashed = false, proven = false;
+        for (const Digest& unit : worker->units) {
             const UnitState* state = world_.simulator().unit(unit);
-            return state != nullptr && state->settled;
-        });
-        if (slashed && taken_from(worker->address()) != Amount(kStake))
-            violation("a worker was slashed, but not of its whole stake");
+            if (state == nullptr || !state->settled) continue;
+            slashed = true;
+            proven = proven || !state->by_clock;
+        }
+        const Amount taken = taken_from(worker->address());
+        if (proven && taken != Amount(kStake))
+            violation("a fault was proven, but its worker did not lose its whole stake");
+        if (slashed && taken < part) violation("missed clocks cost less than their part");
     }
 }
 

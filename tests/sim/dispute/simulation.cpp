@@ -30,6 +30,7 @@ DisputeParams terms_of(std::mt19937_64& rng) {
     terms.window_blocks = 60;
     terms.thaw_period_s = 12 * 600;
     terms.burned_ppm = 500'000 + static_cast<std::uint32_t>(rng() % 300'000);
+    terms.missed_clock_ppm = 100'000 + static_cast<std::uint32_t>(rng() % 900'001);
     terms.compensation_ppm = 50'000 + static_cast<std::uint32_t>(rng() % 150'000);
     return terms;
 }

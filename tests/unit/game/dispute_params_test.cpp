@@ -57,6 +57,8 @@ TEST(DisputeParams, BoundsOfTheContractsAreSaidBeforeDeploying) {
         {"block time", [](DisputeParams& p) { p.block_time_s = 0; }},
         {"500000 ppm", [](DisputeParams& p) { p.burned_ppm = 499'999; }},
         {"1000000 ppm", [](DisputeParams& p) { p.compensation_ppm = 500'001; }},
+        {"ppm of the stake", [](DisputeParams& p) { p.missed_clock_ppm = 0; }},
+        {"ppm of the stake", [](DisputeParams& p) { p.missed_clock_ppm = 1'000'001; }},
     };
     for (const auto& [named, change] : cases) {
         DisputeParams params;

@@ -50,6 +50,7 @@ class DisputeSimulatorTest : public ::testing::Test {
         terms.thaw_period_s = 1'000;
         terms.burned_ppm = 600'000;
         terms.compensation_ppm = 0;
+        terms.missed_clock_ppm = 250'000;
         return terms;
     }
     /// A transaction of now.
@@ -125,7 +126,7 @@ TEST_F(DisputeSimulatorTest, NothingIsOpenedBehindTheWindow) {
     EXPECT_EQ(simulator_.burned(), Amount(101));
 }
 
-TEST_F(DisputeSimulatorTest, ASilentAsserterLosesItsStakeToTheEarliestAnnouncement) {
+TEST_F(DisputeSimulatorTest, ASilentAsserterLosesAPartOfItsStakeToTheEarliestAnnouncement) {
     open_two();
     EXPECT_EQ(code(simulator_.timeout(by(kAnybody), id_of(kFirst))), ErrorCode::kOutOfRange);
     time_ += 101;  // of the second game, too
@@ -137,8 +138,9 @@ TEST_F(DisputeSimulatorTest, ASilentAsserterLosesItsStakeToTheEarliestAnnounceme
     time_ += 251;
     ASSERT_TRUE(simulator_.settle(by(kAnybody), unit_.unit).ok());
     EXPECT_EQ(code(simulator_.settle(by(kAnybody), unit_.unit)), ErrorCode::kConflict);
-    EXPECT_EQ(simulator_.staked_by(kAsserter), Amount());
-    EXPECT_EQ(simulator_.tokens_of(kFirst), Amount(1'000 + 360));
+    EXPECT_TRUE(simulator_.unit(unit_.unit)->by_clock);
+    EXPECT_EQ(simulator_.staked_by(kAsserter), Amount(675));
+    EXPECT_EQ(simulator_.tokens_of(kFirst), Amount(1'000 + 90));
     EXPECT_EQ(simulator_.tokens_of(kSecond), Amount(1'000));
     EXPECT_EQ(simulator_.burned(), Amount(540));
     EXPECT_EQ(simulator_.locks_of(kAsserter), 0U);
@@ -232,8 +234,8 @@ TEST_F(DisputeSimulatorTest, LockedStakeStays) {
         ASSERT_TRUE(simulator_.timeout(by(kAnybody), id_of(challenger)).ok());
     time_ += 251;
     ASSERT_TRUE(simulator_.settle(by(kAnybody), unit_.unit).ok());
-    ASSERT_TRUE(simulator_.withdraw(by(kAsserter)).ok());  // of nothing
-    EXPECT_EQ(simulator_.tokens_of(kAsserter), Amount(100));
+    ASSERT_TRUE(simulator_.withdraw(by(kAsserter)).ok());  // of what is left
+    EXPECT_EQ(simulator_.tokens_of(kAsserter), Amount(100 + 675));
 }
 
 TEST_F(DisputeSimulatorTest, ReclaimingAndClosingNeedAProvenFault) {

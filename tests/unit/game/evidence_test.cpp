@@ -236,9 +236,11 @@ TEST_F(Conflicts, NoEquivocationIsWhereSomethingElseDiffers) {
 
 TEST_F(Conflicts, TheNextRoundBeginsWhereTheAggregateEnds) {
     expect_none({sign(aggregate_, 9), record_, encode(next())}, ErrorCode::kConflict);
-    for (int field = 0; field < 2; ++field) {
+    for (const auto field :
+         {&protocol::RoundHead::base_state_root, &protocol::RoundHead::momentum_root,
+          &protocol::RoundHead::previous_record}) {
         protocol::RoundHead other = next();
-        (field == 0 ? other.base_state_root : other.momentum_root).data[5] ^= 1;
+        (other.*field).data[5] ^= 1;
         const auto found = decide_conflict(domain(), {sign(aggregate_, 9), record_, encode(other)});
         ASSERT_TRUE(found.ok()) << found.error().message;
         EXPECT_EQ(found->field, kNextRecordField);
@@ -258,7 +260,6 @@ TEST_F(Conflicts, OnlyTheNextRecordOfTheJobCounts) {
     };
     refused([](auto& r) { r.job_id.data[0] ^= 1; });
     refused([](auto& r) { r.round += 1; });
-    refused([](auto& r) { r.previous_record.data[0] ^= 1; });
     expect_none({sign(train_, 1), record_, encode(right)}, ErrorCode::kMismatch);
     protocol::UnitCommitment wrong = aggregate_;
     wrong.kind = protocol::UnitKind::kEvaluate;

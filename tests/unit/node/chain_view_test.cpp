@@ -20,6 +20,11 @@ class WaitForRoundTest : public ::testing::Test {
     WaitForRoundTest() {
         record_.round = 3;
         record_.job_id.data.fill(1);
+        protocol::RoundRecord before;
+        before.round = 2;
+        before.job_id = record_.job_id;
+        chain_.post(before, 1);
+        record_.previous_record = protocol::hash(before);
     }
     Status wait() {
         return wait_for_round(chain_, timer_, protocol::head_of(record_), milliseconds(20'000),
@@ -37,6 +42,21 @@ TEST_F(WaitForRoundTest, ARecordThatIsThereIsNotWaitedFor) {
     chain_.post(record_, 0);
     EXPECT_TRUE(wait().ok());
     EXPECT_TRUE(timer_.pauses.empty());
+}
+
+/// However right it is otherwise: what it begins with is compared with the record before.
+TEST_F(WaitForRoundTest, ARecordBehindAnotherOneIsRefused) {
+    record_.previous_record.data[0] ^= 1;
+    chain_.post(record_, 0);
+    const Status refused = wait();
+    EXPECT_EQ(refused.error().code, ErrorCode::kMismatch);
+    EXPECT_NE(refused.error().message.find("for the round before"), std::string::npos);
+    record_.round = 4;  // of which the one before is not posted
+    chain_.post(record_, 0);
+    EXPECT_EQ(wait().error().code, ErrorCode::kMismatch);
+    record_.round = 1;
+    chain_.post(record_, 0);
+    EXPECT_TRUE(wait().ok()) << "nothing is before the first";
 }
 
 TEST_F(WaitForRoundTest, ARecordThatIsOnItsWayIsWaitedFor) {

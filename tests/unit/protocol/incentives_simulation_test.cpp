@@ -32,7 +32,8 @@ double play_worker(const IncentiveParams& p, std::uint64_t open, std::uint64_t w
         }
     }
     if (found > 0) {
-        const double stake = p.worker.stake_tokens;
+        // It never answers, so its clock runs out.
+        const double stake = p.worker.stake_tokens * p.slash.missed_clock_ppm / kPpm;
         const double back = stake * (kPpm - p.slash.burned_ppm) / kPpm;
         balance -= stake - back;
         if (p.worker.credits_wait) return balance;
@@ -53,6 +54,7 @@ IncentiveParams random_worker_params(Dice& dice) {
     p.worker.stake_tokens = 10 + static_cast<double>(dice.below(600));
     p.slash.burned_ppm = static_cast<std::uint32_t>(500'000 + dice.below(400'000));
     p.slash.compensation_ppm = (kPpm - p.slash.burned_ppm) / 2;
+    p.slash.missed_clock_ppm = static_cast<std::uint32_t>(200'000 + dice.below(800'001));
     return p;
 }
 
@@ -195,13 +197,15 @@ double play_prover(const IncentiveParams& p, std::uint64_t moves, std::uint64_t 
         static_cast<double>(c.challenger_gas) + 2.0 * static_cast<double>(c.defender_gas);
     const double spent = gas * c.gas_price_gwei * 1e-9 * c.ether_price_tokens;
     if (dice.ppm(c.outage_ppm)) return -spent - c.bond_tokens;
-    const double pot = p.worker.stake_tokens * p.slash.compensation_ppm / kPpm;
+    const double lost = p.worker.stake_tokens * p.slash.missed_clock_ppm / kPpm;
+    const double pot = lost * p.slash.compensation_ppm / kPpm;
     return pot * static_cast<double>(moves) / static_cast<double>(moves + others) - spent;
 }
 
 IncentiveParams random_challenge_params(Dice& dice) {
     IncentiveParams p = safe_params();
-    p.worker.stake_tokens = 200 + static_cast<double>(dice.below(2'000));
+    p.worker.stake_tokens = 400 + static_cast<double>(dice.below(4'000));
+    p.slash.missed_clock_ppm = static_cast<std::uint32_t>(300'000 + dice.below(700'001));
     p.slash.compensation_ppm = static_cast<std::uint32_t>(50'000 + dice.below(150'000));
     p.challenge.outage_ppm = static_cast<std::uint32_t>(dice.below(100'000));
     p.challenge.provers = 1 + dice.below(6);

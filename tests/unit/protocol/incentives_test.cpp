@@ -43,9 +43,27 @@ TEST(Incentives, TheDesignsReferenceNumbers) {
     EXPECT_FALSE(holds(plain(100'000, 26), "cheating_loses"));
 }
 
+TEST(Incentives, ACheatThatNeverAnswersRisksWhatAMissedClockCosts) {
+    IncentiveParams p = plain(20'000, 1);
+    const double whole = safe_bounds(p).stake_tokens;
+    p.slash.missed_clock_ppm = 250'000;
+    EXPECT_NEAR(safe_bounds(p).stake_tokens, 4 * whole, 1e-9);
+    p.worker.stake_tokens = 2 * whole;
+    EXPECT_FALSE(holds(p, "cheating_loses"));
+    p.worker.stake_tokens = 4.001 * whole;
+    EXPECT_TRUE(holds(p, "cheating_loses"));
+    // Challengers are paid from the same part.
+    IncentiveParams q = safe_params();
+    const double reward = condition(check_incentives(q), "challenging_pays").have;
+    q.slash.missed_clock_ppm = 250'000;
+    EXPECT_NEAR(condition(check_incentives(q), "challenging_pays").have, reward / 4, 1e-9);
+    EXPECT_FALSE(holds(q, "challenging_pays"));
+}
+
 TEST(Incentives, StakeThatFollowsPayHoldsForUnitsOfAnyPay) {
     IncentiveParams p = plain(50'000, 1);
     p.worker.bonus_ppm = 50'000;
+    p.slash.missed_clock_ppm = 500'000;
     const double least = safe_bounds(p).stake_per_unit_pay;
     EXPECT_LT(least, kStakePerUnitPay) << "the default is enough for these";
     for (const double pay : {0.001, 1.0, 5'000.0}) {
@@ -191,6 +209,7 @@ IncentiveParams random_params(std::mt19937_64& random) {
                   .colluding_ppm = ppm(600'000)};
     p.slash.burned_ppm = 500'000 + ppm(400'000);
     p.slash.compensation_ppm = ppm(1'000'000 - p.slash.burned_ppm);
+    p.slash.missed_clock_ppm = 1 + ppm(999'999);
     p.verifier.reports_ahead = real(500);
     p.verifier.reports_pending_max = 1 + random() % 40;
     p.verifier.audit_ppm = ppm(50'000);
@@ -334,6 +353,8 @@ TEST(Incentives, ParametersOutOfRangeAreNamed) {
         {"sampling.verifiers", [](auto& p) { p.sampling.verifiers = 0; }},
         {"slash.burned_ppm", [](auto& p) { p.slash.burned_ppm = 499'999; }},
         {"slash.compensation_ppm", [](auto& p) { p.slash.compensation_ppm = 500'001; }},
+        {"slash.missed_clock_ppm", [](auto& p) { p.slash.missed_clock_ppm = 0; }},
+        {"slash.missed_clock_ppm", [](auto& p) { p.slash.missed_clock_ppm = 1'000'001; }},
         {"challenge.ether_price", [](auto& p) { p.challenge.ether_price_tokens = 1e16; }},
         {"challenge.provers", [](auto& p) { p.challenge.provers = 0; }},
         {"verifier.reports_pending_max", [](auto& p) { p.verifier.reports_pending_max = 0; }},

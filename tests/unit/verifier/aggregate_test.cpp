@@ -293,15 +293,18 @@ TEST_F(AggregateTest, ANextRoundThatSaysWhatWasNotShownIsTold) {
     EXPECT_TRUE(claims_->list().empty()) << "base and momentum are right";
 }
 
-TEST_F(AggregateTest, ANextRoundThatSkipsARecordIsTold) {
+TEST_F(AggregateTest, ANextRoundBehindAnotherRecordIsChallenged) {
     verify();
     protocol::RoundRecord next = next_record();
-    next.previous_record = commit::sha256(as_bytes("another record"));
-    next.base_state_root = commit::sha256(as_bytes("another base"));
+    next.previous_record = commit::sha256(as_bytes("garbage"));
     post(next);
     look();
-    expect_contradiction("does not continue from the record of round");
-    EXPECT_TRUE(claims_->list().empty()) << "the chain's rule compares records in a row";
+    expect_contradiction("the record before it in the record of round 2");
+    ASSERT_EQ(claims_->list().size(), 1u);
+    EXPECT_EQ(game::decide_conflict(domain_, player::conflict_of(*claims_->list()[0]).value())
+                  .value()
+                  .field,
+              game::kNextRecordField);
 }
 
 TEST_F(AggregateTest, ANextRecordIsTheChainsOrLookedAtLater) {

@@ -136,6 +136,7 @@ Status read_slash(Reader in, protocol::SlashTerms& out) {
     // Stake.sol burns half at least.
     in.count_of_contracts("burned_ppm", kPpmMax / 2, kPpmMax, out.burned_ppm);
     in.count_of_contracts("compensation_ppm", 0, kPpmMax, out.compensation_ppm);
+    in.count_of_contracts("missed_clock_ppm", 1, kPpmMax, out.missed_clock_ppm);
     GYM_CHECK(in.finish());
     if (std::int64_t{out.burned_ppm} + out.compensation_ppm <= kPpmMax) return {};
     return in.map().error_at("compensation_ppm",
@@ -157,7 +158,7 @@ Status read_times(Reader in, protocol::TimeTerms& out) {
 
 protocol::IncentiveParams terms_of(const game::DisputeParams& contracts) {
     protocol::IncentiveParams out;
-    out.slash = {contracts.burned_ppm, contracts.compensation_ppm};
+    out.slash = {contracts.burned_ppm, contracts.compensation_ppm, contracts.missed_clock_ppm};
     out.challenge.bond_tokens = std::stod(contracts.bond.to_tokens());
     out.challenge.escrow_gas = contracts.escrow_gas;
     out.times.window_seconds =

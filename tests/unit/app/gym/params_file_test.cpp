@@ -55,7 +55,7 @@ TEST_F(ParamsFileTest, TheExampleIsSafeAndHasTheTermsOfADeployment) {
     ASSERT_TRUE(read.ok()) << read.error().message;
     const protocol::IncentiveParams* const written = &read->params;
     EXPECT_TRUE(safe(*written));
-    EXPECT_EQ(written->worker.stake_tokens, 1'000);
+    EXPECT_EQ(written->worker.stake_tokens, 2'000);
     EXPECT_EQ(written->times.slowest_verifier_seconds, 600);
 
     const auto contracts = load_contracts_file(source("deploy/config/contracts.yaml"));
@@ -63,6 +63,7 @@ TEST_F(ParamsFileTest, TheExampleIsSafeAndHasTheTermsOfADeployment) {
     for (const game::DisputeParams& terms : {game::DisputeParams{}, contracts->params.dispute}) {
         EXPECT_EQ(written->slash.burned_ppm, terms.burned_ppm);
         EXPECT_EQ(written->slash.compensation_ppm, terms.compensation_ppm);
+        EXPECT_EQ(written->slash.missed_clock_ppm, terms.missed_clock_ppm);
         EXPECT_EQ(written->challenge.bond_tokens, std::stod(terms.bond.to_tokens()));
         EXPECT_EQ(written->challenge.escrow_gas, terms.escrow_gas);
         EXPECT_EQ(written->times.window_seconds,
@@ -110,15 +111,16 @@ TEST_F(ParamsFileTest, ErrorsNameFileKeyAndWhatIsExpected) {
         const std::string error = error_of(from, to);
         EXPECT_TRUE(has(error, "params.yaml") && has(error, words)) << to << ": " << error;
     };
-    expect("  stake: 1000 ", "  stake: much ", "stake");
-    expect("  stake: 1000 ", "  stake: .nan ", "stake");
-    expect("  stake: 1000 ", "  stake: -1 ", "stake");
-    expect("  stake: 1000 ", "", "stake");
+    expect("  stake: 2000 ", "  stake: much ", "stake");
+    expect("  stake: 2000 ", "  stake: .nan ", "stake");
+    expect("  stake: 2000 ", "  stake: -1 ", "stake");
+    expect("  stake: 2000 ", "", "stake");
     expect("  unit_reward: 10 ", "  unit_reward: 0 ", "unit_reward");
     expect("  open_units_max: 8 ", "  open_units_max: 0 ", "open_units_max");
     expect("  floor_ppm: 50000 ", "  floor_ppm: 1000001 ", "floor_ppm");
     expect("  burned_ppm: 500000 ", "  burned_ppm: 499999 ", "burned_ppm");
     expect("  compensation_ppm: 100000 ", "  compensation_ppm: 500001 ", "compensation_ppm");
+    expect("  missed_clock_ppm: 500000 ", "  missed_clock_ppm: 0 ", "missed_clock_ppm");
     expect("  verifiers: 10", "  verifier: 10", "verifier");
     expect("sampling:", "samplings:", "sampling");
     expect("capital_cost_ppm: 100000 ", "capital_cost: 0.1 ", "capital_cost");

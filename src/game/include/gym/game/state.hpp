@@ -104,6 +104,7 @@ struct UnitState {
     std::uint64_t games = 0;        ///< open ones
     bool locked = false;            ///< the asserter's stake
     bool settled = false;
+    bool by_clock = false;  ///< the asserter only missed clocks: no game has shown what is wrong
     Address finder;
     std::uint64_t order = 0;       ///< of the finder's announcement
     std::uint64_t last_order = 0;  ///< of the last announcement before the first proof
@@ -119,6 +120,8 @@ struct DisputeTerms {
     std::uint64_t announce_blocks = 2;                     ///< least from announce() to open()
     std::uint64_t open_blocks = 300;       ///< after these, in which open() must come
     std::uint64_t escrow_gas = 4'000'000;  ///< of the asserter's moves, paid in advance
+    /// Share of its stake that an asserter loses by the first clocks that run out.
+    std::uint32_t missed_clock_ppm = 500'000;
     friend bool operator==(const DisputeTerms&, const DisputeTerms&) = default;
 };
 

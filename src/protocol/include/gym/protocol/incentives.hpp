@@ -40,6 +40,9 @@ struct SamplingTerms {
 struct SlashTerms {
     std::uint32_t burned_ppm = 0;
     std::uint32_t compensation_ppm = 0;  ///< of the other provers
+    /// Share of the stake that the first clocks that run out cost. A cheat that is caught never
+    /// answers, so no more than this is at stake for it.
+    std::uint32_t missed_clock_ppm = 1'000'000;
 };
 
 struct ChallengeTerms {
