@@ -96,13 +96,25 @@ __device__ inline int computed_here(int value) {
     return value;
 }
 
+/// An address in shared memory, which a device counts in 32 bits.
+#if defined(__CUDA_ARCH__)
+using SharedAddress = uint32_t;
+__device__ inline SharedAddress shared_address(void* shared) {
+    return static_cast<SharedAddress>(__cvta_generic_to_shared(shared));
+}
+#else
+using SharedAddress = uint8_t*;
+__device__ inline SharedAddress shared_address(void* shared) {
+    return static_cast<SharedAddress>(shared);
+}
+#endif
+
 /// Shared memory <- global memory, 16 bytes, both 16-byte aligned; zeros if not `valid`. Done after
 /// wait_for_copies().
-__device__ inline void copy_16_bytes(void* shared, const void* global, bool valid) {
+__device__ inline void copy_16_bytes(SharedAddress shared, const void* global, bool valid) {
 #if defined(__CUDA_ARCH__)
-    const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(shared));
     const int bytes = valid ? 16 : 0;
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" ::"r"(address), "l"(global),
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" ::"r"(shared), "l"(global),
                  "r"(bytes));
 #elif !defined(__CUDACC__)
     emulation::copy_16_bytes(shared, global, valid);
@@ -128,6 +140,20 @@ __device__ inline void wait_for_copies() {
 #endif
 }
 
+/// Four matrices of 8 rows of 16 bytes: word j becomes bytes 4 * (lane % 4) to + 3 of row lane / 4
+/// of matrix j. Every lane of the warp must call it.
+/// @param row where row lane % 8 of matrix lane / 8 begins, 16-byte aligned.
+__device__ inline void load_matrices(uint32_t (&words)[4], SharedAddress row) {
+#if defined(__CUDA_ARCH__)
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];\n"
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                 : "r"(row)
+                 : "memory");
+#elif !defined(__CUDACC__)
+    emulation::load_matrices(words, row);
+#endif
+}
+
 /// c (16, 8) += a (16, 32) * b (8, 32)^T on signed bytes, exact in i32. Fragments as in the PTX
 /// manual, mma.m16n8k32: every lane of the warp must call it.
 __device__ inline void multiply_bytes(int32_t (&c)[4], const uint32_t (&a)[4],
@@ -141,11 +167,6 @@ __device__ inline void multiply_bytes(int32_t (&c)[4], const uint32_t (&a)[4],
 #elif !defined(__CUDACC__)
     emulation::mma_m16n8k32_s8(c, a, b);
 #endif
-}
-
-/// Bytewise sums, modulo 256.
-__device__ inline uint32_t add_bytes(uint32_t a, uint32_t b) {
-    return ((a & 0x7F7F7F7Fu) + (b & 0x7F7F7F7Fu)) ^ ((a ^ b) & 0x80808080u);
 }
 
 }  // namespace gym::kernels::cuda

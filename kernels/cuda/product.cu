@@ -1,9 +1,9 @@
 // The Q14 product on int8 tensor cores.
 //
 // A block of threads makes a tile of 64 x 128 results, a warp one of 32 x 32. Digits come through
-// shared memory in stages of 64 bytes a vector, two stages in flight. With hh, ll and ss the exact
-// dot products of the high digits, of the low digits and of their sums (which fit a byte: high +
-// low is in [-128, 127]),
+// shared memory in stages of 32 bytes a vector, three of them under way. With hh, ll and ss the
+// exact dot products of the high digits, of the low digits and of their sums (which fit a byte:
+// high + low is in [-128, 127]),
 //     dot = 2^14 hh + 2^7 (ss - hh - ll) + ll,
 // so three products do the work of four. At the end of every block of 1,024 elements the dots
 // become terms.
@@ -18,31 +18,41 @@ namespace gym::kernels::cuda {
 
 namespace {
 
-constexpr int kStageBytes = 64;
+constexpr int kStageBytes = 32;  // of the length, in one tensor-core product
 constexpr int kWarpsM = 2, kWarpsN = 4;
 constexpr int kThreads = kWarpsM * kWarpsN * kWarpSize;
-constexpr int kFragmentsM = kTileM / kWarpsM / 16;  // of 16 rows
-constexpr int kFragmentsN = kTileN / kWarpsN / 8;   // of 8 columns
-constexpr int kStages = 2;
+constexpr int kWarpTileM = kTileM / kWarpsM, kWarpTileN = kTileN / kWarpsN;
+constexpr int kFragmentsM = kWarpTileM / 16;  // of 16 rows
+constexpr int kFragmentsN = kWarpTileN / 8;   // of 8 columns
+constexpr int kStages = 4;
 constexpr int kStagesPerBlock = static_cast<int>(kQ14BlockLength) / kStageBytes;
 constexpr int kChunk = 16;  // bytes that are copied at once
 constexpr int kChunksPerRow = kStageBytes / kChunk;
-constexpr int kFragmentBytes = 32;  // of the length, in one tensor-core product
+constexpr int kRows = kTileM + kTileN;
+constexpr int kDigitBytes = kRows * kStageBytes;
 
-/// One stage in shared memory. Chunk c of row r lies at c ^ (r / 2 % 4), so that the eight rows
-/// that a warp reads at once lie in different banks.
+/// One stage in shared memory: rows of a, then those of b.
 struct alignas(kChunk) Stage {
-    uint8_t a[2][kTileM][kStageBytes];  // high, low
-    uint8_t b[2][kTileN][kStageBytes];
+    uint8_t rows[2][kRows][kStageBytes];  // high, low
 };
+static_assert(kStages * sizeof(Stage) == 48 * 1024, "what a block has without asking for more");
 
-__device__ inline int swizzled(int row, int byte) {
-    return ((byte / kChunk) ^ (row / 2 % kChunksPerRow)) * kChunk + byte % kChunk;
+/// Where a chunk of a row lies among the rows of a digit. The eight rows that ldmatrix reads at
+/// once, and the four that eight threads copy, lie in different banks.
+__device__ inline int place_of(int row, int chunk) {
+    return row * kStageBytes + (chunk ^ (row / 4 % kChunksPerRow)) * kChunk;
 }
 
-template <int kRows>
-__device__ inline uint32_t word_at(const uint8_t (&rows)[kRows][kStageBytes], int row, int byte) {
-    return *reinterpret_cast<const uint32_t*>(&rows[row][swizzled(row, byte)]);
+/// Where a stage lies in the ring of stages.
+__device__ inline int ring_offset(int stage) {
+    return static_cast<int>(static_cast<unsigned>(stage) % kStages * sizeof(Stage));
+}
+
+/// The sums of four high and four low digits, each of which fits a byte. With 0x80 in each byte,
+/// x ^ 0x80 is x + 128: once 128 is taken off, a byte has a sum of 0 to 255, and nothing carries.
+__device__ inline uint32_t add_digits(uint32_t high, uint32_t low) {
+    constexpr uint32_t k128 = 0x80808080u;
+    return ((high ^ k128) + (low ^ k128) - k128) ^ k128;
 }
 
 struct Accumulators {
@@ -50,8 +60,11 @@ struct Accumulators {
     int32_t low[kFragmentsM][kFragmentsN][4] = {};
     int32_t sum[kFragmentsM][kFragmentsN][4] = {};
 
+    // From values that the compiler does not know, so that it computes nothing of a dot in the loop
+    // of stages.
     __device__ int64_t dot(int m, int n, int c) const {
-        const int64_t hh = high[m][n][c], ll = low[m][n][c], ss = sum[m][n][c];
+        const int64_t hh = computed_here(high[m][n][c]), ll = computed_here(low[m][n][c]),
+                      ss = computed_here(sum[m][n][c]);
         return hh * 16384 + (ss - hh - ll) * 128 + ll;
     }
     /// Another computation of the dot, of which the compiler does not know that it is the same.
@@ -90,52 +103,80 @@ struct Product {
     Q14Zeros zeros;
     unsigned long long* sums;
 
-    template <int kRows>
-    __device__ void load_rows(uint8_t (&to)[2][kRows][kStageBytes], const Digits& from,
-                              int64_t first, int64_t byte) const {
-        const int64_t item = blockIdx.z;
-        constexpr int kPasses = 2 * kRows * kChunksPerRow / kThreads;
-        static_assert(kPasses * kThreads == 2 * kRows * kChunksPerRow);
-        GYM_UNROLL
-        for (int pass = 0; pass < kPasses; ++pass) {
-            const int i = pass * kThreads + static_cast<int>(threadIdx.x);
-            const int digit = i / (kRows * kChunksPerRow);
-            const int row = i / kChunksPerRow % kRows, chunk = i % kChunksPerRow;
-            const bool valid = first + row < from.vectors;
-            const int64_t at = (item * from.vectors + (valid ? first + row : 0)) * from.pitch +
-                               byte + chunk * kChunk;
-            copy_16_bytes(&to[digit][row][swizzled(row, chunk * kChunk)],
-                          (digit == 0 ? from.high : from.low) + at, valid);
-        }
-    }
+    /// What a thread copies of each stage: a chunk of a row of a and of two rows of b, of one
+    /// digit.
+    struct Copies {
+        const int8_t* from[3];
+        bool valid[3];
+        SharedAddress to;  ///< in the first stage of the ring
 
-    __device__ void multiply_stage(const Stage& stage, Accumulators& acc) const {
-        const int lane = lane_index(), warp = warp_index();
-        const int row0 = warp / kWarpsN * (kTileM / kWarpsM) + lane / 4;
-        const int column0 = warp % kWarpsN * (kTileN / kWarpsN) + lane / 4;
-        GYM_UNROLL
-        for (int k = 0; k < kStageBytes; k += kFragmentBytes) {
-            const int byte = k + lane % 4 * 4;
-            uint32_t ah[kFragmentsM][4], al[kFragmentsM][4], as[kFragmentsM][4];
+        /// @param stage the first one to copy.
+        __device__ Copies(const Product& product, Stage& ring, Tile tile, int stage) {
+            static_assert(kThreads == 2 * kTileM * kChunksPerRow && kTileN == 2 * kTileM);
+            const int thread = static_cast<int>(threadIdx.x);
+            const int digit = thread / (kThreads / 2), chunk = thread % kChunksPerRow;
+            const int first = thread / kChunksPerRow % kTileM;
+            const int64_t byte = static_cast<int64_t>(stage) * kStageBytes + chunk * kChunk;
+            const int64_t row = static_cast<int64_t>(tile.row) * kTileM + first;
+            const int64_t column = static_cast<int64_t>(tile.column) * kTileN + first;
+            take(0, product.a, digit, row, byte);
+            take(1, product.b, digit, column, byte);
+            take(2, product.b, digit, column + kTileM, byte);
+            to = shared_address(&ring) + digit * kDigitBytes + place_of(first, chunk);
+        }
+        __device__ void take(int i, const Digits& digits, int digit, int64_t vector, int64_t byte) {
+            valid[i] = vector < digits.vectors;
+            const int64_t row = blockIdx.z * digits.vectors + (valid[i] ? vector : 0);
+            from[i] = (digit == 0 ? digits.high : digits.low) + row * digits.pitch + byte;
+        }
+        /// Starts the copies of the next stage.
+        __device__ void start(int offset) {
             GYM_UNROLL
-            for (int m = 0; m < kFragmentsM; ++m) {
-                GYM_UNROLL
-                for (int r = 0; r < 4; ++r) {
-                    const int row = row0 + m * 16 + r % 2 * 8, at = byte + r / 2 * 16;
-                    ah[m][r] = word_at(stage.a[0], row, at);
-                    al[m][r] = word_at(stage.a[1], row, at);
-                    as[m][r] = add_bytes(ah[m][r], al[m][r]);
-                }
+            for (int i = 0; i < 3; ++i) {
+                copy_16_bytes(to + offset + i * kTileM * kStageBytes, from[i], valid[i]);
+                from[i] += kStageBytes;
             }
+        }
+    };
+
+    /// The rows that this lane names to ldmatrix, of the first fragments of a warp, high digits, in
+    /// the first stage of the ring. A fragment of 16 rows of a: rows 0 to 7 and 8 to 15 of the
+    /// first chunk, then of the second. Two fragments of 8 columns of b: both chunks of the one,
+    /// then of the other.
+    struct LaneRows {
+        SharedAddress a, b;
+
+        __device__ explicit LaneRows(Stage& ring) {
+            const int lane = lane_index(), warp = warp_index();
+            const int row = warp / kWarpsN * kWarpTileM + lane % 16;
+            const int column = kTileM + warp % kWarpsN * kWarpTileN + lane / 16 * 8 + lane % 8;
+            a = shared_address(&ring) + place_of(row, lane / 16);
+            b = shared_address(&ring) + place_of(column, lane / 8 % 2);
+        }
+    };
+
+    __device__ void multiply_stage(const LaneRows& rows, int offset, Accumulators& acc) const {
+        constexpr int kFragmentBytes = 16 * kStageBytes;  // of one of a, of two of b
+        uint32_t ah[kFragmentsM][4], al[kFragmentsM][4], as[kFragmentsM][4];
+        GYM_UNROLL
+        for (int m = 0; m < kFragmentsM; ++m) {
+            load_matrices(ah[m], rows.a + offset + m * kFragmentBytes);
+            load_matrices(al[m], rows.a + offset + m * kFragmentBytes + kDigitBytes);
             GYM_UNROLL
-            for (int n = 0; n < kFragmentsN; ++n) {
-                uint32_t bh[2], bl[2], bs[2];
-                GYM_UNROLL
-                for (int r = 0; r < 2; ++r) {
-                    bh[r] = word_at(stage.b[0], column0 + n * 8, byte + r * 16);
-                    bl[r] = word_at(stage.b[1], column0 + n * 8, byte + r * 16);
-                    bs[r] = add_bytes(bh[r], bl[r]);
-                }
+            for (int r = 0; r < 4; ++r)
+                as[m][r] = add_digits(ah[m][r], al[m][r]);
+        }
+        GYM_UNROLL
+        for (int pair = 0; pair < kFragmentsN / 2; ++pair) {
+            uint32_t high[4], low[4];
+            load_matrices(high, rows.b + offset + pair * kFragmentBytes);
+            load_matrices(low, rows.b + offset + pair * kFragmentBytes + kDigitBytes);
+            GYM_UNROLL
+            for (int half = 0; half < 2; ++half) {
+                const uint32_t bh[2] = {high[half * 2], high[half * 2 + 1]};
+                const uint32_t bl[2] = {low[half * 2], low[half * 2 + 1]};
+                const uint32_t bs[2] = {add_digits(bh[0], bl[0]), add_digits(bh[1], bl[1])};
+                const int n = pair * 2 + half;
                 GYM_UNROLL
                 for (int m = 0; m < kFragmentsM; ++m) {
                     multiply_bytes(acc.high[m][n], ah[m], bh);
@@ -149,13 +190,13 @@ struct Product {
     /// Where result (m, n, c) of this thread's fragments is.
     struct Cell {
         int64_t row, column;
-        __device__ Cell(int m, int n, int c) {
+        __device__ Cell(Tile tile, int m, int n, int c) {
             const int thread = computed_here(static_cast<int>(threadIdx.x));
             const int lane = thread % kWarpSize, warp = thread / kWarpSize;
-            row = static_cast<int64_t>(blockIdx.y) * kTileM + warp / kWarpsN * (kTileM / kWarpsM) +
-                  m * 16 + lane / 4 + c / 2 * 8;
-            column = static_cast<int64_t>(blockIdx.x) * kTileN +
-                     warp % kWarpsN * (kTileN / kWarpsN) + n * 8 + lane % 4 * 2 + c % 2;
+            row = static_cast<int64_t>(tile.row) * kTileM + warp / kWarpsN * kWarpTileM + m * 16 +
+                  lane / 4 + c / 2 * 8;
+            column = static_cast<int64_t>(tile.column) * kTileN + warp % kWarpsN * kWarpTileN +
+                     n * 8 + lane % 4 * 2 + c % 2;
         }
     };
 
@@ -168,14 +209,15 @@ struct Product {
     }
 
     /// The block's dots become terms of the totals; the next block begins at zero.
-    __device__ void end_block(Accumulators& acc, Totals<true>& totals, int64_t block) const {
+    __device__ void end_block(Tile tile, Accumulators& acc, Totals<true>& totals,
+                              int64_t block) const {
         GYM_UNROLL
         for (int m = 0; m < kFragmentsM; ++m) {
             GYM_UNROLL
             for (int n = 0; n < kFragmentsN; ++n) {
                 GYM_UNROLL
                 for (int c = 0; c < 4; ++c) {
-                    const Cell cell(m, n, c);
+                    const Cell cell(tile, m, n, c);
                     if (cell.row >= a.vectors || cell.column >= b.vectors) continue;
                     totals.value[m][n][c] +=
                         q14_block_term(acc.dot(m, n, c), block_shift(cell.row, cell.column, block));
@@ -194,9 +236,9 @@ struct Product {
     /// sums. Every thread of the warp comes here. Places and weights of a thread's results follow
     /// from its first one's.
     template <typename Value>
-    __device__ void add_weighted(ProductSum to_first, ProductSum to_second,
+    __device__ void add_weighted(Tile tile, ProductSum to_first, ProductSum to_second,
                                  const Value& value) const {
-        const Cell first(0, 0, 0);
+        const Cell first(tile, 0, 0, 0);
         const uint32_t row_weight = check_weight(blockIdx.z * a.vectors + first.row);
         const uint32_t column_weight = check_weight(first.column);
         Two total{};
@@ -238,8 +280,8 @@ struct Product {
     }
 
     /// Of many blocks: the dots of one, and its terms, before anything is made of them.
-    __device__ void check_block(const Accumulators& acc, int64_t block) const {
-        add_weighted(kDots, kTerms, [&](int m, int n, int c, int64_t row, int64_t column) {
+    __device__ void check_block(Tile tile, const Accumulators& acc, int64_t block) const {
+        add_weighted(tile, kDots, kTerms, [&](int m, int n, int c, int64_t row, int64_t column) {
             const int64_t dot = acc.dot_again(m, n, c);
             const int64_t term = q14_block_term(dot, block_shift(row, column, block));
             return Two{static_cast<uint64_t>(dot), static_cast<uint64_t>(term)};
@@ -247,10 +289,10 @@ struct Product {
     }
 
     /// The totals of many blocks or the dots of a single one, and the bits of the results.
-    __device__ void check_results(const Accumulators& acc,
+    __device__ void check_results(Tile tile, const Accumulators& acc,
                                   const Totals<kManyBlocks>& totals) const {
         constexpr ProductSum kBefore = kManyBlocks ? kTotals : kDots;
-        add_weighted(kBefore, kStored, [&](int m, int n, int c, int64_t row, int64_t column) {
+        add_weighted(tile, kBefore, kStored, [&](int m, int n, int c, int64_t row, int64_t column) {
             int64_t sum = 0;
             if constexpr (kManyBlocks)
                 sum = hidden(totals.value[m][n][c]);
@@ -278,56 +320,65 @@ struct Product {
                            : finish_block(sum, a_exponent, b_exponent);
     }
 
-    __device__ void store(float* to, int m, int n, int c, int64_t sum) const {
-        const Cell cell(m, n, c);
+    __device__ void store(float* to, Tile tile, int m, int n, int c, int64_t sum) const {
+        const Cell cell(tile, m, n, c);
         if (cell.row >= a.vectors || cell.column >= b.vectors) return;
         to[cell.row * out_stride + cell.column] = result_of(sum, cell.row, cell.column);
     }
 
-    /// The stages that this tile needs: first and one past the last.
-    __device__ void stage_range(int64_t& begin, int64_t& end) const {
-        const int64_t row = static_cast<int64_t>(blockIdx.y) * kTileM;
-        begin = 0;
-        end = a.pitch / kStageBytes;
+    /// The stages that this tile needs.
+    struct Stages {
+        int begin, end;
+    };
+    __device__ Stages stages_of(Tile tile) const {
+        const int64_t row = static_cast<int64_t>(tile.row) * kTileM;
+        int64_t begin = 0, end = a.pitch / kStageBytes;
         if (zeros == Q14Zeros::kRightOfDiagonal) {
-            const int64_t last = (row + kTileM + kStageBytes - 1) / kStageBytes;
+            const int64_t last = (row + kTileM) / kStageBytes;
             end = last < end ? last : end;
         }
         if (zeros == Q14Zeros::kLeftOfDiagonal) begin = row / kStageBytes;
+        return {static_cast<int>(begin), static_cast<int>(end)};
     }
 
-    __device__ void operator()() const {
-        __shared__ Stage stages[kStages];
-        const int64_t row = static_cast<int64_t>(blockIdx.y) * kTileM;
-        const int64_t column = static_cast<int64_t>(blockIdx.x) * kTileN;
-        if (zeros == Q14Zeros::kOutputRightOfDiagonal && column >= row + kTileM) return;
-        int64_t begin, end;
-        stage_range(begin, end);
-        const auto load = [&](int64_t stage) {
-            if (stage < end) {
-                Stage& to = stages[(stage - begin) % kStages];
-                load_rows(to.a, a, row, stage * kStageBytes);
-                load_rows(to.b, b, column, stage * kStageBytes);
-            }
+    /// The stages of a tile, kStages - 1 of which are under way while one is multiplied.
+    __device__ void multiply_stages(Tile tile, Accumulators& acc,
+                                    Totals<kManyBlocks>& totals) const {
+        __shared__ Stage ring[kStages];
+        constexpr int kAhead = kStages - 1;
+        const auto [begin, end] = stages_of(tile);
+        Copies copies(*this, ring[0], tile, begin);
+        const LaneRows rows(ring[0]);
+        for (int stage = begin; stage < begin + kAhead; ++stage) {
+            if (stage < end) copies.start(ring_offset(stage));
             commit_copies();
-        };
-        Accumulators acc;
-        Totals<kManyBlocks> totals;
-        load(begin);
-        for (int64_t stage = begin; stage < end; ++stage) {
-            load(stage + 1);
-            wait_for_copies<1>();
+        }
+        GYM_KEEP_LOOP
+        for (int stage = begin; stage < end; ++stage) {
+            wait_for_copies<kAhead - 1>();
+            // The copies of all threads have arrived, and the stage before has been read.
             __syncthreads();
-            multiply_stage(stages[(stage - begin) % kStages], acc);
-            __syncthreads();
+            if (stage + kAhead < end) copies.start(ring_offset(stage + kAhead));
+            commit_copies();
+            multiply_stage(rows, ring_offset(stage), acc);
             if constexpr (kManyBlocks) {
                 const bool block_ends = (stage + 1) % kStagesPerBlock == 0 || stage + 1 == end;
                 if constexpr (kChecked)
-                    if (block_ends) check_block(acc, stage / kStagesPerBlock);
-                if (block_ends) end_block(acc, totals, stage / kStagesPerBlock);
+                    if (block_ends) check_block(tile, acc, stage / kStagesPerBlock);
+                if (block_ends) end_block(tile, acc, totals, stage / kStagesPerBlock);
             }
         }
-        if constexpr (kChecked) check_results(acc, totals);
+    }
+
+    __device__ void operator()() const {
+        const Tile tile = tile_of(blockIdx.y * gridDim.x + blockIdx.x, {gridDim.y, gridDim.x});
+        const int64_t row = static_cast<int64_t>(tile.row) * kTileM;
+        const int64_t column = static_cast<int64_t>(tile.column) * kTileN;
+        if (zeros == Q14Zeros::kOutputRightOfDiagonal && column >= row + kTileM) return;
+        Accumulators acc;
+        Totals<kManyBlocks> totals;
+        multiply_stages(tile, acc, totals);
+        if constexpr (kChecked) check_results(tile, acc, totals);
         float* const to = item_results();
         GYM_UNROLL
         for (int m = 0; m < kFragmentsM; ++m) {
@@ -336,9 +387,9 @@ struct Product {
                 GYM_UNROLL
                 for (int c = 0; c < 4; ++c) {
                     if constexpr (kManyBlocks)
-                        store(to, m, n, c, totals.value[m][n][c]);
+                        store(to, tile, m, n, c, totals.value[m][n][c]);
                     else
-                        store(to, m, n, c, acc.dot(m, n, c));
+                        store(to, tile, m, n, c, acc.dot(m, n, c));
                 }
             }
         }

@@ -11,6 +11,27 @@ namespace gym::kernels::cuda {
 
 inline constexpr int kTileM = 64, kTileN = 128;
 
+/// Of the tiles of a product: which one, or how many.
+struct Tile {
+    unsigned row, column;
+};
+
+/// Blocks of threads that run at the same time make tiles of this many rows of tiles, so that they
+/// read few different rows of both operands, and b goes through the cache once a group, not once a
+/// row of tiles.
+inline constexpr unsigned kGroupTileRows = 16;
+
+/// Which tile the block of threads `index` makes: groups of rows one after the other, in each the
+/// columns, in these the rows.
+/// @param tiles of the product, less than 2^32 together.
+GYM_HD Tile tile_of(unsigned index, Tile tiles) {
+    const unsigned group = index / (kGroupTileRows * tiles.column);
+    const unsigned within = index % (kGroupTileRows * tiles.column);
+    const unsigned first = group * kGroupTileRows, left = tiles.row - first;
+    const unsigned rows = left < kGroupTileRows ? left : kGroupTileRows;
+    return {first + within % rows, within / rows};
+}
+
 /// How many columns of results are made in the rows of a tile.
 GYM_HD int64_t computed_columns(int64_t tile_row, int64_t columns, Q14Zeros zeros) {
     if (zeros != Q14Zeros::kOutputRightOfDiagonal) return columns;

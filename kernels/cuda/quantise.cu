@@ -9,7 +9,7 @@ namespace gym::kernels::cuda {
 namespace {
 
 constexpr int64_t kBlockLength = kQ14BlockLength;
-/// The product reads 64 bytes of a vector at a time.
+/// A vector's digits begin on a multiple of this. The product reads half of it at a time.
 constexpr int64_t kPitchUnit = 64;
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / kWarpSize;

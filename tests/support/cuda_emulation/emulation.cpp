@@ -17,6 +17,7 @@
 #include "checked_memory.hpp"
 #include "findings.hpp"
 #include "flips.hpp"
+#include "shared_variables.hpp"
 
 namespace gym::emulation {
 
@@ -27,11 +28,12 @@ namespace {
 constexpr std::size_t kStackBytes = 128 * 1024;
 constexpr std::size_t kArgumentBytesMax = 4096;
 constexpr std::size_t kCopyBytes = 16;
+constexpr std::size_t kRowBytes = 16;  // of a matrix that ldmatrix loads
 /// A warp goes past at most so many of its collectives before another one gets its turn.
 constexpr unsigned kTurnsMax = 8;
 
 enum class Wait { kNone, kWarp, kBlock, kDone };
-enum class Collective { kShuffle, kProduct };
+enum class Collective { kShuffle, kProduct, kMatrices };
 
 struct Copy {
     void* to;
@@ -158,6 +160,13 @@ void finish_product(Fiber* lanes, unsigned lane) {
     std::memcpy(lanes[lane].result, sums, sizeof sums);
 }
 
+void finish_matrices(Fiber* lanes, unsigned lane) {
+    constexpr unsigned kMatrices = 4, kRows = 8, kWordBytes = 4;
+    for (unsigned j = 0; j < kMatrices; ++j)
+        std::memcpy(lanes[lane].result + j * kWordBytes,
+                    lanes[j * kRows + lane / 4].operand + lane % 4 * kWordBytes, kWordBytes);
+}
+
 void finish_collective(unsigned warp) {
     Fiber* const lanes = &block().fibers[warp * kWarp];
     for (unsigned lane = 0; lane < kWarp; ++lane) {
@@ -169,6 +178,8 @@ void finish_collective(unsigned warp) {
     for (unsigned lane = 0; lane < kWarp; ++lane) {
         if (lanes[lane].collective == Collective::kProduct)
             finish_product(lanes, lane);
+        else if (lanes[lane].collective == Collective::kMatrices)
+            finish_matrices(lanes, lane);
         else
             std::memcpy(lanes[lane].result, lanes[(lane ^ lanes[lane].lane_mask) % kWarp].operand,
                         lanes[lane].size);
@@ -326,6 +337,24 @@ void mma_m16n8k32_s8(std::int32_t (&accumulator)[4], const std::uint32_t (&a)[4]
     stop(Wait::kWarp, site);
     std::memcpy(accumulator, current_fiber().result, sizeof accumulator);
     pass_access(Access::kRead, accumulator, sizeof accumulator);
+}
+
+void load_matrices(std::uint32_t (&words)[4], const void* row, const void* site) {
+    if (site == nullptr) site = __builtin_return_address(0);
+    Fiber& fiber = current_fiber();
+    fiber.collective = Collective::kMatrices;
+    std::memset(fiber.operand, 0xA5, kRowBytes);
+    const auto at = reinterpret_cast<std::uintptr_t>(row);
+    if (at % kRowBytes != 0) {
+        report("a row of a matrix that is not aligned to 16 bytes", site);
+    } else if (find_shared(at) == nullptr) {
+        report("a row of a matrix outside of shared memory", site);
+    } else {
+        check_access(Access::kRead, row, kRowBytes, site);
+        std::memcpy(fiber.operand, row, kRowBytes);
+    }
+    stop(Wait::kWarp, site);
+    std::memcpy(words, current_fiber().result, sizeof words);
 }
 
 void copy_16_bytes(void* shared, const void* global, bool valid, const void* site) {

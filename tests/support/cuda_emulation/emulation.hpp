@@ -58,6 +58,9 @@ void shuffle_xor(unsigned members, void* value, unsigned size, unsigned lane_mas
 /// out.
 void mma_m16n8k32_s8(std::int32_t (&accumulator)[4], const std::uint32_t (&a)[4],
                      const std::uint32_t (&b)[2], const void* site = nullptr);
+/// ldmatrix.m8n8.x4 of 16-bit elements: word j of this lane is word lane % 4 of the row that lane
+/// 8 * j + lane / 4 names. @param row 16 bytes of shared memory, aligned to 16.
+void load_matrices(std::uint32_t (&words)[4], const void* row, const void* site = nullptr);
 /// 16 bytes, zeros if not `valid`. They arrive when wait_for_copies() says so, and no sooner.
 void copy_16_bytes(void* shared, const void* global, bool valid, const void* site = nullptr);
 void commit_copies();

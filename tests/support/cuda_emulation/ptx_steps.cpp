@@ -225,6 +225,14 @@ void multiply_bytes(Thread& thread, const Instruction& i) {
         set(thread, i.operands[k], c[k]);
 }
 
+/// d (4), row.
+void load_matrices(Thread& thread, const Instruction& i) {
+    std::uint32_t words[4];
+    emulation::load_matrices(words, address<Space::kShared>(thread, i.operands[4]), &i);
+    for (unsigned k = 0; k < 4; ++k)
+        set(thread, i.operands[k], words[k]);
+}
+
 // ---- from opcodes to steps
 
 using Parts = std::vector<std::string_view>;
@@ -436,6 +444,7 @@ Step one_of_a_kind(std::string_view opcode) {
     if (opcode == "bar.sync" || opcode == "barrier.sync") return &barrier;
     if (opcode == "shfl.sync.bfly.b32") return &shuffle;
     if (opcode == "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32") return &multiply_bytes;
+    if (opcode == "ldmatrix.sync.aligned.m8n8.x4.shared.b16") return &load_matrices;
     if (opcode == "cp.async.cg.shared.global") return &copy_async;
     if (opcode == "cp.async.commit_group") return &copy_commit;
     if (opcode == "cp.async.wait_group") return &copy_wait;

@@ -58,13 +58,15 @@ class DeviceShapes : public ::testing::Test {
 };
 
 TEST_F(DeviceShapes, ProductsOfManyTiles) {
-    constexpr std::array<std::array<std::int64_t, 3>, 7> kShapes{{{130, 260, 70},
-                                                                  {65, 129, 1030},
-                                                                  {64, 128, 1024},
-                                                                  {150, 40, 2100},
-                                                                  {33, 300, 200},
-                                                                  {1, 1, 1},
-                                                                  {70, 131, 64}}};
+    constexpr std::array<std::array<std::int64_t, 3>, 8> kShapes{
+        {{130, 260, 70},
+         {65, 129, 1030},
+         {64, 128, 1024},
+         {150, 40, 2100},
+         {33, 300, 200},
+         {1, 1, 1},
+         {70, 131, 64},
+         {1093, 135, 40}}};  // two groups of tiles
     int turn = 0;
     for (const auto& [m, n, k] : kShapes) {
         SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k));

@@ -91,6 +91,30 @@ TEST_F(EmulationChecks, FindsCopiesThatMayNotHaveArrived) {
     expect(Fault::kCopyWithoutBarrier, "race: reads what another thread wrote");
 }
 
+TEST_F(EmulationChecks, FindsMatricesThatMayNotBeLoaded) {
+    expect(Fault::kMatrixBeforeBarrier, "race: reads what another thread wrote");
+    expect(Fault::kMatrixUninitialised, "reads uninitialised memory");
+    expect(Fault::kMatrixMisaligned, "a row of a matrix that is not aligned to 16 bytes");
+    expect(Fault::kMatrixElsewhere, "a row of a matrix outside of shared memory");
+    expect(Fault::kMatrixOfSomeLanes, "some lanes of a warp do not come to its collective");
+}
+
+TEST_F(EmulationChecks, GivesEachLaneItsWordsOfMatrices) {
+    constexpr std::size_t kLanes = 32, kWords = 4;
+    std::vector<std::uint32_t> rows(kLanes * kWords);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        rows[i] = static_cast<std::uint32_t>(1000 + i);
+    auto* const out = poisoned_array<std::uint32_t>(*device_, rows.size());
+    load_matrices_of(*device_, uploaded(*device_, rows), out);
+    const auto found = downloaded(*device_, out, rows.size());
+    for (std::size_t lane = 0; lane < kLanes; ++lane)
+        for (std::size_t matrix = 0; matrix < kWords; ++matrix) {
+            const std::size_t row = 5 * (8 * matrix + lane / 4) % kLanes;
+            EXPECT_EQ(found[lane * kWords + matrix], rows[row * kWords + lane % 4])
+                << "lane " << lane << ", matrix " << matrix;
+        }
+}
+
 TEST_F(EmulationChecks, FindsWhatTheHostMayNotDo) {
     expect(Fault::kGridTooHigh, "a launch beyond a device's limits");
     auto* const memory = poisoned_array<float>(*device_, kCount);

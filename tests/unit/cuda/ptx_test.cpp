@@ -42,6 +42,14 @@ TEST(Ptx, TakesCorrectlyRoundedArithmeticOnly) {
         EXPECT_EQ(find_step(opcode), nullptr) << opcode;
 }
 
+TEST(Ptx, TakesOneFormOfMatrices) {
+    EXPECT_NE(find_step("ldmatrix.sync.aligned.m8n8.x4.shared.b16"), nullptr);
+    for (const char* const opcode :
+         {"ldmatrix.sync.aligned.m8n8.x2.shared.b16", "ldmatrix.sync.aligned.m8n8.x4.b16",
+          "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"})
+        EXPECT_EQ(find_step(opcode), nullptr) << opcode;
+}
+
 TEST(Ptx, NamesTheLineThatItRefuses) {
     EXPECT_EQ(refusal(module_of("\tadd.rn.f32 %r1, %r2, %r3;\n")), "");
     EXPECT_EQ(refusal(module_of("\tadd.ftz.f32 %r1, %r2, %r3;\n")),

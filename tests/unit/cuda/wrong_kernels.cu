@@ -1,5 +1,6 @@
 #include "wrong_kernels.hpp"
 
+#include "gym/kernels/f32.h"
 #include "reduce.cuh"
 
 namespace gym::kernels::cuda {
@@ -66,11 +67,28 @@ struct Faulty {
         const int shift = fault == Fault::kCopyMisaligned ? 1 : 0;
         const int t = static_cast<int>(threadIdx.x);
         if (t < kThreads / 4)
-            copy_16_bytes(pieces[t].values + shift, x + blockIdx.x * kThreads + 4 * t, true);
+            copy_16_bytes(shared_address(pieces[t].values + shift),
+                          x + blockIdx.x * kThreads + 4 * t, true);
         commit_copies();
         if (fault != Fault::kCopyWithoutWait) wait_for_copies<0>();
         if (fault != Fault::kCopyWithoutBarrier) __syncthreads();
         out[i] = fault == Fault::kCopyMisaligned ? 1.0f : pieces[t / 4].values[t % 4];
+    }
+    __device__ void load(int64_t i) const {
+        struct alignas(16) Row {
+            float values[4];
+        };
+        constexpr int kRows = kThreads / 4, kFar = 1 << 16;
+        __shared__ Row rows[kRows];
+        const int t = static_cast<int>(threadIdx.x);
+        if (fault != Fault::kMatrixUninitialised || t != 5) rows[t / 4].values[t % 4] = x[i];
+        if (fault != Fault::kMatrixBeforeBarrier) __syncthreads();
+        const int row = fault == Fault::kMatrixElsewhere && t == 33 ? kFar : t % kRows;
+        const int shift = fault == Fault::kMatrixMisaligned ? 4 : 0;
+        uint32_t words[4];
+        if (fault != Fault::kMatrixOfSomeLanes || t % kWarpSize < 20)
+            load_matrices(words, shared_address(rows + row) + shift);
+        out[i] = fault == Fault::kNone ? f32::from_bits(words[t % 4]) : 1.0f;
     }
     __device__ void operator()() const {
         const int64_t i = index();
@@ -78,13 +96,36 @@ struct Faulty {
             touch_memory(i);
             touch_shared(i);
             meet(i);
+            copy(i);
         }
         if (fault < Fault::kReadUninitialisedShared && fault != Fault::kNone)
             return touch_memory(i);
-        if (fault == Fault::kNone || fault >= Fault::kCopyWithoutWait) return copy(i);
+        if (fault == Fault::kNone || fault >= Fault::kMatrixBeforeBarrier) return load(i);
+        if (fault >= Fault::kCopyWithoutWait) return copy(i);
         if (fault < Fault::kGlobalInOneBlock) return touch_shared(i);
         if (fault < Fault::kBarrierInOneBranch) return race(i);
         meet(i);
+    }
+};
+
+struct LoadMatrices {
+    const uint32_t* from;
+    uint32_t* out;
+
+    __device__ void operator()() const {
+        constexpr int kWords = 4;
+        struct alignas(16) Row {
+            uint32_t words[kWords];
+        };
+        __shared__ Row rows[kWarpSize];
+        const int lane = lane_index();
+        for (int word = 0; word < kWords; ++word)
+            rows[lane].words[word] = from[lane * kWords + word];
+        __syncthreads();
+        uint32_t words[kWords];
+        load_matrices(words, shared_address(rows + 5 * lane % kWarpSize));
+        for (int word = 0; word < kWords; ++word)
+            out[lane * kWords + word] = words[word];
     }
 };
 
@@ -110,6 +151,10 @@ void run_with_fault(Device& device, Fault fault, const float* x, float* out, flo
 
 void count_by_one_block(Device& device, float* out, std::int64_t count) {
     launch<kElementThreads>(device, {1}, ForEach<CountElement>{{out}, count});
+}
+
+void load_matrices_of(Device& device, const std::uint32_t* rows, std::uint32_t* out) {
+    launch<kWarpSize>(device, {1}, LoadMatrices{rows, out});
 }
 
 float read_on_the_host(const float* device_memory) {

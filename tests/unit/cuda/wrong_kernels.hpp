@@ -3,6 +3,7 @@
 // Kernels with one fault each, and some without.
 
 #include <cstddef>
+#include <cstdint>
 
 #include "gym/kernels/cuda/device.hpp"
 
@@ -32,6 +33,11 @@ enum class Fault {
     kCopyWithoutWait,
     kCopyWithoutBarrier,
     kCopyMisaligned,
+    kMatrixBeforeBarrier,
+    kMatrixUninitialised,
+    kMatrixMisaligned,
+    kMatrixElsewhere,
+    kMatrixOfSomeLanes,
     kGridTooHigh,
 };
 
@@ -42,6 +48,10 @@ void run_with_fault(Device& device, Fault fault, const float* x, float* out, flo
 
 /// out[i] = i for i < count, by one block of threads.
 void count_by_one_block(Device& device, float* out, std::int64_t count);
+
+/// Lane i of a warp names row 5 * i % 32 of 32 rows of 16 bytes for load_matrices(); its four words
+/// become out[4 * i] to out[4 * i + 3].
+void load_matrices_of(Device& device, const std::uint32_t* rows, std::uint32_t* out);
 
 /// What no host code may do.
 float read_on_the_host(const float* device_memory);
