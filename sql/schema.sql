@@ -1083,7 +1083,7 @@ CREATE FUNCTION registry.guard_order_state() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    IF OLD.state <> 'waiting'
+    IF (OLD.state, NEW.state) NOT IN (('waiting', 'locking'), ('waiting', 'refused'), ('locking', 'locked'), ('locking', 'refused'))
        OR (NEW.kind, NEW.owner, NEW.nonce, NEW.job_id, NEW.amount_wei)
           IS DISTINCT FROM (OLD.kind, OLD.owner, OLD.nonce, OLD.job_id, OLD.amount_wei) THEN
         RAISE EXCEPTION 'an order is decided once' USING ERRCODE = 'P0001';
@@ -1839,7 +1839,7 @@ CREATE TABLE registry.order_state (
     CONSTRAINT order_state_check CHECK (((state = 'waiting'::text) = (decided_at_ms IS NULL))),
     CONSTRAINT order_state_check1 CHECK (((state = 'refused'::text) = (reason <> ''::text))),
     CONSTRAINT order_state_kind_check CHECK ((kind = ANY (ARRAY['job'::text, 'funding'::text]))),
-    CONSTRAINT order_state_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'locked'::text, 'refused'::text])))
+    CONSTRAINT order_state_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'locking'::text, 'locked'::text, 'refused'::text])))
 );
 
 -- Name: orders_escrow; Type: VIEW; Schema: audit; Owner: -
@@ -2435,6 +2435,56 @@ CREATE VIEW audit.rewards_fee_above_charge AS
           GROUP BY credit.job_id, credit.round) r
   WHERE (r.charged > r.credits);
 
+-- Name: owner_lock; Type: TABLE; Schema: rewards; Owner: -
+
+CREATE TABLE rewards.owner_lock (
+    owner rewards.address NOT NULL,
+    locked ledger.amount DEFAULT 0 NOT NULL,
+    released ledger.amount DEFAULT 0 NOT NULL,
+    unlocked ledger.amount DEFAULT 0 NOT NULL,
+    needed ledger.amount DEFAULT 0 NOT NULL,
+    asked ledger.amount DEFAULT 0 NOT NULL
+);
+
+-- Name: rewards_locks; Type: VIEW; Schema: audit; Owner: -
+
+CREATE VIEW audit.rewards_locks AS
+ WITH moved AS (
+         SELECT
+                CASE
+                    WHEN (d.kind = 'available'::text) THEN d.owner
+                    WHEN (c.kind = 'available'::text) THEN c.owner
+                    ELSE COALESCE(('0x'::text || encode((j.owner)::bytea, 'hex'::text)), substr(d.owner, 5))
+                END AS owner,
+            sum(
+                CASE
+                    WHEN (d.kind = 'available'::text) THEN (t.amount)::numeric
+                    ELSE (- (t.amount)::numeric)
+                END) AS amount
+           FROM (((ledger.transfer t
+             JOIN ledger.account d ON ((d.id = t.debit_account)))
+             JOIN ledger.account c ON ((c.id = t.credit_account)))
+             LEFT JOIN registry.job j ON ((d.owner = ('job:0x'::text || encode((j.id)::bytea, 'hex'::text)))))
+          WHERE ((t.kind = ANY (ARRAY['transfer'::text, 'post'::text])) AND ((((d.kind = 'available'::text) AND (c.kind = 'escrow'::text)) OR ((d.kind = 'escrow'::text) AND (c.kind = 'available'::text))) OR ((d.kind = 'escrow'::text) AND (c.kind = 'chain_escrow'::text))))
+          GROUP BY
+                CASE
+                    WHEN (d.kind = 'available'::text) THEN d.owner
+                    WHEN (c.kind = 'available'::text) THEN c.owner
+                    ELSE COALESCE(('0x'::text || encode((j.owner)::bytea, 'hex'::text)), substr(d.owner, 5))
+                END
+        ), reserved AS (
+         SELECT order_state.owner,
+            sum((order_state.amount_wei)::numeric) AS amount
+           FROM registry.order_state
+          WHERE (order_state.state = 'locking'::text)
+          GROUP BY order_state.owner
+        )
+ SELECT format('owner %s: the books need %s locked, its transfers say %s'::text, encode((l.owner)::bytea, 'hex'::text), l.needed, ((COALESCE(m.amount, (0)::numeric) + COALESCE(r.amount, (0)::numeric)) - (l.released)::numeric)) AS problem
+   FROM ((rewards.owner_lock l
+     LEFT JOIN moved m ON ((m.owner = ('0x'::text || encode((l.owner)::bytea, 'hex'::text)))))
+     LEFT JOIN reserved r ON (((r.owner)::bytea = (l.owner)::bytea)))
+  WHERE ((l.needed)::numeric <> ((COALESCE(m.amount, (0)::numeric) + COALESCE(r.amount, (0)::numeric)) - (l.released)::numeric));
+
 -- Name: rewards_paid_twice; Type: VIEW; Schema: audit; Owner: -
 
 CREATE VIEW audit.rewards_paid_twice AS
@@ -2521,16 +2571,19 @@ CREATE TABLE rewards.reconciliation (
     at_ms bigint NOT NULL,
     claimed_ledger ledger.amount,
     claimed_chain ledger.amount,
-    CONSTRAINT reconciliation_check CHECK (((claimed_ledger IS NULL) = (claimed_chain IS NULL)))
+    locked_ledger ledger.amount,
+    locked_chain ledger.amount,
+    CONSTRAINT reconciliation_check CHECK (((claimed_ledger IS NULL) = (claimed_chain IS NULL))),
+    CONSTRAINT reconciliation_check1 CHECK (((locked_ledger IS NULL) = (locked_chain IS NULL)))
 );
 
 -- Name: rewards_reconciliation; Type: VIEW; Schema: audit; Owner: -
 
 CREATE VIEW audit.rewards_reconciliation AS
- SELECT format('block %s: contracts hold %s and %s and paid %s, the ledger says %s and %s and %s'::text, r.block, r.escrow_chain, r.distributor_chain, r.claimed_chain, r.escrow_ledger, r.distributor_ledger, r.claimed_ledger) AS problem
+ SELECT format('block %s: contracts hold %s and %s, paid %s and locked %s, the ledger says %s and %s, %s and %s'::text, r.block, r.escrow_chain, r.distributor_chain, r.claimed_chain, r.locked_chain, r.escrow_ledger, r.distributor_ledger, r.claimed_ledger, r.locked_ledger) AS problem
    FROM rewards.reconciliation r
   WHERE ((r.block = ( SELECT max(reconciliation.block) AS max
-           FROM rewards.reconciliation)) AND (((r.escrow_chain)::numeric <> (r.escrow_ledger)::numeric) OR ((r.claimed_chain)::numeric <> (r.claimed_ledger)::numeric) OR ((r.distributor_chain)::numeric < (r.distributor_ledger)::numeric)));
+           FROM rewards.reconciliation)) AND (((r.escrow_chain)::numeric <> (r.escrow_ledger)::numeric) OR ((r.claimed_chain)::numeric <> (r.claimed_ledger)::numeric) OR ((r.locked_chain)::numeric <> (r.locked_ledger)::numeric) OR ((r.distributor_chain)::numeric < (r.distributor_ledger)::numeric)));
 
 -- Name: release; Type: TABLE; Schema: rewards; Owner: -
 
@@ -3199,25 +3252,13 @@ CREATE TABLE rewards.leaving (
     CONSTRAINT leaving_available_at_s_check CHECK ((available_at_s > 0))
 );
 
--- Name: trim; Type: TABLE; Schema: rewards; Owner: -
+-- Name: unlock; Type: TABLE; Schema: rewards; Owner: -
 
-CREATE TABLE rewards."trim" (
-    id text NOT NULL,
+CREATE TABLE rewards.unlock (
+    batch bigint NOT NULL,
     owner rewards.address NOT NULL,
-    amount ledger.amount NOT NULL,
-    done boolean DEFAULT false NOT NULL,
-    seq bigint NOT NULL
-);
-
--- Name: trim_seq_seq; Type: SEQUENCE; Schema: rewards; Owner: -
-
-ALTER TABLE rewards."trim" ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME rewards.trim_seq_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
+    total ledger.amount NOT NULL,
+    CONSTRAINT unlock_batch_check CHECK ((batch >= 1))
 );
 
 -- Name: api_key api_key_pkey; Type: CONSTRAINT; Schema: api; Owner: -
@@ -3625,6 +3666,11 @@ ALTER TABLE ONLY rewards.finished_round
 ALTER TABLE ONLY rewards.leaving
     ADD CONSTRAINT leaving_pkey PRIMARY KEY (owner);
 
+-- Name: owner_lock owner_lock_pkey; Type: CONSTRAINT; Schema: rewards; Owner: -
+
+ALTER TABLE ONLY rewards.owner_lock
+    ADD CONSTRAINT owner_lock_pkey PRIMARY KEY (owner);
+
 -- Name: payout payout_pkey; Type: CONSTRAINT; Schema: rewards; Owner: -
 
 ALTER TABLE ONLY rewards.payout
@@ -3645,10 +3691,10 @@ ALTER TABLE ONLY rewards.release
 ALTER TABLE ONLY rewards.settlement
     ADD CONSTRAINT settlement_pkey PRIMARY KEY (epoch);
 
--- Name: trim trim_pkey; Type: CONSTRAINT; Schema: rewards; Owner: -
+-- Name: unlock unlock_pkey; Type: CONSTRAINT; Schema: rewards; Owner: -
 
-ALTER TABLE ONLY rewards."trim"
-    ADD CONSTRAINT trim_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY rewards.unlock
+    ADD CONSTRAINT unlock_pkey PRIMARY KEY (batch, owner);
 
 -- Name: upload_state; Type: INDEX; Schema: api; Owner: -
 
@@ -3782,6 +3828,14 @@ CREATE INDEX node_owner ON registry.node USING btree (owner);
 
 CREATE INDEX order_state_job ON registry.order_state USING btree (job_id);
 
+-- Name: order_state_locking; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX order_state_locking ON registry.order_state USING btree (seq) WHERE (state = 'locking'::text);
+
+-- Name: order_state_locking_owner; Type: INDEX; Schema: registry; Owner: -
+
+CREATE INDEX order_state_locking_owner ON registry.order_state USING btree (owner) WHERE (state = 'locking'::text);
+
 -- Name: order_state_waiting; Type: INDEX; Schema: registry; Owner: -
 
 CREATE INDEX order_state_waiting ON registry.order_state USING btree (seq) WHERE (state = 'waiting'::text);
@@ -3902,6 +3956,10 @@ CREATE INDEX demand_open ON rewards.demand USING btree (seq) WHERE (NOT done);
 
 CREATE INDEX finished_round_held ON rewards.finished_round USING btree (job_id, round) WHERE (held <> ''::text);
 
+-- Name: owner_lock_due; Type: INDEX; Schema: rewards; Owner: -
+
+CREATE INDEX owner_lock_due ON rewards.owner_lock USING btree (owner) WHERE ((locked)::numeric > (needed)::numeric);
+
 -- Name: payout_earner; Type: INDEX; Schema: rewards; Owner: -
 
 CREATE INDEX payout_earner ON rewards.payout USING btree (earner, epoch DESC);
@@ -3909,14 +3967,6 @@ CREATE INDEX payout_earner ON rewards.payout USING btree (earner, epoch DESC);
 -- Name: settlement_under_way; Type: INDEX; Schema: rewards; Owner: -
 
 CREATE UNIQUE INDEX settlement_under_way ON rewards.settlement USING btree ((true)) WHERE (state = ANY (ARRAY['closed'::text, 'released'::text]));
-
--- Name: trim_open; Type: INDEX; Schema: rewards; Owner: -
-
-CREATE INDEX trim_open ON rewards."trim" USING btree (seq) WHERE (NOT done);
-
--- Name: trim_owner; Type: INDEX; Schema: rewards; Owner: -
-
-CREATE INDEX trim_owner ON rewards."trim" USING btree (owner) WHERE (NOT done);
 
 -- Name: follower keep_finality; Type: TRIGGER; Schema: chain; Owner: -
 
@@ -5080,6 +5130,16 @@ GRANT SELECT ON TABLE audit.rewards_fee_above_charge TO gym_rewards;
 GRANT SELECT ON TABLE audit.rewards_fee_above_charge TO gym_api;
 GRANT SELECT ON TABLE audit.rewards_fee_above_charge TO gym_auditor;
 
+-- Name: TABLE owner_lock; Type: ACL; Schema: rewards; Owner: -
+
+GRANT SELECT,INSERT,UPDATE ON TABLE rewards.owner_lock TO gym_rewards;
+
+-- Name: TABLE rewards_locks; Type: ACL; Schema: audit; Owner: -
+
+GRANT SELECT ON TABLE audit.rewards_locks TO gym_rewards;
+GRANT SELECT ON TABLE audit.rewards_locks TO gym_api;
+GRANT SELECT ON TABLE audit.rewards_locks TO gym_auditor;
+
 -- Name: TABLE rewards_paid_twice; Type: ACL; Schema: audit; Owner: -
 
 GRANT SELECT ON TABLE audit.rewards_paid_twice TO gym_rewards;
@@ -5429,10 +5489,9 @@ GRANT SELECT ON TABLE rewards.finished_round TO gym_api;
 
 GRANT SELECT,INSERT,DELETE ON TABLE rewards.leaving TO gym_rewards;
 
--- Name: TABLE "trim"; Type: ACL; Schema: rewards; Owner: -
+-- Name: TABLE unlock; Type: ACL; Schema: rewards; Owner: -
 
-GRANT SELECT,INSERT,UPDATE ON TABLE rewards."trim" TO gym_rewards;
-GRANT SELECT ON TABLE rewards."trim" TO gym_api;
+GRANT SELECT,INSERT ON TABLE rewards.unlock TO gym_rewards;
 
 -- Name: DEFAULT PRIVILEGES FOR TABLES; Type: DEFAULT ACL; Schema: audit; Owner: -
 

@@ -4,6 +4,8 @@ pragma solidity ^0.8.35;
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {IERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/IERC20Permit.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
+import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
+import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
 import {Pausable} from "@openzeppelin/contracts/utils/Pausable.sol";
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
@@ -14,13 +16,13 @@ import {IJobEscrow} from "./interfaces/IJobEscrow.sol";
 
 /// @title Deposits of job owners
 /// @notice See IJobEscrow.
-contract JobEscrow is IJobEscrow, DelayedRoles, Pausable, ReentrancyGuardTransient {
+contract JobEscrow is IJobEscrow, DelayedRoles, EIP712, Pausable, ReentrancyGuardTransient {
     using SafeERC20 for IERC20;
     using SafeCast for uint256;
 
-    /// @notice May release() and trimWithdrawal().
+    /// @notice May lock(), lockFunding(), unlock() and release().
     bytes32 public constant SETTLER_ROLE = keccak256("SETTLER_ROLE");
-    /// @notice Most owners in one release().
+    /// @notice Most owners in one release() or unlock().
     uint256 public constant RELEASE_OWNERS_MAX = 256;
     /// @notice Bound of the withdrawal delay, so that a wrong parameter cannot lock deposits up.
     uint64 public constant WITHDRAWAL_DELAY_MAX = 30 days;
@@ -28,6 +30,19 @@ contract JobEscrow is IJobEscrow, DelayedRoles, Pausable, ReentrancyGuardTransie
     uint64 public constant EXIT_DELAY = 30 days;
     /// @notice Bound of the epoch interval.
     uint64 public constant EPOCH_INTERVAL_MAX = 30 days;
+
+    bytes32 private constant JOB_ORDER_TYPEHASH = keccak256(
+        "JobOrder(address owner,bytes32 spec,bytes32[] datasets,uint256 budget,uint256 pricePerPflop,uint256 maxDataPrice,bytes32 nonce,uint64 expiry)"
+    );
+    bytes32 private constant JOB_FUNDING_TYPEHASH = keccak256(
+        "JobFunding(address owner,bytes32 job,uint256 amount,bytes32 nonce,uint64 expiry)"
+    );
+
+    /// locked <= balance. One slot: a release changes both.
+    struct Account {
+        uint128 balance;
+        uint128 locked;
+    }
 
     struct Withdrawal {
         uint256 amount;
@@ -39,11 +54,15 @@ contract JobEscrow is IJobEscrow, DelayedRoles, Pausable, ReentrancyGuardTransie
     uint64 private immutable _withdrawalDelay;
     uint64 private immutable _epochInterval;
 
-    mapping(address owner => uint256) private _balances;
+    mapping(address owner => Account) private _accounts;
+    mapping(address owner => uint256) private _unlocked;
+    mapping(address owner => mapping(bytes32 nonce => uint256)) private _jobLocks;
+    mapping(address owner => mapping(bytes32 nonce => uint256)) private _fundingLocks;
     mapping(address owner => Withdrawal) private _withdrawals;
     mapping(address owner => uint64 availableAt) private _exits;
     mapping(uint64 epoch => mapping(address owner => uint256)) private _releasedOf;
     uint256 private _totalBalance;
+    uint256 private _totalLocked;
     uint256 private _depositCount;
     // One slot: a release reads both.
     uint128 private _releaseCap;
@@ -71,7 +90,7 @@ contract JobEscrow is IJobEscrow, DelayedRoles, Pausable, ReentrancyGuardTransie
         uint64 withdrawalDelay_,
         uint64 epochInterval_,
         uint256 releaseCap_
-    ) DelayedRoles(timelock_, guardian, withdrawalDelay_) {
+    ) DelayedRoles(timelock_, guardian, withdrawalDelay_) EIP712("Gym JobEscrow", "1") {
         if (address(token_) == address(0) || distributor_ == address(0)) {
             revert ZeroAddress();
         }
@@ -117,16 +136,60 @@ contract JobEscrow is IJobEscrow, DelayedRoles, Pausable, ReentrancyGuardTransie
     }
 
     /// @inheritdoc IJobEscrow
+    function lock(JobOrder calldata order, bytes calldata signature)
+        external
+        whenNotPaused
+        onlyRole(SETTLER_ROLE)
+    {
+        _requireSigned(
+            order.owner, keccak256(abi.encode(JOB_ORDER_TYPEHASH, order)), order.expiry, signature
+        );
+        _lockOnce(_jobLocks[order.owner], order.owner, order.nonce, order.budget);
+        emit Locked(order.owner, order.nonce, 0, order.budget);
+    }
+
+    /// @inheritdoc IJobEscrow
+    function lockFunding(JobFunding calldata funding, bytes calldata signature)
+        external
+        whenNotPaused
+        onlyRole(SETTLER_ROLE)
+    {
+        _requireSigned(
+            funding.owner,
+            keccak256(abi.encode(JOB_FUNDING_TYPEHASH, funding)),
+            funding.expiry,
+            signature
+        );
+        _lockOnce(_fundingLocks[funding.owner], funding.owner, funding.nonce, funding.amount);
+        emit Locked(funding.owner, funding.nonce, funding.job, funding.amount);
+    }
+
+    /// @inheritdoc IJobEscrow
+    function lockOwn(uint256 amount) external whenNotPaused {
+        _lock(msg.sender, amount);
+        emit LockedOwn(msg.sender, amount);
+    }
+
+    /// @inheritdoc IJobEscrow
+    function unlock(address[] calldata owners, uint256[] calldata totals)
+        external
+        onlyRole(SETTLER_ROLE)
+    {
+        _requireLists(owners.length, totals.length);
+        for (uint256 i = 0; i < owners.length; ++i) {
+            uint256 before = _unlocked[owners[i]];
+            if (totals[i] > before) _unlock(owners[i], totals[i] - before);
+        }
+    }
+
+    /// @inheritdoc IJobEscrow
     function release(uint64 epoch, address[] calldata owners, uint256[] calldata amounts)
         external
         nonReentrant
         whenNotPaused
         onlyRole(SETTLER_ROLE)
     {
-        if (
-            owners.length == 0 || owners.length > RELEASE_OWNERS_MAX
-                || owners.length != amounts.length
-        ) revert BadListLength(owners.length, amounts.length);
+        _requireLists(owners.length, amounts.length);
         _enterEpoch(epoch);
         uint256 total = 0;
         for (uint256 i = 0; i < owners.length; ++i) {
@@ -137,25 +200,16 @@ contract JobEscrow is IJobEscrow, DelayedRoles, Pausable, ReentrancyGuardTransie
         if (released > _releaseCap) revert ReleaseCapExceeded(epoch, released, _releaseCap);
         _releasedInEpoch = released;
         _totalBalance -= total;
+        _totalLocked -= total;
         _pay(_distributor, total);
     }
 
     /// @inheritdoc IJobEscrow
     function requestWithdrawal(uint256 amount) external {
-        uint256 balance = _balances[msg.sender];
-        if (amount > balance) revert InsufficientBalance(msg.sender, balance, amount);
+        _requireFree(msg.sender, amount);
         uint64 availableAt = uint64(block.timestamp) + _withdrawalDelay;
         _withdrawals[msg.sender] = Withdrawal(amount, availableAt);
         emit WithdrawalRequested(msg.sender, amount, availableAt);
-    }
-
-    /// @inheritdoc IJobEscrow
-    function trimWithdrawal(address owner, uint256 amount) external onlyRole(SETTLER_ROLE) {
-        Withdrawal storage request = _withdrawals[owner];
-        if (request.amount == 0) revert NoWithdrawal(owner);
-        if (amount > request.amount) revert TrimRaises(request.amount, amount);
-        request.amount = amount;
-        emit WithdrawalTrimmed(owner, amount);
     }
 
     /// @inheritdoc IJobEscrow
@@ -163,9 +217,9 @@ contract JobEscrow is IJobEscrow, DelayedRoles, Pausable, ReentrancyGuardTransie
         Withdrawal memory request = _withdrawals[msg.sender];
         if (request.amount == 0) revert NoWithdrawal(msg.sender);
         if (block.timestamp < request.availableAt) revert WithdrawalNotReady(request.availableAt);
-        uint256 balance = _balances[msg.sender];
-        amount = request.amount < balance ? request.amount : balance;
-        _payBack(msg.sender, balance, amount);
+        uint256 free = _freeOf(msg.sender);
+        amount = request.amount < free ? request.amount : free;
+        _payBack(msg.sender, amount);
     }
 
     /// @inheritdoc IJobEscrow
@@ -187,8 +241,10 @@ contract JobEscrow is IJobEscrow, DelayedRoles, Pausable, ReentrancyGuardTransie
         if (availableAt == 0) revert NotLeaving(msg.sender);
         if (block.timestamp < availableAt) revert WithdrawalNotReady(availableAt);
         _setExit(msg.sender, 0);
-        amount = _balances[msg.sender];
-        _payBack(msg.sender, amount, amount);
+        Account memory account = _accounts[msg.sender];
+        if (account.locked != 0) _unlock(msg.sender, account.locked);
+        amount = account.balance;
+        _payBack(msg.sender, amount);
     }
 
     /// @inheritdoc IJobEscrow
@@ -228,7 +284,32 @@ contract JobEscrow is IJobEscrow, DelayedRoles, Pausable, ReentrancyGuardTransie
 
     /// @inheritdoc IJobEscrow
     function balanceOf(address owner) external view returns (uint256) {
-        return _balances[owner];
+        return _accounts[owner].balance;
+    }
+
+    /// @inheritdoc IJobEscrow
+    function lockedOf(address owner) external view returns (uint256) {
+        return _accounts[owner].locked;
+    }
+
+    /// @inheritdoc IJobEscrow
+    function unlockedOf(address owner) external view returns (uint256) {
+        return _unlocked[owner];
+    }
+
+    /// @inheritdoc IJobEscrow
+    function jobLockOf(address owner, bytes32 nonce) external view returns (uint256) {
+        return _jobLocks[owner][nonce];
+    }
+
+    /// @inheritdoc IJobEscrow
+    function fundingLockOf(address owner, bytes32 nonce) external view returns (uint256) {
+        return _fundingLocks[owner][nonce];
+    }
+
+    /// @inheritdoc IJobEscrow
+    function totalLocked() external view returns (uint256) {
+        return _totalLocked;
     }
 
     /// @inheritdoc IJobEscrow
@@ -290,13 +371,70 @@ contract JobEscrow is IJobEscrow, DelayedRoles, Pausable, ReentrancyGuardTransie
         if (owner == address(0)) revert ZeroAddress();
         if (amount == 0) revert ZeroAmount();
         depositId = ++_depositCount;
-        _balances[owner] += amount;
+        _accounts[owner].balance += amount.toUint128();
         _totalBalance += amount;
         emit Deposited(owner, msg.sender, amount, depositId);
 
         uint256 before = _token.balanceOf(address(this));
         _token.safeTransferFrom(msg.sender, address(this), amount);
         _requireDelivered(address(this), before, amount);
+    }
+
+    /// The signature is `owner`'s over this structure, for this contract and chain, and still valid.
+    function _requireSigned(
+        address owner,
+        bytes32 structHash,
+        uint64 expiry,
+        bytes calldata signature
+    ) private view {
+        if (block.timestamp > expiry) revert OrderExpired(expiry);
+        address signer = ECDSA.recoverCalldata(_hashTypedDataV4(structHash), signature);
+        if (signer != owner) revert NotSigned(owner, signer);
+    }
+
+    function _lockOnce(
+        mapping(bytes32 nonce => uint256) storage locks,
+        address owner,
+        bytes32 nonce,
+        uint256 amount
+    ) private {
+        if (locks[nonce] != 0) revert AlreadyLocked(owner, nonce);
+        locks[nonce] = amount;
+        _lock(owner, amount);
+    }
+
+    function _lock(address owner, uint256 amount) private {
+        if (amount == 0) revert ZeroAmount();
+        _requireFree(owner, amount);
+        _accounts[owner].locked += amount.toUint128();
+        _totalLocked += amount;
+    }
+
+    /// Counts `amount` as unlocked, though at most what is locked can become free.
+    function _unlock(address owner, uint256 amount) private {
+        uint256 total = _unlocked[owner] + amount;
+        _unlocked[owner] = total;
+        uint128 locked = _accounts[owner].locked;
+        uint128 freed = amount < locked ? amount.toUint128() : locked;
+        _accounts[owner].locked = locked - freed;
+        _totalLocked -= freed;
+        emit Unlocked(owner, freed, total);
+    }
+
+    function _freeOf(address owner) private view returns (uint256) {
+        Account memory account = _accounts[owner];
+        return account.balance - account.locked;
+    }
+
+    function _requireFree(address owner, uint256 amount) private view {
+        uint256 free = _freeOf(owner);
+        if (amount > free) revert InsufficientBalance(owner, free, amount);
+    }
+
+    function _requireLists(uint256 owners, uint256 amounts) private pure {
+        if (owners == 0 || owners > RELEASE_OWNERS_MAX || owners != amounts) {
+            revert BadListLength(owners, amounts);
+        }
     }
 
     /// The cap would mean nothing if the settler could open epochs at will.
@@ -317,10 +455,11 @@ contract JobEscrow is IJobEscrow, DelayedRoles, Pausable, ReentrancyGuardTransie
         if (amount > _ownerReleaseCap) {
             revert OwnerReleaseCapExceeded(epoch, owner, amount, _ownerReleaseCap);
         }
-        uint256 balance = _balances[owner];
-        if (amount > balance) revert InsufficientBalance(owner, balance, amount);
+        Account memory account = _accounts[owner];
+        if (amount > account.locked) revert InsufficientLock(owner, account.locked, amount);
         _releasedOf[epoch][owner] = amount;
-        _balances[owner] = balance - amount;
+        uint128 paid = amount.toUint128();
+        _accounts[owner] = Account(account.balance - paid, account.locked - paid);
         emit Released(epoch, owner, amount);
     }
 
@@ -329,10 +468,10 @@ contract JobEscrow is IJobEscrow, DelayedRoles, Pausable, ReentrancyGuardTransie
         emit ExitRequested(owner, availableAt);
     }
 
-    /// Closes the owner's request and pays `amount` of its balance.
-    function _payBack(address owner, uint256 balance, uint256 amount) private {
+    /// Closes the owner's request and pays `amount` of what is not locked.
+    function _payBack(address owner, uint256 amount) private {
         delete _withdrawals[owner];
-        _balances[owner] = balance - amount;
+        _accounts[owner].balance -= amount.toUint128();
         _totalBalance -= amount;
         emit Withdrawn(owner, amount);
         if (amount != 0) _pay(owner, amount);

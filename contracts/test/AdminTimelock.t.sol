@@ -71,9 +71,7 @@ contract AdminTimelockTest is DistributorFixture {
         _execute(targets, calls);
         (address[] memory owners, uint256[] memory amounts) = (new address[](1), new uint256[](1));
         (owners[0], amounts[0]) = (OWNER, 1);
-        vm.expectRevert(
-            abi.encodeWithSelector(IJobEscrow.InsufficientBalance.selector, OWNER, 0, 1)
-        );
+        vm.expectRevert(abi.encodeWithSelector(IJobEscrow.InsufficientLock.selector, OWNER, 0, 1));
         vm.prank(THIEF);
         _escrow.release(1, owners, amounts);
         assertEq(_distributor.claimed(_earner(0)), 60, "earner 0");

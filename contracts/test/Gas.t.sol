@@ -4,10 +4,12 @@ pragma solidity ^0.8.35;
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 
 import {CommitmentLog} from "../src/CommitmentLog.sol";
+import {IJobEscrow} from "../src/interfaces/IJobEscrow.sol";
 import {IDrandBeacon} from "../src/interfaces/IDrandBeacon.sol";
 import {JobEscrow} from "../src/JobEscrow.sol";
 import {IRewardsDistributor} from "../src/interfaces/IRewardsDistributor.sol";
 import {DistributorFixture} from "./support/DistributorFixture.sol";
+import {Orders} from "./support/Orders.sol";
 
 /// Gas of whole transactions (forge runs each call as its own, foundry.toml: isolate), compared with
 /// snapshots/Gas.json and held below the bounds of docs/REWARDS.md.
@@ -66,6 +68,9 @@ contract GasTest is DistributorFixture {
         _snapshot("deposit, first of an owner");
         escrow.deposit(address(this), 100);
         _snapshot("deposit, repeated");
+        _lockAndSnapshot(escrow);
+        escrow.lockOwn(160);
+        _snapshot("lockOwn");
         address[] memory owners = new address[](1);
         uint256[] memory amounts = new uint256[](1);
         (owners[0], amounts[0]) = (address(this), 50);
@@ -73,6 +78,9 @@ contract GasTest is DistributorFixture {
         _snapshot("release, first, one owner");
         escrow.release(2, owners, amounts);
         _snapshot("release, one owner");
+        amounts[0] = 60;
+        escrow.unlock(owners, amounts);
+        _snapshot("unlock, first, one owner");
 
         escrow.requestWithdrawal(50);
         _snapshot("requestWithdrawal");
@@ -94,6 +102,24 @@ contract GasTest is DistributorFixture {
         _snapshot("postRound");
         log.postEpoch(1, FILE_ROOT, 0, FILE_ROOT, 3);
         _snapshot("postEpoch");
+    }
+
+    function _lockAndSnapshot(JobEscrow escrow) private {
+        address owner = vm.addr(0xf000);
+        escrow.deposit(owner, 100);
+        IJobEscrow.JobOrder memory order;
+        order.owner = owner;
+        order.spec = FILE_ROOT;
+        order.budget = 40;
+        order.expiry = uint64(block.timestamp);
+        (uint8 v, bytes32 r, bytes32 s) = vm.sign(0xf000, Orders.digest(address(escrow), order));
+        escrow.lock(order, abi.encodePacked(r, s, v));
+        assertLe(_snapshot("lock"), 110_000, "lock");
+        IJobEscrow.JobFunding memory funding =
+            IJobEscrow.JobFunding(owner, FILE_ROOT, 40, 0, uint64(block.timestamp));
+        (v, r, s) = vm.sign(0xf000, Orders.digest(address(escrow), funding));
+        escrow.lockFunding(funding, abi.encodePacked(r, s, v));
+        _snapshot("lockFunding");
     }
 
     function _snapshot(string memory name) private returns (uint256) {

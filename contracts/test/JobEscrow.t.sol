@@ -81,8 +81,10 @@ contract JobEscrowTest is EscrowFixture {
         escrow.deposit(ALICE, 10);
 
         fee.setFee(false);
-        vm.prank(ALICE);
+        vm.startPrank(ALICE);
         escrow.deposit(ALICE, 10);
+        escrow.lockOwn(10);
+        vm.stopPrank();
         fee.setFee(true);
         (address[] memory owners, uint256[] memory amounts) = _one(ALICE, 10);
         vm.expectRevert(abi.encodeWithSelector(IJobEscrow.TransferAmountMismatch.selector, 10, 9));
@@ -104,8 +106,8 @@ contract JobEscrowTest is EscrowFixture {
     }
 
     function test_releaseMovesBalancesToTheDistributor() public {
-        _deposit(ALICE, 100);
-        _deposit(BOB, 50);
+        _depositLocked(ALICE, 100);
+        _depositLocked(BOB, 50);
         address[] memory owners = new address[](2);
         uint256[] memory amounts = new uint256[](2);
         (owners[0], owners[1]) = (ALICE, BOB);
@@ -119,6 +121,8 @@ contract JobEscrowTest is EscrowFixture {
         assertEq(_escrow.balanceOf(ALICE), 70, "Alice");
         assertEq(_escrow.balanceOf(BOB), 0, "Bob");
         assertEq(_escrow.totalBalance(), 70, "total");
+        assertEq(_escrow.lockedOf(ALICE), 70, "locked of Alice");
+        assertEq(_escrow.totalLocked(), 70, "locked");
         assertEq(_token.balanceOf(DISTRIBUTOR), 80, "distributor");
         (uint64 epoch, uint256 released) = _escrow.releaseState();
         assertEq(epoch, 1, "epoch");
@@ -127,7 +131,7 @@ contract JobEscrowTest is EscrowFixture {
     }
 
     function test_releaseIsOncePerOwnerAndEpoch() public {
-        _deposit(ALICE, 100);
+        _depositLocked(ALICE, 100);
         _release(1, ALICE, 30);
         vm.expectRevert(
             abi.encodeWithSelector(IJobEscrow.AlreadyReleased.selector, uint64(1), ALICE)
@@ -136,7 +140,7 @@ contract JobEscrowTest is EscrowFixture {
     }
 
     function test_releaseRejectsBadLists() public {
-        _deposit(ALICE, 100);
+        _depositLocked(ALICE, 100);
         (address[] memory owners,) = _one(ALICE, 1);
         vm.expectRevert(abi.encodeWithSelector(IJobEscrow.BadListLength.selector, 1, 0));
         vm.prank(SETTLER);
@@ -151,17 +155,16 @@ contract JobEscrowTest is EscrowFixture {
         _release(1, ALICE, 0);
     }
 
-    function test_releaseCannotExceedABalance() public {
-        _deposit(ALICE, 10);
-        vm.expectRevert(
-            abi.encodeWithSelector(IJobEscrow.InsufficientBalance.selector, ALICE, 10, 11)
-        );
+    function test_releaseCannotExceedWhatIsLocked() public {
+        _depositLocked(ALICE, 10);
+        _deposit(ALICE, 5);
+        vm.expectRevert(abi.encodeWithSelector(IJobEscrow.InsufficientLock.selector, ALICE, 10, 11));
         _release(1, ALICE, 11);
     }
 
     function test_releaseIsCappedPerEpochAndEpochsAreSpaced() public {
-        _deposit(ALICE, 3 * CAP);
-        _deposit(BOB, 1);
+        _depositLocked(ALICE, 3 * CAP);
+        _depositLocked(BOB, 1);
         _release(1, ALICE, CAP);
         vm.expectRevert(
             abi.encodeWithSelector(IJobEscrow.ReleaseCapExceeded.selector, uint64(1), CAP + 1, CAP)
@@ -188,8 +191,8 @@ contract JobEscrowTest is EscrowFixture {
     function test_releaseIsCappedPerOwnerAndEpoch(uint256 cap, uint256 amount) public {
         cap = bound(cap, 1, CAP / 2);
         amount = bound(amount, 1, CAP - cap);
-        _deposit(ALICE, 3 * CAP);
-        _deposit(BOB, 3 * CAP);
+        _depositLocked(ALICE, 3 * CAP);
+        _depositLocked(BOB, 3 * CAP);
         assertEq(_escrow.ownerReleaseCap(), type(uint128).max, "not limited at first");
         vm.expectEmit(address(_escrow));
         emit IJobEscrow.OwnerReleaseCapSet(cap);
@@ -221,7 +224,7 @@ contract JobEscrowTest is EscrowFixture {
     }
 
     function test_epochZeroIsRejected() public {
-        _deposit(ALICE, 1);
+        _depositLocked(ALICE, 1);
         vm.expectRevert(
             abi.encodeWithSelector(IJobEscrow.EpochClosed.selector, uint64(0), uint64(0))
         );
@@ -260,6 +263,7 @@ contract JobEscrowTest is EscrowFixture {
         _deposit(BOB, 100);
         vm.prank(BOB);
         _escrow.requestWithdrawal(100);
+        _lockOfBob(60, "1");
         _release(1, BOB, 60);
         vm.warp(block.timestamp + DELAY);
         vm.prank(BOB);
@@ -267,11 +271,11 @@ contract JobEscrowTest is EscrowFixture {
         assertEq(_escrow.balanceOf(BOB), 0, "left");
     }
 
-    function test_aRequestThatWasSpentWhollyPaysNothingAndCloses() public {
+    function test_aRequestThatWasLockedWhollyPaysNothingAndCloses() public {
         _deposit(BOB, 100);
         vm.prank(BOB);
         _escrow.requestWithdrawal(100);
-        _release(1, BOB, 100);
+        _lockOfBob(100, "1");
         vm.warp(block.timestamp + DELAY);
         vm.prank(BOB);
         assertEq(_escrow.withdraw(), 0, "paid");
@@ -296,31 +300,11 @@ contract JobEscrowTest is EscrowFixture {
         _escrow.withdraw();
     }
 
-    function test_trimOnlyReducesAndKeepsTheDate() public {
-        _deposit(BOB, 100);
-        vm.expectRevert(abi.encodeWithSelector(IJobEscrow.NoWithdrawal.selector, BOB));
-        vm.prank(SETTLER);
-        _escrow.trimWithdrawal(BOB, 0);
-        vm.prank(BOB);
-        _escrow.requestWithdrawal(80);
-        uint64 date = uint64(block.timestamp) + DELAY;
-        vm.warp(block.timestamp + 5);
-        vm.expectRevert(abi.encodeWithSelector(IJobEscrow.TrimRaises.selector, 80, 81));
-        vm.prank(SETTLER);
-        _escrow.trimWithdrawal(BOB, 81);
-        vm.expectEmit(address(_escrow));
-        emit IJobEscrow.WithdrawalTrimmed(BOB, 30);
-        vm.prank(SETTLER);
-        _escrow.trimWithdrawal(BOB, 30);
-        (uint256 amount, uint64 availableAt) = _escrow.withdrawalOf(BOB);
-        assertEq(amount, 30, "amount");
-        assertEq(availableAt, date, "date");
-    }
-
-    /// The settler trims every request, for ever, and the guardian pauses: the owner has all of it back in time.
-    function test_aSettlerThatTrimsForEverKeepsNoDeposit(uint256 amount) public {
+    /// The settler never unlocks, and the guardian pauses: the owner has all of it back in time.
+    function test_aSettlerThatNeverUnlocksKeepsNoDeposit(uint256 amount) public {
         amount = bound(amount, 1, type(uint128).max);
         _deposit(BOB, amount);
+        _lockOfBob(amount, "1");
         vm.expectEmit(address(_escrow));
         emit IJobEscrow.ExitRequested(BOB, uint64(block.timestamp) + 30 days);
         vm.prank(BOB);
@@ -328,16 +312,9 @@ contract JobEscrowTest is EscrowFixture {
         uint256 start = block.timestamp;
         vm.prank(GUARDIAN);
         _escrow.pause();
-        for (uint256 day = 1; day < 30; ++day) {
-            vm.prank(BOB);
-            _escrow.requestWithdrawal(amount);
-            vm.prank(SETTLER);
-            _escrow.trimWithdrawal(BOB, 0);
-            vm.warp(start + day * DELAY);
-            vm.expectRevert(abi.encodeWithSelector(IJobEscrow.NoWithdrawal.selector, BOB));
-            vm.prank(BOB);
-            _escrow.withdraw();
-        }
+        vm.expectRevert(abi.encodeWithSelector(IJobEscrow.InsufficientBalance.selector, BOB, 0, 1));
+        vm.prank(BOB);
+        _escrow.requestWithdrawal(1);
         vm.warp(start + 30 days - 1);
         vm.expectRevert(
             abi.encodeWithSelector(
@@ -348,19 +325,22 @@ contract JobEscrowTest is EscrowFixture {
         _escrow.exit();
         vm.warp(start + 30 days);
         vm.expectEmit(address(_escrow));
+        emit IJobEscrow.Unlocked(BOB, amount, amount);
+        vm.expectEmit(address(_escrow));
         emit IJobEscrow.Withdrawn(BOB, amount);
         vm.prank(BOB);
         assertEq(_escrow.exit(), amount, "returned");
         assertEq(_token.balanceOf(BOB), amount, "tokens");
         assertEq(_escrow.totalBalance(), 0, "total");
-        (uint256 request,) = _escrow.withdrawalOf(BOB);
-        assertEq(request, 0, "request");
+        assertEq(_escrow.lockedOf(BOB), 0, "locked");
+        assertEq(_escrow.totalLocked(), 0, "all locked");
     }
 
     function test_anExitPaysWhatReleasesLeft() public {
         _deposit(BOB, 100);
         vm.prank(BOB);
         _escrow.requestExit();
+        _lockOfBob(80, "1");
         _release(1, BOB, 60);
         _deposit(BOB, 5);
         vm.warp(block.timestamp + 30 days);
@@ -405,6 +385,9 @@ contract JobEscrowTest is EscrowFixture {
         _escrow.depositWithPermit(BOB, 1, block.timestamp, 27, 0, 0);
         vm.expectRevert(Pausable.EnforcedPause.selector);
         _release(1, BOB, 1);
+        vm.expectRevert(Pausable.EnforcedPause.selector);
+        vm.prank(BOB);
+        _escrow.lockOwn(1);
         vm.prank(BOB);
         _escrow.requestWithdrawal(100);
         vm.warp(block.timestamp + DELAY);
@@ -423,7 +406,7 @@ contract JobEscrowTest is EscrowFixture {
         _escrow.release(1, owners, amounts);
         _expectRefused(stranger, _escrow.SETTLER_ROLE());
         vm.prank(stranger);
-        _escrow.trimWithdrawal(ALICE, 0);
+        _escrow.unlock(owners, amounts);
         _expectRefused(stranger, _escrow.GUARDIAN_ROLE());
         vm.prank(stranger);
         _escrow.pause();

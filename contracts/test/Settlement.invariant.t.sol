@@ -56,11 +56,24 @@ contract SettlementInvariantTest is TestBase {
         assertEq(_handler.trapped(), 0, "trapped deposits");
     }
 
+    /// Whoever holds the settler's key.
+    function invariant_ownersPayAtMostWhatTheySigned() public view {
+        for (uint256 i = 0; i < _handler.OWNERS(); ++i) {
+            assertLe(_handler.released(i), _handler.signed(i), "released <= signed");
+        }
+        assertEq(_handler.forged(), 0, "forged locks");
+    }
+
     function invariant_escrowIsBackedOneToOne() public view {
         uint256 sum = 0;
+        uint256 locked = 0;
         for (uint256 i = 0; i < _handler.OWNERS(); ++i) {
-            sum += _handler.escrow().balanceOf(_handler.owner(i));
+            uint256 balance = _handler.escrow().balanceOf(_handler.owner(i));
+            sum += balance;
+            locked += _handler.escrow().lockedOf(_handler.owner(i));
+            assertLe(_handler.escrow().lockedOf(_handler.owner(i)), balance, "locked <= balance");
         }
+        assertEq(_handler.escrow().totalLocked(), locked, "sum of what is locked");
         assertEq(_handler.escrow().totalBalance(), sum, "sum of balances");
         assertEq(_handler.token().balanceOf(address(_handler.escrow())), sum, "tokens held");
     }

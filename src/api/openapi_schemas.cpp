@@ -113,7 +113,9 @@ void job_schemas(json::object& out) {
          {"chain_id", "count"},
          {"escrow", "address"},
          {"signature", "bytes", "of the owner"},
-         {"state", "text", "waiting: for gym-rewards; locked: the money is in escrow; refused"},
+         {"state", "text",
+          "waiting: for gym-rewards; locking: for the chain; locked: the money is in escrow; "
+          "refused"},
          {"reason", "text?", "of a refusal, one sentence"},
          {"spec", "hash?", "of a JobOrder: SHA-256 of the job file; likewise below"},
          {"datasets", "hash[]"},

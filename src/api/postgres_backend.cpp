@@ -23,9 +23,9 @@ Result<Amount> net_of(db::Transaction& tx, const ledger::AccountKey& key) {
 Result<Amount> escrowed_of(db::Transaction& tx, const Address& owner, const std::string& asset) {
     GYM_TRY(const db::Row row,
             tx.exec_one("SELECT coalesce(sum(a.credits - a.debits), 0)::numeric(78, 0) AS total "
-                        "FROM registry.job j JOIN ledger.account a "
-                        "ON a.owner = 'job:0x' || encode(j.id, 'hex') AND a.asset = $2 "
-                        "AND a.kind = 'escrow' WHERE j.owner = $1",
+                        "FROM ledger.account a WHERE a.asset = $2 AND a.kind = 'escrow' AND "
+                        "a.owner IN (SELECT 'job:0x' || encode(id, 'hex') FROM registry.job "
+                        "WHERE owner = $1 UNION ALL SELECT 'own:0x' || encode($1, 'hex'))",
                         {owner, asset}));
     return row.get<Amount>("total");
 }
@@ -69,8 +69,12 @@ Result<AccountView> PostgresBackend::account(const Address& address) {
         view.address = address;
         GYM_TRY(view.available, calls::available_for(tx, options_.asset, address));
         GYM_TRY(const Amount escrowed, escrowed_of(tx, address, options_.asset));
-        GYM_TRY(const Amount ordered, registry::waiting_amount(tx, address));
-        GYM_TRY(view.escrowed, escrowed.plus(ordered));
+        GYM_TRY(const Amount waiting,
+                registry::ordered_amount(tx, address, registry::OrderState::kWaiting));
+        GYM_TRY(const Amount locking,
+                registry::ordered_amount(tx, address, registry::OrderState::kLocking));
+        GYM_TRY(view.escrowed, escrowed.plus(waiting));
+        GYM_TRY(view.escrowed, view.escrowed.plus(locking));
         GYM_TRY(view.withdrawing,
                 net_of(tx, rewards::withdrawing_account(options_.asset, address)));
         GYM_TRY(view.rewards, rewards::summary(tx, options_.asset, address));
@@ -311,7 +315,8 @@ Status money_gauges(db::Transaction& tx, UnixMs now_ms, Gauges& gauges) {
     GYM_TRY(const auto books,
             tx.exec_optional("SELECT escrow_ledger = escrow_chain AND distributor_ledger <= "
                              "distributor_chain AND claimed_ledger IS NOT DISTINCT FROM "
-                             "claimed_chain AS equal FROM rewards.reconciliation "
+                             "claimed_chain AND locked_ledger IS NOT DISTINCT FROM "
+                             "locked_chain AS equal FROM rewards.reconciliation "
                              "ORDER BY block DESC LIMIT 1"));
     if (books) gauges.books_equal = books->get<bool>("equal");
     return {};

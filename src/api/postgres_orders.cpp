@@ -35,7 +35,8 @@ Status take_owners_turn(db::Transaction& tx, const Address& owner) {
 Result<Amount> available_for(db::Transaction& tx, const std::string& asset, const Address& owner,
                              const Amount& own) {
     GYM_TRY(const auto held, ledger::balance(tx, rewards::available_account(asset, owner)));
-    GYM_TRY(const Amount ordered, registry::waiting_amount(tx, owner));
+    GYM_TRY(const Amount ordered,
+            registry::ordered_amount(tx, owner, registry::OrderState::kWaiting));
     GYM_TRY(const Amount others, ordered.minus(own));
     return held.spendable().minus(others).value_or({});
 }

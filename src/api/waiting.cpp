@@ -82,12 +82,16 @@ std::string worker_wait(const JobView& view) {
     return out;
 }
 
-/// Orders that gym-rewards has not decided.
+/// Orders whose money is not locked yet.
 std::string order_wait(const JobView& view) {
-    for (const registry::StoredOrder& order : view.orders)
+    for (const registry::StoredOrder& order : view.orders) {
         if (order.state == registry::OrderState::kWaiting)
             return "gym-rewards to check its owner's signature and to lock " +
                    order.amount().to_tokens() + " GYM";
+        if (order.state == registry::OrderState::kLocking)
+            return "the chain to lock " + order.amount().to_tokens() +
+                   " GYM of its owner's deposit";
+    }
     return {};
 }
 

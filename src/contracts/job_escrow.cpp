@@ -1,6 +1,7 @@
 #include "gym/contracts/job_escrow.hpp"
 
 #include "bindings.hpp"
+#include "gym/crypto/keccak.hpp"
 
 namespace gym::contracts {
 namespace {
@@ -18,14 +19,43 @@ const std::vector<EventBinding<EscrowEvent>>& events() {
             "WithdrawalRequested(address indexed owner, uint256 amount, uint64 availableAt)",
             &WithdrawalRequested::owner, &WithdrawalRequested::amount,
             &WithdrawalRequested::available_at_s),
-        event_of<EscrowEvent>("WithdrawalTrimmed(address indexed owner, uint256 amount)",
-                              &WithdrawalTrimmed::owner, &WithdrawalTrimmed::amount),
+        event_of<EscrowEvent>("Locked(address indexed owner, bytes32 indexed nonce, bytes32 "
+                              "indexed job, uint256 amount)",
+                              &Locked::owner, &Locked::nonce, &Locked::job, &Locked::amount),
+        event_of<EscrowEvent>("LockedOwn(address indexed owner, uint256 amount)", &LockedOwn::owner,
+                              &LockedOwn::amount),
+        event_of<EscrowEvent>("Unlocked(address indexed owner, uint256 amount, uint256 total)",
+                              &Unlocked::owner, &Unlocked::amount, &Unlocked::total),
         event_of<EscrowEvent>("Withdrawn(address indexed owner, uint256 amount)", &Withdrawn::owner,
                               &Withdrawn::amount),
         event_of<EscrowEvent>("ExitRequested(address indexed owner, uint64 availableAt)",
                               &ExitRequested::owner, &ExitRequested::available_at_s),
     };
     return all;
+}
+
+/// As EIP-712 encodes a list of bytes32.
+Digest hash_of(const std::vector<Digest>& list) {
+    Bytes joined;
+    joined.reserve(list.size() * Digest::kSize);
+    for (const Digest& member : list)
+        joined.insert(joined.end(), member.data.begin(), member.data.end());
+    return crypto::keccak256(joined);
+}
+
+Bytes bytes_of(const crypto::Signature& signature) {
+    return {signature.data.begin(), signature.data.end()};
+}
+
+/// Two lists for the ABI.
+std::pair<chain::AbiValue::List, chain::AbiValue::List> columns(
+    const std::vector<std::pair<Address, Amount>>& rows) {
+    std::pair<chain::AbiValue::List, chain::AbiValue::List> out;
+    for (const auto& [owner, amount] : rows) {
+        out.first.emplace_back(owner);
+        out.second.emplace_back(amount);
+    }
+    return out;
 }
 
 }  // namespace
@@ -45,12 +75,7 @@ ContractCall JobEscrow::deposit_with_permit(const Address& owner, const Amount& 
 
 ContractCall JobEscrow::release(std::uint64_t epoch,
                                 const std::vector<std::pair<Address, Amount>>& spent) const {
-    chain::AbiValue::List owners;
-    chain::AbiValue::List amounts;
-    for (const auto& [owner, amount] : spent) {
-        owners.emplace_back(owner);
-        amounts.emplace_back(amount);
-    }
+    auto [owners, amounts] = columns(spent);
     return make_call(address_, "release(uint64,address[],uint256[])",
                      {epoch, std::move(owners), std::move(amounts)},
                      "release what " + std::to_string(spent.size()) + " owner(s) spent in epoch " +
@@ -62,9 +87,40 @@ ContractCall JobEscrow::request_withdrawal(const Amount& amount) const {
                      "request withdrawal of " + amount.to_string());
 }
 
-ContractCall JobEscrow::trim_withdrawal(const Address& owner, const Amount& amount) const {
-    return make_call(address_, "trimWithdrawal(address,uint256)", {owner, amount},
-                     "trim the withdrawal of " + owner.hex() + " to " + amount.to_string());
+ContractCall JobEscrow::lock(const records::JobOrder& order,
+                             const crypto::Signature& signature) const {
+    chain::AbiValue::List members{order.owner,
+                                  order.spec,
+                                  hash_of(order.datasets),
+                                  order.budget_wei,
+                                  order.price_wei_per_pflop,
+                                  order.max_data_price_wei,
+                                  order.nonce,
+                                  order.expiry_s};
+    return make_call(address_,
+                     "lock((address,bytes32,bytes32,uint256,uint256,uint256,bytes32,uint64),bytes)",
+                     {std::move(members), bytes_of(signature)},
+                     "lock " + order.budget_wei.to_string() + " of " + order.owner.hex());
+}
+
+ContractCall JobEscrow::lock(const records::JobFunding& funding,
+                             const crypto::Signature& signature) const {
+    chain::AbiValue::List members{funding.owner, funding.job, funding.amount_wei, funding.nonce,
+                                  funding.expiry_s};
+    return make_call(address_, "lockFunding((address,bytes32,uint256,bytes32,uint64),bytes)",
+                     {std::move(members), bytes_of(signature)},
+                     "lock " + funding.amount_wei.to_string() + " more of " + funding.owner.hex());
+}
+
+ContractCall JobEscrow::lock_own(const Amount& amount) const {
+    return make_call(address_, "lockOwn(uint256)", {amount}, "lock " + amount.to_string());
+}
+
+ContractCall JobEscrow::unlock(const std::vector<std::pair<Address, Amount>>& totals) const {
+    auto [owners, amounts] = columns(totals);
+    return make_call(address_, "unlock(address[],uint256[])",
+                     {std::move(owners), std::move(amounts)},
+                     "unlock what " + std::to_string(totals.size()) + " owner(s) need no more");
 }
 
 ContractCall JobEscrow::withdraw() const {
@@ -96,6 +152,27 @@ ContractCall JobEscrow::set_owner_release_cap(const Amount& cap) const {
 Result<Amount> JobEscrow::balance_of(chain::ChainClient& client, const Address& owner,
                                      const chain::BlockId& at) const {
     return view_amount(client, address_, at, "balanceOf(address)", {owner});
+}
+
+Result<Amount> JobEscrow::locked_of(chain::ChainClient& client, const Address& owner,
+                                    const chain::BlockId& at) const {
+    return view_amount(client, address_, at, "lockedOf(address)", {owner});
+}
+
+Result<Amount> JobEscrow::total_locked(chain::ChainClient& client, const chain::BlockId& at) const {
+    return view_amount(client, address_, at, "totalLocked()", {});
+}
+
+Result<Amount> JobEscrow::lock_of(chain::ChainClient& client, const records::JobOrder& order,
+                                  const chain::BlockId& at) const {
+    return view_amount(client, address_, at, "jobLockOf(address,bytes32)",
+                       {order.owner, order.nonce});
+}
+
+Result<Amount> JobEscrow::lock_of(chain::ChainClient& client, const records::JobFunding& funding,
+                                  const chain::BlockId& at) const {
+    return view_amount(client, address_, at, "fundingLockOf(address,bytes32)",
+                       {funding.owner, funding.nonce});
 }
 
 Result<Amount> JobEscrow::total_balance(chain::ChainClient& client,

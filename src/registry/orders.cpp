@@ -9,7 +9,7 @@
 namespace gym::registry {
 namespace {
 
-constexpr std::array<std::string_view, 3> kStateNames = {"waiting", "locked", "refused"};
+constexpr std::array<std::string_view, 4> kStateNames = {"waiting", "locking", "locked", "refused"};
 
 constexpr std::string_view kSelectOrders =
     "SELECT s.kind, s.owner, s.nonce, s.job_id, s.amount_wei, s.state, s.reason, o.spec, "
@@ -146,6 +146,15 @@ Result<std::vector<StoredOrder>> waiting_orders(db::Transaction& tx, std::uint32
                          {limit});
 }
 
+Result<std::vector<StoredOrder>> locking_orders(db::Transaction& tx, std::uint32_t limit) {
+    return select_orders(tx, "WHERE s.state = 'locking' ORDER BY s.seq LIMIT $1", {limit});
+}
+
+Result<std::vector<StoredOrder>> locking_orders_of(db::Transaction& tx, const Address& owner) {
+    return select_orders(tx, "WHERE s.state = 'locking' AND s.owner = $1 ORDER BY s.seq DESC",
+                         {owner});
+}
+
 Result<std::vector<StoredOrder>> orders_of_job(db::Transaction& tx, const Digest& job_id) {
     return select_orders(tx, "WHERE s.job_id = $1 ORDER BY s.seq", {job_id});
 }
@@ -156,12 +165,12 @@ Result<std::vector<StoredOrder>> locked_orders(db::Transaction& tx, std::uint64_
                          {skip, limit});
 }
 
-Result<Amount> waiting_amount(db::Transaction& tx, const Address& owner) {
+Result<Amount> ordered_amount(db::Transaction& tx, const Address& owner, OrderState state) {
     GYM_TRY(const db::Row row,
             // An Amount, also if somebody stored orders for more than there is.
             tx.exec_one("SELECT least(coalesce(sum(amount_wei), 0), 1e77::numeric(78, 0)) FROM "
-                        "registry.order_state WHERE owner = $1 AND state = 'waiting'",
-                        {owner}));
+                        "registry.order_state WHERE owner = $1 AND state = $2",
+                        {owner, to_string(state)}));
     return row.get<Amount>(0);
 }
 
@@ -173,15 +182,16 @@ Result<StoredOrder> order_of_job(db::Transaction& tx, const Digest& job_id) {
 
 Status decide_order(db::Transaction& tx, const StoredOrder& order, OrderState state,
                     const std::string& reason, UnixMs now_ms) {
-    GYM_ASSERT(state != OrderState::kWaiting, "an order is locked or refused");
+    GYM_ASSERT(state != OrderState::kWaiting, "an order does not go back");
     GYM_TRY(const db::Rows rows,
             tx.exec("UPDATE registry.order_state SET state = $4, reason = $5, decided_at_ms = $6 "
-                    "WHERE kind = $1 AND owner = $2 AND nonce = $3 AND state = 'waiting'",
+                    "WHERE kind = $1 AND owner = $2 AND nonce = $3 AND state = $7",
                     {order.is_funding() ? "funding" : "job", order.owner(), order.nonce(),
-                     to_string(state), reason, now_ms}));
+                     to_string(state), reason, now_ms, to_string(order.state)}));
     if (rows.affected() == 1) return {};
     return fail(ErrorCode::kConflict, "the order of " + order.owner().hex() + " with the nonce " +
-                                          order.nonce().hex() + " does not wait");
+                                          order.nonce().hex() + " is not " +
+                                          std::string(to_string(order.state)) + " any more");
 }
 
 }  // namespace gym::registry

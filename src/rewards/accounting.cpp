@@ -2,6 +2,7 @@
 #include "gym/rewards/epoch_file.hpp"
 
 #include "books.hpp"
+#include "locks.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -265,7 +266,7 @@ Result<bool> covers(Books& books, const Amount& burned) {
     GYM_TRY(const Amount most, burned.mul_div(Amount(terms.emission_ppm), Amount(kPpm)));
     GYM_TRY(const ledger::Balance balance,
             ledger::balance(books.transaction,
-                            available_account(books.config.asset(), terms.emission_account)));
+                            own_escrow_account(books.config.asset(), terms.emission_account)));
     return !most.is_zero() && balance.spendable() >= most;
 }
 
@@ -536,6 +537,8 @@ Result<std::size_t> Accounting::refund_ended_jobs() {
                     escrow_account(config_.asset(), job_id),
                     available_account(config_.asset(), row.get<Address>("owner")),
                     row.get<Amount>("left_over"), "what is left of job " + job_id.hex()));
+                GYM_CHECK(
+                    need_less(books, row.get<Address>("owner"), row.get<Amount>("left_over")));
             }
             return rows.size();
         },

@@ -13,6 +13,9 @@ AccountKey available_account(const std::string& asset, const Address& owner) {
 AccountKey escrow_account(const std::string& asset, const Digest& job_id) {
     return {"job:" + job_id.hex(), asset, AccountKind::kEscrow};
 }
+AccountKey own_escrow_account(const std::string& asset, const Address& owner) {
+    return {"own:" + owner.hex(), asset, AccountKind::kEscrow};
+}
 AccountKey earned_account(const std::string& asset, const Address& earner) {
     return {earner.hex(), asset, AccountKind::kEarned};
 }

@@ -91,7 +91,7 @@ Status book_credit(Books& books, const ledger::TransferId& id, Credit credit) {
                                (credit.dataset ? " for dataset " + credit.dataset->hex() : "");
     GYM_TRY(const TransferStatus status,
             books.move(id,
-                       credit.payer ? available_account(asset, *credit.payer)
+                       credit.payer ? own_escrow_account(asset, *credit.payer)
                                     : escrow_account(asset, credit.job_id),
                        earned_account(asset, credit.earner), credit.amount, reason,
                        waits ? TransferKind::kPending : TransferKind::kTransfer));

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "books.hpp"
+#include "locks.hpp"
 
 // Events of the contracts, each booked once. The two chain accounts mirror the contracts'
 // holdings.
@@ -28,65 +28,101 @@ Status book(Books& books, const ChainEvent& event, const Deposited& deposit) {
 
 Status book(Books& books, const ChainEvent& event, const Released& release) {
     const std::string asset = books.config.asset();
-    return books.must_move(id_of(event, "released"), chain_distributor_account(asset),
-                           chain_escrow_account(asset), release.amount,
-                           "release of epoch " + std::to_string(release.epoch));
+    GYM_CHECK(books.must_move(id_of(event, "released"), chain_distributor_account(asset),
+                              chain_escrow_account(asset), release.amount,
+                              "release of epoch " + std::to_string(release.epoch)));
+    GYM_TRY(const db::Rows rows,
+            books.transaction.exec("UPDATE rewards.owner_lock SET locked = locked - $2, needed = "
+                                   "needed - $2, released = released + $2 WHERE owner = $1 AND "
+                                   "least(locked, needed) >= $2",
+                                   {release.owner, release.amount}));
+    if (rows.affected() == 1) return {};
+    return fail(ErrorCode::kConflict, "the chain released " + release.amount.to_string() +
+                                          " wei of " + release.owner.hex() + " in epoch " +
+                                          std::to_string(release.epoch) +
+                                          ", more than its jobs have spent");
 }
 
-/// Brings the withdrawing account to `target`, as far as the available balance goes. What it ends
-/// with.
-Result<Amount> set_withdrawing(Books& books, const ChainEvent& event, const Address& owner,
-                               const Amount& target) {
+Status add_locked(Books& books, const Address& owner, const Amount& amount) {
+    GYM_CHECK(books.transaction.exec(
+        "INSERT INTO rewards.owner_lock AS l (owner, locked) VALUES ($1, $2) "
+        "ON CONFLICT (owner) DO UPDATE SET locked = l.locked + excluded.locked",
+        {owner, amount}));
+    return {};
+}
+
+/// Brings the withdrawing account to `target`, as far as the available balance goes.
+Status set_withdrawing(Books& books, const ChainEvent& event, const Address& owner,
+                       const Amount& target) {
     const auto available = available_account(books.config.asset(), owner);
     const auto withdrawing = withdrawing_account(books.config.asset(), owner);
     GYM_TRY(const Amount held, spendable(books, withdrawing));
-    if (target == held) return held;
+    if (target == held) return {};
     if (target < held) {
         GYM_TRY(const Amount back, held.minus(target));
-        GYM_CHECK(books.must_move(id_of(event, "unhold"), withdrawing, available, back,
-                                  "withdrawal reduced"));
-        return target;
+        return books.must_move(id_of(event, "unhold"), withdrawing, available, back,
+                               "withdrawal reduced");
     }
     GYM_TRY(const Amount free, spendable(books, available));
     GYM_TRY(const Amount wanted, target.minus(held));
     const Amount more = std::min(free, wanted);
-    if (more.is_zero()) return held;
-    GYM_CHECK(books.must_move(id_of(event, "hold"), available, withdrawing, more,
-                              "withdrawal requested"));
-    return held.plus(more);
+    if (more.is_zero()) return {};
+    return books.must_move(id_of(event, "hold"), available, withdrawing, more,
+                           "withdrawal requested");
 }
 
-/// Drops trims of `owner` that the contract no longer needs: a request replaces the one before, and
-/// a trim never raises one. They would be refused for ever and keep others waiting.
-Status drop_trims(Books& books, const Address& owner, const Amount& from) {
-    GYM_CHECK(books.transaction.exec(
-        "UPDATE rewards.trim SET done = true WHERE owner = $1 AND NOT done AND amount >= $2",
-        {owner, from}));
-    return {};
-}
-
+/// As far as the money is not ordered for jobs: the contract pays nothing of what is locked.
 Status book(Books& books, const ChainEvent& event, const WithdrawalRequested& request) {
-    GYM_CHECK(drop_trims(books, request.owner, Amount()));
-    GYM_TRY(const Amount held, set_withdrawing(books, event, request.owner, request.amount));
-    if (held == request.amount) return {};
-    // The rest is locked in jobs: the contract must not pay it out.
-    GYM_CHECK(
-        books.transaction.exec("INSERT INTO rewards.trim (id, owner, amount) VALUES ($1, $2, $3)",
-                               {"trim:" + event.key.hex(), request.owner, held}));
+    return set_withdrawing(books, event, request.owner, request.amount);
+}
+
+Status book(Books& books, const ChainEvent&, const Locked& lock) {
+    return add_locked(books, lock.owner, lock.amount);
+}
+
+/// What an account has locked pays without orders. If not all of it is available, because orders
+/// were faster, the rest is unlocked.
+Status book(Books& books, const ChainEvent& event, const LockedOwn& lock) {
+    GYM_CHECK(add_locked(books, lock.owner, lock.amount));
+    const std::string asset = books.config.asset();
+    GYM_TRY(const Amount free, spendable(books, available_account(asset, lock.owner)));
+    const Amount part = std::min(free, lock.amount);
+    if (part.is_zero()) return {};
+    GYM_CHECK(books.must_move(id_of(event, "locked own"), available_account(asset, lock.owner),
+                              own_escrow_account(asset, lock.owner), part, "locked by its owner"));
+    return need_lock(books, lock.owner, part);
+}
+
+Status book(Books& books, const ChainEvent&, const Unlocked& unlock) {
+    GYM_CHECK(books.transaction.exec(
+        "UPDATE rewards.owner_lock SET locked = locked - $2, unlocked = $3 WHERE owner = $1",
+        {unlock.owner, unlock.amount, unlock.total}));
     return {};
 }
 
-Status book(Books& books, const ChainEvent& event, const WithdrawalTrimmed& trim) {
-    GYM_CHECK(set_withdrawing(books, event, trim.owner, trim.amount));
-    return drop_trims(books, trim.owner, trim.amount);
+/// Gives orders up that the chain has not locked, the newest first, until the owner has `amount`
+/// without its jobs' budgets. They cannot be locked any more: it has withdrawn their money.
+Status give_up_orders(Books& books, const Address& owner, const Amount& amount) {
+    const std::string asset = books.config.asset();
+    GYM_TRY(const auto orders, registry::locking_orders_of(books.transaction, owner));
+    for (const registry::StoredOrder& order : orders) {
+        GYM_TRY(Amount held, spendable(books, withdrawing_account(asset, owner)));
+        GYM_TRY(const Amount free, spendable(books, available_account(asset, owner)));
+        GYM_TRY(held, held.plus(free));
+        if (held >= amount) return {};
+        GYM_CHECK(give_up_order(books, order, "its owner withdrew the money before it was locked"));
+    }
+    return {};
 }
 
 /// A withdrawal is taken from the amount that was held for it, then from what the owner has
-/// elsewhere: an owner who withdrew before the trim arrived has spent its jobs' budgets.
+/// elsewhere: an owner that leaves takes its jobs' budgets, too.
 Status book(Books& books, const ChainEvent& event, const Withdrawn& withdrawn) {
     const std::string asset = books.config.asset();
+    GYM_CHECK(give_up_orders(books, withdrawn.owner, withdrawn.amount));
     std::vector<ledger::AccountKey> sources = {withdrawing_account(asset, withdrawn.owner),
-                                               available_account(asset, withdrawn.owner)};
+                                               available_account(asset, withdrawn.owner),
+                                               own_escrow_account(asset, withdrawn.owner)};
     GYM_TRY(const db::Rows jobs,
             books.transaction.exec(
                 "SELECT id FROM registry.job WHERE owner = $1 ORDER BY submitted_at_ms DESC",
@@ -100,14 +136,15 @@ Status book(Books& books, const ChainEvent& event, const Withdrawn& withdrawn) {
         if (part.is_zero()) continue;
         GYM_CHECK(books.must_move(id_of(event, "withdrawn " + std::to_string(i)), sources[i],
                                   chain_escrow_account(asset), part, "withdrawal"));
+        if (sources[i].kind == ledger::AccountKind::kEscrow)
+            GYM_CHECK(need_less(books, withdrawn.owner, part));
         GYM_TRY(left, left.minus(part));
     }
     if (!left.is_zero())
         return fail(ErrorCode::kConflict, withdrawn.owner.hex() + " withdrew " + left.to_string() +
                                               " wei more than the ledger has for it");
     // The request is closed; what it still held is free again.
-    GYM_CHECK(set_withdrawing(books, event, withdrawn.owner, Amount()));
-    return drop_trims(books, withdrawn.owner, Amount());
+    return set_withdrawing(books, event, withdrawn.owner, Amount());
 }
 
 Status book(Books& books, const ChainEvent&, const ExitRequested& exit) {
@@ -157,8 +194,10 @@ Status book(Books& books, const ChainEvent& event, const Claimed& claim) {
 }
 
 constexpr std::string_view kKindNames[] = {
-    "deposited",      "released",       "withdrawal_requested", "withdrawal_trimmed", "withdrawn",
-    "exit_requested", "root_submitted", "root_disabled",        "leaf_demanded",      "leaf_shown",
+    "deposited",     "released",       "withdrawal_requested",
+    "locked",        "locked_own",     "unlocked",
+    "withdrawn",     "exit_requested", "root_submitted",
+    "root_disabled", "leaf_demanded",  "leaf_shown",
     "claimed"};
 
 }  // namespace

@@ -34,27 +34,32 @@ struct WaitingRound {
     Digest job_id;
     std::uint64_t round = 0;
     std::uint64_t credits = 0;
-    std::map<Address, Amount> spent;  ///< by payer: the job's owner, the emission account
+    std::map<Address, Amount> spent;   ///< by payer: the job's owner, the emission account
+    std::map<Address, Amount> locked;  ///< of each payer on chain, by the events that are booked
 };
 
 Result<std::vector<WaitingRound>> read_waiting(db::Transaction& transaction) {
     GYM_TRY(const db::Rows rows,
             transaction.exec(
-                "SELECT f.job_id, f.round, coalesce(c.payer, j.owner) AS payer, count(*) AS "
-                "credits, sum(c.amount) AS amount FROM rewards.finished_round f "
+                "SELECT w.*, coalesce(l.locked, 0) AS locked FROM ("
+                "SELECT f.job_id, f.round, f.registry_epoch, coalesce(c.payer, j.owner) AS payer, "
+                "count(*) AS credits, sum(c.amount) AS amount FROM rewards.finished_round f "
                 "JOIN rewards.credit c ON c.job_id = f.job_id AND c.round = f.round "
                 "JOIN registry.job j ON j.id = f.job_id "
                 "WHERE c.state = 'posted' AND c.epoch IS NULL "
-                "GROUP BY f.job_id, f.round, f.registry_epoch, coalesce(c.payer, j.owner) "
-                "ORDER BY f.registry_epoch, payer"));
+                "GROUP BY f.job_id, f.round, f.registry_epoch, coalesce(c.payer, j.owner)) AS w "
+                "LEFT JOIN rewards.owner_lock l ON l.owner = w.payer "
+                "ORDER BY w.registry_epoch, w.payer"));
     std::vector<WaitingRound> out;
     for (const db::Row row : rows) {
         const auto job = row.get<Digest>("job_id");
         const auto round = row.get<std::uint64_t>("round");
         if (out.empty() || out.back().job_id != job || out.back().round != round)
-            out.push_back({job, round, 0, {}});
+            out.push_back({job, round, 0, {}, {}});
         out.back().credits += row.get<std::uint64_t>("credits");
-        out.back().spent[row.get<Address>("payer")] = row.get<Amount>("amount");
+        const auto payer = row.get<Address>("payer");
+        out.back().spent[payer] = row.get<Amount>("amount");
+        out.back().locked[payer] = row.get<Amount>("locked");
     }
     return out;
 }
@@ -86,6 +91,9 @@ class Sums {
                 return "one owner's release is at most " + limits_.owner_release.to_tokens() +
                        " tokens an epoch (JobEscrow.ownerReleaseCap), " + payer.hex() +
                        " owes more";
+            if (spent[payer] > round.locked.at(payer))
+                return payer.hex() + " has locked " + round.locked.at(payer).to_tokens() +
+                       " tokens on chain (JobEscrow.lockedOf), and owes more";
         }
         if (total > limits_.release)
             return "a release is at most " + limits_.release.to_tokens() +

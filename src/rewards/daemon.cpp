@@ -24,8 +24,9 @@ Result<std::size_t> drain(F&& step) {
 
 Result<TickReport> Daemon::tick() {
     TickReport report;
-    // First, since owners wait for it, and it needs no chain.
+    // First, since owners wait for it.
     GYM_TRY(report.orders, drain([&] { return accounting_.take_orders(); }));
+    GYM_TRY(report.locks, settlement_.lock_orders());
     GYM_TRY(const ChainProgress progress, follow_([&](const ChainEvent& event) {
                 reconcile_due_ = true;
                 return accounting_.on_chain_event(event);
@@ -39,7 +40,7 @@ Result<TickReport> Daemon::tick() {
     GYM_CHECK(accounting_.refund_ended_jobs());
     GYM_TRY(report.epoch_closed, settlement_.close_epoch());
     GYM_TRY(report.settled, settlement_.advance());
-    GYM_CHECK(settlement_.trim_withdrawals());
+    GYM_CHECK(settlement_.unlock());
     GYM_CHECK(settlement_.show_leaves());
     // Only at a block whose events are all booked do both sides describe the same moment.
     reconcile_due_ =

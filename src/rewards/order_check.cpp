@@ -26,15 +26,23 @@ std::map<Digest, Amount> paid_by_jobs(const std::vector<EpochFile>& files) {
 class JobOrders {
   public:
     JobOrders(const Digest& id, const JobFacts& job, const records::OrderNetwork& network,
-              std::vector<std::string>& problems)
-        : name_("job " + id.hex() + ": "), job_(job), network_(network), problems_(problems) {}
+              const ReadLock& read_lock, std::vector<std::string>& problems)
+        : name_("job " + id.hex() + ": "),
+          job_(job),
+          network_(network),
+          read_lock_(read_lock),
+          problems_(problems) {}
 
-    void check(const Amount& paid) {
-        for (const StoredOrder& order : job_.orders)
-            if (order.state == registry::OrderState::kLocked) check_order(order);
+    Status check(const Amount& paid) {
+        for (const StoredOrder& order : job_.orders) {
+            if (order.state != registry::OrderState::kLocked) continue;
+            check_order(order);
+            GYM_CHECK(check_lock(order));
+        }
         expect(has_order_, "there is no order of its owner");
         expect(paid <= signed_,
                "it paid " + paid.to_string() + " wei, its owner signed for " + signed_.to_string());
+        return {};
     }
 
   private:
@@ -50,6 +58,12 @@ class JobOrders {
         add(signed_, order.amount());
         if (const auto* terms = std::get_if<records::JobOrder>(&order.terms)) check_terms(*terms);
     }
+    Status check_lock(const StoredOrder& order) {
+        GYM_TRY(const Amount locked, read_lock_(order));
+        expect(locked == order.amount(), "the chain locked " + locked.to_string() +
+                                             " wei by an order for " + order.amount().to_string());
+        return {};
+    }
     void check_terms(const records::JobOrder& order) {
         has_order_ = true;
         expect(order.price_wei_per_pflop == job_.price_wei_per_pflop,
@@ -64,6 +78,7 @@ class JobOrders {
     const std::string name_;
     const JobFacts& job_;
     const records::OrderNetwork& network_;
+    const ReadLock& read_lock_;
     std::vector<std::string>& problems_;
     Amount signed_;
     bool has_order_ = false;
@@ -73,7 +88,8 @@ class JobOrders {
 
 Result<std::vector<std::string>> check_orders(const std::vector<EpochFile>& files,
                                               FactSource& facts,
-                                              const records::OrderNetwork& network) {
+                                              const records::OrderNetwork& network,
+                                              const ReadLock& read_lock) {
     if (files.empty()) return fail(ErrorCode::kInvalidArgument, "there is no file to check");
     const auto paid = paid_by_jobs(files);
     std::vector<std::string> problems;
@@ -82,7 +98,7 @@ Result<std::vector<std::string>> check_orders(const std::vector<EpochFile>& file
         // check_facts() names a job that is unknown.
         if (!job.ok() && job.error().code == ErrorCode::kNotFound) continue;
         GYM_CHECK(job);
-        JobOrders(id, *job, network, problems).check(paid.at(id));
+        GYM_CHECK(JobOrders(id, *job, network, read_lock, problems).check(paid.at(id)));
     }
     return problems;
 }

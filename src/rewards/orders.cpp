@@ -5,6 +5,7 @@
 
 #include "books.hpp"
 #include "gym/registry/job_spec.hpp"
+#include "locks.hpp"
 
 namespace gym::rewards {
 
@@ -63,12 +64,6 @@ namespace {
 /// Each with its job, whose text has up to a megabyte.
 constexpr std::uint32_t kOrdersOfOneStep = 32;
 
-/// An order's nonce counts once for its owner, so does the transfer.
-ledger::TransferId transfer_of(const StoredOrder& order) {
-    return ledger::transfer_id(std::string(order.is_funding() ? "job-funding:" : "job-order:") +
-                               order.owner().hex() + ":" + order.nonce().hex());
-}
-
 Result<bool> leaves(Books& books, const Address& owner) {
     GYM_TRY(const db::Row row,
             books.transaction.exec_one(
@@ -76,9 +71,9 @@ Result<bool> leaves(Books& books, const Address& owner) {
     return row.get<bool>(0);
 }
 
-/// Why the order is refused; empty: its money is in the job's escrow now. @errors those of the
-/// database.
-Result<std::string> lock(Books& books, const StoredOrder& order) {
+/// Why the order is refused; empty: its money is reserved for the job's escrow now. @errors those
+/// of the database.
+Result<std::string> reserve(Books& books, const StoredOrder& order) {
     const auto job = books.job(order.job);
     if (!job.ok() && job.error().code != ErrorCode::kNotFound) return job.error();
     if (!job.ok()) return job.error().message;
@@ -91,20 +86,22 @@ Result<std::string> lock(Books& books, const StoredOrder& order) {
     const std::string asset = books.config.asset();
     GYM_TRY(const TransferStatus status,
             books.move(transfer_of(order), available_account(asset, order.owner()),
-                       escrow_account(asset, order.job), order.amount(), "job budget"));
-    if (ledger::done(status)) return std::string();
+                       escrow_account(asset, order.job), order.amount(), "job budget",
+                       ledger::TransferKind::kPending));
+    if (ledger::done(status)) {
+        GYM_CHECK(need_lock(books, order.owner(), order.amount()));
+        return std::string();
+    }
     if (status == TransferStatus::kInsufficient)
         return order.amount().to_tokens() + " GYM were ordered, and its owner has less available";
     return "the ledger refuses the transfer: " + std::string(to_string(status));
 }
 
 Status decide(Books& books, const StoredOrder& order) {
-    GYM_TRY(const std::string refusal, lock(books, order));
+    GYM_TRY(const std::string refusal, reserve(books, order));
     const registry::OrderState state =
-        refusal.empty() ? registry::OrderState::kLocked : registry::OrderState::kRefused;
-    GYM_CHECK(registry::decide_order(books.transaction, order, state, refusal, books.now));
-    if (state == registry::OrderState::kRefused || !order.is_funding()) return {};
-    return registry::add_budget(books.transaction, order.job, order.amount());
+        refusal.empty() ? registry::OrderState::kLocking : registry::OrderState::kRefused;
+    return registry::decide_order(books.transaction, order, state, refusal, books.now);
 }
 
 }  // namespace

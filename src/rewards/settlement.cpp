@@ -1,15 +1,15 @@
 #include "gym/rewards/settlement.hpp"
 
-#include "books.hpp"
 #include "gym/rewards/claim_proof.hpp"
 #include "gym/rewards/epoch_file.hpp"
+#include "locks.hpp"
 
 // Bringing a closed epoch on chain. Every order has a name; its attempt number makes the id that
 // the chain knows it by, so a crash between sending and noting finds the same order again.
 namespace gym::rewards {
 namespace {
 
-constexpr int kTrimsOfATickMax = 500;
+constexpr int kLocksOfATickMax = 500;
 constexpr int kLeavesOfATickMax = 100;
 
 struct UnderWay {
@@ -78,7 +78,7 @@ Result<std::optional<int>> open_attempt(db::Database& database, const std::strin
 
 Status note(db::Database& database, const std::string& name, int attempt,
             const OrderStatus& status) {
-    if (status.state == OrderState::kWaiting) return {};
+    if (status.state == OrderState::kWaiting || status.state == OrderState::kRefused) return {};
     const char* sql =
         status.state == OrderState::kDone
             ? "UPDATE rewards.chain_order SET done = true WHERE name = $1 AND attempt = $2"
@@ -92,15 +92,21 @@ Status note(db::Database& database, const std::string& name, int attempt,
         idempotent());
 }
 
-/// Asks for one order under its current attempt. @return whether it is done; a reason in `problem`
-/// if not.
+/// Asks for one order under its current attempt.
+template <class Send>
+Result<OrderStatus> ask(db::Database& database, const std::string& name, Send&& send) {
+    GYM_TRY(const auto attempt, open_attempt(database, name));
+    if (!attempt) return OrderStatus{OrderState::kDone, ""};
+    GYM_TRY(OrderStatus status, send(name + ":" + std::to_string(*attempt)));
+    GYM_CHECK(note(database, name, *attempt, status));
+    return status;
+}
+
+/// The same. @return whether it is done; a reason in `problem` if not.
 template <class Send>
 Result<bool> bring(db::Database& database, const std::string& name, std::string& problem,
                    Send&& send) {
-    GYM_TRY(const auto attempt, open_attempt(database, name));
-    if (!attempt) return true;
-    GYM_TRY(const OrderStatus status, send(name + ":" + std::to_string(*attempt)));
-    GYM_CHECK(note(database, name, *attempt, status));
+    GYM_TRY(const OrderStatus status, ask(database, name, std::forward<Send>(send)));
     if (status.state != OrderState::kDone && !status.reason.empty())
         problem = name + ": " + status.reason;
     return status.state == OrderState::kDone;
@@ -149,6 +155,53 @@ Status set_state(db::Database& database, std::uint64_t epoch, EpochState from, E
         idempotent());
 }
 
+std::string name_of_batch(std::uint64_t number) {
+    return "unlock:" + std::to_string(number);
+}
+
+struct UnlockBatch {
+    std::uint64_t number = 0;
+    UnlockOrder order;
+};
+
+Result<UnlockBatch> read_batch(db::Transaction& transaction, std::uint64_t number) {
+    GYM_TRY(const db::Rows rows,
+            transaction.exec("SELECT owner, total FROM rewards.unlock WHERE batch = $1 "
+                             "ORDER BY owner",
+                             {number}));
+    UnlockBatch out{number, {}};
+    for (const db::Row row : rows)
+        out.order.totals.emplace_back(row.get<Address>("owner"), row.get<Amount>("total"));
+    return out;
+}
+
+/// The batch under way. If there is none, the next one, of all owners with more locked than their
+/// jobs need, each total once.
+Result<std::optional<UnlockBatch>> open_batch(db::Transaction& transaction) {
+    using Batch = std::optional<UnlockBatch>;
+    GYM_TRY(const db::Row last,
+            transaction.exec_one("SELECT coalesce(max(batch), 0) AS number FROM rewards.unlock"));
+    const auto number = last.get<std::uint64_t>("number");
+    GYM_TRY(const auto order,
+            transaction.exec_optional("SELECT done FROM rewards.chain_order WHERE name = $1",
+                                      {name_of_batch(number)}));
+    const bool is_open = number != 0 && !(order && order->get<bool>("done"));
+    if (!is_open) {
+        GYM_TRY(const db::Rows due,
+                transaction.exec(
+                    "WITH due AS (SELECT owner, unlocked + (locked - needed) AS total FROM "
+                    "rewards.owner_lock WHERE locked > needed AND unlocked + (locked - needed) > "
+                    "asked ORDER BY owner LIMIT $2), "
+                    "noted AS (UPDATE rewards.owner_lock l SET asked = d.total FROM due d "
+                    "WHERE d.owner = l.owner) "
+                    "INSERT INTO rewards.unlock SELECT $1, owner, total FROM due",
+                    {number + 1, static_cast<std::int64_t>(kReleaseOwnersMax)}));
+        if (due.affected() == 0) return Batch();
+    }
+    GYM_TRY(UnlockBatch batch, read_batch(transaction, is_open ? number : number + 1));
+    return Batch(std::move(batch));
+}
+
 }  // namespace
 
 Result<bool> Settlement::advance() {
@@ -181,29 +234,38 @@ Result<bool> Settlement::advance() {
     return next == EpochState::kSubmitted;
 }
 
-Status Settlement::trim_withdrawals() {
-    GYM_TRY(const db::Rows rows, database_.transact(
-                                     [](db::Transaction& transaction) {
-                                         return transaction.exec(
-                                             "SELECT id, owner, amount FROM rewards.trim WHERE NOT "
-                                             "done ORDER BY seq LIMIT $1",
-                                             {kTrimsOfATickMax});
-                                     },
-                                     idempotent()));
-    for (const db::Row row : rows) {
-        const auto id = row.get<std::string>("id");
-        std::string problem;
-        GYM_TRY(const bool is_done, bring(database_, id, problem, [&](const std::string& order) {
-                    return chain_.trim_withdrawal(order, row.get<Address>("owner"),
-                                                  row.get<Amount>("amount"));
-                }));
-        if (!is_done) continue;
+Result<std::size_t> Settlement::lock_orders() {
+    GYM_TRY(const auto orders, database_.transact(
+                                   [](db::Transaction& transaction) {
+                                       return registry::locking_orders(transaction,
+                                                                       kLocksOfATickMax);
+                                   },
+                                   idempotent()));
+    std::size_t decided = 0;
+    for (const registry::StoredOrder& order : orders) {
+        GYM_TRY(const OrderStatus status,
+                ask(database_, "lock:" + to_uuid(transfer_of(order)),
+                    [&](const std::string& id) { return chain_.lock(id, order); }));
+        if (status.state != OrderState::kDone && status.state != OrderState::kRefused) continue;
+        ++decided;
         GYM_CHECK(database_.transact(
-            [&](db::Transaction& transaction) {
-                return transaction.exec("UPDATE rewards.trim SET done = true WHERE id = $1", {id});
+            [&](db::Transaction& transaction) -> Status {
+                Books books{transaction, config_, clock_.now_ms()};
+                return status.state == OrderState::kDone
+                           ? confirm_order(books, order)
+                           : give_up_order(books, order, status.reason);
             },
             idempotent()));
     }
+    return decided;
+}
+
+Status Settlement::unlock() {
+    GYM_TRY(const auto batch, database_.transact(open_batch, idempotent()));
+    if (!batch) return {};
+    std::string problem;
+    GYM_CHECK(bring(database_, name_of_batch(batch->number), problem,
+                    [&](const std::string& id) { return chain_.unlock(id, batch->order); }));
     return {};
 }
 
@@ -233,6 +295,7 @@ Result<Reconciliation> Settlement::reconcile(std::uint64_t block) {
             out.escrow_chain = holdings.escrow;
             out.distributor_chain = holdings.distributor;
             out.claimed_chain = holdings.claimed;
+            out.locked_chain = holdings.locked;
             GYM_TRY(const ledger::Balance escrow,
                     ledger::balance(transaction, chain_escrow_account(config_.asset())));
             GYM_TRY(const ledger::Balance distributor,
@@ -240,17 +303,23 @@ Result<Reconciliation> Settlement::reconcile(std::uint64_t block) {
             GYM_TRY(out.escrow_ledger, escrow.held());
             GYM_TRY(out.distributor_ledger, distributor.held());
             out.claimed_ledger = distributor.credits;  // nothing else is booked to it
+            GYM_TRY(const db::Row locks,
+                    transaction.exec_one(
+                        "SELECT coalesce(sum(locked), 0) AS locked FROM rewards.owner_lock"));
+            out.locked_ledger = locks.get<Amount>("locked");
             GYM_CHECK(transaction.exec(
                 "INSERT INTO rewards.reconciliation (block, escrow_ledger, escrow_chain, "
-                "distributor_ledger, distributor_chain, at_ms, claimed_ledger, claimed_chain) "
-                "VALUES ($1, $2, $3, $4, $5, $6, $7, $8) "
+                "distributor_ledger, distributor_chain, at_ms, claimed_ledger, claimed_chain, "
+                "locked_ledger, locked_chain) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) "
                 "ON CONFLICT (block) DO UPDATE SET (escrow_ledger, escrow_chain, "
-                "distributor_ledger, distributor_chain, at_ms, claimed_ledger, claimed_chain) = "
-                "(excluded.escrow_ledger, excluded.escrow_chain, excluded.distributor_ledger, "
-                "excluded.distributor_chain, excluded.at_ms, excluded.claimed_ledger, "
-                "excluded.claimed_chain)",
+                "distributor_ledger, distributor_chain, at_ms, claimed_ledger, claimed_chain, "
+                "locked_ledger, locked_chain) = (excluded.escrow_ledger, excluded.escrow_chain, "
+                "excluded.distributor_ledger, excluded.distributor_chain, excluded.at_ms, "
+                "excluded.claimed_ledger, excluded.claimed_chain, excluded.locked_ledger, "
+                "excluded.locked_chain)",
                 {block, out.escrow_ledger, out.escrow_chain, out.distributor_ledger,
-                 out.distributor_chain, clock_.now_ms(), out.claimed_ledger, out.claimed_chain}));
+                 out.distributor_chain, clock_.now_ms(), out.claimed_ledger, out.claimed_chain,
+                 out.locked_ledger, out.locked_chain}));
             return out;
         },
         idempotent());

@@ -7,7 +7,9 @@ import {AdminTimelock} from "../../src/AdminTimelock.sol";
 import {GymToken} from "../../src/GymToken.sol";
 import {JobEscrow} from "../../src/JobEscrow.sol";
 import {RewardsDistributor} from "../../src/RewardsDistributor.sol";
+import {IJobEscrow} from "../../src/interfaces/IJobEscrow.sol";
 import {IRewardsDistributor} from "../../src/interfaces/IRewardsDistributor.sol";
+import {Orders} from "./Orders.sol";
 import {TestBase} from "./TestBase.sol";
 import {Tree} from "./Tree.sol";
 
@@ -50,6 +52,11 @@ contract SettlementHandler is TestBase {
     uint256 public earlyChanges;
     /// What owners did not get when their exits were due.
     uint256 public trapped;
+    /// What each owner's orders come to, and what was released of it.
+    uint256[OWNERS] public signed;
+    uint256[OWNERS] public released;
+    /// Orders that locked though their owner did not sign them, or twice.
+    uint256 public forged;
 
     Posted[] private _posted;
     mapping(bytes32 change => uint256) private _announcedAt;
@@ -92,6 +99,33 @@ contract SettlementHandler is TestBase {
         }
     }
 
+    /// Locks an order of an owner, who may have less than it signed for; tries one that somebody else signed, and both again.
+    function lock(uint256 who, uint256 amount, uint256 nonce, bool honest) external {
+        address from = owner(who);
+        IJobEscrow.JobOrder memory order;
+        order.owner = from;
+        order.budget = bound(amount, 1, escrow.balanceOf(from) + 1);
+        order.nonce = bytes32(nonce % 64);
+        order.expiry = uint64(_now);
+        bool used = escrow.jobLockOf(from, order.nonce) != 0;
+        uint256 signer = honest ? _ownerKey(who) : _ownerKey(who + 1);
+        (uint8 v, bytes32 r, bytes32 s) = vm.sign(signer, Orders.digest(address(escrow), order));
+        bytes memory call = abi.encodeCall(escrow.lock, (order, abi.encodePacked(r, s, v)));
+        if (_try(SETTLER, address(escrow), call)) {
+            signed[who % OWNERS] += order.budget;
+            if (used || !honest) ++forged;
+        }
+        if (_try(SETTLER, address(escrow), call)) ++forged;
+    }
+
+    function unlock(uint256 who, uint256 total) external {
+        address[] memory owners = new address[](1);
+        uint256[] memory totals = new uint256[](1);
+        owners[0] = owner(who);
+        totals[0] = bound(total, 0, 2 * escrow.unlockedOf(owners[0]) + 1e18);
+        _try(SETTLER, address(escrow), abi.encodeCall(escrow.unlock, (owners, totals)));
+    }
+
     function release(uint256 who, uint256 amount, bool next) external {
         if (next) _pass(10);
         (uint64 current,) = escrow.releaseState();
@@ -99,39 +133,32 @@ contract SettlementHandler is TestBase {
         uint256[] memory amounts = new uint256[](1);
         owners[0] = owner(who);
         // One base unit more than there is, at times.
-        amounts[0] = bound(amount, 1, escrow.balanceOf(owners[0]) + 1);
+        amounts[0] = bound(amount, 1, escrow.lockedOf(owners[0]) + 1);
         uint64 epoch = next ? current + 1 : current;
-        _try(SETTLER, address(escrow), abi.encodeCall(escrow.release, (epoch, owners, amounts)));
+        if (_try(
+                SETTLER, address(escrow), abi.encodeCall(escrow.release, (epoch, owners, amounts))
+            )) {
+            released[who % OWNERS] += amounts[0];
+        }
     }
 
-    function withdraw(uint256 who, uint256 amount, uint256 trim) external {
+    function withdraw(uint256 who, uint256 amount) external {
         address from = owner(who);
         amount = bound(amount, 0, escrow.balanceOf(from));
         _try(from, address(escrow), abi.encodeCall(escrow.requestWithdrawal, (amount)));
-        _try(
-            SETTLER,
-            address(escrow),
-            abi.encodeCall(escrow.trimWithdrawal, (from, bound(trim, 0, amount)))
-        );
         _pass(1 days);
         _withdraw(from);
     }
 
-    /// Leaves, with a settler that trims what it can.
-    function depart(uint256 who, uint256 trim) external {
+    /// Leaves, with a settler that unlocks nothing.
+    function depart(uint256 who) external {
         address from = owner(who);
         if (!_try(from, address(escrow), abi.encodeCall(escrow.requestExit, ()))) {
             _try(from, address(escrow), abi.encodeCall(escrow.cancelExit, ()));
             return;
         }
         _pass(escrow.EXIT_DELAY());
-        _try(SETTLER, address(escrow), abi.encodeCall(escrow.trimWithdrawal, (from, trim)));
-        uint256 all = escrow.balanceOf(from);
-        uint256 before = token.balanceOf(from);
-        _try(from, address(escrow), abi.encodeCall(escrow.exit, ()));
-        uint256 paid = token.balanceOf(from) - before;
-        withdrawn += paid;
-        trapped += all - paid;
+        _exit(from);
     }
 
     /// Posts earnings that spend a random part of what is funded; at times more than that.
@@ -281,13 +308,12 @@ contract SettlementHandler is TestBase {
         _try(GUARDIAN, address(distributor), abi.encodeCall(distributor.pauseClaims, ()));
         _pass(distributor.CLAIM_PAUSE_MAX());
         for (uint256 i = 0; i < OWNERS; ++i) {
-            uint256 all = escrow.balanceOf(owner(i));
             vm.prank(owner(i));
-            escrow.requestWithdrawal(all);
+            escrow.requestExit();
         }
-        _pass(1 days);
+        _pass(escrow.EXIT_DELAY());
         for (uint256 i = 0; i < OWNERS; ++i) {
-            _withdraw(owner(i));
+            _exit(owner(i));
         }
         (bool found, uint256 index) = _activeIndex();
         for (uint256 i = 0; found && i < EARNERS; ++i) {
@@ -300,7 +326,7 @@ contract SettlementHandler is TestBase {
     }
 
     function owner(uint256 index) public pure returns (address) {
-        return address(uint160(0xf000 + index % OWNERS));
+        return vm.addr(_ownerKey(index));
     }
 
     function received(uint256 index) external view returns (uint256) {
@@ -372,6 +398,15 @@ contract SettlementHandler is TestBase {
         if (posted.disabled && cumulative > _lastActiveEarned()[who]) paidByDisabledRoots += paid;
     }
 
+    function _exit(address from) private {
+        uint256 all = escrow.balanceOf(from);
+        uint256 before = token.balanceOf(from);
+        _try(from, address(escrow), abi.encodeCall(escrow.exit, ()));
+        uint256 paid = token.balanceOf(from) - before;
+        withdrawn += paid;
+        trapped += all - paid;
+    }
+
     function _withdraw(address from) private {
         uint256 before = token.balanceOf(from);
         _try(from, address(escrow), abi.encodeCall(escrow.withdraw, ()));
@@ -408,6 +443,10 @@ contract SettlementHandler is TestBase {
 
     function _key(Change memory change_) private pure returns (bytes32) {
         return keccak256(abi.encode(change_));
+    }
+
+    function _ownerKey(uint256 index) private pure returns (uint256) {
+        return 0xf000 + index % OWNERS;
     }
 
     function _wasActive(uint256 index) private view returns (bool) {

@@ -4,6 +4,7 @@ pragma solidity ^0.8.35;
 /// The cheat codes of forge that these tests use.
 interface Vm {
     function addr(uint256 privateKey) external pure returns (address);
+    function chainId(uint256 id) external;
     function deal(address account, uint256 balance) external;
     function assume(bool condition) external pure;
     function expectEmit(address emitter) external;
@@ -35,6 +36,8 @@ interface Vm {
     function snapshotGasLastCall(string calldata group, string calldata name)
         external
         returns (uint256 gasUsed);
+    function startPrank(address sender) external;
+    function stopPrank() external;
     function toString(uint256 number) external pure returns (string memory);
     function warp(uint256 timestamp) external;
 }

@@ -37,8 +37,14 @@ What translate(const contracts::EscrowEvent& event) {
                                  [](const contracts::WithdrawalRequested& e) -> What {
                                      return rewards::WithdrawalRequested{e.owner, e.amount};
                                  },
-                                 [](const contracts::WithdrawalTrimmed& e) -> What {
-                                     return rewards::WithdrawalTrimmed{e.owner, e.amount};
+                                 [](const contracts::Locked& e) -> What {
+                                     return rewards::Locked{e.owner, e.amount};
+                                 },
+                                 [](const contracts::LockedOwn& e) -> What {
+                                     return rewards::LockedOwn{e.owner, e.amount};
+                                 },
+                                 [](const contracts::Unlocked& e) -> What {
+                                     return rewards::Unlocked{e.owner, e.amount, e.total};
                                  },
                                  [](const contracts::Withdrawn& e) -> What {
                                      return rewards::Withdrawn{e.owner, e.amount};
@@ -96,6 +102,12 @@ Result<OrderStatus> ContractChain::bring(const std::string& id, const contracts:
             GYM_TRY(const bool happened, asks.happened());
             if (happened) return OrderStatus{OrderState::kDone, ""};
         }
+    }
+    if (!on_its_way && asks.ends) {
+        GYM_TRY(std::string why, asks.ends());
+        if (!why.empty()) return OrderStatus{OrderState::kRefused, std::move(why)};
+    }
+    if (stored.ok() && !on_its_way) {
         const std::string reason = stored->outcome ? stored->outcome->reason : "";
         if (stored->state != chain::IntentState::kRejected)
             return OrderStatus{OrderState::kFailed, std::string(chain::to_string(stored->state)) +
@@ -152,7 +164,7 @@ Result<bool> ContractChain::is_posted(const rewards::RootOrder& order) {
 Result<OrderStatus> ContractChain::release(const std::string& id,
                                            const rewards::ReleaseOrder& order) {
     return bring(id, escrow_.release(order.epoch, order.spent),
-                 {[&] { return is_released(order); }, [&] { return above_caps(order); }});
+                 {[&] { return is_released(order); }, [&] { return above_caps(order); }, {}});
 }
 
 Result<OrderStatus> ContractChain::submit_root(const std::string& id,
@@ -162,13 +174,45 @@ Result<OrderStatus> ContractChain::submit_root(const std::string& id,
     root.root = order.root;
     root.total_cumulative = order.total_cumulative;
     root.epoch_file_root = order.epoch_file_root;
-    return bring(id, distributor_.submit_root(root), {[&] { return is_posted(order); }, {}});
+    return bring(id, distributor_.submit_root(root), {[&] { return is_posted(order); }, {}, {}});
 }
 
-Result<OrderStatus> ContractChain::trim_withdrawal(const std::string& id, const Address& owner,
-                                                   const Amount& amount) {
-    // Accounting ends a trim that is no longer needed, from the contract's events.
-    return bring(id, escrow_.trim_withdrawal(owner, amount), {});
+Result<bool> ContractChain::is_locked(const registry::StoredOrder& order, chain::BlockTag at) {
+    GYM_TRY(const Amount locked,
+            std::visit([&](const auto& terms) { return escrow_.lock_of(client_, terms, at); },
+                       order.terms));
+    return !locked.is_zero();
+}
+
+/// Asked while nothing of the order is on its way, so that a refusal is for ever.
+Result<std::string> ContractChain::never_locked(const registry::StoredOrder& order) {
+    GYM_TRY(const bool happened, is_locked(order, chain::BlockTag::kLatest));
+    if (happened) return std::string();
+    GYM_TRY(const auto head, client_.block(chain::BlockTag::kLatest));
+    if (!head) return fail(ErrorCode::kUnavailable, "the chain has no latest block");
+    if (head->timestamp_s > order.seal.expiry_s)
+        return std::string("it expired before the chain locked its money");
+    GYM_TRY(const Amount held, escrow_.balance_of(client_, order.owner()));
+    GYM_TRY(const Amount locked, escrow_.locked_of(client_, order.owner()));
+    GYM_TRY(const Amount free, held.minus(locked));
+    if (order.amount() <= free) return std::string();
+    return "JobEscrow has " + free.to_tokens() + " GYM of its owner that are not locked, " +
+           order.amount().to_tokens() + " were ordered";
+}
+
+Result<OrderStatus> ContractChain::lock(const std::string& id, const registry::StoredOrder& order) {
+    return bring(
+        id,
+        std::visit([&](const auto& terms) { return escrow_.lock(terms, order.seal.signature); },
+                   order.terms),
+        {[&] { return is_locked(order, chain::BlockTag::kFinalized); },
+         {},
+         [&] { return never_locked(order); }});
+}
+
+Result<OrderStatus> ContractChain::unlock(const std::string& id,
+                                          const rewards::UnlockOrder& order) {
+    return bring(id, escrow_.unlock(order.totals), {});
 }
 
 Result<OrderStatus> ContractChain::show_leaf(const std::string& id,
@@ -186,6 +230,7 @@ Result<rewards::Holdings> ContractChain::holdings(std::uint64_t block) {
     GYM_TRY(holdings.escrow, escrow_.total_balance(client_, block));
     GYM_TRY(holdings.distributor, token_.balance_of(client_, distributor_.address(), block));
     GYM_TRY(holdings.claimed, distributor_.total_claimed(client_, block));
+    GYM_TRY(holdings.locked, escrow_.total_locked(client_, block));
     return holdings;
 }
 

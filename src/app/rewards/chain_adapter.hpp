@@ -27,8 +27,10 @@ class ContractChain final : public rewards::SettlementChain {
                                          const rewards::ReleaseOrder& order) override;
     Result<rewards::OrderStatus> submit_root(const std::string& id,
                                              const rewards::RootOrder& order) override;
-    Result<rewards::OrderStatus> trim_withdrawal(const std::string& id, const Address& owner,
-                                                 const Amount& amount) override;
+    Result<rewards::OrderStatus> lock(const std::string& id,
+                                      const registry::StoredOrder& order) override;
+    Result<rewards::OrderStatus> unlock(const std::string& id,
+                                        const rewards::UnlockOrder& order) override;
     Result<rewards::OrderStatus> show_leaf(const std::string& id,
                                            const rewards::LeafOrder& order) override;
     Result<rewards::Holdings> holdings(std::uint64_t block) override;
@@ -40,9 +42,12 @@ class ContractChain final : public rewards::SettlementChain {
     struct Asks {
         std::function<Result<bool>()> happened;        ///< in a finalized block
         std::function<Result<std::string>()> forbids;  ///< why not now; may be empty
+        std::function<Result<std::string>()> ends;     ///< why never; may be empty
     };
     Result<rewards::OrderStatus> bring(const std::string& id, const contracts::ContractCall& call,
                                        const Asks& asks);
+    Result<bool> is_locked(const registry::StoredOrder& order, chain::BlockTag at);
+    Result<std::string> never_locked(const registry::StoredOrder& order);
     Result<bool> is_released(const rewards::ReleaseOrder& order);
     Result<std::string> above_caps(const rewards::ReleaseOrder& order);
     Result<bool> is_posted(const rewards::RootOrder& order);

@@ -25,20 +25,26 @@ constexpr std::chrono::milliseconds kRetryPauseMax{30'000};
 
 void log_tick(const app::RewardsService::Tick& tick, std::string& last_warning) {
     const auto& rewards = tick.rewards;
-    if (rewards.orders > 0) spdlog::info("decided {} orders of job owners", rewards.orders);
+    if (rewards.orders + rewards.locks > 0)
+        spdlog::info("decided {} orders of job owners, locked or gave up {}", rewards.orders,
+                     rewards.locks);
     if (rewards.unit_events + rewards.reports + rewards.rounds > 0)
         spdlog::info("booked {} unit events, {} reports, {} rounds", rewards.unit_events,
                      rewards.reports, rewards.rounds);
     if (rewards.epoch_closed) spdlog::info("closed payout epoch {}", *rewards.epoch_closed);
     if (rewards.reconciliation && !rewards.reconciliation->agrees())
         spdlog::error(
-            "block {}: the contracts hold {} and {} wei and paid {}, the ledger says {}, {}, {}",
+            "block {}: the contracts hold {} and {} wei, paid {} and locked {}, the ledger says "
+            "{}, "
+            "{}, {}, {}",
             rewards.reconciliation->block, rewards.reconciliation->escrow_chain.to_string(),
             rewards.reconciliation->distributor_chain.to_string(),
             rewards.reconciliation->claimed_chain.to_string(),
+            rewards.reconciliation->locked_chain.to_string(),
             rewards.reconciliation->escrow_ledger.to_string(),
             rewards.reconciliation->distributor_ledger.to_string(),
-            rewards.reconciliation->claimed_ledger.to_string());
+            rewards.reconciliation->claimed_ledger.to_string(),
+            rewards.reconciliation->locked_ledger.to_string());
     std::string warning;
     for (const std::string& text : tick.chain.warnings)
         warning += (warning.empty() ? "" : "; ") + text;

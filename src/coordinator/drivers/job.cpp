@@ -139,13 +139,15 @@ Status complete_if_done(const Context& context, const registry::Job& job, TickSu
     return set_status(context, job, JobStatus::kCompleted, "", summary);
 }
 
-/// Prepares a submitted job's programs and initial state, once gym-rewards has locked its budget. A
+/// Prepares a submitted job's programs and initial state, once its budget is locked. A
 /// job that cannot run fails with the reason; the error is only what may work later.
 Status prepare_job(const Context& context, const registry::Job& job, TickSummary& summary) {
     GYM_TRY(const auto order, context.transact([&](db::Transaction& tx) {
         return registry::order_of_job(tx, job.id);
     }));
-    if (order.state == registry::OrderState::kWaiting) return {};
+    if (order.state == registry::OrderState::kWaiting ||
+        order.state == registry::OrderState::kLocking)
+        return {};
     if (order.state == registry::OrderState::kRefused)
         return set_status(context, job, JobStatus::kFailed, "order: " + order.reason, summary);
     GYM_TRY(const auto window_ms, dispute_window_ms(context));

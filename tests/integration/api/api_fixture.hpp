@@ -16,6 +16,8 @@
 #include "gym/registry/job_spec.hpp"
 #include "gym/registry/size_limits.hpp"
 #include "gym/rewards/accounting.hpp"
+#include "gym/rewards/settlement.hpp"
+#include "locking_chain.hpp"
 #include "manual_clock.hpp"
 #include "postgres.hpp"
 
@@ -103,15 +105,28 @@ class ApiDatabaseTest : public ::testing::Test {
         funding.seal = records::seal_order(kNetwork, order, signing_key_of(funding.owner));
         return funding;
     }
-    /// As gym-rewards does it in each tick. @return how many it decided.
-    std::size_t take_orders() {
+    static rewards::RewardsConfig rewards_config() {
         rewards::RewardsConfig config;
         config.domain.chain_id = kNetwork.chain_id;
         config.domain.token = Address::parse(std::string_view(kAsset).substr(12)).value();
         config.escrow = kNetwork.escrow;
-        const auto taken = rewards::Accounting(*rewards_db_, clock_, config).take_orders();
+        return config;
+    }
+    /// As gym-rewards does it in each tick. @return how many it accepted or refused.
+    std::size_t check_orders() {
+        const auto taken =
+            rewards::Accounting(*rewards_db_, clock_, rewards_config()).take_orders();
         EXPECT_TRUE(taken.ok()) << taken.error().message;
         return taken.value_or(0);
+    }
+    /// Likewise, with a chain that locks at once what it accepts.
+    std::size_t take_orders() {
+        const std::size_t taken = check_orders();
+        gym::testing::LockingChain chain;
+        const auto locked =
+            rewards::Settlement(*rewards_db_, clock_, rewards_config(), chain, {}).lock_orders();
+        EXPECT_TRUE(locked.ok()) << locked.error().message;
+        return taken;
     }
     /// Submits the job and lets gym-rewards decide.
     Result<Submitted> submit(Submission submission) {

@@ -313,7 +313,10 @@ TEST_F(OrderAttacks, OrdersThatWaitCountAsSpent) {
     EXPECT_EQ(second.error().code, ErrorCode::kInsufficientFunds);
     EXPECT_NE(second.error().message.find("150 are available: deposit 50 more"), std::string::npos)
         << second.error().message;
-    EXPECT_EQ(take_orders(), 1U);
+    EXPECT_EQ(check_orders(), 1U) << "now it waits for the chain";
+    EXPECT_EQ(backend().account(victim_).value().available.to_tokens(), "150");
+    EXPECT_EQ(backend().account(victim_).value().escrowed.to_tokens(), "100");
+    EXPECT_EQ(take_orders(), 0U);
     EXPECT_EQ(backend().account(victim_).value().available.to_tokens(), "150");
     EXPECT_EQ(backend().account(victim_).value().escrowed.to_tokens(), "100");
 }

@@ -102,11 +102,12 @@ TEST_F(StatementTest, WhatWasPaidEarnedAndGivenBackAddsUpToTheBalances) {
               "pending ended out 2 sealed\n"
               "post posted out 2 sealed\n"
               "pending ended out 2 sealed\n"
-              "transfer posted within 100 sealed\n"
+              "post posted within 100 sealed\n"
+              "pending ended within 100 sealed\n"
               "transfer posted in 250 sealed\n");
-    ASSERT_EQ(lines.size(), 8U);
-    EXPECT_EQ(ledger::to_uuid(lines[7].id), id_of("d1"));
-    EXPECT_FALSE(lines[7].job_id.has_value());
+    ASSERT_EQ(lines.size(), 9U);
+    EXPECT_EQ(ledger::to_uuid(lines[8].id), id_of("d1"));
+    EXPECT_FALSE(lines[8].job_id.has_value());
     EXPECT_EQ(lines[6].reason, "job budget");
     EXPECT_EQ(lines[6].job_id, job);
     EXPECT_EQ(lines[4].reason, "compute of unit 1") << "of what it ends";
@@ -158,7 +159,7 @@ TEST_F(StatementTest, PagesLoseAndRepeatNothingWhileTransfersComeIn) {
         deposit(stranger_, "1", "s" + name);
     }
     const auto all = read();
-    ASSERT_EQ(all.size(), 14U);
+    ASSERT_EQ(all.size(), 15U);
     for (const std::uint32_t limit : {1U, 3U, 5U}) {
         std::vector<std::uint64_t> seen;
         std::uint64_t before = StatementFilter::kNewest;

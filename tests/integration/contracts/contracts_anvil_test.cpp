@@ -34,6 +34,20 @@ class ContractsOnAnvil : public DeployedTest {
         return {
             tree.root(), {a, a_total, tree.prove(a).value()}, {b, b_total, tree.prove(b).value()}};
     }
+    /// The lock of an order that the owner signed.
+    contracts::ContractCall lock_order(const Amount& budget) {
+        const records::JobOrder order{.owner = owner_.address(),
+                                      .spec = crypto::keccak256_text("text"),
+                                      .datasets = {crypto::keccak256_text("a"), Digest()},
+                                      .budget_wei = budget,
+                                      .price_wei_per_pflop = Amount(7),
+                                      .max_data_price_wei = Amount(3),
+                                      .nonce = records::order_nonce("order"),
+                                      .expiry_s = 4'000'000'000};
+        return escrow().lock(
+            order,
+            records::seal_order({anvil_.chain_id(), deployment_.escrow}, order, owner_).signature);
+    }
     Amount balance(const Address& who) { return token().balance_of(anvil_.client(), who).value(); }
 };
 
@@ -64,6 +78,7 @@ TEST_F(ContractsOnAnvil, DepositsReleasesAndClaimsToTheLastWei) {
     const Amount a_total = Amount::parse("1000000000000000001").value();
     const Amount b_total = Amount::parse("2999999999999999999").value();
     const Amount spent = a_total.plus(b_total).value();
+    send(admin_, lock_order(spent), "lock/1");
     send(admin_, escrow().release(1, {{owner_.address(), spent}}), "release/1");
     EXPECT_EQ(balance(deployment_.distributor), spent);
     EXPECT_EQ(escrow().released_of(anvil_.client(), 1, owner_.address()).value(), spent);
@@ -100,7 +115,9 @@ TEST_F(ContractsOnAnvil, EveryEventArrivesOnceItIsFinal) {
     const Digest record = crypto::keccak256_text("record");
     send(payer_, permit_deposit(tokens("10")), "deposit");
     send(payer_, escrow().request_withdrawal(tokens("4")), "request");
-    send(admin_, escrow().trim_withdrawal(owner_.address(), tokens("3")), "trim");
+    send(admin_, lock_order(tokens("7")), "lock");
+    send(payer_, escrow().lock_own(tokens("1")), "own");
+    send(admin_, escrow().unlock({{owner_.address(), tokens("2")}}), "unlock");
     send(payer_, escrow().withdraw(), "withdraw");
     send(admin_, commitments().post_round(job, 0, record), "round");
     send(payer_, commitments().post_commitment(job, 0, Bytes{1, 2, 3}), "commitment");
@@ -123,25 +140,53 @@ TEST_F(ContractsOnAnvil, EveryEventArrivesOnceItIsFinal) {
                                     if (post) posts.push_back(*post);
                                     return {};
                                 });
-    for (int i = 0; i < 100 && (money.size() < 4 || posts.size() < 3); ++i) {
+    for (int i = 0; i < 100 && (money.size() < 6 || posts.size() < 3); ++i) {
         const auto report = follower.tick();
         ASSERT_TRUE(report.ok()) << report.error().message;
         anvil_.mine(1);
     }
     const Address owner = owner_.address();
-    ASSERT_EQ(money.size(), 4U);
+    ASSERT_EQ(money.size(), 6U);
     EXPECT_EQ(std::get<contracts::Deposited>(money[0]),
               (contracts::Deposited{owner, owner, tokens("10"), Amount(1)}));
     EXPECT_EQ(std::get<contracts::WithdrawalRequested>(money[1]).amount, tokens("4"));
-    EXPECT_EQ(std::get<contracts::WithdrawalTrimmed>(money[2]),
-              (contracts::WithdrawalTrimmed{owner, tokens("3")}));
-    EXPECT_EQ(std::get<contracts::Withdrawn>(money[3]), (contracts::Withdrawn{owner, tokens("3")}));
+    EXPECT_EQ(std::get<contracts::Locked>(money[2]),
+              (contracts::Locked{owner, records::order_nonce("order"), Digest(), tokens("7")}));
+    EXPECT_EQ(std::get<contracts::LockedOwn>(money[3]), (contracts::LockedOwn{owner, tokens("1")}));
+    EXPECT_EQ(std::get<contracts::Unlocked>(money[4]),
+              (contracts::Unlocked{owner, tokens("2"), tokens("2")}));
+    EXPECT_EQ(std::get<contracts::Withdrawn>(money[5]), (contracts::Withdrawn{owner, tokens("4")}));
+    EXPECT_EQ(escrow().locked_of(anvil_.client(), owner).value(), tokens("6"));
     ASSERT_EQ(posts.size(), 3U);
     EXPECT_EQ(std::get<contracts::RoundPosted>(posts[0]), (contracts::RoundPosted{job, 0, record}));
     EXPECT_EQ(std::get<contracts::CommitmentPosted>(posts[1]),
               (contracts::CommitmentPosted{job, 0, owner, {1, 2, 3}}));
     EXPECT_EQ(std::get<contracts::EpochPosted>(posts[2]),
               (contracts::EpochPosted{1, job, 0, record, 5}));
+}
+
+// What `gym job submit` signs is what the contract recovers.
+TEST_F(ContractsOnAnvil, OrdersLockWhatTheirOwnerSignedForAndNothingElse) {
+    send(payer_, permit_deposit(tokens("10")), "deposit");
+    records::JobFunding more{owner_.address(), crypto::keccak256_text("job"), tokens("3"),
+                             records::order_nonce("more"), 4'000'000'000};
+    const auto seal = records::seal_order({anvil_.chain_id(), deployment_.escrow}, more, owner_);
+    send(admin_, escrow().lock(more, seal.signature), "more");
+    send(admin_, lock_order(tokens("4")), "lock");
+    EXPECT_EQ(escrow().locked_of(anvil_.client(), owner_.address()).value(), tokens("7"));
+    EXPECT_EQ(escrow().lock_of(anvil_.client(), more).value(), tokens("3"));
+    EXPECT_EQ(escrow().total_locked(anvil_.client()).value(), tokens("7"));
+    more.amount_wei = tokens("6");
+    const auto raised =
+        admin_.manager->execute(escrow().lock(more, seal.signature).intent("raised"), kTimeoutMs);
+    ASSERT_FALSE(raised.ok());
+    EXPECT_NE(raised.error().message.find("NotSigned(owner="), std::string::npos)
+        << raised.error().message;
+    const auto taken = admin_.manager->execute(
+        escrow().release(1, {{owner_.address(), tokens("8")}}).intent("release"), kTimeoutMs);
+    ASSERT_FALSE(taken.ok());
+    EXPECT_NE(taken.error().message.find("InsufficientLock(owner="), std::string::npos)
+        << taken.error().message;
 }
 
 TEST_F(ContractsOnAnvil, WhoLacksTheRoleIsRefusedWithTheRoleNamed) {

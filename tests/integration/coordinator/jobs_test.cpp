@@ -187,6 +187,8 @@ TEST(CoordinatorJobs, AJobStartsOnceItsOrderIsLockedAndFailsIfItIsRefused) {
         world.settle();
     };
     order("locked");
+    decide(registry::OrderState::kLocking, "");
+    EXPECT_EQ(world.job(job.id).status, registry::JobStatus::kSubmitted) << "for the chain";
     decide(registry::OrderState::kLocked, "");
     EXPECT_EQ(world.job(job.id).status, registry::JobStatus::kRunning);
     order("refused");

@@ -44,7 +44,7 @@ class CrashTest : public DaemonFixture {
         rewards_.fees.burned_ppm = 500'000;
         rewards_.fees.account = testing::test_address(0x81, 1);
         rewards_.fees.emission_ppm = 1'000'000;
-        rewards_.fees.emission_account = testing::test_address(0x82, 1);
+        rewards_.fees.emission_account = anvil_.funded_key(3).address();
     }
     void TearDown() override {
         if (daemon_) daemon_->signal(SIGKILL);
@@ -62,6 +62,7 @@ class CrashTest : public DaemonFixture {
         execute(owner_key_, "approve:emission", token.approve(deployment_.escrow, given));
         execute(owner_key_, "deposit:emission",
                 escrow.deposit(rewards_.fees.emission_account, given));
+        execute(anvil_.funded_key(3), "lock:emission", escrow.lock_own(given));
         ASSERT_TRUE(fresh_tick().ok());
         job_ = history_.submit_job(asset(), owner_key_.address(), *Amount::parse_tokens("1000"),
                                    price_);

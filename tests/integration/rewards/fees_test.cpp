@@ -21,6 +21,7 @@ class FeesTest : public RewardsTest {
         config_.fees.emission_account = testing::test_address(0x82, 1);
         restart();
         chain_.deposit(config_.fees.emission_account, Amount(deposited));
+        chain_.lock_own(config_.fees.emission_account, Amount(deposited));
         tick();
     }
     Amount payable(const Address& earner) { return summary_of(earner).payable; }
@@ -110,7 +111,7 @@ TEST_F(FeesTest, EmissionIsPaidByItsAccountAndIsWhatWasBurnedAtMost) {
     EXPECT_EQ(payable(kBurnAddress), Amount(3'000));
     EXPECT_EQ(payable(history_.earner(0)), Amount(202'000));
     EXPECT_EQ(payable(history_.earner(1)), Amount(101'000));
-    EXPECT_EQ(balance(available_account(asset(), config_.fees.emission_account)).spendable(),
+    EXPECT_EQ(balance(own_escrow_account(asset(), config_.fees.emission_account)).spendable(),
               Amount(7'000));
     EXPECT_EQ(balance(escrow_account(asset(), job)).spendable(), Amount(694'000));
     const auto file = parse_epoch_file(published_[1]);
@@ -144,7 +145,7 @@ TEST_F(FeesTest, WhatRoundingLeavesOfEmissionStaysWithItsAccount) {
     settle();
     EXPECT_EQ(payable(history_.earner(0)), Amount(1'010 + 1'001 + 10));
     EXPECT_EQ(payable(history_.earner(1)), Amount(1'010 + 1'000 + 9));
-    EXPECT_EQ(balance(available_account(asset(), config_.fees.emission_account)).spendable(),
+    EXPECT_EQ(balance(own_escrow_account(asset(), config_.fees.emission_account)).spendable(),
               Amount(10'000 - 30 - 28));
 }
 
@@ -152,15 +153,21 @@ TEST_F(FeesTest, AnEmissionAccountPaysAllSharesOrNone) {
     const Digest job = funded_job(1'000'000);
     add_emission(2'999);
     history_.silent = {0, 1, 2};
+    const auto left = [&] {
+        return balance(own_escrow_account(asset(), config_.fees.emission_account)).spendable();
+    };
     const auto run = [&] {
         history_.run_round(
             job, {{0, 200 * kPflop, Fate::kUnsampled}, {1, 100 * kPflop, Fate::kUnsampled}});
         settle();
-        return balance(available_account(asset(), config_.fees.emission_account)).spendable();
+        return left();
     };
     EXPECT_EQ(run(), Amount(2'999)) << "of 3,000; the first share alone would have fit";
     EXPECT_EQ(payable(history_.earner(0)), Amount(200'000));
     chain_.deposit(config_.fees.emission_account, Amount(1));
+    tick();
+    EXPECT_EQ(left(), Amount(2'999)) << "what is not locked pays nothing";
+    chain_.lock_own(config_.fees.emission_account, Amount(1));
     tick();
     EXPECT_EQ(run(), Amount()) << "of as much as there is";
     EXPECT_EQ(payable(history_.earner(0)), Amount(402'000));
@@ -189,7 +196,7 @@ TEST_F(FeesTest, WhatAJobCannotPayForIsNotGivenBack) {
     settle();
     EXPECT_EQ(payable(kBurnAddress), Amount()) << "nothing is left of the budget";
     EXPECT_EQ(payable(history_.earner(0)), Amount(300'000));
-    EXPECT_EQ(balance(available_account(asset(), config_.fees.emission_account)).spendable(),
+    EXPECT_EQ(balance(own_escrow_account(asset(), config_.fees.emission_account)).spendable(),
               Amount(10'000));
 }
 

@@ -31,6 +31,30 @@ Digest test_digest(std::string_view of) {
     return commit::sha256(as_bytes(of));
 }
 
+Status accept_orders(db::Transaction& tx, const std::string& asset, const Digest& job, UnixMs now) {
+    GYM_TRY(const auto orders, registry::orders_of_job(tx, job));
+    for (const registry::StoredOrder& order : orders) {
+        if (order.state != registry::OrderState::kWaiting) continue;
+        ledger::TransferRequest reserved;
+        reserved.id =
+            ledger::transfer_id(std::string(order.is_funding() ? "job-funding:" : "job-order:") +
+                                order.owner().hex() + ":" + order.nonce().hex());
+        reserved.kind = ledger::TransferKind::kPending;
+        GYM_TRY(reserved.debit,
+                ledger::open_account(tx, rewards::available_account(asset, order.owner())));
+        GYM_TRY(reserved.credit, ledger::open_account(tx, rewards::escrow_account(asset, job)));
+        reserved.amount = order.amount();
+        GYM_TRY(const auto statuses, ledger::submit(tx, {&reserved, 1}, now));
+        if (!ledger::done(statuses.at(0))) return fail(ErrorCode::kInsufficientFunds, "budget");
+        GYM_CHECK(tx.exec(
+            "INSERT INTO rewards.owner_lock AS l (owner, needed) VALUES ($1, $2) ON CONFLICT "
+            "(owner) DO UPDATE SET needed = l.needed + excluded.needed",
+            {order.owner(), order.amount()}));
+        GYM_CHECK(registry::decide_order(tx, order, registry::OrderState::kLocking, "", now));
+    }
+    return {};
+}
+
 History::History(db::Database& registry, testing::ManualClock& clock, std::size_t workers)
     : registry_(registry), clock_(clock), workers_(workers) {
     life_.unit_ms = 60'000;
@@ -152,17 +176,10 @@ Digest History::submit_job(const std::string& asset, const Address& owner, const
     job.terms.lifecycle = life_;
     job.budget_wei = budget;
     write("job", [&](db::Transaction& tx) -> Status {
-        GYM_CHECK(
-            gym::testing::submit_job(tx, job, clock_.now_ms(), order_key ? &*order_key : nullptr));
-        ledger::TransferRequest lock;
-        lock.id = ledger::transfer_id("budget:" + job.id.hex());
-        GYM_TRY(lock.debit, ledger::open_account(tx, rewards::available_account(asset, owner)));
-        GYM_TRY(lock.credit, ledger::open_account(tx, rewards::escrow_account(asset, job.id)));
-        lock.amount = budget;
-        GYM_TRY(const auto statuses, ledger::submit(tx, {&lock, 1}, clock_.now_ms()));
-        if (!ledger::done(statuses.at(0))) return fail(ErrorCode::kInsufficientFunds, "budget");
-        return {};
+        GYM_CHECK(store_job(tx, job, clock_.now_ms(), order_key ? &*order_key : nullptr));
+        return accept_orders(tx, asset, job.id, clock_.now_ms());
     });
+    lock_on_chain();
 
     registry::JobArtifacts artifacts;
     for (Digest* digest : {&artifacts.seed, &artifacts.program_root, &artifacts.program_blob,

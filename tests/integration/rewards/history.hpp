@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -39,6 +40,10 @@ struct PlannedUnit {
 Address test_address(std::uint8_t first, std::uint8_t last);
 Digest test_digest(std::string_view of);
 
+/// What gym-rewards does with a job's orders that wait, when their signatures are good: reserves
+/// their money. Then the chain's turn comes.
+Status accept_orders(db::Transaction& tx, const std::string& asset, const Digest& job, UnixMs now);
+
 /// Writes what a coordinator would write into the registry, step by step: nodes, a job, rounds,
 /// units. A failure ends the program: a test cannot go on without its history.
 class History {
@@ -47,7 +52,7 @@ class History {
     History(db::Database& registry, testing::ManualClock& clock, std::size_t workers);
 
     /// Submits and starts a job whose budget is locked in its escrow, by an order of `owner`, which
-    /// order_key signs if there is one.
+    /// order_key signs if there is one. lock_on_chain() has to bring about the lock.
     Digest submit_job(const std::string& asset, const Address& owner, const Amount& budget,
                       const Amount& price_wei_per_pflop, const std::string& key = "job");
     /// A data provider's price, in force for jobs submitted afterwards.
@@ -98,7 +103,8 @@ class History {
     std::uint64_t posted_block = 1;
     Digest beacon = test_digest("beacon");
     std::optional<OrderKey> order_key;
-    std::set<std::size_t> left_out;  ///< units of the open round that are not under its root
+    std::function<void()> lock_on_chain;  ///< until gym-rewards has confirmed all orders
+    std::set<std::size_t> left_out;       ///< units of the open round that are not under its root
 
   private:
     static constexpr std::size_t kVerifierKey = 255;

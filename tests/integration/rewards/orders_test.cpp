@@ -185,5 +185,74 @@ TEST_F(OrdersTest, AReleaseAboveACapIsNotSentAndSaysWhatItWaitsFor) {
     EXPECT_EQ(state, std::pair(std::uint64_t{1}, spent));
 }
 
+// Whoever holds the settler's key, or a bug in gym-rewards that counts too much.
+TEST_F(OrdersTest, ASettlersKeyTakesNothingThatOwnersDidNotSign) {
+    const contracts::GymToken token(anvil_.chain_id(), deployment_.token);
+    const contracts::JobEscrow escrow(deployment_.escrow);
+    const Amount deposited = *Amount::parse_tokens("30"), all = *Amount::parse_tokens("40");
+    const Address victim = testing::test_address(0x83, 1);
+    deposit(deposited, "more");
+    execute(owner_key_, "approve:victim", token.approve(deployment_.escrow, deposited));
+    execute(owner_key_, "deposit:victim", escrow.deposit(victim, deposited));
+    const auto steal = [&](const Address& owner, const Amount& amount) {
+        chain::TxManager thief = manager_of(settler_key_, "gym_rewards");
+        const auto taken = thief.execute(
+            escrow.release(1, {{owner, amount}}).intent("theft:" + owner.hex()), 20'000);
+        EXPECT_FALSE(taken.ok());
+        return taken.ok() ? std::string() : taken.error().message;
+    };
+    EXPECT_NE(steal(victim, Amount(1)).find("InsufficientLock("), std::string::npos)
+        << "it signed nothing";
+    EXPECT_NE(steal(owner_key_.address(), *Amount::parse_tokens("10.5")).find("InsufficientLock("),
+              std::string::npos)
+        << "it signed for 10";
+    EXPECT_EQ(must(escrow.balance_of(anvil_.client(), victim)), deposited);
+    EXPECT_EQ(must(escrow.balance_of(anvil_.client(), owner_key_.address())), all);
+    settle(1);
+    EXPECT_EQ(released(1), *Amount::parse_tokens("0.105"));
+    EXPECT_EQ(must(escrow.locked_of(anvil_.client(), owner_key_.address())),
+              *Amount::parse_tokens("9.895"));
+    expect_sound();
+}
+
+TEST_F(OrdersTest, WhatAJobLeavesIsTheOwnersToWithdraw) {
+    const contracts::JobEscrow escrow(deployment_.escrow);
+    const Address owner = owner_key_.address();
+    settle(1);
+    history_.end_job(job_);
+    tick_until("unlocking",
+               [&] { return must(escrow.locked_of(anvil_.client(), owner)).is_zero(); });
+    const Amount left = must(escrow.balance_of(anvil_.client(), owner));
+    EXPECT_EQ(left, *Amount::parse_tokens("9.895"));
+    execute(owner_key_, "request", escrow.request_withdrawal(left));
+    execute(owner_key_, "withdraw", escrow.withdraw());
+    for (int i = 0; i < 3; ++i)
+        tick();
+    EXPECT_TRUE(token_balance(deployment_.escrow).is_zero());
+    expect_reconciled();
+    expect_sound();
+}
+
+TEST_F(OrdersTest, AnOrderThatExpiresBeforeItsLockIsRefusedAndItsMoneyIsFree) {
+    const Amount more = *Amount::parse_tokens("5");
+    deposit(more, "more");
+    tick();
+    const auto stored = test_.owner().transact([&](db::Transaction& tx) -> Status {
+        GYM_CHECK(testing::store_funding(tx, job_, more, &*history_.order_key));
+        return testing::accept_orders(tx, asset(), job_, clock_.now_ms());
+    });
+    ASSERT_TRUE(stored.ok()) << stored.error().message;
+    EXPECT_TRUE(balance(available_account(asset(), owner_key_.address())).spendable().is_zero());
+    anvil_.rpc("evm_setNextBlockTimestamp", "[4000000001]");
+    anvil_.mine(1);
+    tick();
+    EXPECT_EQ(balance(available_account(asset(), owner_key_.address())).spendable(), more);
+    const auto orders = must(database_->transact(
+        [&](db::Transaction& tx) { return registry::orders_of_job(tx, job_); }));
+    ASSERT_EQ(orders.size(), 2U);
+    EXPECT_EQ(orders[1].state, registry::OrderState::kRefused);
+    EXPECT_EQ(orders[1].reason, "it expired before the chain locked its money");
+}
+
 }  // namespace
 }  // namespace gym::rewards

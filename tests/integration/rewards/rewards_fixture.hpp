@@ -25,12 +25,15 @@ class FakeChain final : public SettlementChain {
         for (const auto& [owner, amount] : order.spent) {
             if (amount > caps.owner_release)
                 return OrderStatus{OrderState::kWaiting, "OwnerReleaseCapExceeded"};
+            if (amount > locked[owner])
+                return OrderStatus{OrderState::kWaiting, "InsufficientLock"};
             total = *total.plus(amount);
         }
         if (total > caps.release) return OrderStatus{OrderState::kWaiting, "ReleaseCapExceeded"};
         return take(id, [&] {
             for (const auto& [owner, amount] : order.spent) {
                 emit(Released{order.epoch, owner, amount});
+                locked[owner] = *locked[owner].minus(amount);
                 escrow = *escrow.minus(amount);
                 distributor = *distributor.plus(amount);
             }
@@ -45,16 +48,17 @@ class FakeChain final : public SettlementChain {
         });
     }
     Result<PayoutLimits> limits() override { return caps; }
-    Result<OrderStatus> trim_withdrawal(const std::string& id, const Address& owner,
-                                        const Amount& amount) override {
-        // As the contract: there must be a request, and a trim never raises it.
-        const auto request = requests.find(owner);
-        if (request == requests.end() || request->second.is_zero())
-            return OrderStatus{OrderState::kWaiting, "NoWithdrawal"};
-        if (amount > request->second) return OrderStatus{OrderState::kWaiting, "TrimRaises"};
+    Result<OrderStatus> lock(const std::string& id, const registry::StoredOrder& order) override {
+        if (!refuses_locks.empty()) return OrderStatus{OrderState::kRefused, refuses_locks};
         return take(id, [&] {
-            request->second = amount;
-            emit(WithdrawalTrimmed{owner, amount});
+            locked[order.owner()] = *locked[order.owner()].plus(order.amount());
+            emit(Locked{order.owner(), order.amount()});
+        });
+    }
+    Result<OrderStatus> unlock(const std::string& id, const UnlockOrder& order) override {
+        return take(id, [&] {
+            for (const auto& [owner, total] : order.totals)
+                if (total > unlocked[owner]) unlock_of(owner, *total.minus(unlocked[owner]));
         });
     }
     Result<OrderStatus> show_leaf(const std::string& id, const LeafOrder& order) override {
@@ -64,19 +68,24 @@ class FakeChain final : public SettlementChain {
         });
     }
     Result<Holdings> holdings(std::uint64_t at) override {
-        return Holdings{at, escrow, distributor, claimed};
+        Amount all;
+        for (const auto& [owner, amount] : locked)
+            all = *all.plus(amount);
+        return Holdings{at, escrow, distributor, claimed, all};
     }
 
     void deposit(const Address& owner, const Amount& amount) {
         escrow = *escrow.plus(amount);
         emit(Deposited{owner, amount});
     }
+    void lock_own(const Address& owner, const Amount& amount) {
+        locked[owner] = *locked[owner].plus(amount);
+        emit(LockedOwn{owner, amount});
+    }
     void request_withdrawal(const Address& owner, const Amount& amount) {
-        requests[owner] = amount;
         emit(WithdrawalRequested{owner, amount});
     }
     void withdraw(const Address& owner, const Amount& amount) {
-        requests.erase(owner);
         escrow = *escrow.minus(amount);
         emit(Withdrawn{owner, amount});
     }
@@ -86,6 +95,7 @@ class FakeChain final : public SettlementChain {
     /// All that the contract has of the owner.
     void take_everything(const Address& owner, const Amount& amount) {
         leave(owner, 0);
+        if (!locked[owner].is_zero()) unlock_of(owner, locked[owner]);
         withdraw(owner, amount);
     }
     void claim(const Address& earner, const Amount& amount) {
@@ -106,21 +116,28 @@ class FakeChain final : public SettlementChain {
         return ChainProgress{block, true};
     }
 
-    bool holds_back = false;  ///< orders wait
-    int failures = 0;         ///< so many orders fail in a block first
+    bool holds_back = false;    ///< orders wait
+    std::string refuses_locks;  ///< why
+    int failures = 0;           ///< so many orders fail in a block first
     std::uint64_t active_at_s = 0;
     std::map<std::string, OrderStatus> orders;
     std::vector<ChainEvent> events;
     std::vector<LeafOrder> shown;
     std::size_t delivered = 0;
     std::uint64_t block = 100;
-    std::map<Address, Amount> requests;  ///< of withdrawals
+    std::map<Address, Amount> locked, unlocked;  ///< the latter over all time
     Amount escrow, distributor, claimed;
     Amount active_total;
     PayoutLimits caps{Amount(kUnlimited), Amount(kUnlimited), Amount(kUnlimited)};
     static constexpr std::uint64_t kUnlimited = std::uint64_t{1} << 62;
 
   private:
+    void unlock_of(const Address& owner, const Amount& amount) {
+        unlocked[owner] = *unlocked[owner].plus(amount);
+        const Amount freed = std::min(amount, locked[owner]);
+        locked[owner] = *locked[owner].minus(freed);
+        emit(Unlocked{owner, freed, unlocked[owner]});
+    }
     template <class F>
     Result<OrderStatus> take(const std::string& id, F&& effect) {
         if (holds_back) return OrderStatus{OrderState::kWaiting, "held back"};
@@ -138,6 +155,7 @@ class RewardsTest : public ::testing::Test {
   protected:
     RewardsTest() : database_(test_.as("gym_rewards")), history_(test_.owner(), clock_, 3) {
         config_.domain = {31337, testing::test_address(0x61, 1), testing::test_address(0x62, 1)};
+        history_.lock_on_chain = [this] { lock_on_chain(); };
         restart();
     }
 
@@ -162,6 +180,14 @@ class RewardsTest : public ::testing::Test {
         daemon_ = std::make_unique<Daemon>(*accounting_, *settlement_, [this](const auto& handler) {
             return chain_.follow(handler);
         });
+    }
+    /// This part of a tick alone.
+    void lock_on_chain() {
+        const auto locked = settlement_->lock_orders();
+        ASSERT_TRUE(locked.ok()) << locked.error().message;
+        const auto followed = chain_.follow(
+            [this](const ChainEvent& event) { return accounting_->on_chain_event(event); });
+        ASSERT_TRUE(followed.ok()) << followed.error().message;
     }
     TickReport tick() {
         const auto report = daemon_->tick();
@@ -223,15 +249,11 @@ class RewardsTest : public ::testing::Test {
         chain_.deposit(owner_, Amount(amount));
         tick();
         const auto topped_up = test_.owner().transact([&](db::Transaction& tx) -> Status {
-            ledger::TransferRequest more;
-            more.id = ledger::transfer_id("more budget");
-            GYM_TRY(more.debit, ledger::find_account(tx, available_account(asset(), owner_)));
-            GYM_TRY(more.credit, ledger::find_account(tx, escrow_account(asset(), job)));
-            more.amount = Amount(amount);
-            GYM_CHECK(ledger::submit(tx, {&more, 1}, clock_.now_ms()));
-            return gym::testing::add_budget(tx, job, more.amount);
+            GYM_CHECK(gym::testing::store_funding(tx, job, Amount(amount)));
+            return testing::accept_orders(tx, asset(), job, clock_.now_ms());
         });
         ASSERT_TRUE(topped_up.ok()) << topped_up.error().message;
+        lock_on_chain();
     }
 
     static constexpr std::uint64_t kPflop = 1'000'000'000'000'000;

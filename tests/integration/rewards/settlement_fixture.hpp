@@ -41,6 +41,7 @@ class SettlementFixture : public ::testing::Test {
           settler_key_(anvil_.funded_key(2)) {
         folder_ = std::filesystem::temp_directory_path() /
                   ("gym-settlement-" + std::to_string(::getpid()));
+        history_.lock_on_chain = [this] { wait_for_locks(); };
         deploy();
     }
     ~SettlementFixture() override { std::filesystem::remove_all(folder_); }
@@ -69,9 +70,10 @@ class SettlementFixture : public ::testing::Test {
     }
 
     /// Sends as a person would: through intents of their own (in this database, as its owner).
-    chain::TxManager manager_of(const crypto::PrivateKey& key) {
-        stores_.push_back(chain_store::postgres_intents(test_.owner(), {"gym_coordinator"},
-                                                        anvil_.chain_id(), key.address()));
+    chain::TxManager manager_of(const crypto::PrivateKey& key,
+                                const char* service = "gym_coordinator") {
+        stores_.push_back(chain_store::postgres_intents(test_.owner(), {service}, anvil_.chain_id(),
+                                                        key.address()));
         return {anvil_.client(),
                 *stores_.back(),
                 key.clone(),
@@ -94,6 +96,19 @@ class SettlementFixture : public ::testing::Test {
         const contracts::JobEscrow escrow(deployment_.escrow);
         execute(owner_key_, "approve:" + id, token.approve(deployment_.escrow, amount));
         execute(owner_key_, "deposit:" + id, escrow.deposit(owner_key_.address(), amount));
+    }
+    /// Ticks until gym-rewards has seen all locks of accepted orders in finalized blocks.
+    void wait_for_locks() {
+        for (int i = 0; i < 200; ++i) {
+            const auto left = database_->transact(
+                [](db::Transaction& tx) { return registry::locking_orders(tx, 1); });
+            ASSERT_TRUE(left.ok()) << left.error().message;
+            if (left->empty()) return;
+            const auto ticked = fresh_tick();
+            ASSERT_TRUE(ticked.ok()) << ticked.error().message;
+            anvil_.mine(1);
+        }
+        FAIL() << "an order was not locked";
     }
     /// Anybody may claim for an earner.
     void claim(const Address& earner) {

@@ -14,8 +14,27 @@ class WithdrawalTest : public RewardsTest {
     void request(std::uint64_t amount) {
         chain_.request_withdrawal(owner_, Amount(amount));
         tick();
-        tick();  // takes in a trim
     }
+    /// For more budget of a job that has 1 wei.
+    void accept_order(std::uint64_t amount) {
+        job_ = funded_job(1);
+        chain_.deposit(owner_, Amount(100));
+        tick();
+        const auto stored = test_.owner().transact([&](db::Transaction& tx) -> Status {
+            GYM_CHECK(testing::store_funding(tx, job_, Amount(amount)));
+            return testing::accept_orders(tx, asset(), job_, clock_.now_ms());
+        });
+        ASSERT_TRUE(stored.ok()) << stored.error().message;
+    }
+    registry::StoredOrder order() {
+        return database_
+            ->transact([&](db::Transaction& tx) { return registry::orders_of_job(tx, job_); })
+            .value()
+            .back();
+    }
+    Amount budget() { return balance(escrow_account(asset(), job_)).spendable(); }
+
+    Digest job_;
 };
 
 TEST_F(WithdrawalTest, ARequestHoldsTheAmountBackUntilItIsPaid) {
@@ -37,27 +56,96 @@ TEST_F(WithdrawalTest, ANewRequestReplacesTheOneBefore) {
     EXPECT_EQ(available(), Amount(100));
 }
 
-TEST_F(WithdrawalTest, WhatJobsHaveLockedIsTrimmedFromARequest) {
+TEST_F(WithdrawalTest, ARequestHoldsNothingBackThatJobsHaveLocked) {
     funded_job(80);
     chain_.deposit(owner_, Amount(20));
     request(100);
     EXPECT_EQ(withdrawing(), Amount(20));
-    bool trimmed = false;
-    for (const ChainEvent& event : chain_.events)
-        if (const auto* trim = std::get_if<WithdrawalTrimmed>(&event.what))
-            trimmed = trim->amount == Amount(20);
-    EXPECT_TRUE(trimmed);
     withdraw(20);
     EXPECT_EQ(available(), Amount(0));
 }
 
-TEST_F(WithdrawalTest, AWithdrawalThatOvertookItsTrimComesOutOfTheJobsBudget) {
-    const Digest job = funded_job(80);
+// The contract pays what is not locked: an order that it has not seen yet is not protected from
+// that.
+TEST_F(WithdrawalTest, AWithdrawalThatOvertakesALockEndsTheOrder) {
+    accept_order(80);
     chain_.holds_back = true;
-    request(50);
-    withdraw(50);
-    EXPECT_EQ(balance(escrow_account(asset(), job)).spendable(), Amount(30));
+    EXPECT_EQ(available(), Amount(20));
+    request(100);
+    EXPECT_EQ(withdrawing(), Amount(20));
+    withdraw(100);
+    EXPECT_EQ(order().state, registry::OrderState::kRefused);
+    EXPECT_NE(order().reason.find("withdrew the money"), std::string::npos);
+    EXPECT_EQ(available(), Amount(0));
+    EXPECT_EQ(budget(), Amount(1));
     chain_.holds_back = false;
+    tick();
+    EXPECT_EQ(chain_.locked[owner_], Amount(1)) << "it is not sent any more";
+}
+
+TEST_F(WithdrawalTest, AnOrderIsLockedWhenTheChainSaysSo) {
+    accept_order(80);
+    chain_.holds_back = true;
+    for (int i = 0; i < 3; ++i)
+        tick();
+    EXPECT_EQ(order().state, registry::OrderState::kLocking);
+    EXPECT_EQ(budget(), Amount(1));
+    chain_.holds_back = false;
+    chain_.failures = 1;
+    tick();
+    tick();
+    EXPECT_EQ(order().state, registry::OrderState::kLocked) << "what failed is sent again";
+    EXPECT_EQ(budget(), Amount(81));
+    EXPECT_EQ(chain_.locked[owner_], Amount(81));
+}
+
+TEST_F(WithdrawalTest, AnOrderThatTheContractRefusesGivesItsMoneyBack) {
+    accept_order(80);
+    chain_.refuses_locks = "it expired";
+    tick();
+    EXPECT_EQ(order().state, registry::OrderState::kRefused);
+    EXPECT_EQ(order().reason, "it expired");
+    EXPECT_EQ(available(), Amount(100));
+}
+
+TEST_F(WithdrawalTest, WhatIsLeftOfAJobIsUnlocked) {
+    const Digest job = funded_job(5'000);
+    const Digest other = funded_job_of(testing::test_address(0x71, 1), 50, "other");
+    history_.run_round(job, {{0, 2 * kPflop, Fate::kUnsampled}});
+    settle();
+    EXPECT_EQ(chain_.locked[owner_], Amount(2'900));
+    EXPECT_EQ(chain_.unlocked[owner_], Amount(0)) << "the job goes on";
+    history_.end_job(job);
+    history_.end_job(other);
+    for (int i = 0; i < 3; ++i) {
+        restart();
+        tick();
+    }
+    EXPECT_EQ(chain_.locked[owner_], Amount(0));
+    EXPECT_EQ(chain_.unlocked[owner_], Amount(2'900));
+    EXPECT_EQ(chain_.unlocked[testing::test_address(0x71, 1)], Amount(50));
+    EXPECT_EQ(chain_.orders.count("unlock:1:0"), 1U);
+    EXPECT_EQ(chain_.orders.count("unlock:2:0"), 0U) << "one call, once";
+}
+
+// A rest that the chain must not take from anybody else.
+TEST_F(WithdrawalTest, ARoundThatTheOwnersLocksDoNotCoverWaitsAndHoldsUpNobody) {
+    const Digest job = funded_job(5'000);
+    const Digest other = funded_job_of(testing::test_address(0x71, 1), 5'000, "other");
+    history_.run_round(job, {{0, kPflop, Fate::kUnsampled}});
+    history_.run_round(other, {{1, kPflop, Fate::kUnsampled}});
+    chain_.unlocked[owner_] = Amount(4'500);
+    chain_.locked[owner_] = Amount(500);
+    chain_.emit(Unlocked{owner_, Amount(4'500), Amount(4'500)});
+    settle();
+    EXPECT_EQ(summary_of(history_.earner(1)).payable, Amount(1'050));
+    EXPECT_EQ(summary_of(history_.earner(0)).payable, Amount(0));
+    const auto held = database_->transact([](db::Transaction& tx) {
+        return tx.exec_one("SELECT held FROM rewards.finished_round WHERE held <> ''");
+    });
+    ASSERT_TRUE(held.ok()) << held.error().message;
+    EXPECT_NE(held->get<std::string>(0).find("(JobEscrow.lockedOf), and owes more"),
+              std::string::npos);
 }
 
 // What nobody can prevent is prepared for: the jobs end, all that they spent is released, and the
@@ -104,77 +192,6 @@ TEST_F(WithdrawalTest, TheJobsOfAnOwnerThatLeavesEndAndTheRestIsItsOwn) {
                   .value()
                   .get<std::int64_t>(0),
               0);
-}
-
-/// The amount that the contract would pay to `owner` now.
-Amount requested(const FakeChain& chain, const Address& owner) {
-    const auto found = chain.requests.find(owner);
-    return found == chain.requests.end() ? Amount() : found->second;
-}
-
-// An attacker leaves trims behind that the contract refuses for ever, so that the trim of another
-// address, which asks for money that its jobs have locked, never gets its turn.
-TEST_F(WithdrawalTest, TrimsThatTheContractRefusesKeepNoOtherTrimWaiting) {
-    const Address clutter = testing::test_address(0x71, 1);
-    funded_job_of(clutter, 1, "clutter");
-    funded_job(80);
-    for (int i = 0; i < 400; ++i)
-        chain_.request_withdrawal(clutter, Amount(1));
-    for (int i = 0; i < 3; ++i)
-        tick();
-    chain_.request_withdrawal(owner_, Amount(80));
-    for (int i = 0; i < 3; ++i)
-        tick();
-    EXPECT_EQ(requested(chain_, owner_), Amount(0));
-    EXPECT_EQ(requested(chain_, clutter), Amount(0));
-}
-
-TEST_F(WithdrawalTest, TheOldestTrimGoesFirst) {
-    funded_job(80);
-    chain_.holds_back = true;
-    chain_.request_withdrawal(owner_, Amount(80));
-    tick();
-    // As many of others as one tick sends at most, with ids that sort before every hash.
-    const auto later = database_->transact([](db::Transaction& tx) {
-        return tx.exec(
-            "INSERT INTO rewards.trim (id, owner, amount) SELECT 'trim:' || lpad(n::text, 8, '0'), "
-            "decode(lpad(to_hex(n), 40, '0'), 'hex'), 0 FROM generate_series(1, 500) n");
-    });
-    ASSERT_TRUE(later.ok()) << later.error().message;
-    chain_.holds_back = false;
-    tick();
-    EXPECT_EQ(requested(chain_, owner_), Amount(0));
-}
-
-TEST_F(WithdrawalTest, ATrimOfARequestThatWasReplacedIsNotSent) {
-    funded_job(80);
-    chain_.deposit(owner_, Amount(20));
-    tick();
-    chain_.holds_back = true;
-    request(100);  // to be trimmed to 20
-    request(10);   // and this is all free
-    chain_.holds_back = false;
-    tick();
-    tick();
-    EXPECT_EQ(requested(chain_, owner_), Amount(10));
-    EXPECT_EQ(withdrawing(), Amount(10));
-}
-
-TEST_F(WithdrawalTest, ATrimThatIsStillNeededOutlivesAnOlderOne) {
-    funded_job(80);
-    chain_.deposit(owner_, Amount(20));
-    tick();
-    chain_.holds_back = true;
-    request(100);  // to be trimmed to 20
-    chain_.holds_back = false;
-    // Meanwhile on chain: a smaller request, all of it free, then one for everything; and an old
-    // trim to 60 is mined only now.
-    chain_.request_withdrawal(owner_, Amount(100));
-    chain_.requests[owner_] = Amount(60);
-    chain_.emit(WithdrawalTrimmed{owner_, Amount(60)});
-    for (int i = 0; i < 3; ++i)
-        tick();
-    EXPECT_EQ(requested(chain_, owner_), Amount(20));
 }
 
 TEST_F(WithdrawalTest, MoreThanTheLedgerHasStopsTheDaemon) {

@@ -42,6 +42,23 @@ class WaitingTest : public ::testing::Test {
     Api api_{{backend_, backend_, backend_, clock_}, {}};
 };
 
+TEST_F(WaitingTest, AJobWaitsForTheLockOfItsOrder) {
+    const auto in = [&](registry::OrderState state) {
+        return waits({}, [&](JobView& view) {
+            view.job.status = JobStatus::kSubmitted;
+            registry::StoredOrder order;
+            order.terms = records::JobOrder{.budget_wei = Amount::parse_tokens("5").value()};
+            order.state = state;
+            view.orders = {order};
+        });
+    };
+    EXPECT_EQ(in(registry::OrderState::kWaiting),
+              "gym-rewards to check its owner's signature and to lock 5 GYM");
+    EXPECT_EQ(in(registry::OrderState::kLocking), "the chain to lock 5 GYM of its owner's deposit");
+    EXPECT_EQ(in(registry::OrderState::kLocked),
+              "the coordinator to prepare its programs and its first state");
+}
+
 TEST_F(WaitingTest, ForWorkersAndForEachStepOfARound) {
     EXPECT_EQ(waits({}), "2 free workers for round 1");
     EXPECT_EQ(waits({RoundState::kRecorded}), "round 1: its record to stand on chain");

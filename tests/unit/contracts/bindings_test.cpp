@@ -62,11 +62,13 @@ TEST(Bindings, EveryCallIsAFunctionOfItsContract) {
     const GymToken token(1, address_of(1));
     expect_in(artifact("GymToken"), {token.approve(who, one), token.transfer(who, one)});
     const JobEscrow escrow(address_of(2));
-    expect_in(artifact("JobEscrow"),
-              {escrow.deposit(who, one), escrow.deposit_with_permit(who, one, 5, {}),
-               escrow.release(3, {{who, one}}), escrow.request_withdrawal(one),
-               escrow.trim_withdrawal(who, one), escrow.withdraw(), escrow.request_exit(),
-               escrow.cancel_exit(), escrow.exit(), escrow.set_release_cap(one)});
+    expect_in(
+        artifact("JobEscrow"),
+        {escrow.deposit(who, one), escrow.deposit_with_permit(who, one, 5, {}),
+         escrow.release(3, {{who, one}}), escrow.request_withdrawal(one),
+         escrow.lock(records::JobOrder(), {}), escrow.lock(records::JobFunding(), {}),
+         escrow.lock_own(one), escrow.unlock({{who, one}}), escrow.withdraw(),
+         escrow.request_exit(), escrow.cancel_exit(), escrow.exit(), escrow.set_release_cap(one)});
     const AdminTimelock timelock(address_of(9));
     AdminChange change{{{who, {}, Bytes{1}}}, digest_of(1), digest_of(2)};
     for (const bool single : {false, true}) {

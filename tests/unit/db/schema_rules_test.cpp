@@ -116,6 +116,10 @@ TEST_F(SchemaRules, DatasetsAndTermsOfJobsNeverChange) {
     expect_refused("UPDATE registry.job SET budget_wei = 6", ErrorCode::kConflict);
     must(funding('5', 1));
     expect_refused("UPDATE registry.job SET budget_wei = 6", ErrorCode::kConflict);
+    expect_refused("UPDATE registry.order_state SET state = 'locked', decided_at_ms = 1",
+                   ErrorCode::kConflict);
+    must("UPDATE registry.order_state SET state = 'locking', decided_at_ms = 1");
+    expect_refused("UPDATE registry.job SET budget_wei = 6", ErrorCode::kConflict);
     must("UPDATE registry.order_state SET state = 'locked', decided_at_ms = 1");
     must("UPDATE registry.job SET budget_wei = 6");
     expect_refused("UPDATE registry.job SET budget_wei = 7", ErrorCode::kConflict);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <functional>
+#include <utility>
 
 namespace gym::rewards {
 namespace {
@@ -91,7 +92,7 @@ class OrderCheck : public ::testing::Test {
         return out;
     }
     void expect_named(const std::string& sentence) {
-        const auto found = check_orders(files_, source_, kNetwork);
+        const auto found = check_orders(files_, source_, kNetwork, read_lock_);
         ASSERT_TRUE(found.ok()) << found.error().message;
         ASSERT_FALSE(found->empty()) << sentence;
         EXPECT_NE(found->front().find(sentence), std::string::npos) << found->front();
@@ -99,18 +100,21 @@ class OrderCheck : public ::testing::Test {
     }
 
     OneJob source_;
+    ReadLock read_lock_ = [](const StoredOrder& order) -> Result<Amount> { return order.amount(); };
     std::vector<EpochFile> files_ = std::vector<EpochFile>(2);
 };
 
 TEST_F(OrderCheck, WhatOwnersSignedForIsFine) {
-    EXPECT_EQ(check_orders(files_, source_, kNetwork).value(), std::vector<std::string>());
+    EXPECT_EQ(check_orders(files_, source_, kNetwork, read_lock_).value(),
+              std::vector<std::string>());
     source_.facts.orders.push_back(funding());
     source_.facts.orders.back().state = registry::OrderState::kRefused;
     source_.facts.orders.back().seal.signature.data.fill(0);
-    EXPECT_TRUE(check_orders(files_, source_, kNetwork)->empty()) << "no money moved";
+    EXPECT_TRUE(check_orders(files_, source_, kNetwork, read_lock_)->empty()) << "no money moved";
     files_[1].credits.front().payer = key(3).address();
     source_.facts.orders.clear();
-    EXPECT_TRUE(check_orders(files_, source_, kNetwork)->empty()) << "emission is not the job's";
+    EXPECT_TRUE(check_orders(files_, source_, kNetwork, read_lock_)->empty())
+        << "emission is not the job's";
 }
 
 TEST_F(OrderCheck, EveryLieIsNamed) {
@@ -118,6 +122,10 @@ TEST_F(OrderCheck, EveryLieIsNamed) {
     orders.clear();
     expect_named("there is no order of its owner");
     orders = {job_order(), funding()};
+    const ReadLock honest =
+        std::exchange(read_lock_, [](const StoredOrder&) -> Result<Amount> { return Amount(99); });
+    expect_named("the chain locked 99 wei by an order for 100");
+    read_lock_ = honest;
     orders[0].seal.signature.data[3] ^= 1;
     expect_named("the order is not signed by its owner");
     orders = {job_order(), funding()};
@@ -133,7 +141,7 @@ TEST_F(OrderCheck, EveryLieIsNamed) {
     orders = {job_order()};
     expect_named("it paid 110 wei, its owner signed for 100");
     orders = {job_order(), funding()};
-    const auto other = check_orders(files_, source_, {1, kNetwork.escrow});
+    const auto other = check_orders(files_, source_, {1, kNetwork.escrow}, read_lock_);
     ASSERT_FALSE(other->empty());
     EXPECT_NE(other->front().find("this network is chain 1"), std::string::npos);
 }

@@ -32,7 +32,7 @@ Status read_tokens(YamlMap& map, std::string_view key, Amount& out) {
     return {};
 }
 
-/// Ethereum is final after about 15 minutes; the rest is for the settler to answer.
+/// Ethereum is final after about 15 minutes; the rest is for the settler's transaction.
 constexpr std::uint64_t kWithdrawalDelayMinS = 3'600;
 
 Status read_delay(YamlMap& map, std::string_view key, std::uint64_t& out_s) {
@@ -61,7 +61,7 @@ Status read_limits(YamlMap map, std::uint64_t chain_id, contracts::DeployParams&
     GYM_CHECK(read_delay(map, "admin_delay_s", params.admin_delay_s));
     GYM_CHECK(read_delay(map, "activation_delay_s", params.activation_delay_s));
     GYM_CHECK(read_delay(map, "withdrawal_delay_s", params.withdrawal_delay_s));
-    // Until a request is final and its trim is mined, an owner could take what its jobs have spent.
+    // An order that gym-rewards has accepted is locked on chain long before its owner is paid.
     if (chain_id != chain::kLocalChainId && params.withdrawal_delay_s < kWithdrawalDelayMinS)
         return map.error_at("withdrawal_delay_s", "must be at least " +
                                                       std::to_string(kWithdrawalDelayMinS) +

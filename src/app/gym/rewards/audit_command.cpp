@@ -17,6 +17,7 @@
 #include "gym/contracts/admin_timelock.hpp"
 #include "gym/contracts/commitment_log.hpp"
 #include "gym/contracts/deployment.hpp"
+#include "gym/contracts/job_escrow.hpp"
 #include "gym/contracts/rewards_distributor.hpp"
 #include "gym/protocol/commitment.hpp"
 #include "gym/rewards/epoch_file.hpp"
@@ -147,8 +148,14 @@ Result<rewards::EvidenceFindings> check_records(const AuditOptions& options,
     const auto facts = make_api_facts(options.files.api.client());
     GYM_TRY(const auto deviations, rewards::check_facts(files, *facts));
     findings.add(deviations);
-    GYM_TRY(const auto unsigned_money,
-            rewards::check_orders(files, *facts, {contracts.chain_id, contracts.escrow}));
+    const contracts::JobEscrow escrow(contracts.escrow);
+    const auto read_lock = [&](const registry::StoredOrder& order) {
+        return std::visit([&](const auto& terms) { return escrow.lock_of(client, terms); },
+                          order.terms);
+    };
+    GYM_TRY(
+        const auto unsigned_money,
+        rewards::check_orders(files, *facts, {contracts.chain_id, contracts.escrow}, read_lock));
     findings.add(unsigned_money);
     const auto evidence =
         make_audit_evidence(options.files.api.client(), client, contracts.commitment_log);

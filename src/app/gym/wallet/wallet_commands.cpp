@@ -12,6 +12,7 @@
 #include "gym/chain/intent_store.hpp"
 #include "gym/contracts/deployment.hpp"
 #include "gym/contracts/gym_token.hpp"
+#include "gym/contracts/job_escrow.hpp"
 #include "gym/contracts/stake.hpp"
 #include "gym/crypto/keystore.hpp"
 #include "gym/crypto/secret.hpp"
@@ -32,6 +33,7 @@ struct WalletOptions {
     std::string address;
     std::string owner;
     std::string amount;
+    bool lock = false;
     std::uint64_t wait_s = 60;  // services read a final deposit within seconds
 };
 
@@ -132,9 +134,15 @@ Status deposit(const CliContext& context, const WalletOptions& options) {
     GYM_TRY(const ChainSender sender, open_sender(options.keys, options.chain, options.api));
     const Address owner = credited.value_or(sender.account->address());
     GYM_CHECK(check_holds(sender, amount));
+    if (options.lock && owner != sender.account->address())
+        return fail(ErrorCode::kInvalidArgument,
+                    "--lock and --owner exclude each other: an account locks its own deposit");
     const DepositCredit credit(options.api, owner);
     GYM_TRY(const chain::Outcome outcome, sender.account->deposit(sender.contracts, owner, amount));
     const std::optional<bool> is_credited = credit.wait(amount, options.wait_s);
+    if (options.lock)
+        GYM_CHECK(sender.account->execute(
+            contracts::JobEscrow(sender.contracts.escrow).lock_own(amount)));
     const std::string hash =
         outcome.transaction_hash ? outcome.transaction_hash->hex() : std::string("-");
     if (context.json) {
@@ -143,11 +151,13 @@ Status deposit(const CliContext& context, const WalletOptions& options) {
              {"amount_wei", amount.to_string()},
              {"transaction", hash},
              {"gas_used", outcome.gas_used},
+             {"locked", options.lock},
              {"credited", is_credited ? json::value(*is_credited) : json::value(nullptr)}});
         return {};
     }
     print_row("deposited", "{} GYM for {}", amount.to_tokens(), crypto::to_checksum(owner));
     print_row("transaction", "{} (final)", hash);
+    if (options.lock) print_row("locked", "for emission, until the account leaves");
     print_row("credited", "{}", credit_text(is_credited));
     return {};
 }
@@ -177,6 +187,8 @@ void add_wallet_commands(CLI::App& app, CliContext& context) {
     deposit_command->add_option("amount", options->amount, "GYM, like 12.5")->required();
     deposit_command->add_option("--owner", options->owner, "Credit another address")
         ->check(not_empty());
+    deposit_command->add_flag("--lock", options->lock,
+                              "Lock the deposit to pay emission, if this is the emission account");
     deposit_command
         ->add_option("--wait", options->wait_s,
                      "Wait at most so many seconds until jobs can use it; 0: do not wait")

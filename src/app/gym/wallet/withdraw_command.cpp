@@ -38,10 +38,10 @@ struct Pending {
     std::uint64_t chain_time_s = 0;
 };
 
-/// The amount that the services let the owner withdraw, by gym-api's books.
+/// The amount that would be paid now, and what jobs keep. Both include an earlier request.
 struct Free {
-    Amount free;    ///< includes the amount of an earlier request
-    Amount locked;  ///< in the owner's jobs
+    Amount free;
+    Amount locked;
 };
 
 Result<Pending> pending_of(const ChainSender& sender) {
@@ -57,15 +57,33 @@ Result<Pending> pending_of(const ChainSender& sender) {
     return out;
 }
 
-/// Absent where no gym-api was named, or it does not say: then only the contract is asked, which
-/// does not know what jobs have locked.
-std::optional<Free> free_of(const ApiOptions& api, const Address& owner) {
+/// By gym-api's books, which know orders that the chain has not locked yet. Absent where none was
+/// named, or it does not say.
+std::optional<Free> free_by_books(const ApiOptions& api, const Address& owner) {
     const auto url = api.named_url();
     if (!url) return std::nullopt;
     const auto account = client::ApiClient({.url = *url, .key = {}}).account(owner);
     if (!account.ok()) return std::nullopt;
     const auto free = sum_of((*account)->available, (*account)->withdrawing);
     return free ? std::optional(Free{*free, (*account)->escrowed}) : std::nullopt;
+}
+
+/// By the contract, which pays no more, and by the books.
+Result<Free> free_of(const ChainSender& sender, const ApiOptions& api) {
+    contracts::Account& account = *sender.account;
+    const contracts::JobEscrow escrow(sender.contracts.escrow);
+    GYM_TRY(const Amount held, escrow.balance_of(account.client(), account.address()));
+    Free out;
+    GYM_TRY(out.locked, escrow.locked_of(account.client(), account.address()));
+    GYM_TRY(out.free, held.minus(out.locked));
+    const auto books = free_by_books(api, account.address());
+    if (!books) {
+        print_notice("not compared",
+                     "without gym-api, orders that the chain has not locked yet are unknown; what "
+                     "they lock will not be paid");
+        return out;
+    }
+    return Free{std::min(out.free, books->free), std::max(out.locked, books->locked)};
 }
 
 std::uint64_t wait_s(const Pending& pending) {
@@ -93,39 +111,22 @@ json::object to_json(const char* state, const Pending& pending, const chain::Out
             {"transaction", hash_of(outcome)}};
 }
 
-/// Checks that the whole `amount` would be paid. The services reduce a request by what is locked in
-/// jobs, but only later, so a request for more than what is free is refused now.
-Status check_free(const ChainSender& sender, const std::optional<Free>& books,
-                  const Amount& amount) {
-    contracts::Account& account = *sender.account;
-    GYM_TRY(const Amount held, contracts::JobEscrow(sender.contracts.escrow)
-                                   .balance_of(account.client(), account.address()));
-    if (amount > held)
-        return fail(ErrorCode::kInsufficientFunds,
-                    "the job escrow holds " + held.to_tokens() + " GYM of " +
-                        crypto::to_checksum(account.address()) + ", less than the " +
-                        amount.to_tokens() + " requested; nothing was sent");
-    if (!books) {
-        print_notice("not compared",
-                     "without gym-api the part that is locked in jobs is unknown; that part will "
-                     "not be paid");
-        return {};
-    }
-    if (amount <= books->free) return {};
-    return fail(
-        ErrorCode::kInsufficientFunds,
-        books->free.to_tokens() + " GYM are free and " + books->locked.to_tokens() +
-            " are locked in jobs: nothing was sent. Request only what is free (a deposit is "
-            "free seconds after it is final, a job's rest when the job has ended and its "
-            "units are final; without --api and GYM_API only the contract decides)");
+/// Checks that the whole `amount` would be paid.
+Status check_free(const Free& now, const Amount& amount) {
+    if (amount <= now.free) return {};
+    return fail(ErrorCode::kInsufficientFunds,
+                now.free.to_tokens() + " GYM are free and " + now.locked.to_tokens() +
+                    " are locked in jobs: nothing was sent. Request only what is free (a deposit "
+                    "is free seconds after it is final, a job's rest when the job has ended, its "
+                    "units are final and the chain has unlocked it)");
 }
 
 /// Asks for `amount`, in place of an earlier request.
 Status request(const CliContext& context, const WithdrawOptions& options, const ChainSender& sender,
                const Amount& amount) {
     GYM_TRY(const Pending before, pending_of(sender));
-    const auto books = free_of(options.api, sender.account->address());
-    GYM_CHECK(check_free(sender, books, amount));
+    GYM_TRY(const Free now, free_of(sender, options.api));
+    GYM_CHECK(check_free(now, amount));
     // Before it is sent: the time waited so far is lost with it.
     if (!before.amount.is_zero())
         print_notice("replaces", "the request of {} GYM, {}: the wait begins again for all of it",
@@ -137,15 +138,14 @@ Status request(const CliContext& context, const WithdrawOptions& options, const 
     if (context.json) {
         json::object out = to_json("requested", after, outcome);
         out["replaced_wei"] = before.amount.to_string();
-        out["free_wei"] = books ? json::value(books->free.to_string()) : nullptr;
-        out["locked_wei"] = books ? json::value(books->locked.to_string()) : nullptr;
+        out["free_wei"] = now.free.to_string();
+        out["locked_wei"] = now.locked.to_string();
         context.print_json(out);
         return {};
     }
     print_row("requested", "{} GYM", after.amount.to_tokens());
-    if (books)
-        print_row("free before", "{} GYM; {} locked in jobs", books->free.to_tokens(),
-                  books->locked.to_tokens());
+    print_row("free before", "{} GYM; {} locked in jobs", now.free.to_tokens(),
+              now.locked.to_tokens());
     print_row("available", "{}, in {} s; then run `gym wallet withdraw` again",
               contract_time_text(after.available_at_s), wait_s(after));
     print_row("transaction", "{} (final)", hash_of(outcome));
@@ -155,10 +155,7 @@ Status request(const CliContext& context, const WithdrawOptions& options, const 
 /// Takes a request back.
 Status cancel(const CliContext& context, const ChainSender& sender) {
     GYM_TRY(const Pending before, pending_of(sender));
-    if (before.amount.is_zero())
-        return fail(ErrorCode::kConflict,
-                    "there is no request to cancel: none was made, or everything it requested is "
-                    "locked in jobs");
+    if (before.amount.is_zero()) return fail(ErrorCode::kConflict, "there is no request to cancel");
     GYM_TRY(const chain::Outcome outcome,
             sender.account->execute(
                 contracts::JobEscrow(sender.contracts.escrow).request_withdrawal(Amount())));
@@ -179,8 +176,7 @@ void print_paid(const CliContext& context, const Pending& asked, const Amount& a
         context.print_json(out);
         return;
     }
-    const std::string rest =
-        " of " + asked.amount.to_tokens() + ": jobs have locked or spent the rest";
+    const std::string rest = " of " + asked.amount.to_tokens() + ": jobs have locked the rest";
     print_row("paid", "{} GYM{}", amount.to_tokens(), amount == asked.amount ? "" : rest);
     print_row("transaction", "{} (final)", hash_of(outcome));
 }
@@ -189,8 +185,7 @@ Status complete(const CliContext& context, const ChainSender& sender) {
     GYM_TRY(const Pending pending, pending_of(sender));
     if (pending.amount.is_zero())
         return fail(ErrorCode::kConflict,
-                    "no withdrawal is waiting: request one with `gym wallet withdraw AMOUNT`, or "
-                    "everything requested is locked in jobs");
+                    "no withdrawal is waiting: request one with `gym wallet withdraw AMOUNT`");
     if (const std::uint64_t wait = wait_s(pending); wait > 0)
         return fail(ErrorCode::kConflict, "the withdrawal of " + pending.amount.to_tokens() +
                                               " GYM is available at " +
@@ -199,20 +194,12 @@ Status complete(const CliContext& context, const ChainSender& sender) {
     contracts::Account& account = *sender.account;
     const contracts::GymToken token(account.chain_id(), sender.contracts.token);
     GYM_TRY(const Amount before, token.balance_of(account.client(), account.address()));
-    const auto outcome = account.execute(contracts::JobEscrow(sender.contracts.escrow).withdraw());
-    if (!outcome.ok()) {
-        // The services reduce a request to what is free, perhaps at this moment.
-        GYM_TRY(const Pending now, pending_of(sender));
-        if (!now.amount.is_zero()) return outcome.error();
-        return fail(ErrorCode::kConflict,
-                    "nothing was paid: of the " + pending.amount.to_tokens() +
-                        " GYM requested none is free, all are locked in jobs; `gym wallet "
-                        "balance` shows the available amount");
-    }
-    // Spending of jobs during the delay is taken first, so the payment may be less than requested.
+    GYM_TRY(const chain::Outcome outcome,
+            account.execute(contracts::JobEscrow(sender.contracts.escrow).withdraw()));
+    // What was locked during the delay is not paid.
     GYM_TRY(const Amount held, token.balance_of(account.client(), account.address()));
     GYM_TRY(const Amount paid, held.minus(before));
-    print_paid(context, pending, paid, *outcome);
+    print_paid(context, pending, paid, outcome);
     return {};
 }
 

@@ -105,8 +105,8 @@ TEST_F(WalletTest, AWithdrawalCanBeTakenBack) {
     EXPECT_EQ(gym({"wallet", "withdraw", "1", "--cancel"}, true).exit_code, 2);
 }
 
-// The settler trims every request; the wallet needs neither it nor gym-api.
-TEST_F(WalletTest, WhoeverLeavesGetsEverythingThoughTheSettlerTrims) {
+// The settler unlocks nothing; the wallet needs neither it nor gym-api.
+TEST_F(WalletTest, WhoeverLeavesGetsEverythingThoughTheSettlerUnlocksNothing) {
     constexpr std::uint64_t kExitDelayS = 30 * 86'400;
     EXPECT_EQ(gym({"wallet", "leave"}, true).exit_code, 5) << "there is nothing to take";
     deposit_and_book("10");
@@ -119,13 +119,15 @@ TEST_F(WalletTest, WhoeverLeavesGetsEverythingThoughTheSettlerTrims) {
     EXPECT_EQ(early.exit_code, 5);
     EXPECT_NE(early.err.find("everything is available at"), std::string::npos) << early.err;
 
-    ASSERT_EQ(gym({"wallet", "withdraw", "10"}, true).exit_code, 0);
-    execute(admin_,
-            contracts::JobEscrow(deployment_.escrow).trim_withdrawal(owner_.address(), Amount()),
-            "trim");
+    const records::JobFunding order{owner_.address(), {}, tokens("10"), {}, 4'000'000'000};
+    const auto seal =
+        records::seal_order({deployment_.chain_id, deployment_.escrow}, order, owner_);
+    execute(admin_, contracts::JobEscrow(deployment_.escrow).lock(order, seal.signature), "lock");
+    const auto locked = gym({"wallet", "withdraw", "10"}, true);
+    EXPECT_EQ(locked.exit_code, 5);
+    EXPECT_NE(locked.err.find("0 GYM are free and 10 are locked"), std::string::npos) << locked.err;
     anvil_.rpc("evm_increaseTime", "[" + std::to_string(kExitDelayS) + "]");
     anvil_.mine(1);
-    EXPECT_EQ(gym({"wallet", "withdraw"}, true).exit_code, 5) << "the settler trimmed it";
     const auto paid = gym({"wallet", "leave", "--json"}, true);
     ASSERT_EQ(paid.exit_code, 0) << paid.err << paid.out;
     EXPECT_EQ(json::parse(paid.out).at("state").as_string(), "paid");
@@ -248,7 +250,8 @@ TEST_F(WalletTest, AnApiThatDoesNotAnswerKeepsNobodyFromItsMoney) {
     const auto asked = gym({"wallet", "withdraw", "4", "--api", "http://127.0.0.1:1"}, true);
     ASSERT_EQ(asked.exit_code, 0) << asked.err;
     EXPECT_NE(asked.err.find("your deployment is not compared: "), std::string::npos) << asked.err;
-    EXPECT_NE(asked.err.find("the part that is locked in jobs is unknown"), std::string::npos)
+    EXPECT_NE(asked.err.find("orders that the chain has not locked yet are unknown"),
+              std::string::npos)
         << asked.err;
 }
 
@@ -265,6 +268,17 @@ TEST_F(WalletTest, WhatIsLockedInJobsCannotBeAskedFor) {
     ASSERT_EQ(asked.exit_code, 0) << asked.err;
     EXPECT_EQ(json::parse(asked.out).at("free_wei").as_string(), tokens("4").to_string());
     EXPECT_EQ(json::parse(asked.out).at("locked_wei").as_string(), tokens("6").to_string());
+}
+
+TEST_F(WalletTest, AnAccountLocksWhatPaysEmission) {
+    const auto done = gym({"wallet", "deposit", "10", "--lock", "--wait", "0", "--json"}, true);
+    ASSERT_EQ(done.exit_code, 0) << done.err;
+    EXPECT_TRUE(json::parse(done.out).at("locked").as_bool());
+    const contracts::JobEscrow escrow(deployment_.escrow);
+    EXPECT_EQ(escrow.locked_of(anvil_.client(), owner_.address()).value(), tokens("10"));
+    const auto others =
+        gym({"wallet", "deposit", "1", "--lock", "--owner", address_of(0x14).hex()}, true);
+    EXPECT_EQ(others.exit_code, 2) << others.err;
 }
 
 TEST_F(WalletTest, ARequestThatReplacesAnotherSaysSoAndThatTheWaitBeginsAgain) {

@@ -9,6 +9,7 @@
 #include "gym/rewards/epoch_file.hpp"
 #include "ledger_client.hpp"
 #include "manual_clock.hpp"
+#include "owner_orders.hpp"
 #include "postgres.hpp"
 
 namespace gym::ledger {
@@ -89,8 +90,7 @@ TEST_F(LedgerCommands, AnOrderThatNobodySignedIsNamed) {
         const Status stored = test_.owner().transact([&](db::Transaction& tx) -> Status {
             const Digest job = order.nonce;
             GYM_CHECK(registry::store_order(tx, job, order, seal, 1));
-            GYM_TRY(const auto waiting, registry::order_of_job(tx, job));
-            return registry::decide_order(tx, waiting, registry::OrderState::kLocked, "", 1);
+            return gym::testing::lock_orders(tx, job, 1);
         });
         ASSERT_TRUE(stored.ok()) << stored.error().message;
     };

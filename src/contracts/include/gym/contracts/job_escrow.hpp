@@ -9,6 +9,7 @@
 #include "gym/chain/client.hpp"
 #include "gym/contracts/call.hpp"
 #include "gym/crypto/key.hpp"
+#include "gym/records/order.hpp"
 
 namespace gym::contracts {
 
@@ -31,10 +32,24 @@ struct WithdrawalRequested {
     std::uint64_t available_at_s = 0;
     friend bool operator==(const WithdrawalRequested&, const WithdrawalRequested&) = default;
 };
-struct WithdrawalTrimmed {
+/// A signed order locked money of its owner.
+struct Locked {
     Address owner;
-    Amount amount;  ///< what is left of the request
-    friend bool operator==(const WithdrawalTrimmed&, const WithdrawalTrimmed&) = default;
+    Digest nonce;
+    Digest job;  ///< whose budget is raised; zero for the order of a job itself
+    Amount amount;
+    friend bool operator==(const Locked&, const Locked&) = default;
+};
+struct LockedOwn {
+    Address owner;
+    Amount amount;
+    friend bool operator==(const LockedOwn&, const LockedOwn&) = default;
+};
+struct Unlocked {
+    Address owner;
+    Amount amount;
+    Amount total;  ///< of the owner over all time
+    friend bool operator==(const Unlocked&, const Unlocked&) = default;
 };
 struct Withdrawn {
     Address owner;
@@ -46,8 +61,8 @@ struct ExitRequested {
     std::uint64_t available_at_s = 0;  ///< 0: the owner has left, or stays
     friend bool operator==(const ExitRequested&, const ExitRequested&) = default;
 };
-using EscrowEvent = std::variant<Deposited, Released, WithdrawalRequested, WithdrawalTrimmed,
-                                 Withdrawn, ExitRequested>;
+using EscrowEvent = std::variant<Deposited, Released, WithdrawalRequested, Locked, LockedOwn,
+                                 Unlocked, Withdrawn, ExitRequested>;
 
 class JobEscrow {
   public:
@@ -63,7 +78,15 @@ class JobEscrow {
     [[nodiscard]] ContractCall release(std::uint64_t epoch,
                                        const std::vector<std::pair<Address, Amount>>& spent) const;
     [[nodiscard]] ContractCall request_withdrawal(const Amount& amount) const;
-    [[nodiscard]] ContractCall trim_withdrawal(const Address& owner, const Amount& amount) const;
+    /// Locks what the owner signed for; `signature` is over records::order_digest().
+    [[nodiscard]] ContractCall lock(const records::JobOrder& order,
+                                    const crypto::Signature& signature) const;
+    [[nodiscard]] ContractCall lock(const records::JobFunding& funding,
+                                    const crypto::Signature& signature) const;
+    /// The sender's own balance.
+    [[nodiscard]] ContractCall lock_own(const Amount& amount) const;
+    /// (owner, what is unlocked of it over all time), at most 256.
+    [[nodiscard]] ContractCall unlock(const std::vector<std::pair<Address, Amount>>& totals) const;
     [[nodiscard]] ContractCall withdraw() const;
     [[nodiscard]] ContractCall request_exit() const;
     [[nodiscard]] ContractCall cancel_exit() const;
@@ -74,6 +97,18 @@ class JobEscrow {
     [[nodiscard]] Result<Amount> balance_of(
         chain::ChainClient& client, const Address& owner,
         const chain::BlockId& at = chain::BlockTag::kLatest) const;
+    /// The part of the owner's balance that is locked.
+    [[nodiscard]] Result<Amount> locked_of(
+        chain::ChainClient& client, const Address& owner,
+        const chain::BlockId& at = chain::BlockTag::kLatest) const;
+    [[nodiscard]] Result<Amount> total_locked(
+        chain::ChainClient& client, const chain::BlockId& at = chain::BlockTag::kLatest) const;
+    /// What the order with this nonce locked; zero if it did not.
+    [[nodiscard]] Result<Amount> lock_of(chain::ChainClient& client, const records::JobOrder& order,
+                                         const chain::BlockId& at = chain::BlockTag::kLatest) const;
+    [[nodiscard]] Result<Amount> lock_of(chain::ChainClient& client,
+                                         const records::JobFunding& funding,
+                                         const chain::BlockId& at = chain::BlockTag::kLatest) const;
     [[nodiscard]] Result<Amount> total_balance(
         chain::ChainClient& client, const chain::BlockId& at = chain::BlockTag::kLatest) const;
     [[nodiscard]] Result<Amount> released_of(

@@ -29,7 +29,8 @@ Status store_funding(db::Transaction& tx, const records::JobFunding& funding,
 
 enum class OrderState : std::uint8_t {
     kWaiting,  ///< for gym-rewards
-    kLocked,   ///< its money is in the job's escrow
+    kLocking,  ///< accepted, its money is reserved; it waits until JobEscrow has locked it
+    kLocked,   ///< its money is locked on chain and in the job's escrow
     kRefused,  ///< no money moved; the reason says why
 };
 [[nodiscard]] std::string_view to_string(OrderState state) noexcept;
@@ -55,19 +56,25 @@ struct StoredOrder {
 /// In the order in which they came; locks them, so that a second gym-rewards waits. Role
 /// gym_rewards.
 Result<std::vector<StoredOrder>> waiting_orders(db::Transaction& tx, std::uint32_t limit);
+/// Those that wait for the chain, likewise. Role gym_rewards.
+Result<std::vector<StoredOrder>> locking_orders(db::Transaction& tx, std::uint32_t limit);
+/// Those of an owner, the newest first.
+Result<std::vector<StoredOrder>> locking_orders_of(db::Transaction& tx, const Address& owner);
 /// All of a job, in the order in which they came.
 Result<std::vector<StoredOrder>> orders_of_job(db::Transaction& tx, const Digest& job_id);
 /// All whose money is locked, after the first `skip` of them, in the order in which they came.
 Result<std::vector<StoredOrder>> locked_orders(db::Transaction& tx, std::uint64_t skip,
                                                std::uint32_t limit);
-/// What an owner's waiting orders come to: it is spent, but not in escrow yet.
-Result<Amount> waiting_amount(db::Transaction& tx, const Address& owner);
+/// What an owner's orders in this state come to. Of those that are kWaiting or kLocking it is
+/// spent, but not in escrow yet.
+Result<Amount> ordered_amount(db::Transaction& tx, const Address& owner, OrderState state);
 /// Of the order for the job itself. @errors kNotFound.
 Result<StoredOrder> order_of_job(db::Transaction& tx, const Digest& job_id);
 
-/// Decides a waiting order, for ever. Role gym_rewards.
-/// @param state kLocked or kRefused. @param reason of a refusal, one sentence.
-/// @errors kConflict for an order that does not wait.
+/// Takes an order from its state to the next one: kWaiting, kLocking, kLocked, or kRefused in place
+/// of the last two. Role gym_rewards.
+/// @param state not kWaiting. @param reason of a refusal, one sentence.
+/// @errors kConflict for an order that has another state by now.
 Status decide_order(db::Transaction& tx, const StoredOrder& order, OrderState state,
                     const std::string& reason, UnixMs now_ms);
 

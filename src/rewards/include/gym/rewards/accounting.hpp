@@ -26,8 +26,8 @@ class Accounting {
     /// Books one finalized event. A second call with the same key succeeds and changes nothing.
     Status on_chain_event(const ChainEvent& event);
 
-    /// Locks the money of orders that their owners signed, and refuses the others (check_order()),
-    /// some at one time. @return how many were decided.
+    /// Reserves the money of orders that their owners signed, and refuses the others
+    /// (check_order()), some at one time. @return how many were decided.
     Result<std::size_t> take_orders();
 
     // Each reads at most batch_max rows of its feed and returns how many it read.

@@ -25,7 +25,7 @@ struct FeeTerms {
     std::uint32_t burned_ppm = 0;    ///< of the fee; `account` gets the rest
     Address account;                 ///< needed with a fee
     std::uint32_t emission_ppm = 0;  ///< of what a round burns; 0: no emission
-    Address emission_account;        ///< its deposit pays emission, as long as it lasts
+    Address emission_account;        ///< pays emission, as long as what it locked lasts
 
     /// @errors kInvalidArgument naming the terms that contradict each other.
     [[nodiscard]] Status check() const;
@@ -53,6 +53,8 @@ struct RewardsConfig {
 // The ledger accounts of the network, by their keys.
 [[nodiscard]] ledger::AccountKey available_account(const std::string& asset, const Address& owner);
 [[nodiscard]] ledger::AccountKey escrow_account(const std::string& asset, const Digest& job_id);
+/// What an account locked itself, to pay without orders: emission.
+[[nodiscard]] ledger::AccountKey own_escrow_account(const std::string& asset, const Address& owner);
 [[nodiscard]] ledger::AccountKey earned_account(const std::string& asset, const Address& earner);
 [[nodiscard]] ledger::AccountKey payable_account(const std::string& asset, const Address& earner);
 [[nodiscard]] ledger::AccountKey withdrawing_account(const std::string& asset,

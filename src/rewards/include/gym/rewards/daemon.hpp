@@ -16,7 +16,8 @@ struct ChainProgress {
 };
 
 struct TickReport {
-    std::size_t orders = 0;  ///< decided
+    std::size_t orders = 0;  ///< accepted or refused
+    std::size_t locks = 0;   ///< of accepted orders: on chain, or given up
     std::size_t unit_events = 0;
     std::size_t reports = 0;
     std::size_t prefixes = 0;
@@ -27,7 +28,8 @@ struct TickReport {
 };
 
 /// One pass over everything, in an order in which each step sees what the one before wrote: orders,
-/// chain events, units, reports, rounds, unfunded credits, epochs, orders, reconciliation.
+/// their locks, chain events, units, reports, rounds, unfunded credits, epochs, orders,
+/// reconciliation.
 class Daemon {
   public:
     using FollowChain =

@@ -22,11 +22,12 @@ struct Reconciliation {
     Amount escrow_ledger, escrow_chain;
     Amount distributor_ledger, distributor_chain;
     Amount claimed_ledger, claimed_chain;
-    /// Deposits and claims agree to the last unit, and the distributor holds at least what is
-    /// owed. It may hold more: a stranger's gift must not stop the network.
+    Amount locked_ledger, locked_chain;
+    /// Deposits, locks and claims agree to the last unit, and the distributor holds at least what
+    /// is owed. It may hold more: a stranger's gift must not stop the network.
     [[nodiscard]] bool agrees() const {
         return escrow_ledger == escrow_chain && claimed_ledger == claimed_chain &&
-               distributor_ledger <= distributor_chain;
+               locked_ledger == locked_chain && distributor_ledger <= distributor_chain;
     }
 };
 
@@ -51,8 +52,12 @@ class Settlement {
     /// Takes the epoch under way one step further: file published -> released -> root submitted.
     /// @return true if no epoch is under way, or it has just ended.
     Result<bool> advance();
-    /// Brings trims of withdrawals that exceed what is free on chain.
-    Status trim_withdrawals();
+    /// Brings the locks of accepted orders on chain. A job starts, and its budget grows, once the
+    /// lock is in a finalized block; an order that the contract will not take is refused, and its
+    /// money is free again. @return how many were decided.
+    Result<std::size_t> lock_orders();
+    /// Unlocks what owners have locked and their jobs need no more.
+    Status unlock();
     /// Shows the leaves that are demanded of the pending root: a root that leaves one out never
     /// pays.
     Status show_leaves();

@@ -10,6 +10,7 @@
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
 #include "gym/payouts/payout_tree.hpp"
+#include "gym/registry/orders.hpp"
 
 namespace gym::rewards {
 
@@ -27,9 +28,20 @@ struct WithdrawalRequested {
     Address owner;
     Amount amount;  ///< replaces the request before; zero takes it back
 };
-struct WithdrawalTrimmed {
+/// Of an owner's balance, by its signed order. When it is the order's turn, SettlementChain says.
+struct Locked {
     Address owner;
-    Amount amount;  ///< the rest of the request
+    Amount amount;
+};
+/// Of an account that pays without orders.
+struct LockedOwn {
+    Address owner;
+    Amount amount;
+};
+struct Unlocked {
+    Address owner;
+    Amount amount;
+    Amount total;  ///< of the owner over all time
 };
 struct Withdrawn {
     Address owner;
@@ -64,7 +76,7 @@ struct Claimed {
 struct ChainEvent {
     Digest key;  ///< of (chain, block hash, log index): unique for ever
     std::uint64_t block = 0;
-    std::variant<Deposited, Released, WithdrawalRequested, WithdrawalTrimmed, Withdrawn,
+    std::variant<Deposited, Released, WithdrawalRequested, Locked, LockedOwn, Unlocked, Withdrawn,
                  ExitRequested, RootSubmitted, RootDisabled, LeafDemanded, LeafShown, Claimed>
         what;
 };
@@ -75,6 +87,11 @@ struct ReleaseOrder {
         spent;  ///< at most kReleaseOwnersMax, ascending by owner
 };
 inline constexpr std::size_t kReleaseOwnersMax = 256;
+
+struct UnlockOrder {
+    std::vector<std::pair<Address, Amount>>
+        totals;  ///< over all time; at most kReleaseOwnersMax, ascending by owner
+};
 
 struct RootOrder {
     std::uint64_t epoch = 0;
@@ -93,6 +110,7 @@ enum class OrderState {
     kWaiting,  ///< on its way, or the contract does not take it yet
     kDone,     ///< in a finalized block, succeeded
     kFailed,   ///< in a finalized block, reverted; only a new id can try again
+    kRefused,  ///< nothing of it is on its way, and the contract will not take it
 };
 struct OrderStatus {
     OrderState state = OrderState::kWaiting;
@@ -105,6 +123,7 @@ struct Holdings {
     Amount escrow;       ///< JobEscrow.totalBalance
     Amount distributor;  ///< token balance of the RewardsDistributor: anybody can add to it
     Amount claimed;      ///< RewardsDistributor.totalClaimed
+    Amount locked;       ///< JobEscrow.totalLocked
 };
 
 /// The largest amounts that the contracts accept in one epoch.
@@ -124,8 +143,10 @@ class SettlementChain {
     /// Waits, unsent, while it is above a cap.
     virtual Result<OrderStatus> release(const std::string& id, const ReleaseOrder& order) = 0;
     virtual Result<OrderStatus> submit_root(const std::string& id, const RootOrder& order) = 0;
-    virtual Result<OrderStatus> trim_withdrawal(const std::string& id, const Address& owner,
-                                                const Amount& amount) = 0;
+    /// Locks what the owner signed for. kRefused when it has expired, or its owner has not enough
+    /// that is not locked; it waits while the contract is paused.
+    virtual Result<OrderStatus> lock(const std::string& id, const registry::StoredOrder& order) = 0;
+    virtual Result<OrderStatus> unlock(const std::string& id, const UnlockOrder& order) = 0;
     /// Waits, unsent, unless the root is pending and the leaf is demanded.
     virtual Result<OrderStatus> show_leaf(const std::string& id, const LeafOrder& order) = 0;
     virtual Result<Holdings> holdings(std::uint64_t block) = 0;
