@@ -1,5 +1,8 @@
 // Attention: products over all heads of all windows at once, as many as fit in a bounded
 // workspace.
+#include <array>
+#include <optional>
+
 #include "gym/kernels/cuda/attention_parts.hpp"
 #include "gym/kernels/cuda/checks.hpp"
 #include "gym/kernels/cuda/macros.hpp"
@@ -118,6 +121,36 @@ struct SoftmaxRow {
         if (threadIdx.x != 0) return;
         m[item_row] = maximum;
         l[item_row] = sum;
+    }
+};
+
+/// The parts of SoftmaxRow that need no exponentials, each into memory of its own.
+struct MaximumRow {
+    const float* scores;
+    Counting counts;
+    float* m;
+
+    __device__ void operator()() const {
+        const int64_t item_row = blockIdx.x;
+        const float* x = scores + item_row * counts.length;
+        float best = -f32::from_bits(f32::kInfinityBits);
+        for (int64_t j = threadIdx.x; j < counts.end(item_row); j += kRowThreads)
+            if (counts(item_row, j)) best = f32::max(best, x[j]);
+        best = block_reduce<kRowThreads>(best, F32Maximum());
+        if (threadIdx.x == 0) m[item_row] = best;
+    }
+};
+struct NumeratorSumRow {
+    const float* numerators;
+    Counting counts;
+    float* l;
+
+    __device__ void operator()() const {
+        const int64_t item_row = blockIdx.x;
+        const float* x = numerators + item_row * counts.length;
+        const float sum = block_sum_with_exponent(counts.end(item_row), kNumeratorSumExponent,
+                                                  [&](int64_t j) { return x[j]; });
+        if (threadIdx.x == 0) l[item_row] = sum;
     }
 };
 
@@ -327,6 +360,57 @@ ProductResults weighted_values(Device& device, const Heads& heads, const float* 
     return results;
 }
 
+/// Scores become numerators; of those, m and l the sums.
+Sums softmax(Device& device, const Heads& heads, const ProductResults& products, float* m,
+             float* l) {
+    const Region scores = heads.scores_region(heads.scores);
+    const Region all_m = Heads::region(m, heads.rows()), all_l = Heads::region(l, heads.rows());
+    const auto run = [&] {
+        launch<kRowThreads>(device, {heads.rows()}, SoftmaxRow{heads.scores, heads.counts, m, l});
+    };
+    Checks* const checks = device.checks();
+    if (checks == nullptr || !checks->computed_again())
+        return run_checked(device, {scores, all_m, all_l}, run,
+                           {heads.over(device, heads.scores, scores, products)});
+    // The gradient computes the numerators again. What it does not, the maxima and the sums, is
+    // computed here, from scores that are seen to be the product's only after their maxima were
+    // taken: a bit that flips before is in them, one that flips later is not.
+    auto* const m_again = device.scratch_of<float>(kScratchCheck, 2 * heads.rows());
+    float* const l_again = m_again + heads.rows();
+    launch<kRowThreads>(device, {heads.rows()}, MaximumRow{heads.scores, heads.counts, m_again});
+    expect_unchanged(device, products);
+    run();
+    launch<kRowThreads>(device, {heads.rows()},
+                        NumeratorSumRow{heads.scores, heads.counts, l_again});
+    const std::array<Region, 5> regions{scores, all_m, all_l, Heads::region(m_again, heads.rows()),
+                                        Heads::region(l_again, heads.rows())};
+    const Sums sums = checks->sums(regions);
+    checks->expect_equal(sums[1], sums[3], "it gave two results");
+    checks->expect_equal(sums[2], sums[4], "it gave two results");
+    checks->keep(m, sums[0]);
+    return {sums[0], sums[1], sums[2]};
+}
+
+/// Scores become the numerators of the forward pass.
+Sums numerators_again(Device& device, const Heads& heads, const ProductResults& products,
+                      const float* m) {
+    const Region numerators = heads.scores_region(heads.scores);
+    const auto run = [&] {
+        for_each(device, heads.rows() * heads.shape.context,
+                 NumeratorElement{heads.scores, heads.counts, m});
+    };
+    Checks* const checks = device.checks();
+    const auto expected = checks == nullptr ? std::nullopt : checks->take(m);
+    if (!expected)
+        return run_checked(device, {numerators}, run,
+                           {heads.over(device, heads.scores, numerators, products)});
+    expect_unchanged(device, products);
+    run();
+    const Sums sums{checks->sum(numerators)};
+    checks->expect_equal(sums[0], *expected, "the forward pass had other numerators");
+    return sums;
+}
+
 void forward_part(Device& device, const AttentionForward& call, Part part) {
     const AttentionShape& shape = call.shape;
     const Heads heads(device, shape, call.documents, part);
@@ -337,16 +421,9 @@ void forward_part(Device& device, const AttentionForward& call, Part part) {
     float* l = call.l + first_row * shape.heads;
     const Region all_m = Heads::region(m, heads.rows()), all_l = Heads::region(l, heads.rows());
     const Region all_o = Heads::region(o, heads.values());
-    const Region scores = heads.scores_region(heads.scores);
     Sums queries_sum;
     const ProductResults products = heads.compute_scores(device, qkv, queries_sum);
-    const Sums softmax_sums =
-        run_checked(device, {scores, all_m, all_l},
-                    [&] {
-                        launch<kRowThreads>(device, {heads.rows()},
-                                            SoftmaxRow{heads.scores, heads.counts, m, l});
-                    },
-                    {heads.over(device, heads.scores, scores, products)});
+    const Sums softmax_sums = softmax(device, heads, products, m, l);
     const ProductResults values =
         weighted_values(device, heads, qkv + 2 * shape.width(), o, softmax_sums);
     const Sums o_sum =
@@ -457,13 +534,7 @@ void backward_part(Device& device, const AttentionBackward& call, Part part) {
     const Region delta = Heads::region(at.delta, heads.rows());
     Sums queries_sum;
     const ProductResults products = heads.compute_scores(device, at.qkv, queries_sum);
-    const Sums numerators_sum =
-        run_checked(device, {numerators},
-                    [&] {
-                        for_each(device, heads.rows() * call.shape.context,
-                                 NumeratorElement{heads.scores, heads.counts, at.m});
-                    },
-                    {heads.over(device, heads.scores, numerators, products)});
+    const Sums numerators_sum = numerators_again(device, heads, products, at.m);
     const Sums g_sum = run_checked(device, {g}, [&] {
         for_each(device, heads.values(),
                  DivideElement{at.d_o, heads.wide_layout, at.l, at.g, heads.own_layout});

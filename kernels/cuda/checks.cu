@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "entries.cuh"
 #include "reduce.cuh"
 #include "scratch.hpp"
 
@@ -12,44 +13,68 @@ namespace gym::kernels::cuda {
 
 namespace {
 
-constexpr int kThreads = 256;
-constexpr int kRegionsAtOnce = 4;
+constexpr int kThreads = kTilePartWords;
+constexpr int kRegionsAtOnce = 128;
 constexpr int64_t kWordBytes = 4;
 
 struct SummedRegion {
-    const uint32_t* words = nullptr;
-    int64_t bytes = 0;
-    unsigned long long* sum = nullptr;
+    int begin;  ///< blocks of the regions before it
+    int blocks;
+    const uint32_t* words;
+    int64_t bytes;
 };
 
-/// The words of a region, each times its weight. Block (x, y) sums a part of region y.
+/// The words of regions, each times its weight. A region has some blocks, which take every so many
+/// of its tiles.
 struct SumRegions {
     SummedRegion region[kRegionsAtOnce];
+    int regions;
+    unsigned long long* sums;  ///< Checks::kSpread words a region
 
-    __device__ uint32_t last_word(const SummedRegion& from, int64_t at) const {
-        const auto* bytes = reinterpret_cast<const uint8_t*>(from.words + at);
-        uint32_t word = 0;
-        for (int64_t b = 0; b < from.bytes - at * kWordBytes; ++b)
-            word |= static_cast<uint32_t>(bytes[b]) << (8 * static_cast<int>(b));
-        return word;
+    __device__ static uint32_t last_word(const uint32_t* word, int64_t left) {
+        const auto* bytes = reinterpret_cast<const uint8_t*>(word);
+        uint32_t out = 0;
+        for (int64_t b = 0; b < left; ++b)
+            out |= static_cast<uint32_t>(bytes[b]) << (8 * static_cast<int>(b));
+        return out;
+    }
+
+    /// Of the words after the last whole tile.
+    __device__ static uint64_t sum_rest(const uint32_t* words, int64_t bytes) {
+        const int64_t whole = bytes / kWordBytes;
+        uint64_t sum = 0;
+        for (int64_t i = whole / kTileWords * kTileWords + threadIdx.x; i < whole; i += kThreads)
+            sum += words[i] * memory_weight(i);
+        const int64_t left = bytes - whole * kWordBytes;
+        if (threadIdx.x == 0 && left > 0)
+            sum += last_word(words + whole, left) * memory_weight(whole);
+        return sum;
     }
 
     __device__ void operator()() const {
-        const SummedRegion from = region[blockIdx.y];
-        const int64_t whole = from.bytes / kWordBytes;
-        const int64_t step = static_cast<int64_t>(gridDim.x) * kThreads;
-        const int64_t first = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-        // Weights of places `step` apart differ by as much, whatever the place.
-        const uint32_t weight_step = 2 * static_cast<uint32_t>(step) * check_weight(0);
-        uint32_t weight = check_weight(first);
-        uint64_t sum = 0;
-        for (int64_t i = first; i < whole; i += step, weight += weight_step)
-            sum += uint64_t{from.words[i]} * weight;
-        if (first == 0 && whole * kWordBytes < from.bytes)
-            sum += uint64_t{last_word(from, whole)} * check_weight(whole);
+        const int own = entry_of(region, regions, blockIdx.x);
+        const uint32_t* const words = region[own].words;
+        const int64_t bytes = region[own].bytes;
+        const int blocks = region[own].blocks;
+        const int block = static_cast<int>(blockIdx.x) - region[own].begin;
+        const int64_t tiles = bytes / (kTileWords * kWordBytes);
+        const uint32_t weight_step =
+            check_weight_step(kTilePartWords) * static_cast<uint32_t>(blocks);
+        uint32_t weight = check_weight(int64_t{block} * kTilePartWords + threadIdx.x);
+        uint64_t parts[kTileParts] = {};
+        for (int64_t tile = block; tile < tiles; tile += blocks, weight += weight_step) {
+            const uint32_t* const from = words + tile * kTileWords + threadIdx.x;
+            GYM_UNROLL
+            for (int q = 0; q < kTileParts; ++q)
+                parts[q] += uint64_t{from[q * kTilePartWords]} * weight;
+        }
+        uint64_t sum = block == 0 ? sum_rest(words, bytes) : 0;
+        GYM_UNROLL
+        for (int q = 0; q < kTileParts; ++q)
+            sum += parts[q] * part_factor(q);
         const int64_t total = block_reduce<kThreads>(static_cast<int64_t>(sum), Sum());
         if (threadIdx.x == 0)
-            atomicAdd(from.sum + blockIdx.x % Checks::kSpread,
+            atomicAdd(sums + own * Checks::kSpread + block % Checks::kSpread,
                       static_cast<unsigned long long>(total));
     }
 };
@@ -76,24 +101,26 @@ Checks::Sum Checks::known(std::uint64_t value) {
 }
 
 std::vector<Checks::Sum> Checks::sums(std::span<const Region> regions) {
-    constexpr int64_t kBlocksMax = 1024, kWordsPerThread = 8;
-    std::vector<Sum> out(regions.size());
-    for (std::size_t first = 0; first < regions.size(); first += kRegionsAtOnce) {
-        const auto part =
-            regions.subspan(first, std::min<std::size_t>(kRegionsAtOnce, regions.size() - first));
+    constexpr int64_t kBlocksMax = 1024, kTilesPerBlock = 1;
+    constexpr int64_t kBlockBytes = kTilesPerBlock * kTileWords * kWordBytes;
+    std::vector<Sum> out;
+    out.reserve(regions.size());
+    while (!regions.empty()) {
+        const auto part = regions.first(std::min<std::size_t>(kRegionsAtOnce, regions.size()));
         const Cells cells = reserve(static_cast<std::int64_t>(part.size()));
         SumRegions kernel{};
-        int64_t words = 0;
-        for (std::size_t i = 0; i < part.size(); ++i) {
-            kernel.region[i] = {static_cast<const uint32_t*>(part[i].data), part[i].bytes,
-                                cells.words + i * kSpread};
-            words = std::max(words, part[i].bytes / kWordBytes + 1);
-            out[first + i] = cells.first + static_cast<Sum>(i);
+        kernel.sums = cells.words;
+        int64_t blocks = 0;
+        for (const Region& region : part) {
+            const int64_t own = std::clamp(region.bytes / kBlockBytes, int64_t{1}, kBlocksMax);
+            kernel.region[kernel.regions] = {static_cast<int>(blocks), static_cast<int>(own),
+                                             static_cast<const uint32_t*>(region.data),
+                                             region.bytes};
+            blocks += own;
+            out.push_back(cells.first + kernel.regions++);
         }
-        const int64_t blocks =
-            (words + kThreads * kWordsPerThread - 1) / (kThreads * kWordsPerThread);
-        launch<kThreads>(device_, {std::min(blocks, kBlocksMax), static_cast<int64_t>(part.size())},
-                         kernel);
+        launch<kThreads>(device_, {blocks}, kernel);
+        regions = regions.subspan(part.size());
     }
     return out;
 }
@@ -108,7 +135,7 @@ std::uint64_t Checks::sum_on_host(const void* data, std::size_t bytes) {
     for (std::size_t at = 0; at < bytes; at += kWordBytes) {
         std::uint32_t word = 0;
         std::memcpy(&word, from + at, std::min<std::size_t>(kWordBytes, bytes - at));
-        sum += std::uint64_t{word} * check_weight(static_cast<int64_t>(at) / kWordBytes);
+        sum += word * memory_weight(static_cast<int64_t>(at) / kWordBytes);
     }
     return sum;
 }
@@ -148,6 +175,14 @@ std::vector<Checks::Sum> Checks::twice(const std::function<std::vector<Sum>()>& 
     return second;
 }
 
+std::optional<Checks::Sum> Checks::take(const void* key) {
+    const auto at = kept_.find(key);
+    if (at == kept_.end()) return std::nullopt;
+    const Sum sum = at->second;
+    kept_.erase(at);
+    return sum;
+}
+
 void Checks::end_op() {
     for (const auto& verify : std::exchange(later_, {}))
         verify();
@@ -177,6 +212,7 @@ void Checks::forget() {
     settle();
     values_.clear();
     places_.clear();
+    kept_.clear();
 }
 
 Sums run_checked(Device& device, std::initializer_list<Region> outputs,

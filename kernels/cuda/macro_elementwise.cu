@@ -43,31 +43,6 @@ struct SwigluGradElement {
     }
 };
 
-struct AdamwElement {
-    AdamwStep c;
-    AdamwScalars s;
-
-    __device__ void operator()(int64_t i) const {
-        if (s.keep != nullptr && !(*s.keep > 0.0f)) {
-            // All are read before any is written: an output may lie over another one's old value.
-            const float p = c.p[i], m = c.m[i], v = c.v[i];
-            c.p_next[i] = f32::canonical(p);
-            c.m_next[i] = f32::canonical(m);
-            c.v_next[i] = f32::canonical(v);
-            return;
-        }
-        const float h = c.g[i] * *s.clip;
-        const float p = c.p[i];
-        const float m = f32::fma(c.m[i], c.beta1, h * c.one_minus_beta1);
-        const float v = f32::fma(c.v[i], c.beta2, (h * h) * c.one_minus_beta2);
-        const float u = (m * *s.r1) / (f32::raw_sqrt(v * *s.r2) + c.epsilon);
-        const float decayed = f32::raw_fma(p, c.weight_decay, u);
-        c.p_next[i] = f32::sub(p, *s.learning_rate * decayed);
-        c.m_next[i] = m;
-        c.v_next[i] = v;
-    }
-};
-
 }  // namespace
 
 void macro_gelu_grad(Device& device, const float* x, const float* dy, float* dx, int64_t count) {
@@ -80,10 +55,6 @@ void macro_swiglu(Device& device, const float* gate, const float* up, float* y, 
 
 void macro_swiglu_grad(Device& device, const SwigluBackward& call) {
     for_each(device, call.count, SwigluGradElement{call});
-}
-
-void macro_adamw(Device& device, const AdamwStep& call, const AdamwScalars& scalars) {
-    for_each(device, call.count, AdamwElement{call, scalars});
 }
 
 }  // namespace gym::kernels::cuda

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "gym/kernels/cuda/attention_parts.hpp"
+#include "gym/kernels/cuda/hash_parts.hpp"
 #include "gym/kernels/q14.h"
 #include "gym/program/opcode.hpp"
 #include "macro_arguments.hpp"
@@ -95,6 +96,8 @@ void add_attention(const kernels::AttentionShape& shape, bool backward, bool doc
 
 /// What an op writes over its own operands.
 void add_overwritten(const Program& program, const MemoryPlan& plan, const Op& op, Scratch& need) {
+    if (op.code == Opcode::kAdamw || op.code == Opcode::kAdamwGuarded)
+        return;  // summed, not copied
     std::int64_t bytes = 0;
     for (const program::SlotId out : op.outputs) {
         if (plan.slots[out].place != MemoryPlan::Place::kInState) continue;
@@ -141,11 +144,8 @@ void add(const ShapeCall& call, Scratch& need) {
     }
 }
 
-/// Two levels of the tree over chunks of 1 KiB, and the roots of absent subtrees.
-std::int64_t hash_bytes(std::uint64_t tensor_bytes) {
-    constexpr std::int64_t kChunk = 1024, kLevels = 48, kDigest = 32;
-    const std::int64_t chunks = (static_cast<std::int64_t>(tensor_bytes) + kChunk - 1) / kChunk;
-    return (chunks + (chunks + 1) / 2 + kLevels) * kDigest;
+std::int64_t hash_bytes(const program::Slot& slot) {
+    return kernels::cuda::hash_scratch_bytes(static_cast<std::int64_t>(program::size_bytes(slot)));
 }
 
 }  // namespace
@@ -159,9 +159,10 @@ std::uint64_t device_scratch_bytes(const Program& program) {
     }
     for (const program::Slot& slot : program.slots())
         if (slot.kind == program::SlotKind::kParam || slot.kind == program::SlotKind::kState)
-            need.grow(kMacro0, hash_bytes(program::size_bytes(slot)));
+            need.grow(kMacro0, hash_bytes(slot));
     for (const auto& output : program.outputs())
-        need.grow(kMacro0, hash_bytes(program::size_bytes(program.slot(output.slot))));
+        if (outlives_the_run(program, output.name))
+            need.grow(kMacro0, hash_bytes(program.slot(output.slot)));
     return std::accumulate(need.bytes.begin(), need.bytes.end(), kSumsTableBytes);
 }
 

@@ -184,6 +184,10 @@ Result<ByteView> Engine::output(std::string_view name) const {
     const SlotId id = impl_->program.find_output(name);
     if (id == program::kNoSlot)
         return fail(ErrorCode::kNotFound, "the program has no output '" + std::string(name) + "'");
+    if (!outlives_the_run(impl_->program, name))
+        return fail(ErrorCode::kInvalidArgument, "output '" + std::string(name) +
+                                                     "' of a program that trains is gone after "
+                                                     "its last reader");
     if (!impl_->ran || impl_->memory[id] == nullptr)
         return fail(ErrorCode::kInvalidArgument, "outputs exist after the first run");
     return ByteView(impl_->bytes_of(id));

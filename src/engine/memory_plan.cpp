@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <map>
 
+#include "gym/program/train_program.hpp"
+
 namespace gym::engine {
 namespace {
 
@@ -39,7 +41,7 @@ Lives find_lives(const Program& program) {
         }
     }
     for (const auto& output : program.outputs())
-        lives.last_read[output.slot] = ops.size();
+        if (outlives_the_run(program, output.name)) lives.last_read[output.slot] = ops.size();
     return lives;
 }
 
@@ -145,6 +147,13 @@ std::uint64_t padded_size(const Slot& slot) {
 }
 
 }  // namespace
+
+bool outlives_the_run(const Program& program, std::string_view output) {
+    if (output != program::kLogitsOutput) return true;
+    for (SlotId id = 0; id < program.slots().size(); ++id)
+        if (program.slot(id).kind == SlotKind::kParam && program.slot(id).next != id) return false;
+    return true;
+}
 
 MemoryPlan plan_memory(const Program& program) {
     MemoryPlan plan;

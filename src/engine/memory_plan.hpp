@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "gym/program/program.hpp"
@@ -26,8 +27,14 @@ struct MemoryPlan {
     std::uint64_t arena_bytes = 0;
 };
 
+/// Whether an output can be read after a run. The logits of a program that trains cannot: no record
+/// has them, and they are the largest tensor of many models. Gradients can, at no cost: none is read
+/// for the last time before the last activation is.
+[[nodiscard]] bool outlives_the_run(const program::Program& program, std::string_view output);
+
 /// Liveness analysis over the op list: a temp lives from the op that writes it to its last reader
-/// (or to the end, for outputs and for next values that cannot be written in place).
+/// (or to the end, for outputs that outlive the run and for next values that cannot be written in
+/// place).
 [[nodiscard]] MemoryPlan plan_memory(const program::Program& program);
 
 }  // namespace gym::engine

@@ -138,7 +138,9 @@ void measure_hash(const bench::Options& options, cuda::Device& device) {
     std::byte* const root = device.allocate(sizeof(cuda::HashBytes));
     device.clear(data, kHashBytes);
     const std::vector<std::function<void()>> calls{
-        [&] { chunk_tree_root(device, data, kHashBytes, {}, root); },
+        [&] {
+            chunk_tree_roots(device, {{{data, kHashBytes}}}, {}, root);
+        },
         [&] { device.copy(copy, data, kHashBytes); }};
     const auto seconds = bench::device_seconds(device, calls, options.repeats);
     bench::Row row = hash_row();

@@ -1,6 +1,8 @@
 #include "cuda_checks.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <utility>
 
 #include "gym/engine/device.hpp"
@@ -50,6 +52,23 @@ kernels::cuda::Region CudaChecks::region_of(SlotId id) const {
     return {memory_[id], static_cast<std::int64_t>(program::size_bytes(program_.slot(id)))};
 }
 
+std::vector<kernels::cuda::Region> CudaChecks::regions_of(std::span<const SlotId> ids) const {
+    std::vector<kernels::cuda::Region> out;
+    for (const SlotId id : ids)
+        out.push_back(region_of(id));
+    return out;
+}
+
+std::vector<SlotId> CudaChecks::known(std::vector<SlotId> ids) const {
+    std::erase_if(ids, [&](SlotId id) { return sums_[id] == kUnknown; });
+    return ids;
+}
+
+void CudaChecks::expect(std::span<const Sum> found, std::span<const SlotId> ids) {
+    for (std::size_t i = 0; i < ids.size(); ++i)
+        checks_.expect_equal(found[i], sums_[ids[i]], "its operand changed in memory");
+}
+
 std::vector<SlotId> CudaChecks::inputs_of(const Op& op) const {
     std::vector<SlotId> ids(op.inputs.begin(), op.inputs.end());
     std::ranges::sort(ids);
@@ -83,14 +102,24 @@ kernels::cuda::Checks::Overwritten CudaChecks::overwritten_slot(SlotId id) {
     return {memory_[id], region_of(id).bytes, verify};
 }
 
+bool CudaChecks::is_computed_again(std::uint32_t op_index) const {
+    const auto& ops = program_.ops();
+    const Op& op = ops[op_index];
+    const bool in_documents = op.code == Opcode::kAttentionDocuments;
+    if (op.code != Opcode::kAttention && !in_documents) return false;
+    const Opcode gradient = in_documents ? Opcode::kAttentionDocumentsGrad : Opcode::kAttentionGrad;
+    return std::any_of(ops.begin() + op_index, ops.end(), [&](const Op& later) {
+        return later.code == gradient && later.attributes == op.attributes &&
+               later.inputs[0] == op.inputs[0] && later.inputs[2] == op.outputs[1] &&
+               (!in_documents || later.inputs.back() == op.inputs.back());
+    });
+}
+
 void CudaChecks::run_op(std::uint32_t op_index, const std::function<Status()>& execute,
                         Status& outcome) {
     const Op& op = program_.ops()[op_index];
     checks_.set_place("op " + std::to_string(op_index) + " (" +
                       std::string(program::to_string(op.code)) + ")");
-    std::vector<kernels::cuda::Region> outputs;
-    for (const SlotId id : op.outputs)
-        outputs.push_back(region_of(id));
     const auto run = [&] {
         if (outcome.ok()) outcome = execute();
     };
@@ -103,27 +132,69 @@ void CudaChecks::run_op(std::uint32_t op_index, const std::function<Status()>& e
         else
             kept.push_back(id);
     }
-    std::vector<Sum> written;
+    kept = known(std::move(kept));
+    // What was written, and after the last run what was read, in one launch.
+    const std::vector<kernels::cuda::Region> written = regions_of(op.outputs);
+    std::vector<kernels::cuda::Region> all = written;
+    std::ranges::copy(regions_of(kept), std::back_inserter(all));
+    std::vector<Sum> found;
     if (checks_itself(op.code)) {
+        checks_.set_computed_again(is_computed_again(op_index));
         run();
-        written = checks_.sums(outputs);
+        found = checks_.sums(all);
         checks_.end_op();
     } else {
-        written = checks_.twice([&] { return checks_.sums(outputs); }, run, overwritten);
+        bool again = false;
+        const auto look = [&] { return checks_.sums(std::exchange(again, true) ? all : written); };
+        found = checks_.twice(look, run, overwritten);
     }
-    for (const SlotId id : kept)
-        expect_unchanged(id);
+    expect(std::span(found).subspan(written.size()), kept);
     for (std::size_t i = 0; i < op.outputs.size(); ++i)
-        sums_[op.outputs[i]] = written[i];
+        sums_[op.outputs[i]] = found[i];
+}
+
+/// Nothing is copied: what the steps will write is summed first, from operands that are what they
+/// were; an operand that changes afterwards changes what is written.
+void CudaChecks::run_adamw(const AdamwGroup& group) {
+    checks_.set_place(
+        "op " + std::to_string(group.begin) +
+        (group.end - group.begin == 1 ? std::string() : " to " + std::to_string(group.end - 1)) +
+        " (adamw)");
+    std::vector<SlotId> inputs, outputs, kept;
+    for (std::uint32_t i = group.begin; i < group.end; ++i) {
+        const Op& op = program_.ops()[i];
+        inputs.insert(inputs.end(), op.inputs.begin(), op.inputs.end());
+        outputs.insert(outputs.end(), op.outputs.begin(), op.outputs.end());
+    }
+    std::ranges::sort(inputs);
+    inputs.erase(std::ranges::unique(inputs).begin(), inputs.end());
+    inputs = known(std::move(inputs));
+    std::set<const std::byte*> written;
+    for (const SlotId id : outputs)
+        written.insert(memory_[id]);
+    std::ranges::copy_if(inputs, std::back_inserter(kept),
+                         [&](SlotId id) { return !written.contains(memory_[id]); });
+    const std::vector<Sum> made =
+        kernels::cuda::sum_adamw(device_, checks_, group.steps, group.scalars);
+    expect(checks_.sums(regions_of(inputs)), inputs);
+    kernels::cuda::macro_adamw(device_, group.steps, group.scalars);
+    std::vector<kernels::cuda::Region> all = regions_of(outputs);
+    std::ranges::copy(regions_of(kept), std::back_inserter(all));
+    const std::vector<Sum> found = checks_.sums(all);
+    expect(std::span(found).subspan(outputs.size()), kept);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        checks_.expect_equal(found[i], made[i], "it gave two results");
+        sums_[outputs[i]] = found[i];
+    }
 }
 
 void CudaChecks::take_next_value(SlotId id) {
     sums_[id] = sums_[program_.slot(id).next];
 }
 
-void CudaChecks::expect_unchanged(SlotId id) {
-    if (sums_[id] == kUnknown) return;  // a state that nobody loaded
-    checks_.expect_equal(checks_.sum(region_of(id)), sums_[id], "its operand changed in memory");
+void CudaChecks::expect_unchanged(std::span<const SlotId> ids) {
+    const std::vector<SlotId> summed = known({ids.begin(), ids.end()});
+    expect(checks_.sums(regions_of(summed)), summed);
 }
 
 void CudaChecks::downloaded(SlotId id, ByteView bytes) {

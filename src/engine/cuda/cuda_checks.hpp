@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,10 +32,12 @@ class CudaChecks {
     void begin_run();
     /// @param execute runs the op once.
     void run_op(std::uint32_t op_index, const std::function<Status()>& execute, Status& outcome);
+    /// Runs the steps of a group, checked by the sums of what they are to write.
+    void run_adamw(const AdamwGroup& group);
     /// The state slots have their next values.
     void take_next_value(program::SlotId id);
-    /// The slot's memory is what it was, after something that read it.
-    void expect_unchanged(program::SlotId id);
+    /// The slots' memory is what it was, after something that read it.
+    void expect_unchanged(std::span<const program::SlotId> ids);
     /// These bytes came from the device as the slot's.
     void downloaded(program::SlotId id, ByteView bytes);
     /// Waits for the device, and compares. @errors device_erred().
@@ -44,6 +47,13 @@ class CudaChecks {
     using Sum = kernels::cuda::Checks::Sum;
     [[nodiscard]] kernels::cuda::Region region_of(program::SlotId id) const;
     [[nodiscard]] std::vector<program::SlotId> inputs_of(const program::Op& op) const;
+    [[nodiscard]] std::vector<kernels::cuda::Region> regions_of(
+        std::span<const program::SlotId> ids) const;
+    /// Those of the slots whose sum is known; not of a state that nobody loaded.
+    [[nodiscard]] std::vector<program::SlotId> known(std::vector<program::SlotId> ids) const;
+    void expect(std::span<const Sum> found, std::span<const program::SlotId> ids);
+    /// Of attention whose gradient comes later: it computes the numerators again.
+    [[nodiscard]] bool is_computed_again(std::uint32_t op_index) const;
     /// An operand that the op writes over.
     [[nodiscard]] kernels::cuda::Checks::Overwritten overwritten_slot(program::SlotId id);
 

@@ -9,6 +9,7 @@
 #include "gym/engine/device.hpp"
 #include "gym/engine/memory.hpp"
 #include "gym/kernels/cuda/hash.hpp"
+#include "gym/kernels/cuda/macros.hpp"
 #include "gym/program/program.hpp"
 #include "memory_plan.hpp"
 #include "state_of_program.hpp"
@@ -46,7 +47,7 @@ struct CudaEngine::Impl {
     std::vector<SlotId> state_ids;
     std::vector<SlotId> input_ids;
     DevicePointers memory;
-    std::byte* roots = nullptr;  ///< two digests a state slot
+    std::byte* roots = nullptr;  ///< two digests a state slot, or an output
     std::unique_ptr<CudaChecks> checks;
     std::function<void(const TraceEntry&)> trace;
     bool ran = false;
@@ -59,6 +60,7 @@ struct CudaEngine::Impl {
     void download(SlotId id, std::span<std::uint8_t> bytes);
     Status bind_inputs(std::span<const NamedTensorView> inputs);
     Status execute(std::uint32_t op_index);
+    Result<std::uint32_t> execute_from(std::uint32_t begin);
     void observe(std::uint32_t op_index);
     void take_next_values();
     [[nodiscard]] Status outcome();
@@ -96,7 +98,8 @@ void CudaEngine::Impl::place_slots() {
         if (plan.slots[id].place == MemoryPlan::Place::kInState)
             memory[id] = memory[plan.slots[id].target];
     }
-    roots = device->allocate(2 * std::max<std::size_t>(state_ids.size(), 1) * sizeof(Digest));
+    const std::size_t hashed_max = std::max(state_ids.size(), program.outputs().size());
+    roots = device->allocate(2 * hashed_max * sizeof(Digest));
 }
 
 Status CudaEngine::Impl::bind_inputs(std::span<const NamedTensorView> inputs) {
@@ -124,6 +127,26 @@ Status CudaEngine::Impl::execute(std::uint32_t op_index) {
                                                  ") has no device kernel");
 }
 
+/// Runs op `begin`, and those that can run at once with it. @return the op after them.
+Result<std::uint32_t> CudaEngine::Impl::execute_from(std::uint32_t begin) {
+    const AdamwGroup group = adamw_group(*device, program, memory, begin);
+    if (!group.steps.empty()) {
+        if (checks)
+            checks->run_adamw(group);
+        else
+            cuda::macro_adamw(*device, group.steps, group.scalars);
+        return group.end;
+    }
+    Status executed;
+    if (checks)
+        checks->run_op(
+            begin, [&] { return execute(begin); }, executed);
+    else
+        executed = execute(begin);
+    GYM_CHECK(executed);
+    return begin + 1;
+}
+
 void CudaEngine::Impl::observe(std::uint32_t op_index) {
     if (!trace) return;
     const program::Op& op = program.ops()[op_index];
@@ -149,15 +172,13 @@ void CudaEngine::Impl::take_next_values() {
 Result<std::vector<Digest>> CudaEngine::Impl::hash(std::span<const SlotId> ids) {
     const std::size_t passes = checks ? 2 : 1;
     std::vector<Digest> trees(passes * ids.size());
-    std::byte* out = roots;
-    for (std::size_t pass = 0; pass < passes; ++pass)
-        for (const SlotId id : ids) {
-            cuda::chunk_tree_root(*device, memory[id], static_cast<std::int64_t>(size_of(id)),
-                                  commit::absent_leaf().data, out);
-            out += sizeof(Digest);
-        }
+    std::vector<cuda::Region> tensors;
     for (const SlotId id : ids)
-        if (checks) checks->expect_unchanged(id);
+        tensors.push_back({memory[id], static_cast<std::int64_t>(size_of(id))});
+    for (std::size_t pass = 0; pass < passes; ++pass)
+        cuda::chunk_tree_roots(*device, tensors, commit::absent_leaf().data,
+                               roots + pass * ids.size() * sizeof(Digest));
+    if (checks) checks->expect_unchanged(ids);
     device->download(static_cast<void*>(trees.data()), roots, trees.size() * sizeof(Digest));
     GYM_CHECK(outcome());
     for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -175,6 +196,10 @@ Result<SlotId> CudaEngine::Impl::output_slot(std::string_view name) const {
     const SlotId id = program.find_output(name);
     if (id == program::kNoSlot)
         return fail(ErrorCode::kNotFound, "the program has no output '" + std::string(name) + "'");
+    if (!outlives_the_run(program, name))
+        return fail(ErrorCode::kInvalidArgument, "output '" + std::string(name) +
+                                                     "' of a program that trains is gone after "
+                                                     "its last reader");
     if (!ran) return fail(ErrorCode::kInvalidArgument, "outputs exist after the first run");
     return id;
 }
@@ -223,15 +248,10 @@ Status CudaEngine::store(State& state) {
 Status CudaEngine::run(std::span<const NamedTensorView> inputs) {
     if (impl_->checks) impl_->checks->begin_run();
     GYM_CHECK(impl_->bind_inputs(inputs));
-    for (std::uint32_t i = 0; i < impl_->program.ops().size(); ++i) {
-        Status executed;
-        const auto execute = [&] { return impl_->execute(i); };
-        if (impl_->checks)
-            impl_->checks->run_op(i, execute, executed);
-        else
-            executed = execute();
-        GYM_CHECK(executed);
-        impl_->observe(i);
+    for (std::uint32_t i = 0; i < impl_->program.ops().size();) {
+        GYM_TRY(const std::uint32_t end, impl_->execute_from(i));
+        for (; i < end; ++i)
+            impl_->observe(i);
     }
     impl_->take_next_values();
     impl_->ran = true;
@@ -246,10 +266,15 @@ Result<Bytes> CudaEngine::output(std::string_view name) {
     return bytes;
 }
 
-Result<Digest> CudaEngine::output_root(std::string_view name) {
-    GYM_TRY(const SlotId id, impl_->output_slot(name));
-    GYM_TRY(const std::vector<Digest> root, impl_->hash(std::span(&id, 1)));
-    return root.front();
+Result<std::vector<Digest>> CudaEngine::output_roots(std::span<const std::string_view> names) {
+    if (names.size() > impl_->program.outputs().size())
+        return fail(ErrorCode::kOutOfRange, "more names than the program has outputs");
+    std::vector<SlotId> ids;
+    for (const std::string_view name : names) {
+        GYM_TRY(const SlotId id, impl_->output_slot(name));
+        ids.push_back(id);
+    }
+    return impl_->hash(ids);
 }
 
 Result<Digest> CudaEngine::state_root() {

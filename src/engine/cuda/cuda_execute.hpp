@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "gym/kernels/cuda/device.hpp"
+#include "gym/kernels/cuda/macros.hpp"
 #include "gym/kernels/cuda/primitives.hpp"
 #include "gym/program/program.hpp"
 #include "slot_shape.hpp"
@@ -45,6 +46,20 @@ inline kernels::cuda::Rows device_rows(const program::Slot& slot) {
 /// device kernel).
 bool run_cuda_macro(const CudaCall& call);
 bool run_cuda_primitive(const CudaCall& call);
+
+/// Of an adamw or adamw_guarded op.
+[[nodiscard]] kernels::cuda::AdamwScalars adamw_scalars(const CudaCall& call);
+
+/// Steps that one launch makes: of ops one after the other that have all numbers but weight decay
+/// in common, and of which none reads what another one writes.
+struct AdamwGroup {
+    std::uint32_t begin, end;  ///< ops
+    std::vector<kernels::AdamwStep> steps;
+    kernels::cuda::AdamwScalars scalars;
+};
+/// The largest group that begins with op `begin`; without steps if that is no such op.
+[[nodiscard]] AdamwGroup adamw_group(kernels::cuda::Device& device, const program::Program& program,
+                                     const DevicePointers& memory, std::uint32_t begin);
 
 /// Runs any op: by its device macro if there is one, else by its expansion. @return false if a
 /// primitive has no device kernel.

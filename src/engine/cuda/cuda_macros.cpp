@@ -9,12 +9,6 @@ namespace {
 namespace cuda = kernels::cuda;
 using program::Opcode;
 
-/// @param keep input 8 of adamw_guarded; nullptr of adamw.
-void adamw(const CudaCall& call, const float* keep) {
-    cuda::macro_adamw(call.device, arguments::adamw(call),
-                      {call.input(4), call.input(5), call.input(6), call.input(7), keep});
-}
-
 void matmul(const CudaCall& call) {
     cuda::macro_matmul(call.device, arguments::matmul(call), call.input(0), call.input(1),
                        call.output());
@@ -62,9 +56,10 @@ bool run_cuda_macro(const CudaCall& call) {
         case Opcode::kEmbeddingGrad:
             return cuda::macro_embedding_grad(call.device, arguments::embedding_grad(call)), true;
         case Opcode::kAdamw:
-            return adamw(call, nullptr), true;
-        case Opcode::kAdamwGuarded:
-            return adamw(call, call.input(8)), true;
+        case Opcode::kAdamwGuarded: {
+            const kernels::AdamwStep step = arguments::adamw(call);
+            return cuda::macro_adamw(call.device, {&step, 1}, adamw_scalars(call)), true;
+        }
         case Opcode::kSumTensors:
             return cuda::macro_sum_tensors(call.device, arguments::sum_tensors(call)), true;
         case Opcode::kRmsnorm:

@@ -16,12 +16,7 @@ class CudaRunner final : public Runner {
     }
     Result<Bytes> output(std::string_view name) override { return engine_.output(name); }
     Result<std::vector<Digest>> output_roots(std::span<const std::string_view> names) override {
-        std::vector<Digest> roots;
-        for (const std::string_view name : names) {
-            GYM_TRY(const Digest root, engine_.output_root(name));
-            roots.push_back(root);
-        }
-        return roots;
+        return engine_.output_roots(names);
     }
     Result<Digest> state_root() override { return engine_.state_root(); }
     Result<const State*> state() override {

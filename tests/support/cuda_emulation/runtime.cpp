@@ -43,6 +43,9 @@ struct Runtime {
     std::array<bool, kDevices> broken{};
     std::array<bool, kDevices> old{};
     std::array<std::size_t, kDevices> used{}, peak{};
+    Work work;
+    bool only_count = false;
+    std::uintptr_t next_address = 4096;  ///< of memory that has no bytes
 };
 Runtime& runtime() {
     static Runtime instance;
@@ -80,6 +83,13 @@ const Allocation* owner_of(const void* address) {
     const auto& [begin, allocation] = *std::prev(after);
     const auto offset = static_cast<const char*>(address) - static_cast<const char*>(begin);
     return static_cast<std::size_t>(offset) < allocation.bytes ? &allocation : nullptr;
+}
+
+void* address_without_memory(std::size_t bytes) {
+    constexpr std::size_t kAlignment = 256;
+    const std::uintptr_t address = runtime().next_address;
+    runtime().next_address += (bytes + kAlignment) / kAlignment * kAlignment;
+    return reinterpret_cast<void*>(address);
 }
 
 Stream& stream_of(cudaStream_t handle) {
@@ -151,6 +161,18 @@ void forget_peaks() {
     const std::lock_guard lock(runtime().mutex);
     runtime().peak = runtime().used;
 }
+Work work() {
+    const std::lock_guard lock(runtime().mutex);
+    return runtime().work;
+}
+void forget_work() {
+    const std::lock_guard lock(runtime().mutex);
+    runtime().work = {};
+}
+void only_count(bool yes) {
+    const std::lock_guard lock(runtime().mutex);
+    runtime().only_count = yes;
+}
 void mend_devices() {
     const std::lock_guard lock(runtime().mutex);
     runtime().broken = {};
@@ -203,6 +225,8 @@ cudaError_t cudaLaunchKernel(const void* stub, dim3 grid, dim3 block, void** arg
         return keep(broken);
     if (stream.device != current_device) return keep(cudaErrorInvalidResourceHandle);
     if (!launchable(grid, block) || shared != 0) return keep(cudaErrorInvalidConfiguration);
+    ++runtime().work.launches;
+    if (runtime().only_count) return cudaSuccess;
     const gym::ptx::Kernel* const kernel = runtime().kernels.at(stub);
     const auto* const begin = static_cast<const std::uint8_t*>(arguments[0]);
     std::vector<std::uint8_t> copied(begin, begin + kernel->parameter_bytes);
@@ -282,8 +306,11 @@ cudaError_t cudaMalloc(void** out, size_t bytes) {
     used += bytes;
     std::size_t& peak = runtime().peak[static_cast<std::size_t>(current_device)];
     peak = std::max(peak, used);
-    *out = emulation::allocate_device(
-        bytes, "an allocation of device " + std::to_string(current_device), current_device);
+    *out = runtime().only_count
+               ? address_without_memory(bytes)
+               : emulation::allocate_device(
+                     bytes, "an allocation of device " + std::to_string(current_device),
+                     current_device);
     runtime().memory[*out] = {current_device, bytes};
     return cudaSuccess;
 }
@@ -297,7 +324,7 @@ cudaError_t cudaFree(void* address) {
         for (const auto& stream : runtime().streams)
             if (stream->device == device) drain(*stream);
     runtime().used[static_cast<std::size_t>(device)] -= at->second.bytes;
-    emulation::free_device(static_cast<std::uint8_t*>(address));
+    if (!runtime().only_count) emulation::free_device(static_cast<std::uint8_t*>(address));
     runtime().memory.erase(at);
     return keep(state_of(device));
 }
@@ -324,6 +351,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
     if (const cudaError_t broken = state_of(stream.device); broken != cudaSuccess)
         return keep(broken);
     drain(stream);
+    ++runtime().work.waits;
     return cudaSuccess;
 }
 
@@ -334,6 +362,8 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
     if (const cudaError_t broken = state_of(stream.device); broken != cudaSuccess)
         return keep(broken);
     const bool to_device = owner_of(to) != nullptr, from_device = owner_of(from) != nullptr;
+    ++runtime().work.copies;
+    if (runtime().only_count) return cudaSuccess;
     if (kind == cudaMemcpyHostToDevice && to_device && !from_device)
         return upload(stream, to, from, bytes);
     if (kind == cudaMemcpyDeviceToHost && !to_device && from_device)
@@ -348,6 +378,8 @@ cudaError_t cudaMemsetAsync(void* address, int value, size_t bytes, cudaStream_t
     if (const cudaError_t broken = state_of(stream.device); broken != cudaSuccess)
         return keep(broken);
     if (owner_of(address) == nullptr) return keep(cudaErrorInvalidValue);
+    ++runtime().work.copies;
+    if (runtime().only_count) return cudaSuccess;
     stream.work.emplace_back([=] {
         emulation::check_device_range(emulation::Access::kWrite, address, bytes, "clear");
         std::memset(address, value, bytes);

@@ -23,6 +23,18 @@ void age_device(int device);
 /// The most memory that was allocated at once, since forget_peaks().
 std::size_t peak_bytes(int device);
 void forget_peaks();
+/// What was asked of all devices.
+struct Work {
+    std::uint64_t launches = 0;
+    std::uint64_t copies = 0;  ///< and clears
+    std::uint64_t waits = 0;   ///< of the host for a stream
+};
+[[nodiscard]] Work work();
+void forget_work();
+/// Whether nothing is computed: memory has addresses and no bytes, and what is asked of streams is
+/// only counted. Models of any size run so, and no check of theirs comes out right.
+/// @pre nothing is allocated.
+void only_count(bool yes);
 /// All devices are as in the beginning.
 void mend_devices();
 

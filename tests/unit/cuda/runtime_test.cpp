@@ -4,11 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <iostream>
 #include <thread>
 
 #include "gym/engine/cuda_engine.hpp"
 #include "gym/engine/device.hpp"
 #include "gym/engine/memory.hpp"
+#include "gym/engine/train.hpp"
 #include "small_model.hpp"
 #include "training_inputs.hpp"
 
@@ -17,6 +19,13 @@ namespace {
 
 namespace runtime = emulation::runtime;
 using testing::seed_of;
+
+std::vector<std::string_view> gradients_of(const program::Program& program) {
+    std::vector<std::string_view> names;
+    for (const auto& output : program.outputs())
+        if (output.name.starts_with(program::kGradientPrefix)) names.push_back(output.name);
+    return names;
+}
 
 class CudaRuntime : public ::testing::Test {
   protected:
@@ -107,7 +116,7 @@ TEST_F(CudaRuntime, AProgramTakesTheMemoryThatItNeeds) {
             auto engine = CudaEngine::create(program_, {.memory_bytes_max = need->total()});
             ASSERT_TRUE(engine.ok()) << engine.error().message;
             ASSERT_TRUE(step(*engine).ok());
-            ASSERT_TRUE(engine->output_root(program::kLossOutput).ok());
+            ASSERT_TRUE(engine->output_roots(gradients_of(program_)).ok());
         }
         constexpr std::uint64_t kRoots = 32 * 1024;  // a digest a tensor
         EXPECT_LE(runtime::peak_bytes(0), need->total() + kRoots);
@@ -116,6 +125,60 @@ TEST_F(CudaRuntime, AProgramTakesTheMemoryThatItNeeds) {
             CudaEngine::create(program_, {.memory_bytes_max = need->total() - 1}).error().code,
             ErrorCode::kOutOfRange);
     }
+}
+
+/// The host waits for a step, its scalars, the gradients' roots and the state's, however many
+/// tensors there are.
+TEST_F(CudaRuntime, AStepWaitsForItsDeviceAFewTimes) {
+    constexpr std::uint64_t kWaits = 7;
+    EngineOptions options;
+    options.device = "cuda";
+    auto trainer =
+        Trainer::create(program_, state_, dataset_, {{seed_of("runtime"), 0, 0}, 1, 1, 0}, options);
+    ASSERT_TRUE(trainer.ok()) << trainer.error().message;
+    runtime::forget_work();
+    ASSERT_TRUE(trainer->step().ok());
+    EXPECT_LE(runtime::work().waits, kWaits);
+    EXPECT_GT(gradients_of(program_).size(), kWaits);
+}
+
+/// Counted by a run of the whole program of 124M parameters, 8 windows, in which nothing is
+/// computed; docs/GPU.md gives the figures that this prints.
+TEST_F(CudaRuntime, LaunchesOfAStepAreCounted) {
+    config_ = {};
+    config_.model.vocabulary = 50257;
+    config_.model.context = 1024;
+    config_.model.layers = config_.model.heads = 12;
+    config_.model.width = 768;
+    config_.batch = 8;
+    program_ = program::train_program(config_).value();
+    const std::vector<std::int32_t> tokens(std::size_t{8} * 1025), clock(2);
+    const auto bytes = [](const std::vector<std::int32_t>& values) {
+        return ByteView(reinterpret_cast<const std::uint8_t*>(values.data()), 4 * values.size());
+    };
+    runtime::only_count(true);
+    const auto counted = [](const char* what) {
+        const runtime::Work work = runtime::work();
+        std::cout << what << ": " << work.launches << " launches, " << work.copies
+                  << " copies and clears, " << work.waits << " waits\n";
+        runtime::forget_work();
+        return work.launches;
+    };
+    for (const bool checked : {true, false}) {
+        auto engine = CudaEngine::create(program_, {.checked = checked});
+        ASSERT_TRUE(engine.ok()) << engine.error().message;
+        std::cout << (checked ? "checked" : "not checked") << "\n";
+        runtime::forget_work();
+        const std::vector<NamedTensorView> inputs{{program::kBatchInput, bytes(tokens)},
+                                                  {program::kClockInput, bytes(clock)}};
+        EXPECT_EQ(engine->run(inputs).ok(), !checked);
+        EXPECT_LE(counted("a step"), checked ? 7'100U : 2'000U);
+        EXPECT_EQ(engine->output_roots(gradients_of(program_)).ok(), !checked);
+        EXPECT_LE(counted("roots of gradients"), checked ? 130U : 65U);
+        EXPECT_EQ(engine->state_root().ok(), !checked);
+        EXPECT_LE(counted("root of the state"), checked ? 360U : 180U);
+    }
+    runtime::only_count(false);
 }
 
 /// Two matrices of scores alone need 16 GiB.

@@ -22,8 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Kernels whose source has fma(): a contraction would add it to another.
-constexpr std::array kFilesWithFma{"attention",         "elementwise", "loss",
-                                   "macro_elementwise", "norm",        "product"};
+constexpr std::array kFilesWithFma{"adamw", "attention", "elementwise", "loss", "macro_elementwise",
+                                   "norm",  "product"};
 
 constexpr int kCopyAlignment = 16;          // of what cp.async writes
 constexpr int kSharedBytesMax = 48 * 1024;  // without asking for more
@@ -40,10 +40,8 @@ struct Limit {
 constexpr std::array kLimits{
     Limit{"DeltaRow", 48, 0},
     Limit{"SoftmaxRow", 48, 0},
-    Limit{"ForEach<AdamwElement>", 48, 0},
-    Limit{"ForEach<AbsentElement>", 64, 0},
     Limit{"ForEach<LeafElement>", 64, 0},
-    Limit{"ForEach<NodeElement>", 80, 0},
+    Limit{"ForEach<NodeElement>", 64, 0},
     Limit{"ForEach<SumTensorsElement>", kRegistersMax, 128},
     // Accumulators and totals fill a multiprocessor's registers with one block.
     Limit{"Product<false, false>", 176, 0},
@@ -53,7 +51,7 @@ constexpr std::array kLimits{
     // Two blocks of 64 threads find more registers than they need.
     Limit{"ColumnSums", 48, 0},
     Limit{"RowDots", 48, 0},
-    Limit{"SumRegions", 48, 96},
+    Limit{"SumRegions", 48, 0},
 };
 
 Limit limit_of(const std::string& kernel) {

@@ -1,11 +1,13 @@
 // Sums by which a device's error shows before its result is used (docs/adr/0038). Every sum is
 // one of 32-bit words, each times an odd weight of its place, modulo 2^64: a single wrong word
-// always changes it. Host code, but for check_weight().
+// always changes it. Host code, but for the weights.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -25,6 +27,39 @@ GYM_HD uint32_t check_weight(int64_t i) {
 /// check_weight(i + step) - check_weight(i), whatever i is.
 GYM_HD constexpr uint32_t check_weight_step(int step) {
     return 2 * static_cast<uint32_t>(step) * 0x9E37'79B1u;
+}
+
+/// Of a sum of memory: the 2,048 words of a tile have 256 weights, each times an odd factor of its
+/// part of the tile, so that a thread takes one step of weights for eight words.
+inline constexpr int kTilePartWords = 256, kTileParts = 8;
+inline constexpr int kTileWords = kTilePartWords * kTileParts;
+
+GYM_HD uint64_t part_factor(int part) {
+    switch (part) {
+        case 0:
+            return 0xD6E8'FEB8'6659'FD93u;
+        case 1:
+            return 0xA076'1D64'78BD'642Fu;
+        case 2:
+            return 0xE703'7ED1'A0B4'28DBu;
+        case 3:
+            return 0x8EBC'6AF0'9C88'C6E3u;
+        case 4:
+            return 0x5899'65CC'7537'4CC3u;
+        case 5:
+            return 0x1D8E'4E27'C47D'124Fu;
+        case 6:
+            return 0xEB44'ACCA'B455'D165u;
+        default:
+            return 0x9FB2'1C65'1E98'DF25u;
+    }
+}
+
+/// The weight of word i of a sum of memory; odd.
+GYM_HD uint64_t memory_weight(int64_t i) {
+    const int64_t tile = i / kTileWords, in_tile = i % kTileWords;
+    return check_weight(tile * kTilePartWords + in_tile % kTilePartWords) *
+           part_factor(static_cast<int>(in_tile / kTilePartWords));
 }
 
 /// Memory of a device whose last word may be short.
@@ -77,6 +112,14 @@ class Checks {
                            const std::function<void()>& run,
                            std::span<const Overwritten> overwritten = {});
 
+    /// Results of an op that a later op computes again from the same operands: one run of each,
+    /// which must have the same sum, is enough. `key` is memory that both have.
+    void set_computed_again(bool yes) { computed_again_ = yes; }
+    [[nodiscard]] bool computed_again() const { return computed_again_; }
+    void keep(const void* key, Sum sum) { kept_[key] = sum; }
+    /// What keep() was given, once.
+    [[nodiscard]] std::optional<Sum> take(const void* key);
+
     /// At the op's end, once its outputs are summed: what its parts wrote is there still.
     void later(std::function<void()> verify) { later_.push_back(std::move(verify)); }
     void end_op();
@@ -105,6 +148,8 @@ class Checks {
     std::vector<std::string> places_;
     std::string place_;
     std::vector<std::function<void()>> later_;
+    bool computed_again_ = false;
+    std::map<const void*, Sum> kept_;
     std::string failure_;
 };
 

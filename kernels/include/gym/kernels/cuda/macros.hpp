@@ -2,6 +2,10 @@
 // Device in the place of a Context. Pointers are device memory, in the same structs.
 #pragma once
 
+#include <span>
+#include <vector>
+
+#include "gym/kernels/cuda/checks.hpp"
 #include "gym/kernels/cuda/device.hpp"
 #include "gym/kernels/cuda/primitives.hpp"
 #include "gym/kernels/macros.hpp"
@@ -53,6 +57,13 @@ struct AdamwScalars {
     /// (1), where it is not above 0 the old values stay; nullptr: a step in any case.
     const float* keep = nullptr;
 };
-void macro_adamw(Device& device, const AdamwStep& call, const AdamwScalars& scalars);
+/// Steps of tensors that have all numbers but weight_decay in common, and of which none reads what
+/// another one writes.
+void macro_adamw(Device& device, std::span<const AdamwStep> steps, const AdamwScalars& scalars);
+/// The sums that memory has after macro_adamw(), of p_next, m_next and v_next of each step; writes
+/// nothing.
+[[nodiscard]] std::vector<Checks::Sum> sum_adamw(Device& device, Checks& checks,
+                                                 std::span<const AdamwStep> steps,
+                                                 const AdamwScalars& scalars);
 
 }  // namespace gym::kernels::cuda

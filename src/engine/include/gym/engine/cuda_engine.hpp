@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gym/common/bytes.hpp"
 #include "gym/common/result.hpp"
@@ -50,8 +51,9 @@ class CudaEngine {
 
     /// Waits, then copies an output of the program. @errors kNotFound.
     [[nodiscard]] Result<Bytes> output(std::string_view name);
-    /// tensor_root of an output, hashed on the device.
-    [[nodiscard]] Result<Digest> output_root(std::string_view name);
+    /// tensor_root of each of these outputs, hashed on the device, with one download for all.
+    /// @errors as output(); kOutOfRange for more names than the program has outputs.
+    [[nodiscard]] Result<std::vector<Digest>> output_roots(std::span<const std::string_view> names);
     /// state_root() of the state, hashed on the device.
     [[nodiscard]] Result<Digest> state_root();
 
