@@ -94,8 +94,13 @@ Result<std::vector<chain::AbiValue>> Deployer::arguments_of(const std::string& n
 }
 
 std::vector<chain::AbiValue> terms_of(const game::DisputeTerms& terms) {
-    return {terms.bond,        terms.clock_s,   terms.settling_s, terms.announce_blocks,
-            terms.open_blocks, terms.escrow_gas, std::uint64_t{terms.missed_clock_ppm}};
+    return {terms.bond,
+            terms.clock_s,
+            terms.settling_s,
+            terms.announce_blocks,
+            terms.open_blocks,
+            terms.escrow_gas,
+            std::uint64_t{terms.missed_clock_ppm}};
 }
 
 /// Puts a Stake on chain whose game is what we deploy next. Absent where the nonce that it counted

@@ -28,8 +28,8 @@ struct MemoryPlan {
 };
 
 /// Whether an output can be read after a run. The logits of a program that trains cannot: no record
-/// has them, and they are the largest tensor of many models. Gradients can, at no cost: none is read
-/// for the last time before the last activation is.
+/// has them, and they are the largest tensor of many models. Gradients can, at no cost: none is
+/// read for the last time before the last activation is.
 [[nodiscard]] bool outlives_the_run(const program::Program& program, std::string_view output);
 
 /// Liveness analysis over the op list: a temp lives from the op that writes it to its last reader

@@ -130,11 +130,11 @@ Status check_record_before(ChainView& chain, const protocol::RoundHead& record) 
     if (record.round < 2) return {};
     GYM_TRY(const auto before, chain.round(record.job_id, record.round - 1));
     if (before && before->record_hash == record.previous_record) return {};
-    return fail(ErrorCode::kMismatch,
-                "the record of " + name_of(record) + " follows a record with hash " +
-                    record.previous_record.hex() + ", the chain holds " +
-                    (before ? before->record_hash.hex() : "none") +
-                    " for the round before: nothing is computed for it");
+    return fail(ErrorCode::kMismatch, "the record of " + name_of(record) +
+                                          " follows a record with hash " +
+                                          record.previous_record.hex() + ", the chain holds " +
+                                          (before ? before->record_hash.hex() : "none") +
+                                          " for the round before: nothing is computed for it");
 }
 
 Status wait_for_round(ChainView& chain, Timer& timer, const protocol::RoundHead& record,

@@ -38,8 +38,8 @@ inline double paid_share(const IncentiveParams& p, double rate, double p_caught)
     return 1 - (p.worker.credits_wait ? p_caught : rate);
 }
 
-/// Of a worker's stake, what a game that it loses takes for certain: it can always let its clock run
-/// out instead of being proven wrong.
+/// Of a worker's stake, what a game that it loses takes for certain: it can always let its clock
+/// run out instead of being proven wrong.
 inline double stake_at_risk(const IncentiveParams& p) {
     return p.worker.stake_tokens * share(p.slash.missed_clock_ppm);
 }

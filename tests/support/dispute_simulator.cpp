@@ -397,9 +397,7 @@ Status DisputeSimulator::thaw(const TxContext& tx, const Amount& amount) {
         return fail(ErrorCode::kOutOfRange, "too many thaws are under way");
     GYM_CHECK(money::take(account.active, amount));
     const Amount shares =
-        account.shares.is_zero()
-            ? amount
-            : amount.mul_div(account.shares, account.thawing).value();
+        account.shares.is_zero() ? amount : amount.mul_div(account.shares, account.thawing).value();
     money::add(account.thawing, amount);
     money::add(account.shares, shares);
     account.thaws.push_back({shares, tx.time + terms_.thaw_period_s});

@@ -178,10 +178,11 @@ void Auditor::check_bonds() {
     }
 }
 
-/// Nobody took its stake away between the first game and the verdict: a proven fault takes all of it,
-/// missed clocks their part at least.
+/// Nobody took its stake away between the first game and the verdict: a proven fault takes all of
+/// it, missed clocks their part at least.
 void Auditor::check_stakes() {
-    const Amount part = money::share(Amount(kStake), terms().missed_clock_ppm, kPpm);
+    const Amount part =
+        Amount(kStake).mul_div(Amount(terms().missed_clock_ppm), Amount(kPpm)).value();
     for (const Worker* worker : crew_.workers) {
         bool slashed = false, proven = false;
         for (const Digest& unit : worker->units) {

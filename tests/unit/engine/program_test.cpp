@@ -80,8 +80,8 @@ TEST(MemoryPlan, ReusesMemory) {
     EXPECT_LT(plan_memory(train).arena_bytes, all / 2);
 }
 
-/// The plan's peak, with the logits of 124M parameters: a plan that keeps them to the end has 8,366.6
-/// and 3,997.7 MB.
+/// The plan's peak, with the logits of 124M parameters: a plan that keeps them to the end has
+/// 8,366.6 and 3,997.7 MB.
 TEST(MemoryPlan, LogitsOfAStepGoAfterTheirLastReader) {
     program::TrainConfig config;
     config.model.vocabulary = 50257;

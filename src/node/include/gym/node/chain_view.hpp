@@ -61,13 +61,14 @@ struct ChainViewConfig {
 /// @errors kInvalidArgument: rpc_url is not a URL.
 [[nodiscard]] Result<std::unique_ptr<ChainView>> make_chain_view(const ChainViewConfig& config);
 
-/// Checks that the record before this one is the one that the chain holds; nothing is before round 1.
+/// Checks that the record before this one is the one that the chain holds; nothing is before
+/// round 1.
 /// @errors kMismatch; those of ChainView::round().
 Status check_record_before(ChainView& chain, const protocol::RoundHead& record);
 
 /// Waits until the chain holds this record for its round, at most `wait_max`.
-/// @errors kMismatch: the chain holds another record, or another one before it; kUnavailable: it holds none in time, or does
-/// not answer; kCancelled.
+/// @errors kMismatch: the chain holds another record, or another one before it; kUnavailable: it
+/// holds none in time, or does not answer; kCancelled.
 Status wait_for_round(ChainView& chain, Timer& timer, const protocol::RoundHead& record,
                       std::chrono::milliseconds wait_max, const std::stop_token& stop);
 

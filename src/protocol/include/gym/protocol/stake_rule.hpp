@@ -9,8 +9,8 @@
 /// Pure functions.
 namespace gym::protocol {
 
-/// Enough where 5 % of the units are drawn, 30 % of the verifiers collude, the uptime bonus is 5 %, and
-/// missed clocks cost half of a stake (SafeBounds::stake_per_unit_pay).
+/// Enough where 5 % of the units are drawn, 30 % of the verifiers collude, the uptime bonus is 5 %,
+/// and missed clocks cost half of a stake (SafeBounds::stake_per_unit_pay).
 inline constexpr std::uint32_t kStakePerUnitPay = 120;
 
 /// What a worker needs to have at stake for a unit.
