@@ -21,6 +21,7 @@ abstract contract DisputeHandler is DisputePlay {
     /// Of the slash: burned, and left to provers beside the finder.
     uint256 private _slashBurns;
     uint256 private _compensation;
+    uint256 private _left; // of the stake, once the unit is settled
     uint256 public compensated;
     uint256 public deposited;
     uint256 public withdrawn;
@@ -108,9 +109,11 @@ abstract contract DisputeHandler is DisputePlay {
 
     function settle() external {
         _wait(0, 0);
-        uint256 part = _hasOtherProvers() ? STAKE / 10 : 0;
+        uint256 lost = _game.unitOf(_unit).byClock ? STAKE * MISSED_PPM / 1e6 : STAKE;
+        uint256 part = _hasOtherProvers() ? lost / 10 : 0;
         try _game.settle(_unit) {
-            (_slashBurns, _compensation) = (STAKE * 6 / 10 - part, part);
+            (_slashBurns, _compensation) = (lost * 6 / 10 - part, part);
+            _left = STAKE - lost;
         } catch {} // not faulty, too early, or done
     }
 
@@ -220,13 +223,13 @@ abstract contract DisputeHandler is DisputePlay {
         return address(_game).balance;
     }
 
-    /// The unit's stake: all there, or taken once it was settled.
+    /// The unit's stake: all there, or taken once it was settled, as far as its fault goes.
     function stakeIsWhole() external view returns (bool) {
         (uint256 active,, uint256 locks) = _stake.stakeOf(_asserter);
         IDisputeGame.Unit memory u = _game.unitOf(_unit);
         bool locked = u.games != 0 || u.provenAt != 0;
         return u.settled
-            ? active == 0 && locks == 0
+            ? active == _left && locks == 0
             : active == STAKE && locks == (locked ? 1 : 0) && u.locked == locked;
     }
 

@@ -108,7 +108,7 @@ contract SettlementHandler is TestBase {
         order.nonce = bytes32(nonce % 64);
         order.expiry = uint64(_now);
         bool used = escrow.jobLockOf(from, order.nonce) != 0;
-        uint256 signer = honest ? _ownerKey(who) : _ownerKey(who + 1);
+        uint256 signer = _ownerKey(honest ? who : who % OWNERS + 1);
         (uint8 v, bytes32 r, bytes32 s) = vm.sign(signer, Orders.digest(address(escrow), order));
         bytes memory call = abi.encodeCall(escrow.lock, (order, abi.encodePacked(r, s, v)));
         if (_try(SETTLER, address(escrow), call)) {

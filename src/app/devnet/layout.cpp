@@ -113,6 +113,12 @@ Result<Layout> create_layout(const std::filesystem::path& root, std::uint32_t wo
     layout.root = std::filesystem::absolute(root, error).lexically_normal();
     GYM_CHECK(make_root(layout.root));
     layout.postgres = postgres_folder(layout.root);
+    // Left by a network whose root was removed by hand: its books would not fit the new chain.
+    std::filesystem::remove_all(layout.postgres, error);
+    if (error)
+        return fail(ErrorCode::kIo,
+                    "cannot remove " + layout.postgres.string() +
+                        ", which an earlier network in this place left: " + error.message());
     layout.workers = workers;
     layout.api_port = api_port;
     for (std::uint16_t* port : {&layout.api_port, &layout.grpc_port, &layout.chain_port,

@@ -9,6 +9,7 @@
 #include "gym/contracts/dispute_game.hpp"
 #include "gym/contracts/gym_token.hpp"
 #include "gym/contracts/stake.hpp"
+#include "gym/devnet/infrastructure.hpp"
 #include "gym/game/evidence.hpp"
 #include "gym/game/state.hpp"
 #include "gym/registry/rounds.hpp"
@@ -80,13 +81,14 @@ TEST_F(WrongAggregateOnDevnet, ACoordinatorThatAggregatesWronglyLosesItsStake) {
     const auto client = chain::make_http_client(layout_.chain_url()).value();
     const Address coordinator = holder_address(layout_, kCoordinator).value();
     const contracts::Stake stake(deployment.stake);
+    // Everybody staked the same. It has no legal answer, so its clock may decide.
+    const Amount half = Amount::parse_tokens(kStakeTokens)->mul_div(Amount(1), Amount(2)).value();
     EXPECT_TRUE(eventually([&] {
         const auto holding = stake.stake_of(*client, coordinator);
-        return holding.ok() && holding->active.is_zero();
+        return holding.ok() && holding->active <= half;
     }));
     for (const std::string& worker : layout_.worker_names())
-        EXPECT_FALSE(
-            stake.stake_of(*client, holder_address(layout_, worker).value())->active.is_zero());
+        EXPECT_GT(stake.stake_of(*client, holder_address(layout_, worker).value())->active, half);
 }
 
 /// Opens a game about the aggregate of round 1 and never moves in it. @return the game.

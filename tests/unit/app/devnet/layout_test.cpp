@@ -36,6 +36,16 @@ TEST_F(LayoutTest, ASecondNetworkInTheSameFolderIsRefused) {
     EXPECT_TRUE(remove_layout(made).ok());
 }
 
+TEST_F(LayoutTest, TheDatabaseOfANetworkThatWasRemovedByHandIsNotTakenForTheNewOnes) {
+    const Layout made = create_layout(folder_ / "net", 1, 0).value();
+    ASSERT_TRUE(std::filesystem::create_directories(made.postgres / "data"));
+    std::filesystem::remove_all(made.root);
+    const Layout again = create_layout(folder_ / "net", 1, 0).value();
+    EXPECT_EQ(again.postgres, made.postgres);
+    EXPECT_FALSE(std::filesystem::exists(again.postgres / "data"));
+    EXPECT_TRUE(remove_layout(again).ok());
+}
+
 TEST_F(LayoutTest, AFolderWithOtherFilesIsRefusedAndKept) {
     std::filesystem::create_directories(folder_ / "mine");
     ASSERT_TRUE(write_file_atomic(folder_ / "mine" / "thesis.txt", as_bytes("words")).ok());
