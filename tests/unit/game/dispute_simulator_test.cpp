@@ -142,7 +142,7 @@ TEST_F(DisputeSimulatorTest, ASilentAsserterLosesAPartOfItsStakeToTheEarliestAnn
     EXPECT_EQ(simulator_.staked_by(kAsserter), Amount(675));
     EXPECT_EQ(simulator_.tokens_of(kFirst), Amount(1'000 + 90));
     EXPECT_EQ(simulator_.tokens_of(kSecond), Amount(1'000));
-    EXPECT_EQ(simulator_.burned(), Amount(540));
+    EXPECT_EQ(simulator_.burned(), Amount(135));
     EXPECT_EQ(simulator_.locks_of(kAsserter), 0U);
 }
 

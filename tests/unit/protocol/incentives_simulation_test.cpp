@@ -204,7 +204,7 @@ double play_prover(const IncentiveParams& p, std::uint64_t moves, std::uint64_t 
 
 IncentiveParams random_challenge_params(Dice& dice) {
     IncentiveParams p = safe_params();
-    p.worker.stake_tokens = 400 + static_cast<double>(dice.below(4'000));
+    p.worker.stake_tokens = 200 + static_cast<double>(dice.below(3'000));
     p.slash.missed_clock_ppm = static_cast<std::uint32_t>(300'000 + dice.below(700'001));
     p.slash.compensation_ppm = static_cast<std::uint32_t>(50'000 + dice.below(150'000));
     p.challenge.outage_ppm = static_cast<std::uint32_t>(dice.below(100'000));

@@ -69,7 +69,7 @@ TEST_F(WalletTest, AWithdrawalIsAskedForAndPaidAfterTheDelay) {
     deposit_and_book("10");
     const auto too_much = gym({"wallet", "withdraw", "11"}, true);
     EXPECT_EQ(too_much.exit_code, 5);
-    EXPECT_NE(too_much.err.find("the job escrow holds 10 GYM of "), std::string::npos)
+    EXPECT_NE(too_much.err.find("10 GYM are free and 0 are locked in jobs"), std::string::npos)
         << too_much.err;
     EXPECT_EQ(too_much.err.find("intent"), std::string::npos) << too_much.err;
 
