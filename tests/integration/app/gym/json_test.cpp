@@ -64,7 +64,7 @@ class JsonTest : public ::testing::Test {
               "steps_per_round: 2\nprice_per_pflop: 2\nbudget: 40\nmax_data_price: 1\n");
         std::string params = gym::testing::slurp(std::getenv("GYM_SOURCE_DIR") +
                                                  std::string("/examples/params.yaml"));
-        params.replace(params.find("stake: 1000"), 11, "stake: 100");
+        params.replace(params.find("stake: 2000"), 11, "stake: 100");
         spill(place_ / "refused.yaml", params);
         ASSERT_TRUE(write_file_atomic(place_ / "wallet.key",
                                       as_bytes(std::string(testing::kWalletKey)), 0600)
