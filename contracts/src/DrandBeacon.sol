@@ -17,7 +17,7 @@ contract DrandBeacon is IDrandBeacon {
     address private constant MODEXP = address(0x05);
     address private constant G1_ADD = address(0x0b);
     address private constant PAIRING = address(0x0f);
-    /// @dev Several times what EIP-2537 asks for two pairs: bytes that are no point take all that is given.
+    /// @dev Several times what EIP-2537 asks for two pairs: bytes that encode no point take all that is given.
     uint256 private constant PAIRING_GAS = 500_000;
     address private constant MAP_FP_TO_G1 = address(0x10);
 
@@ -154,7 +154,7 @@ contract DrandBeacon is IDrandBeacon {
         return sha256(signature);
     }
 
-    /// @dev The negative of a compressed point: 128 bytes. Of an x without a point on the curve it is no point, either.
+    /// @dev The negative of a compressed point: 128 bytes. For an x without a point on the curve the result is not a point either.
     function _negated(bytes memory signature, uint64 round) private view returns (bytes memory) {
         bytes1 flags = signature[0];
         Wide memory x;

@@ -101,8 +101,7 @@ Checks::Sum Checks::known(std::uint64_t value) {
 }
 
 std::vector<Checks::Sum> Checks::sums(std::span<const Region> regions) {
-    constexpr int64_t kBlocksMax = 1024, kTilesPerBlock = 1;
-    constexpr int64_t kBlockBytes = kTilesPerBlock * kTileWords * kWordBytes;
+    constexpr int64_t kBlocksMax = 1024, kTileBytes = kTileWords * kWordBytes;
     std::vector<Sum> out;
     out.reserve(regions.size());
     while (!regions.empty()) {
@@ -112,7 +111,7 @@ std::vector<Checks::Sum> Checks::sums(std::span<const Region> regions) {
         kernel.sums = cells.words;
         int64_t blocks = 0;
         for (const Region& region : part) {
-            const int64_t own = std::clamp(region.bytes / kBlockBytes, int64_t{1}, kBlocksMax);
+            const int64_t own = std::clamp(region.bytes / kTileBytes, int64_t{1}, kBlocksMax);
             kernel.region[kernel.regions] = {static_cast<int>(blocks), static_cast<int>(own),
                                              static_cast<const uint32_t*>(region.data),
                                              region.bytes};

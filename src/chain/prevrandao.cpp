@@ -55,8 +55,7 @@ const char* text_of(Weakness weakness) {
 
 constexpr const char* kInstead =
     ": a party that knows it beforehand can cheat where nothing will be checked. Deploy with "
-    "`randomness: "
-    "drand` in contracts.yaml";
+    "`randomness: drand` in contracts.yaml";
 
 bool is_trivial(const Digest& value) {
     constexpr std::size_t kHalf = Digest::kSize / 2;

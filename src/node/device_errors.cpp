@@ -14,7 +14,7 @@ constexpr std::uint64_t kFileBytesMax = std::uint64_t{1} << 20;
 }  // namespace
 
 Result<std::string> DeviceErrors::text() const {
-    // A data folder that is none has no errors; the first write to it says what is wrong.
+    // Where there is no such folder there are no errors; the first write to it says what is wrong.
     std::error_code unreadable;
     if (!std::filesystem::is_directory(file_.parent_path(), unreadable)) return std::string();
     const auto bytes = read_file(file_, kFileBytesMax);

@@ -358,8 +358,7 @@ contract OpeningRules {
         returns (uint64 epoch)
     {
         (, epoch) = _posted(next);
-        bool follows = next.job() == record.job()
-            && next.round() == uint256(record.round()) + 1;
+        bool follows = next.job() == record.job() && next.round() == uint256(record.round()) + 1;
         if (!follows) revert NotTheNextRecord();
         if (c.slot != Commitments.AGGREGATE_SLOT || c.kind != Commitments.AGGREGATE) {
             revert IDisputeErrors.BadRecord(c.kind);

@@ -34,9 +34,8 @@ void log_tick(const app::RewardsService::Tick& tick, std::string& last_warning) 
     if (rewards.epoch_closed) spdlog::info("closed payout epoch {}", *rewards.epoch_closed);
     if (rewards.reconciliation && !rewards.reconciliation->agrees())
         spdlog::error(
-            "block {}: the contracts hold {} and {} wei, paid {} and locked {}, the ledger says "
-            "{}, "
-            "{}, {}, {}",
+            "block {}: the contracts hold {} and {} wei, paid {} and locked {}, the ledger "
+            "says {}, {}, {}, {}",
             rewards.reconciliation->block, rewards.reconciliation->escrow_chain.to_string(),
             rewards.reconciliation->distributor_chain.to_string(),
             rewards.reconciliation->claimed_chain.to_string(),

@@ -29,7 +29,7 @@ Result<Bytes> parse_beacon(const std::string& body, std::uint64_t round) {
     const auto* const number = object == nullptr ? nullptr : object->if_contains("round");
     const auto* const text = object == nullptr ? nullptr : object->if_contains("signature");
     if (number == nullptr || text == nullptr || !text->is_string())
-        return fail(ErrorCode::kMalformed, "answers with something else than a beacon: " +
+        return fail(ErrorCode::kMalformed, "answers with something other than a beacon: " +
                                                printable_ascii(body, kAnswerShown));
     boost::system::error_code none;
     if (number->to_number<std::uint64_t>(none) != round || none)

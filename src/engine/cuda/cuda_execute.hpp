@@ -57,7 +57,8 @@ struct AdamwGroup {
     std::vector<kernels::AdamwStep> steps;
     kernels::cuda::AdamwScalars scalars;
 };
-/// The largest group that begins with op `begin`; without steps if that is no such op.
+/// The largest group that begins with op `begin`. It has no steps if that op is another one than
+/// adamw or adamw_guarded.
 [[nodiscard]] AdamwGroup adamw_group(kernels::cuda::Device& device, const program::Program& program,
                                      const DevicePointers& memory, std::uint32_t begin);
 

@@ -114,7 +114,7 @@ TEST_F(WithdrawalTest, WhatIsLeftOfAJobIsUnlocked) {
     history_.run_round(job, {{0, 2 * kPflop, Fate::kUnsampled}});
     settle();
     EXPECT_EQ(chain_.locked[owner_], Amount(2'900));
-    EXPECT_EQ(chain_.unlocked[owner_], Amount(0)) << "the job goes on";
+    EXPECT_EQ(chain_.unlocked[owner_], Amount(0)) << "the job still needs it";
     history_.end_job(job);
     history_.end_job(other);
     for (int i = 0; i < 3; ++i) {

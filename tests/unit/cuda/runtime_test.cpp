@@ -142,6 +142,14 @@ TEST_F(CudaRuntime, AStepWaitsForItsDeviceAFewTimes) {
     EXPECT_GT(gradients_of(program_).size(), kWaits);
 }
 
+/// As long as it lives, nothing is computed; also where an assertion ends the test.
+struct CountOnly {
+    CountOnly() { runtime::only_count(true); }
+    ~CountOnly() { runtime::only_count(false); }
+    CountOnly(const CountOnly&) = delete;
+    CountOnly& operator=(const CountOnly&) = delete;
+};
+
 /// Counted by a run of the whole program of 124M parameters, 8 windows, in which nothing is
 /// computed; docs/GPU.md gives the figures that this prints.
 TEST_F(CudaRuntime, LaunchesOfAStepAreCounted) {
@@ -156,7 +164,7 @@ TEST_F(CudaRuntime, LaunchesOfAStepAreCounted) {
     const auto bytes = [](const std::vector<std::int32_t>& values) {
         return ByteView(reinterpret_cast<const std::uint8_t*>(values.data()), 4 * values.size());
     };
-    runtime::only_count(true);
+    const CountOnly from_here;
     const auto counted = [](const char* what) {
         const runtime::Work work = runtime::work();
         std::cout << what << ": " << work.launches << " launches, " << work.copies
@@ -178,7 +186,6 @@ TEST_F(CudaRuntime, LaunchesOfAStepAreCounted) {
         EXPECT_EQ(engine->state_root().ok(), !checked);
         EXPECT_LE(counted("root of the state"), checked ? 360U : 180U);
     }
-    runtime::only_count(false);
 }
 
 /// Two matrices of scores alone need 16 GiB.

@@ -50,7 +50,7 @@ TEST_F(DeviceErrorsTest, WhatCannotBeReadIsNotTakenForNone) {
     EXPECT_FALSE(of("cpu").check().ok());
 }
 
-TEST_F(DeviceErrorsTest, AFolderThatIsNoneHasNoErrors) {
+TEST_F(DeviceErrorsTest, AFileInThePlaceOfTheFolderHasNoErrors) {
     ASSERT_TRUE(write_file_atomic(dir_.path() / "file", as_bytes("x")).ok());
     const DeviceErrors errors(dir_.path() / "file", "cpu");
     EXPECT_EQ(errors.count().value(), 0U);

@@ -30,7 +30,8 @@ GYM_HD constexpr uint32_t check_weight_step(int step) {
 }
 
 /// Of a sum of memory: the 2,048 words of a tile have 256 weights, each times an odd factor of its
-/// part of the tile, so that a thread takes one step of weights for eight words.
+/// part of the tile, so that a thread takes one step of weights for eight words. The factors are
+/// multipliers of known 64-bit hashes (wyhash, rrxmrrxmsx, rrmxmx); any odd ones of many bits do.
 inline constexpr int kTilePartWords = 256, kTileParts = 8;
 inline constexpr int kTileWords = kTilePartWords * kTileParts;
 

@@ -7,13 +7,14 @@
 #include "gym/common/amount.hpp"
 #include "gym/common/ppm.hpp"
 #include "gym/common/result.hpp"
+#include "gym/protocol/price_floor.hpp"
 
 /// Formulas of rewards (docs/REWARDS.md). Pure integer functions; every division rounds down, so a
 /// node that splits its work over several accounts never earns more, and the remainder stays with
 /// the payer. Every function: @errors kOutOfRange when the result does not fit 256 bits.
 namespace gym::rewards {
 
-inline constexpr std::uint64_t kFlopsPerPflop = 1'000'000'000'000'000;
+using protocol::kFlopsPerPflop;
 inline constexpr std::uint32_t kUptimeBonusFromPpm = 950'000;  ///< 95 %: no bonus up to here
 
 /// floor(flops * price / 10^15). FLOPs are counted from the program.

@@ -89,8 +89,8 @@ struct ReleaseOrder {
 inline constexpr std::size_t kReleaseOwnersMax = 256;
 
 struct UnlockOrder {
-    std::vector<std::pair<Address, Amount>>
-        totals;  ///< over all time; at most kReleaseOwnersMax, ascending by owner
+    /// Of an owner over all time; at most kReleaseOwnersMax, ascending by owner.
+    std::vector<std::pair<Address, Amount>> totals;
 };
 
 struct RootOrder {
