@@ -42,6 +42,12 @@ if(GYM_SANITIZE)
     add_link_options(-fsanitize=${GYM_SANITIZE})
 endif()
 
+# Test programs have some hundred MB each, most of it debug information of sanitizers: Debian's default linker takes minutes for them.
+find_program(GYM_MOLD mold)
+if(GYM_MOLD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12.1)
+    add_link_options(-fuse-ld=mold)
+endif()
+
 find_program(GYM_CCACHE ccache)
 if(GYM_CCACHE)
     # Paths relative to the source tree, so that clones in other folders share the cache.
