@@ -32,8 +32,8 @@ using program::Program;
 using program::SlotId;
 using testing::Rng;
 
-/// Of all kinds together, at least: the usual count, and that of soak tests.
-constexpr int kFlips = 400, kFlipsMax = 10'000, kKinds = 9;
+/// Of all kinds together, at least: the usual count, those a unit of test scale, and the most (soak tests).
+constexpr int kFlips = 400, kFlipsOfScale = 100, kFlipsMax = 10'000, kKinds = 9;
 
 struct Input {
     std::string name;
@@ -238,7 +238,7 @@ TEST_P(Flips, NoWrongResultComesOut) {
     const std::uint64_t accesses = emulation::counted_accesses();
     ASSERT_GT(accesses, 1000U);
     Rng rng(testing::test_seed());
-    const int together = std::min(kFlips * testing::test_scale(), kFlipsMax);
+    const int together = std::clamp(kFlipsOfScale * testing::test_scale(), kFlips, kFlipsMax);
     const int flips = (together + kKinds - 1) / kKinds;
     int caught = 0, harmless = 0;
     std::uint64_t errors = device_errors();
