@@ -154,18 +154,18 @@ __device__ inline void load_matrices(uint32_t (&words)[4], SharedAddress row) {
 #endif
 }
 
-/// c (16, 8) += a (16, 32) * b (8, 32)^T on signed bytes, exact in i32. Fragments as in the PTX
-/// manual, mma.m16n8k32: every lane of the warp must call it.
+/// c (16, 8) += a (16, 32) * b (8, 32)^T on bytes, those of a signed, those of b not; i32 that
+/// wraps. Fragments as in the PTX manual, mma.m16n8k32: every lane of the warp must call it.
 __device__ inline void multiply_bytes(int32_t (&c)[4], const uint32_t (&a)[4],
                                       const uint32_t (&b)[2]) {
 #if defined(__CUDA_ARCH__)
     asm volatile(
-        "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 "
+        "mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 "
         "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\n"
         : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 #elif !defined(__CUDACC__)
-    emulation::mma_m16n8k32_s8(c, a, b);
+    emulation::mma_m16n8k32_s8_u8(c, a, b);
 #endif
 }
 

@@ -2,11 +2,18 @@
 //
 // A block of threads makes a tile of 64 x 128 results, a warp one of 32 x 32. Digits come through
 // shared memory in stages of 32 bytes a vector, three of them under way. With hh, ll and ss the
-// exact dot products of the high digits, of the low digits and of their sums (which fit a byte:
-// high + low is in [-128, 127]),
+// exact dot products of the high digits, of the low digits and of their sums (which fit a byte),
 //     dot = 2^14 hh + 2^7 (ss - hh - ll) + ll,
 // so three products do the work of four. At the end of every block of 1,024 elements the dots
 // become terms.
+//
+// Digits of b have 64 added, and no sign: high in [0, 128], low in [0, 127], both together at most
+// 255, so that nothing carries where words of them are added. Each element of b is then too large
+// by 64 * 129, and dot by as much times s, the sum of a's elements of the block. Of dot, ss is
+// counted 128 times and ll -127 times, and 64 * 129 = 128 * 128 - 127 * 64: so the accumulators of
+// ss begin at -128 s, those of ll at -64 s. No partial sum leaves 32 bits (static_assert below).
+// What a triangle leaves out of a dot is zero in a, so that s is the same without it; it is not
+// zero in b.
 #include "gym/kernels/cuda/block_finish.hpp"
 #include "gym/kernels/cuda/product.hpp"
 #include "gym/kernels/q14.h"
@@ -48,7 +55,16 @@ __device__ inline int ring_offset(int stage) {
     return static_cast<int>(static_cast<unsigned>(stage) % kStages * sizeof(Stage));
 }
 
-/// The sums of four high and four low digits, each of which fits a byte. With 0x80 in each byte,
+/// What the accumulators begin at, times the sum of a's elements in the block.
+constexpr int32_t kLowStart = -64, kSumStart = -128;
+static_assert(kSumStart * 128 - kLowStart * 127 == -kDigitOffset * 129);
+/// The largest magnitudes: of that sum, and of what the products of a block add to it.
+constexpr int64_t kElementSumMax = kQ14BlockLength * kQ14Max;
+constexpr int64_t kLowMax = kQ14BlockLength * 64 * 127, kSumMax = kQ14BlockLength * 128 * 255;
+static_assert(-kLowStart * kElementSumMax + kLowMax <= INT32_MAX);
+static_assert(-kSumStart * kElementSumMax + kSumMax <= INT32_MAX);
+
+/// The sums of four high and four low digits of a, in [-128, 127]. With 0x80 in each byte,
 /// x ^ 0x80 is x + 128: once 128 is taken off, a byte has a sum of 0 to 255, and nothing carries.
 __device__ inline uint32_t add_digits(uint32_t high, uint32_t low) {
     constexpr uint32_t k128 = 0x80808080u;
@@ -56,9 +72,22 @@ __device__ inline uint32_t add_digits(uint32_t high, uint32_t low) {
 }
 
 struct Accumulators {
-    int32_t high[kFragmentsM][kFragmentsN][4] = {};
-    int32_t low[kFragmentsM][kFragmentsN][4] = {};
-    int32_t sum[kFragmentsM][kFragmentsN][4] = {};
+    int32_t high[kFragmentsM][kFragmentsN][4];
+    int32_t low[kFragmentsM][kFragmentsN][4];
+    int32_t sum[kFragmentsM][kFragmentsN][4];
+
+    /// Of a row's results of a block. @param half 0: rows 0 to 7 of fragment m, 1: the others.
+    __device__ void begin_row(int m, int half, int32_t element_sum) {
+        GYM_UNROLL
+        for (int n = 0; n < kFragmentsN; ++n) {
+            GYM_UNROLL
+            for (int c = half * 2; c < half * 2 + 2; ++c) {
+                high[m][n][c] = 0;
+                low[m][n][c] = kLowStart * element_sum;
+                sum[m][n][c] = kSumStart * element_sum;
+            }
+        }
+    }
 
     // From values that the compiler does not know, so that it computes nothing of a dot in the loop
     // of stages.
@@ -106,7 +135,7 @@ struct Product {
     /// What a thread copies of each stage: a chunk of a row of a and of two rows of b, of one
     /// digit.
     struct Copies {
-        const int8_t* from[3];
+        const uint8_t* from[3];
         bool valid[3];
         SharedAddress to;  ///< in the first stage of the ring
 
@@ -175,7 +204,7 @@ struct Product {
             for (int half = 0; half < 2; ++half) {
                 const uint32_t bh[2] = {high[half * 2], high[half * 2 + 1]};
                 const uint32_t bl[2] = {low[half * 2], low[half * 2 + 1]};
-                const uint32_t bs[2] = {add_digits(bh[0], bl[0]), add_digits(bh[1], bl[1])};
+                const uint32_t bs[2] = {bh[0] + bl[0], bh[1] + bl[1]};
                 const int n = pair * 2 + half;
                 GYM_UNROLL
                 for (int m = 0; m < kFragmentsM; ++m) {
@@ -208,8 +237,22 @@ struct Product {
         return (a.exponents[a_row] - a_block) + (b.exponents[b_row] - b_block);
     }
 
-    /// The block's dots become terms of the totals; the next block begins at zero.
-    __device__ void end_block(Tile tile, Accumulators& acc, Totals<true>& totals,
+    /// The accumulators of a block before its first stage. @param block may be one after the last.
+    __device__ void begin_block(Tile tile, Accumulators& acc, int64_t block) const {
+        const int64_t first = (blockIdx.z * a.blocks + block) * a.vectors;
+        GYM_UNROLL
+        for (int m = 0; m < kFragmentsM; ++m) {
+            GYM_UNROLL
+            for (int half = 0; half < 2; ++half) {
+                const int64_t row = Cell(tile, m, 0, half * 2).row;
+                const bool inside = block < a.blocks && row < a.vectors;
+                acc.begin_row(m, half, inside ? a.block_sums[first + row] : 0);
+            }
+        }
+    }
+
+    /// The block's dots become terms of the totals.
+    __device__ void end_block(Tile tile, const Accumulators& acc, Totals<true>& totals,
                               int64_t block) const {
         GYM_UNROLL
         for (int m = 0; m < kFragmentsM; ++m) {
@@ -224,7 +267,6 @@ struct Product {
                 }
             }
         }
-        acc = Accumulators();
     }
 
     /// For two sums.
@@ -353,6 +395,7 @@ struct Product {
             if (stage < end) copies.start(ring_offset(stage));
             commit_copies();
         }
+        begin_block(tile, acc, begin / kStagesPerBlock);
         GYM_KEEP_LOOP
         for (int stage = begin; stage < end; ++stage) {
             wait_for_copies<kAhead - 1>();
@@ -363,9 +406,11 @@ struct Product {
             multiply_stage(rows, ring_offset(stage), acc);
             if constexpr (kManyBlocks) {
                 const bool block_ends = (stage + 1) % kStagesPerBlock == 0 || stage + 1 == end;
-                if constexpr (kChecked)
-                    if (block_ends) check_block(tile, acc, stage / kStagesPerBlock);
-                if (block_ends) end_block(tile, acc, totals, stage / kStagesPerBlock);
+                if (!block_ends) continue;
+                const int block = computed_here(stage) / kStagesPerBlock;
+                if constexpr (kChecked) check_block(tile, acc, block);
+                end_block(tile, acc, totals, block);
+                begin_block(tile, acc, block + 1);
             }
         }
     }

@@ -16,10 +16,24 @@ constexpr int kThreads = 64;
 constexpr int kDigitsPerWord = 4;
 constexpr int kDigitsPerBlock = kThreads * kDigitsPerWord;
 
-/// Makes every element positive, so that its product with a weight is one of two unsigned words.
-constexpr uint32_t kOffset = 2 * kQ14Max;
+/// Elements out of their digits, with an offset that makes every one positive: so its product with
+/// a weight is one of two unsigned words.
+struct ElementOfA {
+    static constexpr uint32_t kOffset = 2 * kQ14Max;
+    __device__ static uint32_t positive(uint32_t high, uint32_t low) {
+        const int32_t h = static_cast<int8_t>(high), l = static_cast<int8_t>(low);
+        return static_cast<uint32_t>(h * (1 << kQ14DigitBits) + l) + kOffset;
+    }
+};
+struct ElementOfB {
+    static constexpr uint32_t kOffset = kDigitOffset * (1 << kQ14DigitBits) + kDigitOffset;
+    __device__ static uint32_t positive(uint32_t high, uint32_t low) {
+        return (high & 0xFFu) * (1u << kQ14DigitBits) + (low & 0xFFu);
+    }
+};
 
 /// Of four elements side by side.
+template <typename Element>
 struct FourSums {
     uint64_t value[kDigitsPerWord] = {};
     uint64_t weights = 0;
@@ -27,21 +41,18 @@ struct FourSums {
     __device__ void add(uint32_t high, uint32_t low, uint32_t weight) {
         weights += weight;
         GYM_UNROLL
-        for (int i = 0; i < kDigitsPerWord; ++i) {
-            const int32_t h = static_cast<int8_t>(high >> (8 * i));
-            const int32_t l = static_cast<int8_t>(low >> (8 * i));
-            const uint32_t q = static_cast<uint32_t>(h * (1 << kQ14DigitBits) + l) + kOffset;
-            value[i] += uint64_t{q} * weight;
-        }
+        for (int i = 0; i < kDigitsPerWord; ++i)
+            value[i] += uint64_t{Element::positive(high >> (8 * i), low >> (8 * i))} * weight;
     }
-    __device__ uint64_t sum(int i) const { return value[i] - weights * kOffset; }
+    __device__ uint64_t sum(int i) const { return value[i] - weights * Element::kOffset; }
 };
 
 /// Weighted sums of the vectors [first, end) of an item, at bytes `byte` to `byte` + 3.
 /// @param weight_index the number of the first vector's weight.
-__device__ FourSums sum_vectors(const Digits& digits, int64_t item, int64_t first, int64_t end,
-                                int64_t byte, int64_t weight_index) {
-    FourSums sums;
+template <typename Element>
+__device__ FourSums<Element> sum_vectors(const Digits& digits, int64_t item, int64_t first,
+                                         int64_t end, int64_t byte, int64_t weight_index) {
+    FourSums<Element> sums;
     uint32_t weight = check_weight(weight_index);
     for (int64_t v = first; v < end; ++v, weight += check_weight_step(1)) {
         const int64_t at = (item * digits.vectors + v) * digits.pitch + byte;
@@ -63,7 +74,7 @@ struct ColumnSums {
         if (byte >= b.pitch) return;
         const int64_t tile = blockIdx.y, item = blockIdx.z, first = tile * kTileN;
         const int64_t end = first + kTileN < b.vectors ? first + kTileN : b.vectors;
-        const FourSums found = sum_vectors(b, item, first, end, byte, first);
+        const auto found = sum_vectors<ElementOfB>(b, item, first, end, byte, first);
         uint64_t* to = sums + (item * tiles + tile) * b.pitch + byte;
         GYM_UNROLL
         for (int i = 0; i < kDigitsPerWord; ++i)
@@ -103,7 +114,8 @@ struct RowDots {
         uint64_t total = 0;
         if (byte < a.pitch) {
             const int64_t end = first + kTileM < a.vectors ? first + kTileM : a.vectors;
-            const FourSums rows = sum_vectors(a, item, first, end, byte, item * a.vectors + first);
+            const auto rows =
+                sum_vectors<ElementOfA>(a, item, first, end, byte, item * a.vectors + first);
             const int64_t made = computed_columns(tile, columns, zeros);
             const int64_t last = (made + kTileN - 1) / kTileN - 1;
             const uint64_t* of_columns = column_sums + (item * tiles + last) * a.pitch + byte;

@@ -53,11 +53,12 @@ enum ProductSum : int {
 
 /// What of an operand lies in memory.
 inline std::array<Region, 4> buffers_of(const Digits& digits) {
-    constexpr int64_t kExponentBytes = 4;
+    constexpr int64_t kWordBytes = 4;
     const int64_t vectors = digits.items * digits.vectors, bytes = vectors * digits.pitch;
+    const int64_t words_a_block = digits.block_sums == nullptr ? 1 : 2;
     return {Region{digits.high, bytes}, Region{digits.low, bytes},
-            Region{digits.block_exponents, vectors * digits.blocks * kExponentBytes},
-            Region{digits.exponents, vectors * kExponentBytes}};
+            Region{digits.block_exponents, vectors * digits.blocks * words_a_block * kWordBytes},
+            Region{digits.exponents, vectors * kWordBytes}};
 }
 
 /// Adds to kExpectedDots what the dots of a * b^T come to: the weighted columns of a, times those

@@ -38,15 +38,23 @@ struct Source {
     }
 };
 
+/// What is added to each digit.
+__device__ inline int32_t offset_of(const Digits& digits) {
+    return digits.block_sums == nullptr ? kDigitOffset : 0;
+}
+
 /// Four digits of each kind, packed.
 struct Packed {
     uint32_t high = 0;
     uint32_t low = 0;
 
-    __device__ void put(int at, float x, int32_t exponent) {
+    /// @param offset offset_of() the operand.
+    /// @return the element.
+    __device__ int32_t put(int at, float x, int32_t exponent, int32_t offset) {
         const int32_t q = q14_quantise(x, exponent);
-        high |= (static_cast<uint32_t>(q14_high_digit(q)) & 0xFFu) << (8 * at);
-        low |= (static_cast<uint32_t>(q14_low_digit(q)) & 0xFFu) << (8 * at);
+        high |= (static_cast<uint32_t>(q14_high_digit(q) + offset) & 0xFFu) << (8 * at);
+        low |= (static_cast<uint32_t>(q14_low_digit(q) + offset) & 0xFFu) << (8 * at);
+        return q;
     }
 };
 
@@ -72,14 +80,20 @@ struct QuantiseRows {
         const int64_t row = (item * to.vectors + vector) * to.pitch + begin;
         const int64_t left = to.pitch - begin;
         const int padded = static_cast<int>(left < kBlockLength ? left : kBlockLength);
+        const int32_t offset = offset_of(to);
+        int32_t sum = 0;
         for (int k = kBytesPerWord * lane_index(); k < padded; k += kBytesPerWord * kWarpSize) {
             Packed packed;
             for (int i = 0; i < kBytesPerWord; ++i) {
-                if (k + i < length) packed.put(i, x[k + i], exponent);
+                if (k + i < length) sum += packed.put(i, x[k + i], exponent, offset);
             }
             *reinterpret_cast<uint32_t*>(to.high + row + k) = packed.high;
             *reinterpret_cast<uint32_t*>(to.low + row + k) = packed.low;
         }
+        if (to.block_sums == nullptr) return;  // the whole grid
+        sum = warp_reduce(sum, Sum());
+        if (lane_index() == 0)
+            to.block_sums[(item * to.blocks + block) * to.vectors + vector] = sum;
     }
 };
 
@@ -97,6 +111,7 @@ struct QuantiseColumns {
         __shared__ uint32_t maxima[kWarps][kWarpSize];
         __shared__ uint32_t high[kWarpSize][kTileWords + 1];
         __shared__ uint32_t low[kWarpSize][kTileWords + 1];
+        __shared__ int32_t sums[kWarps][kWarpSize];
         const int lane = lane_index(), warp = warp_index();
         const int64_t first = static_cast<int64_t>(blockIdx.x) * kWarpSize;
         const int64_t vector = first + lane;
@@ -117,17 +132,22 @@ struct QuantiseColumns {
             to.block_exponents[(item * to.blocks + block) * to.vectors + vector] = exponent;
         }
         const int64_t padded = begin + kBlockLength < to.pitch ? begin + kBlockLength : to.pitch;
+        const int32_t offset = offset_of(to);
+        int32_t sum = 0;
         for (int64_t tile = begin; tile < padded; tile += kTileLength) {
             for (int word = warp; word < kTileWords; word += kWarps) {
                 Packed packed;
                 for (int i = 0; i < kBytesPerWord; ++i) {
                     const int64_t k = tile + word * kBytesPerWord + i;
-                    if (inside && k < end) packed.put(i, x[k * from.element_stride], exponent);
+                    if (inside && k < end)
+                        sum += packed.put(i, x[k * from.element_stride], exponent, offset);
                 }
                 high[lane][word] = packed.high;
                 low[lane][word] = packed.low;
             }
             __syncthreads();
+            // Unrolled, it needs more registers than there are.
+            GYM_KEEP_LOOP
             for (int v = warp; v < kWarpSize; v += kWarps) {
                 const int64_t k = tile + lane * kBytesPerWord;
                 if (first + v >= to.vectors || k >= padded) continue;
@@ -137,6 +157,13 @@ struct QuantiseColumns {
             }
             __syncthreads();
         }
+        if (to.block_sums == nullptr) return;  // the whole grid
+        sums[warp][lane] = sum;
+        __syncthreads();
+        if (!inside || warp != 0) return;
+        for (int w = 1; w < kWarps; ++w)
+            sum += sums[w][lane];
+        to.block_sums[(item * to.blocks + block) * to.vectors + vector] = sum;
     }
 };
 
@@ -156,16 +183,19 @@ struct RowExponentElement {
 };
 
 Digits reserve(Device& device, OperandPlace place, int64_t items, int64_t vectors, int64_t length) {
-    const int first = place == OperandPlace::kA ? 0 : 4;
+    const bool is_a = place == OperandPlace::kA;
+    const int first = is_a ? 0 : 4;
     Digits digits{};
     digits.items = items;
     digits.vectors = vectors;
     digits.length = length;
     digits.pitch = (length + kPitchUnit - 1) / kPitchUnit * kPitchUnit;
     digits.blocks = q14_block_count(length);
-    digits.high = device.scratch_of<int8_t>(first, items * vectors * digits.pitch);
-    digits.low = device.scratch_of<int8_t>(first + 1, items * vectors * digits.pitch);
-    digits.block_exponents = device.scratch_of<int32_t>(first + 2, items * vectors * digits.blocks);
+    digits.high = device.scratch_of<uint8_t>(first, items * vectors * digits.pitch);
+    digits.low = device.scratch_of<uint8_t>(first + 1, items * vectors * digits.pitch);
+    const int64_t blocks = items * vectors * digits.blocks;
+    digits.block_exponents = device.scratch_of<int32_t>(first + 2, is_a ? 2 * blocks : blocks);
+    if (is_a) digits.block_sums = digits.block_exponents + blocks;
     digits.exponents = device.scratch_of<int32_t>(first + 3, items * vectors);
     return digits;
 }

@@ -31,7 +31,11 @@ struct ShapeCall {
     }
 };
 
-/// The buffers by their numbers in kernels/cuda/scratch.hpp.
+/// Numbers of buffers, as kernels/cuda/scratch.hpp has them.
+constexpr std::size_t kA = 0, kB = 4, kColumnMaxima = 8, kColumnTotals = 9, kMacro0 = 10,
+                      kCheck = 14;
+
+/// What each needs, by its number.
 struct Scratch {
     std::array<std::uint64_t, 16> bytes{};
 
@@ -45,13 +49,13 @@ struct Scratch {
         const std::int64_t pitch = (length + kPitchUnit - 1) / kPitchUnit * kPitchUnit;
         grow(first, items * vectors * pitch);
         grow(first + 1, items * vectors * pitch);
-        grow(first + 2, items * vectors * kernels::q14_block_count(length) * kWord);
+        // Of a block an exponent, and of one of a its sum.
+        const std::int64_t words = first == kA ? 2 : 1;
+        grow(first + 2, items * vectors * kernels::q14_block_count(length) * words * kWord);
         grow(first + 3, items * vectors * kWord);
     }
 };
 
-constexpr std::size_t kA = 0, kB = 4, kColumnMaxima = 8, kColumnTotals = 9, kMacro0 = 10,
-                      kCheck = 14;
 /// Sums of the checks: kernels/include/gym/kernels/cuda/checks.hpp.
 constexpr std::uint64_t kSumsTableBytes = std::uint64_t{1} << 20;
 constexpr std::int64_t kFloat = sizeof(float), kTotal = sizeof(std::int64_t);

@@ -142,7 +142,7 @@ void resume_ready_lanes(unsigned warp) {
     }
 }
 
-/// Products of signed bytes: the fragments of the PTX manual, "mma.m16n8k32".
+/// Products of signed bytes with unsigned ones: the fragments of the PTX manual, "mma.m16n8k32".
 void finish_product(Fiber* lanes, unsigned lane) {
     std::int32_t sums[4];
     std::memcpy(sums, lanes[lane].operand + 24, sizeof sums);
@@ -153,8 +153,7 @@ void finish_product(Fiber* lanes, unsigned lane) {
             const std::uint8_t* const a = lanes[row % 8 * 4 + k % 16 / 4].operand;
             const std::uint8_t* const b = lanes[column * 4 + k % 16 / 4].operand + 16;
             const auto x = static_cast<std::int8_t>(a[(k / 16 * 2 + row / 8) * 4 + k % 4]);
-            const auto y = static_cast<std::int8_t>(b[k / 16 * 4 + k % 4]);
-            sums[c] += std::int32_t{x} * y;
+            sums[c] += std::int32_t{x} * b[k / 16 * 4 + k % 4];
         }
     }
     std::memcpy(lanes[lane].result, sums, sizeof sums);
@@ -326,8 +325,8 @@ void shuffle_xor(unsigned members, void* value, unsigned size, unsigned lane_mas
     std::memcpy(value, current_fiber().result, size);
 }
 
-void mma_m16n8k32_s8(std::int32_t (&accumulator)[4], const std::uint32_t (&a)[4],
-                     const std::uint32_t (&b)[2], const void* site) {
+void mma_m16n8k32_s8_u8(std::int32_t (&accumulator)[4], const std::uint32_t (&a)[4],
+                        const std::uint32_t (&b)[2], const void* site) {
     if (site == nullptr) site = __builtin_return_address(0);
     Fiber& fiber = current_fiber();
     fiber.collective = Collective::kProduct;

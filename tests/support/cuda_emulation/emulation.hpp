@@ -54,10 +54,10 @@ void block_barrier(const void* site);
 /// value of lane ^ lane_mask; size <= 8.
 void shuffle_xor(unsigned members, void* value, unsigned size, unsigned lane_mask,
                  const void* site);
-/// mma.sync.m16n8k32 on signed bytes: accumulator += a * b^T, fragments as the PTX manual lays them
-/// out.
-void mma_m16n8k32_s8(std::int32_t (&accumulator)[4], const std::uint32_t (&a)[4],
-                     const std::uint32_t (&b)[2], const void* site = nullptr);
+/// mma.sync.m16n8k32 on bytes, those of a signed, those of b not: accumulator += a * b^T, fragments
+/// as the PTX manual lays them out.
+void mma_m16n8k32_s8_u8(std::int32_t (&accumulator)[4], const std::uint32_t (&a)[4],
+                        const std::uint32_t (&b)[2], const void* site = nullptr);
 /// ldmatrix.m8n8.x4 of 16-bit elements: word j of this lane is word lane % 4 of the row that lane
 /// 8 * j + lane / 4 names. @param row 16 bytes of shared memory, aligned to 16.
 void load_matrices(std::uint32_t (&words)[4], const void* row, const void* site = nullptr);

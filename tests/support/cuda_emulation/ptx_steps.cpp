@@ -220,7 +220,7 @@ void multiply_bytes(Thread& thread, const Instruction& i) {
     }
     for (unsigned k = 0; k < 2; ++k)
         b[k] = get<std::uint32_t>(thread, i.operands[8 + k]);
-    emulation::mma_m16n8k32_s8(c, a, b, &i);
+    emulation::mma_m16n8k32_s8_u8(c, a, b, &i);
     for (unsigned k = 0; k < 4; ++k)
         set(thread, i.operands[k], c[k]);
 }
@@ -443,7 +443,7 @@ Step one_of_a_kind(std::string_view opcode) {
     if (opcode == "ret" || opcode == "exit") return &leave;
     if (opcode == "bar.sync" || opcode == "barrier.sync") return &barrier;
     if (opcode == "shfl.sync.bfly.b32") return &shuffle;
-    if (opcode == "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32") return &multiply_bytes;
+    if (opcode == "mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32") return &multiply_bytes;
     if (opcode == "ldmatrix.sync.aligned.m8n8.x4.shared.b16") return &load_matrices;
     if (opcode == "cp.async.cg.shared.global") return &copy_async;
     if (opcode == "cp.async.commit_group") return &copy_commit;

@@ -76,7 +76,7 @@ double per_element(Opcode code) {
         case Opcode::kFinishSum:
             return 6;
         case Opcode::kQuantiseI16:
-            return 12;  // with its digits
+            return 14;  // with its digits, and their offsets or the sum of a block
         case Opcode::kBlockMax:
         case Opcode::kBlockSum:
             return 1;
@@ -158,8 +158,10 @@ void add_product(const Slot& a, const Slot& b, const Slot& out, const Skipped& s
     count.dots += kPerWeightedDot * (cells + (blocks > 1 ? cells + results : 0));
     count.dots += (kPerWeightedWord + kPerSummedResult) * results;
     count.dots += kPerDigitPair * (a_elements + b_elements);
-    // Two digits a byte each, summed after both quantisings and after the product.
-    count.sums += 3 * kPerSummedWord * (a_elements + b_elements) / 2;
+    // Two digits a byte each, exponents of vectors and blocks, sums of a's blocks, summed after
+    // both quantisings and after the product.
+    const double exponents = (a_elements * (1 + 2 * blocks) + b_elements * (1 + blocks)) / length;
+    count.sums += 3 * kPerSummedWord * ((a_elements + b_elements) / 2 + exponents);
 }
 
 /// Of what attention has in scratch (kernels/cuda/attention.cu).

@@ -11,6 +11,7 @@
 #include "gym/kernels/cuda/column_parts.hpp"
 #include "gym/kernels/cuda/macros.hpp"
 #include "gym/kernels/float_environment.hpp"
+#include "gym/kernels/q14.h"
 #include "random_tensors.hpp"
 
 namespace gym::engine {
@@ -21,6 +22,15 @@ namespace cuda = kernels::cuda;
 
 std::size_t size(std::int64_t count) {
     return static_cast<std::size_t>(count);
+}
+
+/// @param rows of x.
+std::vector<float> transposed(const std::vector<float>& x, std::int64_t rows) {
+    const std::size_t columns = x.size() / size(rows);
+    std::vector<float> out;
+    for (std::size_t i = 0; i < x.size(); ++i)
+        out.push_back(x[i % size(rows) * columns + i / size(rows)]);
+    return out;
 }
 
 class DeviceShapes : public ::testing::Test {
@@ -80,6 +90,32 @@ TEST_F(DeviceShapes, ProductsOfManyTiles) {
         cuda::macro_matmul(*device_, shape, up(a), up(b), out);
         expect_bits(expected, out, "product");
         ++turn;
+    }
+}
+
+/// Blocks of one value, of every size that digits have at their borders: each exact dot, and each
+/// sum that it is made of, is as large as it can be.
+TEST_F(DeviceShapes, ProductsOfDigitsAtTheirBorders) {
+    constexpr float kUnit = 0x1p-13F, kLargest = 0x1.fffffep-1F;  // the latter is rounded to 8,192
+    const std::vector<float> borders{kLargest,     -kLargest,     8127 * kUnit, -8128 * kUnit,
+                                     8064 * kUnit, -8191 * kUnit, 63 * kUnit,   -64 * kUnit,
+                                     64 * kUnit,   -8129 * kUnit, 8128 * kUnit, 0.0F};
+    constexpr std::int64_t kLength = 2 * kernels::kQ14BlockLength;
+    const auto count = static_cast<std::int64_t>(borders.size());
+    for (const std::int64_t length : {kLength / 2, kLength}) {
+        std::vector<float> x;
+        for (std::int64_t i = 0; i < count; ++i)
+            for (std::int64_t k = 0; k < length; ++k)
+                x.push_back(k % 1024 == 0 ? kLargest : borders[size(i)]);  // exponent 0
+        std::vector<float> expected(size(count * count));
+        for (const bool turned : {false, true}) {
+            const kernels::MatmulShape shape{count, count, length, turned, turned};
+            const std::vector<float> a = turned ? transposed(x, count) : x;
+            macro_matmul(context_, workspace_, shape, a.data(), a.data(), expected.data());
+            float* const out = room(count * count);
+            cuda::macro_matmul(*device_, shape, up(a), up(a), out);
+            expect_bits(expected, out, "product");
+        }
     }
 }
 

@@ -18,13 +18,17 @@ struct Batch {
     int64_t inner = 0;
 };
 
-/// Vectors as digits: q = 128 * high + low, each in [-64, 64]. Lies in scratch memory of a device:
-/// valid until the same index is used again.
+inline constexpr int32_t kDigitOffset = 64;
+
+/// Vectors as digits: q = 128 * high + low, high in [-64, 64], low in [-64, 63]; those of a signed,
+/// those of b with kDigitOffset added, so that they have no sign. Lies in scratch memory of a
+/// device: valid until the same index is used again.
 struct Digits {
-    int8_t* high;              // (items, vectors, pitch), zero beyond `length`
-    int8_t* low;               // the same
+    uint8_t* high;             // (items, vectors, pitch), bytes of 0 beyond `length`
+    uint8_t* low;              // the same
     int32_t* block_exponents;  // (items, blocks, vectors)
-    int32_t* exponents;        // (items, vectors)
+    int32_t* block_sums;  // of a's q, (items, blocks, vectors), after the exponents; b: nullptr
+    int32_t* exponents;   // (items, vectors)
     int64_t items;
     int64_t vectors;
     int64_t length;
