@@ -1,6 +1,8 @@
 #include <array>
+#include <optional>
 #include <vector>
 
+#include "graphs.hpp"
 #include "launch.cuh"
 
 namespace gym::kernels::cuda {
@@ -30,6 +32,7 @@ struct Device::Memory {
     };
     std::vector<void*> allocations;
     std::array<Scratch, kScratchBuffers> scratch;
+    std::optional<Graphs> graphs;  ///< once there is a stream
 };
 
 std::string unavailable_reason() {
@@ -83,6 +86,7 @@ std::unique_ptr<Device> Device::open(int index, std::string& error) {
     cudaStream_t stream = nullptr;
     if (device->use()) device->note(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     device->stream_ = stream;
+    device->memory_->graphs.emplace(stream);
     if (device->ok()) return device;
     error = device->error();
     return nullptr;
@@ -92,6 +96,7 @@ Device::~Device() {
     cudaSetDevice(index_);
     if (stream_ != nullptr) {
         cudaStreamSynchronize(static_cast<cudaStream_t>(stream_));
+        memory_->graphs.reset();
         cudaStreamDestroy(static_cast<cudaStream_t>(stream_));
     }
     for (void* allocation : memory_->allocations)
@@ -105,9 +110,44 @@ bool Device::use() {
     return ok();
 }
 
+bool Device::flush() {
+    if (use())
+        note(memory_->graphs->flush());
+    else
+        memory_->graphs->drop_noted();
+    return ok();
+}
+
 void* Device::stream() {
-    use();
+    flush();
     return stream_;
+}
+
+void Device::begin_repeated() {
+    memory_->graphs->begin();
+}
+
+void Device::end_repeated() {
+    flush();
+    note(memory_->graphs->end());
+}
+
+const std::string& Device::no_graphs_because() const {
+    return memory_->graphs->refused_because();
+}
+
+/// Notes the command, or starts it.
+void Device::ask(const Command& command, const void* arguments) {
+    if (!ok()) return;
+    if (memory_->graphs->are_noting()) {
+        if (memory_->graphs->add(command, arguments)) flush();
+    } else if (use()) {
+        note(cuda::start(command, arguments, static_cast<cudaStream_t>(stream_)));
+    }
+}
+
+void Device::start(const Launch& launch, const void* arguments, std::size_t bytes) {
+    ask({launch.kernel, nullptr, bytes, launch.x, launch.y, launch.z, launch.threads}, arguments);
 }
 
 void Device::note(int cuda_error) {
@@ -128,41 +168,44 @@ std::byte* Device::allocate(std::size_t bytes) {
 
 std::byte* Device::scratch(int index, std::size_t bytes) {
     auto& buffer = memory_->scratch[static_cast<std::size_t>(index)];
-    if (bytes <= buffer.capacity || !use()) return static_cast<std::byte*>(buffer.data);
+    if (bytes <= buffer.capacity || !flush()) return static_cast<std::byte*>(buffer.data);
     // cudaFree waits for the kernels that may still use the old memory.
     note(cudaFree(buffer.data));
     buffer = {};
-    note(cudaMalloc(&buffer.data, bytes));
+    cudaError_t error = cudaMalloc(&buffer.data, bytes);
+    // Graphs take memory that no plan has counted.
+    if (error == cudaErrorMemoryAllocation && memory_->graphs->give_up(error)) {
+        cudaGetLastError();
+        error = cudaMalloc(&buffer.data, bytes);
+    }
+    note(error);
     if (buffer.data != nullptr) buffer.capacity = bytes;
     return static_cast<std::byte*>(buffer.data);
 }
 
 void Device::upload(void* device, const void* host, std::size_t bytes) {
-    if (bytes == 0 || !use()) return;
+    if (bytes == 0 || !flush()) return;
     note(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice,
                          static_cast<cudaStream_t>(stream_)));
 }
 
 void Device::download(void* host, const void* device, std::size_t bytes) {
-    if (bytes == 0 || !use()) return;
+    if (bytes == 0 || !flush()) return;
     note(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost,
                          static_cast<cudaStream_t>(stream_)));
     synchronize();
 }
 
 void Device::copy(void* to, const void* from, std::size_t bytes) {
-    if (bytes == 0 || !use()) return;
-    note(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice,
-                         static_cast<cudaStream_t>(stream_)));
+    if (bytes > 0) ask({from, to, bytes, 0, 0, 0, 0}, nullptr);
 }
 
 void Device::clear(void* device, std::size_t bytes) {
-    if (bytes == 0 || !use()) return;
-    note(cudaMemsetAsync(device, 0, bytes, static_cast<cudaStream_t>(stream_)));
+    if (bytes > 0) ask({nullptr, device, bytes, 0, 0, 0, 0}, nullptr);
 }
 
 void Device::synchronize() {
-    if (use()) note(cudaStreamSynchronize(static_cast<cudaStream_t>(stream_)));
+    if (flush()) note(cudaStreamSynchronize(static_cast<cudaStream_t>(stream_)));
 }
 
 std::string Device::name() const {

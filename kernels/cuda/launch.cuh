@@ -37,21 +37,33 @@ __global__ void __launch_bounds__(kThreads) run_kernel(const Kernel kernel) {
 
 inline constexpr int64_t kGridXMax = 0x7FFFFFFF, kGridYMax = 65535;  // z as y
 
+/// Makes the bytes of equal arguments equal, so that repeated work is recognised (graphs.hpp).
+/// Large kernels have to begin as zeros (`Kernel kernel{}`): g++ 12 clears the wrong bytes of a
+/// struct that has an array of structs.
+template <typename Kernel>
+void clear_padding(Kernel& kernel) {
+#if defined(__GNUC__) && !defined(__clang__)
+    constexpr std::size_t kBytesMax = 256;
+    if constexpr (sizeof(Kernel) <= kBytesMax) __builtin_clear_padding(&kernel);
+#endif
+}
+
 /// Starts `kernel` on a grid of blocks of kThreads threads. A grid beyond the limits is an error of
 /// the device.
 template <int kThreads, typename Kernel>
 void launch(Device& device, Grid grid, const Kernel& kernel) {
     if (!device.ok() || grid.x == 0 || grid.y == 0 || grid.z == 0) return;
+    Kernel arguments = kernel;
+    clear_padding(arguments);
 #if defined(__CUDACC__)
     if (grid.x > kGridXMax || grid.y > kGridYMax || grid.z > kGridYMax)
         return device.note(static_cast<int>(cudaErrorInvalidConfiguration));
     const auto x = static_cast<unsigned>(grid.x), y = static_cast<unsigned>(grid.y),
                z = static_cast<unsigned>(grid.z);
-    run_kernel<kThreads>
-        <<<dim3(x, y, z), kThreads, 0, static_cast<cudaStream_t>(device.stream())>>>(kernel);
-    device.note(static_cast<int>(cudaGetLastError()));
+    device.start({reinterpret_cast<const void*>(&run_kernel<kThreads, Kernel>), x, y, z, kThreads},
+                 &arguments, sizeof arguments);
 #else
-    emulation::launch({grid.x, grid.y, grid.z, kThreads}, kernel);
+    emulation::launch({grid.x, grid.y, grid.z, kThreads}, arguments);
 #endif
 }
 

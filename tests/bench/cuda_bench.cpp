@@ -2,7 +2,8 @@
 //
 // Rows: cuda/product/SHAPE/f32|tf32|bf16 (TFLOP/s, quantising included, against cuBLAS) and /bound
 // (three int8 products, as cuBLAS makes them), cuda/hash (GB/s against a copy on the device),
-// cuda/train_step/MODEL (tokens/s) and /mfu (percent of the fastest BF16 product measured here).
+// cuda/train_step/MODEL (tokens/s), /graphs (against kernels launched one by one) and /mfu (percent
+// of the fastest BF16 product measured here).
 // Times are the device's own (events), medians of turns that alternate. Without a device every row
 // is written with null figures and says why.
 #include <cmath>
@@ -155,6 +156,10 @@ bench::Row step_row(const Model& model) {
     return row_of("train_step/" + model.name, "tokens/s", kNoTorchPeer);
 }
 
+bench::Row graphs_row(const Model& model) {
+    return row_of("train_step/" + model.name + "/graphs", "tokens/s", "without CUDA graphs");
+}
+
 bench::Row mfu_row(const Model& model) {
     return row_of("train_step/" + model.name + "/mfu", "percent",
                   "the fastest product, cuBLAS BF16 at n=" + std::to_string(kPeakSize));
@@ -162,9 +167,9 @@ bench::Row mfu_row(const Model& model) {
 
 /// Seconds of a step, the median of turns of several; the host waits once a turn.
 double step_seconds(const program::Program& program, const program::TrainConfig& config,
-                    int repeats) {
+                    int repeats, bool graphs = true) {
     constexpr std::int32_t kStepsPerTurn = 10;
-    auto engine = must(engine::CudaEngine::create(program));
+    auto engine = must(engine::CudaEngine::create(program, {.graphs = graphs}));
     must(engine.load(must(engine::initial_state(program, Digest{}))));
     std::mt19937 random(1);
     std::vector<std::int32_t> tokens(std::size_t{config.batch} * (config.model.context + 1));
@@ -200,6 +205,12 @@ void measure_steps(const bench::Options& options, const std::string& device_name
         row.ours = static_cast<double>(model.config.batch) * model.config.model.context / seconds;
         row.note = device_name + ", batch " + std::to_string(model.config.batch);
         bench::report(options, row);
+        const double without = step_seconds(program, model.config, options.repeats, false);
+        row.name = graphs_row(model).name;
+        row.peer_name = graphs_row(model).peer_name;
+        row.peer = row.ours * seconds / without;
+        row.ratio = without / seconds;
+        bench::report(options, row);
         const double flops = static_cast<double>(program::flops_per_step(program)) / seconds;
         row = mfu_row(model);
         row.ours = 100 * flops / peak_flops;
@@ -219,6 +230,7 @@ void report_not_measured(const bench::Options& options, const std::string& reaso
     rows.push_back(hash_row());
     for (const Model& model : models()) {
         rows.push_back(step_row(model));
+        rows.push_back(graphs_row(model));
         rows.push_back(mfu_row(model));
     }
     std::printf("bench_cuda: SKIPPED, nothing is measured: %s\n", reason.c_str());

@@ -1,6 +1,8 @@
 #include "gym/engine/cuda_engine.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "cuda_checks.hpp"
 #include "cuda_execute.hpp"
@@ -24,6 +26,18 @@ using program::SlotKind;
 
 namespace cuda = kernels::cuda;
 
+/// Ops between its two ends are those of the run before.
+class Repeated {
+  public:
+    explicit Repeated(cuda::Device& device) : device_(device) { device_.begin_repeated(); }
+    ~Repeated() { device_.end_repeated(); }
+    Repeated(const Repeated&) = delete;
+    Repeated& operator=(const Repeated&) = delete;
+
+  private:
+    cuda::Device& device_;
+};
+
 /// Before anything is allocated: a program that does not fit must not fail in its first step.
 Status check_memory(const Program& program, std::uint64_t allowed) {
     GYM_TRY(const MemoryNeed need, memory_need(program, {.device = "cuda"}));
@@ -39,8 +53,9 @@ Status check_memory(const Program& program, std::uint64_t allowed) {
 }  // namespace
 
 struct CudaEngine::Impl {
-    explicit Impl(const Program& p) : program(p) {}
+    Impl(const Program& p, const CudaOptions& o) : options(o), program(p) {}
 
+    CudaOptions options;
     Program program;
     std::unique_ptr<cuda::Device> device;
     MemoryPlan plan;
@@ -61,6 +76,8 @@ struct CudaEngine::Impl {
     Status bind_inputs(std::span<const NamedTensorView> inputs);
     Status execute(std::uint32_t op_index);
     Result<std::uint32_t> execute_from(std::uint32_t begin);
+    Status execute_all();
+    void tell_if_no_graphs();
     void observe(std::uint32_t op_index);
     void take_next_values();
     [[nodiscard]] Status outcome();
@@ -160,6 +177,26 @@ void CudaEngine::Impl::observe(std::uint32_t op_index) {
     }
 }
 
+/// A trace waits for each op.
+Status CudaEngine::Impl::execute_all() {
+    std::optional<Repeated> repeated;
+    if (options.graphs && !trace) repeated.emplace(*device);
+    for (std::uint32_t i = 0; i < program.ops().size();) {
+        GYM_TRY(const std::uint32_t end, execute_from(i));
+        for (; i < end; ++i)
+            observe(i);
+    }
+    take_next_values();
+    return {};
+}
+
+void CudaEngine::Impl::tell_if_no_graphs() {
+    if (device->no_graphs_because().empty() || !options.notice) return;
+    std::exchange(options.notice,
+                  nullptr)("CUDA graphs are not used: " + device->no_graphs_because() +
+                           "; kernels are launched one by one");
+}
+
 void CudaEngine::Impl::take_next_values() {
     for (const SlotId id : state_ids) {
         const SlotId next = program.slot(id).next;
@@ -212,7 +249,7 @@ Result<CudaEngine> CudaEngine::create(const Program& program, const CudaOptions&
     std::string error;
     auto device = cuda::Device::open(options.device, error);
     if (!device) return fail(ErrorCode::kNotFound, "CUDA device: " + error);
-    auto impl = std::make_unique<Impl>(program);
+    auto impl = std::make_unique<Impl>(program, options);
     impl->device = std::move(device);
     impl->plan = plan_memory(program);
     GYM_CHECK(check_memory(program, options.memory_bytes_max != 0 ? options.memory_bytes_max
@@ -248,12 +285,8 @@ Status CudaEngine::store(State& state) {
 Status CudaEngine::run(std::span<const NamedTensorView> inputs) {
     if (impl_->checks) impl_->checks->begin_run();
     GYM_CHECK(impl_->bind_inputs(inputs));
-    for (std::uint32_t i = 0; i < impl_->program.ops().size();) {
-        GYM_TRY(const std::uint32_t end, impl_->execute_from(i));
-        for (; i < end; ++i)
-            impl_->observe(i);
-    }
-    impl_->take_next_values();
+    GYM_CHECK(impl_->execute_all());
+    impl_->tell_if_no_graphs();
     impl_->ran = true;
     return impl_->outcome();
 }

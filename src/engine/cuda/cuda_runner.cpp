@@ -1,3 +1,5 @@
+#include <cstdio>
+
 #include "gym/engine/cuda_engine.hpp"
 #include "runner.hpp"
 
@@ -38,11 +40,17 @@ class CudaRunner final : public Runner {
     bool host_is_current_ = true;
 };
 
+/// A daemon's log is its standard error.
+void print_notice(const std::string& line) {
+    std::fprintf(stderr, "%s\n", line.c_str());
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Runner>> make_cuda_runner(const program::Program& program, State state,
                                                  int device) {
-    GYM_TRY(CudaEngine engine, CudaEngine::create(program, {.device = device}));
+    GYM_TRY(CudaEngine engine,
+            CudaEngine::create(program, {.device = device, .notice = print_notice}));
     GYM_CHECK(engine.load(state));
     return std::unique_ptr<Runner>(new CudaRunner(std::move(engine), std::move(state)));
 }

@@ -48,6 +48,11 @@ void* Device::stream() {
     return nullptr;
 }
 void Device::note(int) {}
+void Device::begin_repeated() {}
+void Device::end_repeated() {}
+const std::string& Device::no_graphs_because() const {
+    return error_;
+}
 
 std::byte* Device::allocate(std::size_t bytes) {
     memory_->allocations.push_back(allocate_device(bytes, "an allocation"));

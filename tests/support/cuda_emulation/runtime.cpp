@@ -1,80 +1,60 @@
 #include "runtime.hpp"
 
-#include <cuda_runtime_api.h>
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
-#include <functional>
-#include <map>
-#include <memory>
-#include <mutex>
 #include <string>
-#include <vector>
 
 #include "checked_memory.hpp"
 #include "emulation.hpp"
 #include "findings.hpp"
 #include "ptx_run.hpp"
+#include "runtime_state.hpp"
 
 namespace gym::emulation::runtime {
 namespace {
 
 constexpr std::size_t kMemoryBytes = std::size_t{24} << 30;
 
-struct Stream {
-    int device;
-    std::deque<std::function<void()>> work;
-};
-struct Allocation {
-    int device;
-    std::size_t bytes;
-};
+thread_local int device_of_thread = 0;
+thread_local cudaError_t last_error = cudaSuccess;
 
-/// What all threads share, under `mutex`.
-struct Runtime {
-    std::mutex mutex;
-    std::map<const void*, Allocation> memory;
-    std::vector<std::unique_ptr<Stream>> streams;
-    std::map<const void*, const ptx::Kernel*> kernels;  ///< by the host's stub
-    std::int64_t fail_allocation = 0;
-    std::array<bool, kDevices> broken{};
-    std::array<bool, kDevices> old{};
-    std::array<std::size_t, kDevices> used{}, peak{};
-    Work work;
-    bool only_count = false;
-    std::uintptr_t next_address = 4096;  ///< of memory that has no bytes
-};
+}  // namespace
+
 Runtime& runtime() {
     static Runtime instance;
     return instance;
 }
 
-thread_local int current_device = 0;
-thread_local cudaError_t last_error = cudaSuccess;
+int current_device() {
+    return device_of_thread;
+}
 
 cudaError_t keep(cudaError_t error) {
     if (error != cudaSuccess) last_error = error;
     return error;
 }
 
-/// The error of every call on a broken device.
 cudaError_t state_of(int device) {
     return runtime().broken[static_cast<std::size_t>(device)] ? cudaErrorIllegalAddress
                                                               : cudaSuccess;
 }
 
-/// Runs everything that was asked of the stream.
+bool allocation_fails() {
+    return runtime().fail_allocation != 0 && --runtime().fail_allocation == 0;
+}
+
 void drain(Stream& stream) {
     while (!stream.work.empty()) {
-        const auto work = std::move(stream.work.front());
+        const Task task = std::move(stream.work.front());
         stream.work.pop_front();
         running.device = stream.device;
-        work();
+        task();
     }
 }
+
+namespace {
 
 const Allocation* owner_of(const void* address) {
     const auto& memory = runtime().memory;
@@ -92,28 +72,35 @@ void* address_without_memory(std::size_t bytes) {
     return reinterpret_cast<void*>(address);
 }
 
-Stream& stream_of(cudaStream_t handle) {
-    return *reinterpret_cast<Stream*>(handle);
-}
-
 cudaError_t upload(Stream& stream, void* to, const void* from, std::size_t bytes) {
+    const auto write = [to](const void* data, std::size_t count) {
+        check_device_range(Access::kWrite, to, count, "upload");
+        std::memcpy(to, data, count);
+        mark_initialised(to, count);
+    };
+    // A graph reads the host's memory each time that it runs.
+    if (stream.capture) {
+        ask(stream, [=] { write(from, bytes); });
+        return cudaSuccess;
+    }
     // Pageable memory is read before the call returns.
     const auto* const begin = static_cast<const std::uint8_t*>(from);
-    stream.work.emplace_back([to, data = std::vector<std::uint8_t>(begin, begin + bytes)] {
-        check_device_range(Access::kWrite, to, data.size(), "upload");
-        std::memcpy(to, data.data(), data.size());
-        mark_initialised(to, data.size());
+    ask(stream, [write, data = std::vector<std::uint8_t>(begin, begin + bytes)] {
+        write(data.data(), data.size());
     });
     return cudaSuccess;
 }
 cudaError_t download(Stream& stream, void* to, const void* from, std::size_t bytes) {
-    drain(stream);
-    check_device_range(Access::kRead, from, bytes, "download");
-    std::memcpy(to, from, bytes);
+    const auto read = [=] {
+        check_device_range(Access::kRead, from, bytes, "download");
+        std::memcpy(to, from, bytes);
+    };
+    ask(stream, read);
+    if (!stream.capture) drain(stream);
     return cudaSuccess;
 }
 cudaError_t copy(Stream& stream, void* to, const void* from, std::size_t bytes) {
-    stream.work.emplace_back([=] {
+    ask(stream, [=] {
         check_device_range(Access::kWrite, to, bytes, "copy");
         check_device_range(Access::kRead, from, bytes, "copy");
         std::memmove(to, from, bytes);
@@ -177,6 +164,7 @@ void mend_devices() {
     const std::lock_guard lock(runtime().mutex);
     runtime().broken = {};
     runtime().old = {};
+    runtime().refuse_graphs = false;
     last_error = cudaSuccess;
 }
 
@@ -220,17 +208,16 @@ cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared, 
 cudaError_t cudaLaunchKernel(const void* stub, dim3 grid, dim3 block, void** arguments,
                              size_t shared, cudaStream_t handle) {
     const std::lock_guard lock(runtime().mutex);
+    if (const cudaError_t error = check_stream(handle); error != cudaSuccess) return keep(error);
     Stream& stream = stream_of(handle);
-    if (const cudaError_t broken = state_of(stream.device); broken != cudaSuccess)
-        return keep(broken);
-    if (stream.device != current_device) return keep(cudaErrorInvalidResourceHandle);
+    if (stream.device != current_device()) return keep(cudaErrorInvalidResourceHandle);
     if (!launchable(grid, block) || shared != 0) return keep(cudaErrorInvalidConfiguration);
-    ++runtime().work.launches;
+    if (!stream.capture) ++runtime().work.launches;
     if (runtime().only_count) return cudaSuccess;
     const gym::ptx::Kernel* const kernel = runtime().kernels.at(stub);
     const auto* const begin = static_cast<const std::uint8_t*>(arguments[0]);
     std::vector<std::uint8_t> copied(begin, begin + kernel->parameter_bytes);
-    stream.work.emplace_back([=, copied = std::move(copied)] {
+    ask(stream, [=, copied = std::move(copied)] {
         emulation::launch({grid.x, grid.y, grid.z, static_cast<int>(block.x)},
                           gym::ptx::call_of(*kernel, copied.data()));
     });
@@ -261,6 +248,10 @@ const char* cudaGetErrorString(cudaError_t error) {
             return "an illegal memory access was encountered";
         case cudaErrorInvalidConfiguration:
             return "invalid configuration argument";
+        case cudaErrorNotSupported:
+            return "operation not supported";
+        case cudaErrorStreamCaptureUnsupported:
+            return "operation not permitted when stream is capturing";
         case cudaErrorInvalidDevice:
             return "invalid device ordinal";
         default:
@@ -284,39 +275,42 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
 }
 cudaError_t cudaSetDevice(int device) {
     if (device < 0 || device >= kDevices) return keep(cudaErrorInvalidDevice);
-    current_device = device;
+    device_of_thread = device;
     return cudaSuccess;
 }
 cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total) {
     const std::lock_guard lock(runtime().mutex);
     *total = kMemoryBytes;
-    *free_bytes = kMemoryBytes - runtime().used[static_cast<std::size_t>(current_device)];
+    *free_bytes = kMemoryBytes - runtime().used[static_cast<std::size_t>(current_device())];
     return cudaSuccess;
 }
 
 cudaError_t cudaMalloc(void** out, size_t bytes) {
     const std::lock_guard lock(runtime().mutex);
     *out = nullptr;
-    if (const cudaError_t broken = state_of(current_device); broken != cudaSuccess)
+    if (const cudaError_t broken = state_of(current_device()); broken != cudaSuccess)
         return keep(broken);
-    std::size_t& used = runtime().used[static_cast<std::size_t>(current_device)];
-    if (runtime().fail_allocation != 0 && --runtime().fail_allocation == 0)
-        return keep(cudaErrorMemoryAllocation);
+    if (const cudaError_t forbidden = check_unseen_call(); forbidden != cudaSuccess)
+        return keep(forbidden);
+    std::size_t& used = runtime().used[static_cast<std::size_t>(current_device())];
+    if (allocation_fails()) return keep(cudaErrorMemoryAllocation);
     if (bytes > kMemoryBytes - used) return keep(cudaErrorMemoryAllocation);
     used += bytes;
-    std::size_t& peak = runtime().peak[static_cast<std::size_t>(current_device)];
+    std::size_t& peak = runtime().peak[static_cast<std::size_t>(current_device())];
     peak = std::max(peak, used);
     *out = runtime().only_count
                ? address_without_memory(bytes)
                : emulation::allocate_device(
-                     bytes, "an allocation of device " + std::to_string(current_device),
-                     current_device);
-    runtime().memory[*out] = {current_device, bytes};
+                     bytes, "an allocation of device " + std::to_string(current_device()),
+                     current_device());
+    runtime().memory[*out] = {current_device(), bytes};
     return cudaSuccess;
 }
 cudaError_t cudaFree(void* address) {
     const std::lock_guard lock(runtime().mutex);
     if (address == nullptr) return cudaSuccess;
+    if (const cudaError_t forbidden = check_unseen_call(); forbidden != cudaSuccess)
+        return keep(forbidden);
     const auto at = runtime().memory.find(address);
     if (at == runtime().memory.end()) return keep(cudaErrorInvalidValue);
     const int device = at->second.device;
@@ -329,12 +323,14 @@ cudaError_t cudaFree(void* address) {
     return keep(state_of(device));
 }
 
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* out, unsigned) {
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* out, unsigned flags) {
     const std::lock_guard lock(runtime().mutex);
     *out = nullptr;
-    if (const cudaError_t broken = state_of(current_device); broken != cudaSuccess)
+    if (const cudaError_t broken = state_of(current_device()); broken != cudaSuccess)
         return keep(broken);
-    auto& stream = runtime().streams.emplace_back(new Stream{current_device, {}});
+    const bool is_blocking = (flags & cudaStreamNonBlocking) == 0;
+    auto& stream =
+        runtime().streams.emplace_back(new Stream{current_device(), is_blocking, {}, {}});
     *out = reinterpret_cast<cudaStream_t>(stream.get());
     return cudaSuccess;
 }
@@ -350,6 +346,8 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
     Stream& stream = stream_of(handle);
     if (const cudaError_t broken = state_of(stream.device); broken != cudaSuccess)
         return keep(broken);
+    if (const cudaError_t forbidden = check_wait(stream); forbidden != cudaSuccess)
+        return keep(forbidden);
     drain(stream);
     ++runtime().work.waits;
     return cudaSuccess;
@@ -358,11 +356,10 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t handle) {
     const std::lock_guard lock(runtime().mutex);
+    if (const cudaError_t error = check_stream(handle); error != cudaSuccess) return keep(error);
     Stream& stream = stream_of(handle);
-    if (const cudaError_t broken = state_of(stream.device); broken != cudaSuccess)
-        return keep(broken);
     const bool to_device = owner_of(to) != nullptr, from_device = owner_of(from) != nullptr;
-    ++runtime().work.copies;
+    if (!stream.capture) ++runtime().work.copies;
     if (runtime().only_count) return cudaSuccess;
     if (kind == cudaMemcpyHostToDevice && to_device && !from_device)
         return upload(stream, to, from, bytes);
@@ -374,13 +371,12 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
 }
 cudaError_t cudaMemsetAsync(void* address, int value, size_t bytes, cudaStream_t handle) {
     const std::lock_guard lock(runtime().mutex);
+    if (const cudaError_t error = check_stream(handle); error != cudaSuccess) return keep(error);
     Stream& stream = stream_of(handle);
-    if (const cudaError_t broken = state_of(stream.device); broken != cudaSuccess)
-        return keep(broken);
     if (owner_of(address) == nullptr) return keep(cudaErrorInvalidValue);
-    ++runtime().work.copies;
+    if (!stream.capture) ++runtime().work.copies;
     if (runtime().only_count) return cudaSuccess;
-    stream.work.emplace_back([=] {
+    ask(stream, [=] {
         emulation::check_device_range(emulation::Access::kWrite, address, bytes, "clear");
         std::memset(address, value, bytes);
         emulation::mark_initialised(address, bytes);

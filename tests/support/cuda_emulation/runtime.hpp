@@ -2,7 +2,8 @@
 // devices in host memory. Streams are deferred: what is asked of one runs when something waits for
 // it. Kernels run from their PTX (ptx_run.hpp) under the checks of the emulation, one at a time. As
 // the real one, it has a current device in each thread and refuses to launch in a stream of another
-// device.
+// device. While a stream captures, nothing runs; what the real one does not allow then fails and
+// makes the capture invalid. Graphs run with the arguments that were captured.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +13,17 @@ namespace gym::emulation::runtime {
 
 inline constexpr int kDevices = 2;
 
-/// The `number`-th allocation from now on fails, counted from 1; 0: none does.
+/// The `number`-th allocation from now on fails, counted from 1; 0: none does. An executable graph
+/// is one, too.
 void fail_allocation(std::int64_t number);
 /// Allocations that nobody has freed.
 std::size_t allocations();
 /// Every later call on the device fails with an error that the process cannot get rid of.
 void break_device(int device);
+/// No graph can be instantiated from now on.
+void refuse_graphs();
+/// Graphs and executable graphs that nobody has destroyed.
+std::size_t graphs();
 /// The device has compute capability 7.5 from now on.
 void age_device(int device);
 /// The most memory that was allocated at once, since forget_peaks().
@@ -25,9 +31,10 @@ std::size_t peak_bytes(int device);
 void forget_peaks();
 /// What was asked of all devices.
 struct Work {
-    std::uint64_t launches = 0;
-    std::uint64_t copies = 0;  ///< and clears
-    std::uint64_t waits = 0;   ///< of the host for a stream
+    std::uint64_t launches = 0;  ///< of kernels, one by one
+    std::uint64_t graphs = 0;    ///< launches of graphs
+    std::uint64_t copies = 0;    ///< and clears; not by graphs
+    std::uint64_t waits = 0;     ///< of the host for a stream
 };
 [[nodiscard]] Work work();
 void forget_work();

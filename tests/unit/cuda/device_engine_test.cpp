@@ -74,6 +74,27 @@ INSTANTIATE_TEST_SUITE_P(Models, DeviceTraining,
                              return std::string(test.index == 0 ? "gpt" : "llama");
                          });
 
+/// On a device, the last steps are CUDA graphs.
+TEST_F(DeviceEngine, RepeatsStepsWithTheBitsOfTheCpu) {
+    const program::TrainConfig config = testing::small_config();
+    const auto program = testing::small_program();
+    const auto dataset = testing::counting_dataset();
+    State host = initial_state(program, seed_of("device")).value();
+    std::string notices;
+    auto cpu = Engine::create(program);
+    const auto notice = [&](const std::string& line) { notices += line; };
+    auto device = CudaEngine::create(program, {.checked = false, .notice = notice});
+    ASSERT_TRUE(cpu.ok() && device.ok() && device->load(host).ok());
+    for (std::uint64_t step = 0; step < 4; ++step) {
+        const testing::TrainingInputs inputs(dataset, config, step);
+        ASSERT_TRUE(cpu->run(host, inputs.views()).ok());
+        const Status ran = device->run(inputs.views());
+        ASSERT_TRUE(ran.ok()) << ran.error().message;
+    }
+    EXPECT_EQ(device->state_root().value(), state_root(host));
+    EXPECT_EQ(notices, "");
+}
+
 TEST_F(DeviceEngine, RefusesWhatDoesNotFit) {
     const auto program = testing::small_program();
     EXPECT_EQ(CudaEngine::create(program, {.memory_bytes_max = 1000}).error().code,

@@ -167,10 +167,10 @@ TEST_F(CudaRuntime, LaunchesOfAStepAreCounted) {
     const CountOnly from_here;
     const auto counted = [](const char* what) {
         const runtime::Work work = runtime::work();
-        std::cout << what << ": " << work.launches << " launches, " << work.copies
-                  << " copies and clears, " << work.waits << " waits\n";
+        std::cout << what << ": " << work.launches << " launches, " << work.graphs << " graphs, "
+                  << work.copies << " copies and clears, " << work.waits << " waits\n";
         runtime::forget_work();
-        return work.launches;
+        return work.launches + work.graphs;
     };
     for (const bool checked : {true, false}) {
         auto engine = CudaEngine::create(program_, {.checked = checked});
@@ -185,6 +185,11 @@ TEST_F(CudaRuntime, LaunchesOfAStepAreCounted) {
         EXPECT_LE(counted("roots of gradients"), checked ? 130U : 65U);
         EXPECT_EQ(engine->state_root().ok(), !checked);
         EXPECT_LE(counted("root of the state"), checked ? 360U : 180U);
+        for (int i = 0; i < 2; ++i)
+            EXPECT_EQ(engine->run(inputs).ok(), !checked);
+        runtime::forget_work();
+        EXPECT_EQ(engine->run(inputs).ok(), !checked);
+        EXPECT_LE(counted("a step as graphs"), checked ? 40U : 12U);
     }
 }
 

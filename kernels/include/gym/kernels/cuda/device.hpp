@@ -24,6 +24,13 @@ struct DeviceInfo {
 [[nodiscard]] std::vector<DeviceInfo> list_devices(std::string& reason);
 
 class Checks;
+struct Command;  // graphs.hpp
+
+/// A kernel, as the host knows it, and its grid.
+struct Launch {
+    const void* kernel;
+    std::uint32_t x, y, z, threads;
+};
 
 /// Everything that is asked of a device runs in one order, on its stream. The first failure is kept
 /// and makes every later call a no-op: callers look at error() where they would wait anyway
@@ -66,15 +73,28 @@ class Device {
     /// Memory that nobody, other processes included, has allocated.
     [[nodiscard]] std::size_t free_bytes() const;
 
-    /// For the kernels: a cudaStream_t of the device, which becomes the thread's current one, and
-    /// where a cudaError_t goes.
-    [[nodiscard]] void* stream();
+    /// From begin_repeated() to end_repeated(), work is expected to be what it was between the last
+    /// two such calls: it waits to be started together, as CUDA graphs once it was the same twice.
+    /// Any work is allowed; what the host waits for, uploads and scratch that grows divide it.
+    void begin_repeated();
+    void end_repeated();
+    /// Why repeated work is not started as graphs, or no longer; empty: it is.
+    [[nodiscard]] const std::string& no_graphs_because() const;
+
+    /// For the kernels: where their launches and a cudaError_t go.
+    /// @param arguments the kernel's only one, of `bytes`; with equal padding if it is equal.
+    void start(const Launch& launch, const void* arguments, std::size_t bytes);
     void note(int cuda_error);
+    /// A cudaStream_t of the device, which becomes the thread's current one.
+    [[nodiscard]] void* stream();
 
   private:
     Device() = default;
     /// Makes the device current in this thread. @return whether it can be used.
     bool use();
+    /// use(), and starts what waits.
+    bool flush();
+    void ask(const Command& command, const void* arguments);
     struct Memory;
     std::unique_ptr<Memory> memory_;
     void* stream_ = nullptr;

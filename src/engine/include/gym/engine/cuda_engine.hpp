@@ -21,6 +21,11 @@ struct CudaOptions {
     std::uint64_t memory_bytes_max = 0;
     /// Look for the device's errors (docs/adr/0038-checked-devices.md). Changes no bit.
     bool checked = true;
+    /// Start what each run repeats as CUDA graphs (docs/adr/0046-repeated-work-as-graphs.md).
+    /// Changes no bit.
+    bool graphs = true;
+    /// Told once, in a line, why there are no graphs; may be null.
+    std::function<void(const std::string&)> notice;
 };
 
 /// Empty if this machine has a device that CudaEngine can use, else why not.
