@@ -1371,6 +1371,15 @@ CREATE FUNCTION registry.usefulness_ppm(before_bits integer, after_bits integer,
                  registry.loss_units(before_bits) - registry.loss_units(baseline_bits))::integer END
 $$;
 
+-- Name: window_block(text, bigint, bigint); Type: FUNCTION; Schema: registry; Owner: -
+
+CREATE FUNCTION registry.window_block(kind text, posted bigint, aggregate bigint) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    SELECT CASE WHEN kind <> 'aggregate' THEN posted
+                WHEN posted IS NOT NULL AND aggregate IS NOT NULL THEN greatest(posted, aggregate) END
+$$;
+
 -- Name: write_new_unit_events(); Type: FUNCTION; Schema: registry; Owner: -
 
 CREATE FUNCTION registry.write_new_unit_events() RETURNS trigger
@@ -3110,6 +3119,8 @@ CREATE TABLE registry.round (
     keeps_state boolean DEFAULT false NOT NULL,
     keeps_update boolean DEFAULT false NOT NULL,
     drand_round registry.counter,
+    aggregate_block registry.counter,
+    CONSTRAINT round_aggregate_block_check CHECK (((aggregate_block IS NULL) OR (next_base_root IS NOT NULL))),
     CONSTRAINT round_aggregated_check CHECK (((state <> ALL (ARRAY['aggregated'::text, 'closed'::text])) OR (num_nonnulls(next_base_root, next_base_blob, next_momentum_root, next_momentum_blob, aggregated_at_ms) = 5))),
     CONSTRAINT round_check CHECK (((state = 'recorded'::text) OR (num_nonnulls(opened_at_ms, unit_deadline_ms) = 2))),
     CONSTRAINT round_check1 CHECK (((state = ANY (ARRAY['recorded'::text, 'open'::text])) OR (num_nonnulls(sealed_at_ms, commitments_root, commitment_count) = 3))),

@@ -3,13 +3,18 @@ pragma solidity ^0.8.35;
 
 import {AdminTimelock} from "./AdminTimelock.sol";
 import {DelayedRoles} from "./DelayedRoles.sol";
+import {Commitment, Commitments} from "./dispute/Commitments.sol";
+import {RoundRecords} from "./dispute/RoundRecords.sol";
 import {ICommitmentLog} from "./interfaces/ICommitmentLog.sol";
 import {IDrandBeacon} from "./interfaces/IDrandBeacon.sol";
 
 /// @title The public order of rounds and commitments
 /// @notice See ICommitmentLog.
 contract CommitmentLog is ICommitmentLog, DelayedRoles {
-    /// @notice May postRound() and postEpoch().
+    using Commitments for Commitment;
+    using RoundRecords for bytes;
+
+    /// @notice May postRound(), postAggregate() and postEpoch(), and signs aggregates.
     bytes32 public constant COORDINATOR_ROLE = keccak256("COORDINATOR_ROLE");
     /// @notice Most bytes in postCommitment().
     uint256 public constant COMMITMENT_BYTES_MAX = 1024;
@@ -17,6 +22,9 @@ contract CommitmentLog is ICommitmentLog, DelayedRoles {
     struct Round {
         bytes32 recordHash;
         uint64 epoch;
+        /// The block in which the aggregate was posted.
+        uint64 aggregateBlock;
+        bytes32 aggregate;
     }
 
     struct Epoch {
@@ -46,14 +54,32 @@ contract CommitmentLog is ICommitmentLog, DelayedRoles {
     }
 
     /// @inheritdoc ICommitmentLog
-    function postRound(bytes32 jobId, uint64 round, bytes32 roundRecordHash)
+    function postRound(bytes calldata head, bytes calldata origin)
         external
         onlyRole(COORDINATOR_ROLE)
     {
-        if (roundRecordHash == 0) revert ZeroHash();
+        bytes32 hash = head.hash();
+        (bytes32 jobId, uint64 round) = (head.job(), head.round());
+        if (round == 0) revert RoundZero();
         if (_rounds[jobId][round].recordHash != 0) revert RoundExists(jobId, round);
-        _rounds[jobId][round].recordHash = roundRecordHash;
-        emit RoundPosted(jobId, round, roundRecordHash);
+        bytes32 before = _rounds[jobId][round - 1].recordHash;
+        if (round > 1 && before == 0) revert RoundUnknown(jobId, round - 1);
+        if (head.previous() != before) revert NotTheRecordBefore(head.previous(), before);
+        _checkOrigin(head, jobId, round, origin);
+        _rounds[jobId][round].recordHash = hash;
+        emit RoundPosted(jobId, round, hash);
+    }
+
+    /// @inheritdoc ICommitmentLog
+    function postAggregate(bytes32 jobId, uint64 round, bytes calldata commitment)
+        external
+        onlyRole(COORDINATOR_ROLE)
+    {
+        Round storage target = _rounds[jobId][round];
+        if (target.recordHash == 0) revert RoundUnknown(jobId, round);
+        bool followed = _rounds[jobId][round + 1].recordHash != 0;
+        if (followed && target.aggregate == 0) revert RoundExists(jobId, round + 1);
+        _fixAggregate(jobId, round, commitment, Commitments.read(commitment));
     }
 
     /// @inheritdoc ICommitmentLog
@@ -96,6 +122,16 @@ contract CommitmentLog is ICommitmentLog, DelayedRoles {
     }
 
     /// @inheritdoc ICommitmentLog
+    function aggregateOf(bytes32 jobId, uint64 round)
+        external
+        view
+        returns (bytes32 unit, uint64 blockNumber)
+    {
+        Round storage target = _rounds[jobId][round];
+        return (target.aggregate, target.aggregateBlock);
+    }
+
+    /// @inheritdoc ICommitmentLog
     function epochOf(uint64 epoch)
         external
         view
@@ -116,5 +152,58 @@ contract CommitmentLog is ICommitmentLog, DelayedRoles {
         if (target.root == 0 || address(_BEACON) == address(0)) return (0, 0);
         round = _BEACON.roundAfter(target.timestamp);
         randomness = _BEACON.randomnessOf(round);
+    }
+
+    /// @dev The record begins with what the round before ends with.
+    function _checkOrigin(bytes calldata head, bytes32 jobId, uint64 round, bytes calldata origin)
+        private
+    {
+        uint256 deltas = head.includedCount();
+        bool made = round > 1 && origin.length == Commitments.BYTES;
+        if (made != (deltas != 0)) revert WrongDeltas(deltas);
+        if (made) {
+            Commitment memory c = Commitments.read(origin);
+            _fixAggregate(jobId, round - 1, origin, c);
+            _checkStates(head, c.finalStateRoot, c.deltaRoot);
+        } else if (round > 1) {
+            // No aggregate was posted before, either: what it made would be the base state.
+            Round storage previous = _rounds[jobId][round - 1];
+            if (previous.aggregate != 0) {
+                revert AggregateExists(jobId, round - 1, previous.aggregate);
+            }
+            if (origin.hash() != previous.recordHash) revert BadOrigin(origin.length);
+            _checkStates(head, origin.baseRoot(), origin.momentumRoot());
+        } else if (origin.length != 0) {
+            revert BadOrigin(origin.length);
+        }
+    }
+
+    function _checkStates(bytes calldata head, bytes32 baseRoot, bytes32 momentumRoot)
+        private
+        pure
+    {
+        bool same = head.baseRoot() == baseRoot && head.momentumRoot() == momentumRoot;
+        if (!same) revert WrongBase();
+    }
+
+    /// @dev Once: games about it are opened from the first post on.
+    function _fixAggregate(
+        bytes32 jobId,
+        uint64 round,
+        bytes calldata commitment,
+        Commitment memory c
+    ) private {
+        Round storage target = _rounds[jobId][round];
+        bool its = c.kind == Commitments.AGGREGATE && c.slot == Commitments.AGGREGATE_SLOT
+            && c.roundRecord == target.recordHash;
+        if (!its) revert NotTheAggregate(c.roundRecord);
+        bytes32 digest = c.digest(address(this));
+        address signer = Commitments.signer(commitment, digest);
+        bytes32 unit = keccak256(abi.encode(digest, signer));
+        if (target.aggregate == unit) return;
+        if (target.aggregate != 0) revert AggregateExists(jobId, round, target.aggregate);
+        if (!hasRole(COORDINATOR_ROLE, signer)) revert NotACoordinator(signer);
+        (target.aggregate, target.aggregateBlock) = (unit, uint64(block.number));
+        emit AggregatePosted(jobId, round, signer, unit, commitment);
     }
 }

@@ -4,6 +4,7 @@ pragma solidity ^0.8.35;
 import {IDisputeErrors} from "../src/dispute/DisputeTypes.sol";
 import {MerkleSha256} from "../src/dispute/MerkleSha256.sol";
 import {OpeningRules} from "../src/dispute/OpeningRules.sol";
+import {ICommitmentLog} from "../src/interfaces/ICommitmentLog.sol";
 import {IDisputeGame} from "../src/interfaces/IDisputeGame.sol";
 import {Posted} from "./support/DisputeFixture.sol";
 import {OuterPlayer} from "./support/OuterPlayer.sol";
@@ -44,12 +45,59 @@ contract DisputeConflictsTest is OuterPlayer {
         this.openNow();
     }
 
-    function test_theWindowOfAnAggregateIsItsRounds() public {
+    /// A coordinator that keeps its aggregate off the chain until the round's own window is over gains nothing.
+    function test_anAggregateThatIsNotOnChainHasNoLastBlock() public {
         _postOuter(_rightOuter());
-        _wait(0, WINDOW_BLOCKS);
+        _wait(0, 10 * WINDOW_BLOCKS);
+        _announced();
+        this.openNow();
+        assertEq(_game.unitOf(_unit).asserter, _asserter, "asserter");
+    }
+
+    function test_theWindowOfAnAggregateBeginsWhenItIsOnChain() public {
+        _postOuter(_rightOuter());
+        _wait(0, 10 * WINDOW_BLOCKS);
+        _postAggregate();
+        uint256 state = more.snapshotState();
+        _wait(0, WINDOW_BLOCKS - ANNOUNCE_BLOCKS);
+        _announced();
+        this.openNow();
+        more.revertToState(state);
+        _wait(0, WINDOW_BLOCKS - ANNOUNCE_BLOCKS + 1);
         _announced();
         vm.expectPartialRevert(IDisputeGame.WrongBlock.selector);
         this.openNow();
+    }
+
+    /// Where rounds overlap the aggregate is first: games about it need the epoch.
+    function test_theWindowOfAnAggregateBeginsNoEarlierThanItsEpoch() public {
+        _signUnits();
+        _postRoundBefore();
+        _log.postRound(JOB, ROUND, _hashOf(_record));
+        _sign(_aggregateOf(_rightOuter()));
+        _postAggregate();
+        _wait(0, 10 * WINDOW_BLOCKS);
+        _log.postEpoch(_epoch, JOB, ROUND, DisputeTrees.root(_leaves), uint32(_leaves.length));
+        _wait(0, WINDOW_BLOCKS - ANNOUNCE_BLOCKS);
+        _announced();
+        this.openNow();
+    }
+
+    /// The record that names the aggregate begins its window; it is read from there, whoever was shown it before.
+    function test_theNextRecordBeginsTheWindowOfItsAggregate() public {
+        _postOuter(_flipped(0, 0, 1));
+        _wait(0, 10 * WINDOW_BLOCKS);
+        _log.grantAtOnce(_asserter);
+        OuterRun memory run = _flipped(0, 0, 1);
+        bytes memory next = _nextRecord(JOB, ROUND + 1, _hashOf(_record), run);
+        next[431] = 0x03;
+        vm.expectEmit(address(_log));
+        emit ICommitmentLog.AggregatePosted(JOB, ROUND, _asserter, _unit, _commitment);
+        _log.postRound(next, _commitment);
+        _wait(0, WINDOW_BLOCKS - ANNOUNCE_BLOCKS);
+        _announced();
+        this.openNow();
+        assertEq(_game.unitOf(_unit).asserter, _asserter, "asserter");
     }
 
     /// A field that contradicts the round wins at once; FLOPs and the signer's role are not asked for.
@@ -132,8 +180,17 @@ contract DisputeConflictsTest is OuterPlayer {
         _expectWon(id);
     }
 
-    function test_theWindowOfAConflictIsTheRounds() public {
+    /// One is kept back until the other one's round is long over: whoever was shown it compares it with the posted one.
+    function test_theWindowOfAConflictIsTheAggregates() public {
         _twoAggregates();
+        _wait(0, 10 * WINDOW_BLOCKS);
+        _postAggregate();
+        uint256 state = more.snapshotState();
+        _wait(0, WINDOW_BLOCKS - ANNOUNCE_BLOCKS);
+        bytes32 id = _announced();
+        this.conflictNow();
+        _expectWon(id);
+        more.revertToState(state);
         _wait(0, WINDOW_BLOCKS);
         _announced();
         vm.expectPartialRevert(IDisputeGame.WrongBlock.selector);
@@ -326,6 +383,11 @@ contract DisputeConflictsTest is OuterPlayer {
     function conflictBy(address who) external {
         vm.prank(who);
         _game.openConflict{value: 1 ether}(_commitment, _record, _other, SALT);
+    }
+
+    function _postAggregate() private {
+        _log.grantAtOnce(_asserter);
+        _log.postAggregate(JOB, ROUND, _commitment);
     }
 
     function _announced() private returns (bytes32 id) {

@@ -5,6 +5,7 @@ import {AdminTimelock} from "../src/AdminTimelock.sol";
 import {CommitmentLog} from "../src/CommitmentLog.sol";
 import {DrandBeacon} from "../src/DrandBeacon.sol";
 import {IDrandBeacon} from "../src/interfaces/IDrandBeacon.sol";
+import {Heads} from "./support/Heads.sol";
 import {TestBase} from "./support/TestBase.sol";
 
 /// Beacons in tests/vectors/drand.json: those of a chain of our own, broken ones, and one of quicknet.
@@ -133,7 +134,7 @@ contract DrandBeaconTest is TestBase {
         assertEq(address(log.beacon()), address(_beacon), "beacon");
         (uint64 round, bytes32 randomness) = log.drawOf(1);
         assertEq(round, 0, "an epoch that is not there");
-        log.postRound(JOB, 1, bytes32(uint256(1)));
+        log.postRound(Heads.first(JOB), "");
         vm.warp(GENESIS_S + 4);
         log.postEpoch(1, JOB, 1, bytes32(uint256(1)), 1);
         vm.warp(GENESIS_S + 10_000);
@@ -158,7 +159,7 @@ contract DrandBeaconTest is TestBase {
             address(0x9a),
             IDrandBeacon(address(0))
         );
-        log.postRound(JOB, 1, bytes32(uint256(1)));
+        log.postRound(Heads.first(JOB), "");
         log.postEpoch(1, JOB, 1, bytes32(uint256(1)), 1);
         (uint64 round, bytes32 randomness) = log.drawOf(1);
         assertEq(round, 0, "round");

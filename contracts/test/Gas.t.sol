@@ -9,12 +9,14 @@ import {IDrandBeacon} from "../src/interfaces/IDrandBeacon.sol";
 import {JobEscrow} from "../src/JobEscrow.sol";
 import {IRewardsDistributor} from "../src/interfaces/IRewardsDistributor.sol";
 import {DistributorFixture} from "./support/DistributorFixture.sol";
+import {Heads, Made} from "./support/Heads.sol";
 import {Orders} from "./support/Orders.sol";
 
 /// Gas of whole transactions (forge runs each call as its own, foundry.toml: isolate), compared with
 /// snapshots/Gas.json and held below the bounds of docs/REWARDS.md.
 contract GasTest is DistributorFixture {
     uint256 private constant EARNERS = 1000;
+    uint256 private constant COORDINATOR_KEY = 0xc0;
 
     function setUp() public {
         _deploy();
@@ -96,12 +98,50 @@ contract GasTest is DistributorFixture {
         escrow.exit();
         _snapshot("exit");
 
-        CommitmentLog log =
-            new CommitmentLog(_timelock, address(this), GUARDIAN, IDrandBeacon(address(0)));
-        log.postRound(FILE_ROOT, 0, FILE_ROOT);
-        _snapshot("postRound");
-        log.postEpoch(1, FILE_ROOT, 0, FILE_ROOT, 3);
+        CommitmentLog log = new CommitmentLog(
+            _timelock, vm.addr(COORDINATOR_KEY), GUARDIAN, IDrandBeacon(address(0))
+        );
+        bytes memory head = Heads.first(FILE_ROOT);
+        vm.prank(vm.addr(COORDINATOR_KEY));
+        log.postRound(head, "");
+        _snapshot("postRound, first");
+        _closed(log, 1);
         _snapshot("postEpoch");
+        _roundsAndSnapshot(log, head);
+    }
+
+    /// Heads are as long for any number of slots and deltas.
+    function _roundsAndSnapshot(CommitmentLog log, bytes memory first) private {
+        Made memory same = Heads.made(0, Heads.BASE, Heads.MOMENTUM);
+        bytes memory second = Heads.next(FILE_ROOT, 2, first, same, 0);
+        vm.prank(vm.addr(COORDINATOR_KEY));
+        log.postRound(second, first);
+        assertLe(_snapshot("postRound, without deltas"), 150_000, "round without deltas");
+        _closed(log, 2);
+        Made memory made = Heads.made(Heads.hash(second), keccak256("base"), keccak256("momentum"));
+        bytes memory third = Heads.next(FILE_ROOT, 3, second, made, type(uint32).max);
+        bytes memory signed = Heads.sign(address(log), made, COORDINATOR_KEY);
+        vm.prank(vm.addr(COORDINATOR_KEY));
+        log.postRound(third, signed);
+        assertLe(_snapshot("postRound"), 150_000, "round");
+        made.roundRecord = Heads.hash(third);
+        signed = Heads.sign(address(log), made, COORDINATOR_KEY);
+        // Before the epoch, as where rounds overlap: more is written for the first time.
+        bytes memory fourth = Heads.next(FILE_ROOT, 4, third, made, type(uint32).max);
+        vm.prank(vm.addr(COORDINATOR_KEY));
+        log.postRound(fourth, signed);
+        assertLe(_snapshot("postRound, rounds overlap"), 150_000, "round before the epoch");
+        made.roundRecord = Heads.hash(fourth);
+        signed = Heads.sign(address(log), made, COORDINATOR_KEY);
+        _closed(log, 4);
+        vm.prank(vm.addr(COORDINATOR_KEY));
+        log.postAggregate(FILE_ROOT, 4, signed);
+        _snapshot("postAggregate");
+    }
+
+    function _closed(CommitmentLog log, uint64 round) private {
+        vm.prank(vm.addr(COORDINATOR_KEY));
+        log.postEpoch(round, FILE_ROOT, round, FILE_ROOT, 3);
     }
 
     function _lockAndSnapshot(JobEscrow escrow) private {

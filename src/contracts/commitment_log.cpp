@@ -11,6 +11,11 @@ const std::vector<EventBinding<CommitmentEvent>>& events() {
         event_of<CommitmentEvent>(
             "RoundPosted(bytes32 indexed jobId, uint64 indexed round, bytes32 roundRecordHash)",
             &RoundPosted::job_id, &RoundPosted::round, &RoundPosted::round_record_hash),
+        event_of<CommitmentEvent>("AggregatePosted(bytes32 indexed jobId, uint64 indexed round, "
+                                  "address indexed signer, bytes32 unit, bytes commitment)",
+                                  &AggregatePosted::job_id, &AggregatePosted::round,
+                                  &AggregatePosted::signer, &AggregatePosted::unit,
+                                  &AggregatePosted::commitment),
         event_of<CommitmentEvent>("EpochPosted(uint64 indexed epoch, bytes32 indexed jobId, uint64 "
                                   "indexed round, bytes32 commitmentsRoot, uint32 count)",
                                   &EpochPosted::epoch, &EpochPosted::job_id, &EpochPosted::round,
@@ -25,11 +30,18 @@ const std::vector<EventBinding<CommitmentEvent>>& events() {
 
 }  // namespace
 
-ContractCall CommitmentLog::post_round(const Digest& job_id, std::uint64_t round,
-                                       const Digest& round_record_hash) const {
-    return make_call(address_, "postRound(bytes32,uint64,bytes32)",
-                     {job_id, round, round_record_hash},
-                     "post round " + std::to_string(round) + " of job " + job_id.hex());
+ContractCall CommitmentLog::post_round(const RoundHead& record) const {
+    return make_call(
+        address_, "postRound(bytes,bytes)", {record.head, record.origin},
+        "post round " + std::to_string(record.round) + " of job " + record.job_id.hex());
+}
+
+ContractCall CommitmentLog::post_aggregate(const Digest& job_id, std::uint64_t round,
+                                           ByteView commitment) const {
+    return make_call(
+        address_, "postAggregate(bytes32,uint64,bytes)",
+        {job_id, round, Bytes(commitment.begin(), commitment.end())},
+        "post the aggregate of round " + std::to_string(round) + " of job " + job_id.hex());
 }
 
 ContractCall CommitmentLog::post_epoch(const EpochPosted& epoch) const {
@@ -54,6 +66,17 @@ Result<CommitmentLog::Round> CommitmentLog::round_of(chain::ChainClient& client,
                                          {job_id, round}, "_(bytes32,uint64)"));
     Round out;
     GYM_CHECK(read_all(values, out.round_record_hash, out.epoch));
+    return out;
+}
+
+Result<CommitmentLog::Aggregate> CommitmentLog::aggregate_of(chain::ChainClient& client,
+                                                             const Digest& job_id,
+                                                             std::uint64_t round,
+                                                             const chain::BlockId& at) const {
+    GYM_TRY(const auto values, call_view(client, address_, at, "aggregateOf(bytes32,uint64)",
+                                         {job_id, round}, "_(bytes32,uint64)"));
+    Aggregate out;
+    GYM_CHECK(read_all(values, out.unit, out.block_number));
     return out;
 }
 

@@ -424,10 +424,10 @@ bool is_refuted(const records::UnitSummary& unit) {
            unit.reason_code == protocol::to_string(protocol::ReasonCode::kFalseReport);
 }
 
-GameVerdict verdict_of(const registry::GameWatch& games, std::uint64_t posted_block,
+GameVerdict verdict_of(const registry::GameWatch& games, std::uint64_t from_block,
                        const std::optional<registry::DisputedUnit>& known) {
     if (known && (known->faulty || known->open_games > 0)) return GameVerdict::kOpen;
-    if (games.is_window_open(posted_block)) return GameVerdict::kOpen;
+    if (games.is_window_open(from_block)) return GameVerdict::kOpen;
     return known ? GameVerdict::kUpheld : GameVerdict::kNeverOpened;
 }
 

@@ -50,6 +50,12 @@ class EvmChainView final : public ChainView {
         return std::optional(Round{stored.round_record_hash, stored.epoch});
     }
 
+    Result<bool> has_aggregate(const Digest& job_id, std::uint64_t round) override {
+        GYM_CHECK(check());
+        GYM_TRY(const auto stored, named(log_.aggregate_of(*client_, job_id, round)));
+        return !stored.unit.is_zero();
+    }
+
     Result<std::optional<Epoch>> epoch(std::uint64_t epoch) override {
         GYM_CHECK(check());
         GYM_TRY(const auto stored, named(log_.epoch_of(*client_, epoch)));
@@ -124,12 +130,23 @@ bool may_answer_later(ErrorCode code) {
     return code == ErrorCode::kUnavailable || code == ErrorCode::kTimeout;
 }
 
+/// The chain takes no other record: so much is known of one that somebody put there otherwise.
+Status check_base(ChainView& chain, const protocol::RoundHead& record) {
+    GYM_TRY(const bool made, chain.has_aggregate(record.job_id, record.round - 1));
+    if (made == (record.included != 0)) return {};
+    return fail(ErrorCode::kMismatch,
+                "the record of " + name_of(record) + " says that " +
+                    std::to_string(record.included) + " deltas made its base state, the chain " +
+                    (made ? "holds an" : "holds no") +
+                    " aggregate of the round before: nothing is computed for it");
+}
+
 }  // namespace
 
 Status check_record_before(ChainView& chain, const protocol::RoundHead& record) {
     if (record.round < 2) return {};
     GYM_TRY(const auto before, chain.round(record.job_id, record.round - 1));
-    if (before && before->record_hash == record.previous_record) return {};
+    if (before && before->record_hash == record.previous_record) return check_base(chain, record);
     return fail(ErrorCode::kMismatch, "the record of " + name_of(record) +
                                           " follows a record with hash " +
                                           record.previous_record.hex() + ", the chain holds " +

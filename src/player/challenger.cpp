@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <limits>
 
 #include "dispute_client.hpp"
 #include "gym/contracts/dispute_game.hpp"
@@ -98,10 +100,31 @@ class Challenger final : public Player {
         return disputes_.forget(claim);
     }
 
+    /// Of an aggregate, as long as it is not on chain there is none: a coordinator that waits until
+    /// its round's window is over gains nothing.
+    Result<std::uint64_t> last_block_of_aggregate(const Claim& claim, std::uint64_t window) {
+        const protocol::UnitKey& unit = claim.key;
+        GYM_TRY(const auto posted, disputes_.aggregate_block(unit.job_id, unit.round));
+        if (!posted) return std::numeric_limits<std::uint64_t>::max();
+        GYM_TRY(const auto epoch, disputes_.epoch_of(unit.job_id, unit.round));
+        return std::max(*posted, epoch ? epoch->block_number : disputes_.head().number) + window;
+    }
+
+    /// Whether the claim is about an aggregate itself, and not about the record behind it.
+    static Result<bool> is_of_aggregate(const Claim& claim) {
+        if (claim.subject != Subject::kConflict) return claim.subject == Subject::kAggregate;
+        if (claim.key.slot != protocol::kAggregateSlot) return false;
+        GYM_TRY(const game::Conflict conflict, conflict_of(claim));
+        GYM_TRY(const game::ConflictOther other, game::read_conflict_other(conflict.other));
+        return !std::holds_alternative<protocol::RoundHead>(other);
+    }
+
     /// The last block in which a game about the claim can be opened; as long as its round has no
     /// epoch there is none, and this node gives up a window after it was filed.
     Result<std::uint64_t> last_block(const Claim& claim) {
         GYM_TRY(const std::uint64_t window, disputes_.window_blocks());
+        GYM_TRY(const bool of_aggregate, is_of_aggregate(claim));
+        if (of_aggregate) return last_block_of_aggregate(claim, window);
         if (claim.epoch_block != 0) return claim.epoch_block + window;
         // The next round's record is on trial as long as that round is.
         std::uint64_t round = claim.key.round;

@@ -102,6 +102,7 @@ class Defender final : public Player {
         if (claim.epoch_block != 0) {
             if (disputes_.head().number < claim.epoch_block + window + chain::kReorgBlocks)
                 return {};
+            if (claim.subject == Subject::kAggregate) return forget_if_long_on_chain(claim);
             const bool in_next =
                 claim.subject == Subject::kTrainUnit && claim.evidence.record.accept_late;
             return in_next ? forget_if_next_is_over(claim, window) : disputes_.forget(claim);
@@ -117,6 +118,16 @@ class Defender final : public Player {
         }
         Claim dated = claim;
         dated.epoch_block = epoch->block_number;
+        return disputes_.setup().claims.save(dated);
+    }
+
+    /// As long as an aggregate is not on chain games about it can be opened.
+    Status forget_if_long_on_chain(const Claim& claim) {
+        GYM_TRY(const auto posted, disputes_.aggregate_block(claim.key.job_id, claim.key.round));
+        if (!posted) return {};
+        if (*posted <= claim.epoch_block) return disputes_.forget(claim);
+        Claim dated = claim;
+        dated.epoch_block = *posted;
         return disputes_.setup().claims.save(dated);
     }
 

@@ -106,6 +106,14 @@ Result<std::optional<contracts::CommitmentLog::Epoch>> DisputeClient::epoch_of(
     return std::optional(epoch);
 }
 
+Result<std::optional<std::uint64_t>> DisputeClient::aggregate_block(const Digest& job_id,
+                                                                    std::uint64_t round) {
+    const contracts::CommitmentLog log(setup_.domain.verifying_contract.value());
+    GYM_TRY(const auto posted, log.aggregate_of(setup_.client, job_id, round));
+    if (posted.unit.is_zero()) return std::optional<std::uint64_t>();
+    return std::optional(posted.block_number);
+}
+
 Result<std::optional<game::EpochRoots>> DisputeClient::epoch_roots(
     const protocol::RoundTerms& record) {
     GYM_TRY(const auto own, epoch_of(record.job_id, record.round));

@@ -59,6 +59,8 @@ class DisputeClient {
     Result<std::optional<contracts::CommitmentLog::Epoch>> epoch_of(
         const Digest& job_id, std::uint64_t round,
         const std::optional<Digest>& record = std::nullopt);
+    /// The block in which the aggregate of a round is on chain; absent: it is not there yet.
+    Result<std::optional<std::uint64_t>> aggregate_block(const Digest& job_id, std::uint64_t round);
     /// Those of a round and of the one before; absent: this round has none yet.
     Result<std::optional<game::EpochRoots>> epoch_roots(const protocol::RoundTerms& record);
     /// Drops a claim, which outlives the call, and what was kept for it.

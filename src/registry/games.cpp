@@ -66,6 +66,40 @@ Result<std::optional<std::uint64_t>> first_open_epoch_block(db::Transaction& tx)
     return row.get<std::optional<std::uint64_t>>(0);
 }
 
+Status set_aggregate_block(db::Transaction& tx, const Digest& job_id, std::uint64_t round,
+                           std::uint64_t block) {
+    GYM_TRY(const db::Rows rows,
+            tx.exec("UPDATE registry.round SET aggregate_block = $3 WHERE job_id = $1 AND round = "
+                    "$2 AND (aggregate_block IS NULL OR aggregate_block = $3)",
+                    {job_id, round, block}));
+    if (rows.affected() == 1) return {};
+    return fail(ErrorCode::kConflict, "the aggregate of round " + std::to_string(round) +
+                                          " of job " + job_id.hex() + " is in another block than " +
+                                          std::to_string(block));
+}
+
+Result<std::optional<Digest>> unposted_aggregate(db::Transaction& tx, const Digest& job_id,
+                                                 std::uint64_t round) {
+    GYM_TRY(
+        const auto row,
+        tx.exec_optional("SELECT u.id FROM registry.unit u JOIN registry.round r ON r.job_id = "
+                         "u.job_id AND r.round = u.round JOIN registry.unit_commitment c "
+                         "ON c.unit_id = u.id WHERE u.job_id = $1 AND u.round = $2 AND u.kind = "
+                         "'aggregate' AND r.aggregate_block IS NULL",
+                         {job_id, round}));
+    if (!row) return std::optional<Digest>();
+    return std::optional(row->get<Digest>(0));
+}
+
+Result<std::optional<std::uint64_t>> window_block(db::Transaction& tx, const Digest& unit) {
+    GYM_TRY(const db::Row row,
+            tx.exec_one("SELECT registry.window_block(u.kind, r.posted_block, r.aggregate_block) "
+                        "FROM registry.unit u JOIN registry.round r ON r.job_id = u.job_id AND "
+                        "r.round = u.round + u.late::integer WHERE u.id = $1",
+                        {unit}));
+    return row.get<std::optional<std::uint64_t>>(0);
+}
+
 Result<bool> store_games(db::Transaction& tx, const GameWatch& watch,
                          const std::vector<DisputedUnit>& units) {
     GYM_TRY(const db::Rows moved,

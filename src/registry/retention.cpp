@@ -55,9 +55,9 @@ Result<std::vector<PrunedRound>> prune_rounds(db::Transaction& tx, const Retenti
         "$2::bigint <= (SELECT max(l.round) FROM registry.round l WHERE l.job_id = r.job_id)) "
         "AND CASE WHEN s.round IS NULL THEN j.ended_at_ms IS NOT NULL ELSE s.state = 'closed' AND "
         "NOT " +
-        held_by_games("s", "s.posted_block") + " END AND NOT " +
+        held_by_games("s", "greatest(s.posted_block, s.aggregate_block)") + " END AND NOT " +
         // A unit that was committed late is in the next round's epoch.
-        held_by_games("r", "coalesce(s.posted_block, r.posted_block)");
+        held_by_games("r", "greatest(coalesce(s.posted_block, r.posted_block), r.aggregate_block)");
     GYM_TRY(
         const db::Rows rows,
         tx.exec("UPDATE registry.round n SET pruned_at_ms = $3, "

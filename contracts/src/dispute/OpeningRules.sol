@@ -88,6 +88,7 @@ contract OpeningRules {
             _addTerms(result, c, record, slot);
             return result;
         }
+        result.deadline = _deadlineOfAggregate(record, epoch);
         // In no tree and no slot: the signature is the claim.
         RoundRecords.checkEmpty(slot);
         if (index != 0 || path.length != 0) revert MerkleSha256.BadProofLength(path.length, 0);
@@ -131,14 +132,18 @@ contract OpeningRules {
             // One game whichever of the two is named first.
             if (second < digest) digest = second;
             // Either may be a late one.
-            if (record.takesLate()) epoch = _nextEpoch(record);
+            if (record.takesLate() && c.slot != Commitments.AGGREGATE_SLOT) {
+                epoch = _nextEpoch(record);
+            }
             result.fault = 1 + EQUIVOCATION;
         } else {
             epoch = _checkNext(c, record, other);
             result.fault = 1 + NEXT_RECORD;
         }
         result.unit = keccak256(abi.encode(digest, result.asserter));
-        result.deadline = epoch == 0 ? type(uint256).max : _deadline(epoch);
+        result.deadline = result.fault == 1 + EQUIVOCATION && c.slot == Commitments.AGGREGATE_SLOT
+            ? _deadlineOfAggregate(record, epoch)
+            : _deadline(epoch);
     }
 
     /// @notice See IDisputeMoves.proveSigner.
@@ -299,10 +304,25 @@ contract OpeningRules {
         (, epoch) = _LOG.roundOf(record.job(), record.round() + 1);
     }
 
-    /// @dev Last block of the window.
+    /// @dev Last block of the window; there is none before the epoch.
     function _deadline(uint64 epoch) private view returns (uint256) {
+        if (epoch == 0) return type(uint256).max;
         (,, uint64 blockNumber) = _LOG.epochOf(epoch);
         return blockNumber + _WINDOW_BLOCKS;
+    }
+
+    /// @dev The same of the aggregate of the record's round: a game needs the epoch, and nobody has to have seen the aggregate before
+    /// the log has it.
+    function _deadlineOfAggregate(bytes calldata record, uint64 epoch)
+        private
+        view
+        returns (uint256)
+    {
+        (, uint64 blockNumber) = _LOG.aggregateOf(record.job(), record.round());
+        if (blockNumber == 0) return type(uint256).max;
+        uint256 afterEpoch = _deadline(epoch);
+        uint256 afterPost = blockNumber + _WINDOW_BLOCKS;
+        return afterPost > afterEpoch ? afterPost : afterEpoch;
     }
 
     /// @dev The commitment is under the epoch's root.

@@ -64,7 +64,7 @@ library RoundRecords {
         uint256 index,
         bytes32[] calldata path
     ) internal view {
-        MerkleSha256.verify(_digest(head, 432), index, BigEndian.number(head, 428, 4), leaf, path);
+        MerkleSha256.verify(_digest(head, 432), index, includedCount(head), leaf, path);
     }
 
     /// @notice The terms of a slot. @param proof Of the slot's leaf; empty if the round has no such slot. Reverts unless it is.
@@ -114,6 +114,11 @@ library RoundRecords {
 
     function momentumRoot(bytes calldata record) internal pure returns (bytes32) {
         return _digest(record, 106);
+    }
+
+    /// @notice Number of deltas that the base state was made from.
+    function includedCount(bytes calldata record) internal pure returns (uint256) {
+        return BigEndian.number(record, 428, 4);
     }
 
     /// @notice The fixed terms of a train unit.

@@ -4,8 +4,6 @@ pragma solidity ^0.8.35;
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 
 import {AdminTimelock} from "../../src/AdminTimelock.sol";
-import {CommitmentLog} from "../../src/CommitmentLog.sol";
-import {IDrandBeacon} from "../../src/interfaces/IDrandBeacon.sol";
 import {DisputeGame} from "../../src/DisputeGame.sol";
 import {GymToken} from "../../src/GymToken.sol";
 import {Stake} from "../../src/Stake.sol";
@@ -19,6 +17,7 @@ import {TreeRules} from "../../src/dispute/TreeRules.sol";
 import {Facts, SlotProof} from "../../src/dispute/DisputeTypes.sol";
 import {IDisputeGame} from "../../src/interfaces/IDisputeGame.sol";
 import {IStake} from "../../src/interfaces/IStake.sol";
+import {BareLog} from "./BareLog.sol";
 import {DisputeDelta} from "./DisputeDelta.sol";
 import {DisputeProgram} from "./DisputeProgram.sol";
 import {DisputeRunner, Fault, StepRun, Wrong} from "./DisputeRunner.sol";
@@ -74,7 +73,7 @@ abstract contract DisputeFixture is OneStepFixture {
     uint64 internal constant FLOPS_PER_STEP = 1e6;
 
     GymToken internal _token;
-    CommitmentLog internal _log;
+    BareLog internal _log;
     Stake internal _stake;
     DisputeGame internal _game;
     DisputeRunner internal _runner;
@@ -113,7 +112,7 @@ abstract contract DisputeFixture is OneStepFixture {
         _asserter = vm.addr(KEY);
         _token = new GymToken(address(this), 1e30);
         AdminTimelock timelock = new AdminTimelock(0, address(this), address(this));
-        _log = new CommitmentLog(timelock, address(this), address(this), IDrandBeacon(address(0)));
+        _log = new BareLog(timelock, address(this), address(this));
         _runner = new DisputeRunner(_oneStep);
         _runs = new DisputeRuns();
         _runs.keep("right", _runner.run(Fault(Wrong.Nothing, 0, 0, 0)));

@@ -51,11 +51,16 @@ class EvmChain final : public ChainPort {
         if (contracts.dispute_game) games_.emplace(*contracts.dispute_game);
     }
 
-    Status post_round(const Digest& job_id, std::uint64_t round,
-                      const Digest& record_hash) override {
+    Status post_round(const RoundPost& record) override {
         const std::lock_guard lock(mutex_);
-        return submit("round:" + job_id.hex() + ":" + std::to_string(round),
-                      log_.post_round(job_id, round, record_hash));
+        return submit("round:" + record.job_id.hex() + ":" + std::to_string(record.round),
+                      log_.post_round({record.job_id, record.round, record.head, record.origin}));
+    }
+
+    Status post_aggregate(const AggregatePost& aggregate) override {
+        const std::lock_guard lock(mutex_);
+        return submit("aggregate:" + aggregate.job_id.hex() + ":" + std::to_string(aggregate.round),
+                      log_.post_aggregate(aggregate.job_id, aggregate.round, aggregate.commitment));
     }
 
     Status post_epoch(const EpochPost& epoch) override {
@@ -83,6 +88,19 @@ class EvmChain final : public ChainPort {
         return fail(ErrorCode::kConflict,
                     "the chain holds record " + stored.round_record_hash.hex() + " for round " +
                         std::to_string(round) + ", ours is " + record_hash.hex());
+    }
+
+    Result<std::optional<std::uint64_t>> aggregate_block(const AggregatePost& aggregate) override {
+        const std::lock_guard lock(mutex_);
+        GYM_TRY(const auto at, deep_block());
+        if (!at) return std::optional<std::uint64_t>();
+        GYM_TRY(const auto stored,
+                log_.aggregate_of(client_, aggregate.job_id, aggregate.round, *at));
+        if (stored.unit.is_zero()) return std::optional<std::uint64_t>();
+        if (stored.unit == aggregate.unit) return std::optional(stored.block_number);
+        return fail(ErrorCode::kConflict, "the chain holds aggregate " + stored.unit.hex() +
+                                              " of round " + std::to_string(aggregate.round) +
+                                              ", ours is " + aggregate.unit.hex());
     }
 
     Result<std::optional<std::uint64_t>> epoch_block(const EpochPost& epoch) override {
@@ -184,9 +202,14 @@ class EvmChain final : public ChainPort {
     }
 
   private:
+    /// What the contract refused is tried again with each call, which says why it was refused.
     Status submit(const std::string& id, const contracts::ContractCall& call) {
+        const auto known = transactions_.find(id);
         GYM_CHECK(transactions_.submit_idempotent(call.intent(id)));
-        return {};
+        const bool refused = known.ok() && known->state == chain::IntentState::kRejected;
+        if (!refused) return {};
+        return fail(ErrorCode::kConflict, "the contract refuses to " + call.label + ": " +
+                                              (known->outcome ? known->outcome->reason : ""));
     }
 
     struct Drand {

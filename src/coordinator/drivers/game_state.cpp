@@ -34,19 +34,18 @@ namespace {
 
 /// What the registry knows of a unit on chain.
 struct OnChain {
-    std::uint64_t posted_block = 0;  ///< of its epoch's root
+    std::uint64_t from_block = 0;  ///< of its window
     std::optional<registry::DisputedUnit> known;
 };
 
-/// Absent until the epoch's root is on chain.
+/// Absent until its window has begun.
 Result<std::optional<OnChain>> on_chain(const Context& context, const GameWatch& games,
                                         const registry::Unit& unit) {
     return context.transact([&](db::Transaction& tx) -> Result<std::optional<OnChain>> {
-        GYM_TRY(const registry::Round round,
-                registry::get_round(tx, unit.key.job_id, unit.epoch_round()));
+        GYM_TRY(const auto from_block, registry::window_block(tx, unit.id));
         GYM_TRY(const auto stored, registry::find_commitment(tx, unit.id));
-        if (!stored || !round.posted_block) return std::optional<OnChain>();
-        OnChain out{*round.posted_block, {}};
+        if (!stored || !from_block) return std::optional<OnChain>();
+        OnChain out{*from_block, {}};
         GYM_TRY(const Digest name, game::unit_of(context.options.domain, stored->commitment));
         GYM_TRY(out.known, registry::find_disputed_unit(tx, games.contract, name));
         return std::optional(out);
@@ -58,14 +57,14 @@ Result<std::optional<OnChain>> on_chain(const Context& context, const GameWatch&
 Result<GameVerdict> verdict_on(const Context& context, const GameWatch& games,
                                const registry::Unit& unit) {
     GYM_TRY(const auto here, on_chain(context, games, unit));
-    return here ? verdict_of(games, here->posted_block, here->known) : GameVerdict::kOpen;
+    return here ? verdict_of(games, here->from_block, here->known) : GameVerdict::kOpen;
 }
 
 Result<std::optional<std::uint64_t>> last_call(const Context& context, const GameWatch& games,
                                                const registry::Unit& unit) {
     GYM_TRY(const auto here, on_chain(context, games, unit));
     if (!here || here->known) return std::optional<std::uint64_t>();
-    const std::uint64_t last = here->posted_block + games.window_blocks;
+    const std::uint64_t last = here->from_block + games.window_blocks;
     const bool is_late = games.seen_block + games.window_blocks / 4 >= last;
     return is_late ? std::optional(last) : std::nullopt;
 }

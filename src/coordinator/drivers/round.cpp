@@ -5,6 +5,7 @@
 #include <set>
 
 #include "drivers/aggregation.hpp"
+#include "drivers/chain_posts.hpp"
 #include "drivers/claims.hpp"
 #include "drivers/draws.hpp"
 #include "drivers/quorum.hpp"
@@ -205,7 +206,7 @@ Result<bool> is_held(db::Transaction& tx, const registry::Round& round) {
 /// Asks only what matters in the round's state. Whether units hold the round is as good as asked
 /// under a lock: none of them ever returns to a state that holds it.
 Result<Observed> observe(const Context& context, const registry::Job& job,
-                         const registry::Round& round) {
+                         const registry::Round& round, TickSummary& summary) {
     ChainPort& chain = context.deps.chain;
     Observed out;
     out.facts.state = round.state;
@@ -222,7 +223,10 @@ Result<Observed> observe(const Context& context, const registry::Job& job,
     }
     GYM_TRY(out.facts.held,
             context.transact([&](db::Transaction& tx) { return is_held(tx, round); }));
-    if (round.state == RoundState::kAggregated && !round.validation_loss) out.facts.held = true;
+    if (round.state == RoundState::kAggregated) {
+        GYM_TRY(const bool posted, tend_aggregate(context, job, round, summary));
+        if (!posted || !round.validation_loss) out.facts.held = true;
+    }
     // The epoch begins the window in which the aggregate that the record names can be challenged.
     if (round.state == RoundState::kOpen && job.terms.elastic.overlap != 0 && !round.next_base)
         out.facts.held = true;
@@ -237,13 +241,15 @@ Result<Observed> observe(const Context& context, const registry::Job& job,
 Status step_once(const Context& context, const registry::Job& job, const registry::Round& round,
                  TickSummary& summary) {
     if (round.state == RoundState::kOpen) GYM_CHECK(hurry(context, job, round, summary));
-    GYM_TRY(const Observed now, observe(context, job, round));
+    GYM_TRY(const Observed now, observe(context, job, round, summary));
     ChainPort& chain = context.deps.chain;
     switch (next_step(now.facts)) {
         case RoundStep::kWait:
             return {};
-        case RoundStep::kPostRecord:
-            return chain.post_round(round.job_id, round.round, round.record_hash);
+        case RoundStep::kPostRecord: {
+            GYM_TRY(const RoundPost post, round_post(context, round));
+            return chain.post_round(post);
+        }
         case RoundStep::kAssignUnits:
             return assign_units(context, job, round, summary);
         case RoundStep::kSeal:

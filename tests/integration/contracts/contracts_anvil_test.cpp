@@ -10,6 +10,9 @@
 #include "gym/contracts/job_escrow.hpp"
 #include "gym/contracts/rewards_distributor.hpp"
 #include "gym/crypto/keccak.hpp"
+#include "gym/game/evidence.hpp"
+#include "gym/protocol/commitment.hpp"
+#include "gym/protocol/round_record.hpp"
 
 namespace gym::testing {
 namespace {
@@ -112,17 +115,28 @@ TEST_F(ContractsOnAnvil, DepositsReleasesAndClaimsToTheLastWei) {
 
 TEST_F(ContractsOnAnvil, EveryEventArrivesOnceItIsFinal) {
     const Digest job = crypto::keccak256_text("job");
-    const Digest record = crypto::keccak256_text("record");
+    protocol::RoundRecord first;
+    first.job_id = job;
+    first.round = 1;
+    const Bytes head = protocol::encode(protocol::head_of(first));
+    const Digest record = protocol::hash(first);
     send(payer_, permit_deposit(tokens("10")), "deposit");
     send(payer_, escrow().request_withdrawal(tokens("4")), "request");
     send(admin_, lock_order(tokens("7")), "lock");
     send(payer_, escrow().lock_own(tokens("1")), "own");
     send(admin_, escrow().unlock({{owner_.address(), tokens("2")}}), "unlock");
     send(payer_, escrow().withdraw(), "withdraw");
-    send(admin_, commitments().post_round(job, 0, record), "round");
-    send(payer_, commitments().post_commitment(job, 0, Bytes{1, 2, 3}), "commitment");
-    send(admin_, commitments().post_epoch({1, job, 0, record, 5}), "epoch");
-    EXPECT_EQ(commitments().round_of(anvil_.client(), job, 0).value().epoch, 1U);
+    send(admin_, commitments().post_round({job, 1, head, {}}), "round");
+    protocol::UnitCommitment made;
+    made.kind = protocol::UnitKind::kAggregate;
+    made.round_record = record;
+    made.slot = protocol::kAggregateSlot;
+    const auto domain = protocol::signing_domain(deployment_.chain_id, deployment_.commitment_log);
+    const auto aggregate = protocol::sign(domain, made, deployer_);
+    send(admin_, commitments().post_aggregate(job, 1, protocol::encode(aggregate)), "aggregate");
+    send(payer_, commitments().post_commitment(job, 1, Bytes{1, 2, 3}), "commitment");
+    send(admin_, commitments().post_epoch({1, job, 1, record, 5}), "epoch");
+    EXPECT_EQ(commitments().round_of(anvil_.client(), job, 1).value().epoch, 1U);
     EXPECT_EQ(commitments().epoch_of(anvil_.client(), 1).value().count, 5U);
 
     std::vector<contracts::EscrowEvent> money;
@@ -140,7 +154,7 @@ TEST_F(ContractsOnAnvil, EveryEventArrivesOnceItIsFinal) {
                                     if (post) posts.push_back(*post);
                                     return {};
                                 });
-    for (int i = 0; i < 100 && (money.size() < 6 || posts.size() < 3); ++i) {
+    for (int i = 0; i < 100 && (money.size() < 6 || posts.size() < 4); ++i) {
         const auto report = follower.tick();
         ASSERT_TRUE(report.ok()) << report.error().message;
         anvil_.mine(1);
@@ -157,12 +171,17 @@ TEST_F(ContractsOnAnvil, EveryEventArrivesOnceItIsFinal) {
               (contracts::Unlocked{owner, tokens("2"), tokens("2")}));
     EXPECT_EQ(std::get<contracts::Withdrawn>(money[5]), (contracts::Withdrawn{owner, tokens("4")}));
     EXPECT_EQ(escrow().locked_of(anvil_.client(), owner).value(), tokens("6"));
-    ASSERT_EQ(posts.size(), 3U);
-    EXPECT_EQ(std::get<contracts::RoundPosted>(posts[0]), (contracts::RoundPosted{job, 0, record}));
-    EXPECT_EQ(std::get<contracts::CommitmentPosted>(posts[1]),
-              (contracts::CommitmentPosted{job, 0, owner, {1, 2, 3}}));
-    EXPECT_EQ(std::get<contracts::EpochPosted>(posts[2]),
-              (contracts::EpochPosted{1, job, 0, record, 5}));
+    ASSERT_EQ(posts.size(), 4U);
+    EXPECT_EQ(std::get<contracts::RoundPosted>(posts[0]), (contracts::RoundPosted{job, 1, record}));
+    const Digest unit = game::unit_of(domain, aggregate).value();
+    EXPECT_EQ(std::get<contracts::AggregatePosted>(posts[1]),
+              (contracts::AggregatePosted{job, 1, deployer_.address(), unit,
+                                          protocol::encode(aggregate)}));
+    EXPECT_EQ(commitments().aggregate_of(anvil_.client(), job, 1).value().unit, unit);
+    EXPECT_EQ(std::get<contracts::CommitmentPosted>(posts[2]),
+              (contracts::CommitmentPosted{job, 1, owner, {1, 2, 3}}));
+    EXPECT_EQ(std::get<contracts::EpochPosted>(posts[3]),
+              (contracts::EpochPosted{1, job, 1, record, 5}));
 }
 
 // What `gym job submit` signs is what the contract recovers.
@@ -191,8 +210,7 @@ TEST_F(ContractsOnAnvil, OrdersLockWhatTheirOwnerSignedForAndNothingElse) {
 
 TEST_F(ContractsOnAnvil, WhoLacksTheRoleIsRefusedWithTheRoleNamed) {
     const auto refused = payer_.manager->execute(
-        commitments().post_round(Digest{}, 0, crypto::keccak256_text("x")).intent("round"),
-        kTimeoutMs);
+        commitments().post_round({Digest{}, 1, Bytes(464), {}}).intent("round"), kTimeoutMs);
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
     EXPECT_NE(refused.error().message.find("AccessControlUnauthorizedAccount(account="),

@@ -76,7 +76,10 @@ class DisputesOnAnvil : public DeployedTest {
         const auto domain =
             protocol::signing_domain(deployment_.chain_id, deployment_.commitment_log);
         const auto signed_one = protocol::sign(domain, says, owner_);
-        send(admin_, commitments().post_round(record.job_id, 1, says.round_record), "round");
+        send(admin_,
+             commitments().post_round(
+                 {record.job_id, 1, protocol::encode(protocol::head_of(record)), {}}),
+             "round");
         send(admin_,
              commitments().post_epoch(
                  {1, record.job_id, 1, protocol::commitment_leaf(signed_one), 1}),

@@ -21,6 +21,7 @@
 #include "gym/coordinator/adapters/drand_relays.hpp"
 #include "gym/coordinator/adapters/evm_chain.hpp"
 #include "gym/node/chain_view.hpp"
+#include "gym/protocol/round_record.hpp"
 #include "gym/verifier/chain_audit.hpp"
 
 namespace gym::testing {
@@ -83,10 +84,15 @@ class DrandDraws : public ::testing::Test {
     }
     /// The round that draws an epoch that is posted now.
     std::uint64_t post_epoch(coordinator::ChainPort& port, std::uint64_t number) {
-        const coordinator::EpochPost epoch{number, digest("job"), number, digest("root"), 3};
-        EXPECT_TRUE(port.post_round(epoch.job_id, number, digest("record")).ok());
-        EXPECT_TRUE(wait_for(
-            [&] { return port.round_posted(epoch.job_id, number, digest("record")).value(); }));
+        const coordinator::EpochPost epoch{number, digest("job " + std::to_string(number)), 1,
+                                           digest("root"), 3};
+        protocol::RoundRecord record;
+        record.job_id = epoch.job_id;
+        record.round = 1;
+        const Digest hash = protocol::hash(record);
+        const Bytes head = protocol::encode(protocol::head_of(record));
+        EXPECT_TRUE(port.post_round({record.job_id, 1, hash, head, {}}).ok());
+        EXPECT_TRUE(wait_for([&] { return port.round_posted(epoch.job_id, 1, hash).value(); }));
         EXPECT_TRUE(port.post_epoch(epoch).ok());
         const auto block = wait_for([&] { return port.epoch_block(epoch).value(); });
         EXPECT_TRUE(block);

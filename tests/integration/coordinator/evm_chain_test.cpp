@@ -26,6 +26,7 @@
 #include "gym/contracts/stake.hpp"
 #include "gym/game/dispute_params.hpp"
 #include "gym/game/evidence.hpp"
+#include "log_storage.hpp"
 #include "manual_clock.hpp"
 
 namespace gym::testing {
@@ -71,6 +72,58 @@ class EvmChainTest : public ::testing::Test {
         }
     }
 
+    protocol::RoundRecord record_of(std::uint64_t round) const {
+        protocol::RoundRecord out;
+        out.job_id = job;
+        out.round = round;
+        out.base_state_root = digest("base");
+        out.momentum_root = digest("momentum");
+        return out;
+    }
+    static coordinator::RoundPost post_of(const protocol::RoundRecord& record, Bytes origin) {
+        return {record.job_id, record.round, protocol::hash(record),
+                protocol::encode(protocol::head_of(record)), std::move(origin)};
+    }
+    coordinator::RoundPost first_round() const { return post_of(record_of(1), {}); }
+    /// The coordinator's to an aggregate of the round.
+    protocol::SignedCommitment aggregate_of(const protocol::RoundRecord& record,
+                                            const Digest& base) const {
+        protocol::UnitCommitment made;
+        made.kind = protocol::UnitKind::kAggregate;
+        made.round_record = protocol::hash(record);
+        made.slot = protocol::kAggregateSlot;
+        made.records_root = digest("records");
+        made.final_state_root = base;
+        made.delta_root = digest("next momentum");
+        made.steps = 1;
+        return protocol::sign(domain(), made, key_);
+    }
+    /// The round behind `before`, made from one delta by the aggregate.
+    static protocol::RoundRecord next_of(const protocol::RoundRecord& before,
+                                         const protocol::SignedCommitment& aggregate) {
+        protocol::RoundRecord out = before;
+        out.round += 1;
+        out.previous_record = protocol::hash(before);
+        out.base_state_root = aggregate.commitment.final_state_root;
+        out.momentum_root = aggregate.commitment.delta_root;
+        out.included = {{0, before.job_id, before.job_id}};
+        return out;
+    }
+    void post(const coordinator::RoundPost& record) {
+        ASSERT_TRUE(port->post_round(record).ok());
+        ASSERT_TRUE(wait_for([&] {
+            return port->round_posted(record.job_id, record.round, record.record_hash).value();
+        }));
+    }
+    /// What the contract says of a round that a coordinator tries to post.
+    std::string refusal_of(const coordinator::RoundPost& record) {
+        const contracts::CommitmentLog log(deployment.commitment_log);
+        const auto call = log.post_round({record.job_id, record.round, record.head, record.origin});
+        const auto done =
+            manager_.execute(call.intent("refused " + std::to_string(++calls_)), 20'000);
+        return done.ok() ? "posted" : done.error().message;
+    }
+
     void execute(const contracts::ContractCall& call) {
         const auto done = manager_.execute(call.intent("call " + std::to_string(++calls_)), 20'000);
         ASSERT_TRUE(done.ok()) << done.error().message;
@@ -98,7 +151,7 @@ class EvmChainTest : public ::testing::Test {
         out.commitment = protocol::sign(domain(), says, worker);
         out.record = protocol::unit_record(record, 0);
         const contracts::CommitmentLog log(deployment.commitment_log);
-        execute(log.post_round(job, round, says.round_record));
+        put_round(anvil_, log.address(), record);
         execute(log.post_epoch({round, job, round, protocol::commitment_leaf(out.commitment), 1}));
         return out;
     }
@@ -156,10 +209,11 @@ class EvmChainTest : public ::testing::Test {
 };
 
 TEST_F(EvmChainTest, PostsRoundsAndEpochsOnceAndReadsTheBeacon) {
-    EXPECT_FALSE(port->round_posted(job, 1, digest("record")).value());
-    ASSERT_TRUE(port->post_round(job, 1, digest("record")).ok());
-    ASSERT_TRUE(port->post_round(job, 1, digest("record")).ok()) << "repeating it succeeds";
-    ASSERT_TRUE(wait_for([&] { return port->round_posted(job, 1, digest("record")).value(); }));
+    const coordinator::RoundPost record = first_round();
+    EXPECT_FALSE(port->round_posted(job, 1, record.record_hash).value());
+    ASSERT_TRUE(port->post_round(record).ok());
+    ASSERT_TRUE(port->post_round(record).ok()) << "repeating it succeeds";
+    ASSERT_TRUE(wait_for([&] { return port->round_posted(job, 1, record.record_hash).value(); }));
     EXPECT_EQ(port->round_posted(job, 1, digest("another")).error().code, ErrorCode::kConflict);
 
     const coordinator::EpochPost epoch{1, job, 1, digest("root"), 3};
@@ -177,13 +231,64 @@ TEST_F(EvmChainTest, PostsRoundsAndEpochsOnceAndReadsTheBeacon) {
     EXPECT_FALSE(port->randomness(*block + 100'000).value().has_value());
 }
 
+TEST_F(EvmChainTest, ARoundBringsTheAggregateThatMadeItsBase) {
+    const protocol::RoundRecord first = record_of(1);
+    post(post_of(first, {}));
+    const auto aggregate = aggregate_of(first, digest("next base"));
+    coordinator::AggregatePost own{job, 1, game::unit_of(domain(), aggregate).value(),
+                                   protocol::encode(aggregate)};
+    EXPECT_FALSE(port->aggregate_block(own).value().has_value());
+    const protocol::RoundRecord second = next_of(first, aggregate);
+    post(post_of(second, own.commitment));
+    const auto block = wait_for([&] { return port->aggregate_block(own).value(); });
+    ASSERT_TRUE(block.has_value());
+    EXPECT_GT(*block, 0U);
+    own.unit = digest("another aggregate");
+    EXPECT_EQ(port->aggregate_block(own).error().code, ErrorCode::kConflict);
+
+    // The last one of a job, which no other round follows.
+    const auto final_one = aggregate_of(second, digest("last base"));
+    const coordinator::AggregatePost last{job, 2, game::unit_of(domain(), final_one).value(),
+                                          protocol::encode(final_one)};
+    ASSERT_TRUE(port->post_aggregate(last).ok());
+    ASSERT_TRUE(port->post_aggregate(last).ok()) << "repeating it succeeds";
+    EXPECT_TRUE(wait_for([&] { return port->aggregate_block(last).value(); }));
+}
+
+/// A coordinator that begins a round with a state of its own choice.
+TEST_F(EvmChainTest, ARoundWithABaseThatNoAggregateMadeIsRefused) {
+    const protocol::RoundRecord first = record_of(1);
+    post(post_of(first, {}));
+    const auto aggregate = aggregate_of(first, digest("next base"));
+    const Bytes signed_one = protocol::encode(aggregate);
+    protocol::RoundRecord other = next_of(first, aggregate);
+    other.base_state_root = digest("a base of its own choice");
+    EXPECT_NE(refusal_of(post_of(other, signed_one)).find("WrongBase"), std::string::npos);
+    // It names no aggregate, or says that nothing went in.
+    EXPECT_NE(refusal_of(post_of(other, {})).find("WrongDeltas"), std::string::npos);
+    other.included.clear();
+    const Bytes head = protocol::encode(protocol::head_of(first));
+    EXPECT_NE(refusal_of(post_of(other, head)).find("WrongBase"), std::string::npos);
+    // Its aggregate is nobody's whose stake answers for it.
+    const auto strangers = protocol::sign(domain(), aggregate.commitment, anvil_.funded_key(3));
+    EXPECT_NE(refusal_of(post_of(next_of(first, aggregate), protocol::encode(strangers)))
+                  .find("NotACoordinator"),
+              std::string::npos);
+    EXPECT_FALSE(port->round_posted(job, 2, protocol::hash(other)).value());
+    // Without deltas the base stays.
+    other.base_state_root = first.base_state_root;
+    other.momentum_root = first.momentum_root;
+    post(post_of(other, head));
+}
+
 TEST_F(EvmChainTest, ANodeThatIsAwayIsUnavailableAndThenGoesOn) {
-    ASSERT_TRUE(port->post_round(job, 1, digest("record")).ok());
+    const coordinator::RoundPost record = first_round();
+    ASSERT_TRUE(port->post_round(record).ok());
     anvil_.stop(false);
-    EXPECT_FALSE(port->round_posted(job, 1, digest("record")).ok());
+    EXPECT_FALSE(port->round_posted(job, 1, record.record_hash).ok());
     anvil_.start();
     EXPECT_TRUE(
-        wait_for([&] { return port->round_posted(job, 1, digest("record")).value_or(false); }));
+        wait_for([&] { return port->round_posted(job, 1, record.record_hash).value_or(false); }));
 }
 
 TEST_F(EvmChainTest, GamesAreReadOnceForAllUnitsAndAgainAfterARestart) {

@@ -1,5 +1,7 @@
 #include "fake_world.hpp"
 #include "gym/commit/sha256.hpp"
+#include "gym/protocol/commitment.hpp"
+#include "gym/protocol/round_record.hpp"
 
 namespace gym::testing {
 
@@ -8,11 +10,62 @@ Status FakeChain::reachable() const {
     return {};
 }
 
-Status FakeChain::post_round(const Digest& job_id, std::uint64_t round, const Digest& hash) {
+/// As the contract checks it.
+Status FakeChain::check_origin(const coordinator::RoundPost& record) const {
+    const auto wrong = [&](const std::string& why) {
+        return fail(ErrorCode::kConflict, "round " + std::to_string(record.round) + ": " + why);
+    };
+    GYM_TRY(const protocol::RoundHead head, protocol::decode_round_head(record.head));
+    if (record.round == 1)
+        return record.origin.empty() && head.included == 0 ? Status() : wrong("has an origin");
+    const auto before = heads_.find({record.job_id, record.round - 1});
+    if (before == heads_.end()) return wrong("is behind no other one");
+    if (head.included == 0) {
+        GYM_TRY(const protocol::RoundHead same, protocol::decode_round_head(before->second));
+        const bool stays = record.origin == before->second &&
+                           head.base_state_root == same.base_state_root &&
+                           head.momentum_root == same.momentum_root;
+        return stays ? Status() : wrong("has another base without deltas");
+    }
+    GYM_TRY(const auto made, protocol::decode_signed_commitment(record.origin));
+    const bool its = made.commitment.round_record == head.previous_record &&
+                     made.commitment.final_state_root == head.base_state_root &&
+                     made.commitment.delta_root == head.momentum_root;
+    return its ? Status() : wrong("has another base than its aggregate made");
+}
+
+Status FakeChain::post_round(const coordinator::RoundPost& record) {
     const std::lock_guard lock(mutex_);
     GYM_CHECK(reachable());
-    if (rounds_.try_emplace({job_id, round}, hash, head_ + 1).second) ++posts;
+    GYM_CHECK(check_origin(record));
+    if (!takes_rounds) return {};
+    const std::pair key(record.job_id, record.round);
+    if (!rounds_.try_emplace(key, record.record_hash, head_ + 1).second) return {};
+    ++posts;
+    heads_[key] = record.head;
+    GYM_TRY(const protocol::RoundHead head, protocol::decode_round_head(record.head));
+    if (head.included != 0)
+        aggregates_.try_emplace({record.job_id, record.round - 1}, record.origin, head_ + 1);
     return {};
+}
+
+Status FakeChain::post_aggregate(const coordinator::AggregatePost& aggregate) {
+    const std::lock_guard lock(mutex_);
+    GYM_CHECK(reachable());
+    aggregates_.try_emplace({aggregate.job_id, aggregate.round}, aggregate.commitment, head_ + 1);
+    return {};
+}
+
+Result<std::optional<std::uint64_t>> FakeChain::aggregate_block(
+    const coordinator::AggregatePost& aggregate) {
+    const std::lock_guard lock(mutex_);
+    GYM_CHECK(reachable());
+    const auto found = aggregates_.find({aggregate.job_id, aggregate.round});
+    if (found == aggregates_.end() || found->second.second > head_)
+        return std::optional<std::uint64_t>();
+    if (found->second.first != aggregate.commitment)
+        return fail(ErrorCode::kConflict, "another aggregate");
+    return std::optional(found->second.second);
 }
 
 Status FakeChain::post_epoch(const coordinator::EpochPost& epoch) {

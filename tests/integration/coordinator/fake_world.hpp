@@ -23,11 +23,14 @@ namespace gym::testing {
 /// unreachable.
 class FakeChain final : public coordinator::ChainPort {
   public:
-    Status post_round(const Digest& job_id, std::uint64_t round, const Digest& hash) override;
+    Status post_round(const coordinator::RoundPost& record) override;
+    Status post_aggregate(const coordinator::AggregatePost& aggregate) override;
     Status post_epoch(const coordinator::EpochPost& epoch) override;
     Status tick() override;
     Result<bool> round_posted(const Digest& job_id, std::uint64_t round,
                               const Digest& hash) override;
+    Result<std::optional<std::uint64_t>> aggregate_block(
+        const coordinator::AggregatePost& aggregate) override;
     Result<std::optional<std::uint64_t>> epoch_block(const coordinator::EpochPost& epoch) override;
     Result<std::optional<std::uint64_t>> drand_round(const coordinator::EpochPost&) override {
         GYM_CHECK(reachable());
@@ -48,9 +51,12 @@ class FakeChain final : public coordinator::ChainPort {
 
     void mine(std::uint64_t blocks = 1) { head_ += blocks; }
     [[nodiscard]] std::uint64_t head() const { return head_; }
+    /// Commitments to aggregates that are on chain, or in the next block.
+    [[nodiscard]] std::size_t aggregates() const { return aggregates_.size(); }
     /// Sets the contract's answer about a unit from the next block on.
     void play(const registry::DisputedUnit& unit);
     bool down = false;
+    bool takes_rounds = true;  ///< else their records stay on their way
     std::map<std::uint64_t, coordinator::EpochPost> epochs;
     std::optional<Digest> beacon;           ///< of every block; absent: each has its own
     std::optional<std::uint64_t> drand;     ///< draws every epoch; absent: blocks do
@@ -62,9 +68,13 @@ class FakeChain final : public coordinator::ChainPort {
 
   private:
     [[nodiscard]] Status reachable() const;
+    [[nodiscard]] Status check_origin(const coordinator::RoundPost& record) const;
     std::mutex mutex_;  // two coordinators may ask at once
     std::uint64_t head_ = 1;
     std::map<std::pair<Digest, std::uint64_t>, std::pair<Digest, std::uint64_t>> rounds_;
+    /// Signed commitments, and their blocks.
+    std::map<std::pair<Digest, std::uint64_t>, std::pair<Bytes, std::uint64_t>> aggregates_;
+    std::map<std::pair<Digest, std::uint64_t>, Bytes> heads_;
     std::map<std::uint64_t, std::uint64_t> epoch_blocks_;
     std::map<Digest, std::pair<std::uint64_t, registry::DisputedUnit>> games_;  // since which block
 };

@@ -142,6 +142,62 @@ TEST_F(CoordinatorGames, AnAggregateWaitsForItsWindowAndItsGamesAsWell) {
     EXPECT_EQ(world.job(job).status, registry::JobStatus::kRunning);
 }
 
+/// Whatever is over of its round: its own window begins with the record that names it.
+TEST_F(CoordinatorGames, AnAggregateThatIsNotOnChainIsNotFinal) {
+    commit(honest);
+    commit(other);
+    world.chain.takes_rounds = false;
+    aggregate();
+    while (world.verify(verifier)) {
+    }
+    pass_deadline();
+    pass_window();
+    pass_window();
+    EXPECT_EQ(aggregate_unit(1).status.state, UnitState::kVerified);
+    ASSERT_EQ(world.rounds(job).size(), 2U);
+    EXPECT_EQ(world.rounds(job)[1].state, registry::RoundState::kRecorded);
+    EXPECT_EQ(world.chain.aggregates(), 0U) << "the next record will bring it";
+    world.chain.takes_rounds = true;
+    world.settle();
+    EXPECT_EQ(world.rounds(job)[1].state, registry::RoundState::kOpen);
+    EXPECT_EQ(world.chain.aggregates(), 1U);
+    EXPECT_EQ(aggregate_unit(1).status.state, UnitState::kVerified) << "its window has begun";
+    pass_window();
+    EXPECT_EQ(aggregate_unit(1).status.state, UnitState::kFinal);
+    EXPECT_EQ(world.rounds(job)[0].state, registry::RoundState::kClosed);
+}
+
+/// No record follows: the coordinator posts it alone, so that its window ends.
+TEST_F(CoordinatorGames, TheAggregateOfAPausedJobComesOnChainAlone) {
+    commit(honest);
+    commit(other);
+    const Status paused = world.owner().transact([&](db::Transaction& tx) {
+        return registry::request_job(tx, job, registry::JobRequest::kPause);
+    });
+    ASSERT_TRUE(paused.ok()) << paused.error().message;
+    aggregate();
+    while (world.verify(verifier)) {
+    }
+    world.settle();
+    ASSERT_EQ(world.rounds(job).size(), 1U);
+    EXPECT_EQ(world.chain.aggregates(), 1U);
+    pass_deadline();
+    pass_window();
+    EXPECT_EQ(aggregate_unit(1).status.state, UnitState::kFinal);
+}
+
+/// As the log checks it: the base of the second round is the first one's.
+TEST_F(CoordinatorGames, ARoundWithoutDeltasKeepsItsBase) {
+    world.clock.advance_ms(World::terms().lifecycle.unit_ms + 1);
+    world.beat({&honest, &other, &verifier});
+    world.settle();
+    const auto rounds = world.rounds(job);
+    ASSERT_EQ(rounds.size(), 2U);
+    EXPECT_NE(rounds[1].state, registry::RoundState::kRecorded) << "the chain took it";
+    EXPECT_EQ(rounds[1].base, rounds[0].base);
+    EXPECT_EQ(world.chain.aggregates(), 0U);
+}
+
 TEST_F(CoordinatorGames, GamesThatAReorganisationTookAreForgotten) {
     const Digest unit = commit(honest);
     commit(other);

@@ -12,6 +12,7 @@
 #include "gym/contracts/stake.hpp"
 #include "gym/crypto/keccak.hpp"
 #include "gym/game/calldata.hpp"
+#include "log_storage.hpp"
 #include "must.hpp"
 
 namespace gym::game::testing {
@@ -126,8 +127,7 @@ std::uint64_t ContractChain::block() {
 void ContractChain::post_round(const protocol::RoundRecord& record, const EpochRoot& epoch,
                                std::uint64_t time) {
     const contracts::CommitmentLog log(deployment_.commitment_log);
-    must_send(admin_.address(), log.post_round(record.job_id, record.round, protocol::hash(record)),
-              time);
+    gym::testing::put_round(anvil_, log.address(), record);
     if (epoch.leaves == 0) return;
     must_send(admin_.address(),
               log.post_epoch({++epochs_, record.job_id, record.round, epoch.root, epoch.leaves}),
@@ -152,6 +152,12 @@ ChainUnit ContractChain::post_aggregate(std::uint32_t asserter, const SampleOute
     unit.opening.facts = outer_facts_of(says, record, epochs);
     unit.opening.fault =
         must(contradiction(says, unit.evidence.record, accounts_[asserter]), "contradiction");
+    gym::testing::let_sign(anvil_, deployment_.commitment_log, accounts_[asserter]);
+    const contracts::CommitmentLog log(deployment_.commitment_log);
+    must_send(
+        admin_.address(),
+        log.post_aggregate(record.job_id, record.round, protocol::encode(unit.evidence.commitment)),
+        time + 4);
     unit.opening.epoch_block = block();
     unit.conflict = Conflict{unit.evidence.commitment, protocol::head_of(record), {}};
     std::optional<std::uint64_t> window = unit.opening.epoch_block;
@@ -160,7 +166,7 @@ ChainUnit ContractChain::post_aggregate(std::uint32_t asserter, const SampleOute
         next.round += 1;
         next.previous_record = says.round_record;
         next.base_state_root = record.momentum_root;
-        post_round(next, {}, time + 4);
+        post_round(next, {}, time + 5);
         unit.conflict->other = protocol::encode(protocol::head_of(next));
         window.reset();
     } else {

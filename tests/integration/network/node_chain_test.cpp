@@ -19,6 +19,7 @@
 #include "gym/player/claim.hpp"
 #include "gym/verifier/chain_audit.hpp"
 #include "local_coordinator.hpp"
+#include "log_storage.hpp"
 #include "node_process.hpp"
 
 namespace gym {
@@ -62,8 +63,7 @@ class NodeChainTest : public testing::NodeProcess {
         ASSERT_TRUE(done.ok()) << done.error().message;
     }
     void post_round(const protocol::RoundRecord& record) {
-        send(contracts::CommitmentLog(log_).post_round(record.job_id, record.round,
-                                                       protocol::hash(record)));
+        testing::put_round(anvil_, log_, record);
     }
     void post_epoch(const Digest& root, std::uint32_t count) {
         send(contracts::CommitmentLog(log_).post_epoch(

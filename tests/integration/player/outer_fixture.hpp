@@ -1,5 +1,6 @@
 #pragma once
 
+#include "log_storage.hpp"
 #include "outer_liars.hpp"
 #include "players_fixture.hpp"
 
@@ -75,10 +76,7 @@ class OuterPlayTest : public PlayersTest {
     void post_round() {
         if (sample_.withdraws) {
             const game::EpochRoot root = game::testing::SampleOuter::root_of(sample_.older_epoch);
-            send(admin_,
-                 commitments().post_round(sample_.older.job_id, sample_.older.round,
-                                          protocol::hash(sample_.older)),
-                 "older round");
+            put_round(anvil_, deployment_.commitment_log, sample_.older);
             send(admin_,
                  commitments().post_epoch(
                      {9, sample_.older.job_id, sample_.older.round, root.root, root.leaves}),
@@ -86,15 +84,12 @@ class OuterPlayTest : public PlayersTest {
         }
         const protocol::RoundRecord& before = sample_.previous;
         const Digest hash = posted_before_.value_or(protocol::hash(before));
-        send(admin_, commitments().post_round(before.job_id, before.round, hash), "round before");
+        put_round(anvil_, deployment_.commitment_log, before.job_id, before.round, hash);
         const game::EpochRoot root = sample_.epoch_roots().previous;
         send(admin_,
              commitments().post_epoch({1, before.job_id, before.round, root.root, root.leaves}),
              "epoch before");
-        send(admin_,
-             commitments().post_round(sample_.record.job_id, sample_.record.round,
-                                      protocol::hash(sample_.record)),
-             "round");
+        put_round(anvil_, deployment_.commitment_log, sample_.record);
     }
     /// Of the round itself.
     void post_epoch() {
@@ -163,8 +158,7 @@ class OuterPlayTest : public PlayersTest {
         return next;
     }
     void post(const protocol::RoundRecord& next) {
-        send(admin_, commitments().post_round(next.job_id, next.round, protocol::hash(next)),
-             "next");
+        put_round(anvil_, deployment_.commitment_log, next);
     }
 
     [[nodiscard]] Digest chain_unit() const override {

@@ -193,6 +193,74 @@ TEST_F(OuterZoo, AChallengerThatNeverHeardOfACommitment) {
     expect_upheld();
 }
 
+/// The coordinator shows its aggregate, or names it on chain, only when its round's window is over.
+class KeptBack : public OuterZoo {
+  protected:
+    void mine_window() { anvil_.mine(static_cast<std::uint32_t>(window() + 70)); }
+    void post_aggregate() {
+        let_sign(anvil_, deployment_.commitment_log, coordinator_.key.address());
+        send(admin_,
+             commitments().post_aggregate(sample_.record.job_id, sample_.record.round,
+                                          protocol::encode(commitment_)),
+             "aggregate");
+    }
+};
+
+TEST_F(KeptBack, AWrongAggregateIsChallengedHoweverLateItIsShown) {
+    lie(coordinator_).lie_about(OuterTree::kBase, 3, 9);
+    commit();
+    mine_window();
+    expect_proven("proveOuter");
+}
+
+TEST_F(KeptBack, AWrongAggregateIsChallengedOnceItIsOnChain) {
+    lie(coordinator_).lie_about(OuterTree::kBase, 3, 9);
+    commit();
+    mine_window();
+    post_aggregate();
+    expect_proven("proveOuter");
+}
+
+TEST_F(KeptBack, TheWindowEndsBehindThePost) {
+    lie(coordinator_).lie_about(OuterTree::kBase, 3, 9);
+    commit();
+    post_aggregate();
+    mine_window();
+    tick(verifier_);
+    EXPECT_TRUE(verifier_.told("ended: too late"));
+    EXPECT_TRUE(verifier_.claims->list().empty());
+}
+
+/// Another one than was shown is named when the round's window is over.
+TEST_F(KeptBack, ASecondAggregateIsAFaultHoweverLateItIsNamed) {
+    commit();
+    mine_window();
+    protocol::UnitCommitment second = outcome_;
+    second.final_state_root = engine::testing::seed_of("another base");
+    const auto other = protocol::sign(domain(), second, coordinator_.key);
+    ASSERT_TRUE(verifier_.claims->remove(claim_of(verifier_)).ok());
+    ASSERT_TRUE(verifier_.claims->save(conflict_with(protocol::encode(other))).ok());
+    post_aggregate();
+    if (protocol::signing_digest(domain(), second) < protocol::signing_digest(domain(), outcome_))
+        commitment_ = other;
+    expect_lost_by_opening(game::kEquivocationField);
+}
+
+/// Games can be opened as long: whoever forgot its claim would lose them by the clock.
+TEST_F(KeptBack, AClaimIsKeptUntilTheWindowBehindThePostIsOver) {
+    commit();
+    mine_window();
+    tick(coordinator_);
+    ASSERT_EQ(coordinator_.claims->list().size(), 1U) << "it is not on chain";
+    post_aggregate();
+    tick(coordinator_);
+    tick(coordinator_);
+    ASSERT_EQ(coordinator_.claims->list().size(), 1U) << "its window has begun";
+    mine_window();
+    tick(coordinator_);
+    EXPECT_TRUE(coordinator_.claims->list().empty());
+}
+
 class Conflicts : public OuterZoo {
   protected:
     /// The verifier has nothing else against the coordinator.

@@ -4,6 +4,7 @@
 #include "gym/commit/merkle.hpp"
 #include "gym/dispute/round_roots.hpp"
 #include "gym/protocol/unit.hpp"
+#include "log_storage.hpp"
 #include "players.hpp"
 #include "players_fixture.hpp"
 
@@ -78,8 +79,7 @@ class PlayTest : public PlayersTest {
         claim.flops = claim.steps * record_.flops_per_step;
         if (change_) change_(claim);
         commitment_ = protocol::sign(domain(), claim, worker_.key);
-        send(admin_, commitments().post_round(record_.job_id, record_.round, claim.round_record),
-             "round");
+        put_round(anvil_, deployment_.commitment_log, record_);
     }
     void post_epoch() {
         const Digest leaf = protocol::commitment_leaf(commitment_);
@@ -99,10 +99,8 @@ class PlayTest : public PlayersTest {
         return posted.block_number.value_or(0);
     }
     void post_next_round() {
-        send(admin_,
-             commitments().post_round(record_.job_id, record_.round + 1,
-                                      engine::testing::seed_of("next")),
-             "next round");
+        put_round(anvil_, deployment_.commitment_log, record_.job_id, record_.round + 1,
+                  engine::testing::seed_of("next"));
     }
 
     [[nodiscard]] player::Claim claim_of(const Party& side, player::Role role) const {

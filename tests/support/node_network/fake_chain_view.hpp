@@ -17,6 +17,10 @@ class FakeChainView final : public node::ChainView {
     Result<std::optional<Round>> round(const Digest& job_id, std::uint64_t round) override {
         return find(rounds, std::pair(job_id, round));
     }
+    Result<bool> has_aggregate(const Digest& job_id, std::uint64_t round) override {
+        GYM_TRY(const auto found, find(aggregates, std::pair(job_id, round)));
+        return found.has_value();
+    }
     Result<std::optional<Epoch>> epoch(std::uint64_t epoch) override { return find(epochs, epoch); }
     Result<std::optional<Digest>> randomness(std::uint64_t block) override {
         return find(beacons, block);
@@ -33,10 +37,14 @@ class FakeChainView final : public node::ChainView {
     void post(const protocol::RoundHead& record, std::uint64_t epoch) {
         const std::scoped_lock lock(mutex);
         rounds[{record.job_id, record.round}] = {protocol::hash(record), epoch};
+        if (record.included != 0)
+            aggregates[{record.job_id, record.round - 1}] = record.base_state_root;
     }
 
     std::mutex mutex;
     std::map<std::pair<Digest, std::uint64_t>, Round> rounds;
+    /// Of the rounds before those with deltas: what they made.
+    std::map<std::pair<Digest, std::uint64_t>, Digest> aggregates;
     std::map<std::uint64_t, Epoch> epochs;
     std::map<std::uint64_t, Digest> beacons;
     std::set<Digest> faulty;  ///< units by their names on chain

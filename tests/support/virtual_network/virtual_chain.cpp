@@ -4,9 +4,22 @@
 
 namespace gym::sim {
 
-Status VirtualChain::post_round(const Digest& job_id, std::uint64_t round, const Digest&) {
-    rounds_.try_emplace({job_id, round}, head() + 1);
+Status VirtualChain::post_round(const coordinator::RoundPost& record) {
+    rounds_.try_emplace({record.job_id, record.round}, head() + 1);
+    if (record.round > 1) aggregates_.try_emplace({record.job_id, record.round - 1}, head() + 1);
     return {};
+}
+
+Status VirtualChain::post_aggregate(const coordinator::AggregatePost& aggregate) {
+    aggregates_.try_emplace({aggregate.job_id, aggregate.round}, head() + 1);
+    return {};
+}
+
+Result<std::optional<std::uint64_t>> VirtualChain::aggregate_block(
+    const coordinator::AggregatePost& aggregate) {
+    const auto found = aggregates_.find({aggregate.job_id, aggregate.round});
+    if (found == aggregates_.end() || !counts(found->second)) return std::optional<std::uint64_t>();
+    return std::optional(found->second);
 }
 
 Status VirtualChain::post_epoch(const coordinator::EpochPost& epoch) {

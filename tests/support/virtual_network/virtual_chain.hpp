@@ -19,11 +19,14 @@ class VirtualChain final : public coordinator::ChainPort {
     VirtualChain(const Clock& clock, Pace pace, std::uint64_t seed)
         : clock_(clock), pace_(pace), seed_(seed), start_ms_(clock.now_ms()) {}
 
-    Status post_round(const Digest& job_id, std::uint64_t round, const Digest& hash) override;
+    Status post_round(const coordinator::RoundPost& record) override;
+    Status post_aggregate(const coordinator::AggregatePost& aggregate) override;
     Status post_epoch(const coordinator::EpochPost& epoch) override;
     Status tick() override { return {}; }
     Result<bool> round_posted(const Digest& job_id, std::uint64_t round,
                               const Digest& hash) override;
+    Result<std::optional<std::uint64_t>> aggregate_block(
+        const coordinator::AggregatePost& aggregate) override;
     Result<std::optional<std::uint64_t>> epoch_block(const coordinator::EpochPost& epoch) override;
     Result<std::optional<Digest>> randomness(std::uint64_t block) override;
     std::optional<Address> dispute_game() const override { return std::nullopt; }
@@ -50,6 +53,7 @@ class VirtualChain final : public coordinator::ChainPort {
     const std::uint64_t seed_;
     const UnixMs start_ms_;
     std::map<std::pair<Digest, std::uint64_t>, std::uint64_t> rounds_;  // their blocks
+    std::map<std::pair<Digest, std::uint64_t>, std::uint64_t> aggregates_;
     std::map<std::uint64_t, std::uint64_t> epochs_;
 };
 

@@ -78,7 +78,8 @@ TEST(Bindings, EveryCallIsAFunctionOfItsContract) {
     }
     const CommitmentLog log(address_of(3));
     expect_in(artifact("CommitmentLog"),
-              {log.post_round(digest_of(1), 2, digest_of(3)), log.post_epoch({}),
+              {log.post_round({digest_of(1), 2, Bytes{1}, Bytes{2}}), log.post_epoch({}),
+               log.post_aggregate(digest_of(1), 2, Bytes{1}),
                log.post_commitment(digest_of(1), 2, Bytes{1})});
     const RewardsDistributor distributor(address_of(4));
     expect_in(artifact("RewardsDistributor"),

@@ -59,6 +59,27 @@ TEST_F(WaitForRoundTest, ARecordBehindAnotherOneIsRefused) {
     EXPECT_TRUE(wait().ok()) << "nothing is before the first";
 }
 
+/// A log that takes any hash, or a chain that lost its aggregate: nobody stands for the base state.
+TEST_F(WaitForRoundTest, ABaseThatNoAggregateOnChainMadeIsRefused) {
+    protocol::RoundHead head = protocol::head_of(record_);
+    head.included = 2;
+    chain_.post(head, 0);
+    const auto wait_for_head = [&] {
+        return wait_for_round(chain_, timer_, head, milliseconds(20'000), stop_.get_token());
+    };
+    EXPECT_TRUE(wait_for_head().ok());
+    chain_.aggregates.clear();
+    const Status refused = wait_for_head();
+    EXPECT_EQ(refused.error().code, ErrorCode::kMismatch);
+    EXPECT_NE(refused.error().message.find("2 deltas"), std::string::npos);
+    head.included = 0;
+    chain_.post(head, 0);
+    EXPECT_TRUE(wait_for_head().ok()) << "without deltas there is none";
+    chain_.aggregates[{head.job_id, head.round - 1}] = head.base_state_root;
+    EXPECT_EQ(wait_for_head().error().code, ErrorCode::kMismatch);
+    EXPECT_TRUE(timer_.pauses.empty());
+}
+
 TEST_F(WaitForRoundTest, ARecordThatIsOnItsWayIsWaitedFor) {
     timer_.on_wait = [this] {
         if (timer_.pauses.size() == 3) chain_.post(record_, 0);

@@ -15,6 +15,7 @@
 #include "gym/protocol/commitment.hpp"
 #include "gym/protocol/round_record.hpp"
 #include "gym/tokenizer/bundle.hpp"
+#include "log_storage.hpp"
 #include "money_fixture.hpp"
 
 namespace gym::api {
@@ -103,8 +104,7 @@ class ExportTest : public testing::MoneyCommandsTest {
         record.tokens_per_step = record.flops_per_step = 1;
         record.slots.push_back({0, testing::address_of(4), kPpm, 1});
         records_[round] = record;
-        execute(admin_, log().post_round(record.job_id, round, protocol::hash(record)),
-                "round" + std::to_string(round));
+        put_round(anvil_, deployment_.commitment_log, record);
     }
     /// The coordinator's commitment to the result of `round`.
     void sign(std::uint64_t round, const Digest& result, const crypto::PrivateKey& key) {

@@ -16,6 +16,15 @@ struct RoundPosted {
     Digest round_record_hash;
     friend bool operator==(const RoundPosted&, const RoundPosted&) = default;
 };
+/// Games about the aggregate are opened from the block of this event on, for a window.
+struct AggregatePosted {
+    Digest job_id;
+    std::uint64_t round = 0;
+    Address signer;
+    Digest unit;       ///< game::unit_of()
+    Bytes commitment;  ///< 226 bytes, signed
+    friend bool operator==(const AggregatePosted&, const AggregatePosted&) = default;
+};
 struct EpochPosted {
     std::uint64_t epoch = 0;
     Digest job_id;
@@ -31,15 +40,26 @@ struct CommitmentPosted {
     Bytes commitment;
     friend bool operator==(const CommitmentPosted&, const CommitmentPosted&) = default;
 };
-using CommitmentEvent = std::variant<RoundPosted, EpochPosted, CommitmentPosted>;
+using CommitmentEvent = std::variant<RoundPosted, AggregatePosted, EpochPosted, CommitmentPosted>;
 
 class CommitmentLog {
   public:
     explicit CommitmentLog(Address address) : address_(address) {}
     [[nodiscard]] const Address& address() const noexcept { return address_; }
 
-    [[nodiscard]] ContractCall post_round(const Digest& job_id, std::uint64_t round,
-                                          const Digest& round_record_hash) const;
+    /// A round, with what the contract checks of it.
+    struct RoundHead {
+        Digest job_id;
+        std::uint64_t round = 0;
+        Bytes head;  ///< of its record, protocol::kRoundHeadBytes
+        /// Where its base state is from: nothing in round 1; the signed commitment to the aggregate
+        /// of the round before; without deltas, the head of the record before.
+        Bytes origin;
+    };
+    [[nodiscard]] ContractCall post_round(const RoundHead& record) const;
+    /// @param commitment signed, 226 bytes, of a round that no other one follows yet.
+    [[nodiscard]] ContractCall post_aggregate(const Digest& job_id, std::uint64_t round,
+                                              ByteView commitment) const;
     [[nodiscard]] ContractCall post_epoch(const EpochPosted& epoch) const;
     /// 1 to 1,024 bytes.
     [[nodiscard]] ContractCall post_commitment(const Digest& job_id, std::uint64_t round,
@@ -48,6 +68,10 @@ class CommitmentLog {
     struct Round {
         Digest round_record_hash;  ///< zero if the round was not posted
         std::uint64_t epoch = 0;   ///< 0 while open
+    };
+    struct Aggregate {
+        Digest unit;                     ///< game::unit_of(); zero if it was not posted
+        std::uint64_t block_number = 0;  ///< of the post
     };
     struct Epoch {
         Digest commitments_root;  ///< zero if the epoch was not posted
@@ -62,6 +86,9 @@ class CommitmentLog {
     [[nodiscard]] Result<Round> round_of(chain::ChainClient& client, const Digest& job_id,
                                          std::uint64_t round,
                                          const chain::BlockId& at = chain::BlockTag::kLatest) const;
+    [[nodiscard]] Result<Aggregate> aggregate_of(
+        chain::ChainClient& client, const Digest& job_id, std::uint64_t round,
+        const chain::BlockId& at = chain::BlockTag::kLatest) const;
     [[nodiscard]] Result<Epoch> epoch_of(chain::ChainClient& client, std::uint64_t epoch,
                                          const chain::BlockId& at = chain::BlockTag::kLatest) const;
 

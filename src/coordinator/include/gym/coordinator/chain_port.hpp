@@ -20,6 +20,27 @@ struct EpochPost {
     friend bool operator==(const EpochPost&, const EpochPost&) = default;
 };
 
+/// A round's record, and where its base state is from.
+struct RoundPost {
+    Digest job_id;
+    std::uint64_t round = 0;
+    Digest record_hash;
+    Bytes head;    ///< of the record
+    Bytes origin;  ///< contracts::CommitmentLog::RoundHead
+
+    friend bool operator==(const RoundPost&, const RoundPost&) = default;
+};
+
+/// The aggregate of a round: what made the base state of the next one.
+struct AggregatePost {
+    Digest job_id;
+    std::uint64_t round = 0;
+    Digest unit;       ///< the chain's name for it, game::unit_of()
+    Bytes commitment;  ///< signed
+
+    friend bool operator==(const AggregatePost&, const AggregatePost&) = default;
+};
+
 /// New events in games about units.
 struct GameNews {
     std::uint64_t seen_block = 0;               ///< everything up to it is in
@@ -36,8 +57,10 @@ class ChainPort {
   public:
     virtual ~ChainPort() = default;
 
-    virtual Status post_round(const Digest& job_id, std::uint64_t round,
-                              const Digest& record_hash) = 0;
+    /// With it goes the aggregate of the round before, if there is one.
+    virtual Status post_round(const RoundPost& record) = 0;
+    /// Of a round that no other one follows.
+    virtual Status post_aggregate(const AggregatePost& aggregate) = 0;
     virtual Status post_epoch(const EpochPost& epoch) = 0;
     /// Pushes what was posted and not mined (fees, repeats).
     virtual Status tick() = 0;
@@ -45,6 +68,10 @@ class ChainPort {
     /// Whether the round's record hash is on chain.
     [[nodiscard]] virtual Result<bool> round_posted(const Digest& job_id, std::uint64_t round,
                                                     const Digest& record_hash) = 0;
+    /// The block that holds the aggregate, from which the window of games about it counts; absent
+    /// until then.
+    [[nodiscard]] virtual Result<std::optional<std::uint64_t>> aggregate_block(
+        const AggregatePost& aggregate) = 0;
     /// The block that holds the epoch's root; absent while it is on its way.
     [[nodiscard]] virtual Result<std::optional<std::uint64_t>> epoch_block(
         const EpochPost& epoch) = 0;

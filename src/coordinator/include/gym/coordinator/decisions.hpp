@@ -218,8 +218,9 @@ enum class GameVerdict : std::uint8_t {
     kUpheld,       ///< none proved a fault, be it on purpose, and none can still be opened
     kNeverOpened,  ///< none was opened, and none can be
 };
-/// @param known what was read of games about the unit; absent: there never was one.
-[[nodiscard]] GameVerdict verdict_of(const registry::GameWatch& games, std::uint64_t posted_block,
+/// @param from_block of the unit's window. @param known what was read of games about the unit;
+/// absent: there never was one.
+[[nodiscard]] GameVerdict verdict_of(const registry::GameWatch& games, std::uint64_t from_block,
                                      const std::optional<registry::DisputedUnit>& known);
 
 struct DisputeFacts {

@@ -43,6 +43,9 @@ class ChainView {
     virtual Status check() = 0;
     /// Absent: not posted (yet).
     virtual Result<std::optional<Round>> round(const Digest& job_id, std::uint64_t round) = 0;
+    /// Whether the aggregate of the round is on chain. @errors also kConflict: the contract keeps
+    /// none.
+    virtual Result<bool> has_aggregate(const Digest& job_id, std::uint64_t round) = 0;
     virtual Result<std::optional<Epoch>> epoch(std::uint64_t epoch) = 0;
     /// prevrandao of a block; absent while the chain has not reached it.
     virtual Result<std::optional<Digest>> randomness(std::uint64_t block) = 0;
@@ -61,8 +64,9 @@ struct ChainViewConfig {
 /// @errors kInvalidArgument: rpc_url is not a URL.
 [[nodiscard]] Result<std::unique_ptr<ChainView>> make_chain_view(const ChainViewConfig& config);
 
-/// Checks that the record before this one is the one that the chain holds; nothing is before
-/// round 1.
+/// Checks that the record before this one is the one that the chain holds, and that the chain
+/// holds the aggregate which made the base state if deltas went in, and none if not; nothing is
+/// before round 1.
 /// @errors kMismatch; those of ChainView::round().
 Status check_record_before(ChainView& chain, const protocol::RoundHead& record);
 

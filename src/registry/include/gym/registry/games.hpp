@@ -16,12 +16,12 @@ namespace gym::registry {
 struct GameWatch {
     Address contract;
     std::uint64_t seen_block = 0;     ///< everything up to this block is known
-    std::uint64_t window_blocks = 0;  ///< after an epoch's root in which games are opened
+    std::uint64_t window_blocks = 0;  ///< behind window_block() of a unit, for games about it
 
-    /// Whether a game about a unit whose epoch's root is in `posted_block` can still be opened, as
-    /// far as is known.
-    [[nodiscard]] bool is_window_open(std::uint64_t posted_block) const noexcept {
-        return seen_block <= posted_block + window_blocks;
+    /// Whether a game about a unit whose window begins in `from_block` can still be opened, as far
+    /// as is known.
+    [[nodiscard]] bool is_window_open(std::uint64_t from_block) const noexcept {
+        return seen_block <= from_block + window_blocks;
     }
 };
 
@@ -40,6 +40,15 @@ struct DisputedUnit {
 Result<std::optional<GameWatch>> find_game_watch(db::Transaction& tx, const Address& contract);
 /// The least block of an epoch's root in which a unit is not decided; absent if there is none.
 Result<std::optional<std::uint64_t>> first_open_epoch_block(db::Transaction& tx);
+/// The aggregate of the round is on chain, since that block. @errors kConflict for another block.
+Status set_aggregate_block(db::Transaction& tx, const Digest& job_id, std::uint64_t round,
+                           std::uint64_t block);
+/// Of a round whose aggregate is signed and not known to be on chain: the unit's id.
+Result<std::optional<Digest>> unposted_aggregate(db::Transaction& tx, const Digest& job_id,
+                                                 std::uint64_t round);
+/// The block that begins the window of a unit: that of its epoch's root or, of an aggregate, the
+/// later one of that and its own. Absent until it is there. @errors kNotFound.
+Result<std::optional<std::uint64_t>> window_block(db::Transaction& tx, const Digest& unit);
 /// Stores what was read up to `watch.seen_block`: of each unit as it is there. A unit without
 /// asserter is forgotten: a reorganisation took its games. Of a unit that stays in games the first
 /// `opened_block` stays.
